@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Checked calls (see check.h). The thread attribute is made once and then only
+ * read, so that starting a thread costs one call into the runtime.
+ */
+#include "check.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *name = "app";
+static pthread_attr_t small_stack;
+static pthread_once_t small_stack_once = PTHREAD_ONCE_INIT;
+
+void app_name_set(const char *new_name)
+{
+    name = new_name;
+}
+
+const char *app_name(void)
+{
+    return name;
+}
+
+void app_die(const char *format, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "%s: %s\n", name, text);
+    exit(EXIT_FAILURE);
+}
+
+void check_rc(int rc, const char *what)
+{
+    if (rc != 0)
+        app_die("%s: %s", what, strerror(rc));
+}
+
+void *check_alloc(void *memory, size_t bytes)
+{
+    if (memory == NULL)
+        app_die("out of memory: %zu bytes wanted", bytes);
+    return memory;
+}
+
+static void small_stack_make(void)
+{
+    check_rc(pthread_attr_init(&small_stack), "pthread_attr_init");
+    check_rc(pthread_attr_setstacksize(&small_stack, APP_STACK_SIZE), "pthread_attr_setstacksize");
+}
+
+void thread_start(pthread_t *thread, void *(*entry)(void *), void *arg)
+{
+    check_rc(pthread_once(&small_stack_once, small_stack_make), "pthread_once");
+    check_rc(pthread_create(thread, &small_stack, entry, arg), "pthread_create");
+}
+
+void thread_join(pthread_t thread)
+{
+    check_rc(pthread_join(thread, NULL), "pthread_join");
+}
+
+void semaphore_init(sem_t *sem, unsigned value)
+{
+    if (sem_init(sem, 0, value) != 0)
+        check_rc(errno, "sem_init");
+}
+
+void semaphore_wait(sem_t *sem)
+{
+    while (sem_wait(sem) != 0)
+        if (errno != EINTR)
+            check_rc(errno, "sem_wait");
+}
+
+void semaphore_post(sem_t *sem)
+{
+    if (sem_post(sem) != 0)
+        check_rc(errno, "sem_post");
+}
+
+void semaphore_destroy(sem_t *sem)
+{
+    if (sem_destroy(sem) != 0)
+        check_rc(errno, "sem_destroy");
+}

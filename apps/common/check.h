@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Checked calls: what an application does when the runtime refuses something.
+ * Used by every application; an error ends the process with status 1 and a
+ * sentence on standard error that names the call and the reason.
+ */
+#ifndef APPS_COMMON_CHECK_H
+#define APPS_COMMON_CHECK_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+
+/* Enough for any of our threads, and small enough for thousands of them. */
+#define APP_STACK_SIZE ((size_t)64 * 1024)
+
+/* Sets the name that starts every message; call it first in main. */
+void app_name_set(const char *name);
+const char *app_name(void);
+
+/* Prints "name: message" and ends with status 1. Any thread may call it. */
+void app_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* For functions that return an error number (pthread_*): 0 passes, anything else dies. */
+void check_rc(int rc, const char *what);
+
+/* For allocations: a null pointer dies. Returns the pointer. */
+void *check_alloc(void *memory, size_t bytes);
+
+/* Joinable thread with a stack of APP_STACK_SIZE. */
+void thread_start(pthread_t *thread, void *(*entry)(void *), void *arg);
+void thread_join(pthread_t thread);
+
+/* Semaphores report through errno, and a wait may be interrupted by a signal. */
+void semaphore_init(sem_t *sem, unsigned value);
+void semaphore_wait(sem_t *sem);
+void semaphore_post(sem_t *sem);
+void semaphore_destroy(sem_t *sem);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graph "stages" (see graph.h): --slices lanes of three persistent threads each.
+ * Lane i takes slice i of every picture that has one.
+ *
+ *   submit → [fifo] → VLD → [fifo] → IQ → [fifo] → IDCT → finished
+ *
+ * Every lane sees the pictures in the same order, so the wait of a chained slice
+ * for the lane before it cannot become a circle.
+ */
+#include "graph.h"
+
+#include "check.h"
+#include "fifo.h"
+
+#include <stdlib.h>
+
+struct lane_stage {
+    enum stage stage;
+    struct fifo in;          /* of struct slice *; NULL ends the thread */
+    struct lane_stage *next; /* NULL behind IDCT */
+    pthread_t thread;
+};
+
+struct graph_state {
+    int nlanes;
+    struct lane_stage (*lanes)[STAGES];
+};
+
+static void *lane_main(void *arg)
+{
+    struct lane_stage *self = arg;
+    struct slice *slice;
+
+    do {
+        slice = fifo_pop(&self->in);
+        if (slice)
+            slice_run(slice, self->stage);
+        if (self->next)
+            fifo_push(&self->next->in, slice);
+        else if (slice)
+            semaphore_post(&slice->picture->finished);
+    } while (slice);
+    return NULL;
+}
+
+static struct graph_state *start(int max_slices, int depth)
+{
+    struct graph_state *state = check_alloc(malloc(sizeof *state), sizeof *state);
+    size_t bytes = (size_t)max_slices * sizeof *state->lanes;
+
+    state->nlanes = max_slices;
+    state->lanes = check_alloc(calloc(1, bytes), bytes);
+    for (int i = 0; i < max_slices; i++) {
+        struct lane_stage *lane = state->lanes[i];
+
+        for (int stage = 0; stage < STAGES; stage++) {
+            lane[stage].stage = (enum stage)stage;
+            lane[stage].next = stage + 1 < STAGES ? &lane[stage + 1] : NULL;
+            fifo_init(&lane[stage].in, (size_t)depth);
+        }
+        for (int stage = 0; stage < STAGES; stage++)
+            thread_start(&lane[stage].thread, lane_main, &lane[stage]);
+    }
+    return state;
+}
+
+static void submit(struct graph_state *state, struct picture *picture)
+{
+    for (int i = 0; i < picture->nslices; i++)
+        fifo_push(&state->lanes[i][STAGE_VLD].in, &picture->slices[i]);
+}
+
+static void collect(struct graph_state *state, struct picture *picture)
+{
+    (void)state;
+    (void)picture;
+}
+
+static void stop(struct graph_state *state)
+{
+    for (int i = 0; i < state->nlanes; i++)
+        fifo_push(&state->lanes[i][STAGE_VLD].in, NULL);
+    for (int i = 0; i < state->nlanes; i++)
+        for (int stage = 0; stage < STAGES; stage++) {
+            thread_join(state->lanes[i][stage].thread);
+            fifo_destroy(&state->lanes[i][stage].in);
+        }
+    free(state->lanes);
+    free(state);
+}
+
+static long threads(int max_slices, const struct picture *picture)
+{
+    return picture ? 0 : (long)max_slices * STAGES;
+}
+
+const struct graph graph_stages = {"stages", start, submit, collect, stop, threads};
