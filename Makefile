@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+# Short commands in front of CMake, CTest and the pirn command; `make` lists them.
+# Nothing else is needed on a fresh machine: the first one sets up what is missing (tools/setup).
+#
+#   YES=1   set up without asking       JOBS=n   parallel jobs (default: online CPUs)
+
+export YES ?=
+JOBS ?= $(shell nproc)
+VENV := .venv/bin
+PREFIX ?= /usr/local
+
+# What runs where in `make check`. The release preset runs everything, last; the others run what
+# they can find out best. Labels: sim unit policy stress apps fault tools.
+LABELS_debug := sim|unit|policy
+LABELS_clang := unit|policy|apps
+LABELS_asan := unit|policy|apps|fault
+LABELS_tsan := unit|policy|apps
+LABELS_aarch64 := unit|policy
+
+# ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
+RUN_tsan := setarch -R
+
+CHECKS := includes order_tags spdx length paths format
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup apps demo check check-seeds check-debug check-clang check-asan check-tsan \
+        check-aarch64 check-release bench figures format lint lint-c lint-tools tidy install clean
+
+## help: this list
+help:
+	@sed -n 's/^## \([a-z0-9-]*\): */  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
+
+## setup: install what is missing (packages are named; asks on a terminal unless YES=1)
+setup:
+	@tools/setup --quiet
+
+## apps: build libraries and applications (build/release)
+apps: setup build-release
+
+## demo: decode a real video under NPTL and every organization; table and plot
+demo: setup build-release
+	$(VENV)/pirn demo $(DEMO_ARGS)
+
+# Configures where there is no build yet; afterwards CMake itself sees what changed.
+build-%:
+	@test -f build/$*/build.ninja || cmake --preset $*
+	cmake --build --preset $* --parallel $(JOBS)
+
+define run_tests # preset
+$(RUN_$(1)) ctest --preset $(1) --parallel $(JOBS) $(if $(LABELS_$(1)),-L '$(LABELS_$(1))')
+endef
+
+## check: everything that has to pass: lint, all builds, tests; ends with the release tests
+check: setup lint check-debug check-clang check-asan check-tsan check-aarch64 check-release
+
+## check-release: the whole test suite on the release build
+check-release: setup build-release
+	$(call run_tests,release)
+
+## check-debug: simulator and unit tests with internal assertions on
+check-debug: setup build-debug
+	$(call run_tests,debug)
+
+## check-clang: build with clang 14, tests
+check-clang: setup build-clang
+	$(call run_tests,clang)
+
+## check-asan: tests under AddressSanitizer
+check-asan: setup build-asan
+	$(call run_tests,asan)
+
+## check-tsan: tests under ThreadSanitizer
+check-tsan: setup build-tsan
+	$(call run_tests,tsan)
+
+## check-aarch64: cross build, tests under qemu-user
+check-aarch64: setup build-aarch64
+	$(call run_tests,aarch64)
+
+# Tests declared with CONFIGURATIONS seeds run only here.
+## check-seeds: the simulator's long run over thousands of seeds (20 minutes)
+check-seeds: setup build-release
+	ctest --preset release --parallel $(JOBS) -C seeds -L seeds --timeout 1500
+
+## bench: all benchmark suites against their peers; CSV and plots in results/
+bench:
+	@tools/setup --quiet --group bench
+	$(MAKE) --no-print-directory build-release
+	$(VENV)/pirn bench $(BENCH_ARGS)
+
+## figures: draw the plots again from results/*.csv
+figures: setup
+	$(VENV)/pirn figures
+
+## format: format C and C++ (clang-format 14) and Python (ruff)
+format: setup
+	$(VENV)/python tools/checks/format.py --fix
+	$(VENV)/ruff format --quiet tools
+	$(VENV)/ruff check --quiet --fix tools
+
+## lint: house rules, formatting, clang-tidy, shellcheck, ruff, mypy
+lint: setup lint-tools lint-c tidy
+
+lint-c:
+	@for check in $(CHECKS); do $(VENV)/python tools/checks/$$check.py || exit 1; done
+
+lint-tools:
+	shellcheck tools/setup .ci/run
+	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
+	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py
+
+# On the clang build's compile commands. Tests and benchmarks are left to the compilers' warnings.
+tidy: build-clang
+	$(VENV)/python tools/checks/tidy.py --build build/clang --jobs $(JOBS)
+
+## install: install libraries, headers and the manual page (PREFIX=/usr/local, DESTDIR)
+install: apps
+	cmake --install build/release --prefix $(PREFIX)
+
+## clean: remove the builds (not the virtual environment)
+clean:
+	rm -rf build

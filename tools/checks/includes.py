@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Who may include whom: posix -> sync -> core -> {policy.h, port.h, trace.h}.
+
+Includes point one way, downwards. A policy (src/sched) includes its own headers and core's. A port
+includes port.h, its own folder and the leaf headers. Nothing includes posix, and only atomic.h
+(with its twin in the simulator) includes <stdatomic.h>. C files name headers without a folder, so
+a name is looked up as the compiler would: in the includer's folder, then in all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from common import C_SUFFIXES, Problem, main, read_lines, under
+
+CHECKED = ("src", "port", "include", "dropin")
+INCLUDE = re.compile(r'^\s*#\s*(?:include|include_next|import)\s*([<"])([^>"]+)[>"]')
+
+# Leaf headers are about the language (attributes, atomics, build options), not about threads.
+LEAVES = {"src/core/compiler.h", "src/core/config.h", "src/core/atomic.h"}
+SEAMS = {
+    "src/sched/policy.h": "policy.h",
+    "port/port.h": "port.h",
+    "src/trace/trace.h": "trace.h",
+}
+# Which kinds of headers (see kind_of) a folder may include besides its own and the leaves.
+ALLOWED = {
+    "include": {"include"},
+    "core": {"include", "policy.h", "port.h", "trace.h"},
+    "sched": {"policy.h", "core"},
+    "sync": {"include", "core", "port.h", "trace.h"},
+    "posix": {"include", "core", "sync", "port.h", "trace.h"},
+    "trace": {"include", "core", "port.h", "trace.h"},
+    "prof": {"include", "core", "port.h", "trace.h"},
+    "dropin": {"include", "core", "sync", "port.h", "trace.h"},
+    "port.h": {"port"},  # port.h draws in the architecture's and the environment's half
+    "policy.h": {"core"},
+    "trace.h": {"core"},
+    "port": {"port.h"},
+}
+STDATOMIC = ("src/core/atomic.h", "port/env/sim/atomic")
+# The atomics' own twin: the simulator's build takes this header instead of <stdatomic.h>.
+EXCEPTIONS = {("src/core/atomic.h", "port/env/sim/atomic_sim.h")}
+
+
+def kind_of(path: str) -> str:
+    """The seam or folder that a file belongs to, as the table above names it."""
+    if path in SEAMS:
+        return SEAMS[path]
+    parts = path.split("/")
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else parts[0]
+
+
+def home_of(path: str) -> str:
+    """The folder whose files may include each other: ports are separate from each other."""
+    parts = path.split("/")
+    return "/".join(parts[:3]) if parts[0] == "port" else "/".join(parts[:2])
+
+
+def find_header(includer: str, name: str, headers: list[str]) -> list[str]:
+    """Where the name may lead: the includer's own folder first, else every folder."""
+    beside = str(Path(includer).parent / name)
+    if beside in headers:
+        return [beside]
+    return [header for header in headers if header == name or header.endswith("/" + name)]
+
+
+def allowed(includer: str, header: str) -> bool:
+    if header in LEAVES or (includer, header) in EXCEPTIONS:
+        return True
+    if home_of(includer) == home_of(header) and "posix" not in (kind_of(includer), kind_of(header)):
+        return True
+    if kind_of(header) == "posix":
+        return kind_of(includer) == "posix"
+    return kind_of(header) in ALLOWED.get(kind_of(includer), set())
+
+
+def check(root: Path, files: list[Path]) -> list[Problem]:
+    sources = [path for path in files if under(path, *CHECKED) and path.suffix in C_SUFFIXES]
+    headers = [str(path) for path in sources if path.suffix in (".h", ".hpp", ".def")]
+    problems: list[Problem] = []
+    for path in sources:
+        for number, line in enumerate(read_lines(root / path), start=1):
+            match = INCLUDE.match(line)
+            if match is None:
+                continue
+            text = _problem(str(path), match[1] == "<", match[2], headers)
+            if text is not None:
+                problems.append(Problem(str(path), number, text))
+    return problems
+
+
+def _problem(includer: str, system: bool, name: str, headers: list[str]) -> str | None:
+    if name in ("stdatomic.h", "atomic"):
+        if includer.startswith(STDATOMIC) or under(Path(includer), "include"):
+            return None
+        return f"only {STDATOMIC[0]} includes <{name}>; use its at_ functions"
+    found = find_header(includer, name, headers)
+    if system and not name.startswith("pirn/"):
+        return None
+    wrong = [header for header in found if not allowed(includer, header)]
+    # A name that several ports have is a seam; it is wrong only if every meaning is.
+    if not found or len(wrong) < len(found):
+        return None
+    return f"{kind_of(includer)} may not include {wrong[0]} ({kind_of(wrong[0])})"
+
+
+if __name__ == "__main__":
+    main("includes", check, __doc__)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""clang-tidy 14 over the runtime's and the applications' files, on a build's compile commands.
+
+A file that is compiled several times (for Linux, for the simulator) is looked at once, with its
+first command. Results of unchanged input are kept in the build folder, so that the next run only
+looks at what changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+TOOL = "clang-tidy-14"
+FOLDERS = ("src", "port", "apps", "dropin")
+SUFFIXES = (".c", ".cpp")
+
+
+def commands(build: Path, root: Path) -> dict[str, dict[str, str]]:
+    """The first compile command of each file to look at."""
+    database = json.loads((build / "compile_commands.json").read_text())
+    chosen: dict[str, dict[str, str]] = {}
+    for entry in database:
+        path = Path(entry["directory"], entry["file"]).resolve()
+        inside = any(path.is_relative_to(root / folder) for folder in FOLDERS)
+        if inside and path.suffix in SUFFIXES:
+            chosen.setdefault(str(path), entry)
+    return chosen
+
+
+def fingerprint(root: Path, entry: dict[str, str]) -> str:
+    """Of all that a result depends on, over-approximated: every header, the file, the command."""
+    digest = hashlib.sha256(entry["command"].encode())
+    headers = [path for folder in (*FOLDERS, "include") for path in (root / folder).rglob("*.h")]
+    for path in [Path(entry["directory"], entry["file"]), root / ".clang-tidy", *sorted(headers)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def tidy(path: str, database: Path) -> str:
+    """The findings, empty when there are none."""
+    command = [TOOL, "--quiet", "-p", str(database), path]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "" if result.returncode == 0 else (result.stdout.strip() or result.stderr.strip())
+
+
+def run() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    root = Path(__file__).resolve().parent.parent.parent
+    work = options.build.resolve() / "tidy"
+    work.mkdir(exist_ok=True)
+    chosen = commands(options.build, root)
+    (work / "compile_commands.json").write_text(json.dumps(list(chosen.values())))
+    stamps = {path: work / fingerprint(root, entry) for path, entry in chosen.items()}
+    todo = [path for path, stamp in stamps.items() if not stamp.exists()]
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for path, text in zip(todo, pool.map(lambda one: tidy(one, work), todo), strict=True):
+            if text:
+                bad += 1
+                print(text, file=sys.stderr)
+            else:
+                stamps[path].touch()
+    verdict = f"{bad} file(s) with findings" if bad else "ok"
+    print(f"check tidy: {len(chosen)} files, {len(todo)} looked at: {verdict}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run())

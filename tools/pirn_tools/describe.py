@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The library's own table of options and organizations (`pirn_describe()`).
+
+That table is the only place where options are defined: this module reads it, and the options of
+`pirn run`, `pirn sched list` and the man page are made from it. A new option of the library needs
+no change here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pirn_tools.errors import UserError
+from pirn_tools.paths import find_project
+
+SONAME = "libpirn.so.0"
+PTHREAD_SONAME = "libpirn-pthread.so.0"
+SPEC_TYPE = "spec"
+# What an option means when it is given without a value; the table may say so itself ("implied").
+IMPLIED_BY_TYPE = {"bool": "1", "flag": "1", "stats": "text"}
+IMPLIED_BY_NAME = {"stats": "text"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of the runtime: --name VALUE, or the environment variable env."""
+
+    name: str
+    env: str
+    type: str
+    default: str
+    values: str
+    help: str
+    implied: str | None
+
+    def takes(self, word: str) -> bool:
+        """Whether the word may be the value of an option whose value can be left out."""
+        words = re.split(r"[\s|,]+", self.values)
+        if word == self.implied or word in words or word in ("0", "1"):
+            return True
+        prefixes = {known.split(":")[0] + ":" for known in words if ":" in known}
+        return any(word.startswith(prefix) for prefix in prefixes)
+
+
+@dataclass(frozen=True)
+class OrgOption:
+    """One option of an organization, written after the colon: steal:victim=max."""
+
+    name: str
+    values: tuple[str, ...]  # empty: free text
+    free: str  # what the free text is, such as FILE
+    default: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Organization:
+    """A scheduler organization."""
+
+    name: str
+    help: str
+    options: tuple[OrgOption, ...]
+
+
+@dataclass(frozen=True)
+class Description:
+    """Everything the library says about itself."""
+
+    version: str
+    options: tuple[Option, ...]
+    organizations: tuple[Organization, ...]
+    raw: Mapping[str, Any]
+
+    def organization(self, name: str) -> Organization | None:
+        return next((org for org in self.organizations if org.name == name), None)
+
+
+def parse(text: str) -> Description:
+    """The description from the library's JSON."""
+    raw = json.loads(text)
+    return Description(
+        version=str(raw["version"]),
+        options=tuple(_option(entry) for entry in raw["options"]),
+        organizations=tuple(_organization(entry) for entry in raw["organizations"]),
+        raw=raw,
+    )
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _option(entry: Mapping[str, Any]) -> Option:
+    name, kind = str(entry["name"]), _text(entry.get("type"))
+    implied = entry.get("implied") or IMPLIED_BY_TYPE.get(kind) or IMPLIED_BY_NAME.get(name)
+    return Option(
+        name=name,
+        env=str(entry["env"]),
+        type=kind,
+        default=_text(entry.get("default")),
+        values=_text(entry.get("values")),
+        help=_text(entry.get("help")),
+        implied=None if implied is None else str(implied),
+    )
+
+
+def _organization(entry: Mapping[str, Any]) -> Organization:
+    return Organization(
+        name=str(entry["name"]),
+        help=_text(entry.get("help")),
+        options=tuple(_org_option(option) for option in entry.get("options", ())),
+    )
+
+
+def _org_option(entry: Mapping[str, Any]) -> OrgOption:
+    values = entry.get("values") or ()
+    # A string instead of a list describes free text (FILE, a number): nothing to check here.
+    free = values if isinstance(values, str) else ""
+    return OrgOption(
+        name=str(entry["name"]),
+        values=() if free else tuple(str(value) for value in values),
+        free=free,
+        default=_text(entry.get("default")),
+        help=_text(entry.get("help")),
+    )
+
+
+def find_library(soname: str = SONAME) -> Path | str | None:
+    """$PIRN_LIBRARY, the project's release build, then whatever the system's linker knows."""
+    named = os.environ.get("PIRN_LIBRARY")
+    if named:
+        return Path(named).resolve().with_name(soname) if soname != SONAME else Path(named)
+    root = find_project()
+    if root is not None:
+        built = root / "build" / "release" / "lib" / soname
+        if built.exists():
+            return built
+    return ctypes.util.find_library(soname.removeprefix("lib").split(".so")[0])
+
+
+@functools.cache
+def load() -> Description:
+    """Reads the table out of the library."""
+    library = find_library()
+    if library is None:
+        raise UserError(
+            f"{SONAME} not found: build the project (make apps), install it, "
+            "or set PIRN_LIBRARY to its path"
+        )
+    try:
+        describe = ctypes.CDLL(str(library)).pirn_describe
+    except OSError as error:
+        raise UserError(f"cannot load {library}: {error}") from None
+    except AttributeError:
+        raise UserError(f"{library} has no pirn_describe(); is it libpirn?") from None
+    describe.restype = ctypes.c_char_p
+    describe.argtypes = []
+    text = describe()
+    try:
+        return parse((text or b"").decode())
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{library} describes itself in a way not understood: {error!r}") from None

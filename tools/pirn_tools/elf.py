@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Whether a program is linked with Pirn, read from its ELF file and the libraries it needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from pirn_tools.errors import UserError
+
+SYSTEM_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
+
+
+@dataclass(frozen=True)
+class Binary:
+    """What matters of an ELF file."""
+
+    path: Path
+    needed: tuple[str, ...]
+    search: tuple[str, ...]  # RPATH and RUNPATH, $ORIGIN expanded
+    dynamic: bool
+    defines_pirn: bool  # linked statically with libpirn
+
+
+def find_program(name: str) -> Path:
+    """The program that exec would run, or an error with the shell's exit status for it."""
+    found = shutil.which(name)
+    if found is not None:
+        return Path(found)
+    path = Path(name)
+    if os.sep in name and path.exists():
+        reason = "is a folder" if path.is_dir() else "is not executable"
+        raise UserError(f"{name} {reason}", status=126)
+    raise UserError(f"{name}: no such program", status=127)
+
+
+def read(path: Path) -> Binary | None:
+    """The ELF file, or None when it is something else (a script)."""
+    try:
+        with path.open("rb") as stream:
+            if stream.read(4) != b"\x7fELF":
+                return None
+            return _read_elf(path, ELFFile(stream))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}", status=126) from None
+    except ELFError as error:
+        raise UserError(f"{path} is a damaged ELF file: {error}", status=126) from None
+
+
+def _read_elf(path: Path, elf: ELFFile) -> Binary:
+    needed: list[str] = []
+    search: list[str] = []
+    dynamic = False
+    for section in elf.iter_sections():
+        if not isinstance(section, DynamicSection):
+            continue
+        dynamic = True
+        for tag in cast("Iterator[Any]", section.iter_tags()):
+            if tag.entry.d_tag == "DT_NEEDED":
+                needed.append(tag.needed)
+            elif tag.entry.d_tag in ("DT_RPATH", "DT_RUNPATH"):
+                value = tag.rpath if tag.entry.d_tag == "DT_RPATH" else tag.runpath
+                search += _expand_origin(path, value)
+    return Binary(path, tuple(needed), tuple(search), dynamic, _defines_pirn(elf))
+
+
+def _expand_origin(path: Path, value: str) -> list[str]:
+    origin = str(path.resolve().parent)
+    return [re.sub(r"\$ORIGIN|\$\{ORIGIN\}", origin, part) for part in value.split(":") if part]
+
+
+def _defines_pirn(elf: ELFFile) -> bool:
+    for section in elf.iter_sections():
+        if not isinstance(section, SymbolTableSection):
+            continue
+        for symbol in section.get_symbol_by_name("pirn_describe") or ():
+            if symbol.entry.st_shndx != "SHN_UNDEF":
+                return True
+    return False
+
+
+def uses_pirn(binary: Binary) -> bool:
+    """Whether libpirn or libpirn-pthread gets loaded with the program, directly or by a library."""
+    if binary.defines_pirn:
+        return True
+    seen: set[str] = set()
+    waiting = [(name, binary.search) for name in binary.needed]
+    while waiting:
+        name, search = waiting.pop()
+        if name.startswith(("libpirn.so", "libpirn-pthread.so")):
+            return True
+        if name in seen:
+            continue
+        seen.add(name)
+        found = locate(name, search)
+        library = read(found) if found is not None else None
+        if library is not None:
+            waiting += [(needed, (*search, *library.search)) for needed in library.needed]
+    return False
+
+
+def unresolved_pirn(binary: Binary) -> list[str]:
+    """The Pirn libraries that the program names and the dynamic linker would not find."""
+    names = [name for name in binary.needed if name.startswith("libpirn")]
+    return [name for name in names if locate(name, binary.search) is None]
+
+
+def locate(name: str, search: tuple[str, ...]) -> Path | None:
+    """Where the dynamic linker would find a library, near enough for a check."""
+    if "/" in name:
+        return Path(name) if Path(name).exists() else None
+    environment = [part for part in os.environ.get("LD_LIBRARY_PATH", "").split(":") if part]
+    for folder in (*search, *environment):
+        if (Path(folder) / name).exists():
+            return Path(folder) / name
+    cached = dict(_linker_cache()).get(name)
+    if cached is not None:
+        return cached
+    places = (Path(folder) / name for folder in SYSTEM_FOLDERS)
+    return next((place for place in places if place.exists()), None)
+
+
+def _linker_cache() -> Iterator[tuple[str, Path]]:
+    ldconfig = shutil.which("ldconfig") or "/sbin/ldconfig"
+    try:
+        output = subprocess.run(
+            [ldconfig, "-p"], capture_output=True, text=True, check=False
+        ).stdout
+    except OSError:
+        return
+    for line in output.splitlines():
+        match = re.match(r"\s+(\S+) \(.*\) => (\S+)", line)
+        if match:
+            yield match[1], Path(match[2])
