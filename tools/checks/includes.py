@@ -9,6 +9,7 @@ a name is looked up as the compiler would: in the includer's folder, then in all
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -60,9 +61,10 @@ def home_of(path: str) -> str:
 
 def find_header(includer: str, name: str, headers: list[str]) -> list[str]:
     """Where the name may lead: the includer's own folder first, else every folder."""
-    beside = str(Path(includer).parent / name)
+    beside = os.path.normpath(Path(includer).parent / name)
     if beside in headers:
         return [beside]
+    name = name.replace("../", "")
     return [header for header in headers if header == name or header.endswith("/" + name)]
 
 

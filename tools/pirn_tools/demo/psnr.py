@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from pirn_tools.errors import UserError
 
 PEAK = 255.0
@@ -15,6 +13,8 @@ LEAST_DB = 45.0
 
 def worst_psnr(ours: Path, reference: Path, picture_bytes: int) -> float:
     """The PSNR in dB of the worst picture; infinite when all are equal."""
+    import numpy as np  # here, so that commands without pictures start quickly
+
     a, b = (np.fromfile(path, dtype=np.uint8) for path in (ours, reference))
     if a.size != b.size or a.size == 0 or a.size % picture_bytes:
         raise UserError(

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""The command as the user calls it, on the library that was built (PIRN_LIBRARY)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BUILT = bool(os.environ.get("PIRN_LIBRARY"))
+APPS = Path(os.environ.get("PIRN_APPS", "."))
+needs_library = pytest.mark.skipif(not BUILT, reason="PIRN_LIBRARY names no built library")
+
+
+def pirn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pirn_tools", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def organizations() -> list[str]:
+    return [org["name"] for org in json.loads(pirn("sched", "list", "--json").stdout)]
+
+
+@needs_library
+def test_sched_list_shows_every_organization() -> None:
+    table = pirn("sched", "list", COLUMNS="120")
+    assert table.returncode == 0
+    names = organizations()
+    assert len(names) >= 1
+    assert all(name in table.stdout for name in names)
+
+
+@needs_library
+def test_run_help_shows_every_option_of_the_library() -> None:
+    text = pirn("run", "--help").stdout
+    assert "--sched" in text
+    assert "PIRN_CPUS" in text
+
+
+@needs_library
+def test_man_page_is_made_from_the_table() -> None:
+    text = pirn("man").stdout
+    assert ".TH PIRN 1" in text
+    assert all(name in text for name in organizations())
+
+
+@needs_library
+def test_run_passes_on_the_exit_status_when_preloading() -> None:
+    result = pirn("run", "--preload", "--", "sh", "-c", "exit 7")
+    assert result.returncode == 7, result.stderr
+
+
+@needs_library
+def test_run_starts_a_linked_program_under_every_organization() -> None:
+    program = APPS / "comm-pirn"
+    if not program.exists():
+        pytest.skip("comm-pirn is not built")
+    for name in organizations():
+        result = pirn("run", "--sched", name, "--", str(program), "--help")
+        assert result.returncode == 0, result.stderr
+
+
+WRONG = [
+    (("run", "--sched", "stael", "true"), 2, "did you mean"),
+    (("run", "--sched", "steal:vicitm=max", "true"), 2, 'did you mean "victim"'),
+    (("run", "--scehd", "steal", "true"), 2, "--sched"),
+    (("run", "true"), 1, "not linked with Pirn"),
+    (("run", "no-such-program"), 127, "no such program"),
+    (("run", "--preload", "/"), 126, "is a folder"),
+    (("run",), 2, "PROGRAM"),
+]
+
+
+@needs_library
+@pytest.mark.parametrize(("arguments", "status", "text"), WRONG)
+def test_run_says_what_is_wrong(arguments: tuple[str, ...], status: int, text: str) -> None:
+    result = pirn(*arguments)
+    assert result.returncode == status
+    assert text in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_unknown_command_comes_with_a_suggestion() -> None:
+    result = pirn("rum")
+    assert result.returncode == 2
+    assert 'did you mean "run"' in result.stderr
+
+
+@pytest.mark.parametrize("library", ["/nowhere/libpirn.so.0", __file__])
+def test_broken_library_is_an_error_without_traceback(library: str) -> None:
+    for arguments in (("sched", "list"), ("run", "--cpus", "2", "true"), ("man",)):
+        result = pirn(*arguments, PIRN_LIBRARY=library)
+        assert result.returncode == 1
+        assert "cannot load" in result.stderr
+        assert "Traceback" not in result.stderr

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pirn_tools import elf
+from pirn_tools.errors import UserError
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+
+def compile_c(folder: Path, name: str, text: str, *flags: str) -> Path:
+    (folder / "source.c").write_text(text)
+    output = folder / name
+    subprocess.run(["cc", "-o", str(output), str(folder / "source.c"), *flags], check=True)
+    return output
+
+
+def shared(folder: Path, name: str, *flags: str) -> Path:
+    text = f"int {name.split('.')[0].replace('-', '_')}(void) {{ return 0; }}\n"
+    soname = f"-Wl,-soname,{name},--no-as-needed"
+    return compile_c(folder, name, text, "-shared", "-fPIC", soname, *flags)
+
+
+def uses(path: Path) -> bool:
+    binary = elf.read(path)
+    assert binary is not None
+    return elf.uses_pirn(binary)
+
+
+@needs_cc
+def test_uses_pirn_when_linked_directly_or_through_a_library(tmp_path: Path) -> None:
+    keep = "-Wl,--no-as-needed"
+    origin = "-Wl,-rpath,$ORIGIN"
+    pirn = shared(tmp_path, "libpirn-pthread.so.0")
+    middle = shared(tmp_path, "libmiddle.so.1", str(pirn), origin)
+    main = "int main(void) { return 0; }\n"
+    plain = compile_c(tmp_path, "plain", main)
+    direct = compile_c(tmp_path, "direct", main, keep, str(pirn), origin)
+    nested = compile_c(tmp_path, "nested", main, keep, str(middle), origin, "-Wl,-rpath-link=.")
+    assert not uses(plain)
+    assert uses(direct)
+    assert uses(nested)
+    binary = elf.read(direct)
+    assert binary is not None
+    assert elf.unresolved_pirn(binary) == []
+    pirn.unlink()
+    assert elf.unresolved_pirn(binary) == ["libpirn-pthread.so.0"]
+
+
+@needs_cc
+def test_uses_pirn_when_linked_statically(tmp_path: Path) -> None:
+    text = "const char *pirn_describe(void) { return 0; }\nint main(void) { return 0; }\n"
+    assert uses(compile_c(tmp_path, "static", text))
+
+
+def test_read_tells_scripts_and_damaged_files_apart(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text("#!/bin/sh\n")
+    assert elf.read(tmp_path / "script") is None
+    (tmp_path / "damaged").write_bytes(b"\x7fELF" + bytes(3))
+    with pytest.raises(UserError, match="damaged"):
+        elf.read(tmp_path / "damaged")
+    with pytest.raises(UserError, match="cannot read"):
+        elf.read(tmp_path / "absent")
