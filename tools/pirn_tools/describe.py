@@ -26,7 +26,7 @@ SONAME = "libpirn.so.0"
 PTHREAD_SONAME = "libpirn-pthread.so.0"
 SPEC_TYPE = "spec"
 # What an option means when it is given without a value; the table may say so itself ("implied").
-IMPLIED_BY_TYPE = {"bool": "1", "flag": "1", "stats": "text"}
+IMPLIED_BY_TYPE = {"bool": "1", "flag": "1", "output": "text"}
 IMPLIED_BY_NAME = {"stats": "text"}
 
 
@@ -42,13 +42,25 @@ class Option:
     help: str
     implied: str | None
 
+    @property
+    def metavar(self) -> str:
+        """What stands behind --name in a usage line: the values where they are one word."""
+        word = self.values if self.values and " " not in self.values else self.type.upper()
+        return f"[{word}]" if self.implied is not None else word or "VALUE"
+
+    @property
+    def detail(self) -> str:
+        """Help, valid values, environment variable, default."""
+        values = f" ({self.values})" if " " in self.values else ""
+        return f"{self.help}{values} [{self.env}; default {self.default or 'none'}]"
+
     def takes(self, word: str) -> bool:
         """Whether the word may be the value of an option whose value can be left out."""
-        words = re.split(r"[\s|,]+", self.values)
-        if word == self.implied or word in words or word in ("0", "1"):
+        words = set(re.split(r"[\s|,]+", self.values)) - {"or", "to"}
+        if word == self.implied or word in words:
             return True
-        prefixes = {known.split(":")[0] + ":" for known in words if ":" in known}
-        return any(word.startswith(prefix) for prefix in prefixes)
+        prefixes = tuple(known.split(":")[0] + ":" for known in words if ":" in known)
+        return word.startswith(prefixes)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import time
 
 import click
 
-from pirn_tools.describe import Description, Option, Organization, load
+from pirn_tools.describe import Description, Organization, load
 from pirn_tools.sched import option_line
 
 
@@ -93,17 +93,9 @@ def _commands(main: click.Group, context: click.Context) -> list[str]:
 def _runtime_options(description: Description) -> list[str]:
     lines: list[str] = []
     for option in description.options:
-        lines += [".TP", f'.BR {_roff("--" + option.name)} " {_value(option)}"', _detail(option)]
+        name, value = _roff("--" + option.name), _roff(option.metavar)
+        lines += [".TP", f'.BR {name} " {value}"', _roff(option.detail)]
     return lines
-
-
-def _value(option: Option) -> str:
-    value = _roff(option.values or option.type.upper())
-    return f"[{value}]" if option.implied is not None else value
-
-
-def _detail(option: Option) -> str:
-    return f"{_roff(option.help)} ({_roff(option.env)}; default {_roff(option.default or 'none')})"
 
 
 def _organizations(description: Description) -> list[str]:

@@ -63,15 +63,8 @@ def _table_params(options: Sequence[Option]) -> list[click.Parameter]:
 
 
 def _table_param(option: Option) -> click.Option:
-    detail = f"{option.help} [{option.env}; default {option.default or 'none'}]"
-    metavar = option.values or option.type.upper() or "VALUE"
-    if option.implied is not None:
-        metavar = f"[{metavar}]"
-    return click.Option(
-        [f"--{option.name}", f"option_{option.name.replace('-', '_')}"],
-        metavar=metavar,
-        help=detail,
-    )
+    names = [f"--{option.name}", f"option_{option.name.replace('-', '_')}"]
+    return click.Option(names, metavar=option.metavar, help=option.detail)
 
 
 def spell_out(args: Sequence[str], options: Sequence[Option]) -> list[str]:

@@ -21,8 +21,13 @@ RAW = {
             "help": "the scheduler organization",
         },
         {"name": "cpus", "env": "PIRN_CPUS", "type": "int", "default": 2, "values": "1.."},
-        {"name": "stats", "env": "PIRN_STATS", "values": "text|json:FILE", "help": "at exit"},
-        {"name": "detour", "env": "PIRN_DETOUR", "type": "bool", "values": "0|1"},
+        {
+            "name": "stats",
+            "env": "PIRN_STATS",
+            "type": "output",
+            "values": "off, text, or json:FILE",
+        },
+        {"name": "detour", "env": "PIRN_DETOUR", "type": "flag", "values": "0 or 1"},
         {"name": "new-one", "env": "PIRN_NEW_ONE", "type": "int", "help": "unknown to the tools"},
     ],
     "organizations": [
