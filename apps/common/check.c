@@ -50,6 +50,15 @@ void *check_alloc(void *memory, size_t bytes)
     return memory;
 }
 
+void *array_alloc(size_t count, size_t bytes)
+{
+    void *memory = calloc(count, bytes);
+
+    if (memory == NULL)
+        app_die("out of memory: %zu times %zu bytes wanted", count, bytes);
+    return memory;
+}
+
 static void small_stack_make(void)
 {
     check_rc(pthread_attr_init(&small_stack), "pthread_attr_init");

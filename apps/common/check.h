@@ -27,6 +27,9 @@ void check_rc(int rc, const char *what);
 /* For allocations: a null pointer dies. Returns the pointer. */
 void *check_alloc(void *memory, size_t bytes);
 
+/* `count` (at least 1) zeroed elements of `bytes` bytes; dies if there is no memory. */
+void *array_alloc(size_t count, size_t bytes);
+
 /* Joinable thread with a stack of APP_STACK_SIZE. */
 void thread_start(pthread_t *thread, void *(*entry)(void *), void *arg);
 void thread_join(pthread_t thread);

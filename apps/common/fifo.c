@@ -14,7 +14,7 @@ void fifo_init(struct fifo *fifo, size_t depth)
     check_rc(pthread_mutex_init(&fifo->lock, NULL), "pthread_mutex_init");
     check_rc(pthread_cond_init(&fifo->not_full, NULL), "pthread_cond_init");
     check_rc(pthread_cond_init(&fifo->not_empty, NULL), "pthread_cond_init");
-    fifo->slots = check_alloc(calloc(depth, sizeof *fifo->slots), depth * sizeof *fifo->slots);
+    fifo->slots = array_alloc(depth, sizeof *fifo->slots);
     fifo->depth = depth;
     fifo->first = 0;
     fifo->count = 0;

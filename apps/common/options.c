@@ -122,9 +122,11 @@ const char *options_parse(int argc, char **argv, const struct option_page *page)
         table[count].has_arg = argument_of(page->options[count].kind);
     }
     table[count].name = "help";
-    while ((seen = getopt_long(argc, argv, "", table, &index)) != -1) {
+    while ((seen = getopt_long(argc, argv, ":", table, &index)) != -1) {
         if (seen == '?')
-            usage_error("bad command line");
+            usage_error("'%s': no such option, or it takes no value", argv[optind - 1]);
+        if (seen == ':')
+            usage_error("'%s': the value is missing", argv[optind - 1]);
         if (index == count)
             print_help(page);
         store(&page->options[index], optarg);

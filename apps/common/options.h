@@ -29,6 +29,18 @@ struct option_spec {
     const char *const *choices; /* NULL-terminated */
 };
 
+static inline struct option_spec option_number(const char *name, long *number, long min, long max,
+                                               const char *help)
+{
+    return (struct option_spec){.name = name,
+                                .kind = OPTION_NUMBER,
+                                .value_name = "N",
+                                .help = help,
+                                .number = number,
+                                .min = min,
+                                .max = max};
+}
+
 struct option_page {
     const char *summary; /* what the program does, one sentence */
     const char *operand; /* name of the single operand, or NULL if none is taken */

@@ -24,7 +24,7 @@ static bool parse_size(struct jpeg *jpeg, const struct stream *s, size_t at,
     if (jpeg->width == 0)
         return jpeg_fail(error, at + 3, "width 0 is not valid");
     if (jpeg->width > JPEG_MAX_SIDE || jpeg->height > JPEG_MAX_SIDE)
-        return jpeg_fail(error, at + 1, "the picture is %d×%d; the limit is %d×%d", jpeg->width,
+        return jpeg_fail(error, at + 1, "the picture is %dx%d; the limit is %dx%d", jpeg->width,
                          jpeg->height, JPEG_MAX_SIDE, JPEG_MAX_SIDE);
     return true;
 }
@@ -40,7 +40,7 @@ static bool parse_components(struct jpeg *jpeg, const struct stream *s, size_t a
         c->v = s->data[at + 1] & 15;
         c->quant = s->data[at + 2];
         if (c->h < 1 || c->h > 4 || c->v < 1 || c->v > 4)
-            return jpeg_fail(error, at + 1, "sampling factors %d×%d of component %d are not valid",
+            return jpeg_fail(error, at + 1, "sampling factors %dx%d of component %d are not valid",
                              c->h, c->v, c->id);
         if (c->quant >= JPEG_TABLES)
             return jpeg_fail(error, at + 2, "component %d uses quantization table %d; 0 to 3 exist",
@@ -80,7 +80,7 @@ static bool lay_out(struct jpeg *jpeg, size_t at, struct jpeg_error *error)
     jpeg->mcu_rows = ceil_div(jpeg->height, 8 * v_max);
     jpeg->mcus = jpeg->mcu_columns * jpeg->mcu_rows;
     if (jpeg->mcus > JPEG_MAX_SAMPLES / (jpeg->blocks_per_mcu * BLOCK))
-        return jpeg_fail(error, at, "a picture of %d×%d has more than %d samples, the limit",
+        return jpeg_fail(error, at, "a picture of %dx%d has more than %d samples, the limit",
                          jpeg->width, jpeg->height, JPEG_MAX_SAMPLES);
     return true;
 }

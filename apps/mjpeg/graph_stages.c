@@ -46,11 +46,10 @@ static void *lane_main(void *arg)
 
 static struct graph_state *start(int max_slices, int depth)
 {
-    struct graph_state *state = check_alloc(malloc(sizeof *state), sizeof *state);
-    size_t bytes = (size_t)max_slices * sizeof *state->lanes;
+    struct graph_state *state = array_alloc(1, sizeof *state);
 
     state->nlanes = max_slices;
-    state->lanes = check_alloc(calloc(1, bytes), bytes);
+    state->lanes = array_alloc((size_t)max_slices, sizeof *state->lanes);
     for (int i = 0; i < max_slices; i++) {
         struct lane_stage *lane = state->lanes[i];
 

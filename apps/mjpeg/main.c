@@ -11,9 +11,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MAX_COUNT = 1000000000 };
 
 struct arguments {
     long graph, slices, inflight, pictures, repeat;
@@ -33,34 +34,12 @@ static void parse_arguments(int argc, char **argv, struct arguments *a)
          .number = &a->graph,
          .choices = graph_names,
          .help = "tasks: a thread per slice and stage; stages: fixed threads"},
-        {.name = "slices",
-         .kind = OPTION_NUMBER,
-         .value_name = "N",
-         .number = &a->slices,
-         .min = 1,
-         .max = PICTURE_MAX_SLICES,
-         .help = "most slices a picture is cut into"},
-        {.name = "inflight",
-         .kind = OPTION_NUMBER,
-         .value_name = "N",
-         .number = &a->inflight,
-         .min = 1,
-         .max = 1024,
-         .help = "most pictures being decoded at a time"},
-        {.name = "pictures",
-         .kind = OPTION_NUMBER,
-         .value_name = "N",
-         .number = &a->pictures,
-         .min = 0,
-         .max = LONG_MAX,
-         .help = "stop after N pictures; 0: at the end"},
-        {.name = "repeat",
-         .kind = OPTION_NUMBER,
-         .value_name = "N",
-         .number = &a->repeat,
-         .min = 1,
-         .max = LONG_MAX,
-         .help = "decode the stream N times"},
+        option_number("slices", &a->slices, 1, PICTURE_MAX_SLICES,
+                      "most slices a picture is cut into"),
+        option_number("inflight", &a->inflight, 1, 1024, "most pictures being decoded at a time"),
+        option_number("pictures", &a->pictures, 0, MAX_COUNT,
+                      "stop after N pictures; 0: at the end"),
+        option_number("repeat", &a->repeat, 1, MAX_COUNT, "decode the stream N times"),
         {.name = "output",
          .kind = OPTION_TEXT,
          .value_name = "FILE",

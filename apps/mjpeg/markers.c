@@ -184,9 +184,12 @@ bool jpeg_parse(struct jpeg *jpeg, const struct stream *stream, size_t *offset,
                 struct jpeg_error *error)
 {
     size_t start = *offset;
-    int marker = next_marker(stream, offset, error);
+    int marker;
 
     jpeg_reset(jpeg);
+    if (start == stream->size)
+        return jpeg_fail(error, start, "the stream holds no picture");
+    marker = next_marker(stream, offset, error);
     if (marker >= 0 && marker != SOI)
         return jpeg_fail(error, start, "a picture must start with SOI, not marker 0x%02x", marker);
     while (marker >= 0 && marker != SOS) {

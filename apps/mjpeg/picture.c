@@ -29,11 +29,10 @@ static void slice_fini(struct slice *slice)
 
 struct picture *picture_create(const struct stream *stream, int max_slices)
 {
-    struct picture *picture = check_alloc(calloc(1, sizeof *picture), sizeof *picture);
-    size_t bytes = (size_t)max_slices * sizeof *picture->slices;
+    struct picture *picture = array_alloc(1, sizeof *picture);
 
     picture->stream = stream;
-    picture->slices = check_alloc(calloc(1, bytes), bytes);
+    picture->slices = array_alloc((size_t)max_slices, sizeof *picture->slices);
     for (int i = 0; i < max_slices; i++)
         slice_init(&picture->slices[i], picture);
     semaphore_init(&picture->finished, 0);

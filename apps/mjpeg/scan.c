@@ -57,7 +57,7 @@ static bool check_amount(const struct jpeg *jpeg, size_t begin, size_t end,
     size_t blocks = (size_t)jpeg->mcus * (size_t)jpeg->blocks_per_mcu;
 
     if ((end - begin) * 4 < blocks)
-        return jpeg_fail(error, begin, "%zu bytes of data are too few for a picture of %d×%d",
+        return jpeg_fail(error, begin, "%zu bytes of data are too few for a picture of %dx%d",
                          end - begin, jpeg->width, jpeg->height);
     return true;
 }
