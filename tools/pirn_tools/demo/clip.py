@@ -20,10 +20,10 @@ SHA256 = "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd"
 
 @dataclass(frozen=True)
 class ClipShape:
-    """What the Motion-JPEG clip looks like."""
+    """What the clip looks like: small pictures, as in the task graph it exercises."""
 
-    width: int = 640
-    height: int = 360
+    width: int = 320
+    height: int = 180
     pictures: int = 48
     # Slice threading makes ffmpeg write a restart marker after every row of blocks. The number is
     # fixed, so that every machine makes the same file.

@@ -49,14 +49,14 @@ class Plan:
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
-    default=2,
+    default=8,
     show_default=True,
     help="Times each run decodes the clip.",
 )
 @click.option(
     "--slices",
     type=click.IntRange(1, 64),
-    default=4,
+    default=8,
     show_default=True,
     help="Slice threads a stage.",
 )
@@ -84,7 +84,7 @@ def demo(rounds: int, cpus: int | None, repeat: int, slices: int) -> None:
     check_pictures(console, runners, clip, folder, shape)
     arguments = [f"--slices={slices}", f"--repeat={repeat}", str(clip)]
     done = measure(console, Plan(runners, arguments, count, rounds))
-    finish(console, done, folder, f"Motion-JPEG, {count} CPUs, {slices} slice threads a stage")
+    finish(console, done, folder, f"Motion-JPEG, {count} CPUs, {slices} slices a stage")
 
 
 def check_pictures(

@@ -15,6 +15,14 @@ from pirn_tools.demo.decode import NPTL, Result
 from pirn_tools.plotting import figure
 
 Round = dict[str, Result]
+COLUMNS = (
+    "wall time",
+    "ratio to\nNPTL",
+    "threads\ncreated",
+    "switches",
+    "steals or\nmigr.",
+    "idle\nshare",
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ def _median(values: Sequence[int | None]) -> int | None:
 def table(rows: Sequence[Row], caption: str) -> Table:
     made = Table(header_style="bold", caption=caption, caption_justify="left")
     made.add_column("organization", no_wrap=True)
-    for column in ("wall time", "ratio to NPTL", "threads", "switches", "steals/migr.", "idle"):
+    for column in COLUMNS:
         made.add_column(column, justify="right")
     for row in rows:
         made.add_row(
