@@ -11,7 +11,20 @@ from pathlib import Path
 import pytest
 
 SETUP = Path(__file__).resolve().parent.parent / "setup"
-TOOLS = ["bash", "awk", "sed", "paste", "cksum", "cat", "dirname", "env", "grep", "tail", "touch"]
+TOOLS = [
+    "bash",
+    "awk",
+    "sed",
+    "paste",
+    "cksum",
+    "cat",
+    "dirname",
+    "env",
+    "grep",
+    "tail",
+    "mktemp",
+    "rm",
+]
 PACKAGES = """\
 [base]
 alpha|beta   cmd:alpha,beta   # the first letter
@@ -141,6 +154,14 @@ def test_setup_fails_when_installing_did_not_help(machine: Machine) -> None:
     result = machine.run()
     assert result.returncode == 1
     assert "installed, but still not usable: gamma" in result.stderr
+
+
+def test_setup_shows_why_apt_failed(machine: Machine) -> None:
+    machine.stub("apt-get", "echo no network; exit 100")
+    result = machine.run()
+    assert result.returncode == 1
+    assert "no network" in result.stderr
+    assert "apt-get failed" in result.stderr
 
 
 def test_setup_lists_without_installing(machine: Machine) -> None:
