@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pirn_tools.describe import PTHREAD_SONAME
 
 BUILT = bool(os.environ.get("PIRN_LIBRARY"))
