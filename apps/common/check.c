@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,10 +60,19 @@ void *array_alloc(size_t count, size_t bytes)
     return memory;
 }
 
+/* AArch64's system threads accept nothing below 128 KiB. */
+static size_t small_stack_size(void)
+{
+    size_t least = (size_t)PTHREAD_STACK_MIN;
+
+    return least > APP_STACK_SIZE ? least : APP_STACK_SIZE;
+}
+
 static void small_stack_make(void)
 {
     check_rc(pthread_attr_init(&small_stack), "pthread_attr_init");
-    check_rc(pthread_attr_setstacksize(&small_stack, APP_STACK_SIZE), "pthread_attr_setstacksize");
+    check_rc(pthread_attr_setstacksize(&small_stack, small_stack_size()),
+             "pthread_attr_setstacksize");
 }
 
 void thread_start(pthread_t *thread, void *(*entry)(void *), void *arg)

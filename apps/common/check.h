@@ -11,7 +11,8 @@
 #include <semaphore.h>
 #include <stddef.h>
 
-/* Enough for any of our threads, and small enough for thousands of them. */
+/* Enough for any of our threads, and small enough for thousands of them. Where the
+ * system asks for more at least, its least is taken. */
 #define APP_STACK_SIZE ((size_t)64 * 1024)
 
 /* Sets the name that starts every message; call it first in main. */
@@ -30,7 +31,7 @@ void *check_alloc(void *memory, size_t bytes);
 /* `count` (at least 1) zeroed elements of `bytes` bytes; dies if there is no memory. */
 void *array_alloc(size_t count, size_t bytes);
 
-/* Joinable thread with a stack of APP_STACK_SIZE. */
+/* Joinable thread with a small stack. */
 void thread_start(pthread_t *thread, void *(*entry)(void *), void *arg);
 void thread_join(pthread_t thread);
 
