@@ -5,6 +5,7 @@
 #   YES=1   set up without asking       JOBS=n   parallel jobs (default: online CPUs)
 
 export YES ?=
+export RUFF_CACHE_DIR := $(CURDIR)/build/.ruff_cache
 JOBS ?= $(shell nproc)
 VENV := .venv/bin
 PREFIX ?= /usr/local

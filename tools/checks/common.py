@@ -17,7 +17,8 @@ from pathlib import Path
 
 C_SUFFIXES = (".c", ".h", ".hpp", ".cpp", ".cc", ".def")
 CODE_SUFFIXES = (*C_SUFFIXES, ".S", ".s", ".py", ".sh", ".cmake", ".sv", ".v", ".go", ".rs")
-SKIPPED_FOLDERS = ("build", "results", ".venv", ".git")
+SKIPPED_FOLDERS = ("build", "results", "__pycache__", ".venv", ".git")
+CACHE_SUFFIX = "_cache"  # .mypy_cache, .ruff_cache
 
 
 @dataclass(frozen=True, order=True)
@@ -51,9 +52,13 @@ def list_files(root: Path) -> list[Path]:
 
 def _walk(root: Path) -> Iterable[str]:
     for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS]
+        folders[:] = [name for name in folders if not _skipped(name)]
         for name in names:
             yield os.path.relpath(Path(folder) / name, root)
+
+
+def _skipped(folder: str) -> bool:
+    return folder in SKIPPED_FOLDERS or folder.endswith(CACHE_SUFFIX)
 
 
 def read_lines(path: Path) -> list[str]:
