@@ -31,6 +31,7 @@ ALLOWED = {
     "core": {"include", "policy.h", "port.h", "trace.h"},
     "sched": {"policy.h", "core"},
     "sync": {"include", "core", "port.h", "trace.h"},
+    "native": {"include", "core", "sync", "port.h", "trace.h"},  # pirn.h, beside posix
     "posix": {"include", "core", "sync", "port.h", "trace.h"},
     "trace": {"include", "core", "port.h", "trace.h"},
     "prof": {"include", "core", "port.h", "trace.h"},
