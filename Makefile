@@ -23,6 +23,9 @@ RUN_tsan := setarch -R
 
 CHECKS := includes order_tags spdx length paths format
 
+# Python outside tools/, by the same rules.
+RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps demo check check-seeds check-debug check-clang check-asan check-tsan \
@@ -97,8 +100,9 @@ figures: setup
 ## format: format C and C++ (clang-format 14) and Python (ruff)
 format: setup
 	$(VENV)/python tools/checks/format.py --fix
-	$(VENV)/ruff format --quiet tools
-	$(VENV)/ruff check --quiet --fix tools
+	cd tools && ../$(VENV)/ruff format --quiet . && ../$(VENV)/ruff check --quiet --fix .
+	$(VENV)/ruff format --quiet $(RUFF_REST)
+	$(VENV)/ruff check --quiet --fix $(RUFF_REST)
 
 ## lint: house rules, formatting, clang-tidy, shellcheck, ruff, mypy
 lint: setup lint-tools lint-c tidy
@@ -109,6 +113,7 @@ lint-c:
 lint-tools:
 	shellcheck tools/setup .ci/run
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
+	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
 	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py
 
 # On the clang build's compile commands. Tests and benchmarks are left to the compilers' warnings.
