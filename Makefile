@@ -108,7 +108,9 @@ format: setup
 lint: setup lint-tools lint-c tidy
 
 lint-c:
-	@for check in $(CHECKS); do $(VENV)/python tools/checks/$$check.py || exit 1; done
+	@status=0; for check in $(CHECKS); do \
+	    $(VENV)/python tools/checks/$$check.py || status=1; \
+	done; exit $$status
 
 lint-tools:
 	shellcheck tools/setup .ci/run
