@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pirn.h - Pirn's native API: user-level threads and their synchronisation.
+ *
+ * Conventions
+ *   - Functions return 0 or a negative error number (-EINVAL, -EAGAIN, ...) unless they say
+ * otherwise.
+ *   - Times are absolute nanoseconds of pirn_now() (the monotonic clock); PIRN_FOREVER means no
+ * limit.
+ *   - Objects are valid when zeroed or set to their PIRN_*_INIT, and need no destruction; they may
+ * live anywhere, but must not move while in use.
+ *   - Every function may be called from any user thread and from any kernel thread of the program
+ * ("foreign" threads block in the kernel). None may be called from a signal handler in this
+ * version.
+ *   - No function is a cancellation point in this version.
+ *   - The runtime starts at the first call; the caller's thread becomes the main thread. Options
+ * come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see pirn(1)).
+ *   - User threads of this API share the `__thread` variables of the worker that runs them; errno
+ * is saved across switches.
+ */
+#ifndef PIRN_PIRN_H
+#define PIRN_PIRN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PIRN_VERSION "0.1.0"
+#define PIRN_FOREVER UINT64_MAX
+
+/* Version of the library, "major.minor.patch". */
+const char *pirn_version(void);
+
+/* JSON text that describes the options and the scheduler organizations of this library. Static
+ * storage. */
+const char *pirn_describe(void);
+
+/* Monotonic time in nanoseconds. */
+uint64_t pirn_now(void);
+
+/* Number of CPUs (worker kernel threads) that run user threads, and the one that runs the caller
+ * (-1: foreign). */
+unsigned pirn_cpu_count(void);
+int pirn_cpu_self(void);
+
+/* ---- threads ---- */
+
+typedef struct thread *pirn_thread_t;
+
+/* Room for a thread descriptor in the caller's storage (no allocation per thread but the stack). */
+#define PIRN_THREAD_STORAGE_SIZE 512
+typedef struct pirn_thread_storage {
+    unsigned char opaque[PIRN_THREAD_STORAGE_SIZE] __attribute__((aligned(64)));
+} pirn_thread_storage_t;
+
+/* A zeroed attribute means: default stack, joinable, no name. */
+typedef struct pirn_attr {
+    size_t stack_size;              /* bytes, at least pirn_stack_min(); 0 = default (PIRN_STACK) */
+    void *stack;                    /* the caller's stack of stack_size bytes; NULL = ours */
+    pirn_thread_storage_t *storage; /* the caller's descriptor; NULL = ours */
+    const char *name;               /* up to 15 bytes are kept; NULL = none */
+    bool detached;
+    bool cxx; /* carries the C++ exception state (pirn.hpp sets it) */
+} pirn_attr_t;
+
+/* Smallest stack_size, in bytes. */
+size_t pirn_stack_min(void);
+
+/* Start fn(arg) in a new thread. attr may be NULL. -EAGAIN: no memory for another thread; -EINVAL:
+ * stack too small or fn NULL. (After POSIX pthread_create.) */
+int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *), void *arg);
+
+/* Wait for a thread to end, take its return value (ret may be NULL) and release it. -EDEADLK: the
+ * caller itself, or a cycle of joins; -EINVAL: detached, or somebody else joins it;
+ * pirn_join_until: -ETIMEDOUT. */
+int pirn_join(pirn_thread_t thread, void **ret);
+int pirn_join_until(pirn_thread_t thread, void **ret, uint64_t deadline);
+
+/* The same if it has ended already, else -EBUSY. */
+int pirn_tryjoin(pirn_thread_t thread, void **ret);
+
+/* Nobody will join the thread: it is released when it ends. -EINVAL as for join. */
+int pirn_detach(pirn_thread_t thread);
+
+pirn_thread_t pirn_self(void);
+
+/* End the calling thread. Called by the main thread, the program goes on until its last thread has
+ * ended. */
+void pirn_exit(void *ret) __attribute__((noreturn));
+
+/* Let another ready thread run. */
+void pirn_yield(void);
+
+/* Block until `deadline`, or for `ns` nanoseconds. */
+void pirn_sleep_until(uint64_t deadline);
+void pirn_sleep(uint64_t ns);
+
+/* Unique among all threads of the process's life; the idle threads have the ids below
+ * pirn_cpu_count(). */
+uint64_t pirn_thread_id(pirn_thread_t thread);
+
+/* The living thread with this id, or NULL. */
+pirn_thread_t pirn_thread_find(uint64_t id);
+
+void pirn_set_name(pirn_thread_t thread, const char *name);
+const char *pirn_name(pirn_thread_t thread);
+
+/* ---- waiting ---- */
+
+/* A wait queue: 16 bytes, zero = empty. Part of the objects below. */
+typedef struct pirn_waitq {
+    uint32_t opaque[2];
+    void *first;
+} pirn_waitq_t;
+
+/* ---- mutex ---- */
+
+/* Not recursive, without error checks. Not FIFO: a running thread may overtake waiters, but one
+ * that keeps losing for 1 ms gets the mutex handed over. */
+typedef struct pirn_mutex {
+    uint32_t opaque[6];
+    pirn_waitq_t queue;
+} pirn_mutex_t;
+#define PIRN_MUTEX_INIT                                                                            \
+    {                                                                                              \
+        {0},                                                                                       \
+        {                                                                                          \
+            {0}, 0                                                                                 \
+        }                                                                                          \
+    }
+
+void pirn_mutex_init(pirn_mutex_t *mutex);
+void pirn_mutex_lock(pirn_mutex_t *mutex);
+int pirn_mutex_trylock(pirn_mutex_t *mutex);                       /* -EBUSY */
+int pirn_mutex_lock_until(pirn_mutex_t *mutex, uint64_t deadline); /* -ETIMEDOUT */
+void pirn_mutex_unlock(pirn_mutex_t *mutex);
+
+/* ---- condition variable ---- */
+
+typedef struct pirn_cond {
+    pirn_waitq_t queue;
+} pirn_cond_t;
+#define PIRN_COND_INIT                                                                             \
+    {                                                                                              \
+        {                                                                                          \
+            {0}, 0                                                                                 \
+        }                                                                                          \
+    }
+
+void pirn_cond_init(pirn_cond_t *cond);
+/* The caller holds the mutex, and holds it again on return, whatever the result. */
+void pirn_cond_wait(pirn_cond_t *cond, pirn_mutex_t *mutex);
+int pirn_cond_wait_until(pirn_cond_t *cond, pirn_mutex_t *mutex,
+                         uint64_t deadline); /* -ETIMEDOUT */
+void pirn_cond_signal(pirn_cond_t *cond);
+void pirn_cond_broadcast(pirn_cond_t *cond);
+
+/* ---- counting semaphore ---- */
+
+/* FIFO. A post with waiters hands over: the first waiter goes to the front of the poster's ready
+ * queue, and the value stays 0. */
+typedef struct pirn_sem {
+    uint32_t opaque[4];
+    pirn_waitq_t queue;
+} pirn_sem_t;
+#define PIRN_SEM_MAX 0x7fffffffu
+#define PIRN_SEM_INIT(value)                                                                       \
+    {                                                                                              \
+        {(value), 0, 0, 0},                                                                        \
+        {                                                                                          \
+            {0}, 0                                                                                 \
+        }                                                                                          \
+    }
+
+int pirn_sem_init(pirn_sem_t *sem, unsigned value); /* -EINVAL: above PIRN_SEM_MAX */
+void pirn_sem_wait(pirn_sem_t *sem);
+int pirn_sem_trywait(pirn_sem_t *sem);                       /* -EAGAIN */
+int pirn_sem_wait_until(pirn_sem_t *sem, uint64_t deadline); /* -ETIMEDOUT */
+int pirn_sem_post(pirn_sem_t *sem);                          /* -EOVERFLOW */
+unsigned pirn_sem_value(pirn_sem_t *sem);
+
+/* ---- readers-writer lock ---- */
+
+/* Readers share; a reader may take it again while writers wait, unless prefer_writer is set. */
+typedef struct pirn_rwlock {
+    uint32_t opaque[8];
+    pirn_waitq_t queue;
+    uint32_t prefer_writer, spare;
+} pirn_rwlock_t;
+#define PIRN_RWLOCK_INIT                                                                           \
+    {                                                                                              \
+        {0}, {{0}, 0}, 0, 0                                                                        \
+    }
+
+void pirn_rwlock_init(pirn_rwlock_t *lock);
+void pirn_rwlock_rdlock(pirn_rwlock_t *lock);
+void pirn_rwlock_wrlock(pirn_rwlock_t *lock);
+int pirn_rwlock_tryrdlock(pirn_rwlock_t *lock); /* -EBUSY */
+int pirn_rwlock_trywrlock(pirn_rwlock_t *lock);
+int pirn_rwlock_rdlock_until(pirn_rwlock_t *lock, uint64_t deadline); /* -ETIMEDOUT */
+int pirn_rwlock_wrlock_until(pirn_rwlock_t *lock, uint64_t deadline);
+void pirn_rwlock_unlock(pirn_rwlock_t *lock);
+
+/* ---- barrier ---- */
+
+typedef struct pirn_barrier {
+    uint32_t opaque[4];
+    pirn_waitq_t queue;
+} pirn_barrier_t;
+
+int pirn_barrier_init(pirn_barrier_t *barrier, unsigned count); /* -EINVAL: count 0 */
+/* Wait for `count` threads. True in exactly one of them. */
+bool pirn_barrier_wait(pirn_barrier_t *barrier);
+
+/* ---- once ---- */
+
+typedef struct pirn_once {
+    uint32_t opaque;
+} pirn_once_t;
+#define PIRN_ONCE_INIT                                                                             \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+void pirn_once(pirn_once_t *once, void (*fn)(void));
+
+/* ---- Full/Empty word (as in Qthreads and on the HEP: read when full, write when empty) ---- */
+
+typedef struct pirn_fe {
+    uint64_t value;
+    uint32_t opaque[2];
+    pirn_waitq_t queue;
+} pirn_fe_t;
+#define PIRN_FE_EMPTY                                                                              \
+    {                                                                                              \
+        0, {0, 0},                                                                                 \
+        {                                                                                          \
+            {0}, 0                                                                                 \
+        }                                                                                          \
+    }
+
+void pirn_fe_init(pirn_fe_t *word);                      /* empty */
+void pirn_fe_write(pirn_fe_t *word, uint64_t value);     /* wait until empty, write, set full */
+void pirn_fe_overwrite(pirn_fe_t *word, uint64_t value); /* write and set full at once */
+uint64_t pirn_fe_read(pirn_fe_t *word);                  /* wait until full; stays full */
+uint64_t pirn_fe_take(pirn_fe_t *word);                  /* wait until full, set empty */
+void pirn_fe_purge(pirn_fe_t *word);                     /* set empty at once */
+bool pirn_fe_full(pirn_fe_t *word);
+int pirn_fe_write_until(pirn_fe_t *word, uint64_t value, uint64_t deadline); /* -ETIMEDOUT */
+int pirn_fe_read_until(pirn_fe_t *word, uint64_t *value, uint64_t deadline);
+int pirn_fe_take_until(pirn_fe_t *word, uint64_t *value, uint64_t deadline);
+
+/* ---- statistics ---- */
+
+struct pirn_stats {
+    uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
+        stacks_recycled, sleeps;
+};
+
+/* Sums over all CPUs since the start; a snapshot. */
+void pirn_stats(struct pirn_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_arch.h (AArch64) - the context switch. See the x86-64 one for the technique: an inlined
+ * switch that clobbers every callee-saved register, so that the compiler saves what is live. x29
+ * (frame pointer) and x19 (may be the base pointer) cannot be clobbered everywhere and are saved by
+ * hand, as is x18 on systems that own it (never touched). d8..d15 are callee-saved and are listed.
+ */
+#ifndef PIRN_PORT_ARCH_H
+#define PIRN_PORT_ARCH_H
+
+#include "compiler.h"
+
+struct port_ctx {
+    void *sp;
+    void *pc;
+};
+
+ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, void (*entry)(void))
+{
+    uintptr_t top = ((uintptr_t)low + size) & ~(uintptr_t)15;
+    ctx->sp = (void *)top;
+    ctx->pc = (void *)entry;
+}
+
+ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
+{
+    register struct port_ctx *f __asm__("x0") = from;
+    register struct port_ctx *t __asm__("x1") = to;
+    __asm__ volatile("stp x29, x19, [sp, #-16]!\n\t"
+                     "adr x2, 1f\n\t"
+                     "mov x3, sp\n\t"
+                     "stp x3, x2, [x0]\n\t"
+                     "ldp x3, x2, [x1]\n\t"
+                     "mov sp, x3\n\t"
+                     "mov x29, xzr\n\t"
+                     "br x2\n"
+                     "1:\n\t"
+                     "ldp x29, x19, [sp], #16\n\t"
+                     : "+r"(f), "+r"(t)
+                     :
+                     : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
+                       "x14", "x15", "x16", "x17", "x20", "x21", "x22", "x23", "x24", "x25", "x26",
+                       "x27", "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8",
+                       "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19",
+                       "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
+                       "v31", "cc", "memory");
+}
+
+ALWAYS_INLINE void port_cpu_relax(void)
+{
+    __asm__ volatile("isb" ::: "memory");
+}
+
+#define PORT_ARCH_TLS_LOAD(out, var)                                                               \
+    do {                                                                                           \
+        uintptr_t offset_;                                                                         \
+        __asm__ volatile("mrs %0, tpidr_el0\n\t"                                                   \
+                         "adrp %1, :gottprel:" #var "\n\t"                                         \
+                         "ldr %1, [%1, :gottprel_lo12:" #var "]\n\t"                               \
+                         "ldr %0, [%0, %1]"                                                        \
+                         : "=&r"(out), "=&r"(offset_));                                            \
+    } while (0)
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_arch.h (x86-64) - the context switch.
+ *
+ * The switch is inlined: the compiler saves what is live, because the asm statement clobbers every
+ * register, and the context is a stack pointer and an address. It ends in an indirect jump and not
+ * in `ret`: the return-stack predictor never matches across a switch (a mispredicted `ret` costs
+ * more than the whole switch). rbp cannot be named as a clobber and is saved by hand. MXCSR and the
+ * x87 control word are not saved: the System V ABI makes them callee-saved, but a thread rarely
+ * changes them, and saving costs more than the rest.
+ */
+#ifndef PIRN_PORT_ARCH_H
+#define PIRN_PORT_ARCH_H
+
+#include "compiler.h"
+
+struct port_ctx {
+    void *sp;
+    void *pc;
+};
+
+ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, void (*entry)(void))
+{
+    uintptr_t top = ((uintptr_t)low + size) & ~(uintptr_t)15;
+    /* As directly after a call: 8 below a 16-byte boundary, with the return address (none:
+     * unwinders stop here). */
+    void **sp = (void **)(top - 8);
+    sp[0] = NULL;
+    ctx->sp = sp;
+    ctx->pc = (void *)entry;
+}
+
+ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
+{
+    __asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* step over the red zone */
+                     "pushq %%rbp\n\t"
+                     "leaq 1f(%%rip), %%rax\n\t"
+                     "movq %%rsp, (%%rdi)\n\t"
+                     "movq %%rax, 8(%%rdi)\n\t"
+                     "movq (%%rsi), %%rsp\n\t"
+                     "jmpq *8(%%rsi)\n"
+                     "1:\n\t"
+                     "popq %%rbp\n\t"
+                     "leaq 128(%%rsp), %%rsp\n\t"
+                     : "+D"(from), "+S"(to)
+                     :
+                     : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+                       "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
+                       "memory");
+}
+
+ALWAYS_INLINE void port_cpu_relax(void)
+{
+    __builtin_ia32_pause();
+}
+
+/* The value of an initial-exec TLS pointer variable by one read relative to the thread pointer: the
+ * compiler cannot keep its address across a switch, after which another kernel thread may run us.
+ */
+#define PORT_ARCH_TLS_LOAD(out, var)                                                               \
+    __asm__ volatile("movq " #var "@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=&r"(out))
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port.h - the contract between the core and the place where it runs.
+ *
+ * A place is an environment (port/env/<env>: what a CPU is, how it sleeps, where memory comes from)
+ * and an architecture (port/arch/<isa>: how registers are switched). Each supplies one header with
+ * its inline half, found through the include path: port_arch.h and port_env.h. Everything below
+ * must exist; what is missing fails to link (port/template shows it), it never returns a made-up
+ * value.
+ *
+ * Upcalls of the core: rt_cpu_main (a started CPU enters it), rt_on_kick and rt_on_tick (interrupt
+ * context).
+ */
+#ifndef PIRN_PORT_H
+#define PIRN_PORT_H
+
+#include "compiler.h"
+
+struct cpu;
+struct thread;
+
+/*
+ * port_arch.h: context switch.
+ *
+ *   struct port_ctx                       what a thread that does not run consists of
+ *   port_ctx_init(ctx, low, size, entry)  entry() runs on that stack at the first switch and never
+ * returns port_ctx_switch(from, to)             saves the callee-saved registers in from, continues
+ * to; returns when someone switches to from port_cpu_relax()                      the instruction
+ * for spin loops
+ *
+ * port_env.h: CPU, interrupts, thread state outside the registers.
+ *
+ *   struct port_cpu, struct port_thread   what the environment keeps per CPU and per thread
+ *   port_cpu_self()                       the CPU of the caller; re-read after every switch; NULL
+ * on a foreign kernel thread port_irq_save(), port_irq_restore(s)  keep interrupts (signals,
+ * simulated interrupts) out port_thread_switch(cpu, from, to)     thread state that is not in
+ * callee-saved registers (errno, TLS base) port_san_*                            tell
+ * AddressSanitizer and ThreadSanitizer about stacks and switches
+ */
+#include "port_arch.h"
+#include "port_env.h"
+
+/* CPUs that the environment offers; at least 1. */
+unsigned port_cpu_count(void);
+
+/* The caller becomes CPU 0. Called once, before any other CPU starts. 0 or -errno. */
+int port_cpu_adopt(struct cpu *cpu);
+
+/* Start CPU `cpu`: it calls rt_cpu_main(cpu), which never returns, on a stack of the port's. 0 or
+ * -errno. */
+int port_cpu_start(struct cpu *cpu);
+
+/* Sleep until a permit arrives or `deadline` (ns of port_now, UINT64_MAX: none) has passed;
+ * consumes the permit. May return early; a permit that was posted before the call is never lost. */
+void port_cpu_idle(struct cpu *cpu, uint64_t deadline);
+
+/* Post one permit (idempotent). Callable from any thread, CPU or interrupt handler. */
+void port_cpu_kick(struct cpu *cpu);
+
+/* Spin loops call this with the number of rounds already spun; long spins give the machine away. */
+void port_relax(unsigned round);
+
+/* Monotonic nanoseconds. */
+uint64_t port_now(void);
+
+/* Ask for rt_on_tick(cpu) at or soon after `deadline`; a later call replaces it. UINT64_MAX: none.
+ */
+void port_timer_set(struct cpu *cpu, uint64_t deadline);
+
+/*
+ * Stacks. `size` is what the thread may use; the port rounds up and adds a guard page where there
+ * is an MMU. `arena` is the port's own. 0 or -ENOMEM.
+ */
+struct port_stack {
+    void *low;
+    size_t size;
+    void *arena;
+};
+int port_stack_alloc(struct port_stack *stack, size_t size);
+void port_stack_free(struct port_stack *stack);
+
+/* Zeroed memory for tables of the core; NULL if there is none. Never called on a hot path. */
+void *port_table_alloc(size_t size);
+void port_table_free(void *p, size_t size);
+
+/* A foreign kernel thread (port_cpu_self() == NULL) that must block: wait until
+ * port_foreign_unpark, or until `deadline`. Permit semantics as for CPUs. */
+struct thread *port_foreign_self(void);
+void port_foreign_park(struct thread *t, uint64_t deadline);
+void port_foreign_unpark(struct thread *t);
+
+/* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given.
+ */
+const char *port_option(const char *name);
+
+/* Unbuffered output to the user's error stream; safe in a signal handler. */
+void port_write(const char *text, size_t length);
+
+/* Write a whole file. 0 or -errno. */
+int port_file_write(const char *path, const char *text, size_t length);
+
+/* Stop the program at once with `status` (a usage error) or with a crash (our own bug). */
+NORETURN void port_exit_now(int status);
+NORETURN void port_panic(void);
+
+/* End the program in the ordinary way: exit handlers run. */
+NORETURN void port_exit(int status);
+
+/* Upcalls. */
+void rt_cpu_main(struct cpu *cpu);
+void rt_on_kick(struct cpu *cpu);
+void rt_on_tick(struct cpu *cpu);
+
+/* Thread whose stack's guard contains the address, for the overflow message; NULL if none. */
+struct thread *rt_thread_by_guard(uintptr_t address);
+void rt_describe_thread(const struct thread *t, char *text, size_t size);
+
+#endif
