@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * atomic.h - the only way to touch shared memory without a lock; the only user of <stdatomic.h>.
+ *
+ * Every operation names its order in its own name: at_load_rlx, at_load_acq, at_store_rel ... The
+ * simulator compiles the same core against port/env/sim/atomic_sim.h, where each operation is a
+ * scheduling point and, in its weak mode, may read any value that C11 allows.
+ *
+ * Fences come in three kinds:
+ *   at_fence_seq()        an ordinary sequentially consistent fence
+ *   at_fence_light/heavy  an asymmetric pair: light costs nothing, heavy makes every other CPU
+ *                         execute a full fence (membarrier). If x is written before light and y
+ *                         read after it, and y is written before heavy and x read after it, at
+ *                         least one side sees the other's write. Ports without membarrier make
+ *                         both full fences.
+ *   at_fence_after_rmw()  a full fence directly after an atomic read-modify-write; free where that
+ *                         operation is one already (x86)
+ *
+ * Operations that order memory between CPUs carry a comment ORDER(tag); docs/MEMORY-ORDER.md lists
+ * the tags.
+ */
+#ifndef PIRN_CORE_ATOMIC_H
+#define PIRN_CORE_ATOMIC_H
+
+#include "compiler.h"
+
+#ifdef PIRN_SIM
+#include "atomic_sim.h"
+#else
+
+#include <stdatomic.h>
+
+/* Plain initialisation of memory that no other CPU can see yet. */
+#define at_init(p, v) atomic_init((p), (v))
+
+#define at_load_rlx(p) atomic_load_explicit((p), memory_order_relaxed)
+#define at_load_acq(p) atomic_load_explicit((p), memory_order_acquire)
+#define at_store_rlx(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+#define at_store_rel(p, v) atomic_store_explicit((p), (v), memory_order_release)
+
+#define at_xchg_rlx(p, v) atomic_exchange_explicit((p), (v), memory_order_relaxed)
+#define at_xchg_acq(p, v) atomic_exchange_explicit((p), (v), memory_order_acquire)
+#define at_xchg_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_release)
+#define at_xchg_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
+
+#define at_add_rlx(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define at_add_acq_rel(p, v) atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
+#define at_sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
+#define at_or_acq_rel(p, v) atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
+#define at_and_acq_rel(p, v) atomic_fetch_and_explicit((p), (v), memory_order_acq_rel)
+
+/* Compare *p with *want; store v if equal, else load *p into *want. True if stored. */
+#define at_cas_rlx(p, want, v)                                                                     \
+    atomic_compare_exchange_strong_explicit((p), (want), (v), memory_order_relaxed,                \
+                                            memory_order_relaxed)
+#define at_cas_acq(p, want, v)                                                                     \
+    atomic_compare_exchange_strong_explicit((p), (want), (v), memory_order_acquire,                \
+                                            memory_order_relaxed)
+#define at_cas_rel(p, want, v)                                                                     \
+    atomic_compare_exchange_strong_explicit((p), (want), (v), memory_order_release,                \
+                                            memory_order_relaxed)
+#define at_cas_acq_rel(p, want, v)                                                                 \
+    atomic_compare_exchange_strong_explicit((p), (want), (v), memory_order_acq_rel,                \
+                                            memory_order_acquire)
+
+#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer does not model fences: a read-modify-write on a dummy orders as well. */
+ALWAYS_INLINE void at_fence_seq(void)
+{
+    static atomic_uint dummy;
+    atomic_fetch_add_explicit(&dummy, 0, memory_order_seq_cst);
+}
+#else
+#define at_fence_seq() atomic_thread_fence(memory_order_seq_cst)
+#endif
+
+#if defined(__x86_64__)
+#define at_fence_after_rmw() atomic_signal_fence(memory_order_seq_cst)
+#else
+#define at_fence_after_rmw() at_fence_seq()
+#endif
+
+/* Set by the port at start if at_fence_heavy really reaches the other CPUs. */
+extern bool port_fence_asymmetric;
+void port_fence_heavy(void);
+
+ALWAYS_INLINE void at_fence_light(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (unlikely(!port_fence_asymmetric)) {
+        at_fence_seq();
+    }
+}
+
+#define at_fence_heavy() port_fence_heavy()
+
+#endif /* PIRN_SIM */
+
+/* Statistics: one writer, any reader, no order with anything else, and no scheduling point. */
+#define STAT_ADD(p, n) __atomic_store_n((p), *(p) + (n), __ATOMIC_RELAXED)
+#define STAT_INC(p) STAT_ADD((p), 1)
+#define STAT_GET(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+
+#endif

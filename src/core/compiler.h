@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compiler.h - what we use of GNU C beyond C11, under names of our own.
+ *
+ * Included by everything; includes nothing of Pirn.
+ */
+#ifndef PIRN_CORE_COMPILER_H
+#define PIRN_CORE_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
+#define COLD __attribute__((cold, noinline))
+#define NORETURN __attribute__((noreturn))
+#define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+#define ALIGNED(n) __attribute__((aligned(n)))
+#define UNUSED __attribute__((unused))
+#define EXPORT __attribute__((visibility("default")))
+
+#define CONTAINER_OF(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.h - every compile-time size of the core, with its reason.
+ */
+#ifndef PIRN_CORE_CONFIG_H
+#define PIRN_CORE_CONFIG_H
+
+#define RT_VERSION "0.1.0"
+
+/* Fields written by different CPUs stay this far apart. */
+#define RT_CACHELINE 64
+
+/* Upper bound of CPUs: sizes the idle bitmap and the CPU table. The simulator uses hundreds. */
+#define RT_MAX_CPUS 256
+
+/* Bytes in a thread descriptor that belong to the policy. */
+#define RT_POLICY_ROOM 32
+
+/* Bytes of a thread's name with its terminator, as in pthread_setname_np. */
+#define RT_NAME_MAX 16
+
+/* Default stack of a native thread: one page is touched by a thread that only blocks. */
+#define RT_STACK_DEFAULT (64u << 10)
+#define RT_STACK_MIN (16u << 10)
+#define RT_STACK_MAX (1ul << 30)
+
+/* Recycled stacks kept per process (M4); 0 switches recycling off. */
+#define RT_RESERVOIR_DEFAULT 4096u
+#define RT_RESERVOIR_MAX (1u << 22)
+
+/* How long an idle CPU looks for work before it sleeps, in microseconds. */
+#define RT_SPIN_DEFAULT 200u
+#define RT_SPIN_MAX 1000000u
+
+/* After so many hand-offs in a row the woken thread goes to the tail, so that two threads that
+ * wake each other cannot starve the rest of the queue. */
+#define RT_HANDOFF_STREAK 1024u
+
+/* A mutex waiter that lost the race for this long gets the mutex handed over. */
+#define RT_MUTEX_HANDOVER_NS 1000000ull
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu.h - per-CPU data, the runtime's global data, and the way into the runtime.
+ *
+ * A CPU is what the port says it is: a kernel thread, a core, a simulated CPU. Its fields are
+ * grouped by writer: (O) only the CPU itself, with interrupts out; (A) atomic, anyone.
+ */
+#ifndef PIRN_CORE_CPU_H
+#define PIRN_CORE_CPU_H
+
+#include "../sched/policy.h"
+#include "stack.h"
+#include "thread.h"
+
+/* What finish_switch does for the thread that stopped, on the next thread's stack. */
+enum post_action {
+    POST_NONE,   /* the idle thread stepped aside, or the next one runs in its place */
+    POST_YIELD,  /* make it ready again */
+    POST_UNLOCK, /* it blocked: release the wait queue */
+    POST_PARK,   /* it blocked with a deadline: open it for claims, release the wait queue */
+    POST_EXIT,   /* it is gone: wake the joiner or free the memory */
+};
+
+/* Bits of cpu.pending, looked at before every pick. */
+enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2 };
+
+struct cpu_stats {
+    uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
+        stacks_recycled, sleeps;
+};
+
+struct cpu {
+    /* (O) every switch */
+    struct thread *current;
+    struct thread *prev;
+    void *post_arg;
+    enum post_action post;
+    uint32_t id;
+    _Atomic(uint32_t) pending; /* (A) RT_PENDING_* */
+    uint32_t handoff_streak;
+    struct stack_cache stacks[STACK_CLASSES];
+    _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
+    struct port_cpu port;
+    struct cpu_stats stats;
+#ifdef PIRN_DEBUG
+    uint32_t ranks_held;
+#endif
+
+    struct thread idle ALIGNED(RT_CACHELINE);
+
+    struct timer_heap timers ALIGNED(RT_CACHELINE);
+
+    /* (A) ready threads sent by others, for policies whose queues only the owner touches */
+    _Atomic(struct thread *) inbox ALIGNED(RT_CACHELINE);
+} ALIGNED(RT_CACHELINE);
+
+struct rt {
+    struct sched_policy policy; /* (C) copy of the chosen table */
+    unsigned ncpu;              /* (C) */
+    bool detour;                /* (C) M2: yield through the scheduler context */
+    uint64_t spin_ns;           /* (C) */
+    size_t stack_size;          /* (C) */
+    uint64_t reservoir;         /* (C) */
+    uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
+    uint64_t start_ns;          /* (C) */
+
+    /* (A) low half: CPUs that search for work, high half: CPUs asleep */
+    _Atomic(uint32_t) idle_word ALIGNED(RT_CACHELINE);
+    _Atomic(uint32_t) idle_map[RT_MAX_CPUS / 32]; /* (A) bit set: asleep and unclaimed */
+
+    _Atomic(uint32_t) started ALIGNED(RT_CACHELINE); /* (A) 0 no, 1 starting, 2 yes */
+    _Atomic(uint32_t) main_gone;                     /* (A) main thread has called pirn_exit */
+    struct cpu *cpus[RT_MAX_CPUS];
+    struct thread main_thread;
+};
+
+extern struct rt rt;
+
+/* Inside the runtime interrupts are out: no signal, interrupt or simulated preemption enters it on
+ * this CPU. Returns NULL on a foreign kernel thread. */
+ALWAYS_INLINE struct cpu *rt_enter(unsigned long *irq)
+{
+    *irq = port_irq_save();
+    return port_cpu_self();
+}
+
+ALWAYS_INLINE void rt_leave(unsigned long irq)
+{
+    port_irq_restore(irq);
+}
+
+/* The calling thread: a user thread, or the stand-in of a foreign kernel thread. Starts the runtime
+ * if need be. */
+struct thread *rt_self(void);
+
+/* Start the runtime: the caller becomes the main thread on CPU 0. 0 or -errno; idempotent. */
+int rt_start(void);
+
+/* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
+void rt_wake(struct cpu *self, struct thread *t, enum sched_why why);
+
+/* Post pending bits to a CPU and see to it that it looks at them. */
+void rt_post(struct cpu *cpu, uint32_t bits);
+
+/* Before every pick, if pending is set. */
+COLD void rt_service(struct cpu *cpu);
+
+ALWAYS_INLINE struct thread *rt_pick(struct cpu *cpu)
+{
+    if (unlikely(at_load_rlx(&cpu->pending) != 0)) {
+        rt_service(cpu);
+    }
+    return rt.policy.pick(cpu);
+}
+
+/* Send t to cpu->inbox and post RT_PENDING_POLL; any context. */
+void inbox_push(struct cpu *cpu, struct thread *t);
+
+/* Everything that was sent, oldest first, through rq.next; NULL if nothing. Owner. */
+struct thread *inbox_take_owner(struct cpu *cpu);
+
+ALWAYS_INLINE bool inbox_empty(struct cpu *cpu)
+{
+    return at_load_acq(&cpu->inbox) == NULL; /* ORDER(inbox) */
+}
+
+#endif

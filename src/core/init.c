@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * init.c - starting the runtime: the first call of the API does it (B1). The caller becomes the
+ * main thread, a schedulable thread like any other, on CPU 0; CPU 0's scheduler context gets a
+ * stack of its own, every other CPU schedules on the stack that the port starts it with (M1).
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "id.h"
+#include "life.h"
+#include "options.h"
+#include "switch.h"
+
+struct rt rt;
+
+static NORETURN void idle_entry(void)
+{
+    port_san_switched();
+    finish_switch();
+    rt_cpu_main(port_cpu_self());
+    RT_PANIC("the scheduling loop has returned");
+}
+
+static int cpu_make(unsigned id)
+{
+    struct cpu *cpu = port_table_alloc(sizeof(struct cpu));
+    char name[RT_NAME_MAX];
+    if (cpu == NULL) {
+        return -ENOMEM;
+    }
+    rt.cpus[id] = cpu;
+    cpu->id = id;
+    snprintf(name, sizeof(name), "idle-%u", id);
+    thread_init_bare(&cpu->idle, THREAD_IDLE, name);
+    at_init(&cpu->idle.state, (uint32_t)THREAD_READY);
+    at_init(&cpu->pending, 0u);
+    at_init(&cpu->timers.armed, 0u);
+    at_init(&cpu->timers.lock.word, 0u);
+    at_init(&cpu->inbox, (struct thread *)NULL);
+    at_init(&cpu->created, 0u);
+    at_init(&cpu->exited, 0u);
+    cpu->idle.cpu = cpu;
+    cpu->current = &cpu->idle;
+    return id_assign(&cpu->idle);
+}
+
+static int main_adopt(struct cpu *cpu)
+{
+    struct thread *t = &rt.main_thread;
+    thread_init_bare(t, THREAD_MAIN, "main");
+    at_init(&t->state, (uint32_t)THREAD_RUNNING);
+    t->cpu = cpu;
+    cpu->current = t;
+    at_store_rel(&cpu->created, 1u); /* ORDER(life) */
+    int error = id_assign(t);
+    if (error == 0) {
+        error = port_stack_alloc(&cpu->idle.stack, RT_STACK_DEFAULT);
+    }
+    if (error == 0) {
+        struct port_stack *stack = &cpu->idle.stack;
+        port_ctx_init(&cpu->idle.ctx, stack->low, stack->size, idle_entry);
+        port_san_create(&cpu->idle, (uintptr_t)stack->low + stack->size);
+    }
+    return error;
+}
+
+static int rt_start_once(void)
+{
+    options_load();
+    rt.start_ns = port_now();
+    int error = 0;
+    for (unsigned i = 0; i < rt.ncpu && error == 0; i++) {
+        error = cpu_make(i);
+    }
+    if (error == 0) {
+        error = main_adopt(rt.cpus[0]);
+    }
+    if (error == 0 && rt.policy.init != NULL) {
+        error = rt.policy.init(rt.ncpu);
+    }
+    if (error == 0) {
+        error = port_cpu_adopt(rt.cpus[0]);
+    }
+    for (unsigned i = 1; i < rt.ncpu && error == 0; i++) {
+        at_init(&rt.cpus[i]->idle.state, (uint32_t)THREAD_RUNNING);
+        error = port_cpu_start(rt.cpus[i]);
+    }
+    return error;
+}
+
+int rt_start(void)
+{
+    uint32_t state = 0;
+    if (at_cas_acq(&rt.started, &state, 1u)) { /* ORDER(start) */
+        int error = rt_start_once();
+        if (error != 0) {
+            char text[128];
+            int n =
+                snprintf(text, sizeof(text), "pirn: cannot start the runtime: error %d\n", -error);
+            port_write(text, (size_t)n);
+            port_exit_now(1);
+        }
+        at_store_rel(&rt.started, 2u); /* ORDER(start) */
+        return 0;
+    }
+    for (unsigned round = 0; at_load_acq(&rt.started) != 2; round++) { /* ORDER(start) */
+        port_relax(round);
+    }
+    return 0;
+}
+
+struct thread *rt_self(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (likely(cpu != NULL)) {
+        return cpu->current;
+    }
+    if (at_load_acq(&rt.started) != 2) { /* ORDER(start) */
+        rt_start();
+        return rt_self();
+    }
+    return port_foreign_self();
+}
+
+void rt_panic(const char *file, int line, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    int n = snprintf(text, sizeof(text), "pirn: internal error at %s:%d: ", file, line);
+    va_start(args, fmt);
+    n += vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, args);
+    va_end(args);
+    n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
+    text[n++] = '\n';
+    port_write(text, (size_t)n);
+    port_panic();
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lockrank.c - debug check of lockrank.h. The held ranks are a bit set in the CPU; foreign kernel
+ * threads are not checked.
+ */
+#include "cpu.h"
+
+#ifdef PIRN_DEBUG
+
+void lockrank_acquire(enum lockrank rank)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (cpu == NULL) {
+        return;
+    }
+    if (cpu->ranks_held >> rank) {
+        RT_PANIC("lock of rank %d taken with ranks %#x held", (int)rank, cpu->ranks_held);
+    }
+    cpu->ranks_held |= 1u << rank;
+}
+
+void lockrank_release(enum lockrank rank)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (cpu == NULL) {
+        return;
+    }
+    RT_ASSERT(cpu->ranks_held & (1u << rank));
+    cpu->ranks_held &= ~(1u << rank);
+}
+
+void lockrank_release_last(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    RT_ASSERT(cpu->ranks_held != 0 && (cpu->ranks_held & (cpu->ranks_held - 1)) == 0);
+    cpu->ranks_held = 0;
+}
+
+#endif

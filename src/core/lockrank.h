@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lockrank.h - the order in which spin locks nest; checked in debug builds and in the simulator.
+ *
+ * A CPU may take a lock only if its rank is above every rank that it holds. Waiting with a spin
+ * lock held is allowed in one place: a thread that blocks leaves its wait queue locked until
+ * finish_switch, and only run-queue locks are taken meanwhile.
+ */
+#ifndef PIRN_CORE_LOCKRANK_H
+#define PIRN_CORE_LOCKRANK_H
+
+#include "compiler.h"
+
+enum lockrank {
+    RANK_COND,  /* a condition variable's queue; the mutex is released under it */
+    RANK_WAITQ, /* every other wait queue */
+    RANK_JOIN,  /* a thread's join queue */
+    RANK_TIMER, /* a CPU's timers; expiry makes threads ready */
+    RANK_RUNQ,  /* ready queues */
+    RANK_STACK, /* global stack pool */
+    RANK_ID,    /* thread id table */
+    RANK_COUNT
+};
+
+#ifdef PIRN_DEBUG
+void lockrank_acquire(enum lockrank rank);
+void lockrank_release(enum lockrank rank);
+void lockrank_release_last(void); /* the only one held */
+#else
+ALWAYS_INLINE void lockrank_acquire(enum lockrank rank)
+{
+    (void)rank;
+}
+ALWAYS_INLINE void lockrank_release(enum lockrank rank)
+{
+    (void)rank;
+}
+ALWAYS_INLINE void lockrank_release_last(void) {}
+#endif
+
+#endif

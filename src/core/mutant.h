@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutant.h - mistakes that the simulator must catch.
+ *
+ * Each name is a deliberate bug that a checker has to find (tests/sim/mutants.c). In the simulator
+ * one of them can be switched on; everywhere else MUTANT() is the constant false and leaves no
+ * code.
+ */
+#ifndef PIRN_CORE_MUTANT_H
+#define PIRN_CORE_MUTANT_H
+
+enum mutant {
+    MUTANT_NONE,
+    MUTANT_PUBLISH_EARLY,  /* a yielding thread is enqueued before its context is saved */
+    MUTANT_NO_RECHECK,     /* an idle CPU sleeps without the last look */
+    MUTANT_NO_IDLE_FENCE,  /* no fence between announcing idleness and the last look */
+    MUTANT_NO_BIAS_FENCE,  /* a thief enters a run queue without the heavy fence */
+    MUTANT_MUTEX_DROP,     /* unlock forgets to wake */
+    MUTANT_COND_DROP,      /* signal between enqueue and park is lost */
+    MUTANT_SEM_DOUBLE,     /* a post hands over and counts */
+    MUTANT_RWLOCK_READERS, /* a leaving writer wakes one reader only */
+    MUTANT_BARRIER_EARLY,  /* the barrier opens one arrival early */
+    MUTANT_ONCE_DROP,      /* the end of once wakes nobody */
+    MUTANT_FE_DOUBLE,      /* a full word is handed to a reader and stays full */
+    MUTANT_TIMED_STAY,     /* a timed-out waiter stays linked */
+    MUTANT_JOIN_EARLY,     /* the joiner is made ready before the stack is left */
+    MUTANT_MAX
+};
+
+#ifdef PIRN_SIM
+extern enum mutant sim_mutant;
+#define MUTANT(name) (sim_mutant == MUTANT_##name)
+#else
+#define MUTANT(name) (0)
+#endif
+
+#endif

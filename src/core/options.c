@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.c - see options.h. Called once, by rt_start, before any other CPU runs.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "options.h"
+#include "stats.h"
+
+static struct sched_policy const *chosen;
+
+static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+static void usage_error(const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    port_exit_now(2);
+}
+
+/* Decimal number with an optional K, M or G; false if it is none or above max. */
+static bool parse_size(const char *text, uint64_t max, uint64_t *out)
+{
+    uint64_t value = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        value = value * 10 + (uint64_t)(*p - '0');
+        if (value > UINT64_MAX / 16) {
+            return false;
+        }
+    }
+    if (p == text) {
+        return false;
+    }
+    unsigned shift = *p == 'K' ? 10 : *p == 'M' ? 20 : *p == 'G' ? 30 : 0;
+    if (shift != 0) {
+        p++;
+    }
+    if (*p != '\0' || value > max >> shift) {
+        return false;
+    }
+    *out = value << shift;
+    return true;
+}
+
+static int set_number(const char *value, uint64_t min, uint64_t max, uint64_t *out)
+{
+    return parse_size(value, max, out) && *out >= min ? 0 : -EINVAL;
+}
+
+static int set_cpus(const char *value, const char **why)
+{
+    uint64_t n;
+    if (strcmp(value, "all") == 0) {
+        n = port_cpu_count();
+        n = n > RT_MAX_CPUS ? RT_MAX_CPUS : n;
+    } else if (set_number(value, 1, RT_MAX_CPUS, &n) != 0) {
+        return -EINVAL;
+    }
+    (void)why;
+    rt.ncpu = (unsigned)n;
+    return 0;
+}
+
+static int set_stack(const char *value, const char **why)
+{
+    uint64_t n;
+    (void)why;
+    if (set_number(value, RT_STACK_MIN, RT_STACK_MAX, &n) != 0) {
+        return -EINVAL;
+    }
+    rt.stack_size = n;
+    return 0;
+}
+
+static int set_reservoir(const char *value, const char **why)
+{
+    (void)why;
+    return set_number(value, 0, RT_RESERVOIR_MAX, &rt.reservoir);
+}
+
+static int set_detour(const char *value, const char **why)
+{
+    uint64_t n;
+    (void)why;
+    if (set_number(value, 0, 1, &n) != 0) {
+        return -EINVAL;
+    }
+    rt.detour = n != 0;
+    return 0;
+}
+
+static int set_spin(const char *value, const char **why)
+{
+    uint64_t us;
+    (void)why;
+    if (set_number(value, 0, RT_SPIN_MAX, &us) != 0) {
+        return -EINVAL;
+    }
+    rt.spin_ns = us * 1000;
+    return 0;
+}
+
+static int set_sched_option(const struct sched_policy *policy, char *text, const char **why)
+{
+    static char message[256];
+    char *equals = strchr(text, '=');
+    const char *value = equals != NULL ? equals + 1 : "";
+    if (equals != NULL) {
+        *equals = '\0';
+    }
+    const struct sched_option *o = policy->options;
+    while (o != NULL && o->name != NULL && strcmp(o->name, text) != 0) {
+        o++;
+    }
+    *why = message;
+    if (o == NULL || o->name == NULL) {
+        int n = snprintf(message, sizeof(message), "%s has no option \"%s\"; it has:", policy->name,
+                         text);
+        for (o = policy->options; o != NULL && o->name != NULL; o++) {
+            n += snprintf(message + n, sizeof(message) - (size_t)n, " %s=%s", o->name, o->values);
+        }
+        return -EINVAL;
+    }
+    if (equals == NULL || (o->values[0] != '<' && sched_choice(o->values, value) < 0)) {
+        snprintf(message, sizeof(message), "option %s of %s takes %s, not \"%s\"", o->name,
+                 policy->name, o->values, value);
+        return -EINVAL;
+    }
+    return o->set(value, why);
+}
+
+static int unknown_sched(const char *name, size_t length, const char **why)
+{
+    static char message[256];
+    int n = snprintf(message, sizeof(message),
+                     "there is no organization \"%.*s\"; there are:", (int)length, name);
+    const char *known;
+    for (unsigned i = 0; (known = sched_name(i)) != NULL; i++) {
+        n += snprintf(message + n, sizeof(message) - (size_t)n, " %s", known);
+    }
+    *why = message;
+    return -EINVAL;
+}
+
+/* "name" or "name:option=value,option=value" */
+static int set_sched(const char *value, const char **why)
+{
+    static char copy[512];
+    if (strlen(value) >= sizeof(copy)) {
+        return -EINVAL;
+    }
+    strcpy(copy, value);
+    size_t length = strcspn(copy, ":");
+    chosen = sched_find(copy, length);
+    if (chosen == NULL) {
+        return unknown_sched(copy, length, why);
+    }
+    for (const struct sched_option *o = chosen->options; o != NULL && o->name != NULL; o++) {
+        o->set(o->deflt, why);
+    }
+    char *next = copy + length;
+    while (*next != '\0') {
+        char *text = next + 1;
+        next = text + strcspn(text, ",");
+        char end = *next;
+        *next = '\0';
+        int error = set_sched_option(chosen, text, why);
+        if (error != 0) {
+            return error;
+        }
+        *next = end;
+    }
+    rt.policy = *chosen;
+    return 0;
+}
+
+const struct rt_option rt_options[] = {
+    {"sched", "spec", "steal", "ORGANIZATION[:OPTION=VALUE,...]",
+     "scheduler organization and its options", set_sched},
+    {"cpus", "number", "all", "1 to 256, or all", "number of CPUs (worker kernel threads)",
+     set_cpus},
+    {"stack", "size", "64K", "16K to 1G", "stack of a thread that asks for no size of its own",
+     set_stack},
+    {"reservoir", "number", "4096", "0 to 4M", "stacks kept for recycling; 0: none (M4)",
+     set_reservoir},
+    {"detour", "flag", "0", "0 or 1", "1: a yield passes through the scheduler context (M2)",
+     set_detour},
+    {"spin", "number", "200", "0 to 1000000",
+     "microseconds that a CPU searches for work before it sleeps", set_spin},
+    {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
+     stats_set_output},
+    {0},
+};
+
+static void option_load(const struct rt_option *o)
+{
+    const char *value = port_option(o->name);
+    const char *why = NULL;
+    if (value == NULL) {
+        value = o->deflt;
+    }
+    if (o->set(value, &why) == 0) {
+        return;
+    }
+    if (why != NULL) {
+        usage_error("pirn: option %s=\"%s\": %s\n", o->name, value, why);
+    }
+    usage_error("pirn: option %s=\"%s\" is not valid; valid: %s\n", o->name, value, o->values);
+}
+
+void options_load(void)
+{
+    for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
+        option_load(o);
+    }
+    uint64_t share = rt.reservoir / (2 * rt.ncpu);
+    rt.stack_cache_limit = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
+}
+
+struct text {
+    char *at, *end;
+};
+
+static void emit(struct text *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void emit(struct text *out, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(out->at, (size_t)(out->end - out->at), fmt, args);
+    va_end(args);
+    RT_VERIFY(n >= 0 && n < out->end - out->at);
+    out->at += n;
+}
+
+static void emit_values(struct text *out, const char *values)
+{
+    if (values[0] == '<') {
+        emit(out, "[]");
+        return;
+    }
+    emit(out, "[");
+    for (const char *p = values; *p != '\0';) {
+        size_t n = strcspn(p, "|");
+        emit(out, "%s\"%.*s\"", p == values ? "" : ",", (int)n, p);
+        p += n + (p[n] == '|');
+    }
+    emit(out, "]");
+}
+
+static void emit_sched(struct text *out, const struct sched_policy *policy)
+{
+    emit(out, "{\"name\":\"%s\",\"help\":\"%s\",\"options\":[", policy->name, policy->help);
+    for (const struct sched_option *o = policy->options; o != NULL && o->name != NULL; o++) {
+        emit(out, "%s{\"name\":\"%s\",\"values\":", o == policy->options ? "" : ",", o->name);
+        emit_values(out, o->values);
+        emit(out, ",\"default\":\"%s\",\"help\":\"%s\"}", o->deflt, o->help);
+    }
+    emit(out, "]}");
+}
+
+const char *options_describe(void)
+{
+    static char json[16384];
+    struct text out = {json, json + sizeof(json)};
+    emit(&out, "{\"version\":\"%s\",\"options\":[", RT_VERSION);
+    for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
+        char env[32] = "PIRN_";
+        for (size_t i = 0; o->name[i] != '\0'; i++) {
+            env[5 + i] = (char)(o->name[i] - 'a' + 'A');
+        }
+        emit(
+            &out,
+            "%s{\"name\":\"%s\",\"env\":\"%s\",\"type\":\"%s\",\"default\":\"%s\",\"values\":\"%s\",\"help\":\"%s\"}",
+            o == rt_options ? "" : ",", o->name, env, o->type, o->deflt, o->values, o->help);
+    }
+    emit(&out, "],\"organizations\":[");
+    for (unsigned i = 0; sched_name(i) != NULL; i++) {
+        emit(&out, "%s", i == 0 ? "" : ",");
+        emit_sched(&out, sched_find(sched_name(i), strlen(sched_name(i))));
+    }
+    emit(&out, "]}");
+    return json;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - the user's options: one table, from which parsing, messages, --help and the manual
+ * page come.
+ */
+#ifndef PIRN_CORE_OPTIONS_H
+#define PIRN_CORE_OPTIONS_H
+
+#include "compiler.h"
+
+struct rt_option {
+    const char *name;   /* "cpus": PIRN_CPUS, pirn run --cpus */
+    const char *type;   /* number, size, flag, spec, output */
+    const char *deflt;  /* as the user would write it */
+    const char *values; /* what is valid, for people */
+    const char *help;   /* one line */
+    /* 0, or -EINVAL; *why may be set to a string that says more. */
+    int (*set)(const char *value, const char **why);
+};
+
+extern const struct rt_option rt_options[];
+
+/* Read every option from the port. On a bad value: message, and the program ends with status 2. */
+void options_load(void);
+
+/* JSON description of options and organizations. */
+const char *options_describe(void);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - the scheduling loop: the only one. Idling, waking, and what a CPU does before it picks.
+ *
+ * A CPU without a thread runs its idle thread, which searches for a while (spinning) and then
+ * sleeps. rt.idle_word counts both kinds: searching CPUs (low half) and sleeping ones (high half).
+ * One freed thread wakes one CPU (P4): the waker claims a sleeper by clearing its bit in idle_map
+ * and counts it as searching at once, so that the next waker does not wake another for the same
+ * reason.
+ *
+ * No lost wake-up:
+ *   waker:   publish the thread | light fence | any CPU searching? then it will find it; else claim
+ * a sleeper sleeper: count itself as asleep | heavy fence | has_work? then stay awake; else sleep
+ * By the fence pair the sleeper sees the thread or the waker sees the sleeper (or another searching
+ * CPU, which comes through the same gate). ORDER(idle-wake) A searching CPU that finds work and was
+ * the last one searching wakes another sleeper unconditionally: while it searched, wakers relied on
+ * it, and what they published may be more than the one thread that it found.
+ *
+ * A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches.
+ */
+#include "mutant.h"
+#include "switch.h"
+
+#define SEARCHING 1u
+#define SLEEPING 0x10000u
+
+ALWAYS_INLINE uint32_t idle_searching(uint32_t word)
+{
+    return word & 0xffffu;
+}
+
+ALWAYS_INLINE uint32_t idle_sleeping(uint32_t word)
+{
+    return word >> 16;
+}
+
+/* Clear the CPU's bit: true if it slept and is now the caller's to wake. */
+static bool idle_claim(unsigned id)
+{
+    uint32_t bit = 1u << (id % 32);
+    if (!(at_load_rlx(&rt.idle_map[id / 32]) & bit)) {
+        return false;
+    }
+    if (!(at_and_acq_rel(&rt.idle_map[id / 32], ~bit) & bit)) { /* ORDER(idle-claim) */
+        return false;
+    }
+    at_add_acq_rel(&rt.idle_word, SEARCHING - SLEEPING); /* ORDER(idle-wake) */
+    return true;
+}
+
+static void idle_kick(struct cpu *self, unsigned id)
+{
+    if (idle_claim(id)) {
+        if (self != NULL) {
+            STAT_INC(&self->stats.kicks);
+        }
+        port_cpu_kick(rt.cpus[id]);
+    }
+}
+
+static COLD void idle_kick_any(struct cpu *self)
+{
+    unsigned start = self != NULL ? self->id : 0;
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        unsigned id = (start + i) % rt.ncpu;
+        if (idle_claim(id)) {
+            if (self != NULL) {
+                STAT_INC(&self->stats.kicks);
+            }
+            port_cpu_kick(rt.cpus[id]);
+            return;
+        }
+    }
+}
+
+ALWAYS_INLINE void rt_kick(struct cpu *self, int target)
+{
+    at_fence_light(); /* ORDER(idle-wake) */
+    if (target == SCHED_KICK_ANY) {
+        uint32_t word = at_load_rlx(&rt.idle_word);
+        if (unlikely(idle_sleeping(word) != 0 && idle_searching(word) == 0)) {
+            idle_kick_any(self);
+        }
+    } else {
+        idle_kick(self, (unsigned)target);
+    }
+}
+
+void rt_wake(struct cpu *self, struct thread *t, enum sched_why why)
+{
+    thread_set_state(t, THREAD_READY);
+    if (unlikely(t->flags & THREAD_FOREIGN)) {
+        port_foreign_unpark(t);
+        return;
+    }
+    struct sched_kick kick = rt.policy.enqueue(self, t, why);
+    if (kick.cpu != SCHED_KICK_NONE) {
+        rt_kick(self, kick.cpu);
+    }
+}
+
+void rt_post(struct cpu *cpu, uint32_t bits)
+{
+    at_or_acq_rel(&cpu->pending, bits); /* ORDER(pending) */
+    at_fence_light();                   /* ORDER(idle-wake) */
+    idle_kick(port_cpu_self(), cpu->id);
+}
+
+void rt_service(struct cpu *cpu)
+{
+    uint32_t bits = at_xchg_acq(&cpu->pending, 0u); /* ORDER(pending) */
+    if (bits & RT_PENDING_TICK) {
+        uint64_t next = timer_expire(cpu, port_now());
+        if (next != UINT64_MAX) {
+            port_timer_set(cpu, next);
+        }
+    }
+    if ((bits & RT_PENDING_POLL) && rt.policy.poll != NULL) {
+        rt.policy.poll(cpu);
+    }
+}
+
+void rt_on_tick(struct cpu *cpu)
+{
+    rt_post(cpu, RT_PENDING_TICK);
+}
+
+void rt_on_kick(struct cpu *cpu)
+{
+    rt_post(cpu, RT_PENDING_POLL);
+}
+
+void inbox_push(struct cpu *cpu, struct thread *t)
+{
+    struct thread *first = at_load_rlx(&cpu->inbox);
+    do {
+        t->rq.next = (struct list *)first;
+    } while (!at_cas_rel(&cpu->inbox, &first, t));           /* ORDER(inbox) */
+    at_or_acq_rel(&cpu->pending, (uint32_t)RT_PENDING_POLL); /* ORDER(pending) */
+}
+
+struct thread *inbox_take_owner(struct cpu *cpu)
+{
+    struct thread *t = at_xchg_acq(&cpu->inbox, (struct thread *)NULL); /* ORDER(inbox) */
+    struct thread *oldest_first = NULL;
+    while (t != NULL) {
+        struct thread *next = (struct thread *)t->rq.next;
+        t->rq.next = (struct list *)oldest_first;
+        oldest_first = t;
+        t = next;
+    }
+    return oldest_first;
+}
+
+/* One look everywhere. */
+static struct thread *idle_look(struct cpu *cpu)
+{
+    struct thread *next = rt_pick(cpu);
+    if (next == NULL && rt.policy.search != NULL) {
+        next = rt.policy.search(cpu);
+    }
+    return next;
+}
+
+static bool idle_has_work(struct cpu *cpu)
+{
+    return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
+}
+
+static void idle_found(struct cpu *cpu)
+{
+    uint32_t before = at_sub_acq_rel(&rt.idle_word, SEARCHING); /* ORDER(idle-wake) */
+    if (rt.ncpu > 1 && idle_searching(before) == 1 && idle_sleeping(before) != 0) {
+        idle_kick_any(cpu);
+    }
+}
+
+/* Announce, look again, sleep. On return the CPU counts as searching. */
+static void idle_sleep(struct cpu *cpu)
+{
+    uint64_t deadline = UINT64_MAX;
+    if (at_load_rlx(&cpu->timers.armed) != 0) {
+        deadline = timer_expire(cpu, port_now());
+    }
+    uint32_t bit = 1u << (cpu->id % 32);
+    at_or_acq_rel(&rt.idle_map[cpu->id / 32], bit);      /* ORDER(idle-claim) */
+    at_add_acq_rel(&rt.idle_word, SLEEPING - SEARCHING); /* ORDER(idle-wake) */
+    if (!MUTANT(NO_IDLE_FENCE)) {
+        at_fence_heavy(); /* ORDER(idle-wake) */
+    }
+    if (MUTANT(NO_RECHECK) || !idle_has_work(cpu)) {
+        STAT_INC(&cpu->stats.sleeps);
+        port_cpu_idle(cpu, deadline);
+    }
+    idle_claim(cpu->id);
+    if (deadline != UINT64_MAX) {
+        at_or_acq_rel(&cpu->pending, (uint32_t)RT_PENDING_TICK); /* ORDER(pending) */
+    }
+}
+
+/* Without work: search and sleep until there is a thread. */
+static struct thread *idle_wait(struct cpu *cpu)
+{
+    struct thread *next = NULL;
+    uint64_t spin = rt.ncpu > 1 ? rt.spin_ns : 0;
+    uint64_t from = port_now();
+    uint64_t until = from + spin;
+    if (rt.policy.idle_enter != NULL) {
+        rt.policy.idle_enter(cpu);
+    }
+    at_add_acq_rel(&rt.idle_word, SEARCHING); /* ORDER(idle-wake) */
+    for (unsigned round = 0; (next = idle_look(cpu)) == NULL; round++) {
+        if (port_now() >= until && !idle_has_work(cpu)) {
+            idle_sleep(cpu);
+            until = port_now() + spin;
+            round = 0;
+        }
+        port_relax(round < 32 ? round : 32);
+    }
+    idle_found(cpu);
+    if (rt.policy.idle_exit != NULL) {
+        rt.policy.idle_exit(cpu);
+    }
+    STAT_ADD(&cpu->stats.idle_ns, port_now() - from);
+    return next;
+}
+
+void rt_cpu_main(struct cpu *cpu)
+{
+    for (;;) {
+        struct thread *next = rt_pick(cpu);
+        if (next == NULL) {
+            next = idle_wait(cpu);
+        }
+        thread_set_state(&cpu->idle, THREAD_READY);
+        switch_to(cpu, next, POST_NONE, NULL);
+    }
+}

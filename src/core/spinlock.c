@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spinlock.c - the slow ways of spinlock.h, where the argument stands.
+ */
+#include "spinlock.h"
+
+void spin_lock_slow(spinlock_t *lock)
+{
+    unsigned round = 0;
+    do {
+        while (at_load_rlx(&lock->word) != 0) {
+            port_relax(round++);
+        }
+    } while (at_xchg_acq(&lock->word, 1u) != 0); /* ORDER(spinlock) */
+}
+
+void bias_lock_collision(struct biaslock *lock)
+{
+    unsigned round = 0;
+    do {
+        at_store_rel(&lock->owner_in, 0u); /* ORDER(bias-section) */
+        while (at_load_rlx(&lock->guest_in)) {
+            port_relax(round++);
+        }
+        at_store_rlx(&lock->owner_in, 1u);
+        at_fence_light();                   /* ORDER(bias-entry) */
+    } while (at_load_acq(&lock->guest_in)); /* ORDER(bias-section) */
+}
+
+static void bias_enter_guest(struct biaslock *lock)
+{
+    unsigned round = 0;
+    at_store_rlx(&lock->guest_in, 1u);
+    at_fence_heavy();                      /* ORDER(bias-entry) */
+    while (at_load_acq(&lock->owner_in)) { /* ORDER(bias-section) */
+        port_relax(round++);
+    }
+}
+
+bool bias_trylock_guest(struct biaslock *lock)
+{
+    if (!spin_trylock(&lock->guests, RANK_RUNQ)) {
+        return false;
+    }
+    bias_enter_guest(lock);
+    return true;
+}
+
+void bias_lock_guest(struct biaslock *lock)
+{
+    spin_lock(&lock->guests, RANK_RUNQ);
+    bias_enter_guest(lock);
+}
+
+void bias_unlock_guest(struct biaslock *lock)
+{
+    at_store_rel(&lock->guest_in, 0u); /* ORDER(bias-section) */
+    spin_unlock(&lock->guests, RANK_RUNQ);
+}

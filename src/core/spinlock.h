@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spinlock.h - the lock of short critical sections, and its asymmetric sibling for run queues.
+ *
+ * spinlock: test-and-test-and-set. Held with interrupts kept out (rt_enter); a zeroed one is free.
+ *
+ * biaslock: for data that one CPU (the owner) uses all the time and others (guests) rarely: the run
+ * queue of a CPU, and the thieves. The owner enters and leaves with plain stores and a light fence;
+ * a guest pays for both with a heavy fence. Invariants:
+ *   1. owner_in is written by the owner only, guest_in by the holder of `guests` only.
+ *   2. Owner: owner_in = 1, light fence, guest_in? Guest: guest_in = 1, heavy fence, owner_in?
+ *      By the fence pair one of them sees the other: never both inside.
+ *   3. On a collision the owner steps back and waits; the guest waits for the owner to step back.
+ * No deadlock.
+ *   4. What the section wrote is published by the release store that leaves it and by the acquire
+ * load that finds the other side outside; the fences order only the entry protocol.
+ */
+#ifndef PIRN_CORE_SPINLOCK_H
+#define PIRN_CORE_SPINLOCK_H
+
+#include "atomic.h"
+#include "check.h"
+#include "config.h"
+#include "lockrank.h"
+#include "port.h"
+
+typedef struct spinlock {
+    _Atomic(uint32_t) word;
+} spinlock_t;
+
+ALWAYS_INLINE bool spin_trylock(spinlock_t *lock, enum lockrank rank)
+{
+    if (at_load_rlx(&lock->word) != 0 || at_xchg_acq(&lock->word, 1u) != 0) { /* ORDER(spinlock) */
+        return false;
+    }
+    lockrank_acquire(rank);
+    return true;
+}
+
+COLD void spin_lock_slow(spinlock_t *lock);
+
+ALWAYS_INLINE void spin_lock(spinlock_t *lock, enum lockrank rank)
+{
+    if (unlikely(at_xchg_acq(&lock->word, 1u) != 0)) { /* ORDER(spinlock) */
+        spin_lock_slow(lock);
+    }
+    lockrank_acquire(rank);
+}
+
+ALWAYS_INLINE void spin_unlock(spinlock_t *lock, enum lockrank rank)
+{
+    RT_ASSERT(at_load_rlx(&lock->word) == 1);
+    lockrank_release(rank);
+    at_store_rel(&lock->word, 0u); /* ORDER(spinlock) */
+}
+
+/* Release the only lock that this CPU holds: for finish_switch, which does not know its rank. */
+ALWAYS_INLINE void spin_unlock_last(spinlock_t *lock)
+{
+    lockrank_release_last();
+    at_store_rel(&lock->word, 0u); /* ORDER(spinlock) */
+}
+
+struct biaslock {
+    _Atomic(uint32_t) owner_in; /* (O) */
+    _Atomic(uint32_t) guest_in; /* (guests) */
+    spinlock_t guests;
+};
+
+COLD void bias_lock_collision(struct biaslock *lock);
+
+ALWAYS_INLINE void bias_lock_owner(struct biaslock *lock)
+{
+    at_store_rlx(&lock->owner_in, 1u);
+    at_fence_light();                             /* ORDER(bias-entry) */
+    if (unlikely(at_load_acq(&lock->guest_in))) { /* ORDER(bias-section) */
+        bias_lock_collision(lock);
+    }
+    lockrank_acquire(RANK_RUNQ);
+}
+
+ALWAYS_INLINE void bias_unlock_owner(struct biaslock *lock)
+{
+    lockrank_release(RANK_RUNQ);
+    at_store_rel(&lock->owner_in, 0u); /* ORDER(bias-section) */
+}
+
+/* False if another guest is inside: thieves do not queue. */
+bool bias_trylock_guest(struct biaslock *lock);
+void bias_lock_guest(struct biaslock *lock);
+void bias_unlock_guest(struct biaslock *lock);
+
+#endif

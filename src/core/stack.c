@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.c - see stack.h.
+ *
+ * Layout of a pair, low to high: guard (port's), stack, struct thread, colour. The colour moves
+ * descriptor and top of stack within their page by a multiple of two cache lines from pair to pair:
+ * without it the hot lines of all threads would compete for the same few cache sets.
+ *
+ * Invariants:
+ *   1. cpu->stacks[] is touched by its CPU only, with interrupts out.
+ *   2. pool.total <= reservoir: it counts what lies in the global pool; a CPU's cache holds at most
+ *      reservoir / (2 * ncpu), so that all caches and the pool together stay within the limit.
+ * Lock: pool.lock (RANK_STACK), never held while calling the port.
+ */
+#include <errno.h>
+
+#include "cpu.h"
+#include "id.h"
+
+#define STACK_BATCH 32u
+#define STACK_PAGE 4096u
+#define STACK_COLOURS 20u
+
+static struct {
+    spinlock_t lock;
+    size_t size[STACK_CLASSES]; /* (lock) usable bytes of the class, 0 = free; only grows */
+    struct thread *first[STACK_CLASSES]; /* (lock) */
+    unsigned total;                      /* (lock) */
+    _Atomic(uint32_t) colour;
+} pool;
+
+ALWAYS_INLINE size_t stack_pair_size(size_t usable)
+{
+    size_t want = usable + sizeof(struct thread) + STACK_COLOURS * 128u;
+    if (usable == RT_STACK_DEFAULT) {
+        want = usable; /* the default counts the whole pair: powers of two pack best */
+    }
+    return (want + STACK_PAGE - 1) & ~(size_t)(STACK_PAGE - 1);
+}
+
+static unsigned stack_class_locked(size_t size)
+{
+    for (unsigned c = 0; c < STACK_CLASSES; c++) {
+        if (pool.size[c] == 0) {
+            pool.size[c] = size;
+        }
+        if (pool.size[c] == size) {
+            return c;
+        }
+    }
+    return STACK_NO_CLASS;
+}
+
+static struct thread *stack_new(struct cpu *cpu, size_t size, unsigned class)
+{
+    struct port_stack stack;
+    if (port_stack_alloc(&stack, stack_pair_size(size)) != 0) {
+        return NULL;
+    }
+    uint32_t colour = at_add_rlx(&pool.colour, 1u) % STACK_COLOURS;
+    uintptr_t top = (uintptr_t)stack.low + stack.size - colour * 128u;
+    struct thread *t =
+        (struct thread *)((top - sizeof(struct thread)) & ~(uintptr_t)(RT_CACHELINE - 1));
+    thread_init_bare(t, 0, "");
+    t->stack = stack;
+    t->stack_class = (uint8_t) class;
+    if (id_assign(t) != 0) {
+        port_stack_free(&stack);
+        return NULL;
+    }
+    if (cpu != NULL) {
+        STAT_INC(&cpu->stats.stacks_new);
+    }
+    return t;
+}
+
+static void stack_destroy(struct thread *t)
+{
+    struct port_stack stack = t->stack;
+    id_release(t);
+    thread_fini_bare(t);
+    port_stack_free(&stack);
+}
+
+/* Take up to a batch of the class from the pool, as a list through rq.next. */
+static struct thread *pool_take(unsigned class, unsigned *count)
+{
+    spin_lock(&pool.lock, RANK_STACK);
+    struct thread *first = pool.first[class];
+    struct thread *last = NULL;
+    unsigned n = 0;
+    for (struct thread *t = first; t != NULL && n < STACK_BATCH; t = (struct thread *)t->rq.next) {
+        last = t;
+        n++;
+    }
+    if (last != NULL) {
+        pool.first[class] = (struct thread *)last->rq.next;
+        last->rq.next = NULL;
+        pool.total -= n;
+    }
+    spin_unlock(&pool.lock, RANK_STACK);
+    *count = n;
+    return first;
+}
+
+struct thread *stack_get_slow(struct cpu *cpu, size_t size)
+{
+    spin_lock(&pool.lock, RANK_STACK);
+    unsigned class = stack_class_locked(size);
+    spin_unlock(&pool.lock, RANK_STACK);
+    if (class == STACK_NO_CLASS) {
+        return stack_new(cpu, size, class);
+    }
+    if (cpu != NULL && cpu->stacks[class].first == NULL) {
+        cpu->stacks[class].first = pool_take(class, &cpu->stacks[class].count);
+    }
+    if (cpu == NULL || cpu->stacks[class].first == NULL) {
+        return stack_new(cpu, size, class);
+    }
+    struct thread *t = cpu->stacks[class].first;
+    cpu->stacks[class].first = (struct thread *)t->rq.next;
+    cpu->stacks[class].count--;
+    STAT_INC(&cpu->stats.stacks_recycled);
+    return t;
+}
+
+/* Move a list to the pool; what exceeds the reservoir is returned. */
+static struct thread *pool_put(unsigned class, struct thread *list)
+{
+    spin_lock(&pool.lock, RANK_STACK);
+    while (list != NULL && pool.total < rt.reservoir / 2) {
+        struct thread *next = (struct thread *)list->rq.next;
+        list->rq.next = (struct list *)pool.first[class];
+        pool.first[class] = list;
+        pool.total++;
+        list = next;
+    }
+    spin_unlock(&pool.lock, RANK_STACK);
+    return list;
+}
+
+static void stack_destroy_list(struct thread *list)
+{
+    while (list != NULL) {
+        struct thread *next = (struct thread *)list->rq.next;
+        stack_destroy(list);
+        list = next;
+    }
+}
+
+/* The cache is full: send its coldest part, all but half, to the pool. */
+static void stack_spill(struct cpu *cpu, unsigned class)
+{
+    struct stack_cache *cache = &cpu->stacks[class];
+    unsigned keep = cache->count / 2;
+    struct thread *t = cache->first;
+    for (unsigned i = 1; i < keep; i++) {
+        t = (struct thread *)t->rq.next;
+    }
+    struct thread *rest = keep != 0 ? (struct thread *)t->rq.next : cache->first;
+    if (keep != 0) {
+        t->rq.next = NULL;
+    } else {
+        cache->first = NULL;
+    }
+    cache->count = keep;
+    stack_destroy_list(pool_put(class, rest));
+}
+
+void stack_put(struct cpu *cpu, struct thread *t)
+{
+    unsigned class = t->stack_class;
+    if (class == STACK_NO_CLASS || rt.reservoir == 0) {
+        stack_destroy(t);
+        return;
+    }
+    if (cpu == NULL) {
+        t->rq.next = NULL;
+        stack_destroy_list(pool_put(class, t));
+        return;
+    }
+    struct stack_cache *cache = &cpu->stacks[class];
+    t->rq.next = (struct list *)cache->first;
+    cache->first = t;
+    if (unlikely(++cache->count > rt.stack_cache_limit)) {
+        stack_spill(cpu, class);
+    }
+}
+
+unsigned stack_cached(void)
+{
+    unsigned n = pool.total;
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        for (unsigned class = 0; class < STACK_CLASSES; class ++) {
+            n += rt.cpus[i]->stacks[class].count;
+        }
+    }
+    return n;
+}
+
+void stack_forget_all(void)
+{
+    for (unsigned class = 0; class < STACK_CLASSES; class ++) {
+        for (unsigned i = 0; i < rt.ncpu; i++) {
+            rt.cpus[i]->stacks[class] = (struct stack_cache){0};
+        }
+        pool.first[class] = NULL;
+        pool.size[class] = 0;
+    }
+    pool.total = 0;
+    at_init(&pool.colour, 0u);
+    at_init(&pool.lock.word, 0u);
+}
+
+void stack_drain_all(void)
+{
+    for (unsigned class = 0; class < STACK_CLASSES; class ++) {
+        for (unsigned i = 0; i < rt.ncpu; i++) {
+            stack_destroy_list(rt.cpus[i]->stacks[class].first);
+        }
+        stack_destroy_list(pool.first[class]);
+    }
+    stack_forget_all();
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.h - stacks with their thread descriptor, and their recycling (M4).
+ *
+ * A descriptor lives in the top page of its stack, so that a blocked thread costs one page. Pairs
+ * that are done go to a LIFO cache of the CPU, from there in batches to a global pool, and beyond
+ * the reservoir's limit back to the port. Caches exist for a few stack sizes (classes); other sizes
+ * always go to the port.
+ */
+#ifndef PIRN_CORE_STACK_H
+#define PIRN_CORE_STACK_H
+
+#include "compiler.h"
+
+struct cpu;
+struct thread;
+
+#define STACK_CLASSES 4
+#define STACK_NO_CLASS STACK_CLASSES
+
+struct stack_cache {
+    struct thread *first; /* (O) linked through rq.next */
+    unsigned count;       /* (O) */
+};
+
+/* A descriptor with a stack of at least `size` usable bytes; NULL without memory. cpu may be NULL
+ * (foreign). */
+struct thread *stack_get_slow(struct cpu *cpu, size_t size);
+
+/* Give the pair back. Nobody runs on it. */
+void stack_put(struct cpu *cpu, struct thread *t);
+
+/* Pairs in all caches; exact when nothing moves. */
+unsigned stack_cached(void);
+
+/* Give everything cached back to the port (end of the simulator's run). */
+void stack_drain_all(void);
+
+/* Forget what is cached, which is gone already (end of a failed simulator run). */
+void stack_forget_all(void);
+
+#endif

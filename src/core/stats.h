@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats.h - counters for people and programs.
+ */
+#ifndef PIRN_CORE_STATS_H
+#define PIRN_CORE_STATS_H
+
+#include "cpu.h"
+
+/* Option stats: off, text, json:FILE. */
+int stats_set_output(const char *value, const char **why);
+
+/* Sum over all CPUs; a snapshot while they run. */
+void stats_sum(struct cpu_stats *sum);
+
+/* What the option asked for; called once at the end of the program. */
+void stats_report(void);
+
+#endif

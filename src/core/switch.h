@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * switch.h - the one way to switch.
+ *
+ * switch_to saves the running thread and continues with `next`. What is left to do for the thread
+ * that stopped, its post action, is done by finish_switch on next's stack, when the context is
+ * saved; so nobody can resume a thread that still runs. Invariants:
+ *   1. post, post_arg and prev are written by switch_to and consumed by the next finish_switch on
+ * the same CPU; interrupts are out in between.
+ *   2. After switch_to returns, the thread may be on another CPU: every CPU pointer read before is
+ * void.
+ */
+#ifndef PIRN_CORE_SWITCH_H
+#define PIRN_CORE_SWITCH_H
+
+#include "cpu.h"
+
+void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner);
+void finish_park(struct cpu *cpu, struct thread *prev, spinlock_t *lock);
+
+#ifdef PIRN_DEBUG
+/* The oracle of invariant 2 of thread.h: nobody resumes a thread whose context is not saved. */
+ALWAYS_INLINE void switch_check(struct thread *prev, struct thread *next)
+{
+    if (next->on_cpu) {
+        RT_PANIC("thread %u %s is resumed before its context is saved", next->index, next->name);
+    }
+    prev->on_cpu = true;
+}
+ALWAYS_INLINE void switch_check_saved(struct thread *prev)
+{
+    prev->on_cpu = false;
+}
+#else
+ALWAYS_INLINE void switch_check(struct thread *prev, struct thread *next)
+{
+    (void)prev;
+    (void)next;
+}
+ALWAYS_INLINE void switch_check_saved(struct thread *prev)
+{
+    (void)prev;
+}
+#endif
+
+ALWAYS_INLINE void finish_switch(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct thread *prev = cpu->prev;
+    switch_check_saved(prev);
+    switch (cpu->post) {
+    case POST_NONE:
+        break;
+    case POST_YIELD:
+        rt_wake(cpu, prev, SCHED_YIELD);
+        break;
+    case POST_UNLOCK:
+        spin_unlock_last(cpu->post_arg);
+        break;
+    case POST_PARK:
+        finish_park(cpu, prev, cpu->post_arg);
+        break;
+    case POST_EXIT:
+        finish_exit(cpu, prev, cpu->post_arg);
+        break;
+    }
+}
+
+ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_action post, void *arg)
+{
+    struct thread *prev = cpu->current;
+    switch_check(prev, next);
+    cpu->prev = prev;
+    cpu->post = post;
+    cpu->post_arg = arg;
+    cpu->current = next;
+    next->cpu = cpu;
+    thread_set_state(next, THREAD_RUNNING);
+    STAT_INC(&cpu->stats.switches);
+    port_thread_switch(cpu, prev, next);
+    port_san_switch(prev, next, post == POST_EXIT);
+    port_ctx_switch(&prev->ctx, &next->ctx);
+    port_san_switched();
+    finish_switch();
+}
+
+#endif

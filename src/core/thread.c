@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c - creating, joining, detaching, ending. Called by the native API and by the POSIX layer.
+ *
+ * Exit and join meet at the join lock (t->join.lock):
+ *   1. The exiting thread takes it, sets JOIN_DONE, unlinks the joiner, and gives it back in
+ * finish_exit, when its stack is left. Then it stores EXITED (release): the last access to its
+ * memory.
+ *   2. Who finds JOIN_DONE under the lock waits for EXITED, a few instructions away, before it
+ * touches anything.
+ *   3. Only one party frees the memory: the joiner, the detacher that came late, or finish_exit for
+ * a thread that was detached before JOIN_DONE. join_flags, guarded by the lock, says which.
+ *   4. The joiner is made ready after EXITED is stored, never before: it frees the stack.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "id.h"
+#include "life.h"
+#include "mutant.h"
+#include "switch.h"
+
+static const char *const state_names[] = {"new", "ready", "running", "blocked", "exited"};
+
+const char *thread_state_name(uint32_t state)
+{
+    return state < ARRAY_SIZE(state_names) ? state_names[state] : "corrupt";
+}
+
+void thread_bad_transition(const struct thread *t, uint32_t to)
+{
+    RT_PANIC("thread %s: state %s cannot become %s", t->name,
+             thread_state_name(at_load_rlx(&t->state)), thread_state_name(to));
+}
+
+#ifdef PIRN_DEBUG
+bool thread_may_change(uint32_t from, uint32_t to)
+{
+    static const uint8_t allowed[] = {
+        [THREAD_NEW] = 1 << THREAD_READY | 1 << THREAD_RUNNING,
+        [THREAD_READY] = 1 << THREAD_RUNNING,
+        [THREAD_RUNNING] = 1 << THREAD_READY | 1 << THREAD_BLOCKED | 1 << THREAD_EXITED,
+        [THREAD_BLOCKED] = 1 << THREAD_READY,
+        [THREAD_EXITED] = 1 << THREAD_NEW,
+    };
+    return from < ARRAY_SIZE(allowed) && (allowed[from] & 1u << to) != 0;
+}
+#endif
+
+void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
+{
+    memset((void *)t, 0, sizeof(*t));
+    at_init(&t->state, (uint32_t)THREAD_EXITED);
+    at_init(&t->park, (uint32_t)PARK_NONE);
+    at_init(&t->join.lock.word, 0u);
+    t->flags = flags;
+    t->stack_class = STACK_NO_CLASS;
+    thread_set_name(t, name);
+    port_thread_init(t);
+}
+
+void thread_fini_bare(struct thread *t)
+{
+    port_thread_fini(t);
+}
+
+void thread_set_name(struct thread *t, const char *name)
+{
+    size_t n = strnlen(name, RT_NAME_MAX - 1);
+    memcpy(t->name, name, n);
+    memset(t->name + n, 0, RT_NAME_MAX - n);
+}
+
+/* First function on a new stack. */
+static NORETURN void thread_entry(void)
+{
+    port_san_switched();
+    finish_switch();
+    struct thread *self = port_cpu_self()->current;
+    rt_leave(0);
+    rt_thread_exit(self->start(self->arg_ret));
+}
+
+/* Begin a new life of a descriptor that is EXITED. */
+ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *arg)
+{
+    thread_set_state(t, THREAD_NEW);
+    t->generation++;
+    t->start = start;
+    t->arg_ret = arg;
+    t->join_flags = 0;
+    t->rq.next = NULL;
+    t->name[0] = '\0';
+    t->local = NULL;
+    at_init(&t->join.lock.word, 0u);
+    uintptr_t low = (uintptr_t)t->stack.low;
+    uintptr_t top =
+        (t->flags & (THREAD_STATIC | THREAD_OWN_STACK)) ? low + t->stack.size : (uintptr_t)t;
+    port_ctx_init(&t->ctx, t->stack.low, top - low, thread_entry);
+    port_san_create(t, top);
+}
+
+static struct thread *thread_get_default(struct cpu *cpu)
+{
+    if (likely(cpu != NULL)) {
+        struct thread *t = cpu->stacks[0].first;
+        if (likely(t != NULL)) {
+            cpu->stacks[0].first = (struct thread *)t->rq.next;
+            cpu->stacks[0].count--;
+            STAT_INC(&cpu->stats.stacks_recycled);
+            return t;
+        }
+    }
+    return stack_get_slow(cpu, rt.stack_size);
+}
+
+/* Descriptor and stack where either was given by the caller. */
+static int thread_get_given(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
+{
+    size_t size = attr->stack_size != 0 ? attr->stack_size : rt.stack_size;
+    if (attr->storage == NULL && attr->stack == NULL) {
+        *out = stack_get_slow(cpu, size);
+        return *out != NULL ? 0 : -EAGAIN;
+    }
+    struct port_stack stack = {.low = attr->stack, .size = size};
+    uint32_t flags = attr->stack != NULL ? THREAD_OWN_STACK : 0;
+    struct thread *t = attr->storage;
+    if (t != NULL) {
+        flags |= THREAD_STATIC;
+    } else {
+        uintptr_t at = (uintptr_t)stack.low + size - sizeof(struct thread);
+        t = (struct thread *)(at & ~(uintptr_t)(RT_CACHELINE - 1));
+        stack.size = (size_t)((char *)t - (char *)stack.low);
+    }
+    if (stack.low == NULL && port_stack_alloc(&stack, size) != 0) {
+        return -EAGAIN;
+    }
+    thread_init_bare(t, flags, "");
+    t->stack = stack;
+    if (id_assign(t) != 0) {
+        if (!(flags & THREAD_OWN_STACK)) {
+            port_stack_free(&stack);
+        }
+        return -EAGAIN;
+    }
+    *out = t;
+    return 0;
+}
+
+/* Give memory back. Nobody refers to t any more. */
+static void thread_release(struct cpu *cpu, struct thread *t)
+{
+    if (likely(!(t->flags & (THREAD_STATIC | THREAD_OWN_STACK | THREAD_MAIN | THREAD_FOREIGN)))) {
+        stack_put(cpu, t);
+        return;
+    }
+    if (t->flags & THREAD_MAIN) {
+        return;
+    }
+    struct port_stack stack = t->stack;
+    bool own_stack = t->flags & THREAD_OWN_STACK;
+    id_release(t);
+    thread_fini_bare(t);
+    if (!own_stack) {
+        port_stack_free(&stack);
+    }
+}
+
+static int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
+{
+    if (likely(attr == NULL ||
+               (attr->stack == NULL && attr->storage == NULL && attr->stack_size == 0))) {
+        *out = thread_get_default(cpu);
+        return likely(*out != NULL) ? 0 : -EAGAIN;
+    }
+    return thread_get_given(cpu, attr, out);
+}
+
+static void thread_apply(struct thread *t, const struct thread_attr *attr)
+{
+    t->join_flags = (attr->flags & THREAD_CREATE_DETACHED) ? JOIN_DETACHED : 0;
+    t->flags = (t->flags & ~(uint32_t)THREAD_CXX) | (attr->flags & THREAD_CXX);
+    if (attr->name != NULL) {
+        thread_set_name(t, attr->name);
+    }
+}
+
+int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
+                     void *arg)
+{
+    struct thread *creator = rt_self();
+    struct thread *t;
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    int error = thread_get(cpu, attr, &t);
+    if (unlikely(error != 0)) {
+        rt_leave(irq);
+        return error;
+    }
+    thread_begin(t, start, arg);
+    if (attr != NULL) {
+        thread_apply(t, attr);
+    }
+    t->cpu = cpu;
+    if (rt.policy.thread_init != NULL && (error = rt.policy.thread_init(t, creator)) != 0) {
+        at_store_rlx(&t->state, (uint32_t)THREAD_EXITED);
+        thread_release(cpu, t);
+        rt_leave(irq);
+        return error;
+    }
+    *out = t;
+    life_created(cpu);
+    rt_wake(cpu, t, SCHED_SPAWN);
+    rt_leave(irq);
+    return 0;
+}
+
+/* Runs on the next thread's stack. Afterwards prev's memory belongs to somebody else. */
+void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
+{
+    bool detached = prev->join_flags & JOIN_DETACHED;
+    spin_unlock_last(&prev->join.lock);
+    if (detached) {
+        thread_set_state(prev, THREAD_EXITED);
+        thread_release(cpu, prev);
+    } else {
+        at_store_rel(&prev->state, (uint32_t)THREAD_EXITED); /* ORDER(exit) */
+    }
+    if (joiner != NULL) {
+        rt_wake(cpu, joiner, SCHED_HANDOFF);
+    }
+}
+
+void rt_thread_exit(void *ret)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    struct thread *self = cpu->current;
+    self->arg_ret = ret;
+    life_exited(cpu);
+    if (rt.policy.thread_exit != NULL) {
+        rt.policy.thread_exit(self);
+    }
+    spin_lock(&self->join.lock, RANK_JOIN);
+    self->join_flags |= JOIN_DONE;
+    struct thread *joiner = waitq_pop_locked(&self->join);
+    struct thread *next;
+    if (joiner != NULL && !(joiner->flags & THREAD_FOREIGN) && rt.policy.direct != NULL &&
+        rt.policy.direct(cpu, joiner)) {
+        thread_set_state(joiner, THREAD_READY);
+        next = joiner;
+        joiner = NULL;
+    } else {
+        next = rt_pick(cpu);
+        next = next != NULL ? next : &cpu->idle;
+    }
+    switch_to(cpu, next, POST_EXIT, joiner);
+    RT_PANIC("an exited thread runs");
+}
+
+/* Take the join lock (true), or wait for the end that has begun (false): then the memory is the
+ * caller's. */
+static bool join_lock(struct thread *t)
+{
+    if (at_load_acq(&t->state) == THREAD_EXITED) { /* ORDER(exit) */
+        return false;
+    }
+    spin_lock(&t->join.lock, RANK_JOIN);
+    if (!(t->join_flags & JOIN_DONE)) {
+        return true;
+    }
+    spin_unlock(&t->join.lock, RANK_JOIN);
+    for (unsigned round = 0; at_load_acq(&t->state) != THREAD_EXITED; round++) { /* ORDER(exit) */
+        port_relax(round);
+    }
+    return false;
+}
+
+static int join_wait_locked(struct thread *t, struct thread *self, uint64_t deadline)
+{
+    if (t->join_flags & (JOIN_DETACHED | JOIN_WAITING)) {
+        spin_unlock(&t->join.lock, RANK_JOIN);
+        return -EINVAL;
+    }
+    if (id_join_closes_cycle(self->index, t->index)) {
+        spin_unlock(&t->join.lock, RANK_JOIN);
+        return -EDEADLK;
+    }
+    t->join_flags |= JOIN_WAITING;
+    struct waitq_how how = {
+        .deadline = deadline, .object = t, .reason = WAIT_JOIN, .rank = RANK_JOIN, .prefer = t};
+    int error = waitq_block_locked(&t->join, &how);
+    id_join_clear(self->index);
+    if (error != 0 && join_lock(t)) {
+        t->join_flags &= (uint8_t)~JOIN_WAITING;
+        spin_unlock(&t->join.lock, RANK_JOIN);
+        return error;
+    }
+    return 0;
+}
+
+int rt_thread_join(struct thread *t, void **ret, uint64_t deadline)
+{
+    struct thread *self = rt_self();
+    if (unlikely(t == self)) {
+        return -EDEADLK;
+    }
+    unsigned long irq;
+    rt_enter(&irq);
+    if (join_lock(t)) {
+        int error = join_wait_locked(t, self, deadline);
+        if (unlikely(error != 0)) {
+            rt_leave(irq);
+            return error;
+        }
+    }
+    if (ret != NULL) {
+        *ret = t->arg_ret;
+    }
+    thread_release(port_cpu_self(), t);
+    rt_leave(irq);
+    return 0;
+}
+
+int rt_thread_tryjoin(struct thread *t, void **ret)
+{
+    return at_load_acq(&t->state) == THREAD_EXITED ? rt_thread_join(t, ret, 0)
+                                                   : -EBUSY; /* ORDER(exit) */
+}
+
+int rt_thread_detach(struct thread *t)
+{
+    rt_self();
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    int error = 0;
+    if (join_lock(t)) {
+        if (t->join_flags & (JOIN_DETACHED | JOIN_WAITING)) {
+            error = -EINVAL;
+        }
+        t->join_flags |= JOIN_DETACHED;
+        spin_unlock(&t->join.lock, RANK_JOIN);
+    } else {
+        thread_release(cpu, t);
+    }
+    rt_leave(irq);
+    return error;
+}
+
+void rt_yield(void)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    if (unlikely(cpu == NULL)) {
+        rt_leave(irq);
+        port_relax(UINT32_MAX);
+        return;
+    }
+    struct thread *next = likely(!rt.detour) ? rt_pick(cpu) : &cpu->idle;
+    if (next != NULL && MUTANT(PUBLISH_EARLY)) {
+        rt_wake(cpu, cpu->current, SCHED_YIELD);
+        switch_to(cpu, next, POST_NONE, NULL);
+    } else if (next != NULL) {
+        switch_to(cpu, next, POST_YIELD, NULL);
+    }
+    rt_leave(irq);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.h - the thread descriptor and its life cycle.
+ *
+ * States (the five of the POSIX kernel papers):
+ *
+ *     NEW -> READY <-> RUNNING -> EXITED
+ *              ^          |
+ *              +- BLOCKED <
+ *
+ * Invariants:
+ *   1. state changes only in thread_set_state, by whoever owns the thread: its creator (NEW), the
+ * policy's lock (READY), the CPU that runs it (RUNNING), the waker that unlinked it (BLOCKED).
+ *   2. A thread is enqueued, or becomes findable in a wait queue's unlocked state, only when its
+ * context is saved (finish_switch).
+ *   3. EXITED is stored (release) as the last access to an exiting thread; after it the joiner owns
+ * the memory.
+ *
+ * Field guards: (C) constant after creation, (O) the CPU that runs it, (P) the policy, (W) the wait
+ * queue's lock, (J) the join lock, (A) atomic.
+ */
+#ifndef PIRN_CORE_THREAD_H
+#define PIRN_CORE_THREAD_H
+
+#include "atomic.h"
+#include "config.h"
+#include "list.h"
+#include "port.h"
+#include "timer.h"
+#include "waitq.h"
+
+enum thread_state { THREAD_NEW, THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_EXITED };
+
+enum thread_flags {
+    THREAD_IDLE = 1 << 0,      /* a CPU's scheduler context */
+    THREAD_MAIN = 1 << 1,      /* runs on the program's own stack */
+    THREAD_FOREIGN = 1 << 2,   /* a kernel thread that is not a worker; blocks in the kernel */
+    THREAD_STATIC = 1 << 3,    /* descriptor in the caller's storage (M7) */
+    THREAD_OWN_STACK = 1 << 4, /* stack given by the caller */
+    THREAD_CXX = 1 << 5,       /* carries the C++ exception globals */
+    THREAD_CREATE_DETACHED = 1 << 6, /* attribute only */
+};
+
+enum join_flags {
+    JOIN_DETACHED = 1 << 0, /* nobody joins it */
+    JOIN_WAITING = 1 << 1,  /* somebody waits in join */
+    JOIN_DONE = 1 << 2,     /* is exiting; arg_ret is the return value */
+};
+
+/* Why a thread waits; shown in dumps and traces. */
+enum wait_reason {
+    WAIT_NONE,
+    WAIT_MUTEX,
+    WAIT_COND,
+    WAIT_SEM,
+    WAIT_RDLOCK,
+    WAIT_WRLOCK,
+    WAIT_BARRIER,
+    WAIT_ONCE,
+    WAIT_JOIN,
+    WAIT_SLEEP,
+    WAIT_FE_FULL,
+    WAIT_FE_EMPTY,
+};
+
+struct thread {
+    /* touched by every switch */
+    struct port_ctx ctx;     /* (O) while running, else saved */
+    struct cpu *cpu;         /* (O) where it runs or ran last */
+    _Atomic(uint32_t) state; /* (A) see invariant 1 */
+    uint32_t flags;          /* (C) enum thread_flags */
+    union {                  /* (P) */
+        struct list rq;      /* link in a ready queue */
+        uint64_t policy[RT_POLICY_ROOM / 8];
+    };
+    struct port_thread port; /* (O) */
+
+    /* blocking, joining */
+    struct list wait_link ALIGNED(RT_CACHELINE); /* (W) */
+    struct waitq *wait_queue;                    /* (W) */
+    _Atomic(uint32_t) park;                      /* (A) enum park_state */
+    uint8_t wait_reason;                         /* (O) */
+    uint8_t wait_kind;                           /* (W) what a rwlock or Full/Empty waiter wants */
+    uint8_t claimable;                           /* (W) the wait has a deadline: end it by claim */
+    uint8_t join_flags;                          /* (J) */
+    struct waitq join;                           /* (J) its lock is the join lock */
+    void *(*start)(void *);                      /* (C) */
+    void *arg_ret;                               /* argument; return value once DONE */
+
+    /* cold */
+    struct timer timer;
+    struct port_stack stack; /* (C) low == NULL: not ours */
+    uint16_t priority;       /* (C) until classes exist: 0 */
+    uint8_t stack_class;     /* (C) see stack.h */
+    uint32_t index;          /* (C) slot in the id table */
+    uint32_t generation;     /* (O) of the slot */
+    const void *wait_object; /* (O) */
+    uint64_t wait_value;     /* (W) what a Full/Empty waiter brings or gets */
+    void *local;             /* (O) the POSIX layer's data, e.g. keys */
+    char name[RT_NAME_MAX];
+#ifdef PIRN_DEBUG
+    bool on_cpu; /* (O) its context is not saved: see switch.h */
+#endif
+};
+
+/* Attributes of a new thread; zero = default. */
+struct thread_attr {
+    size_t stack_size;
+    void *stack;   /* the caller's stack of stack_size bytes */
+    void *storage; /* the caller's descriptor (M7) */
+    const char *name;
+    uint32_t flags; /* THREAD_CREATE_DETACHED, THREAD_CXX */
+};
+
+const char *thread_state_name(uint32_t state);
+void thread_bad_transition(const struct thread *t, uint32_t to);
+
+#ifdef PIRN_DEBUG
+bool thread_may_change(uint32_t from, uint32_t to);
+#endif
+
+ALWAYS_INLINE void thread_set_state(struct thread *t, enum thread_state to)
+{
+#ifdef PIRN_DEBUG
+    if (!thread_may_change(at_load_rlx(&t->state), to)) {
+        thread_bad_transition(t, to);
+    }
+#endif
+    at_store_rlx(&t->state, (uint32_t)to);
+}
+
+/* 0, -EAGAIN (no memory for the thread), -EINVAL (stack too small). Owner: the caller gets the only
+ * reference. */
+int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
+                     void *arg);
+
+/* Wait for t to exit, release it. 0, -EINVAL (detached, or joined by another), -EDEADLK (a cycle of
+ * joins), -ETIMEDOUT. `deadline` in ns of port_now, UINT64_MAX for none. A cancellation point
+ * later. */
+int rt_thread_join(struct thread *t, void **ret, uint64_t deadline);
+
+/* 0 or -EBUSY (still running). */
+int rt_thread_tryjoin(struct thread *t, void **ret);
+
+/* 0 or -EINVAL (already detached or being joined). */
+int rt_thread_detach(struct thread *t);
+
+NORETURN void rt_thread_exit(void *ret);
+
+void rt_yield(void);
+
+/* Make an otherwise empty descriptor valid (idle, main and foreign threads). */
+void thread_init_bare(struct thread *t, uint32_t flags, const char *name);
+void thread_set_name(struct thread *t, const char *name);
+void thread_fini_bare(struct thread *t);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timer.h - deadlines of waiting threads.
+ *
+ * Each CPU keeps a pairing heap of the timers that were armed on it: no memory is allocated, arming
+ * is O(1), removal O(log n) amortised. Expiry runs under the heap's lock, so timer_disarm returning
+ * means that the expiry function does not run and will not run.
+ */
+#ifndef PIRN_CORE_TIMER_H
+#define PIRN_CORE_TIMER_H
+
+#include "spinlock.h"
+
+struct timer {
+    uint64_t deadline;
+    struct timer *child, *sibling,
+        *prev;               /* (heap lock) prev: parent if first child, else left sibling */
+    struct timer_heap *heap; /* (O) where it was armed last */
+    bool armed;              /* (heap lock) */
+};
+
+struct timer_heap {
+    spinlock_t lock;
+    struct timer *root;      /* (lock) earliest */
+    _Atomic(uint32_t) armed; /* (A) number of timers, read without the lock */
+};
+
+void timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline);
+
+/* After return the timer is not armed and its expiry is over. The caller is the one who armed it.
+ */
+void timer_disarm(struct timer *timer);
+
+/* Expire what is due; returns the next deadline (UINT64_MAX: none). Calls waitq_timeout. */
+uint64_t timer_expire(struct cpu *cpu, uint64_t now);
+
+#endif

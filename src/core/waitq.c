@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waitq.c - see waitq.h for the invariants.
+ *
+ * park, for timed waits and for foreign threads:
+ *
+ *     PARKING --finish_park--> PARKED --waker, under the lock--> WOKEN
+ *        |                        +----timer--> TIMEDOUT, rt_wait_remove--> REMOVED
+ *        +--timer, remove before the context is saved: finish_park makes the thread ready-->
+ * TIMEDOUT, REMOVED
+ *
+ * A waker never sees PARKING, because the lock is released after finish_park. Untimed waits of user
+ * threads do not use park: unlinking under the lock is the claim.
+ */
+#include <errno.h>
+
+#include "switch.h"
+
+ALWAYS_INLINE struct thread *thread_of(struct list *link)
+{
+    return CONTAINER_OF(link, struct thread, wait_link);
+}
+
+/* Insert before the first waiter of lower priority, or, with front, of equal priority. */
+static void waitq_link_locked(struct waitq *q, struct thread *t, bool front)
+{
+    struct list *node = &t->wait_link;
+    if (q->first == NULL) {
+        node->next = node->prev = node;
+        q->first = node;
+        return;
+    }
+    struct list *after = q->first->prev;
+    unsigned limit = t->priority + (front ? 1u : 0u);
+    while (thread_of(after)->priority < limit) {
+        if (after == q->first) {
+            q->first = node;
+            after = after->prev;
+            break;
+        }
+        after = after->prev;
+    }
+    list_insert_between(node, after, after->next);
+}
+
+static void waitq_unlink_locked(struct waitq *q, struct thread *t)
+{
+    struct list *node = &t->wait_link;
+    if (node->next == node) {
+        q->first = NULL;
+        node->next = NULL;
+        return;
+    }
+    if (q->first == node) {
+        q->first = node->next;
+    }
+    list_remove(node);
+}
+
+ALWAYS_INLINE bool waitq_claim(struct thread *t, uint32_t from, uint32_t to)
+{
+    return at_cas_acq_rel(&t->park, &from, to); /* ORDER(park) */
+}
+
+struct thread *waitq_peek_locked(const struct waitq *q)
+{
+    return q->first != NULL ? thread_of(q->first) : NULL;
+}
+
+/* Unlink t; true if it was still waiting and now belongs to the caller. */
+ALWAYS_INLINE bool waitq_take_locked(struct waitq *q, struct thread *t)
+{
+    waitq_unlink_locked(q, t);
+    return likely(!t->claimable) || waitq_claim(t, PARK_PARKED, PARK_WOKEN);
+}
+
+struct thread *waitq_pop_locked(struct waitq *q)
+{
+    while (q->first != NULL) {
+        struct thread *t = thread_of(q->first);
+        if (waitq_take_locked(q, t)) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+struct thread *waitq_pop_kind_locked(struct waitq *q, uint8_t kind)
+{
+    struct list *link = q->first;
+    while (link != NULL) {
+        struct thread *t = thread_of(link);
+        struct list *next = link->next != q->first ? link->next : NULL;
+        if (t->wait_kind == kind && waitq_take_locked(q, t)) {
+            return t;
+        }
+        link = next;
+    }
+    return NULL;
+}
+
+unsigned waitq_pop_all_locked(struct waitq *q, struct list *out)
+{
+    unsigned n = 0;
+    struct thread *t;
+    while ((t = waitq_pop_locked(q)) != NULL) {
+        list_push_back(out, &t->wait_link);
+        n++;
+    }
+    return n;
+}
+
+/* The one that ended the wait has not unlinked us: do it. */
+static int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
+{
+    spin_lock(&q->lock, rank);
+    if (list_linked(&self->wait_link)) {
+        waitq_unlink_locked(q, self);
+    }
+    spin_unlock(&q->lock, rank);
+    return at_load_acq(&self->park) == PARK_TIMEDOUT ? -ETIMEDOUT : -ECANCELED; /* ORDER(park) */
+}
+
+static int waitq_block_foreign(struct waitq *q, struct thread *self, const struct waitq_how *how)
+{
+    at_store_rlx(&self->park, (uint32_t)PARK_PARKED);
+    spin_unlock(&q->lock, how->rank);
+    while (at_load_acq(&self->park) == PARK_PARKED) { /* ORDER(park) */
+        port_foreign_park(self, how->deadline);
+        if (port_now() >= how->deadline) {
+            waitq_claim(self, PARK_PARKED, PARK_TIMEDOUT);
+        }
+    }
+    return at_load_acq(&self->park) == PARK_WOKEN
+               ? 0
+               : waitq_leave(q, self, how->rank); /* ORDER(park) */
+}
+
+static struct thread *waitq_pick_next(struct cpu *cpu, struct thread *prefer)
+{
+    if (prefer != NULL && rt.policy.remove(cpu, prefer)) {
+        return prefer;
+    }
+    struct thread *next = rt_pick(cpu);
+    return next != NULL ? next : &cpu->idle;
+}
+
+static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *self,
+                             const struct waitq_how *how)
+{
+    at_store_rlx(&self->park, (uint32_t)PARK_PARKING);
+    timer_arm(cpu, &self->timer, how->deadline);
+    switch_to(cpu, waitq_pick_next(cpu, how->prefer), POST_PARK, &q->lock);
+    uint32_t end = at_load_acq(&self->park); /* ORDER(park) */
+    if (end != PARK_TIMEDOUT) {
+        timer_disarm(&self->timer);
+    }
+    return end == PARK_WOKEN ? 0 : waitq_leave(q, self, how->rank);
+}
+
+int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct thread *self = likely(cpu != NULL) ? cpu->current : port_foreign_self();
+    bool timed = how->deadline != UINT64_MAX;
+    self->wait_reason = how->reason;
+    self->wait_kind = how->kind;
+    self->wait_object = how->object;
+    self->wait_queue = q;
+    self->claimable = timed || cpu == NULL;
+    thread_set_state(self, THREAD_BLOCKED);
+    waitq_link_locked(q, self, how->front);
+    int result = 0;
+    if (unlikely(cpu == NULL)) {
+        result = waitq_block_foreign(q, self, how);
+        thread_set_state(self, THREAD_RUNNING);
+    } else if (unlikely(timed)) {
+        result = waitq_block_timed(cpu, q, self, how);
+    } else {
+        switch_to(cpu, waitq_pick_next(cpu, how->prefer), POST_UNLOCK, &q->lock);
+    }
+    self->wait_reason = WAIT_NONE;
+    self->wait_queue = NULL;
+    return result;
+}
+
+void finish_park(struct cpu *cpu, struct thread *prev, spinlock_t *lock)
+{
+    bool parked = waitq_claim(prev, PARK_PARKING, PARK_PARKED);
+    spin_unlock_last(lock);
+    if (!parked) {
+        rt_wake(cpu, prev, SCHED_WAKE);
+    }
+}
+
+/* End a wait as `end`, wherever the thread is in it. Whoever claims from PARKED makes it ready. */
+static bool waitq_end(struct thread *t, enum park_state end)
+{
+    uint32_t seen = PARK_PARKED;
+    for (;;) {
+        if (at_cas_acq_rel(&t->park, &seen, (uint32_t)end)) { /* ORDER(park) */
+            if (seen == PARK_PARKED) {
+                rt_wake(port_cpu_self(), t, SCHED_WAKE);
+            }
+            return true;
+        }
+        if (seen != PARK_PARKED && seen != PARK_PARKING) {
+            return false;
+        }
+    }
+}
+
+void waitq_timeout(struct thread *t)
+{
+    waitq_end(t, PARK_TIMEDOUT);
+}
+
+bool rt_wait_remove(struct thread *t)
+{
+    return waitq_end(t, PARK_REMOVED);
+}

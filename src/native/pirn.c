@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pirn.c - the native API (pirn.h): checks what a caller can get wrong, and calls the core and the
+ * objects. The public types are opaque twins of the internal ones; sizes are asserted here.
+ */
+#include <errno.h>
+#include <pirn/pirn.h>
+
+#include "../sync/sync.h"
+#include "id.h"
+#include "life.h"
+#include "options.h"
+#include "stats.h"
+
+_Static_assert(sizeof(struct thread) <= PIRN_THREAD_STORAGE_SIZE, "PIRN_THREAD_STORAGE_SIZE");
+_Static_assert(sizeof(struct waitq) == sizeof(pirn_waitq_t), "pirn_waitq_t");
+_Static_assert(sizeof(struct rt_mutex) == sizeof(pirn_mutex_t), "pirn_mutex_t");
+_Static_assert(sizeof(struct rt_cond) >= sizeof(pirn_cond_t), "pirn_cond_t");
+_Static_assert(offsetof(struct rt_cond, queue) == 0, "pirn_cond_t");
+_Static_assert(sizeof(struct rt_sem) == sizeof(pirn_sem_t), "pirn_sem_t");
+_Static_assert(sizeof(struct rt_rwlock) == sizeof(pirn_rwlock_t), "pirn_rwlock_t");
+_Static_assert(sizeof(struct rt_barrier) == sizeof(pirn_barrier_t), "pirn_barrier_t");
+_Static_assert(sizeof(struct rt_once) == sizeof(pirn_once_t), "pirn_once_t");
+_Static_assert(sizeof(struct rt_fe) == sizeof(pirn_fe_t), "pirn_fe_t");
+_Static_assert(sizeof(struct cpu_stats) == sizeof(struct pirn_stats), "pirn_stats");
+
+#define MUTEX(m) ((struct rt_mutex *)(m))
+#define COND(c) ((struct rt_cond *)(c))
+#define SEM(s) ((struct rt_sem *)(s))
+#define RWLOCK(l) ((struct rt_rwlock *)(l))
+#define BARRIER(b) ((struct rt_barrier *)(b))
+#define FE(w) ((struct rt_fe *)(w))
+
+EXPORT const char *pirn_version(void)
+{
+    return RT_VERSION;
+}
+
+EXPORT const char *pirn_describe(void)
+{
+    return options_describe();
+}
+
+EXPORT uint64_t pirn_now(void)
+{
+    return port_now();
+}
+
+EXPORT unsigned pirn_cpu_count(void)
+{
+    rt_self();
+    return rt.ncpu;
+}
+
+EXPORT int pirn_cpu_self(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    return cpu != NULL ? (int)cpu->id : -1;
+}
+
+EXPORT size_t pirn_stack_min(void)
+{
+    return RT_STACK_MIN;
+}
+
+static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
+{
+    if (attr->stack_size != 0 &&
+        (attr->stack_size < RT_STACK_MIN || attr->stack_size > RT_STACK_MAX)) {
+        return -EINVAL;
+    }
+    if (attr->stack != NULL && attr->stack_size == 0) {
+        return -EINVAL;
+    }
+    *out = (struct thread_attr){.stack_size = attr->stack_size,
+                                .stack = attr->stack,
+                                .storage = attr->storage,
+                                .name = attr->name,
+                                .flags = (attr->detached ? (uint32_t)THREAD_CREATE_DETACHED : 0) |
+                                         (attr->cxx ? (uint32_t)THREAD_CXX : 0)};
+    return 0;
+}
+
+EXPORT int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *),
+                       void *arg)
+{
+    if (likely(attr == NULL && fn != NULL)) {
+        return rt_thread_create(thread, NULL, fn, arg);
+    }
+    struct thread_attr internal;
+    int error = fn == NULL ? -EINVAL : attr_translate(attr, &internal);
+    return error != 0 ? error : rt_thread_create(thread, &internal, fn, arg);
+}
+
+EXPORT int pirn_join(pirn_thread_t thread, void **ret)
+{
+    return rt_thread_join(thread, ret, UINT64_MAX);
+}
+
+EXPORT int pirn_join_until(pirn_thread_t thread, void **ret, uint64_t deadline)
+{
+    return rt_thread_join(thread, ret, deadline);
+}
+
+EXPORT int pirn_tryjoin(pirn_thread_t thread, void **ret)
+{
+    return rt_thread_tryjoin(thread, ret);
+}
+
+EXPORT int pirn_detach(pirn_thread_t thread)
+{
+    return rt_thread_detach(thread);
+}
+
+EXPORT pirn_thread_t pirn_self(void)
+{
+    return rt_self();
+}
+
+EXPORT void pirn_exit(void *ret)
+{
+    struct thread *self = rt_self();
+    if (self->flags & THREAD_MAIN) {
+        life_main_exit(ret);
+    }
+    RT_VERIFY(!(self->flags & THREAD_FOREIGN) &&
+              "pirn_exit on a kernel thread that Pirn did not make");
+    rt_thread_exit(ret);
+}
+
+EXPORT void pirn_yield(void)
+{
+    rt_yield();
+}
+
+EXPORT void pirn_sleep_until(uint64_t deadline)
+{
+    rt_sleep_until(deadline);
+}
+
+EXPORT void pirn_sleep(uint64_t ns)
+{
+    uint64_t now = port_now();
+    rt_sleep_until(ns < UINT64_MAX - now ? now + ns : UINT64_MAX);
+}
+
+EXPORT uint64_t pirn_thread_id(pirn_thread_t thread)
+{
+    return id_of(thread);
+}
+
+EXPORT pirn_thread_t pirn_thread_find(uint64_t id)
+{
+    return id_lookup(id);
+}
+
+EXPORT void pirn_set_name(pirn_thread_t thread, const char *name)
+{
+    thread_set_name(thread, name);
+}
+
+EXPORT const char *pirn_name(pirn_thread_t thread)
+{
+    return thread->name;
+}
+
+EXPORT void pirn_mutex_init(pirn_mutex_t *mutex)
+{
+    rt_mutex_init(MUTEX(mutex));
+}
+
+EXPORT void pirn_mutex_lock(pirn_mutex_t *mutex)
+{
+    rt_mutex_lock_until(MUTEX(mutex), UINT64_MAX);
+}
+
+EXPORT int pirn_mutex_trylock(pirn_mutex_t *mutex)
+{
+    return rt_mutex_trylock(MUTEX(mutex));
+}
+
+EXPORT int pirn_mutex_lock_until(pirn_mutex_t *mutex, uint64_t deadline)
+{
+    return rt_mutex_lock_until(MUTEX(mutex), deadline);
+}
+
+EXPORT void pirn_mutex_unlock(pirn_mutex_t *mutex)
+{
+    rt_mutex_unlock(MUTEX(mutex));
+}
+
+EXPORT void pirn_cond_init(pirn_cond_t *cond)
+{
+    *cond = (pirn_cond_t)PIRN_COND_INIT;
+    at_init(&COND(cond)->queue.lock.word, 0u);
+}
+
+EXPORT void pirn_cond_wait(pirn_cond_t *cond, pirn_mutex_t *mutex)
+{
+    rt_cond_wait_until(COND(cond), MUTEX(mutex), UINT64_MAX);
+}
+
+EXPORT int pirn_cond_wait_until(pirn_cond_t *cond, pirn_mutex_t *mutex, uint64_t deadline)
+{
+    return rt_cond_wait_until(COND(cond), MUTEX(mutex), deadline);
+}
+
+EXPORT void pirn_cond_signal(pirn_cond_t *cond)
+{
+    rt_cond_signal(COND(cond));
+}
+
+EXPORT void pirn_cond_broadcast(pirn_cond_t *cond)
+{
+    rt_cond_broadcast(COND(cond));
+}
+
+EXPORT int pirn_sem_init(pirn_sem_t *sem, unsigned value)
+{
+    return rt_sem_init(SEM(sem), value);
+}
+
+EXPORT void pirn_sem_wait(pirn_sem_t *sem)
+{
+    rt_sem_wait_until(SEM(sem), UINT64_MAX);
+}
+
+EXPORT int pirn_sem_trywait(pirn_sem_t *sem)
+{
+    return rt_sem_trywait(SEM(sem));
+}
+
+EXPORT int pirn_sem_wait_until(pirn_sem_t *sem, uint64_t deadline)
+{
+    return rt_sem_wait_until(SEM(sem), deadline);
+}
+
+EXPORT int pirn_sem_post(pirn_sem_t *sem)
+{
+    return rt_sem_post(SEM(sem));
+}
+
+EXPORT unsigned pirn_sem_value(pirn_sem_t *sem)
+{
+    return rt_sem_value(SEM(sem));
+}
+
+EXPORT void pirn_rwlock_init(pirn_rwlock_t *lock)
+{
+    rt_rwlock_init(RWLOCK(lock));
+}
+
+EXPORT void pirn_rwlock_rdlock(pirn_rwlock_t *lock)
+{
+    rt_rwlock_rdlock_until(RWLOCK(lock), UINT64_MAX);
+}
+
+EXPORT void pirn_rwlock_wrlock(pirn_rwlock_t *lock)
+{
+    rt_rwlock_wrlock_until(RWLOCK(lock), UINT64_MAX);
+}
+
+EXPORT int pirn_rwlock_tryrdlock(pirn_rwlock_t *lock)
+{
+    return rt_rwlock_tryrdlock(RWLOCK(lock));
+}
+
+EXPORT int pirn_rwlock_trywrlock(pirn_rwlock_t *lock)
+{
+    return rt_rwlock_trywrlock(RWLOCK(lock));
+}
+
+EXPORT int pirn_rwlock_rdlock_until(pirn_rwlock_t *lock, uint64_t deadline)
+{
+    return rt_rwlock_rdlock_until(RWLOCK(lock), deadline);
+}
+
+EXPORT int pirn_rwlock_wrlock_until(pirn_rwlock_t *lock, uint64_t deadline)
+{
+    return rt_rwlock_wrlock_until(RWLOCK(lock), deadline);
+}
+
+EXPORT void pirn_rwlock_unlock(pirn_rwlock_t *lock)
+{
+    rt_rwlock_unlock(RWLOCK(lock));
+}
+
+EXPORT int pirn_barrier_init(pirn_barrier_t *barrier, unsigned count)
+{
+    return rt_barrier_init(BARRIER(barrier), count);
+}
+
+EXPORT bool pirn_barrier_wait(pirn_barrier_t *barrier)
+{
+    return rt_barrier_wait(BARRIER(barrier));
+}
+
+EXPORT void pirn_once(pirn_once_t *once, void (*fn)(void))
+{
+    rt_once((struct rt_once *)once, fn);
+}
+
+EXPORT void pirn_fe_init(pirn_fe_t *word)
+{
+    rt_fe_init(FE(word));
+}
+
+EXPORT void pirn_fe_write(pirn_fe_t *word, uint64_t value)
+{
+    rt_fe_write_until(FE(word), value, UINT64_MAX);
+}
+
+EXPORT void pirn_fe_overwrite(pirn_fe_t *word, uint64_t value)
+{
+    rt_fe_overwrite(FE(word), value);
+}
+
+EXPORT uint64_t pirn_fe_read(pirn_fe_t *word)
+{
+    uint64_t value = 0;
+    rt_fe_read_until(FE(word), &value, UINT64_MAX);
+    return value;
+}
+
+EXPORT uint64_t pirn_fe_take(pirn_fe_t *word)
+{
+    uint64_t value = 0;
+    rt_fe_take_until(FE(word), &value, UINT64_MAX);
+    return value;
+}
+
+EXPORT void pirn_fe_purge(pirn_fe_t *word)
+{
+    rt_fe_purge(FE(word));
+}
+
+EXPORT bool pirn_fe_full(pirn_fe_t *word)
+{
+    return rt_fe_full(FE(word));
+}
+
+EXPORT int pirn_fe_write_until(pirn_fe_t *word, uint64_t value, uint64_t deadline)
+{
+    return rt_fe_write_until(FE(word), value, deadline);
+}
+
+EXPORT int pirn_fe_read_until(pirn_fe_t *word, uint64_t *value, uint64_t deadline)
+{
+    return rt_fe_read_until(FE(word), value, deadline);
+}
+
+EXPORT int pirn_fe_take_until(pirn_fe_t *word, uint64_t *value, uint64_t deadline)
+{
+    return rt_fe_take_until(FE(word), value, deadline);
+}
+
+EXPORT void pirn_stats(struct pirn_stats *stats)
+{
+    stats_sum((struct cpu_stats *)stats);
+}

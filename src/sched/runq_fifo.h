@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runq_fifo.h - ready queue as an intrusive list: FIFO or LIFO. The caller holds the queue's lock.
+ *
+ * length is written under the lock and read by anyone as an estimate.
+ *
+ * Disciplines differ in where a thread enters; all take from the head:
+ *   FIFO  spawned, woken and yielding threads go to the tail
+ *   LIFO  spawned and woken threads go to the head, yielding ones to the tail (a yield never
+ * re-picks itself) A hand-over (M5) goes to the head in both.
+ */
+#ifndef PIRN_SCHED_RUNQ_FIFO_H
+#define PIRN_SCHED_RUNQ_FIFO_H
+
+#include "policy.h"
+#include "thread.h"
+
+struct runq {
+    struct list threads;
+    _Atomic(uint32_t) length;
+    bool lifo;
+};
+
+ALWAYS_INLINE void runq_init(struct runq *q, bool lifo)
+{
+    list_init(&q->threads);
+    at_init(&q->length, 0u);
+    q->lifo = lifo;
+}
+
+ALWAYS_INLINE void runq_add_length_locked(struct runq *q, int n)
+{
+    at_store_rlx(&q->length, at_load_rlx(&q->length) + (uint32_t)n);
+}
+
+ALWAYS_INLINE bool runq_to_head(const struct runq *q, enum sched_why why)
+{
+    return why == SCHED_HANDOFF || why == SCHED_PREEMPT ||
+           (q->lifo && (why == SCHED_SPAWN || why == SCHED_WAKE));
+}
+
+ALWAYS_INLINE void runq_push_locked(struct runq *q, struct thread *t, bool head)
+{
+    if (head) {
+        list_push_front(&q->threads, &t->rq);
+    } else {
+        list_push_back(&q->threads, &t->rq);
+    }
+    runq_add_length_locked(q, 1);
+}
+
+ALWAYS_INLINE struct thread *runq_pop_locked(struct runq *q)
+{
+    struct list *node = list_pop_front(&q->threads);
+    if (node == NULL) {
+        return NULL;
+    }
+    runq_add_length_locked(q, -1);
+    return CONTAINER_OF(node, struct thread, rq);
+}
+
+ALWAYS_INLINE struct thread *runq_pop_tail_locked(struct runq *q)
+{
+    struct list *node = list_pop_back(&q->threads);
+    if (node == NULL) {
+        return NULL;
+    }
+    runq_add_length_locked(q, -1);
+    return CONTAINER_OF(node, struct thread, rq);
+}
+
+ALWAYS_INLINE void runq_remove_locked(struct runq *q, struct thread *t)
+{
+    list_remove(&t->rq);
+    runq_add_length_locked(q, -1);
+}
+
+/* Anyone, without the lock. */
+ALWAYS_INLINE uint32_t runq_estimate(const struct runq *q)
+{
+    return at_load_rlx(&q->length);
+}
+
+#endif

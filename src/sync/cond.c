@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cond.c - condition variable.
+ *
+ * The waiter is queued before the mutex is released, under the queue lock; so a signal sent by
+ * anyone who held the mutex afterwards finds it. The mutex's own queue lock is taken under this one
+ * (RANK_COND < RANK_WAITQ).
+ */
+#include <errno.h>
+
+#include "mutant.h"
+#include "sync.h"
+
+void rt_cond_init(struct rt_cond *c)
+{
+    *c = (struct rt_cond){0};
+    at_init(&c->queue.lock.word, 0u);
+}
+
+int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+{
+    unsigned long irq;
+    rt_self();
+    struct cpu *cpu = rt_enter(&irq);
+    if (MUTANT(COND_DROP)) {
+        rt_mutex_unlock_irqoff(cpu, m);
+    }
+    spin_lock(&c->queue.lock, RANK_COND);
+    if (!MUTANT(COND_DROP)) {
+        rt_mutex_unlock_irqoff(cpu, m);
+    }
+    struct waitq_how how = {
+        .deadline = deadline, .object = c, .reason = WAIT_COND, .rank = RANK_COND};
+    int result = waitq_block_locked(&c->queue, &how);
+    rt_leave(irq);
+    rt_mutex_lock_until(m, UINT64_MAX);
+    return result;
+}
+
+void rt_cond_signal(struct rt_cond *c)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    spin_lock(&c->queue.lock, RANK_COND);
+    struct thread *t = waitq_pop_locked(&c->queue);
+    spin_unlock(&c->queue.lock, RANK_COND);
+    if (t != NULL) {
+        rt_wake(cpu, t, SCHED_WAKE);
+    }
+    rt_leave(irq);
+}
+
+void rt_wake_list(struct cpu *cpu, struct list *list, enum sched_why why)
+{
+    struct list *node;
+    while ((node = list_pop_front(list)) != NULL) {
+        rt_wake(cpu, CONTAINER_OF(node, struct thread, wait_link), why);
+    }
+}
+
+void rt_cond_broadcast(struct rt_cond *c)
+{
+    struct list woken;
+    unsigned long irq;
+    list_init(&woken);
+    struct cpu *cpu = rt_enter(&irq);
+    spin_lock(&c->queue.lock, RANK_COND);
+    waitq_pop_all_locked(&c->queue, &woken);
+    spin_unlock(&c->queue.lock, RANK_COND);
+    rt_wake_list(cpu, &woken, SCHED_WAKE);
+    rt_leave(irq);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * febit.c - Full/Empty word (H9): read when full, write when empty.
+ *
+ * Everything happens under the queue lock (RANK_WAITQ). Invariants:
+ *   1. Readers and takers wait only while the word is empty, writers only while it is full: the
+ * queue never holds both kinds at rest.
+ *   2. Values are handed over: a waiter's value travels in wait_value, and it owns the result when
+ * it wakes.
+ */
+#include <errno.h>
+
+#include "mutant.h"
+#include "sync.h"
+
+enum { KIND_READ, KIND_TAKE, KIND_WRITE };
+
+void rt_fe_init(struct rt_fe *w)
+{
+    *w = (struct rt_fe){0};
+    at_init(&w->queue.lock.word, 0u);
+}
+
+/* The word is empty: let the first writer fill it. */
+static void fe_refill_locked(struct rt_fe *w, struct list *woken);
+
+/* The word has become full: serve readers, and the first taker; a take lets a writer in, and so on.
+ */
+static void fe_serve_locked(struct rt_fe *w, struct list *woken)
+{
+    struct thread *t;
+    while ((t = waitq_pop_kind_locked(&w->queue, KIND_READ)) != NULL) {
+        t->wait_value = w->value;
+        list_push_back(woken, &t->wait_link);
+    }
+    t = waitq_pop_kind_locked(&w->queue, KIND_TAKE);
+    if (t != NULL) {
+        t->wait_value = w->value;
+        list_push_back(woken, &t->wait_link);
+        if (!MUTANT(FE_DOUBLE)) {
+            w->full = 0;
+            fe_refill_locked(w, woken);
+        }
+    }
+}
+
+static void fe_refill_locked(struct rt_fe *w, struct list *woken)
+{
+    struct thread *t = waitq_pop_kind_locked(&w->queue, KIND_WRITE);
+    if (t != NULL) {
+        w->value = t->wait_value;
+        w->full = 1;
+        list_push_back(woken, &t->wait_link);
+        fe_serve_locked(w, woken);
+    }
+}
+
+static int fe_block_locked(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t deadline)
+{
+    struct thread *self = rt_self();
+    self->wait_value = *value;
+    struct waitq_how how = {.deadline = deadline,
+                            .object = w,
+                            .reason = kind == KIND_WRITE ? WAIT_FE_EMPTY : WAIT_FE_FULL,
+                            .kind = kind,
+                            .rank = RANK_WAITQ};
+    int result = waitq_block_locked(&w->queue, &how);
+    if (result == 0) {
+        *value = self->wait_value;
+    }
+    return result;
+}
+
+static int fe_access(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t deadline)
+{
+    struct list woken;
+    unsigned long irq;
+    int result = 0;
+    list_init(&woken);
+    rt_self();
+    struct cpu *cpu = rt_enter(&irq);
+    spin_lock(&w->queue.lock, RANK_WAITQ);
+    if ((w->full != 0) == (kind == KIND_WRITE)) {
+        result = fe_block_locked(w, value, kind, deadline);
+        rt_leave(irq);
+        return result;
+    }
+    if (kind == KIND_WRITE) {
+        w->value = *value;
+        w->full = 1;
+        fe_serve_locked(w, &woken);
+    } else {
+        *value = w->value;
+        if (kind == KIND_TAKE) {
+            w->full = 0;
+            fe_refill_locked(w, &woken);
+        }
+    }
+    spin_unlock(&w->queue.lock, RANK_WAITQ);
+    rt_wake_list(cpu, &woken, SCHED_HANDOFF);
+    rt_leave(irq);
+    return result;
+}
+
+int rt_fe_write_until(struct rt_fe *w, uint64_t value, uint64_t deadline)
+{
+    return fe_access(w, &value, KIND_WRITE, deadline);
+}
+
+int rt_fe_read_until(struct rt_fe *w, uint64_t *value, uint64_t deadline)
+{
+    return fe_access(w, value, KIND_READ, deadline);
+}
+
+int rt_fe_take_until(struct rt_fe *w, uint64_t *value, uint64_t deadline)
+{
+    return fe_access(w, value, KIND_TAKE, deadline);
+}
+
+/* Set the state without waiting. */
+static void fe_force(struct rt_fe *w, bool full, uint64_t value)
+{
+    struct list woken;
+    unsigned long irq;
+    list_init(&woken);
+    struct cpu *cpu = rt_enter(&irq);
+    spin_lock(&w->queue.lock, RANK_WAITQ);
+    w->full = full;
+    if (full) {
+        w->value = value;
+        fe_serve_locked(w, &woken);
+    } else {
+        fe_refill_locked(w, &woken);
+    }
+    spin_unlock(&w->queue.lock, RANK_WAITQ);
+    rt_wake_list(cpu, &woken, SCHED_HANDOFF);
+    rt_leave(irq);
+}
+
+void rt_fe_overwrite(struct rt_fe *w, uint64_t value)
+{
+    fe_force(w, true, value);
+}
+
+void rt_fe_purge(struct rt_fe *w)
+{
+    fe_force(w, false, 0);
+}
+
+bool rt_fe_full(struct rt_fe *w)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    spin_lock(&w->queue.lock, RANK_WAITQ);
+    bool full = w->full != 0;
+    spin_unlock(&w->queue.lock, RANK_WAITQ);
+    rt_leave(irq);
+    return full;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex.c - plain mutex.
+ *
+ * word: FREE, HELD, CONTENDED (held, and somebody may wait), RESERVED (free for the one waiter that
+ * was woken with it).
+ *
+ * Unlock sets FREE and wakes one waiter, which competes with arrivals: handing over always would
+ * make every thread that needs the mutex wait for a switch (a convoy). A waiter that has lost for
+ * RT_MUTEX_HANDOVER_NS gets it handed over.
+ *
+ * Invariants:
+ *   1. A waiter is queued only after it saw or set CONTENDED under the queue lock; so the unlock
+ * that ends that ownership comes to the queue lock and finds it.
+ *   2. A woken waiter takes the mutex only as CONTENDED: others may still wait, and the unlock
+ * after it wakes the next.
+ *   3. Handed over: word stays CONTENDED while the ownership passes; wait_kind tells the waiter.
+ * Lock: queue.lock (RANK_WAITQ).
+ */
+#include <errno.h>
+
+#include "mutant.h"
+#include "sync.h"
+
+enum { MUTEX_FREE, MUTEX_HELD, MUTEX_CONTENDED };
+
+enum { KIND_COMPETES, KIND_WANTS_HANDOVER, KIND_OWNS };
+
+#define SPIN_ROUNDS 100u
+
+void rt_mutex_init(struct rt_mutex *m)
+{
+    *m = (struct rt_mutex){0};
+    at_init(&m->word, (uint32_t)MUTEX_FREE);
+    at_init(&m->queue.lock.word, 0u);
+}
+
+int rt_mutex_trylock(struct rt_mutex *m)
+{
+    uint32_t free = MUTEX_FREE;
+    return likely(at_cas_acq(&m->word, &free, (uint32_t)MUTEX_HELD)) ? 0
+                                                                     : -EBUSY; /* ORDER(mutex) */
+}
+
+/* Another CPU may be about to unlock: a short look costs less than two switches. */
+static bool mutex_spin(struct rt_mutex *m)
+{
+    for (unsigned round = 0; rt.ncpu > 1 && round < SPIN_ROUNDS; round++) {
+        uint32_t word = at_load_rlx(&m->word);
+        if (word == MUTEX_FREE && rt_mutex_trylock(m) == 0) {
+            return true;
+        }
+        if (word == MUTEX_CONTENDED) {
+            return false;
+        }
+        port_relax(0);
+    }
+    return false;
+}
+
+/* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT. */
+static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, uint64_t since, bool again)
+{
+    bool handover = since != 0 && port_now() - since >= RT_MUTEX_HANDOVER_NS;
+    struct waitq_how how = {.deadline = deadline,
+                            .object = m,
+                            .reason = WAIT_MUTEX,
+                            .kind = handover ? KIND_WANTS_HANDOVER : KIND_COMPETES,
+                            .front = again,
+                            .rank = RANK_WAITQ};
+    int error = waitq_block_locked(&m->queue, &how);
+    return error != 0 ? error : rt_self()->wait_kind == KIND_OWNS;
+}
+
+static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
+{
+    uint64_t since = 0;
+    bool again = false;
+    unsigned long irq;
+    rt_self();
+    if (mutex_spin(m)) {
+        return 0;
+    }
+    rt_enter(&irq);
+    int result = 0;
+    for (;;) {
+        spin_lock(&m->queue.lock, RANK_WAITQ);
+        if (at_xchg_acq(&m->word, (uint32_t)MUTEX_CONTENDED) == MUTEX_FREE) { /* ORDER(mutex) */
+            spin_unlock(&m->queue.lock, RANK_WAITQ);
+            break;
+        }
+        result = mutex_wait_locked(m, deadline, since, again);
+        if (result != 0) {
+            break;
+        }
+        since = since != 0 ? since : port_now();
+        again = true;
+    }
+    rt_leave(irq);
+    return result < 0 ? result : 0;
+}
+
+int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline)
+{
+    if (likely(rt_mutex_trylock(m) == 0)) {
+        return 0;
+    }
+    return mutex_lock_slow(m, deadline);
+}
+
+/* The mutex is CONTENDED and ours. */
+static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
+{
+    spin_lock(&m->queue.lock, RANK_WAITQ);
+    struct thread *t = waitq_pop_locked(&m->queue);
+    if (t != NULL && t->wait_kind == KIND_WANTS_HANDOVER) {
+        t->wait_kind = KIND_OWNS;
+    } else {
+        at_store_rel(&m->word, (uint32_t)MUTEX_FREE); /* ORDER(mutex) */
+    }
+    spin_unlock(&m->queue.lock, RANK_WAITQ);
+    if (t != NULL && !MUTANT(MUTEX_DROP)) {
+        rt_wake(cpu, t, SCHED_WAKE);
+    }
+}
+
+void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m)
+{
+    uint32_t held = MUTEX_HELD;
+    if (unlikely(!at_cas_rel(&m->word, &held, (uint32_t)MUTEX_FREE))) { /* ORDER(mutex) */
+        mutex_unlock_slow(cpu, m);
+    }
+}
+
+void rt_mutex_unlock(struct rt_mutex *m)
+{
+    uint32_t held = MUTEX_HELD;
+    if (likely(at_cas_rel(&m->word, &held, (uint32_t)MUTEX_FREE))) { /* ORDER(mutex) */
+        return;
+    }
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    mutex_unlock_slow(cpu, m);
+    rt_leave(irq);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * once.c - run a function once. The control word has no room for a wait queue: waiters share a few
+ * queues, chosen by address, and look at the word again when any once of that queue ends.
+ *
+ * Invariant: a waiter is queued only after it saw RUNNING under the queue lock; the end is stored
+ * before that lock is taken to wake all. Lock: the shared queue's (RANK_WAITQ).
+ */
+#include "mutant.h"
+#include "sync.h"
+
+enum { ONCE_NEW, ONCE_RUNNING, ONCE_DONE };
+
+#define QUEUES 64u
+static struct waitq queues[QUEUES];
+
+static struct waitq *once_queue(const struct rt_once *once)
+{
+    return &queues[(uintptr_t)once / sizeof(uint64_t) % QUEUES];
+}
+
+static void once_wait(struct rt_once *once)
+{
+    struct waitq *q = once_queue(once);
+    unsigned long irq;
+    rt_enter(&irq);
+    spin_lock(&q->lock, RANK_WAITQ);
+    if (at_load_acq(&once->state) == ONCE_RUNNING) { /* ORDER(once) */
+        struct waitq_how how = {
+            .deadline = UINT64_MAX, .object = once, .reason = WAIT_ONCE, .rank = RANK_WAITQ};
+        waitq_block_locked(q, &how);
+    } else {
+        spin_unlock(&q->lock, RANK_WAITQ);
+    }
+    rt_leave(irq);
+}
+
+static void once_end(struct rt_once *once)
+{
+    struct waitq *q = once_queue(once);
+    struct list woken;
+    unsigned long irq;
+    list_init(&woken);
+    at_store_rel(&once->state, (uint32_t)ONCE_DONE); /* ORDER(once) */
+    struct cpu *cpu = rt_enter(&irq);
+    spin_lock(&q->lock, RANK_WAITQ);
+    if (!MUTANT(ONCE_DROP)) {
+        waitq_pop_all_locked(q, &woken);
+    }
+    spin_unlock(&q->lock, RANK_WAITQ);
+    rt_wake_list(cpu, &woken, SCHED_WAKE);
+    rt_leave(irq);
+}
+
+void rt_once(struct rt_once *once, void (*fn)(void))
+{
+    while (unlikely(at_load_acq(&once->state) != ONCE_DONE)) { /* ORDER(once) */
+        uint32_t state = ONCE_NEW;
+        rt_self();
+        if (at_cas_acq(&once->state, &state, (uint32_t)ONCE_RUNNING)) { /* ORDER(once) */
+            fn();
+            once_end(once);
+            return;
+        }
+        if (state == ONCE_RUNNING) {
+            once_wait(once);
+        }
+    }
+}

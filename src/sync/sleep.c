@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sleep.c - block until a time: a timed wait on a queue of the caller's own that nobody wakes.
+ */
+#include "sync.h"
+
+void rt_sleep_until(uint64_t deadline)
+{
+    struct waitq queue = {0};
+    unsigned long irq;
+    rt_self();
+    rt_enter(&irq);
+    at_init(&queue.lock.word, 0u);
+    spin_lock(&queue.lock, RANK_WAITQ);
+    struct waitq_how how = {.deadline = deadline == UINT64_MAX ? UINT64_MAX - 1 : deadline,
+                            .reason = WAIT_SLEEP,
+                            .rank = RANK_WAITQ};
+    waitq_block_locked(&queue, &how);
+    rt_leave(irq);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sync.h - synchronisation objects on wait queues.
+ *
+ * Each is a short file over waitq.h and knows no policy. Their layouts keep the fields that glibc's
+ * types need for in-place use by the POSIX layer at glibc's offsets: mutex kind @16, condition
+ * flags @36, semaphore private @8, rwlock shared @28 and kind @48, barrier shared @12. Zeroed
+ * objects are valid.
+ */
+#ifndef PIRN_SYNC_SYNC_H
+#define PIRN_SYNC_SYNC_H
+
+#include "cpu.h"
+
+struct rt_mutex {
+    _Atomic(uint32_t) word; /* (A) MUTEX_FREE, _HELD, _CONTENDED, _RESERVED */
+    uint32_t count;         /* POSIX layer: recursion */
+    void *owner;            /* POSIX layer */
+    uint32_t kind;          /* POSIX layer */
+    uint32_t spare;
+    struct waitq queue;
+};
+
+struct rt_cond {
+    struct waitq queue;
+    uint32_t spare[5];
+    uint32_t flags; /* POSIX layer: clock, process-shared */
+};
+
+struct rt_sem {
+    _Atomic(uint32_t) word; /* (A) value, SEM_WAITERS */
+    uint32_t spare;
+    uint32_t shared; /* POSIX layer */
+    uint32_t spare2;
+    struct waitq queue;
+};
+
+struct rt_rwlock {
+    _Atomic(uint32_t) word;   /* (A) readers, RW_WRITER, RW_WAITING */
+    uint32_t writers_waiting; /* (queue lock) */
+    uint32_t spare[4];
+    uint32_t owner_hint;
+    uint32_t shared; /* POSIX layer */
+    struct waitq queue;
+    uint32_t prefer_writer; /* (C) */
+    uint32_t spare2;
+};
+
+struct rt_barrier {
+    uint32_t arrived; /* (queue lock) */
+    uint32_t spare;
+    uint32_t count;  /* (C) */
+    uint32_t shared; /* POSIX layer */
+    struct waitq queue;
+};
+
+struct rt_once {
+    _Atomic(uint32_t) state; /* (A) 0 not yet, 1 running, 2 done */
+};
+
+struct rt_fe {
+    uint64_t value; /* (queue lock) */
+    uint32_t full;  /* (queue lock) */
+    uint32_t spare;
+    struct waitq queue;
+};
+
+void rt_mutex_init(struct rt_mutex *m);
+int rt_mutex_trylock(struct rt_mutex *m);
+/* 0, -ETIMEDOUT */
+int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline);
+void rt_mutex_unlock(struct rt_mutex *m);
+/* Unlock with the interrupts out already and a lock of rank RANK_COND held. */
+void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m);
+
+void rt_cond_init(struct rt_cond *c);
+int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline);
+void rt_cond_signal(struct rt_cond *c);
+void rt_cond_broadcast(struct rt_cond *c);
+
+int rt_sem_init(struct rt_sem *s, uint32_t value);
+int rt_sem_trywait(struct rt_sem *s);
+int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline);
+int rt_sem_post(struct rt_sem *s);
+uint32_t rt_sem_value(struct rt_sem *s);
+
+void rt_rwlock_init(struct rt_rwlock *l);
+int rt_rwlock_tryrdlock(struct rt_rwlock *l);
+int rt_rwlock_trywrlock(struct rt_rwlock *l);
+int rt_rwlock_rdlock_until(struct rt_rwlock *l, uint64_t deadline);
+int rt_rwlock_wrlock_until(struct rt_rwlock *l, uint64_t deadline);
+/* 0, -EPERM (not held by anybody) */
+int rt_rwlock_unlock(struct rt_rwlock *l);
+
+int rt_barrier_init(struct rt_barrier *b, uint32_t count);
+bool rt_barrier_wait(struct rt_barrier *b);
+
+void rt_once(struct rt_once *once, void (*fn)(void));
+
+void rt_fe_init(struct rt_fe *w);
+int rt_fe_write_until(struct rt_fe *w, uint64_t value, uint64_t deadline);
+int rt_fe_read_until(struct rt_fe *w, uint64_t *value, uint64_t deadline);
+int rt_fe_take_until(struct rt_fe *w, uint64_t *value, uint64_t deadline);
+void rt_fe_overwrite(struct rt_fe *w, uint64_t value);
+void rt_fe_purge(struct rt_fe *w);
+bool rt_fe_full(struct rt_fe *w);
+
+/* Block until the deadline. */
+void rt_sleep_until(uint64_t deadline);
+
+/* Make a list of unlinked waiters ready, oldest first. */
+void rt_wake_list(struct cpu *cpu, struct list *list, enum sched_why why);
+
+#endif
