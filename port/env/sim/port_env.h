@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_env.h (simulator) - N virtual CPUs as coroutines on one kernel thread. See sim.h.
+ */
+#ifndef PIRN_PORT_ENV_H
+#define PIRN_PORT_ENV_H
+
+#include "compiler.h"
+
+struct port_cpu {
+    bool permit;
+};
+
+struct port_thread {
+    char unused;
+};
+
+struct cpu *sim_cpu_self(void);
+unsigned long sim_irq_save(void);
+void sim_irq_restore(unsigned long state);
+
+#define port_cpu_self() sim_cpu_self()
+#define port_irq_save() sim_irq_save()
+#define port_irq_restore(state) sim_irq_restore(state)
+#define port_thread_init(t) ((void)(t))
+#define port_thread_fini(t) ((void)(t))
+#define port_thread_switch(cpu, from, to) ((void)(cpu), (void)(from), (void)(to))
+
+#define port_san_create(t, top) ((void)(t), (void)(top))
+#define port_san_switch(from, to, exit) ((void)(from), (void)(to), (void)(exit))
+#define port_san_switched() ((void)0)
+
+#endif

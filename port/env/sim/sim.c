@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim.c - the contexts of the simulator, their scheduler, and the calls of port.h on top of them.
+ *
+ * Contexts: one per virtual CPU, one device (it delivers ticks, as the timer of a real port would,
+ * from outside any CPU), and the foreign kernel threads of the test. Exactly one runs; all others
+ * are in port_ctx_switch inside sim_point, or wait.
+ *
+ * Invariants:
+ *   1. Nothing here depends on addresses, wall time or earlier runs.
+ *   2. A waiting context becomes runnable by a permit or by its deadline. If no context is
+ * runnable, time jumps to the next deadline; if there is none, the run is a deadlock.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../../../src/core/id.h"
+#include "../../../src/core/life.h"
+#include "cpu.h"
+#include "sim.h"
+
+#define HOST_STACK (256u << 10)
+#define MAX_STACKS 65536u
+#define DEVICE 0u /* context number; CPU i is context i + 1 */
+#define STEP_LIMIT 400000u
+/* PCT is unfair: a loop that never waits would starve the rest. Longer runs go on as random walks.
+ */
+#define PCT_STEPS 20000u
+
+enum context_state { CTX_FREE, CTX_RUNNABLE, CTX_WAITING, CTX_DONE };
+
+struct context {
+    struct port_ctx ctx;
+    void *stack;
+    enum context_state state;
+    struct cpu *cpu; /* NULL: device or foreign */
+    void (*fn)(void *);
+    void *arg;
+    uint64_t deadline; /* while waiting */
+    uint64_t priority; /* PCT */
+    unsigned irq_off;
+    unsigned spins; /* port_relax since the last progress */
+    bool permit;
+    struct thread thread; /* stand-in of a foreign kernel thread */
+    bool has_thread;
+};
+
+static struct {
+    struct sim_config config;
+    struct sim_result *result;
+    struct sim_rng rng;
+    struct port_ctx driver;
+    struct context contexts[SIM_CONTEXTS];
+    uint64_t now, hash, steps;
+    uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
+    bool pct;
+    uint32_t walk;         /* switch at one in so many points */
+    uint64_t change_at[4]; /* PCT: steps at which the running context falls back */
+    unsigned allocations;
+    struct port_stack stacks[MAX_STACKS];
+    unsigned nstacks;
+} sim;
+
+unsigned sim_current;
+unsigned sim_ncontexts;
+bool sim_active;
+bool sim_quiet;
+enum mutant sim_mutant;
+
+/* xorshift64* */
+uint64_t sim_rng_next(struct sim_rng *rng)
+{
+    uint64_t x = rng->state;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    rng->state = x;
+    return x * 0x2545f4914f6cdd1dull;
+}
+
+uint32_t sim_choose(uint32_t n)
+{
+    uint32_t choice = (uint32_t)(sim_rng_next(&sim.rng) >> 33) % n;
+    sim.hash = (sim.hash ^ choice) * 0x100000001b3ull;
+    return choice;
+}
+
+uint32_t sim_random(uint32_t n)
+{
+    return sim_choose(n);
+}
+
+uint64_t sim_step(void)
+{
+    return sim.steps;
+}
+
+bool sim_fresh(unsigned context)
+{
+    return sim.contexts[context].spins != 0;
+}
+
+static NORETURN void sim_leave(void)
+{
+    struct port_ctx gone;
+    sim_active = false;
+    port_ctx_switch(&gone, &sim.driver);
+    abort();
+}
+
+void sim_fail(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    sim_quiet = true;
+    if (!sim.result->failed) {
+        sim.result->failed = true;
+        vsnprintf(sim.result->why, sizeof(sim.result->why), fmt, args);
+    }
+    va_end(args);
+    sim_leave();
+}
+
+static void context_entry(void)
+{
+    struct context *c = &sim.contexts[sim_current];
+    c->fn(c->arg);
+    c->state = CTX_DONE;
+    sim_point(99, 0);
+    abort();
+}
+
+static unsigned context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
+{
+    if (sim_ncontexts == SIM_CONTEXTS) {
+        sim_fail("too many contexts");
+    }
+    unsigned n = sim_ncontexts++;
+    struct context *c = &sim.contexts[n];
+    void *stack = c->stack;
+    if (stack == NULL) {
+        stack = mmap(NULL, HOST_STACK, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    memset((void *)c, 0, sizeof(*c));
+    c->stack = stack;
+    c->fn = fn;
+    c->arg = arg;
+    c->cpu = cpu;
+    c->state = CTX_RUNNABLE;
+    c->priority = 1000 + sim_choose(1000);
+    port_ctx_init(&c->ctx, stack, HOST_STACK, context_entry);
+    return n;
+}
+
+static void contexts_wake_due(void)
+{
+    for (unsigned i = 0; i < sim_ncontexts; i++) {
+        struct context *c = &sim.contexts[i];
+        if (c->state == CTX_WAITING && (c->permit || c->deadline <= sim.now)) {
+            c->state = CTX_RUNNABLE;
+        }
+    }
+}
+
+static bool time_jump(void)
+{
+    uint64_t next = UINT64_MAX;
+    for (unsigned i = 0; i < sim_ncontexts; i++) {
+        if (sim.contexts[i].state == CTX_WAITING && sim.contexts[i].deadline < next) {
+            next = sim.contexts[i].deadline;
+        }
+    }
+    if (next == UINT64_MAX) {
+        return false;
+    }
+    sim.now = next > sim.now ? next : sim.now;
+    contexts_wake_due();
+    return true;
+}
+
+static void describe(struct thread *t, void *arg)
+{
+    struct sim_result *r = arg;
+    size_t n = strlen(r->why);
+    if (t->state != THREAD_EXITED && n < sizeof(r->why)) {
+        snprintf(r->why + n, sizeof(r->why) - n, " [%u %s %s wait %u]", t->index, t->name,
+                 thread_state_name(t->state), t->wait_reason);
+    }
+}
+
+/* Fail and say what every thread does. */
+static NORETURN void sim_stuck(const char *what)
+{
+    sim_quiet = true;
+    struct sim_result *r = sim.result;
+    int n = snprintf(r->why, sizeof(r->why), "%s (step %llu, time %llu, contexts", what,
+                     (unsigned long long)sim.steps, (unsigned long long)sim.now);
+    for (unsigned i = 0; i < sim_ncontexts && n < 200; i++) {
+        n += snprintf(r->why + n, sizeof(r->why) - (size_t)n, " %u:%u/%llu", i,
+                      sim.contexts[i].state, (unsigned long long)sim.contexts[i].priority);
+    }
+    snprintf(r->why + n, sizeof(r->why) - (size_t)n, "):");
+    r->failed = true;
+    id_for_each(describe, r);
+    sim_leave();
+}
+
+static unsigned choose_walk(unsigned runnable)
+{
+    unsigned k = sim_choose(runnable);
+    for (unsigned i = 0;; i++) {
+        if (sim.contexts[i].state == CTX_RUNNABLE && k-- == 0) {
+            return i;
+        }
+    }
+}
+
+static unsigned choose_pct(void)
+{
+    unsigned best = SIM_CONTEXTS;
+    for (unsigned i = 0; i < sim_ncontexts; i++) {
+        if (sim.contexts[i].state == CTX_RUNNABLE &&
+            (best == SIM_CONTEXTS || sim.contexts[i].priority > sim.contexts[best].priority)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static unsigned choose_next(bool must_leave)
+{
+    unsigned runnable = 0;
+    contexts_wake_due();
+    for (unsigned i = 0; i < sim_ncontexts; i++) {
+        runnable += sim.contexts[i].state == CTX_RUNNABLE;
+    }
+    if (runnable == 0) {
+        if (!time_jump()) {
+            sim_stuck("deadlock");
+        }
+        return choose_next(must_leave);
+    }
+    if (sim.pct && sim.steps < PCT_STEPS) {
+        return choose_pct();
+    }
+    struct context *self = &sim.contexts[sim_current];
+    if (!must_leave && self->state == CTX_RUNNABLE && sim_choose(sim.walk) != 0) {
+        return sim_current;
+    }
+    return choose_walk(runnable);
+}
+
+static void switch_context(bool must_leave)
+{
+    unsigned next = choose_next(must_leave);
+    if (next == sim_current) {
+        return;
+    }
+    struct context *from = &sim.contexts[sim_current];
+    sim_current = next;
+    port_ctx_switch(&from->ctx, &sim.contexts[next].ctx);
+}
+
+void sim_point(uint32_t what, uint32_t detail)
+{
+    struct context *self = &sim.contexts[sim_current];
+    sim.steps++;
+    sim.now += 5;
+    sim.hash = (sim.hash ^ (sim_current << 24 ^ what << 16 ^ detail)) * 0x100000001b3ull;
+    if (sim.steps > sim.config.step_limit) {
+        sim_stuck("step limit: no end (livelock?)");
+    }
+    for (unsigned i = 0; sim.pct && i < ARRAY_SIZE(sim.change_at); i++) {
+        if (sim.steps == sim.change_at[i]) {
+            self->priority = i + 1;
+        }
+    }
+    switch_context(false);
+    if (what <= 3 || what >= 8) { /* anything but a spin */
+        struct context *back = &sim.contexts[sim_current];
+        back->spins = back->spins > 0 ? back->spins - 1 : 0;
+    }
+}
+
+void sim_pause(void)
+{
+    sim_point(40, 0);
+}
+
+/* The oracle: nobody is inside the runtime, no permit is on its way, and a CPU sleeps although it
+ * has work. */
+static void oracle(void)
+{
+    if (at_load_rlx(&rt.started) != 2) {
+        return;
+    }
+    sim_quiet = true;
+    for (unsigned i = 0; i < sim_ncontexts; i++) {
+        struct context *c = &sim.contexts[i];
+        bool asleep = c->state == CTX_WAITING;
+        if (c->permit || (!asleep && c->state == CTX_RUNNABLE && i != DEVICE && c->irq_off != 0)) {
+            sim_quiet = false;
+            return;
+        }
+    }
+    if (sim.contexts[DEVICE].state == CTX_RUNNABLE) {
+        sim_quiet = false;
+        return;
+    }
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        struct context *c = &sim.contexts[i + 1];
+        if (c->state == CTX_WAITING && rt.policy.has_work(rt.cpus[i])) {
+            sim_fail("oracle: CPU %u sleeps while work it may run exists", i);
+        }
+    }
+    if (rt.policy.check != NULL) {
+        rt.policy.check();
+    }
+    sim_quiet = false;
+}
+
+struct cpu *sim_cpu_self(void)
+{
+    return sim.contexts[sim_current].cpu;
+}
+
+unsigned long sim_irq_save(void)
+{
+    struct context *c = &sim.contexts[sim_current];
+    unsigned long old = c->irq_off;
+    c->irq_off = 1;
+    return old;
+}
+
+void sim_irq_restore(unsigned long state)
+{
+    struct context *c = &sim.contexts[sim_current];
+    c->irq_off = (unsigned)state;
+    if (state == 0 && sim_active) {
+        oracle();
+        sim_point(41, 0);
+    }
+}
+
+/* Wait for a permit or the deadline. */
+static void context_wait(struct context *c, uint64_t deadline)
+{
+    sim_point(42, 0);
+    if (!c->permit && sim_choose(16) != 0) { /* sometimes it returns early */
+        c->deadline = deadline;
+        c->state = CTX_WAITING;
+        switch_context(true);
+        c->state = CTX_RUNNABLE;
+    }
+    c->permit = false;
+}
+
+unsigned port_cpu_count(void)
+{
+    return sim.config.ncpu;
+}
+
+static void cpu_context(void *arg)
+{
+    sim.contexts[sim_current].irq_off = 1;
+    rt_cpu_main(arg);
+}
+
+int port_cpu_adopt(struct cpu *cpu)
+{
+    sim.contexts[1].cpu = cpu;
+    return 0;
+}
+
+int port_cpu_start(struct cpu *cpu)
+{
+    return context_new(cpu_context, cpu, cpu) == cpu->id + 1 ? 0 : -EAGAIN;
+}
+
+void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
+{
+    context_wait(&sim.contexts[cpu->id + 1], deadline);
+}
+
+static void context_permit(unsigned n)
+{
+    sim_point(43, n);
+    sim.contexts[n].permit = true;
+}
+
+void port_cpu_kick(struct cpu *cpu)
+{
+    context_permit(cpu->id + 1);
+}
+
+void port_relax(unsigned round)
+{
+    struct context *c = &sim.contexts[sim_current];
+    (void)round;
+    c->spins = 8;
+    sim.steps++;
+    sim.now += 20;
+    if (sim.steps > sim.config.step_limit) {
+        sim_stuck("step limit: no end (livelock?)");
+    }
+    if (sim.pct) {
+        c->priority = c->priority > 1000 ? sim_choose(1000)
+                      : c->priority > 0  ? c->priority - 1
+                                         : 999;
+    }
+    switch_context(true);
+}
+
+uint64_t port_now(void)
+{
+    return sim.now;
+}
+
+void port_timer_set(struct cpu *cpu, uint64_t deadline)
+{
+    sim.tick_at[cpu->id] = deadline;
+    struct context *device = &sim.contexts[DEVICE];
+    if (deadline < device->deadline) {
+        device->deadline = deadline;
+    }
+}
+
+/* Deliver ticks some time after they are due. */
+static void device_context(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        uint64_t next = UINT64_MAX;
+        for (unsigned i = 0; i < sim.config.ncpu; i++) {
+            if (sim.tick_at[i] <= sim.now) {
+                sim.tick_at[i] = UINT64_MAX;
+                rt_on_tick(rt.cpus[i]);
+            }
+            next = sim.tick_at[i] < next ? sim.tick_at[i] : next;
+        }
+        struct context *c = &sim.contexts[DEVICE];
+        c->deadline = next;
+        c->state = CTX_WAITING;
+        switch_context(true);
+    }
+}
+
+int port_stack_alloc(struct port_stack *stack, size_t size)
+{
+    if (++sim.allocations == sim.config.fail_alloc) {
+        return -ENOMEM;
+    }
+    void *low = aligned_alloc(4096, size);
+    if (low == NULL || sim.nstacks == MAX_STACKS) {
+        return -ENOMEM;
+    }
+    *stack = (struct port_stack){.low = low, .size = size};
+    sim.stacks[sim.nstacks++] = *stack;
+    sim_mem_forget(low, size);
+    return 0;
+}
+
+void port_stack_free(struct port_stack *stack)
+{
+    for (unsigned i = 0; i < sim.nstacks; i++) {
+        if (sim.stacks[i].low == stack->low) {
+            sim.stacks[i] = sim.stacks[--sim.nstacks];
+            sim_mem_forget(stack->low, stack->size);
+            memset(stack->low, 0xdd, stack->size);
+            free(stack->low);
+            return;
+        }
+    }
+    sim_fail("a stack is freed twice");
+}
+
+void *port_table_alloc(size_t size)
+{
+    void *p = aligned_alloc(4096, (size + 4095) & ~(size_t)4095);
+    if (p != NULL) {
+        memset(p, 0, size);
+        sim_mem_forget(p, size);
+    }
+    return p;
+}
+
+void port_table_free(void *p, size_t size)
+{
+    (void)size;
+    free(p);
+}
+
+struct thread *port_foreign_self(void)
+{
+    struct context *c = &sim.contexts[sim_current];
+    if (!c->has_thread) {
+        c->has_thread = true;
+        thread_init_bare(&c->thread, THREAD_FOREIGN, "foreign");
+        at_init(&c->thread.state, (uint32_t)THREAD_RUNNING);
+        id_assign(&c->thread);
+    }
+    return &c->thread;
+}
+
+void port_foreign_park(struct thread *t, uint64_t deadline)
+{
+    struct context *c = CONTAINER_OF(t, struct context, thread);
+    context_wait(c, deadline);
+}
+
+void port_foreign_unpark(struct thread *t)
+{
+    struct context *c = CONTAINER_OF(t, struct context, thread);
+    context_permit((unsigned)(c - sim.contexts));
+}
+
+const char *port_option(const char *name)
+{
+    static char ncpu[16];
+    if (strcmp(name, "cpus") == 0) {
+        snprintf(ncpu, sizeof(ncpu), "%u", sim.config.ncpu);
+        return ncpu;
+    }
+    return strcmp(name, "sched") == 0       ? sim.config.sched
+           : strcmp(name, "reservoir") == 0 ? sim.config.reservoir
+           : strcmp(name, "detour") == 0    ? sim.config.detour
+           : strcmp(name, "spin") == 0      ? "1"
+           : strcmp(name, "stack") == 0     ? "32K"
+                                            : NULL;
+}
+
+void port_write(const char *text, size_t length)
+{
+    if (!sim_active) {
+        fwrite(text, 1, length, stderr);
+        return;
+    }
+    struct sim_result *r = sim.result;
+    size_t n = length < sizeof(r->why) - 1 ? length : sizeof(r->why) - 1;
+    memcpy(r->why, text, n);
+    r->why[n] = '\0';
+}
+
+int port_file_write(const char *path, const char *text, size_t length)
+{
+    (void)path;
+    (void)text;
+    (void)length;
+    return -ENOSYS;
+}
+
+void port_panic(void)
+{
+    sim_quiet = true;
+    sim.result->failed = true;
+    sim_leave();
+}
+
+void port_exit_now(int status)
+{
+    (void)status;
+    port_panic();
+}
+
+void port_exit(int status)
+{
+    if (sim.result->exit_status != -1) {
+        sim_fail("the program ends twice");
+    }
+    sim.result->exit_status = status;
+    sim_leave();
+}
+
+struct main_arg {
+    void (*body)(void *);
+    void *arg;
+};
+
+static void main_context(void *arg)
+{
+    struct main_arg *m = arg;
+    rt_self();
+    m->body(m->arg);
+    if (sim.config.expect_exit) {
+        sim_fail("the program did not end");
+    }
+    /* The last exits may still be on their way to the counters and the stack caches: let them
+     * finish. */
+    for (unsigned round = 0; round < 100000; round++) {
+        if (life_count() == 1 && sim.nstacks == 1 + stack_cached()) {
+            break;
+        }
+        rt_yield();
+        port_relax(round);
+    }
+    sim_leave();
+}
+
+static void sim_begin(const struct sim_config *config, struct sim_result *result)
+{
+    sim.config = *config;
+    if (sim.config.step_limit == 0) {
+        sim.config.step_limit = STEP_LIMIT;
+    }
+    sim.result = result;
+    memset(result, 0, sizeof(*result));
+    result->exit_status = -1;
+    sim.rng.state = config->seed * 0x9e3779b97f4a7c15ull + 0x1234567;
+    for (int i = 0; i < 4; i++) {
+        sim_rng_next(&sim.rng);
+    }
+    sim.now = 1000000;
+    sim.hash = 0xcbf29ce484222325ull;
+    sim.steps = 0;
+    sim.allocations = 0;
+    sim.nstacks = 0;
+    sim_ncontexts = 0;
+    sim_mutant = config->mutant;
+    sim.pct = sim_choose(3) == 0;
+    sim.walk = 1u << sim_choose(6);
+    for (unsigned i = 0; i < ARRAY_SIZE(sim.change_at); i++) {
+        sim.change_at[i] = sim_choose(1u << (6 + sim_choose(8)));
+    }
+    for (unsigned i = 0; i < RT_MAX_CPUS; i++) {
+        sim.tick_at[i] = UINT64_MAX;
+    }
+    sim_mem_begin(config->weak, sim_choose(4) != 0);
+}
+
+static void sim_end(void)
+{
+    struct sim_result *r = sim.result;
+    bool whole = !r->failed && r->exit_status == -1;
+    if (whole) {
+        stack_drain_all();
+    }
+    if (whole && sim.nstacks != 1) { /* CPU 0's scheduler stack remains */
+        r->failed = true;
+        snprintf(r->why, sizeof(r->why), "%u stacks leaked", sim.nstacks - 1);
+    }
+    while (sim.nstacks != 0) {
+        free(sim.stacks[--sim.nstacks].low);
+    }
+    if (!whole) {
+        stack_forget_all();
+    }
+    if (rt.policy.fini != NULL) {
+        rt.policy.fini();
+    }
+    for (unsigned i = 0; i < RT_MAX_CPUS && rt.cpus[i] != NULL; i++) {
+        free(rt.cpus[i]);
+    }
+    memset((void *)&rt, 0, sizeof(rt));
+    id_reset();
+    life_reset();
+    sim_mem_end();
+    r->hash = sim.hash;
+    r->steps = sim.steps;
+}
+
+void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
+             struct sim_result *result)
+{
+    struct main_arg m = {body, arg};
+    sim_begin(config, result);
+    context_new(device_context, NULL, NULL);
+    sim.contexts[DEVICE].state = CTX_WAITING;
+    sim.contexts[DEVICE].deadline = UINT64_MAX;
+    unsigned first = context_new(main_context, &m, NULL);
+    sim_current = first;
+    sim_quiet = false;
+    sim_active = true;
+    port_ctx_switch(&sim.driver, &sim.contexts[first].ctx);
+    sim_active = false;
+    sim_quiet = false;
+    sim_end();
+}
+
+void sim_foreign(void (*fn)(void *), void *arg)
+{
+    context_new(fn, arg, NULL);
+}

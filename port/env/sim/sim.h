@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim.h - the deterministic simulator.
+ *
+ * The core runs on virtual CPUs, each a coroutine (context) on one kernel thread. Every atomic
+ * access, interrupt restore and port call is a scheduling point, where a seeded scheduler decides
+ * which context goes on: a random walk or PCT (priorities with a few change points; Burckhardt et
+ * al., ASPLOS 2010), chosen by the seed. Time is virtual. The same seed gives the same run and the
+ * same trace hash, whatever ran before in the process.
+ *
+ * Memory is sequentially consistent, or weak: then mem.c keeps the recent stores of each location
+ * with their views, and a load may return any value that C11 without load buffering allows. Data
+ * that is not atomic is always up to date: races on it are ThreadSanitizer's business.
+ *
+ * A run fails on: a failed assertion, a deadlock (nobody can go on and no timer is armed), a step
+ * limit (livelock), a CPU that sleeps while it has work and nobody is about to wake it (the
+ * oracle), a leaked stack.
+ */
+#ifndef PIRN_SIM_H
+#define PIRN_SIM_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mutant.h"
+
+struct sim_config {
+    uint64_t seed;
+    unsigned ncpu;
+    bool weak;
+    const char *sched;     /* organization and options */
+    const char *reservoir; /* option values, NULL = default */
+    const char *detour;
+    enum mutant mutant;
+    uint64_t step_limit; /* 0 = default */
+    unsigned fail_alloc; /* the n-th stack allocation fails; 0 = none */
+    bool expect_exit;    /* the run ends by port_exit */
+};
+
+struct sim_result {
+    uint64_t hash; /* of every decision and every access */
+    uint64_t steps;
+    bool failed;
+    int exit_status; /* of port_exit; -1 = not called */
+    char why[512];
+};
+
+/* Run `body` as the main thread. */
+void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
+             struct sim_result *result);
+
+/* From inside a run: fail it with a message. */
+__attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *fmt, ...);
+
+/* Random number below n from the run's seed: for tests that vary with it. */
+uint32_t sim_random(uint32_t n);
+
+/* Start a foreign kernel thread. */
+void sim_foreign(void (*fn)(void *), void *arg);
+
+/* A scheduling point in the test's own code. */
+void sim_pause(void);
+
+/* Between the model and the scheduler (mem.c, sim.c). */
+enum { SIM_CONTEXTS = 300 };
+
+struct sim_rng {
+    uint64_t state;
+};
+uint64_t sim_rng_next(struct sim_rng *rng);
+
+extern unsigned sim_current;   /* running context */
+extern unsigned sim_ncontexts; /* in use */
+extern bool sim_active;        /* inside a run */
+extern bool sim_quiet;         /* the oracle looks: no scheduling point, newest values */
+void sim_point(uint32_t what, uint32_t detail);
+bool sim_fresh(unsigned context); /* has spun: must see newest values */
+uint64_t sim_step(void);
+uint32_t sim_choose(uint32_t n);
+
+void sim_mem_begin(bool weak, bool asymmetric);
+void sim_mem_end(void);
+void sim_mem_forget(void *low, size_t size);
+
+#endif

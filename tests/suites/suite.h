@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suite.h - tests that run in every place: in the simulator (tests/sim) under many seeds, on Linux
+ * (tests/unit) for real.
+ *
+ * A test is a function that runs as the main thread of a fresh runtime (simulator) or of the
+ * running one (Linux). It uses the native API and CHECK, keeps its state on its own stack or in
+ * objects it initialises, and joins what it creates.
+ */
+#ifndef PIRN_TESTS_SUITE_H
+#define PIRN_TESTS_SUITE_H
+
+#include <pirn/pirn.h>
+
+struct test {
+    const char *name;
+    void (*run)(void *);
+    unsigned mutant; /* enum mutant that this test is to catch; 0 = none */
+};
+
+struct suite {
+    const char *name;
+    const struct test *tests; /* ends with name == NULL */
+};
+
+extern const struct suite suite_core, suite_sync, suite_policy;
+
+/* Provided by the place. */
+void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));
+uint32_t test_random(uint32_t n); /* below n */
+void test_pause(void);            /* a moment of the test's own work */
+void test_foreign(void (*fn)(void *),
+                  void *arg); /* run fn on a kernel thread that is not a worker */
+bool test_simulated(void);
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            test_fail(__FILE__, __LINE__, #cond);                                                  \
+        }                                                                                          \
+    } while (0)
+
+/* Values shared between test threads without a lock. The simulator must see them: they order memory
+ * between CPUs. */
+#ifdef PIRN_SIM
+#include "atomic.h"
+#define TEST_ADD(p, n) __extension__({ (__typeof__(*(p)))(at_add_acq_rel((p), (n)) + (n)); })
+#define TEST_GET(p)                                                                                \
+    __extension__({                                                                                \
+        at_fence_seq();                                                                            \
+        at_load_acq(p);                                                                            \
+    })
+#define TEST_SET(p, v)                                                                             \
+    __extension__({                                                                                \
+        at_store_rel((p), (v));                                                                    \
+        at_fence_seq();                                                                            \
+    })
+#else
+#define TEST_ADD(p, n) __atomic_add_fetch((p), (n), __ATOMIC_SEQ_CST)
+#define TEST_GET(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
+#define TEST_SET(p, v) __atomic_store_n((p), (v), __ATOMIC_SEQ_CST)
+#endif
+
+#endif
