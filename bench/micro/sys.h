@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a system has to define for rows.c, in a header of its own (all of it `static inline` or
+ * types, so that no system pays for this seam):
+ *
+ *   sys_thread, sys_mutex, sys_sem, sys_barrier             types
+ *   void sys_create(sys_thread *, void *(*fn)(void *), void *arg)
+ *   void sys_join(sys_thread *)
+ *   void sys_yield(void)
+ *   void sys_mutex_init(sys_mutex *), _lock, _unlock, _fini
+ *   void sys_sem_init(sys_sem *, unsigned value), _wait, _post, _fini
+ *   void sys_barrier_init(sys_barrier *, unsigned threads), _wait, _fini
+ *   SYS_NAME                                                 text, as printed
+ *   FIB_N                                                    size of the fib row
+ *   const char *sys_lacks(const char *row, unsigned workers) why a row cannot be run, or 0
+ *   void sys_prepare(const char *row, unsigned workers)      in main, before anything else
+ *   void sys_run(void (*body)(void *), void *arg)            runs body on a thread of the system
+ * and, for the pinned rows only,
+ *   SYS_PLACE(index)                                         moves the caller to the index-th CPU
+ *   int sys_cpu(void)                                        where the caller runs
+ *
+ * A failing call ends the program: sys_check() says which.
+ */
+#ifndef BENCH_SYS_H
+#define BENCH_SYS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline void sys_check(int ok, const char *call)
+{
+    if (!ok) {
+        fprintf(stderr, "%s failed\n", call);
+        exit(1);
+    }
+}
+
+#endif

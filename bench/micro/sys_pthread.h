@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pthread API: micro-nptl, and micro-pirn-pthread, which is the same object code linked with
+ * libpirn-pthread. What differs is workers_*.c: how the number of workers is set.
+ */
+#ifndef BENCH_SYS_PTHREAD_H
+#define BENCH_SYS_PTHREAD_H
+
+#include "sys.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+
+typedef pthread_t sys_thread;
+typedef pthread_mutex_t sys_mutex;
+typedef sem_t sys_sem;
+typedef pthread_barrier_t sys_barrier;
+
+/* workers_affinity.c (NPTL) or workers_env.c (Pirn) */
+extern const char *const sys_name;
+extern const int sys_fib_n;
+const char *sys_lacks(const char *row, unsigned workers);
+void sys_prepare(const char *row, unsigned workers);
+void sys_place(int index);
+
+#define SYS_NAME sys_name
+#define FIB_N sys_fib_n
+#define SYS_PLACE sys_place
+
+static inline void sys_create(sys_thread *thread, void *(*fn)(void *), void *arg)
+{
+    sys_check(pthread_create(thread, NULL, fn, arg) == 0, "pthread_create");
+}
+
+static inline void sys_join(sys_thread *thread)
+{
+    sys_check(pthread_join(*thread, NULL) == 0, "pthread_join");
+}
+
+static inline void sys_yield(void)
+{
+    sched_yield();
+}
+
+static inline int sys_cpu(void)
+{
+    return sched_getcpu();
+}
+
+static inline void sys_mutex_init(sys_mutex *mutex)
+{
+    pthread_mutex_init(mutex, NULL);
+}
+
+static inline void sys_mutex_lock(sys_mutex *mutex)
+{
+    pthread_mutex_lock(mutex);
+}
+
+static inline void sys_mutex_unlock(sys_mutex *mutex)
+{
+    pthread_mutex_unlock(mutex);
+}
+
+static inline void sys_mutex_fini(sys_mutex *mutex)
+{
+    pthread_mutex_destroy(mutex);
+}
+
+static inline void sys_sem_init(sys_sem *sem, unsigned value)
+{
+    sem_init(sem, 0, value);
+}
+
+static inline void sys_sem_wait(sys_sem *sem)
+{
+    while (sem_wait(sem) != 0) {
+    }
+}
+
+static inline void sys_sem_post(sys_sem *sem)
+{
+    sem_post(sem);
+}
+
+static inline void sys_sem_fini(sys_sem *sem)
+{
+    sem_destroy(sem);
+}
+
+static inline void sys_barrier_init(sys_barrier *barrier, unsigned threads)
+{
+    pthread_barrier_init(barrier, NULL, threads);
+}
+
+static inline void sys_barrier_wait(sys_barrier *barrier)
+{
+    pthread_barrier_wait(barrier);
+}
+
+static inline void sys_barrier_fini(sys_barrier *barrier)
+{
+    pthread_barrier_destroy(barrier);
+}
+
+static inline void sys_run(void (*body)(void *), void *arg)
+{
+    body(arg);
+}
+
+#endif
