@@ -60,6 +60,10 @@ void port_cpu_kick(struct cpu *cpu);
 /* Spin loops call this with the number of rounds already spun; long spins give the machine away. */
 void port_relax(unsigned round);
 
+/* The heavy half of the asymmetric fence pair (core/atomic.h), and whether it reaches the other CPUs. */
+void port_fence_heavy(void);
+extern bool port_fence_asymmetric;
+
 /* Monotonic nanoseconds. */
 uint64_t port_now(void);
 
@@ -89,9 +93,11 @@ struct thread *port_foreign_self(void);
 void port_foreign_park(struct thread *t, uint64_t deadline);
 void port_foreign_unpark(struct thread *t);
 
-/* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given.
- */
+/* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given. */
 const char *port_option(const char *name);
+
+/* Name of the i-th option that the user gave, in lower case, known or not; NULL after the last. */
+const char *port_option_name(unsigned i);
 
 /* Unbuffered output to the user's error stream; safe in a signal handler. */
 void port_write(const char *text, size_t length);
@@ -110,9 +116,16 @@ NORETURN void port_exit(int status);
 void rt_cpu_main(struct cpu *cpu);
 void rt_on_kick(struct cpu *cpu);
 void rt_on_tick(struct cpu *cpu);
+void rt_on_exit(void); /* the program ends in the ordinary way */
 
-/* Thread whose stack's guard contains the address, for the overflow message; NULL if none. */
-struct thread *rt_thread_by_guard(uintptr_t address);
-void rt_describe_thread(const struct thread *t, char *text, size_t size);
+/* For ports that see the core's structures only as names. */
+struct port_cpu *rt_cpu_port(struct cpu *cpu);
+unsigned rt_cpu_id(const struct cpu *cpu);
+struct port_thread *rt_thread_port(struct thread *t);
+struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
+void rt_foreign_free(struct thread *t);
+
+/* If `address` lies within `guard` bytes below the stack of the CPU's running thread: true, and a message. */
+bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, size_t guard, char *text, size_t size);
 
 #endif

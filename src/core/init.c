@@ -11,13 +11,14 @@
 #include "id.h"
 #include "life.h"
 #include "options.h"
+#include "stats.h"
 #include "switch.h"
 
 struct rt rt;
 
 static NORETURN void idle_entry(void)
 {
-    port_san_switched();
+    port_san_switched(port_cpu_self()->current);
     finish_switch();
     rt_cpu_main(port_cpu_self());
     RT_PANIC("the scheduling loop has returned");
@@ -122,6 +123,62 @@ struct thread *rt_self(void)
         return rt_self();
     }
     return port_foreign_self();
+}
+
+struct port_cpu *rt_cpu_port(struct cpu *cpu)
+{
+    return &cpu->port;
+}
+
+unsigned rt_cpu_id(const struct cpu *cpu)
+{
+    return cpu->id;
+}
+
+struct port_thread *rt_thread_port(struct thread *t)
+{
+    return &t->port;
+}
+
+struct thread *rt_foreign_new(void)
+{
+    struct thread *t = port_table_alloc(sizeof(struct thread));
+    if (t == NULL) {
+        return NULL;
+    }
+    thread_init_bare(t, THREAD_FOREIGN, "foreign");
+    at_init(&t->state, (uint32_t)THREAD_RUNNING);
+    if (id_assign(t) != 0) {
+        port_table_free(t, sizeof(struct thread));
+        return NULL;
+    }
+    return t;
+}
+
+void rt_foreign_free(struct thread *t)
+{
+    id_release(t);
+    thread_fini_bare(t);
+    port_table_free(t, sizeof(struct thread));
+}
+
+void rt_on_exit(void)
+{
+    stats_report();
+}
+
+bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, size_t guard, char *text, size_t size)
+{
+    struct thread *t = cpu->current;
+    uintptr_t low = (uintptr_t)t->stack.low;
+    if (low == 0 || address >= low || address < low - guard) {
+        return false;
+    }
+    snprintf(text, size,
+             "pirn: stack overflow in thread %u.%u \"%s\": its %zu bytes are used up (PIRN_STACK or the stack size "
+             "attribute makes it larger)\n",
+             t->index, t->generation, t->name, t->stack.size);
+    return true;
 }
 
 void rt_panic(const char *file, int line, const char *fmt, ...)

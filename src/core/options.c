@@ -217,8 +217,34 @@ static void option_load(const struct rt_option *o)
     usage_error("pirn: option %s=\"%s\" is not valid; valid: %s\n", o->name, value, o->values);
 }
 
+static bool option_known(const char *name)
+{
+    for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
+        if (strcmp(o->name, name) == 0) {
+            return true;
+        }
+    }
+    return strcmp(name, "library") == 0; /* where the pirn command finds this library */
+}
+
+static void options_refuse_unknown(void)
+{
+    const char *name;
+    for (unsigned i = 0; (name = port_option_name(i)) != NULL; i++) {
+        if (!option_known(name)) {
+            char known[256];
+            int n = 0;
+            for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
+                n += snprintf(known + n, sizeof(known) - (size_t)n, " %s", o->name);
+            }
+            usage_error("pirn: there is no option \"%s\"; there are:%s\n", name, known);
+        }
+    }
+}
+
 void options_load(void)
 {
+    options_refuse_unknown();
     for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
         option_load(o);
     }

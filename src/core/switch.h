@@ -80,7 +80,7 @@ ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_act
     port_thread_switch(cpu, prev, next);
     port_san_switch(prev, next, post == POST_EXIT);
     port_ctx_switch(&prev->ctx, &next->ctx);
-    port_san_switched();
+    port_san_switched(port_cpu_self()->current);
     finish_switch();
 }
 

@@ -74,7 +74,7 @@ void thread_set_name(struct thread *t, const char *name)
 /* First function on a new stack. */
 static NORETURN void thread_entry(void)
 {
-    port_san_switched();
+    port_san_switched(port_cpu_self()->current);
     finish_switch();
     struct thread *self = port_cpu_self()->current;
     rt_leave(0);
@@ -219,6 +219,7 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
 void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
 {
     bool detached = prev->join_flags & JOIN_DETACHED;
+    port_san_destroy(prev);
     spin_unlock_last(&prev->join.lock);
     if (detached) {
         thread_set_state(prev, THREAD_EXITED);

@@ -27,7 +27,8 @@ void sim_irq_restore(unsigned long state);
 #define port_thread_switch(cpu, from, to) ((void)(cpu), (void)(from), (void)(to))
 
 #define port_san_create(t, top) ((void)(t), (void)(top))
+#define port_san_destroy(t) ((void)(t))
 #define port_san_switch(from, to, exit) ((void)(from), (void)(to), (void)(exit))
-#define port_san_switched() ((void)0)
+#define port_san_switched(t) ((void)(t))
 
 #endif

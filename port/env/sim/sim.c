@@ -534,6 +534,12 @@ const char *port_option(const char *name)
                                             : NULL;
 }
 
+const char *port_option_name(unsigned i)
+{
+    (void)i;
+    return NULL;
+}
+
 void port_write(const char *text, size_t length)
 {
     if (!sim_active) {

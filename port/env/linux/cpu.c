@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu.c (Linux) - workers: starting, sleeping, kicking; the heavy fence.
+ *
+ * A permit is one word: the sleeper goes 0 -> 2 and waits in the kernel; a poster stores 1 and enters the kernel only if it
+ * found 2. A permit posted before the sleeper looks is found by its exchange. ORDER(permit)
+ */
+#include "linux.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+__thread struct cpu *port_tls_self;
+bool port_fence_asymmetric;
+
+uint64_t port_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline)
+{
+    struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u), .tv_nsec = (long)(deadline % 1000000000u)};
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, deadline != UINT64_MAX ? &t : NULL, NULL,
+            FUTEX_BITSET_MATCH_ANY);
+}
+
+void futex_wake(uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void permit_wait(uint32_t *word, uint64_t deadline)
+{
+    uint32_t none = 0;
+    if (__atomic_compare_exchange_n(word, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) { /* ORDER(permit) */
+        futex_wait(word, 2, deadline);
+    }
+    __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+}
+
+void permit_post(uint32_t *word)
+{
+    if (__atomic_exchange_n(word, 1, __ATOMIC_ACQ_REL) == 2) { /* ORDER(permit) */
+        futex_wake(word);
+    }
+}
+
+/* A permit wait leaves errno alone: it runs between two user threads. */
+void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
+{
+    permit_wait(&rt_cpu_port(cpu)->permit, deadline);
+}
+
+void port_cpu_kick(struct cpu *cpu)
+{
+    int saved = errno;
+    permit_post(&rt_cpu_port(cpu)->permit);
+    errno = saved;
+}
+
+void port_relax(unsigned round)
+{
+    if (round < 64) {
+        port_cpu_relax();
+    } else {
+        sched_yield();
+    }
+}
+
+void fence_init(void)
+{
+    port_fence_asymmetric = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+void port_fence_heavy(void)
+{
+    int saved = errno;
+    if (!port_fence_asymmetric || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    }
+    errno = saved;
+}
+
+unsigned port_cpu_count(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+        return 1;
+    }
+    int n = CPU_COUNT(&set);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+void *__cxa_get_globals(void) __attribute__((weak));
+
+static void worker_adopt(struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    port->errno_at = &errno;
+    port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
+    port->tick_at = UINT64_MAX;
+    fault_catch_here(port);
+    port_tls_self = cpu;
+}
+
+void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port_thread *to)
+{
+    if (cpu->cxx_at != NULL) {
+        from->cxx[0] = cpu->cxx_at[0];
+        from->cxx[1] = cpu->cxx_at[1];
+        cpu->cxx_at[0] = to->cxx[0];
+        cpu->cxx_at[1] = to->cxx[1];
+    }
+}
+
+int port_cpu_adopt(struct cpu *cpu)
+{
+    fence_init();
+    worker_adopt(cpu);
+    return atexit(rt_on_exit) == 0 ? 0 : -ENOMEM;
+}
+
+static void *worker_main(void *arg)
+{
+    worker_adopt(arg);
+    rt_cpu_main(arg);
+    return NULL;
+}
+
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+/* The sanitizer's own pthread_create must see the thread. */
+static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    return pthread_create(thread, attr, fn, arg);
+}
+#else
+static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    create_fn real = (create_fn)dlsym(RTLD_NEXT, "pthread_create");
+    return real != NULL ? real(thread, attr, fn, arg) : ENOSYS;
+}
+#endif
+
+/* Signals of the process go to the main thread's worker, not to helpers: they start with all of them blocked. */
+int kernel_thread_create(void *(*fn)(void *), void *arg)
+{
+    sigset_t all, old;
+    pthread_t thread;
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    sigdelset(&all, SIGTRAP);
+    sigdelset(&all, SIGPROF);
+    sigprocmask(SIG_SETMASK, &all, &old);
+    int error = create_real(&thread, NULL, fn, arg);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return -error;
+}
+
+int port_cpu_start(struct cpu *cpu)
+{
+    return kernel_thread_create(worker_main, cpu);
+}
+
+static __thread struct thread *foreign_self;
+static pthread_key_t foreign_key;
+static pthread_once_t foreign_once = PTHREAD_ONCE_INIT;
+
+static void foreign_end(void *t)
+{
+    rt_foreign_free(t);
+}
+
+static void foreign_make_key(void)
+{
+    pthread_key_create(&foreign_key, foreign_end);
+}
+
+struct thread *port_foreign_self(void)
+{
+    if (foreign_self == NULL) {
+        pthread_once(&foreign_once, foreign_make_key);
+        foreign_self = rt_foreign_new();
+        if (foreign_self == NULL) {
+            static const char text[] = "pirn: no memory for the stand-in of a kernel thread\n";
+            port_write(text, sizeof(text) - 1);
+            port_exit_now(1);
+        }
+        pthread_setspecific(foreign_key, foreign_self);
+    }
+    return foreign_self;
+}
+
+void port_foreign_park(struct thread *t, uint64_t deadline)
+{
+    permit_wait(&rt_thread_port(t)->permit, deadline);
+}
+
+void port_foreign_unpark(struct thread *t)
+{
+    int saved = errno;
+    permit_post(&rt_thread_port(t)->permit);
+    errno = saved;
+}

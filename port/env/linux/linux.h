@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux.h - shared by the files of this port only.
+ */
+#ifndef PIRN_PORT_LINUX_H
+#define PIRN_PORT_LINUX_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+
+#include "port.h"
+
+/* Sleep while *word == value, until `deadline` on the monotonic clock (UINT64_MAX: none). */
+void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline);
+void futex_wake(uint32_t *word);
+
+/* Permits on a futex word: 0 none, 1 posted, 2 its owner sleeps. */
+void permit_wait(uint32_t *word, uint64_t deadline);
+void permit_post(uint32_t *word);
+
+/* pthread_create of the C library, also where the POSIX layer has taken the name. */
+int kernel_thread_create(void *(*fn)(void *), void *arg);
+
+/* Catch stack overflow on the calling kernel thread. */
+int fault_catch_here(struct port_cpu *cpu);
+
+void fence_init(void);
+
+#define GUARD_SIZE 4096u
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.c (Linux) - the process around the runtime: options, output, ending, stack overflow.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char prefix[] = "PIRN_";
+#define PREFIX_LENGTH (sizeof(prefix) - 1)
+
+const char *port_option(const char *name)
+{
+    char variable[64] = "PIRN_";
+    size_t n = strlen(name);
+    if (n >= sizeof(variable) - PREFIX_LENGTH) {
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        variable[PREFIX_LENGTH + i] = (char)(name[i] - 'a' + 'A');
+    }
+    return getenv(variable);
+}
+
+const char *port_option_name(unsigned i)
+{
+    static char name[64];
+    for (char **e = environ; *e != NULL; e++) {
+        if (strncmp(*e, prefix, PREFIX_LENGTH) != 0 || i-- != 0) {
+            continue;
+        }
+        const char *from = *e + PREFIX_LENGTH;
+        size_t n = 0;
+        while (from[n] != '=' && from[n] != '\0' && n < sizeof(name) - 1) {
+            name[n] = from[n] >= 'A' && from[n] <= 'Z' ? (char)(from[n] - 'A' + 'a') : from[n];
+            n++;
+        }
+        name[n] = '\0';
+        return name;
+    }
+    return NULL;
+}
+
+void port_write(const char *text, size_t length)
+{
+    while (length != 0) {
+        ssize_t n = write(STDERR_FILENO, text, length);
+        if (n <= 0) {
+            return;
+        }
+        text += n;
+        length -= (size_t)n;
+    }
+}
+
+int port_file_write(const char *path, const char *text, size_t length)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return -errno;
+    }
+    while (length != 0) {
+        ssize_t n = write(fd, text, length);
+        if (n <= 0) {
+            int error = n < 0 ? errno : EIO;
+            close(fd);
+            return -error;
+        }
+        text += n;
+        length -= (size_t)n;
+    }
+    return close(fd) == 0 ? 0 : -errno;
+}
+
+void port_exit_now(int status)
+{
+    _exit(status);
+}
+
+void port_panic(void)
+{
+    abort();
+}
+
+void port_exit(int status)
+{
+    exit(status);
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+    char text[256];
+    struct cpu *cpu = port_cpu_self();
+    (void)context;
+    if (cpu != NULL && rt_describe_overflow(cpu, (uintptr_t)info->si_addr, GUARD_SIZE, text, sizeof(text))) {
+        port_write(text, strlen(text));
+    }
+    /* The instruction is executed again and ends the process in the ordinary way. */
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigaction(signal, &plain, NULL);
+}
+
+/* Does the program handle the signal itself? */
+static bool fault_is_free(int signal)
+{
+    struct sigaction old;
+    return sigaction(signal, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL;
+}
+
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+int fault_catch_here(struct port_cpu *cpu)
+{
+    (void)cpu;
+    (void)on_fault;
+    (void)fault_is_free;
+    return 0; /* the sanitizer reports overflows itself */
+}
+#else
+int fault_catch_here(struct port_cpu *cpu)
+{
+    stack_t none, mine = {.ss_size = 64u << 10};
+    if (sigaltstack(NULL, &none) == 0 && (none.ss_flags & SS_DISABLE)) {
+        mine.ss_sp = cpu->signal_stack = port_table_alloc(mine.ss_size);
+        if (mine.ss_sp == NULL || sigaltstack(&mine, NULL) != 0) {
+            return -ENOMEM;
+        }
+    }
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    if (fault_is_free(SIGSEGV)) {
+        sigaction(SIGSEGV, &action, NULL);
+    }
+    if (fault_is_free(SIGBUS)) {
+        sigaction(SIGBUS, &action, NULL);
+    }
+    return 0;
+}
+#endif
+
+#if defined(PIRN_ASAN)
+void san_own_stack(struct san_thread *s)
+{
+    pthread_attr_t attr;
+    void *low;
+    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+        pthread_attr_getstack(&attr, &low, &s->size);
+        s->low = low;
+        pthread_attr_destroy(&attr);
+    }
+}
+#endif

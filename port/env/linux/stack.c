@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.c (Linux) - stacks from arenas.
+ *
+ * An arena is one mapping of equal slots, each a guard page and a stack. Guards are made with MADV_GUARD_INSTALL (kernel
+ * 6.13), which needs no mapping of its own; before that with mprotect, which splits the mapping, so that vm.max_map_count
+ * limits the number of stacks: then the error says so, once.
+ *
+ * Invariants: a slot is free (on its arena's list), or handed out; slots at and above `bump` were never used and have no
+ * guard yet. A free slot has given its pages back. Lock: `lock`.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+#ifndef MADV_NOHUGEPAGE
+#define MADV_NOHUGEPAGE 15
+#endif
+
+#define ARENA_BYTES (32ul << 20)
+#define ARENA_SLOTS 512u
+
+struct arena {
+    struct arena *next;
+    char *base;
+    size_t slot; /* bytes, guard included */
+    unsigned slots, bump, nfree;
+    uint16_t free[ARENA_SLOTS];
+};
+
+static struct arena *arenas; /* (lock) newest first */
+static uint32_t lock;
+static bool guard_by_protect; /* (lock) */
+
+static void arena_lock(void)
+{
+    for (unsigned round = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0; round++) { /* ORDER(arena) */
+        port_relax(round);
+    }
+}
+
+static void arena_unlock(void)
+{
+    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(arena) */
+}
+
+void *port_table_alloc(size_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p != MAP_FAILED ? p : NULL;
+}
+
+void port_table_free(void *p, size_t size)
+{
+    munmap(p, size);
+}
+
+static struct arena *arena_map(size_t slot, unsigned slots)
+{
+    struct arena *a = port_table_alloc(sizeof(struct arena));
+    if (a == NULL) {
+        return NULL;
+    }
+    a->base = mmap(NULL, slot * slots, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (a->base == MAP_FAILED) {
+        port_table_free(a, sizeof(*a));
+        return NULL;
+    }
+    madvise(a->base, slot * slots, MADV_NOHUGEPAGE);
+    a->slot = slot;
+    a->slots = slots;
+    return a;
+}
+
+/* As large as there is room for: a process near its limit still gets single stacks. */
+static struct arena *arena_new(size_t slot)
+{
+    size_t fit = ARENA_BYTES / slot;
+    unsigned slots = fit < 1 ? 1 : fit > ARENA_SLOTS ? ARENA_SLOTS : (unsigned)fit;
+    if (slots < 16) {
+        slots = 16; /* large stacks: only address space */
+    }
+    for (; slots != 0; slots /= 2) {
+        struct arena *a = arena_map(slot, slots);
+        if (a != NULL) {
+            return a;
+        }
+    }
+    return NULL;
+}
+
+static int guard_install(char *page)
+{
+    if (!guard_by_protect) {
+        if (madvise(page, GUARD_SIZE, MADV_GUARD_INSTALL) == 0) {
+            return 0;
+        }
+        guard_by_protect = errno == EINVAL;
+    }
+    if (guard_by_protect && mprotect(page, GUARD_SIZE, PROT_NONE) == 0) {
+        return 0;
+    }
+    static bool said;
+    if (guard_by_protect && errno == ENOMEM && !said) {
+        static const char text[] = "pirn: no more guard pages: this kernel needs a mapping for each stack; the limit is "
+                                   "the sysctl vm.max_map_count\n";
+        said = true;
+        port_write(text, sizeof(text) - 1);
+    }
+    return -ENOMEM;
+}
+
+static char *arena_take_locked(struct arena *a)
+{
+    if (a->nfree != 0) {
+        return a->base + a->free[--a->nfree] * a->slot;
+    }
+    if (a->bump == a->slots) {
+        return NULL;
+    }
+    char *slot = a->base + a->bump * a->slot;
+    if (guard_install(slot) != 0) {
+        return NULL;
+    }
+    a->bump++;
+    return slot;
+}
+
+/* The first arena of the size with room comes to the front. */
+static struct arena *arena_find_locked(size_t slot)
+{
+    for (struct arena **link = &arenas; *link != NULL; link = &(*link)->next) {
+        struct arena *a = *link;
+        if (a->slot == slot && (a->nfree != 0 || a->bump != a->slots)) {
+            *link = a->next;
+            a->next = arenas;
+            arenas = a;
+            return a;
+        }
+    }
+    return NULL;
+}
+
+int port_stack_alloc(struct port_stack *stack, size_t size)
+{
+    int saved = errno;
+    size_t slot = ((size + GUARD_SIZE - 1) & ~(size_t)(GUARD_SIZE - 1)) + GUARD_SIZE;
+    arena_lock();
+    struct arena *a = arenas;
+    if (a == NULL || a->slot != slot || (a->nfree == 0 && a->bump == a->slots)) {
+        a = arena_find_locked(slot);
+    }
+    if (a == NULL && (a = arena_new(slot)) != NULL) {
+        a->next = arenas;
+        arenas = a;
+    }
+    char *base = a != NULL ? arena_take_locked(a) : NULL;
+    arena_unlock();
+    errno = saved;
+    if (base == NULL) {
+        return -ENOMEM;
+    }
+    *stack = (struct port_stack){.low = base + GUARD_SIZE, .size = slot - GUARD_SIZE, .arena = a};
+    return 0;
+}
+
+/* An arena without users, other than the front one, is unmapped. */
+static void arena_drop_locked(struct arena *a)
+{
+    for (struct arena **link = &arenas->next; *link != NULL; link = &(*link)->next) {
+        if (*link == a) {
+            *link = a->next;
+            munmap(a->base, a->slot * a->slots);
+            port_table_free(a, sizeof(*a));
+            return;
+        }
+    }
+}
+
+void port_stack_free(struct port_stack *stack)
+{
+    int saved = errno;
+    struct arena *a = stack->arena;
+    madvise(stack->low, stack->size, MADV_DONTNEED);
+    arena_lock();
+    a->free[a->nfree++] = (uint16_t)(((char *)stack->low - GUARD_SIZE - a->base) / (ptrdiff_t)a->slot);
+    if (a->nfree == a->bump) {
+        arena_drop_locked(a);
+    }
+    arena_unlock();
+    errno = saved;
+}
