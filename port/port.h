@@ -60,7 +60,8 @@ void port_cpu_kick(struct cpu *cpu);
 /* Spin loops call this with the number of rounds already spun; long spins give the machine away. */
 void port_relax(unsigned round);
 
-/* The heavy half of the asymmetric fence pair (core/atomic.h), and whether it reaches the other CPUs. */
+/* The heavy half of the asymmetric fence pair (core/atomic.h), and whether it reaches the other
+ * CPUs. */
 void port_fence_heavy(void);
 extern bool port_fence_asymmetric;
 
@@ -93,7 +94,8 @@ struct thread *port_foreign_self(void);
 void port_foreign_park(struct thread *t, uint64_t deadline);
 void port_foreign_unpark(struct thread *t);
 
-/* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given. */
+/* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given.
+ */
 const char *port_option(const char *name);
 
 /* Name of the i-th option that the user gave, in lower case, known or not; NULL after the last. */
@@ -104,6 +106,10 @@ void port_write(const char *text, size_t length);
 
 /* Write a whole file. 0 or -errno. */
 int port_file_write(const char *path, const char *text, size_t length);
+
+/* A whole file of at most `max` bytes, with a final NUL; the caller frees it. NULL if it cannot be
+ * read. */
+char *port_file_read(const char *path, size_t max);
 
 /* Stop the program at once with `status` (a usage error) or with a crash (our own bug). */
 NORETURN void port_exit_now(int status);
@@ -125,7 +131,9 @@ struct port_thread *rt_thread_port(struct thread *t);
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);
 
-/* If `address` lies within `guard` bytes below the stack of the CPU's running thread: true, and a message. */
-bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, size_t guard, char *text, size_t size);
+/* If `address` lies within `guard` bytes below the stack of the CPU's running thread: true, and a
+ * message. */
+bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, size_t guard, char *text,
+                          size_t size);
 
 #endif

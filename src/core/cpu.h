@@ -102,6 +102,13 @@ void rt_wake(struct cpu *self, struct thread *t, enum sched_why why);
 /* Post pending bits to a CPU and see to it that it looks at them. */
 void rt_post(struct cpu *cpu, uint32_t bits);
 
+/* For policies: does CPU `id` sleep (a hint), and wake it if it does. */
+ALWAYS_INLINE bool rt_cpu_sleeps(unsigned id)
+{
+    return (at_load_rlx(&rt.idle_map[id / 32]) & 1u << (id % 32)) != 0;
+}
+void rt_kick_cpu(struct cpu *self, unsigned id);
+
 /* Before every pick, if pending is set. */
 COLD void rt_service(struct cpu *cpu);
 

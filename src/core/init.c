@@ -164,6 +164,9 @@ void rt_foreign_free(struct thread *t)
 
 void rt_on_exit(void)
 {
+    if (at_load_acq(&rt.started) == 2 && rt.policy.at_exit != NULL) { /* ORDER(start) */
+        rt.policy.at_exit();
+    }
     stats_report();
 }
 
@@ -174,10 +177,11 @@ bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, size_t guard, char
     if (low == 0 || address >= low || address < low - guard) {
         return false;
     }
-    snprintf(text, size,
-             "pirn: stack overflow in thread %u.%u \"%s\": its %zu bytes are used up (PIRN_STACK or the stack size "
-             "attribute makes it larger)\n",
-             t->index, t->generation, t->name, t->stack.size);
+    snprintf(
+        text, size,
+        "pirn: stack overflow in thread %u.%u \"%s\": its %zu bytes are used up (PIRN_STACK or the stack size "
+        "attribute makes it larger)\n",
+        t->index, t->generation, t->name, t->stack.size);
     return true;
 }
 

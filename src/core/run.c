@@ -48,7 +48,7 @@ static bool idle_claim(unsigned id)
     return true;
 }
 
-static void idle_kick(struct cpu *self, unsigned id)
+void rt_kick_cpu(struct cpu *self, unsigned id)
 {
     if (idle_claim(id)) {
         if (self != NULL) {
@@ -82,7 +82,7 @@ ALWAYS_INLINE void rt_kick(struct cpu *self, int target)
             idle_kick_any(self);
         }
     } else {
-        idle_kick(self, (unsigned)target);
+        rt_kick_cpu(self, (unsigned)target);
     }
 }
 
@@ -103,7 +103,7 @@ void rt_post(struct cpu *cpu, uint32_t bits)
 {
     at_or_acq_rel(&cpu->pending, bits); /* ORDER(pending) */
     at_fence_light();                   /* ORDER(idle-wake) */
-    idle_kick(port_cpu_self(), cpu->id);
+    rt_kick_cpu(port_cpu_self(), cpu->id);
 }
 
 void rt_service(struct cpu *cpu)

@@ -74,7 +74,10 @@ ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_act
     cpu->post = post;
     cpu->post_arg = arg;
     cpu->current = next;
-    next->cpu = cpu;
+    if (unlikely(next->cpu != cpu)) {
+        next->cpu = cpu;
+        STAT_INC(&cpu->stats.migrations);
+    }
     thread_set_state(next, THREAD_RUNNING);
     STAT_INC(&cpu->stats.switches);
     port_thread_switch(cpu, prev, next);

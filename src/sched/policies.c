@@ -7,11 +7,13 @@
 
 #include "cpu.h"
 
-extern const struct sched_policy sched_single;
+extern const struct sched_policy sched_single, sched_central, sched_dist, sched_steal,
+    sched_request;
 
 #define REGISTERED_MAX 8
 
-static const struct sched_policy *const builtin[] = {&sched_single};
+static const struct sched_policy *const builtin[] = {&sched_steal, &sched_single, &sched_central,
+                                                     &sched_dist, &sched_request};
 static const struct sched_policy *registered[REGISTERED_MAX];
 
 static const struct sched_policy *sched_at(unsigned i)

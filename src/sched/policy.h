@@ -54,6 +54,7 @@ struct sched_policy {
 
     int (*init)(unsigned ncpu); /* 0 or -errno */
     void (*fini)(void);
+    void (*at_exit)(void); /* optional: the program ends; other CPUs may still run */
 
     struct sched_kick (*enqueue)(struct cpu *self, struct thread *t, enum sched_why why);
 

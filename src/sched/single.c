@@ -41,15 +41,13 @@ static struct sched_kick single_enqueue(struct cpu *self, struct thread *t, enum
 
 static struct thread *single_pick(struct cpu *self)
 {
+    (void)self;
     if (runq_estimate(&queue.q) == 0) {
         return NULL;
     }
     spin_lock(&queue.lock, RANK_RUNQ);
     struct thread *t = runq_pop_locked(&queue.q);
     spin_unlock(&queue.lock, RANK_RUNQ);
-    if (t != NULL && t->cpu != self) {
-        STAT_INC(&self->stats.migrations);
-    }
     return t;
 }
 

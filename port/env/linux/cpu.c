@@ -2,8 +2,9 @@
 /*
  * cpu.c (Linux) - workers: starting, sleeping, kicking; the heavy fence.
  *
- * A permit is one word: the sleeper goes 0 -> 2 and waits in the kernel; a poster stores 1 and enters the kernel only if it
- * found 2. A permit posted before the sleeper looks is found by its exchange. ORDER(permit)
+ * A permit is one word: the sleeper goes 0 -> 2 and waits in the kernel; a poster stores 1 and
+ * enters the kernel only if it found 2. A permit posted before the sleeper looks is found by its
+ * exchange. ORDER(permit)
  */
 #include "linux.h"
 
@@ -31,9 +32,10 @@ uint64_t port_now(void)
 
 void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline)
 {
-    struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u), .tv_nsec = (long)(deadline % 1000000000u)};
-    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, deadline != UINT64_MAX ? &t : NULL, NULL,
-            FUTEX_BITSET_MATCH_ANY);
+    struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u),
+                         .tv_nsec = (long)(deadline % 1000000000u)};
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, deadline != UINT64_MAX ? &t : NULL,
+            NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
 void futex_wake(uint32_t *word)
@@ -44,7 +46,8 @@ void futex_wake(uint32_t *word)
 void permit_wait(uint32_t *word, uint64_t deadline)
 {
     uint32_t none = 0;
-    if (__atomic_compare_exchange_n(word, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) { /* ORDER(permit) */
+    if (__atomic_compare_exchange_n(word, &none, 2, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) { /* ORDER(permit) */
         futex_wait(word, 2, deadline);
     }
     __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
@@ -81,13 +84,15 @@ void port_relax(unsigned round)
 
 void fence_init(void)
 {
-    port_fence_asymmetric = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    port_fence_asymmetric =
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 void port_fence_heavy(void)
 {
     int saved = errno;
-    if (!port_fence_asymmetric || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    if (!port_fence_asymmetric ||
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
     errno = saved;
@@ -141,12 +146,14 @@ static void *worker_main(void *arg)
 
 #if defined(PIRN_TSAN) || defined(PIRN_ASAN)
 /* The sanitizer's own pthread_create must see the thread. */
-static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                       void *arg)
 {
     return pthread_create(thread, attr, fn, arg);
 }
 #else
-static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                       void *arg)
 {
     typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     create_fn real = (create_fn)dlsym(RTLD_NEXT, "pthread_create");
@@ -154,7 +161,8 @@ static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn
 }
 #endif
 
-/* Signals of the process go to the main thread's worker, not to helpers: they start with all of them blocked. */
+/* Signals of the process go to the main thread's worker, not to helpers: they start with all of
+ * them blocked. */
 int kernel_thread_create(void *(*fn)(void *), void *arg)
 {
     sigset_t all, old;

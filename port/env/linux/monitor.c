@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monitor.c (Linux) - a kernel thread that delivers ticks to busy workers; an idle worker sleeps with its own deadline.
+ * monitor.c (Linux) - a kernel thread that delivers ticks to busy workers; an idle worker sleeps
+ * with its own deadline.
  *
- * It starts with the first timer. Each worker's tick_at is its next tick; `wake_at` is when the monitor wakes. Setting an
- * earlier tick bumps the monitor: store tick_at, then read wake_at; the monitor stores wake_at, then reads every tick_at
- * again. Sequentially consistent: one of them sees the other. ORDER(monitor)
+ * It starts with the first timer. Each worker's tick_at is its next tick; `wake_at` is when the
+ * monitor wakes. Setting an earlier tick bumps the monitor: store tick_at, then read wake_at; the
+ * monitor stores wake_at, then reads every tick_at again. Sequentially consistent: one of them sees
+ * the other. ORDER(monitor)
  */
 #include "linux.h"
 
@@ -28,8 +30,8 @@ static uint64_t monitor_deliver(uint64_t now)
         }
         struct port_cpu *port = rt_cpu_port(cpu);
         uint64_t at = __atomic_load_n(&port->tick_at, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
-        if (at <= now && __atomic_compare_exchange_n(&port->tick_at, &at, UINT64_MAX, false, __ATOMIC_SEQ_CST,
-                                                     __ATOMIC_SEQ_CST)) {
+        if (at <= now && __atomic_compare_exchange_n(&port->tick_at, &at, UINT64_MAX, false,
+                                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
             rt_on_tick(cpu);
         } else if (at < next) {
             next = at;
@@ -68,9 +70,9 @@ void port_timer_set(struct cpu *cpu, uint64_t deadline)
     if (!__atomic_load_n(&monitor.started, __ATOMIC_ACQUIRE)) {
         monitor_start();
     }
-    __atomic_store_n(&monitor.cpus[rt_cpu_id(cpu)], cpu, __ATOMIC_RELEASE);                /* ORDER(monitor) */
-    __atomic_store_n(&rt_cpu_port(cpu)->tick_at, deadline, __ATOMIC_SEQ_CST);              /* ORDER(monitor) */
-    if (deadline < __atomic_load_n(&monitor.wake_at, __ATOMIC_SEQ_CST)) {                  /* ORDER(monitor) */
+    __atomic_store_n(&monitor.cpus[rt_cpu_id(cpu)], cpu, __ATOMIC_RELEASE);   /* ORDER(monitor) */
+    __atomic_store_n(&rt_cpu_port(cpu)->tick_at, deadline, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    if (deadline < __atomic_load_n(&monitor.wake_at, __ATOMIC_SEQ_CST)) {     /* ORDER(monitor) */
         permit_post(&monitor.bump);
     }
 }

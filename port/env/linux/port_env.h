@@ -2,9 +2,9 @@
 /*
  * port_env.h (Linux) - a CPU is a worker: one kernel thread.
  *
- * port_cpu_self is one initial-exec TLS slot. errno lives in the worker's TLS: the switch exchanges it. C++ exception
- * state (what __cxa_get_globals returns) likewise, for threads that ask for it. No signal handler enters the
- * runtime in this version, so that keeping interrupts out is free.
+ * port_cpu_self is one initial-exec TLS slot. errno lives in the worker's TLS: the switch exchanges
+ * it. C++ exception state (what __cxa_get_globals returns) likewise, for threads that ask for it.
+ * No signal handler enters the runtime in this version, so that keeping interrupts out is free.
  */
 #ifndef PIRN_PORT_ENV_H
 #define PIRN_PORT_ENV_H
@@ -13,10 +13,10 @@
 #include "san.h"
 
 struct port_cpu {
-    uint32_t permit;    /* futex: 0 none, 1 permit, 2 the worker sleeps */
-    int *errno_at;      /* of the worker */
-    uint64_t *cxx_at;   /* two words of __cxa_get_globals; NULL without libstdc++ */
-    uint64_t tick_at;   /* when the monitor calls rt_on_tick; UINT64_MAX = never */
+    uint32_t permit;  /* futex: 0 none, 1 permit, 2 the worker sleeps */
+    int *errno_at;    /* of the worker */
+    uint64_t *cxx_at; /* two words of __cxa_get_globals; NULL without libstdc++ */
+    uint64_t tick_at; /* when the monitor calls rt_on_tick; UINT64_MAX = never */
     void *signal_stack;
 };
 
@@ -27,7 +27,8 @@ struct port_thread {
     struct san_thread san;
 };
 
-extern __thread struct cpu *port_tls_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct cpu *port_tls_self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 ALWAYS_INLINE struct cpu *port_cpu_self(void)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,6 +81,23 @@ int port_file_write(const char *path, const char *text, size_t length)
     return close(fd) == 0 ? 0 : -errno;
 }
 
+char *port_file_read(const char *path, size_t max)
+{
+    FILE *f = fopen(path, "re");
+    char *text = f != NULL ? malloc(max + 1) : NULL;
+    size_t n = text != NULL ? fread(text, 1, max, f) : 0;
+    bool whole = text != NULL && ferror(f) == 0 && feof(f);
+    if (f != NULL) {
+        fclose(f);
+    }
+    if (!whole) {
+        free(text);
+        return NULL;
+    }
+    text[n] = '\0';
+    return text;
+}
+
 void port_exit_now(int status)
 {
     _exit(status);
@@ -100,7 +118,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     char text[256];
     struct cpu *cpu = port_cpu_self();
     (void)context;
-    if (cpu != NULL && rt_describe_overflow(cpu, (uintptr_t)info->si_addr, GUARD_SIZE, text, sizeof(text))) {
+    if (cpu != NULL &&
+        rt_describe_overflow(cpu, (uintptr_t)info->si_addr, GUARD_SIZE, text, sizeof(text))) {
         port_write(text, strlen(text));
     }
     /* The instruction is executed again and ends the process in the ordinary way. */
@@ -112,7 +131,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 static bool fault_is_free(int signal)
 {
     struct sigaction old;
-    return sigaction(signal, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL;
+    return sigaction(signal, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
+           old.sa_handler == SIG_DFL;
 }
 
 #if defined(PIRN_TSAN) || defined(PIRN_ASAN)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * san.h - tell AddressSanitizer and ThreadSanitizer about user-level stacks and switches; nothing without them.
+ * san.h - tell AddressSanitizer and ThreadSanitizer about user-level stacks and switches; nothing
+ * without them.
  *
- * A switch orders memory for ThreadSanitizer: threads that follow each other on one worker are ordered by
- * program order. What crosses workers must be ordered by our own atomics, and is checked.
+ * A switch orders memory for ThreadSanitizer: threads that follow each other on one worker are
+ * ordered by program order. What crosses workers must be ordered by our own atomics, and is
+ * checked.
  */
 #ifndef PIRN_PORT_SAN_H
 #define PIRN_PORT_SAN_H
@@ -24,9 +26,9 @@
 #endif
 
 struct san_thread {
-    void *fiber;         /* TSan */
-    void *fake_stack;    /* ASan */
-    const void *low;     /* ASan; NULL until the thread was seen running: its own kernel stack */
+    void *fiber;      /* TSan */
+    void *fake_stack; /* ASan */
+    const void *low;  /* ASan; NULL until the thread was seen running: its own kernel stack */
     size_t size;
 };
 

@@ -2,12 +2,13 @@
 /*
  * stack.c (Linux) - stacks from arenas.
  *
- * An arena is one mapping of equal slots, each a guard page and a stack. Guards are made with MADV_GUARD_INSTALL (kernel
- * 6.13), which needs no mapping of its own; before that with mprotect, which splits the mapping, so that vm.max_map_count
- * limits the number of stacks: then the error says so, once.
+ * An arena is one mapping of equal slots, each a guard page and a stack. Guards are made with
+ * MADV_GUARD_INSTALL (kernel 6.13), which needs no mapping of its own; before that with mprotect,
+ * which splits the mapping, so that vm.max_map_count limits the number of stacks: then the error
+ * says so, once.
  *
- * Invariants: a slot is free (on its arena's list), or handed out; slots at and above `bump` were never used and have no
- * guard yet. A free slot has given its pages back. Lock: `lock`.
+ * Invariants: a slot is free (on its arena's list), or handed out; slots at and above `bump` were
+ * never used and have no guard yet. A free slot has given its pages back. Lock: `lock`.
  */
 #include "linux.h"
 
@@ -39,7 +40,8 @@ static bool guard_by_protect; /* (lock) */
 
 static void arena_lock(void)
 {
-    for (unsigned round = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0; round++) { /* ORDER(arena) */
+    for (unsigned round = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0;
+         round++) { /* ORDER(arena) */
         port_relax(round);
     }
 }
@@ -51,7 +53,8 @@ static void arena_unlock(void)
 
 void *port_table_alloc(size_t size)
 {
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
     return p != MAP_FAILED ? p : NULL;
 }
 
@@ -108,8 +111,9 @@ static int guard_install(char *page)
     }
     static bool said;
     if (guard_by_protect && errno == ENOMEM && !said) {
-        static const char text[] = "pirn: no more guard pages: this kernel needs a mapping for each stack; the limit is "
-                                   "the sysctl vm.max_map_count\n";
+        static const char text[] =
+            "pirn: no more guard pages: this kernel needs a mapping for each stack; the limit is "
+            "the sysctl vm.max_map_count\n";
         said = true;
         port_write(text, sizeof(text) - 1);
     }
@@ -189,7 +193,8 @@ void port_stack_free(struct port_stack *stack)
     struct arena *a = stack->arena;
     madvise(stack->low, stack->size, MADV_DONTNEED);
     arena_lock();
-    a->free[a->nfree++] = (uint16_t)(((char *)stack->low - GUARD_SIZE - a->base) / (ptrdiff_t)a->slot);
+    a->free[a->nfree++] =
+        (uint16_t)(((char *)stack->low - GUARD_SIZE - a->base) / (ptrdiff_t)a->slot);
     if (a->nfree == a->bump) {
         arena_drop_locked(a);
     }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.h - which CPU a pinned thread belongs to (P1), for the organizations central and dist.
+ *
+ * A task is named by its place in the tree of creations (n-th child of which task), which is the
+ * same in every run of a deterministic program. A run on one CPU measures the run time of every
+ * task and writes it to a file (measure=FILE); later runs on several CPUs read it (place=FILE) and
+ * spread the tasks by longest processing time first. Tasks that the file does not know, and all
+ * tasks without a file, go round the CPUs in turn.
+ */
+#ifndef PIRN_SCHED_PLACE_H
+#define PIRN_SCHED_PLACE_H
+
+#include "policy.h"
+#include "thread.h"
+
+/* The policy's 32 bytes in a pinned thread; rq comes first and is thread.rq. */
+struct pinned {
+    struct list rq;
+    uint64_t task;     /* (C) */
+    uint32_t children; /* (O) threads this one has created */
+    uint16_t home;     /* (C) CPU number */
+    uint8_t queued;    /* (home's queue) linked in it */
+    uint8_t why;       /* enum sched_why, on its way through an inbox */
+};
+
+_Static_assert(sizeof(struct pinned) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
+
+ALWAYS_INLINE struct pinned *pinned_of(struct thread *t)
+{
+    return (struct pinned *)t->policy;
+}
+
+#define PLACE_OPTIONS                                                                              \
+    {.name = "place",                                                                              \
+     .values = "<file>",                                                                           \
+     .deflt = "",                                                                                  \
+     .help = "place tasks by the loads in this file (written with measure=FILE)",                  \
+     .set = place_set_file},                                                                       \
+        {.name = "measure",                                                                        \
+         .values = "<file>",                                                                       \
+         .deflt = "",                                                                              \
+         .help = "write the load of every task to this file at the end (with cpus=1)",             \
+         .set = place_set_measure},                                                                \
+    {                                                                                              \
+        .name = "unit", .values = "task|tree", .deflt = "task",                                    \
+        .help = "what is placed: each task, or each child of main with all its descendants",       \
+        .set = place_set_unit                                                                      \
+    }
+
+int place_set_file(const char *value, const char **why);
+int place_set_measure(const char *value, const char **why);
+int place_set_unit(const char *value, const char **why);
+
+/* Read the file, if there is one. A bad file ends the program with a message (status 2). */
+int place_init(unsigned ncpu);
+void place_fini(void);
+void place_at_exit(void); /* write what was measured */
+
+/* Policy operation thread_init: name the task, choose its home. */
+int place_thread_init(struct thread *t, struct thread *creator);
+
+/* While measuring: the CPU switches to t (NULL: idle). */
+extern bool place_measuring;
+void place_account(struct thread *t);
+
+#endif

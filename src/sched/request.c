@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.c - organization "request" (B7): a CPU without work asks others for a thread, by
+ * messages; no CPU ever touches another one's queue.
+ *
+ * Between every ordered pair of CPUs there is a ring (mailbox.h). box[to][from] carries requests
+ * (the word REQUEST) and answers (a thread, or NULL for "none to spare"). A CPU with more than two
+ * threads, the running one included, answers with one from the tail of its queue.
+ *
+ * Invariants:
+ *   1. A queue, `asked` and `waiting` belong to their CPU.
+ *   2. asked[v] is set from the request to its answer: at most one request and one answer are
+ * between a pair, so a ring of MAILBOX_SLOTS is never full. If it were, a request is simply not
+ * sent, and a thread stays in its queue: nothing is lost.
+ *   3. Every message is followed by rt_post, which wakes a sleeping receiver: an idle CPU may sleep
+ * with requests unanswered.
+ *   4. promised counts the requests to a CPU that are not answered. Threads beyond SPARE and beyond
+ * the promised ones are free for who has not asked yet. While there are such threads and such a CPU
+ * sleeps, no searching CPU goes to sleep: it wakes that one first (request_help). So a waker may
+ * rely on any searching CPU, as run.c does.
+ */
+#include <errno.h>
+
+#include "cpu.h"
+#include "mailbox.h"
+#include "runq_fifo.h"
+
+#define SPARE 2u /* ready threads, beside the running one, from which a CPU gives one away */
+#define REQUEST ((void *)1)
+
+struct request_cpu {
+    struct runq q ALIGNED(RT_CACHELINE);              /* (O) */
+    uint32_t streak;                                  /* (O) */
+    struct mailbox *box;                              /* (C) by sender */
+    _Atomic(uint32_t) promised ALIGNED(RT_CACHELINE); /* (A) see invariant 4 */
+    _Atomic(uint8_t) asked[RT_MAX_CPUS];              /* by victim; written by the owner */
+};
+
+static struct request_cpu request_cpus[RT_MAX_CPUS];
+static bool lifo;
+
+struct requested {
+    struct list rq;
+    _Atomic(struct cpu *) queued; /* (O of that CPU) in whose queue; NULL = none */
+};
+_Static_assert(sizeof(struct requested) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
+
+ALWAYS_INLINE _Atomic(struct cpu *) *queued_in(struct thread *t)
+{
+    return &((struct requested *)t->policy)->queued;
+}
+
+static int request_set_discipline(const char *value, const char **why)
+{
+    (void)why;
+    lifo = sched_choice(SCHED_DISCIPLINES, value) == 1;
+    return 0;
+}
+
+static int request_init(unsigned ncpu)
+{
+    for (unsigned i = 0; i < ncpu; i++) {
+        struct request_cpu *rc = &request_cpus[i];
+        *rc = (struct request_cpu){.box = port_table_alloc(ncpu * sizeof(struct mailbox))};
+        if (rc->box == NULL) {
+            return -ENOMEM;
+        }
+        runq_init(&rc->q, lifo);
+        at_init(&rc->promised, 0u);
+        for (unsigned k = 0; k < ncpu; k++) {
+            mailbox_init(&rc->box[k]);
+            at_init(&rc->asked[k], (uint8_t)0);
+        }
+    }
+    return 0;
+}
+
+static void request_fini(void)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        port_table_free(request_cpus[i].box, rt.ncpu * sizeof(struct mailbox));
+    }
+}
+
+static void request_push_owner(struct cpu *self, struct thread *t, bool head)
+{
+    at_store_rlx(queued_in(t), self);
+    runq_push_locked(&request_cpus[self->id].q, t, head);
+}
+
+static struct sched_kick request_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
+{
+    if (unlikely(self == NULL)) {
+        struct cpu *to = t->cpu != NULL ? t->cpu : rt.cpus[0];
+        inbox_push(to, t);
+        return (struct sched_kick){.cpu = (int)to->id};
+    }
+    struct request_cpu *rc = &request_cpus[self->id];
+    bool head =
+        why == SCHED_HANDOFF ? ++rc->streak % RT_HANDOFF_STREAK != 0 : runq_to_head(&rc->q, why);
+    request_push_owner(self, t, head);
+    return (struct sched_kick){.cpu = runq_estimate(&rc->q) >= SPARE ? SCHED_KICK_ANY
+                                                                     : SCHED_KICK_NONE};
+}
+
+static struct thread *request_pick(struct cpu *self)
+{
+    struct thread *t = runq_pop_locked(&request_cpus[self->id].q);
+    if (t != NULL) {
+        at_store_rlx(queued_in(t), (struct cpu *)NULL);
+    }
+    return t;
+}
+
+/* Answer `to`: a thread if there are enough. */
+static void request_answer(struct cpu *self, unsigned to)
+{
+    struct request_cpu *rc = &request_cpus[self->id];
+    struct thread *t = NULL;
+    if (runq_estimate(&rc->q) >= SPARE) {
+        t = runq_pop_tail_locked(&rc->q);
+        at_store_rlx(queued_in(t), (struct cpu *)NULL);
+    }
+    at_sub_acq_rel(&rc->promised, 1u); /* ORDER(request) */
+    if (!mailbox_send_spsc(&request_cpus[to].box[self->id], t)) {
+        RT_PANIC("answer from CPU %u to CPU %u does not fit", self->id, to);
+    }
+    rt_post(rt.cpus[to], RT_PENDING_POLL);
+}
+
+static void request_receive(struct cpu *self, unsigned from)
+{
+    struct request_cpu *rc = &request_cpus[self->id];
+    void *message;
+    while (mailbox_receive_spsc(&rc->box[from], &message)) {
+        if (message == REQUEST) {
+            request_answer(self, from);
+            continue;
+        }
+        at_store_rlx(&rc->asked[from], (uint8_t)0);
+        if (message != NULL) {
+            STAT_INC(&self->stats.steals);
+            request_push_owner(self, message, false);
+        }
+    }
+}
+
+static void request_poll(struct cpu *self)
+{
+    struct thread *t = inbox_take_owner(self);
+    while (t != NULL) {
+        struct thread *next = (struct thread *)t->rq.next;
+        t->rq.next = NULL;
+        request_push_owner(self, t, false);
+        t = next;
+    }
+    for (unsigned from = 0; from < rt.ncpu; from++) {
+        request_receive(self, from);
+    }
+}
+
+/* Has v threads to spare that nobody has asked for? */
+static bool request_spare(unsigned v)
+{
+    return runq_estimate(&request_cpus[v].q) >=
+           SPARE + at_load_rlx(&request_cpus[v].promised); /* ORDER(idle-wake) */
+}
+
+static bool request_asked(unsigned who, unsigned v)
+{
+    return at_load_rlx(&request_cpus[who].asked[v]) != 0;
+}
+
+static bool request_ask(struct cpu *self, unsigned v)
+{
+    struct request_cpu *rc = &request_cpus[self->id];
+    STAT_INC(&self->stats.steal_attempts);
+    at_add_acq_rel(&request_cpus[v].promised, 1u); /* ORDER(request) */
+    at_store_rlx(&rc->asked[v], (uint8_t)1);
+    if (mailbox_send_spsc(&request_cpus[v].box[self->id], REQUEST)) {
+        rt_post(rt.cpus[v], RT_PENDING_POLL);
+        return true;
+    }
+    at_store_rlx(&rc->asked[v], (uint8_t)0);
+    at_sub_acq_rel(&request_cpus[v].promised, 1u); /* ORDER(request) */
+    return false;
+}
+
+/* A sleeping CPU that could still ask v; RT_MAX_CPUS if there is none. */
+static unsigned request_sleeper(unsigned self, unsigned v)
+{
+    for (unsigned j = 0; j < rt.ncpu; j++) {
+        if (j != self && j != v && !request_asked(j, v) && rt_cpu_sleeps(j)) {
+            return j;
+        }
+    }
+    return RT_MAX_CPUS;
+}
+
+/* Ask who has threads to spare; where we have asked already, wake somebody who has not. */
+static struct thread *request_search(struct cpu *self)
+{
+    for (unsigned k = 1; k < rt.ncpu; k++) {
+        unsigned v = (self->id + k) % rt.ncpu;
+        if (!request_spare(v)) {
+            continue;
+        }
+        if (!request_asked(self->id, v) && request_ask(self, v)) {
+            break;
+        }
+        unsigned helper = request_sleeper(self->id, v);
+        if (helper != RT_MAX_CPUS) {
+            rt_kick_cpu(self, helper);
+        }
+    }
+    return NULL;
+}
+
+static bool request_has_work(struct cpu *self)
+{
+    struct request_cpu *rc = &request_cpus[self->id];
+    if (runq_estimate(&rc->q) != 0 || !inbox_empty(self)) { /* ORDER(idle-wake) */
+        return true;
+    }
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        if (i == self->id) {
+            continue;
+        }
+        if (!mailbox_empty(&rc->box[i])) {
+            return true;
+        }
+        if (request_spare(i) &&
+            (!request_asked(self->id, i) || request_sleeper(self->id, i) != RT_MAX_CPUS)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool request_remove(struct cpu *self, struct thread *t)
+{
+    if (self == NULL || at_load_rlx(queued_in(t)) != self) {
+        return false;
+    }
+    at_store_rlx(queued_in(t), (struct cpu *)NULL);
+    runq_remove_locked(&request_cpus[self->id].q, t);
+    return true;
+}
+
+static bool request_direct(struct cpu *self, struct thread *t)
+{
+    (void)t;
+    return ++request_cpus[self->id].streak % RT_HANDOFF_STREAK != 0;
+}
+
+static int request_thread_init(struct thread *t, struct thread *creator)
+{
+    (void)creator;
+    at_init(queued_in(t), (struct cpu *)NULL);
+    return 0;
+}
+
+const struct sched_policy sched_request = {
+    .name = "request",
+    .help = "a ready queue for each CPU; CPUs without work ask others by message (B7)",
+    .options = (const struct sched_option[]){{.name = "discipline",
+                                              .values = SCHED_DISCIPLINES,
+                                              .deflt = "fifo",
+                                              .help = "order of each CPU's ready queue",
+                                              .set = request_set_discipline},
+                                             {0}},
+    .init = request_init,
+    .fini = request_fini,
+    .enqueue = request_enqueue,
+    .pick = request_pick,
+    .search = request_search,
+    .remove = request_remove,
+    .has_work = request_has_work,
+    .poll = request_poll,
+    .direct = request_direct,
+    .thread_init = request_thread_init,
+};

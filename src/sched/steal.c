@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steal.c - organization "steal" (M3): a ready queue for each CPU; CPUs without work steal from the
+ * tail of others' queues.
+ *
+ * Options: victim = neighbour (round robin from the right neighbour), max (longest queue by
+ * unlocked estimate), random; amount = one, half (true half, in one visit); discipline = fifo,
+ * lifo.
+ *
+ * Invariants:
+ *   1. A queue is guarded by its asymmetric lock: the owner enters with plain stores, a thief with
+ * a heavy fence (spinlock.h). With one CPU nobody else enters and the lock is skipped.
+ *   2. stealable.in is q exactly while the thread is linked in queue q; both change under q's lock.
+ * So read under q's lock, in == q is stable.
+ *   3. Threads that foreign kernel threads make ready go to the shared queue; every CPU looks there
+ * when its own is empty, and at every SHARED_EVERY-th pick.
+ *
+ * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
+ * was posted and the poster is going to block): taking it would bounce the pair between CPUs. So a
+ * lone thread is stolen only when PATIENCE looks in a row have found the queue non-empty. A batch
+ * whose threads ran for less than it costs to move them makes the thief wait before the next steal,
+ * twice as long each time (BACKOFF_*). In both cases it keeps looking: a CPU never sleeps while
+ * there is work.
+ */
+#include "cpu.h"
+#include "mutant.h"
+#include "runq_fifo.h"
+
+#define SHARED_EVERY 64u
+#define LOOK_EVERY 4u
+#define PATIENCE 4u
+#define BATCH_MAX 256u
+#define WORTH_NS 400u
+#define BACKOFF_FIRST_NS 2000u
+#define BACKOFF_MAX_NS 200000u
+
+enum { VICTIM_NEIGHBOUR, VICTIM_MAX, VICTIM_RANDOM };
+
+struct stealable {
+    struct list rq;
+    _Atomic(struct steal_queue *) in;
+};
+_Static_assert(sizeof(struct stealable) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
+
+struct steal_queue {
+    struct biaslock lock ALIGNED(RT_CACHELINE);
+    struct runq q;   /* (lock) */
+    uint32_t picks;  /* (O) */
+    uint32_t streak; /* (O) hand-overs in a row */
+
+    /* (O) the thief's own notes */
+    uint32_t looks ALIGNED(RT_CACHELINE);
+    uint32_t seen_victim, seen; /* queue that was non-empty at the last look, how often in a row */
+    uint64_t random;
+    uint64_t batch_since; /* when the last batch was stolen; 0 = none */
+    uint32_t batch_size;
+    uint64_t backoff_ns, backoff_until;
+};
+
+static struct {
+    unsigned victim; /* (C) */
+    bool half, lifo; /* (C) */
+    bool alone;      /* (C) one CPU */
+    spinlock_t shared_lock;
+    struct runq shared; /* (shared_lock) */
+    struct steal_queue queues[RT_MAX_CPUS];
+} steal;
+
+ALWAYS_INLINE struct stealable *stealable_of(struct thread *t)
+{
+    return (struct stealable *)t->policy;
+}
+
+static int steal_set_victim(const char *value, const char **why)
+{
+    (void)why;
+    steal.victim = (unsigned)sched_choice("neighbour|max|random", value);
+    return 0;
+}
+
+static int steal_set_amount(const char *value, const char **why)
+{
+    (void)why;
+    steal.half = sched_choice("one|half", value) == 1;
+    return 0;
+}
+
+static int steal_set_discipline(const char *value, const char **why)
+{
+    (void)why;
+    steal.lifo = sched_choice(SCHED_DISCIPLINES, value) == 1;
+    return 0;
+}
+
+static void steal_queue_init(struct steal_queue *sq, unsigned id)
+{
+    *sq = (struct steal_queue){.random = id * 0x9e3779b97f4a7c15ull + 1, .seen_victim = UINT32_MAX};
+    at_init(&sq->lock.owner_in, 0u);
+    at_init(&sq->lock.guest_in, 0u);
+    at_init(&sq->lock.guests.word, 0u);
+    runq_init(&sq->q, steal.lifo);
+}
+
+static int steal_init(unsigned ncpu)
+{
+    steal.alone = ncpu == 1;
+    at_init(&steal.shared_lock.word, 0u);
+    runq_init(&steal.shared, false);
+    for (unsigned i = 0; i < ncpu; i++) {
+        steal_queue_init(&steal.queues[i], i);
+    }
+    return 0;
+}
+
+ALWAYS_INLINE void steal_lock_owner(struct steal_queue *sq)
+{
+    if (!steal.alone) {
+        bias_lock_owner(&sq->lock);
+    }
+}
+
+ALWAYS_INLINE void steal_unlock_owner(struct steal_queue *sq)
+{
+    if (!steal.alone) {
+        bias_unlock_owner(&sq->lock);
+    }
+}
+
+ALWAYS_INLINE void steal_push_locked(struct steal_queue *sq, struct thread *t, bool head)
+{
+    at_store_rlx(&stealable_of(t)->in, sq);
+    runq_push_locked(&sq->q, t, head);
+}
+
+static COLD void shared_push(struct thread *t)
+{
+    spin_lock(&steal.shared_lock, RANK_RUNQ);
+    at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    runq_push_locked(&steal.shared, t, false);
+    spin_unlock(&steal.shared_lock, RANK_RUNQ);
+}
+
+static COLD struct thread *shared_pop(void)
+{
+    spin_lock(&steal.shared_lock, RANK_RUNQ);
+    struct thread *t = runq_pop_locked(&steal.shared);
+    spin_unlock(&steal.shared_lock, RANK_RUNQ);
+    return t;
+}
+
+/* A hand-over goes to the head, unless hand-overs alone have used the CPU for long. */
+ALWAYS_INLINE bool steal_to_head(struct steal_queue *sq, enum sched_why why)
+{
+    if (why == SCHED_HANDOFF) {
+        return ++sq->streak % RT_HANDOFF_STREAK != 0;
+    }
+    return runq_to_head(&sq->q, why);
+}
+
+static struct sched_kick steal_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
+{
+    if (unlikely(self == NULL)) {
+        shared_push(t);
+        return (struct sched_kick){.cpu = SCHED_KICK_ANY};
+    }
+    struct steal_queue *sq = &steal.queues[self->id];
+    steal_lock_owner(sq);
+    steal_push_locked(sq, t, steal_to_head(sq, why));
+    steal_unlock_owner(sq);
+    return (struct sched_kick){.cpu = steal.alone ? SCHED_KICK_NONE : SCHED_KICK_ANY};
+}
+
+static struct thread *steal_pick(struct cpu *self)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    struct thread *t = NULL;
+    if (unlikely(++sq->picks % SHARED_EVERY == 0) && runq_estimate(&steal.shared) != 0 &&
+        (t = shared_pop()) != NULL) {
+        return t;
+    }
+    if (likely(runq_estimate(&sq->q) != 0)) {
+        steal_lock_owner(sq);
+        t = runq_pop_locked(&sq->q);
+        if (likely(t != NULL)) {
+            at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        }
+        steal_unlock_owner(sq);
+    }
+    if (unlikely(t == NULL) && runq_estimate(&steal.shared) != 0) {
+        t = shared_pop();
+    }
+    return t;
+}
+
+/* From the tail of the victim's queue: the first one to run now, the rest, in their order, to our
+ * own queue. */
+static struct thread *steal_from(struct cpu *self, unsigned victim)
+{
+    struct steal_queue *from = &steal.queues[victim];
+    struct steal_queue *to = &steal.queues[self->id];
+    struct list batch;
+    uint32_t taken = 0;
+    STAT_INC(&self->stats.steal_attempts);
+    if (!bias_trylock_guest(&from->lock)) {
+        return NULL;
+    }
+    uint32_t want = steal.half ? (runq_estimate(&from->q) + 1) / 2 : 1;
+    list_init(&batch);
+    for (struct thread *t;
+         taken < want && taken < BATCH_MAX && (t = runq_pop_tail_locked(&from->q)) != NULL;
+         taken++) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        list_push_front(&batch, &t->rq);
+    }
+    bias_unlock_guest(&from->lock);
+    struct list *first = list_pop_front(&batch);
+    if (first == NULL) {
+        return NULL;
+    }
+    STAT_ADD(&self->stats.steals, taken);
+    to->batch_since = port_now();
+    to->batch_size = taken;
+    steal_lock_owner(to);
+    for (struct list *node; (node = list_pop_front(&batch)) != NULL;) {
+        steal_push_locked(to, CONTAINER_OF(node, struct thread, rq), false);
+    }
+    steal_unlock_owner(to);
+    return CONTAINER_OF(first, struct thread, rq);
+}
+
+/* The k-th CPU to try. */
+static unsigned steal_order(struct steal_queue *sq, unsigned self, unsigned k)
+{
+    if (steal.victim == VICTIM_RANDOM) {
+        sq->random ^= sq->random << 13;
+        sq->random ^= sq->random >> 7;
+        sq->random ^= sq->random << 17;
+        return (self + 1 + (unsigned)(sq->random % (rt.ncpu - 1))) % rt.ncpu;
+    }
+    return (self + 1 + k) % rt.ncpu;
+}
+
+/* Whom to rob; RT_MAX_CPUS if nobody. */
+static unsigned steal_choose(struct steal_queue *sq, unsigned self)
+{
+    unsigned best = RT_MAX_CPUS;
+    uint32_t best_length = 0;
+    for (unsigned k = 0; k < rt.ncpu - 1; k++) {
+        unsigned v = steal_order(sq, self, k);
+        uint32_t length = runq_estimate(&steal.queues[v].q);
+        if (length > best_length) {
+            best = v;
+            best_length = length;
+            if (steal.victim != VICTIM_MAX) {
+                break;
+            }
+        }
+    }
+    if (best_length != 1) {
+        sq->seen_victim = UINT32_MAX;
+        return best;
+    }
+    sq->seen = sq->seen_victim == best ? sq->seen + 1 : 1;
+    sq->seen_victim = best;
+    return sq->seen >= PATIENCE ? best : RT_MAX_CPUS;
+}
+
+static struct thread *steal_search(struct cpu *self)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    if (steal.alone || ++sq->looks % LOOK_EVERY != 0) {
+        return NULL;
+    }
+    if (sq->backoff_until != 0 && port_now() < sq->backoff_until) {
+        return NULL;
+    }
+    unsigned victim = steal_choose(sq, self->id);
+    return victim != RT_MAX_CPUS ? steal_from(self, victim) : NULL;
+}
+
+/* Out of work: was the last batch worth stealing? */
+static void steal_idle_enter(struct cpu *self)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    if (sq->batch_since == 0) {
+        return;
+    }
+    uint64_t now = port_now();
+    if (now - sq->batch_since >= (uint64_t)sq->batch_size * WORTH_NS) {
+        sq->backoff_ns = 0;
+        sq->backoff_until = 0;
+    } else {
+        sq->backoff_ns = sq->backoff_ns == 0 ? BACKOFF_FIRST_NS : sq->backoff_ns * 2;
+        sq->backoff_ns = sq->backoff_ns < BACKOFF_MAX_NS ? sq->backoff_ns : BACKOFF_MAX_NS;
+        sq->backoff_until = now + sq->backoff_ns;
+    }
+    sq->batch_since = 0;
+}
+
+static bool steal_remove(struct cpu *self, struct thread *t)
+{
+    if (self == NULL) {
+        return false;
+    }
+    struct steal_queue *sq = &steal.queues[self->id];
+    if (at_load_rlx(&stealable_of(t)->in) != sq) {
+        return false;
+    }
+    steal_lock_owner(sq);
+    bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
+    if (ours) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        runq_remove_locked(&sq->q, t);
+    }
+    steal_unlock_owner(sq);
+    return ours;
+}
+
+static bool steal_has_work(struct cpu *self)
+{
+    (void)self;
+    if (runq_estimate(&steal.shared) != 0) { /* ORDER(idle-wake) */
+        return true;
+    }
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        if (runq_estimate(&steal.queues[i].q) != 0) { /* ORDER(idle-wake) */
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool steal_direct(struct cpu *self, struct thread *t)
+{
+    (void)t;
+    return ++steal.queues[self->id].streak % RT_HANDOFF_STREAK != 0;
+}
+
+static int steal_thread_init(struct thread *t, struct thread *creator)
+{
+    (void)creator;
+    at_init(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    return 0;
+}
+
+static void steal_check(void)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        struct steal_queue *sq = &steal.queues[i];
+        uint32_t n = 0;
+        for (struct list *node = sq->q.threads.next; node != &sq->q.threads; node = node->next) {
+            struct thread *t = CONTAINER_OF(node, struct thread, rq);
+            RT_VERIFY(at_load_rlx(&t->state) == THREAD_READY);
+            RT_VERIFY(at_load_rlx(&stealable_of(t)->in) == sq);
+            n++;
+        }
+        RT_VERIFY(n == runq_estimate(&sq->q));
+    }
+}
+
+const struct sched_policy sched_steal = {
+    .name = "steal",
+    .help = "a ready queue for each CPU; CPUs without work steal from others (M3)",
+    .options = (const struct sched_option[]){{.name = "victim",
+                                              .values = "neighbour|max|random",
+                                              .deflt = "neighbour",
+                                              .help = "whom to steal from",
+                                              .set = steal_set_victim},
+                                             {.name = "amount",
+                                              .values = "one|half",
+                                              .deflt = "half",
+                                              .help = "how much to steal, from the tail",
+                                              .set = steal_set_amount},
+                                             {.name = "discipline",
+                                              .values = SCHED_DISCIPLINES,
+                                              .deflt = "fifo",
+                                              .help = "order of each CPU's ready queue",
+                                              .set = steal_set_discipline},
+                                             {0}},
+    .init = steal_init,
+    .enqueue = steal_enqueue,
+    .pick = steal_pick,
+    .search = steal_search,
+    .remove = steal_remove,
+    .has_work = steal_has_work,
+    .idle_enter = steal_idle_enter,
+    .direct = steal_direct,
+    .thread_init = steal_thread_init,
+    .check = steal_check,
+};
