@@ -109,6 +109,9 @@ ALWAYS_INLINE bool rt_cpu_sleeps(unsigned id)
 }
 void rt_kick_cpu(struct cpu *self, unsigned id);
 
+/* For policies: what SCHED_KICK_ANY does, for threads that became ready other than by enqueue. */
+void rt_kick_any(struct cpu *self);
+
 /* Before every pick, if pending is set. */
 COLD void rt_service(struct cpu *cpu);
 

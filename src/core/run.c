@@ -86,13 +86,25 @@ ALWAYS_INLINE void rt_kick(struct cpu *self, int target)
     }
 }
 
+/* READY is the last access: afterwards the kernel thread may end, and its descriptor with it. */
+static COLD void rt_wake_foreign(struct thread *t)
+{
+    port_foreign_unpark(t);
+    at_store_rel(&t->state, (uint32_t)THREAD_READY); /* ORDER(park) */
+}
+
+void rt_kick_any(struct cpu *self)
+{
+    rt_kick(self, SCHED_KICK_ANY);
+}
+
 void rt_wake(struct cpu *self, struct thread *t, enum sched_why why)
 {
-    thread_set_state(t, THREAD_READY);
     if (unlikely(t->flags & THREAD_FOREIGN)) {
-        port_foreign_unpark(t);
+        rt_wake_foreign(t);
         return;
     }
+    thread_set_state(t, THREAD_READY);
     struct sched_kick kick = rt.policy.enqueue(self, t, why);
     if (kick.cpu != SCHED_KICK_NONE) {
         rt_kick(self, kick.cpu);

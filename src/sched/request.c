@@ -157,6 +157,9 @@ static void request_poll(struct cpu *self)
     for (unsigned from = 0; from < rt.ncpu; from++) {
         request_receive(self, from);
     }
+    if (runq_estimate(&request_cpus[self->id].q) >= SPARE) {
+        rt_kick_any(self); /* whoever sent them could not know how many there would be */
+    }
 }
 
 /* Has v threads to spare that nobody has asked for? */

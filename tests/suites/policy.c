@@ -1,4 +1,211 @@
 /* SPDX-License-Identifier: MIT */
+/* Suite policy: what every organization owes its threads, and what some promise in addition. */
+#include <string.h>
+
 #include "suite.h"
-static const struct test tests[] = {{NULL, NULL, 0}};
-const struct suite suite_policy = {"sync", tests};
+
+enum { MANY = 24 };
+
+static bool sched_is(const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(test_sched(), name, n) == 0 && (test_sched()[n] == '\0' || test_sched()[n] == ':');
+}
+
+static bool sched_pins(void)
+{
+    return sched_is("central") || sched_is("dist");
+}
+
+static int ran;
+
+static void *yields_then_counts(void *arg)
+{
+    for (uintptr_t i = 0; i < (uintptr_t)arg; i++) {
+        pirn_yield();
+    }
+    TEST_ADD(&ran, 1);
+    return NULL;
+}
+
+static void test_spawned_threads_all_run_when_there_are_many(void *unused)
+{
+    (void)unused;
+    pirn_thread_t t[MANY];
+    TEST_SET(&ran, 0);
+    for (uintptr_t i = 0; i < MANY; i++) {
+        CHECK(pirn_create(&t[i], NULL, yields_then_counts, (void *)(i % 4)) == 0);
+    }
+    for (int i = MANY - 1; i >= 0; i--) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    CHECK(TEST_GET(&ran) == MANY);
+}
+
+static void *spawns_more(void *arg)
+{
+    uintptr_t depth = (uintptr_t)arg;
+    pirn_thread_t t[2];
+    for (int i = 0; depth != 0 && i < 2; i++) {
+        CHECK(pirn_create(&t[i], NULL, spawns_more, (void *)(depth - 1)) == 0);
+    }
+    TEST_ADD(&ran, 1);
+    for (int i = 0; depth != 0 && i < 2; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    return NULL;
+}
+
+static void test_spawned_threads_all_run_when_threads_spawn_threads(void *unused)
+{
+    (void)unused;
+    TEST_SET(&ran, 0);
+    spawns_more((void *)(uintptr_t)3);
+    CHECK(TEST_GET(&ran) == 15);
+}
+
+static void *stays_home(void *arg)
+{
+    int home = pirn_cpu_self();
+    pirn_sem_t *sem = arg;
+    for (int i = 0; i < 4; i++) {
+        pirn_yield();
+        CHECK(pirn_cpu_self() == home);
+        pirn_sem_post(sem);
+        pirn_sem_wait(sem);
+        CHECK(pirn_cpu_self() == home);
+        pirn_sleep(100);
+        CHECK(pirn_cpu_self() == home);
+    }
+    return NULL;
+}
+
+static void test_pinned_thread_never_moves_after_placement(void *unused)
+{
+    (void)unused;
+    if (!sched_pins()) {
+        return; /* only central and dist promise it */
+    }
+    pirn_sem_t sem;
+    pirn_thread_t t[6];
+    pirn_sem_init(&sem, 0);
+    for (int i = 0; i < 6; i++) {
+        CHECK(pirn_create(&t[i], NULL, stays_home, &sem) == 0);
+    }
+    for (int i = 0; i < 6; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    struct pirn_stats stats;
+    pirn_stats(&stats);
+    CHECK(stats.migrations == 0);
+}
+
+static int order[4], ordered;
+
+static void *notes_order(void *arg)
+{
+    order[ordered++] = (int)(uintptr_t)arg;
+    return NULL;
+}
+
+static void test_ready_threads_run_in_the_discipline_s_order(void *unused)
+{
+    (void)unused;
+    if (pirn_cpu_count() != 1) {
+        return; /* an order between CPUs is not defined */
+    }
+    bool lifo = strstr(test_sched(), "lifo") != NULL;
+    pirn_attr_t attr = {.detached = true};
+    pirn_thread_t t;
+    ordered = 0;
+    for (uintptr_t i = 0; i < 4; i++) {
+        CHECK(pirn_create(&t, &attr, notes_order, (void *)i) == 0);
+    }
+    while (ordered != 4) {
+        pirn_yield();
+    }
+    for (int i = 0; i < 4; i++) {
+        CHECK(order[i] == (lifo ? 3 - i : i));
+    }
+}
+
+static pirn_sem_t handed;
+
+static void *waits_for_unit(void *arg)
+{
+    pirn_sem_wait(&handed);
+    order[ordered++] = (int)(uintptr_t)arg;
+    return NULL;
+}
+
+static void test_posted_thread_runs_first_when_poster_yields(void *unused)
+{
+    (void)unused;
+    if (pirn_cpu_count() != 1) {
+        return;
+    }
+    pirn_thread_t waiter, other;
+    pirn_sem_init(&handed, 0);
+    ordered = 0;
+    CHECK(pirn_create(&waiter, NULL, waits_for_unit, (void *)1) == 0);
+    pirn_yield();
+    CHECK(pirn_create(&other, NULL, notes_order, (void *)2) == 0);
+    CHECK(pirn_sem_post(&handed) == 0);
+    CHECK(pirn_sem_value(&handed) == 0);
+    pirn_yield();
+    CHECK(ordered >= 1 && order[0] == 1);
+    CHECK(pirn_join(waiter, NULL) == 0 && pirn_join(other, NULL) == 0);
+}
+
+static void test_ready_thread_is_run_elsewhere_when_its_creator_computes(void *unused)
+{
+    (void)unused;
+    if (pirn_cpu_count() == 1 || sched_pins() || sched_is("request")) {
+        return; /* the others need the creator's help */
+    }
+    pirn_thread_t t;
+    TEST_SET(&ran, 0);
+    CHECK(pirn_create(&t, NULL, yields_then_counts, NULL) == 0);
+    while (TEST_GET(&ran) == 0) {
+        test_pause();
+    }
+    CHECK(pirn_join(t, NULL) == 0);
+}
+
+static int foreign_done;
+
+static void foreign_creates(void *arg)
+{
+    pirn_thread_t t;
+    (void)arg;
+    CHECK(pirn_create(&t, NULL, yields_then_counts, (void *)1) == 0);
+    CHECK(pirn_join(t, NULL) == 0);
+    TEST_ADD(&foreign_done, 1);
+}
+
+static void test_threads_of_foreign_kernel_threads_run(void *unused)
+{
+    (void)unused;
+    TEST_SET(&ran, 0);
+    TEST_SET(&foreign_done, 0);
+    test_foreign(foreign_creates, NULL);
+    test_foreign(foreign_creates, NULL);
+    while (TEST_GET(&foreign_done) != 2) {
+        pirn_sleep(test_simulated() ? 500 : 100000);
+    }
+    CHECK(TEST_GET(&ran) == 2);
+}
+
+static const struct test tests[] = {
+    {"spawned_threads_all_run_when_there_are_many", test_spawned_threads_all_run_when_there_are_many, 0},
+    {"spawned_threads_all_run_when_threads_spawn_threads", test_spawned_threads_all_run_when_threads_spawn_threads, 0},
+    {"pinned_thread_never_moves_after_placement", test_pinned_thread_never_moves_after_placement, 0},
+    {"ready_threads_run_in_the_discipline_s_order", test_ready_threads_run_in_the_discipline_s_order, 0},
+    {"posted_thread_runs_first_when_poster_yields", test_posted_thread_runs_first_when_poster_yields, 0},
+    {"ready_thread_is_run_elsewhere_when_its_creator_computes",
+     test_ready_thread_is_run_elsewhere_when_its_creator_computes, 0},
+    {"threads_of_foreign_kernel_threads_run", test_threads_of_foreign_kernel_threads_run, 0},
+    {NULL, NULL, 0},
+};
+
+const struct suite suite_policy = {"policy", tests};

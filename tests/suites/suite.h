@@ -32,6 +32,7 @@ void test_pause(void);            /* a moment of the test's own work */
 void test_foreign(void (*fn)(void *),
                   void *arg); /* run fn on a kernel thread that is not a worker */
 bool test_simulated(void);
+const char *test_sched(void); /* organization and options */
 
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
@@ -44,7 +45,11 @@ bool test_simulated(void);
  * between CPUs. */
 #ifdef PIRN_SIM
 #include "atomic.h"
-#define TEST_ADD(p, n) __extension__({ (__typeof__(*(p)))(at_add_acq_rel((p), (n)) + (n)); })
+#define TEST_ADD(p, n)                                                                             \
+    __extension__({                                                                                \
+        __typeof__(*(p)) test_n_ = (n);                                                            \
+        (__typeof__(*(p)))(at_add_acq_rel((p), test_n_) + test_n_);                                \
+    })
 #define TEST_GET(p)                                                                                \
     __extension__({                                                                                \
         at_fence_seq();                                                                            \

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - runs the suites on Linux, on the runtime that PIRN_SCHED and PIRN_CPUS choose, again and again.
+ */
+#include <argp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy};
+
+static struct options {
+    const char *suite, *test;
+    unsigned long repeat;
+    bool verbose;
+} options = {.repeat = 10};
+
+static const char *running = "";
+
+void test_fail(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "FAILED %s (PIRN_SCHED=%s): %s:%d: %s\n", running, test_sched(), file, line, what);
+    abort();
+}
+
+uint32_t test_random(uint32_t n)
+{
+    static uint32_t state = 1;
+    uint32_t x = __atomic_add_fetch(&state, 0x9e3779b9u, __ATOMIC_RELAXED);
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    return (x ^ x >> 13) % n;
+}
+
+void test_pause(void)
+{
+    sched_yield();
+}
+
+bool test_simulated(void)
+{
+    return false;
+}
+
+const char *test_sched(void)
+{
+    const char *spec = getenv("PIRN_SCHED");
+    return spec != NULL ? spec : "steal";
+}
+
+struct foreign {
+    void (*fn)(void *);
+    void *arg;
+};
+
+static void *foreign_main(void *arg)
+{
+    struct foreign f = *(struct foreign *)arg;
+    free(arg);
+    f.fn(f.arg);
+    return NULL;
+}
+
+void test_foreign(void (*fn)(void *), void *arg)
+{
+    struct foreign *f = malloc(sizeof(*f));
+    pthread_t thread;
+    *f = (struct foreign){fn, arg};
+    if (pthread_create(&thread, NULL, foreign_main, f) != 0 || pthread_detach(thread) != 0) {
+        perror("kernel thread");
+        exit(1);
+    }
+}
+
+static const struct argp_option argp_options[] = {{"suite", 's', "NAME", 0, "core, sync or policy (default: all)", 0},
+                                                  {"test", 't', "NAME", 0, "one test", 0},
+                                                  {"repeat", 'n', "N", 0, "run every test N times (default 10)", 0},
+                                                  {"verbose", 'v', NULL, 0, "a line per test", 0},
+                                                  {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    char *end;
+    switch (key) {
+    case 's':
+        options.suite = arg;
+        return 0;
+    case 't':
+        options.test = arg;
+        return 0;
+    case 'n':
+        options.repeat = strtoul(arg, &end, 10);
+        if (end == arg || *end != '\0') {
+            argp_error(state, "--repeat \"%s\" is not a number", arg);
+        }
+        return 0;
+    case 'v':
+        options.verbose = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static unsigned long run_suite(const struct suite *suite)
+{
+    unsigned long runs = 0;
+    for (const struct test *test = suite->tests; test->name != NULL; test++) {
+        if (options.test != NULL && strcmp(options.test, test->name) != 0) {
+            continue;
+        }
+        running = test->name;
+        if (options.verbose) {
+            printf("%s/%s\n", suite->name, test->name);
+            fflush(stdout);
+        }
+        for (unsigned long i = 0; i < options.repeat; i++) {
+            test->run(NULL);
+            runs++;
+        }
+    }
+    return runs;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {argp_options, parse, NULL, "Pirn's test suites on Linux", 0, 0, 0};
+    unsigned long runs = 0;
+    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    for (unsigned i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
+        if (options.suite == NULL || strcmp(options.suite, suites[i]->name) == 0) {
+            runs += run_suite(suites[i]);
+        }
+    }
+    printf("%lu runs under %s on %u CPUs\n", runs, test_sched(), pirn_cpu_count());
+    return runs != 0 ? 0 : 1;
+}
