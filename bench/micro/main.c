@@ -58,10 +58,21 @@ static void body(void *unused)
         run_memory();
     else if (strcmp(args.row, "wakeup") == 0)
         run_wakeup();
-    else if (row != NULL)
-        measure(&args, SYS_NAME, row->unit, row->run);
     else
-        print_skip(SYS_NAME, args.row, args.workers, "no such row");
+        measure(&args, SYS_NAME, row->unit, row->run);
+}
+
+/* Why the row cannot be run, found out before the system starts: or NULL. */
+static const char *lacks(void)
+{
+    int pinned = strncmp(args.row, "pinned_", 7) == 0;
+    int special = strcmp(args.row, "memory") == 0 || strcmp(args.row, "wakeup") == 0;
+
+    if (!special && find_row(args.row) == NULL)
+        return pinned ? "threads cannot be bound to workers" : "no such row";
+    if (pinned && args.workers < 2)
+        return "takes two workers";
+    return sys_lacks(args.row, args.workers);
 }
 
 int main(int argc, char **argv)
@@ -69,9 +80,7 @@ int main(int argc, char **argv)
     const char *why;
 
     arguments_parse(&args, argc, argv);
-    if (strncmp(args.row, "pinned_", 7) == 0 && args.workers < 2)
-        print_skip(SYS_NAME, args.row, args.workers, "takes two workers");
-    why = sys_lacks(args.row, args.workers);
+    why = lacks();
     if (why != NULL)
         print_skip(SYS_NAME, args.row, args.workers, why);
     sys_prepare(args.row, args.workers);

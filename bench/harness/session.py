@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""A run from the command line: building, places, progress, the report's head."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pirn_tools.errors import UserError
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from harness.tables import markdown
+
+JOBS = 2
+
+
+def places_of(root: Path, build: Path) -> dict[str, str]:
+    """What commands in suites.toml may name."""
+    return {
+        "root": str(root),
+        "build": str(build),
+        "bench": str(build / "bench"),
+        "apps": str(build / "apps"),
+    }
+
+
+def build_programs(root: Path, build: Path, targets: Sequence[str]) -> None:
+    """Configures again first: packages that were missing may have come."""
+    if not (build / "CMakeCache.txt").exists():
+        raise UserError(f"there is no build in {build}; run `make apps` first")
+    for command in (
+        ["cmake", str(build)],
+        ["cmake", "--build", str(build), "--parallel", str(JOBS), "--target", *targets],
+    ):
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        for line in done.stdout.splitlines():
+            if " is not built: " in line:
+                print(line)
+        if done.returncode != 0:
+            raise UserError("\n".join([shlex.join(command), done.stdout[-3000:], done.stderr]))
+
+
+@contextmanager
+def progress_of(console: Console, total: int) -> Iterator[Callable[[str], None]]:
+    columns = (
+        TextColumn("{task.description:<32}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda what: progress.update(task, description=what, advance=1)
+
+
+def usable_cpus() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def command_line() -> str:
+    """As somebody else would type it: without the paths of this machine."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def heading(title: str, machine: Mapping[str, str]) -> str:
+    """The head of a report: what, how, on what."""
+    rows = [[key, value] for key, value in machine.items()]
+    own = {k: v for k, v in os.environ.items() if k.startswith("PIRN_") and k != "PIRN_BUILD"}
+    variables = [f"{key}={value}" for key, value in sorted(own.items())]
+    command = " ".join([*variables, command_line()])
+    return f"# {title}\n\nCommand: `{command}`\n\n{markdown(['machine', ''], rows)}"

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs whole applications: the measurements of the M:N report, and the organizations compared.
+
+    .venv/bin/python bench/run_macro.py [--rounds 7] [--only report|organizations]
+
+Writes into --output (results/): macro-report.csv, macro-organizations.csv (every sample), macro.md
+(both tables), macro-report.png, macro-organizations.png. README.md says how to read it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from harness import machine, organizations, plots, session
+from harness.rounds import Outcome, jobs_of, run_rounds
+from harness.summary import paired_ratio, values
+from harness.tables import gaps, markdown
+from pirn_tools import paths
+from pirn_tools.bench.report import write_csv
+from pirn_tools.bench.suites import load_suites
+from pirn_tools.demo.clip import ClipShape, make_clip
+from pirn_tools.errors import UserError
+from rich.console import Console
+
+Measurements = list[dict[str, Any]]
+
+PARTS = ("report", "organizations")
+REPORT_LEGEND = """\
+Ratio: median over the rounds of (time before / time after); above 1, the change helps. `theirs` is
+the report's, on other hardware."""
+ORGANIZATIONS_LEGEND = """\
+Median milliseconds, and in brackets the share of the workers' time without a thread to run. There
+are {cpus} CPUs: more workers than that share them."""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7, help="paired rounds [7]")
+    parser.add_argument("--only", choices=PARTS, help="only this part")
+    parser.add_argument("--output", type=Path, help="folder for the results [results]")
+    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"--rounds {options.rounds}: at least 1")
+    return options
+
+
+def report_table(outcome: Outcome, measurements: Measurements) -> str:
+    body = []
+    for entry in measurements:
+        own = [s for s in outcome.samples if (s.suite, s.row) == (entry["suite"], entry["row"])]
+        before, after = entry["before"], entry["after"]
+        ratio = paired_ratio(own, entry["row"], before, after)
+        medians = [
+            f"{name}: {statistics.median(found):.4g}" if found else f"{name}: -"
+            for name in (before, after)
+            for found in [list(values(own, entry["row"], name).values())]
+        ]
+        ours = "-" if ratio is None else f"{ratio:.2f} x"
+        unit = f" {own[0].unit}" if own else ""
+        cells = [entry["row"], *(text + unit for text in medians), ours]
+        body.append([entry["what"], *cells, f"{entry['theirs']:.2f} x"])
+    return markdown(["what changes", "program", "before", "after", "ratio", "theirs"], body)
+
+
+def run_report(console: Console, root: Path, build: Path, output: Path, rounds: int) -> str:
+    measurements: Measurements = tomllib.loads((root / "bench/macro/report.toml").read_text())[
+        "measurement"
+    ]
+    suites = load_suites(root / "bench/suites.toml")
+    names = list(dict.fromkeys(entry["suite"] for entry in measurements))
+    places = session.places_of(root, build)
+    jobs = jobs_of([suites[name] for name in names], [], [], places)
+    with session.progress_of(console, rounds * sum(len(job.peers) for job in jobs)) as step:
+        outcome = run_rounds(jobs, rounds, places, step)
+    if not outcome.samples:
+        raise UserError(
+            "\n".join(["nothing was measured (are the applications built?)", *gaps(outcome.failed)])
+        )
+    write_csv(output / "macro-report.csv", outcome.samples)
+    plots.write_report(output / "macro-report.png", outcome.samples, measurements)
+    failed = "\n".join(f"- failed: {gap}" for gap in gaps(outcome.failed))
+    title = "## The M:N report's measurements"
+    return "\n\n".join(
+        filter(None, [title, report_table(outcome, measurements), REPORT_LEGEND, failed])
+    )
+
+
+def run_organizations(console: Console, root: Path, build: Path, output: Path, rounds: int) -> str:
+    plan = organizations.load_plan(root / "bench/macro/organizations.toml")
+    cache = root / "build/demo"
+    cache.mkdir(parents=True, exist_ok=True)
+    clip = make_clip(cache, ClipShape())
+    with session.progress_of(console, organizations.size(plan, rounds)) as step:
+        runs = organizations.run_plan(plan, build / "apps", clip, rounds, step)
+    organizations.write_runs(output / "macro-organizations.csv", runs)
+    plots.write_organizations(output / "macro-organizations.png", plan, runs)
+    parts = ["## Organizations", ORGANIZATIONS_LEGEND.format(cpus=session.usable_cpus())]
+    for app in plan.apps:
+        parts += [f"### {app.name}", organizations.app_table(plan, app, runs)]
+    return "\n\n".join(parts)
+
+
+def run() -> int:
+    console = Console()
+    options = arguments()
+    root = paths.project()
+    build = paths.build_dir(root)
+    output: Path = options.output or root / "results"
+    output.mkdir(parents=True, exist_ok=True)
+    parts = [session.heading("Macro benchmarks", machine.describe(root, build))]
+    if not options.no_build:
+        console.print("building the applications")
+        session.build_programs(root, build, ["all"])
+    if options.only != "organizations":
+        parts.append(run_report(console, root, build, output, options.rounds))
+    if options.only != "report":
+        parts.append(run_organizations(console, root, build, output, options.rounds))
+    text = "\n\n".join(parts) + "\n"
+    (output / "macro.md").write_text(text)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(f"written: {paths.short(output)}/macro.md, macro-*.csv, macro-*.png")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(run())
+    except UserError as error:
+        print(f"run_macro: {error.message}", file=sys.stderr)
+        sys.exit(error.exit_code)
