@@ -63,7 +63,7 @@
     atomic_compare_exchange_strong_explicit((p), (want), (v), memory_order_acq_rel,                \
                                             memory_order_acquire)
 
-#ifdef __SANITIZE_THREAD__
+#ifdef PIRN_TSAN
 /* ThreadSanitizer does not model fences: a read-modify-write on a dummy orders as well. */
 ALWAYS_INLINE void at_fence_seq(void)
 {

@@ -26,4 +26,18 @@
 #define CONTAINER_OF(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Which sanitizer instruments this build; gcc and clang say it differently. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PIRN_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define PIRN_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define PIRN_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define PIRN_ASAN 1
+#endif
+
 #endif

@@ -34,13 +34,14 @@ static int central_init(unsigned ncpu)
 static struct sched_kick central_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
 {
     struct pinned *p = pinned_of(t);
-    struct runq *q = &central.queues[p->home];
+    unsigned home = p->home; /* once it is queued, t may run and be gone */
+    struct runq *q = &central.queues[home];
     spin_lock(&central.lock, RANK_RUNQ);
     runq_push_locked(q, t, runq_to_head(q, why));
     p->queued = 1;
     spin_unlock(&central.lock, RANK_RUNQ);
-    bool here = self != NULL && self->id == p->home;
-    return (struct sched_kick){.cpu = here ? SCHED_KICK_NONE : p->home};
+    bool here = self != NULL && self->id == home;
+    return (struct sched_kick){.cpu = here ? SCHED_KICK_NONE : (int)home};
 }
 
 static struct thread *central_pick(struct cpu *self)

@@ -78,7 +78,7 @@ void port_relax(unsigned round)
     if (round < 64) {
         port_cpu_relax();
     } else {
-        sched_yield();
+        syscall(SYS_sched_yield); /* the name may be the POSIX layer's */
     }
 }
 
@@ -186,30 +186,28 @@ int port_cpu_start(struct cpu *cpu)
 }
 
 static __thread struct thread *foreign_self;
-static pthread_key_t foreign_key;
-static pthread_once_t foreign_once = PTHREAD_ONCE_INIT;
+
+/* What a C++ thread_local with a destructor calls. pthread keys are no choice here: those names may
+ * be the POSIX layer's, which keeps the keys of a foreign thread in its stand-in. */
+int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *dso);
+extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static void foreign_end(void *t)
 {
     rt_foreign_free(t);
-}
-
-static void foreign_make_key(void)
-{
-    pthread_key_create(&foreign_key, foreign_end);
+    foreign_self = NULL;
 }
 
 struct thread *port_foreign_self(void)
 {
     if (foreign_self == NULL) {
-        pthread_once(&foreign_once, foreign_make_key);
         foreign_self = rt_foreign_new();
-        if (foreign_self == NULL) {
+        if (foreign_self == NULL ||
+            __cxa_thread_atexit_impl(foreign_end, foreign_self, &__dso_handle) != 0) {
             static const char text[] = "pirn: no memory for the stand-in of a kernel thread\n";
             port_write(text, sizeof(text) - 1);
             port_exit_now(1);
         }
-        pthread_setspecific(foreign_key, foreign_self);
     }
     return foreign_self;
 }

@@ -12,19 +12,6 @@
 
 #include "compiler.h"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define PIRN_TSAN 1
-#elif __has_feature(address_sanitizer)
-#define PIRN_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define PIRN_TSAN 1
-#elif defined(__SANITIZE_ADDRESS__)
-#define PIRN_ASAN 1
-#endif
-
 struct san_thread {
     void *fiber;      /* TSan */
     void *fake_stack; /* ASan */
