@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cond.c - condition variables and their attributes.
+ *
+ * flags, and the attribute: FLAG_MONOTONIC if timedwait means CLOCK_MONOTONIC.
+ */
+#include <errno.h>
+
+#include "mutex.h"
+
+_Static_assert(sizeof(struct rt_cond) <= sizeof(pthread_cond_t), "pthread_cond_t");
+_Static_assert(offsetof(struct rt_cond, flags) == offsetof(pthread_cond_t, __data.__wrefs),
+               "where other processes would look for the clock and the shared bit");
+
+enum { FLAG_MONOTONIC = 2 };
+
+#define COND(cond) ((struct rt_cond *)(cond))
+#define FLAGS(attr) (*(uint32_t *)(attr))
+#define CONST_FLAGS(attr) (*(const uint32_t *)(attr))
+
+int pirn_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
+{
+    rt_cond_init(COND(cond));
+    COND(cond)->flags = attr != NULL ? CONST_FLAGS(attr) : 0;
+    return 0;
+}
+
+int pirn_pthread_cond_destroy(pthread_cond_t *cond)
+{
+    struct rt_cond *c = COND(cond);
+    unsigned long irq;
+    rt_enter(&irq);
+    spin_lock(&c->queue.lock, RANK_COND);
+    bool busy = !waitq_empty_locked(&c->queue);
+    spin_unlock(&c->queue.lock, RANK_COND);
+    rt_leave(irq);
+    return busy ? EBUSY : 0;
+}
+
+/* Wait; a mutex with an owner is released whole and taken back as it was. */
+static int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+{
+    if (likely(!mutex_is_owned(m))) {
+        return -rt_cond_wait_until(c, m, deadline);
+    }
+    struct thread *self = rt_self();
+    uint32_t count = m->count;
+    if (mutex_owner(m) != self) {
+        return EPERM;
+    }
+    mutex_take(m, NULL, 0);
+    int error = -rt_cond_wait_until(c, m, deadline);
+    mutex_take(m, self, count);
+    return error;
+}
+
+int pirn_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+    return wait_until(COND(cond), MUTEX(mutex), UINT64_MAX);
+}
+
+int pirn_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+                                const struct timespec *abstime)
+{
+    struct posix_limit limit = {clock, abstime};
+    uint64_t deadline;
+    if (posix_deadline(&limit, &deadline) == EINVAL) {
+        return EINVAL;
+    }
+    return wait_until(COND(cond), MUTEX(mutex), deadline);
+}
+
+int pirn_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                const struct timespec *abstime)
+{
+    clockid_t clock = COND(cond)->flags & FLAG_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    return pirn_pthread_cond_clockwait(cond, mutex, clock, abstime);
+}
+
+int pirn_pthread_cond_signal(pthread_cond_t *cond)
+{
+    rt_cond_signal(COND(cond));
+    return 0;
+}
+
+int pirn_pthread_cond_broadcast(pthread_cond_t *cond)
+{
+    rt_cond_broadcast(COND(cond));
+    return 0;
+}
+
+int pirn_pthread_condattr_init(pthread_condattr_t *attr)
+{
+    FLAGS(attr) = 0;
+    return 0;
+}
+
+int pirn_pthread_condattr_destroy(pthread_condattr_t *attr)
+{
+    (void)attr;
+    return 0;
+}
+
+int pirn_pthread_condattr_setclock(pthread_condattr_t *attr, clockid_t clock)
+{
+    if (!posix_clock_valid(clock)) {
+        return EINVAL;
+    }
+    FLAGS(attr) = clock == CLOCK_MONOTONIC ? FLAG_MONOTONIC : 0;
+    return 0;
+}
+
+int pirn_pthread_condattr_getclock(const pthread_condattr_t *attr, clockid_t *clock)
+{
+    *clock = CONST_FLAGS(attr) & FLAG_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+    return 0;
+}
+
+int pirn_pthread_condattr_setpshared(pthread_condattr_t *attr, int shared)
+{
+    (void)attr;
+    return shared == PTHREAD_PROCESS_PRIVATE  ? 0
+           : shared == PTHREAD_PROCESS_SHARED ? ENOTSUP
+                                              : EINVAL;
+}
+
+int pirn_pthread_condattr_getpshared(const pthread_condattr_t *attr, int *shared)
+{
+    (void)attr;
+    *shared = PTHREAD_PROCESS_PRIVATE;
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deadline.c - from the absolute times of POSIX to the core's.
+ */
+#include <errno.h>
+
+#include "posix.h"
+
+#define NS_PER_S 1000000000
+
+/* Further away than this is never. */
+#define FAR_SECONDS (INT64_C(1) << 33)
+
+int posix_deadline(const struct posix_limit *limit, uint64_t *deadline)
+{
+    const struct timespec *at = limit->abstime;
+    struct timespec now;
+    if (!posix_clock_valid(limit->clock) || at->tv_nsec < 0 || at->tv_nsec >= NS_PER_S) {
+        return EINVAL;
+    }
+    *deadline = port_now();
+    clock_gettime(limit->clock, &now);
+    if (at->tv_sec < now.tv_sec || (at->tv_sec == now.tv_sec && at->tv_nsec <= now.tv_nsec)) {
+        return ETIMEDOUT;
+    }
+    /* tv_sec may be any number, now.tv_sec is small and positive: no overflow after the check. */
+    if (at->tv_sec >= FAR_SECONDS) {
+        *deadline = UINT64_MAX - 1;
+        return 0;
+    }
+    int64_t left = (at->tv_sec - now.tv_sec) * NS_PER_S + (at->tv_nsec - now.tv_nsec);
+    *deadline += (uint64_t)left;
+    return 0;
+}

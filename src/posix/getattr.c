@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * getattr.c - pthread_getattr_np: the attributes that a thread really has. Garbage collectors and
+ * language runtimes ask it for the bounds of their stacks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "posix.h"
+
+extern void *__libc_stack_end;
+
+/* The main thread's stack ends where its mapping ends, and may grow down to the resource limit or
+ * to the mapping below. */
+static int main_stack(char **top, size_t *size)
+{
+    struct rlimit limit;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (maps == NULL || getrlimit(RLIMIT_STACK, &limit) != 0) {
+        int error = errno;
+        if (maps != NULL) {
+            fclose(maps);
+        }
+        return error;
+    }
+    char line[512];
+    uintptr_t from, to, below = 0;
+    int error = ENOENT;
+    while (error != 0 && fgets(line, sizeof(line), maps) != NULL) {
+        if (sscanf(line, "%lx-%lx", &from, &to) != 2) {
+            continue;
+        }
+        if (from <= (uintptr_t)__libc_stack_end && (uintptr_t)__libc_stack_end < to) {
+            size_t room = to - below;
+            *top = (char *)to;
+            *size = limit.rlim_cur < room ? limit.rlim_cur & ~(size_t)4095 : room;
+            error = 0;
+        }
+        below = to;
+    }
+    fclose(maps);
+    return error;
+}
+
+int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+    const struct thread *t = posix_thread(thread);
+    struct posix_attr *a = (struct posix_attr *)attr;
+    pirn_pthread_attr_init(attr);
+    a->flags = POSIX_ATTR_STACK | (t->join_flags & JOIN_DETACHED ? POSIX_ATTR_DETACHED : 0);
+    if (t->flags & THREAD_MAIN) {
+        a->guard = 0;
+        return main_stack(&a->top, &a->size);
+    }
+    if (t->flags & THREAD_FOREIGN) {
+        return ESRCH;
+    }
+    uintptr_t low = (uintptr_t)t->stack.low;
+    uintptr_t at = (uintptr_t)t;
+    /* The descriptor lies above the stack, but for one in the caller's own storage. */
+    bool inside = at > low && at <= low + t->stack.size;
+    a->top = (char *)(inside ? at : low + t->stack.size);
+    a->size = (uintptr_t)a->top - low;
+    a->guard = t->flags & THREAD_OWN_STACK ? 0 : a->guard;
+    return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * local.c - thread->local: allocation, and the hooks that the core calls.
+ *
+ * The memory comes from the port and not from malloc: an allocator may itself use keys. Lock:
+ * pool.lock (RANK_STACK), taken alone.
+ */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "posix.h"
+
+#define SLAB_BYTES (64u << 10)
+
+static struct {
+    spinlock_t lock;
+    struct posix_local *first; /* (lock) */
+} pool;
+
+static void pool_put(struct posix_local *local)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    spin_lock(&pool.lock, RANK_STACK);
+    local->next = pool.first;
+    pool.first = local;
+    spin_unlock(&pool.lock, RANK_STACK);
+    rt_leave(irq);
+}
+
+static struct posix_local *pool_get(void)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    spin_lock(&pool.lock, RANK_STACK);
+    struct posix_local *local = pool.first;
+    if (local != NULL) {
+        pool.first = local->next;
+    }
+    spin_unlock(&pool.lock, RANK_STACK);
+    rt_leave(irq);
+    return local;
+}
+
+/* The first of a new slab; the others go to the pool. */
+static struct posix_local *pool_grow(void)
+{
+    struct posix_local *slab = port_table_alloc(SLAB_BYTES);
+    if (slab == NULL) {
+        return NULL;
+    }
+    for (size_t i = 1; i < SLAB_BYTES / sizeof(*slab); i++) {
+        pool_put(&slab[i]);
+    }
+    return slab;
+}
+
+static COLD struct posix_local *local_make(struct thread *self)
+{
+    struct posix_local *local = pool_get();
+    if (local == NULL && (local = pool_grow()) == NULL) {
+        return NULL;
+    }
+    *local = (struct posix_local){.nslots = POSIX_INLINE_SLOTS,
+                                  .cancel_state = PTHREAD_CANCEL_ENABLE,
+                                  .cancel_type = PTHREAD_CANCEL_DEFERRED};
+    local->slots = local->inline_slots;
+    self->local = local;
+    return local;
+}
+
+struct posix_local *posix_local(void)
+{
+    struct thread *self = rt_self();
+    return likely(self->local != NULL) ? self->local : local_make(self);
+}
+
+void posix_local_end(struct thread *self)
+{
+    struct posix_local *local = self->local;
+    posix_keys_end(local);
+    self->local = NULL;
+    if (local->slots != local->inline_slots) {
+        port_table_free(local->slots, PTHREAD_KEYS_MAX * sizeof(struct posix_slot));
+    }
+    pool_put(local);
+}
+
+size_t posix_stack_default(void)
+{
+    struct rlimit limit;
+    size_t size = 8u << 20;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        size = limit.rlim_cur;
+    }
+    size = size < RT_STACK_MIN ? RT_STACK_MIN : size > RT_STACK_MAX ? RT_STACK_MAX : size;
+    return size & ~(size_t)4095;
+}
+
+/* Before anything can start the runtime. */
+static __attribute__((constructor)) void posix_hook(void)
+{
+    rt_local_end = posix_local_end;
+    rt_stack_default = posix_stack_default();
+}
+
+int posix_fail(int error)
+{
+    errno = error;
+    return -1;
+}

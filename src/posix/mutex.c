@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex.c - mutexes: the plain one of src/sync with an owner where the type asks for one.
+ *
+ * owner and count belong to whoever holds the word. Others read owner only to compare it with
+ * themselves: only its holder can see itself there, so relaxed accesses do.
+ */
+#include <errno.h>
+
+#include "mutex.h"
+
+_Static_assert(sizeof(struct rt_mutex) <= sizeof(pthread_mutex_t), "pthread_mutex_t");
+_Static_assert(offsetof(struct rt_mutex, kind) == offsetof(pthread_mutex_t, __data.__kind),
+               "the static initialisers set the kind");
+
+int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+    rt_mutex_init(MUTEX(mutex));
+    if (attr != NULL) {
+        int type;
+        pirn_pthread_mutexattr_gettype(attr, &type);
+        if (type < PTHREAD_MUTEX_NORMAL || type > PTHREAD_MUTEX_ADAPTIVE_NP) {
+            return EINVAL;
+        }
+        MUTEX(mutex)->kind = (uint32_t)type;
+    }
+    return 0;
+}
+
+/* Whoever unlocked it last may still be on its way out of the queue lock: wait for that. Afterwards
+ * the memory is the caller's. */
+int pirn_pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+    struct rt_mutex *m = MUTEX(mutex);
+    unsigned long irq;
+    if (at_load_rlx(&m->word) != 0) {
+        return EBUSY;
+    }
+    rt_enter(&irq);
+    spin_lock(&m->queue.lock, RANK_WAITQ);
+    spin_unlock(&m->queue.lock, RANK_WAITQ);
+    rt_leave(irq);
+    m->kind = MUTEX_DESTROYED;
+    return 0;
+}
+
+/* The word alone. */
+static int word_lock(struct rt_mutex *m, const struct posix_limit *limit)
+{
+    uint64_t deadline = UINT64_MAX;
+    if (rt_mutex_trylock(m) == 0) {
+        return 0;
+    }
+    if (limit != NULL) {
+        int error = posix_deadline(limit, &deadline);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return -rt_mutex_lock_until(m, deadline);
+}
+
+/* The caller has it already. */
+static int lock_again(struct rt_mutex *m, int busy)
+{
+    if (m->kind != PTHREAD_MUTEX_RECURSIVE) {
+        return busy;
+    }
+    if (m->count == UINT32_MAX) {
+        return EAGAIN;
+    }
+    m->count++;
+    return 0;
+}
+
+static COLD int owned_lock(struct rt_mutex *m, const struct posix_limit *limit)
+{
+    struct thread *self = rt_self();
+    if (!mutex_is_owned(m)) {
+        return m->kind <= PTHREAD_MUTEX_ADAPTIVE_NP ? word_lock(m, limit) : EINVAL;
+    }
+    if (mutex_owner(m) == self) {
+        return lock_again(m, EDEADLK);
+    }
+    int error = word_lock(m, limit);
+    if (error == 0) {
+        mutex_take(m, self, 1);
+    }
+    return error;
+}
+
+int pirn_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    struct rt_mutex *m = MUTEX(mutex);
+    if (likely(m->kind == PTHREAD_MUTEX_NORMAL)) {
+        return rt_mutex_lock_until(m, UINT64_MAX);
+    }
+    return owned_lock(m, NULL);
+}
+
+int pirn_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+                                 const struct timespec *abstime)
+{
+    struct posix_limit limit = {clock, abstime};
+    if (!posix_clock_valid(clock)) {
+        return EINVAL;
+    }
+    return owned_lock(MUTEX(mutex), &limit);
+}
+
+int pirn_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *abstime)
+{
+    return pirn_pthread_mutex_clocklock(mutex, CLOCK_REALTIME, abstime);
+}
+
+static COLD int owned_trylock(struct rt_mutex *m)
+{
+    struct thread *self = rt_self();
+    if (m->kind > PTHREAD_MUTEX_ADAPTIVE_NP) {
+        return EINVAL;
+    }
+    if (mutex_is_owned(m) && mutex_owner(m) == self) {
+        return lock_again(m, EBUSY);
+    }
+    int error = -rt_mutex_trylock(m);
+    if (error == 0 && mutex_is_owned(m)) {
+        mutex_take(m, self, 1);
+    }
+    return error;
+}
+
+int pirn_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+    struct rt_mutex *m = MUTEX(mutex);
+    return likely(m->kind == PTHREAD_MUTEX_NORMAL) ? -rt_mutex_trylock(m) : owned_trylock(m);
+}
+
+static COLD int owned_unlock(struct rt_mutex *m)
+{
+    if (m->kind > PTHREAD_MUTEX_ADAPTIVE_NP) {
+        return EINVAL;
+    }
+    if (mutex_is_owned(m)) {
+        if (mutex_owner(m) != rt_self()) {
+            return EPERM;
+        }
+        if (--m->count != 0) {
+            return 0;
+        }
+        mutex_take(m, NULL, 0);
+    }
+    rt_mutex_unlock(m);
+    return 0;
+}
+
+int pirn_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    struct rt_mutex *m = MUTEX(mutex);
+    if (unlikely(m->kind != PTHREAD_MUTEX_NORMAL)) {
+        return owned_unlock(m);
+    }
+    rt_mutex_unlock(m);
+    return 0;
+}
+
+/* Only robust mutexes can become inconsistent, only PTHREAD_PRIO_PROTECT ones have a ceiling. */
+int pirn_pthread_mutex_consistent(pthread_mutex_t *mutex)
+{
+    (void)mutex;
+    return EINVAL;
+}
+
+int pirn_pthread_mutex_getprioceiling(const pthread_mutex_t *mutex, int *ceiling)
+{
+    (void)mutex;
+    (void)ceiling;
+    return EINVAL;
+}
+
+int pirn_pthread_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *old)
+{
+    (void)mutex;
+    (void)ceiling;
+    (void)old;
+    return EINVAL;
+}

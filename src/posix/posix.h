@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix.h - shared by the files of the POSIX layer only.
+ *
+ * The layer validates, maps error numbers and keeps what POSIX adds to a thread (keys, cleanup
+ * handlers, cancellation state). Objects lie in place in the system's types: zeroed ones and those
+ * of PTHREAD_*_INITIALIZER are valid, because src/sync/sync.h keeps the fields that the
+ * initialisers set at the same offsets. Functions return +errno; sem_* and nanosleep return -1 and
+ * set errno.
+ *
+ * pthread_t is the address of the thread's descriptor. Libraries that look into glibc's struct
+ * pthread behind a pthread_t are not served yet.
+ */
+#ifndef PIRN_POSIX_H
+#define PIRN_POSIX_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "../sync/sync.h"
+#include "options.h"
+
+#define PTHREAD(ret, name, params, args) ret pirn_pthread_##name params;
+#define POSIX(ret, name, params, args) ret pirn_posix_##name params;
+#include "posix.def"
+#undef PTHREAD
+#undef POSIX
+
+NORETURN void pirn_pthread_exit(void *ret);
+sem_t *pirn_posix_sem_open(const char *name, int flags, ...);
+
+/* Cleanup handlers as the macros of <pthread.h> register them in C: see exit.c. */
+void posix_cleanup_register(__pthread_unwind_buf_t *buf);
+void posix_cleanup_unregister(__pthread_unwind_buf_t *buf);
+void posix_cleanup_register_defer(__pthread_unwind_buf_t *buf);
+void posix_cleanup_unregister_restore(__pthread_unwind_buf_t *buf);
+NORETURN void posix_cleanup_next(__pthread_unwind_buf_t *buf);
+
+/* Value of a key in one thread; valid if seq is the key's. */
+struct posix_slot {
+    uint32_t seq;
+    void *value;
+};
+
+#define POSIX_INLINE_SLOTS 16u
+
+/*
+ * What POSIX adds to a thread: thread->local, made when first needed, given back when the thread
+ * ends. Owned by its thread; nobody else touches it.
+ */
+struct posix_local {
+    struct posix_slot *slots; /* inline_slots, or a table of PTHREAD_KEYS_MAX */
+    unsigned nslots;
+    int cancel_state, cancel_type;
+    __pthread_unwind_buf_t *cleanup; /* newest first */
+    struct posix_local *next;        /* in the pool */
+    struct _Unwind_Exception unwind; /* of pthread_exit: outlives the frames that it unwinds */
+    struct posix_slot inline_slots[POSIX_INLINE_SLOTS];
+};
+
+/* The caller's; made if need be; NULL without memory. */
+struct posix_local *posix_local(void);
+
+/* The thread ends: run key destructors, give its local back. For rt_local_end. */
+void posix_local_end(struct thread *self);
+
+/* Destructor rounds of POSIX over the values of `local`. */
+void posix_keys_end(struct posix_local *local);
+
+ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
+{
+    return (struct thread *)thread;
+}
+
+/* A kernel thread that Pirn did not make, or no runtime yet: block in the kernel. */
+ALWAYS_INLINE bool posix_is_foreign(void)
+{
+    return port_cpu_self() == NULL;
+}
+
+/* When to stop waiting: NULL for never. */
+struct posix_limit {
+    clockid_t clock;
+    const struct timespec *abstime;
+};
+
+ALWAYS_INLINE bool posix_clock_valid(clockid_t clock)
+{
+    return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+/* Convert to the time of port_now. 0, EINVAL (clock or tv_nsec), ETIMEDOUT (past; *deadline is
+ * now). CLOCK_REALTIME is read once, here: a wait does not follow later steps of that clock. */
+int posix_deadline(const struct posix_limit *limit, uint64_t *deadline);
+
+/* Set errno; -1. */
+int posix_fail(int error);
+
+/* glibc's attribute, field for field, because its own functions that take one (timer_create,
+ * thrd_create) read it; aio and others pass it on to pthread_create. */
+struct posix_attr {
+    int priority;
+    int policy;
+    int flags;
+    size_t guard;
+    char *top; /* of the stack; POSIX_ATTR_STACK says whether it is set */
+    size_t size;
+    void *extension;
+};
+
+enum {
+    POSIX_ATTR_DETACHED = 0x1,
+    POSIX_ATTR_EXPLICIT = 0x2,
+    POSIX_ATTR_STACK = 0x8,
+};
+
+/* 0, EINVAL, EPERM (scheduling that we do not have yet). */
+int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out);
+
+/* pthread_setattr_default_np changed the defaults: what a NULL attribute means; else NULL. */
+const pthread_attr_t *posix_attr_default(void);
+
+/* Stack of a thread that asks for no size. */
+size_t posix_stack_default(void);
+
+#endif

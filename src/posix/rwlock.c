@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rwlock.c - readers-writer locks and their attributes.
+ *
+ * owner_hint: the id slot of the writer, plus one; 0 without one. Only the holder can see itself
+ * there. It turns the deadlock of a writer that locks again into EDEADLK.
+ */
+#include <errno.h>
+
+#include "posix.h"
+
+_Static_assert(sizeof(struct rt_rwlock) <= sizeof(pthread_rwlock_t), "pthread_rwlock_t");
+_Static_assert(offsetof(struct rt_rwlock, prefer_writer) ==
+                   offsetof(pthread_rwlock_t, __data.__flags),
+               "the static initialisers set the kind");
+_Static_assert(offsetof(struct rt_rwlock, shared) == offsetof(pthread_rwlock_t, __data.__shared),
+               "where other processes would look for the shared bit");
+
+#define RWLOCK(lock) ((struct rt_rwlock *)(lock))
+#define KIND(attr) (*(int *)(attr))
+#define CONST_KIND(attr) (*(const int *)(attr))
+
+ALWAYS_INLINE uint32_t rw_hint(struct rt_rwlock *l)
+{
+    return at_load_rlx((_Atomic(uint32_t) *)&l->owner_hint);
+}
+
+ALWAYS_INLINE void rw_set_hint(struct rt_rwlock *l, uint32_t hint)
+{
+    at_store_rlx((_Atomic(uint32_t) *)&l->owner_hint, hint);
+}
+
+ALWAYS_INLINE uint32_t rw_me(void)
+{
+    return rt_self()->index + 1;
+}
+
+/* As with the system's own: only the non-recursive kind prefers writers, because with the other a
+ * reader that locks again could deadlock. */
+int pirn_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr)
+{
+    rt_rwlock_init(RWLOCK(lock));
+    RWLOCK(lock)->prefer_writer =
+        attr != NULL && CONST_KIND(attr) == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+    return 0;
+}
+
+/* As in pirn_pthread_mutex_destroy: wait for who unlocked it last. */
+int pirn_pthread_rwlock_destroy(pthread_rwlock_t *lock)
+{
+    struct rt_rwlock *l = RWLOCK(lock);
+    unsigned long irq;
+    rt_enter(&irq);
+    spin_lock(&l->queue.lock, RANK_WAITQ);
+    bool busy = at_load_rlx(&l->word) != 0;
+    spin_unlock(&l->queue.lock, RANK_WAITQ);
+    rt_leave(irq);
+    return busy ? EBUSY : 0;
+}
+
+/* The fast path has failed. */
+static int rw_deadline(struct rt_rwlock *l, const struct posix_limit *limit, uint64_t *deadline)
+{
+    *deadline = UINT64_MAX;
+    uint32_t hint = rw_hint(l);
+    if (hint != 0 && hint == rw_me()) {
+        return EDEADLK;
+    }
+    return limit != NULL ? posix_deadline(limit, deadline) : 0;
+}
+
+static int rw_rdlock(pthread_rwlock_t *lock, const struct posix_limit *limit)
+{
+    struct rt_rwlock *l = RWLOCK(lock);
+    uint64_t deadline;
+    if (likely(rt_rwlock_tryrdlock(l) == 0)) {
+        return 0;
+    }
+    int error = rw_deadline(l, limit, &deadline);
+    return error != 0 ? error : -rt_rwlock_rdlock_until(l, deadline);
+}
+
+static int rw_wrlock(pthread_rwlock_t *lock, const struct posix_limit *limit)
+{
+    struct rt_rwlock *l = RWLOCK(lock);
+    uint64_t deadline;
+    if (unlikely(rt_rwlock_trywrlock(l) != 0)) {
+        int error = rw_deadline(l, limit, &deadline);
+        if (error == 0) {
+            error = -rt_rwlock_wrlock_until(l, deadline);
+        }
+        if (error != 0) {
+            return error;
+        }
+    }
+    rw_set_hint(l, rw_me());
+    return 0;
+}
+
+int pirn_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
+    return rw_rdlock(lock, NULL);
+}
+
+int pirn_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
+{
+    return -rt_rwlock_tryrdlock(RWLOCK(lock));
+}
+
+int pirn_pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
+                                    const struct timespec *abstime)
+{
+    struct posix_limit limit = {clock, abstime};
+    return posix_clock_valid(clock) ? rw_rdlock(lock, &limit) : EINVAL;
+}
+
+int pirn_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *abstime)
+{
+    return pirn_pthread_rwlock_clockrdlock(lock, CLOCK_REALTIME, abstime);
+}
+
+int pirn_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+{
+    return rw_wrlock(lock, NULL);
+}
+
+int pirn_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
+{
+    struct rt_rwlock *l = RWLOCK(lock);
+    int error = -rt_rwlock_trywrlock(l);
+    if (error == 0) {
+        rw_set_hint(l, rw_me());
+    }
+    return error;
+}
+
+int pirn_pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
+                                    const struct timespec *abstime)
+{
+    struct posix_limit limit = {clock, abstime};
+    return posix_clock_valid(clock) ? rw_wrlock(lock, &limit) : EINVAL;
+}
+
+int pirn_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *abstime)
+{
+    return pirn_pthread_rwlock_clockwrlock(lock, CLOCK_REALTIME, abstime);
+}
+
+/* While readers hold it the hint is 0. */
+int pirn_pthread_rwlock_unlock(pthread_rwlock_t *lock)
+{
+    struct rt_rwlock *l = RWLOCK(lock);
+    if (rw_hint(l) != 0) {
+        if (rw_hint(l) != rw_me()) {
+            return EPERM;
+        }
+        rw_set_hint(l, 0);
+    }
+    return -rt_rwlock_unlock(l);
+}
+
+int pirn_pthread_rwlockattr_init(pthread_rwlockattr_t *attr)
+{
+    KIND(attr) = PTHREAD_RWLOCK_DEFAULT_NP;
+    return 0;
+}
+
+int pirn_pthread_rwlockattr_destroy(pthread_rwlockattr_t *attr)
+{
+    (void)attr;
+    return 0;
+}
+
+int pirn_pthread_rwlockattr_setkind_np(pthread_rwlockattr_t *attr, int kind)
+{
+    if (kind < PTHREAD_RWLOCK_PREFER_READER_NP ||
+        kind > PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) {
+        return EINVAL;
+    }
+    KIND(attr) = kind;
+    return 0;
+}
+
+int pirn_pthread_rwlockattr_getkind_np(const pthread_rwlockattr_t *attr, int *kind)
+{
+    *kind = CONST_KIND(attr);
+    return 0;
+}
+
+int pirn_pthread_rwlockattr_setpshared(pthread_rwlockattr_t *attr, int shared)
+{
+    (void)attr;
+    return shared == PTHREAD_PROCESS_PRIVATE  ? 0
+           : shared == PTHREAD_PROCESS_SHARED ? ENOTSUP
+                                              : EINVAL;
+}
+
+int pirn_pthread_rwlockattr_getpshared(const pthread_rwlockattr_t *attr, int *shared)
+{
+    (void)attr;
+    *shared = PTHREAD_PROCESS_PRIVATE;
+    return 0;
+}

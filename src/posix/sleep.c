@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sleep.c - sleeping. A user thread gives its CPU to others; a kernel thread that is not a worker,
+ * and a program that has not started the runtime, sleep in the kernel. Signals do not interrupt the
+ * sleep of a user thread.
+ */
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "posix.h"
+
+#define NS_PER_S 1000000000
+
+static int kernel_sleep(clockid_t clock, int flags, const struct timespec *time,
+                        struct timespec *left)
+{
+    return syscall(SYS_clock_nanosleep, clock, flags, time, left) == 0 ? 0 : errno;
+}
+
+static uint64_t ns_of(const struct timespec *time)
+{
+    uint64_t seconds = (uint64_t)time->tv_sec;
+    return seconds >= UINT32_MAX ? UINT64_MAX / 2 : seconds * NS_PER_S + (uint64_t)time->tv_nsec;
+}
+
+/* A sleep of no length is a polite way to yield. */
+static void user_sleep(uint64_t ns)
+{
+    if (ns == 0) {
+        rt_yield();
+    } else {
+        rt_sleep_until(port_now() + ns);
+    }
+}
+
+static int user_sleep_until(clockid_t clock, const struct timespec *time)
+{
+    struct posix_limit limit = {clock, time};
+    uint64_t deadline;
+    if (posix_deadline(&limit, &deadline) == 0) {
+        rt_sleep_until(deadline);
+    }
+    return 0;
+}
+
+int pirn_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                               struct timespec *left)
+{
+    if (clock == CLOCK_THREAD_CPUTIME_ID || time->tv_nsec < 0 || time->tv_nsec >= NS_PER_S ||
+        time->tv_sec < 0) {
+        return EINVAL;
+    }
+    if (posix_is_foreign() || !posix_clock_valid(clock)) {
+        return kernel_sleep(clock, flags, time, left);
+    }
+    if (flags & TIMER_ABSTIME) {
+        return user_sleep_until(clock, time);
+    }
+    user_sleep(ns_of(time));
+    return 0;
+}
+
+int pirn_posix_nanosleep(const struct timespec *time, struct timespec *left)
+{
+    int error = pirn_posix_clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
+    return error == 0 ? 0 : posix_fail(error);
+}
+
+int pirn_posix_usleep(useconds_t microseconds)
+{
+    struct timespec time = {.tv_sec = microseconds / 1000000,
+                            .tv_nsec = (long)(microseconds % 1000000) * 1000};
+    return pirn_posix_nanosleep(&time, NULL);
+}
+
+unsigned pirn_posix_sleep(unsigned seconds)
+{
+    struct timespec time = {.tv_sec = seconds};
+    int saved = errno;
+    if (pirn_posix_nanosleep(&time, &time) != 0) {
+        return (unsigned)time.tv_sec + (time.tv_nsec >= NS_PER_S / 2);
+    }
+    errno = saved;
+    return 0;
+}
