@@ -2,8 +2,7 @@
 /*
  * mutex.c - plain mutex.
  *
- * word: FREE, HELD, CONTENDED (held, and somebody may wait), RESERVED (free for the one waiter that
- * was woken with it).
+ * word: FREE, HELD, CONTENDED (held, and somebody may wait).
  *
  * Unlock sets FREE and wakes one waiter, which competes with arrivals: handing over always would
  * make every thread that needs the mutex wait for a switch (a convoy). A waiter that has lost for
@@ -15,6 +14,8 @@
  *   2. A woken waiter takes the mutex only as CONTENDED: others may still wait, and the unlock
  * after it wakes the next.
  *   3. Handed over: word stays CONTENDED while the ownership passes; wait_kind tells the waiter.
+ *   4. The write of FREE is the last access of an unlock to the mutex: its next owner may destroy it
+ * at once (POSIX, pthread_mutex_destroy).
  * Lock: queue.lock (RANK_WAITQ).
  */
 #include <errno.h>
@@ -108,20 +109,27 @@ int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline)
     return mutex_lock_slow(m, deadline);
 }
 
-/* The mutex is CONTENDED and ours. */
+/* The mutex is CONTENDED and ours. The queue lock goes before the mutex (invariant 4), with the word
+ * at HELD; who queues in between marks it again: then once more. */
 static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
 {
-    spin_lock(&m->queue.lock, RANK_WAITQ);
-    struct thread *t = waitq_pop_locked(&m->queue);
-    if (t != NULL && t->wait_kind == KIND_WANTS_HANDOVER) {
-        t->wait_kind = KIND_OWNS;
-    } else {
-        at_store_rel(&m->word, (uint32_t)MUTEX_FREE); /* ORDER(mutex) */
-    }
-    spin_unlock(&m->queue.lock, RANK_WAITQ);
-    if (t != NULL && !MUTANT(MUTEX_DROP)) {
-        rt_wake(cpu, t, SCHED_WAKE);
-    }
+    bool done;
+    do {
+        uint32_t held = MUTEX_HELD;
+        spin_lock(&m->queue.lock, RANK_WAITQ);
+        struct thread *t = waitq_pop_locked(&m->queue);
+        bool hand_over = t != NULL && t->wait_kind == KIND_WANTS_HANDOVER;
+        if (hand_over) {
+            t->wait_kind = KIND_OWNS;
+        } else {
+            at_store_rlx(&m->word, held);
+        }
+        spin_unlock(&m->queue.lock, RANK_WAITQ);
+        done = hand_over || at_cas_rel(&m->word, &held, (uint32_t)MUTEX_FREE); /* ORDER(mutex) */
+        if (t != NULL && !MUTANT(MUTEX_DROP)) {
+            rt_wake(cpu, t, SCHED_WAKE);
+        }
+    } while (!done);
 }
 
 void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m)
