@@ -111,19 +111,21 @@ static void rw_hand_over_locked(struct rt_rwlock *l, struct list *woken)
     at_store_rel(&l->word, word | rw_waiting_bit_locked(l)); /* ORDER(rwlock) */
 }
 
-/* A writer gave up: readers that waited only because of it may enter. */
-static void rw_writer_gave_up(struct rt_rwlock *l)
+/* A waiter gave up: readers that waited only because of it may enter, and if it was the last, nobody
+ * waits. While a reader holds the lock and RW_WAITING is set, no writer gets in and the last reader
+ * cannot leave without the queue lock; so adding readers needs no loop. */
+static void rw_gave_up(struct rt_rwlock *l)
 {
     struct list woken;
     list_init(&woken);
     spin_lock(&l->queue.lock, RANK_WAITQ);
     uint32_t word = at_load_rlx(&l->word);
-    struct thread *first = waitq_peek_locked(&l->queue);
-    if (!(word & RW_WRITER) && (word & RW_WAITING) && first != NULL &&
-        first->wait_kind == KIND_READER &&
-        at_cas_acq(&l->word, &word, word | RW_WRITER)) { /* ORDER(rwlock) */
-        uint32_t readers = (word & RW_READERS) + rw_pop_readers_locked(l, &woken);
-        at_store_rel(&l->word, readers | rw_waiting_bit_locked(l)); /* ORDER(rwlock) */
+    if ((word & RW_WAITING) && !(word & RW_WRITER)) {
+        uint32_t readers = rw_pop_readers_locked(l, &woken);
+        at_add_acq_rel(&l->word, readers); /* ORDER(rwlock) */
+    }
+    if (waitq_empty_locked(&l->queue)) {
+        at_and_acq_rel(&l->word, ~RW_WAITING); /* ORDER(rwlock) */
     }
     spin_unlock(&l->queue.lock, RANK_WAITQ);
     rt_wake_list(port_cpu_self(), &woken, SCHED_HANDOFF);
@@ -145,8 +147,8 @@ static int rw_lock_slow(struct rt_rwlock *l, bool writer, uint64_t deadline)
                                 .kind = writer ? KIND_WRITER : KIND_READER,
                                 .rank = RANK_WAITQ};
         result = waitq_block_locked(&l->queue, &how);
-        if (result != 0 && writer) {
-            rw_writer_gave_up(l);
+        if (result != 0) {
+            rw_gave_up(l);
         }
     }
     rt_leave(irq);
