@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 
+#include "mutant.h"
 #include "switch.h"
 
 ALWAYS_INLINE struct thread *thread_of(struct list *link)
@@ -114,11 +115,21 @@ unsigned waitq_pop_all_locked(struct waitq *q, struct list *out)
 static int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
 {
     spin_lock(&q->lock, rank);
-    if (list_linked(&self->wait_link)) {
+    if (list_linked(&self->wait_link) && !MUTANT(TIMED_STAY)) {
         waitq_unlink_locked(q, self);
     }
     spin_unlock(&q->lock, rank);
     return at_load_acq(&self->park) == PARK_TIMEDOUT ? -ETIMEDOUT : -ECANCELED; /* ORDER(park) */
+}
+
+/* Whoever claimed the wait stores READY as its last access to the descriptor (rt_wake): until then it
+ * may have us on a list of its own, or be about to post our permit. */
+static void waitq_foreign_settle(struct thread *self)
+{
+    for (unsigned round = 0; at_load_acq(&self->state) == THREAD_BLOCKED; round++) { /* ORDER(park) */
+        port_relax(round);
+    }
+    thread_set_state(self, THREAD_RUNNING);
 }
 
 static int waitq_block_foreign(struct waitq *q, struct thread *self, const struct waitq_how *how)
@@ -127,10 +138,11 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self, const struc
     spin_unlock(&q->lock, how->rank);
     while (at_load_acq(&self->park) == PARK_PARKED) { /* ORDER(park) */
         port_foreign_park(self, how->deadline);
-        if (port_now() >= how->deadline) {
-            waitq_claim(self, PARK_PARKED, PARK_TIMEDOUT);
+        if (port_now() >= how->deadline && waitq_claim(self, PARK_PARKED, PARK_TIMEDOUT)) {
+            thread_set_state(self, THREAD_READY);
         }
     }
+    waitq_foreign_settle(self);
     return at_load_acq(&self->park) == PARK_WOKEN
                ? 0
                : waitq_leave(q, self, how->rank); /* ORDER(park) */
@@ -173,7 +185,6 @@ int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
     int result = 0;
     if (unlikely(cpu == NULL)) {
         result = waitq_block_foreign(q, self, how);
-        thread_set_state(self, THREAD_RUNNING);
     } else if (unlikely(timed)) {
         result = waitq_block_timed(cpu, q, self, how);
     } else {

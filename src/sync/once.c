@@ -14,6 +14,14 @@ enum { ONCE_NEW, ONCE_RUNNING, ONCE_DONE };
 #define QUEUES 64u
 static struct waitq queues[QUEUES];
 
+void rt_once_reset(void)
+{
+    for (unsigned i = 0; i < QUEUES; i++) {
+        queues[i].first = NULL;
+        at_init(&queues[i].lock.word, 0u);
+    }
+}
+
 static struct waitq *once_queue(const struct rt_once *once)
 {
     return &queues[(uintptr_t)once / sizeof(uint64_t) % QUEUES];

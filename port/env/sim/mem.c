@@ -373,6 +373,12 @@ void sim_init(volatile void *p, size_t size, uint64_t value)
     }
 }
 
+void sim_mem_inherit(unsigned context)
+{
+    view_copy(&mem.cur[context], &mem.cur[sim_current]);
+    view_copy(&mem.acq[context], &mem.cur[sim_current]);
+}
+
 void sim_mem_forget(void *low, size_t size)
 {
     for (uint32_t i = 0; i < mem.nlocations; i++) {

@@ -20,6 +20,7 @@
 
 #include "../../../src/core/id.h"
 #include "../../../src/core/life.h"
+#include "../../../src/sync/sync.h"
 #include "cpu.h"
 #include "sim.h"
 
@@ -45,7 +46,8 @@ struct context {
     unsigned irq_off;
     unsigned spins; /* port_relax since the last progress */
     bool permit;
-    struct thread thread; /* stand-in of a foreign kernel thread */
+    _Atomic(uint32_t) posted; /* what a foreign thread's permit publishes */
+    struct thread thread;     /* stand-in of a foreign kernel thread */
     bool has_thread;
 };
 
@@ -154,6 +156,9 @@ static unsigned context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
     c->state = CTX_RUNNABLE;
     c->priority = 1000 + sim_choose(1000);
     port_ctx_init(&c->ctx, stack, HOST_STACK, context_entry);
+    if (sim_active) {
+        sim_mem_inherit(n);
+    }
     return n;
 }
 
@@ -511,11 +516,13 @@ void port_foreign_park(struct thread *t, uint64_t deadline)
 {
     struct context *c = CONTAINER_OF(t, struct context, thread);
     context_wait(c, deadline);
+    at_xchg_acq(&c->posted, 0u);
 }
 
 void port_foreign_unpark(struct thread *t)
 {
     struct context *c = CONTAINER_OF(t, struct context, thread);
+    at_xchg_rel(&c->posted, 1u);
     context_permit((unsigned)(c - sim.contexts));
 }
 
@@ -678,6 +685,7 @@ static void sim_end(void)
     memset((void *)&rt, 0, sizeof(rt));
     id_reset();
     life_reset();
+    rt_once_reset();
     sim_mem_end();
     r->hash = sim.hash;
     r->steps = sim.steps;

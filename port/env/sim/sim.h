@@ -81,6 +81,7 @@ uint32_t sim_choose(uint32_t n);
 
 void sim_mem_begin(bool weak, bool asymmetric);
 void sim_mem_end(void);
+void sim_mem_inherit(unsigned context); /* created by the running one */
 void sim_mem_forget(void *low, size_t size);
 
 #endif
