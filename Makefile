@@ -13,9 +13,9 @@ PREFIX ?= /usr/local
 # What runs where in `make check`. The release preset runs everything, last; the others run what
 # they can find out best. Labels: sim unit policy stress apps fault tools.
 LABELS_debug := sim|unit|policy
-LABELS_clang := unit|policy|apps
-LABELS_asan := unit|policy|apps|fault
-LABELS_tsan := unit|policy|apps
+LABELS_clang := unit|policy
+LABELS_asan := unit|policy|fault
+LABELS_tsan := unit|policy|stress
 LABELS_aarch64 := unit|policy
 
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
