@@ -99,7 +99,8 @@ def run() -> int:
     output: Path = options.output or root / "results"
     about = machine.describe(root, build)
     outcome = measure(console, options, root, build)
-    lines = summarize(outcome.samples, load_goals(root / "bench/goals.toml"))
+    order = [peer.name for peer in load_suites(root / "bench/suites.toml")["micro"].peers]
+    lines = summarize(outcome.samples, load_goals(root / "bench/goals.toml"), order)
     if not lines:
         raise UserError("nothing was measured: none of the wanted programs is built")
     write_csv(output / "micro.csv", outcome.samples)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import shlex
 import statistics
@@ -19,7 +18,7 @@ from typing import Any
 
 from pirn_tools.errors import UserError
 
-from harness.rounds import TIMEOUT_SECONDS, rotated
+from harness.rounds import TIMEOUT_SECONDS, environment_with, rotated
 from harness.tables import markdown
 
 NPTL = "nptl"
@@ -83,7 +82,7 @@ def execute(program: Path, app: App, clip: Path, environment: Mapping[str, str])
     try:
         done = subprocess.run(
             command,
-            env={**os.environ, **environment},
+            env=environment_with(environment),
             capture_output=True,
             text=True,
             timeout=TIMEOUT_SECONDS,

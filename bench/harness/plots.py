@@ -98,8 +98,8 @@ def write_organizations(path: Path, plan: Plan, runs: Sequence[Run]) -> None:
                 label = name if at == 0 else None
                 axes.bar(at + left, seconds, width, color=f"C{index}", label=label, zorder=2)
                 axes.bar(at + left, idle, width, color="white", alpha=0.6, hatch="///", zorder=3)
-        for at, app in enumerate(plan.apps):
-            nptl = 1e3 * median([run for run in runs if run.app == app.name], NPTL, 0)
+        for at, each in enumerate(plan.apps):
+            nptl = 1e3 * median([run for run in runs if run.app == each.name], NPTL, 0)
             first = at * len(plan.workers)
             span = [first - 0.5, first + len(plan.workers) - 0.5]
             label = "NPTL, all CPUs" if at == 0 else None

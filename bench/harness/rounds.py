@@ -50,13 +50,21 @@ def rotated(things: Sequence[T], number: int) -> list[T]:
     return [*things[shift:], *things[:shift]]
 
 
+# Variables of the tools, not options of the library, which would reject them.
+TOOLS_OWN = ("PIRN_BUILD", "PIRN_LIBRARY", "PIRN_APPS")
+
+
+def environment_with(more: Mapping[str, str]) -> dict[str, str]:
+    own = {key: value for key, value in os.environ.items() if key not in TOOLS_OWN}
+    return {**own, **more}
+
+
 def execute(peer: Peer, row: Row, places: Mapping[str, str]) -> tuple[int, str]:
     """Exit status and output; a program that hangs or dies has a status of its own."""
-    environment = {**os.environ, **peer.env}
     try:
         done = subprocess.run(
             peer.argv(places, row),
-            env=environment,
+            env=environment_with(peer.env),
             capture_output=True,
             text=True,
             timeout=TIMEOUT_SECONDS,

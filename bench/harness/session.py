@@ -15,6 +15,7 @@ from pirn_tools.errors import UserError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from harness.rounds import environment_with
 from harness.tables import markdown
 
 JOBS = 2
@@ -71,7 +72,7 @@ def command_line() -> str:
 def heading(title: str, machine: Mapping[str, str]) -> str:
     """The head of a report: what, how, on what."""
     rows = [[key, value] for key, value in machine.items()]
-    own = {k: v for k, v in os.environ.items() if k.startswith("PIRN_") and k != "PIRN_BUILD"}
-    variables = [f"{key}={value}" for key, value in sorted(own.items())]
+    own = sorted(environment_with({}).items())
+    variables = [f"{key}={value}" for key, value in own if key.startswith("PIRN_")]
     command = " ".join([*variables, command_line()])
     return f"# {title}\n\nCommand: `{command}`\n\n{markdown(['machine', ''], rows)}"

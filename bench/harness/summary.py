@@ -88,13 +88,16 @@ def targets(
     return tuple(found)
 
 
-def summarize(samples: Sequence[Sample], goals: Goals) -> list[Line]:
+def summarize(samples: Sequence[Sample], goals: Goals, order: Sequence[str]) -> list[Line]:
+    """`order` of the systems, as the suite has them."""
     floor = measured_floor(samples)
     lines = []
     for row in names([sample for sample in samples if sample.peer != FLOOR], "row"):
         own = [sample for sample in samples if sample.row == row]
         medians = {
-            peer: statistics.median(values(own, row, peer).values()) for peer in names(own, "peer")
+            peer: statistics.median(found)
+            for peer in order
+            if (found := list(values(own, row, peer).values()))
         }
         out = (*OURS, NO_STACK) if own[0].unit == "bytes" else OURS
         rivals = {peer: median for peer, median in medians.items() if peer not in out}

@@ -37,7 +37,9 @@ def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 
 
 def systems(lines: Sequence[Line]) -> list[str]:
-    return list(dict.fromkeys(peer for line in lines for peer in line.medians))
+    """In the order of the row that has most of them."""
+    fullest = max(lines, key=lambda line: len(line.medians))
+    return list(dict.fromkeys(peer for line in (fullest, *lines) for peer in line.medians))
 
 
 def medians_table(lines: Sequence[Line]) -> str:

@@ -9,10 +9,10 @@
 #include "clock.h"
 #include "floor_switch.h"
 #include "output.h"
+#include "pin.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,17 +163,6 @@ static struct {
 
 static cpu_set_t usable; /* when the program started */
 
-static void pin(int index)
-{
-    cpu_set_t one;
-
-    CPU_ZERO(&one);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &usable) && index-- == 0)
-            CPU_SET(cpu, &one);
-    check(sched_setaffinity(0, sizeof one, &one) == 0, "sched_setaffinity");
-}
-
 static void play(uint32_t mine)
 {
     for (uint64_t i = 0; i < table.count; i++) {
@@ -189,7 +178,7 @@ static void play(uint32_t mine)
 
 static void *partner_main(void *arg)
 {
-    pin(1);
+    pin_to(usable, 1, 1);
     play(1);
     return arg;
 }
@@ -202,7 +191,7 @@ static uint64_t round_trips(uint64_t count, int sleeps)
     table.count = count;
     table.sleeps = sleeps;
     atomic_store(&table.turn, 0);
-    pin(0);
+    pin_to(usable, 0, 1);
     start = clock_ns();
     check(pthread_create(&partner, NULL, partner_main, NULL) == 0, "pthread_create");
     play(0);
@@ -254,7 +243,7 @@ int main(int argc, char **argv)
     struct arguments args;
 
     arguments_parse(&args, argc, argv);
-    check(sched_getaffinity(0, sizeof usable, &usable) == 0, "sched_getaffinity");
+    usable = pin_usable();
     if (lacks(args.row) != NULL)
         print_skip("floor", args.row, args.workers, lacks(args.row));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -20,6 +20,7 @@ extern const int sys_fib_n;
 const char *sys_lacks(const char *row, unsigned workers);
 void sys_prepare(const char *row, unsigned workers);
 void sys_place(int index);
+int sys_cpu(void);
 
 #define SYS_NAME sys_name
 #define FIB_N sys_fib_n
@@ -38,11 +39,6 @@ static inline void sys_join(sys_thread *thread)
 static inline void sys_yield(void)
 {
     pirn_yield();
-}
-
-static inline int sys_cpu(void)
-{
-    return pirn_cpu_self();
 }
 
 static inline void sys_mutex_init(sys_mutex *mutex)

@@ -23,6 +23,7 @@ extern const int sys_fib_n;
 const char *sys_lacks(const char *row, unsigned workers);
 void sys_prepare(const char *row, unsigned workers);
 void sys_place(int index);
+int sys_cpu(void);
 
 #define SYS_NAME sys_name
 #define FIB_N sys_fib_n
@@ -41,11 +42,6 @@ static inline void sys_join(sys_thread *thread)
 static inline void sys_yield(void)
 {
     sched_yield();
-}
-
-static inline int sys_cpu(void)
-{
-    return sched_getcpu();
 }
 
 static inline void sys_mutex_init(sys_mutex *mutex)

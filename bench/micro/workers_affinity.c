@@ -5,7 +5,7 @@
  */
 #include "sys_pthread.h"
 
-#include <unistd.h>
+#include "pin.h"
 
 const char *const sys_name = "nptl";
 const int sys_fib_n = 14; /* 609 spawns; 20 would need 10,945 kernel threads at once */
@@ -19,33 +19,21 @@ const char *sys_lacks(const char *row, unsigned workers)
     return NULL;
 }
 
+static cpu_set_t usable; /* when the program started */
+
 void sys_prepare(const char *row, unsigned workers)
 {
-    cpu_set_t usable, set;
-    int left = (int)workers;
-
     (void)row;
-    CPU_ZERO(&set);
-    sys_check(sched_getaffinity(0, sizeof usable, &usable) == 0, "sched_getaffinity");
-    for (int cpu = 0; cpu < CPU_SETSIZE && left > 0; cpu++) {
-        if (CPU_ISSET(cpu, &usable)) {
-            CPU_SET(cpu, &set);
-            left--;
-        }
-    }
-    sys_check(sched_setaffinity(0, sizeof set, &set) == 0, "sched_setaffinity");
+    usable = pin_usable();
+    pin_to(usable, 0, (int)workers);
 }
 
 void sys_place(int index)
 {
-    cpu_set_t usable, one;
-    int skip;
+    pin_to(usable, index, 1);
+}
 
-    sys_check(sched_getaffinity(0, sizeof usable, &usable) == 0, "sched_getaffinity");
-    skip = index % CPU_COUNT(&usable);
-    CPU_ZERO(&one);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &usable) && skip-- == 0)
-            CPU_SET(cpu, &one);
-    sys_check(sched_setaffinity(0, sizeof one, &one) == 0, "sched_setaffinity");
+int sys_cpu(void)
+{
+    return sched_getcpu();
 }

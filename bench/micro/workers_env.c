@@ -6,6 +6,8 @@
  */
 #include SYS_HEADER
 
+#include "pin.h"
+
 #ifndef SYS_PIRN_NAME
 #error "SYS_PIRN_NAME: what to print as the system's name"
 #endif
@@ -20,10 +22,13 @@ const char *sys_lacks(const char *row, unsigned workers)
     return NULL;
 }
 
+static cpu_set_t usable; /* when the program started */
+
 void sys_prepare(const char *row, unsigned workers)
 {
     char text[16];
 
+    usable = pin_usable();
     snprintf(text, sizeof text, "%u", workers);
     setenv("PIRN_CPUS", text, 1);
     if (strncmp(row, "pinned_", 7) == 0) {
@@ -32,8 +37,24 @@ void sys_prepare(const char *row, unsigned workers)
     }
 }
 
-/* The organization places threads. */
+/* Workers are kernel threads; asked past libc, where a thread of Pirn has an id of its own. */
+int sys_cpu(void)
+{
+    return (int)syscall(SYS_gettid);
+}
+
+/* The organization places threads on workers. This binds the caller's worker to a CPU: the first
+ * one that comes to the first, and so on. */
 void sys_place(int index)
 {
+    static int seen[64];
+    int self = sys_cpu(), at = 0, none = 0;
+
     (void)index;
+    while (seen[at] != self && !__atomic_compare_exchange_n(&seen[at], &none, self, 0,
+                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        none = 0;
+        at++;
+    }
+    pin_to(usable, at, 1);
 }
