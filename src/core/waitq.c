@@ -122,11 +122,12 @@ static int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
     return at_load_acq(&self->park) == PARK_TIMEDOUT ? -ETIMEDOUT : -ECANCELED; /* ORDER(park) */
 }
 
-/* Whoever claimed the wait stores READY as its last access to the descriptor (rt_wake): until then it
- * may have us on a list of its own, or be about to post our permit. */
+/* Whoever claimed the wait stores READY as its last access to the descriptor (rt_wake): until then
+ * it may have us on a list of its own, or be about to post our permit. */
 static void waitq_foreign_settle(struct thread *self)
 {
-    for (unsigned round = 0; at_load_acq(&self->state) == THREAD_BLOCKED; round++) { /* ORDER(park) */
+    for (unsigned round = 0; at_load_acq(&self->state) == THREAD_BLOCKED;
+         round++) { /* ORDER(park) */
         port_relax(round);
     }
     thread_set_state(self, THREAD_RUNNING);

@@ -14,9 +14,8 @@
  *   2. A woken waiter takes the mutex only as CONTENDED: others may still wait, and the unlock
  * after it wakes the next.
  *   3. Handed over: word stays CONTENDED while the ownership passes; wait_kind tells the waiter.
- *   4. The write of FREE is the last access of an unlock to the mutex: its next owner may destroy it
- * at once (POSIX, pthread_mutex_destroy).
- * Lock: queue.lock (RANK_WAITQ).
+ *   4. The write of FREE is the last access of an unlock to the mutex: its next owner may destroy
+ * it at once (POSIX, pthread_mutex_destroy). Lock: queue.lock (RANK_WAITQ).
  */
 #include <errno.h>
 
@@ -109,8 +108,8 @@ int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline)
     return mutex_lock_slow(m, deadline);
 }
 
-/* The mutex is CONTENDED and ours. The queue lock goes before the mutex (invariant 4), with the word
- * at HELD; who queues in between marks it again: then once more. */
+/* The mutex is CONTENDED and ours. The queue lock goes before the mutex (invariant 4), with the
+ * word at HELD; who queues in between marks it again: then once more. */
 static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
 {
     bool done;

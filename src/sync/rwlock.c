@@ -111,9 +111,9 @@ static void rw_hand_over_locked(struct rt_rwlock *l, struct list *woken)
     at_store_rel(&l->word, word | rw_waiting_bit_locked(l)); /* ORDER(rwlock) */
 }
 
-/* A waiter gave up: readers that waited only because of it may enter, and if it was the last, nobody
- * waits. While a reader holds the lock and RW_WAITING is set, no writer gets in and the last reader
- * cannot leave without the queue lock; so adding readers needs no loop. */
+/* A waiter gave up: readers that waited only because of it may enter, and if it was the last,
+ * nobody waits. While a reader holds the lock and RW_WAITING is set, no writer gets in and the last
+ * reader cannot leave without the queue lock; so adding readers needs no loop. */
 static void rw_gave_up(struct rt_rwlock *l)
 {
     struct list woken;
