@@ -4,6 +4,8 @@
  */
 #include "spinlock.h"
 
+#include "mutant.h"
+
 void spin_lock_slow(spinlock_t *lock)
 {
     unsigned round = 0;
@@ -31,7 +33,9 @@ static void bias_enter_guest(struct biaslock *lock)
 {
     unsigned round = 0;
     at_store_rlx(&lock->guest_in, 1u);
-    at_fence_heavy();                      /* ORDER(bias-entry) */
+    if (!MUTANT(NO_BIAS_FENCE)) {
+        at_fence_heavy(); /* ORDER(bias-entry) */
+    }
     while (at_load_acq(&lock->owner_in)) { /* ORDER(bias-section) */
         port_relax(round++);
     }
