@@ -3,34 +3,33 @@
  * main.c - runs the suites in the simulator, under many seeds, and counts distinct schedules.
  *
  * A seed decides the test's number of CPUs, its scheduler's strategy and every choice. A failure
- * prints the command that repeats it.
+ * prints the command that repeats it; so does a crash.
  */
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "sim.h"
-#include "suite.h"
+#include "run.h"
+#include "seen.h"
 
 static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy};
 
-static const char *const default_scheds[] = {"single", "single:discipline=lifo", NULL};
+static const char *const default_scheds[] = {
+    "single",  "single:discipline=lifo",
+    "central", "dist",
+    "steal",   "steal:victim=max,amount=one,discipline=lifo",
+    "request", NULL};
 
-static struct options {
-    const char *suite, *test, *sched, *mutant;
-    uint64_t first, seeds, distinct;
-    int weak; /* 0 no, 1 yes, 2 both */
-    double seconds;
-    bool verbose, one_seed;
-    unsigned cpus;
-} options = {.first = 1, .seeds = 100, .weak = 2};
+#define ARRAY_LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
-static const char *const mutant_names[MUTANT_MAX] = {
-    "none",       "publish-early", "no-recheck", "no-idle-fence",  "no-bias-fence",
-    "mutex-drop", "cond-drop",     "sem-double", "rwlock-readers", "barrier-early",
-    "once-drop",  "fe-double",     "timed-stay", "join-early"};
+struct options options = {.first = 1, .seeds = 100, .weak = 2};
+
+static struct where here;
+struct where *where = &here;
 
 void test_fail(const char *file, int line, const char *what)
 {
@@ -52,6 +51,11 @@ void test_foreign(void (*fn)(void *), void *arg)
     sim_foreign(fn, arg);
 }
 
+const char *test_sched(void)
+{
+    return where->place.sched;
+}
+
 bool test_simulated(void)
 {
     return true;
@@ -62,14 +66,18 @@ static struct argp_option argp_options[] = {
     {"test", 't', "NAME", 0, "one test", 0},
     {"sched", 'o', "SPEC", 0, "one organization, as in PIRN_SCHED (default: all)", 0},
     {"first", 'f', "SEED", 0, "first seed (default 1)", 0},
-    {"seeds", 'n', "N", 0, "seeds per test, organization and memory mode (default 100)", 0},
+    {"seeds", 'n', "N", 0,
+     "seeds per test, organization and memory mode (default 100; 0: no limit but --seconds)", 0},
     {"seed", 'e', "SEED", 0, "exactly one seed", 0},
     {"distinct", 'd', "N", 0,
      "go on until each suite, organization and mode has N distinct schedules", 0},
     {"memory", 'm', "MODE", 0, "sc, weak or both (default)", 0},
     {"mutant", 'u', "NAME", 0, "switch on a deliberate bug: succeed only if it is caught", 0},
+    {"repeat", 'r', NULL, 0, "show that runs repeat: again after others, and in a fresh process",
+     0},
+    {"digest", 'g', NULL, 0, "print one hash of all runs", 0},
     {"cpus", 'c', "N", 0, "virtual CPUs (default: 1 to 4 by the seed)", 0},
-    {"seconds", 'x', "S", 0, "stop after about S seconds", 0},
+    {"seconds", 'x', "S", 0, "stop after about S seconds, shared out evenly", 0},
     {"verbose", 'v', NULL, 0, "a line per test", 0},
     {0}};
 
@@ -81,6 +89,17 @@ static unsigned long long number(const char *text, struct argp_state *state)
         argp_error(state, "\"%s\" is not a number", text);
     }
     return n;
+}
+
+static enum mutant mutant_number(const char *name, struct argp_state *state)
+{
+    for (enum mutant i = MUTANT_NONE; i < MUTANT_MAX; i++) {
+        if (strcmp(name, mutant_name(i)) == 0) {
+            return i;
+        }
+    }
+    argp_error(state, "there is no mutant \"%s\": see src/core/mutant.h", name);
+    return MUTANT_NONE;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -119,7 +138,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case 'u':
-        options.mutant = arg;
+        options.mutant = mutant_number(arg, state);
         return 0;
     case 'c':
         options.cpus = (unsigned)number(arg, state);
@@ -127,60 +146,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'x':
         options.seconds = strtod(arg, NULL);
         return 0;
+    case 'r':
+        options.mode = MODE_REPEAT;
+        return 0;
+    case 'g':
+        options.mode = MODE_DIGEST;
+        return 0;
     case 'v':
         options.verbose = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
-    }
-}
-
-/* Open-addressing set of hashes. */
-static struct {
-    uint64_t *slots;
-    size_t size, used;
-} seen;
-
-static void seen_clear(void)
-{
-    seen.used = 0;
-    if (seen.slots != NULL) {
-        memset(seen.slots, 0, seen.size * sizeof(uint64_t));
-    }
-}
-
-static void seen_add(uint64_t hash);
-
-static void seen_grow(void)
-{
-    uint64_t *old = seen.slots;
-    size_t old_size = seen.size;
-    seen.size = old_size != 0 ? old_size * 2 : 4096;
-    seen.slots = calloc(seen.size, sizeof(uint64_t));
-    seen.used = 0;
-    for (size_t i = 0; i < old_size; i++) {
-        if (old[i] != 0) {
-            seen_add(old[i]);
-        }
-    }
-    free(old);
-}
-
-static void seen_add(uint64_t hash)
-{
-    if (seen.used * 2 >= seen.size) {
-        seen_grow();
-    }
-    hash = hash != 0 ? hash : 1;
-    for (size_t i = hash % seen.size;; i = (i + 1) % seen.size) {
-        if (seen.slots[i] == hash) {
-            return;
-        }
-        if (seen.slots[i] == 0) {
-            seen.slots[i] = hash;
-            seen.used++;
-            return;
-        }
     }
 }
 
@@ -191,46 +167,86 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static double started;
-
-static bool out_of_time(void)
+static unsigned scheds_count(void)
 {
-    return options.seconds > 0 && now() - started > options.seconds;
+    unsigned n = 0;
+    while (default_scheds[n] != NULL) {
+        n++;
+    }
+    return options.sched != NULL ? 1 : n;
 }
 
-static unsigned mutant_number(void)
+static unsigned suites_selected(const struct suite **first)
 {
-    for (unsigned i = 0; i < MUTANT_MAX; i++) {
-        if (options.mutant != NULL && strcmp(options.mutant, mutant_names[i]) == 0) {
-            return i;
+    for (unsigned i = 0; options.suite != NULL && i < ARRAY_LENGTH(suites); i++) {
+        if (strcmp(options.suite, suites[i]->name) == 0) {
+            *first = suites[i];
+            return 1;
         }
     }
-    if (options.mutant != NULL) {
-        fprintf(stderr, "there is no mutant \"%s\"\n", options.mutant);
-        exit(2);
-    }
-    return MUTANT_NONE;
+    return options.suite != NULL ? 0 : ARRAY_LENGTH(suites);
 }
 
-static bool run_one(const struct suite *suite, const struct test *test, const char *sched,
-                    bool weak, uint64_t seed)
+unsigned places_count(void)
 {
-    struct sim_config config = {.seed = seed * 4 + weak,
+    const struct suite *suite;
+    return suites_selected(&suite) * scheds_count() * (options.weak == 2 ? 2 : 1);
+}
+
+struct place place_get(unsigned i)
+{
+    const struct suite *suite = NULL;
+    unsigned modes = options.weak == 2 ? 2 : 1;
+    unsigned sched = i / modes % scheds_count();
+    if (suites_selected(&suite) != 1) {
+        suite = suites[i / modes / scheds_count()];
+    }
+    return (struct place){.suite = suite,
+                          .sched = options.sched != NULL ? options.sched : default_scheds[sched],
+                          .weak = modes == 2 ? i % 2 != 0 : options.weak != 0};
+}
+
+bool test_selected(const struct test *test)
+{
+    return options.test == NULL || strcmp(options.test, test->name) == 0;
+}
+
+int where_print(char *text, size_t size, const struct where *w)
+{
+    return snprintf(
+        text, size,
+        "repeat: pirn-sim-tests --suite %s --test %s --sched %s --memory %s --seed %llu",
+        w->place.suite->name, w->test->name, w->place.sched, w->place.weak ? "weak" : "sc",
+        (unsigned long long)w->seed);
+}
+
+void run_one(const struct place *place, const struct test *test, uint64_t seed,
+             struct sim_result *result)
+{
+    struct sim_config config = {.seed = seed * 4 + place->weak,
                                 .ncpu = options.cpus != 0 ? options.cpus : 1 + (unsigned)(seed % 4),
-                                .weak = weak,
-                                .sched = sched,
-                                .mutant = mutant_number()};
+                                .weak = place->weak,
+                                .sched = place->sched,
+                                .mutant = options.mutant};
+    where->place = *place;
+    where->test = test;
+    where->seed = seed;
+    where->schedules++;
+    sim_run(&config, test->run, NULL, result);
+}
+
+static bool run_and_tell(const struct place *place, const struct test *test, uint64_t seed)
+{
     struct sim_result result;
-    sim_run(&config, test->run, NULL, &result);
-    seen_add(result.hash ^ (uint64_t)(uintptr_t)test->name);
-    if (result.failed && options.mutant == NULL) {
-        printf("FAILED %s/%s sched %s memory %s seed %llu: %s\n", suite->name, test->name, sched,
-               weak ? "weak" : "sc", (unsigned long long)seed, result.why);
-        printf("repeat: pirn-sim-tests --suite %s --test %s --sched %s --memory %s --seed %llu\n",
-               suite->name, test->name, sched, weak ? "weak" : "sc", (unsigned long long)seed);
+    run_one(place, test, seed, &result);
+    seen_add(result.hash);
+    if (result.failed) {
+        char text[256];
+        where_print(text, sizeof(text), where);
+        printf("FAILED %s/%s: %s\n%s\n", place->suite->name, test->name, result.why, text);
     }
     if (options.verbose && options.one_seed) {
-        printf("%s/%s: hash %016llx steps %llu %s\n", suite->name, test->name,
+        printf("%s/%s: hash %016llx steps %llu %s\n", place->suite->name, test->name,
                (unsigned long long)result.hash, (unsigned long long)result.steps, result.why);
     }
     return !result.failed;
@@ -240,62 +256,99 @@ struct totals {
     unsigned long long schedules, distinct, failures;
 };
 
-static void run_suite(const struct suite *suite, const char *sched, bool weak,
-                      struct totals *totals)
+static bool place_goes_on(uint64_t seed, double until)
+{
+    if (options.seconds > 0 && now() >= until) {
+        return false;
+    }
+    if (options.distinct != 0) {
+        return seen_count() < options.distinct;
+    }
+    return seed < options.first + options.seeds || (options.seconds > 0 && options.seeds == 0);
+}
+
+#define MANY_FAILURES 5
+
+static void run_place(const struct place *place, double until, struct totals *totals)
 {
     unsigned long long schedules = 0, failures = 0;
     seen_clear();
-    for (uint64_t seed = options.first; !out_of_time(); seed++) {
-        if (options.distinct != 0 ? seen.used >= options.distinct
-                                  : seed >= options.first + options.seeds) {
+    for (uint64_t seed = options.first; place_goes_on(seed, until); seed++) {
+        for (const struct test *test = place->suite->tests;
+             test->name != NULL && failures <= MANY_FAILURES; test++) {
+            if (test_selected(test)) {
+                failures += !run_and_tell(place, test, seed);
+                schedules++;
+            }
+        }
+        if (failures > MANY_FAILURES || schedules == 0) {
             break;
         }
-        for (const struct test *test = suite->tests; test->name != NULL; test++) {
-            if (options.test != NULL && strcmp(options.test, test->name) != 0) {
-                continue;
-            }
-            failures += !run_one(suite, test, sched, weak, seed);
-            schedules++;
-            if (failures != 0 && (options.mutant != NULL || failures > 5)) {
-                goto end;
-            }
-        }
     }
-end:
-    printf("%-7s %-32s %-5s %8llu schedules %8zu distinct %llu failed\n", suite->name, sched,
-           weak ? "weak" : "sc", schedules, seen.used, failures);
+    printf("%-7s %-32s %-5s %8llu schedules %8zu distinct %llu failed\n", place->suite->name,
+           place->sched, place->weak ? "weak" : "sc", schedules, seen_count(), failures);
     fflush(stdout);
     totals->schedules += schedules;
-    totals->distinct += seen.used;
+    totals->distinct += seen_count();
     totals->failures += failures;
+}
+
+/* On a stack of its own: the one that crashed may be a user thread's. */
+static void crashed(int signal_number)
+{
+    char text[256];
+    int n = where_print(text, sizeof(text) - 1, where);
+    text[n++] = '\n';
+    if (write(STDOUT_FILENO, "CRASHED\n", 8) != 8 || write(STDOUT_FILENO, text, (size_t)n) != n) {
+        _exit(2);
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void crashes_install(void)
+{
+    static char stack[65536];
+    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    struct sigaction action = {.sa_handler = crashed, .sa_flags = SA_ONSTACK};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+    sigaltstack(&alternative, NULL);
+    for (unsigned i = 0; i < ARRAY_LENGTH(numbers); i++) {
+        sigaction(numbers[i], &action, NULL);
+    }
+}
+
+static int tests_main(void)
+{
+    struct totals totals = {0};
+    unsigned places = places_count();
+    double started = now();
+    crashes_install();
+    for (unsigned i = 0; i < places; i++) {
+        struct place place = place_get(i);
+        run_place(&place, started + options.seconds * (i + 1) / places, &totals);
+    }
+    double seconds = now() - started;
+    printf("%llu schedules, %llu distinct, %llu failed, %.1f s, %.0f a second\n", totals.schedules,
+           totals.distinct, totals.failures, seconds, (double)totals.schedules / seconds);
+    return totals.failures != 0;
 }
 
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
         argp_options, parse, NULL, "Pirn's test suites in the simulator", 0, 0, 0};
-    struct totals totals = {0};
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    started = now();
-    for (unsigned i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
-        if (options.suite != NULL && strcmp(options.suite, suites[i]->name) != 0) {
-            continue;
-        }
-        const char *one[] = {options.sched, NULL};
-        for (const char *const *sched = options.sched != NULL ? one : default_scheds;
-             *sched != NULL; sched++) {
-            for (int weak = 0; weak < 2; weak++) {
-                if (options.weak == 2 || options.weak == weak) {
-                    run_suite(suites[i], *sched, weak, &totals);
-                }
-            }
-        }
+    if (places_count() == 0) {
+        fprintf(stderr, "there is no suite \"%s\": valid are core, sync, policy\n", options.suite);
+        return 2;
     }
-    printf("%llu schedules, %llu distinct, %llu failed, %.1f s\n", totals.schedules,
-           totals.distinct, totals.failures, now() - started);
-    if (options.mutant != NULL) {
-        printf("mutant %s: %s\n", options.mutant, totals.failures != 0 ? "caught" : "NOT CAUGHT");
-        return totals.failures != 0 ? 0 : 1;
+    switch (options.mode) {
+    case MODE_REPEAT:
+        return repeat_main();
+    case MODE_DIGEST:
+        return digest_main();
+    default:
+        return options.mutant != MUTANT_NONE ? mutants_main() : tests_main();
     }
-    return totals.failures != 0;
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutants.c - shows that a deliberate bug (core/mutant.h) is caught.
+ *
+ * The runs go on in a child process: a mutant may crash it, or make it loop where the simulator
+ * cannot interrupt; that counts as caught. What runs stands in memory shared with the parent. The
+ * seeds are the outer loop: the number of seeds is what the mutant needed with all organizations
+ * and memory modes together.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run.h"
+
+#define HANG_SECONDS 20
+
+enum { EXIT_CAUGHT = 10, EXIT_NOT_CAUGHT = 11 };
+
+static const char *const names[MUTANT_MAX] = {
+    [MUTANT_NONE] = "none",
+    [MUTANT_PUBLISH_EARLY] = "publish-early",
+    [MUTANT_NO_RECHECK] = "no-recheck",
+    [MUTANT_NO_IDLE_FENCE] = "no-idle-fence",
+    [MUTANT_NO_BIAS_FENCE] = "no-bias-fence",
+    [MUTANT_MUTEX_DROP] = "mutex-drop",
+    [MUTANT_COND_DROP] = "cond-drop",
+    [MUTANT_SEM_DOUBLE] = "sem-double",
+    [MUTANT_RWLOCK_READERS] = "rwlock-readers",
+    [MUTANT_BARRIER_EARLY] = "barrier-early",
+    [MUTANT_ONCE_DROP] = "once-drop",
+    [MUTANT_FE_DOUBLE] = "fe-double",
+    [MUTANT_TIMED_STAY] = "timed-stay",
+    [MUTANT_JOIN_EARLY] = "join-early",
+};
+
+const char *mutant_name(enum mutant mutant)
+{
+    return mutant < MUTANT_MAX ? names[mutant] : NULL;
+}
+
+struct report {
+    struct where where;
+    char why[512];
+};
+
+static bool place_catches(const struct place *place, uint64_t seed, struct report *report)
+{
+    for (const struct test *test = place->suite->tests; test->name != NULL; test++) {
+        struct sim_result result;
+        if (!test_selected(test)) {
+            continue;
+        }
+        run_one(place, test, seed, &result);
+        if (result.failed) {
+            snprintf(report->why, sizeof(report->why), "%s", result.why);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int child_main(struct report *report)
+{
+    where = &report->where;
+    for (uint64_t seed = options.first; seed < options.first + options.seeds; seed++) {
+        for (unsigned i = 0; i < places_count(); i++) {
+            struct place place = place_get(i);
+            alarm(HANG_SECONDS);
+            if (place_catches(&place, seed, report)) {
+                return EXIT_CAUGHT;
+            }
+        }
+    }
+    return EXIT_NOT_CAUGHT;
+}
+
+static bool child_caught(int status, struct report *report)
+{
+    if (WIFSIGNALED(status)) {
+        snprintf(report->why, sizeof(report->why), "%s",
+                 WTERMSIG(status) == SIGALRM ? "hangs" : strsignal(WTERMSIG(status)));
+        return true;
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CAUGHT;
+}
+
+int mutants_main(void)
+{
+    int status;
+    char text[256];
+    struct report *report = mmap(NULL, sizeof(struct report), PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (report == MAP_FAILED) {
+        perror("mmap");
+        return 2;
+    }
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(child_main(report));
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        perror("fork");
+        return 2;
+    }
+    if (!child_caught(status, report)) {
+        printf("mutant %s: NOT CAUGHT in %llu seeds, %llu schedules\n", names[options.mutant],
+               (unsigned long long)options.seeds, report->where.schedules);
+        return 1;
+    }
+    where_print(text, sizeof(text), &report->where);
+    printf("mutant %s: caught after %llu seeds, %llu schedules\n%s\n%.200s\n",
+           names[options.mutant], (unsigned long long)(report->where.seed - options.first + 1),
+           report->where.schedules, text, report->why);
+    return 0;
+}
