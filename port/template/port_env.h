@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_env.h (template) - the environment's inline half. A real port makes these static inline or
+ * macros; here they are functions that nobody defines.
+ */
+#ifndef PIRN_PORT_ENV_H
+#define PIRN_PORT_ENV_H
+
+#include "compiler.h"
+
+struct cpu;
+struct thread;
+
+/* What the environment keeps per CPU and per thread. */
+struct port_cpu {
+    int unused;
+};
+struct port_thread {
+    int unused;
+};
+
+struct cpu *port_cpu_self(void);
+
+unsigned long port_irq_save(void);
+void port_irq_restore(unsigned long state);
+
+void port_thread_init(struct thread *t);
+void port_thread_fini(struct thread *t);
+void port_thread_switch(struct cpu *cpu, struct thread *from, struct thread *to);
+
+/* For sanitizers; `top` is the end of the new stack. Ports without them: empty macros. */
+void port_san_create(struct thread *t, uintptr_t top);
+void port_san_destroy(struct thread *t);
+void port_san_switch(struct thread *from, struct thread *to, bool exits);
+void port_san_switched(struct thread *t);
+
+#endif
