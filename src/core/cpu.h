@@ -14,11 +14,12 @@
 
 /* What finish_switch does for the thread that stopped, on the next thread's stack. */
 enum post_action {
-    POST_NONE,   /* the idle thread stepped aside, or the next one runs in its place */
-    POST_YIELD,  /* make it ready again */
-    POST_UNLOCK, /* it blocked: release the wait queue */
-    POST_PARK,   /* it blocked with a deadline: open it for claims, release the wait queue */
-    POST_EXIT,   /* it is gone: wake the joiner or free the memory */
+    POST_NONE,    /* the idle thread stepped aside, or the next one runs in its place */
+    POST_YIELD,   /* make it ready again */
+    POST_ROTATED, /* the policy has queued it: let others at it */
+    POST_UNLOCK,  /* it blocked: release the wait queue */
+    POST_PARK,    /* it blocked with a deadline: open it for claims, release the wait queue */
+    POST_EXIT,    /* it is gone: wake the joiner or free the memory */
 };
 
 /* Bits of cpu.pending, looked at before every pick. */
@@ -58,6 +59,7 @@ struct rt {
     struct sched_policy policy; /* (C) copy of the chosen table */
     unsigned ncpu;              /* (C) */
     bool detour;                /* (C) M2: yield through the scheduler context */
+    bool rotates;               /* (C) yields go by policy.rotate */
     uint64_t spin_ns;           /* (C) */
     size_t stack_size;          /* (C) */
     uint64_t reservoir;         /* (C) */
@@ -91,10 +93,29 @@ ALWAYS_INLINE void rt_leave(unsigned long irq)
 
 /* The calling thread: a user thread, or the stand-in of a foreign kernel thread. Starts the runtime
  * if need be. */
-struct thread *rt_self(void);
+COLD struct thread *rt_self_slow(void);
+
+ALWAYS_INLINE struct thread *rt_self(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    return likely(cpu != NULL) ? cpu->current : rt_self_slow();
+}
 
 /* Start the runtime: the caller becomes the main thread on CPU 0. 0 or -errno; idempotent. */
 int rt_start(void);
+
+ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
+{
+    unsigned class = t->stack_class;
+    if (unlikely(cpu == NULL || class == STACK_NO_CLASS ||
+                 cpu->stacks[class].count >= rt.stack_cache_limit)) {
+        stack_put_slow(cpu, t);
+        return;
+    }
+    t->rq.next = (struct list *)cpu->stacks[class].first;
+    cpu->stacks[class].first = t;
+    cpu->stacks[class].count++;
+}
 
 /* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
 void rt_wake(struct cpu *self, struct thread *t, enum sched_why why);

@@ -21,39 +21,32 @@
 #define CHUNK_SIZE (1u << CHUNK_BITS)
 #define CHUNKS 8192u
 
-struct entry {
-    _Atomic(struct thread *) thread;
-    _Atomic(uint32_t) join_target; /* index this thread waits for in join, 0 = none */
-    uint32_t generation;           /* (lock) of the next descriptor that gets the index */
-    uint32_t next_free;            /* (lock) */
-};
-
 static struct {
     spinlock_t lock;
     uint32_t used; /* (lock) indexes ever given: 0 .. used - 1 */
     uint32_t free; /* (lock) head of the free list, 0 = none */
-    _Atomic(struct entry *) chunk[CHUNKS];
+    _Atomic(struct id_slot *) chunk[CHUNKS];
 } id_table;
 
-static struct entry *entry_of(uint32_t index)
+static struct id_slot *slot_of(uint32_t index)
 {
     if (index >> CHUNK_BITS >= CHUNKS) {
         return NULL;
     }
-    struct entry *chunk = at_load_acq(&id_table.chunk[index >> CHUNK_BITS]); /* ORDER(id-chunk) */
+    struct id_slot *chunk = at_load_acq(&id_table.chunk[index >> CHUNK_BITS]); /* ORDER(id-chunk) */
     return chunk != NULL ? &chunk[index & (CHUNK_SIZE - 1)] : NULL;
 }
 
-static struct entry *entry_new_locked(uint32_t index)
+static struct id_slot *slot_new_locked(uint32_t index)
 {
-    struct entry *entry = entry_of(index);
+    struct id_slot *entry = slot_of(index);
     if (entry == NULL && index >> CHUNK_BITS < CHUNKS) {
-        struct entry *chunk = port_table_alloc(CHUNK_SIZE * sizeof(struct entry));
+        struct id_slot *chunk = port_table_alloc(CHUNK_SIZE * sizeof(struct id_slot));
         if (chunk == NULL) {
             return NULL;
         }
         at_store_rel(&id_table.chunk[index >> CHUNK_BITS], chunk); /* ORDER(id-chunk) */
-        entry = entry_of(index);
+        entry = slot_of(index);
     }
     return entry;
 }
@@ -62,7 +55,7 @@ int id_assign(struct thread *t)
 {
     spin_lock(&id_table.lock, RANK_ID);
     uint32_t index = id_table.free != 0 ? id_table.free : id_table.used;
-    struct entry *entry = entry_new_locked(index);
+    struct id_slot *entry = slot_new_locked(index);
     if (entry != NULL) {
         if (index == id_table.used) {
             id_table.used++;
@@ -70,6 +63,7 @@ int id_assign(struct thread *t)
             id_table.free = entry->next_free;
         }
         t->index = index;
+        t->id_slot = entry;
         t->generation = entry->generation;
         at_store_rlx(&entry->join_target, 0u);
         at_store_rel(&entry->thread, t); /* ORDER(id-entry) */
@@ -80,7 +74,7 @@ int id_assign(struct thread *t)
 
 void id_release(struct thread *t)
 {
-    struct entry *entry = entry_of(t->index);
+    struct id_slot *entry = slot_of(t->index);
     spin_lock(&id_table.lock, RANK_ID);
     at_store_rlx(&entry->thread, (struct thread *)NULL);
     entry->generation = t->generation + 1;
@@ -96,35 +90,27 @@ uint64_t id_of(const struct thread *t)
 
 struct thread *id_lookup(uint64_t id)
 {
-    struct entry *entry = entry_of((uint32_t)id);
+    struct id_slot *entry = slot_of((uint32_t)id);
     struct thread *t = entry != NULL ? at_load_acq(&entry->thread) : NULL; /* ORDER(id-entry) */
     return t != NULL && t->generation == id >> 32 ? t : NULL;
 }
 
-bool id_join_closes_cycle(uint32_t index, uint32_t target)
+bool id_join_walk(struct thread *self, uint32_t at)
 {
-    at_store_rlx(&entry_of(index)->join_target, target);
-    at_fence_after_rmw(); /* ORDER(join-cycle): the caller has just taken the target's join lock */
-    uint32_t at = target;
     for (uint32_t steps = 0; at != 0 && steps < CHUNK_SIZE * CHUNKS; steps++) {
-        if (at == index) {
-            id_join_clear(index);
+        if (at == self->index) {
+            id_join_clear(self);
             return true;
         }
-        at = at_load_rlx(&entry_of(at)->join_target); /* ORDER(join-cycle) */
+        at = at_load_rlx(&slot_of(at)->join_target); /* ORDER(join-cycle) */
     }
     return false;
 }
 
-void id_join_clear(uint32_t index)
-{
-    at_store_rlx(&entry_of(index)->join_target, 0u);
-}
-
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg)
 {
-    for (uint32_t i = 0; entry_of(i) != NULL; i++) {
-        struct thread *t = at_load_acq(&entry_of(i)->thread); /* ORDER(id-entry) */
+    for (uint32_t i = 0; slot_of(i) != NULL; i++) {
+        struct thread *t = at_load_acq(&slot_of(i)->thread); /* ORDER(id-entry) */
         if (t != NULL) {
             fn(t, arg);
         }
@@ -134,12 +120,12 @@ void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg)
 void id_reset(void)
 {
     for (unsigned i = 0; i < CHUNKS; i++) {
-        struct entry *chunk = at_load_rlx(&id_table.chunk[i]);
+        struct id_slot *chunk = at_load_rlx(&id_table.chunk[i]);
         if (chunk == NULL) {
             break;
         }
-        port_table_free(chunk, CHUNK_SIZE * sizeof(struct entry));
-        at_init(&id_table.chunk[i], (struct entry *)NULL);
+        port_table_free(chunk, CHUNK_SIZE * sizeof(struct id_slot));
+        at_init(&id_table.chunk[i], (struct id_slot *)NULL);
     }
     id_table.used = id_table.free = 0;
 }

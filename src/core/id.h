@@ -12,7 +12,15 @@
 
 #include "compiler.h"
 
-struct thread;
+#include "thread.h"
+
+/* What of the table a thread points to: stays valid for ever. */
+struct id_slot {
+    _Atomic(struct thread *) thread;
+    _Atomic(uint32_t) join_target; /* index this thread waits for in join, 0 = none */
+    uint32_t generation;           /* (table's lock) of the next descriptor that gets the index */
+    uint32_t next_free;            /* (table's lock) */
+};
 
 /* Assign t->index. 0 or -ENOMEM. Called when a descriptor is made, not per thread. */
 int id_assign(struct thread *t);
@@ -23,10 +31,23 @@ uint64_t id_of(const struct thread *t);
  * any time. */
 struct thread *id_lookup(uint64_t id);
 
-/* Record that `index` waits in join for `target` (0: no longer). True if following the targets from
- * `target` leads back to `index`: a deadlock. See id.c for why this is safe without locks. */
-bool id_join_closes_cycle(uint32_t index, uint32_t target);
-void id_join_clear(uint32_t index);
+/* Record that `self` waits in join for `t`, whose join lock the caller has just taken. True if
+ * following the targets from t leads back to self: a deadlock; nothing is recorded then. See id.c
+ * for why this is safe without locks. */
+COLD bool id_join_walk(struct thread *self, uint32_t at);
+
+ALWAYS_INLINE void id_join_clear(struct thread *self)
+{
+    at_store_rlx(&self->id_slot->join_target, 0u);
+}
+
+ALWAYS_INLINE bool id_join_closes_cycle(struct thread *self, struct thread *t)
+{
+    at_store_rlx(&self->id_slot->join_target, t->index);
+    at_fence_after_rmw();                                  /* ORDER(join-cycle) */
+    uint32_t next = at_load_rlx(&t->id_slot->join_target); /* ORDER(join-cycle) */
+    return unlikely(next != 0) && id_join_walk(self, next);
+}
 
 /* Call fn for every descriptor that exists. */
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg);

@@ -70,6 +70,7 @@ static int main_adopt(struct cpu *cpu)
 static int rt_start_once(void)
 {
     options_load();
+    rt.rotates = rt.policy.rotate != NULL && !rt.detour;
     rt.start_ns = port_now();
     int error = 0;
     for (unsigned i = 0; i < rt.ncpu && error == 0; i++) {
@@ -112,12 +113,8 @@ int rt_start(void)
     return 0;
 }
 
-struct thread *rt_self(void)
+struct thread *rt_self_slow(void)
 {
-    struct cpu *cpu = port_cpu_self();
-    if (likely(cpu != NULL)) {
-        return cpu->current;
-    }
     if (at_load_acq(&rt.started) != 2) { /* ORDER(start) */
         rt_start();
         return rt_self();
@@ -157,6 +154,9 @@ struct thread *rt_foreign_new(void)
 
 void rt_foreign_free(struct thread *t)
 {
+    if (t->local != NULL) {
+        rt_local_end(t);
+    }
     id_release(t);
     thread_fini_bare(t);
     port_table_free(t, sizeof(struct thread));

@@ -13,6 +13,8 @@
 
 static struct sched_policy const *chosen;
 
+size_t rt_stack_default;
+
 static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 static void usage_error(const char *fmt, ...)
@@ -247,6 +249,9 @@ void options_load(void)
     options_refuse_unknown();
     for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
         option_load(o);
+    }
+    if (rt_stack_default != 0 && port_option("stack") == NULL) {
+        rt.stack_size = rt_stack_default;
     }
     uint64_t share = rt.reservoir / (2 * rt.ncpu);
     rt.stack_cache_limit = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;

@@ -20,6 +20,9 @@ struct rt_option {
 
 extern const struct rt_option rt_options[];
 
+/* Default of the option "stack" where a layer above the core knows a better one; 0: the table's. */
+extern size_t rt_stack_default;
+
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);
 

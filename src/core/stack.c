@@ -42,7 +42,7 @@ static unsigned stack_class_locked(size_t size)
 {
     for (unsigned c = 0; c < STACK_CLASSES; c++) {
         if (pool.size[c] == 0) {
-            pool.size[c] = size;
+            pool.size[c] = c == 0 ? rt.stack_size : size; /* class 0 is the default's */
         }
         if (pool.size[c] == size) {
             return c;
@@ -154,6 +154,9 @@ static void stack_spill(struct cpu *cpu, unsigned class)
     struct stack_cache *cache = &cpu->stacks[class];
     unsigned keep = cache->count / 2;
     struct thread *t = cache->first;
+    if (t == NULL) {
+        return;
+    }
     for (unsigned i = 1; i < keep; i++) {
         t = (struct thread *)t->rq.next;
     }
@@ -167,24 +170,18 @@ static void stack_spill(struct cpu *cpu, unsigned class)
     stack_destroy_list(pool_put(class, rest));
 }
 
-void stack_put(struct cpu *cpu, struct thread *t)
+void stack_put_slow(struct cpu *cpu, struct thread *t)
 {
     unsigned class = t->stack_class;
     if (class == STACK_NO_CLASS || rt.reservoir == 0) {
         stack_destroy(t);
         return;
     }
-    if (cpu == NULL) {
-        t->rq.next = NULL;
-        stack_destroy_list(pool_put(class, t));
-        return;
-    }
-    struct stack_cache *cache = &cpu->stacks[class];
-    t->rq.next = (struct list *)cache->first;
-    cache->first = t;
-    if (unlikely(++cache->count > rt.stack_cache_limit)) {
+    t->rq.next = NULL;
+    if (cpu != NULL) {
         stack_spill(cpu, class);
     }
+    stack_destroy_list(pool_put(class, t));
 }
 
 unsigned stack_cached(void)

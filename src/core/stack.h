@@ -27,8 +27,9 @@ struct stack_cache {
  * (foreign). */
 struct thread *stack_get_slow(struct cpu *cpu, size_t size);
 
-/* Give the pair back. Nobody runs on it. */
-void stack_put(struct cpu *cpu, struct thread *t);
+/* Give the pair back. Nobody runs on it. stack_put (cpu.h) keeps it in the CPU's cache if it can.
+ */
+void stack_put_slow(struct cpu *cpu, struct thread *t);
 
 /* Pairs in all caches; exact when nothing moves. */
 unsigned stack_cached(void);

@@ -54,6 +54,9 @@ ALWAYS_INLINE void finish_switch(void)
     case POST_YIELD:
         rt_wake(cpu, prev, SCHED_YIELD);
         break;
+    case POST_ROTATED:
+        rt.policy.rotated(cpu);
+        break;
     case POST_UNLOCK:
         spin_unlock_last(cpu->post_arg);
         break;

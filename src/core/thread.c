@@ -71,15 +71,7 @@ void thread_set_name(struct thread *t, const char *name)
     memset(t->name + n, 0, RT_NAME_MAX - n);
 }
 
-/* First function on a new stack. */
-static NORETURN void thread_entry(void)
-{
-    port_san_switched(port_cpu_self()->current);
-    finish_switch();
-    struct thread *self = port_cpu_self()->current;
-    rt_leave(0);
-    rt_thread_exit(self->start(self->arg_ret));
-}
+static NORETURN void thread_entry(void);
 
 /* Begin a new life of a descriptor that is EXITED. */
 ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *arg)
@@ -232,9 +224,18 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
     }
 }
 
-void rt_thread_exit(void *ret)
+void (*rt_local_end)(struct thread *self);
+
+/* Inlined into thread_entry, so that a thread that returns leaves the return-stack predictor as
+ * deep as it was at its first switch: the thread that goes on returns through its own calls, all
+ * predicted. */
+ALWAYS_INLINE NORETURN void thread_end(void *ret)
 {
     unsigned long irq;
+    struct thread *user = port_cpu_self()->current;
+    if (unlikely(user->local != NULL)) {
+        rt_local_end(user);
+    }
     struct cpu *cpu = rt_enter(&irq);
     struct thread *self = cpu->current;
     self->arg_ret = ret;
@@ -246,6 +247,10 @@ void rt_thread_exit(void *ret)
     self->join_flags |= JOIN_DONE;
     struct thread *joiner = waitq_pop_locked(&self->join);
     struct thread *next;
+    if (MUTANT(JOIN_EARLY) && joiner != NULL) {
+        rt_wake(cpu, joiner, SCHED_HANDOFF);
+        joiner = NULL;
+    }
     if (joiner != NULL && !(joiner->flags & THREAD_FOREIGN) && rt.policy.direct != NULL &&
         rt.policy.direct(cpu, joiner)) {
         thread_set_state(joiner, THREAD_READY);
@@ -257,6 +262,21 @@ void rt_thread_exit(void *ret)
     }
     switch_to(cpu, next, POST_EXIT, joiner);
     RT_PANIC("an exited thread runs");
+}
+
+void rt_thread_exit(void *ret)
+{
+    thread_end(ret);
+}
+
+/* First function on a new stack. */
+static NORETURN void thread_entry(void)
+{
+    port_san_switched(port_cpu_self()->current);
+    finish_switch();
+    struct thread *self = port_cpu_self()->current;
+    rt_leave(0);
+    thread_end(self->start(self->arg_ret));
 }
 
 /* Take the join lock (true), or wait for the end that has begun (false): then the memory is the
@@ -283,7 +303,7 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
         spin_unlock(&t->join.lock, RANK_JOIN);
         return -EINVAL;
     }
-    if (id_join_closes_cycle(self->index, t->index)) {
+    if (id_join_closes_cycle(self, t)) {
         spin_unlock(&t->join.lock, RANK_JOIN);
         return -EDEADLK;
     }
@@ -291,7 +311,7 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
     struct waitq_how how = {
         .deadline = deadline, .object = t, .reason = WAIT_JOIN, .rank = RANK_JOIN, .prefer = t};
     int error = waitq_block_locked(&t->join, &how);
-    id_join_clear(self->index);
+    id_join_clear(self);
     if (error != 0 && join_lock(t)) {
         t->join_flags &= (uint8_t)~JOIN_WAITING;
         spin_unlock(&t->join.lock, RANK_JOIN);
@@ -337,9 +357,10 @@ int rt_thread_detach(struct thread *t)
     int error = 0;
     if (join_lock(t)) {
         if (t->join_flags & (JOIN_DETACHED | JOIN_WAITING)) {
-            error = -EINVAL;
+            error = -EINVAL; /* the joiner frees it: JOIN_DETACHED beside it would free twice */
+        } else {
+            t->join_flags |= JOIN_DETACHED;
         }
-        t->join_flags |= JOIN_DETACHED;
         spin_unlock(&t->join.lock, RANK_JOIN);
     } else {
         thread_release(cpu, t);
@@ -348,21 +369,43 @@ int rt_thread_detach(struct thread *t)
     return error;
 }
 
-void rt_yield(void)
+/* The long way: pick, switch, enqueue on the other side. */
+static NOINLINE bool yield_slow(struct cpu *cpu)
+{
+    struct thread *next = likely(!rt.detour) ? rt_pick(cpu) : &cpu->idle;
+    if (next == NULL) {
+        return false;
+    }
+    if (MUTANT(PUBLISH_EARLY)) {
+        rt_wake(cpu, cpu->current, SCHED_YIELD);
+        switch_to(cpu, next, POST_NONE, NULL);
+    } else {
+        switch_to(cpu, next, POST_YIELD, NULL);
+    }
+    return true;
+}
+
+bool rt_yield(void)
 {
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
     if (unlikely(cpu == NULL)) {
         rt_leave(irq);
         port_relax(UINT32_MAX);
-        return;
+        return false;
     }
-    struct thread *next = likely(!rt.detour) ? rt_pick(cpu) : &cpu->idle;
-    if (next != NULL && MUTANT(PUBLISH_EARLY)) {
-        rt_wake(cpu, cpu->current, SCHED_YIELD);
-        switch_to(cpu, next, POST_NONE, NULL);
-    } else if (next != NULL) {
-        switch_to(cpu, next, POST_YIELD, NULL);
+    bool switched;
+    struct thread *next = NULL;
+    if (likely(rt.rotates && at_load_rlx(&cpu->pending) == 0)) {
+        next = rt.policy.rotate(cpu, cpu->current);
+    }
+    if (likely(next != NULL)) {
+        thread_set_state(cpu->current, THREAD_READY);
+        switch_to(cpu, next, rt.policy.rotated != NULL ? POST_ROTATED : POST_NONE, NULL);
+        switched = true;
+    } else {
+        switched = yield_slow(cpu);
     }
     rt_leave(irq);
+    return switched;
 }

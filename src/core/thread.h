@@ -92,6 +92,7 @@ struct thread {
     struct port_stack stack; /* (C) low == NULL: not ours */
     uint16_t priority;       /* (C) until classes exist: 0 */
     uint8_t stack_class;     /* (C) see stack.h */
+    struct id_slot *id_slot; /* (C) see id.h */
     uint32_t index;          /* (C) slot in the id table */
     uint32_t generation;     /* (O) of the slot */
     const void *wait_object; /* (O) */
@@ -147,7 +148,12 @@ int rt_thread_detach(struct thread *t);
 
 NORETURN void rt_thread_exit(void *ret);
 
-void rt_yield(void);
+/* Set by the layer that sets thread->local: called in the thread when it ends, while it may still
+ * block and create threads. */
+extern void (*rt_local_end)(struct thread *self);
+
+/* True if another thread ran meanwhile. */
+bool rt_yield(void);
 
 /* Make an otherwise empty descriptor valid (idle, main and foreign threads). */
 void thread_init_bare(struct thread *t, uint32_t flags, const char *name);

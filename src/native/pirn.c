@@ -128,10 +128,14 @@ EXPORT void pirn_exit(void *ret)
     rt_thread_exit(ret);
 }
 
+#ifdef PORT_ARCH_RETURN_BY_JUMP
+PORT_ARCH_RETURN_BY_JUMP(pirn_yield, rt_yield);
+#else
 EXPORT void pirn_yield(void)
 {
     rt_yield();
 }
+#endif
 
 EXPORT void pirn_sleep_until(uint64_t deadline)
 {

@@ -73,6 +73,19 @@ static struct thread *dist_pick(struct cpu *self)
     return t;
 }
 
+static struct thread *dist_rotate(struct cpu *self, struct thread *t)
+{
+    if (unlikely(place_measuring)) {
+        return NULL;
+    }
+    struct thread *next = runq_rotate_locked(&dist[self->id].q, t);
+    if (next != NULL) {
+        pinned_of(next)->queued = 0;
+        pinned_of(t)->queued = 1;
+    }
+    return next;
+}
+
 static bool dist_remove(struct cpu *self, struct thread *t)
 {
     struct pinned *p = pinned_of(t);
@@ -109,6 +122,7 @@ const struct sched_policy sched_dist = {
     .at_exit = place_at_exit,
     .enqueue = dist_enqueue,
     .pick = dist_pick,
+    .rotate = dist_rotate,
     .remove = dist_remove,
     .has_work = dist_has_work,
     .poll = dist_poll,

@@ -61,6 +61,13 @@ struct sched_policy {
     /* Next thread from what is the CPU's own; NULL if none. */
     struct thread *(*pick)(struct cpu *self);
 
+    /* Optional, a short cut for yields: put the running thread t to the tail and return the next
+     * one; NULL: nothing done, the core goes the long way (pick, switch, enqueue). t's context is
+     * not saved yet, so no other CPU may get at it before `rotated`, which the core calls after the
+     * switch (NULL: no other CPU can). */
+    struct thread *(*rotate)(struct cpu *self, struct thread *t);
+    void (*rotated)(struct cpu *self);
+
     /* Optional: look elsewhere (steal, ask). Only the idle loop calls it, again and again. */
     struct thread *(*search)(struct cpu *self);
 

@@ -112,6 +112,16 @@ static struct thread *request_pick(struct cpu *self)
     return t;
 }
 
+static struct thread *request_rotate(struct cpu *self, struct thread *t)
+{
+    struct thread *next = runq_rotate_locked(&request_cpus[self->id].q, t);
+    if (next != NULL) {
+        at_store_rlx(queued_in(next), (struct cpu *)NULL);
+        at_store_rlx(queued_in(t), self);
+    }
+    return next;
+}
+
 /* Answer `to`: a thread if there are enough. */
 static void request_answer(struct cpu *self, unsigned to)
 {
@@ -256,13 +266,6 @@ static bool request_direct(struct cpu *self, struct thread *t)
     return ++request_cpus[self->id].streak % RT_HANDOFF_STREAK != 0;
 }
 
-static int request_thread_init(struct thread *t, struct thread *creator)
-{
-    (void)creator;
-    at_init(queued_in(t), (struct cpu *)NULL);
-    return 0;
-}
-
 const struct sched_policy sched_request = {
     .name = "request",
     .help = "a ready queue for each CPU; CPUs without work ask others by message (B7)",
@@ -276,10 +279,10 @@ const struct sched_policy sched_request = {
     .fini = request_fini,
     .enqueue = request_enqueue,
     .pick = request_pick,
+    .rotate = request_rotate,
     .search = request_search,
     .remove = request_remove,
     .has_work = request_has_work,
     .poll = request_poll,
     .direct = request_direct,
-    .thread_init = request_thread_init,
 };

@@ -59,6 +59,21 @@ ALWAYS_INLINE struct thread *runq_pop_locked(struct runq *q)
     return CONTAINER_OF(node, struct thread, rq);
 }
 
+/* Pop the head and push t at the tail; NULL and nothing done if the queue is empty. */
+ALWAYS_INLINE struct thread *runq_rotate_locked(struct runq *q, struct thread *t)
+{
+    struct list *head = &q->threads;
+    struct list *node = head->next;
+    if (unlikely(node == head)) {
+        return NULL;
+    }
+    head->next = node->next;
+    node->next->prev = head;
+    node->next = NULL;
+    list_insert_between(&t->rq, head->prev, head);
+    return CONTAINER_OF(node, struct thread, rq);
+}
+
 ALWAYS_INLINE struct thread *runq_pop_tail_locked(struct runq *q)
 {
     struct list *node = list_pop_back(&q->threads);

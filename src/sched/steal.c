@@ -104,6 +104,9 @@ static void steal_queue_init(struct steal_queue *sq, unsigned id)
 static int steal_init(unsigned ncpu)
 {
     steal.alone = ncpu == 1;
+    if (steal.alone) {
+        rt.policy.rotated = NULL; /* there is nobody to open the queue to */
+    }
     at_init(&steal.shared_lock.word, 0u);
     runq_init(&steal.shared, false);
     for (unsigned i = 0; i < ncpu; i++) {
@@ -190,6 +193,29 @@ static struct thread *steal_pick(struct cpu *self)
         t = shared_pop();
     }
     return t;
+}
+
+/* Leaves the queue locked: steal_rotated opens it when t's context is saved. */
+static struct thread *steal_rotate(struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    if (unlikely(++sq->picks % SHARED_EVERY == 0)) {
+        return NULL; /* the long way looks into the shared queue */
+    }
+    steal_lock_owner(sq);
+    struct thread *next = runq_rotate_locked(&sq->q, t);
+    if (unlikely(next == NULL)) {
+        steal_unlock_owner(sq);
+        return NULL;
+    }
+    at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
+    at_store_rlx(&stealable_of(t)->in, sq);
+    return next;
+}
+
+static void steal_rotated(struct cpu *self)
+{
+    steal_unlock_owner(&steal.queues[self->id]);
 }
 
 /* From the tail of the victim's queue: the first one to run now, the rest, in their order, to our
@@ -336,13 +362,6 @@ static bool steal_direct(struct cpu *self, struct thread *t)
     return ++steal.queues[self->id].streak % RT_HANDOFF_STREAK != 0;
 }
 
-static int steal_thread_init(struct thread *t, struct thread *creator)
-{
-    (void)creator;
-    at_init(&stealable_of(t)->in, (struct steal_queue *)NULL);
-    return 0;
-}
-
 static void steal_check(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
@@ -380,11 +399,12 @@ const struct sched_policy sched_steal = {
     .init = steal_init,
     .enqueue = steal_enqueue,
     .pick = steal_pick,
+    .rotate = steal_rotate,
+    .rotated = steal_rotated,
     .search = steal_search,
     .remove = steal_remove,
     .has_work = steal_has_work,
     .idle_enter = steal_idle_enter,
     .direct = steal_direct,
-    .thread_init = steal_thread_init,
     .check = steal_check,
 };

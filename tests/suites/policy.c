@@ -9,7 +9,8 @@ enum { MANY = 24 };
 static bool sched_is(const char *name)
 {
     size_t n = strlen(name);
-    return strncmp(test_sched(), name, n) == 0 && (test_sched()[n] == '\0' || test_sched()[n] == ':');
+    return strncmp(test_sched(), name, n) == 0 &&
+           (test_sched()[n] == '\0' || test_sched()[n] == ':');
 }
 
 static bool sched_pins(void)
@@ -197,11 +198,16 @@ static void test_threads_of_foreign_kernel_threads_run(void *unused)
 }
 
 static const struct test tests[] = {
-    {"spawned_threads_all_run_when_there_are_many", test_spawned_threads_all_run_when_there_are_many, 0},
-    {"spawned_threads_all_run_when_threads_spawn_threads", test_spawned_threads_all_run_when_threads_spawn_threads, 0},
-    {"pinned_thread_never_moves_after_placement", test_pinned_thread_never_moves_after_placement, 0},
-    {"ready_threads_run_in_the_discipline_s_order", test_ready_threads_run_in_the_discipline_s_order, 0},
-    {"posted_thread_runs_first_when_poster_yields", test_posted_thread_runs_first_when_poster_yields, 0},
+    {"spawned_threads_all_run_when_there_are_many",
+     test_spawned_threads_all_run_when_there_are_many, 0},
+    {"spawned_threads_all_run_when_threads_spawn_threads",
+     test_spawned_threads_all_run_when_threads_spawn_threads, 0},
+    {"pinned_thread_never_moves_after_placement", test_pinned_thread_never_moves_after_placement,
+     0},
+    {"ready_threads_run_in_the_discipline_s_order",
+     test_ready_threads_run_in_the_discipline_s_order, 0},
+    {"posted_thread_runs_first_when_poster_yields",
+     test_posted_thread_runs_first_when_poster_yields, 0},
     {"ready_thread_is_run_elsewhere_when_its_creator_computes",
      test_ready_thread_is_run_elsewhere_when_its_creator_computes, 0},
     {"threads_of_foreign_kernel_threads_run", test_threads_of_foreign_kernel_threads_run, 0},

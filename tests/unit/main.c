@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - runs the suites on Linux, on the runtime that PIRN_SCHED and PIRN_CPUS choose, again and again.
+ * main.c - runs the suites on Linux, on the runtime that PIRN_SCHED and PIRN_CPUS choose, again and
+ * again.
  */
 #include <argp.h>
 #include <pthread.h>
@@ -23,7 +24,8 @@ static const char *running = "";
 
 void test_fail(const char *file, int line, const char *what)
 {
-    fprintf(stderr, "FAILED %s (PIRN_SCHED=%s): %s:%d: %s\n", running, test_sched(), file, line, what);
+    fprintf(stderr, "FAILED %s (PIRN_SCHED=%s): %s:%d: %s\n", running, test_sched(), file, line,
+            what);
     abort();
 }
 
@@ -75,11 +77,12 @@ void test_foreign(void (*fn)(void *), void *arg)
     }
 }
 
-static const struct argp_option argp_options[] = {{"suite", 's', "NAME", 0, "core, sync or policy (default: all)", 0},
-                                                  {"test", 't', "NAME", 0, "one test", 0},
-                                                  {"repeat", 'n', "N", 0, "run every test N times (default 10)", 0},
-                                                  {"verbose", 'v', NULL, 0, "a line per test", 0},
-                                                  {0}};
+static const struct argp_option argp_options[] = {
+    {"suite", 's', "NAME", 0, "core, sync or policy (default: all)", 0},
+    {"test", 't', "NAME", 0, "one test", 0},
+    {"repeat", 'n', "N", 0, "run every test N times (default 10)", 0},
+    {"verbose", 'v', NULL, 0, "a line per test", 0},
+    {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -127,7 +130,8 @@ static unsigned long run_suite(const struct suite *suite)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {argp_options, parse, NULL, "Pirn's test suites on Linux", 0, 0, 0};
+    static const struct argp argp = {
+        argp_options, parse, NULL, "Pirn's test suites on Linux", 0, 0, 0};
     unsigned long runs = 0;
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     for (unsigned i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {

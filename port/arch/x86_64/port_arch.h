@@ -50,6 +50,37 @@ ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
                        "memory");
 }
 
+/*
+ * Define the global function `name`, which calls `impl` (same arguments, returns bool) and, if that
+ * is true, returns by a jump. For functions that switch: the return-stack predictor holds the call
+ * sites of the thread that ran before, and a `ret` to another call site would be mispredicted; an
+ * indirect jump has its own history.
+ */
+#define PORT_ARCH_RETURN_BY_JUMP(name, impl)                                                       \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl " #name "\n\t"                                                                 \
+            ".type " #name ", @function\n\t"                                                       \
+            ".p2align 4\n" #name ":\n\t"                                                           \
+            ".cfi_startproc\n\t"                                                                   \
+            "subq $8, %rsp\n\t"                                                                    \
+            ".cfi_adjust_cfa_offset 8\n\t"                                                         \
+            "call " #impl "\n\t"                                                                   \
+            "addq $8, %rsp\n\t"                                                                    \
+            ".cfi_adjust_cfa_offset -8\n\t"                                                        \
+            "testb %al, %al\n\t"                                                                   \
+            "je 1f\n\t"                                                                            \
+            "popq %rcx\n\t"                                                                        \
+            ".cfi_adjust_cfa_offset -8\n\t"                                                        \
+            ".cfi_register 16, 2\n\t"                                                              \
+            "jmpq *%rcx\n"                                                                         \
+            "1:\n\t"                                                                               \
+            ".cfi_def_cfa_offset 8\n\t"                                                            \
+            ".cfi_offset 16, -8\n\t"                                                               \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size " #name ", .-" #name "\n\t"                                                     \
+            ".popsection")
+
 ALWAYS_INLINE void port_cpu_relax(void)
 {
     __builtin_ia32_pause();

@@ -69,6 +69,10 @@ void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port
     } while (0)
 #define port_san_destroy(t) san_destroy(&(t)->port.san)
 #define port_san_switch(from, to, exits) san_switch(&(from)->port.san, &(to)->port.san, (exits))
+#if defined(PIRN_ASAN)
 #define port_san_switched(t) san_switched(&(t)->port.san)
+#else
+#define port_san_switched(t) ((void)0)
+#endif
 
 #endif
