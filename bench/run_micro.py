@@ -12,13 +12,14 @@ failed. README.md says how to read it.
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 from pathlib import Path
 
 from harness import machine, plots, session, tables
 from harness.goals import load_goals
 from harness.rounds import Outcome, jobs_of, run_rounds
-from harness.summary import FLOOR, OURS, Line, measured_floor, summarize
+from harness.summary import FLOOR, OURS, Line, floor_of, summarize
 from pirn_tools import paths
 from pirn_tools.bench.report import write_csv
 from pirn_tools.bench.suites import Suite, load_suites
@@ -28,8 +29,10 @@ from rich.console import Console
 LEGEND = """\
 Medians are nanoseconds an operation unless the row says otherwise. A ratio is the median of the
 ratios to the best peer in the same round: below 1 is faster. A multiple is the median over the
-floor measured in this run; its goal is the same number on any machine. * = goal with a note in
-goals.toml. Tokio's tasks have no stack: it is left out of the memory row's comparison."""
+rounds of what was measured over the floor of the same round, `best` that of the best samples (on a
+busy machine they say more, above all with 2 workers); the goal is the same number on any machine.
+* = goal with a note in goals.toml. Tokio's tasks have no stack: it is left out of the memory row's
+comparison."""
 
 
 def arguments() -> argparse.Namespace:
@@ -55,7 +58,7 @@ def check_names(options: argparse.Namespace, suites: list[Suite]) -> None:
 
 
 def report(outcome: Outcome, lines: list[Line], head: str) -> str:
-    floor = measured_floor(outcome.samples)
+    floor = floor_of(outcome.samples, statistics.median)
     parts = [
         head,
         LEGEND,

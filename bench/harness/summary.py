@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pirn_tools.bench.runner import Sample
 
-from harness.goals import Goals, constants, total
+from harness.goals import Goal, Goals, constants, total
+
+Choice = Callable[[Iterable[float]], float]
 
 OURS = ("pirn", "pirn-pthread")
 FLOOR = "floor"
@@ -21,7 +23,8 @@ class Target:
     """A goal of one of ours in a row."""
 
     system: str
-    multiple: float | None  # of the floor, or of ratio_to, that was measured
+    multiple: float | None  # of the floor, or of ratio_to: median of the rounds' multiples
+    best: float | None  # the same of the best samples, for what a busy machine hides
     wanted: float
     unit: str  # what it is a multiple of
     note: str
@@ -59,38 +62,48 @@ def names(samples: Sequence[Sample], attribute: str) -> list[str]:
     return list(dict.fromkeys(str(getattr(sample, attribute)) for sample in samples))
 
 
-def measured_floor(samples: Sequence[Sample]) -> dict[str, float]:
+def floor_of(samples: Sequence[Sample], choose: Choice) -> dict[str, float]:
+    """The floor's rows, each by the median or the best of its samples."""
     floor = [sample for sample in samples if sample.peer == FLOOR]
     rows = {row: values(floor, row, FLOOR).values() for row in names(floor, "row")}
-    return {**constants(), **{row: statistics.median(own) for row, own in rows.items()}}
+    return {**constants(), **{row: choose(own) for row, own in rows.items()}}
 
 
-def targets(
-    samples: Sequence[Sample],
-    row: str,
-    medians: Mapping[str, float],
-    goals: Goals,
-    floor: Mapping[str, float],
-) -> tuple[Target, ...]:
+def floor_multiple(samples: Sequence[Sample], own: Mapping[int, float], goal: Goal) -> float | None:
+    """Median over the rounds of what was measured over the floor of the same round."""
     found = []
-    for system in OURS:
-        goal = goals.of(row, system)
-        if goal is None or system not in medians:
-            continue
-        if goal.ratio_to is not None:
-            ratio = paired_ratio(samples, row, system, goal.ratio_to)
-            found.append(Target(system, ratio, goal.amount, goal.ratio_to, goal.note))
-            continue
-        here = total(goal.floor, floor)
-        unit = " + ".join(f"{weight:g} {name}" for name, weight in goal.floor.items())
-        multiple = None if here is None else medians[system] / here
-        found.append(Target(system, multiple, goals.multiple(goal), unit, goal.note))
-    return tuple(found)
+    for number, value in own.items():
+        here = total(goal.floor, floor_of([s for s in samples if s.round == number], min))
+        if here is not None:
+            found.append(value / here)
+    return statistics.median(found) if found else None
+
+
+def target_of(samples: Sequence[Sample], goal: Goal, goals: Goals) -> Target | None:
+    """None if the system was not measured in that row."""
+    own = values(samples, goal.row, goal.system)
+    if not own:
+        return None
+    if goal.ratio_to is not None:
+        ratio = paired_ratio(samples, goal.row, goal.system, goal.ratio_to)
+        other = values(samples, goal.row, goal.ratio_to).values()
+        best = min(own.values()) / min(other) if other else None
+        return Target(goal.system, ratio, best, goal.amount, goal.ratio_to, goal.note)
+    unit = " + ".join(f"{weight:g} {name}" for name, weight in goal.floor.items())
+    least = total(goal.floor, floor_of(samples, min))
+    return Target(
+        goal.system,
+        floor_multiple(samples, own, goal),
+        None if least is None else min(own.values()) / least,
+        goals.multiple(goal),
+        unit,
+        goal.note,
+    )
 
 
 def summarize(samples: Sequence[Sample], goals: Goals, order: Sequence[str]) -> list[Line]:
     """`order` of the systems, as the suite has them."""
-    floor = measured_floor(samples)
+    floor = floor_of(samples, statistics.median)
     lines = []
     for row in names([sample for sample in samples if sample.peer != FLOOR], "row"):
         own = [sample for sample in samples if sample.row == row]
@@ -116,7 +129,12 @@ def summarize(samples: Sequence[Sample], goals: Goals, order: Sequence[str]) -> 
                 best_peer=best,
                 ratios=ratios,
                 floor=total(goal.floor, floor) if goal else None,
-                targets=targets(own, row, medians, goals, floor),
+                targets=tuple(
+                    target
+                    for system in OURS
+                    if (mine := goals.of(row, system))
+                    and (target := target_of(samples, mine, goals))
+                ),
             )
         )
     return lines

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pirn_tools.bench.runner import Sample
 
-from harness.summary import OURS, Line
+from harness.summary import OURS, Line, values
 
-SUMMARY = ["row", "unit", "system", "median", "samples", "best_peer", "ratio_to_best"]
-SUMMARY += ["floor", "multiple", "goal"]
+SUMMARY = ["row", "unit", "system", "median", "best", "samples", "best_peer", "ratio_to_best"]
+SUMMARY += ["floor", "multiple", "best_multiple", "goal"]
 
 
 def number(value: float | None) -> str:
@@ -63,7 +63,7 @@ def ratios_table(lines: Sequence[Line]) -> str:
 
 
 def goals_table(lines: Sequence[Line]) -> str:
-    header = ["row", "system", "median", "multiple", "goal", "of", "met"]
+    header = ["row", "system", "median", "multiple", "best", "goal", "of", "met"]
     body = []
     for line in lines:
         for target in line.targets:
@@ -74,6 +74,7 @@ def goals_table(lines: Sequence[Line]) -> str:
                     target.system,
                     number(line.medians[target.system]),
                     f"{number(target.multiple)} x",
+                    f"{number(target.best)} x",
                     f"{number(target.wanted)} x",
                     target.unit,
                     met + (" *" if target.note else ""),
@@ -93,7 +94,7 @@ def write_summary(path: Path, lines: Sequence[Line], samples: Sequence[Sample]) 
         writer.writerow(SUMMARY)
         for line in lines:
             for peer, median in line.medians.items():
-                count = sum((s.row, s.peer) == (line.row, peer) for s in samples)
+                own = values(samples, line.row, peer).values()
                 target = next((t for t in line.targets if t.system == peer), None)
                 writer.writerow(
                     [
@@ -101,11 +102,13 @@ def write_summary(path: Path, lines: Sequence[Line], samples: Sequence[Sample]) 
                         line.unit,
                         peer,
                         f"{median:.4g}",
-                        count,
+                        f"{min(own):.4g}",
+                        len(own),
                         line.best_peer or "",
                         _plain(line.ratios.get(peer)),
                         _plain(line.floor),
                         _plain(target.multiple if target else None),
+                        _plain(target.best if target else None),
                         _plain(target.wanted if target else None),
                     ]
                 )
