@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim.c - the contexts of the simulator, their scheduler, and the calls of port.h on top of them.
+ * sim.c - the contexts of the simulator, their scheduler, the oracle, and the run. The calls of
+ * port.h are in port.c.
  *
  * Contexts: one per virtual CPU, one device (it delivers ticks, as the timer of a real port would,
  * from outside any CPU), and the foreign kernel threads of the test. Exactly one runs; all others
@@ -21,51 +22,15 @@
 #include "../../../src/core/id.h"
 #include "../../../src/core/life.h"
 #include "../../../src/sync/sync.h"
-#include "cpu.h"
-#include "sim.h"
+#include "sim_internal.h"
 
 #define HOST_STACK (256u << 10)
-#define MAX_STACKS 65536u
-#define DEVICE 0u /* context number; CPU i is context i + 1 */
 #define STEP_LIMIT 400000u
 /* PCT is unfair: a loop that never waits would starve the rest. Longer runs go on as random walks.
  */
 #define PCT_STEPS 20000u
 
-enum context_state { CTX_FREE, CTX_RUNNABLE, CTX_WAITING, CTX_DONE };
-
-struct context {
-    struct port_ctx ctx;
-    void *stack;
-    enum context_state state;
-    struct cpu *cpu; /* NULL: device or foreign */
-    void (*fn)(void *);
-    void *arg;
-    uint64_t deadline; /* while waiting */
-    uint64_t priority; /* PCT */
-    unsigned irq_off;
-    unsigned spins; /* port_relax since the last progress */
-    bool permit;
-    _Atomic(uint32_t) posted; /* what a foreign thread's permit publishes */
-    struct thread thread;     /* stand-in of a foreign kernel thread */
-    bool has_thread;
-};
-
-static struct {
-    struct sim_config config;
-    struct sim_result *result;
-    struct sim_rng rng;
-    struct port_ctx driver;
-    struct context contexts[SIM_CONTEXTS];
-    uint64_t now, hash, steps;
-    uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
-    bool pct;
-    uint32_t walk;         /* switch at one in so many points */
-    uint64_t change_at[4]; /* PCT: steps at which the running context falls back */
-    unsigned allocations;
-    struct port_stack stacks[MAX_STACKS];
-    unsigned nstacks;
-} sim;
+struct sim sim;
 
 unsigned sim_current;
 unsigned sim_ncontexts;
@@ -106,7 +71,7 @@ bool sim_fresh(unsigned context)
     return sim.contexts[context].spins != 0;
 }
 
-static NORETURN void sim_leave(void)
+void sim_leave(void)
 {
     struct port_ctx gone;
     sim_active = false;
@@ -136,7 +101,7 @@ static void context_entry(void)
     abort();
 }
 
-static unsigned context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
+unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
 {
     if (sim_ncontexts == SIM_CONTEXTS) {
         sim_fail("too many contexts");
@@ -215,6 +180,13 @@ static NORETURN void sim_stuck(const char *what)
     sim_leave();
 }
 
+void sim_check_steps(void)
+{
+    if (sim.steps > sim.config.step_limit) {
+        sim_stuck("step limit: no end (livelock?)");
+    }
+}
+
 static unsigned choose_walk(unsigned runnable)
 {
     unsigned k = sim_choose(runnable);
@@ -260,7 +232,7 @@ static unsigned choose_next(bool must_leave)
     return choose_walk(runnable);
 }
 
-static void switch_context(bool must_leave)
+void sim_switch(bool must_leave)
 {
     unsigned next = choose_next(must_leave);
     if (next == sim_current) {
@@ -277,15 +249,13 @@ void sim_point(uint32_t what, uint32_t detail)
     sim.steps++;
     sim.now += 5;
     sim.hash = (sim.hash ^ (sim_current << 24 ^ what << 16 ^ detail)) * 0x100000001b3ull;
-    if (sim.steps > sim.config.step_limit) {
-        sim_stuck("step limit: no end (livelock?)");
-    }
+    sim_check_steps();
     for (unsigned i = 0; sim.pct && i < ARRAY_SIZE(sim.change_at); i++) {
         if (sim.steps == sim.change_at[i]) {
             self->priority = i + 1;
         }
     }
-    switch_context(false);
+    sim_switch(false);
     if (what <= 3 || what >= 8) { /* anything but a spin */
         struct context *back = &sim.contexts[sim_current];
         back->spins = back->spins > 0 ? back->spins - 1 : 0;
@@ -353,253 +323,22 @@ void sim_irq_restore(unsigned long state)
 }
 
 /* Wait for a permit or the deadline. */
-static void context_wait(struct context *c, uint64_t deadline)
+void sim_context_wait(struct context *c, uint64_t deadline)
 {
     sim_point(42, 0);
     if (!c->permit && sim_choose(16) != 0) { /* sometimes it returns early */
         c->deadline = deadline;
         c->state = CTX_WAITING;
-        switch_context(true);
+        sim_switch(true);
         c->state = CTX_RUNNABLE;
     }
     c->permit = false;
 }
 
-unsigned port_cpu_count(void)
-{
-    return sim.config.ncpu;
-}
-
-static void cpu_context(void *arg)
-{
-    sim.contexts[sim_current].irq_off = 1;
-    rt_cpu_main(arg);
-}
-
-int port_cpu_adopt(struct cpu *cpu)
-{
-    sim.contexts[1].cpu = cpu;
-    return 0;
-}
-
-int port_cpu_start(struct cpu *cpu)
-{
-    return context_new(cpu_context, cpu, cpu) == cpu->id + 1 ? 0 : -EAGAIN;
-}
-
-void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
-{
-    context_wait(&sim.contexts[cpu->id + 1], deadline);
-}
-
-static void context_permit(unsigned n)
+void sim_context_permit(unsigned n)
 {
     sim_point(43, n);
     sim.contexts[n].permit = true;
-}
-
-void port_cpu_kick(struct cpu *cpu)
-{
-    context_permit(cpu->id + 1);
-}
-
-void port_relax(unsigned round)
-{
-    struct context *c = &sim.contexts[sim_current];
-    (void)round;
-    c->spins = 8;
-    sim.steps++;
-    sim.now += 20;
-    if (sim.steps > sim.config.step_limit) {
-        sim_stuck("step limit: no end (livelock?)");
-    }
-    if (sim.pct) {
-        c->priority = c->priority > 1000 ? sim_choose(1000)
-                      : c->priority > 0  ? c->priority - 1
-                                         : 999;
-    }
-    switch_context(true);
-}
-
-uint64_t port_now(void)
-{
-    return sim.now;
-}
-
-void port_timer_set(struct cpu *cpu, uint64_t deadline)
-{
-    sim.tick_at[cpu->id] = deadline;
-    struct context *device = &sim.contexts[DEVICE];
-    if (deadline < device->deadline) {
-        device->deadline = deadline;
-    }
-}
-
-/* Deliver ticks some time after they are due. */
-static void device_context(void *arg)
-{
-    (void)arg;
-    for (;;) {
-        uint64_t next = UINT64_MAX;
-        for (unsigned i = 0; i < sim.config.ncpu; i++) {
-            if (sim.tick_at[i] <= sim.now) {
-                sim.tick_at[i] = UINT64_MAX;
-                rt_on_tick(rt.cpus[i]);
-            }
-            next = sim.tick_at[i] < next ? sim.tick_at[i] : next;
-        }
-        struct context *c = &sim.contexts[DEVICE];
-        c->deadline = next;
-        c->state = CTX_WAITING;
-        switch_context(true);
-    }
-}
-
-int port_stack_alloc(struct port_stack *stack, size_t size)
-{
-    if (++sim.allocations == sim.config.fail_alloc) {
-        return -ENOMEM;
-    }
-    void *low = aligned_alloc(4096, size);
-    if (low == NULL || sim.nstacks == MAX_STACKS) {
-        return -ENOMEM;
-    }
-    *stack = (struct port_stack){.low = low, .size = size};
-    sim.stacks[sim.nstacks++] = *stack;
-    sim_mem_forget(low, size);
-    return 0;
-}
-
-void port_stack_free(struct port_stack *stack)
-{
-    for (unsigned i = 0; i < sim.nstacks; i++) {
-        if (sim.stacks[i].low == stack->low) {
-            sim.stacks[i] = sim.stacks[--sim.nstacks];
-            sim_mem_forget(stack->low, stack->size);
-            memset(stack->low, 0xdd, stack->size);
-            free(stack->low);
-            return;
-        }
-    }
-    sim_fail("a stack is freed twice");
-}
-
-void *port_table_alloc(size_t size)
-{
-    void *p = aligned_alloc(4096, (size + 4095) & ~(size_t)4095);
-    if (p != NULL) {
-        memset(p, 0, size);
-        sim_mem_forget(p, size);
-    }
-    return p;
-}
-
-void port_table_free(void *p, size_t size)
-{
-    (void)size;
-    free(p);
-}
-
-struct thread *port_foreign_self(void)
-{
-    struct context *c = &sim.contexts[sim_current];
-    if (!c->has_thread) {
-        c->has_thread = true;
-        thread_init_bare(&c->thread, THREAD_FOREIGN, "foreign");
-        at_init(&c->thread.state, (uint32_t)THREAD_RUNNING);
-        id_assign(&c->thread);
-    }
-    return &c->thread;
-}
-
-void port_foreign_park(struct thread *t, uint64_t deadline)
-{
-    struct context *c = CONTAINER_OF(t, struct context, thread);
-    context_wait(c, deadline);
-    at_xchg_acq(&c->posted, 0u);
-}
-
-void port_foreign_unpark(struct thread *t)
-{
-    struct context *c = CONTAINER_OF(t, struct context, thread);
-    at_xchg_rel(&c->posted, 1u);
-    context_permit((unsigned)(c - sim.contexts));
-}
-
-const char *port_option(const char *name)
-{
-    static char ncpu[16];
-    if (strcmp(name, "cpus") == 0) {
-        snprintf(ncpu, sizeof(ncpu), "%u", sim.config.ncpu);
-        return ncpu;
-    }
-    return strcmp(name, "sched") == 0       ? sim.config.sched
-           : strcmp(name, "reservoir") == 0 ? sim.config.reservoir
-           : strcmp(name, "detour") == 0    ? sim.config.detour
-           : strcmp(name, "spin") == 0      ? "1"
-           : strcmp(name, "stack") == 0     ? "32K"
-                                            : NULL;
-}
-
-const char *port_option_name(unsigned i)
-{
-    (void)i;
-    return NULL;
-}
-
-void port_write(const char *text, size_t length)
-{
-    if (!sim_active) {
-        fwrite(text, 1, length, stderr);
-        return;
-    }
-    struct sim_result *r = sim.result;
-    size_t n = length < sizeof(r->why) - 1 ? length : sizeof(r->why) - 1;
-    memcpy(r->why, text, n);
-    r->why[n] = '\0';
-}
-
-/* One file, in memory, kept between runs: a run may read what an earlier one wrote. */
-static char sim_file[65536];
-
-int port_file_write(const char *path, const char *text, size_t length)
-{
-    (void)path;
-    if (length >= sizeof(sim_file)) {
-        return -ENOSPC;
-    }
-    memcpy(sim_file, text, length);
-    sim_file[length] = '\0';
-    return 0;
-}
-
-char *port_file_read(const char *path, size_t max)
-{
-    (void)path;
-    (void)max;
-    return sim_file[0] != '\0' ? strdup(sim_file) : NULL;
-}
-
-void port_panic(void)
-{
-    sim_quiet = true;
-    sim.result->failed = true;
-    sim_leave();
-}
-
-void port_exit_now(int status)
-{
-    (void)status;
-    port_panic();
-}
-
-void port_exit(int status)
-{
-    if (sim.result->exit_status != -1) {
-        sim_fail("the program ends twice");
-    }
-    sim.result->exit_status = status;
-    sim_leave();
 }
 
 struct main_arg {
@@ -696,10 +435,10 @@ void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
 {
     struct main_arg m = {body, arg};
     sim_begin(config, result);
-    context_new(device_context, NULL, NULL);
+    sim_context_new(sim_device, NULL, NULL);
     sim.contexts[DEVICE].state = CTX_WAITING;
     sim.contexts[DEVICE].deadline = UINT64_MAX;
-    unsigned first = context_new(main_context, &m, NULL);
+    unsigned first = sim_context_new(main_context, &m, NULL);
     sim_current = first;
     sim_quiet = false;
     sim_active = true;
@@ -711,5 +450,5 @@ void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
 
 void sim_foreign(void (*fn)(void *), void *arg)
 {
-    context_new(fn, arg, NULL);
+    sim_context_new(fn, arg, NULL);
 }

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port.c - the calls of port.h on the simulator's contexts (sim.c).
+ *
+ * A CPU is a context; a tick comes from the device context, as the timer of a real port would, from
+ * outside any CPU. Stacks come from malloc and are counted, so that a run can be checked for leaks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../src/core/id.h"
+#include "../../../src/sync/sync.h"
+#include "sim_internal.h"
+
+unsigned port_cpu_count(void)
+{
+    return sim.config.ncpu;
+}
+
+static void cpu_context(void *arg)
+{
+    sim.contexts[sim_current].irq_off = 1;
+    rt_cpu_main(arg);
+}
+
+int port_cpu_adopt(struct cpu *cpu)
+{
+    sim.contexts[1].cpu = cpu;
+    return 0;
+}
+
+int port_cpu_start(struct cpu *cpu)
+{
+    return sim_context_new(cpu_context, cpu, cpu) == cpu->id + 1 ? 0 : -EAGAIN;
+}
+
+void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
+{
+    sim_context_wait(&sim.contexts[cpu->id + 1], deadline);
+}
+
+void port_cpu_kick(struct cpu *cpu)
+{
+    sim_context_permit(cpu->id + 1);
+}
+
+void port_relax(unsigned round)
+{
+    struct context *c = &sim.contexts[sim_current];
+    (void)round;
+    c->spins = 8;
+    sim.steps++;
+    sim.now += 20;
+    sim_check_steps();
+    if (sim.pct) {
+        c->priority = c->priority > 1000 ? sim_choose(1000)
+                      : c->priority > 0  ? c->priority - 1
+                                         : 999;
+    }
+    sim_switch(true);
+}
+
+uint64_t port_now(void)
+{
+    return sim.now;
+}
+
+void port_timer_set(struct cpu *cpu, uint64_t deadline)
+{
+    sim.tick_at[cpu->id] = deadline;
+    struct context *device = &sim.contexts[DEVICE];
+    if (deadline < device->deadline) {
+        device->deadline = deadline;
+    }
+}
+
+/* Deliver ticks some time after they are due. */
+void sim_device(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        uint64_t next = UINT64_MAX;
+        for (unsigned i = 0; i < sim.config.ncpu; i++) {
+            if (sim.tick_at[i] <= sim.now) {
+                sim.tick_at[i] = UINT64_MAX;
+                rt_on_tick(rt.cpus[i]);
+            }
+            next = sim.tick_at[i] < next ? sim.tick_at[i] : next;
+        }
+        struct context *c = &sim.contexts[DEVICE];
+        c->deadline = next;
+        c->state = CTX_WAITING;
+        sim_switch(true);
+    }
+}
+
+int port_stack_alloc(struct port_stack *stack, size_t size)
+{
+    if (++sim.allocations == sim.config.fail_alloc) {
+        return -ENOMEM;
+    }
+    void *low = aligned_alloc(4096, size);
+    if (low == NULL || sim.nstacks == SIM_MAX_STACKS) {
+        return -ENOMEM;
+    }
+    *stack = (struct port_stack){.low = low, .size = size};
+    sim.stacks[sim.nstacks++] = *stack;
+    sim_mem_forget(low, size);
+    return 0;
+}
+
+void port_stack_free(struct port_stack *stack)
+{
+    for (unsigned i = 0; i < sim.nstacks; i++) {
+        if (sim.stacks[i].low == stack->low) {
+            sim.stacks[i] = sim.stacks[--sim.nstacks];
+            sim_mem_forget(stack->low, stack->size);
+            memset(stack->low, 0xdd, stack->size);
+            free(stack->low);
+            return;
+        }
+    }
+    sim_fail("a stack is freed twice");
+}
+
+void *port_table_alloc(size_t size)
+{
+    void *p = aligned_alloc(4096, (size + 4095) & ~(size_t)4095);
+    if (p != NULL) {
+        memset(p, 0, size);
+        sim_mem_forget(p, size);
+    }
+    return p;
+}
+
+void port_table_free(void *p, size_t size)
+{
+    (void)size;
+    free(p);
+}
+
+struct thread *port_foreign_self(void)
+{
+    struct context *c = &sim.contexts[sim_current];
+    if (!c->has_thread) {
+        c->has_thread = true;
+        thread_init_bare(&c->thread, THREAD_FOREIGN, "foreign");
+        at_init(&c->thread.state, (uint32_t)THREAD_RUNNING);
+        id_assign(&c->thread);
+    }
+    return &c->thread;
+}
+
+void port_foreign_park(struct thread *t, uint64_t deadline)
+{
+    struct context *c = CONTAINER_OF(t, struct context, thread);
+    sim_context_wait(c, deadline);
+    at_xchg_acq(&c->posted, 0u);
+}
+
+void port_foreign_unpark(struct thread *t)
+{
+    struct context *c = CONTAINER_OF(t, struct context, thread);
+    at_xchg_rel(&c->posted, 1u);
+    sim_context_permit((unsigned)(c - sim.contexts));
+}
+
+const char *port_option(const char *name)
+{
+    static char ncpu[16];
+    if (strcmp(name, "cpus") == 0) {
+        snprintf(ncpu, sizeof(ncpu), "%u", sim.config.ncpu);
+        return ncpu;
+    }
+    return strcmp(name, "sched") == 0       ? sim.config.sched
+           : strcmp(name, "reservoir") == 0 ? sim.config.reservoir
+           : strcmp(name, "detour") == 0    ? sim.config.detour
+           : strcmp(name, "spin") == 0      ? "1"
+           : strcmp(name, "stack") == 0     ? "32K"
+                                            : NULL;
+}
+
+const char *port_option_name(unsigned i)
+{
+    (void)i;
+    return NULL;
+}
+
+void port_write(const char *text, size_t length)
+{
+    if (!sim_active) {
+        fwrite(text, 1, length, stderr);
+        return;
+    }
+    struct sim_result *r = sim.result;
+    size_t n = length < sizeof(r->why) - 1 ? length : sizeof(r->why) - 1;
+    memcpy(r->why, text, n);
+    r->why[n] = '\0';
+}
+
+/* One file, in memory, kept between runs: a run may read what an earlier one wrote. */
+static char sim_file[65536];
+
+int port_file_write(const char *path, const char *text, size_t length)
+{
+    (void)path;
+    if (length >= sizeof(sim_file)) {
+        return -ENOSPC;
+    }
+    memcpy(sim_file, text, length);
+    sim_file[length] = '\0';
+    return 0;
+}
+
+char *port_file_read(const char *path, size_t max)
+{
+    (void)path;
+    (void)max;
+    return sim_file[0] != '\0' ? strdup(sim_file) : NULL;
+}
+
+void port_panic(void)
+{
+    sim_quiet = true;
+    sim.result->failed = true;
+    sim_leave();
+}
+
+void port_exit_now(int status)
+{
+    (void)status;
+    port_panic();
+}
+
+void port_exit(int status)
+{
+    if (sim.result->exit_status != -1) {
+        sim_fail("the program ends twice");
+    }
+    sim.result->exit_status = status;
+    sim_leave();
+}

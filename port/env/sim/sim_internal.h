@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim_internal.h - shared by the files of the simulator: its contexts and the state of a run.
+ */
+#ifndef PIRN_SIM_INTERNAL_H
+#define PIRN_SIM_INTERNAL_H
+
+#include "cpu.h"
+#include "sim.h"
+
+#define SIM_MAX_STACKS 65536u
+#define DEVICE 0u /* context number; CPU i is context i + 1 */
+
+enum context_state { CTX_FREE, CTX_RUNNABLE, CTX_WAITING, CTX_DONE };
+
+struct context {
+    struct port_ctx ctx;
+    void *stack;
+    enum context_state state;
+    struct cpu *cpu; /* NULL: device or foreign */
+    void (*fn)(void *);
+    void *arg;
+    uint64_t deadline; /* while waiting */
+    uint64_t priority; /* PCT */
+    unsigned irq_off;
+    unsigned spins; /* port_relax since the last progress */
+    bool permit;
+    _Atomic(uint32_t) posted; /* what a foreign thread's permit publishes */
+    struct thread thread;     /* stand-in of a foreign kernel thread */
+    bool has_thread;
+};
+
+struct sim {
+    struct sim_config config;
+    struct sim_result *result;
+    struct sim_rng rng;
+    struct port_ctx driver;
+    struct context contexts[SIM_CONTEXTS];
+    uint64_t now, hash, steps;
+    uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
+    bool pct;
+    uint32_t walk;         /* switch at one in so many points */
+    uint64_t change_at[4]; /* PCT: steps at which the running context falls back */
+    unsigned allocations;
+    struct port_stack stacks[SIM_MAX_STACKS];
+    unsigned nstacks;
+};
+
+extern struct sim sim;
+
+/* sim.c */
+unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu);
+void sim_context_wait(struct context *c, uint64_t deadline); /* for a permit or the deadline */
+void sim_context_permit(unsigned n);
+void sim_switch(bool must_leave);
+void sim_check_steps(void);
+NORETURN void sim_leave(void);
+
+/* port.c */
+void sim_device(void *unused);
+
+#endif
