@@ -443,7 +443,7 @@ static void *blocked_main(void *arg)
 static double resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");
-    long total, resident;
+    long total, resident = 0;
 
     sys_check(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2, "/proc/self/statm");
     fclose(file);
