@@ -55,9 +55,7 @@ void port_relax(unsigned round)
     sim.now += 20;
     sim_check_steps();
     if (sim.pct) {
-        c->priority = c->priority > 1000 ? sim_choose(1000)
-                      : c->priority > 0  ? c->priority - 1
-                                         : 999;
+        c->priority = --sim.floor; /* it waits for somebody: let all others go on */
     }
     sim_switch(true);
 }

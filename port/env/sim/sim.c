@@ -29,6 +29,8 @@
 /* PCT is unfair: a loop that never waits would starve the rest. Longer runs go on as random walks.
  */
 #define PCT_STEPS 20000u
+/* Contexts start above it; one that falls back gets the next lower value, below all others. */
+#define PCT_FLOOR (1ull << 32)
 
 struct sim sim;
 
@@ -119,7 +121,7 @@ unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
     c->arg = arg;
     c->cpu = cpu;
     c->state = CTX_RUNNABLE;
-    c->priority = 1000 + sim_choose(1000);
+    c->priority = PCT_FLOOR + 1 + sim_choose(1000);
     port_ctx_init(&c->ctx, stack, HOST_STACK, context_entry);
     if (sim_active) {
         sim_mem_inherit(n);
@@ -252,7 +254,7 @@ void sim_point(uint32_t what, uint32_t detail)
     sim_check_steps();
     for (unsigned i = 0; sim.pct && i < ARRAY_SIZE(sim.change_at); i++) {
         if (sim.steps == sim.change_at[i]) {
-            self->priority = i + 1;
+            self->priority = --sim.floor;
         }
     }
     sim_switch(false);
@@ -389,6 +391,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim_mutant = config->mutant;
     sim.pct = sim_choose(3) == 0;
     sim.walk = 1u << sim_choose(6);
+    sim.floor = PCT_FLOOR;
     for (unsigned i = 0; i < ARRAY_SIZE(sim.change_at); i++) {
         sim.change_at[i] = sim_choose(1u << (6 + sim_choose(8)));
     }

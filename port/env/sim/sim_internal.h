@@ -40,6 +40,7 @@ struct sim {
     uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
     bool pct;
     uint32_t walk;         /* switch at one in so many points */
+    uint64_t floor;        /* PCT: lowest priority given */
     uint64_t change_at[4]; /* PCT: steps at which the running context falls back */
     unsigned allocations;
     struct port_stack stacks[SIM_MAX_STACKS];
