@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Placement by measured load (P1): a run on one CPU writes the file, later runs read it.
+
+usage: check_place.py PROGRAM [ARG ...]
+
+For both pinned organizations: measure, place on 2 and 4 CPUs, and log that no thread has moved.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def run(command: list[str], sched: str, cpus: int, stats: Path) -> dict[str, int]:
+    env = os.environ | {
+        "PIRN_SCHED": sched,
+        "PIRN_CPUS": str(cpus),
+        "PIRN_STATS": f"json:{stats}",
+    }
+    subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL, timeout=120)
+    counters: dict[str, int] = json.loads(stats.read_text())
+    return counters
+
+
+def fail(text: str) -> None:
+    print(f"FAILED: {text}")
+    sys.exit(1)
+
+
+def check(name: str, command: list[str], folder: Path) -> None:
+    loads, stats = folder / f"{name}.place", folder / "stats.json"
+    measured = run(command, f"{name}:measure={loads}", 1, stats)
+    lines = loads.read_text().splitlines()
+    tasks = [line for line in lines[1:] if not line.startswith("#")]
+    if lines[0] != "pirn-place 1" or len(tasks) != measured["threads"]:
+        fail(f"{loads}: {len(tasks)} tasks, {measured['threads']} threads")
+    for cpus in (2, 4):
+        for unit in ("task", "tree"):
+            counters = run(command, f"{name}:place={loads},unit={unit}", cpus, stats)
+            moved, threads = counters["migrations"], counters["threads"]
+            print(f"{name} {cpus} CPUs unit {unit}: {threads} threads, {moved} migrations")
+            if moved != 0:
+                fail(f"{name}: a pinned thread has moved")
+    loads.write_text("pirn-place 1\nnonsense\n")
+    env = os.environ | {"PIRN_SCHED": f"{name}:place={loads}"}
+    bad = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    if bad.returncode != 2 or "line 2" not in bad.stderr:
+        fail(f"a corrupt place file: status {bad.returncode}, {bad.stderr!r}")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("dist", "central"):
+            check(name, sys.argv[1:], Path(folder))
+
+
+if __name__ == "__main__":
+    main()
