@@ -91,7 +91,8 @@ check-seeds: setup build-release
 bench:
 	@tools/setup --quiet --group bench
 	$(MAKE) --no-print-directory build-release
-	$(VENV)/pirn bench $(BENCH_ARGS)
+	$(VENV)/python bench/run_micro.py $(BENCH_ARGS)
+	$(VENV)/python bench/run_macro.py
 
 ## figures: draw the plots again from results/*.csv
 figures: setup

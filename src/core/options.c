@@ -226,7 +226,8 @@ static bool option_known(const char *name)
             return true;
         }
     }
-    return strcmp(name, "library") == 0; /* where the pirn command finds this library */
+    /* What the pirn command and the benchmarks read: where the library and the builds are. */
+    return strcmp(name, "library") == 0 || strcmp(name, "build") == 0 || strcmp(name, "apps") == 0;
 }
 
 static void options_refuse_unknown(void)

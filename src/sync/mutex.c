@@ -27,6 +27,7 @@ enum { MUTEX_FREE, MUTEX_HELD, MUTEX_CONTENDED };
 enum { KIND_COMPETES, KIND_WANTS_HANDOVER, KIND_OWNS };
 
 #define SPIN_ROUNDS 100u
+#define CLOCK_EVERY 16u
 
 void rt_mutex_init(struct rt_mutex *m)
 {
@@ -59,14 +60,16 @@ static bool mutex_spin(struct rt_mutex *m)
 }
 
 /* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT. */
-static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, uint64_t since, bool again)
+static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, uint64_t since, uint32_t losses)
 {
-    bool handover = since != 0 && port_now() - since >= RT_MUTEX_HANDOVER_NS;
+    /* Reading the clock costs more than the rest: only at some of the losses. */
+    bool handover =
+        losses % CLOCK_EVERY == CLOCK_EVERY - 1 && port_now() - since >= RT_MUTEX_HANDOVER_NS;
     struct waitq_how how = {.deadline = deadline,
                             .object = m,
                             .reason = WAIT_MUTEX,
                             .kind = handover ? KIND_WANTS_HANDOVER : KIND_COMPETES,
-                            .front = again,
+                            .front = losses != 0,
                             .rank = RANK_WAITQ};
     int error = waitq_block_locked(&m->queue, &how);
     return error != 0 ? error : rt_self()->wait_kind == KIND_OWNS;
@@ -75,7 +78,7 @@ static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, uint64_t sin
 static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
 {
     uint64_t since = 0;
-    bool again = false;
+    uint32_t losses = 0;
     unsigned long irq;
     rt_self();
     if (mutex_spin(m)) {
@@ -89,12 +92,11 @@ static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
             spin_unlock(&m->queue.lock, RANK_WAITQ);
             break;
         }
-        result = mutex_wait_locked(m, deadline, since, again);
+        result = mutex_wait_locked(m, deadline, since, losses);
         if (result != 0) {
             break;
         }
-        since = since != 0 ? since : port_now();
-        again = true;
+        since = losses++ != 0 ? since : port_now();
     }
     rt_leave(irq);
     return result < 0 ? result : 0;
