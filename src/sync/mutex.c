@@ -62,9 +62,10 @@ static bool mutex_spin(struct rt_mutex *m)
 /* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT. */
 static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, uint64_t since, uint32_t losses)
 {
-    /* Reading the clock costs more than the rest: only at some of the losses. */
-    bool handover =
-        losses % CLOCK_EVERY == CLOCK_EVERY - 1 && port_now() - since >= RT_MUTEX_HANDOVER_NS;
+    /* Reading the clock costs more than the rest: at the 1st, 2nd, 4th, 8th loss, then at every
+     * 16th. */
+    bool look = losses != 0 && ((losses & (losses - 1)) == 0 || losses % CLOCK_EVERY == 0);
+    bool handover = look && port_now() - since >= RT_MUTEX_HANDOVER_NS;
     struct waitq_how how = {.deadline = deadline,
                             .object = m,
                             .reason = WAIT_MUTEX,
