@@ -37,7 +37,6 @@ struct cpu {
     void *post_arg;
     enum post_action post;
     uint32_t id;
-    _Atomic(uint32_t) pending; /* (A) RT_PENDING_* */
     uint32_t handoff_streak;
     struct stack_cache stacks[STACK_CLASSES];
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
@@ -51,8 +50,11 @@ struct cpu {
 
     struct timer_heap timers ALIGNED(RT_CACHELINE);
 
+    /* (A) RT_PENDING_*, and beside it, on the same cache line, what is pending most often */
+    _Atomic(uint32_t) pending ALIGNED(RT_CACHELINE);
+
     /* (A) ready threads sent by others, for policies whose queues only the owner touches */
-    _Atomic(struct thread *) inbox ALIGNED(RT_CACHELINE);
+    _Atomic(struct thread *) inbox;
 } ALIGNED(RT_CACHELINE);
 
 struct rt {

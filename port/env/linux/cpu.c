@@ -130,11 +130,22 @@ void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port
     }
 }
 
+static pid_t started_by;
+
+/* A child of fork has one kernel thread and our counters, but is not the program that we ran. */
+static void on_exit_here(void)
+{
+    if (getpid() == started_by) {
+        rt_on_exit();
+    }
+}
+
 int port_cpu_adopt(struct cpu *cpu)
 {
     fence_init();
     worker_adopt(cpu);
-    return atexit(rt_on_exit) == 0 ? 0 : -ENOMEM;
+    started_by = getpid();
+    return atexit(on_exit_here) == 0 ? 0 : -ENOMEM;
 }
 
 static void *worker_main(void *arg)
