@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * port_arch.h (AArch64) - the context switch. See the x86-64 one for the technique: an inlined
- * switch that clobbers every callee-saved register, so that the compiler saves what is live. x29
- * (frame pointer) and x19 (may be the base pointer) cannot be clobbered everywhere and are saved by
- * hand, as is x18 on systems that own it (never touched). d8..d15 are callee-saved and are listed.
+ * switch that clobbers every register, so that the compiler saves what is live. x29 (frame pointer)
+ * and x19 (may be the base pointer) cannot be clobbered everywhere and are saved by hand. x18 is an
+ * ordinary register on Linux. The whole of v8..v15 is listed, though only the low halves are
+ * callee-saved. FPCR is not switched, as MXCSR on x86-64.
+ *
+ * The jump goes through x16, which may lead to a function's start as well as to a label where
+ * branch targets are checked (BTI); `hint #36` is the label's mark, "bti j". x29 and x30 are zero
+ * at the jump: a new thread begins with them, and unwinders stop there.
  */
 #ifndef PIRN_PORT_ARCH_H
 #define PIRN_PORT_ARCH_H
@@ -27,23 +32,25 @@ ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
     register struct port_ctx *f __asm__("x0") = from;
     register struct port_ctx *t __asm__("x1") = to;
     __asm__ volatile("stp x29, x19, [sp, #-16]!\n\t"
-                     "adr x2, 1f\n\t"
-                     "mov x3, sp\n\t"
-                     "stp x3, x2, [x0]\n\t"
-                     "ldp x3, x2, [x1]\n\t"
-                     "mov sp, x3\n\t"
+                     "adr x16, 1f\n\t"
+                     "mov x17, sp\n\t"
+                     "stp x17, x16, [x0]\n\t"
+                     "ldp x17, x16, [x1]\n\t"
+                     "mov sp, x17\n\t"
                      "mov x29, xzr\n\t"
-                     "br x2\n"
+                     "mov x30, xzr\n\t"
+                     "br x16\n"
                      "1:\n\t"
+                     "hint #36\n\t"
                      "ldp x29, x19, [sp], #16\n\t"
                      : "+r"(f), "+r"(t)
                      :
                      : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
-                       "x14", "x15", "x16", "x17", "x20", "x21", "x22", "x23", "x24", "x25", "x26",
-                       "x27", "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8",
-                       "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19",
-                       "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
-                       "v31", "cc", "memory");
+                       "x14", "x15", "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25",
+                       "x26", "x27", "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7",
+                       "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18",
+                       "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29",
+                       "v30", "v31", "cc", "memory");
 }
 
 ALWAYS_INLINE void port_cpu_relax(void)
