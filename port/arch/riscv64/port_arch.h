@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_arch.h (RISC-V 64, LP64D) - the context switch. See the x86-64 one for the technique: an
+ * inlined switch that clobbers every register, so that the compiler saves what is live. s0 (frame
+ * pointer) and s1 (may be the base pointer) cannot be clobbered everywhere and are saved by hand;
+ * gp and tp are the kernel thread's. fcsr is not switched, as MXCSR on x86-64. Vector registers are
+ * not listed: this compiler uses none by itself.
+ *
+ * The jump goes through t1: through ra or t0 it would count as a return and spoil the return-stack
+ * predictor. s0 and ra are zero at the jump: a new thread begins with them, and unwinders stop
+ * there.
+ */
+#ifndef PIRN_PORT_ARCH_H
+#define PIRN_PORT_ARCH_H
+
+#include "compiler.h"
+
+struct port_ctx {
+    void *sp;
+    void *pc;
+};
+
+ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, void (*entry)(void))
+{
+    uintptr_t top = ((uintptr_t)low + size) & ~(uintptr_t)15;
+    ctx->sp = (void *)top;
+    ctx->pc = (void *)entry;
+}
+
+ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
+{
+    register struct port_ctx *f __asm__("a0") = from;
+    register struct port_ctx *t __asm__("a1") = to;
+    __asm__ volatile("addi sp, sp, -16\n\t"
+                     "sd s0, 0(sp)\n\t"
+                     "sd s1, 8(sp)\n\t"
+                     "lla t1, 1f\n\t"
+                     "sd sp, 0(a0)\n\t"
+                     "sd t1, 8(a0)\n\t"
+                     "ld sp, 0(a1)\n\t"
+                     "ld t1, 8(a1)\n\t"
+                     "li s0, 0\n\t"
+                     "li ra, 0\n\t"
+                     "jr t1\n"
+                     "1:\n\t"
+                     "ld s0, 0(sp)\n\t"
+                     "ld s1, 8(sp)\n\t"
+                     "addi sp, sp, 16\n\t"
+                     : "+r"(f), "+r"(t)
+                     :
+                     : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a2", "a3", "a4", "a5", "a6",
+                       "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "ft0",
+                       "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "ft8", "ft9", "ft10",
+                       "ft11", "fa0", "fa1", "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "fs0", "fs1",
+                       "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11",
+                       "memory");
+}
+
+/* The instruction `pause` (Zihintpause); a fence without effect where it is unknown. */
+ALWAYS_INLINE void port_cpu_relax(void)
+{
+    __asm__ volatile(".4byte 0x0100000f" ::: "memory");
+}
+
+/* Initial-exec TLS: the variable's offset, then one read relative to tp. */
+#define PORT_ARCH_TLS_LOAD(out, var)                                                               \
+    __asm__ volatile("la.tls.ie %0, " #var "\n\tadd %0, %0, tp\n\tld %0, 0(%0)" : "=&r"(out))
+
+#endif
