@@ -33,7 +33,7 @@ struct thread;
 
 struct waitq {
     spinlock_t lock;
-    uint32_t spare;
+    _Atomic(uint32_t) leaving; /* (A) for the object: condition variables count timed waiters */
     struct list *first; /* (lock) circular, NULL = empty: 16 bytes, valid when zero */
 };
 

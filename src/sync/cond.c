@@ -15,12 +15,50 @@ void rt_cond_init(struct rt_cond *c)
 {
     *c = (struct rt_cond){0};
     at_init(&c->queue.lock.word, 0u);
+    at_init(&c->queue.leaving, 0u);
+}
+
+/* A broadcast lets a waiter go that its timer has claimed, but that waiter looks at the queue once
+ * more: rt_cond_destroy waits for it. ORDER(cond-destroy) */
+ALWAYS_INLINE void cond_enter(struct rt_cond *c, bool timed)
+{
+    if (timed) {
+        at_add_rlx(&c->queue.leaving, 1u);
+    }
+}
+
+ALWAYS_INLINE void cond_leave(struct rt_cond *c, bool timed)
+{
+    if (timed) {
+        at_sub_acq_rel(&c->queue.leaving, 1u); /* ORDER(cond-destroy) */
+    }
+}
+
+int rt_cond_destroy(struct rt_cond *c)
+{
+    unsigned long irq;
+    rt_self();
+    rt_enter(&irq);
+    spin_lock(&c->queue.lock, RANK_COND);
+    bool busy = !waitq_empty_locked(&c->queue);
+    spin_unlock(&c->queue.lock, RANK_COND);
+    rt_leave(irq);
+    if (busy) {
+        return -EBUSY;
+    }
+    while (at_load_acq(&c->queue.leaving) != 0) { /* ORDER(cond-destroy) */
+        rt_yield();
+        port_relax(0);
+    }
+    return 0;
 }
 
 int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
 {
+    bool timed = deadline != UINT64_MAX;
     unsigned long irq;
     rt_self();
+    cond_enter(c, timed);
     struct cpu *cpu = rt_enter(&irq);
     if (MUTANT(COND_DROP)) {
         rt_mutex_unlock_irqoff(cpu, m);
@@ -32,6 +70,7 @@ int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
     struct waitq_how how = {
         .deadline = deadline, .object = c, .reason = WAIT_COND, .rank = RANK_COND};
     int result = waitq_block_locked(&c->queue, &how);
+    cond_leave(c, timed);
     rt_leave(irq);
     rt_mutex_lock_until(m, UINT64_MAX);
     return result;

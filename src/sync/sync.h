@@ -74,6 +74,8 @@ void rt_mutex_unlock(struct rt_mutex *m);
 void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m);
 
 void rt_cond_init(struct rt_cond *c);
+/* 0, -EBUSY (somebody waits). Afterwards no thread that was let go touches it. */
+int rt_cond_destroy(struct rt_cond *c);
 int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline);
 void rt_cond_signal(struct rt_cond *c);
 void rt_cond_broadcast(struct rt_cond *c);
