@@ -27,14 +27,7 @@ int pirn_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 
 int pirn_pthread_cond_destroy(pthread_cond_t *cond)
 {
-    struct rt_cond *c = COND(cond);
-    unsigned long irq;
-    rt_enter(&irq);
-    spin_lock(&c->queue.lock, RANK_COND);
-    bool busy = !waitq_empty_locked(&c->queue);
-    spin_unlock(&c->queue.lock, RANK_COND);
-    rt_leave(irq);
-    return busy ? EBUSY : 0;
+    return -rt_cond_destroy(COND(cond));
 }
 
 /* Wait; a mutex with an owner is released whole and taken back as it was. */

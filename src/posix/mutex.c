@@ -27,19 +27,12 @@ int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *a
     return 0;
 }
 
-/* Whoever unlocked it last may still be on its way out of the queue lock: wait for that. Afterwards
- * the memory is the caller's. */
 int pirn_pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
     struct rt_mutex *m = MUTEX(mutex);
-    unsigned long irq;
     if (at_load_rlx(&m->word) != 0) {
         return EBUSY;
     }
-    rt_enter(&irq);
-    spin_lock(&m->queue.lock, RANK_WAITQ);
-    spin_unlock(&m->queue.lock, RANK_WAITQ);
-    rt_leave(irq);
     m->kind = MUTEX_DESTROYED;
     return 0;
 }

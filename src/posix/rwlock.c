@@ -45,7 +45,7 @@ int pirn_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t 
     return 0;
 }
 
-/* As in pirn_pthread_mutex_destroy: wait for who unlocked it last. */
+/* Who unlocked it last may still be on its way out of the queue lock: that is waited for. */
 int pirn_pthread_rwlock_destroy(pthread_rwlock_t *lock)
 {
     struct rt_rwlock *l = RWLOCK(lock);

@@ -76,10 +76,8 @@ int pirn_posix_usleep(useconds_t microseconds)
 unsigned pirn_posix_sleep(unsigned seconds)
 {
     struct timespec time = {.tv_sec = seconds};
-    int saved = errno;
     if (pirn_posix_nanosleep(&time, &time) != 0) {
         return (unsigned)time.tv_sec + (time.tv_nsec >= NS_PER_S / 2);
     }
-    errno = saved;
     return 0;
 }
