@@ -201,6 +201,28 @@ static bool cycle_unseen(void)
     return r[0] == 0 && r[1] == 0;
 }
 
+/* ---- cond-destroy: F waiters that are still leaving, X the last one's last access ---- */
+
+static void leaving_init(void)
+{
+    at_store_rel(&F, 1u);
+}
+static void leaving_waiter(void)
+{
+    at_store_rlx(&X, 1u);
+    at_sub_acq_rel(&F, 1u);
+}
+static void leaving_waiter_relaxed(void)
+{
+    at_store_rlx(&X, 1u);
+    at_add_rlx(&F, ~0u);
+}
+static void leaving_destroyer(void)
+{
+    r[0] = at_load_acq(&F) == 0;
+    r[1] = at_load_rlx(&X);
+}
+
 /* ---- mutex, sem, rwlock, once ---- */
 
 static struct rt_mutex mutex;
@@ -299,6 +321,18 @@ const struct litmus litmus_sync[] = {
      cycle_unseen,
      {join_rmw_before_1, join_rmw_before_2},
      NULL},
+    {"cond-destroy",
+     "cond-destroy",
+     NEVER,
+     told_nothing,
+     {leaving_waiter, leaving_destroyer},
+     leaving_init},
+    {"cond-destroy-relaxed",
+     "cond-destroy",
+     WEAK,
+     told_nothing,
+     {leaving_waiter_relaxed, leaving_destroyer},
+     leaving_init},
     {"mutex", "mutex", NEVER, mutex_lost, {mutex_thread, mutex_thread, mutex_thread}, objects_init},
     {"sem", "sem", NEVER, told_nothing, {sem_waiter, sem_poster}, objects_init},
     {"rwlock", "rwlock", NEVER, rw_torn, {rw_writer, rw_reader, rw_writer}, objects_init},
