@@ -20,6 +20,7 @@
 #define NORETURN __attribute__((noreturn))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 #define ALIGNED(n) __attribute__((aligned(n)))
+#define CLEANUP(fn) __attribute__((cleanup(fn))) /* also when an exception leaves the frame */
 #define UNUSED __attribute__((unused))
 #define EXPORT __attribute__((visibility("default")))
 

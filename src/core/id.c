@@ -6,9 +6,11 @@
  * are recorded in the table and not in the descriptors, because the walk along a chain of joins
  * must not touch memory that may be gone.
  *
- * Cycle detection: a joiner writes its target, then reads the chain. Two joiners that close a cycle
- * at the same moment both write before they read; a full fence in between makes at least one see
- * the other. ORDER(join-cycle)
+ * Cycle detection: a joiner writes its target, takes the join lock, then reads the chain. Two
+ * joiners that close a cycle at the same moment both write before they read; a full fence in
+ * between makes at least one see the other. ORDER(join-cycle). The write comes before the lock's
+ * read-modify-write, which on x86 is that fence (at_fence_after_rmw): a write after it could still
+ * be in the store buffer.
  *
  * Lock: id_table.lock (RANK_ID) for assigning and releasing indexes.
  */
@@ -99,7 +101,6 @@ bool id_join_walk(struct thread *self, uint32_t at)
 {
     for (uint32_t steps = 0; at != 0 && steps < CHUNK_SIZE * CHUNKS; steps++) {
         if (at == self->index) {
-            id_join_clear(self);
             return true;
         }
         at = at_load_rlx(&slot_of(at)->join_target); /* ORDER(join-cycle) */

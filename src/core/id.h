@@ -31,9 +31,13 @@ uint64_t id_of(const struct thread *t);
  * any time. */
 struct thread *id_lookup(uint64_t id);
 
-/* Record that `self` waits in join for `t`, whose join lock the caller has just taken. True if
- * following the targets from t leads back to self: a deadlock; nothing is recorded then. See id.c
- * for why this is safe without locks. */
+/* Record that `self` is going to wait in join for `t`; to be called before it takes t's join lock.
+ */
+ALWAYS_INLINE void id_join_announce(struct thread *self, struct thread *t)
+{
+    at_store_rlx(&self->id_slot->join_target, t->index); /* ORDER(join-cycle) */
+}
+
 COLD bool id_join_walk(struct thread *self, uint32_t at);
 
 ALWAYS_INLINE void id_join_clear(struct thread *self)
@@ -41,9 +45,10 @@ ALWAYS_INLINE void id_join_clear(struct thread *self)
     at_store_rlx(&self->id_slot->join_target, 0u);
 }
 
+/* Directly after taking t's join lock: true if following the targets from t leads back to self: a
+ * deadlock. See id.c for why this is safe without locks. */
 ALWAYS_INLINE bool id_join_closes_cycle(struct thread *self, struct thread *t)
 {
-    at_store_rlx(&self->id_slot->join_target, t->index);
     at_fence_after_rmw();                                  /* ORDER(join-cycle) */
     uint32_t next = at_load_rlx(&t->id_slot->join_target); /* ORDER(join-cycle) */
     return unlikely(next != 0) && id_join_walk(self, next);

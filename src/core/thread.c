@@ -311,7 +311,6 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
     struct waitq_how how = {
         .deadline = deadline, .object = t, .reason = WAIT_JOIN, .rank = RANK_JOIN, .prefer = t};
     int error = waitq_block_locked(&t->join, &how);
-    id_join_clear(self);
     if (error != 0 && join_lock(t)) {
         t->join_flags &= (uint8_t)~JOIN_WAITING;
         spin_unlock(&t->join.lock, RANK_JOIN);
@@ -328,8 +327,13 @@ int rt_thread_join(struct thread *t, void **ret, uint64_t deadline)
     }
     unsigned long irq;
     rt_enter(&irq);
-    if (join_lock(t)) {
-        int error = join_wait_locked(t, self, deadline);
+    if (at_load_acq(&t->state) != THREAD_EXITED) { /* ORDER(exit) */
+        int error = 0;
+        id_join_announce(self, t);
+        if (join_lock(t)) {
+            error = join_wait_locked(t, self, deadline);
+        }
+        id_join_clear(self);
         if (unlikely(error != 0)) {
             rt_leave(irq);
             return error;

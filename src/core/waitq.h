@@ -34,7 +34,7 @@ struct thread;
 struct waitq {
     spinlock_t lock;
     _Atomic(uint32_t) leaving; /* (A) for the object: condition variables count timed waiters */
-    struct list *first; /* (lock) circular, NULL = empty: 16 bytes, valid when zero */
+    struct list *first;        /* (lock) circular, NULL = empty: 16 bytes, valid when zero */
 };
 
 enum park_state { PARK_NONE, PARK_PARKING, PARK_PARKED, PARK_WOKEN, PARK_TIMEDOUT, PARK_REMOVED };

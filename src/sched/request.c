@@ -8,7 +8,7 @@
  * threads, the running one included, answers with one from the tail of its queue.
  *
  * Invariants:
- *   1. A queue, `asked` and `waiting` belong to their CPU.
+ *   1. A queue belongs to its CPU; `asked` is written by its CPU only.
  *   2. asked[v] is set from the request to its answer: at most one request and one answer are
  * between a pair, so a ring of MAILBOX_SLOTS is never full. If it were, a request is simply not
  * sent, and a thread stays in its queue: nothing is lost.
@@ -16,7 +16,7 @@
  * with requests unanswered.
  *   4. promised counts the requests to a CPU that are not answered. Threads beyond SPARE and beyond
  * the promised ones are free for who has not asked yet. While there are such threads and such a CPU
- * sleeps, no searching CPU goes to sleep: it wakes that one first (request_help). So a waker may
+ * sleeps, no searching CPU goes to sleep: it wakes that one first (request_search). So a waker may
  * rely on any searching CPU, as run.c does.
  */
 #include <errno.h>

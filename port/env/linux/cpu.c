@@ -145,6 +145,10 @@ int port_cpu_adopt(struct cpu *cpu)
     fence_init();
     worker_adopt(cpu);
     started_by = getpid();
+    int error = monitor_start();
+    if (error != 0) {
+        return error;
+    }
     return atexit(on_exit_here) == 0 ? 0 : -ENOMEM;
 }
 

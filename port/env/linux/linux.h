@@ -28,6 +28,9 @@ int fault_catch_here(struct port_cpu *cpu);
 
 void fence_init(void);
 
+/* Start the timer thread. 0 or -errno. */
+int monitor_start(void);
+
 #define GUARD_SIZE 4096u
 
 #endif

@@ -3,10 +3,10 @@
  * monitor.c (Linux) - a kernel thread that delivers ticks to busy workers; an idle worker sleeps
  * with its own deadline.
  *
- * It starts with the first timer. Each worker's tick_at is its next tick; `wake_at` is when the
- * monitor wakes. Setting an earlier tick bumps the monitor: store tick_at, then read wake_at; the
- * monitor stores wake_at, then reads every tick_at again. Sequentially consistent: one of them sees
- * the other. ORDER(monitor)
+ * It starts with the runtime: later, a process near its memory limit could not start it. Each
+ * worker's tick_at is its next tick; `wake_at` is when the monitor wakes. Setting an earlier tick
+ * bumps the monitor: store tick_at, then read wake_at; the monitor stores wake_at, then reads every
+ * tick_at again. Sequentially consistent: one of them sees the other. ORDER(monitor)
  */
 #include "linux.h"
 
@@ -16,7 +16,6 @@ static struct {
     struct cpu *cpus[MAX_CPUS];
     uint64_t wake_at; /* UINT64_MAX while asleep without limit, 0 while awake */
     uint32_t bump;    /* futex permit */
-    uint32_t started;
 } monitor;
 
 /* Deliver what is due; returns the next time. */
@@ -55,21 +54,13 @@ static void *monitor_main(void *unused)
     return NULL;
 }
 
-static void monitor_start(void)
+int monitor_start(void)
 {
-    if (__atomic_exchange_n(&monitor.started, 1, __ATOMIC_ACQ_REL) == 0 &&
-        kernel_thread_create(monitor_main, NULL) != 0) {
-        static const char text[] = "pirn: cannot start the timer thread\n";
-        port_write(text, sizeof(text) - 1);
-        port_exit_now(1);
-    }
+    return kernel_thread_create(monitor_main, NULL);
 }
 
 void port_timer_set(struct cpu *cpu, uint64_t deadline)
 {
-    if (!__atomic_load_n(&monitor.started, __ATOMIC_ACQUIRE)) {
-        monitor_start();
-    }
     __atomic_store_n(&monitor.cpus[rt_cpu_id(cpu)], cpu, __ATOMIC_RELEASE);   /* ORDER(monitor) */
     __atomic_store_n(&rt_cpu_port(cpu)->tick_at, deadline, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
     if (deadline < __atomic_load_n(&monitor.wake_at, __ATOMIC_SEQ_CST)) {     /* ORDER(monitor) */

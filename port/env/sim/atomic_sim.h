@@ -13,7 +13,7 @@
 
 enum sim_order { SIM_RLX = 0, SIM_ACQ = 1, SIM_REL = 2, SIM_ACQ_REL = 3 };
 enum sim_rmw { SIM_XCHG, SIM_ADD, SIM_SUB, SIM_OR, SIM_AND };
-enum sim_fence { SIM_FENCE_SEQ, SIM_FENCE_LIGHT, SIM_FENCE_HEAVY };
+enum sim_fence { SIM_FENCE_SEQ, SIM_FENCE_LIGHT, SIM_FENCE_HEAVY, SIM_FENCE_RMW };
 
 uint64_t sim_load(const volatile void *p, size_t size, enum sim_order order);
 void sim_store(volatile void *p, size_t size, uint64_t value, enum sim_order order);
@@ -60,7 +60,7 @@ void sim_init(volatile void *p, size_t size, uint64_t value);
 #define at_cas_acq_rel(p, want, v) SIM_CAS(p, want, v, SIM_ACQ_REL)
 
 #define at_fence_seq() sim_fence(SIM_FENCE_SEQ)
-#define at_fence_after_rmw() sim_fence(SIM_FENCE_SEQ)
+#define at_fence_after_rmw() sim_fence(SIM_FENCE_RMW)
 #define at_fence_light() sim_fence(SIM_FENCE_LIGHT)
 #define at_fence_heavy() sim_fence(SIM_FENCE_HEAVY)
 

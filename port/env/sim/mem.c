@@ -55,6 +55,7 @@ static struct {
     uint32_t nlocations;
     struct view cur[SIM_CONTEXTS], acq[SIM_CONTEXTS], rel[SIM_CONTEXTS];
     struct view sc;
+    bool stored[SIM_CONTEXTS]; /* since its last read-modify-write */
 } mem;
 
 static uint32_t touched[TABLE_SIZE]; /* slots in use, for a quick reset */
@@ -252,6 +253,7 @@ void sim_store(volatile void *p, size_t size, uint64_t value, enum sim_order ord
     }
     struct location *l = location_of(p, size);
     sim_point(8 + order, l->id);
+    mem.stored[sim_current] = true;
     if (mem.weak) {
         l = location_of(p, size);
         raw_set(p, size, value);
@@ -275,6 +277,7 @@ static void rmw_finish(struct location *l, volatile void *p, size_t size, uint64
 
 static void rmw_read(struct location *l, enum sim_order order)
 {
+    mem.stored[sim_current] = false;
     if (mem.weak) {
         struct record *r = record_newest(l);
         view_raise(&mem.cur[sim_current], l->id, r->stamp);
@@ -345,6 +348,10 @@ void sim_fence(enum sim_fence kind)
         return;
     }
     bool free_of_charge = kind == SIM_FENCE_LIGHT && mem.asymmetric;
+    if (kind == SIM_FENCE_RMW && mem.stored[sim_current]) {
+        sim_fail(
+            "at_fence_after_rmw after a store: on x86 it orders only what precedes the read-modify-write");
+    }
     sim_point(32 + (uint32_t)kind, 0);
     if (!mem.weak || free_of_charge) {
         return;
@@ -409,5 +416,6 @@ void sim_mem_end(void)
     mem.sc.n = 0;
     for (unsigned c = 0; c < SIM_CONTEXTS; c++) {
         mem.cur[c].n = mem.acq[c].n = mem.rel[c].n = 0;
+        mem.stored[c] = false;
     }
 }
