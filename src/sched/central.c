@@ -36,8 +36,9 @@ static struct sched_kick central_enqueue(struct cpu *self, struct thread *t, enu
     struct pinned *p = pinned_of(t);
     unsigned home = p->home; /* once it is queued, t may run and be gone */
     struct runq *q = &central.queues[home];
+    bool head = runq_to_head(q, why);
     spin_lock(&central.lock, RANK_RUNQ);
-    runq_push_locked(q, t, runq_to_head(q, why));
+    runq_push_locked(q, t, head);
     p->queued = 1;
     spin_unlock(&central.lock, RANK_RUNQ);
     bool here = self != NULL && self->id == home;
