@@ -43,13 +43,13 @@ static void once_wait(struct rt_once *once)
     rt_leave(irq);
 }
 
-static void once_end(struct rt_once *once)
+static void once_end(struct rt_once *once, uint32_t state)
 {
     struct waitq *q = once_queue(once);
     struct list woken;
     unsigned long irq;
     list_init(&woken);
-    at_store_rel(&once->state, (uint32_t)ONCE_DONE); /* ORDER(once) */
+    at_store_rel(&once->state, state); /* ORDER(once) */
     struct cpu *cpu = rt_enter(&irq);
     spin_lock(&q->lock, RANK_WAITQ);
     if (!MUTANT(ONCE_DROP)) {
@@ -60,14 +60,30 @@ static void once_end(struct rt_once *once)
     rt_leave(irq);
 }
 
+/* fn was left by an exception or by pthread_exit: it has not run, and somebody else may run it. */
+static void once_abandon(struct rt_once **once)
+{
+    if (*once != NULL) {
+        once_end(*once, ONCE_NEW);
+    }
+}
+
+/* Compiled with -fexceptions. */
+static void once_run(struct rt_once *once, void (*fn)(void))
+{
+    struct rt_once *running CLEANUP(once_abandon) = once;
+    fn();
+    running = NULL;
+    once_end(once, ONCE_DONE);
+}
+
 void rt_once(struct rt_once *once, void (*fn)(void))
 {
     while (unlikely(at_load_acq(&once->state) != ONCE_DONE)) { /* ORDER(once) */
         uint32_t state = ONCE_NEW;
         rt_self();
         if (at_cas_acq(&once->state, &state, (uint32_t)ONCE_RUNNING)) { /* ORDER(once) */
-            fn();
-            once_end(once);
+            once_run(once, fn);
             return;
         }
         if (state == ONCE_RUNNING) {
