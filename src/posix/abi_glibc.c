@@ -34,16 +34,16 @@ EXPORT sem_t *sem_open(const char *name, int flags, ...)
 
 /* pthread_cleanup_push and pthread_cleanup_pop of <pthread.h> in C. The header declares them weak
  * and without the visibility that we need; here they get both right. */
-#define CLEANUP(name, function)                                                                    \
+#define HANDLER(name, function)                                                                    \
     EXPORT void name(__pthread_unwind_buf_t *buf)                                                  \
     {                                                                                              \
         function(buf);                                                                             \
     }
-CLEANUP(__pthread_register_cancel, posix_cleanup_register)
-CLEANUP(__pthread_unregister_cancel, posix_cleanup_unregister)
-CLEANUP(__pthread_register_cancel_defer, posix_cleanup_register_defer)
-CLEANUP(__pthread_unregister_cancel_restore, posix_cleanup_unregister_restore)
-CLEANUP(__pthread_unwind_next, posix_cleanup_next)
+HANDLER(__pthread_register_cancel, posix_cleanup_register)
+HANDLER(__pthread_unregister_cancel, posix_cleanup_unregister)
+HANDLER(__pthread_register_cancel_defer, posix_cleanup_register_defer)
+HANDLER(__pthread_unregister_cancel_restore, posix_cleanup_unregister_restore)
+HANDLER(__pthread_unwind_next, posix_cleanup_next)
 
 /* A second name for a function of this file. In the assembler, because the headers rename some of
  * these names and give the others attributes that an alias would have to repeat. */

@@ -76,8 +76,10 @@ static NORETURN void thread_end(struct thread *self)
 /* siglongjmp as the macros' buffers need it: they are a jmp_buf without room for a signal mask. */
 NORETURN void cleanup_longjmp(struct __cancel_jmp_buf_tag *env, int value) __asm__("siglongjmp");
 
-static NORETURN void jump_to(__pthread_unwind_buf_t *buf)
+/* The buffer is used up: a handler that calls pthread_exit goes on with the next older one. */
+static NORETURN void jump_to(struct posix_local *local, __pthread_unwind_buf_t *buf)
 {
+    local->cleanup = OLDER(buf);
     cleanup_longjmp(buf->__cancel_jmp_buf, 1);
 }
 
@@ -94,7 +96,7 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
     (void)exception;
     (void)unused;
     if (buf != NULL && (end || (uintptr_t)_Unwind_GetCFA(context) > (uintptr_t)buf)) {
-        jump_to(buf);
+        jump_to(local, buf);
     }
     if (end) {
         thread_end(self);
@@ -118,7 +120,7 @@ static NORETURN void unwind(struct thread *self)
         _Unwind_ForcedUnwind(&local->unwind, stop, NULL);
         /* It does not return, but where a frame cannot be unwound. */
         if (local->cleanup != NULL) {
-            jump_to(local->cleanup);
+            jump_to(local, local->cleanup);
         }
     }
     thread_end(self);
@@ -126,9 +128,8 @@ static NORETURN void unwind(struct thread *self)
 
 void posix_cleanup_next(__pthread_unwind_buf_t *buf)
 {
-    struct thread *self = rt_self();
-    local_or_die()->cleanup = OLDER(buf);
-    unwind(self);
+    (void)buf;
+    unwind(rt_self());
 }
 
 /* The argument's place is free since the thread has started; what is there when it ends is its
