@@ -33,7 +33,8 @@ static int single_init(unsigned ncpu)
 static struct sched_kick single_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
 {
     (void)self;
-    bool head = runq_to_head(&queue.q, why); /* outside: the lock is held for some 14 instructions (P2) */
+    bool head =
+        runq_to_head(&queue.q, why); /* outside: the lock is held for some 14 instructions (P2) */
     spin_lock(&queue.lock, RANK_RUNQ);
     runq_push_locked(&queue.q, t, head);
     spin_unlock(&queue.lock, RANK_RUNQ);
