@@ -81,6 +81,13 @@ static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
     return 0;
 }
 
+/* Who starts threads that carry their exceptions is C++ itself; it is the caller and runs, so its
+ * flags are its own. Without this the main thread's exceptions would stay with the worker. */
+static COLD void creator_carries_exceptions(struct thread *self)
+{
+    self->flags |= THREAD_CXX;
+}
+
 EXPORT int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *),
                        void *arg)
 {
@@ -89,7 +96,14 @@ EXPORT int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*f
     }
     struct thread_attr internal;
     int error = fn == NULL ? -EINVAL : attr_translate(attr, &internal);
-    return error != 0 ? error : rt_thread_create(thread, &internal, fn, arg);
+    if (unlikely(error != 0)) {
+        return error;
+    }
+    struct thread *self = rt_self();
+    if (unlikely((internal.flags & ~self->flags) & THREAD_CXX)) {
+        creator_carries_exceptions(self);
+    }
+    return rt_thread_create(thread, &internal, fn, arg);
 }
 
 EXPORT int pirn_join(pirn_thread_t thread, void **ret)
