@@ -22,6 +22,16 @@
     }
 #include "posix.def"
 
+#ifdef PORT_ARCH_RETURN_BY_JUMP
+PORT_ARCH_RETURN_BY_JUMP(sched_yield, rt_yield);
+#else
+EXPORT int sched_yield(void)
+{
+    rt_yield(); /* on a foreign kernel thread: the system's */
+    return 0;
+}
+#endif
+
 EXPORT void pthread_exit(void *ret)
 {
     pirn_pthread_exit(ret);

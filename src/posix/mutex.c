@@ -85,10 +85,10 @@ static COLD int owned_lock(struct rt_mutex *m, const struct posix_limit *limit)
 int pirn_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     struct rt_mutex *m = MUTEX(mutex);
-    if (likely(m->kind == PTHREAD_MUTEX_NORMAL)) {
-        return rt_mutex_lock_until(m, UINT64_MAX);
+    if (unlikely(m->kind != PTHREAD_MUTEX_NORMAL)) {
+        return owned_lock(m, NULL);
     }
-    return owned_lock(m, NULL);
+    return rt_mutex_lock_fast(m) ? 0 : rt_mutex_lock_until(m, UINT64_MAX);
 }
 
 int pirn_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
@@ -152,7 +152,9 @@ int pirn_pthread_mutex_unlock(pthread_mutex_t *mutex)
     if (unlikely(m->kind != PTHREAD_MUTEX_NORMAL)) {
         return owned_unlock(m);
     }
-    rt_mutex_unlock(m);
+    if (!rt_mutex_unlock_fast(m)) {
+        rt_mutex_unlock(m);
+    }
     return 0;
 }
 

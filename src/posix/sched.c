@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched.c - yielding, and what the scheduler cannot do per thread yet: each says so by its error
+ * sched.c - what the scheduler cannot do per thread yet: each says so by its error
  * number, none pretends.
  */
 #include <errno.h>
 #include <sys/syscall.h>
 
 #include "posix.h"
-
-int pirn_posix_sched_yield(void)
-{
-    if (likely(!posix_is_foreign())) {
-        rt_yield();
-        return 0;
-    }
-    return (int)syscall(SYS_sched_yield);
-}
 
 int pirn_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param)
 {

@@ -40,7 +40,7 @@ int pirn_pthread_spin_lock(pthread_spinlock_t *lock)
             if (++round < SPIN_ROUNDS) {
                 port_relax(0);
             } else {
-                pirn_posix_sched_yield();
+                rt_yield();
             }
         }
     }

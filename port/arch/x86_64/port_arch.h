@@ -52,9 +52,9 @@ ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
 
 /*
  * Define the global function `name`, which calls `impl` (same arguments, returns bool) and, if that
- * is true, returns by a jump. For functions that switch: the return-stack predictor holds the call
- * sites of the thread that ran before, and a `ret` to another call site would be mispredicted; an
- * indirect jump has its own history.
+ * is true, returns by a jump. It returns 0 (or nothing). For functions that switch: the
+ * return-stack predictor holds the call sites of the thread that ran before, and a `ret` to another
+ * call site would be mispredicted; an indirect jump has its own history.
  */
 #define PORT_ARCH_RETURN_BY_JUMP(name, impl)                                                       \
     __asm__(".pushsection .text\n\t"                                                               \
@@ -68,6 +68,7 @@ ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
             "addq $8, %rsp\n\t"                                                                    \
             ".cfi_adjust_cfa_offset -8\n\t"                                                        \
             "testb %al, %al\n\t"                                                                   \
+            "movl $0, %eax\n\t"                                                                    \
             "je 1f\n\t"                                                                            \
             "popq %rcx\n\t"                                                                        \
             ".cfi_adjust_cfa_offset -8\n\t"                                                        \
