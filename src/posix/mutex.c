@@ -153,7 +153,7 @@ int pirn_pthread_mutex_unlock(pthread_mutex_t *mutex)
         return owned_unlock(m);
     }
     if (!rt_mutex_unlock_fast(m)) {
-        rt_mutex_unlock(m);
+        rt_mutex_unlock_slow(m);
     }
     return 0;
 }

@@ -22,8 +22,6 @@
 #include "mutant.h"
 #include "sync.h"
 
-enum { MUTEX_FREE, MUTEX_HELD, MUTEX_CONTENDED };
-
 enum { KIND_COMPETES, KIND_WANTS_HANDOVER, KIND_OWNS };
 
 #define SPIN_ROUNDS 100u
@@ -38,9 +36,7 @@ void rt_mutex_init(struct rt_mutex *m)
 
 int rt_mutex_trylock(struct rt_mutex *m)
 {
-    uint32_t free = MUTEX_FREE;
-    return likely(at_cas_acq(&m->word, &free, (uint32_t)MUTEX_HELD)) ? 0
-                                                                     : -EBUSY; /* ORDER(mutex) */
+    return rt_mutex_lock_fast(m) ? 0 : -EBUSY;
 }
 
 /* Another CPU may be about to unlock: a short look costs less than two switches. */
@@ -105,14 +101,14 @@ static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
 
 int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline)
 {
-    if (likely(rt_mutex_trylock(m) == 0)) {
+    if (rt_mutex_lock_fast(m)) {
         return 0;
     }
     return mutex_lock_slow(m, deadline);
 }
 
-/* The mutex is CONTENDED and ours. The queue lock goes before the mutex (invariant 4), with the
- * word at HELD; who queues in between marks it again: then once more. */
+/* The mutex is ours, HELD, and somebody may wait. The queue lock goes before the mutex (invariant
+ * 4); who queues in between marks it CONTENDED again: then once more. */
 static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
 {
     bool done;
@@ -123,9 +119,8 @@ static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
         bool hand_over = t != NULL && t->wait_kind == KIND_WANTS_HANDOVER;
         if (hand_over) {
             t->wait_kind = KIND_OWNS;
-        } else {
-            at_store_rlx(&m->word, held);
         }
+        at_store_rlx(&m->word, hand_over ? (uint32_t)MUTEX_CONTENDED : held);
         spin_unlock(&m->queue.lock, RANK_WAITQ);
         done = hand_over || at_cas_rel(&m->word, &held, (uint32_t)MUTEX_FREE); /* ORDER(mutex) */
         if (t != NULL && !MUTANT(MUTEX_DROP)) {
@@ -136,20 +131,22 @@ static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
 
 void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m)
 {
-    uint32_t held = MUTEX_HELD;
-    if (unlikely(!at_cas_rel(&m->word, &held, (uint32_t)MUTEX_FREE))) { /* ORDER(mutex) */
+    if (!rt_mutex_unlock_fast(m)) {
         mutex_unlock_slow(cpu, m);
     }
 }
 
-void rt_mutex_unlock(struct rt_mutex *m)
+void rt_mutex_unlock_slow(struct rt_mutex *m)
 {
-    uint32_t held = MUTEX_HELD;
-    if (likely(at_cas_rel(&m->word, &held, (uint32_t)MUTEX_FREE))) { /* ORDER(mutex) */
-        return;
-    }
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
     mutex_unlock_slow(cpu, m);
     rt_leave(irq);
+}
+
+void rt_mutex_unlock(struct rt_mutex *m)
+{
+    if (!rt_mutex_unlock_fast(m)) {
+        rt_mutex_unlock_slow(m);
+    }
 }

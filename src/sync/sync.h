@@ -67,9 +67,25 @@ struct rt_fe {
 
 void rt_mutex_init(struct rt_mutex *m);
 int rt_mutex_trylock(struct rt_mutex *m);
+enum { MUTEX_FREE, MUTEX_HELD, MUTEX_CONTENDED };
+
+/* Lock and unlock without anybody else about. False: lock has not got it; unlock still holds it, as
+ * HELD, and goes on in rt_mutex_unlock_slow. */
+ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)
+{
+    uint32_t free = MUTEX_FREE;
+    return likely(at_cas_acq(&m->word, &free, (uint32_t)MUTEX_HELD)); /* ORDER(mutex) */
+}
+
+ALWAYS_INLINE bool rt_mutex_unlock_fast(struct rt_mutex *m)
+{
+    return likely(at_sub_acq_rel(&m->word, 1u) == MUTEX_HELD); /* ORDER(mutex) */
+}
+
 /* 0, -ETIMEDOUT */
 int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline);
 void rt_mutex_unlock(struct rt_mutex *m);
+void rt_mutex_unlock_slow(struct rt_mutex *m);
 /* Unlock with the interrupts out already and a lock of rank RANK_COND held. */
 void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m);
 
