@@ -211,7 +211,9 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
 void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
 {
     bool detached = prev->join_flags & JOIN_DETACHED;
-    port_san_destroy(prev);
+    if (!(prev->flags & THREAD_MAIN)) { /* main is not one of the sanitizer's fibers */
+        port_san_destroy(prev);
+    }
     spin_unlock_last(&prev->join.lock);
     if (detached) {
         thread_set_state(prev, THREAD_EXITED);
