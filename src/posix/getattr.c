@@ -43,12 +43,23 @@ static int main_stack(char **top, size_t *size)
     return error;
 }
 
+static bool is_detached(struct thread *t)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    spin_lock(&t->join.lock, RANK_JOIN);
+    bool detached = t->join_flags & JOIN_DETACHED;
+    spin_unlock(&t->join.lock, RANK_JOIN);
+    rt_leave(irq);
+    return detached;
+}
+
 int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
-    const struct thread *t = posix_thread(thread);
+    struct thread *t = posix_thread(thread);
     struct posix_attr *a = (struct posix_attr *)attr;
     pirn_pthread_attr_init(attr);
-    a->flags = POSIX_ATTR_STACK | (t->join_flags & JOIN_DETACHED ? POSIX_ATTR_DETACHED : 0);
+    a->flags = POSIX_ATTR_STACK | (is_detached(t) ? POSIX_ATTR_DETACHED : 0);
     if (t->flags & THREAD_MAIN) {
         a->guard = 0;
         return main_stack(&a->top, &a->size);
