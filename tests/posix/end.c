@@ -11,6 +11,9 @@
 #include "check.h"
 
 #define RUNNERS 4
+#ifndef END_ROUNDS
+#define END_ROUNDS 5
+#endif
 
 static flag_t alive, finished;
 static int runners;
@@ -274,7 +277,7 @@ static bool run_child(int i)
 int main(void)
 {
     for (int i = 0; i < CASES; i++) {
-        for (int round = 0; round < 5; round++) {
+        for (int round = 0; round < END_ROUNDS; round++) {
             if (run_child(i)) {
                 return child(i);
             }
