@@ -28,6 +28,18 @@ static void usage_error(const char *fmt, ...)
     port_exit_now(2);
 }
 
+static void add_text(char *to, size_t size, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Append what there is room for. */
+static void add_text(char *to, size_t size, const char *fmt, ...)
+{
+    size_t used = strlen(to);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(to + used, size - used, fmt, args);
+    va_end(args);
+}
+
 /* Decimal number with an optional K, M or G; false if it is none or above max. */
 static bool parse_size(const char *text, uint64_t max, uint64_t *out)
 {
@@ -125,15 +137,15 @@ static int set_sched_option(const struct sched_policy *policy, char *text, const
     }
     *why = message;
     if (o == NULL || o->name == NULL) {
-        int n = snprintf(message, sizeof(message), "%s has no option \"%s\"; it has:", policy->name,
-                         text);
+        snprintf(message, sizeof(message), "%s has no option \"%.64s\"; it has:", policy->name,
+                 text);
         for (o = policy->options; o != NULL && o->name != NULL; o++) {
-            n += snprintf(message + n, sizeof(message) - (size_t)n, " %s=%s", o->name, o->values);
+            add_text(message, sizeof(message), " %s=%s", o->name, o->values);
         }
         return -EINVAL;
     }
     if (equals == NULL || (o->values[0] != '<' && sched_choice(o->values, value) < 0)) {
-        snprintf(message, sizeof(message), "option %s of %s takes %s, not \"%s\"", o->name,
+        snprintf(message, sizeof(message), "option %s of %s takes %s, not \"%.64s\"", o->name,
                  policy->name, o->values, value);
         return -EINVAL;
     }
@@ -143,11 +155,11 @@ static int set_sched_option(const struct sched_policy *policy, char *text, const
 static int unknown_sched(const char *name, size_t length, const char **why)
 {
     static char message[256];
-    int n = snprintf(message, sizeof(message),
-                     "there is no organization \"%.*s\"; there are:", (int)length, name);
+    snprintf(message, sizeof(message),
+             "there is no organization \"%.*s\"; there are:", length < 64 ? (int)length : 64, name);
     const char *known;
     for (unsigned i = 0; (known = sched_name(i)) != NULL; i++) {
-        n += snprintf(message + n, sizeof(message) - (size_t)n, " %s", known);
+        add_text(message, sizeof(message), " %s", known);
     }
     *why = message;
     return -EINVAL;
@@ -214,9 +226,9 @@ static void option_load(const struct rt_option *o)
         return;
     }
     if (why != NULL) {
-        usage_error("pirn: option %s=\"%s\": %s\n", o->name, value, why);
+        usage_error("pirn: option %s=\"%.64s\": %s\n", o->name, value, why);
     }
-    usage_error("pirn: option %s=\"%s\" is not valid; valid: %s\n", o->name, value, o->values);
+    usage_error("pirn: option %s=\"%.64s\" is not valid; valid: %s\n", o->name, value, o->values);
 }
 
 static bool option_known(const char *name)
@@ -235,10 +247,9 @@ static void options_refuse_unknown(void)
     const char *name;
     for (unsigned i = 0; (name = port_option_name(i)) != NULL; i++) {
         if (!option_known(name)) {
-            char known[256];
-            int n = 0;
+            char known[256] = "";
             for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
-                n += snprintf(known + n, sizeof(known) - (size_t)n, " %s", o->name);
+                add_text(known, sizeof(known), " %s", o->name);
             }
             usage_error("pirn: there is no option \"%s\"; there are:%s\n", name, known);
         }

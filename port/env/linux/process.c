@@ -31,6 +31,14 @@ const char *port_option(const char *name)
     return getenv(variable);
 }
 
+/* Small letters become capitals, so that PIRN_cpus is not taken for an option: it sets none. */
+static char case_swapped(char c)
+{
+    return c >= 'A' && c <= 'Z'   ? (char)(c - 'A' + 'a')
+           : c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A')
+                                  : c;
+}
+
 const char *port_option_name(unsigned i)
 {
     static char name[64];
@@ -41,7 +49,7 @@ const char *port_option_name(unsigned i)
         const char *from = *e + PREFIX_LENGTH;
         size_t n = 0;
         while (from[n] != '=' && from[n] != '\0' && n < sizeof(name) - 1) {
-            name[n] = from[n] >= 'A' && from[n] <= 'Z' ? (char)(from[n] - 'A' + 'a') : from[n];
+            name[n] = case_swapped(from[n]);
             n++;
         }
         name[n] = '\0';
