@@ -13,8 +13,11 @@
 #include "linux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -98,13 +101,36 @@ static struct arena *arena_new(size_t slot)
     return NULL;
 }
 
+/* Can the kernel read the page? It says so instead of sending a signal. */
+static bool guard_holds(const char *page)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return true; /* cannot tell */
+    }
+    bool holds = syscall(SYS_write, ends[1], page, 1) != 1;
+    close(ends[0]);
+    close(ends[1]);
+    return holds;
+}
+
+/* QEMU's user mode takes any advice and follows none: the first guard is tried out. */
+static bool guard_advise(char *page)
+{
+    static bool tried;
+    if (madvise(page, GUARD_SIZE, MADV_GUARD_INSTALL) != 0) {
+        guard_by_protect = errno == EINVAL;
+        return false;
+    }
+    guard_by_protect = !tried && !guard_holds(page);
+    tried = true;
+    return !guard_by_protect;
+}
+
 static int guard_install(char *page)
 {
-    if (!guard_by_protect) {
-        if (madvise(page, GUARD_SIZE, MADV_GUARD_INSTALL) == 0) {
-            return 0;
-        }
-        guard_by_protect = errno == EINVAL;
+    if (!guard_by_protect && guard_advise(page)) {
+        return 0;
     }
     if (guard_by_protect && mprotect(page, GUARD_SIZE, PROT_NONE) == 0) {
         return 0;
