@@ -43,7 +43,13 @@ struct thread;
 /* CPUs that the environment offers; at least 1. */
 unsigned port_cpu_count(void);
 
-/* The caller becomes CPU 0. Called once, before any other CPU starts. 0 or -errno. */
+/* Called once, before any CPU starts, by the kernel thread that starts the runtime. 0 or -errno.
+ * *caller_is_main: it is the program's main thread, which lives as long as the program, and may
+ * become CPU 0. If it is not, it may end at any time, and stays a foreign kernel thread. */
+int port_init(bool *caller_is_main);
+
+/* The caller, the program's main thread, becomes CPU 0. Before any other CPU starts. 0 or -errno.
+ */
 int port_cpu_adopt(struct cpu *cpu);
 
 /* Start CPU `cpu`: it calls rt_cpu_main(cpu), which never returns, on a stack of the port's. 0 or

@@ -13,8 +13,9 @@
  * ("foreign" threads block in the kernel). None may be called from a signal handler in this
  * version.
  *   - No function is a cancellation point in this version.
- *   - The runtime starts at the first call; the caller's thread becomes the main thread. Options
- * come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see pirn(1)).
+ *   - The runtime starts at the first call. If the program's main thread makes it, that becomes a
+ * user thread; if another kernel thread does, every kernel thread is foreign, main included.
+ * Options come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see pirn(1)).
  *   - User threads of this API share the `__thread` variables of the worker that runs them; errno
  * is saved across switches.
  */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * init.c - starting the runtime: the first call of the API does it (B1). The caller becomes the
- * main thread, a schedulable thread like any other, on CPU 0; CPU 0's scheduler context gets a
- * stack of its own, every other CPU schedules on the stack that the port starts it with (M1).
+ * init.c - starting the runtime: the first call of the API does it (B1). If it comes from the
+ * program's main thread, that becomes a schedulable thread like any other, on CPU 0, and CPU 0's
+ * scheduler context gets a stack of its own; every other CPU schedules on the stack that the port
+ * starts it with (M1). A first call from another kernel thread starts all CPUs on kernel threads of
+ * their own: a caller that may end cannot be a CPU. The main thread is foreign then.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -63,6 +65,7 @@ static int main_adopt(struct cpu *cpu)
         struct port_stack *stack = &cpu->idle.stack;
         port_ctx_init(&cpu->idle.ctx, stack->low, stack->size, idle_entry);
         port_san_create(&cpu->idle, (uintptr_t)stack->low + stack->size);
+        error = port_cpu_adopt(cpu);
     }
     return error;
 }
@@ -76,16 +79,17 @@ static int rt_start_once(void)
     for (unsigned i = 0; i < rt.ncpu && error == 0; i++) {
         error = cpu_make(i);
     }
+    bool main_calls = false;
     if (error == 0) {
+        error = port_init(&main_calls);
+    }
+    if (error == 0 && main_calls) {
         error = main_adopt(rt.cpus[0]);
     }
     if (error == 0 && rt.policy.init != NULL) {
         error = rt.policy.init(rt.ncpu);
     }
-    if (error == 0) {
-        error = port_cpu_adopt(rt.cpus[0]);
-    }
-    for (unsigned i = 1; i < rt.ncpu && error == 0; i++) {
+    for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu && error == 0; i++) {
         at_init(&rt.cpus[i]->idle.state, (uint32_t)THREAD_RUNNING);
         error = port_cpu_start(rt.cpus[i]);
     }

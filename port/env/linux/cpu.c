@@ -140,16 +140,22 @@ static void on_exit_here(void)
     }
 }
 
-int port_cpu_adopt(struct cpu *cpu)
+int port_init(bool *caller_is_main)
 {
+    *caller_is_main = syscall(SYS_gettid) == getpid();
     fence_init();
-    worker_adopt(cpu);
     started_by = getpid();
     int error = monitor_start();
     if (error != 0) {
         return error;
     }
     return atexit(on_exit_here) == 0 ? 0 : -ENOMEM;
+}
+
+int port_cpu_adopt(struct cpu *cpu)
+{
+    worker_adopt(cpu);
+    return 0;
 }
 
 static void *worker_main(void *arg)

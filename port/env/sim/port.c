@@ -25,6 +25,12 @@ static void cpu_context(void *arg)
     rt_cpu_main(arg);
 }
 
+int port_init(bool *caller_is_main)
+{
+    *caller_is_main = true;
+    return 0;
+}
+
 int port_cpu_adopt(struct cpu *cpu)
 {
     sim.contexts[1].cpu = cpu;
