@@ -12,6 +12,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 
+# As on x86-64 and AArch64, where it is the default: pthread_exit unwinds through C, too.
+set(CMAKE_C_FLAGS_INIT -fasynchronous-unwind-tables)
+
 # The static one first: it is what Debian's qemu-user-static has, and it needs no libraries.
 find_program(PIRN_QEMU NAMES qemu-riscv64-static qemu-riscv64)
 if(PIRN_QEMU)
