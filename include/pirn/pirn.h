@@ -219,7 +219,7 @@ bool pirn_barrier_wait(pirn_barrier_t *barrier);
 
 /* ---- once ---- */
 
-typedef struct pirn_once {
+typedef struct pirn_once_control {
     uint32_t opaque;
 } pirn_once_t;
 #define PIRN_ONCE_INIT                                                                             \
@@ -257,13 +257,13 @@ int pirn_fe_take_until(pirn_fe_t *word, uint64_t *value, uint64_t deadline);
 
 /* ---- statistics ---- */
 
-struct pirn_stats {
+struct pirn_counters {
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
         stacks_recycled, sleeps;
 };
 
 /* Sums over all CPUs since the start; a snapshot. */
-void pirn_stats(struct pirn_stats *stats);
+void pirn_stats(struct pirn_counters *stats);
 
 #ifdef __cplusplus
 }

@@ -44,15 +44,7 @@
 #include <type_traits>
 #include <utility>
 
-/* Structures and functions of one name are fine in C. */
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-#endif
 #include <pirn/pirn.h>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
 
 #if __cplusplus >= 202002L && defined(__has_include)
 #if __has_include(<stop_token>)

@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct rt_rwlock) == sizeof(pirn_rwlock_t), "pirn_rwlock_t
 _Static_assert(sizeof(struct rt_barrier) == sizeof(pirn_barrier_t), "pirn_barrier_t");
 _Static_assert(sizeof(struct rt_once) == sizeof(pirn_once_t), "pirn_once_t");
 _Static_assert(sizeof(struct rt_fe) == sizeof(pirn_fe_t), "pirn_fe_t");
-_Static_assert(sizeof(struct cpu_stats) == sizeof(struct pirn_stats), "pirn_stats");
+_Static_assert(sizeof(struct cpu_stats) == sizeof(struct pirn_counters), "pirn_stats");
 
 #define MUTEX(m) ((struct rt_mutex *)(m))
 #define COND(c) ((struct rt_cond *)(c))
@@ -372,7 +372,7 @@ EXPORT int pirn_fe_take_until(pirn_fe_t *word, uint64_t *value, uint64_t deadlin
     return rt_fe_take_until(FE(word), value, deadline);
 }
 
-EXPORT void pirn_stats(struct pirn_stats *stats)
+EXPORT void pirn_stats(struct pirn_counters *stats)
 {
     stats_sum((struct cpu_stats *)stats);
 }

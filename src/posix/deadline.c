@@ -18,8 +18,8 @@ int posix_deadline(const struct posix_limit *limit, uint64_t *deadline)
     if (!posix_clock_valid(limit->clock) || at->tv_nsec < 0 || at->tv_nsec >= NS_PER_S) {
         return EINVAL;
     }
-    *deadline = port_now();
     clock_gettime(limit->clock, &now);
+    *deadline = port_now(); /* after the other clock: a wait may end late, never early */
     if (at->tv_sec < now.tv_sec || (at->tv_sec == now.tv_sec && at->tv_nsec <= now.tv_nsec)) {
         return ETIMEDOUT;
     }

@@ -96,7 +96,7 @@ static void test_pinned_thread_never_moves_after_placement(void *unused)
     for (int i = 0; i < 6; i++) {
         CHECK(pirn_join(t[i], NULL) == 0);
     }
-    struct pirn_stats stats;
+    struct pirn_counters stats;
     pirn_stats(&stats);
     CHECK(stats.migrations == 0);
 }
