@@ -18,21 +18,23 @@
  * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
  * was posted and the poster is going to block): taking it would bounce the pair between CPUs. So a
  * lone thread is stolen only when PATIENCE looks in a row have found the queue non-empty. A batch
- * whose threads ran for less than it costs to move them makes the thief wait before the next steal,
- * twice as long each time (BACKOFF_*). In both cases it keeps looking: a CPU never sleeps while
- * there is work.
+ * is worth its move if it kept the thief busy for WORTH_BATCH_NS, or for WORTH_THREAD_NS a thread
+ * (a thread's cache lines, and those it fights for, cost about that much); else the thief waits
+ * before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps looking: a CPU
+ * never sleeps while there is work.
  */
 #include "cpu.h"
 #include "mutant.h"
 #include "runq_fifo.h"
 
 #define SHARED_EVERY 64u
-#define LOOK_EVERY 4u
-#define PATIENCE 4u
+#define LOOK_EVERY 8u
+#define PATIENCE 8u
 #define BATCH_MAX 256u
-#define WORTH_NS 400u
+#define WORTH_THREAD_NS 2000u
+#define WORTH_BATCH_NS 100000u
 #define BACKOFF_FIRST_NS 2000u
-#define BACKOFF_MAX_NS 200000u
+#define BACKOFF_MAX_NS 500000u
 
 enum { VICTIM_NEIGHBOUR, VICTIM_MAX, VICTIM_RANDOM };
 
@@ -312,7 +314,8 @@ static void steal_idle_enter(struct cpu *self)
         return;
     }
     uint64_t now = port_now();
-    if (now - sq->batch_since >= (uint64_t)sq->batch_size * WORTH_NS) {
+    uint64_t ran = now - sq->batch_since;
+    if (ran >= WORTH_BATCH_NS || ran >= (uint64_t)sq->batch_size * WORTH_THREAD_NS) {
         sq->backoff_ns = 0;
         sq->backoff_until = 0;
     } else {
