@@ -40,7 +40,9 @@ def cache_entry(build: Path, name: str) -> str:
 def crates(root: Path) -> dict[str, str]:
     """The peers' versions, which Cargo.toml pins exactly."""
     manifest = tomllib.loads((root / "bench/peers/rust/Cargo.toml").read_text())
-    return {name: wanted["version"].lstrip("=") for name, wanted in manifest["dependencies"].items()}
+    return {
+        name: wanted["version"].lstrip("=") for name, wanted in manifest["dependencies"].items()
+    }
 
 
 def boost_version() -> str:
