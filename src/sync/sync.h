@@ -13,7 +13,7 @@
 #include "cpu.h"
 
 struct rt_mutex {
-    _Atomic(uint32_t) word; /* (A) MUTEX_FREE, _HELD, _CONTENDED, _RESERVED */
+    _Atomic(uint32_t) word; /* (A) MUTEX_FREE, _HELD, _CONTENDED */
     uint32_t count;         /* POSIX layer: recursion */
     void *owner;            /* POSIX layer */
     uint32_t kind;          /* POSIX layer */

@@ -68,7 +68,7 @@ void fault_memory(unsigned room, unsigned cached)
 {
     static pirn_thread_t threads[MOST + 1];
     unsigned first = 0;
-    pirn_sleep(1); /* the timer thread is there */
+    pirn_cpu_count(); /* the runtime has started: its kernel threads and tables are there */
     fault_limit_memory((uint64_t)room << 20);
     for (unsigned round = 0; round < ROUNDS; round++) {
         unsigned n = create_most(threads);
