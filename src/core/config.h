@@ -32,9 +32,16 @@
 #define RT_SPIN_DEFAULT 200u
 #define RT_SPIN_MAX 1000000u
 
-/* After so many hand-offs in a row the woken thread goes to the tail, so that two threads that
- * wake each other cannot starve the rest of the queue. */
-#define RT_HANDOFF_STREAK 1024u
+/* Of so many threads that are to run ahead of the ready queue one goes through the queue; a LIFO
+ * queue gives away its oldest thread at every so-many-th pick. In the simulator often enough to be
+ * explored. */
+#ifdef PIRN_SIM
+#define RT_BYPASS_LIMIT 16u
+#define RT_LIFO_OLDEST 16u
+#else
+#define RT_BYPASS_LIMIT 1024u
+#define RT_LIFO_OLDEST 64u
+#endif
 
 /* A mutex waiter that lost the race for this long gets the mutex handed over. */
 #define RT_MUTEX_HANDOVER_NS 1000000ull

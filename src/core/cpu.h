@@ -37,7 +37,7 @@ struct cpu {
     void *post_arg;
     enum post_action post;
     uint32_t id;
-    uint32_t handoff_streak;
+    uint32_t bypasses; /* threads that ran, or were queued, ahead of all others */
     struct stack_cache stacks[STACK_CLASSES];
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
     struct port_cpu port;
@@ -144,6 +144,21 @@ ALWAYS_INLINE struct thread *rt_pick(struct cpu *cpu)
         rt_service(cpu);
     }
     return rt.policy.pick(cpu);
+}
+
+/* May a thread be put ahead of the ready queue (a hand-over)? Not at every RT_BYPASS_LIMIT-th time:
+ * threads that hand over to each other for ever pass through the queue now and then, so that nobody
+ * in it starves. */
+ALWAYS_INLINE bool rt_may_bypass(struct cpu *cpu)
+{
+    return ++cpu->bypasses % RT_BYPASS_LIMIT != 0;
+}
+
+/* And instead of a pick (a joiner, the target of a join)? Not either when there is something that
+ * rt_pick would look at. */
+ALWAYS_INLINE bool rt_may_bypass_pick(struct cpu *cpu)
+{
+    return at_load_rlx(&cpu->pending) == 0 && rt_may_bypass(cpu);
 }
 
 /* Send t to cpu->inbox and post RT_PENDING_POLL; any context. */

@@ -105,6 +105,9 @@ void rt_wake(struct cpu *self, struct thread *t, enum sched_why why)
         return;
     }
     thread_set_state(t, THREAD_READY);
+    if (why == SCHED_HANDOFF && self != NULL && unlikely(!rt_may_bypass(self))) {
+        why = SCHED_WAKE;
+    }
     struct sched_kick kick = rt.policy.enqueue(self, t, why);
     if (kick.cpu != SCHED_KICK_NONE) {
         rt_kick(self, kick.cpu);

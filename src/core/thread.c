@@ -254,7 +254,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
         joiner = NULL;
     }
     if (joiner != NULL && !(joiner->flags & THREAD_FOREIGN) && rt.policy.direct != NULL &&
-        rt.policy.direct(cpu, joiner)) {
+        rt_may_bypass_pick(cpu) && rt.policy.direct(cpu, joiner)) {
         thread_set_state(joiner, THREAD_READY);
         next = joiner;
         joiner = NULL;

@@ -151,7 +151,7 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self, const struc
 
 static struct thread *waitq_pick_next(struct cpu *cpu, struct thread *prefer)
 {
-    if (prefer != NULL && rt.policy.remove(cpu, prefer)) {
+    if (prefer != NULL && rt_may_bypass_pick(cpu) && rt.policy.remove(cpu, prefer)) {
         return prefer;
     }
     struct thread *next = rt_pick(cpu);

@@ -90,7 +90,7 @@ struct sched_policy {
     void (*poll)(struct cpu *self);
 
     /* Optional: may `t`, blocked until now, run on `self` at once, without the queue (hand-over by
-     * an exiting thread)? The policy accounts for it if it says yes. */
+     * an exiting thread)? The core sees to it that nobody starves (rt_may_bypass). */
     bool (*direct)(struct cpu *self, struct thread *t);
 
     /* Optional: accounting at a tick; true = preempt the running thread. */

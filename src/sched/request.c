@@ -30,7 +30,6 @@
 
 struct request_cpu {
     struct runq q ALIGNED(RT_CACHELINE);              /* (O) */
-    uint32_t streak;                                  /* (O) */
     struct mailbox *box;                              /* (C) by sender */
     _Atomic(uint32_t) promised ALIGNED(RT_CACHELINE); /* (A) see invariant 4 */
     _Atomic(uint8_t) asked[RT_MAX_CPUS];              /* by victim; written by the owner */
@@ -96,9 +95,7 @@ static struct sched_kick request_enqueue(struct cpu *self, struct thread *t, enu
         return (struct sched_kick){.cpu = (int)to->id};
     }
     struct request_cpu *rc = &request_cpus[self->id];
-    bool head =
-        why == SCHED_HANDOFF ? ++rc->streak % RT_HANDOFF_STREAK != 0 : runq_to_head(&rc->q, why);
-    request_push_owner(self, t, head);
+    request_push_owner(self, t, runq_to_head(&rc->q, why));
     return (struct sched_kick){.cpu = runq_estimate(&rc->q) >= SPARE ? SCHED_KICK_ANY
                                                                      : SCHED_KICK_NONE};
 }
@@ -262,8 +259,9 @@ static bool request_remove(struct cpu *self, struct thread *t)
 
 static bool request_direct(struct cpu *self, struct thread *t)
 {
+    (void)self;
     (void)t;
-    return ++request_cpus[self->id].streak % RT_HANDOFF_STREAK != 0;
+    return true;
 }
 
 const struct sched_policy sched_request = {

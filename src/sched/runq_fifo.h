@@ -7,7 +7,8 @@
  * Disciplines differ in where a thread enters; all take from the head:
  *   FIFO  spawned, woken and yielding threads go to the tail
  *   LIFO  spawned and woken threads go to the head, yielding ones to the tail (a yield never
- * re-picks itself) A hand-over (M5) goes to the head in both.
+ * re-picks itself); every RT_LIFO_OLDEST-th pick takes the oldest thread, so that nobody starves
+ * A hand-over (M5) goes to the head in both.
  */
 #ifndef PIRN_SCHED_RUNQ_FIFO_H
 #define PIRN_SCHED_RUNQ_FIFO_H
@@ -18,6 +19,7 @@
 struct runq {
     struct list threads;
     _Atomic(uint32_t) length;
+    uint32_t picks; /* LIFO */
     bool lifo;
 };
 
@@ -25,6 +27,7 @@ ALWAYS_INLINE void runq_init(struct runq *q, bool lifo)
 {
     list_init(&q->threads);
     at_init(&q->length, 0u);
+    q->picks = 0;
     q->lifo = lifo;
 }
 
@@ -51,7 +54,8 @@ ALWAYS_INLINE void runq_push_locked(struct runq *q, struct thread *t, bool head)
 
 ALWAYS_INLINE struct thread *runq_pop_locked(struct runq *q)
 {
-    struct list *node = list_pop_front(&q->threads);
+    bool oldest = unlikely(q->lifo) && ++q->picks % RT_LIFO_OLDEST == 0;
+    struct list *node = oldest ? list_pop_back(&q->threads) : list_pop_front(&q->threads);
     if (node == NULL) {
         return NULL;
     }

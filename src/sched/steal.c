@@ -46,9 +46,8 @@ _Static_assert(sizeof(struct stealable) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
 
 struct steal_queue {
     struct biaslock lock ALIGNED(RT_CACHELINE);
-    struct runq q;   /* (lock) */
-    uint32_t picks;  /* (O) */
-    uint32_t streak; /* (O) hand-overs in a row */
+    struct runq q;  /* (lock) */
+    uint32_t picks; /* (O) */
 
     /* (O) the thief's own notes */
     uint32_t looks ALIGNED(RT_CACHELINE);
@@ -153,15 +152,6 @@ static COLD struct thread *shared_pop(void)
     return t;
 }
 
-/* A hand-over goes to the head, unless hand-overs alone have used the CPU for long. */
-ALWAYS_INLINE bool steal_to_head(struct steal_queue *sq, enum sched_why why)
-{
-    if (why == SCHED_HANDOFF) {
-        return ++sq->streak % RT_HANDOFF_STREAK != 0;
-    }
-    return runq_to_head(&sq->q, why);
-}
-
 static struct sched_kick steal_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
 {
     if (unlikely(self == NULL)) {
@@ -170,7 +160,7 @@ static struct sched_kick steal_enqueue(struct cpu *self, struct thread *t, enum 
     }
     struct steal_queue *sq = &steal.queues[self->id];
     steal_lock_owner(sq);
-    steal_push_locked(sq, t, steal_to_head(sq, why));
+    steal_push_locked(sq, t, runq_to_head(&sq->q, why));
     steal_unlock_owner(sq);
     return (struct sched_kick){.cpu = steal.alone ? SCHED_KICK_NONE : SCHED_KICK_ANY};
 }
@@ -201,9 +191,10 @@ static struct thread *steal_pick(struct cpu *self)
 static struct thread *steal_rotate(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = &steal.queues[self->id];
-    if (unlikely(++sq->picks % SHARED_EVERY == 0)) {
-        return NULL; /* the long way looks into the shared queue */
+    if (unlikely((sq->picks + 1) % SHARED_EVERY == 0)) {
+        return NULL; /* the long way, steal_pick, counts this one and looks into the shared queue */
     }
+    sq->picks++;
     steal_lock_owner(sq);
     struct thread *next = runq_rotate_locked(&sq->q, t);
     if (unlikely(next == NULL)) {
@@ -361,8 +352,9 @@ static bool steal_has_work(struct cpu *self)
 
 static bool steal_direct(struct cpu *self, struct thread *t)
 {
+    (void)self;
     (void)t;
-    return ++steal.queues[self->id].streak % RT_HANDOFF_STREAK != 0;
+    return true;
 }
 
 static void steal_check(void)
