@@ -37,6 +37,11 @@ EXPORT void pthread_exit(void *ret)
     pirn_pthread_exit(ret);
 }
 
+EXPORT void thrd_exit(int result)
+{
+    pirn_posix_thrd_exit(result);
+}
+
 EXPORT sem_t *sem_open(const char *name, int flags, ...)
 {
     return pirn_posix_sem_open(name, flags);

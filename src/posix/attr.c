@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attr.c - thread attributes. What the scheduler cannot do yet (SCHED_FIFO, SCHED_RR) is stored and
- * refused when a thread is created with it.
+ * attr.c - thread attributes, but those that need memory (attr_ext.c). What the scheduler cannot do
+ * yet (SCHED_FIFO, SCHED_RR) is stored and refused when a thread is created with it.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,30 +13,10 @@ _Static_assert(offsetof(struct posix_attr, guard) == 16, "pthread_attr_t");
 _Static_assert(offsetof(struct posix_attr, size) == 32, "pthread_attr_t");
 _Static_assert(RT_STACK_MIN <= 16384, "PTHREAD_STACK_MIN");
 
-#define GUARD_DEFAULT 4096u
-
-#define ATTR(attr) ((struct posix_attr *)(attr))
-#define CONST_ATTR(attr) ((const struct posix_attr *)(attr))
-
-/* pthread_setattr_default_np: stored once or twice in a program, before it makes threads. */
-static struct posix_attr default_attr;
-static _Atomic(uint32_t) default_set;
-
-const pthread_attr_t *posix_attr_default(void)
-{
-    return likely(!at_load_rlx(&default_set)) ? NULL : (const pthread_attr_t *)&default_attr;
-}
-
 int pirn_pthread_attr_init(pthread_attr_t *attr)
 {
     memset(attr, 0, sizeof(*attr));
-    ATTR(attr)->guard = GUARD_DEFAULT;
-    return 0;
-}
-
-int pirn_pthread_attr_destroy(pthread_attr_t *attr)
-{
-    (void)attr;
+    ATTR(attr)->guard = POSIX_GUARD_DEFAULT;
     return 0;
 }
 
@@ -77,7 +57,8 @@ int pirn_pthread_attr_setstacksize(pthread_attr_t *attr, size_t size)
 int pirn_pthread_attr_getstacksize(const pthread_attr_t *attr, size_t *size)
 {
     const struct posix_attr *a = CONST_ATTR(attr);
-    *size = a->size != 0 ? a->size : default_attr.size != 0 ? default_attr.size : rt_stack_default;
+    size_t deflt = posix_attr_default_size();
+    *size = a->size != 0 ? a->size : deflt != 0 ? deflt : rt_stack_default;
     return 0;
 }
 
@@ -185,51 +166,10 @@ int pirn_pthread_attr_getscope(const pthread_attr_t *attr, int *scope)
     return 0;
 }
 
-int pirn_pthread_attr_setaffinity_np(pthread_attr_t *attr, size_t size, const cpu_set_t *set)
-{
-    (void)attr;
-    return size == 0 || set == NULL ? 0 : ENOTSUP;
-}
-
-int pirn_pthread_attr_getaffinity_np(const pthread_attr_t *attr, size_t size, cpu_set_t *set)
-{
-    (void)attr;
-    memset(set, 0xff, size);
-    return 0;
-}
-
-int pirn_pthread_getattr_default_np(pthread_attr_t *attr)
-{
-    memset(attr, 0, sizeof(*attr));
-    *ATTR(attr) = default_attr;
-    if (!at_load_rlx(&default_set)) {
-        ATTR(attr)->guard = GUARD_DEFAULT;
-    }
-    if (ATTR(attr)->size == 0) {
-        ATTR(attr)->size = rt_stack_default;
-    }
-    return 0;
-}
-
-int pirn_pthread_setattr_default_np(const pthread_attr_t *attr)
-{
-    struct thread_attr ignored = {0};
-    const struct posix_attr *a = CONST_ATTR(attr);
-    if ((a->flags & POSIX_ATTR_STACK) || (a->size != 0 && a->size < RT_STACK_MIN)) {
-        return EINVAL;
-    }
-    int error = posix_attr_translate(attr, &ignored);
-    if (error == 0) {
-        default_attr = *a;
-        at_store_rlx(&default_set, 1u);
-    }
-    return error;
-}
-
 int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out)
 {
     const struct posix_attr *a = CONST_ATTR(attr);
-    size_t size = a->size != 0 ? a->size : default_attr.size;
+    size_t size = a->size != 0 ? a->size : posix_attr_default_size();
     if ((a->flags & POSIX_ATTR_EXPLICIT) && a->policy != SCHED_OTHER) {
         return EPERM;
     }
@@ -238,6 +178,10 @@ int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out)
             return EINVAL;
         }
         out->stack = a->top - a->size;
+    }
+    int error = posix_attr_translate_extension(a->extension, out);
+    if (error != 0) {
+        return error;
     }
     out->stack_size = size == rt.stack_size && out->stack == NULL ? 0 : size;
     out->flags = a->flags & POSIX_ATTR_DETACHED ? THREAD_CREATE_DETACHED : 0;

@@ -22,9 +22,12 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 #include <unwind.h>
+
+#include <pirn/pthread_np.h>
 
 #include "../sync/sync.h"
 #include "options.h"
@@ -36,6 +39,7 @@
 #undef POSIX
 
 NORETURN void pirn_pthread_exit(void *ret);
+NORETURN void pirn_posix_thrd_exit(int result);
 sem_t *pirn_posix_sem_open(const char *name, int flags, ...);
 
 /* Cleanup handlers as the macros of <pthread.h> register them in C: see exit.c. */
@@ -114,7 +118,20 @@ struct posix_attr {
     size_t guard;
     char *top; /* of the stack; POSIX_ATTR_STACK says whether it is set */
     size_t size;
-    void *extension;
+    struct posix_attr_extension *extension; /* NULL, or made by malloc: attr_ext.c */
+};
+
+#define ATTR(attr) ((struct posix_attr *)(attr))
+#define CONST_ATTR(attr) ((const struct posix_attr *)(attr))
+#define POSIX_GUARD_DEFAULT 4096u
+
+/* glibc's, too, up to `set`: what does not fit into the attribute. */
+struct posix_attr_extension {
+    cpu_set_t *cpuset; /* NULL: not set; else &set */
+    size_t cpusetsize;
+    sigset_t sigmask;
+    bool sigmask_set;
+    cpu_set_t set;
 };
 
 enum {
@@ -123,11 +140,17 @@ enum {
     POSIX_ATTR_STACK = 0x8,
 };
 
-/* 0, EINVAL, EPERM (scheduling that we do not have yet). */
+/* 0, EINVAL, EPERM (scheduling that we do not have yet), ENOTSUP (likewise CPU sets and signal
+ * masks). */
 int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out);
+int posix_attr_translate_extension(const struct posix_attr_extension *x, struct thread_attr *out);
 
-/* pthread_setattr_default_np changed the defaults: what a NULL attribute means; else NULL. */
-const pthread_attr_t *posix_attr_default(void);
+/* The same for a thread that is created without an attribute. */
+extern _Atomic(uint32_t) posix_attr_default_set; /* pthread_setattr_default_np was called */
+int posix_attr_translate_default(struct thread_attr *out);
+
+/* The stack size of pthread_setattr_default_np; 0 if there is none. */
+size_t posix_attr_default_size(void);
 
 /* Stack of a thread that asks for no size. */
 size_t posix_stack_default(void);

@@ -49,6 +49,31 @@ int pirn_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *
     return ENOTSUP;
 }
 
+/* A hint how many threads should make progress at once. The number of workers is chosen at start:
+ * the level is kept and told, as POSIX wants it, and changes nothing. */
+static _Atomic(int) concurrency;
+
+int pirn_pthread_setconcurrency(int level)
+{
+    if (level < 0) {
+        return EINVAL;
+    }
+    at_store_rlx(&concurrency, level);
+    return 0;
+}
+
+int pirn_pthread_getconcurrency(void)
+{
+    return at_load_rlx(&concurrency);
+}
+
+int pirn_pthread_num_processors_np(void)
+{
+    rt_self();
+    return (int)rt.ncpu;
+}
+
+/* The CPU time of a thread would need a look at the clock at every switch. */
 int pirn_pthread_getcpuclockid(pthread_t thread, clockid_t *clock)
 {
     (void)thread;

@@ -81,3 +81,8 @@ unsigned pirn_posix_sleep(unsigned seconds)
     }
     return 0;
 }
+
+int pirn_pthread_delay_np(const struct timespec *interval)
+{
+    return pirn_posix_clock_nanosleep(CLOCK_MONOTONIC, 0, interval, NULL);
+}

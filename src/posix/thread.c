@@ -40,10 +40,12 @@ int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*s
                         void *arg)
 {
     struct thread_attr internal = {0};
-    if (likely(attr == NULL)) {
-        attr = posix_attr_default();
+    int error = 0;
+    if (unlikely(attr != NULL)) {
+        error = posix_attr_translate(attr, &internal);
+    } else if (unlikely(at_load_rlx(&posix_attr_default_set))) {
+        error = posix_attr_translate_default(&internal);
     }
-    int error = likely(attr == NULL) ? 0 : posix_attr_translate(attr, &internal);
     return error != 0 ? error : create_with(thread, &internal, start, arg);
 }
 

@@ -11,7 +11,7 @@ fail() {
     exit 1
 }
 
-versioned=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$3 ~ /^(pthread|sem)_.*@/ {print $3}')
+versioned=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$3 ~ /^(pthread|sem|thrd|mtx|cnd|tss)_.*@/ {print $3}')
 [ -z "$versioned" ] || fail "names with a version: $versioned"
 
 bindings=$(LD_DEBUG=bindings LD_BIND_NOW=1 LD_PRELOAD=$library "$program" 2>&1 |

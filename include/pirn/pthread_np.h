@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pthread_np.h - what libpirn-pthread has beyond POSIX and the C library's own <pthread.h>: names
+ * that other systems' pthreads have (HP-UX, Tru64, IRIX). A program that uses them needs this
+ * library.
+ */
+#ifndef PIRN_PTHREAD_NP_H
+#define PIRN_PTHREAD_NP_H
+
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Suspend the calling thread for at least `interval`. 0, or EINVAL (tv_nsec is not below 1e9, or a
+ * field is negative). Other threads of its worker run meanwhile. From threads; not from signal
+ * handlers. */
+int pthread_delay_np(const struct timespec *interval);
+
+/* Number of processors that threads run on: the number of workers (PIRN_CPUS), at least 1. Starts
+ * the runtime if need be. From threads; not from signal handlers. */
+int pthread_num_processors_np(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
