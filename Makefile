@@ -11,11 +11,11 @@ VENV := .venv/bin
 PREFIX ?= /usr/local
 
 # What runs where in `make check`. The release preset runs everything, last; the others run what
-# they can find out best. Labels: sim unit policy posix stress apps fault bench tools.
+# they can find out best. Labels: sim unit policy posix conformance stress apps fault bench tools.
 LABELS_debug := sim|unit|policy|posix
 LABELS_clang := unit|policy|posix
-LABELS_asan := unit|policy|posix|fault|stress
-LABELS_tsan := unit|policy|posix|stress
+LABELS_asan := unit|policy|posix|conformance|fault|stress
+LABELS_tsan := unit|policy|posix|conformance|stress
 LABELS_aarch64 := unit|policy
 
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* once.c - pthread_once. */
-#include "check.h"
+#include "harness.h"
 
 #define THREADS 16
 
@@ -22,7 +22,7 @@ static void *calls(void *arg)
     return arg;
 }
 
-static void test_everybody_waits_for_the_one_run(void)
+CASE(everybody_waits_for_the_one_run)
 {
     pthread_t t[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -41,16 +41,9 @@ static void nests(void)
     runs++;
 }
 
-static void test_a_function_may_use_another_once(void)
+CASE(a_function_may_use_another_once)
 {
     OK(pthread_once(&other, nests));
     OK(pthread_once(&other, nests));
     CHECK_EQ(runs, 2);
-}
-
-int main(void)
-{
-    RUN(test_everybody_waits_for_the_one_run);
-    RUN(test_a_function_may_use_another_once);
-    return 0;
 }

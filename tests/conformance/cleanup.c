@@ -3,7 +3,7 @@
  * cleanup.c - cleanup handlers and pthread_exit from deep frames. Built twice: as plain C, where
  * the macros register jump buffers, and with -fexceptions, where they are attributes of the frame.
  */
-#include "check.h"
+#include "harness.h"
 
 static char order[32];
 static int length;
@@ -42,7 +42,7 @@ static void *exits_deep(void *arg)
     return NULL;
 }
 
-static void test_handlers_run_newest_first_when_a_thread_exits(void)
+CASE(handlers_run_newest_first_when_a_thread_exits)
 {
     for (int i = 0; i < 20; i++) {
         reset();
@@ -60,7 +60,7 @@ static void *pops(void *arg)
     return arg;
 }
 
-static void test_pop_runs_the_handler_only_when_asked(void)
+CASE(pop_runs_the_handler_only_when_asked)
 {
     reset();
     join(start(pops, NULL));
@@ -87,7 +87,7 @@ static void *exits_locked(void *arg)
     pthread_cleanup_pop(1);
 }
 
-static void test_handlers_run_in_the_exiting_thread(void)
+CASE(handlers_run_in_the_exiting_thread)
 {
     pthread_t t = start(exits_locked, (void *)4L);
     OK(pthread_mutex_lock(&mutex));
@@ -114,7 +114,7 @@ static void *exits_with_key(void *arg)
     pthread_cleanup_pop(0);
 }
 
-static void test_handlers_run_before_key_destructors(void)
+CASE(handlers_run_before_key_destructors)
 {
     OK(pthread_key_create(&key, key_note));
     reset();
@@ -139,7 +139,7 @@ static void *exits_in_handler(void *arg)
 }
 
 /* Undefined in POSIX, and harmless here: the handlers that are left still run. */
-static void test_a_handler_may_exit(void)
+CASE(a_handler_may_exit)
 {
 #if defined(ON_PIRN) && !defined(__EXCEPTIONS)
     reset();
@@ -164,7 +164,7 @@ static void *defers(void *arg)
     return arg;
 }
 
-static void test_cancellation_type_and_state_are_kept(void)
+CASE(cancellation_type_and_state_are_kept)
 {
     int state;
     reset();
@@ -176,15 +176,4 @@ static void test_cancellation_type_and_state_are_kept(void)
     CHECK_EQ(state, PTHREAD_CANCEL_DISABLE);
     CHECK_EQ(pthread_setcancelstate(77, &state), EINVAL);
     CHECK_EQ(pthread_setcanceltype(77, &state), EINVAL);
-}
-
-int main(void)
-{
-    RUN(test_handlers_run_newest_first_when_a_thread_exits);
-    RUN(test_pop_runs_the_handler_only_when_asked);
-    RUN(test_handlers_run_in_the_exiting_thread);
-    RUN(test_handlers_run_before_key_destructors);
-    RUN(test_a_handler_may_exit);
-    RUN(test_cancellation_type_and_state_are_kept);
-    return 0;
 }

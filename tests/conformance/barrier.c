@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* barrier.c - barriers: phases, the serial thread, destruction right behind. */
-#include "check.h"
+#include "harness.h"
 
 #define THREADS 8
 #define PHASES 200
@@ -26,7 +26,7 @@ static void *walks(void *arg)
     return NULL;
 }
 
-static void test_nobody_passes_before_all_have_come(void)
+CASE(nobody_passes_before_all_have_come)
 {
     pthread_t t[THREADS];
     OK(pthread_barrier_init(&barrier, NULL, THREADS));
@@ -40,7 +40,7 @@ static void test_nobody_passes_before_all_have_come(void)
     OK(pthread_barrier_destroy(&barrier));
 }
 
-static void test_barrier_of_one_never_waits(void)
+CASE(barrier_of_one_never_waits)
 {
     OK(pthread_barrier_init(&barrier, NULL, 1));
     for (int i = 0; i < 10; i++) {
@@ -54,7 +54,7 @@ static void *waits(void *b)
     return (void *)(long)pthread_barrier_wait(b);
 }
 
-static void test_destroy_may_follow_the_wait_at_once(void)
+CASE(destroy_may_follow_the_wait_at_once)
 {
     for (int round = 0; round < 200; round++) {
         pthread_barrier_t *b = malloc(sizeof(*b));
@@ -75,7 +75,7 @@ static void test_destroy_may_follow_the_wait_at_once(void)
     }
 }
 
-static void test_bad_values_are_refused(void)
+CASE(bad_values_are_refused)
 {
     pthread_barrierattr_t a;
     int value;
@@ -91,13 +91,4 @@ static void test_bad_values_are_refused(void)
     OK(pthread_barrier_init(&barrier, &a, 2));
     OK(pthread_barrier_destroy(&barrier));
     OK(pthread_barrierattr_destroy(&a));
-}
-
-int main(void)
-{
-    RUN(test_nobody_passes_before_all_have_come);
-    RUN(test_barrier_of_one_never_waits);
-    RUN(test_destroy_may_follow_the_wait_at_once);
-    RUN(test_bad_values_are_refused);
-    return 0;
 }

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * end.c - how a program ends (M6). Each case is a child process of this program; the parent checks
- * its exit status and what the exit handlers wrote: each ran once, while no thread had been torn
- * down. Threads that still run write to a pipe all the time; memory or a stack that is taken away
- * under them would crash the child.
+ * end.c - how a program ends (M6). Each case is a child process; the parent checks its exit status
+ * and what the exit handlers wrote: each ran once, while no thread had been torn down. Threads that
+ * still run write memory all the time; a stack or a descriptor that is taken away under them would
+ * crash the child.
  */
+#include "harness.h"
+
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "check.h"
-
 #define RUNNERS 4
-#ifndef END_ROUNDS
-#define END_ROUNDS 5
-#endif
+#define ROUNDS 5
 
 static flag_t alive, finished;
 static int runners;
@@ -76,18 +74,23 @@ static void start_runners(void)
     flag_wait(&finished, RUNNERS);
 }
 
-static int case_main_returns(void)
+static void *exits_at_once(void *status)
+{
+    _exit((int)(long)status);
+}
+
+static int ending_main_returns(void)
 {
     return 7;
 }
 
-static int case_main_returns_while_threads_run(void)
+static int ending_main_returns_while_threads_run(void)
 {
     start_runners();
     return 7;
 }
 
-static int case_main_calls_exit_while_threads_run(void)
+static int ending_main_calls_exit_while_threads_run(void)
 {
     start_runners();
     exit(7);
@@ -101,14 +104,14 @@ static void *exits_process(void *arg)
     exit((int)(long)arg);
 }
 
-static int case_a_thread_calls_exit(void)
+static int ending_a_thread_calls_exit(void)
 {
     start_runners();
     pthread_join(start(exits_process, (void *)7L), NULL);
     return 1;
 }
 
-static int case_a_thread_calls_exit_after_main_has_gone(void)
+static int ending_a_thread_calls_exit_after_main_has_gone(void)
 {
     start_runners();
     start(exits_process, (void *)7L);
@@ -131,7 +134,7 @@ static void expect_finished(void)
     say("C");
 }
 
-static int case_last_thread_ends_after_main_has_gone(void)
+static int ending_last_thread_ends_after_main_has_gone(void)
 {
     atexit(expect_finished);
     for (long i = 0; i < RUNNERS; i++) {
@@ -147,7 +150,7 @@ static void *ends_at_once(void *arg)
 }
 
 /* All of the last threads end at nearly the same time. */
-static int case_many_end_together_after_main_has_gone(void)
+static int ending_many_end_together_after_main_has_gone(void)
 {
     atexit(expect_finished);
     for (long i = 0; i < RUNNERS; i++) {
@@ -166,14 +169,14 @@ static void *creates_after_main(void *arg)
     return arg;
 }
 
-static int case_threads_create_threads_after_main_has_gone(void)
+static int ending_threads_create_threads_after_main_has_gone(void)
 {
     atexit(expect_finished);
     start(creates_after_main, NULL);
     pthread_exit(NULL);
 }
 
-static int case_main_exits_alone(void)
+static int ending_main_exits_alone(void)
 {
     pthread_exit((void *)9L);
 }
@@ -185,7 +188,7 @@ static void destroys(void *value)
     say(value);
 }
 
-static int case_key_destructors_of_main_run_before_exit_handlers(void)
+static int ending_key_destructors_of_main_run_before_exit_handlers(void)
 {
     OK(pthread_key_create(&key, destroys));
     OK(pthread_setspecific(key, "K"));
@@ -201,7 +204,7 @@ static void *joins_main(void *main_thread)
     return NULL;
 }
 
-static int case_main_is_joined(void)
+static int ending_main_is_joined(void)
 {
     static pthread_t main_thread;
     main_thread = pthread_self();
@@ -209,80 +212,115 @@ static int case_main_is_joined(void)
     pthread_exit((void *)9L);
 }
 
-static const struct {
+static const struct ending {
     const char *name;
     int (*run)(void);
     int status;
     const char *output;
-} cases[] = {
-    {"main_returns", case_main_returns, 7, "BA"},
-    {"main_returns_while_threads_run", case_main_returns_while_threads_run, 7, "BA"},
-    {"main_calls_exit_while_threads_run", case_main_calls_exit_while_threads_run, 7, "BA"},
-    {"a_thread_calls_exit", case_a_thread_calls_exit, 7, "BA"},
-    {"a_thread_calls_exit_after_main_has_gone", case_a_thread_calls_exit_after_main_has_gone, 7,
+} endings[] = {
+    {"main_returns", ending_main_returns, 7, "BA"},
+    {"main_returns_while_threads_run", ending_main_returns_while_threads_run, 7, "BA"},
+    {"main_calls_exit_while_threads_run", ending_main_calls_exit_while_threads_run, 7, "BA"},
+    {"a_thread_calls_exit", ending_a_thread_calls_exit, 7, "BA"},
+    {"a_thread_calls_exit_after_main_has_gone", ending_a_thread_calls_exit_after_main_has_gone, 7,
      "BA"},
-    {"last_thread_ends_after_main_has_gone", case_last_thread_ends_after_main_has_gone, 0, "CBA"},
-    {"many_end_together_after_main_has_gone", case_many_end_together_after_main_has_gone, 0, "CBA"},
-    {"threads_create_threads_after_main_has_gone", case_threads_create_threads_after_main_has_gone,
-     0, "CBA"},
-    {"main_exits_alone", case_main_exits_alone, 0, "BA"},
+    {"last_thread_ends_after_main_has_gone", ending_last_thread_ends_after_main_has_gone, 0, "CBA"},
+    {"many_end_together_after_main_has_gone", ending_many_end_together_after_main_has_gone, 0,
+     "CBA"},
+    {"threads_create_threads_after_main_has_gone",
+     ending_threads_create_threads_after_main_has_gone, 0, "CBA"},
+    {"main_exits_alone", ending_main_exits_alone, 0, "BA"},
     {"key_destructors_of_main_run_before_exit_handlers",
-     case_key_destructors_of_main_run_before_exit_handlers, 0, "KBA"},
-    {"main_is_joined", case_main_is_joined, 0, "JBA"},
+     ending_key_destructors_of_main_run_before_exit_handlers, 0, "KBA"},
+    {"main_is_joined", ending_main_is_joined, 0, "JBA"},
 };
 
-#define CASES ((int)(sizeof(cases) / sizeof(cases[0])))
-
-static int child(int i)
-{
-    atexit(first_handler);
-    atexit(second_handler);
-    return cases[i].run();
-}
-
-/* True in the child, which goes on as a program of its own. The parent has no threads. */
-static bool run_child(int i)
+/* True in the child. */
+static bool run_child(const struct ending *e, char *output, size_t size)
 {
     int out[2], status;
-    char output[64];
     size_t length = 0;
     ssize_t n;
-    fflush(stdout);
     OK(pipe(out));
     pid_t pid = fork();
     if (pid == 0) {
         dup2(out[1], STDOUT_FILENO);
         close(out[0]);
         close(out[1]);
-        alarm(20);
         return true;
     }
     CHECK(pid > 0);
     close(out[1]);
-    while ((n = read(out[0], output + length, sizeof(output) - 1 - length)) > 0) {
+    while ((n = read(out[0], output + length, size - 1 - length)) > 0) {
         length += (size_t)n;
     }
     output[length] = '\0';
     close(out[0]);
     CHECK_EQ(waitpid(pid, &status, 0), pid);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != cases[i].status ||
-        strcmp(output, cases[i].output) != 0) {
-        fprintf(stderr, "%s: status 0x%x, exit handlers wrote \"%s\"; want exit %d, \"%s\"\n",
-                cases[i].name, (unsigned)status, output, cases[i].status, cases[i].output);
-        exit(1);
-    }
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), e->status);
     return false;
 }
 
-int main(void)
+static void ends(const void *row)
 {
-    for (int i = 0; i < CASES; i++) {
-        for (int round = 0; round < END_ROUNDS; round++) {
-            if (run_child(i)) {
-                return child(i);
-            }
+    const struct ending *e = row;
+    for (int round = 0; round < ROUNDS; round++) {
+        char output[512];
+        if (run_child(e, output, sizeof(output))) {
+            atexit(first_handler);
+            atexit(second_handler);
+            exit(e->run());
         }
-        printf("ok %s\n", cases[i].name);
+        if (strcmp(output, e->output) != 0) {
+            printf("exit handlers wrote \"%s\"; want \"%s\"\n", output, e->output);
+            exit(1);
+        }
     }
-    return 0;
+}
+
+static const char *name_of(const void *row)
+{
+    return ((const struct ending *)row)->name;
+}
+
+static __attribute__((constructor)) void add(void)
+{
+    cases_add(ends, endings, sizeof(endings[0]), COUNT(endings), name_of);
+}
+
+/* The same by the way in which the C library calls main. */
+CASE(main_returns_to_the_library_while_threads_run)
+{
+    start_runners();
+}
+
+CASE(a_fatal_signal_ends_all_threads)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        start_runners();
+        kill(getpid(), SIGTERM);
+        pause();
+        _exit(1);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status));
+    CHECK_EQ(WTERMSIG(status), SIGTERM);
+}
+
+CASE(_exit_in_a_thread_runs_no_exit_handlers)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        atexit(second_handler);
+        start_runners();
+        in_thread(exits_at_once, (void *)3L);
+        _exit(1);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), 3);
 }

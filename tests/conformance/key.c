@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* key.c - thread-specific data: values per thread, destructors and their rounds, deleted keys. */
-#include "check.h"
+#include "harness.h"
 
 #define THREADS 16
 #define MANY 200
@@ -24,7 +24,7 @@ static void *keeps(void *arg)
     return NULL;
 }
 
-static void test_values_belong_to_their_thread(void)
+CASE(values_belong_to_their_thread)
 {
     pthread_t t[THREADS];
     OK(pthread_key_create(&key, counts));
@@ -46,7 +46,7 @@ static void *sets_and_exits(void *arg)
     pthread_exit(NULL);
 }
 
-static void test_destructors_run_when_a_thread_calls_exit(void)
+CASE(destructors_run_when_a_thread_calls_exit)
 {
     OK(pthread_key_create(&key, counts));
     flag_set(&destroyed, 0);
@@ -62,7 +62,7 @@ static void *sets_and_clears(void *arg)
     return NULL;
 }
 
-static void test_destructors_do_not_run_for_null(void)
+CASE(destructors_do_not_run_for_null)
 {
     OK(pthread_key_create(&key, counts));
     flag_set(&destroyed, 0);
@@ -77,7 +77,7 @@ static void sets_again(void *value)
     OK(pthread_setspecific(key, value));
 }
 
-static void test_destructors_run_a_bounded_number_of_rounds(void)
+CASE(destructors_run_a_bounded_number_of_rounds)
 {
     OK(pthread_key_create(&key, sets_again));
     flag_set(&destroyed, 0);
@@ -96,7 +96,7 @@ static void *lives_through_delete(void *arg)
     return pthread_getspecific(key);
 }
 
-static void test_values_of_a_deleted_key_are_not_seen_under_a_new_one(void)
+CASE(values_of_a_deleted_key_are_not_seen_under_a_new_one)
 {
     flag_set(&step, 0);
     flag_set(&destroyed, 0);
@@ -126,7 +126,7 @@ static void *uses_many(void *arg)
     return arg;
 }
 
-static void test_many_keys_in_one_thread(void)
+CASE(many_keys_in_one_thread)
 {
     for (int i = 0; i < MANY; i++) {
         OK(pthread_key_create(&keys[i], counts));
@@ -139,7 +139,7 @@ static void test_many_keys_in_one_thread(void)
     }
 }
 
-static void test_keys_run_out_with_eagain(void)
+CASE(keys_run_out_with_eagain)
 {
     static pthread_key_t all[PTHREAD_KEYS_MAX + 1];
     int n = 0, error = 0;
@@ -153,7 +153,7 @@ static void test_keys_run_out_with_eagain(void)
     }
 }
 
-static void test_unknown_keys_are_refused(void)
+CASE(unknown_keys_are_refused)
 {
     OK(pthread_key_create(&key, NULL));
     OK(pthread_key_delete(key));
@@ -181,7 +181,7 @@ static void *sets_outer(void *arg)
     return NULL;
 }
 
-static void test_destructors_may_block_create_threads_and_set_other_keys(void)
+CASE(destructors_may_block_create_threads_and_set_other_keys)
 {
     OK(pthread_key_create(&key, counts));
     OK(pthread_key_create(&outer, uses_the_runtime));
@@ -190,18 +190,4 @@ static void test_destructors_may_block_create_threads_and_set_other_keys(void)
     CHECK_EQ(flag_get(&destroyed), 3);
     OK(pthread_key_delete(key));
     OK(pthread_key_delete(outer));
-}
-
-int main(void)
-{
-    RUN(test_values_belong_to_their_thread);
-    RUN(test_destructors_run_when_a_thread_calls_exit);
-    RUN(test_destructors_do_not_run_for_null);
-    RUN(test_destructors_run_a_bounded_number_of_rounds);
-    RUN(test_values_of_a_deleted_key_are_not_seen_under_a_new_one);
-    RUN(test_many_keys_in_one_thread);
-    RUN(test_keys_run_out_with_eagain);
-    RUN(test_unknown_keys_are_refused);
-    RUN(test_destructors_may_block_create_threads_and_set_other_keys);
-    return 0;
 }

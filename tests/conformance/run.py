@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Runs the cases of one conformance program, each in a process of its own.
+
+    run.py --expected expected.txt [--configuration pirn.steal.2] PROGRAM
+
+A configuration is `nptl`, or `pirn.ORGANIZATION.CPUS` with further parts NAME=VALUE, which set
+PIRN_NAME; `preload.ORGANIZATION.CPUS` is the same with the library of --preload preloaded.
+Exit status: 0 when every case passed, was unsupported, or failed as listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import expected
+
+UNSUPPORTED = 77
+LIMIT = 20.0  # seconds; only a hang takes so long
+LIMIT_LISTED = {"fails": 5.0, "hangs": 1.0}
+
+
+@dataclass
+class Result:
+    outcome: str  # pass, fail, hang, unsupported
+    detail: str
+    seconds: float
+
+
+@dataclass
+class Tally:
+    passed: int = 0
+    unsupported: list[str] = field(default_factory=list)
+    listed: int = 0
+    skipped: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def environment(configuration: str, preload: str) -> dict[str, str]:
+    env = dict(os.environ)
+    parts = configuration.split(".")
+    if parts[0] == "preload":
+        env["LD_PRELOAD"] = preload
+    if parts[0] != "nptl":
+        if len(parts) < 3:
+            raise SystemExit(f"run.py: {configuration}: not {parts[0]}.ORGANIZATION.CPUS")
+        env["PIRN_SCHED"], env["PIRN_CPUS"] = parts[1:3]
+        for setting in parts[3:]:
+            name, _, value = setting.partition("=")
+            env["PIRN_" + name.upper()] = value
+    return env
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """The process leads a group of its own; what it has left behind ends with it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def outcome_of(status: int, lines: list[str], case: str) -> tuple[str, str]:
+    if status == 0 and f"pass {case}" in lines:
+        return "pass", ""
+    if status == UNSUPPORTED and lines and lines[-1].startswith("unsupported: "):
+        return "unsupported", lines[-1].removeprefix("unsupported: ")
+    if status < 0:
+        lines = [*lines, f"died by {signal.Signals(-status).name}"]
+    elif status == 0:
+        lines = [*lines, "ended with status 0 before its end"]
+    elif not lines:
+        lines = [f"exit status {status}"]
+    return "fail", "\n".join(lines)
+
+
+def run_case(command: list[str], name: str, env: dict[str, str], limit: float) -> Result:
+    started = time.monotonic()
+    process = subprocess.Popen(
+        [*command, "--case", name],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit)
+        hung = False
+    except subprocess.TimeoutExpired:
+        end_group(process)
+        output, _ = process.communicate()
+        hung = True
+    end_group(process)
+    seconds = time.monotonic() - started
+    lines = output.decode(errors="replace").splitlines()
+    if hung:
+        return Result("hang", "\n".join([*lines, f"no end after {limit:g} s"]), seconds)
+    return Result(*outcome_of(process.returncode, lines, name), seconds)
+
+
+def names_of(command: list[str], env: dict[str, str]) -> list[str]:
+    text = subprocess.run([*command, "--list"], env=env, check=True, capture_output=True, text=True)
+    return text.stdout.split()
+
+
+def judge(case: str, result: Result, entry: expected.Entry | None, tally: Tally) -> None:
+    good = result.outcome in ("pass", "unsupported")
+    if entry is not None and good:
+        text = f"remove expected.txt:{entry.line}: {case} is listed ({entry.reason})"
+        tally.wrong.append(f"{result.outcome.upper()} {case}: {text}")
+    elif entry is not None and not good:
+        tally.listed += 1
+    elif result.outcome == "pass":
+        tally.passed += 1
+    elif good:
+        tally.unsupported.append(f"{case}: {result.detail}")
+    else:
+        text = result.detail.replace("\n", "\n    ")
+        tally.wrong.append(f"{result.outcome.upper()} {case}\n    {text}")
+
+
+def report(program: str, configuration: str, tally: Tally) -> None:
+    counts = [f"{tally.passed} passed"]
+    if tally.unsupported:
+        counts.append(f"{len(tally.unsupported)} unsupported")
+    if tally.listed:
+        counts.append(f"{tally.listed} failed as listed")
+    if tally.skipped:
+        counts.append(f"{tally.skipped} listed, tried under {expected.SAMPLE} only")
+    if tally.wrong:
+        counts.append(f"{len(tally.wrong)} WRONG")
+    print(f"{program} under {configuration}: {', '.join(counts)}")
+    for line in tally.unsupported:
+        print(f"UNSUPPORTED {line}")
+    for line in tally.wrong:
+        print(line)
+
+
+def run_all(args: argparse.Namespace) -> Tally:
+    env = environment(args.configuration, args.preload)
+    entries = expected.read(args.expected)
+    command = [*args.launcher.split(), str(args.program)]
+    tally = Tally()
+    for name in names_of(command, env):
+        case = f"{args.name}.{name}"
+        if not fnmatchcase(name, args.case):
+            continue
+        entry = expected.find(entries, args.configuration, case)
+        sampled = args.configuration == expected.SAMPLE and not args.unlisted_only
+        if entry is not None and (args.unlisted_only or (entry.everywhere and not sampled)):
+            tally.skipped += 1
+            continue
+        limit = args.limit if entry is None else LIMIT_LISTED[entry.how]
+        result = run_case(command, name, env, limit)
+        if args.verbose:
+            print(f"{result.seconds:7.3f} s {result.outcome:5} {case}", flush=True)
+        judge(case, result, entry, tally)
+    return tally
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program", type=Path)
+    parser.add_argument("--name", help="program part of the cases' names (default: file name)")
+    parser.add_argument("--configuration", default="nptl")
+    parser.add_argument("--expected", type=Path, required=True, help="list of expected failures")
+    parser.add_argument("--case", default="*", help="only cases that match this pattern")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until a case hangs")
+    parser.add_argument("--launcher", default="", help="command in front of the program")
+    parser.add_argument("--preload", default="", help="library for preload configurations")
+    parser.add_argument("--unlisted-only", action="store_true", help="skip what is listed")
+    parser.add_argument("--verbose", action="store_true", help="time and outcome of each case")
+    args = parser.parse_args()
+    args.name = args.name or args.program.name
+    if not args.program.exists():
+        raise SystemExit(f"run.py: {args.program}: no such program")
+    try:
+        tally = run_all(args)
+    except expected.ListError as error:
+        raise SystemExit(f"run.py: {error}") from error
+    report(args.name, args.configuration, tally)
+    if tally.passed + len(tally.unsupported) + tally.listed + tally.skipped == 0:
+        print("no case ran")
+        return 1
+    return 1 if tally.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
