@@ -58,7 +58,7 @@ struct cpu {
 } ALIGNED(RT_CACHELINE);
 
 struct rt {
-    struct sched_policy policy; /* (C) copy of the chosen table */
+    struct pirn_policy policy;  /* (C) copy of the chosen table */
     unsigned ncpu;              /* (C) */
     bool detour;                /* (C) M2: yield through the scheduler context */
     bool rotates;               /* (C) yields go by policy.rotate */
@@ -120,7 +120,7 @@ ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
 }
 
 /* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
-void rt_wake(struct cpu *self, struct thread *t, enum sched_why why);
+void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
 
 /* Post pending bits to a CPU and see to it that it looks at them. */
 void rt_post(struct cpu *cpu, uint32_t bits);
@@ -132,7 +132,7 @@ ALWAYS_INLINE bool rt_cpu_sleeps(unsigned id)
 }
 void rt_kick_cpu(struct cpu *self, unsigned id);
 
-/* For policies: what SCHED_KICK_ANY does, for threads that became ready other than by enqueue. */
+/* For policies: what PIRN_KICK_ANY does, for threads that became ready other than by enqueue. */
 void rt_kick_any(struct cpu *self);
 
 /* Before every pick, if pending is set. */

@@ -89,6 +89,9 @@ static int rt_start_once(void)
     if (error == 0 && rt.policy.init != NULL) {
         error = rt.policy.init(rt.ncpu);
     }
+    if (error == 0 && main_calls && rt.policy.thread_init != NULL) {
+        error = rt.policy.thread_init(&rt.main_thread, NULL);
+    }
     for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu && error == 0; i++) {
         at_init(&rt.cpus[i]->idle.state, (uint32_t)THREAD_RUNNING);
         error = port_cpu_start(rt.cpus[i]);

@@ -11,7 +11,9 @@
 #include "options.h"
 #include "stats.h"
 
-static struct sched_policy const *chosen;
+/* Bytes of the description: what is the library's own, and each registered organization at most. */
+#define DESCRIBE_OWN 16384
+#define DESCRIBE_REGISTERED 4096
 
 size_t rt_stack_default;
 
@@ -19,7 +21,7 @@ static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 static void usage_error(const char *fmt, ...)
 {
-    char text[512];
+    char text[1024];
     va_list args;
     va_start(args, fmt);
     int n = vsnprintf(text, sizeof(text), fmt, args);
@@ -123,7 +125,7 @@ static int set_spin(const char *value, const char **why)
     return 0;
 }
 
-static int set_sched_option(const struct sched_policy *policy, char *text, const char **why)
+static int set_sched_option(const struct pirn_policy *policy, char *text, const char **why)
 {
     static char message[256];
     char *equals = strchr(text, '=');
@@ -131,7 +133,7 @@ static int set_sched_option(const struct sched_policy *policy, char *text, const
     if (equals != NULL) {
         *equals = '\0';
     }
-    const struct sched_option *o = policy->options;
+    const struct pirn_policy_option *o = policy->options;
     while (o != NULL && o->name != NULL && strcmp(o->name, text) != 0) {
         o++;
     }
@@ -144,9 +146,9 @@ static int set_sched_option(const struct sched_policy *policy, char *text, const
         }
         return -EINVAL;
     }
+    snprintf(message, sizeof(message), "option %s of %s takes %s, not \"%.64s\"", o->name,
+             policy->name, o->values, value);
     if (equals == NULL || (o->values[0] != '<' && sched_choice(o->values, value) < 0)) {
-        snprintf(message, sizeof(message), "option %s of %s takes %s, not \"%.64s\"", o->name,
-                 policy->name, o->values, value);
         return -EINVAL;
     }
     return o->set(value, why);
@@ -154,12 +156,15 @@ static int set_sched_option(const struct sched_policy *policy, char *text, const
 
 static int unknown_sched(const char *name, size_t length, const char **why)
 {
-    static char message[256];
+    static char message[640];
     snprintf(message, sizeof(message),
              "there is no organization \"%.*s\"; there are:", length < 64 ? (int)length : 64, name);
-    const char *known;
-    for (unsigned i = 0; (known = sched_name(i)) != NULL; i++) {
-        add_text(message, sizeof(message), " %s", known);
+    const struct pirn_policy *known;
+    for (unsigned i = 0; (known = sched_at(i)) != NULL; i++) {
+        add_text(message, sizeof(message), " %s", known->name);
+    }
+    if (sched_refusal() != NULL) {
+        add_text(message, sizeof(message), "; refused when it was registered: %s", sched_refusal());
     }
     *why = message;
     return -EINVAL;
@@ -174,11 +179,11 @@ static int set_sched(const char *value, const char **why)
     }
     strcpy(copy, value);
     size_t length = strcspn(copy, ":");
-    chosen = sched_find(copy, length);
+    const struct pirn_policy *chosen = sched_find(copy, length);
     if (chosen == NULL) {
         return unknown_sched(copy, length, why);
     }
-    for (const struct sched_option *o = chosen->options; o != NULL && o->name != NULL; o++) {
+    for (const struct pirn_policy_option *o = chosen->options; o != NULL && o->name != NULL; o++) {
         o->set(o->deflt, why);
     }
     char *next = copy + length;
@@ -193,7 +198,7 @@ static int set_sched(const char *value, const char **why)
         }
         *next = end;
     }
-    rt.policy = *chosen;
+    sched_use(&rt.policy, chosen);
     return 0;
 }
 
@@ -269,52 +274,85 @@ void options_load(void)
     rt.stack_cache_limit = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
 }
 
+/* Text that grows into a buffer; `used` goes on counting what does not fit. */
 struct text {
-    char *at, *end;
+    char *buffer;
+    size_t size, used;
 };
 
 static void emit(struct text *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 static void emit(struct text *out, const char *fmt, ...)
 {
+    bool fits = out->used < out->size;
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(out->at, (size_t)(out->end - out->at), fmt, args);
+    int n = vsnprintf(fits ? out->buffer + out->used : NULL, fits ? out->size - out->used : 0, fmt,
+                      args);
     va_end(args);
-    RT_VERIFY(n >= 0 && n < out->end - out->at);
-    out->at += n;
+    RT_VERIFY(n >= 0);
+    out->used += (size_t)n;
+}
+
+/* A string of JSON; help texts are a program's own. */
+static void emit_string(struct text *out, const char *s, size_t length)
+{
+    emit(out, "\"");
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c < 0x20) {
+            emit(out, "\\u%04x", c);
+        } else {
+            emit(out, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
+        }
+    }
+    emit(out, "\"");
+}
+
+static void emit_member(struct text *out, const char *name, const char *value)
+{
+    emit(out, ",\"%s\":", name);
+    emit_string(out, value != NULL ? value : "", value != NULL ? strlen(value) : 0);
 }
 
 static void emit_values(struct text *out, const char *values)
 {
-    if (values[0] == '<') {
-        emit(out, "[]");
-        return;
-    }
-    emit(out, "[");
-    for (const char *p = values; *p != '\0';) {
+    emit(out, ",\"values\":[");
+    for (const char *p = values; values[0] != '<' && *p != '\0';) {
         size_t n = strcspn(p, "|");
-        emit(out, "%s\"%.*s\"", p == values ? "" : ",", (int)n, p);
+        emit(out, "%s", p == values ? "" : ",");
+        emit_string(out, p, n);
         p += n + (p[n] == '|');
     }
     emit(out, "]");
 }
 
-static void emit_sched(struct text *out, const struct sched_policy *policy)
+static void emit_sched(struct text *out, const struct pirn_policy *policy)
 {
-    emit(out, "{\"name\":\"%s\",\"help\":\"%s\",\"options\":[", policy->name, policy->help);
-    for (const struct sched_option *o = policy->options; o != NULL && o->name != NULL; o++) {
-        emit(out, "%s{\"name\":\"%s\",\"values\":", o == policy->options ? "" : ",", o->name);
+    emit(out, "{\"name\":\"%s\"", policy->name);
+    emit_member(out, "help", policy->help);
+    emit(out, ",\"options\":[");
+    for (const struct pirn_policy_option *o = policy->options; o != NULL && o->name != NULL; o++) {
+        emit(out, "%s{\"name\":\"%s\"", o == policy->options ? "" : ",", o->name);
         emit_values(out, o->values);
-        emit(out, ",\"default\":\"%s\",\"help\":\"%s\"}", o->deflt, o->help);
+        emit_member(out, "default", o->deflt);
+        emit_member(out, "help", o->help);
+        emit(out, "}");
     }
     emit(out, "]}");
 }
 
+bool options_describe_fits(const struct pirn_policy *policy)
+{
+    struct text out = {NULL, 0, 0};
+    emit_sched(&out, policy);
+    return out.used <= DESCRIBE_REGISTERED;
+}
+
 const char *options_describe(void)
 {
-    static char json[16384];
-    struct text out = {json, json + sizeof(json)};
+    static char json[DESCRIBE_OWN + SCHED_REGISTERED_MAX * (DESCRIBE_REGISTERED + 1)];
+    struct text out = {json, sizeof(json), 0};
     emit(&out, "{\"version\":\"%s\",\"options\":[", RT_VERSION);
     for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
         char env[32] = "PIRN_";
@@ -327,10 +365,12 @@ const char *options_describe(void)
             o == rt_options ? "" : ",", o->name, env, o->type, o->deflt, o->values, o->help);
     }
     emit(&out, "],\"organizations\":[");
-    for (unsigned i = 0; sched_name(i) != NULL; i++) {
+    const struct pirn_policy *policy;
+    for (unsigned i = 0; (policy = sched_at(i)) != NULL; i++) {
         emit(&out, "%s", i == 0 ? "" : ",");
-        emit_sched(&out, sched_find(sched_name(i), strlen(sched_name(i))));
+        emit_sched(&out, policy);
     }
     emit(&out, "]}");
+    RT_VERIFY(out.used < sizeof(json));
     return json;
 }

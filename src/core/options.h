@@ -8,6 +8,8 @@
 
 #include "compiler.h"
 
+struct pirn_policy;
+
 struct rt_option {
     const char *name;   /* "cpus": PIRN_CPUS, pirn run --cpus */
     const char *type;   /* number, size, flag, spec, output */
@@ -26,7 +28,8 @@ extern size_t rt_stack_default;
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);
 
-/* JSON description of options and organizations. */
+/* JSON description of options and organizations; is there room for one more like this? */
 const char *options_describe(void);
+bool options_describe_fits(const struct pirn_policy *policy);
 
 #endif

@@ -76,7 +76,7 @@ static COLD void idle_kick_any(struct cpu *self)
 ALWAYS_INLINE void rt_kick(struct cpu *self, int target)
 {
     at_fence_light(); /* ORDER(idle-wake) */
-    if (target == SCHED_KICK_ANY) {
+    if (target == PIRN_KICK_ANY) {
         uint32_t word = at_load_rlx(&rt.idle_word);
         if (unlikely(idle_sleeping(word) != 0 && idle_searching(word) == 0)) {
             idle_kick_any(self);
@@ -95,21 +95,21 @@ static COLD void rt_wake_foreign(struct thread *t)
 
 void rt_kick_any(struct cpu *self)
 {
-    rt_kick(self, SCHED_KICK_ANY);
+    rt_kick(self, PIRN_KICK_ANY);
 }
 
-void rt_wake(struct cpu *self, struct thread *t, enum sched_why why)
+void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     if (unlikely(t->flags & THREAD_FOREIGN)) {
         rt_wake_foreign(t);
         return;
     }
     thread_set_state(t, THREAD_READY);
-    if (why == SCHED_HANDOFF && self != NULL && unlikely(!rt_may_bypass(self))) {
-        why = SCHED_WAKE;
+    if (why == PIRN_WHY_HANDOFF && self != NULL && unlikely(!rt_may_bypass(self))) {
+        why = PIRN_WHY_WAKE;
     }
-    struct sched_kick kick = rt.policy.enqueue(self, t, why);
-    if (kick.cpu != SCHED_KICK_NONE) {
+    struct pirn_kick kick = rt.policy.enqueue(self, t, why);
+    if (kick.cpu != PIRN_KICK_NONE) {
         rt_kick(self, kick.cpu);
     }
 }

@@ -8,6 +8,16 @@
 
 #include "stats.h"
 
+/* Counters of the organization's own (policy.stat), by name, summed over the CPUs. */
+#define OWN_MAX 16
+struct own {
+    struct {
+        const char *name;
+        uint64_t value;
+    } counter[OWN_MAX];
+    unsigned n;
+};
+
 #define COUNTER(field)                                                                             \
     {                                                                                              \
 #field, offsetof(struct cpu_stats, field)                                                  \
@@ -56,6 +66,43 @@ void stats_sum(struct cpu_stats *sum)
     }
 }
 
+static void own_add(void *to, const char *name, uint64_t value)
+{
+    struct own *own = to;
+    unsigned i = 0;
+    while (i < own->n && strcmp(own->counter[i].name, name) != 0) {
+        i++;
+    }
+    if (i == own->n) {
+        if (!sched_good_name(name) || own->n == OWN_MAX) {
+            RT_PANIC("organization %s: counter \"%.64s\" is badly named, or one of more than %d",
+                     rt.policy.name, name, OWN_MAX);
+        }
+        own->counter[own->n++].name = name;
+    }
+    own->counter[i].value += value;
+}
+
+static size_t stats_format_own(char *text, size_t size, bool json)
+{
+    struct own own = {.n = 0};
+    if (rt.policy.stat == NULL) {
+        return 0;
+    }
+    for (unsigned c = 0; c < rt.ncpu; c++) {
+        rt.policy.stat(rt.cpus[c], own_add, &own);
+    }
+    size_t n = json ? (size_t)snprintf(text, size, ",\"own\":{") : 0;
+    for (unsigned i = 0; i < own.n && n < size; i++) {
+        const char *before = !json ? rt.policy.name : i != 0 ? "," : "";
+        n +=
+            (size_t)snprintf(text + n, size - n, json ? "%s\"%s\":%llu" : "pirn: %s.%s %llu\n",
+                             before, own.counter[i].name, (unsigned long long)own.counter[i].value);
+    }
+    n += json && n < size ? (size_t)snprintf(text + n, size - n, "}") : 0;
+    return n < size ? n : size - 1;
+}
+
 static size_t stats_format(char *text, size_t size, bool json, uint64_t wall)
 {
     struct cpu_stats sum;
@@ -69,6 +116,7 @@ static size_t stats_format(char *text, size_t size, bool json, uint64_t wall)
         n += (size_t)snprintf(text + n, size - n, json ? ",\"%s\":%llu" : "pirn: %s %llu\n",
                               counters[i].name, (unsigned long long)value);
     }
+    n += n < size ? stats_format_own(text + n, size - n, json) : 0;
     return n < size ? n : size - 1;
 }
 

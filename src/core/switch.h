@@ -52,7 +52,7 @@ ALWAYS_INLINE void finish_switch(void)
     case POST_NONE:
         break;
     case POST_YIELD:
-        rt_wake(cpu, prev, SCHED_YIELD);
+        rt_wake(cpu, prev, PIRN_WHY_YIELD);
         break;
     case POST_ROTATED:
         rt.policy.rotated(cpu);

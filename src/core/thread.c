@@ -194,7 +194,8 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
         thread_apply(t, attr);
     }
     t->cpu = cpu;
-    if (rt.policy.thread_init != NULL && (error = rt.policy.thread_init(t, creator)) != 0) {
+    if (rt.policy.thread_init != NULL &&
+        (error = rt.policy.thread_init(t, likely(cpu != NULL) ? creator : NULL)) != 0) {
         at_store_rlx(&t->state, (uint32_t)THREAD_EXITED);
         thread_release(cpu, t);
         rt_leave(irq);
@@ -202,7 +203,7 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
     }
     *out = t;
     life_created(cpu);
-    rt_wake(cpu, t, SCHED_SPAWN);
+    rt_wake(cpu, t, PIRN_WHY_SPAWN);
     rt_leave(irq);
     return 0;
 }
@@ -222,7 +223,7 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
         at_store_rel(&prev->state, (uint32_t)THREAD_EXITED); /* ORDER(exit) */
     }
     if (joiner != NULL) {
-        rt_wake(cpu, joiner, SCHED_HANDOFF);
+        rt_wake(cpu, joiner, PIRN_WHY_HANDOFF);
     }
 }
 
@@ -250,7 +251,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     struct thread *joiner = waitq_pop_locked(&self->join);
     struct thread *next;
     if (MUTANT(JOIN_EARLY) && joiner != NULL) {
-        rt_wake(cpu, joiner, SCHED_HANDOFF);
+        rt_wake(cpu, joiner, PIRN_WHY_HANDOFF);
         joiner = NULL;
     }
     if (joiner != NULL && !(joiner->flags & THREAD_FOREIGN) && rt.policy.direct != NULL &&
@@ -383,7 +384,7 @@ static NOINLINE bool yield_slow(struct cpu *cpu)
         return false;
     }
     if (MUTANT(PUBLISH_EARLY)) {
-        rt_wake(cpu, cpu->current, SCHED_YIELD);
+        rt_wake(cpu, cpu->current, PIRN_WHY_YIELD);
         switch_to(cpu, next, POST_NONE, NULL);
     } else {
         switch_to(cpu, next, POST_YIELD, NULL);

@@ -201,7 +201,7 @@ void finish_park(struct cpu *cpu, struct thread *prev, spinlock_t *lock)
     bool parked = waitq_claim(prev, PARK_PARKING, PARK_PARKED);
     spin_unlock_last(lock);
     if (!parked) {
-        rt_wake(cpu, prev, SCHED_WAKE);
+        rt_wake(cpu, prev, PIRN_WHY_WAKE);
     }
 }
 
@@ -212,7 +212,7 @@ static bool waitq_end(struct thread *t, enum park_state end)
     for (;;) {
         if (at_cas_acq_rel(&t->park, &seen, (uint32_t)end)) { /* ORDER(park) */
             if (seen == PARK_PARKED) {
-                rt_wake(port_cpu_self(), t, SCHED_WAKE);
+                rt_wake(port_cpu_self(), t, PIRN_WHY_WAKE);
             }
             return true;
         }

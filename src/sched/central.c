@@ -31,7 +31,7 @@ static int central_init(unsigned ncpu)
     return place_init(ncpu);
 }
 
-static struct sched_kick central_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
+static struct pirn_kick central_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     struct pinned *p = pinned_of(t);
     unsigned home = p->home; /* once it is queued, t may run and be gone */
@@ -42,7 +42,7 @@ static struct sched_kick central_enqueue(struct cpu *self, struct thread *t, enu
     p->queued = 1;
     spin_unlock(&central.lock, RANK_RUNQ);
     bool here = self != NULL && self->id == home;
-    return (struct sched_kick){.cpu = here ? SCHED_KICK_NONE : (int)home};
+    return (struct pirn_kick){.cpu = here ? PIRN_KICK_NONE : (int)home};
 }
 
 static struct thread *central_pick(struct cpu *self)
@@ -89,16 +89,16 @@ static bool central_direct(struct cpu *self, struct thread *t)
     return pinned_of(t)->home == self->id && !place_measuring;
 }
 
-const struct sched_policy sched_central = {
+const struct pirn_policy sched_central = {
     .name = "central",
     .help = "one scheduler and lock for all CPUs, threads pinned by measured load (P1: NON_SMP_CS)",
-    .options = (const struct sched_option[]){{.name = "discipline",
-                                              .values = SCHED_DISCIPLINES,
-                                              .deflt = "fifo",
-                                              .help = "order of each CPU's ready queue",
-                                              .set = central_set_discipline},
-                                             PLACE_OPTIONS,
-                                             {0}},
+    .options = (const struct pirn_policy_option[]){{.name = "discipline",
+                                                    .values = SCHED_DISCIPLINES,
+                                                    .deflt = "fifo",
+                                                    .help = "order of each CPU's ready queue",
+                                                    .set = central_set_discipline},
+                                                   PLACE_OPTIONS,
+                                                   {0}},
     .init = central_init,
     .fini = place_fini,
     .at_exit = place_at_exit,

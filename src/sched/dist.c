@@ -30,24 +30,24 @@ static int dist_init(unsigned ncpu)
     return place_init(ncpu);
 }
 
-static void dist_push_owner(struct cpu *self, struct thread *t, enum sched_why why)
+static void dist_push_owner(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     struct runq *q = &dist[self->id].q;
     pinned_of(t)->queued = 1;
     runq_push_locked(q, t, runq_to_head(q, why));
 }
 
-static struct sched_kick dist_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
+static struct pirn_kick dist_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     struct pinned *p = pinned_of(t);
     unsigned home = p->home;
     if (likely(self != NULL && self->id == home)) {
         dist_push_owner(self, t, why);
-        return (struct sched_kick){.cpu = SCHED_KICK_NONE};
+        return (struct pirn_kick){.cpu = PIRN_KICK_NONE};
     }
     p->why = (uint8_t)why;
     inbox_push(rt.cpus[home], t);
-    return (struct sched_kick){.cpu = (int)home};
+    return (struct pirn_kick){.cpu = (int)home};
 }
 
 static void dist_poll(struct cpu *self)
@@ -107,16 +107,16 @@ static bool dist_direct(struct cpu *self, struct thread *t)
     return pinned_of(t)->home == self->id && !place_measuring;
 }
 
-const struct sched_policy sched_dist = {
+const struct pirn_policy sched_dist = {
     .name = "dist",
     .help = "a scheduler for each CPU, threads pinned by measured load (P1: NON_SMP_DS)",
-    .options = (const struct sched_option[]){{.name = "discipline",
-                                              .values = SCHED_DISCIPLINES,
-                                              .deflt = "fifo",
-                                              .help = "order of each CPU's ready queue",
-                                              .set = dist_set_discipline},
-                                             PLACE_OPTIONS,
-                                             {0}},
+    .options = (const struct pirn_policy_option[]){{.name = "discipline",
+                                                    .values = SCHED_DISCIPLINES,
+                                                    .deflt = "fifo",
+                                                    .help = "order of each CPU's ready queue",
+                                                    .set = dist_set_discipline},
+                                                   PLACE_OPTIONS,
+                                                   {0}},
     .init = dist_init,
     .fini = place_fini,
     .at_exit = place_at_exit,

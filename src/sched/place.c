@@ -167,9 +167,6 @@ int place_init(unsigned ncpu)
         place_read();
         place_spread(ncpu);
     }
-    struct pinned *main_task = pinned_of(&rt.main_thread);
-    main_task->task = ROOT_TASK;
-    main_task->home = 0;
     return 0;
 }
 
@@ -182,21 +179,36 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-static unsigned place_choose(uint64_t task)
+ALWAYS_INLINE unsigned place_choose(uint64_t task)
 {
     struct load key = {.task = task};
     struct load *known = nloads != 0 ? bsearch(&key, loads, nloads, sizeof(*loads), by_task) : NULL;
     return known != NULL ? known->cpu : at_add_rlx(&next_cpu, 1u) % rt.ncpu;
 }
 
-int place_thread_init(struct thread *t, struct thread *creator)
+/* The main thread, and those that foreign kernel threads make. */
+static COLD int place_root(struct thread *t)
 {
     struct pinned *p = pinned_of(t);
-    bool foreign = creator->flags & THREAD_FOREIGN;
-    struct pinned *parent = foreign ? NULL : pinned_of(creator);
-    *p = (struct pinned){.task = foreign ? mix(at_add_rlx(&next_cpu, 0u))
-                                         : mix(parent->task + ++parent->children)};
-    if (by_tree && !foreign && parent->task != ROOT_TASK) {
+    if (t->flags & THREAD_MAIN) {
+        *p = (struct pinned){.task = ROOT_TASK};
+        return 0;
+    }
+    *p = (struct pinned){.task = mix(at_add_rlx(&next_cpu, 0u))};
+    p->home = (uint16_t)place_choose(p->task);
+    t->cpu = rt.cpus[p->home];
+    return 0;
+}
+
+int place_thread_init(struct thread *t, struct thread *creator)
+{
+    if (unlikely(creator == NULL)) {
+        return place_root(t);
+    }
+    struct pinned *p = pinned_of(t);
+    struct pinned *parent = pinned_of(creator);
+    *p = (struct pinned){.task = mix(parent->task + ++parent->children)};
+    if (by_tree && parent->task != ROOT_TASK) {
         p->home = parent->home;
     } else {
         p->home = (uint16_t)place_choose(p->task);

@@ -21,7 +21,7 @@ struct pinned {
     uint32_t children; /* (O) threads this one has created */
     uint16_t home;     /* (C) CPU number */
     uint8_t queued;    /* (home's queue) linked in it */
-    uint8_t why;       /* enum sched_why, on its way through an inbox */
+    uint8_t why;       /* enum pirn_why, on its way through an inbox */
 };
 
 _Static_assert(sizeof(struct pinned) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");

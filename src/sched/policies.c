@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * policies.c - the organizations that exist, and those that a program registers.
+ *
+ * Invariants of the registered ones:
+ *   1. An entry is set once, from NULL, by compare-and-swap, and the table behind it is constant.
+ *   2. Entries are set in order, and who sets one has compared its name with all before: of two
+ * that register the same name at once, one finds the other.
  */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cpu.h"
+#include "options.h"
 
-extern const struct sched_policy sched_single, sched_central, sched_dist, sched_steal,
-    sched_request;
+extern const struct pirn_policy sched_single, sched_central, sched_dist, sched_steal, sched_request;
 
-#define REGISTERED_MAX 8
+#define NAME_MAX_BYTES 31
 
-static const struct sched_policy *const builtin[] = {&sched_steal, &sched_single, &sched_central,
-                                                     &sched_dist, &sched_request};
-static const struct sched_policy *registered[REGISTERED_MAX];
+static const struct pirn_policy *const builtin[] = {&sched_steal, &sched_single, &sched_central,
+                                                    &sched_dist, &sched_request};
+static _Atomic(const struct pirn_policy *) registered[SCHED_REGISTERED_MAX];
+static char refusal[256]; /* (refusing) */
+static _Atomic(uint32_t) refusing;
 
-static const struct sched_policy *sched_at(unsigned i)
+const struct pirn_policy *sched_at(unsigned i)
 {
     if (i < ARRAY_SIZE(builtin)) {
         return builtin[i];
     }
     i -= (unsigned)ARRAY_SIZE(builtin);
-    return i < REGISTERED_MAX ? registered[i] : NULL;
+    return i < SCHED_REGISTERED_MAX ? at_load_acq(&registered[i]) : NULL; /* ORDER(registry) */
 }
 
-const char *sched_name(unsigned i)
+const struct pirn_policy *sched_find(const char *name, size_t length)
 {
-    const struct sched_policy *policy = sched_at(i);
-    return policy != NULL ? policy->name : NULL;
-}
-
-const struct sched_policy *sched_find(const char *name, size_t length)
-{
-    const struct sched_policy *policy;
+    const struct pirn_policy *policy;
     for (unsigned i = 0; (policy = sched_at(i)) != NULL; i++) {
         if (strlen(policy->name) == length && memcmp(policy->name, name, length) == 0) {
             return policy;
@@ -42,21 +45,145 @@ const struct sched_policy *sched_find(const char *name, size_t length)
     return NULL;
 }
 
-int sched_register(const struct sched_policy *policy)
+static bool never_there(struct cpu *self, struct thread *t)
 {
-    if (at_load_rlx(&rt.started) != 0) {
-        return -EBUSY;
+    (void)self;
+    (void)t;
+    return false;
+}
+
+void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
+{
+    *to = *policy;
+    if (to->remove == NULL) {
+        to->remove = never_there;
     }
-    if (sched_find(policy->name, strlen(policy->name)) != NULL) {
-        return -EEXIST;
+}
+
+static int refuse(int error, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Of several at once one is the last. */
+static int refuse(int error, const char *fmt, ...)
+{
+    if (at_xchg_acq(&refusing, 1u) == 0) { /* ORDER(registry) */
+        va_list args;
+        va_start(args, fmt);
+        vsnprintf(refusal, sizeof(refusal), fmt, args);
+        va_end(args);
+        at_store_rel(&refusing, 0u); /* ORDER(registry) */
     }
-    for (unsigned i = 0; i < REGISTERED_MAX; i++) {
-        if (registered[i] == NULL) {
-            registered[i] = policy;
-            return 0;
+    return error;
+}
+
+const char *sched_refusal(void)
+{
+    return refusal[0] != '\0' ? refusal : NULL;
+}
+
+bool sched_good_name(const char *name)
+{
+    static const char valid[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+    size_t length = name != NULL ? strlen(name) : 0;
+    return length != 0 && length <= NAME_MAX_BYTES && strspn(name, valid) == length;
+}
+
+static int check_operations(const struct pirn_policy *p)
+{
+    const char *missing = p->enqueue == NULL    ? "enqueue"
+                          : p->pick == NULL     ? "pick"
+                          : p->has_work == NULL ? "has_work"
+                          : p->rotate == NULL && p->rotated != NULL
+                              ? "rotate (there is a \"rotated\")"
+                              : NULL;
+    if (missing != NULL) {
+        return refuse(-ENOSYS, "organization \"%s\" has no operation %s", p->name, missing);
+    }
+    const char *reserved = p->requeue != NULL ? "requeue" : p->charge != NULL ? "charge" : NULL;
+    if (reserved != NULL) {
+        return refuse(-ENOTSUP,
+                      "organization \"%s\" sets %s, which is reserved: this version never calls it",
+                      p->name, reserved);
+    }
+    return 0;
+}
+
+static int check_option(const struct pirn_policy *p, const struct pirn_policy_option *o)
+{
+    if (!sched_good_name(o->name)) {
+        return refuse(-EDOM,
+                      "organization \"%s\": an option is named \"%.64s\"; valid: 1 to %d "
+                      "characters of a-z, 0-9, - and _",
+                      p->name, o->name, NAME_MAX_BYTES);
+    }
+    if (o->values == NULL || o->deflt == NULL || o->set == NULL) {
+        return refuse(-EDOM, "organization \"%s\": option %s needs values, deflt and set", p->name,
+                      o->name);
+    }
+    if (o->values[0] != '<' && sched_choice(o->values, o->deflt) < 0) {
+        return refuse(-EDOM,
+                      "organization \"%s\": the default of option %s, \"%.64s\", is not of %.64s",
+                      p->name, o->name, o->deflt, o->values);
+    }
+    for (const struct pirn_policy_option *other = p->options; other != o; other++) {
+        if (strcmp(other->name, o->name) == 0) {
+            return refuse(-EDOM, "organization \"%s\" has two options %s", p->name, o->name);
         }
     }
-    return -ENOSPC;
+    return 0;
+}
+
+static int check_table(const struct pirn_policy *p)
+{
+    if (p == NULL) {
+        return refuse(-EFAULT, "there is no table (NULL)");
+    }
+    if (p->version != PIRN_POLICY_VERSION) {
+        return refuse(-EPROTO,
+                      "the table has version %u, and Pirn %s takes version %u: compile it against "
+                      "the headers of the library that is used",
+                      p->version, RT_VERSION, PIRN_POLICY_VERSION);
+    }
+    if (!sched_good_name(p->name)) {
+        return refuse(-EINVAL,
+                      "an organization is named \"%.64s\"; valid: 1 to %d characters of a-z, 0-9, "
+                      "- and _",
+                      p->name != NULL ? p->name : "", NAME_MAX_BYTES);
+    }
+    int error = check_operations(p);
+    for (const struct pirn_policy_option *o = p->options;
+         error == 0 && o != NULL && o->name != NULL; o++) {
+        error = check_option(p, o);
+    }
+    return error;
+}
+
+int sched_register(const struct pirn_policy *policy)
+{
+    int error = check_table(policy);
+    if (error != 0) {
+        return error;
+    }
+    if (at_load_acq(&rt.started) != 0) { /* ORDER(start) */
+        return refuse(-EBUSY, "organization \"%s\" comes too late: the runtime has started",
+                      policy->name);
+    }
+    if (sched_find(policy->name, strlen(policy->name)) != NULL) {
+        return refuse(-EEXIST, "there is an organization \"%s\" already", policy->name);
+    }
+    if (!options_describe_fits(policy)) {
+        return refuse(-ENOSPC, "the help texts of organization \"%s\" are too long", policy->name);
+    }
+    for (unsigned i = 0; i < SCHED_REGISTERED_MAX; i++) {
+        const struct pirn_policy *there = NULL;
+        if (at_cas_acq_rel(&registered[i], &there, policy)) { /* ORDER(registry) */
+            return 0;
+        }
+        if (strcmp(there->name, policy->name) == 0) {
+            return refuse(-EEXIST, "there is an organization \"%s\" already", policy->name);
+        }
+    }
+    return refuse(-ENOSPC, "organization \"%s\" is one too many: %d are registered", policy->name,
+                  SCHED_REGISTERED_MAX);
 }
 
 int sched_choice(const char *values, const char *value)

@@ -87,17 +87,17 @@ static void request_push_owner(struct cpu *self, struct thread *t, bool head)
     runq_push_locked(&request_cpus[self->id].q, t, head);
 }
 
-static struct sched_kick request_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
+static struct pirn_kick request_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     if (unlikely(self == NULL)) {
         struct cpu *to = t->cpu != NULL ? t->cpu : rt.cpus[0];
         inbox_push(to, t);
-        return (struct sched_kick){.cpu = (int)to->id};
+        return (struct pirn_kick){.cpu = (int)to->id};
     }
     struct request_cpu *rc = &request_cpus[self->id];
     request_push_owner(self, t, runq_to_head(&rc->q, why));
-    return (struct sched_kick){.cpu = runq_estimate(&rc->q) >= SPARE ? SCHED_KICK_ANY
-                                                                     : SCHED_KICK_NONE};
+    return (struct pirn_kick){.cpu =
+                                  runq_estimate(&rc->q) >= SPARE ? PIRN_KICK_ANY : PIRN_KICK_NONE};
 }
 
 static struct thread *request_pick(struct cpu *self)
@@ -264,15 +264,15 @@ static bool request_direct(struct cpu *self, struct thread *t)
     return true;
 }
 
-const struct sched_policy sched_request = {
+const struct pirn_policy sched_request = {
     .name = "request",
     .help = "a ready queue for each CPU; CPUs without work ask others by message (B7)",
-    .options = (const struct sched_option[]){{.name = "discipline",
-                                              .values = SCHED_DISCIPLINES,
-                                              .deflt = "fifo",
-                                              .help = "order of each CPU's ready queue",
-                                              .set = request_set_discipline},
-                                             {0}},
+    .options = (const struct pirn_policy_option[]){{.name = "discipline",
+                                                    .values = SCHED_DISCIPLINES,
+                                                    .deflt = "fifo",
+                                                    .help = "order of each CPU's ready queue",
+                                                    .set = request_set_discipline},
+                                                   {0}},
     .init = request_init,
     .fini = request_fini,
     .enqueue = request_enqueue,

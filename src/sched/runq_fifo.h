@@ -36,10 +36,10 @@ ALWAYS_INLINE void runq_add_length_locked(struct runq *q, int n)
     at_store_rlx(&q->length, at_load_rlx(&q->length) + (uint32_t)n);
 }
 
-ALWAYS_INLINE bool runq_to_head(const struct runq *q, enum sched_why why)
+ALWAYS_INLINE bool runq_to_head(const struct runq *q, enum pirn_why why)
 {
-    return why == SCHED_HANDOFF || why == SCHED_PREEMPT ||
-           (q->lifo && (why == SCHED_SPAWN || why == SCHED_WAKE));
+    return why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT ||
+           (q->lifo && (why == PIRN_WHY_SPAWN || why == PIRN_WHY_WAKE));
 }
 
 ALWAYS_INLINE void runq_push_locked(struct runq *q, struct thread *t, bool head)

@@ -30,7 +30,7 @@ static int single_init(unsigned ncpu)
     return 0;
 }
 
-static struct sched_kick single_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
+static struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     (void)self;
     bool head =
@@ -38,7 +38,7 @@ static struct sched_kick single_enqueue(struct cpu *self, struct thread *t, enum
     spin_lock(&queue.lock, RANK_RUNQ);
     runq_push_locked(&queue.q, t, head);
     spin_unlock(&queue.lock, RANK_RUNQ);
-    return (struct sched_kick){.cpu = SCHED_KICK_ANY};
+    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
 static struct thread *single_pick(struct cpu *self)
@@ -83,15 +83,15 @@ static void single_check(void)
     spin_unlock(&queue.lock, RANK_RUNQ);
 }
 
-const struct sched_policy sched_single = {
+const struct pirn_policy sched_single = {
     .name = "single",
     .help = "one ready queue shared by all CPUs; threads migrate (P1: SMP)",
-    .options = (const struct sched_option[]){{.name = "discipline",
-                                              .values = SCHED_DISCIPLINES,
-                                              .deflt = "fifo",
-                                              .help = "order of the ready queue",
-                                              .set = single_set_discipline},
-                                             {0}},
+    .options = (const struct pirn_policy_option[]){{.name = "discipline",
+                                                    .values = SCHED_DISCIPLINES,
+                                                    .deflt = "fifo",
+                                                    .help = "order of the ready queue",
+                                                    .set = single_set_discipline},
+                                                   {0}},
     .init = single_init,
     .enqueue = single_enqueue,
     .pick = single_pick,

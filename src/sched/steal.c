@@ -152,17 +152,17 @@ static COLD struct thread *shared_pop(void)
     return t;
 }
 
-static struct sched_kick steal_enqueue(struct cpu *self, struct thread *t, enum sched_why why)
+static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     if (unlikely(self == NULL)) {
         shared_push(t);
-        return (struct sched_kick){.cpu = SCHED_KICK_ANY};
+        return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
     }
     struct steal_queue *sq = &steal.queues[self->id];
     steal_lock_owner(sq);
     steal_push_locked(sq, t, runq_to_head(&sq->q, why));
     steal_unlock_owner(sq);
-    return (struct sched_kick){.cpu = steal.alone ? SCHED_KICK_NONE : SCHED_KICK_ANY};
+    return (struct pirn_kick){.cpu = steal.alone ? PIRN_KICK_NONE : PIRN_KICK_ANY};
 }
 
 static struct thread *steal_pick(struct cpu *self)
@@ -372,25 +372,25 @@ static void steal_check(void)
     }
 }
 
-const struct sched_policy sched_steal = {
+const struct pirn_policy sched_steal = {
     .name = "steal",
     .help = "a ready queue for each CPU; CPUs without work steal from others (M3)",
-    .options = (const struct sched_option[]){{.name = "victim",
-                                              .values = "neighbour|max|random",
-                                              .deflt = "neighbour",
-                                              .help = "whom to steal from",
-                                              .set = steal_set_victim},
-                                             {.name = "amount",
-                                              .values = "one|half",
-                                              .deflt = "half",
-                                              .help = "how much to steal, from the tail",
-                                              .set = steal_set_amount},
-                                             {.name = "discipline",
-                                              .values = SCHED_DISCIPLINES,
-                                              .deflt = "fifo",
-                                              .help = "order of each CPU's ready queue",
-                                              .set = steal_set_discipline},
-                                             {0}},
+    .options = (const struct pirn_policy_option[]){{.name = "victim",
+                                                    .values = "neighbour|max|random",
+                                                    .deflt = "neighbour",
+                                                    .help = "whom to steal from",
+                                                    .set = steal_set_victim},
+                                                   {.name = "amount",
+                                                    .values = "one|half",
+                                                    .deflt = "half",
+                                                    .help = "how much to steal, from the tail",
+                                                    .set = steal_set_amount},
+                                                   {.name = "discipline",
+                                                    .values = SCHED_DISCIPLINES,
+                                                    .deflt = "fifo",
+                                                    .help = "order of each CPU's ready queue",
+                                                    .set = steal_set_discipline},
+                                                   {0}},
     .init = steal_init,
     .enqueue = steal_enqueue,
     .pick = steal_pick,

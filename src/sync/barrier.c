@@ -36,7 +36,7 @@ bool rt_barrier_wait(struct rt_barrier *b)
         b->arrived = 0;
         waitq_pop_all_locked(&b->queue, &woken);
         spin_unlock(&b->queue.lock, RANK_WAITQ);
-        rt_wake_list(cpu, &woken, SCHED_WAKE);
+        rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
     }
     rt_leave(irq);
     return last;

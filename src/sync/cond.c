@@ -84,12 +84,12 @@ void rt_cond_signal(struct rt_cond *c)
     struct thread *t = waitq_pop_locked(&c->queue);
     spin_unlock(&c->queue.lock, RANK_COND);
     if (t != NULL) {
-        rt_wake(cpu, t, SCHED_WAKE);
+        rt_wake(cpu, t, PIRN_WHY_WAKE);
     }
     rt_leave(irq);
 }
 
-void rt_wake_list(struct cpu *cpu, struct list *list, enum sched_why why)
+void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why)
 {
     struct list *node;
     while ((node = list_pop_front(list)) != NULL) {
@@ -106,6 +106,6 @@ void rt_cond_broadcast(struct rt_cond *c)
     spin_lock(&c->queue.lock, RANK_COND);
     waitq_pop_all_locked(&c->queue, &woken);
     spin_unlock(&c->queue.lock, RANK_COND);
-    rt_wake_list(cpu, &woken, SCHED_WAKE);
+    rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
     rt_leave(irq);
 }

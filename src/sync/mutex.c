@@ -124,7 +124,7 @@ static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
         spin_unlock(&m->queue.lock, RANK_WAITQ);
         done = hand_over || at_cas_rel(&m->word, &held, (uint32_t)MUTEX_FREE); /* ORDER(mutex) */
         if (t != NULL && !MUTANT(MUTEX_DROP)) {
-            rt_wake(cpu, t, SCHED_WAKE);
+            rt_wake(cpu, t, PIRN_WHY_WAKE);
         }
     } while (!done);
 }

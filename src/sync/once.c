@@ -56,7 +56,7 @@ static void once_end(struct rt_once *once, uint32_t state)
         waitq_pop_all_locked(q, &woken);
     }
     spin_unlock(&q->lock, RANK_WAITQ);
-    rt_wake_list(cpu, &woken, SCHED_WAKE);
+    rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
     rt_leave(irq);
 }
 

@@ -128,7 +128,7 @@ static void rw_gave_up(struct rt_rwlock *l)
         at_and_acq_rel(&l->word, ~RW_WAITING); /* ORDER(rwlock) */
     }
     spin_unlock(&l->queue.lock, RANK_WAITQ);
-    rt_wake_list(port_cpu_self(), &woken, SCHED_HANDOFF);
+    rt_wake_list(port_cpu_self(), &woken, PIRN_WHY_HANDOFF);
 }
 
 static int rw_lock_slow(struct rt_rwlock *l, bool writer, uint64_t deadline)
@@ -179,7 +179,7 @@ static bool rw_unlock_slow(struct rt_rwlock *l, uint32_t word)
         rw_hand_over_locked(l, &woken);
     }
     spin_unlock(&l->queue.lock, RANK_WAITQ);
-    rt_wake_list(cpu, &woken, SCHED_HANDOFF);
+    rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
     rt_leave(irq);
     return owned;
 }

@@ -107,7 +107,7 @@ int rt_sem_post(struct rt_sem *s)
             struct cpu *cpu = rt_enter(&irq);
             struct thread *t = sem_post_waiters(s);
             if (t != NULL) {
-                rt_wake(cpu, t, SCHED_HANDOFF);
+                rt_wake(cpu, t, PIRN_WHY_HANDOFF);
             }
             rt_leave(irq);
             if (t != NULL && !MUTANT(SEM_DOUBLE)) {

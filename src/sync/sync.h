@@ -128,6 +128,6 @@ bool rt_fe_full(struct rt_fe *w);
 void rt_sleep_until(uint64_t deadline);
 
 /* Make a list of unlinked waiters ready, oldest first. */
-void rt_wake_list(struct cpu *cpu, struct list *list, enum sched_why why);
+void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why);
 
 #endif

@@ -28,7 +28,8 @@ struct litmus {
     void (*init)(void); /* on the main thread before the others start; NULL = nothing */
 };
 
-extern const struct litmus litmus_model[], litmus_tags[], litmus_sync[]; /* end with name == NULL */
+extern const struct litmus litmus_model[], litmus_tags[], litmus_sync[],
+    litmus_policy[]; /* end with name == NULL */
 
 #define MAX_READS 8
 extern _Atomic(uint32_t) X, Y, Z, F, word[4];

@@ -42,13 +42,13 @@ bool test_simulated(void)
 
 const char *test_sched(void)
 {
-    return sched_home.name;
+    return example_home.name;
 }
 
 static bool run(const struct test *test, bool weak, unsigned seed)
 {
     struct sim_config config = {
-        .seed = seed, .ncpu = 1 + seed % 4, .weak = weak, .sched = sched_home.name};
+        .seed = seed, .ncpu = 1 + seed % 4, .weak = weak, .sched = example_home.name};
     struct sim_result result;
     sim_run(&config, test->run, NULL, &result);
     if (result.failed) {
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 {
     int seeds = argc > 1 ? atoi(argv[1]) : SEEDS_DEFAULT;
     unsigned runs = 0, failures = 0;
-    if (sched_register(&sched_home) != 0) {
+    if (pirn_sched_register(&example_home) != 0) {
         return 1;
     }
     for (unsigned s = 0; s < sizeof(suites) / sizeof(suites[0]); s++) {
@@ -73,6 +73,6 @@ int main(int argc, char **argv)
             }
         }
     }
-    printf("%u runs under \"%s\", %u failed\n", runs, sched_home.name, failures);
+    printf("%u runs under \"%s\", %u failed\n", runs, example_home.name, failures);
     return failures != 0 || runs == 0;
 }

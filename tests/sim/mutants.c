@@ -45,7 +45,7 @@ const char *mutant_name(enum mutant mutant)
 
 struct report {
     struct where where;
-    char why[512];
+    char why[1024];
 };
 
 static bool place_catches(const struct place *place, uint64_t seed, struct report *report)

@@ -165,7 +165,14 @@ static void describe(struct thread *t, void *arg)
     }
 }
 
-/* Fail and say what every thread does. */
+static void append(void *to, const char *text)
+{
+    struct sim_result *r = to;
+    size_t n = strlen(r->why);
+    snprintf(r->why + n, sizeof(r->why) - n, " %s", text);
+}
+
+/* Fail and say what every thread does, and how the queues stand. */
 static NORETURN void sim_stuck(const char *what)
 {
     sim_quiet = true;
@@ -179,6 +186,9 @@ static NORETURN void sim_stuck(const char *what)
     snprintf(r->why + n, sizeof(r->why) - (size_t)n, "):");
     r->failed = true;
     id_for_each(describe, r);
+    if (rt.policy.dump != NULL) {
+        rt.policy.dump(append, r);
+    }
     sim_leave();
 }
 

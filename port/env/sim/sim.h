@@ -43,7 +43,7 @@ struct sim_result {
     uint64_t steps;
     bool failed;
     int exit_status; /* of port_exit; -1 = not called */
-    char why[512];
+    char why[1024];
 };
 
 /* Run `body` as the main thread. */
