@@ -171,9 +171,9 @@ typedef struct pirn_sem {
 #define PIRN_SEM_MAX 0x7fffffffu
 #define PIRN_SEM_INIT(value)                                                                       \
     {                                                                                              \
-        {(value), 0, 0, 0},                                                                        \
+        {0},                                                                                       \
         {                                                                                          \
-            {0}, 0                                                                                 \
+            {(value)*2u, 0}, 0                                                                     \
         }                                                                                          \
     }
 

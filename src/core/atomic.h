@@ -46,6 +46,7 @@
 #define at_add_rlx(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define at_add_acq_rel(p, v) atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
 #define at_sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
+#define at_or_acq(p, v) atomic_fetch_or_explicit((p), (v), memory_order_acquire)
 #define at_or_acq_rel(p, v) atomic_fetch_or_explicit((p), (v), memory_order_acq_rel)
 #define at_and_acq_rel(p, v) atomic_fetch_and_explicit((p), (v), memory_order_acq_rel)
 

@@ -16,6 +16,16 @@ void spin_lock_slow(spinlock_t *lock)
     } while (at_xchg_acq(&lock->word, 1u) != 0); /* ORDER(spinlock) */
 }
 
+void state_lock_slow(statelock_t *lock)
+{
+    unsigned round = 0;
+    do {
+        while (at_load_rlx(&lock->word) & STATE_LOCKED) {
+            port_relax(round++);
+        }
+    } while (at_or_acq(&lock->word, STATE_LOCKED) & STATE_LOCKED); /* ORDER(spinlock) */
+}
+
 void bias_lock_collision(struct biaslock *lock)
 {
     unsigned round = 0;

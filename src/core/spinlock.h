@@ -4,6 +4,13 @@
  *
  * spinlock: test-and-test-and-set. Held with interrupts kept out (rt_enter); a zeroed one is free.
  *
+ * statelock: a spinlock in the lowest bit of a word whose other 31 bits are the state of the object
+ * that it guards. Who holds it changes the state by plain stores, and the release stores state and
+ * lock at once; so an operation that needs the lock costs one locked instruction, not two. Who does
+ * not hold it may change the state by a compare-and-swap from a value without STATE_LOCKED, and
+ * only so: then the holder's stores lose nothing. A competitor's OR of a bit that is set changes
+ * nothing. With state 0 it is a spinlock.
+ *
  * biaslock: for data that one CPU (the owner) uses all the time and others (guests) rarely: the run
  * queue of a CPU, and the thieves. The owner enters and leaves with plain stores and a light fence;
  * a guest pays for both with a heavy fence. Invariants:
@@ -54,11 +61,50 @@ ALWAYS_INLINE void spin_unlock(spinlock_t *lock, enum lockrank rank)
     at_store_rel(&lock->word, 0u); /* ORDER(spinlock) */
 }
 
+#define STATE_LOCKED 1u
+
+typedef struct statelock {
+    _Atomic(uint32_t) word; /* STATE_LOCKED, state */
+} statelock_t;
+
+COLD void state_lock_slow(statelock_t *lock);
+
+ALWAYS_INLINE void state_lock(statelock_t *lock, enum lockrank rank)
+{
+    if (unlikely(at_or_acq(&lock->word, STATE_LOCKED) & STATE_LOCKED)) { /* ORDER(spinlock) */
+        state_lock_slow(lock);
+    }
+    lockrank_acquire(rank);
+}
+
+/* The state without the lock bit. */
+ALWAYS_INLINE uint32_t lock_state(const statelock_t *lock)
+{
+    return at_load_rlx(&lock->word) & ~STATE_LOCKED;
+}
+
+ALWAYS_INLINE void state_set_locked(statelock_t *lock, uint32_t state)
+{
+    at_store_rlx(&lock->word, state | STATE_LOCKED);
+}
+
+ALWAYS_INLINE void state_unlock_to(statelock_t *lock, enum lockrank rank, uint32_t state)
+{
+    RT_ASSERT(at_load_rlx(&lock->word) & STATE_LOCKED);
+    lockrank_release(rank);
+    at_store_rel(&lock->word, state); /* ORDER(spinlock) */
+}
+
+ALWAYS_INLINE void state_unlock(statelock_t *lock, enum lockrank rank)
+{
+    state_unlock_to(lock, rank, lock_state(lock));
+}
+
 /* Release the only lock that this CPU holds: for finish_switch, which does not know its rank. */
-ALWAYS_INLINE void spin_unlock_last(spinlock_t *lock)
+ALWAYS_INLINE void state_unlock_last(statelock_t *lock)
 {
     lockrank_release_last();
-    at_store_rel(&lock->word, 0u); /* ORDER(spinlock) */
+    at_store_rel(&lock->word, lock_state(lock)); /* ORDER(spinlock) */
 }
 
 struct biaslock {

@@ -16,7 +16,7 @@
 #include "cpu.h"
 
 void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner);
-void finish_park(struct cpu *cpu, struct thread *prev, spinlock_t *lock);
+void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock);
 
 #ifdef PIRN_DEBUG
 /* The oracle of invariant 2 of thread.h: nobody resumes a thread whose context is not saved. */
@@ -58,7 +58,7 @@ ALWAYS_INLINE void finish_switch(void)
         rt.policy.rotated(cpu);
         break;
     case POST_UNLOCK:
-        spin_unlock_last(cpu->post_arg);
+        state_unlock_last(cpu->post_arg);
         break;
     case POST_PARK:
         finish_park(cpu, prev, cpu->post_arg);

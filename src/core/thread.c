@@ -215,7 +215,7 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
     if (!(prev->flags & THREAD_MAIN)) { /* main is not one of the sanitizer's fibers */
         port_san_destroy(prev);
     }
-    spin_unlock_last(&prev->join.lock);
+    state_unlock_last(&prev->join.lock);
     if (detached) {
         thread_set_state(prev, THREAD_EXITED);
         thread_release(cpu, prev);
@@ -246,7 +246,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     if (rt.policy.thread_exit != NULL) {
         rt.policy.thread_exit(self);
     }
-    spin_lock(&self->join.lock, RANK_JOIN);
+    state_lock(&self->join.lock, RANK_JOIN);
     self->join_flags |= JOIN_DONE;
     struct thread *joiner = waitq_pop_locked(&self->join);
     struct thread *next;
@@ -289,11 +289,11 @@ static bool join_lock(struct thread *t)
     if (at_load_acq(&t->state) == THREAD_EXITED) { /* ORDER(exit) */
         return false;
     }
-    spin_lock(&t->join.lock, RANK_JOIN);
+    state_lock(&t->join.lock, RANK_JOIN);
     if (!(t->join_flags & JOIN_DONE)) {
         return true;
     }
-    spin_unlock(&t->join.lock, RANK_JOIN);
+    state_unlock(&t->join.lock, RANK_JOIN);
     for (unsigned round = 0; at_load_acq(&t->state) != THREAD_EXITED; round++) { /* ORDER(exit) */
         port_relax(round);
     }
@@ -303,11 +303,11 @@ static bool join_lock(struct thread *t)
 static int join_wait_locked(struct thread *t, struct thread *self, uint64_t deadline)
 {
     if (t->join_flags & (JOIN_DETACHED | JOIN_WAITING)) {
-        spin_unlock(&t->join.lock, RANK_JOIN);
+        state_unlock(&t->join.lock, RANK_JOIN);
         return -EINVAL;
     }
     if (id_join_closes_cycle(self, t)) {
-        spin_unlock(&t->join.lock, RANK_JOIN);
+        state_unlock(&t->join.lock, RANK_JOIN);
         return -EDEADLK;
     }
     t->join_flags |= JOIN_WAITING;
@@ -316,7 +316,7 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
     int error = waitq_block_locked(&t->join, &how);
     if (error != 0 && join_lock(t)) {
         t->join_flags &= (uint8_t)~JOIN_WAITING;
-        spin_unlock(&t->join.lock, RANK_JOIN);
+        state_unlock(&t->join.lock, RANK_JOIN);
         return error;
     }
     return 0;
@@ -368,7 +368,7 @@ int rt_thread_detach(struct thread *t)
         } else {
             t->join_flags |= JOIN_DETACHED;
         }
-        spin_unlock(&t->join.lock, RANK_JOIN);
+        state_unlock(&t->join.lock, RANK_JOIN);
     } else {
         thread_release(cpu, t);
     }

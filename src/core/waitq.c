@@ -114,11 +114,11 @@ unsigned waitq_pop_all_locked(struct waitq *q, struct list *out)
 /* The one that ended the wait has not unlinked us: do it. */
 static int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
 {
-    spin_lock(&q->lock, rank);
+    state_lock(&q->lock, rank);
     if (list_linked(&self->wait_link) && !MUTANT(TIMED_STAY)) {
         waitq_unlink_locked(q, self);
     }
-    spin_unlock(&q->lock, rank);
+    state_unlock(&q->lock, rank);
     return at_load_acq(&self->park) == PARK_TIMEDOUT ? -ETIMEDOUT : -ECANCELED; /* ORDER(park) */
 }
 
@@ -136,7 +136,7 @@ static void waitq_foreign_settle(struct thread *self)
 static int waitq_block_foreign(struct waitq *q, struct thread *self, const struct waitq_how *how)
 {
     at_store_rlx(&self->park, (uint32_t)PARK_PARKED);
-    spin_unlock(&q->lock, how->rank);
+    state_unlock(&q->lock, how->rank);
     while (at_load_acq(&self->park) == PARK_PARKED) { /* ORDER(park) */
         port_foreign_park(self, how->deadline);
         if (port_now() >= how->deadline && waitq_claim(self, PARK_PARKED, PARK_TIMEDOUT)) {
@@ -196,10 +196,10 @@ int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
     return result;
 }
 
-void finish_park(struct cpu *cpu, struct thread *prev, spinlock_t *lock)
+void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock)
 {
     bool parked = waitq_claim(prev, PARK_PARKING, PARK_PARKED);
-    spin_unlock_last(lock);
+    state_unlock_last(lock);
     if (!parked) {
         rt_wake(cpu, prev, PIRN_WHY_WAKE);
     }

@@ -32,7 +32,7 @@
 struct thread;
 
 struct waitq {
-    spinlock_t lock;
+    statelock_t lock;          /* its state belongs to the object */
     _Atomic(uint32_t) leaving; /* (A) for the object: condition variables count timed waiters */
     struct list *first;        /* (lock) circular, NULL = empty: 16 bytes, valid when zero */
 };

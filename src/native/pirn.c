@@ -238,10 +238,14 @@ EXPORT int pirn_sem_init(pirn_sem_t *sem, unsigned value)
     return rt_sem_init(SEM(sem), value);
 }
 
+#ifdef PORT_ARCH_RETURN_BY_JUMP
+PORT_ARCH_RETURN_BY_JUMP(pirn_sem_wait, rt_sem_wait);
+#else
 EXPORT void pirn_sem_wait(pirn_sem_t *sem)
 {
-    rt_sem_wait_until(SEM(sem), UINT64_MAX);
+    rt_sem_wait(SEM(sem));
 }
+#endif
 
 EXPORT int pirn_sem_trywait(pirn_sem_t *sem)
 {

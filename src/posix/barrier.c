@@ -22,9 +22,9 @@ int pirn_pthread_barrier_destroy(pthread_barrier_t *barrier)
     struct rt_barrier *b = BARRIER(barrier);
     unsigned long irq;
     rt_enter(&irq);
-    spin_lock(&b->queue.lock, RANK_WAITQ);
+    state_lock(&b->queue.lock, RANK_WAITQ);
     bool busy = b->arrived != 0;
-    spin_unlock(&b->queue.lock, RANK_WAITQ);
+    state_unlock(&b->queue.lock, RANK_WAITQ);
     rt_leave(irq);
     return busy ? EBUSY : 0;
 }

@@ -47,9 +47,9 @@ static bool is_detached(struct thread *t)
 {
     unsigned long irq;
     rt_enter(&irq);
-    spin_lock(&t->join.lock, RANK_JOIN);
+    state_lock(&t->join.lock, RANK_JOIN);
     bool detached = t->join_flags & JOIN_DETACHED;
-    spin_unlock(&t->join.lock, RANK_JOIN);
+    state_unlock(&t->join.lock, RANK_JOIN);
     rt_leave(irq);
     return detached;
 }

@@ -30,7 +30,7 @@ int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *a
 int pirn_pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
     struct rt_mutex *m = MUTEX(mutex);
-    if (at_load_rlx(&m->word) != 0) {
+    if (rt_mutex_is_locked(m)) {
         return EBUSY;
     }
     m->kind = MUTEX_DESTROYED;

@@ -51,9 +51,9 @@ int pirn_pthread_rwlock_destroy(pthread_rwlock_t *lock)
     struct rt_rwlock *l = RWLOCK(lock);
     unsigned long irq;
     rt_enter(&irq);
-    spin_lock(&l->queue.lock, RANK_WAITQ);
+    state_lock(&l->queue.lock, RANK_WAITQ);
     bool busy = at_load_rlx(&l->word) != 0;
-    spin_unlock(&l->queue.lock, RANK_WAITQ);
+    state_unlock(&l->queue.lock, RANK_WAITQ);
     rt_leave(irq);
     return busy ? EBUSY : 0;
 }

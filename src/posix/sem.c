@@ -30,9 +30,9 @@ int pirn_posix_sem_destroy(sem_t *sem)
     struct rt_sem *s = SEM(sem);
     unsigned long irq;
     rt_enter(&irq);
-    spin_lock(&s->queue.lock, RANK_WAITQ);
+    state_lock(&s->queue.lock, RANK_WAITQ);
     bool busy = !waitq_empty_locked(&s->queue);
-    spin_unlock(&s->queue.lock, RANK_WAITQ);
+    state_unlock(&s->queue.lock, RANK_WAITQ);
     rt_leave(irq);
     return busy ? posix_fail(EBUSY) : 0;
 }

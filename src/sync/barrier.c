@@ -25,7 +25,7 @@ bool rt_barrier_wait(struct rt_barrier *b)
     unsigned long irq;
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
-    spin_lock(&b->queue.lock, RANK_WAITQ);
+    state_lock(&b->queue.lock, RANK_WAITQ);
     bool last = ++b->arrived >= b->count - (MUTANT(BARRIER_EARLY) && b->count > 1);
     if (!last) {
         struct waitq_how how = {
@@ -35,7 +35,7 @@ bool rt_barrier_wait(struct rt_barrier *b)
         list_init(&woken);
         b->arrived = 0;
         waitq_pop_all_locked(&b->queue, &woken);
-        spin_unlock(&b->queue.lock, RANK_WAITQ);
+        state_unlock(&b->queue.lock, RANK_WAITQ);
         rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
     }
     rt_leave(irq);

@@ -39,9 +39,9 @@ int rt_cond_destroy(struct rt_cond *c)
     unsigned long irq;
     rt_self();
     rt_enter(&irq);
-    spin_lock(&c->queue.lock, RANK_COND);
+    state_lock(&c->queue.lock, RANK_COND);
     bool busy = !waitq_empty_locked(&c->queue);
-    spin_unlock(&c->queue.lock, RANK_COND);
+    state_unlock(&c->queue.lock, RANK_COND);
     rt_leave(irq);
     if (busy) {
         return -EBUSY;
@@ -63,7 +63,7 @@ int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
     if (MUTANT(COND_DROP)) {
         rt_mutex_unlock_irqoff(cpu, m);
     }
-    spin_lock(&c->queue.lock, RANK_COND);
+    state_lock(&c->queue.lock, RANK_COND);
     if (!MUTANT(COND_DROP)) {
         rt_mutex_unlock_irqoff(cpu, m);
     }
@@ -80,9 +80,9 @@ void rt_cond_signal(struct rt_cond *c)
 {
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
-    spin_lock(&c->queue.lock, RANK_COND);
+    state_lock(&c->queue.lock, RANK_COND);
     struct thread *t = waitq_pop_locked(&c->queue);
-    spin_unlock(&c->queue.lock, RANK_COND);
+    state_unlock(&c->queue.lock, RANK_COND);
     if (t != NULL) {
         rt_wake(cpu, t, PIRN_WHY_WAKE);
     }
@@ -103,9 +103,9 @@ void rt_cond_broadcast(struct rt_cond *c)
     unsigned long irq;
     list_init(&woken);
     struct cpu *cpu = rt_enter(&irq);
-    spin_lock(&c->queue.lock, RANK_COND);
+    state_lock(&c->queue.lock, RANK_COND);
     waitq_pop_all_locked(&c->queue, &woken);
-    spin_unlock(&c->queue.lock, RANK_COND);
+    state_unlock(&c->queue.lock, RANK_COND);
     rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
     rt_leave(irq);
 }

@@ -79,7 +79,7 @@ static int fe_access(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t de
     list_init(&woken);
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
-    spin_lock(&w->queue.lock, RANK_WAITQ);
+    state_lock(&w->queue.lock, RANK_WAITQ);
     if ((w->full != 0) == (kind == KIND_WRITE)) {
         result = fe_block_locked(w, value, kind, deadline);
         rt_leave(irq);
@@ -96,7 +96,7 @@ static int fe_access(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t de
             fe_refill_locked(w, &woken);
         }
     }
-    spin_unlock(&w->queue.lock, RANK_WAITQ);
+    state_unlock(&w->queue.lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
     rt_leave(irq);
     return result;
@@ -124,7 +124,7 @@ static void fe_force(struct rt_fe *w, bool full, uint64_t value)
     unsigned long irq;
     list_init(&woken);
     struct cpu *cpu = rt_enter(&irq);
-    spin_lock(&w->queue.lock, RANK_WAITQ);
+    state_lock(&w->queue.lock, RANK_WAITQ);
     w->full = full;
     if (full) {
         w->value = value;
@@ -132,7 +132,7 @@ static void fe_force(struct rt_fe *w, bool full, uint64_t value)
     } else {
         fe_refill_locked(w, &woken);
     }
-    spin_unlock(&w->queue.lock, RANK_WAITQ);
+    state_unlock(&w->queue.lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
     rt_leave(irq);
 }
@@ -151,9 +151,9 @@ bool rt_fe_full(struct rt_fe *w)
 {
     unsigned long irq;
     rt_enter(&irq);
-    spin_lock(&w->queue.lock, RANK_WAITQ);
+    state_lock(&w->queue.lock, RANK_WAITQ);
     bool full = w->full != 0;
-    spin_unlock(&w->queue.lock, RANK_WAITQ);
+    state_unlock(&w->queue.lock, RANK_WAITQ);
     rt_leave(irq);
     return full;
 }

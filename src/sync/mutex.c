@@ -2,20 +2,22 @@
 /*
  * mutex.c - plain mutex.
  *
- * word: FREE, HELD, CONTENDED (held, and somebody may wait).
+ * The state of queue.lock: MUTEX_OWNED, and MUTEX_WAITERS if somebody may be queued.
  *
- * Unlock sets FREE and wakes one waiter, which competes with arrivals: handing over always would
+ * Unlock clears OWNED and wakes one waiter, which competes with arrivals: handing over always would
  * make every thread that needs the mutex wait for a switch (a convoy). A waiter that has lost for
  * RT_MUTEX_HANDOVER_NS gets it handed over.
  *
  * Invariants:
- *   1. A waiter is queued only after it saw or set CONTENDED under the queue lock; so the unlock
- * that ends that ownership comes to the queue lock and finds it.
- *   2. A woken waiter takes the mutex only as CONTENDED: others may still wait, and the unlock
- * after it wakes the next.
- *   3. Handed over: word stays CONTENDED while the ownership passes; wait_kind tells the waiter.
- *   4. The write of FREE is the last access of an unlock to the mutex: its next owner may destroy
- * it at once (POSIX, pthread_mutex_destroy). Lock: queue.lock (RANK_WAITQ).
+ *   1. A waiter is queued only under the lock and after it set WAITERS there; WAITERS is cleared
+ * only under the lock with an empty queue. With WAITERS the fast unlock fails, so the unlock that
+ * ends that ownership takes the lock and finds the waiter. It may be set without a waiter after a
+ * time-out, until the next unlock.
+ *   2. Who is woken takes the mutex, or queues again, under the lock.
+ *   3. Handed over: OWNED stays set while the ownership passes; wait_kind tells the waiter.
+ *   4. The write that clears OWNED also releases the lock, and is the last access of an unlock to
+ * the mutex: its next owner may destroy it at once (POSIX, pthread_mutex_destroy).
+ * Lock: queue.lock (RANK_WAITQ).
  */
 #include <errno.h>
 
@@ -30,24 +32,34 @@ enum { KIND_COMPETES, KIND_WANTS_HANDOVER, KIND_OWNS };
 void rt_mutex_init(struct rt_mutex *m)
 {
     *m = (struct rt_mutex){0};
-    at_init(&m->word, (uint32_t)MUTEX_FREE);
-    at_init(&m->queue.lock.word, 0u);
+    at_init(&m->queue.lock.word, MUTEX_FREE);
 }
 
+/* Without MUTEX_OWNED the lock bit is soon gone: its holder takes or frees the mutex. */
 int rt_mutex_trylock(struct rt_mutex *m)
 {
-    return rt_mutex_lock_fast(m) ? 0 : -EBUSY;
+    _Atomic(uint32_t) *at = &m->queue.lock.word;
+    uint32_t word = at_load_rlx(at);
+    for (unsigned round = 0; !(word & MUTEX_OWNED); round++) {
+        if (word & STATE_LOCKED) {
+            port_relax(round);
+            word = at_load_rlx(at);
+        } else if (at_cas_acq(at, &word, word | MUTEX_OWNED)) { /* ORDER(mutex) */
+            return 0;
+        }
+    }
+    return -EBUSY;
 }
 
 /* Another CPU may be about to unlock: a short look costs less than two switches. */
 static bool mutex_spin(struct rt_mutex *m)
 {
     for (unsigned round = 0; rt.ncpu > 1 && round < SPIN_ROUNDS; round++) {
-        uint32_t word = at_load_rlx(&m->word);
-        if (word == MUTEX_FREE && rt_mutex_trylock(m) == 0) {
+        uint32_t word = at_load_rlx(&m->queue.lock.word);
+        if (!(word & MUTEX_OWNED) && rt_mutex_trylock(m) == 0) {
             return true;
         }
-        if (word == MUTEX_CONTENDED) {
+        if (word & MUTEX_WAITERS) {
             return false;
         }
         port_relax(0);
@@ -55,18 +67,30 @@ static bool mutex_spin(struct rt_mutex *m)
     return false;
 }
 
-/* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT. */
-static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, uint64_t since, uint32_t losses)
+/* Has the caller, woken and too late for the `losses`-th time, lost for long enough? Reading the
+ * clock costs more than the rest: at the 1st, 2nd, 4th, 8th loss, then at every CLOCK_EVERY-th.
+ * With one CPU a loss means that the owner was switched away from inside, and it may be again. */
+static bool mutex_wants_handover(uint32_t losses, uint64_t *since)
 {
-    /* Reading the clock costs more than the rest: at the 1st, 2nd, 4th, 8th loss, then at every
-     * 16th. */
-    bool look = losses != 0 && ((losses & (losses - 1)) == 0 || losses % CLOCK_EVERY == 0);
-    bool handover = look && port_now() - since >= RT_MUTEX_HANDOVER_NS;
+    if (losses == 0 || rt.ncpu == 1) {
+        return losses != 0;
+    }
+    if (losses == 1) {
+        *since = port_now();
+        return false;
+    }
+    bool look = (losses & (losses - 1)) == 0 || losses % CLOCK_EVERY == 0;
+    return look && port_now() - *since >= RT_MUTEX_HANDOVER_NS;
+}
+
+/* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT. */
+static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, bool first, bool handover)
+{
     struct waitq_how how = {.deadline = deadline,
                             .object = m,
                             .reason = WAIT_MUTEX,
                             .kind = handover ? KIND_WANTS_HANDOVER : KIND_COMPETES,
-                            .front = losses != 0,
+                            .front = !first,
                             .rank = RANK_WAITQ};
     int error = waitq_block_locked(&m->queue, &how);
     return error != 0 ? error : rt_self()->wait_kind == KIND_OWNS;
@@ -84,16 +108,19 @@ static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
     rt_enter(&irq);
     int result = 0;
     for (;;) {
-        spin_lock(&m->queue.lock, RANK_WAITQ);
-        if (at_xchg_acq(&m->word, (uint32_t)MUTEX_CONTENDED) == MUTEX_FREE) { /* ORDER(mutex) */
-            spin_unlock(&m->queue.lock, RANK_WAITQ);
+        state_lock(&m->queue.lock, RANK_WAITQ);
+        uint32_t state = lock_state(&m->queue.lock);
+        if (!(state & MUTEX_OWNED)) {
+            state_unlock_to(&m->queue.lock, RANK_WAITQ, state | MUTEX_OWNED);
             break;
         }
-        result = mutex_wait_locked(m, deadline, since, losses);
+        state_set_locked(&m->queue.lock, state | MUTEX_WAITERS);
+        bool handover = mutex_wants_handover(losses, &since);
+        result = mutex_wait_locked(m, deadline, losses == 0, handover);
         if (result != 0) {
             break;
         }
-        since = losses++ != 0 ? since : port_now();
+        losses++;
     }
     rt_leave(irq);
     return result < 0 ? result : 0;
@@ -107,26 +134,19 @@ int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline)
     return mutex_lock_slow(m, deadline);
 }
 
-/* The mutex is ours, HELD, and somebody may wait. The queue lock goes before the mutex (invariant
- * 4); who queues in between marks it CONTENDED again: then once more. */
 static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
 {
-    bool done;
-    do {
-        uint32_t held = MUTEX_HELD;
-        spin_lock(&m->queue.lock, RANK_WAITQ);
-        struct thread *t = waitq_pop_locked(&m->queue);
-        bool hand_over = t != NULL && t->wait_kind == KIND_WANTS_HANDOVER;
-        if (hand_over) {
-            t->wait_kind = KIND_OWNS;
-        }
-        at_store_rlx(&m->word, hand_over ? (uint32_t)MUTEX_CONTENDED : held);
-        spin_unlock(&m->queue.lock, RANK_WAITQ);
-        done = hand_over || at_cas_rel(&m->word, &held, (uint32_t)MUTEX_FREE); /* ORDER(mutex) */
-        if (t != NULL && !MUTANT(MUTEX_DROP)) {
-            rt_wake(cpu, t, PIRN_WHY_WAKE);
-        }
-    } while (!done);
+    state_lock(&m->queue.lock, RANK_WAITQ);
+    struct thread *t = waitq_pop_locked(&m->queue);
+    uint32_t state = waitq_empty_locked(&m->queue) ? MUTEX_FREE : MUTEX_WAITERS;
+    if (t != NULL && t->wait_kind == KIND_WANTS_HANDOVER) {
+        t->wait_kind = KIND_OWNS;
+        state |= MUTEX_OWNED;
+    }
+    state_unlock_to(&m->queue.lock, RANK_WAITQ, state); /* ORDER(mutex) */
+    if (t != NULL && !MUTANT(MUTEX_DROP)) {
+        rt_wake(cpu, t, PIRN_WHY_WAKE);
+    }
 }
 
 void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m)

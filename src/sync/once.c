@@ -32,13 +32,13 @@ static void once_wait(struct rt_once *once)
     struct waitq *q = once_queue(once);
     unsigned long irq;
     rt_enter(&irq);
-    spin_lock(&q->lock, RANK_WAITQ);
+    state_lock(&q->lock, RANK_WAITQ);
     if (at_load_acq(&once->state) == ONCE_RUNNING) { /* ORDER(once) */
         struct waitq_how how = {
             .deadline = UINT64_MAX, .object = once, .reason = WAIT_ONCE, .rank = RANK_WAITQ};
         waitq_block_locked(q, &how);
     } else {
-        spin_unlock(&q->lock, RANK_WAITQ);
+        state_unlock(&q->lock, RANK_WAITQ);
     }
     rt_leave(irq);
 }
@@ -51,11 +51,11 @@ static void once_end(struct rt_once *once, uint32_t state)
     list_init(&woken);
     at_store_rel(&once->state, state); /* ORDER(once) */
     struct cpu *cpu = rt_enter(&irq);
-    spin_lock(&q->lock, RANK_WAITQ);
+    state_lock(&q->lock, RANK_WAITQ);
     if (!MUTANT(ONCE_DROP)) {
         waitq_pop_all_locked(q, &woken);
     }
-    spin_unlock(&q->lock, RANK_WAITQ);
+    state_unlock(&q->lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
     rt_leave(irq);
 }

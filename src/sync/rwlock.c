@@ -118,7 +118,7 @@ static void rw_gave_up(struct rt_rwlock *l)
 {
     struct list woken;
     list_init(&woken);
-    spin_lock(&l->queue.lock, RANK_WAITQ);
+    state_lock(&l->queue.lock, RANK_WAITQ);
     uint32_t word = at_load_rlx(&l->word);
     if ((word & RW_WAITING) && !(word & RW_WRITER)) {
         uint32_t readers = rw_pop_readers_locked(l, &woken);
@@ -127,7 +127,7 @@ static void rw_gave_up(struct rt_rwlock *l)
     if (waitq_empty_locked(&l->queue)) {
         at_and_acq_rel(&l->word, ~RW_WAITING); /* ORDER(rwlock) */
     }
-    spin_unlock(&l->queue.lock, RANK_WAITQ);
+    state_unlock(&l->queue.lock, RANK_WAITQ);
     rt_wake_list(port_cpu_self(), &woken, PIRN_WHY_HANDOFF);
 }
 
@@ -137,9 +137,9 @@ static int rw_lock_slow(struct rt_rwlock *l, bool writer, uint64_t deadline)
     int result = 0;
     rt_self();
     rt_enter(&irq);
-    spin_lock(&l->queue.lock, RANK_WAITQ);
+    state_lock(&l->queue.lock, RANK_WAITQ);
     if (rw_enter_or_mark_locked(l, writer)) {
-        spin_unlock(&l->queue.lock, RANK_WAITQ);
+        state_unlock(&l->queue.lock, RANK_WAITQ);
     } else {
         struct waitq_how how = {.deadline = deadline,
                                 .object = l,
@@ -172,13 +172,13 @@ static bool rw_unlock_slow(struct rt_rwlock *l, uint32_t word)
     unsigned long irq;
     list_init(&woken);
     struct cpu *cpu = rt_enter(&irq);
-    spin_lock(&l->queue.lock, RANK_WAITQ);
+    state_lock(&l->queue.lock, RANK_WAITQ);
     /* Own it as a writer: no reader enters while it is handed over. */
     bool owned = at_cas_acq_rel(&l->word, &word, RW_WRITER | RW_WAITING); /* ORDER(rwlock) */
     if (owned) {
         rw_hand_over_locked(l, &woken);
     }
-    spin_unlock(&l->queue.lock, RANK_WAITQ);
+    state_unlock(&l->queue.lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
     rt_leave(irq);
     return owned;

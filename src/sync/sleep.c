@@ -11,7 +11,7 @@ void rt_sleep_until(uint64_t deadline)
     rt_self();
     rt_enter(&irq);
     at_init(&queue.lock.word, 0u);
-    spin_lock(&queue.lock, RANK_WAITQ);
+    state_lock(&queue.lock, RANK_WAITQ);
     struct waitq_how how = {.deadline = deadline == UINT64_MAX ? UINT64_MAX - 1 : deadline,
                             .reason = WAIT_SLEEP,
                             .rank = RANK_WAITQ};

@@ -13,12 +13,12 @@
 #include "cpu.h"
 
 struct rt_mutex {
-    _Atomic(uint32_t) word; /* (A) MUTEX_FREE, _HELD, _CONTENDED */
-    uint32_t count;         /* POSIX layer: recursion */
-    void *owner;            /* POSIX layer */
-    uint32_t kind;          /* POSIX layer */
     uint32_t spare;
-    struct waitq queue;
+    uint32_t count; /* POSIX layer: recursion */
+    void *owner;    /* POSIX layer */
+    uint32_t kind;  /* POSIX layer */
+    uint32_t spare2;
+    struct waitq queue; /* state of its lock: MUTEX_OWNED, MUTEX_WAITERS */
 };
 
 struct rt_cond {
@@ -28,11 +28,10 @@ struct rt_cond {
 };
 
 struct rt_sem {
-    _Atomic(uint32_t) word; /* (A) value, SEM_WAITERS */
-    uint32_t spare;
+    uint32_t spare[2];
     uint32_t shared; /* POSIX layer */
     uint32_t spare2;
-    struct waitq queue;
+    struct waitq queue; /* state of its lock: SEM_UNIT times the value */
 };
 
 struct rt_rwlock {
@@ -67,19 +66,24 @@ struct rt_fe {
 
 void rt_mutex_init(struct rt_mutex *m);
 int rt_mutex_trylock(struct rt_mutex *m);
-enum { MUTEX_FREE, MUTEX_HELD, MUTEX_CONTENDED };
+enum { MUTEX_FREE = 0, MUTEX_OWNED = 2, MUTEX_WAITERS = 4 };
 
-/* Lock and unlock without anybody else about. False: lock has not got it; unlock still holds it, as
- * HELD, and goes on in rt_mutex_unlock_slow. */
+/* Lock and unlock without anybody else about. False: nothing done. */
 ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)
 {
-    uint32_t free = MUTEX_FREE;
-    return likely(at_cas_acq(&m->word, &free, (uint32_t)MUTEX_HELD)); /* ORDER(mutex) */
+    uint32_t word = MUTEX_FREE;
+    return likely(at_cas_acq(&m->queue.lock.word, &word, MUTEX_OWNED)); /* ORDER(mutex) */
 }
 
 ALWAYS_INLINE bool rt_mutex_unlock_fast(struct rt_mutex *m)
 {
-    return likely(at_sub_acq_rel(&m->word, 1u) == MUTEX_HELD); /* ORDER(mutex) */
+    uint32_t word = MUTEX_OWNED;
+    return likely(at_cas_rel(&m->queue.lock.word, &word, MUTEX_FREE)); /* ORDER(mutex) */
+}
+
+ALWAYS_INLINE bool rt_mutex_is_locked(const struct rt_mutex *m)
+{
+    return (at_load_rlx(&m->queue.lock.word) & MUTEX_OWNED) != 0;
 }
 
 /* 0, -ETIMEDOUT */
@@ -99,6 +103,9 @@ void rt_cond_broadcast(struct rt_cond *c);
 int rt_sem_init(struct rt_sem *s, uint32_t value);
 int rt_sem_trywait(struct rt_sem *s);
 int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline);
+/* The same without deadline: has the caller been switched away from? For PORT_ARCH_RETURN_BY_JUMP.
+ */
+bool rt_sem_wait(struct rt_sem *s);
 int rt_sem_post(struct rt_sem *s);
 uint32_t rt_sem_value(struct rt_sem *s);
 

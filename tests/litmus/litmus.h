@@ -16,6 +16,7 @@
 enum expect {
     NEVER,     /* forbidden: must not appear in weak mode */
     WEAK,      /* allowed: must appear in weak mode, or the model is too strong to find mistakes */
+    RACE,      /* wrong under any memory: must appear in both modes */
     UNMODELLED /* C11 allows it, the model does not produce it: a known limit, must not appear */
 };
 

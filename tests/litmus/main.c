@@ -22,7 +22,7 @@ volatile unsigned litmus_done;
 static const struct litmus *const groups[] = {litmus_model, litmus_tags, litmus_sync,
                                               litmus_policy};
 static const struct litmus *running;
-static const char *const expect_names[] = {"never", "weak", "unmodelled"};
+static const char *const expect_names[] = {"never", "weak", "race", "unmodelled"};
 
 static void thread_main(void *arg)
 {
@@ -78,7 +78,8 @@ static bool run(const struct litmus *test, unsigned seeds, bool verbose)
     bool failed = false;
     unsigned sc = count(test, false, seeds, &failed);
     unsigned weak = count(test, true, seeds, &failed);
-    failed = failed || sc != 0 || (weak != 0) != (test->expect == WEAK);
+    failed = failed || (sc != 0) != (test->expect == RACE) ||
+             (weak != 0) != (test->expect == WEAK || test->expect == RACE);
     if (failed || verbose) {
         printf("%-6s %-26s %-13s %-10s %u of %u weak, %u of %u sc\n", failed ? "FAILED" : "ok",
                test->name, test->tag, expect_names[test->expect], weak, seeds, sc, seeds);

@@ -52,6 +52,48 @@ static void spin_relaxed_thread(void)
     }
 }
 
+/* ---- spinlock: the state lock ----
+ * The state counts: one thread adds under the lock by plain stores, the other by compare-and-swap
+ * without it, and may do so only from a value that is not locked. */
+
+static statelock_t statelock;
+
+static void state_init(void)
+{
+    at_init(&statelock.word, 0u);
+}
+static void state_holder(void)
+{
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        state_lock(&statelock, RANK_WAITQ);
+        increment();
+        state_unlock_to(&statelock, RANK_WAITQ, lock_state(&statelock) + 2);
+    }
+}
+static void state_passer(bool careful)
+{
+    for (unsigned i = 0; i < ROUNDS;) {
+        uint32_t seen = at_load_rlx(&statelock.word);
+        if (careful && (seen & STATE_LOCKED)) {
+            port_relax(0);
+        } else if (at_cas_acq(&statelock.word, &seen, seen + 2)) {
+            i++;
+        }
+    }
+}
+static void state_careful(void)
+{
+    state_passer(true);
+}
+static void state_careless(void)
+{
+    state_passer(false);
+}
+static bool state_lost(void)
+{
+    return at_load_rlx(&statelock.word) != 3 * ROUNDS * 2 || lost_one_of_two();
+}
+
 /* ---- bias-entry, bias-section: the asymmetric lock ---- */
 
 static struct biaslock bias;
@@ -378,6 +420,18 @@ const struct litmus litmus_tags[] = {
      lost_one,
      {spin_relaxed_thread, spin_relaxed_thread, spin_relaxed_thread},
      NULL},
+    {"statelock",
+     "spinlock",
+     NEVER,
+     state_lost,
+     {state_holder, state_holder, state_careful},
+     state_init},
+    {"statelock-careless",
+     "spinlock",
+     RACE,
+     state_lost,
+     {state_holder, state_holder, state_careless},
+     state_init},
     {"bias-lock", "bias-entry", NEVER, lost_one, {bias_owner, bias_guest, bias_thief}, bias_init},
     {"bias-without-heavy",
      "bias-entry",

@@ -44,6 +44,7 @@ void sim_init(volatile void *p, size_t size, uint64_t value);
 #define at_add_rlx(p, v) SIM_RMW(p, SIM_ADD, v, SIM_RLX)
 #define at_add_acq_rel(p, v) SIM_RMW(p, SIM_ADD, v, SIM_ACQ_REL)
 #define at_sub_acq_rel(p, v) SIM_RMW(p, SIM_SUB, v, SIM_ACQ_REL)
+#define at_or_acq(p, v) SIM_RMW(p, SIM_OR, v, SIM_ACQ)
 #define at_or_acq_rel(p, v) SIM_RMW(p, SIM_OR, v, SIM_ACQ_REL)
 #define at_and_acq_rel(p, v) SIM_RMW(p, SIM_AND, v, SIM_ACQ_REL)
 
