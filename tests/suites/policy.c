@@ -217,12 +217,14 @@ static void test_threads_of_foreign_kernel_threads_run(void *unused)
 
 static struct {
     pirn_sem_t outside, turn[2];
+    int posted;
 } busy;
 
 static void foreign_posts(void *arg)
 {
     (void)arg;
     CHECK(pirn_sem_post(&busy.outside) == 0);
+    TEST_SET(&busy.posted, 1);
 }
 
 static void *counts(void *arg)
@@ -290,6 +292,7 @@ static void test_ready_thread_runs_when_others_stay_busy_for_ever(void *unused)
     pirn_thread_t ready, t[BUSY];
     void *(*way)(void *) = busy_ways[test_random(3)];
     TEST_SET(&ran, 0);
+    TEST_SET(&busy.posted, 0);
     CHECK(pirn_sem_init(&busy.outside, 0) == 0);
     CHECK(pirn_sem_init(&busy.turn[0], 0) == 0 && pirn_sem_init(&busy.turn[1], 0) == 0);
     for (uint32_t n = test_random(4); n != 0; n--) {
@@ -304,6 +307,9 @@ static void test_ready_thread_runs_when_others_stay_busy_for_ever(void *unused)
         CHECK(pirn_join(t[i], NULL) == 0);
     }
     CHECK(pirn_join(ready, NULL) == 0);
+    while (TEST_GET(&busy.posted) == 0) { /* it is done with the semaphore */
+        pirn_yield();
+    }
 }
 
 static const struct test tests[] = {
