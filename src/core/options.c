@@ -139,8 +139,8 @@ static int set_sched_option(const struct pirn_policy *policy, char *text, const 
     }
     *why = message;
     if (o == NULL || o->name == NULL) {
-        snprintf(message, sizeof(message), "%s has no option \"%.64s\"; it has:", policy->name,
-                 text);
+        snprintf(message, sizeof(message), "%s has no option \"%.64s\"; it has%s", policy->name,
+                 text, policy->options != NULL ? ":" : " none");
         for (o = policy->options; o != NULL && o->name != NULL; o++) {
             add_text(message, sizeof(message), " %s=%s", o->name, o->values);
         }

@@ -31,6 +31,7 @@ class Binary:
     search: tuple[str, ...]  # RPATH and RUNPATH, $ORIGIN expanded
     dynamic: bool
     defines_pirn: bool  # linked statically with libpirn
+    registers: bool  # calls pirn_sched_register: brings organizations of its own
 
 
 def find_program(name: str) -> Path:
@@ -72,7 +73,14 @@ def _read_elf(path: Path, elf: ELFFile) -> Binary:
             elif tag.entry.d_tag in ("DT_RPATH", "DT_RUNPATH"):
                 value = tag.rpath if tag.entry.d_tag == "DT_RPATH" else tag.runpath
                 search += _expand_origin(path, value)
-    return Binary(path, tuple(needed), tuple(search), dynamic, _defines_pirn(elf))
+    return Binary(
+        path,
+        tuple(needed),
+        tuple(search),
+        dynamic,
+        defines_pirn=any(defined for defined in _symbol(elf, "pirn_describe")),
+        registers=any(True for _ in _symbol(elf, "pirn_sched_register")),
+    )
 
 
 def _expand_origin(path: Path, value: str) -> list[str]:
@@ -80,34 +88,46 @@ def _expand_origin(path: Path, value: str) -> list[str]:
     return [re.sub(r"\$ORIGIN|\$\{ORIGIN\}", origin, part) for part in value.split(":") if part]
 
 
-def _defines_pirn(elf: ELFFile) -> bool:
+def _symbol(elf: ELFFile, name: str) -> Iterator[bool]:
+    """Each entry of that name in the symbol tables: whether it is a definition."""
     for section in elf.iter_sections():
-        if not isinstance(section, SymbolTableSection):
-            continue
-        for symbol in section.get_symbol_by_name("pirn_describe") or ():
-            if symbol.entry.st_shndx != "SHN_UNDEF":
-                return True
-    return False
+        if isinstance(section, SymbolTableSection):
+            for symbol in section.get_symbol_by_name(name) or ():
+                yield symbol.entry.st_shndx != "SHN_UNDEF"
 
 
 def uses_pirn(binary: Binary) -> bool:
     """Whether libpirn or libpirn-pthread gets loaded with the program, directly or by a library."""
-    if binary.defines_pirn:
-        return True
+    return binary.defines_pirn or any(_is_pirn(name) for name, _ in _loaded(binary))
+
+
+def brings_organizations(binary: Binary) -> bool:
+    """Whether the program, or a library that it loads, may register organizations."""
+    return binary.registers or any(
+        library is not None and library.registers
+        for name, library in _loaded(binary)
+        if not _is_pirn(name)
+    )
+
+
+def _is_pirn(name: str) -> bool:
+    return name.startswith(("libpirn.so", "libpirn-pthread.so"))
+
+
+def _loaded(binary: Binary) -> Iterator[tuple[str, Binary | None]]:
+    """Every library that the program needs, with what can be read of it; Pirn's are not opened."""
     seen: set[str] = set()
     waiting = [(name, binary.search) for name in binary.needed]
     while waiting:
         name, search = waiting.pop()
-        if name.startswith(("libpirn.so", "libpirn-pthread.so")):
-            return True
         if name in seen:
             continue
         seen.add(name)
-        found = locate(name, search)
+        found = None if _is_pirn(name) else locate(name, search)
         library = read(found) if found is not None else None
+        yield name, library
         if library is not None:
             waiting += [(needed, (*search, *library.search)) for needed in library.needed]
-    return False
 
 
 def unresolved_pirn(binary: Binary) -> list[str]:

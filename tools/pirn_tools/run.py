@@ -8,6 +8,7 @@ the program replaces this process, so that its exit status and its signals are i
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,15 +91,20 @@ def spell_out(args: Sequence[str], options: Sequence[Option]) -> list[str]:
     return out + rest
 
 
-def settings(description: Description, values: dict[str, Any]) -> dict[str, str]:
-    """The environment variables for the given options, organizations checked."""
+def settings(
+    description: Description, values: dict[str, Any], *, others: bool = False
+) -> dict[str, str]:
+    """The environment variables for the given options, organizations checked.
+
+    others: there may be organizations that the library does not come with; it checks those itself.
+    """
     chosen: dict[str, str] = {}
     for option in description.options:
         value = values.get(f"option_{option.name.replace('-', '_')}")
         if value is None:
             continue
         if option.type == SPEC_TYPE or option.name == "sched":
-            check_spec(description, value)
+            check_spec(description, value, others=others)
         chosen[option.env] = value
     return chosen
 
@@ -142,6 +148,13 @@ def check_preloadable(path: Path, name: str) -> None:
         raise UserError(f"{name} is a static program: nothing can be preloaded into it")
 
 
+def brings_organizations(path: Path) -> bool:
+    """Whether the program or something preloaded registers organizations of its own."""
+    preloaded = [Path(name) for name in re.split("[: ]+", os.environ.get("LD_PRELOAD", "")) if name]
+    binaries = [elf.read(name) for name in (path, *preloaded) if name.exists()]
+    return any(elf.brings_organizations(binary) for binary in binaries if binary is not None)
+
+
 def _add_library_folder() -> None:
     library = find_library()
     if isinstance(library, Path):
@@ -172,8 +185,8 @@ def run(program: str, args: tuple[str, ...], preload: bool, **values: Any) -> No
 
     A -- before PROGRAM is allowed: pirn run --sched steal --cpus 2 -- program --its-option
     """
-    environment = settings(load(), values)
     path = elf.find_program(program)
+    environment = settings(load(), values, others=brings_organizations(path))
     if preload:
         check_preloadable(path, program)
         _add_preload(preload_library())

@@ -11,11 +11,16 @@ from pirn_tools.describe import Description, Organization
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 
-def check_spec(description: Description, spec: str) -> None:
-    """Raises a UserError with status 2 when organization, option or value is unknown."""
+def check_spec(description: Description, spec: str, *, others: bool = False) -> None:
+    """Raises a UserError with status 2 when organization, option or value is unknown.
+
+    others: the program may register organizations of its own; unknown ones are left to the library.
+    """
     name, _, rest = spec.partition(":")
     organization = description.organization(name)
     if organization is None:
+        if others:
+            return
         names = [org.name for org in description.organizations]
         raise UserError(
             f'--sched: no organization "{name}"{did_you_mean(name, names)}'

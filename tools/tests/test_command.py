@@ -73,6 +73,21 @@ def test_run_starts_a_linked_program_under_every_organization() -> None:
         assert result.returncode == 0, result.stderr
 
 
+@needs_library
+def test_run_knows_that_a_program_may_bring_an_organization() -> None:
+    program = APPS.parent / "tests" / "policy" / "pirn-policy-example"
+    if not program.exists():
+        pytest.skip("pirn-policy-example is not built")
+    result = pirn("run", "--sched", "home:start=turn", "--", str(program))
+    assert result.returncode == 0, result.stderr
+    assert "under home:start=turn" in result.stdout
+    result = pirn("run", "--sched", "hme", "--", str(program))
+    assert result.returncode == 2
+    assert 'there is no organization "hme"; there are:' in result.stderr
+    result = pirn("run", "--sched", "steal:vicitm=max", "--", str(program))
+    assert 'did you mean "victim"' in result.stderr
+
+
 WRONG = [
     (("run", "--sched", "stael", "true"), 2, "did you mean"),
     (("run", "--sched", "steal:vicitm=max", "true"), 2, 'did you mean "victim"'),

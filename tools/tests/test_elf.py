@@ -66,3 +66,40 @@ def test_read_tells_scripts_and_damaged_files_apart(tmp_path: Path) -> None:
         elf.read(tmp_path / "damaged")
     with pytest.raises(UserError, match="cannot read"):
         elf.read(tmp_path / "absent")
+
+
+def brings(path: Path) -> bool:
+    binary = elf.read(path)
+    assert binary is not None
+    return elf.brings_organizations(binary)
+
+
+@needs_cc
+def test_brings_organizations_when_the_program_or_its_library_registers(tmp_path: Path) -> None:
+    origin = "-Wl,-rpath,$ORIGIN,--no-as-needed"
+    offer = "int pirn_sched_register(const void *p) { return p == 0; }\n"
+    call = "int pirn_sched_register(const void *);\n"
+    main = "int main(void) { return 0; }\n"
+    flags = ("-shared", "-fPIC")
+    pirn = compile_c(tmp_path, "libpirn.so.0", offer, *flags, "-Wl,-soname,libpirn.so.0")
+    home = compile_c(
+        tmp_path,
+        "libhome.so.1",
+        call + "int home(void) { return pirn_sched_register(0); }\n",
+        *flags,
+        "-Wl,-soname,libhome.so.1",
+        str(pirn),
+        origin,
+    )
+    plain = compile_c(tmp_path, "plain", main, origin, str(pirn))
+    direct = compile_c(
+        tmp_path,
+        "direct",
+        call + "int main(void) { return pirn_sched_register(0); }\n",
+        str(pirn),
+        origin,
+    )
+    nested = compile_c(tmp_path, "nested", main, origin, str(home), "-Wl,-rpath-link=.")
+    assert not brings(plain)
+    assert brings(direct)
+    assert brings(nested)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* others.h - organizations that use what the example does not. */
+#ifndef OTHERS_H
+#define OTHERS_H
+
+#include <pirn/policy.h>
+
+extern const struct pirn_policy policy_owned, policy_relay;
+
+#endif

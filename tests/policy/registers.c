@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* registers.c - linked with a program, adds the organizations of the tests before main. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "example.h"
+#include "others.h"
+
+__attribute__((constructor)) static void register_all(void)
+{
+    const struct pirn_policy *const all[] = {&example_home, &policy_owned, &policy_relay};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (pirn_sched_register(all[i]) != 0) {
+            fprintf(stderr, "%s\n", pirn_sched_refusal());
+            exit(1);
+        }
+    }
+}
