@@ -125,6 +125,19 @@ ALWAYS_INLINE void bias_lock_owner(struct biaslock *lock)
     lockrank_acquire(RANK_RUNQ);
 }
 
+/* False at a collision: bias_lock_owner would wait. */
+ALWAYS_INLINE bool bias_trylock_owner(struct biaslock *lock)
+{
+    at_store_rlx(&lock->owner_in, 1u);
+    at_fence_light();                             /* ORDER(bias-entry) */
+    if (unlikely(at_load_acq(&lock->guest_in))) { /* ORDER(bias-section) */
+        at_store_rel(&lock->owner_in, 0u);        /* ORDER(bias-section) */
+        return false;
+    }
+    lockrank_acquire(RANK_RUNQ);
+    return true;
+}
+
 ALWAYS_INLINE void bias_unlock_owner(struct biaslock *lock)
 {
     lockrank_release(RANK_RUNQ);

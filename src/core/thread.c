@@ -15,10 +15,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "block.h"
 #include "id.h"
 #include "life.h"
 #include "mutant.h"
-#include "switch.h"
 
 static const char *const state_names[] = {"new", "ready", "running", "blocked", "exited"};
 
@@ -313,7 +313,7 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
     t->join_flags |= JOIN_WAITING;
     struct waitq_how how = {
         .deadline = deadline, .object = t, .reason = WAIT_JOIN, .rank = RANK_JOIN, .prefer = t};
-    int error = waitq_block_locked(&t->join, &how);
+    int error = waitq_block_inline_locked(port_cpu_self(), &t->join, how);
     if (error != 0 && join_lock(t)) {
         t->join_flags &= (uint8_t)~JOIN_WAITING;
         state_unlock(&t->join.lock, RANK_JOIN);

@@ -14,23 +14,17 @@
  */
 #include <errno.h>
 
+#include "block.h"
 #include "mutant.h"
-#include "switch.h"
 
 ALWAYS_INLINE struct thread *thread_of(struct list *link)
 {
     return CONTAINER_OF(link, struct thread, wait_link);
 }
 
-/* Insert before the first waiter of lower priority, or, with front, of equal priority. */
-static void waitq_link_locked(struct waitq *q, struct thread *t, bool front)
+void waitq_insert_locked(struct waitq *q, struct thread *t, bool front)
 {
     struct list *node = &t->wait_link;
-    if (q->first == NULL) {
-        node->next = node->prev = node;
-        q->first = node;
-        return;
-    }
     struct list *after = q->first->prev;
     unsigned limit = t->priority + (front ? 1u : 0u);
     while (thread_of(after)->priority < limit) {
@@ -149,15 +143,6 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self, const struc
                : waitq_leave(q, self, how->rank); /* ORDER(park) */
 }
 
-static struct thread *waitq_pick_next(struct cpu *cpu, struct thread *prefer)
-{
-    if (prefer != NULL && rt_may_bypass_pick(cpu) && rt.policy.remove(cpu, prefer)) {
-        return prefer;
-    }
-    struct thread *next = rt_pick(cpu);
-    return next != NULL ? next : &cpu->idle;
-}
-
 static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *self,
                              const struct waitq_how *how)
 {
@@ -174,25 +159,15 @@ static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *se
 int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
 {
     struct cpu *cpu = port_cpu_self();
-    struct thread *self = likely(cpu != NULL) ? cpu->current : port_foreign_self();
-    bool timed = how->deadline != UINT64_MAX;
-    self->wait_reason = how->reason;
-    self->wait_kind = how->kind;
-    self->wait_object = how->object;
-    self->wait_queue = q;
-    self->claimable = timed || cpu == NULL;
-    thread_set_state(self, THREAD_BLOCKED);
-    waitq_link_locked(q, self, how->front);
-    int result = 0;
-    if (unlikely(cpu == NULL)) {
-        result = waitq_block_foreign(q, self, how);
-    } else if (unlikely(timed)) {
-        result = waitq_block_timed(cpu, q, self, how);
-    } else {
-        switch_to(cpu, waitq_pick_next(cpu, how->prefer), POST_UNLOCK, &q->lock);
+    if (likely(cpu != NULL && how->deadline == UINT64_MAX)) {
+        waitq_block_user_locked(cpu, q, *how);
+        return 0;
     }
-    self->wait_reason = WAIT_NONE;
-    self->wait_queue = NULL;
+    struct thread *self = cpu != NULL ? cpu->current : port_foreign_self();
+    waitq_enter_locked(q, self, *how, true);
+    int result =
+        cpu != NULL ? waitq_block_timed(cpu, q, self, how) : waitq_block_foreign(q, self, how);
+    waitq_entered(self);
     return result;
 }
 

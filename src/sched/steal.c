@@ -9,7 +9,7 @@
  *
  * Invariants:
  *   1. A queue is guarded by its asymmetric lock: the owner enters with plain stores, a thief with
- * a heavy fence (spinlock.h). With one CPU nobody else enters and the lock is skipped.
+ * a heavy fence (spinlock.h).
  *   2. stealable.in is q exactly while the thread is linked in queue q; both change under q's lock.
  * So read under q's lock, in == q is stable.
  *   3. Threads that foreign kernel threads make ready go to the shared queue; every CPU looks there
@@ -61,7 +61,6 @@ struct steal_queue {
 static struct {
     unsigned victim; /* (C) */
     bool half, lifo; /* (C) */
-    bool alone;      /* (C) one CPU */
     spinlock_t shared_lock;
     struct runq shared; /* (shared_lock) */
     struct steal_queue queues[RT_MAX_CPUS];
@@ -104,30 +103,12 @@ static void steal_queue_init(struct steal_queue *sq, unsigned id)
 
 static int steal_init(unsigned ncpu)
 {
-    steal.alone = ncpu == 1;
-    if (steal.alone) {
-        rt.policy.rotated = NULL; /* there is nobody to open the queue to */
-    }
     at_init(&steal.shared_lock.word, 0u);
     runq_init(&steal.shared, false);
     for (unsigned i = 0; i < ncpu; i++) {
         steal_queue_init(&steal.queues[i], i);
     }
     return 0;
-}
-
-ALWAYS_INLINE void steal_lock_owner(struct steal_queue *sq)
-{
-    if (!steal.alone) {
-        bias_lock_owner(&sq->lock);
-    }
-}
-
-ALWAYS_INLINE void steal_unlock_owner(struct steal_queue *sq)
-{
-    if (!steal.alone) {
-        bias_unlock_owner(&sq->lock);
-    }
 }
 
 ALWAYS_INLINE void steal_push_locked(struct steal_queue *sq, struct thread *t, bool head)
@@ -152,39 +133,73 @@ static COLD struct thread *shared_pop(void)
     return t;
 }
 
+ALWAYS_INLINE void steal_push_unlock(struct steal_queue *sq, struct thread *t, enum pirn_why why)
+{
+    steal_push_locked(sq, t, runq_to_head(&sq->q, why));
+    bias_unlock_owner(&sq->lock);
+}
+
+/* The short ways below have no calls, so the compiler saves no registers for them. */
+static COLD struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thread *t,
+                                                enum pirn_why why)
+{
+    if (self == NULL) {
+        shared_push(t);
+    } else {
+        struct steal_queue *sq = &steal.queues[self->id];
+        bias_lock_owner(&sq->lock);
+        steal_push_unlock(sq, t, why);
+    }
+    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
+}
+
 static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     if (unlikely(self == NULL)) {
-        shared_push(t);
-        return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
+        return steal_enqueue_slow(self, t, why);
     }
     struct steal_queue *sq = &steal.queues[self->id];
-    steal_lock_owner(sq);
-    steal_push_locked(sq, t, runq_to_head(&sq->q, why));
-    steal_unlock_owner(sq);
-    return (struct pirn_kick){.cpu = steal.alone ? PIRN_KICK_NONE : PIRN_KICK_ANY};
+    if (unlikely(!bias_trylock_owner(&sq->lock))) {
+        return steal_enqueue_slow(self, t, why);
+    }
+    steal_push_unlock(sq, t, why);
+    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
+}
+
+ALWAYS_INLINE struct thread *steal_pop_unlock(struct steal_queue *sq)
+{
+    struct thread *t = runq_pop_locked(&sq->q);
+    if (likely(t != NULL)) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    }
+    bias_unlock_owner(&sq->lock);
+    return t;
+}
+
+/* The pick is counted already. */
+static NOINLINE struct thread *steal_pick_slow(struct steal_queue *sq)
+{
+    struct thread *t = NULL;
+    bool shared = runq_estimate(&steal.shared) != 0;
+    if (sq->picks % SHARED_EVERY == 0 && shared && (t = shared_pop()) != NULL) {
+        return t;
+    }
+    if (runq_estimate(&sq->q) != 0) {
+        bias_lock_owner(&sq->lock);
+        t = steal_pop_unlock(sq);
+    }
+    return t == NULL && shared ? shared_pop() : t;
 }
 
 static struct thread *steal_pick(struct cpu *self)
 {
     struct steal_queue *sq = &steal.queues[self->id];
-    struct thread *t = NULL;
-    if (unlikely(++sq->picks % SHARED_EVERY == 0) && runq_estimate(&steal.shared) != 0 &&
-        (t = shared_pop()) != NULL) {
-        return t;
+    if (unlikely(++sq->picks % SHARED_EVERY == 0 || runq_estimate(&sq->q) == 0 ||
+                 !bias_trylock_owner(&sq->lock))) {
+        return steal_pick_slow(sq);
     }
-    if (likely(runq_estimate(&sq->q) != 0)) {
-        steal_lock_owner(sq);
-        t = runq_pop_locked(&sq->q);
-        if (likely(t != NULL)) {
-            at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-        }
-        steal_unlock_owner(sq);
-    }
-    if (unlikely(t == NULL) && runq_estimate(&steal.shared) != 0) {
-        t = shared_pop();
-    }
-    return t;
+    struct thread *t = steal_pop_unlock(sq);
+    return likely(t != NULL) ? t : steal_pick_slow(sq);
 }
 
 /* Leaves the queue locked: steal_rotated opens it when t's context is saved. */
@@ -195,10 +210,12 @@ static struct thread *steal_rotate(struct cpu *self, struct thread *t)
         return NULL; /* the long way, steal_pick, counts this one and looks into the shared queue */
     }
     sq->picks++;
-    steal_lock_owner(sq);
+    if (unlikely(!bias_trylock_owner(&sq->lock))) {
+        return NULL;
+    }
     struct thread *next = runq_rotate_locked(&sq->q, t);
     if (unlikely(next == NULL)) {
-        steal_unlock_owner(sq);
+        bias_unlock_owner(&sq->lock);
         return NULL;
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
@@ -208,7 +225,7 @@ static struct thread *steal_rotate(struct cpu *self, struct thread *t)
 
 static void steal_rotated(struct cpu *self)
 {
-    steal_unlock_owner(&steal.queues[self->id]);
+    bias_unlock_owner(&steal.queues[self->id].lock);
 }
 
 /* From the tail of the victim's queue: the first one to run now, the rest, in their order, to our
@@ -239,11 +256,11 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
     STAT_ADD(&self->stats.steals, taken);
     to->batch_since = port_now();
     to->batch_size = taken;
-    steal_lock_owner(to);
+    bias_lock_owner(&to->lock);
     for (struct list *node; (node = list_pop_front(&batch)) != NULL;) {
         steal_push_locked(to, CONTAINER_OF(node, struct thread, rq), false);
     }
-    steal_unlock_owner(to);
+    bias_unlock_owner(&to->lock);
     return CONTAINER_OF(first, struct thread, rq);
 }
 
@@ -287,7 +304,7 @@ static unsigned steal_choose(struct steal_queue *sq, unsigned self)
 static struct thread *steal_search(struct cpu *self)
 {
     struct steal_queue *sq = &steal.queues[self->id];
-    if (steal.alone || ++sq->looks % LOOK_EVERY != 0) {
+    if (rt.ncpu == 1 || ++sq->looks % LOOK_EVERY != 0) {
         return NULL;
     }
     if (sq->backoff_until != 0 && port_now() < sq->backoff_until) {
@@ -326,13 +343,13 @@ static bool steal_remove(struct cpu *self, struct thread *t)
     if (at_load_rlx(&stealable_of(t)->in) != sq) {
         return false;
     }
-    steal_lock_owner(sq);
+    bias_lock_owner(&sq->lock);
     bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
     if (ours) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
         runq_remove_locked(&sq->q, t);
     }
-    steal_unlock_owner(sq);
+    bias_unlock_owner(&sq->lock);
     return ours;
 }
 

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 
+#include "block.h"
 #include "mutant.h"
 #include "sync.h"
 
@@ -53,7 +54,7 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline)
     unsigned long irq;
     int result = 0;
     rt_self();
-    rt_enter(&irq);
+    struct cpu *cpu = rt_enter(&irq);
     state_lock(&s->queue.lock, RANK_WAITQ);
     uint32_t state = lock_state(&s->queue.lock);
     if (state != 0) {
@@ -61,7 +62,7 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline)
     } else {
         struct waitq_how how = {
             .deadline = deadline, .object = s, .reason = WAIT_SEM, .rank = RANK_WAITQ};
-        result = waitq_block_locked(&s->queue, &how);
+        result = waitq_block_inline_locked(cpu, &s->queue, how);
     }
     rt_leave(irq);
     return result;

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block.h - waitq_block_locked for the common case, inline: a user thread, no deadline. For objects
+ * whose threads block often; where `how` is a constant, so is most of this.
+ */
+#ifndef PIRN_CORE_BLOCK_H
+#define PIRN_CORE_BLOCK_H
+
+#include "switch.h"
+
+/* Insert before the first waiter of lower priority, or, with front, of equal priority. */
+void waitq_insert_locked(struct waitq *q, struct thread *t, bool front);
+
+ALWAYS_INLINE void waitq_link_locked(struct waitq *q, struct thread *t, bool front)
+{
+    struct list *node = &t->wait_link;
+    if (likely(q->first == NULL)) {
+        node->next = node->prev = node;
+        q->first = node;
+    } else {
+        waitq_insert_locked(q, t, front);
+    }
+}
+
+ALWAYS_INLINE struct thread *waitq_pick_next(struct cpu *cpu, struct thread *prefer)
+{
+    if (prefer != NULL && rt_may_bypass_pick(cpu) && rt.policy.remove(cpu, prefer)) {
+        return prefer;
+    }
+    struct thread *next = rt_pick(cpu);
+    return next != NULL ? next : &cpu->idle;
+}
+
+/* What the wait is, and into the queue. */
+ALWAYS_INLINE void waitq_enter_locked(struct waitq *q, struct thread *self, struct waitq_how how,
+                                      bool claimable)
+{
+    self->wait_reason = how.reason;
+    self->wait_kind = how.kind;
+    self->claimable = claimable;
+    self->wait_object = how.object;
+    self->wait_queue = q;
+    thread_set_state(self, THREAD_BLOCKED);
+    waitq_link_locked(q, self, how.front);
+}
+
+ALWAYS_INLINE void waitq_entered(struct thread *self)
+{
+    self->wait_reason = WAIT_NONE;
+    self->wait_queue = NULL;
+}
+
+ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q, struct waitq_how how)
+{
+    struct thread *self = cpu->current;
+    waitq_enter_locked(q, self, how, false);
+    switch_to(cpu, waitq_pick_next(cpu, how.prefer), POST_UNLOCK, &q->lock);
+    waitq_entered(self);
+}
+
+/* As waitq_block_locked. */
+ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q, struct waitq_how how)
+{
+    if (likely(cpu != NULL && how.deadline == UINT64_MAX)) {
+        waitq_block_user_locked(cpu, q, how);
+        return 0;
+    }
+    return waitq_block_locked(q, &how);
+}
+
+#endif
