@@ -8,12 +8,13 @@
 
 #include "switch.h"
 
-/* Insert before the first waiter of lower priority, or, with front, of equal priority. */
+/* Insert before the first waiter of lower wait_priority, or, with front, of an equal one. */
 void waitq_insert_locked(struct waitq *q, struct thread *t, bool front);
 
 ALWAYS_INLINE void waitq_link_locked(struct waitq *q, struct thread *t, bool front)
 {
     struct list *node = &t->wait_link;
+    t->wait_priority = (uint16_t)at_load_rlx(&t->priority);
     if (likely(q->first == NULL)) {
         node->next = node->prev = node;
         q->first = node;

@@ -97,6 +97,11 @@ struct thread *id_lookup(uint64_t id)
     return t != NULL && t->generation == id >> 32 ? t : NULL;
 }
 
+struct thread *id_thread(uint32_t index)
+{
+    return at_load_acq(&slot_of(index)->thread); /* ORDER(id-entry) */
+}
+
 bool id_join_walk(struct thread *self, uint32_t at)
 {
     for (uint32_t steps = 0; at != 0 && steps < CHUNK_SIZE * CHUNKS; steps++) {

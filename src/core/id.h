@@ -31,6 +31,9 @@ uint64_t id_of(const struct thread *t);
  * any time. */
 struct thread *id_lookup(uint64_t id);
 
+/* The descriptor with this index, whichever life it is in; the caller knows that it exists. */
+struct thread *id_thread(uint32_t index);
+
 /* Record that `self` is going to wait in join for `t`; to be called before it takes t's join lock.
  */
 ALWAYS_INLINE void id_join_announce(struct thread *self, struct thread *t)

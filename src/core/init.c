@@ -164,6 +164,9 @@ void rt_foreign_free(struct thread *t)
     if (t->local != NULL) {
         rt_local_end(t);
     }
+    if (t->held != NULL) {
+        rt_held_end(t);
+    }
     id_release(t);
     thread_fini_bare(t);
     port_table_free(t, sizeof(struct thread));

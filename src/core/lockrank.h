@@ -13,6 +13,7 @@
 
 enum lockrank {
     RANK_COND,  /* a condition variable's queue; the mutex is released under it */
+    RANK_PRIO,  /* priority inheritance, one lock for all: prio.h */
     RANK_WAITQ, /* every other wait queue */
     RANK_JOIN,  /* a thread's join queue */
     RANK_TIMER, /* a CPU's timers; expiry makes threads ready */

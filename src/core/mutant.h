@@ -24,6 +24,11 @@ enum mutant {
     MUTANT_FE_DOUBLE,      /* a full word is handed to a reader and stays full */
     MUTANT_TIMED_STAY,     /* a timed-out waiter stays linked */
     MUTANT_JOIN_EARLY,     /* the joiner is made ready before the stack is left */
+    MUTANT_OMUTEX_DROP,    /* a mutex with an owner is handed over, and the new owner not woken */
+    MUTANT_ROBUST_FORGET,  /* a thread that ends keeps its robust mutexes */
+    MUTANT_PRIO_STAY,      /* a waiter that gives up leaves its priority with the owner */
+    MUTANT_PRIO_ONE_LINK,  /* a priority is not passed on to the owner's owner */
+    MUTANT_CEILING_STAY,   /* unlocking does not lower the ceiling */
     MUTANT_MAX
 };
 

@@ -53,6 +53,8 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
     at_init(&t->state, (uint32_t)THREAD_EXITED);
     at_init(&t->park, (uint32_t)PARK_NONE);
     at_init(&t->join.lock.word, 0u);
+    at_init(&t->priority, 0u);
+    at_init(&t->base_priority, 0u);
     t->flags = flags;
     t->stack_class = STACK_NO_CLASS;
     thread_set_name(t, name);
@@ -84,6 +86,8 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     t->rq.next = NULL;
     t->name[0] = '\0';
     t->local = NULL;
+    at_init(&t->priority, 0u);
+    at_init(&t->base_priority, 0u);
     at_init(&t->join.lock.word, 0u);
     uintptr_t low = (uintptr_t)t->stack.low;
     uintptr_t top =
@@ -238,6 +242,9 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     struct thread *user = port_cpu_self()->current;
     if (unlikely(user->local != NULL)) {
         rt_local_end(user);
+    }
+    if (unlikely(user->held != NULL)) {
+        rt_held_end(user);
     }
     struct cpu *cpu = rt_enter(&irq);
     struct thread *self = cpu->current;

@@ -17,7 +17,7 @@
  * the memory.
  *
  * Field guards: (C) constant after creation, (O) the CPU that runs it, (P) the policy, (W) the wait
- * queue's lock, (J) the join lock, (A) atomic.
+ * queue's lock, (J) the join lock, (prio lock) see prio.h, (A) atomic.
  */
 #ifndef PIRN_CORE_THREAD_H
 #define PIRN_CORE_THREAD_H
@@ -89,15 +89,21 @@ struct thread {
 
     /* cold */
     struct timer timer;
-    struct port_stack stack; /* (C) low == NULL: not ours */
-    uint16_t priority;       /* (C) until classes exist: 0 */
-    uint8_t stack_class;     /* (C) see stack.h */
-    struct id_slot *id_slot; /* (C) see id.h */
-    uint32_t index;          /* (C) slot in the id table */
-    uint32_t generation;     /* (O) of the slot */
-    const void *wait_object; /* (O) */
-    uint64_t wait_value;     /* (W) what a Full/Empty waiter brings or gets */
-    void *local;             /* (O) the POSIX layer's data, e.g. keys */
+    struct port_stack stack;         /* (C) low == NULL: not ours */
+    _Atomic(uint32_t) priority;      /* (A) effective; written under the prio lock: prio.h */
+    _Atomic(uint32_t) base_priority; /* (A) written under the prio lock */
+    uint16_t ceiling;                /* (prio lock) */
+    uint16_t wait_priority;          /* (W) place in the wait queue */
+    struct prio_wait *prio_wait;     /* (prio lock) */
+    struct prio_wait *boosters;      /* (prio lock) contended objects that it owns */
+    struct rt_omutex *held;          /* (O) mutexes that its end concerns: sync/omutex.c */
+    uint8_t stack_class;             /* (C) see stack.h */
+    struct id_slot *id_slot;         /* (C) see id.h */
+    uint32_t index;                  /* (C) slot in the id table */
+    uint32_t generation;             /* (O) of the slot */
+    const void *wait_object;         /* (O) */
+    uint64_t wait_value;             /* (W) what a Full/Empty waiter brings or gets */
+    void *local;                     /* (O) the POSIX layer's data, e.g. keys */
     char name[RT_NAME_MAX];
 #ifdef PIRN_DEBUG
     bool on_cpu; /* (O) its context is not saved: see switch.h */
@@ -151,6 +157,10 @@ NORETURN void rt_thread_exit(void *ret);
 /* Set by the layer that sets thread->local: called in the thread when it ends, while it may still
  * block and create threads. */
 extern void (*rt_local_end)(struct thread *self);
+
+/* Supplied by the layer above (sync/robust.c): called when a thread ends that holds such mutexes.
+ */
+void rt_held_end(struct thread *self);
 
 /* True if another thread ran meanwhile. */
 bool rt_yield(void);

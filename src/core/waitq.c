@@ -26,8 +26,8 @@ void waitq_insert_locked(struct waitq *q, struct thread *t, bool front)
 {
     struct list *node = &t->wait_link;
     struct list *after = q->first->prev;
-    unsigned limit = t->priority + (front ? 1u : 0u);
-    while (thread_of(after)->priority < limit) {
+    unsigned limit = t->wait_priority + (front ? 1u : 0u);
+    while (thread_of(after)->wait_priority < limit) {
         if (after == q->first) {
             q->first = node;
             after = after->prev;
@@ -50,6 +50,14 @@ static void waitq_unlink_locked(struct waitq *q, struct thread *t)
         q->first = node->next;
     }
     list_remove(node);
+}
+
+void waitq_reorder_locked(struct waitq *q, struct thread *t)
+{
+    if (list_linked(&t->wait_link)) {
+        waitq_unlink_locked(q, t);
+        waitq_link_locked(q, t, false);
+    }
 }
 
 ALWAYS_INLINE bool waitq_claim(struct thread *t, uint32_t from, uint32_t to)

@@ -21,7 +21,9 @@
  * and skips it. The object is valid meanwhile because the waiter has not returned from the call
  * that uses it.
  *   5. The order is by priority, then FIFO; waitq_block_locked with WAITQ_FRONT puts a waiter that
- * has lost a race for the object back to the head of its level.
+ * has lost a race for the object back to the head of its level. The priority is the effective one
+ * when the wait begins (wait_priority); who changes it later says so by waitq_reorder_locked, which
+ * objects with priority inheritance do (prio.h).
  */
 #ifndef PIRN_CORE_WAITQ_H
 #define PIRN_CORE_WAITQ_H
@@ -72,6 +74,10 @@ unsigned waitq_pop_all_locked(struct waitq *q, struct list *out);
 
 /* First waiter, without unlinking; NULL if empty. */
 struct thread *waitq_peek_locked(const struct waitq *q);
+
+/* t's priority has changed: to its place in the queue, behind its equals. Does nothing if t is not
+ * linked (any more). */
+void waitq_reorder_locked(struct waitq *q, struct thread *t);
 
 /* End another thread's wait from outside (cancellation): true if this call ended it; it returns
  * -ECANCELED. */

@@ -33,6 +33,9 @@ int pirn_pthread_cond_destroy(pthread_cond_t *cond)
 /* Wait; a mutex with an owner is released whole and taken back as it was. */
 static int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
 {
+    if (m->kind > MUTEX_TYPE) {
+        return mutex_is_omutex(m) ? omutex_cond_wait(c, (struct rt_omutex *)m, deadline) : EINVAL;
+    }
     if (likely(!mutex_is_owned(m))) {
         return -rt_cond_wait_until(c, m, deadline);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex.c - mutexes: the plain one of src/sync with an owner where the type asks for one.
+ * mutex.c - mutexes: the plain one of src/sync with an owner where the type asks for one; and the
+ * way to the others (mutex_owned.c).
  *
  * owner and count belong to whoever holds the word. Others read owner only to compare it with
  * themselves: only its holder can see itself there, so relaxed accesses do.
@@ -15,14 +16,16 @@ _Static_assert(offsetof(struct rt_mutex, kind) == offsetof(pthread_mutex_t, __da
 
 int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
 {
-    rt_mutex_init(MUTEX(mutex));
-    if (attr != NULL) {
-        int type;
-        pirn_pthread_mutexattr_gettype(attr, &type);
-        if (type < PTHREAD_MUTEX_NORMAL || type > PTHREAD_MUTEX_ADAPTIVE_NP) {
-            return EINVAL;
-        }
-        MUTEX(mutex)->kind = (uint32_t)type;
+    uint32_t kind = PTHREAD_MUTEX_NORMAL;
+    int error = attr != NULL ? mutex_kind_of(attr, &kind) : 0;
+    if (error != 0) {
+        return error;
+    }
+    if (kind > MUTEX_TYPE) {
+        omutex_init(OMUTEX(mutex), kind, attr);
+    } else {
+        rt_mutex_init(MUTEX(mutex));
+        MUTEX(mutex)->kind = kind;
     }
     return 0;
 }
@@ -30,6 +33,9 @@ int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *a
 int pirn_pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
     struct rt_mutex *m = MUTEX(mutex);
+    if (m->kind > MUTEX_TYPE) {
+        return mutex_is_omutex(m) ? omutex_destroy(OMUTEX(m)) : EINVAL;
+    }
     if (rt_mutex_is_locked(m)) {
         return EBUSY;
     }
@@ -68,10 +74,13 @@ static int lock_again(struct rt_mutex *m, int busy)
 
 static COLD int owned_lock(struct rt_mutex *m, const struct posix_limit *limit)
 {
-    struct thread *self = rt_self();
-    if (!mutex_is_owned(m)) {
-        return m->kind <= PTHREAD_MUTEX_ADAPTIVE_NP ? word_lock(m, limit) : EINVAL;
+    if (m->kind > MUTEX_TYPE) {
+        return mutex_is_omutex(m) ? omutex_lock(OMUTEX(m), limit) : EINVAL;
     }
+    if (!mutex_is_owned(m)) {
+        return word_lock(m, limit);
+    }
+    struct thread *self = rt_self();
     if (mutex_owner(m) == self) {
         return lock_again(m, EDEADLK);
     }
@@ -108,10 +117,10 @@ int pirn_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *
 
 static COLD int owned_trylock(struct rt_mutex *m)
 {
-    struct thread *self = rt_self();
-    if (m->kind > PTHREAD_MUTEX_ADAPTIVE_NP) {
-        return EINVAL;
+    if (m->kind > MUTEX_TYPE) {
+        return mutex_is_omutex(m) ? omutex_trylock(OMUTEX(m)) : EINVAL;
     }
+    struct thread *self = rt_self();
     if (mutex_is_owned(m) && mutex_owner(m) == self) {
         return lock_again(m, EBUSY);
     }
@@ -130,8 +139,8 @@ int pirn_pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 static COLD int owned_unlock(struct rt_mutex *m)
 {
-    if (m->kind > PTHREAD_MUTEX_ADAPTIVE_NP) {
-        return EINVAL;
+    if (m->kind > MUTEX_TYPE) {
+        return mutex_is_omutex(m) ? omutex_unlock(OMUTEX(m)) : EINVAL;
     }
     if (mutex_is_owned(m)) {
         if (mutex_owner(m) != rt_self()) {
@@ -156,26 +165,4 @@ int pirn_pthread_mutex_unlock(pthread_mutex_t *mutex)
         rt_mutex_unlock_slow(m);
     }
     return 0;
-}
-
-/* Only robust mutexes can become inconsistent, only PTHREAD_PRIO_PROTECT ones have a ceiling. */
-int pirn_pthread_mutex_consistent(pthread_mutex_t *mutex)
-{
-    (void)mutex;
-    return EINVAL;
-}
-
-int pirn_pthread_mutex_getprioceiling(const pthread_mutex_t *mutex, int *ceiling)
-{
-    (void)mutex;
-    (void)ceiling;
-    return EINVAL;
-}
-
-int pirn_pthread_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *old)
-{
-    (void)mutex;
-    (void)ceiling;
-    (void)old;
-    return EINVAL;
 }

@@ -1,20 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex.h - what condition variables need to know of mutexes with an owner.
+ * mutex.h - shared by the mutexes and the condition variables: kinds of mutexes.
+ *
+ * kind is the type (PTHREAD_MUTEX_NORMAL ... _ADAPTIVE_NP) and the bits of omutex.h. Normal and
+ * adaptive mutexes without a bit are struct rt_mutex, and so are recursive and error-checking ones,
+ * with `owner` (mutex.c); all with a bit are struct rt_omutex (mutex_owned.c).
  */
 #ifndef PIRN_POSIX_MUTEX_H
 #define PIRN_POSIX_MUTEX_H
 
+#include "../sync/omutex.h"
 #include "posix.h"
 
 #define MUTEX(mutex) ((struct rt_mutex *)(mutex))
+#define OMUTEX(mutex) ((struct rt_omutex *)(mutex))
+
+#define MUTEX_TYPE 3u
 
 /* Kind of a destroyed mutex: every operation says EINVAL. */
 #define MUTEX_DESTROYED UINT32_MAX
 
+/* The priorities of SCHED_FIFO and SCHED_RR. */
+#define MUTEX_CEILING_MIN 1
+#define MUTEX_CEILING_MAX 99
+
+ALWAYS_INLINE bool mutex_ceiling_valid(int ceiling)
+{
+    return ceiling >= MUTEX_CEILING_MIN && ceiling <= MUTEX_CEILING_MAX;
+}
+
+/* 0, EINVAL (a destroyed attribute), ENOTSUP (such a mutex does not exist). */
+int mutex_kind_of(const pthread_mutexattr_t *attr, uint32_t *kind);
+
 ALWAYS_INLINE bool mutex_is_owned(const struct rt_mutex *m)
 {
     return m->kind == PTHREAD_MUTEX_RECURSIVE || m->kind == PTHREAD_MUTEX_ERRORCHECK;
+}
+
+ALWAYS_INLINE bool mutex_is_omutex(const struct rt_mutex *m)
+{
+    const uint32_t bits = OM_ROBUST | OM_INHERIT | OM_PROTECT;
+    return (m->kind & bits) != 0 && (m->kind & ~(bits | MUTEX_TYPE)) == 0;
 }
 
 ALWAYS_INLINE struct thread *mutex_owner(struct rt_mutex *m)
@@ -27,5 +53,13 @@ ALWAYS_INLINE void mutex_take(struct rt_mutex *m, struct thread *owner, uint32_t
     m->count = count;
     at_store_rlx((_Atomic(void *) *)&m->owner, (void *)owner);
 }
+
+/* The pthread functions for struct rt_omutex. */
+void omutex_init(struct rt_omutex *m, uint32_t kind, const pthread_mutexattr_t *attr);
+int omutex_destroy(struct rt_omutex *m);
+int omutex_lock(struct rt_omutex *m, const struct posix_limit *limit);
+int omutex_trylock(struct rt_omutex *m);
+int omutex_unlock(struct rt_omutex *m);
+int omutex_cond_wait(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline);
 
 #endif

@@ -1,24 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutexattr.c - mutex attributes. Only the type exists yet; what is not there is refused where it
- * is asked for (ENOTSUP), never ignored.
+ * mutexattr.c - mutex attributes. Every value is kept; mutex_init says (ENOTSUP) which do not go
+ * together. The bits are where glibc has them.
  */
 #include <errno.h>
 
-#include "posix.h"
+#include "mutex.h"
 
-#define TYPE(attr) (*(int *)(attr))
-#define CONST_TYPE(attr) (*(const int *)(attr))
+#define BITS(attr) (*(uint32_t *)(attr))
+#define CONST_BITS(attr) (*(const uint32_t *)(attr))
+
+#define BIT_SHARED 0x80000000u
+#define BIT_ROBUST 0x40000000u
+#define PROTOCOL_SHIFT 28
+#define PROTOCOL_MASK 0x30000000u
+#define CEILING_SHIFT 12
+#define CEILING_MASK 0x00fff000u
+#define TYPE_MASK 0x00000fffu
+
+_Static_assert(sizeof(pthread_mutexattr_t) == sizeof(uint32_t), "pthread_mutexattr_t");
+
+static void set(pthread_mutexattr_t *attr, uint32_t mask, uint32_t bits)
+{
+    BITS(attr) = (BITS(attr) & ~mask) | bits;
+}
 
 int pirn_pthread_mutexattr_init(pthread_mutexattr_t *attr)
 {
-    TYPE(attr) = PTHREAD_MUTEX_DEFAULT;
+    BITS(attr) = PTHREAD_MUTEX_DEFAULT;
     return 0;
 }
 
+/* A destroyed one has a type that mutex_init refuses. */
 int pirn_pthread_mutexattr_destroy(pthread_mutexattr_t *attr)
 {
-    TYPE(attr) = -1;
+    BITS(attr) = UINT32_MAX;
     return 0;
 }
 
@@ -27,73 +43,93 @@ int pirn_pthread_mutexattr_settype(pthread_mutexattr_t *attr, int type)
     if (type < PTHREAD_MUTEX_NORMAL || type > PTHREAD_MUTEX_ADAPTIVE_NP) {
         return EINVAL;
     }
-    TYPE(attr) = type;
+    set(attr, TYPE_MASK, (uint32_t)type);
     return 0;
 }
 
 int pirn_pthread_mutexattr_gettype(const pthread_mutexattr_t *attr, int *type)
 {
-    *type = CONST_TYPE(attr);
+    *type = (int)(CONST_BITS(attr) & TYPE_MASK);
     return 0;
-}
-
-/* The answer to an attribute of which only `have` is there, of the values have..last. */
-static int only(int value, int have, int last)
-{
-    return value == have ? 0 : value > have && value <= last ? ENOTSUP : EINVAL;
 }
 
 int pirn_pthread_mutexattr_setpshared(pthread_mutexattr_t *attr, int shared)
 {
-    (void)attr;
-    return only(shared, PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED);
+    if (shared != PTHREAD_PROCESS_PRIVATE && shared != PTHREAD_PROCESS_SHARED) {
+        return EINVAL;
+    }
+    set(attr, BIT_SHARED, shared == PTHREAD_PROCESS_SHARED ? BIT_SHARED : 0);
+    return 0;
 }
 
 int pirn_pthread_mutexattr_getpshared(const pthread_mutexattr_t *attr, int *shared)
 {
-    (void)attr;
-    *shared = PTHREAD_PROCESS_PRIVATE;
+    *shared = CONST_BITS(attr) & BIT_SHARED ? PTHREAD_PROCESS_SHARED : PTHREAD_PROCESS_PRIVATE;
     return 0;
 }
 
 int pirn_pthread_mutexattr_setrobust(pthread_mutexattr_t *attr, int robust)
 {
-    (void)attr;
-    return only(robust, PTHREAD_MUTEX_STALLED, PTHREAD_MUTEX_ROBUST);
+    if (robust != PTHREAD_MUTEX_STALLED && robust != PTHREAD_MUTEX_ROBUST) {
+        return EINVAL;
+    }
+    set(attr, BIT_ROBUST, robust == PTHREAD_MUTEX_ROBUST ? BIT_ROBUST : 0);
+    return 0;
 }
 
 int pirn_pthread_mutexattr_getrobust(const pthread_mutexattr_t *attr, int *robust)
 {
-    (void)attr;
-    *robust = PTHREAD_MUTEX_STALLED;
+    *robust = CONST_BITS(attr) & BIT_ROBUST ? PTHREAD_MUTEX_ROBUST : PTHREAD_MUTEX_STALLED;
     return 0;
 }
 
 int pirn_pthread_mutexattr_setprotocol(pthread_mutexattr_t *attr, int protocol)
 {
-    (void)attr;
-    return only(protocol, PTHREAD_PRIO_NONE, PTHREAD_PRIO_PROTECT);
+    if (protocol != PTHREAD_PRIO_NONE && protocol != PTHREAD_PRIO_INHERIT &&
+        protocol != PTHREAD_PRIO_PROTECT) {
+        return EINVAL;
+    }
+    set(attr, PROTOCOL_MASK, (uint32_t)protocol << PROTOCOL_SHIFT);
+    return 0;
 }
 
 int pirn_pthread_mutexattr_getprotocol(const pthread_mutexattr_t *attr, int *protocol)
 {
-    (void)attr;
-    *protocol = PTHREAD_PRIO_NONE;
+    *protocol = (int)((CONST_BITS(attr) & PROTOCOL_MASK) >> PROTOCOL_SHIFT);
     return 0;
 }
 
 int pirn_pthread_mutexattr_setprioceiling(pthread_mutexattr_t *attr, int ceiling)
 {
-    (void)attr;
-    return ceiling >= sched_get_priority_min(SCHED_FIFO) &&
-                   ceiling <= sched_get_priority_max(SCHED_FIFO)
-               ? ENOTSUP
-               : EINVAL;
+    if (!mutex_ceiling_valid(ceiling)) {
+        return EINVAL;
+    }
+    set(attr, CEILING_MASK, (uint32_t)ceiling << CEILING_SHIFT);
+    return 0;
 }
 
+/* Never set: the lowest. */
 int pirn_pthread_mutexattr_getprioceiling(const pthread_mutexattr_t *attr, int *ceiling)
 {
-    (void)attr;
-    *ceiling = sched_get_priority_min(SCHED_FIFO);
+    int kept = (int)((CONST_BITS(attr) & CEILING_MASK) >> CEILING_SHIFT);
+    *ceiling = kept != 0 ? kept : MUTEX_CEILING_MIN;
+    return 0;
+}
+
+int mutex_kind_of(const pthread_mutexattr_t *attr, uint32_t *kind)
+{
+    static const uint32_t protocols[] = {[PTHREAD_PRIO_NONE] = 0,
+                                         [PTHREAD_PRIO_INHERIT] = OM_INHERIT,
+                                         [PTHREAD_PRIO_PROTECT] = OM_PROTECT};
+    uint32_t bits = CONST_BITS(attr);
+    uint32_t type = bits & TYPE_MASK;
+    uint32_t protocol = (bits & PROTOCOL_MASK) >> PROTOCOL_SHIFT;
+    if (type > PTHREAD_MUTEX_ADAPTIVE_NP || protocol >= ARRAY_SIZE(protocols)) {
+        return EINVAL;
+    }
+    *kind = type | protocols[protocol] | (bits & BIT_ROBUST ? OM_ROBUST : 0);
+    if (bits & BIT_SHARED) {
+        return ENOTSUP;
+    }
     return 0;
 }

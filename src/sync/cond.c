@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "mutant.h"
-#include "sync.h"
+#include "omutex.h"
 
 void rt_cond_init(struct rt_cond *c)
 {
@@ -53,7 +53,9 @@ int rt_cond_destroy(struct rt_cond *c)
     return 0;
 }
 
-int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+/* Queue, release the mutex, wait. Inlined twice, with `release` known. */
+ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline,
+                             void (*release)(struct cpu *cpu, void *mutex), void *mutex)
 {
     bool timed = deadline != UINT64_MAX;
     unsigned long irq;
@@ -61,19 +63,43 @@ int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
     cond_enter(c, timed);
     struct cpu *cpu = rt_enter(&irq);
     if (MUTANT(COND_DROP)) {
-        rt_mutex_unlock_irqoff(cpu, m);
+        release(cpu, mutex);
     }
     state_lock(&c->queue.lock, RANK_COND);
     if (!MUTANT(COND_DROP)) {
-        rt_mutex_unlock_irqoff(cpu, m);
+        release(cpu, mutex);
     }
     struct waitq_how how = {
         .deadline = deadline, .object = c, .reason = WAIT_COND, .rank = RANK_COND};
     int result = waitq_block_locked(&c->queue, &how);
     cond_leave(c, timed);
     rt_leave(irq);
+    return result;
+}
+
+ALWAYS_INLINE void release_mutex(struct cpu *cpu, void *mutex)
+{
+    rt_mutex_unlock_irqoff(cpu, mutex);
+}
+
+ALWAYS_INLINE void release_omutex(struct cpu *cpu, void *mutex)
+{
+    rt_omutex_unlock_irqoff(cpu, mutex);
+}
+
+int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+{
+    int result = cond_block(c, deadline, release_mutex, m);
     rt_mutex_lock_until(m, UINT64_MAX);
     return result;
+}
+
+/* What the mutex has to say goes before a timeout. */
+int rt_cond_wait_omutex(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline)
+{
+    int result = cond_block(c, deadline, release_omutex, m);
+    int error = rt_omutex_lock_unlimited(m, UINT64_MAX);
+    return error != 0 ? error : result;
 }
 
 void rt_cond_signal(struct rt_cond *c)

@@ -36,6 +36,11 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_FE_DOUBLE] = "fe-double",
     [MUTANT_TIMED_STAY] = "timed-stay",
     [MUTANT_JOIN_EARLY] = "join-early",
+    [MUTANT_OMUTEX_DROP] = "omutex-drop",
+    [MUTANT_ROBUST_FORGET] = "robust-forget",
+    [MUTANT_PRIO_STAY] = "prio-stay",
+    [MUTANT_PRIO_ONE_LINK] = "prio-one-link",
+    [MUTANT_CEILING_STAY] = "ceiling-stay",
 };
 
 const char *mutant_name(enum mutant mutant)

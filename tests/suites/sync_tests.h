@@ -94,6 +94,34 @@
     X(join_can_be_repeated_when_removed)                                                           \
     X(sleep_ends_early_when_removed)                                                               \
     X(removal_is_refused_when_wait_is_untimed)                                                     \
+    X(omutex_excludes_when_contended)                                                              \
+    X(omutex_excludes_when_foreign_threads_lock)                                                   \
+    X(omutex_times_out_when_held)                                                                  \
+    X(omutex_ends_once_when_unlock_races_timeout)                                                  \
+    X(omutex_hands_over_when_first_is_removed)                                                     \
+    X(omutex_is_not_touched_when_freed_after_unlock)                                               \
+    X(robust_is_handed_over_when_owner_ends)                                                       \
+    X(robust_tells_next_when_owner_has_ended)                                                      \
+    X(robust_is_lost_when_not_repaired)                                                            \
+    X(robust_ends_once_when_owner_end_races_timeout)                                               \
+    X(robust_tells_each_death_once_when_many_end)                                                  \
+    X(robust_all_are_given_up_when_owner_holds_several)                                            \
+    X(omutex_stays_locked_when_owner_ends)                                                         \
+    X(cond_tells_death_when_owner_ends)                                                            \
+    X(cond_passes_when_mutex_has_owner)                                                            \
+    X(prio_passes_along_chain_when_owners_wait)                                                    \
+    X(prio_is_undone_along_chain_when_last_gives_up)                                               \
+    X(prio_follows_when_base_changes_in_chain)                                                     \
+    X(prio_moves_to_next_owner_when_handed_over)                                                   \
+    X(prio_reorders_queue_when_waiter_is_boosted)                                                  \
+    X(prio_is_highest_of_all_when_several_are_held)                                                \
+    X(prio_ends_as_it_began_when_all_races)                                                        \
+    X(prio_ends_when_owners_wait_in_a_cycle)                                                       \
+    X(prio_tells_organization_when_it_changes)                                                     \
+    X(prio_is_passed_when_foreign_thread_waits)                                                    \
+    X(ceiling_rules_while_held_in_any_order)                                                       \
+    X(ceiling_refuses_when_caller_is_above)                                                        \
+    X(ceiling_is_given_with_mutex_when_handed_over)                                                \
     X(removal_ends_wait_when_foreign_thread_waits)
 
 #ifdef PIRN_SIM

@@ -21,6 +21,7 @@
 
 #include "../../../src/core/id.h"
 #include "../../../src/core/life.h"
+#include "../../../src/core/prio.h"
 #include "../../../src/sync/sync.h"
 #include "sim_internal.h"
 
@@ -438,6 +439,7 @@ static void sim_end(void)
     id_reset();
     life_reset();
     rt_once_reset();
+    prio_reset();
     sim_mem_end();
     r->hash = sim.hash;
     r->steps = sim.steps;

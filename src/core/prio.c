@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prio.c - see prio.h.
+ *
+ * Raising walks up: a waiter's priority is carried from owner to owner until one has it already.
+ * Everything else recomputes: the owner's maximum is taken anew, and if it changes, that of the
+ * owner of what it waits for, and so on. A walk ends: raising only ever increases priorities and
+ * stops where it does not; recomputing stops where nothing changes, and in a cycle (a deadlock of
+ * the program's) each round either leaves it unchanged or lowers it.
+ */
+#include "prio.h"
+
+#include "id.h"
+#include "mutant.h"
+
+static spinlock_t lock;
+
+void prio_lock(void)
+{
+    spin_lock(&lock, RANK_PRIO);
+}
+
+void prio_unlock(void)
+{
+    spin_unlock(&lock, RANK_PRIO);
+}
+
+void prio_reset(void)
+{
+    at_init(&lock.word, 0u);
+}
+
+static struct prio_wait *group_of(const uint32_t *leader)
+{
+    return *leader != 0 ? id_thread(*leader)->prio_wait : NULL;
+}
+
+static void group_unlink(struct prio_wait *group)
+{
+    if (group->owner == NULL) {
+        return;
+    }
+    struct prio_wait **at = &group->owner->boosters;
+    while (*at != group) {
+        at = &(*at)->next;
+    }
+    *at = group->next;
+}
+
+static void group_link(struct prio_wait *group, struct thread *owner)
+{
+    group->owner = owner;
+    if (owner != NULL) {
+        group->next = owner->boosters;
+        owner->boosters = group;
+    }
+}
+
+/* The leader has gone, and is not queued any more: the first in the queue leads. */
+static void group_move(struct prio_wait *from)
+{
+    struct thread *owner = from->owner;
+    group_unlink(from);
+    state_lock(&from->queue->lock, RANK_WAITQ);
+    struct thread *first = waitq_peek_locked(from->queue);
+    state_unlock(&from->queue->lock, RANK_WAITQ);
+    *from->leader = first != NULL ? first->index : 0;
+    if (first != NULL) {
+        group_link(first->prio_wait, owner);
+    }
+}
+
+static unsigned group_top(struct prio_wait *group)
+{
+    state_lock(&group->queue->lock, RANK_WAITQ);
+    struct thread *first = waitq_peek_locked(group->queue);
+    unsigned top = first != NULL ? first->wait_priority : 0;
+    state_unlock(&group->queue->lock, RANK_WAITQ);
+    return top;
+}
+
+static unsigned prio_wanted(struct thread *t)
+{
+    unsigned base = rt_thread_base(t);
+    unsigned top = base > t->ceiling ? base : t->ceiling;
+    for (struct prio_wait *group = t->boosters; group != NULL; group = group->next) {
+        unsigned waiting = group_top(group);
+        top = waiting > top ? waiting : top;
+    }
+    return top;
+}
+
+/* t's effective priority is p. Returns whose priority depends on it: the owner of what t waits for;
+ * NULL. */
+static struct thread *prio_store(struct thread *t, unsigned p)
+{
+    at_store_rlx(&t->priority, p);
+    if (rt.policy.requeue != NULL) {
+        rt.policy.requeue(t);
+    }
+    struct prio_wait *w = t->prio_wait;
+    if (w == NULL || MUTANT(PRIO_ONE_LINK)) {
+        return NULL;
+    }
+    state_lock(&w->queue->lock, RANK_WAITQ);
+    waitq_reorder_locked(w->queue, t);
+    state_unlock(&w->queue->lock, RANK_WAITQ);
+    struct prio_wait *group = group_of(w->leader);
+    return group != NULL ? group->owner : NULL;
+}
+
+static void prio_raise(struct thread *t, unsigned p)
+{
+    while (t != NULL && rt_thread_priority(t) < p) {
+        t = prio_store(t, p);
+    }
+}
+
+static void prio_update(struct thread *t)
+{
+    while (t != NULL) {
+        unsigned p = prio_wanted(t);
+        if (p == rt_thread_priority(t)) {
+            return;
+        }
+        t = prio_store(t, p);
+    }
+}
+
+void prio_wait_begin_locked(struct prio_wait *w, struct thread *self, struct thread *owner)
+{
+    self->prio_wait = w;
+    if (*w->leader == 0) {
+        *w->leader = self->index;
+        group_link(w, owner);
+    }
+    prio_raise(owner, rt_thread_priority(self));
+}
+
+void prio_wait_end_locked(struct thread *t)
+{
+    struct prio_wait *w = t->prio_wait;
+    struct prio_wait *group = group_of(w->leader);
+    struct thread *owner = group != NULL ? group->owner : NULL;
+    if (group == w) {
+        group_move(w);
+    }
+    t->prio_wait = NULL;
+    if (owner != NULL && !MUTANT(PRIO_STAY)) {
+        prio_update(owner);
+    }
+}
+
+void prio_pass_locked(uint32_t *leader, struct thread *from, struct thread *to)
+{
+    if (to != NULL) {
+        struct prio_wait *w = to->prio_wait;
+        if (group_of(leader) == w) {
+            group_move(w);
+        }
+        to->prio_wait = NULL;
+    }
+    struct prio_wait *group = group_of(leader);
+    if (group != NULL) {
+        group_unlink(group);
+        group_link(group, to);
+        if (to == NULL) {
+            *leader = 0;
+        }
+    }
+    prio_update(to);
+    prio_update(from);
+}
+
+void prio_orphan_locked(uint32_t *leader, struct thread *from)
+{
+    struct prio_wait *group = group_of(leader);
+    if (group != NULL) {
+        group_unlink(group);
+        group_link(group, NULL);
+    }
+    prio_update(from);
+}
+
+void prio_set_ceiling_locked(struct thread *t, unsigned ceiling)
+{
+    t->ceiling = (uint16_t)ceiling;
+    prio_update(t);
+}
+
+void prio_set_ceiling(struct thread *t, unsigned ceiling)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    prio_lock();
+    prio_set_ceiling_locked(t, ceiling);
+    prio_unlock();
+    rt_leave(irq);
+}
+
+void rt_thread_set_base(struct thread *t, unsigned priority)
+{
+    unsigned long irq;
+    rt_self();
+    rt_enter(&irq);
+    prio_lock();
+    at_store_rlx(&t->base_priority, priority);
+    prio_update(t);
+    prio_unlock();
+    rt_leave(irq);
+}

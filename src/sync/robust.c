@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * robust.c - what becomes of the mutexes that a thread holds when it ends. omutex.c has the
+ * invariants.
+ *
+ * A robust one goes to the next owner, which is told (OM_DIED, -EOWNERDEAD). Another stays locked
+ * for ever, as POSIX has it; its word then names no thread, because the index of this one will be
+ * another's, and its waiters boost nobody.
+ */
+#include <errno.h>
+
+#include "mutant.h"
+#include "omutex.h"
+
+int rt_omutex_consistent(struct rt_omutex *m)
+{
+    uint32_t word = at_load_rlx(&m->word);
+    if (!(m->kind & OM_ROBUST) || !(word & OM_DIED) || (word & OM_OWNER) != rt_self()->index) {
+        return -EINVAL;
+    }
+    /* Waiters may be marking the word meanwhile. */
+    at_and_acq_rel(&m->word, ~OM_DIED); /* ORDER(mutex) */
+    return 0;
+}
+
+/* Nobody else changes the word but to set OM_WAITERS, which needs the lock. */
+static void abandon(struct rt_omutex *m, struct thread *self)
+{
+    prio_lock();
+    if (m->kind & OM_INHERIT) {
+        prio_orphan_locked(&m->leader, self);
+    }
+    at_store_rlx(&m->word, OM_GONE | (at_load_rlx(&m->word) & OM_WAITERS));
+    prio_unlock();
+}
+
+static void end_one(struct cpu *cpu, struct rt_omutex *m, struct thread *self)
+{
+    if (!(m->kind & OM_ROBUST)) {
+        abandon(m, self);
+    } else if (!MUTANT(ROBUST_FORGET)) {
+        rt_omutex_release_irqoff(cpu, m, self, OM_DIED);
+    }
+}
+
+void rt_held_end(struct thread *self)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    struct rt_omutex *m;
+    while ((m = self->held) != NULL) {
+        self->held = m->next; /* m is another's as soon as it is given up */
+        end_one(cpu, m, self);
+    }
+    if (self->ceiling != 0) {
+        prio_set_ceiling(self, 0);
+    }
+    rt_leave(irq);
+}
