@@ -156,8 +156,8 @@ struct pirn_policy {
     void (*check)(void);
 
     /* Reserved for scheduling classes and preemption, must be NULL: the priority or CPU set of a
-     * thread has changed, which may be in a queue of the policy's or not; accounting at a tick, true
-     * = preempt. */
+     * thread has changed, which may be in a queue of the policy's or not; accounting at a tick,
+     * true = preempt. */
     void (*requeue)(pirn_thread_t t);
     bool (*charge)(pirn_cpu_t self, pirn_thread_t running, unsigned ticks);
 };
