@@ -17,12 +17,13 @@
  *         int error = pirn_sched_register(&mine);      // the first call of the API
  *         ...
  *
- * Context. Every operation runs inside the runtime, where no signal or interrupt enters it, on the
- * stack of whatever thread called in: some hundred bytes are safe to use. It may be entered by all
- * CPUs at once, and by kernel threads that are not CPUs. It must not block, allocate, wake threads,
- * or call anything of pirn.h but pirn_now, pirn_thread_id and pirn_name; exceptions are said below.
- * What it may call is declared in the second half of this header; all of that may only be called
- * from operations.
+ * Context. Operations run inside the runtime, where no signal or interrupt enters it, on the stack
+ * of whatever thread called in: some hundred bytes are safe to use. All CPUs may be in one at once,
+ * and kernel threads that are no CPUs. An operation does not block, allocate, print, or take locks
+ * but its own; of pirn.h it may call pirn_now, pirn_thread_id and pirn_name; C++ exceptions stay
+ * inside. What else it may call is declared in the second half of this header, and is for
+ * operations only. Outside of the runtime, where memory and files may be used: the setters of
+ * options, init, fini, stat and at_exit.
  *
  * Ownership. A thread handed to enqueue is ready and saved and belongs to the policy, until pick,
  * search or rotate return it, or remove says true. Once it is where others can take it, it may run
@@ -62,7 +63,6 @@ enum {
 
 struct pirn_kick {
     int cpu;
-    bool preempt; /* reserved, false */
 };
 
 /*
@@ -124,8 +124,8 @@ struct pirn_policy {
      * that ends. The runtime sees to it that nobody starves.) NULL: no. */
     bool (*direct)(pirn_cpu_t self, pirn_thread_t t);
 
-    /* The CPU was posted (pirn_policy_post, pirn_policy_send); called before its next pick.
-     * Bounded. May send, post and kick. */
+    /* The CPU was posted (pirn_policy_post, pirn_policy_send); called before its next pick, so in
+     * the same places. Bounded. */
     void (*poll)(pirn_cpu_t self);
 
     /* Hints: the CPU begins and ends being without work. */
@@ -208,7 +208,7 @@ unsigned pirn_policy_cpu_count(void);
 unsigned pirn_policy_cpu_id(pirn_cpu_t cpu);
 pirn_cpu_t pirn_policy_cpu(unsigned id);
 
-/* ---- waking ---- */
+/* ---- waking: from poll, search, idle_enter and idle_exit; enqueue answers whom to wake ---- */
 
 /* Does it sleep? A hint. */
 bool pirn_policy_cpu_sleeps(unsigned id);
