@@ -52,6 +52,14 @@ int port_init(bool *caller_is_main);
  */
 int port_cpu_adopt(struct cpu *cpu);
 
+/* From now on, CPUs adopted later call rt_preempt for a user thread that has run for a whole tick
+ * of CPU time without a switch; never between port_irq_save and port_irq_restore, nor where a
+ * library that the runtime and its users share is executing. -ENOTSUP and *why: not here. */
+int port_preempt_start(uint64_t tick_ns, const char **why);
+
+/* Bytes of its stack that a thread needs for being preempted, at most. */
+size_t port_signal_room(void);
+
 /* Start CPU `cpu`: it calls rt_cpu_main(cpu), which never returns, on a stack of the port's. 0 or
  * -errno. */
 int port_cpu_start(struct cpu *cpu);
@@ -132,7 +140,13 @@ void rt_on_exit(void); /* the program ends in the ordinary way */
 
 /* For ports that see the core's structures only as names. */
 struct port_cpu *rt_cpu_port(struct cpu *cpu);
+/* The running thread's slice is over: let the next one run, if there is one. The port calls it on
+ * the thread's own stack, in a signal or interrupt handler, with interrupts out; it returns when
+ * the thread runs again, perhaps on another CPU. */
+void rt_preempt(void);
+
 unsigned rt_cpu_id(const struct cpu *cpu);
+uint64_t rt_cpu_switches(const struct cpu *cpu);
 struct port_thread *rt_thread_port(struct thread *t);
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);

@@ -68,7 +68,8 @@ typedef struct pirn_attr {
     bool cxx; /* carries the C++ exception state (pirn.hpp sets it) */
 } pirn_attr_t;
 
-/* Smallest stack_size, in bytes. */
+/* Smallest stack_size, in bytes. With preemption (PIRN_PREEMPT=1) it has room for the signal frame,
+ * whose size depends on the machine. */
 size_t pirn_stack_min(void);
 
 /* Start fn(arg) in a new thread. attr may be NULL. -EAGAIN: no memory for another thread; -EINVAL:
@@ -259,7 +260,7 @@ int pirn_fe_take_until(pirn_fe_t *word, uint64_t *value, uint64_t deadline);
 
 struct pirn_counters {
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
-        stacks_recycled, sleeps;
+        stacks_recycled, sleeps, preemptions;
 };
 
 /* Sums over all CPUs since the start; a snapshot. */

@@ -23,6 +23,7 @@ struct cpu *port_cpu_self(void);
 
 unsigned long port_irq_save(void);
 void port_irq_restore(unsigned long state);
+void port_irq_entered(void);
 
 void port_thread_init(struct thread *t);
 void port_thread_fini(struct thread *t);

@@ -22,6 +22,9 @@
 /* Default stack of a native thread: one page is touched by a thread that only blocks. */
 #define RT_STACK_DEFAULT (64u << 10)
 #define RT_STACK_MIN (16u << 10)
+/* Beside the signal frame, where threads are preempted; minima are multiples of the unit. */
+#define RT_STACK_MARGIN (8u << 10)
+#define RT_STACK_UNIT 4096u
 #define RT_STACK_MAX (1ul << 30)
 
 /* Recycled stacks kept per process (M4); 0 switches recycling off. */
@@ -42,6 +45,10 @@
 #define RT_BYPASS_LIMIT 1024u
 #define RT_LIFO_OLDEST 64u
 #endif
+
+/* Ticks of preemption, in microseconds of CPU time. */
+#define RT_TICK_MIN 1000u
+#define RT_TICK_MAX 1000000u
 
 /* A mutex waiter that lost the race for this long gets the mutex handed over. */
 #define RT_MUTEX_HANDOVER_NS 1000000ull

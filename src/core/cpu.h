@@ -27,7 +27,7 @@ enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2 };
 
 struct cpu_stats {
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
-        stacks_recycled, sleeps;
+        stacks_recycled, sleeps, preemptions;
 };
 
 struct cpu {
@@ -62,8 +62,12 @@ struct rt {
     unsigned ncpu;              /* (C) */
     bool detour;                /* (C) M2: yield through the scheduler context */
     bool rotates;               /* (C) yields go by policy.rotate */
+    bool preempt;               /* (C) a thread that runs for a tick is preempted */
+    bool preempt_asked;         /* (C) by the option: must work */
+    uint64_t tick_ns;           /* (C) */
     uint64_t spin_ns;           /* (C) */
     size_t stack_size;          /* (C) */
+    size_t stack_min;           /* (C) with room for the signal frame of a preemption */
     uint64_t reservoir;         /* (C) */
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
     uint64_t start_ns;          /* (C) */

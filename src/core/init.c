@@ -20,6 +20,7 @@ struct rt rt;
 
 static NORETURN void idle_entry(void)
 {
+    port_irq_entered();
     port_san_switched(port_cpu_self()->current);
     finish_switch();
     rt_cpu_main(port_cpu_self());
@@ -70,6 +71,29 @@ static int main_adopt(struct cpu *cpu)
     return error;
 }
 
+static void preempt_start(void)
+{
+    const char *why = "";
+    rt.preempt = port_preempt_start(rt.tick_ns, &why) == 0;
+    if (!rt.preempt && rt.preempt_asked) {
+        char text[256];
+        int n = snprintf(text, sizeof(text), "pirn: option preempt=1: %s\n", why);
+        port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+        port_exit_now(2);
+    }
+}
+
+static void stack_min_set(void)
+{
+    rt.stack_min = RT_STACK_MIN;
+    if (rt.preempt) {
+        size_t need = port_signal_room() + RT_STACK_MARGIN;
+        need = (need + RT_STACK_UNIT - 1) & ~(size_t)(RT_STACK_UNIT - 1);
+        rt.stack_min = need > RT_STACK_MIN ? need : RT_STACK_MIN;
+    }
+    rt.stack_size = rt.stack_size > rt.stack_min ? rt.stack_size : rt.stack_min;
+}
+
 static int rt_start_once(void)
 {
     options_load();
@@ -83,6 +107,10 @@ static int rt_start_once(void)
     if (error == 0) {
         error = port_init(&main_calls);
     }
+    if (error == 0 && rt.preempt) {
+        preempt_start();
+    }
+    stack_min_set();
     if (error == 0 && main_calls) {
         error = main_adopt(rt.cpus[0]);
     }
@@ -132,6 +160,11 @@ struct thread *rt_self_slow(void)
 struct port_cpu *rt_cpu_port(struct cpu *cpu)
 {
     return &cpu->port;
+}
+
+uint64_t rt_cpu_switches(const struct cpu *cpu)
+{
+    return STAT_GET(&cpu->stats.switches);
 }
 
 unsigned rt_cpu_id(const struct cpu *cpu)

@@ -16,6 +16,7 @@
 #define DESCRIBE_REGISTERED 4096
 
 size_t rt_stack_default;
+bool rt_preempt_default;
 
 static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
@@ -125,6 +126,33 @@ static int set_spin(const char *value, const char **why)
     return 0;
 }
 
+static int set_preempt(const char *value, const char **why)
+{
+    (void)why;
+    if (strcmp(value, "auto") == 0) {
+        rt.preempt = rt_preempt_default;
+        return 0;
+    }
+    uint64_t n;
+    if (set_number(value, 0, 1, &n) != 0) {
+        return -EINVAL;
+    }
+    rt.preempt = n != 0;
+    rt.preempt_asked = rt.preempt;
+    return 0;
+}
+
+static int set_tick(const char *value, const char **why)
+{
+    uint64_t us;
+    (void)why;
+    if (set_number(value, RT_TICK_MIN, RT_TICK_MAX, &us) != 0) {
+        return -EINVAL;
+    }
+    rt.tick_ns = us * 1000;
+    return 0;
+}
+
 static int set_sched_option(const struct pirn_policy *policy, char *text, const char **why)
 {
     static char message[256];
@@ -215,6 +243,11 @@ const struct rt_option rt_options[] = {
      set_detour},
     {"spin", "number", "200", "0 to 1000000",
      "microseconds that a CPU searches for work before it sleeps", set_spin},
+    {"preempt", "flag", "auto", "auto, 0 or 1",
+     "1: a thread that runs for a whole tick lets others run; auto: 1 under the pthread API",
+     set_preempt},
+    {"tick", "number", "10000", "1000 to 1000000", "microseconds of CPU time between two ticks",
+     set_tick},
     {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
      stats_set_output},
     {0},

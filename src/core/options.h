@@ -25,6 +25,9 @@ extern const struct rt_option rt_options[];
 /* Default of the option "stack" where a layer above the core knows a better one; 0: the table's. */
 extern size_t rt_stack_default;
 
+/* What option preempt=auto means. Set before the runtime starts. */
+extern bool rt_preempt_default;
+
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);
 

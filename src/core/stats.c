@@ -26,10 +26,10 @@ struct own {
 static const struct {
     const char *name;
     size_t offset;
-} counters[] = {COUNTER(threads),        COUNTER(switches),   COUNTER(steals),
-                COUNTER(steal_attempts), COUNTER(migrations), COUNTER(kicks),
-                COUNTER(sleeps),         COUNTER(idle_ns),    COUNTER(stacks_new),
-                COUNTER(stacks_recycled)};
+} counters[] = {COUNTER(threads),         COUNTER(switches),   COUNTER(steals),
+                COUNTER(steal_attempts),  COUNTER(migrations), COUNTER(kicks),
+                COUNTER(sleeps),          COUNTER(idle_ns),    COUNTER(stacks_new),
+                COUNTER(stacks_recycled), COUNTER(preemptions)};
 
 static char output[512];
 

@@ -114,6 +114,12 @@ static struct thread *thread_get_default(struct cpu *cpu)
 static int thread_get_given(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
 {
     size_t size = attr->stack_size != 0 ? attr->stack_size : rt.stack_size;
+    if (size < rt.stack_min) {
+        if (attr->stack != NULL) {
+            return -EINVAL;
+        }
+        size = rt.stack_min;
+    }
     if (attr->storage == NULL && attr->stack == NULL) {
         *out = stack_get_slow(cpu, size);
         return *out != NULL ? 0 : -EAGAIN;
@@ -282,6 +288,7 @@ void rt_thread_exit(void *ret)
 /* First function on a new stack. */
 static NORETURN void thread_entry(void)
 {
+    port_irq_entered();
     port_san_switched(port_cpu_self()->current);
     finish_switch();
     struct thread *self = port_cpu_self()->current;
@@ -397,6 +404,15 @@ static NOINLINE bool yield_slow(struct cpu *cpu)
         switch_to(cpu, next, POST_YIELD, NULL);
     }
     return true;
+}
+
+void rt_preempt(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (cpu != NULL && !(cpu->current->flags & THREAD_IDLE) && yield_slow(cpu)) {
+        struct cpu *now = port_cpu_self();
+        STAT_INC(&now->stats.preemptions);
+    }
 }
 
 bool rt_yield(void)

@@ -60,13 +60,14 @@ EXPORT int pirn_cpu_self(void)
 
 EXPORT size_t pirn_stack_min(void)
 {
-    return RT_STACK_MIN;
+    rt_self();
+    return rt.stack_min;
 }
 
 static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
 {
     if (attr->stack_size != 0 &&
-        (attr->stack_size < RT_STACK_MIN || attr->stack_size > RT_STACK_MAX)) {
+        (attr->stack_size < rt.stack_min || attr->stack_size > RT_STACK_MAX)) {
         return -EINVAL;
     }
     if (attr->stack != NULL && attr->stack_size == 0) {

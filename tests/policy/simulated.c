@@ -36,6 +36,16 @@ void test_pause(void)
     sim_pause();
 }
 
+void test_spin(void)
+{
+    sim_pause();
+}
+
+bool test_preempts(void)
+{
+    return false;
+}
+
 void test_foreign(void (*fn)(void *), void *arg)
 {
     sim_foreign(fn, arg);

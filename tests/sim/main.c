@@ -46,6 +46,21 @@ void test_pause(void)
     sim_pause();
 }
 
+void test_spin(void)
+{
+    sim_pause();
+}
+
+static bool seed_preempts(uint64_t seed)
+{
+    return seed / 4 % 2 != 0;
+}
+
+bool test_preempts(void)
+{
+    return seed_preempts(where->seed);
+}
+
 void test_foreign(void (*fn)(void *), void *arg)
 {
     sim_foreign(fn, arg);
@@ -227,6 +242,7 @@ void run_one(const struct place *place, const struct test *test, uint64_t seed,
                                 .ncpu = options.cpus != 0 ? options.cpus : 1 + (unsigned)(seed % 4),
                                 .weak = place->weak,
                                 .sched = place->sched,
+                                .preempt = seed_preempts(seed) ? "1" : "0",
                                 .mutant = options.mutant};
     where->place = *place;
     where->test = test;

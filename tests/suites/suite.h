@@ -29,6 +29,8 @@ extern const struct suite suite_core, suite_sync, suite_policy;
 void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));
 uint32_t test_random(uint32_t n); /* below n */
 void test_pause(void);            /* a moment of the test's own work */
+void test_spin(void);             /* the same without a call of the library or the system */
+bool test_preempts(void);         /* threads are preempted in this run */
 void test_foreign(void (*fn)(void *),
                   void *arg); /* run fn on a kernel thread that is not a worker */
 bool test_simulated(void);

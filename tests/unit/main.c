@@ -42,6 +42,17 @@ void test_pause(void)
     sched_yield();
 }
 
+void test_spin(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+bool test_preempts(void)
+{
+    const char *value = getenv("PIRN_PREEMPT");
+    return value != NULL && strcmp(value, "1") == 0;
+}
+
 bool test_simulated(void)
 {
     return false;

@@ -87,6 +87,38 @@ ALWAYS_INLINE void port_cpu_relax(void)
     __builtin_ia32_pause();
 }
 
+/* On a 32-bit initial-exec TLS variable of the thread pointer's block, by one instruction each, so
+ * that a signal handler comes before or after, and a migration too. PORT_ARCH_TLS_DEC: is it 0 now?
+ */
+#define PORT_ARCH_TLS_SET(var, value)                                                              \
+    do {                                                                                           \
+        uintptr_t slot_;                                                                           \
+        __asm__ volatile("movq " #var "@gottpoff(%%rip), %0\n\tmovl %1, %%fs:(%0)"                 \
+                         : "=&r"(slot_)                                                            \
+                         : "i"(value)                                                              \
+                         : "memory");                                                              \
+    } while (0)
+#define PORT_ARCH_TLS_INC(var)                                                                     \
+    do {                                                                                           \
+        uintptr_t slot_;                                                                           \
+        __asm__ volatile("movq " #var "@gottpoff(%%rip), %0\n\tincl %%fs:(%0)"                     \
+                         : "=&r"(slot_)                                                            \
+                         :                                                                         \
+                         : "memory", "cc");                                                        \
+    } while (0)
+#define PORT_ARCH_TLS_DEC(zero, var)                                                               \
+    do {                                                                                           \
+        uintptr_t slot_;                                                                           \
+        __asm__ volatile("movq " #var "@gottpoff(%%rip), %1\n\tdecl %%fs:(%1)"                     \
+                         : "=@ccz"(zero), "=&r"(slot_)                                             \
+                         :                                                                         \
+                         : "memory");                                                              \
+    } while (0)
+
+/* Where a signal interrupted (ucontext_t). */
+#define PORT_ARCH_SIGNAL_PC(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RIP])
+#define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RSP])
+
 /* The value of an initial-exec TLS pointer variable by one read relative to the thread pointer: the
  * compiler cannot keep its address across a switch, after which another kernel thread may run us.
  */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 __thread struct cpu *port_tls_self;
+__thread uint32_t port_tls_inside;
 bool port_fence_asymmetric;
 
 uint64_t port_now(void)
@@ -118,6 +119,7 @@ static void worker_adopt(struct cpu *cpu)
     port->tick_at = UINT64_MAX;
     fault_catch_here(port);
     port_tls_self = cpu;
+    preempt_adopt(cpu);
 }
 
 void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port_thread *to)
@@ -160,6 +162,7 @@ int port_cpu_adopt(struct cpu *cpu)
 
 static void *worker_main(void *arg)
 {
+    port_irq_entered();
     worker_adopt(arg);
     rt_cpu_main(arg);
     return NULL;

@@ -23,6 +23,9 @@ void permit_post(uint32_t *word);
 /* pthread_create of the C library, also where the POSIX layer has taken the name. */
 int kernel_thread_create(void *(*fn)(void *), void *arg);
 
+/* Ticks for the calling worker, if preemption is on. */
+void preempt_adopt(struct cpu *cpu);
+
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_cpu *cpu);
 

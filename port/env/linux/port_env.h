@@ -4,7 +4,7 @@
  *
  * port_cpu_self is one initial-exec TLS slot. errno lives in the worker's TLS: the switch exchanges
  * it. C++ exception state (what __cxa_get_globals returns) likewise, for threads that ask for it.
- * No signal handler enters the runtime in this version, so that keeping interrupts out is free.
+ * Keeping interrupts out is a counter in TLS: see preempt.c.
  */
 #ifndef PIRN_PORT_ENV_H
 #define PIRN_PORT_ENV_H
@@ -13,11 +13,14 @@
 #include "san.h"
 
 struct port_cpu {
-    uint32_t permit;  /* futex: 0 none, 1 permit, 2 the worker sleeps */
-    int *errno_at;    /* of the worker */
-    uint64_t *cxx_at; /* two words of __cxa_get_globals; NULL without libstdc++ */
-    uint64_t tick_at; /* when the monitor calls rt_on_tick; UINT64_MAX = never */
-    void *signal_stack;
+    uint32_t permit;      /* futex: 0 none, 1 permit, 2 the worker sleeps */
+    int *errno_at;        /* of the worker */
+    uint64_t *cxx_at;     /* two words of __cxa_get_globals; NULL without libstdc++ */
+    uint64_t tick_at;     /* when the monitor calls rt_on_tick; UINT64_MAX = never */
+    void *signal_stack;   /* for faults; SIGNAL_STACK bytes */
+    int timer;            /* of ticks: the kernel's id, -1 = none */
+    uint64_t seen;        /* switches at the last tick */
+    uint64_t deferred_at; /* switches when a tick was deferred */
 };
 
 struct port_thread {
@@ -37,6 +40,35 @@ ALWAYS_INLINE struct cpu *port_cpu_self(void)
     return cpu;
 }
 
+/* How deep the thread is inside the runtime; PREEMPT_DEFERRED: a tick came meanwhile. A signal
+ * handler does not enter the runtime while it is not 0. It is switched with everything else of the
+ * block: whoever stops running has entered once, and whoever goes on leaves once. */
+extern __thread uint32_t port_tls_inside
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#define PREEMPT_DEFERRED 0x80000000u
+
+#ifdef PORT_ARCH_TLS_INC
+COLD void preempt_deferred(void);
+
+ALWAYS_INLINE unsigned long port_irq_save(void)
+{
+    PORT_ARCH_TLS_INC(port_tls_inside);
+    return 0;
+}
+
+ALWAYS_INLINE void port_irq_restore(unsigned long state)
+{
+    bool outside;
+    (void)state;
+    PORT_ARCH_TLS_DEC(outside, port_tls_inside);
+    if (unlikely(!outside)) {
+        preempt_deferred();
+    }
+}
+
+#define port_irq_entered() PORT_ARCH_TLS_SET(port_tls_inside, 1)
+#else
+/* No preemption on this architecture, so that no signal handler enters the runtime. */
 ALWAYS_INLINE unsigned long port_irq_save(void)
 {
     return 0;
@@ -46,6 +78,9 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 {
     (void)state;
 }
+
+#define port_irq_entered() ((void)0)
+#endif
 
 void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port_thread *to);
 

@@ -31,6 +31,19 @@ int port_init(bool *caller_is_main)
     return 0;
 }
 
+size_t port_signal_room(void)
+{
+    return 0;
+}
+
+int port_preempt_start(uint64_t tick_ns, const char **why)
+{
+    (void)tick_ns;
+    (void)why;
+    sim_preempts(true);
+    return 0;
+}
+
 int port_cpu_adopt(struct cpu *cpu)
 {
     sim.contexts[1].cpu = cpu;
@@ -181,6 +194,7 @@ const char *port_option(const char *name)
     return strcmp(name, "sched") == 0       ? sim.config.sched
            : strcmp(name, "reservoir") == 0 ? sim.config.reservoir
            : strcmp(name, "detour") == 0    ? sim.config.detour
+           : strcmp(name, "preempt") == 0   ? sim.config.preempt
            : strcmp(name, "spin") == 0      ? "1"
            : strcmp(name, "stack") == 0     ? "32K"
                                             : NULL;

@@ -22,6 +22,7 @@ void sim_irq_restore(unsigned long state);
 #define port_cpu_self() sim_cpu_self()
 #define port_irq_save() sim_irq_save()
 #define port_irq_restore(state) sim_irq_restore(state)
+#define port_irq_entered() ((void)0)
 #define port_thread_init(t) ((void)(t))
 #define port_thread_fini(t) ((void)(t))
 #define port_thread_switch(cpu, from, to) ((void)(cpu), (void)(from), (void)(to))

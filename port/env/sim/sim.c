@@ -275,9 +275,30 @@ void sim_point(uint32_t what, uint32_t detail)
     }
 }
 
+/* A tick in the middle of a user thread, at a point where the runtime lets it in. Most of them come
+ * after one another or long after: choose at random. */
+static void sim_interrupt(void)
+{
+    struct context *c = &sim.contexts[sim_current];
+    if (!sim.preempt || c->cpu == NULL || c->irq_off != 0 || sim_choose(8) != 0) {
+        return;
+    }
+    sim_point(44, 0);
+    unsigned long irq = sim_irq_save();
+    rt_preempt();
+    sim.contexts[sim_current].irq_off = (unsigned)irq;
+    sim_point(45, 0);
+}
+
+void sim_preempts(bool on)
+{
+    sim.preempt = on;
+}
+
 void sim_pause(void)
 {
     sim_point(40, 0);
+    sim_interrupt();
 }
 
 /* The oracle: nobody is inside the runtime, no permit is on its way, and a CPU sleeps although it
@@ -332,6 +353,7 @@ void sim_irq_restore(unsigned long state)
     if (state == 0 && sim_active) {
         oracle();
         sim_point(41, 0);
+        sim_interrupt();
     }
 }
 
@@ -396,6 +418,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.now = 1000000;
     sim.hash = 0xcbf29ce484222325ull;
     sim.steps = 0;
+    sim.preempt = false;
     sim.allocations = 0;
     sim.nstacks = 0;
     sim_ncontexts = 0;

@@ -32,6 +32,7 @@ struct sim_config {
     const char *sched;     /* organization and options */
     const char *reservoir; /* option values, NULL = default */
     const char *detour;
+    const char *preempt;
     enum mutant mutant;
     uint64_t step_limit; /* 0 = default */
     unsigned fail_alloc; /* the n-th stack allocation fails; 0 = none */

@@ -13,6 +13,8 @@
 
 enum context_state { CTX_FREE, CTX_RUNNABLE, CTX_WAITING, CTX_DONE };
 
+void sim_preempts(bool on);
+
 struct context {
     struct port_ctx ctx;
     void *stack;
@@ -38,6 +40,7 @@ struct sim {
     struct context contexts[SIM_CONTEXTS];
     uint64_t now, hash, steps;
     uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
+    bool preempt;
     bool pct;
     uint32_t walk;         /* switch at one in so many points */
     uint64_t floor;        /* PCT: lowest priority given */

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preempt.c (Linux) - a user thread that runs for a whole tick lets others run (signal-yield).
+ *
+ * Each worker has a timer on its own CPU time, so that a worker that sleeps or waits in the kernel
+ * gets no ticks: no idle wake-ups, and no system call that ends with EINTR because of us. The
+ * handler runs on the user thread's stack and calls rt_preempt, which switches to the next thread
+ * from inside the handler; when the thread's turn comes again, perhaps on another worker, the
+ * handler returns and the kernel restores all registers from the frame.
+ *
+ * When it does not switch:
+ *   1. port_tls_inside != 0: the thread is in the runtime, which may hold a lock. The tick is
+ * marked, and port_irq_restore takes it when the thread leaves.
+ *   2. The interrupted instruction lies in the C library, the dynamic linker, or this library. The
+ *      first two hold locks that block a worker, not a thread (malloc, stdio, the linker's): with
+ * the holder switched away, a worker that needs one would sleep, and with the last one nobody runs
+ *      the holder. This library reads the worker and what belongs to it in several steps; a
+ * migration in between is not to happen. The timer is set to come again soon.
+ *   3. On the alternative signal stack, which belongs to the worker.
+ *   4. The worker has switched since the last tick: its thread has not run for a whole one.
+ * Locks of the C library held around a callback (flockfile, a comparison function that qsort calls)
+ * are not seen by rule 2.
+ *
+ * What belongs to the kernel thread and is restored from the frame, the signal mask and the
+ * alternative stack, is replaced in the frame by that of the worker on which the thread goes on.
+ * The signal is not blocked while its handler runs (SA_NODEFER): the next thread needs its ticks.
+ */
+#include "linux.h"
+
+#ifdef PORT_ARCH_TLS_INC
+
+#include <errno.h>
+#include <link.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define RANGES 16
+#define RETRY_NS 100000
+#define MINSIGSTKSZ_BEFORE_AUXV 4096u /* kernels before 5.14 do not say */
+
+static struct {
+    int signal; /* 0: preemption is off */
+    uint64_t tick_ns;
+    unsigned nranges;
+    struct {
+        uintptr_t low, high;
+    } range[RANGES];
+    bool found_self, found_libc, self_is_program;
+} preempt;
+
+/* Allocates one of the C library's real-time signals, as its own users do: SIGRTMIN moves. */
+int __libc_allocate_rtsig(int high) __attribute__((weak));
+
+static bool pc_is_ours(uintptr_t pc)
+{
+    for (unsigned i = 0; i < preempt.nranges; i++) {
+        if (pc >= preempt.range[i].low && pc < preempt.range[i].high) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void timer_set(const struct port_cpu *port, uint64_t first_ns)
+{
+    struct itimerspec t = {
+        .it_value = {(time_t)(first_ns / 1000000000u), (long)(first_ns % 1000000000u)},
+        .it_interval = {(time_t)(preempt.tick_ns / 1000000000u),
+                        (long)(preempt.tick_ns % 1000000000u)}};
+    syscall(SYS_timer_settime, port->timer, 0, &t, NULL);
+}
+
+/* After a switch from inside the handler, on the worker where the thread goes on. Not inlined: it
+ * reads the worker anew. */
+static NOINLINE void frame_adopt(ucontext_t *context, struct cpu *before)
+{
+    if (port_cpu_self() != before) {
+        sigaltstack(NULL, &context->uc_stack);
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &context->uc_sigmask, (size_t)_NSIG / 8);
+    }
+}
+
+static void on_tick(int signal, siginfo_t *info, void *arg)
+{
+    ucontext_t *context = arg;
+    struct cpu *cpu = port_cpu_self();
+    (void)signal;
+    (void)info;
+    if (cpu == NULL) {
+        return;
+    }
+    struct port_cpu *port = rt_cpu_port(cpu);
+    uint64_t switches = rt_cpu_switches(cpu);
+    if (switches != port->seen) {
+        port->seen = switches;
+        return;
+    }
+    if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
+        port->deferred_at = switches;
+        port_tls_inside |= PREEMPT_DEFERRED;
+        return;
+    }
+    if (pc_is_ours(PORT_ARCH_SIGNAL_PC(context)) || (context->uc_stack.ss_flags & SS_ONSTACK)) {
+        timer_set(port, RETRY_NS);
+        return;
+    }
+    unsigned long irq = port_irq_save();
+    rt_preempt();
+    frame_adopt(context, cpu);
+    port_irq_restore(irq);
+}
+
+/* Left the runtime, or one level of it, with a tick marked. A switch since then was its answer. */
+void preempt_deferred(void)
+{
+    while (port_tls_inside == PREEMPT_DEFERRED) {
+        port_irq_entered();
+        struct cpu *cpu = port_cpu_self();
+        if (cpu != NULL && rt_cpu_switches(cpu) == rt_cpu_port(cpu)->deferred_at) {
+            rt_preempt();
+        }
+        PORT_ARCH_TLS_SET(port_tls_inside, 0);
+    }
+}
+
+static int range_add(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+    bool libc = strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0;
+    bool take = libc || strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
+    (void)size;
+    (void)unused;
+    preempt.found_libc |= libc;
+    for (int pass = 0; pass < 2; pass++) {
+        for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+            const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+            uintptr_t low = info->dlpi_addr + ph->p_vaddr, high = low + ph->p_memsz;
+            if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X)) {
+                continue;
+            }
+            if ((uintptr_t)on_tick >= low && (uintptr_t)on_tick < high) {
+                take = preempt.found_self = true;
+                preempt.self_is_program = info->dlpi_name[0] == '\0';
+            }
+            if (pass == 1 && take && preempt.nranges < RANGES) {
+                preempt.range[preempt.nranges].low = low;
+                preempt.range[preempt.nranges++].high = high;
+            }
+        }
+    }
+    return 0;
+}
+
+int port_preempt_start(uint64_t tick_ns, const char **why)
+{
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+    (void)tick_ns;
+    *why = "the sanitizers deliver signals late: no preemption in this build";
+    return -ENOTSUP;
+#else
+    struct sigaction act = {.sa_sigaction = on_tick,
+                            .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
+    preempt.nranges = 0;
+    dl_iterate_phdr(range_add, NULL);
+    if (!preempt.found_self || !preempt.found_libc || preempt.self_is_program) {
+        *why = "the library or the C library is linked statically: where code must not be "
+               "interrupted cannot be told";
+        return -ENOTSUP;
+    }
+    int signal = preempt.signal != 0             ? preempt.signal
+                 : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(0)
+                                                 : -1;
+    if (signal < 0) {
+        *why = "no real-time signal is free";
+        return -ENOTSUP;
+    }
+    if (sigaction(signal, &act, NULL) != 0) {
+        *why = "the signal's handler is refused";
+        return -ENOTSUP;
+    }
+    preempt.tick_ns = tick_ns;
+    preempt.signal = signal;
+    return 0;
+#endif
+}
+
+/* The frame, with all the registers that the machine has, and ours. */
+size_t port_signal_room(void)
+{
+    unsigned long frame = getauxval(AT_MINSIGSTKSZ);
+    return frame != 0 ? frame : MINSIGSTKSZ_BEFORE_AUXV;
+}
+
+void preempt_adopt(struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    sigset_t set;
+    port->timer = -1;
+    if (preempt.signal == 0) {
+        return;
+    }
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = preempt.signal};
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &port->timer) != 0) {
+        static const char text[] = "pirn: no timer for a worker: its threads are not preempted\n";
+        port_write(text, sizeof(text) - 1);
+        port->timer = -1;
+        return;
+    }
+    sigemptyset(&set);
+    sigaddset(&set, preempt.signal);
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, (size_t)_NSIG / 8);
+    timer_set(port, preempt.tick_ns);
+}
+
+#else /* no preemption on this architecture */
+
+#include <errno.h>
+
+int port_preempt_start(uint64_t tick_ns, const char **why)
+{
+    (void)tick_ns;
+    *why = "not on this architecture";
+    return -ENOTSUP;
+}
+
+size_t port_signal_room(void)
+{
+    return 0;
+}
+
+void preempt_adopt(struct cpu *cpu)
+{
+    (void)cpu;
+}
+
+#endif

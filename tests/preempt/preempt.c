@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preempt.c - threads that never call anything are preempted, and notice nothing of it.
+ *
+ * Run with PIRN_PREEMPT=1. Each case spins until every thread has seen the others run, on as many
+ * CPUs as PIRN_CPUS says; without preemption it would not end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pirn/pirn.h>
+
+enum { THREADS = 6, ROUNDS = 8 };
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                      \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* A baton goes round: thread i may go on when turn % THREADS == i. Waiting is spinning. */
+static volatile unsigned turn;
+
+static void turn_await(unsigned me)
+{
+    while (__atomic_load_n(&turn, __ATOMIC_SEQ_CST) % THREADS != me) {
+    }
+}
+
+static void turn_pass(void)
+{
+    __atomic_add_fetch(&turn, 1, __ATOMIC_SEQ_CST);
+}
+
+static void run_all(void *(*fn)(void *))
+{
+    pirn_thread_t t[THREADS];
+    struct pirn_counters before, after;
+    pirn_stats(&before);
+    turn = 0;
+    for (uintptr_t i = 0; i < THREADS; i++) {
+        CHECK(pirn_create(&t[i], NULL, fn, (void *)i) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    pirn_stats(&after);
+    printf("%llu preemptions\n", (unsigned long long)(after.preemptions - before.preemptions));
+    CHECK(after.preemptions > before.preemptions);
+}
+
+/* ---- nothing but a loop ---- */
+
+static void *spins(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        turn_await((unsigned)(uintptr_t)arg);
+        turn_pass();
+    }
+    return NULL;
+}
+
+/* ---- registers: integer, SSE, x87, rounding mode, flags ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 31;
+    return x * 0x9e3779b97f4a7c15ull + 1;
+}
+
+/* Much live state in registers, between two looks at the baton. */
+static void *computes(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    volatile double one = 1.0, three = 3.0;
+    volatile long double lthree = 3.0L;
+    CHECK(fesetround(modes[me % 4]) == 0);
+    double quotient = one / three;
+    long double lquotient = 1.0L / lthree;
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t a = me + 1, b = me + 2, c = me + 3, d = me + 4;
+        uint64_t a2 = a, b2 = b, c2 = c, d2 = d;
+        double x = me, y = me + 0.5;
+        while (__atomic_load_n(&turn, __ATOMIC_SEQ_CST) % THREADS != me) {
+            a = mix(a), b = mix(b), c = mix(c), d = mix(d);
+            a2 = mix(a2), b2 = mix(b2), c2 = mix(c2), d2 = mix(d2);
+            x += 1.0, y += 1.0;
+            CHECK(a == a2 && b == b2 && c == c2 && d == d2 && y - x == 0.5);
+            CHECK(one / three == quotient && 1.0L / lthree == lquotient);
+        }
+        turn_pass();
+    }
+    CHECK(fegetround() == modes[me % 4]);
+    CHECK(fesetround(FE_TONEAREST) == 0);
+    return NULL;
+}
+
+/* ---- in and out of malloc and stdio, whose locks must not be held by a thread that waits ---- */
+
+static FILE *sink;
+
+static void *allocates(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+    for (int i = 0; i < ROUNDS; i++) {
+        while (__atomic_load_n(&turn, __ATOMIC_SEQ_CST) % THREADS != me) {
+            for (size_t n = 16; n < 100000; n *= 5) {
+                char *p = malloc(n);
+                CHECK(p != NULL);
+                memset(p, (int)me, n);
+                CHECK(p[n - 1] == (char)me);
+                free(p);
+            }
+            fprintf(sink, "%u %d\n", me, i);
+        }
+        turn_pass();
+    }
+    return NULL;
+}
+
+/* ---- a worker that waits in the kernel gets no ticks ---- */
+
+static int blocking[2];
+
+static void *reads(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+    if (me != 0) {
+        return spins(arg);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        turn_await(me);
+        char c = 0;
+        ssize_t n = read(blocking[0], &c, 1);
+        CHECK(n == 1 && c == 'x');
+        turn_pass();
+    }
+    return NULL;
+}
+
+static void *writes(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        usleep(30000);
+        CHECK(write(blocking[1], "x", 1) == 1);
+    }
+    return arg;
+}
+
+static void run_reads(void)
+{
+    pthread_t writer;
+    CHECK(pipe(blocking) == 0);
+    CHECK(pthread_create(&writer, NULL, writes, NULL) == 0);
+    run_all(reads);
+    CHECK(pthread_join(writer, NULL) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    sink = fopen("/dev/null", "w");
+    CHECK(sink != NULL);
+    if (strcmp(name, "spin") == 0) {
+        run_all(spins);
+    } else if (strcmp(name, "registers") == 0) {
+        run_all(computes);
+    } else if (strcmp(name, "malloc") == 0) {
+        run_all(allocates);
+    } else if (strcmp(name, "blocked") == 0) {
+        run_reads();
+    } else {
+        fprintf(stderr, "%s: spin, registers, malloc or blocked, not \"%s\"\n", argv[0], name);
+        return 2;
+    }
+    return 0;
+}
