@@ -56,6 +56,13 @@ _Noreturn void case_passed(void);
 _Noreturn void case_fail(const char *file, int line, const char *what, long got, long want);
 _Noreturn void case_unsupported(const char *reason);
 
+/* What a sanitizer does not let be tested. */
+#ifdef SANITIZED
+#define NOT_SANITIZED(reason) case_unsupported(reason)
+#else
+#define NOT_SANITIZED(reason) ((void)0)
+#endif
+
 #define CHECK_EQ(expr, want)                                                                       \
     do {                                                                                           \
         long check_got = (long)(expr);                                                             \

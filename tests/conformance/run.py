@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Runs the cases of one conformance program, each in a process of its own.
+"""Runs cases of the conformance programs, each in a process of its own.
 
-    run.py --expected expected.txt [--configuration pirn.steal.2] PROGRAM
+    run.py --expected expected.txt [--configuration pirn.steal.2] PROGRAM...
 
+A program's file name is conformance-AREA-KIND; its cases are called AREA.case.
 A configuration is `nptl`, or `pirn.ORGANIZATION.CPUS` with further parts NAME=VALUE, which set
 PIRN_NAME; `preload.ORGANIZATION.CPUS` is the same with the library of --preload preloaded.
 Exit status: 0 when every case passed, was unsupported, or failed as listed.
@@ -17,9 +18,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import Path
+from typing import NamedTuple
 
 import expected
 
@@ -28,20 +28,24 @@ LIMIT = 20.0  # seconds; only a hang takes so long
 LIMIT_LISTED = {"fails": 5.0, "hangs": 1.0}
 
 
-@dataclass
-class Result:
+class Result(NamedTuple):
     outcome: str  # pass, fail, hang, unsupported
     detail: str
     seconds: float
 
 
-@dataclass
 class Tally:
-    passed: int = 0
-    unsupported: list[str] = field(default_factory=list)
-    listed: int = 0
-    skipped: int = 0
-    wrong: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.passed = 0
+        self.unsupported: list[str] = []
+        self.listed = 0
+        self.skipped = 0
+        self.wrong: list[str] = []
+        self.needed: set[int] = set()  # lines of the list by which a case failed
+        self.useless: set[int] = set()  # lines whose case passed
+
+    def total(self) -> int:
+        return self.passed + len(self.unsupported) + self.listed + self.skipped + len(self.wrong)
 
 
 def environment(configuration: str, preload: str) -> dict[str, str]:
@@ -79,10 +83,10 @@ def outcome_of(status: int, lines: list[str], case: str) -> tuple[str, str]:
     return "fail", "\n".join(lines)
 
 
-def run_case(command: list[str], name: str, env: dict[str, str], limit: float) -> Result:
+def run_case(program: str, name: str, env: dict[str, str], limit: float) -> Result:
     started = time.monotonic()
     process = subprocess.Popen(
-        [*command, "--case", name],
+        [program, "--case", name],
         env=env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -104,8 +108,12 @@ def run_case(command: list[str], name: str, env: dict[str, str], limit: float) -
     return Result(*outcome_of(process.returncode, lines, name), seconds)
 
 
-def names_of(command: list[str], env: dict[str, str]) -> list[str]:
-    text = subprocess.run([*command, "--list"], env=env, check=True, capture_output=True, text=True)
+def names_of(program: str, env: dict[str, str]) -> list[str]:
+    try:
+        command = [program, "--list"]
+        text = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SystemExit(f"run.py: {error}") from error
     return text.stdout.split()
 
 
@@ -114,8 +122,10 @@ def judge(case: str, result: Result, entry: expected.Entry | None, tally: Tally)
     if entry is not None and good:
         text = f"remove expected.txt:{entry.line}: {case} is listed ({entry.reason})"
         tally.wrong.append(f"{result.outcome.upper()} {case}: {text}")
-    elif entry is not None and not good:
+        tally.useless.add(entry.line)
+    elif entry is not None:
         tally.listed += 1
+        tally.needed.add(entry.line)
     elif result.outcome == "pass":
         tally.passed += 1
     elif good:
@@ -125,67 +135,72 @@ def judge(case: str, result: Result, entry: expected.Entry | None, tally: Tally)
         tally.wrong.append(f"{result.outcome.upper()} {case}\n    {text}")
 
 
-def report(program: str, configuration: str, tally: Tally) -> None:
+def report(configuration: str, tally: Tally) -> None:
     counts = [f"{tally.passed} passed"]
     if tally.unsupported:
         counts.append(f"{len(tally.unsupported)} unsupported")
     if tally.listed:
         counts.append(f"{tally.listed} failed as listed")
     if tally.skipped:
-        counts.append(f"{tally.skipped} listed, tried under {expected.SAMPLE} only")
+        counts.append(f"{tally.skipped} listed and not tried here")
     if tally.wrong:
         counts.append(f"{len(tally.wrong)} WRONG")
-    print(f"{program} under {configuration}: {', '.join(counts)}")
+    print(f"{configuration}: {', '.join(counts)}")
     for line in tally.unsupported:
         print(f"UNSUPPORTED {line}")
     for line in tally.wrong:
         print(line)
 
 
-def run_all(args: argparse.Namespace) -> Tally:
+def shrink(path: str, lines: set[int]) -> None:
+    with open(path) as file:  # noqa: PTH123
+        kept = [text for number, text in enumerate(file, 1) if number not in lines]
+    with open(path, "w") as file:  # noqa: PTH123
+        file.writelines(kept)
+    print(f"{path}: {len(lines)} lines removed")
+
+
+def run_program(program: str, args: argparse.Namespace, tally: Tally) -> None:
     env = environment(args.configuration, args.preload)
     entries = expected.read(args.expected)
-    command = [*args.launcher.split(), str(args.program)]
-    tally = Tally()
-    for name in names_of(command, env):
-        case = f"{args.name}.{name}"
-        if not fnmatchcase(name, args.case):
+    area = os.path.basename(program).split("-", 1)[1].rsplit("-", 1)[0]  # noqa: PTH119
+    for name in names_of(program, env):
+        case = f"{area}.{name}"
+        if not fnmatchcase(case, args.case):
             continue
         entry = expected.find(entries, args.configuration, case)
-        sampled = args.configuration == expected.SAMPLE and not args.unlisted_only
-        if entry is not None and (args.unlisted_only or (entry.everywhere and not sampled)):
+        if entry and (args.unlisted_only or not entry.is_tried_in(args.configuration)):
             tally.skipped += 1
             continue
         limit = args.limit if entry is None else LIMIT_LISTED[entry.how]
-        result = run_case(command, name, env, limit)
+        result = run_case(program, name, env, limit)
         if args.verbose:
             print(f"{result.seconds:7.3f} s {result.outcome:5} {case}", flush=True)
         judge(case, result, entry, tally)
-    return tally
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("program", type=Path)
-    parser.add_argument("--name", help="program part of the cases' names (default: file name)")
+    parser.add_argument("program", nargs="+")
     parser.add_argument("--configuration", default="nptl")
-    parser.add_argument("--expected", type=Path, required=True, help="list of expected failures")
-    parser.add_argument("--case", default="*", help="only cases that match this pattern")
+    parser.add_argument("--expected", required=True, help="list of expected failures")
+    parser.add_argument("--case", default="*", help="only cases that match, such as 'mutex.lock*'")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until a case hangs")
-    parser.add_argument("--launcher", default="", help="command in front of the program")
     parser.add_argument("--preload", default="", help="library for preload configurations")
     parser.add_argument("--unlisted-only", action="store_true", help="skip what is listed")
+    parser.add_argument("--shrink", action="store_true", help="remove lines whose cases pass")
     parser.add_argument("--verbose", action="store_true", help="time and outcome of each case")
     args = parser.parse_args()
-    args.name = args.name or args.program.name
-    if not args.program.exists():
-        raise SystemExit(f"run.py: {args.program}: no such program")
+    tally = Tally()
     try:
-        tally = run_all(args)
+        for program in args.program:
+            run_program(program, args, tally)
     except expected.ListError as error:
         raise SystemExit(f"run.py: {error}") from error
-    report(args.name, args.configuration, tally)
-    if tally.passed + len(tally.unsupported) + tally.listed + tally.skipped == 0:
+    report(args.configuration, tally)
+    if args.shrink:
+        shrink(args.expected, tally.useless - tally.needed)
+    if tally.total() == 0:
         print("no case ran")
         return 1
     return 1 if tally.wrong else 0

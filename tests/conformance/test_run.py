@@ -17,8 +17,8 @@ def run(case: str, listed: str = "", *options: str) -> tuple[int, str]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "expected.txt"
         path.write_text(listed + "\n")
-        command = [sys.executable, "-B", HERE / "run.py", "--expected", path, "--name", "samples"]
-        options = ("--case", case, "--limit", "2", *options, SAMPLES)
+        command = [sys.executable, "-B", HERE / "run.py", "--expected", path]
+        options = ("--case", f"samples.{case}", "--limit", "2", *options, SAMPLES)
         done = subprocess.run([*command, *options], capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
@@ -35,7 +35,7 @@ class Outcomes(unittest.TestCase):
         assert status == 1, output
 
     def test_pass(self) -> None:
-        self.good("passes*", "samples under nptl: 2 passed")
+        self.good("passes*", "nptl: 2 passed")
 
     def test_failures_say_where(self) -> None:
         self.wrong("fails", "1 + 1: got 2, want 3")
@@ -70,17 +70,35 @@ class Outcomes(unittest.TestCase):
         self.good("fails", "failed as listed", "pirn.*.2 samples.fails fails because", *at)
         self.wrong("fails", "FAIL samples.fails", "pirn.*.1 samples.fails fails because", *at)
 
+    def test_entries_with_a_sample_are_tried_there(self) -> None:
+        entry = "pirn.*.2@pirn.dist.2 samples.fails fails because"
+        self.good("fails", "failed as listed", entry, "--configuration", "pirn.dist.2")
+        self.good("fails", "1 listed and not tried", entry, "--configuration", "pirn.single.2")
+        self.wrong("fails", "FAIL samples.fails", entry, "--configuration", "pirn.dist.1")
+
+    def test_chance_is_not_tried(self) -> None:
+        self.good("passes", "1 listed and not tried", "nptl samples.passes chance because")
+
     def test_entries_of_all_pirn_are_tried_once(self) -> None:
         entry = "pirn samples.fails fails because"
-        self.good("fails", "1 listed, tried under", entry, "--configuration", "pirn.dist.2")
+        self.good("fails", "1 listed and not tried", entry, "--configuration", "pirn.dist.2")
         self.good("fails", "failed as listed", entry, "--configuration", "pirn.steal.1")
         skip = ("--configuration", "pirn.steal.1", "--unlisted-only")
-        self.good("fails", "1 listed, tried under", entry, *skip)
+        self.good("fails", "1 listed and not tried", entry, *skip)
+
+    def test_shrink_removes_what_passes(self) -> None:
+        entries = "nptl samples.passes fails a\nnptl samples.fails fails b"
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "expected.txt"
+            path.write_text(entries + "\n")
+            command = [sys.executable, "-B", HERE / "run.py", "--expected", path, "--shrink"]
+            subprocess.run([*command, "--case", "samples.[pf]a*s", SAMPLES], capture_output=True)
+            assert path.read_text() == "nptl samples.fails fails b\n"
 
     def test_bad_list_is_an_error(self) -> None:
         status, output = run("passes", "nptl samples.passes sometimes because")
         assert status != 0
-        assert "expected.txt:1: not WHERE CASE fails|hangs" in output
+        assert "expected.txt:1: not WHERE CASE fails|hangs|chance" in output
 
 
 if __name__ == "__main__":
