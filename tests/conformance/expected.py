@@ -3,9 +3,9 @@
 
 A line is `WHERE  CASE  HOW  REASON`, in words separated by blanks; the reason is the rest.
 
-WHERE   the configurations: `nptl`, a pattern such as `pirn.*.1`, or `pirn`: all but `nptl`.
+WHERE   the configurations: `nptl`, a pattern such as `pirn.*.1.*`, or `pirn`: all but `nptl`.
         PATTERN@CONFIGURATION is tried under that configuration only and skipped under the others;
-        `pirn` stands for `pirn@pirn.steal.1`.
+        `pirn` stands for `pirn@pirn.steal.1.coop`.
 CASE    a pattern over program.case
 HOW     fails; or hangs (then it is given up early); or chance: whether it passes is chance, so it
         is not run at all
@@ -18,7 +18,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-SAMPLE = "pirn.steal.1"
+SAMPLE = "pirn.steal.1.coop"
 HOWS = ("fails", "hangs", "chance")
 
 

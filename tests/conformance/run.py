@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Runs cases of the conformance programs, each in a process of its own.
 
-    run.py --expected expected.txt [--configuration pirn.steal.2] PROGRAM...
+    run.py --expected expected.txt [--configuration pirn.steal.2.preempt] PROGRAM...
 
 A program's file name is conformance-AREA-KIND; its cases are called AREA.case.
-A configuration is `nptl`, or `pirn.ORGANIZATION.CPUS` with further parts NAME=VALUE, which set
-PIRN_NAME; `preload.ORGANIZATION.CPUS` is the same with the library of --preload preloaded.
+A configuration is `nptl`, or `pirn.ORGANIZATION.CPUS.PREEMPT`, the last being `preempt` or `coop`;
+further parts NAME=VALUE set PIRN_NAME. `preload....` is the same with the library of --preload
+preloaded.
 Exit status: 0 when every case passed, was unsupported, or failed as listed.
 """
 
@@ -25,6 +26,7 @@ import expected
 
 UNSUPPORTED = 77
 LIMIT = 20.0  # seconds; only a hang takes so long
+PREEMPT = {"preempt": "1", "coop": "0"}
 LIMIT_LISTED = {"fails": 5.0, "hangs": 1.0}
 
 
@@ -54,10 +56,12 @@ def environment(configuration: str, preload: str) -> dict[str, str]:
     if parts[0] == "preload":
         env["LD_PRELOAD"] = preload
     if parts[0] != "nptl":
-        if len(parts) < 3:
-            raise SystemExit(f"run.py: {configuration}: not {parts[0]}.ORGANIZATION.CPUS")
+        if len(parts) < 4 or parts[3] not in PREEMPT:
+            form = f"{parts[0]}.ORGANIZATION.CPUS.{'|'.join(PREEMPT)}"
+            raise SystemExit(f"run.py: {configuration}: not {form}")
         env["PIRN_SCHED"], env["PIRN_CPUS"] = parts[1:3]
-        for setting in parts[3:]:
+        env["PIRN_PREEMPT"] = PREEMPT[parts[3]]
+        for setting in parts[4:]:
             name, _, value = setting.partition("=")
             env["PIRN_" + name.upper()] = value
     return env

@@ -3,6 +3,7 @@
 # the programs are linked with the layer itself, by the names that it has inside. Expected failures
 # are not tried.
 set(CPUS 2)
+set(PREEMPT coop)
 set(KINDS pirn)
 list(APPEND RUN --unlisted-only)
 # ThreadSanitizer otherwise sleeps a second at each exit.

@@ -65,25 +65,25 @@ class Outcomes(unittest.TestCase):
         self.wrong("is_unsupported", "remove expected.txt:1", "nptl samples.is* fails because")
 
     def test_entries_hold_where_they_say(self) -> None:
-        at = ("--configuration", "pirn.dist.2")
+        at = ("--configuration", "pirn.dist.2.coop")
         self.wrong("fails", "FAIL samples.fails", "nptl samples.fails fails because", *at)
-        self.good("fails", "failed as listed", "pirn.*.2 samples.fails fails because", *at)
-        self.wrong("fails", "FAIL samples.fails", "pirn.*.1 samples.fails fails because", *at)
+        self.good("fails", "failed as listed", "pirn.*.2.* samples.fails fails because", *at)
+        self.wrong("fails", "FAIL samples.fails", "pirn.*.1.* samples.fails fails because", *at)
 
     def test_entries_with_a_sample_are_tried_there(self) -> None:
-        entry = "pirn.*.2@pirn.dist.2 samples.fails fails because"
-        self.good("fails", "failed as listed", entry, "--configuration", "pirn.dist.2")
-        self.good("fails", "1 listed and not tried", entry, "--configuration", "pirn.single.2")
-        self.wrong("fails", "FAIL samples.fails", entry, "--configuration", "pirn.dist.1")
+        entry = "pirn.*.2.*@pirn.dist.2.coop samples.fails fails because"
+        self.good("fails", "failed as listed", entry, "--configuration", "pirn.dist.2.coop")
+        self.good("fails", "1 listed and not tried", entry, "--configuration", "pirn.single.2.coop")
+        self.wrong("fails", "FAIL samples.fails", entry, "--configuration", "pirn.dist.1.coop")
 
     def test_chance_is_not_tried(self) -> None:
         self.good("passes", "1 listed and not tried", "nptl samples.passes chance because")
 
     def test_entries_of_all_pirn_are_tried_once(self) -> None:
         entry = "pirn samples.fails fails because"
-        self.good("fails", "1 listed and not tried", entry, "--configuration", "pirn.dist.2")
-        self.good("fails", "failed as listed", entry, "--configuration", "pirn.steal.1")
-        skip = ("--configuration", "pirn.steal.1", "--unlisted-only")
+        self.good("fails", "1 listed and not tried", entry, "--configuration", "pirn.dist.2.coop")
+        self.good("fails", "failed as listed", entry, "--configuration", "pirn.steal.1.coop")
+        skip = ("--configuration", "pirn.steal.1.coop", "--unlisted-only")
         self.good("fails", "1 listed and not tried", entry, *skip)
 
     def test_shrink_removes_what_passes(self) -> None:
