@@ -20,6 +20,9 @@
  * comes before the new owner is made ready. Only the step to OM_LOST writes the lock after the
  * word; rt_omutex_destroy waits for that.
  *   5. m->ceiling changes only while the mutex is held by who changes it.
+ *   6. While there is a group (prio.h), an owner's word has OM_WAITERS, even if the queue is empty:
+ * the leader may have timed out and left the queue, and not yet said so. An unlock that did not
+ * look would leave the group with somebody who does not own the mutex.
  *
  * Locks: the object's lock is the queue's (RANK_WAITQ); where priorities are concerned, the prio
  * lock (RANK_PRIO), and the queue's lock inside it.
@@ -250,6 +253,7 @@ static void om_give_locked(struct rt_omutex *m, struct thread *self, struct thre
     om_queue_unlock(m);
     if (m->kind & OM_INHERIT) {
         prio_pass_locked(&m->leader, self, t);
+        waiters |= m->leader != 0 ? OM_WAITERS : 0; /* invariant 6 */
     }
     if (om_ceiling(m) > t->ceiling) {
         prio_set_ceiling_locked(t, om_ceiling(m));
