@@ -115,6 +115,11 @@ struct pirn_policy {
      * (false) what it cannot reach cheaply. NULL: always declines. */
     bool (*remove)(pirn_cpu_t self, pirn_thread_t t);
 
+    /* The priority of t has changed. t may be in a queue of the policy's or not, run or wait, on
+     * another CPU, and even be past thread_exit. Read the priority here and in enqueue under one
+     * lock: then one of the two has the new one. */
+    void (*requeue)(pirn_thread_t t);
+
     /* Required: is there anything that pick or search of `self` would return, now or when asked
      * again? The last look before sleeping. A false negative is a lost wake-up; a positive that
      * lasts keeps the CPU from sleeping. */
@@ -155,10 +160,7 @@ struct pirn_policy {
      * the runtime; Linux does not. */
     void (*check)(void);
 
-    /* Reserved for scheduling classes and preemption, must be NULL: the priority or CPU set of a
-     * thread has changed, which may be in a queue of the policy's or not; accounting at a tick,
-     * true = preempt. */
-    void (*requeue)(pirn_thread_t t);
+    /* Reserved for preemption, must be NULL: accounting at a tick, true = preempt. */
     bool (*charge)(pirn_cpu_t self, pirn_thread_t running, unsigned ticks);
 };
 
@@ -196,7 +198,8 @@ pirn_thread_t pirn_policy_thread(void *room); /* and back */
  * no CPU made it, and it has not run yet. */
 int pirn_policy_thread_cpu(pirn_thread_t t);
 
-/* 0 in this version. */
+/* Its own, or that of a thread that waits for what it holds, if that is higher. Larger is more
+ * urgent, 0 is what threads start with. May change at any time: see requeue. */
 unsigned pirn_policy_thread_priority(pirn_thread_t t);
 
 /* For `check`: it is in a queue, or on its way there. */

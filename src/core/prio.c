@@ -95,7 +95,7 @@ static unsigned prio_wanted(struct thread *t)
 static struct thread *prio_store(struct thread *t, unsigned p)
 {
     at_store_rlx(&t->priority, p);
-    if (rt.policy.requeue != NULL) {
+    if (rt.policy.requeue != NULL && !(t->flags & THREAD_FOREIGN)) {
         rt.policy.requeue(t);
     }
     struct prio_wait *w = t->prio_wait;

@@ -98,11 +98,11 @@ static int check_operations(const struct pirn_policy *p)
     if (missing != NULL) {
         return refuse(-ENOSYS, "organization \"%s\" has no operation %s", p->name, missing);
     }
-    const char *reserved = p->requeue != NULL ? "requeue" : p->charge != NULL ? "charge" : NULL;
-    if (reserved != NULL) {
-        return refuse(-ENOTSUP,
-                      "organization \"%s\" sets %s, which is reserved: this version never calls it",
-                      p->name, reserved);
+    if (p->charge != NULL) {
+        return refuse(
+            -ENOTSUP,
+            "organization \"%s\" sets charge, which is reserved: this version never calls it",
+            p->name);
     }
     return 0;
 }

@@ -47,7 +47,7 @@ EXPORT int pirn_policy_thread_cpu(pirn_thread_t t)
 
 EXPORT unsigned pirn_policy_thread_priority(pirn_thread_t t)
 {
-    return t->priority;
+    return at_load_rlx(&t->priority);
 }
 
 EXPORT bool pirn_policy_thread_ready(pirn_thread_t t)

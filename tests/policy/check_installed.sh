@@ -8,7 +8,7 @@ build=$1 cc=$2 cxx=$3
 source=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for file in example.c example.h program.c cxx.cpp others.h owned.c relay.c registers.c; do
+for file in example.c example.h program.c cxx.cpp others.h owned.c relay.c ranked.c registers.c; do
     cp "$source/$file" "$work"
 done
 cd "$work"
@@ -117,10 +117,10 @@ runs env "LD_PRELOAD=$libdir/libpirn-pthread.so.0:./out/libhome.so" ./system
 # Organizations that use all of the header find all of it in either library.
 # shellcheck disable=SC2046
 for library in pirn pirn-pthread; do
-    "$cc" system.c registers.c example.c owned.c relay.c -o "all-of-$library" -Wl,-z,defs \
+    "$cc" system.c registers.c example.c owned.c relay.c ranked.c -o "all-of-$library" -Wl,-z,defs \
         $(pkg-config --cflags --libs $library) -pthread >output 2>&1 || fail "something is missing in $library"
 done
-for sched in owned relay home; do
+for sched in owned relay ranked home; do
     PIRN_STATS=text PIRN_CPUS=2 PIRN_SCHED=$sched ./all-of-pirn-pthread >output 2>&1 || fail "$sched does not run"
     grep -q "^pirn: sched $sched\$" output || fail "$sched is not what ran"
 done

@@ -5,6 +5,6 @@
 
 #include <pirn/policy.h>
 
-extern const struct pirn_policy policy_owned, policy_relay;
+extern const struct pirn_policy policy_owned, policy_relay, policy_ranked;
 
 #endif

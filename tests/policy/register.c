@@ -37,11 +37,6 @@ static void rotated(pirn_cpu_t self)
     (void)self;
 }
 
-static void requeue(pirn_thread_t t)
-{
-    (void)t;
-}
-
 static bool charge(pirn_cpu_t self, pirn_thread_t running, unsigned ticks)
 {
     (void)self;
@@ -122,9 +117,6 @@ static void test_table_is_refused_when_operations_are_missing_or_reserved(void)
     p = good("mine");
     p.rotated = rotated;
     REFUSED(&p, -ENOSYS, "no operation rotate");
-    p = good("mine");
-    p.requeue = requeue;
-    REFUSED(&p, -ENOTSUP, "sets requeue");
     p = good("mine");
     p.charge = charge;
     REFUSED(&p, -ENOTSUP, "sets charge");

@@ -8,7 +8,8 @@
 
 __attribute__((constructor)) static void register_all(void)
 {
-    const struct pirn_policy *const all[] = {&example_home, &policy_owned, &policy_relay};
+    const struct pirn_policy *const all[] = {&example_home, &policy_owned, &policy_relay,
+                                             &policy_ranked};
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (pirn_sched_register(all[i]) != 0) {
             fprintf(stderr, "%s\n", pirn_sched_refusal());

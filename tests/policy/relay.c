@@ -54,7 +54,7 @@ static int relay_thread_init(pirn_thread_t t, pirn_thread_t creator)
 {
     (void)creator;
     pirn_policy_word_init(&relayed_of(t)->in, NOWHERE);
-    return pirn_policy_thread_priority(t) == 0 ? 0 : -1;
+    return 0;
 }
 
 static struct pirn_kick relay_enqueue(pirn_cpu_t self, pirn_thread_t t, enum pirn_why why)

@@ -16,8 +16,8 @@
 
 enum { SEEDS_DEFAULT = 30, SEEDS_MISTAKE = 300 };
 
-static const char *const specs[] = {"home", "home:start=turn", "owned", "owned:order=lifo", "relay",
-                                    NULL};
+static const char *const specs[] = {"home",  "home:start=turn", "owned", "owned:order=lifo",
+                                    "relay", "ranked",          NULL};
 static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy, NULL};
 static const char *spec;
 
@@ -154,9 +154,9 @@ static bool dumped(void)
 
 int main(int argc, char **argv)
 {
-    static struct pirn_policy blind, mute, hasty;
-    const struct pirn_policy *const all[] = {&example_home, &policy_owned, &policy_relay,
-                                             &blind,        &mute,         &hasty};
+    static struct pirn_policy blind, mute, hasty, deaf;
+    const struct pirn_policy *const all[] = {
+        &example_home, &policy_owned, &policy_relay, &policy_ranked, &blind, &mute, &hasty, &deaf};
     unsigned seeds = argc > 1 ? (unsigned)atoi(argv[1]) : SEEDS_DEFAULT;
     unsigned failures = 0;
     blind = mute = hasty = example_home;
@@ -166,6 +166,9 @@ int main(int argc, char **argv)
     mute.enqueue = kicks_nobody;
     hasty.name = "hasty";
     hasty.rotate = rotates_in_the_open;
+    deaf = policy_ranked; /* does not hear that a ready thread's priority changes */
+    deaf.name = "deaf";
+    deaf.requeue = NULL;
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (pirn_sched_register(all[i]) != 0) {
             printf("%s\n", pirn_sched_refusal());
@@ -179,6 +182,6 @@ int main(int argc, char **argv)
     for (unsigned i = 0; (spec = specs[i]) != NULL; i++) {
         failures += run_suites(seeds);
     }
-    failures += !caught("blind") + !caught("mute") + !caught("hasty") + !dumped();
+    failures += !caught("blind") + !caught("mute") + !caught("hasty") + !caught("deaf") + !dumped();
     return failures != 0;
 }
