@@ -50,7 +50,7 @@ enum pirn_why {
     PIRN_WHY_SPAWN,   /* it is new */
     PIRN_WHY_WAKE,    /* it was blocked */
     PIRN_WHY_HANDOFF, /* it was blocked, was handed something, and should run next */
-    PIRN_WHY_YIELD, /* it ran, and lets others run: it must not be the next pick if there are any */
+    PIRN_WHY_YIELD,   /* it yields, or is preempted: not the next pick if there are others */
     PIRN_WHY_PREEMPT, /* not in this version */
     PIRN_WHY_MIGRATE  /* not in this version */
 };

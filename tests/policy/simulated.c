@@ -41,9 +41,11 @@ void test_spin(void)
     sim_pause();
 }
 
+static bool preempts;
+
 bool test_preempts(void)
 {
-    return false;
+    return preempts;
 }
 
 void test_foreign(void (*fn)(void *), void *arg)
@@ -61,9 +63,15 @@ const char *test_sched(void)
     return spec;
 }
 
+/* Half of all seeds preempt, with each number of CPUs. */
 static bool run(void (*body)(void *), bool weak, unsigned seed, struct sim_result *result)
 {
-    struct sim_config config = {.seed = seed, .ncpu = 1 + seed % 4, .weak = weak, .sched = spec};
+    preempts = seed / 4 % 2 != 0;
+    struct sim_config config = {.seed = seed,
+                                .ncpu = 1 + seed % 4,
+                                .weak = weak,
+                                .preempt = preempts ? "1" : "0",
+                                .sched = spec};
     sim_run(&config, body, NULL, result);
     return !result->failed;
 }
