@@ -155,7 +155,7 @@ void prio_pass_locked(uint32_t *leader, struct thread *from, struct thread *to)
 {
     if (to != NULL) {
         struct prio_wait *w = to->prio_wait;
-        if (group_of(leader) == w) {
+        if (w != NULL && group_of(leader) == w) {
             group_move(w);
         }
         to->prio_wait = NULL;

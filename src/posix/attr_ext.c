@@ -182,7 +182,7 @@ int pirn_pthread_getattr_default_np(pthread_attr_t *attr)
         attr_copy(ATTR(attr), x, &defaults.attr);
         defaults_unlock(irq);
     }
-    if (ATTR(attr)->extension == NULL) {
+    if (ATTR(attr)->extension != x) {
         free(x);
     }
     if (ATTR(attr)->size == 0) {
