@@ -18,7 +18,7 @@
 #define CEILING_MASK 0x00fff000u
 #define TYPE_MASK 0x00000fffu
 
-_Static_assert(sizeof(pthread_mutexattr_t) == sizeof(uint32_t), "pthread_mutexattr_t");
+_Static_assert(sizeof(pthread_mutexattr_t) >= sizeof(uint32_t), "pthread_mutexattr_t");
 
 static void set(pthread_mutexattr_t *attr, uint32_t mask, uint32_t bits)
 {
