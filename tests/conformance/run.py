@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -43,8 +44,8 @@ class Tally:
         self.listed = 0
         self.skipped = 0
         self.wrong: list[str] = []
-        self.needed: set[int] = set()  # lines of the list by which a case failed
-        self.useless: set[int] = set()  # lines whose case passed
+        self.failed: dict[int, list[str]] = {}  # by line of the list: cases that failed as listed
+        self.useless: set[int] = set()  # lines of which a case passed
 
     def total(self) -> int:
         return self.passed + len(self.unsupported) + self.listed + self.skipped + len(self.wrong)
@@ -87,29 +88,38 @@ def outcome_of(status: int, lines: list[str], case: str) -> tuple[str, str]:
     return "fail", "\n".join(lines)
 
 
-def run_case(program: str, name: str, env: dict[str, str], limit: float) -> Result:
-    started = time.monotonic()
-    process = subprocess.Popen(
-        [program, "--case", name],
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+def wait(process: subprocess.Popen[bytes], limit: float) -> bool:
+    """False if it has not ended in time."""
+    ended = os.pidfd_open(process.pid)
     try:
-        output, _ = process.communicate(timeout=limit)
-        hung = False
-    except subprocess.TimeoutExpired:
+        poll = select.poll()
+        poll.register(ended, select.POLLIN)
+        return bool(poll.poll(limit * 1000))
+    finally:
+        os.close(ended)
+
+
+def run_case(program: str, name: str, env: dict[str, str], limit: float) -> Result:
+    """Not through a pipe: a child that is left behind would keep it open."""
+    started = time.monotonic()
+    with os.fdopen(os.memfd_create("output"), "r+b") as output:
+        process = subprocess.Popen(
+            [program, "--case", name],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        ended = wait(process, limit)
         end_group(process)
-        output, _ = process.communicate()
-        hung = True
-    end_group(process)
+        status = process.wait()
+        output.seek(0)
+        lines = output.read().decode(errors="replace").splitlines()
     seconds = time.monotonic() - started
-    lines = output.decode(errors="replace").splitlines()
-    if hung:
+    if not ended:
         return Result("hang", "\n".join([*lines, f"no end after {limit:g} s"]), seconds)
-    return Result(*outcome_of(process.returncode, lines, name), seconds)
+    return Result(*outcome_of(status, lines, name), seconds)
 
 
 def names_of(program: str, env: dict[str, str]) -> list[str]:
@@ -129,7 +139,7 @@ def judge(case: str, result: Result, entry: expected.Entry | None, tally: Tally)
         tally.useless.add(entry.line)
     elif entry is not None:
         tally.listed += 1
-        tally.needed.add(entry.line)
+        tally.failed.setdefault(entry.line, []).append(case)
     elif result.outcome == "pass":
         tally.passed += 1
     elif good:
@@ -156,12 +166,20 @@ def report(configuration: str, tally: Tally) -> None:
         print(line)
 
 
-def shrink(path: str, lines: set[int]) -> None:
+def shrink(path: str, tally: Tally) -> None:
+    """A pattern of which some cases pass becomes a line for each that fails."""
+    kept = []
     with open(path) as file:  # noqa: PTH123
-        kept = [text for number, text in enumerate(file, 1) if number not in lines]
+        lines = file.read().splitlines()
+    for number, text in enumerate(lines, 1):
+        if number not in tally.useless:
+            kept.append(text)
+            continue
+        where, _, rest = text.split(None, 2)
+        kept += [f"{where} {case} {rest}" for case in tally.failed.get(number, [])]
     with open(path, "w") as file:  # noqa: PTH123
-        file.writelines(kept)
-    print(f"{path}: {len(lines)} lines removed")
+        file.write("\n".join([*kept, ""]))
+    print(f"{path}: {len(lines)} lines before, {len(kept)} now")
 
 
 def run_program(program: str, args: argparse.Namespace, tally: Tally) -> None:
@@ -203,7 +221,7 @@ def main() -> int:
         raise SystemExit(f"run.py: {error}") from error
     report(args.configuration, tally)
     if args.shrink:
-        shrink(args.expected, tally.useless - tally.needed)
+        shrink(args.expected, tally)
     if tally.total() == 0:
         print("no case ran")
         return 1

@@ -86,14 +86,17 @@ class Outcomes(unittest.TestCase):
         skip = ("--configuration", "pirn.steal.1.coop", "--unlisted-only")
         self.good("fails", "1 listed and not tried", entry, *skip)
 
-    def test_shrink_removes_what_passes(self) -> None:
-        entries = "nptl samples.passes fails a\nnptl samples.fails fails b"
+    def test_shrink_keeps_what_fails(self) -> None:
+        entries = "# a\nnptl samples.dies fails b\nnptl samples.[pf]a*s fails c\n"
+        entries += "nptl samples.passes_f* fails d\n"
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "expected.txt"
-            path.write_text(entries + "\n")
+            path.write_text(entries)
             command = [sys.executable, "-B", HERE / "run.py", "--expected", path, "--shrink"]
-            subprocess.run([*command, "--case", "samples.[pf]a*s", SAMPLES], capture_output=True)
-            assert path.read_text() == "nptl samples.fails fails b\n"
+            subprocess.run([*command, "--case", "samples.[pfd]*", SAMPLES], capture_output=True)
+            assert path.read_text() == (
+                "# a\nnptl samples.dies fails b\nnptl samples.fails fails c\n"
+            )
 
     def test_bad_list_is_an_error(self) -> None:
         status, output = run("passes", "nptl samples.passes sometimes because")
