@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: MIT */
+/* signal.c - signals and threads: masks, directed and process signals, faults, alternate stacks. */
+#include "harness.h"
+
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static flag_t ready, go, handled;
+static pthread_t handled_by;
+static siginfo_t info;
+
+static void handler(int number, siginfo_t *i, void *context)
+{
+    (void)number;
+    (void)context;
+    info = *i;
+    handled_by = pthread_self();
+    flag_add(&handled, 1);
+}
+
+static void handle(int number, int flags)
+{
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
+    sigemptyset(&action.sa_mask);
+    OK(sigaction(number, &action, NULL));
+}
+
+static sigset_t set_of(int number)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    if (number != 0) {
+        sigaddset(&set, number);
+    }
+    return set;
+}
+
+static void change_mask(int how, int number)
+{
+    sigset_t set = set_of(number);
+    OK(pthread_sigmask(how, &set, NULL));
+}
+
+static bool blocks(int number)
+{
+    sigset_t set;
+    OK(pthread_sigmask(SIG_BLOCK, NULL, &set));
+    return sigismember(&set, number) == 1;
+}
+
+static bool is_pending(int number)
+{
+    sigset_t set;
+    OK(sigpending(&set));
+    return sigismember(&set, number) == 1;
+}
+
+CASE(mask_is_changed_in_the_three_ways)
+{
+    sigset_t old;
+    change_mask(SIG_SETMASK, SIGUSR1);
+    CHECK(blocks(SIGUSR1) && !blocks(SIGUSR2));
+    change_mask(SIG_BLOCK, SIGUSR2);
+    CHECK(blocks(SIGUSR1) && blocks(SIGUSR2));
+    change_mask(SIG_UNBLOCK, SIGUSR1);
+    CHECK(!blocks(SIGUSR1) && blocks(SIGUSR2));
+    sigset_t none = set_of(0);
+    OK(pthread_sigmask(SIG_SETMASK, &none, &old));
+    CHECK_EQ(sigismember(&old, SIGUSR2), 1);
+    CHECK_EQ(sigismember(&old, SIGUSR1), 0);
+    CHECK(!blocks(SIGUSR2));
+}
+
+CASE(mask_is_einval_for_another_way)
+{
+    sigset_t set = set_of(SIGUSR1);
+    CHECK_EQ(pthread_sigmask(1234, &set, NULL), EINVAL);
+    CHECK(!blocks(SIGUSR1));
+    OK(pthread_sigmask(1234, NULL, &set)); /* not looked at without a set */
+}
+
+CASE(mask_never_blocks_kill_and_stop)
+{
+    sigset_t all;
+    sigfillset(&all);
+    OK(pthread_sigmask(SIG_SETMASK, &all, NULL));
+    CHECK(!blocks(SIGKILL) && !blocks(SIGSTOP));
+    CHECK(blocks(SIGUSR1));
+}
+
+static void *has_its_own_mask(void *arg)
+{
+    int mine = (int)(long)arg;
+    CHECK(blocks(SIGHUP)); /* inherited */
+    change_mask(SIG_SETMASK, mine);
+    for (int i = 0; i < 50; i++) {
+        sched_yield();
+        CHECK(blocks(mine));
+        CHECK(!blocks(mine == SIGUSR1 ? SIGUSR2 : SIGUSR1));
+        CHECK(!blocks(SIGHUP));
+    }
+    return NULL;
+}
+
+CASE(mask_is_inherited_and_then_the_threads_own)
+{
+    pthread_t t[6];
+    change_mask(SIG_SETMASK, SIGHUP);
+    for (int i = 0; i < 6; i++) {
+        t[i] = start(has_its_own_mask, (void *)(long)(i % 2 ? SIGUSR1 : SIGUSR2));
+    }
+    for (int i = 0; i < 6; i++) {
+        sched_yield();
+        CHECK(blocks(SIGHUP) && !blocks(SIGUSR1) && !blocks(SIGUSR2));
+        join(t[i]);
+    }
+}
+
+static void *spins_until_go(void *arg)
+{
+    flag_add(&ready, 1);
+    flag_wait(&go, 1);
+    return arg;
+}
+
+CASE(kill_runs_the_handler_in_that_thread)
+{
+    pthread_t t[4];
+    handle(SIGUSR1, 0);
+    for (int i = 0; i < 4; i++) {
+        t[i] = start(spins_until_go, NULL);
+    }
+    flag_wait(&ready, 4);
+    for (int i = 0; i < 4; i++) {
+        OK(pthread_kill(t[i], SIGUSR1));
+        flag_wait(&handled, i + 1);
+        CHECK(pthread_equal(handled_by, t[i]));
+        CHECK_EQ(info.si_signo, SIGUSR1);
+        CHECK_EQ(info.si_pid, getpid());
+    }
+    flag_set(&go, 1);
+    for (int i = 0; i < 4; i++) {
+        join(t[i]);
+    }
+}
+
+CASE(kill_of_oneself_is_handled_before_it_returns)
+{
+    handle(SIGUSR1, 0);
+    for (int i = 0; i < 10; i++) {
+        OK(pthread_kill(pthread_self(), SIGUSR1));
+        CHECK_EQ(flag_get(&handled), i + 1);
+    }
+    CHECK(pthread_equal(handled_by, pthread_self()));
+}
+
+CASE(kill_with_zero_only_checks)
+{
+    pthread_t t = start(spins_until_go, NULL);
+    OK(pthread_kill(t, 0));
+    OK(pthread_kill(pthread_self(), 0));
+    flag_set(&go, 1);
+    join(t);
+}
+
+CASE(kill_is_einval_for_no_signal)
+{
+    CHECK_EQ(pthread_kill(pthread_self(), -1), EINVAL);
+    CHECK_EQ(pthread_kill(pthread_self(), NSIG + 10), EINVAL);
+    pthread_t t = start(spins_until_go, NULL);
+    CHECK_EQ(pthread_kill(t, 12345), EINVAL);
+    flag_set(&go, 1);
+    join(t);
+}
+
+/* Its id is valid until it is joined; there is nobody to run the handler. */
+CASE(kill_of_a_thread_that_has_ended)
+{
+    handle(SIGUSR1, 0);
+    flag_set(&go, 1);
+    pthread_t t = start(spins_until_go, NULL);
+    flag_wait(&ready, 1);
+    give_way();
+    usleep(5000);
+    OK_OR(pthread_kill(t, SIGUSR1), ESRCH);
+    join(t);
+}
+
+static void *blocks_then_takes(void *arg)
+{
+    change_mask(SIG_BLOCK, SIGUSR1);
+    flag_add(&ready, 1);
+    flag_wait(&go, 1);
+    CHECK(is_pending(SIGUSR1));
+    CHECK_EQ(flag_get(&handled), 0);
+    change_mask(SIG_UNBLOCK, SIGUSR1);
+    CHECK_EQ(flag_get(&handled), 1); /* before that returned */
+    CHECK(pthread_equal(handled_by, pthread_self()));
+    CHECK(!is_pending(SIGUSR1));
+    return arg;
+}
+
+CASE(blocked_signals_stay_with_their_thread)
+{
+    handle(SIGUSR1, 0);
+    pthread_t t = start(blocks_then_takes, NULL);
+    flag_wait(&ready, 1);
+    OK(pthread_kill(t, SIGUSR1));
+    CHECK(!is_pending(SIGUSR1));
+    flag_set(&go, 1);
+    join(t);
+}
+
+static void *pends_nothing(void *arg)
+{
+    CHECK(!is_pending(SIGUSR1));
+    CHECK(blocks(SIGUSR1));
+    return arg;
+}
+
+CASE(pending_signals_are_not_inherited)
+{
+    change_mask(SIG_BLOCK, SIGUSR1);
+    OK(pthread_kill(pthread_self(), SIGUSR1));
+    CHECK(is_pending(SIGUSR1));
+    in_thread(pends_nothing, NULL);
+}
+
+static void *unblocks(void *arg)
+{
+    change_mask(SIG_UNBLOCK, SIGUSR1);
+    flag_add(&ready, 1);
+    flag_wait(&go, 1);
+    return arg;
+}
+
+/* All threads but one block it. */
+CASE(process_signal_goes_to_a_thread_that_does_not_block_it)
+{
+    pthread_t t[4], taker;
+    handle(SIGUSR1, 0);
+    change_mask(SIG_BLOCK, SIGUSR1);
+    for (int i = 0; i < 4; i++) {
+        t[i] = start(spins_until_go, NULL);
+    }
+    taker = start(unblocks, NULL);
+    flag_wait(&ready, 5);
+    for (int i = 0; i < 5; i++) {
+        OK(kill(getpid(), SIGUSR1));
+        flag_wait(&handled, i + 1);
+        CHECK(pthread_equal(handled_by, taker));
+    }
+    flag_set(&go, 1);
+    join(taker);
+    for (int i = 0; i < 4; i++) {
+        join(t[i]);
+    }
+}
+
+CASE(process_signal_waits_until_a_thread_unblocks_it)
+{
+    handle(SIGUSR1, 0);
+    change_mask(SIG_BLOCK, SIGUSR1);
+    OK(kill(getpid(), SIGUSR1));
+    CHECK(is_pending(SIGUSR1));
+    CHECK_EQ(flag_get(&handled), 0);
+    pthread_t t = start(unblocks, NULL);
+    flag_wait(&handled, 1);
+    CHECK(pthread_equal(handled_by, t));
+    CHECK(!is_pending(SIGUSR1));
+    flag_set(&go, 1);
+    join(t);
+}
+
+static void *raises(void *arg)
+{
+    OK(raise(SIGUSR1));
+    CHECK_EQ(flag_get(&handled), 1);
+    CHECK(pthread_equal(handled_by, pthread_self()));
+    return arg;
+}
+
+CASE(raise_is_for_the_calling_thread)
+{
+    handle(SIGUSR1, 0);
+    in_thread(raises, NULL);
+}
+
+CASE(raise_fails_for_no_signal)
+{
+    FAILS(raise(12345), EINVAL);
+}
+
+CASE(sigqueue_carries_a_value)
+{
+    union sigval value = {.sival_int = 42};
+    handle(SIGRTMIN, 0);
+    OK(sigqueue(getpid(), SIGRTMIN, value));
+    flag_wait(&handled, 1);
+    CHECK_EQ(info.si_code, SI_QUEUE);
+    CHECK_EQ(info.si_value.sival_int, 42);
+}
+
+CASE(sigqueue_is_einval_for_no_signal)
+{
+    union sigval value = {0};
+    FAILS(sigqueue(getpid(), 12345, value), EINVAL);
+}
+
+CASE(pthread_sigqueue_carries_a_value)
+{
+    union sigval value = {.sival_int = 43};
+    handle(SIGRTMIN + 1, 0);
+    pthread_t t = start(spins_until_go, NULL);
+    flag_wait(&ready, 1);
+    OK(pthread_sigqueue(t, SIGRTMIN + 1, value));
+    flag_wait(&handled, 1);
+    CHECK(pthread_equal(handled_by, t));
+    CHECK_EQ(info.si_code, SI_QUEUE);
+    CHECK_EQ(info.si_value.sival_int, 43);
+    flag_set(&go, 1);
+    join(t);
+}
+
+CASE(pthread_sigqueue_is_einval_for_no_signal)
+{
+    union sigval value = {0};
+    CHECK_EQ(pthread_sigqueue(pthread_self(), 12345, value), EINVAL);
+}
+
+static int values[16], nvalues;
+
+static void collects(int number, siginfo_t *i, void *context)
+{
+    (void)context;
+    values[nvalues++] = (number - SIGRTMIN) * 100 + i->si_value.sival_int;
+}
+
+/* Queued, the lowest number first, each number in order. */
+CASE(realtime_signals_are_queued_in_order)
+{
+    struct sigaction action = {.sa_sigaction = collects, .sa_flags = SA_SIGINFO};
+    sigset_t set = set_of(SIGRTMIN);
+    sigaddset(&set, SIGRTMIN + 1);
+    action.sa_mask = set;
+    OK(sigaction(SIGRTMIN, &action, NULL));
+    OK(sigaction(SIGRTMIN + 1, &action, NULL));
+    OK(pthread_sigmask(SIG_BLOCK, &set, NULL));
+    for (int i = 0; i < 3; i++) {
+        union sigval value = {.sival_int = i};
+        OK(pthread_sigqueue(pthread_self(), SIGRTMIN + 1, value));
+        OK(pthread_sigqueue(pthread_self(), SIGRTMIN, value));
+    }
+    OK(pthread_sigmask(SIG_UNBLOCK, &set, NULL));
+    static const int want[] = {0, 1, 2, 100, 101, 102};
+    CHECK_EQ(nvalues, 6);
+    for (int i = 0; i < 6; i++) {
+        CHECK_EQ(values[i], want[i]);
+    }
+}
+
+static void tells_mask(int number)
+{
+    CHECK(blocks(number));
+    CHECK(blocks(SIGUSR2));
+    CHECK(!blocks(SIGHUP));
+    flag_add(&handled, 1);
+}
+
+CASE(handler_runs_with_its_mask)
+{
+    struct sigaction action = {.sa_handler = tells_mask};
+    action.sa_mask = set_of(SIGUSR2);
+    OK(sigaction(SIGUSR1, &action, NULL));
+    OK(pthread_kill(pthread_self(), SIGUSR1));
+    CHECK_EQ(flag_get(&handled), 1);
+    CHECK(!blocks(SIGUSR1) && !blocks(SIGUSR2)); /* and then as before */
+}
+
+static void tells_unblocked(int number)
+{
+    CHECK(!blocks(number));
+    if (flag_add(&handled, 1) < 3) {
+        raise(number);
+    }
+}
+
+CASE(handler_with_nodefer_may_be_interrupted_by_itself)
+{
+    struct sigaction action = {.sa_handler = tells_unblocked, .sa_flags = SA_NODEFER};
+    OK(sigaction(SIGUSR1, &action, NULL));
+    OK(pthread_kill(pthread_self(), SIGUSR1));
+    CHECK_EQ(flag_get(&handled), 3);
+}
+
+CASE(handler_with_resethand_runs_once)
+{
+    struct sigaction now;
+    handle(SIGUSR1, SA_RESETHAND);
+    OK(pthread_kill(pthread_self(), SIGUSR1));
+    CHECK_EQ(flag_get(&handled), 1);
+    OK(sigaction(SIGUSR1, NULL, &now));
+    CHECK(now.sa_handler == SIG_DFL);
+}
+
+CASE(ignored_signals_do_nothing)
+{
+    signal(SIGUSR1, SIG_IGN);
+    pthread_t t = start(spins_until_go, NULL);
+    flag_wait(&ready, 1);
+    OK(pthread_kill(t, SIGUSR1));
+    OK(pthread_kill(pthread_self(), SIGUSR1));
+    flag_set(&go, 1);
+    join(t);
+}
+
+/* The action is the process's, also if the signal was for one thread. */
+CASE(default_action_ends_the_process)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t t = start(spins_until_go, NULL);
+        flag_wait(&ready, 1);
+        OK(pthread_kill(t, SIGTERM));
+        join(t);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status));
+    CHECK_EQ(WTERMSIG(status), SIGTERM);
+}
+
+static struct {
+    pthread_t thread;
+    sigjmp_buf out;
+} jumpers[4];
+
+static volatile int *volatile nowhere = (int *)64;
+
+static void jumps(int number, siginfo_t *i, void *context)
+{
+    (void)context;
+    CHECK(i->si_addr == nowhere);
+    for (size_t k = 0; k < COUNT(jumpers); k++) {
+        if (pthread_equal(jumpers[k].thread, pthread_self())) {
+            siglongjmp(jumpers[k].out, number);
+        }
+    }
+    CHECK(!"a thread that made no fault");
+}
+
+static void *faults(void *arg)
+{
+    size_t me = (size_t)arg;
+    jumpers[me].thread = pthread_self();
+    for (int i = 0; i < 5; i++) {
+        int number = sigsetjmp(jumpers[me].out, 1);
+        if (number == 0) {
+            *nowhere = 1;
+        }
+        CHECK_EQ(number, SIGSEGV);
+        CHECK(!blocks(SIGSEGV)); /* restored */
+    }
+    return NULL;
+}
+
+/* A fault is for the thread that made it, which may jump out of the handler. */
+CASE(fault_goes_to_the_thread_that_made_it)
+{
+    struct sigaction action = {.sa_sigaction = jumps, .sa_flags = SA_SIGINFO};
+    NOT_SANITIZED("the sanitizer reports it in its own way");
+    pthread_t t[3];
+    OK(sigaction(SIGSEGV, &action, NULL));
+    for (long i = 0; i < 3; i++) {
+        t[i] = start(faults, (void *)i);
+    }
+    faults((void *)3L);
+    for (int i = 0; i < 3; i++) {
+        join(t[i]);
+    }
+}
+
+static char alternate[4][65536];
+static flag_t on_alternate;
+
+static void tells_stack(int number)
+{
+    char here;
+    stack_t now;
+    (void)number;
+    OK(sigaltstack(NULL, &now));
+    CHECK(now.ss_flags & SS_ONSTACK);
+    CHECK(&here >= (char *)now.ss_sp && &here < (char *)now.ss_sp + now.ss_size);
+    flag_add(&on_alternate, 1);
+}
+
+static void *has_an_alternate_stack(void *arg)
+{
+    stack_t mine = {.ss_sp = arg, .ss_size = sizeof(alternate[0])}, now;
+    OK(sigaltstack(NULL, &now));
+    CHECK(now.ss_flags & SS_DISABLE); /* not inherited */
+    OK(sigaltstack(&mine, NULL));
+    for (int i = 0; i < 20; i++) {
+        sched_yield();
+        OK(sigaltstack(NULL, &now));
+        CHECK(now.ss_sp == arg);
+        OK(pthread_kill(pthread_self(), SIGUSR1));
+    }
+    return NULL;
+}
+
+CASE(alternate_stack_is_the_threads_own)
+{
+    struct sigaction action = {.sa_handler = tells_stack, .sa_flags = SA_ONSTACK};
+    pthread_t t[3];
+    OK(sigaction(SIGUSR1, &action, NULL));
+    stack_t mine = {.ss_sp = alternate[3], .ss_size = sizeof(alternate[0])}, now;
+    OK(sigaltstack(&mine, NULL));
+    for (int i = 0; i < 3; i++) {
+        t[i] = start(has_an_alternate_stack, alternate[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        join(t[i]);
+    }
+    CHECK_EQ(flag_get(&on_alternate), 60);
+    OK(sigaltstack(NULL, &now));
+    CHECK(now.ss_sp == alternate[3]);
+}
+
+static sem_t s;
+
+static void posts(int number)
+{
+    (void)number;
+    int error = get_errno();
+    OK(sem_post(&s));
+    flag_add(&handled, 1);
+    set_errno(error);
+}
+
+static void *waits_for_units(void *arg)
+{
+    for (int i = 0; i < 50; i++) {
+        while (sem_wait(&s) != 0) {
+            CHECK_EQ(get_errno(), EINTR);
+        }
+    }
+    return arg;
+}
+
+CASE(handler_may_post_a_semaphore)
+{
+    OK(sem_init(&s, 0, 0));
+    signal(SIGUSR1, posts);
+    pthread_t t = start(waits_for_units, NULL);
+    for (int i = 0; i < 50; i++) {
+        OK(pthread_kill(pthread_self(), SIGUSR1));
+    }
+    join(t);
+}
+
+static void *posts_itself(void *arg)
+{
+    for (int i = 0; i < 50; i++) {
+        OK(pthread_kill(pthread_self(), SIGUSR1));
+        sched_yield();
+    }
+    return arg;
+}
+
+CASE(handlers_of_many_threads_post)
+{
+    pthread_t t[4];
+    OK(sem_init(&s, 0, 0));
+    signal(SIGUSR1, posts);
+    for (int i = 0; i < 4; i++) {
+        t[i] = start(posts_itself, NULL);
+    }
+    for (int i = 0; i < 200; i++) {
+        while (sem_wait(&s) != 0) {
+            CHECK_EQ(get_errno(), EINTR);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        join(t[i]);
+    }
+}
+
+static void sets_errno(int number)
+{
+    (void)number;
+    set_errno(E2BIG);
+    flag_add(&handled, 1);
+}
+
+static void *keeps_errno(void *arg)
+{
+    flag_add(&ready, 1);
+    set_errno(0);
+    while (flag_get(&go) == 0) {
+        CHECK_EQ(get_errno(), 0);
+        sched_yield();
+    }
+    return arg;
+}
+
+/* errno in a handler is the interrupted thread's, and nobody else's. */
+CASE(handler_changes_errno_of_its_thread_only)
+{
+    signal(SIGUSR1, sets_errno);
+    pthread_t t = start(keeps_errno, NULL);
+    flag_wait(&ready, 1);
+    for (int i = 0; i < 20; i++) {
+        set_errno(0);
+        OK(pthread_kill(pthread_self(), SIGUSR1));
+        CHECK_EQ(get_errno(), E2BIG);
+        sched_yield();
+    }
+    flag_set(&go, 1);
+    join(t);
+}
+
+CASE(alarm_is_for_the_process)
+{
+    handle(SIGALRM, 0);
+    change_mask(SIG_BLOCK, SIGALRM);
+    pthread_t t = start(spins_until_go, NULL);
+    flag_wait(&ready, 1);
+    ualarm(1000, 0);
+    change_mask(SIG_UNBLOCK, SIGALRM);
+    flag_wait(&handled, 1);
+    CHECK(pthread_equal(handled_by, pthread_self()));
+    flag_set(&go, 1);
+    join(t);
+}
