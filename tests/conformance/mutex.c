@@ -242,6 +242,7 @@ CASE(recursive_is_eagain_at_the_most)
     CHECK_EQ(pthread_mutex_lock(&m), EAGAIN);
     CHECK_EQ(pthread_mutex_trylock(&m), EAGAIN);
     CHECK_EQ(pthread_mutex_timedlock(&m, &at), EAGAIN);
+    CHECK_EQ(pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &at), EAGAIN);
     *count = real;
     for (int i = 0; i < 3; i++) {
         OK(pthread_mutex_unlock(&m));

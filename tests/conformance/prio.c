@@ -92,6 +92,73 @@ static void behaves_as_any_mutex(int protocol, int ceiling)
     }
 }
 
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static int turn;
+
+static void *takes_turns(void *arg)
+{
+    for (int i = 0; i < 50; i++) {
+        OK(pthread_mutex_lock(&m));
+        while (turn % 4 != (int)(long)arg) {
+            OK(pthread_cond_wait(&cond, &m));
+        }
+        turn++;
+        OK(pthread_cond_broadcast(&cond));
+        OK(pthread_mutex_unlock(&m));
+    }
+    return NULL;
+}
+
+static void serve_conditions(int protocol, int ceiling)
+{
+    pthread_t t[4];
+    turn = 0;
+    init(&m, PTHREAD_MUTEX_ERRORCHECK, protocol, ceiling);
+    for (long i = 0; i < 4; i++) {
+        t[i] = start(takes_turns, (void *)i);
+    }
+    for (int i = 0; i < 4; i++) {
+        join(t[i]);
+    }
+    CHECK_EQ(turn, 4 * 50);
+    OK(pthread_mutex_lock(&m));
+    struct timespec at = after_ms(CLOCK_REALTIME, 5);
+    CHECK_EQ(pthread_cond_timedwait(&cond, &m, &at), ETIMEDOUT);
+    CHECK_EQ(pthread_mutex_destroy(&m), EBUSY);
+    OK(pthread_mutex_unlock(&m));
+    OK(pthread_mutex_destroy(&m));
+}
+
+CASE(inherit_serves_conditions)
+{
+    serve_conditions(PTHREAD_PRIO_INHERIT, 0);
+}
+
+#ifdef ON_PIRN
+/* With glibc a thread of SCHED_OTHER cannot lock such a mutex. */
+CASE(protect_is_a_mutex_for_other_threads)
+{
+    behaves_as_any_mutex(PTHREAD_PRIO_PROTECT, HIGH);
+    serve_conditions(PTHREAD_PRIO_PROTECT, HIGH);
+}
+
+CASE(ceiling_can_be_changed_by_other_threads)
+{
+    int got;
+    init(&m, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_PROTECT, MIDDLE);
+    OK(pthread_mutex_setprioceiling(&m, HIGH, &got));
+    CHECK_EQ(got, MIDDLE);
+    OK(pthread_mutex_lock(&m));
+    CHECK_EQ(pthread_mutex_setprioceiling(&m, LOW, &got), EDEADLK);
+    OK(pthread_mutex_unlock(&m));
+    init(&m, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_PROTECT, MIDDLE);
+    OK(pthread_mutex_lock(&m));
+    OK(pthread_mutex_setprioceiling(&m, HIGH, &got));
+    CHECK_EQ((long)in_thread(tries, NULL), EBUSY);
+    OK(pthread_mutex_unlock(&m));
+}
+#endif
+
 CASE(inherit_is_a_mutex)
 {
     behaves_as_any_mutex(PTHREAD_PRIO_INHERIT, 0);

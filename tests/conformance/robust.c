@@ -7,6 +7,8 @@
 static const int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
                             PTHREAD_MUTEX_ERRORCHECK};
 
+static int protocol = PTHREAD_PRIO_NONE;
+
 static void init(pthread_mutex_t *m, int type, int shared)
 {
     pthread_mutexattr_t a;
@@ -14,6 +16,7 @@ static void init(pthread_mutex_t *m, int type, int shared)
     OK(pthread_mutexattr_settype(&a, type));
     OK(pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST));
     OK(pthread_mutexattr_setpshared(&a, shared));
+    OK(pthread_mutexattr_setprotocol(&a, protocol));
     OK(pthread_mutex_init(m, &a));
     OK(pthread_mutexattr_destroy(&a));
 }
@@ -41,6 +44,22 @@ CASE(lock_is_eownerdead_after_the_owner_died)
         OK(pthread_mutex_unlock(&m));
         OK(pthread_mutex_lock(&m)); /* as new */
         OK(pthread_mutex_unlock(&m));
+        OK(pthread_mutex_destroy(&m));
+    }
+}
+
+CASE(inheriting_lock_is_eownerdead_after_the_owner_died)
+{
+    protocol = PTHREAD_PRIO_INHERIT;
+    for (size_t i = 0; i < COUNT(types); i++) {
+        init_dead(types[i]);
+        CHECK_EQ(pthread_mutex_lock(&m), EOWNERDEAD);
+        OK(pthread_mutex_consistent(&m));
+        OK(pthread_mutex_unlock(&m));
+        in_thread(dies_with, &m);
+        CHECK_EQ(pthread_mutex_lock(&m), EOWNERDEAD);
+        OK(pthread_mutex_unlock(&m));
+        CHECK_EQ(pthread_mutex_lock(&m), ENOTRECOVERABLE);
         OK(pthread_mutex_destroy(&m));
     }
 }
@@ -446,6 +465,99 @@ CASE(cond_timedwait_is_eownerdead_when_the_owner_died)
     CHECK_EQ(error, EOWNERDEAD);
     join(t);
 }
+
+static long counter, deaths, told;
+
+/* Counts under the mutex; some end inside. */
+static void *counts_and_may_die(void *dies)
+{
+    enum { ROUNDS = 300 };
+    for (int i = 0; i < ROUNDS; i++) {
+        int error = pthread_mutex_lock(&m);
+        if (error == EOWNERDEAD) {
+            told++;
+            OK(pthread_mutex_consistent(&m));
+        } else {
+            OK(error);
+        }
+        long seen = counter;
+        if (i % 16 == 0) {
+            sched_yield();
+        }
+        counter = seen + 1;
+        if (dies != NULL && i == ROUNDS - 1) {
+            deaths++;
+            return NULL;
+        }
+        OK(pthread_mutex_unlock(&m));
+    }
+    return NULL;
+}
+
+static void count_and_die(int type)
+{
+    pthread_t t[WAITERS];
+    counter = deaths = told = 0;
+    init(&m, type, PTHREAD_PROCESS_PRIVATE);
+    for (long i = 0; i < WAITERS; i++) {
+        t[i] = start(counts_and_may_die, (void *)(i % 2));
+    }
+    for (int i = 0; i < WAITERS; i++) {
+        join(t[i]);
+    }
+    int error = pthread_mutex_lock(&m);
+    OK_OR(error, EOWNERDEAD);
+    told += error == EOWNERDEAD;
+    CHECK_EQ(counter, WAITERS * 300);
+    CHECK_EQ(deaths, WAITERS / 2);
+    CHECK_EQ(told, deaths);
+}
+
+CASE(each_death_is_told_once)
+{
+    for (size_t i = 0; i < COUNT(types); i++) {
+        count_and_die(types[i]);
+    }
+    protocol = PTHREAD_PRIO_INHERIT;
+    for (size_t i = 0; i < COUNT(types); i++) {
+        count_and_die(types[i]);
+    }
+}
+
+static pthread_key_t key;
+
+static void unlocks_late(void *mutex)
+{
+    OK(pthread_mutex_unlock(mutex));
+}
+
+static void *unlocks_in_destructor(void *mutex)
+{
+    OK(pthread_mutex_lock(mutex));
+    OK(pthread_setspecific(key, mutex));
+    return NULL;
+}
+
+CASE(key_destructors_run_before_the_owner_is_dead)
+{
+    OK(pthread_key_create(&key, unlocks_late));
+    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    in_thread(unlocks_in_destructor, &m);
+    OK(pthread_mutex_lock(&m));
+    OK(pthread_mutex_unlock(&m));
+}
+
+#ifdef ON_PIRN
+/* glibc does not look, for robust ones. */
+CASE(destroy_is_ebusy_when_held)
+{
+    init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
+    OK(pthread_mutex_lock(&m));
+    CHECK_EQ(pthread_mutex_destroy(&m), EBUSY);
+    OK(pthread_mutex_unlock(&m));
+    OK(pthread_mutex_destroy(&m));
+}
+#endif
 
 static pthread_mutex_t *between;
 
