@@ -487,7 +487,8 @@ void test_ceiling_refuses_when_caller_is_above(void *unused)
     rt_thread_set_base(rt_self(), 0);
 }
 
-/* The new owner has the ceiling before it runs. */
+/* The new owner has the ceiling before it runs. With other CPUs it may have run, unlocked and lost
+ * the ceiling by now, and in weak memory only the loss may be visible. */
 void test_ceiling_is_given_with_mutex_when_handed_over(void *unused)
 {
     (void)unused;
@@ -505,7 +506,7 @@ void test_ceiling_is_given_with_mutex_when_handed_over(void *unused)
     unsigned p = rt_thread_priority(t);
     bool owns = at_add_acq_rel(&m.word, 0u) == t->index; /* the newest: it has not unlocked */
     rt_leave(irq);
-    CHECK(gone || !owns || p == 33);
+    CHECK(pirn_cpu_count() > 1 || gone || !owns || p == 33);
     CHECK(rt_thread_priority(rt_self()) == 0);
     test_end(t);
 }
