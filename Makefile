@@ -11,9 +11,9 @@ VENV := .venv/bin
 PREFIX ?= /usr/local
 
 # What runs where in `make check`. The release preset runs everything, last; the others run what
-# they can find out best. Labels: sim unit policy posix conformance stress apps fault bench tools.
-LABELS_debug := sim|unit|policy|posix
-LABELS_clang := unit|policy|posix
+# they can find out best. Labels: sim unit policy posix conformance tls stress apps fault bench tools.
+LABELS_debug := sim|unit|policy|posix|tls
+LABELS_clang := unit|policy|posix|tls
 LABELS_asan := unit|policy|conformance|fault|stress
 LABELS_tsan := unit|policy|conformance|stress
 LABELS_aarch64 := unit|policy

@@ -23,19 +23,25 @@ struct thread;
  * port_arch.h: context switch.
  *
  *   struct port_ctx                       what a thread that does not run consists of
- *   port_ctx_init(ctx, low, size, entry)  entry() runs on that stack at the first switch and never
- * returns port_ctx_switch(from, to)             saves the callee-saved registers in from, continues
- * to; returns when someone switches to from port_cpu_relax()                      the instruction
- * for spin loops
+ *   port_ctx_init(ctx, low, size, entry)  entry() runs on that stack at the first switch and
+ *                                         never returns
+ *   port_ctx_switch(from, to)             saves the callee-saved registers in from, continues to;
+ *                                         returns when someone switches to from
+ *   port_cpu_relax()                      the instruction for spin loops
  *
  * port_env.h: CPU, interrupts, thread state outside the registers.
  *
  *   struct port_cpu, struct port_thread   what the environment keeps per CPU and per thread
  *   port_cpu_self()                       the CPU of the caller; re-read after every switch; NULL
- * on a foreign kernel thread port_irq_save(), port_irq_restore(s)  keep interrupts (signals,
- * simulated interrupts) out port_thread_switch(cpu, from, to)     thread state that is not in
- * callee-saved registers (errno, TLS base) port_san_*                            tell
- * AddressSanitizer and ThreadSanitizer about stacks and switches
+ *                                         on a foreign kernel thread
+ *   port_irq_save(), port_irq_restore(s)  keep interrupts (signals, simulated interrupts) out
+ *   port_thread_switch(cpu, from, to)     thread state that is not in callee-saved registers:
+ *                                         errno, TLS block, floating-point control
+ *   port_thread_inherit(t)                the new thread t gets the caller's floating-point control
+ *   port_thread_handle(t)                 what the place's libraries take for the thread's id
+ *                                         (pthread_t)
+ *   port_san_*                            tell AddressSanitizer and ThreadSanitizer about stacks
+ *                                         and switches
  */
 #include "port_arch.h"
 #include "port_env.h"
@@ -98,6 +104,33 @@ struct port_stack {
 int port_stack_alloc(struct port_stack *stack, size_t size);
 void port_stack_free(struct port_stack *stack);
 
+/*
+ * Thread-local storage of the program's (__thread): a block for each thread (THREAD_TLS), where the
+ * place has that. port_tls_start is called once, after port_init and before any thread exists
+ * beside the caller. 0: from now on all threads have blocks, those that port_cpu_adopt and
+ * port_cpu_start adopt included, and port_thread_switch switches between them. Else threads share
+ * the block of the CPU that runs them, and *why says why: -ENOSYS: this port has no such thing;
+ * -ENOTSUP, -ENOMEM: it has, but it does not work here, and users may want to know.
+ * by_syscall: switch by a system call even where an instruction can, to measure that.
+ */
+int port_tls_start(bool by_syscall, const char **why);
+
+/* Bytes of a block. */
+size_t port_tls_room(void);
+
+/* Make t's block in the port_tls_room() bytes from `at`, above t's stack. May allocate and block:
+ * not between rt_enter and rt_leave. 0 or -ENOMEM. */
+int port_tls_alloc(struct thread *t, void *at);
+
+/* Give it up, and what the C library keeps about it; then its memory may go. Any context. */
+void port_tls_free(struct thread *t);
+
+/* In the thread: its life begins; the destructors of its thread-local objects are to run; nothing
+ * of the program's runs in it any more: make the block as new, for its next life. */
+void port_tls_begin(void);
+void port_tls_end(void);
+void port_tls_reset(void);
+
 /* Zeroed memory for tables of the core; NULL if there is none. Never called on a hot path. */
 void *port_table_alloc(size_t size);
 void port_table_free(void *p, size_t size);
@@ -148,6 +181,8 @@ void rt_preempt(void);
 unsigned rt_cpu_id(const struct cpu *cpu);
 uint64_t rt_cpu_switches(const struct cpu *cpu);
 struct port_thread *rt_thread_port(struct thread *t);
+void *rt_thread_stack(struct thread *t);       /* its lowest address */
+struct thread *rt_cpu_thread(struct cpu *cpu); /* that the CPU runs; called by the CPU */
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);
 

@@ -17,7 +17,8 @@
  * user thread; if another kernel thread does, every kernel thread is foreign, main included.
  * Options come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see pirn(1)).
  *   - User threads of this API share the `__thread` variables of the worker that runs them; errno
- * is saved across switches.
+ * is saved across switches. With PIRN_TLS=own, and in programs that use libpirn-pthread, each has
+ * its own.
  */
 #ifndef PIRN_PIRN_H
 #define PIRN_PIRN_H
@@ -66,6 +67,8 @@ typedef struct pirn_attr {
     const char *name;               /* up to 15 bytes are kept; NULL = none */
     bool detached;
     bool cxx; /* carries the C++ exception state (pirn.hpp sets it) */
+    bool fp;  /* has floating-point rounding and exception control of its own, at first its
+                 creator's; such a creator gets its own, too */
 } pirn_attr_t;
 
 /* Smallest stack_size, in bytes. With preemption (PIRN_PREEMPT=1) it has room for the signal frame,

@@ -57,6 +57,9 @@ struct cpu {
     _Atomic(struct thread *) inbox;
 } ALIGNED(RT_CACHELINE);
 
+/* The option "tls". */
+enum rt_tls { RT_TLS_AUTO, RT_TLS_OWN, RT_TLS_OWN_SYSCALL, RT_TLS_SHARED };
+
 struct rt {
     struct pirn_policy policy;  /* (C) copy of the chosen table */
     unsigned ncpu;              /* (C) */
@@ -71,6 +74,8 @@ struct rt {
     uint64_t reservoir;         /* (C) */
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
     uint64_t start_ns;          /* (C) */
+    enum rt_tls tls;            /* (C) what the user asks for */
+    size_t tls_room;            /* (C) bytes of a thread's TLS block; 0: there are none */
 
     /* (A) low half: CPUs that search for work, high half: CPUs asleep */
     _Atomic(uint32_t) idle_word ALIGNED(RT_CACHELINE);

@@ -38,6 +38,7 @@ static int cpu_make(unsigned id)
     cpu->id = id;
     snprintf(name, sizeof(name), "idle-%u", id);
     thread_init_bare(&cpu->idle, THREAD_IDLE, name);
+    cpu->idle.flags |= rt.tls_room != 0 ? THREAD_TLS : 0;
     at_init(&cpu->idle.state, (uint32_t)THREAD_READY);
     at_init(&cpu->pending, 0u);
     at_init(&cpu->timers.armed, 0u);
@@ -50,25 +51,60 @@ static int cpu_make(unsigned id)
     return id_assign(&cpu->idle);
 }
 
+/* The scheduler context of the CPU whose kernel thread is the program's main thread. */
+static int idle_make_stack(struct cpu *cpu)
+{
+    struct thread *t = &cpu->idle;
+    int error = port_stack_alloc(&t->stack, RT_STACK_DEFAULT + rt.tls_room);
+    if (error != 0) {
+        return error;
+    }
+    char *top = (char *)t->stack.low + t->stack.size - rt.tls_room;
+    port_ctx_init(&t->ctx, t->stack.low, (size_t)(top - (char *)t->stack.low), idle_entry);
+    port_san_create(t, (uintptr_t)top);
+    return rt.tls_room != 0 ? port_tls_alloc(t, top) : 0;
+}
+
 static int main_adopt(struct cpu *cpu)
 {
     struct thread *t = &rt.main_thread;
-    thread_init_bare(t, THREAD_MAIN, "main");
+    thread_init_bare(t, THREAD_MAIN | (rt.tls_room != 0 ? THREAD_TLS : 0), "main");
     at_init(&t->state, (uint32_t)THREAD_RUNNING);
     t->cpu = cpu;
     cpu->current = t;
     at_store_rel(&cpu->created, 1u); /* ORDER(life) */
     int error = id_assign(t);
     if (error == 0) {
-        error = port_stack_alloc(&cpu->idle.stack, RT_STACK_DEFAULT);
+        error = idle_make_stack(cpu);
     }
+    return error == 0 ? port_cpu_adopt(cpu) : error;
+}
+
+/* The option "tls". What was asked for by name and cannot be had is an error. */
+static void tls_start(void)
+{
+    const char *why;
+    if (rt.tls == RT_TLS_SHARED || (rt.tls == RT_TLS_AUTO && !rt_tls_default)) {
+        return;
+    }
+    int error = port_tls_start(rt.tls == RT_TLS_OWN_SYSCALL, &why);
     if (error == 0) {
-        struct port_stack *stack = &cpu->idle.stack;
-        port_ctx_init(&cpu->idle.ctx, stack->low, stack->size, idle_entry);
-        port_san_create(&cpu->idle, (uintptr_t)stack->low + stack->size);
-        error = port_cpu_adopt(cpu);
+        rt.tls_room = port_tls_room();
+        return;
     }
-    return error;
+    char text[256];
+    if (rt.tls != RT_TLS_AUTO) {
+        int n =
+            snprintf(text, sizeof(text), "pirn: option tls=\"%s\": %s; valid here: auto, shared\n",
+                     rt.tls == RT_TLS_OWN ? "own" : "own-syscall", why);
+        port_write(text, (size_t)n);
+        port_exit_now(2);
+    }
+    if (error != -ENOSYS) {
+        int n = snprintf(text, sizeof(text),
+                         "pirn: threads share thread-local storage (__thread, errno): %s\n", why);
+        port_write(text, (size_t)n);
+    }
 }
 
 static void preempt_start(void)
@@ -99,18 +135,18 @@ static int rt_start_once(void)
     options_load();
     rt.rotates = rt.policy.rotate != NULL && !rt.detour;
     rt.start_ns = port_now();
-    int error = 0;
-    for (unsigned i = 0; i < rt.ncpu && error == 0; i++) {
-        error = cpu_make(i);
-    }
     bool main_calls = false;
+    int error = port_init(&main_calls);
     if (error == 0) {
-        error = port_init(&main_calls);
+        tls_start();
     }
     if (error == 0 && rt.preempt) {
         preempt_start();
     }
     stack_min_set();
+    for (unsigned i = 0; i < rt.ncpu && error == 0; i++) {
+        error = cpu_make(i);
+    }
     if (error == 0 && main_calls) {
         error = main_adopt(rt.cpus[0]);
     }
@@ -177,6 +213,16 @@ struct port_thread *rt_thread_port(struct thread *t)
     return &t->port;
 }
 
+void *rt_thread_stack(struct thread *t)
+{
+    return t->stack.low;
+}
+
+struct thread *rt_cpu_thread(struct cpu *cpu)
+{
+    return cpu->current;
+}
+
 struct thread *rt_foreign_new(void)
 {
     struct thread *t = port_table_alloc(sizeof(struct thread));
@@ -200,7 +246,6 @@ void rt_foreign_free(struct thread *t)
     if (t->held != NULL) {
         rt_held_end(t);
     }
-    id_release(t);
     thread_fini_bare(t);
     port_table_free(t, sizeof(struct thread));
 }

@@ -29,6 +29,7 @@ enum mutant {
     MUTANT_PRIO_STAY,      /* a waiter that gives up leaves its priority with the owner */
     MUTANT_PRIO_ONE_LINK,  /* a priority is not passed on to the owner's owner */
     MUTANT_CEILING_STAY,   /* unlocking does not lower the ceiling */
+    MUTANT_TLS_STALE,      /* a thread's TLS block goes to the next life as it is */
     MUTANT_MAX
 };
 

@@ -17,6 +17,7 @@
 
 size_t rt_stack_default;
 bool rt_preempt_default;
+bool rt_tls_default;
 
 static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
@@ -112,6 +113,17 @@ static int set_detour(const char *value, const char **why)
         return -EINVAL;
     }
     rt.detour = n != 0;
+    return 0;
+}
+
+static int set_tls(const char *value, const char **why)
+{
+    int choice = sched_choice("auto|own|own-syscall|shared", value);
+    (void)why;
+    if (choice < 0) {
+        return -EINVAL;
+    }
+    rt.tls = (enum rt_tls)choice;
     return 0;
 }
 
@@ -248,6 +260,11 @@ const struct rt_option rt_options[] = {
      set_preempt},
     {"tick", "number", "10000", "1000 to 1000000", "microseconds of CPU time between two ticks",
      set_tick},
+    {"tls", "choice", "auto", "auto, own, own-syscall or shared",
+     "thread-local storage (__thread): own: of each thread; shared: of the worker; auto: own under "
+     "the pthread API, shared under the native one; own-syscall: own, but switched by a system "
+     "call where an instruction would do",
+     set_tls},
     {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
      stats_set_output},
     {0},

@@ -12,7 +12,7 @@ struct pirn_policy;
 
 struct rt_option {
     const char *name;   /* "cpus": PIRN_CPUS, pirn run --cpus */
-    const char *type;   /* number, size, flag, spec, output */
+    const char *type;   /* number, size, flag, choice, spec, output */
     const char *deflt;  /* as the user would write it */
     const char *values; /* what is valid, for people */
     const char *help;   /* one line */
@@ -27,6 +27,10 @@ extern size_t rt_stack_default;
 
 /* What option preempt=auto means. Set before the runtime starts. */
 extern bool rt_preempt_default;
+
+/* Whether threads have TLS blocks of their own where the option "tls" is auto: a layer above the
+ * core sets it. */
+extern bool rt_tls_default;
 
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);

@@ -2,9 +2,9 @@
 /*
  * stack.c - see stack.h.
  *
- * Layout of a pair, low to high: guard (port's), stack, struct thread, colour. The colour moves
- * descriptor and top of stack within their page by a multiple of two cache lines from pair to pair:
- * without it the hot lines of all threads would compete for the same few cache sets.
+ * Layout of a pair, low to high: guard (port's), stack, struct thread, TLS block if threads have
+ * such, colour. The colour moves all that within its page by a multiple of two cache lines from
+ * pair to pair: without it the hot lines of all threads would compete for the same few cache sets.
  *
  * Invariants:
  *   1. cpu->stacks[] is touched by its CPU only, with interrupts out.
@@ -31,7 +31,7 @@ static struct {
 
 ALWAYS_INLINE size_t stack_pair_size(size_t usable)
 {
-    size_t want = usable + sizeof(struct thread) + STACK_COLOURS * 128u;
+    size_t want = usable + sizeof(struct thread) + rt.tls_room + STACK_COLOURS * 128u;
     if (usable == RT_STACK_DEFAULT) {
         want = usable; /* the default counts the whole pair: powers of two pack best */
     }
@@ -58,11 +58,12 @@ static struct thread *stack_new(struct cpu *cpu, size_t size, unsigned class)
         return NULL;
     }
     uint32_t colour = at_add_rlx(&pool.colour, 1u) % STACK_COLOURS;
-    uintptr_t top = (uintptr_t)stack.low + stack.size - colour * 128u;
+    uintptr_t top = (uintptr_t)stack.low + stack.size - colour * 128u - rt.tls_room;
     struct thread *t =
         (struct thread *)((top - sizeof(struct thread)) & ~(uintptr_t)(RT_CACHELINE - 1));
     thread_init_bare(t, 0, "");
     t->stack = stack;
+    t->stack_top = t;
     t->stack_class = (uint8_t) class;
     if (id_assign(t) != 0) {
         port_stack_free(&stack);
@@ -77,7 +78,6 @@ static struct thread *stack_new(struct cpu *cpu, size_t size, unsigned class)
 static void stack_destroy(struct thread *t)
 {
     struct port_stack stack = t->stack;
-    id_release(t);
     thread_fini_bare(t);
     port_stack_free(&stack);
 }

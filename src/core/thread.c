@@ -63,6 +63,10 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
 
 void thread_fini_bare(struct thread *t)
 {
+    if (t->flags & THREAD_TLS && !(t->flags & THREAD_FOREIGN)) {
+        port_tls_free(t);
+    }
+    id_release(t);
     port_thread_fini(t);
 }
 
@@ -89,10 +93,9 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     at_init(&t->priority, 0u);
     at_init(&t->base_priority, 0u);
     at_init(&t->join.lock.word, 0u);
-    uintptr_t low = (uintptr_t)t->stack.low;
-    uintptr_t top =
-        (t->flags & (THREAD_STATIC | THREAD_OWN_STACK)) ? low + t->stack.size : (uintptr_t)t;
-    port_ctx_init(&t->ctx, t->stack.low, top - low, thread_entry);
+    t->flags &= ~(uint32_t)(THREAD_CXX | THREAD_FP);
+    uintptr_t top = (uintptr_t)t->stack_top;
+    port_ctx_init(&t->ctx, t->stack.low, top - (uintptr_t)t->stack.low, thread_entry);
     port_san_create(t, top);
 }
 
@@ -127,18 +130,24 @@ static int thread_get_given(struct cpu *cpu, const struct thread_attr *attr, str
     struct port_stack stack = {.low = attr->stack, .size = size};
     uint32_t flags = attr->stack != NULL ? THREAD_OWN_STACK : 0;
     struct thread *t = attr->storage;
+    if (stack.low == NULL) {
+        if (port_stack_alloc(&stack, size + rt.tls_room) != 0) {
+            return -EAGAIN;
+        }
+    } else if (size < rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room) {
+        return -EINVAL;
+    }
+    char *top = (char *)stack.low + stack.size - rt.tls_room;
     if (t != NULL) {
         flags |= THREAD_STATIC;
     } else {
-        uintptr_t at = (uintptr_t)stack.low + size - sizeof(struct thread);
-        t = (struct thread *)(at & ~(uintptr_t)(RT_CACHELINE - 1));
-        stack.size = (size_t)((char *)t - (char *)stack.low);
-    }
-    if (stack.low == NULL && port_stack_alloc(&stack, size) != 0) {
-        return -EAGAIN;
+        t = (struct thread *)((uintptr_t)(top - sizeof(struct thread)) &
+                              ~(uintptr_t)(RT_CACHELINE - 1));
+        top = (char *)t;
     }
     thread_init_bare(t, flags, "");
     t->stack = stack;
+    t->stack_top = top;
     if (id_assign(t) != 0) {
         if (!(flags & THREAD_OWN_STACK)) {
             port_stack_free(&stack);
@@ -146,6 +155,16 @@ static int thread_get_given(struct cpu *cpu, const struct thread_attr *attr, str
         return -EAGAIN;
     }
     *out = t;
+    return 0;
+}
+
+/* A thread that is new gets its TLS block, outside of the runtime: that may allocate and block. */
+static COLD int thread_get_tls(struct thread *t)
+{
+    if (port_tls_alloc(t, t->stack_top == t ? (char *)(t + 1) : t->stack_top) != 0) {
+        return -EAGAIN;
+    }
+    t->flags |= THREAD_TLS;
     return 0;
 }
 
@@ -161,7 +180,6 @@ static void thread_release(struct cpu *cpu, struct thread *t)
     }
     struct port_stack stack = t->stack;
     bool own_stack = t->flags & THREAD_OWN_STACK;
-    id_release(t);
     thread_fini_bare(t);
     if (!own_stack) {
         port_stack_free(&stack);
@@ -181,9 +199,15 @@ static int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct th
 static void thread_apply(struct thread *t, const struct thread_attr *attr)
 {
     t->join_flags = (attr->flags & THREAD_CREATE_DETACHED) ? JOIN_DETACHED : 0;
-    t->flags = (t->flags & ~(uint32_t)THREAD_CXX) | (attr->flags & THREAD_CXX);
+    t->flags |= attr->flags & (THREAD_CXX | THREAD_FP);
+    if (attr->flags & THREAD_FP) {
+        port_thread_inherit(t);
+    }
     if (attr->name != NULL) {
         thread_set_name(t, attr->name);
+    }
+    if (attr->handle != NULL) {
+        *attr->handle = port_thread_handle(t);
     }
 }
 
@@ -198,6 +222,16 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
     if (unlikely(error != 0)) {
         rt_leave(irq);
         return error;
+    }
+    if (unlikely(rt.tls_room != 0 && !(t->flags & THREAD_TLS))) {
+        rt_leave(irq);
+        error = thread_get_tls(t);
+        cpu = rt_enter(&irq);
+        if (error != 0) {
+            thread_release(cpu, t);
+            rt_leave(irq);
+            return error;
+        }
     }
     thread_begin(t, start, arg);
     if (attr != NULL) {
@@ -246,11 +280,17 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
 {
     unsigned long irq;
     struct thread *user = port_cpu_self()->current;
+    if (unlikely(user->flags & THREAD_TLS)) {
+        port_tls_end();
+    }
     if (unlikely(user->local != NULL)) {
         rt_local_end(user);
     }
     if (unlikely(user->held != NULL)) {
         rt_held_end(user);
+    }
+    if (unlikely((user->flags & (THREAD_TLS | THREAD_MAIN)) == THREAD_TLS) && !MUTANT(TLS_STALE)) {
+        port_tls_reset();
     }
     struct cpu *cpu = rt_enter(&irq);
     struct thread *self = cpu->current;
@@ -293,6 +333,9 @@ static NORETURN void thread_entry(void)
     finish_switch();
     struct thread *self = port_cpu_self()->current;
     rt_leave(0);
+    if (unlikely(self->flags & THREAD_TLS)) {
+        port_tls_begin();
+    }
     thread_end(self->start(self->arg_ret));
 }
 

@@ -39,6 +39,8 @@ enum thread_flags {
     THREAD_OWN_STACK = 1 << 4, /* stack given by the caller */
     THREAD_CXX = 1 << 5,       /* carries the C++ exception globals */
     THREAD_CREATE_DETACHED = 1 << 6, /* attribute only */
+    THREAD_TLS = 1 << 7,             /* has a TLS block of its own; all threads or none */
+    THREAD_FP = 1 << 8,              /* has floating-point control of its own */
 };
 
 enum join_flags {
@@ -90,6 +92,7 @@ struct thread {
     /* cold */
     struct timer timer;
     struct port_stack stack;         /* (C) low == NULL: not ours */
+    void *stack_top;                 /* (C) above it lie TLS block and descriptor */
     _Atomic(uint32_t) priority;      /* (A) effective; written under the prio lock: prio.h */
     _Atomic(uint32_t) base_priority; /* (A) written under the prio lock */
     uint16_t ceiling;                /* (prio lock) */
@@ -116,7 +119,8 @@ struct thread_attr {
     void *stack;   /* the caller's stack of stack_size bytes */
     void *storage; /* the caller's descriptor (M7) */
     const char *name;
-    uint32_t flags; /* THREAD_CREATE_DETACHED, THREAD_CXX */
+    void **handle;  /* if not NULL, gets the thread's handle (port.h) before it runs */
+    uint32_t flags; /* THREAD_CREATE_DETACHED, THREAD_CXX, THREAD_FP */
 };
 
 const char *thread_state_name(uint32_t state);

@@ -78,15 +78,17 @@ static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
                                 .storage = attr->storage,
                                 .name = attr->name,
                                 .flags = (attr->detached ? (uint32_t)THREAD_CREATE_DETACHED : 0) |
-                                         (attr->cxx ? (uint32_t)THREAD_CXX : 0)};
+                                         (attr->cxx ? (uint32_t)THREAD_CXX : 0) |
+                                         (attr->fp ? (uint32_t)THREAD_FP : 0)};
     return 0;
 }
 
-/* Who starts threads that carry their exceptions is C++ itself; it is the caller and runs, so its
- * flags are its own. Without this the main thread's exceptions would stay with the worker. */
-static COLD void creator_carries_exceptions(struct thread *self)
+/* Who starts threads that carry their exceptions is C++ itself, and who starts threads with
+ * floating-point control of their own has one; it is the caller and runs, so its flags are its own.
+ * Without this the main thread's exceptions would stay with the worker. */
+static COLD void creator_carries(struct thread *self, uint32_t flags)
 {
-    self->flags |= THREAD_CXX;
+    self->flags |= flags & (THREAD_CXX | THREAD_FP);
 }
 
 EXPORT int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *),
@@ -101,8 +103,8 @@ EXPORT int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*f
         return error;
     }
     struct thread *self = rt_self();
-    if (unlikely((internal.flags & ~self->flags) & THREAD_CXX)) {
-        creator_carries_exceptions(self);
+    if (unlikely((internal.flags & ~self->flags) & (THREAD_CXX | THREAD_FP))) {
+        creator_carries(self, internal.flags);
     }
     return rt_thread_create(thread, &internal, fn, arg);
 }

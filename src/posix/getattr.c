@@ -58,6 +58,9 @@ int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
     struct thread *t = posix_thread(thread);
     struct posix_attr *a = (struct posix_attr *)attr;
+    if (t == NULL) {
+        return ESRCH;
+    }
     pirn_pthread_attr_init(attr);
     a->flags = POSIX_ATTR_STACK | (is_detached(t) ? POSIX_ATTR_DETACHED : 0);
     if (t->flags & THREAD_MAIN) {

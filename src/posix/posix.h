@@ -8,8 +8,9 @@
  * initialisers set at the same offsets. Functions return +errno; sem_* and nanosleep return -1 and
  * set errno.
  *
- * pthread_t is the address of the thread's descriptor. Libraries that look into glibc's struct
- * pthread behind a pthread_t are not served yet.
+ * pthread_t is the address of the descriptor that the C library has for the thread, where threads
+ * have TLS blocks of their own (then libraries may look into it, and pthread_self is the C
+ * library's); else of ours.
  */
 #ifndef PIRN_POSIX_H
 #define PIRN_POSIX_H
@@ -80,9 +81,14 @@ void posix_local_end(struct thread *self);
 /* Destructor rounds of POSIX over the values of `local`. */
 void posix_keys_end(struct posix_local *local);
 
+/* NULL: a null pointer, or another kernel thread that has not called us yet. */
 ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
 {
-    return (struct thread *)thread;
+    struct thread *t = port_thread_of_handle((void *)thread);
+    if (unlikely(t == NULL) && port_tls_own && (void *)thread == port_tls_handle_self()) {
+        t = rt_self(); /* makes its stand-in */
+    }
+    return t;
 }
 
 /* A kernel thread that Pirn did not make, or no runtime yet: block in the kernel. */

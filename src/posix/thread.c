@@ -4,34 +4,37 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "posix.h"
 
 _Static_assert(sizeof(pthread_t) == sizeof(struct thread *), "a pthread_t holds an address");
 
-/* There only in programs with C++: then threads carry their exceptions with them. */
+/* There only in programs with C++: then threads carry their exceptions with them, if these are not
+ * in TLS blocks of their own. */
 void *__cxa_get_globals(void) __attribute__((weak));
 
-/* The main thread carries them too; it is the caller and runs, so its flags are its own. */
-static COLD void main_carries_exceptions(struct thread *self)
+/* The main thread carries the same as those it creates; it is the caller and runs, so its flags are
+ * its own. */
+static COLD void main_carries(struct thread *self, uint32_t flags)
 {
     if (self->flags & THREAD_MAIN) {
-        self->flags |= THREAD_CXX;
+        self->flags |= flags;
     }
 }
 
 static int create_with(pthread_t *thread, const struct thread_attr *attr, void *(*start)(void *),
                        void *arg)
 {
-    struct thread_attr cxx = *attr;
-    struct thread *self = rt_self();
-    if (__cxa_get_globals != NULL) {
-        cxx.flags |= THREAD_CXX;
-        if (unlikely(!(self->flags & THREAD_CXX))) {
-            main_carries_exceptions(self);
-        }
+    struct thread_attr full = *attr;
+    struct thread *self = rt_self(), *t;
+    uint32_t carries = THREAD_FP | (__cxa_get_globals != NULL ? (uint32_t)THREAD_CXX : 0);
+    full.flags |= carries;
+    full.handle = (void **)thread;
+    if (unlikely(~self->flags & carries)) {
+        main_carries(self, carries);
     }
-    return -rt_thread_create((struct thread **)thread, &cxx, start, arg);
+    return -rt_thread_create(&t, &full, start, arg);
 }
 
 /* *thread is written before the new thread runs: programs rely on it, though POSIX does not say so.
@@ -105,7 +108,18 @@ int pirn_pthread_detach(pthread_t thread)
 
 pthread_t pirn_pthread_self(void)
 {
-    return (pthread_t)rt_self();
+    if (likely(port_tls_own)) {
+        return (pthread_t)port_tls_handle_self();
+    }
+    struct thread *self = rt_self();
+    return (pthread_t)port_thread_handle(self);
+}
+
+/* With TLS blocks of their own, threads have the ids that the C library knows them by: unique, the
+ * same on each worker, and no kernel thread's (but the main thread's). */
+pid_t pirn_posix_gettid(void)
+{
+    return port_tls_own ? port_tls_tid() : (pid_t)syscall(SYS_gettid);
 }
 
 int pirn_pthread_equal(pthread_t a, pthread_t b)
@@ -115,16 +129,23 @@ int pirn_pthread_equal(pthread_t a, pthread_t b)
 
 int pirn_pthread_setname_np(pthread_t thread, const char *name)
 {
+    struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
     if (strlen(name) >= RT_NAME_MAX) {
         return ERANGE;
     }
-    thread_set_name(posix_thread(thread), name);
+    thread_set_name(t, name);
     return 0;
 }
 
 int pirn_pthread_getname_np(pthread_t thread, char *name, size_t size)
 {
     const struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
     if (strnlen(t->name, RT_NAME_MAX) >= size) {
         return ERANGE;
     }

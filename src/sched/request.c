@@ -77,7 +77,10 @@ static int request_init(unsigned ncpu)
 static void request_fini(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
-        port_table_free(request_cpus[i].box, rt.ncpu * sizeof(struct mailbox));
+        if (request_cpus[i].box != NULL) { /* else init did not come so far */
+            port_table_free(request_cpus[i].box, rt.ncpu * sizeof(struct mailbox));
+            request_cpus[i].box = NULL;
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim.c - in the simulator, the n-th allocation of a stack fails, for every n: that creation says
- * -EAGAIN, everything else goes on, and no stack is left over (the simulator counts them at the
- * end). The first allocation is the scheduler's own: the runtime does not start, with a message.
+ * sim.c - in the simulator, the n-th allocation of a stack or TLS block fails, for every n: that
+ * creation says -EAGAIN, everything else goes on, and no stack is left over (the simulator counts
+ * them at the end). The first allocation is the scheduler's own: the runtime does not start, with a
+ * message.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -88,7 +89,8 @@ static unsigned failures_sum(void)
     return n;
 }
 
-/* Stacks that ended before are used again, so a late n may never come: 0 or 1 failures. */
+/* Stacks and TLS blocks (about half the seeds have such) that ended before are used again, so a
+ * late n may never come: 0 or 1 failures. */
 static int run(const struct sim_config *config, unsigned *failed)
 {
     struct sim_result result;

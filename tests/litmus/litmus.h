@@ -29,7 +29,7 @@ struct litmus {
     void (*init)(void); /* on the main thread before the others start; NULL = nothing */
 };
 
-extern const struct litmus litmus_model[], litmus_tags[], litmus_sync[],
+extern const struct litmus litmus_model[], litmus_tags[], litmus_sync[], litmus_tls[],
     litmus_policy[]; /* end with name == NULL */
 
 #define MAX_READS 8

@@ -58,6 +58,11 @@ bool test_simulated(void)
     return true;
 }
 
+uint64_t *test_tls(void)
+{
+    return sim_tls_word();
+}
+
 const char *test_sched(void)
 {
     return spec;

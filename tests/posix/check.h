@@ -34,7 +34,8 @@ static inline void check_fail(const char *file, int line, const char *what, long
 #define OK(expr) CHECK_EQ(expr, 0)
 
 /* The address of errno changes when a user thread moves to another worker, and compilers take it
- * for constant within a function: until threads have their own TLS, look at it in a new one. */
+ * for constant within a function. Where threads share TLS (PIRN_TLS=shared, sanitizers), it must be
+ * looked at in a new one; where they have their own, ordinary code is right. */
 static __attribute__((noinline, unused)) void set_errno(int value)
 {
     errno = value;

@@ -76,6 +76,11 @@ bool test_simulated(void)
     return true;
 }
 
+uint64_t *test_tls(void)
+{
+    return sim_tls_word();
+}
+
 static struct argp_option argp_options[] = {
     {"suite", 's', "NAME", 0, "core, sync or policy (default: all)", 0},
     {"test", 't', "NAME", 0, "one test", 0},

@@ -41,6 +41,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_PRIO_STAY] = "prio-stay",
     [MUTANT_PRIO_ONE_LINK] = "prio-one-link",
     [MUTANT_CEILING_STAY] = "ceiling-stay",
+    [MUTANT_TLS_STALE] = "tls-stale",
 };
 
 const char *mutant_name(enum mutant mutant)

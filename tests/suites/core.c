@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core_tests.h"
 #include "suite.h"
 
 static void *nothing(void *arg)
@@ -275,6 +276,10 @@ static const struct test tests[] = {
     {"static_descriptor_and_stack_are_used", test_static_descriptor_and_stack_are_used, 0},
     {"bad_arguments_are_refused", test_bad_arguments_are_refused, 0},
     {"threads_outlive_their_creator", test_threads_outlive_their_creator, 0},
+    {"tls_belongs_to_its_thread_when_others_run", test_tls_belongs_to_its_thread_when_others_run,
+     0},
+    {"tls_is_there_when_stack_or_descriptor_is_the_callers",
+     test_tls_is_there_when_stack_or_descriptor_is_the_callers, 0},
     {NULL, NULL, 0},
 };
 

@@ -34,6 +34,7 @@ bool test_preempts(void);         /* threads are preempted in this run */
 void test_foreign(void (*fn)(void *),
                   void *arg); /* run fn on a kernel thread that is not a worker */
 bool test_simulated(void);
+uint64_t *test_tls(void);     /* a thread-local word; NULL if threads share them */
 const char *test_sched(void); /* organization and options */
 
 #define CHECK(cond)                                                                                \

@@ -58,6 +58,13 @@ bool test_simulated(void)
     return false;
 }
 
+uint64_t *test_tls(void)
+{
+    static __thread uint64_t word;
+    const char *tls = getenv("PIRN_TLS");
+    return tls != NULL && strcmp(tls, "own") == 0 ? &word : NULL;
+}
+
 const char *test_sched(void)
 {
     const char *spec = getenv("PIRN_SCHED");

@@ -4,7 +4,7 @@
  * switch that clobbers every register, so that the compiler saves what is live. x29 (frame pointer)
  * and x19 (may be the base pointer) cannot be clobbered everywhere and are saved by hand. x18 is an
  * ordinary register on Linux. The whole of v8..v15 is listed, though only the low halves are
- * callee-saved. FPCR is not switched, as MXCSR on x86-64.
+ * callee-saved. FPCR and FPSR are switched by port_fp only, as MXCSR on x86-64.
  *
  * The jump goes through x16, which may lead to a function's start as well as to a label where
  * branch targets are checked (BTI); `hint #36` is the label's mark, "bti j". x29 and x30 are zero
@@ -67,5 +67,46 @@ ALWAYS_INLINE void port_cpu_relax(void)
                          "ldr %0, [%0, %1]"                                                        \
                          : "=&r"(out), "=&r"(offset_));                                            \
     } while (0)
+
+#define PORT_ARCH_TLS_OFFSET(out, var)                                                             \
+    __asm__("adrp %0, :gottprel:" #var "\n\tldr %0, [%0, :gottprel_lo12:" #var "]" : "=r"(out))
+
+/* The thread pointer. TLS blocks lie above it (variant 1 of the TLS document). A register like any
+ * other. */
+#define PORT_ARCH_TLS_VARIANT 1
+#define PORT_ARCH_TLS_HWCAP2 0u
+
+ALWAYS_INLINE uintptr_t port_arch_tp(void)
+{
+    uintptr_t tp;
+    __asm__ volatile("mrs %0, tpidr_el0" : "=r"(tp));
+    return tp;
+}
+
+ALWAYS_INLINE void port_arch_tp_set(uintptr_t tp, bool by_instruction)
+{
+    (void)by_instruction;
+    __asm__ volatile("msr tpidr_el0, %0" : : "r"(tp) : "memory");
+}
+
+/* Rounding, exception enables, exception flags. */
+struct port_fp {
+    uint64_t control, status;
+};
+
+ALWAYS_INLINE void port_arch_fp_save(struct port_fp *fp)
+{
+    __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(fp->control), "=r"(fp->status));
+}
+
+ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port_fp *now)
+{
+    if (unlikely(fp->control != now->control)) {
+        __asm__ volatile("msr fpcr, %0" : : "r"(fp->control));
+    }
+    if (unlikely(fp->status != now->status)) {
+        __asm__ volatile("msr fpsr, %0" : : "r"(fp->status));
+    }
+}
 
 #endif

@@ -66,4 +66,41 @@ ALWAYS_INLINE void port_cpu_relax(void)
 #define PORT_ARCH_TLS_LOAD(out, var)                                                               \
     __asm__ volatile("la.tls.ie %0, " #var "\n\tadd %0, %0, tp\n\tld %0, 0(%0)" : "=&r"(out))
 
+#define PORT_ARCH_TLS_OFFSET(out, var) __asm__("la.tls.ie %0, " #var : "=r"(out))
+
+/* The thread pointer. TLS blocks lie above it (variant 1 of the TLS document). A register like any
+ * other. */
+#define PORT_ARCH_TLS_VARIANT 1
+#define PORT_ARCH_TLS_HWCAP2 0u
+
+ALWAYS_INLINE uintptr_t port_arch_tp(void)
+{
+    uintptr_t tp;
+    __asm__ volatile("mv %0, tp" : "=r"(tp));
+    return tp;
+}
+
+ALWAYS_INLINE void port_arch_tp_set(uintptr_t tp, bool by_instruction)
+{
+    (void)by_instruction;
+    __asm__ volatile("mv tp, %0" : : "r"(tp) : "memory");
+}
+
+/* Rounding and exception flags. */
+struct port_fp {
+    uint32_t control;
+};
+
+ALWAYS_INLINE void port_arch_fp_save(struct port_fp *fp)
+{
+    __asm__ volatile("frcsr %0" : "=r"(fp->control));
+}
+
+ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port_fp *now)
+{
+    if (unlikely(fp->control != now->control)) {
+        __asm__ volatile("fscsr %0" : : "r"(fp->control));
+    }
+}
+
 #endif

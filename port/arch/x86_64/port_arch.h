@@ -7,7 +7,8 @@
  * in `ret`: the return-stack predictor never matches across a switch (a mispredicted `ret` costs
  * more than the whole switch). rbp cannot be named as a clobber and is saved by hand. MXCSR and the
  * x87 control word are not saved: the System V ABI makes them callee-saved, but a thread rarely
- * changes them, and saving costs more than the rest.
+ * changes them, and saving costs more than the rest. Threads that are to keep them have struct
+ * port_fp.
  */
 #ifndef PIRN_PORT_ARCH_H
 #define PIRN_PORT_ARCH_H
@@ -124,5 +125,54 @@ ALWAYS_INLINE void port_cpu_relax(void)
  */
 #define PORT_ARCH_TLS_LOAD(out, var)                                                               \
     __asm__ volatile("movq " #var "@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=&r"(out))
+
+/* The offset of an initial-exec TLS variable from the thread pointer: the same in each thread. */
+#define PORT_ARCH_TLS_OFFSET(out, var) __asm__("movq " #var "@gottpoff(%%rip), %0" : "=r"(out))
+
+/* The thread pointer (FS base). TLS blocks lie below it (variant 2 of the TLS document). Writing it
+ * takes an instruction where the kernel allows it (AT_HWCAP2, bit 1; CPUID does not say that), else
+ * a system call. */
+#define PORT_ARCH_TLS_VARIANT 2
+#define PORT_ARCH_TLS_HWCAP2 2u
+
+ALWAYS_INLINE uintptr_t port_arch_tp(void)
+{
+    uintptr_t tp;
+    __asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
+    return tp;
+}
+
+ALWAYS_INLINE void port_arch_tp_set(uintptr_t tp, bool by_instruction)
+{
+    if (likely(by_instruction)) {
+        __asm__ volatile("wrfsbase %0" : : "r"(tp) : "memory");
+    } else {
+        long result = 158; /* arch_prctl(ARCH_SET_FS, tp), without errno, which lies behind tp */
+        __asm__ volatile("syscall" : "+a"(result) : "D"(0x1002), "S"(tp) : "rcx", "r11", "memory");
+    }
+}
+
+/* Rounding, exception masks, and the SSE exception flags. The exception flags of the x87 unit stay
+ * with the CPU: reading and writing them costs more than all of this. */
+struct port_fp {
+    uint32_t mxcsr;
+    uint16_t x87;
+};
+
+ALWAYS_INLINE void port_arch_fp_save(struct port_fp *fp)
+{
+    __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(fp->mxcsr), "=m"(fp->x87));
+}
+
+/* `now` is what the registers hold. */
+ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port_fp *now)
+{
+    if (unlikely(fp->mxcsr != now->mxcsr)) {
+        __asm__ volatile("ldmxcsr %0" : : "m"(fp->mxcsr));
+    }
+    if (unlikely(fp->x87 != now->x87)) {
+        __asm__ volatile("fldcw %0" : : "m"(fp->x87));
+    }
+}
 
 #endif

@@ -117,7 +117,9 @@ static void worker_adopt(struct cpu *cpu)
     port->errno_at = &errno;
     port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
     port->tick_at = UINT64_MAX;
+    port_arch_fp_save(&port->fp);
     fault_catch_here(port);
+    tls_adopt(rt_cpu_thread(cpu));
     port_tls_self = cpu;
     preempt_adopt(cpu);
 }
@@ -175,6 +177,10 @@ static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn
 {
     return pthread_create(thread, attr, fn, arg);
 }
+static int join_real(pthread_t thread, void **ret)
+{
+    return pthread_join(thread, ret);
+}
 #else
 static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
                        void *arg)
@@ -183,14 +189,20 @@ static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn
     create_fn real = (create_fn)dlsym(RTLD_NEXT, "pthread_create");
     return real != NULL ? real(thread, attr, fn, arg) : ENOSYS;
 }
+static int join_real(pthread_t thread, void **ret)
+{
+    typedef int (*join_fn)(pthread_t, void **);
+    join_fn real = (join_fn)dlsym(RTLD_NEXT, "pthread_join");
+    return real != NULL ? real(thread, ret) : ENOSYS;
+}
 #endif
 
 /* Signals of the process go to the main thread's worker, not to helpers: they start with all of
  * them blocked. */
-int kernel_thread_create(void *(*fn)(void *), void *arg)
+static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                         void *arg)
 {
     sigset_t all, old;
-    pthread_t thread;
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
@@ -199,17 +211,34 @@ int kernel_thread_create(void *(*fn)(void *), void *arg)
     sigdelset(&all, SIGTRAP);
     sigdelset(&all, SIGPROF);
     sigprocmask(SIG_SETMASK, &all, &old);
-    int error = create_real(&thread, NULL, fn, arg);
+    int error = create_real(thread, attr, fn, arg);
     sigprocmask(SIG_SETMASK, &old, NULL);
     return -error;
+}
+
+int kernel_thread_create(void *(*fn)(void *), void *arg)
+{
+    pthread_t thread;
+    return create_masked(&thread, NULL, fn, arg);
+}
+
+int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size)
+{
+    pthread_t thread;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    int error = -pthread_attr_setstack(&attr, stack, size);
+    if (error == 0) {
+        error = create_masked(&thread, &attr, fn, NULL);
+    }
+    pthread_attr_destroy(&attr);
+    return error != 0 ? error : -join_real(thread, ret);
 }
 
 int port_cpu_start(struct cpu *cpu)
 {
     return kernel_thread_create(worker_main, cpu);
 }
-
-static __thread struct thread *foreign_self;
 
 /* What a C++ thread_local with a destructor calls. pthread keys are no choice here: those names may
  * be the POSIX layer's, which keeps the keys of a foreign thread in its stand-in. */
@@ -219,21 +248,22 @@ extern void *__dso_handle __attribute__((visibility("hidden")));
 static void foreign_end(void *t)
 {
     rt_foreign_free(t);
-    foreign_self = NULL;
+    port_tls_thread = NULL;
 }
 
 struct thread *port_foreign_self(void)
 {
-    if (foreign_self == NULL) {
-        foreign_self = rt_foreign_new();
-        if (foreign_self == NULL ||
-            __cxa_thread_atexit_impl(foreign_end, foreign_self, &__dso_handle) != 0) {
+    if (port_tls_thread == NULL) {
+        struct thread *t = rt_foreign_new();
+        if (t == NULL || __cxa_thread_atexit_impl(foreign_end, t, &__dso_handle) != 0) {
             static const char text[] = "pirn: no memory for the stand-in of a kernel thread\n";
             port_write(text, sizeof(text) - 1);
             port_exit_now(1);
         }
+        rt_thread_port(t)->tls = port_arch_tp();
+        port_tls_thread = t;
     }
-    return foreign_self;
+    return port_tls_thread;
 }
 
 void port_foreign_park(struct thread *t, uint64_t deadline)

@@ -26,6 +26,12 @@ int kernel_thread_create(void *(*fn)(void *), void *arg);
 /* Ticks for the calling worker, if preemption is on. */
 void preempt_adopt(struct cpu *cpu);
 
+/* Run fn() on a kernel thread with this stack, and wait for its end. */
+int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size);
+
+/* The calling kernel thread runs t, on its own TLS. */
+void tls_adopt(struct thread *t);
+
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_cpu *cpu);
 

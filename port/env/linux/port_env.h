@@ -2,8 +2,14 @@
 /*
  * port_env.h (Linux) - a CPU is a worker: one kernel thread.
  *
- * port_cpu_self is one initial-exec TLS slot. errno lives in the worker's TLS: the switch exchanges
- * it. C++ exception state (what __cxa_get_globals returns) likewise, for threads that ask for it.
+ * port_cpu_self is one initial-exec TLS slot. What a thread has beside its registers:
+ *   THREAD_TLS  a TLS block of its own: the switch writes the worker into the block's slot, then
+ *               the thread pointer. All threads of the process have one, the workers' idle threads
+ *               too (theirs is the worker's), or none has. See tls.c.
+ *   without     errno lives in the worker's TLS: the switch exchanges it; with THREAD_CXX also the
+ *               C++ exception state (what __cxa_get_globals returns).
+ *   THREAD_FP   floating-point control words: stored, compared, loaded if they differ. Threads
+ *               without share those of the worker.
  * Keeping interrupts out is a counter in TLS: see preempt.c.
  */
 #ifndef PIRN_PORT_ENV_H
@@ -21,12 +27,18 @@ struct port_cpu {
     int timer;            /* of ticks: the kernel's id, -1 = none */
     uint64_t seen;        /* switches at the last tick */
     uint64_t deferred_at; /* switches when a tick was deferred */
+    struct port_fp fp;    /* of the threads without THREAD_FP, while one with it runs */
 };
 
+struct tls_estate;
+
 struct port_thread {
+    uintptr_t tls; /* thread pointer, with THREAD_TLS */
+    struct port_fp fp;
     int err;
     uint32_t permit; /* foreign threads: futex as above */
     uint64_t cxx[2];
+    struct tls_estate *estate; /* of a block that is ours: tls_block.c */
     struct san_thread san;
 };
 
@@ -82,19 +94,89 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 #define port_irq_entered() ((void)0)
 #endif
 
+/* The stand-in of a foreign kernel thread; with TLS blocks, the thread of every block. */
+extern __thread struct thread *port_tls_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+extern bool port_tls_own;            /* (C) threads have blocks of their own */
+extern bool port_tls_by_instruction; /* (C) */
+
 void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port_thread *to);
+
+/* The slot first: a signal handler that comes after the thread pointer is written must find the
+ * worker. */
+ALWAYS_INLINE void port_tls_switch(struct cpu *cpu, const struct port_thread *to)
+{
+    uintptr_t slot;
+    PORT_ARCH_TLS_OFFSET(slot, port_tls_self);
+    *(struct cpu **)(to->tls + slot) = cpu;
+    port_arch_tp_set(to->tls, port_tls_by_instruction);
+}
+
+ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to)
+{
+    port_arch_fp_save(from);
+    port_arch_fp_load(to, from);
+}
 
 #define port_thread_switch(cpu, from, to)                                                          \
     do {                                                                                           \
-        (from)->port.err = *(cpu)->port.errno_at;                                                  \
-        *(cpu)->port.errno_at = (to)->port.err;                                                    \
-        if (unlikely(((from)->flags | (to)->flags) & THREAD_CXX)) {                                \
-            port_cxx_switch(&(cpu)->port, &(from)->port, &(to)->port);                             \
+        uint32_t either_ = (from)->flags | (to)->flags;                                            \
+        if (!(either_ & THREAD_TLS)) {                                                             \
+            (from)->port.err = *(cpu)->port.errno_at;                                              \
+            *(cpu)->port.errno_at = (to)->port.err;                                                \
+        }                                                                                          \
+        if (either_ & (THREAD_TLS | THREAD_FP | THREAD_CXX)) {                                     \
+            if (either_ & THREAD_FP) {                                                             \
+                port_fp_switch((from)->flags &THREAD_FP ? &(from)->port.fp : &(cpu)->port.fp,      \
+                               (to)->flags &THREAD_FP ? &(to)->port.fp : &(cpu)->port.fp);         \
+            }                                                                                      \
+            if (either_ & THREAD_TLS) {                                                            \
+                port_tls_switch((cpu), &(to)->port);                                               \
+            } else if (either_ & THREAD_CXX) {                                                     \
+                port_cxx_switch(&(cpu)->port, &(from)->port, &(to)->port);                         \
+            }                                                                                      \
         }                                                                                          \
     } while (0)
 
+/* A new thread starts with its creator's control words. */
+#define port_thread_inherit(t) port_arch_fp_save(&(t)->port.fp)
+
+#define port_thread_of_handle(handle)                                                              \
+    (port_tls_own && (handle) != NULL ? port_tls_thread_of(handle) : (struct thread *)(handle))
+#define port_thread_handle(t) (port_tls_own ? port_tls_handle(&(t)->port) : (void *)(t))
+
 #define port_thread_init(t) ((void)(t))
 #define port_thread_fini(t) ((void)(t))
+
+/* From the C library's descriptor of a thread to its thread pointer. */
+#if PORT_ARCH_TLS_VARIANT == 2
+#define port_tls_handle_offset ((uintptr_t)0)
+#else
+extern uintptr_t port_tls_handle_offset;
+#endif
+
+/* The id that the C library has for the calling thread. Only if port_tls_own. */
+int port_tls_tid(void);
+
+/* What the C library takes for the thread's pthread_t, and back: NULL for a kernel thread that has
+ * not called us yet. Only if port_tls_own. */
+ALWAYS_INLINE void *port_tls_handle(const struct port_thread *t)
+{
+    return (void *)(t->tls - port_tls_handle_offset);
+}
+
+ALWAYS_INLINE void *port_tls_handle_self(void)
+{
+    return (void *)(port_arch_tp() - port_tls_handle_offset);
+}
+
+ALWAYS_INLINE struct thread *port_tls_thread_of(const void *handle)
+{
+    uintptr_t slot;
+    PORT_ARCH_TLS_OFFSET(slot, port_tls_thread);
+    return *(struct thread **)((uintptr_t)handle + port_tls_handle_offset + slot);
+}
 
 #define port_san_create(t, top)                                                                    \
     do {                                                                                           \

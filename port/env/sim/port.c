@@ -22,6 +22,7 @@ unsigned port_cpu_count(void)
 static void cpu_context(void *arg)
 {
     sim.contexts[sim_current].irq_off = 1;
+    sim_tls_adopt(rt_cpu_thread(arg));
     rt_cpu_main(arg);
 }
 
@@ -47,6 +48,7 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
 int port_cpu_adopt(struct cpu *cpu)
 {
     sim.contexts[1].cpu = cpu;
+    sim_tls_adopt(rt_cpu_thread(cpu));
     return 0;
 }
 
@@ -197,6 +199,7 @@ const char *port_option(const char *name)
            : strcmp(name, "preempt") == 0   ? sim.config.preempt
            : strcmp(name, "spin") == 0      ? "1"
            : strcmp(name, "stack") == 0     ? "32K"
+           : strcmp(name, "tls") == 0       ? sim.tls ? "own" : "shared"
                                             : NULL;
 }
 

@@ -12,12 +12,13 @@ struct port_cpu {
 };
 
 struct port_thread {
-    char unused;
+    struct sim_tls *tls; /* its block: port.c */
 };
 
 struct cpu *sim_cpu_self(void);
 unsigned long sim_irq_save(void);
 void sim_irq_restore(unsigned long state);
+void sim_tls_switch(struct thread *from, struct thread *to);
 
 #define port_cpu_self() sim_cpu_self()
 #define port_irq_save() sim_irq_save()
@@ -25,7 +26,9 @@ void sim_irq_restore(unsigned long state);
 #define port_irq_entered() ((void)0)
 #define port_thread_init(t) ((void)(t))
 #define port_thread_fini(t) ((void)(t))
-#define port_thread_switch(cpu, from, to) ((void)(cpu), (void)(from), (void)(to))
+#define port_thread_switch(cpu, from, to) sim_tls_switch((from), (to))
+#define port_thread_inherit(t) ((void)(t))
+#define port_thread_handle(t) ((void *)(t))
 
 #define port_san_create(t, top) ((void)(t), (void)(top))
 #define port_san_destroy(t) ((void)(t))

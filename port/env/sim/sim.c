@@ -424,6 +424,8 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim_ncontexts = 0;
     sim_mutant = config->mutant;
     sim.pct = sim_choose(3) == 0;
+    sim.tls = sim_choose(2) == 0;
+    sim_tls_reset();
     sim.walk = 1u << sim_choose(6);
     sim.floor = PCT_FLOOR;
     for (unsigned i = 0; i < ARRAY_SIZE(sim.change_at); i++) {
@@ -445,6 +447,10 @@ static void sim_end(void)
     if (whole && sim.nstacks != 1) { /* CPU 0's scheduler stack remains */
         r->failed = true;
         snprintf(r->why, sizeof(r->why), "%u stacks leaked", sim.nstacks - 1);
+    }
+    if (whole && sim.tls && sim_tls_blocks() != 1) {
+        r->failed = true;
+        snprintf(r->why, sizeof(r->why), "%u TLS blocks leaked", sim_tls_blocks() - 1);
     }
     while (sim.nstacks != 0) {
         free(sim.stacks[--sim.nstacks].low);

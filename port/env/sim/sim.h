@@ -60,6 +60,9 @@ uint32_t sim_random(uint32_t n);
 /* Start a foreign kernel thread. */
 void sim_foreign(void (*fn)(void *), void *arg);
 
+/* A word in the running thread's TLS block; NULL if threads have none in this run. */
+uint64_t *sim_tls_word(void);
+
 /* A scheduling point in the test's own code. */
 void sim_pause(void);
 

@@ -41,6 +41,7 @@ struct sim {
     uint64_t now, hash, steps;
     uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
     bool preempt;
+    bool tls; /* threads have TLS blocks in this run */
     bool pct;
     uint32_t walk;         /* switch at one in so many points */
     uint64_t floor;        /* PCT: lowest priority given */
@@ -62,5 +63,10 @@ NORETURN void sim_leave(void);
 
 /* port.c */
 void sim_device(void *unused);
+
+/* tls.c */
+void sim_tls_reset(void);
+unsigned sim_tls_blocks(void); /* that exist, but for those of main and of the workers */
+void sim_tls_adopt(struct thread *t);
 
 #endif

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * glibc_block.c - TLS blocks: made, recycled, given up.
+ *
+ * A block serves many lives. What belongs to the program is as new in each life: the static TLS of
+ * its modules is copied afresh from an image, dynamic TLS is freed. libc's own TLS stays: malloc's
+ * cache and arena are in it, and there is no way to give them back. Of it only errno, h_errno, the
+ * locale, the pending message of dlerror and the resolver's state are reset, by public functions.
+ *
+ * When a block's memory goes, libc's TLS, the dtv and the descriptor's pointers to heap buffers
+ * (strerror's and strsignal's) move into its *estate*, and on to the next block that is made. So
+ * the number of estates, and of malloc caches, is that of the most blocks that ever existed at
+ * once, and giving up a block neither allocates nor frees.
+ *
+ * Modules come and go (dlopen, dlclose). glibc counts generations of the set of modules with TLS.
+ * dlopen first raises the generation, then initialises the static TLS of the new module in every
+ * block on its list; ours are on it from their making on. Each block remembers the generation
+ * whose image it was reset from. A life begins only on a block of the present generation:
+ *   - the block was reset before dlopen's initialisation: that has written the new module's part;
+ *   - it was reset meanwhile or afterwards from an older image: the generations differ, and it is
+ *     reset again.
+ * The image comes from ld.so itself (a block made for it), under ld.so's lock.
+ *
+ * Locks: estates.lock, image.lock; taken alone, nothing is called under them but ld.so's functions
+ * under image.lock.
+ */
+#include "glibc.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <locale.h>
+#include <netdb.h>
+#include <resolv.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+
+/* Above every kernel thread id (2^22), and below the bits that a futex word has for other things
+ * (2^30): locks of the C library tell their owners by these numbers. */
+#define FIRST_TID 0x10000000u
+
+#define LIBC_TLS_MAX 512u
+#define SLAB_BYTES (64u << 10)
+
+/* Heap buffers that a descriptor has. */
+enum { BUFFER_STRERROR, BUFFER_STRSIGNAL, BUFFERS };
+
+struct tls_estate {
+    struct tls_estate *next; /* (estates.lock) */
+    pid_t tid;               /* (C) unique among blocks */
+    struct glibc_dtv *dtv;   /* NULL: none yet */
+    uintptr_t descriptor;    /* that the libc TLS points to; 0: unused yet */
+    char *buffer[BUFFERS];
+    char libc[LIBC_TLS_MAX];
+};
+
+static struct {
+    uint32_t lock;
+    struct tls_estate *first; /* (lock) */
+    unsigned made;            /* (lock) */
+} estates;
+
+/* Words of a descriptor that are not the same in each. */
+enum patch_kind {
+    PATCH_SELF,       /* points into the descriptor */
+    PATCH_STACK,      /* lowest address of the stack */
+    PATCH_STACK_SIZE, /* its size */
+    PATCH_ZERO,       /* points into the stack */
+};
+
+struct patch {
+    uint16_t at;
+    uint16_t kind;
+};
+
+/* (C) A real thread's descriptor and libc TLS, as they were before it did anything. */
+static struct {
+    char *descriptor;
+    uintptr_t descriptor_at;
+    char *stack;
+    size_t stack_size;
+    struct patch patch[64];
+    unsigned npatches;
+    size_t buffer_at[BUFFERS]; /* in the descriptor; 0: not there */
+    char libc[LIBC_TLS_MAX];
+} template;
+
+/* Static TLS of all modules as a new thread has it. `seq` is odd while it changes; readers look at
+ * it before and after. ORDER(tls-image) */
+static struct {
+    uint32_t lock;
+    uint32_t seq;
+    size_t generation; /* (lock) to write */
+    size_t used;       /* (lock) to write */
+    char *bytes;       /* (C) static TLS of a block, lowest address first */
+    char *tcb;         /* (C) a block that nobody uses, for ld.so to fill in */
+} image;
+
+/* What a recycled block keeps, in the order of addresses. (C) */
+static struct glibc_range kept[2];
+
+/* Generation of the caller's block. */
+static __thread size_t block_generation __attribute__((tls_model("initial-exec")));
+
+static size_t generation_now(void)
+{
+    return __atomic_load_n(glibc.generation, __ATOMIC_ACQUIRE); /* ORDER(tls-generation) */
+}
+
+/* ---- the image ---- */
+
+#define VARIANT_1 (PORT_ARCH_TLS_VARIANT == 1)
+
+/* Lowest address of a block's static TLS, and its size. */
+static char *static_low(uintptr_t tp)
+{
+    return (char *)(VARIANT_1 ? tp : tp - (glibc.static_size - glibc.descriptor));
+}
+
+static size_t static_bytes(void)
+{
+    return VARIANT_1 ? glibc.static_size : glibc.static_size - glibc.descriptor;
+}
+
+static void image_take(void)
+{
+    size_t before = generation_now();
+    glibc.allocate_init(image.tcb, true);
+    __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* ORDER(tls-image) */
+    memcpy(image.bytes, static_low((uintptr_t)image.tcb), static_bytes());
+    __atomic_store_n(&image.used, *glibc.static_used, __ATOMIC_RELAXED);
+    __atomic_store_n(&image.generation, before, __ATOMIC_RELAXED);
+    __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELEASE); /* ORDER(tls-image) */
+}
+
+static COLD void image_refresh(void)
+{
+    glibc_lock(&image.lock);
+    while (image.generation != generation_now()) {
+        image_take();
+    }
+    glibc_unlock(&image.lock);
+}
+
+ALWAYS_INLINE void image_copy_range(uintptr_t tp, ptrdiff_t from, ptrdiff_t to)
+{
+    if (from < to) {
+        char *at = (char *)tp + from;
+        memcpy(at, image.bytes + (at - static_low(tp)), (size_t)(to - from));
+    }
+}
+
+/* To the caller's block. */
+static void image_copy(void)
+{
+    uintptr_t tp = port_arch_tp();
+    for (;;) {
+        uint32_t seq = __atomic_load_n(&image.seq, __ATOMIC_ACQUIRE); /* ORDER(tls-image) */
+        ptrdiff_t used = (ptrdiff_t)__atomic_load_n(&image.used, __ATOMIC_RELAXED);
+        ptrdiff_t from = VARIANT_1 ? 2 * (ptrdiff_t)sizeof(void *) : -used;
+        image_copy_range(tp, from, kept[0].at);
+        image_copy_range(tp, kept[0].at + (ptrdiff_t)kept[0].size, kept[1].at);
+        image_copy_range(tp, kept[1].at + (ptrdiff_t)kept[1].size, VARIANT_1 ? used : 0);
+        block_generation = __atomic_load_n(&image.generation, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* ORDER(tls-image) */
+        if (likely(!(seq & 1u) && __atomic_load_n(&image.seq, __ATOMIC_RELAXED) == seq)) {
+            return;
+        }
+        port_cpu_relax();
+    }
+}
+
+static int image_init(void)
+{
+    bool libc_first = glibc.libc.at < glibc.own.at;
+    kept[0] = libc_first ? glibc.libc : glibc.own;
+    kept[1] = libc_first ? glibc.own : glibc.libc;
+    image.tcb = glibc.allocate(NULL);
+    image.bytes = port_table_alloc(static_bytes());
+    if (image.tcb == NULL || image.bytes == NULL) {
+        return -ENOMEM;
+    }
+    image.generation = generation_now() - 1;
+    image_refresh();
+    return 0;
+}
+
+/* ---- the template ---- */
+
+static struct glibc_dtv **dtv_of(uintptr_t tp)
+{
+    return (struct glibc_dtv **)(tp + glibc.dtv_at);
+}
+
+static struct glibc_list *link_of(uintptr_t tp)
+{
+    return (struct glibc_list *)(tp - glibc_descriptor_offset() + glibc.list_at);
+}
+
+/* Restartable sequences belong to a kernel thread: in the template there are none. Programs see it
+ * and do without. */
+static void template_without_rseq(void)
+{
+    const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+    const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+    if (offset == NULL || size == NULL || *size == 0) {
+        return;
+    }
+    size_t at = (size_t)(*offset + (ptrdiff_t)glibc_descriptor_offset());
+    if (at + sizeof(struct rseq) <= glibc.descriptor) {
+        struct rseq none = {.cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED};
+        memcpy(template.descriptor + at, &none, sizeof(none));
+    }
+}
+
+/* Where the descriptor has the pointer; 0 if nowhere. */
+static size_t template_find(const char *pointer)
+{
+    for (size_t at = 0; at + sizeof(char *) <= glibc.descriptor; at += sizeof(char *)) {
+        if (*(char **)(template.descriptor_at + at) == pointer) {
+            return at;
+        }
+    }
+    return 0;
+}
+
+/* Runs as a kernel thread of its own. The buffers: what there is no text for gets one on the heap.
+ */
+static void *template_take(void *unused)
+{
+    const int nothing = 1000000;
+    uintptr_t tp = port_arch_tp();
+    (void)unused;
+    memcpy(template.libc, (char *)tp + glibc.libc.at, glibc.libc.size);
+    template.descriptor_at = tp - glibc_descriptor_offset();
+    memcpy(template.descriptor, (void *)template.descriptor_at, glibc.descriptor);
+    template.buffer_at[BUFFER_STRERROR] = template_find(strerror(nothing));
+    template.buffer_at[BUFFER_STRSIGNAL] = template_find(strsignal(nothing));
+    return (void *)(intptr_t)(*(pid_t *)(template.descriptor_at + glibc.tid_at));
+}
+
+static bool inside(uintptr_t p, uintptr_t low, size_t size)
+{
+    return p - low < size;
+}
+
+static bool template_patch_kind(uintptr_t word, uint16_t *kind)
+{
+    uintptr_t stack = (uintptr_t) template.stack;
+    if (inside(word, template.descriptor_at, glibc.descriptor)) {
+        *kind = PATCH_SELF;
+    } else if (word == stack) {
+        *kind = PATCH_STACK;
+    } else if (word == template.stack_size) {
+        *kind = PATCH_STACK_SIZE;
+    } else if (inside(word, stack, template.stack_size)) {
+        *kind = PATCH_ZERO;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static int template_analyse(void)
+{
+    bool self = false, size = false;
+    for (size_t at = 0; at + sizeof(uintptr_t) <= glibc.descriptor; at += sizeof(uintptr_t)) {
+        bool list = at == glibc.list_at || at == glibc.list_at + sizeof(void *);
+        uint16_t kind;
+        if (list || (!VARIANT_1 && at == glibc.dtv_at) ||
+            !template_patch_kind(*(uintptr_t *)(template.descriptor + at), &kind)) {
+            continue;
+        }
+        if (template.npatches == ARRAY_SIZE(template.patch)) {
+            return -ENOTSUP;
+        }
+        template.patch[template.npatches++] = (struct patch){(uint16_t)at, kind};
+        self |= kind == PATCH_SELF;
+        size |= kind == PATCH_STACK_SIZE;
+    }
+    return self && size ? 0 : -ENOTSUP;
+}
+
+/* A stack size that no other word of a descriptor has. */
+#define TEMPLATE_STACK (148u << 10)
+
+static int template_init(void)
+{
+    void *tid = NULL;
+    template.stack_size = TEMPLATE_STACK;
+    template.descriptor = port_table_alloc(glibc.descriptor);
+    template.stack = port_table_alloc(template.stack_size);
+    if (template.descriptor == NULL || template.stack == NULL) {
+        return -ENOMEM;
+    }
+    int error = kernel_thread_run(template_take, &tid, template.stack, template.stack_size);
+    if (error == 0) {
+        error = tid != NULL ? template_analyse() : -ENOTSUP;
+        template_without_rseq();
+    }
+    port_table_free(template.stack, template.stack_size);
+    return error;
+}
+
+int glibc_block_init(void)
+{
+    if (glibc.libc.size > LIBC_TLS_MAX || glibc.libc.size % sizeof(uintptr_t) != 0 ||
+        glibc.descriptor > UINT16_MAX) {
+        return -ENOTSUP;
+    }
+    int error = template_init();
+    return error != 0 ? error : image_init();
+}
+
+/* ---- estates ---- */
+
+static void estate_put(struct tls_estate *estate)
+{
+    glibc_lock(&estates.lock);
+    estate->next = estates.first;
+    estates.first = estate;
+    glibc_unlock(&estates.lock);
+}
+
+static bool estates_grow_locked(void)
+{
+    struct tls_estate *slab = port_table_alloc(SLAB_BYTES);
+    for (size_t i = 0; slab != NULL && i < SLAB_BYTES / sizeof(*slab); i++) {
+        slab[i].tid = (pid_t)(FIRST_TID + estates.made++);
+        slab[i].next = estates.first;
+        estates.first = &slab[i];
+    }
+    return slab != NULL;
+}
+
+static struct tls_estate *estate_get(void)
+{
+    glibc_lock(&estates.lock);
+    struct tls_estate *estate = NULL;
+    if (estates.first != NULL || estates_grow_locked()) {
+        estate = estates.first;
+        estates.first = estate->next;
+    }
+    glibc_unlock(&estates.lock);
+    return estate;
+}
+
+/* ---- blocks ---- */
+
+size_t glibc_block_room(void)
+{
+    return glibc.static_size + glibc_descriptor_offset() + glibc.align;
+}
+
+/* Its dtv, and the static TLS of all modules. */
+static bool block_fill_tls(uintptr_t tp, const struct tls_estate *estate)
+{
+    *dtv_of(tp) = estate->dtv;
+    return estate->dtv != NULL ? glibc.allocate_init((void *)tp, true) != NULL
+                               : glibc.allocate((void *)tp) != NULL;
+}
+
+static void block_fill_descriptor(uintptr_t tp, char *low, size_t size,
+                                  const struct tls_estate *estate)
+{
+    char *descriptor = (char *)(tp - glibc_descriptor_offset());
+    struct glibc_dtv *dtv = *dtv_of(tp);
+    memcpy(descriptor, template.descriptor, glibc.descriptor);
+    for (unsigned i = 0; i < template.npatches; i++) {
+        uintptr_t *word = (uintptr_t *)(descriptor + template.patch[i].at);
+        switch (template.patch[i].kind) {
+        case PATCH_SELF:
+            *word += (uintptr_t)descriptor - template.descriptor_at;
+            break;
+        case PATCH_STACK:
+            *word = (uintptr_t)low;
+            break;
+        case PATCH_STACK_SIZE:
+            *word = size;
+            break;
+        default:
+            *word = 0;
+        }
+    }
+    *dtv_of(tp) = dtv;
+    *(pid_t *)(descriptor + glibc.tid_at) = estate->tid;
+    for (unsigned i = 0; i < BUFFERS; i++) {
+        if (template.buffer_at[i] != 0) {
+            *(char **)(descriptor + template.buffer_at[i]) = estate->buffer[i];
+        }
+    }
+}
+
+/* Pointers into the descriptor that it was part of point into this one. */
+static void block_fill_libc(uintptr_t tp, const struct tls_estate *estate)
+{
+    bool used = estate->descriptor != 0;
+    const char *from = used ? estate->libc : template.libc;
+    uintptr_t before = used ? estate->descriptor : template.descriptor_at;
+    uintptr_t now = tp - glibc_descriptor_offset();
+    for (size_t at = 0; at < glibc.libc.size; at += sizeof(uintptr_t)) {
+        uintptr_t word = *(const uintptr_t *)(from + at);
+        if (inside(word, before, glibc.descriptor)) {
+            word += now - before;
+        }
+        *(uintptr_t *)((char *)tp + glibc.libc.at + at) = word;
+    }
+}
+
+void glibc_block_link(uintptr_t tp)
+{
+    struct glibc_list *link = link_of(tp);
+    glibc_lock(glibc.blocks_lock);
+    link->next = glibc.blocks->next;
+    link->prev = glibc.blocks;
+    link->next->prev = link;
+    glibc.blocks->next = link;
+    glibc_unlock(glibc.blocks_lock);
+}
+
+static void block_unlink(uintptr_t tp)
+{
+    struct glibc_list *link = link_of(tp);
+    glibc_lock(glibc.blocks_lock);
+    link->next->prev = link->prev;
+    link->prev->next = link->next;
+    glibc_unlock(glibc.blocks_lock);
+}
+
+uintptr_t glibc_block_make(char *low, size_t size, struct tls_estate **estate)
+{
+    uintptr_t end = (uintptr_t)low + size;
+    uintptr_t tp = (end - (VARIANT_1 ? glibc.static_size : glibc.descriptor)) & ~(glibc.align - 1);
+    uintptr_t slot;
+    size_t generation = generation_now();
+    *estate = estate_get();
+    if (*estate == NULL) {
+        return 0;
+    }
+    if (!block_fill_tls(tp, *estate)) {
+        estate_put(*estate);
+        return 0;
+    }
+    block_fill_descriptor(tp, low, size, *estate);
+    block_fill_libc(tp, *estate);
+    PORT_ARCH_TLS_OFFSET(slot, block_generation);
+    *(size_t *)(tp + slot) = generation;
+    glibc_block_link(tp);
+    return tp;
+}
+
+void glibc_block_drop(uintptr_t tp, struct tls_estate *estate)
+{
+    block_unlink(tp);
+    estate->dtv = *dtv_of(tp);
+    estate->descriptor = tp - glibc_descriptor_offset();
+    memcpy(estate->libc, (char *)tp + glibc.libc.at, glibc.libc.size);
+    for (unsigned i = 0; i < BUFFERS; i++) {
+        estate->buffer[i] = *(char **)(estate->descriptor + template.buffer_at[i]);
+    }
+    estate_put(estate);
+}
+
+/* ---- lives ---- */
+
+/* dlopen may be initialising a new module's part of this block right now, from the generation that
+ * it has published before: either we copy that generation's image last, or we see it and copy
+ * again. ORDER(tls-generation) */
+static COLD void block_renew(void)
+{
+    do {
+        image_refresh();
+        image_copy();
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(tls-generation) */
+    } while (block_generation != generation_now());
+}
+
+void glibc_block_begin(void)
+{
+    if (unlikely(block_generation != generation_now())) {
+        block_renew();
+    }
+    uselocale(LC_GLOBAL_LOCALE); /* and its character tables, as they are now */
+}
+
+void glibc_block_end(void)
+{
+    glibc.call_destructors();
+}
+
+static COLD void free_dynamic(void)
+{
+    struct glibc_dtv *dtv = *dtv_of(port_arch_tp());
+    size_t entries = (size_t)dtv[-1].block;
+    for (size_t i = glibc.first_dynamic; i <= entries; i++) {
+        if (dtv[i].to_free != NULL) {
+            free(dtv[i].to_free);
+            dtv[i].to_free = NULL;
+            dtv[i].block = (void *)-1; /* glibc's mark of a block that is not there yet */
+        }
+    }
+}
+
+static COLD void resolver_close(void)
+{
+    res_nclose(&_res);
+    memset(&_res, 0, sizeof(_res));
+}
+
+void glibc_block_reset(void)
+{
+    glibc.call_destructors(); /* of objects that destructors of keys have made */
+    if (unlikely(_res.options & RES_INIT)) {
+        resolver_close();
+    }
+    while (unlikely(dlerror() != NULL)) {
+    }
+    if (unlikely(*glibc.module_max >= glibc.first_dynamic)) {
+        free_dynamic();
+    }
+    image_copy();
+    errno = h_errno = 0;
+}

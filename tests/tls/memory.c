@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c [THREADS] - threads that are created, use what a thread has, and end, THREADS of them,
+ * leave nothing behind: neither where a block is used again nor where it is made and given up.
+ */
+#include "../posix/check.h"
+
+#define AT_ONCE 20
+#define SLACK_BYTES (4L << 20) /* heaps of the C library grow in steps */
+
+static long resident(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    CHECK(f != NULL && fscanf(f, "%*d %ld", &pages) == 1);
+    fclose(f);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static pthread_key_t key;
+static FILE *null;
+static __thread char *kept;
+
+/* Leaves its last block in malloc's cache, a message in strerror's and dlerror's buffers. */
+static void *lives(void *arg)
+{
+    kept = malloc(100 + (size_t)arg % 1000);
+    CHECK(kept != NULL);
+    free(malloc(24));
+    OK(pthread_setspecific(key, kept));
+    fprintf(null, "%s\n", strerror(500 + (int)((long)arg % 100)));
+    errno = (int)(long)arg;
+    sched_yield();
+    CHECK_EQ(errno, (int)(long)arg);
+    return NULL;
+}
+
+static void many(long count, size_t stack)
+{
+    pthread_attr_t attr;
+    OK(pthread_attr_init(&attr));
+    for (long i = 0; i < count; i += AT_ONCE) {
+        pthread_t t[AT_ONCE];
+        if (stack != 0) { /* sizes that are kept in no reserve */
+            OK(pthread_attr_setstacksize(&attr, stack + (size_t)(i / AT_ONCE % 32) * 4096));
+        }
+        for (long k = 0; k < AT_ONCE; k++) {
+            OK(pthread_create(&t[k], &attr, lives, (void *)(i + k)));
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            join(t[k]);
+        }
+    }
+    OK(pthread_attr_destroy(&attr));
+}
+
+static void leaves_nothing(const char *what, long count, size_t stack)
+{
+    many(count / 10 + 2000, stack);
+    long before = resident();
+    many(count, stack);
+    long grown = resident() - before;
+    printf("   %ld threads, %s: %ld bytes more resident\n", count, what, grown);
+    fflush(stdout);
+    CHECK(grown < SLACK_BYTES);
+}
+
+int main(int argc, char **argv)
+{
+    long count = argc > 1 ? strtol(argv[1], NULL, 10) : 20000;
+    OK(pthread_key_create(&key, free));
+    null = fopen("/dev/null", "we");
+    CHECK(null != NULL);
+    leaves_nothing("of one size", count, 0);
+    leaves_nothing("of many sizes", count / 10, 128 << 10);
+    printf("ok memory\n");
+    return 0;
+}
