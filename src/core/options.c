@@ -261,9 +261,8 @@ const struct rt_option rt_options[] = {
     {"tick", "number", "10000", "1000 to 1000000", "microseconds of CPU time between two ticks",
      set_tick},
     {"tls", "choice", "auto", "auto, own, own-syscall or shared",
-     "thread-local storage (__thread): own: of each thread; shared: of the worker; auto: own under "
-     "the pthread API, shared under the native one; own-syscall: own, but switched by a system "
-     "call where an instruction would do",
+     "thread-local storage (__thread): own: of each thread; shared: of the worker; auto: shared; "
+     "own-syscall: own, but switched by a system call where an instruction would do",
      set_tls},
     {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
      stats_set_output},

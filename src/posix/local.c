@@ -102,7 +102,7 @@ static __attribute__((constructor)) void posix_hook(void)
 {
     rt_local_end = posix_local_end;
     rt_stack_default = posix_stack_default();
-    rt_tls_default = true;
+    rt_tls_default = false;
 }
 
 int posix_fail(int error)

@@ -7,6 +7,7 @@
 
 #include <fenv.h>
 #include <math.h>
+#include <time.h>
 
 #define THREADS 8
 
@@ -65,6 +66,37 @@ static void test_rounding_modes_belong_to_the_thread(void)
     }
 }
 
+/* Some ticks long, without a call: with PIRN_PREEMPT=1 others run in between. */
+static void *keeps_its_mode_alone(void *arg)
+{
+    int mode = modes[(long)arg % 4];
+    struct timespec from, now;
+    OK(fesetround(mode));
+    double want = third();
+    long double want_long = third_long();
+    OK(clock_gettime(CLOCK_MONOTONIC, &from));
+    do {
+        for (int i = 0; i < 20000; i++) {
+            CHECK(third() == want);
+            CHECK(third_long() == want_long);
+        }
+        OK(clock_gettime(CLOCK_MONOTONIC, &now));
+    } while ((now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 < 60);
+    CHECK_EQ(fegetround(), mode);
+    return NULL;
+}
+
+static void test_rounding_modes_stay_when_threads_are_preempted(void)
+{
+    pthread_t t[THREADS];
+    for (long i = 0; i < THREADS; i++) {
+        t[i] = start(keeps_its_mode_alone, (void *)i);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        join(t[i]);
+    }
+}
+
 static void *has_mode(void *arg)
 {
     CHECK_EQ(fegetround(), (int)(long)arg);
@@ -113,6 +145,7 @@ static void test_exception_flags_belong_to_the_thread(void)
 int main(void)
 {
     RUN(test_rounding_modes_belong_to_the_thread);
+    RUN(test_rounding_modes_stay_when_threads_are_preempted);
     RUN(test_new_threads_inherit_the_mode);
     RUN(test_exception_flags_belong_to_the_thread);
     return 0;
