@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tags_tls.c - the orders of port/env/linux/glibc_block.c: the image that TLS blocks are renewed
- * from, and dlopen beside a renewal. The code itself is below the simulator; these are its shapes.
+ * from, and dlopen beside a renewal; and of everywhere.c. The code itself is below the simulator;
+ * these are its shapes.
  */
 #include "litmus.h"
 
@@ -62,7 +63,31 @@ static bool stale_and_unnoticed(void)
     return at_load_rlx(&X) == 1 && r[0] == 0;
 }
 
+/* ---- everywhere: X is the call, F the number of entries, Y what was made of the call, Z the
+ * answer
+ * ---- */
+
+static void caller(void)
+{
+    at_store_rlx(&X, 7u);
+    at_store_rel(&F, 1u);
+    r[0] = at_load_acq(&Z);
+    r[1] = at_load_rlx(&Y);
+}
+static void told(void)
+{
+    if (at_load_acq(&F) == 1) {
+        at_store_rlx(&Y, at_load_rlx(&X));
+        at_store_rel(&Z, 1u);
+    }
+}
+static bool answered_wrong(void)
+{
+    return r[0] == 1 && r[1] != 7;
+}
+
 const struct litmus litmus_tls[] = {
+    {"everywhere", "everywhere", NEVER, answered_wrong, {caller, told}, NULL},
     {"tls-image", "tls-image", NEVER, image_torn, {image_writer, image_reader}, NULL},
     {"tls-image-no-fence", "tls-image", WEAK, image_torn, {image_writer, image_hasty_reader}, NULL},
     {"tls-generation", "tls-generation", NEVER, stale_and_unnoticed, {loader, renewer}, NULL},

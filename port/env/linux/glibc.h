@@ -63,6 +63,14 @@ int glibc_find(const char **why);
 void glibc_lock(uint32_t *lock);
 void glibc_unlock(uint32_t *lock);
 
+/* Ids of all kernel threads that glibc knows, `room` of them at most; returns their number. One
+ * that is being created may be missing until its creator has left pthread_create. */
+unsigned glibc_kernel_threads(pid_t *tids, unsigned room);
+
+/* Above every kernel thread id (2^22), and below the bits that a futex word has for other things
+ * (2^30): locks of the C library tell their owners by these numbers. Ids of blocks of ours. */
+#define GLIBC_FIRST_TID 0x10000000
+
 /* From a descriptor to the thread pointer. */
 ALWAYS_INLINE size_t glibc_descriptor_offset(void)
 {

@@ -36,10 +36,6 @@
 #include <sys/mman.h>
 #include <sys/rseq.h>
 
-/* Above every kernel thread id (2^22), and below the bits that a futex word has for other things
- * (2^30): locks of the C library tell their owners by these numbers. */
-#define FIRST_TID 0x10000000u
-
 #define LIBC_TLS_MAX 512u
 #define SLAB_BYTES (64u << 10)
 
@@ -328,7 +324,7 @@ static bool estates_grow_locked(void)
 {
     struct tls_estate *slab = port_table_alloc(SLAB_BYTES);
     for (size_t i = 0; slab != NULL && i < SLAB_BYTES / sizeof(*slab); i++) {
-        slab[i].tid = (pid_t)(FIRST_TID + estates.made++);
+        slab[i].tid = (pid_t)(GLIBC_FIRST_TID + estates.made++);
         slab[i].next = estates.first;
         estates.first = &slab[i];
     }

@@ -225,6 +225,29 @@ static bool check_lists(void)
     return whole && found;
 }
 
+static unsigned list_ids(const struct glibc_list *head, pid_t *tids, unsigned room, unsigned n)
+{
+    for (const struct glibc_list *link = head->next; link != head; link = link->next) {
+        pid_t tid = *(const volatile pid_t *)((const char *)link - glibc.list_at + glibc.tid_at);
+        if (tid > 0 && tid < GLIBC_FIRST_TID) {
+            if (n < room) {
+                tids[n] = tid;
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+unsigned glibc_kernel_threads(pid_t *tids, unsigned room)
+{
+    glibc_lock(glibc.blocks_lock);
+    unsigned n = list_ids(glibc.threads, tids, room, 0);
+    n = list_ids(glibc.blocks, tids, room, n);
+    glibc_unlock(glibc.blocks_lock);
+    return n;
+}
+
 int glibc_find(const char **why)
 {
     *why = "this C library is not one whose inside is known (glibc " KNOWN_VERSION " is)";

@@ -32,6 +32,9 @@ int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size)
 /* The calling kernel thread runs t, on its own TLS. */
 void tls_adopt(struct thread *t);
 
+/* Take over the C library's signal for port_everywhere. 0, or -ENOTSUP: it is not as expected. */
+int everywhere_start(void);
+
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_cpu *cpu);
 

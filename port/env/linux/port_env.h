@@ -98,6 +98,12 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 extern __thread struct thread *port_tls_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* Files that the thread has locked (flockfile): it is not preempted meanwhile. Only with TLS
+ * blocks.
+ */
+extern __thread uint32_t port_tls_files
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 extern bool port_tls_own;            /* (C) threads have blocks of their own */
 extern bool port_tls_by_instruction; /* (C) */
 
@@ -158,6 +164,11 @@ extern uintptr_t port_tls_handle_offset;
 
 /* The id that the C library has for the calling thread. Only if port_tls_own. */
 int port_tls_tid(void);
+
+/* A system call made by every kernel thread of the process that the C library knows: by all or by
+ * none; if it fails in some only, the process is aborted. 0 or -errno. Only if port_tls_own: else
+ * the C library's own way works. Waits for the others in the kernel. */
+int port_everywhere(long number, long a, long b, long c);
 
 /* What the C library takes for the thread's pthread_t, and back: NULL for a kernel thread that has
  * not called us yet. Only if port_tls_own. */

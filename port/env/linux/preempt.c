@@ -17,9 +17,10 @@
  *      the holder. This library reads the worker and what belongs to it in several steps; a
  * migration in between is not to happen. The timer is set to come again soon.
  *   3. On the alternative signal stack, which belongs to the worker.
- *   4. The worker has switched since the last tick: its thread has not run for a whole one.
- * Locks of the C library held around a callback (flockfile, a comparison function that qsort calls)
- * are not seen by rule 2.
+ *   4. The thread has locked a file (flockfile): those who print would wait in the kernel.
+ *   5. The worker has switched since the last tick: its thread has not run for a whole one.
+ * Other locks of the C library that are held around the program's code (that of an fopencookie
+ * stream, a callback of dl_iterate_phdr) are not seen.
  *
  * What belongs to the kernel thread and is restored from the frame, the signal mask and the
  * alternative stack, is replaced in the frame by that of the worker on which the thread goes on.
@@ -87,6 +88,13 @@ static NOINLINE void frame_adopt(ucontext_t *context, struct cpu *before)
     }
 }
 
+/* The flag in the frame says how the stack was set up, not whether it was in use. */
+static bool on_signal_stack(const ucontext_t *context)
+{
+    uintptr_t low = (uintptr_t)context->uc_stack.ss_sp;
+    return PORT_ARCH_SIGNAL_SP(context) - low < context->uc_stack.ss_size;
+}
+
 static void on_tick(int signal, siginfo_t *info, void *arg)
 {
     ucontext_t *context = arg;
@@ -107,7 +115,8 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
         port_tls_inside |= PREEMPT_DEFERRED;
         return;
     }
-    if (pc_is_ours(PORT_ARCH_SIGNAL_PC(context)) || (context->uc_stack.ss_flags & SS_ONSTACK)) {
+    if (port_tls_files != 0 || pc_is_ours(PORT_ARCH_SIGNAL_PC(context)) ||
+        on_signal_stack(context)) {
         timer_set(port, RETRY_NS);
         return;
     }

@@ -32,6 +32,7 @@
 #include <dlfcn.h>
 
 __thread struct thread *port_tls_thread;
+__thread uint32_t port_tls_files;
 bool port_tls_own;
 bool port_tls_by_instruction;
 
@@ -59,7 +60,7 @@ static int blocks_start(const char **why)
 static int blocks_start(const char **why)
 {
     int error = glibc_find(why);
-    if (error == 0 && (error = glibc_block_init()) != 0) {
+    if (error == 0 && ((error = glibc_block_init()) != 0 || (error = everywhere_start()) != 0)) {
         *why = error == -ENOMEM ? "there is no memory for it"
                                 : "this C library's thread descriptor is not as expected";
     }
@@ -153,4 +154,5 @@ void port_tls_end(void)
 void port_tls_reset(void)
 {
     glibc_block_reset();
+    port_tls_files = 0;
 }
