@@ -141,6 +141,19 @@ struct thread *port_foreign_self(void);
 void port_foreign_park(struct thread *t, uint64_t deadline);
 void port_foreign_unpark(struct thread *t);
 
+/*
+ * Words that other processes see, too. Both are for foreign kernel threads or threads that may
+ * block their CPU. Wait until port_shared_wake for the word, in whatever process, unless it does
+ * not hold `value` (any more); `deadline` in ns of port_now, or with `realtime` of the system's
+ * clock, whose steps count. 0 or -ETIMEDOUT; may return early with 0. Wake at most n of those that
+ * wait. Both are full fences with respect to the word.
+ */
+int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime);
+void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
+
+/* Start a foreign kernel thread that calls fn(arg) and then ends. 0 or -errno. */
+int port_foreign_start(void (*fn)(void *), void *arg);
+
 /* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given.
  */
 const char *port_option(const char *name);

@@ -134,4 +134,5 @@ void id_reset(void)
         at_init(&id_table.chunk[i], (struct id_slot *)NULL);
     }
     id_table.used = id_table.free = 0;
+    at_init(&id_table.lock.word, 0u); /* a foreign thread may have been inside when a run ended */
 }

@@ -30,6 +30,7 @@ enum mutant {
     MUTANT_PRIO_ONE_LINK,  /* a priority is not passed on to the owner's owner */
     MUTANT_CEILING_STAY,   /* unlocking does not lower the ceiling */
     MUTANT_TLS_STALE,      /* a thread's TLS block goes to the next life as it is */
+    MUTANT_SHARED_DROP,    /* an object between processes forgets to wake */
     MUTANT_MAX
 };
 

@@ -1,26 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * barrier.c - barriers and their attributes.
+ * barrier.c - barriers and their attributes. With `shared` it is one between processes, a struct
+ * rt_shbarrier, as glibc has them.
  */
 #include <errno.h>
 
+#include "../sync/shared.h"
 #include "posix.h"
 
 _Static_assert(sizeof(struct rt_barrier) <= sizeof(pthread_barrier_t), "pthread_barrier_t");
 
+_Static_assert(sizeof(struct rt_shbarrier) <= sizeof(pthread_barrier_t), "pthread_barrier_t");
+_Static_assert(offsetof(struct rt_shbarrier, shared) == offsetof(struct rt_barrier, shared), "");
+
+/* What glibc writes there. */
+#define BARRIER_SHARED 128u
+
 #define BARRIER(barrier) ((struct rt_barrier *)(barrier))
+#define SHBARRIER(barrier) ((struct rt_shbarrier *)(barrier))
+#define SHARED(barrier) unlikely(BARRIER(barrier)->shared != 0)
 
 int pirn_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attr,
                               unsigned count)
 {
-    (void)attr;
-    return count > INT_MAX ? EINVAL : -rt_barrier_init(BARRIER(barrier), count);
+    if (count == 0 || count > INT_MAX) {
+        return EINVAL;
+    }
+    if (attr != NULL && *(const int *)attr == PTHREAD_PROCESS_SHARED) {
+        *SHBARRIER(barrier) = (struct rt_shbarrier){.count = count, .shared = BARRIER_SHARED};
+        return 0;
+    }
+    return -rt_barrier_init(BARRIER(barrier), count);
 }
 
 int pirn_pthread_barrier_destroy(pthread_barrier_t *barrier)
 {
     struct rt_barrier *b = BARRIER(barrier);
     unsigned long irq;
+    if (SHARED(barrier)) {
+        return -rt_shbarrier_destroy(SHBARRIER(barrier));
+    }
     rt_enter(&irq);
     state_lock(&b->queue.lock, RANK_WAITQ);
     bool busy = b->arrived != 0;
@@ -31,7 +50,9 @@ int pirn_pthread_barrier_destroy(pthread_barrier_t *barrier)
 
 int pirn_pthread_barrier_wait(pthread_barrier_t *barrier)
 {
-    return rt_barrier_wait(BARRIER(barrier)) ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+    bool serial =
+        SHARED(barrier) ? rt_shbarrier_wait(SHBARRIER(barrier)) : rt_barrier_wait(BARRIER(barrier));
+    return serial ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
 int pirn_pthread_barrierattr_init(pthread_barrierattr_t *attr)
@@ -48,10 +69,11 @@ int pirn_pthread_barrierattr_destroy(pthread_barrierattr_t *attr)
 
 int pirn_pthread_barrierattr_setpshared(pthread_barrierattr_t *attr, int shared)
 {
-    (void)attr;
-    return shared == PTHREAD_PROCESS_PRIVATE  ? 0
-           : shared == PTHREAD_PROCESS_SHARED ? ENOTSUP
-                                              : EINVAL;
+    if (shared != PTHREAD_PROCESS_PRIVATE && shared != PTHREAD_PROCESS_SHARED) {
+        return EINVAL;
+    }
+    *(int *)attr = shared;
+    return 0;
 }
 
 int pirn_pthread_barrierattr_getpshared(const pthread_barrierattr_t *attr, int *shared)

@@ -2,7 +2,8 @@
 /*
  * cond.c - condition variables and their attributes.
  *
- * flags, and the attribute: FLAG_MONOTONIC if timedwait means CLOCK_MONOTONIC.
+ * flags, and the attribute: FLAG_MONOTONIC if timedwait means CLOCK_MONOTONIC, FLAG_SHARED for one
+ * between processes, which is a struct rt_shcond and goes with any mutex.
  */
 #include <errno.h>
 
@@ -12,9 +13,12 @@ _Static_assert(sizeof(struct rt_cond) <= sizeof(pthread_cond_t), "pthread_cond_t
 _Static_assert(offsetof(struct rt_cond, flags) == offsetof(pthread_cond_t, __data.__wrefs),
                "where other processes would look for the clock and the shared bit");
 
-enum { FLAG_MONOTONIC = 2 };
+_Static_assert(offsetof(struct rt_shcond, flags) == offsetof(struct rt_cond, flags), "flags");
+
+enum { FLAG_SHARED = 1, FLAG_MONOTONIC = 2 };
 
 #define COND(cond) ((struct rt_cond *)(cond))
+#define SHCOND(cond) ((struct rt_shcond *)(cond))
 #define FLAGS(attr) (*(uint32_t *)(attr))
 #define CONST_FLAGS(attr) (*(const uint32_t *)(attr))
 
@@ -25,16 +29,32 @@ int pirn_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
     return 0;
 }
 
+ALWAYS_INLINE bool is_shared(const pthread_cond_t *cond)
+{
+    return unlikely(((const struct rt_cond *)cond)->flags & FLAG_SHARED);
+}
+
 int pirn_pthread_cond_destroy(pthread_cond_t *cond)
 {
+    if (is_shared(cond)) {
+        rt_shcond_destroy(SHCOND(cond));
+        return 0;
+    }
     return -rt_cond_destroy(COND(cond));
+}
+
+static COLD int wait_other(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+{
+    return mutex_is_omutex(m)   ? omutex_cond_wait(c, (struct rt_omutex *)m, deadline)
+           : mutex_is_shared(m) ? shmutex_cond_wait(c, (struct rt_shmutex *)m, deadline)
+                                : EINVAL;
 }
 
 /* Wait; a mutex with an owner is released whole and taken back as it was. */
 static int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
 {
     if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m) ? omutex_cond_wait(c, (struct rt_omutex *)m, deadline) : EINVAL;
+        return wait_other(c, m, deadline);
     }
     if (likely(!mutex_is_owned(m))) {
         return -rt_cond_wait_until(c, m, deadline);
@@ -52,6 +72,9 @@ static int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
 
 int pirn_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
+    if (is_shared(cond)) {
+        return shcond_wait(SHCOND(cond), MUTEX(mutex), NULL);
+    }
     return wait_until(COND(cond), MUTEX(mutex), UINT64_MAX);
 }
 
@@ -62,6 +85,9 @@ int pirn_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
     uint64_t deadline;
     if (posix_deadline(&limit, &deadline) == EINVAL) {
         return EINVAL;
+    }
+    if (is_shared(cond)) {
+        return shcond_wait(SHCOND(cond), MUTEX(mutex), &limit);
     }
     return wait_until(COND(cond), MUTEX(mutex), deadline);
 }
@@ -75,13 +101,21 @@ int pirn_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 int pirn_pthread_cond_signal(pthread_cond_t *cond)
 {
-    rt_cond_signal(COND(cond));
+    if (is_shared(cond)) {
+        rt_shcond_wake(SHCOND(cond), 1);
+    } else {
+        rt_cond_signal(COND(cond));
+    }
     return 0;
 }
 
 int pirn_pthread_cond_broadcast(pthread_cond_t *cond)
 {
-    rt_cond_broadcast(COND(cond));
+    if (is_shared(cond)) {
+        rt_shcond_wake(SHCOND(cond), RT_SHARED_ALL);
+    } else {
+        rt_cond_broadcast(COND(cond));
+    }
     return 0;
 }
 
@@ -102,7 +136,7 @@ int pirn_pthread_condattr_setclock(pthread_condattr_t *attr, clockid_t clock)
     if (!posix_clock_valid(clock)) {
         return EINVAL;
     }
-    FLAGS(attr) = clock == CLOCK_MONOTONIC ? FLAG_MONOTONIC : 0;
+    FLAGS(attr) = (FLAGS(attr) & FLAG_SHARED) | (clock == CLOCK_MONOTONIC ? FLAG_MONOTONIC : 0);
     return 0;
 }
 
@@ -114,15 +148,16 @@ int pirn_pthread_condattr_getclock(const pthread_condattr_t *attr, clockid_t *cl
 
 int pirn_pthread_condattr_setpshared(pthread_condattr_t *attr, int shared)
 {
-    (void)attr;
-    return shared == PTHREAD_PROCESS_PRIVATE  ? 0
-           : shared == PTHREAD_PROCESS_SHARED ? ENOTSUP
-                                              : EINVAL;
+    if (shared != PTHREAD_PROCESS_PRIVATE && shared != PTHREAD_PROCESS_SHARED) {
+        return EINVAL;
+    }
+    FLAGS(attr) =
+        (FLAGS(attr) & FLAG_MONOTONIC) | (shared == PTHREAD_PROCESS_SHARED ? FLAG_SHARED : 0);
+    return 0;
 }
 
 int pirn_pthread_condattr_getpshared(const pthread_condattr_t *attr, int *shared)
 {
-    (void)attr;
-    *shared = PTHREAD_PROCESS_PRIVATE;
+    *shared = CONST_FLAGS(attr) & FLAG_SHARED ? PTHREAD_PROCESS_SHARED : PTHREAD_PROCESS_PRIVATE;
     return 0;
 }

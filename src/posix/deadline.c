@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "../sync/shared.h"
 #include "posix.h"
 
 #define NS_PER_S 1000000000
@@ -30,5 +31,21 @@ int posix_deadline(const struct posix_limit *limit, uint64_t *deadline)
     }
     int64_t left = (at->tv_sec - now.tv_sec) * NS_PER_S + (at->tv_nsec - now.tv_nsec);
     *deadline += (uint64_t)left;
+    return 0;
+}
+
+int posix_shared_limit(const struct posix_limit *limit, struct rt_shared_limit *shared)
+{
+    uint64_t ignored;
+    int error = posix_deadline(limit, &ignored);
+    if (error != 0) {
+        return error;
+    }
+    const struct timespec *at = limit->abstime;
+    *shared = (struct rt_shared_limit){.deadline = UINT64_MAX,
+                                       .realtime = limit->clock == CLOCK_REALTIME};
+    if (at->tv_sec < FAR_SECONDS) {
+        shared->deadline = (uint64_t)at->tv_sec * NS_PER_S + (uint64_t)at->tv_nsec;
+    }
     return 0;
 }

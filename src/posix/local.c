@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "../sync/shared.h"
 #include "posix.h"
 
 #define SLAB_BYTES (64u << 10)
@@ -97,9 +98,25 @@ size_t posix_stack_default(void)
     return size & ~(size_t)4095;
 }
 
+_Atomic(uint32_t) posix_process_id;
+
+static void process_is(void)
+{
+    at_store_rlx(&posix_process_id, (uint32_t)getpid());
+}
+
+/* A child has one kernel thread. */
+static void in_child(void)
+{
+    process_is();
+    rt_shared_reset();
+}
+
 /* Before anything can start the runtime. */
 static __attribute__((constructor)) void posix_hook(void)
 {
+    process_is();
+    pthread_atfork(NULL, NULL, in_child);
     rt_local_end = posix_local_end;
     rt_stack_default = posix_stack_default();
     rt_tls_default = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mutex.c - mutexes: the plain one of src/sync with an owner where the type asks for one; and the
- * way to the others (mutex_owned.c).
+ * way to the others (mutex_owned.c, mutex_shared.c).
  *
  * owner and count belong to whoever holds the word. Others read owner only to compare it with
  * themselves: only its holder can see itself there, so relaxed accesses do.
@@ -21,7 +21,9 @@ int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *a
     if (error != 0) {
         return error;
     }
-    if (kind > MUTEX_TYPE) {
+    if (kind & MUTEX_SHARED) {
+        shmutex_init(SHMUTEX(mutex), kind);
+    } else if (kind > MUTEX_TYPE) {
         omutex_init(OMUTEX(mutex), kind, attr);
     } else {
         rt_mutex_init(MUTEX(mutex));
@@ -34,7 +36,9 @@ int pirn_pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
     struct rt_mutex *m = MUTEX(mutex);
     if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m) ? omutex_destroy(OMUTEX(m)) : EINVAL;
+        return mutex_is_omutex(m)   ? omutex_destroy(OMUTEX(m))
+               : mutex_is_shared(m) ? shmutex_destroy(SHMUTEX(m))
+                                    : EINVAL;
     }
     if (rt_mutex_is_locked(m)) {
         return EBUSY;
@@ -75,7 +79,9 @@ static int lock_again(struct rt_mutex *m, int busy)
 static COLD int owned_lock(struct rt_mutex *m, const struct posix_limit *limit)
 {
     if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m) ? omutex_lock(OMUTEX(m), limit) : EINVAL;
+        return mutex_is_omutex(m)   ? omutex_lock(OMUTEX(m), limit)
+               : mutex_is_shared(m) ? shmutex_lock(SHMUTEX(m), limit)
+                                    : EINVAL;
     }
     if (!mutex_is_owned(m)) {
         return word_lock(m, limit);
@@ -118,7 +124,9 @@ int pirn_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *
 static COLD int owned_trylock(struct rt_mutex *m)
 {
     if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m) ? omutex_trylock(OMUTEX(m)) : EINVAL;
+        return mutex_is_omutex(m)   ? omutex_trylock(OMUTEX(m))
+               : mutex_is_shared(m) ? shmutex_trylock(SHMUTEX(m))
+                                    : EINVAL;
     }
     struct thread *self = rt_self();
     if (mutex_is_owned(m) && mutex_owner(m) == self) {
@@ -140,7 +148,9 @@ int pirn_pthread_mutex_trylock(pthread_mutex_t *mutex)
 static COLD int owned_unlock(struct rt_mutex *m)
 {
     if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m) ? omutex_unlock(OMUTEX(m)) : EINVAL;
+        return mutex_is_omutex(m)   ? omutex_unlock(OMUTEX(m))
+               : mutex_is_shared(m) ? shmutex_unlock(SHMUTEX(m))
+                                    : EINVAL;
     }
     if (mutex_is_owned(m)) {
         if (mutex_owner(m) != rt_self()) {

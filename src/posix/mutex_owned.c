@@ -104,6 +104,25 @@ int omutex_cond_wait(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline)
     return error;
 }
 
+int omutex_release(struct rt_omutex *m, uint32_t *count)
+{
+    if (!rt_omutex_is_mine(m, rt_self())) {
+        return EPERM;
+    }
+    *count = m->count;
+    rt_omutex_unlock(m);
+    return 0;
+}
+
+int omutex_retake(struct rt_omutex *m, uint32_t count)
+{
+    int error = -rt_omutex_lock_unlimited(m, UINT64_MAX);
+    if (error != ENOTRECOVERABLE) {
+        m->count = count;
+    }
+    return error;
+}
+
 int pirn_pthread_mutex_consistent(pthread_mutex_t *mutex)
 {
     return mutex_is_omutex(MUTEX(mutex)) ? -rt_omutex_consistent(OMUTEX(mutex)) : EINVAL;

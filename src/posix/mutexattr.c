@@ -129,7 +129,10 @@ int mutex_kind_of(const pthread_mutexattr_t *attr, uint32_t *kind)
     }
     *kind = type | protocols[protocol] | (bits & BIT_ROBUST ? OM_ROBUST : 0);
     if (bits & BIT_SHARED) {
-        return ENOTSUP;
+        if (*kind > MUTEX_TYPE) {
+            return ENOTSUP;
+        }
+        *kind |= MUTEX_SHARED;
     }
     return 0;
 }

@@ -114,6 +114,18 @@ ALWAYS_INLINE bool posix_clock_valid(clockid_t clock)
  * now). CLOCK_REALTIME is read once, here: a wait does not follow later steps of that clock. */
 int posix_deadline(const struct posix_limit *limit, uint64_t *deadline);
 
+/* The same for objects between processes: the system waits for them, and follows the clock. */
+struct rt_shared_limit;
+int posix_shared_limit(const struct posix_limit *limit, struct rt_shared_limit *shared);
+
+/* This process, which changes by fork. */
+extern _Atomic(uint32_t) posix_process_id;
+
+ALWAYS_INLINE uint32_t posix_process(void)
+{
+    return at_load_rlx(&posix_process_id);
+}
+
 /* Set errno; -1. */
 int posix_fail(int error);
 

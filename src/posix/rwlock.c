@@ -4,10 +4,12 @@
  *
  * owner_hint: the id slot of the writer, plus one; 0 without one. Only the holder can see itself
  * there. It turns the deadlock of a writer that locks again into EDEADLK.
+ *
+ * With `shared` it is one between processes, a struct rt_shrwlock (rwlock_shared.c).
  */
 #include <errno.h>
 
-#include "posix.h"
+#include "rwlock.h"
 
 _Static_assert(sizeof(struct rt_rwlock) <= sizeof(pthread_rwlock_t), "pthread_rwlock_t");
 _Static_assert(offsetof(struct rt_rwlock, prefer_writer) ==
@@ -17,8 +19,14 @@ _Static_assert(offsetof(struct rt_rwlock, shared) == offsetof(pthread_rwlock_t, 
                "where other processes would look for the shared bit");
 
 #define RWLOCK(lock) ((struct rt_rwlock *)(lock))
-#define KIND(attr) (*(int *)(attr))
-#define CONST_KIND(attr) (*(const int *)(attr))
+#define SHARED(lock) unlikely(RWLOCK(lock)->shared != 0)
+
+struct attr {
+    int kind, shared;
+};
+_Static_assert(sizeof(struct attr) <= sizeof(pthread_rwlockattr_t), "pthread_rwlockattr_t");
+#define ATTR_OF(attr) ((struct attr *)(attr))
+#define CONST_ATTR_OF(attr) ((const struct attr *)(attr))
 
 ALWAYS_INLINE uint32_t rw_hint(struct rt_rwlock *l)
 {
@@ -39,9 +47,14 @@ ALWAYS_INLINE uint32_t rw_me(void)
  * reader that locks again could deadlock. */
 int pirn_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr)
 {
+    bool prefer_writer =
+        attr != NULL && CONST_ATTR_OF(attr)->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+    if (attr != NULL && CONST_ATTR_OF(attr)->shared == PTHREAD_PROCESS_SHARED) {
+        shrwlock_init(lock, prefer_writer);
+        return 0;
+    }
     rt_rwlock_init(RWLOCK(lock));
-    RWLOCK(lock)->prefer_writer =
-        attr != NULL && CONST_KIND(attr) == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+    RWLOCK(lock)->prefer_writer = prefer_writer;
     return 0;
 }
 
@@ -50,6 +63,9 @@ int pirn_pthread_rwlock_destroy(pthread_rwlock_t *lock)
 {
     struct rt_rwlock *l = RWLOCK(lock);
     unsigned long irq;
+    if (SHARED(lock)) {
+        return shrwlock_destroy(lock);
+    }
     rt_enter(&irq);
     state_lock(&l->queue.lock, RANK_WAITQ);
     bool busy = at_load_rlx(&l->word) != 0;
@@ -73,6 +89,9 @@ static int rw_rdlock(pthread_rwlock_t *lock, const struct posix_limit *limit)
 {
     struct rt_rwlock *l = RWLOCK(lock);
     uint64_t deadline;
+    if (SHARED(lock)) {
+        return shrwlock_lock(lock, false, limit);
+    }
     if (likely(rt_rwlock_tryrdlock(l) == 0)) {
         return 0;
     }
@@ -84,6 +103,9 @@ static int rw_wrlock(pthread_rwlock_t *lock, const struct posix_limit *limit)
 {
     struct rt_rwlock *l = RWLOCK(lock);
     uint64_t deadline;
+    if (SHARED(lock)) {
+        return shrwlock_lock(lock, true, limit);
+    }
     if (unlikely(rt_rwlock_trywrlock(l) != 0)) {
         int error = rw_deadline(l, limit, &deadline);
         if (error == 0) {
@@ -104,7 +126,7 @@ int pirn_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 
 int pirn_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
 {
-    return -rt_rwlock_tryrdlock(RWLOCK(lock));
+    return SHARED(lock) ? shrwlock_trylock(lock, false) : -rt_rwlock_tryrdlock(RWLOCK(lock));
 }
 
 int pirn_pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
@@ -127,6 +149,9 @@ int pirn_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 int pirn_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 {
     struct rt_rwlock *l = RWLOCK(lock);
+    if (SHARED(lock)) {
+        return shrwlock_trylock(lock, true);
+    }
     int error = -rt_rwlock_trywrlock(l);
     if (error == 0) {
         rw_set_hint(l, rw_me());
@@ -150,6 +175,9 @@ int pirn_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespe
 int pirn_pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
     struct rt_rwlock *l = RWLOCK(lock);
+    if (SHARED(lock)) {
+        return shrwlock_unlock(lock);
+    }
     if (rw_hint(l) != 0) {
         if (rw_hint(l) != rw_me()) {
             return EPERM;
@@ -161,7 +189,7 @@ int pirn_pthread_rwlock_unlock(pthread_rwlock_t *lock)
 
 int pirn_pthread_rwlockattr_init(pthread_rwlockattr_t *attr)
 {
-    KIND(attr) = PTHREAD_RWLOCK_DEFAULT_NP;
+    *ATTR_OF(attr) = (struct attr){PTHREAD_RWLOCK_DEFAULT_NP, PTHREAD_PROCESS_PRIVATE};
     return 0;
 }
 
@@ -177,27 +205,27 @@ int pirn_pthread_rwlockattr_setkind_np(pthread_rwlockattr_t *attr, int kind)
         kind > PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) {
         return EINVAL;
     }
-    KIND(attr) = kind;
+    ATTR_OF(attr)->kind = kind;
     return 0;
 }
 
 int pirn_pthread_rwlockattr_getkind_np(const pthread_rwlockattr_t *attr, int *kind)
 {
-    *kind = CONST_KIND(attr);
+    *kind = CONST_ATTR_OF(attr)->kind;
     return 0;
 }
 
 int pirn_pthread_rwlockattr_setpshared(pthread_rwlockattr_t *attr, int shared)
 {
-    (void)attr;
-    return shared == PTHREAD_PROCESS_PRIVATE  ? 0
-           : shared == PTHREAD_PROCESS_SHARED ? ENOTSUP
-                                              : EINVAL;
+    if (shared != PTHREAD_PROCESS_PRIVATE && shared != PTHREAD_PROCESS_SHARED) {
+        return EINVAL;
+    }
+    ATTR_OF(attr)->shared = shared;
+    return 0;
 }
 
 int pirn_pthread_rwlockattr_getpshared(const pthread_rwlockattr_t *attr, int *shared)
 {
-    (void)attr;
-    *shared = PTHREAD_PROCESS_PRIVATE;
+    *shared = CONST_ATTR_OF(attr)->shared;
     return 0;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sem.c - semaphores. Named (ENOSYS) and process-shared ones (ENOTSUP) are refused; `shared` is
- * where the system's own would keep its mark, and a semaphore that has one is not operated on.
+ * sem.c - unnamed semaphores. `shared` is where glibc keeps its mark, too: with it a semaphore is
+ * one between processes, a struct rt_shsem, which is glibc's in layout and protocol; named ones
+ * (sem_named.c) are of this kind.
  */
 #include <errno.h>
 
-#include "posix.h"
+#include "sem.h"
 
 _Static_assert(sizeof(struct rt_sem) <= sizeof(sem_t), "sem_t");
 _Static_assert(offsetof(struct rt_sem, shared) == 8, "sem_t");
+_Static_assert(offsetof(struct rt_shsem, shared) == 8, "sem_t");
 
-#define SEM(sem) ((struct rt_sem *)(sem))
+#define SHARED(sem) unlikely(SEM(sem)->shared != 0)
 
 ALWAYS_INLINE int sem_result(int error)
 {
@@ -19,49 +21,77 @@ ALWAYS_INLINE int sem_result(int error)
 
 int pirn_posix_sem_init(sem_t *sem, int shared, unsigned value)
 {
+    if (value > SEM_VALUE_MAX) {
+        return posix_fail(EINVAL);
+    }
     if (shared != 0) {
-        return posix_fail(ENOTSUP);
+        shsem_init(sem, value);
+        return 0;
     }
     return sem_result(rt_sem_init(SEM(sem), value));
 }
 
-int pirn_posix_sem_destroy(sem_t *sem)
+void shsem_init(sem_t *sem, unsigned value)
 {
-    struct rt_sem *s = SEM(sem);
+    *SHSEM(sem) = (struct rt_shsem){.shared = SEM_SHARED};
+    at_init(&SHSEM(sem)->word, value);
+}
+
+static int private_destroy(struct rt_sem *s)
+{
     unsigned long irq;
     rt_enter(&irq);
     state_lock(&s->queue.lock, RANK_WAITQ);
     bool busy = !waitq_empty_locked(&s->queue);
     state_unlock(&s->queue.lock, RANK_WAITQ);
     rt_leave(irq);
-    return busy ? posix_fail(EBUSY) : 0;
+    return busy ? -EBUSY : 0;
+}
+
+int pirn_posix_sem_destroy(sem_t *sem)
+{
+    return sem_result(SHARED(sem) ? rt_shsem_destroy(SHSEM(sem)) : private_destroy(SEM(sem)));
 }
 
 int pirn_posix_sem_wait(sem_t *sem)
 {
-    if (unlikely(SEM(sem)->shared != 0)) {
-        return posix_fail(ENOTSUP);
-    }
-    return sem_result(rt_sem_wait_until(SEM(sem), UINT64_MAX));
+    return sem_result(SHARED(sem) ? rt_shsem_wait(SHSEM(sem), NULL)
+                                  : rt_sem_wait_until(SEM(sem), UINT64_MAX));
 }
 
 int pirn_posix_sem_trywait(sem_t *sem)
 {
-    return sem_result(rt_sem_trywait(SEM(sem)));
+    return sem_result(SHARED(sem) ? rt_shsem_trywait(SHSEM(sem)) : rt_sem_trywait(SEM(sem)));
+}
+
+static int shared_clockwait(struct rt_shsem *s, const struct posix_limit *limit)
+{
+    struct rt_shared_limit shared;
+    if (rt_shsem_trywait(s) == 0) {
+        return 0;
+    }
+    int error = posix_shared_limit(limit, &shared);
+    return error != 0 ? -error : rt_shsem_wait(s, &shared);
+}
+
+static int private_clockwait(struct rt_sem *s, const struct posix_limit *limit)
+{
+    uint64_t deadline;
+    if (rt_sem_trywait(s) == 0) {
+        return 0;
+    }
+    int error = posix_deadline(limit, &deadline);
+    return error != 0 ? -error : rt_sem_wait_until(s, deadline);
 }
 
 int pirn_posix_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abstime)
 {
     struct posix_limit limit = {clock, abstime};
-    uint64_t deadline;
     if (!posix_clock_valid(clock)) {
         return posix_fail(EINVAL);
     }
-    if (rt_sem_trywait(SEM(sem)) == 0) {
-        return 0;
-    }
-    int error = posix_deadline(&limit, &deadline);
-    return error != 0 ? posix_fail(error) : sem_result(rt_sem_wait_until(SEM(sem), deadline));
+    return sem_result(SHARED(sem) ? shared_clockwait(SHSEM(sem), &limit)
+                                  : private_clockwait(SEM(sem), &limit));
 }
 
 int pirn_posix_sem_timedwait(sem_t *sem, const struct timespec *abstime)
@@ -71,34 +101,11 @@ int pirn_posix_sem_timedwait(sem_t *sem, const struct timespec *abstime)
 
 int pirn_posix_sem_post(sem_t *sem)
 {
-    if (unlikely(SEM(sem)->shared != 0)) {
-        return posix_fail(ENOTSUP);
-    }
-    return sem_result(rt_sem_post(SEM(sem)));
+    return sem_result(SHARED(sem) ? rt_shsem_post(SHSEM(sem)) : rt_sem_post(SEM(sem)));
 }
 
 int pirn_posix_sem_getvalue(sem_t *sem, int *value)
 {
-    *value = (int)rt_sem_value(SEM(sem));
+    *value = (int)(SHARED(sem) ? rt_shsem_value(SHSEM(sem)) : rt_sem_value(SEM(sem)));
     return 0;
-}
-
-sem_t *pirn_posix_sem_open(const char *name, int flags, ...)
-{
-    (void)name;
-    (void)flags;
-    errno = ENOSYS;
-    return SEM_FAILED;
-}
-
-int pirn_posix_sem_close(sem_t *sem)
-{
-    (void)sem;
-    return posix_fail(EINVAL);
-}
-
-int pirn_posix_sem_unlink(const char *name)
-{
-    (void)name;
-    return posix_fail(ENOSYS);
 }

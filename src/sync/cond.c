@@ -53,7 +53,7 @@ int rt_cond_destroy(struct rt_cond *c)
     return 0;
 }
 
-/* Queue, release the mutex, wait. Inlined twice, with `release` known. */
+/* Queue, release the mutex, wait. Inlined, with `release` mostly known. */
 ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline,
                              void (*release)(struct cpu *cpu, void *mutex), void *mutex)
 {
@@ -92,6 +92,12 @@ int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
     int result = cond_block(c, deadline, release_mutex, m);
     rt_mutex_lock_until(m, UINT64_MAX);
     return result;
+}
+
+int rt_cond_wait_released(struct rt_cond *c, uint64_t deadline,
+                          void (*release)(struct cpu *cpu, void *mutex), void *mutex)
+{
+    return cond_block(c, deadline, release, mutex);
 }
 
 /* What the mutex has to say goes before a timeout. */

@@ -97,6 +97,10 @@ void rt_cond_init(struct rt_cond *c);
 /* 0, -EBUSY (somebody waits). Afterwards no thread that was let go touches it. */
 int rt_cond_destroy(struct rt_cond *c);
 int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline);
+/* The same where the mutex is something else: `release` gives it up, under the queue's lock, and
+ * the caller takes it back. */
+int rt_cond_wait_released(struct rt_cond *c, uint64_t deadline,
+                          void (*release)(struct cpu *cpu, void *mutex), void *mutex);
 void rt_cond_signal(struct rt_cond *c);
 void rt_cond_broadcast(struct rt_cond *c);
 

@@ -284,3 +284,48 @@ CASE(open_takes_the_mode_less_the_umask)
     CHECK_EQ(st.st_mode & 0777, 0644);
     OK(sem_unlink(name()));
 }
+
+CASE(open_is_einval_for_what_is_no_semaphore)
+{
+    char path[96];
+    snprintf(path, sizeof(path), "/dev/shm/sem.%s", name() + 1);
+    int fd = open(path, O_CREAT | O_RDWR, 0600);
+    CHECK(fd >= 0);
+    errno = 0;
+    CHECK(sem_open(name(), 0) == SEM_FAILED);
+    CHECK_EQ(errno, EINVAL);
+    OK(unlink(path));
+}
+
+static flag_t passed;
+
+static void *opens_often(void *unlinks)
+{
+    for (int i = 0; i < 50; i++) {
+        sem_t *s = sem_open(kept, O_CREAT, 0600, 1);
+        CHECK(s != SEM_FAILED);
+        OK(sem_wait(s));
+        flag_add(&passed, 1);
+        OK(sem_post(s));
+        if (unlinks != NULL && i % 5 == 0) {
+            sem_unlink(kept);
+        }
+        OK(sem_close(s));
+    }
+    return NULL;
+}
+
+CASE(opening_races_with_unlinking)
+{
+    pthread_t t[4];
+    strcpy(kept, name());
+    sem_unlink(kept);
+    for (int i = 0; i < 4; i++) {
+        t[i] = start(opens_often, i == 0 ? &passed : NULL);
+    }
+    for (int i = 0; i < 4; i++) {
+        join(t[i]);
+    }
+    CHECK_EQ(flag_get(&passed), 200);
+    sem_unlink(kept);
+}

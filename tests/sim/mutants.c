@@ -42,6 +42,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_PRIO_ONE_LINK] = "prio-one-link",
     [MUTANT_CEILING_STAY] = "ceiling-stay",
     [MUTANT_TLS_STALE] = "tls-stale",
+    [MUTANT_SHARED_DROP] = "shared-drop",
 };
 
 const char *mutant_name(enum mutant mutant)

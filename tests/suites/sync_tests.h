@@ -122,6 +122,18 @@
     X(ceiling_rules_while_held_in_any_order)                                                       \
     X(ceiling_refuses_when_caller_is_above)                                                        \
     X(ceiling_is_given_with_mutex_when_handed_over)                                                \
+    X(shared_mutex_excludes_when_contended)                                                        \
+    X(shared_wait_leaves_cpu_when_user_thread_waits)                                               \
+    X(shared_mutex_times_out_when_held)                                                            \
+    X(shared_sem_keeps_units_when_contended)                                                       \
+    X(shared_sem_wakes_each_when_posted)                                                           \
+    X(shared_rwlock_excludes_when_contended)                                                       \
+    X(shared_rwlock_lets_readers_in_when_writer_gives_up)                                          \
+    X(shared_barrier_opens_when_all_have_arrived)                                                  \
+    X(shared_barrier_is_not_touched_when_destroyed)                                                \
+    X(shared_cond_passes_turns_when_broadcast)                                                     \
+    X(shared_cond_signal_wakes_one_each_when_many_wait)                                            \
+    X(shared_cond_is_not_touched_when_destroyed_after_broadcast)                                   \
     X(removal_ends_wait_when_foreign_thread_waits)
 
 #ifdef PIRN_SIM

@@ -186,6 +186,42 @@ void port_foreign_unpark(struct thread *t)
     sim_context_permit((unsigned)(c - sim.contexts));
 }
 
+/* The kernel's futexes: looking at the word and going to sleep are one step. */
+int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime)
+{
+    struct context *c = &sim.contexts[sim_current];
+    (void)realtime;
+    at_fence_seq();
+    if (*(volatile uint32_t *)word != value) {
+        return 0;
+    }
+    c->shared = word;
+    sim_context_wait(c, deadline);
+    bool unwoken = c->shared != NULL;
+    c->shared = NULL;
+    return unwoken && sim.now >= deadline ? -ETIMEDOUT : 0;
+}
+
+void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
+{
+    at_fence_seq();
+    unsigned from = sim_choose(sim_ncontexts);
+    for (unsigned i = 0; i < sim_ncontexts && n > 0; i++) {
+        struct context *c = &sim.contexts[(from + i) % sim_ncontexts];
+        if (c->shared == word) {
+            c->shared = NULL;
+            n--;
+            sim_context_permit((unsigned)(c - sim.contexts));
+        }
+    }
+}
+
+int port_foreign_start(void (*fn)(void *), void *arg)
+{
+    sim_foreign(fn, arg);
+    return 0;
+}
+
 const char *port_option(const char *name)
 {
     static char ncpu[16];

@@ -22,6 +22,7 @@
 #include "../../../src/core/id.h"
 #include "../../../src/core/life.h"
 #include "../../../src/core/prio.h"
+#include "../../../src/sync/shared.h"
 #include "../../../src/sync/sync.h"
 #include "sim_internal.h"
 
@@ -469,6 +470,7 @@ static void sim_end(void)
     life_reset();
     rt_once_reset();
     prio_reset();
+    rt_shared_reset();
     sim_mem_end();
     r->hash = sim.hash;
     r->steps = sim.steps;

@@ -30,6 +30,7 @@ struct context {
     _Atomic(uint32_t) posted; /* what a foreign thread's permit publishes */
     struct thread thread;     /* stand-in of a foreign kernel thread */
     bool has_thread;
+    const volatile void *shared; /* word that it waits for in port_shared_wait */
 };
 
 struct sim {

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared.c - waiting for a word that other processes see.
+ *
+ * Only the environment can wait for such a word, and it blocks a kernel thread. A user thread must
+ * not block its CPU: the thread that it waits for may be ready on the same one. So it asks a
+ * helper, a foreign kernel thread, and waits for the helper's answer as user threads wait. Helpers
+ * are started when there is none idle, and end when they have been idle for IDLE_NS.
+ *
+ * Invariants (helpers.lock):
+ *   1. A request is queued only after it has claimed an idle helper or started a new one: so there
+ * are at least as many helpers as requests queued or in hand, and each request finds one, though
+ * not always the one it claimed.
+ *   2. helpers.work counts the requests that are queued. A helper takes one for each unit.
+ *   3. A helper counts itself idle before it answers; the answer is its last access to the request,
+ * which lies on the stack of who asked.
+ */
+#include <errno.h>
+
+#include "mutant.h"
+#include "shared.h"
+
+#define IDLE_NS 1000000000u
+
+struct request {
+    struct list link; /* (helpers.lock) */
+    _Atomic(uint32_t) *word;
+    uint64_t deadline;
+    uint32_t value;
+    bool realtime;
+    int result;
+    struct rt_sem done;
+};
+
+static struct {
+    spinlock_t lock;
+    struct list *first; /* (lock) oldest request; circular through link; NULL = empty */
+    uint32_t idle;      /* (lock) helpers that nobody has claimed */
+    struct rt_sem work;
+} helpers;
+
+void rt_shared_reset(void)
+{
+    helpers.first = NULL;
+    helpers.idle = 0;
+    at_init(&helpers.lock.word, 0u);
+    rt_sem_init(&helpers.work, 0);
+}
+
+static void helpers_lock(unsigned long *irq)
+{
+    rt_enter(irq);
+    spin_lock(&helpers.lock, RANK_WAITQ);
+}
+
+static void helpers_unlock(unsigned long irq)
+{
+    spin_unlock(&helpers.lock, RANK_WAITQ);
+    rt_leave(irq);
+}
+
+static struct request *request_take(void)
+{
+    unsigned long irq;
+    helpers_lock(&irq);
+    struct list *link = helpers.first;
+    if (link->next == link) {
+        helpers.first = NULL;
+        link->next = NULL;
+    } else {
+        helpers.first = link->next;
+        list_remove(link);
+    }
+    helpers_unlock(irq);
+    return CONTAINER_OF(link, struct request, link);
+}
+
+static void request_put(struct request *r)
+{
+    unsigned long irq;
+    helpers_lock(&irq);
+    if (helpers.first == NULL) {
+        r->link.next = r->link.prev = &r->link;
+        helpers.first = &r->link;
+    } else {
+        list_insert_between(&r->link, helpers.first->prev, helpers.first);
+    }
+    helpers_unlock(irq);
+    rt_sem_post(&helpers.work);
+}
+
+/* One idle helper more, or one less: false if there was none. */
+static bool idle_change(int by)
+{
+    unsigned long irq;
+    helpers_lock(&irq);
+    bool possible = by > 0 || helpers.idle > 0;
+    helpers.idle += possible ? (uint32_t)by : 0;
+    helpers_unlock(irq);
+    return possible;
+}
+
+static void helper_main(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        if (rt_sem_wait_until(&helpers.work, port_now() + IDLE_NS) != 0) {
+            if (idle_change(-1)) {
+                return;
+            }
+            continue; /* claimed: the work is about to come */
+        }
+        struct request *r = request_take();
+        r->result = port_shared_wait(r->word, r->value, r->deadline, r->realtime);
+        idle_change(1);
+        rt_sem_post(&r->done);
+    }
+}
+
+int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit)
+{
+    uint64_t deadline = limit != NULL ? limit->deadline : UINT64_MAX;
+    bool realtime = limit != NULL && limit->realtime;
+    struct thread *self = rt_self();
+    if ((self->flags & THREAD_FOREIGN) ||
+        (!idle_change(-1) && port_foreign_start(helper_main, NULL) != 0)) {
+        return port_shared_wait(word, value, deadline, realtime);
+    }
+    struct request r = {.word = word, .value = value, .deadline = deadline, .realtime = realtime};
+    rt_sem_init(&r.done, 0);
+    request_put(&r);
+    rt_sem_wait_until(&r.done, UINT64_MAX);
+    return r.result;
+}

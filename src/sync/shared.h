@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared.h - objects that lie in memory of several processes. They know no wait queue: an address
+ * in one process means nothing in another. They are words on which the environment waits (futexes).
+ *
+ * rt_shmutex, rt_shsem and rt_shbarrier have glibc's layout and protocol, so that a process of ours
+ * shares them with processes that use glibc's own threads. rt_shcond and rt_shrwlock have only
+ * their size in common with glibc's: all processes must use this library.
+ *
+ * What a process that dies holds stays held, and what it waits for counts it as waiting for ever.
+ */
+#ifndef PIRN_SYNC_SHARED_H
+#define PIRN_SYNC_SHARED_H
+
+#include "sync.h"
+
+/* When to stop waiting; NULL for never. */
+struct rt_shared_limit {
+    uint64_t deadline; /* ns of port_now, or of the system's clock */
+    bool realtime;
+};
+
+/* Wait until rt_shared_wake for the word, unless it does not hold `value` (any more). The CPU runs
+ * other threads meanwhile. 0 or -ETIMEDOUT; may return early with 0. */
+int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit);
+
+ALWAYS_INLINE void rt_shared_wake(_Atomic(uint32_t) *word, unsigned n)
+{
+    port_shared_wake(word, n);
+}
+
+#define RT_SHARED_ALL UINT32_MAX
+
+/* Forget all helpers: in a child of fork, and between runs of the simulator. */
+void rt_shared_reset(void);
+
+struct rt_shmutex {
+    _Atomic(uint32_t) word; /* (A) MUTEX_FREE ... as 0, 1, 2 (somebody waits) */
+    uint32_t count;         /* POSIX layer: recursion */
+    uint32_t owner, users;  /* POSIX layer */
+    uint32_t kind;          /* POSIX layer */
+};
+
+struct rt_shsem {
+    _Atomic(uint64_t) word; /* (A) value; number of waiters above bit 32 */
+    uint32_t shared;        /* POSIX layer */
+};
+
+struct rt_shbarrier {
+    _Atomic(uint32_t) in;    /* (A) arrivals since the last reset */
+    _Atomic(uint32_t) round; /* (A) arrivals up to here may go */
+    uint32_t count;          /* (C) */
+    uint32_t shared;         /* POSIX layer */
+    _Atomic(uint32_t) out;   /* (A) how many have gone since the last reset */
+};
+
+struct rt_shcond {
+    _Atomic(uint32_t) seq;     /* (A) signals and broadcasts */
+    _Atomic(uint32_t) waiters; /* (A) in the call; the highest bit: it is being destroyed */
+    uint32_t spare[7];
+    uint32_t flags; /* POSIX layer */
+};
+
+struct rt_shrwlock {
+    _Atomic(uint32_t) word;    /* (A) readers, RW_WRITER, RW_WAITING */
+    _Atomic(uint32_t) writers; /* (A) waiting; counted only if they are preferred */
+    uint32_t owner[2];         /* POSIX layer */
+    _Atomic(uint32_t) events;  /* (A) what lets waiters look again; they wait for it to change */
+    uint32_t spare[2];
+    uint32_t shared; /* POSIX layer */
+    uint32_t spare2[4];
+    uint32_t prefer_writer; /* (C) */
+};
+
+/* 0 or -ETIMEDOUT; -EBUSY. */
+int rt_shmutex_lock(struct rt_shmutex *m, const struct rt_shared_limit *limit);
+int rt_shmutex_trylock(struct rt_shmutex *m);
+void rt_shmutex_unlock(struct rt_shmutex *m);
+
+/* As their private siblings. */
+int rt_shsem_trywait(struct rt_shsem *s);
+int rt_shsem_wait(struct rt_shsem *s, const struct rt_shared_limit *limit);
+int rt_shsem_post(struct rt_shsem *s);
+uint32_t rt_shsem_value(struct rt_shsem *s);
+int rt_shsem_destroy(struct rt_shsem *s); /* 0; -EBUSY: somebody waits */
+
+/* True for one of each round. */
+bool rt_shbarrier_wait(struct rt_shbarrier *b);
+/* 0; -EBUSY: somebody waits. Who is on the way out is waited for. */
+int rt_shbarrier_destroy(struct rt_shbarrier *b);
+
+/* First half of a wait, with the mutex held: what to hand to the second, after unlocking it. */
+uint32_t rt_shcond_enter(struct rt_shcond *c);
+int rt_shcond_wait(struct rt_shcond *c, uint32_t ticket, const struct rt_shared_limit *limit);
+void rt_shcond_leave(struct rt_shcond *c); /* instead of waiting */
+void rt_shcond_wake(struct rt_shcond *c, unsigned n);
+/* Waits until nobody is in a call any more. */
+void rt_shcond_destroy(struct rt_shcond *c);
+
+int rt_shrwlock_rdlock(struct rt_shrwlock *l, const struct rt_shared_limit *limit);
+int rt_shrwlock_wrlock(struct rt_shrwlock *l, const struct rt_shared_limit *limit);
+int rt_shrwlock_tryrdlock(struct rt_shrwlock *l);
+int rt_shrwlock_trywrlock(struct rt_shrwlock *l);
+int rt_shrwlock_unlock(struct rt_shrwlock *l); /* 0, -EPERM (not held by anybody) */
+
+#endif
