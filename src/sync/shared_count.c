@@ -12,8 +12,9 @@
  *
  * Condition variable: who waits takes the number of signals so far as its ticket, while it holds
  * the mutex, and waits for that number to change. So a signal after the mutex was unlocked is not
- * lost; sleepers are woken in the order in which they fell asleep. A waiter between taking the
- * ticket and falling asleep returns without being woken, beside the one that is.
+ * lost. A waiter between taking the ticket and falling asleep returns without being woken, beside
+ * the one that is. Who is woken returns, though its ticket may be newer than the signal: it has
+ * used the one wake-up, and whoever else waits would not get another.
  */
 #include <errno.h>
 
@@ -196,7 +197,7 @@ void rt_shcond_leave(struct rt_shcond *c)
 int rt_shcond_wait(struct rt_shcond *c, uint32_t ticket, const struct rt_shared_limit *limit)
 {
     int error = 0;
-    while (at_load_rlx(&c->seq) == ticket && error == 0) {
+    if (at_load_rlx(&c->seq) == ticket) {
         error = rt_shared_wait(&c->seq, ticket, limit);
     }
     rt_shcond_leave(c);

@@ -392,6 +392,42 @@ void test_shared_cond_signal_wakes_one_each_when_many_wait(void *unused)
     CHECK(s.got == USERS + FOREIGN && s.units == 0);
 }
 
+#define ARRIVING 3
+
+static void waits_once(void *arg)
+{
+    struct things *s = arg;
+    CHECK(rt_shmutex_lock(&s->mutex, NULL) == 0);
+    TEST_ADD(&s->serial, 1);
+    CHECK(cond_wait(s, NULL) == 0);
+    rt_shmutex_unlock(&s->mutex);
+    TEST_SET(&s->units, 0);
+    TEST_ADD(&s->turn, -1);
+}
+
+/* Signalled without the mutex: it may be one that arrives meanwhile who is woken, and then it is
+ * the one to return. */
+void test_shared_cond_signal_lets_one_return_when_others_arrive(void *unused)
+{
+    (void)unused;
+    struct things s = {.units = 1, .turn = 1 + ARRIVING};
+    test_foreign(waits_once, &s);
+    while (TEST_GET(&s.serial) == 0) {
+        pirn_yield();
+    }
+    CHECK(rt_shmutex_lock(&s.mutex, NULL) == 0); /* it waits */
+    rt_shmutex_unlock(&s.mutex);
+    for (int i = 0; i < ARRIVING; i++) {
+        test_foreign(waits_once, &s);
+    }
+    rt_shcond_wake(&s.cond, 1);
+    test_await_zero(&s.units);
+    while (TEST_GET(&s.turn) != 0) {
+        rt_shcond_wake(&s.cond, RT_SHARED_ALL);
+        pirn_yield();
+    }
+}
+
 /* Destroyed as soon as all were told to go. */
 static void *waits_to_go(void *arg)
 {

@@ -133,6 +133,7 @@
     X(shared_barrier_is_not_touched_when_destroyed)                                                \
     X(shared_cond_passes_turns_when_broadcast)                                                     \
     X(shared_cond_signal_wakes_one_each_when_many_wait)                                            \
+    X(shared_cond_signal_lets_one_return_when_others_arrive)                                       \
     X(shared_cond_is_not_touched_when_destroyed_after_broadcast)                                   \
     X(removal_ends_wait_when_foreign_thread_waits)
 
