@@ -93,15 +93,16 @@ uint64_t port_now(void);
 void port_timer_set(struct cpu *cpu, uint64_t deadline);
 
 /*
- * Stacks. `size` is what the thread may use; the port rounds up and adds a guard page where there
- * is an MMU. `arena` is the port's own. 0 or -ENOMEM.
+ * Stacks. `size` is what the thread may use, `guard` what lies below it and cannot be accessed where
+ * there is an MMU; the port rounds both up. `arena` is the port's own. 0 or -ENOMEM.
  */
 struct port_stack {
     void *low;
     size_t size;
+    size_t guard;
     void *arena;
 };
-int port_stack_alloc(struct port_stack *stack, size_t size);
+int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard);
 void port_stack_free(struct port_stack *stack);
 
 /*
@@ -201,7 +202,7 @@ void rt_foreign_free(struct thread *t);
 
 /* If `address` lies within `guard` bytes below the stack of the CPU's running thread: true, and a
  * message. */
-bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, size_t guard, char *text,
+bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text,
                           size_t size);
 
 #endif

@@ -26,6 +26,7 @@
 #define RT_STACK_MARGIN (8u << 10)
 #define RT_STACK_UNIT 4096u
 #define RT_STACK_MAX (1ul << 30)
+#define RT_GUARD_DEFAULT 4096u
 
 /* Recycled stacks kept per process (M4); 0 switches recycling off. */
 #define RT_RESERVOIR_DEFAULT 4096u

@@ -55,7 +55,7 @@ static int cpu_make(unsigned id)
 static int idle_make_stack(struct cpu *cpu)
 {
     struct thread *t = &cpu->idle;
-    int error = port_stack_alloc(&t->stack, RT_STACK_DEFAULT + rt.tls_room);
+    int error = port_stack_alloc(&t->stack, RT_STACK_DEFAULT + rt.tls_room, RT_GUARD_DEFAULT);
     if (error != 0) {
         return error;
     }
@@ -258,11 +258,11 @@ void rt_on_exit(void)
     stats_report();
 }
 
-bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, size_t guard, char *text, size_t size)
+bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t size)
 {
     struct thread *t = cpu->current;
     uintptr_t low = (uintptr_t)t->stack.low;
-    if (low == 0 || address >= low || address < low - guard) {
+    if (low == 0 || address >= low || address < low - t->stack.guard) {
         return false;
     }
     snprintf(

@@ -51,10 +51,10 @@ static unsigned stack_class_locked(size_t size)
     return STACK_NO_CLASS;
 }
 
-static struct thread *stack_new(struct cpu *cpu, size_t size, unsigned class)
+static struct thread *stack_new(struct cpu *cpu, size_t size, size_t guard, unsigned class)
 {
     struct port_stack stack;
-    if (port_stack_alloc(&stack, stack_pair_size(size)) != 0) {
+    if (port_stack_alloc(&stack, stack_pair_size(size), guard) != 0) {
         return NULL;
     }
     uint32_t colour = at_add_rlx(&pool.colour, 1u) % STACK_COLOURS;
@@ -109,19 +109,24 @@ struct thread *stack_get_slow(struct cpu *cpu, size_t size)
     unsigned class = stack_class_locked(size);
     spin_unlock(&pool.lock, RANK_STACK);
     if (class == STACK_NO_CLASS) {
-        return stack_new(cpu, size, class);
+        return stack_new(cpu, size, RT_GUARD_DEFAULT, class);
     }
     if (cpu != NULL && cpu->stacks[class].first == NULL) {
         cpu->stacks[class].first = pool_take(class, &cpu->stacks[class].count);
     }
     if (cpu == NULL || cpu->stacks[class].first == NULL) {
-        return stack_new(cpu, size, class);
+        return stack_new(cpu, size, RT_GUARD_DEFAULT, class);
     }
     struct thread *t = cpu->stacks[class].first;
     cpu->stacks[class].first = (struct thread *)t->rq.next;
     cpu->stacks[class].count--;
     STAT_INC(&cpu->stats.stacks_recycled);
     return t;
+}
+
+struct thread *stack_get_guarded(struct cpu *cpu, size_t size, size_t guard)
+{
+    return stack_new(cpu, size, guard, STACK_NO_CLASS);
 }
 
 /* Move a list to the pool; what exceeds the reservoir is returned. */

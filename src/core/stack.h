@@ -24,8 +24,9 @@ struct stack_cache {
 };
 
 /* A descriptor with a stack of at least `size` usable bytes; NULL without memory. cpu may be NULL
- * (foreign). */
+ * (foreign). With a guard of the thread's own the pair is never recycled. */
 struct thread *stack_get_slow(struct cpu *cpu, size_t size);
+struct thread *stack_get_guarded(struct cpu *cpu, size_t size, size_t guard);
 
 /* Give the pair back. Nobody runs on it. stack_put (cpu.h) keeps it in the CPU's cache if it can.
  */

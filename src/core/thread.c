@@ -123,15 +123,17 @@ static int thread_get_given(struct cpu *cpu, const struct thread_attr *attr, str
         }
         size = rt.stack_min;
     }
+    bool guarded = attr->flags & THREAD_CREATE_GUARD;
+    size_t guard = guarded ? attr->guard : RT_GUARD_DEFAULT;
     if (attr->storage == NULL && attr->stack == NULL) {
-        *out = stack_get_slow(cpu, size);
+        *out = guarded ? stack_get_guarded(cpu, size, guard) : stack_get_slow(cpu, size);
         return *out != NULL ? 0 : -EAGAIN;
     }
     struct port_stack stack = {.low = attr->stack, .size = size};
     uint32_t flags = attr->stack != NULL ? THREAD_OWN_STACK : 0;
     struct thread *t = attr->storage;
     if (stack.low == NULL) {
-        if (port_stack_alloc(&stack, size + rt.tls_room) != 0) {
+        if (port_stack_alloc(&stack, size + rt.tls_room, guard) != 0) {
             return -EAGAIN;
         }
     } else if (size < rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room) {
@@ -189,7 +191,8 @@ static void thread_release(struct cpu *cpu, struct thread *t)
 static int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
 {
     if (likely(attr == NULL ||
-               (attr->stack == NULL && attr->storage == NULL && attr->stack_size == 0))) {
+               (attr->stack == NULL && attr->storage == NULL && attr->stack_size == 0 &&
+                !(attr->flags & THREAD_CREATE_GUARD)))) {
         *out = thread_get_default(cpu);
         return likely(*out != NULL) ? 0 : -EAGAIN;
     }

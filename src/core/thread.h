@@ -41,6 +41,7 @@ enum thread_flags {
     THREAD_CREATE_DETACHED = 1 << 6, /* attribute only */
     THREAD_TLS = 1 << 7,             /* has a TLS block of its own; all threads or none */
     THREAD_FP = 1 << 8,              /* has floating-point control of its own */
+    THREAD_CREATE_GUARD = 1 << 9,    /* attribute only: `guard` counts */
 };
 
 enum join_flags {
@@ -116,11 +117,12 @@ struct thread {
 /* Attributes of a new thread; zero = default. */
 struct thread_attr {
     size_t stack_size;
+    size_t guard;  /* with THREAD_CREATE_GUARD: bytes below a stack that is not the caller's */
     void *stack;   /* the caller's stack of stack_size bytes */
     void *storage; /* the caller's descriptor (M7) */
     const char *name;
     void **handle;  /* if not NULL, gets the thread's handle (port.h) before it runs */
-    uint32_t flags; /* THREAD_CREATE_DETACHED, THREAD_CXX, THREAD_FP */
+    uint32_t flags; /* THREAD_CREATE_DETACHED, THREAD_CREATE_GUARD, THREAD_CXX, THREAD_FP */
 };
 
 const char *thread_state_name(uint32_t state);

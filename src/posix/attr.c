@@ -92,7 +92,7 @@ int pirn_pthread_attr_getstackaddr(const pthread_attr_t *attr, void **top)
     return 0;
 }
 
-/* Stored. Every stack of ours has a guard of one page; a caller's own stack has none. */
+/* Any size; rounded up to pages when a thread is made, and refused there above RT_STACK_MAX. */
 int pirn_pthread_attr_setguardsize(pthread_attr_t *attr, size_t size)
 {
     ATTR(attr)->guard = size;
@@ -179,11 +179,18 @@ int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out)
         }
         out->stack = a->top - a->size;
     }
+    if (a->guard > RT_STACK_MAX) {
+        return EINVAL;
+    }
     int error = posix_attr_translate_extension(a->extension, out);
     if (error != 0) {
         return error;
     }
     out->stack_size = size == rt.stack_size && out->stack == NULL ? 0 : size;
     out->flags = a->flags & POSIX_ATTR_DETACHED ? THREAD_CREATE_DETACHED : 0;
+    if (a->guard == 0 || a->guard > POSIX_GUARD_DEFAULT) {
+        out->guard = a->guard;
+        out->flags |= THREAD_CREATE_GUARD;
+    }
     return 0;
 }

@@ -76,6 +76,6 @@ int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
     bool inside = at > low && at <= low + t->stack.size;
     a->top = (char *)(inside ? at : low + t->stack.size);
     a->size = (uintptr_t)a->top - low;
-    a->guard = t->flags & THREAD_OWN_STACK ? 0 : a->guard;
+    a->guard = t->stack.guard;
     return 0;
 }

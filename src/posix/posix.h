@@ -143,7 +143,7 @@ struct posix_attr {
 
 #define ATTR(attr) ((struct posix_attr *)(attr))
 #define CONST_ATTR(attr) ((const struct posix_attr *)(attr))
-#define POSIX_GUARD_DEFAULT 4096u
+#define POSIX_GUARD_DEFAULT RT_GUARD_DEFAULT
 
 /* glibc's, too, up to `set`: what does not fit into the attribute. */
 struct posix_attr_extension {

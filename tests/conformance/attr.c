@@ -128,6 +128,64 @@ static void *overflows_stack(void *arg)
     return (void *)(long)overflows((int)(long)arg);
 }
 
+#define BIG_GUARD (1u << 20)
+
+static void *steps_over_a_page(void *arg)
+{
+    pthread_attr_t a;
+    void *low;
+    size_t size;
+    OK(pthread_getattr_np(pthread_self(), &a));
+    OK(pthread_attr_getstack(&a, &low, &size));
+    *((volatile char *)low - BIG_GUARD / 2) = 1;
+    return arg;
+}
+
+CASE(guard_is_as_large_as_asked)
+{
+    NOT_SANITIZED("the sanitizer reports it in its own way");
+    pid_t child = fork();
+    int status;
+    if (child == 0) {
+        pthread_attr_t a;
+        init(&a);
+        OK(pthread_attr_setstacksize(&a, STACK));
+        OK(pthread_attr_setguardsize(&a, BIG_GUARD));
+        close(STDERR_FILENO);
+        join(start_with(&a, steps_over_a_page, NULL));
+        _exit(0);
+    }
+    while (waitpid(child, &status, 0) != child) {
+    }
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS);
+}
+
+static void *own_guardsize(void *size)
+{
+    pthread_attr_t a;
+    OK(pthread_getattr_np(pthread_self(), &a));
+    OK(pthread_attr_getguardsize(&a, size));
+    OK(pthread_attr_destroy(&a));
+    return NULL;
+}
+
+/* One after the other: none gets what another left. */
+CASE(guardsize_is_given_to_the_thread)
+{
+    static const size_t sizes[] = {0, 8192, 4096, 65536, 0, 8192};
+    for (size_t i = 0; i < 4 * COUNT(sizes); i++) {
+        pthread_attr_t a;
+        size_t want = sizes[i % COUNT(sizes)], got = 1;
+        init(&a);
+        OK(pthread_attr_setstacksize(&a, STACK));
+        OK(pthread_attr_setguardsize(&a, want));
+        join(start_with(&a, own_guardsize, &got));
+        CHECK_EQ(got, want);
+        OK(pthread_attr_destroy(&a));
+    }
+}
+
 /* An access beyond the stack is a signal, not an access to other memory. */
 CASE(guard_catches_overflow)
 {

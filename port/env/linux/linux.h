@@ -43,6 +43,6 @@ void fence_init(void);
 /* Start the timer thread. 0 or -errno. */
 int monitor_start(void);
 
-#define GUARD_SIZE 4096u
+#define PAGE_SIZE 4096u
 
 #endif

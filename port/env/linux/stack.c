@@ -2,7 +2,7 @@
 /*
  * stack.c (Linux) - stacks from arenas.
  *
- * An arena is one mapping of equal slots, each a guard page and a stack. Guards are made with
+ * An arena is one mapping of equal slots, each a guard (usually a page) and a stack. Guards are made with
  * MADV_GUARD_INSTALL (kernel 6.13), which needs no mapping of its own; before that with mprotect,
  * which splits the mapping, so that vm.max_map_count limits the number of stacks: then the error
  * says so, once.
@@ -32,7 +32,8 @@
 struct arena {
     struct arena *next;
     char *base;
-    size_t slot; /* bytes, guard included */
+    size_t slot;  /* bytes, guard included */
+    size_t guard; /* bytes, may be 0 */
     unsigned slots, bump, nfree;
     uint16_t free[ARENA_SLOTS];
 };
@@ -66,7 +67,7 @@ void port_table_free(void *p, size_t size)
     munmap(p, size);
 }
 
-static struct arena *arena_map(size_t slot, unsigned slots)
+static struct arena *arena_map(size_t slot, size_t guard, unsigned slots)
 {
     struct arena *a = port_table_alloc(sizeof(struct arena));
     if (a == NULL) {
@@ -80,12 +81,13 @@ static struct arena *arena_map(size_t slot, unsigned slots)
     }
     madvise(a->base, slot * slots, MADV_NOHUGEPAGE);
     a->slot = slot;
+    a->guard = guard;
     a->slots = slots;
     return a;
 }
 
 /* As large as there is room for: a process near its limit still gets single stacks. */
-static struct arena *arena_new(size_t slot)
+static struct arena *arena_new(size_t slot, size_t guard)
 {
     size_t fit = ARENA_BYTES / slot;
     unsigned slots = fit < 1 ? 1 : fit > ARENA_SLOTS ? ARENA_SLOTS : (unsigned)fit;
@@ -93,7 +95,7 @@ static struct arena *arena_new(size_t slot)
         slots = 16; /* large stacks: only address space */
     }
     for (; slots != 0; slots /= 2) {
-        struct arena *a = arena_map(slot, slots);
+        struct arena *a = arena_map(slot, guard, slots);
         if (a != NULL) {
             return a;
         }
@@ -115,24 +117,24 @@ static bool guard_holds(const char *page)
 }
 
 /* QEMU's user mode takes any advice and follows none: the first guard is tried out. */
-static bool guard_advise(char *page)
+static bool guard_advise(char *low, size_t size)
 {
     static bool tried;
-    if (madvise(page, GUARD_SIZE, MADV_GUARD_INSTALL) != 0) {
+    if (madvise(low, size, MADV_GUARD_INSTALL) != 0) {
         guard_by_protect = errno == EINVAL;
         return false;
     }
-    guard_by_protect = !tried && !guard_holds(page);
+    guard_by_protect = !tried && !guard_holds(low);
     tried = true;
     return !guard_by_protect;
 }
 
-static int guard_install(char *page)
+static int guard_install(char *low, size_t size)
 {
-    if (!guard_by_protect && guard_advise(page)) {
+    if (size == 0 || (!guard_by_protect && guard_advise(low, size))) {
         return 0;
     }
-    if (guard_by_protect && mprotect(page, GUARD_SIZE, PROT_NONE) == 0) {
+    if (guard_by_protect && mprotect(low, size, PROT_NONE) == 0) {
         return 0;
     }
     static bool said;
@@ -155,19 +157,24 @@ static char *arena_take_locked(struct arena *a)
         return NULL;
     }
     char *slot = a->base + a->bump * a->slot;
-    if (guard_install(slot) != 0) {
+    if (guard_install(slot, a->guard) != 0) {
         return NULL;
     }
     a->bump++;
     return slot;
 }
 
-/* The first arena of the size with room comes to the front. */
-static struct arena *arena_find_locked(size_t slot)
+ALWAYS_INLINE bool arena_has(const struct arena *a, size_t slot, size_t guard)
+{
+    return a->slot == slot && a->guard == guard && (a->nfree != 0 || a->bump != a->slots);
+}
+
+/* The first arena of the kind with room comes to the front. */
+static struct arena *arena_find_locked(size_t slot, size_t guard)
 {
     for (struct arena **link = &arenas; *link != NULL; link = &(*link)->next) {
         struct arena *a = *link;
-        if (a->slot == slot && (a->nfree != 0 || a->bump != a->slots)) {
+        if (arena_has(a, slot, guard)) {
             *link = a->next;
             a->next = arenas;
             arenas = a;
@@ -177,16 +184,22 @@ static struct arena *arena_find_locked(size_t slot)
     return NULL;
 }
 
-int port_stack_alloc(struct port_stack *stack, size_t size)
+ALWAYS_INLINE size_t round_up(size_t size)
+{
+    return (size + PAGE_SIZE - 1) & ~(size_t)(PAGE_SIZE - 1);
+}
+
+int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
 {
     int saved = errno;
-    size_t slot = ((size + GUARD_SIZE - 1) & ~(size_t)(GUARD_SIZE - 1)) + GUARD_SIZE;
+    guard = round_up(guard);
+    size_t slot = round_up(size) + guard;
     arena_lock();
     struct arena *a = arenas;
-    if (a == NULL || a->slot != slot || (a->nfree == 0 && a->bump == a->slots)) {
-        a = arena_find_locked(slot);
+    if (a == NULL || !arena_has(a, slot, guard)) {
+        a = arena_find_locked(slot, guard);
     }
-    if (a == NULL && (a = arena_new(slot)) != NULL) {
+    if (a == NULL && (a = arena_new(slot, guard)) != NULL) {
         a->next = arenas;
         arenas = a;
     }
@@ -196,7 +209,8 @@ int port_stack_alloc(struct port_stack *stack, size_t size)
     if (base == NULL) {
         return -ENOMEM;
     }
-    *stack = (struct port_stack){.low = base + GUARD_SIZE, .size = slot - GUARD_SIZE, .arena = a};
+    *stack = (struct port_stack){
+        .low = base + guard, .size = slot - guard, .guard = guard, .arena = a};
     return 0;
 }
 
@@ -220,7 +234,7 @@ void port_stack_free(struct port_stack *stack)
     madvise(stack->low, stack->size, MADV_DONTNEED);
     arena_lock();
     a->free[a->nfree++] =
-        (uint16_t)(((char *)stack->low - GUARD_SIZE - a->base) / (ptrdiff_t)a->slot);
+        (uint16_t)(((char *)stack->low - a->base) / (ptrdiff_t)a->slot); /* the guard rounds off */
     if (a->nfree == a->bump) {
         arena_drop_locked(a);
     }

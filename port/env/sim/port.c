@@ -115,7 +115,7 @@ void sim_device(void *unused)
     }
 }
 
-int port_stack_alloc(struct port_stack *stack, size_t size)
+int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
 {
     if (++sim.allocations == sim.config.fail_alloc) {
         return -ENOMEM;
@@ -124,7 +124,7 @@ int port_stack_alloc(struct port_stack *stack, size_t size)
     if (low == NULL || sim.nstacks == SIM_MAX_STACKS) {
         return -ENOMEM;
     }
-    *stack = (struct port_stack){.low = low, .size = size};
+    *stack = (struct port_stack){.low = low, .size = size, .guard = guard};
     sim.stacks[sim.nstacks++] = *stack;
     sim_mem_forget(low, size);
     return 0;
