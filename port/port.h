@@ -38,6 +38,8 @@ struct thread;
  *   port_thread_switch(cpu, from, to)     thread state that is not in callee-saved registers:
  *                                         errno, TLS block, floating-point control
  *   port_thread_inherit(t)                the new thread t gets the caller's floating-point control
+ *                                         and CPU set
+ *   port_thread_cpus(t, set)              the new thread t gets this CPU set, the port's own thing
  *   port_thread_handle(t)                 what the place's libraries take for the thread's id
  *                                         (pthread_t)
  *   port_san_*                            tell AddressSanitizer and ThreadSanitizer about stacks
@@ -93,8 +95,8 @@ uint64_t port_now(void);
 void port_timer_set(struct cpu *cpu, uint64_t deadline);
 
 /*
- * Stacks. `size` is what the thread may use, `guard` what lies below it and cannot be accessed where
- * there is an MMU; the port rounds both up. `arena` is the port's own. 0 or -ENOMEM.
+ * Stacks. `size` is what the thread may use, `guard` what lies below it and cannot be accessed
+ * where there is an MMU; the port rounds both up. `arena` is the port's own. 0 or -ENOMEM.
  */
 struct port_stack {
     void *low;
@@ -195,14 +197,14 @@ void rt_preempt(void);
 unsigned rt_cpu_id(const struct cpu *cpu);
 uint64_t rt_cpu_switches(const struct cpu *cpu);
 struct port_thread *rt_thread_port(struct thread *t);
-void *rt_thread_stack(struct thread *t);       /* its lowest address */
+void *rt_thread_stack(struct thread *t);                   /* its lowest address */
+bool rt_cpu_runs(struct cpu *cpu, const struct thread *t); /* a look from outside */
 struct thread *rt_cpu_thread(struct cpu *cpu); /* that the CPU runs; called by the CPU */
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);
 
 /* If `address` lies within `guard` bytes below the stack of the CPU's running thread: true, and a
  * message. */
-bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text,
-                          size_t size);
+bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t size);
 
 #endif

@@ -29,6 +29,7 @@ void port_thread_init(struct thread *t);
 void port_thread_fini(struct thread *t);
 void port_thread_switch(struct cpu *cpu, struct thread *from, struct thread *to);
 void port_thread_inherit(struct thread *t);
+void port_thread_cpus(struct thread *t, const void *set);
 void *port_thread_handle(struct thread *t);
 
 /* For sanitizers; `top` is the end of the new stack. Ports without them: empty macros. */

@@ -27,6 +27,8 @@
 #define CONTAINER_OF(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+#define NO_TSAN __attribute__((no_sanitize("thread")))
+
 /* Which sanitizer instruments this build; gcc and clang say it differently. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

@@ -218,6 +218,12 @@ void *rt_thread_stack(struct thread *t)
     return t->stack.low;
 }
 
+/* The CPU writes it plainly; whoever calls this has made sure that an old value does no harm. */
+NO_TSAN bool rt_cpu_runs(struct cpu *cpu, const struct thread *t)
+{
+    return *(struct thread *volatile *)&cpu->current == t;
+}
+
 struct thread *rt_cpu_thread(struct cpu *cpu)
 {
     return cpu->current;

@@ -190,9 +190,8 @@ static void thread_release(struct cpu *cpu, struct thread *t)
 
 static int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
 {
-    if (likely(attr == NULL ||
-               (attr->stack == NULL && attr->storage == NULL && attr->stack_size == 0 &&
-                !(attr->flags & THREAD_CREATE_GUARD)))) {
+    if (likely(attr == NULL || (attr->stack == NULL && attr->storage == NULL &&
+                                attr->stack_size == 0 && !(attr->flags & THREAD_CREATE_GUARD)))) {
         *out = thread_get_default(cpu);
         return likely(*out != NULL) ? 0 : -EAGAIN;
     }
@@ -205,6 +204,9 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr)
     t->flags |= attr->flags & (THREAD_CXX | THREAD_FP);
     if (attr->flags & THREAD_FP) {
         port_thread_inherit(t);
+    }
+    if (attr->cpus != NULL) {
+        port_thread_cpus(t, attr->cpus);
     }
     if (attr->name != NULL) {
         thread_set_name(t, attr->name);

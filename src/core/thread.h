@@ -121,8 +121,9 @@ struct thread_attr {
     void *stack;   /* the caller's stack of stack_size bytes */
     void *storage; /* the caller's descriptor (M7) */
     const char *name;
-    void **handle;  /* if not NULL, gets the thread's handle (port.h) before it runs */
-    uint32_t flags; /* THREAD_CREATE_DETACHED, THREAD_CREATE_GUARD, THREAD_CXX, THREAD_FP */
+    const void *cpus; /* where it may run, the port's own thing; NULL: where its creator may */
+    void **handle;    /* if not NULL, gets the thread's handle (port.h) before it runs */
+    uint32_t flags;   /* THREAD_CREATE_DETACHED, THREAD_CREATE_GUARD, THREAD_CXX, THREAD_FP */
 };
 
 const char *thread_state_name(uint32_t state);

@@ -121,11 +121,18 @@ int pirn_pthread_attr_getsigmask_np(const pthread_attr_t *attr, sigset_t *mask)
 /* Signal masks are not the threads' own yet. */
 int posix_attr_translate_extension(const struct posix_attr_extension *x, struct thread_attr *out)
 {
-    (void)out;
+    const struct port_cpus *cpus;
     if (x == NULL) {
         return 0;
     }
-    return x->sigmask_set || x->cpuset != NULL ? ENOTSUP : 0;
+    if (x->sigmask_set) {
+        return ENOTSUP;
+    }
+    int error = x->cpuset != NULL ? -port_cpus_find(x->cpuset, x->cpusetsize, &cpus) : 0;
+    if (x->cpuset != NULL && error == 0) {
+        out->cpus = cpus;
+    }
+    return error;
 }
 
 /* ---- defaults ---- */

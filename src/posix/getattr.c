@@ -54,21 +54,11 @@ static bool is_detached(struct thread *t)
     return detached;
 }
 
-int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+static int get_stack(struct thread *t, struct posix_attr *a)
 {
-    struct thread *t = posix_thread(thread);
-    struct posix_attr *a = (struct posix_attr *)attr;
-    if (t == NULL) {
-        return ESRCH;
-    }
-    pirn_pthread_attr_init(attr);
-    a->flags = POSIX_ATTR_STACK | (is_detached(t) ? POSIX_ATTR_DETACHED : 0);
     if (t->flags & THREAD_MAIN) {
         a->guard = 0;
         return main_stack(&a->top, &a->size);
-    }
-    if (t->flags & THREAD_FOREIGN) {
-        return ESRCH;
     }
     uintptr_t low = (uintptr_t)t->stack.low;
     uintptr_t at = (uintptr_t)t;
@@ -78,4 +68,20 @@ int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
     a->size = (uintptr_t)a->top - low;
     a->guard = t->stack.guard;
     return 0;
+}
+
+int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+    struct thread *t = posix_thread(thread);
+    cpu_set_t cpus;
+    if (t == NULL || t->flags & THREAD_FOREIGN) {
+        return ESRCH;
+    }
+    pirn_pthread_attr_init(attr);
+    ATTR(attr)->flags = POSIX_ATTR_STACK | (is_detached(t) ? POSIX_ATTR_DETACHED : 0);
+    int error = get_stack(t, ATTR(attr));
+    if (error == 0) {
+        error = -port_cpus_get(&t->port, &cpus);
+    }
+    return error != 0 ? error : pirn_pthread_attr_setaffinity_np(attr, sizeof(cpus), &cpus);
 }

@@ -160,8 +160,8 @@ enum {
     POSIX_ATTR_STACK = 0x8,
 };
 
-/* 0, EINVAL, EPERM (scheduling that we do not have yet), ENOTSUP (likewise CPU sets and signal
- * masks). */
+/* 0, EINVAL, ENOMEM, EPERM (scheduling that we do not have yet), ENOTSUP (likewise signal masks).
+ */
 int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out);
 int posix_attr_translate_extension(const struct posix_attr_extension *x, struct thread_attr *out);
 

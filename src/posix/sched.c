@@ -34,21 +34,6 @@ int pirn_pthread_setschedprio(pthread_t thread, int priority)
     return priority == 0 ? 0 : EINVAL;
 }
 
-/* A user thread may run wherever the process may. */
-int pirn_pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set)
-{
-    (void)thread;
-    return sched_getaffinity(getpid(), size, set) == 0 ? 0 : errno;
-}
-
-int pirn_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
-{
-    (void)thread;
-    (void)size;
-    (void)set;
-    return ENOTSUP;
-}
-
 /* A hint how many threads should make progress at once. The number of workers is chosen at start:
  * the level is kept and told, as POSIX wants it, and changes nothing. */
 static _Atomic(int) concurrency;

@@ -445,6 +445,30 @@ CASE(stack_of_the_caller_is_used)
     OK(munmap(memory, STACK)); /* after join nobody uses it */
 }
 
+/* Neither end on a boundary: no byte outside is touched. */
+CASE(stack_of_the_caller_may_be_unaligned)
+{
+    unsigned char *memory =
+        mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_t a;
+    struct bounds b;
+    CHECK(memory != MAP_FAILED);
+    for (size_t odd = 1; odd < 64; odd += 9) {
+        size_t size = STACK - 2 * 64 - odd;
+        memset(memory, 0x5a, STACK);
+        init(&a);
+        OK(pthread_attr_setstack(&a, memory + 64 + odd / 2, size));
+        join(start_with(&a, measures, &b));
+        CHECK(b.low >= (char *)memory + 64 + odd / 2);
+        CHECK(b.low + b.size <= (char *)memory + 64 + odd / 2 + size);
+        for (size_t i = 0; i < STACK; i++) {
+            CHECK((i >= 64 + odd / 2 && i < 64 + odd / 2 + size) || memory[i] == 0x5a);
+        }
+        OK(pthread_attr_destroy(&a));
+    }
+    OK(munmap(memory, STACK));
+}
+
 CASE(stack_of_the_caller_may_have_the_minimum)
 {
     char *memory = aligned_alloc(4096, PTHREAD_STACK_MIN);

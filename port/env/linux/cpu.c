@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -99,16 +98,6 @@ void port_fence_heavy(void)
     errno = saved;
 }
 
-unsigned port_cpu_count(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) != 0) {
-        return 1;
-    }
-    int n = CPU_COUNT(&set);
-    return n > 0 ? (unsigned)n : 1;
-}
-
 void *__cxa_get_globals(void) __attribute__((weak));
 
 static void worker_adopt(struct cpu *cpu)
@@ -118,6 +107,7 @@ static void worker_adopt(struct cpu *cpu)
     port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
     port->tick_at = UINT64_MAX;
     port_arch_fp_save(&port->fp);
+    affinity_adopt(cpu);
     fault_catch_here(port);
     tls_adopt(rt_cpu_thread(cpu));
     port_tls_self = cpu;
@@ -148,6 +138,7 @@ int port_init(bool *caller_is_main)
 {
     *caller_is_main = syscall(SYS_gettid) == getpid();
     fence_init();
+    affinity_init();
     started_by = getpid();
     int error = monitor_start();
     if (error != 0) {
@@ -261,6 +252,7 @@ struct thread *port_foreign_self(void)
             port_exit_now(1);
         }
         rt_thread_port(t)->tls = port_arch_tp();
+        rt_thread_port(t)->tid = (int)syscall(SYS_gettid);
         port_tls_thread = t;
     }
     return port_tls_thread;

@@ -38,6 +38,10 @@ int everywhere_start(void);
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_cpu *cpu);
 
+/* The CPUs that the process may use; and the calling worker, which may use them: affinity.c. */
+void affinity_init(void);
+void affinity_adopt(struct cpu *cpu);
+
 void fence_init(void);
 
 /* Start the timer thread. 0 or -errno. */

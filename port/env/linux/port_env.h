@@ -10,6 +10,7 @@
  *               C++ exception state (what __cxa_get_globals returns).
  *   THREAD_FP   floating-point control words: stored, compared, loaded if they differ. Threads
  *               without share those of the worker.
+ *   a set of CPUs of its own, if it has one: affinity.c.
  * Keeping interrupts out is a counter in TLS: see preempt.c.
  */
 #ifndef PIRN_PORT_ENV_H
@@ -18,25 +19,31 @@
 #include "compiler.h"
 #include "san.h"
 
+struct port_cpus;
+
 struct port_cpu {
-    uint32_t permit;      /* futex: 0 none, 1 permit, 2 the worker sleeps */
-    int *errno_at;        /* of the worker */
-    uint64_t *cxx_at;     /* two words of __cxa_get_globals; NULL without libstdc++ */
-    uint64_t tick_at;     /* when the monitor calls rt_on_tick; UINT64_MAX = never */
-    void *signal_stack;   /* for faults; SIGNAL_STACK bytes */
-    int timer;            /* of ticks: the kernel's id, -1 = none */
-    uint64_t seen;        /* switches at the last tick */
-    uint64_t deferred_at; /* switches when a tick was deferred */
-    struct port_fp fp;    /* of the threads without THREAD_FP, while one with it runs */
+    const struct port_cpus *cpus; /* (A) where the worker may run: affinity.c */
+    int tid;                      /* the worker's */
+    uint32_t permit;              /* futex: 0 none, 1 permit, 2 the worker sleeps */
+    int *errno_at;                /* of the worker */
+    uint64_t *cxx_at;             /* two words of __cxa_get_globals; NULL without libstdc++ */
+    uint64_t tick_at;             /* when the monitor calls rt_on_tick; UINT64_MAX = never */
+    void *signal_stack;           /* for faults; SIGNAL_STACK bytes */
+    int timer;                    /* of ticks: the kernel's id, -1 = none */
+    uint64_t seen;                /* switches at the last tick */
+    uint64_t deferred_at;         /* switches when a tick was deferred */
+    struct port_fp fp;            /* of the threads without THREAD_FP, while one with it runs */
 };
 
 struct tls_estate;
 
 struct port_thread {
-    uintptr_t tls; /* thread pointer, with THREAD_TLS */
+    const struct port_cpus *cpus; /* (A) where it may run; NULL: as the process */
+    uintptr_t tls;                /* thread pointer, with THREAD_TLS */
     struct port_fp fp;
     int err;
     uint32_t permit; /* foreign threads: futex as above */
+    int tid;         /* foreign threads: the kernel's number */
     uint64_t cxx[2];
     struct tls_estate *estate; /* of a block that is ours: tls_block.c */
     struct san_thread san;
@@ -107,6 +114,18 @@ extern __thread uint32_t port_tls_files
 extern bool port_tls_own;            /* (C) threads have blocks of their own */
 extern bool port_tls_by_instruction; /* (C) */
 
+COLD void port_cpus_switch(struct port_cpu *cpu, const struct port_thread *to);
+
+/* CPU sets of threads, for the POSIX layer. The set of `size` bytes, without the CPUs that the
+ * process may not use: 0, -EINVAL (none is left), -ENOMEM (more than 1,024 different sets). */
+int port_cpus_find(const void *set, size_t size, const struct port_cpus **out);
+/* Of a thread that has not run; of any user thread: when it returns, the thread runs there. */
+void port_cpus_begin(struct port_thread *t, const struct port_cpus *cpus);
+void port_cpus_set(struct thread *t, const struct port_cpus *cpus);
+int port_cpus_set_foreign(const struct port_thread *t, const void *set, size_t size);
+/* Into a cpu_set_t. 0 or -errno. */
+int port_cpus_get(const struct port_thread *t, void *set);
+
 void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port_thread *to);
 
 /* The slot first: a signal handler that comes after the thread pointer is written must find the
@@ -127,6 +146,12 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 
 #define port_thread_switch(cpu, from, to)                                                          \
     do {                                                                                           \
+        __asm__ volatile("" : : : "memory"); /* cpu->current is written. ORDER(affinity) */        \
+        if (unlikely(__atomic_load_n(&(cpu)->port.cpus, __ATOMIC_RELAXED) !=                       \
+                     __atomic_load_n(&(to)->port.cpus, __ATOMIC_RELAXED)) &&                       \
+            !((to)->flags & THREAD_IDLE)) {                                                        \
+            port_cpus_switch(&(cpu)->port, &(to)->port);                                           \
+        }                                                                                          \
         uint32_t either_ = (from)->flags | (to)->flags;                                            \
         if (!(either_ & THREAD_TLS)) {                                                             \
             (from)->port.err = *(cpu)->port.errno_at;                                              \
@@ -145,8 +170,14 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
         }                                                                                          \
     } while (0)
 
-/* A new thread starts with its creator's control words. */
-#define port_thread_inherit(t) port_arch_fp_save(&(t)->port.fp)
+/* A new thread starts with its creator's control words, and CPUs. */
+#define port_thread_inherit(t)                                                                     \
+    do {                                                                                           \
+        struct cpu *here_ = port_cpu_self();                                                       \
+        port_arch_fp_save(&(t)->port.fp);                                                          \
+        (t)->port.cpus = here_ != NULL ? here_->current->port.cpus : NULL;                         \
+    } while (0)
+#define port_thread_cpus(t, set) port_cpus_begin(&(t)->port, (set))
 
 #define port_thread_of_handle(handle)                                                              \
     (port_tls_own && (handle) != NULL ? port_tls_thread_of(handle) : (struct thread *)(handle))
@@ -192,6 +223,7 @@ ALWAYS_INLINE struct thread *port_tls_thread_of(const void *handle)
 #define port_san_create(t, top)                                                                    \
     do {                                                                                           \
         (t)->port.err = 0;                                                                         \
+        (t)->port.cpus = NULL;                                                                     \
         (t)->port.cxx[0] = (t)->port.cxx[1] = 0;                                                   \
         san_create(&(t)->port.san, (t)->stack.low, (uintptr_t)(top) - (uintptr_t)(t)->stack.low);  \
     } while (0)

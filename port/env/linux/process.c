@@ -126,8 +126,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     char text[256];
     struct cpu *cpu = port_cpu_self();
     (void)context;
-    if (cpu != NULL &&
-        rt_describe_overflow(cpu, (uintptr_t)info->si_addr, text, sizeof(text))) {
+    if (cpu != NULL && rt_describe_overflow(cpu, (uintptr_t)info->si_addr, text, sizeof(text))) {
         port_write(text, strlen(text));
     }
     /* The instruction is executed again and ends the process in the ordinary way. */

@@ -2,10 +2,10 @@
 /*
  * stack.c (Linux) - stacks from arenas.
  *
- * An arena is one mapping of equal slots, each a guard (usually a page) and a stack. Guards are made with
- * MADV_GUARD_INSTALL (kernel 6.13), which needs no mapping of its own; before that with mprotect,
- * which splits the mapping, so that vm.max_map_count limits the number of stacks: then the error
- * says so, once.
+ * An arena is one mapping of equal slots, each a guard (usually a page) and a stack. Guards are
+ * made with MADV_GUARD_INSTALL (kernel 6.13), which needs no mapping of its own; before that with
+ * mprotect, which splits the mapping, so that vm.max_map_count limits the number of stacks: then
+ * the error says so, once.
  *
  * Invariants: a slot is free (on its arena's list), or handed out; slots at and above `bump` were
  * never used and have no guard yet. A free slot has given its pages back. Lock: `lock`.
@@ -209,8 +209,8 @@ int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
     if (base == NULL) {
         return -ENOMEM;
     }
-    *stack = (struct port_stack){
-        .low = base + guard, .size = slot - guard, .guard = guard, .arena = a};
+    *stack =
+        (struct port_stack){.low = base + guard, .size = slot - guard, .guard = guard, .arena = a};
     return 0;
 }
 

@@ -28,6 +28,7 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 #define port_thread_fini(t) ((void)(t))
 #define port_thread_switch(cpu, from, to) sim_tls_switch((from), (to))
 #define port_thread_inherit(t) ((void)(t))
+#define port_thread_cpus(t, set) ((void)(t), (void)(set))
 #define port_thread_handle(t) ((void *)(t))
 
 #define port_san_create(t, top) ((void)(t), (void)(top))

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * affinity.c (Linux) - CPU sets of threads.
+ *
+ * A thread with a set of its own runs on any worker: the worker takes the set on when it switches
+ * to the thread, and puts it off when it switches to one with another, or with none (NULL: the set
+ * that the process had at start). So a switch costs two loads and a compare, and a system call only
+ * where the sets differ. The idle thread runs with whatever set is there.
+ *
+ * Sets are immutable and never freed: equal sets are the same one, so that comparing addresses
+ * does. There are at most SETS_MAX different ones.
+ *
+ * Invariants:
+ *   1. A worker's affinity and port_cpu.cpus change under `lock` only.
+ *   2. port_cpu.cpus is what the worker has, or UNKNOWN; then the next switch sets it.
+ *   3. Setting the set of a thread that runs meanwhile: t's set is stored, all workers become
+ * UNKNOWN, heavy fence, and then who runs t is given the set. A worker stores what it runs before
+ * it looks at the sets: so either it is seen running t, or it sees t's new set; and one that leaves
+ * t sees UNKNOWN and waits for the lock. ORDER(affinity)
+ *
+ * Lock: `lock`, taken inside of everything else; interrupts are out, because its holder's kernel
+ * thread matters.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#define SETS_MAX 1024u
+
+struct port_cpus {
+    cpu_set_t set;
+};
+
+static struct port_cpus whole; /* (C) of the process at start */
+static struct port_cpus *sets[SETS_MAX];
+static unsigned nsets; /* (lock) */
+static struct cpu *workers[RT_MAX_CPUS];
+static unsigned nworkers; /* (lock) */
+static uint32_t lock;
+
+#define UNKNOWN ((const struct port_cpus *)UINTPTR_MAX)
+
+static void affinity_lock(unsigned long *irq)
+{
+    *irq = port_irq_save();
+    for (unsigned round = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0;
+         round++) { /* ORDER(affinity) */
+        port_relax(round);
+    }
+}
+
+static void affinity_unlock(unsigned long irq)
+{
+    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(affinity) */
+    port_irq_restore(irq);
+}
+
+/* 0 or -errno; errno stays. 0 for pid is the caller. */
+static int kernel_set(pid_t pid, const cpu_set_t *set)
+{
+    int saved = errno;
+    int error = syscall(SYS_sched_setaffinity, pid, sizeof(*set), set) == 0 ? 0 : -errno;
+    errno = saved;
+    return error;
+}
+
+static int kernel_get(pid_t pid, cpu_set_t *set)
+{
+    int saved = errno;
+    CPU_ZERO(set);
+    int error = syscall(SYS_sched_getaffinity, pid, sizeof(*set), set) >= 0 ? 0 : -errno;
+    errno = saved;
+    return error;
+}
+
+void affinity_init(void)
+{
+    kernel_get(0, &whole.set);
+}
+
+unsigned port_cpu_count(void)
+{
+    cpu_set_t set;
+    int n = kernel_get(0, &set) == 0 ? CPU_COUNT(&set) : 0;
+    return n > 0 ? (unsigned)n : 1;
+}
+
+void affinity_adopt(struct cpu *cpu)
+{
+    unsigned long irq;
+    rt_cpu_port(cpu)->tid = (int)syscall(SYS_gettid);
+    affinity_lock(&irq);
+    rt_cpu_port(cpu)->cpus = nworkers == 0 ? NULL : UNKNOWN; /* made by one that may be elsewhere */
+    workers[nworkers++] = cpu;
+    affinity_unlock(irq);
+}
+
+static void worker_set(struct port_cpu *cpu, const struct port_cpus *cpus)
+{
+    kernel_set(cpu->tid, cpus != NULL ? &cpus->set : &whole.set);
+    __atomic_store_n(&cpu->cpus, cpus, __ATOMIC_RELAXED);
+}
+
+/* It fails only where the CPUs are gone: then the worker stays where it is. */
+void port_cpus_switch(struct port_cpu *cpu, const struct port_thread *to)
+{
+    unsigned long irq;
+    affinity_lock(&irq);
+    worker_set(cpu, __atomic_load_n(&to->cpus, __ATOMIC_RELAXED));
+    affinity_unlock(irq);
+}
+
+static const struct port_cpus *find_locked(const cpu_set_t *set)
+{
+    if (CPU_EQUAL(set, &whole.set)) {
+        return &whole;
+    }
+    for (unsigned i = 0; i < nsets; i++) {
+        if (CPU_EQUAL(set, &sets[i]->set)) {
+            return sets[i];
+        }
+    }
+    struct port_cpus *new = nsets < SETS_MAX ? port_table_alloc(sizeof(*new)) : NULL;
+    if (new != NULL) {
+        new->set = *set;
+        sets[nsets++] = new;
+    }
+    return new;
+}
+
+/* What the kernel makes of a set: it is tried on the calling worker. */
+static int effective_locked(const cpu_set_t *want, cpu_set_t *got)
+{
+    cpu_set_t now;
+    int error = kernel_get(0, &now);
+    if (error == 0) {
+        error = kernel_set(0, want);
+    }
+    if (error == 0) {
+        kernel_get(0, got);
+        kernel_set(0, &now);
+    }
+    return error;
+}
+
+int port_cpus_find(const void *set, size_t size, const struct port_cpus **out)
+{
+    cpu_set_t want, got;
+    unsigned long irq;
+    CPU_ZERO(&want);
+    memcpy(&want, set, size < sizeof(want) ? size : sizeof(want));
+    affinity_lock(&irq);
+    int error = effective_locked(&want, &got);
+    if (error == 0) {
+        *out = find_locked(&got);
+        error = *out != NULL ? 0 : -ENOMEM;
+    }
+    affinity_unlock(irq);
+    return error;
+}
+
+ALWAYS_INLINE const struct port_cpus *own(const struct port_cpus *cpus)
+{
+    return cpus == &whole ? NULL : cpus;
+}
+
+void port_cpus_begin(struct port_thread *t, const struct port_cpus *cpus)
+{
+    t->cpus = own(cpus);
+}
+
+void port_cpus_set(struct thread *t, const struct port_cpus *cpus)
+{
+    unsigned long irq;
+    cpus = own(cpus);
+    affinity_lock(&irq);
+    __atomic_store_n(&rt_thread_port(t)->cpus, cpus, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < nworkers; i++) {
+        __atomic_store_n(&rt_cpu_port(workers[i])->cpus, UNKNOWN, __ATOMIC_RELAXED);
+    }
+    port_fence_heavy(); /* ORDER(affinity) */
+    for (unsigned i = 0; i < nworkers; i++) {
+        if (rt_cpu_runs(workers[i], t)) {
+            worker_set(rt_cpu_port(workers[i]), cpus);
+        }
+    }
+    affinity_unlock(irq);
+}
+
+int port_cpus_set_foreign(const struct port_thread *t, const void *set, size_t size)
+{
+    cpu_set_t want;
+    CPU_ZERO(&want);
+    memcpy(&want, set, size < sizeof(want) ? size : sizeof(want));
+    return kernel_set(t->tid, &want);
+}
+
+int port_cpus_get(const struct port_thread *t, void *set)
+{
+    if (t->tid != 0) {
+        return kernel_get(t->tid, set);
+    }
+    const struct port_cpus *cpus = __atomic_load_n(&t->cpus, __ATOMIC_RELAXED);
+    *(cpu_set_t *)set = cpus != NULL ? cpus->set : whole.set;
+    return 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* affinity.c - CPU sets of threads that run beside each other. See sched.c, too. */
+#include "harness.h"
+
+#include <sched.h>
+
+#define THREADS 6
+#define ROUNDS 200
+
+static int cpus[CPU_SETSIZE], ncpus;
+
+static void find_cpus(void)
+{
+    cpu_set_t all;
+    OK(sched_getaffinity(0, sizeof(all), &all));
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (CPU_ISSET(i, &all)) {
+            cpus[ncpus++] = i;
+        }
+    }
+}
+
+static cpu_set_t only(int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return one;
+}
+
+/* Each on its CPU, but for every third, which may be anywhere. */
+static void *stays(void *arg)
+{
+    long me = (long)arg;
+    int cpu = cpus[me % ncpus];
+    cpu_set_t one = only(cpu), got;
+    if (me % 3 != 2) {
+        OK(pthread_setaffinity_np(pthread_self(), sizeof(one), &one));
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        if (me % 3 != 2) {
+            CHECK_EQ(sched_getcpu(), cpu);
+        }
+        sched_yield();
+    }
+    OK(pthread_getaffinity_np(pthread_self(), sizeof(got), &got));
+    CHECK_EQ(CPU_COUNT(&got), me % 3 != 2 ? 1 : ncpus);
+    return NULL;
+}
+
+CASE(set_holds_whoever_ran_before)
+{
+    pthread_t t[THREADS];
+    find_cpus();
+    for (long i = 0; i < THREADS; i++) {
+        t[i] = start(stays, (void *)i);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        join(t[i]);
+    }
+}
+
+/* Where the threads have to be while seq is even and does not change. */
+static flag_t seq, wanted, looked, stop;
+
+static void *is_where_it_was_sent(void *arg)
+{
+    while (flag_get(&stop) == 0) {
+        int before = flag_get(&seq);
+        int want = flag_get(&wanted);
+        int cpu = sched_getcpu();
+        if (flag_get(&seq) == before && before % 2 == 0 && want >= 0) {
+            CHECK_EQ(cpu, want);
+            flag_add(&looked, 1);
+        }
+        sched_yield();
+    }
+    return arg;
+}
+
+static void send(const pthread_t *t, int n, int cpu)
+{
+    cpu_set_t one = only(cpu);
+    flag_add(&seq, 1);
+    for (int i = 0; i < n; i++) {
+        OK(pthread_setaffinity_np(t[i], sizeof(one), &one));
+    }
+    flag_set(&wanted, cpu);
+    flag_add(&seq, 1);
+}
+
+static void send_about(int n)
+{
+    pthread_t t[3];
+    find_cpus();
+    flag_set(&wanted, -1);
+    for (int i = 0; i < n; i++) {
+        t[i] = start(is_where_it_was_sent, NULL);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        send(t, n, cpus[round % ncpus]);
+        int seen = flag_get(&looked);
+        while (round % 20 < 2 && flag_get(&looked) < seen + n) {
+            sched_yield();
+        }
+        sched_yield();
+    }
+    flag_set(&stop, 1);
+    for (int i = 0; i < n; i++) {
+        join(t[i]);
+    }
+    CHECK(flag_get(&looked) > 0);
+}
+
+/* For threads that are about to run, for the most part. */
+CASE(set_counts_when_setaffinity_returns)
+{
+    send_about(3);
+}
+
+/* And for one that runs meanwhile. */
+CASE(set_counts_for_a_thread_that_runs)
+{
+    send_about(1);
+}
+
+static void *tells_its_cpus(void *arg)
+{
+    OK(pthread_getaffinity_np(pthread_self(), sizeof(cpu_set_t), arg));
+    return NULL;
+}
+
+/* A set in the attribute goes before the creator's. */
+CASE(attribute_goes_before_the_creators)
+{
+    cpu_set_t all, one, got;
+    pthread_attr_t a;
+    find_cpus();
+    OK(sched_getaffinity(0, sizeof(all), &all));
+    OK(pthread_attr_init(&a));
+    OK(pthread_attr_setaffinity_np(&a, sizeof(all), &all));
+    one = only(cpus[0]);
+    OK(pthread_setaffinity_np(pthread_self(), sizeof(one), &one));
+    join(start_with(&a, tells_its_cpus, &got));
+    CHECK(CPU_EQUAL(&got, &all));
+    join(start(tells_its_cpus, &got));
+    CHECK(CPU_EQUAL(&got, &one));
+    OK(pthread_attr_destroy(&a));
+}
+
+/* What the process may not use is not in the set that is told. */
+CASE(cpus_that_do_not_exist_are_left_out)
+{
+    cpu_set_t set, got, all;
+    find_cpus();
+    OK(sched_getaffinity(0, sizeof(all), &all));
+    set = all;
+    CPU_SET(CPU_SETSIZE - 1, &set);
+    OK(pthread_setaffinity_np(pthread_self(), sizeof(set), &set));
+    tells_its_cpus(&got);
+    CHECK(CPU_EQUAL(&got, &all));
+    set = only(CPU_SETSIZE - 1);
+    if (!CPU_ISSET(CPU_SETSIZE - 1, &all)) {
+        CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(set), &set), EINVAL);
+    }
+}
