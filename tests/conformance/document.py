@@ -107,6 +107,20 @@ def interface_tables(
     return lines
 
 
+def others(the_table: table.Table) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for name, reason in the_table.others.items():
+        reasons.setdefault(reason, []).append(f"`{name}`")
+    lines = ["", "## Functions that are not looked at", ""]
+    lines += [
+        "Of the same headers, and of what the library exports.",
+        "",
+        "| why | |",
+        "| --- | --- |",
+    ]
+    return lines + [f"| {reason} | {', '.join(names)} |" for reason, names in reasons.items()]
+
+
 def untested(the_table: table.Table) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for interface in the_table.interfaces:
@@ -170,7 +184,7 @@ def main() -> int:
     cases = table.cases_of(args.program)
     entries = expected.read(str(table.HERE / "expected.txt"))
     lines = interface_tables(the_table, cases, entries) + missing(cases, entries)
-    lines += of_glibc(cases, entries) + untested(the_table)
+    lines += of_glibc(cases, entries) + untested(the_table) + others(the_table)
     old_status = STATUS.read_text()
     wanted = {
         DOCUMENT: HEAD + "\n".join(lines) + "\n",

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The table interfaces.txt: reading it, and checking it.
 
-    table.py --expected expected.txt --compiler gcc PROGRAM...
+    table.py --expected expected.txt --compiler gcc --library libpirn-pthread.so PROGRAM...
 
-Every function that the system declares in <pthread.h>, <semaphore.h>, <sched.h> and <threads.h> is
-in the table; every error has a case, or a reason why not; every pattern of the table and of the
-list of expected failures matches a case; every case tests an interface.
+Every function that the system declares in <pthread.h>, <semaphore.h>, <sched.h>, <threads.h>,
+<signal.h> and <time.h>, and every one that the library exports, is in the table; every error has a
+case, or a reason why not; every pattern of the table and of the list of expected failures matches a
+case; every case tests an interface.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import expected
 
 HERE = Path(__file__).parent
 TABLE = HERE / "interfaces.txt"
-HEADERS = ("pthread.h", "semaphore.h", "sched.h", "threads.h")
+HEADERS = ("pthread.h", "semaphore.h", "sched.h", "threads.h", "signal.h", "time.h")
 STANDARDS = ("XSH", "C11", "GNU", "Pirn")
 KINDS = ("shall", "may", "recommended")
 UNTESTABLE = "untestable:"
@@ -156,6 +157,22 @@ def check_headers(table: Table, compiler: str) -> list[str]:
     return problems
 
 
+def exported(library: str) -> set[str]:
+    """What programs find there, but for the native API and the names that only headers use."""
+    command = ["nm", "-D", "--defined-only", "--format=posix", library]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    fields = [line.split() for line in text.splitlines()]
+    names = {words[0].split("@")[0] for words in fields if words[1] != "A"}  # A: versions
+    return {name for name in names if not name.startswith(("_", "pirn_"))}
+
+
+def check_library(table: Table, library: str) -> list[str]:
+    known = {interface.name for interface in table.interfaces} | set(table.others)
+    names = exported(library)
+    problems = [] if len(names) >= 100 else [f"{library}: exports only {sorted(names)}"]
+    return problems + [f"{library}: {name} is not in the table" for name in sorted(names - known)]
+
+
 def check_cases(table: Table, cases: list[str]) -> list[str]:
     problems = []
     used: set[str] = set()
@@ -189,11 +206,12 @@ def main() -> int:
     parser.add_argument("program", nargs="+")
     parser.add_argument("--expected", required=True)
     parser.add_argument("--compiler", default="cc")
+    parser.add_argument("--library", required=True)
     args = parser.parse_args()
     table = read()
     cases = cases_of(args.program)
     problems = check_headers(table, args.compiler) + check_cases(table, cases)
-    problems += check_expected(args.expected, cases)
+    problems += check_library(table, args.library) + check_expected(args.expected, cases)
     print("\n".join(problems))
     errors = [error for interface in table.interfaces for error in interface.errors]
     tested = sum(1 for error in errors if error.cases)
