@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io_eintr.c - what a handler does to a call that waits, calls.h: EINTR, or it goes on
+ * (SA_RESTART). The signal is sent to the thread, or to the process, whose other threads block it.
+ * eintr.c has the waits for objects and for time.
+ */
+#include "calls.h"
+
+#include <signal.h>
+
+static flag_t handled, tried;
+
+static void counts(int number)
+{
+    (void)number;
+    flag_add(&handled, 1);
+}
+
+static void *is_sent_a_signal(void *arg)
+{
+    flag_wait(&tried, 1);
+    return arg;
+}
+
+static void mask(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    OK(pthread_sigmask(how, &set, NULL));
+}
+
+/* Installs the handler. If threads cannot be sent signals, there is no use in waiting for one. */
+static void handle(int flags)
+{
+    struct sigaction action = {.sa_handler = counts, .sa_flags = flags};
+    OK(sigaction(SIGUSR1, &action, NULL));
+    pthread_t t = start(is_sent_a_signal, NULL);
+    OK(pthread_kill(t, SIGUSR1));
+    flag_wait(&handled, 1);
+    flag_set(&handled, 0);
+    flag_set(&tried, 1);
+    join(t);
+}
+
+/* A signal that comes before the wait does not count: repeat. */
+static void interrupt_until_it_returns(pthread_t t, bool process)
+{
+    while (!call_has_returned()) {
+        if (process) {
+            OK(kill(getpid(), SIGUSR1));
+        } else {
+            OK(pthread_kill(t, SIGUSR1));
+        }
+        give_way();
+    }
+    join(t);
+    CHECK(flag_get(&handled) >= 1);
+    CHECK_EQ(call_result(), EINTR);
+}
+
+static void is_eintr(const void *row)
+{
+    handle(0);
+    interrupt_until_it_returns(call_start(row), false);
+}
+
+static void is_eintr_in_spite_of_restart(const void *row)
+{
+    handle(SA_RESTART);
+    interrupt_until_it_returns(call_start(row), false);
+}
+
+static void is_eintr_by_a_signal_to_the_process(const void *row)
+{
+    handle(0);
+    pthread_t t = call_start(row);
+    mask(SIG_BLOCK);
+    interrupt_until_it_returns(t, true);
+}
+
+static void goes_on(const struct call *c, int flags)
+{
+    handle(flags);
+    pthread_t t = call_start(c);
+    for (int i = 1; i <= 3; i++) {
+        OK(pthread_kill(t, SIGUSR1));
+        flag_wait(&handled, i); /* in the waiting thread, while it waits */
+        give_way();
+        CHECK(!call_has_returned());
+    }
+    c->satisfy();
+    join(t);
+    OK(call_result());
+}
+
+static void goes_on_with_restart(const void *row)
+{
+    goes_on(row, SA_RESTART);
+}
+
+static void goes_on_after_a_handler(const void *row)
+{
+    goes_on(row, 0);
+}
+
+static const char *suffix;
+
+static const char *name_of(const void *row)
+{
+    char *name = malloc(96);
+    snprintf(name, 96, "%s_%s", ((const struct call *)row)->name, suffix);
+    return name;
+}
+
+static void add_case(const struct call *c, void (*run)(const void *), const char *name)
+{
+    suffix = name;
+    cases_add(run, c, sizeof(*c), 1, name_of);
+}
+
+static void add(const struct call_table *t)
+{
+    for (const struct call *c = t->calls; c != t->calls + t->count; c++) {
+        if (c->handler == HIDDEN) {
+            add_case(c, goes_on_after_a_handler, "goes_on_after_a_handler");
+            continue;
+        }
+        add_case(c, is_eintr, "is_eintr");
+        add_case(c, is_eintr_by_a_signal_to_the_process, "is_eintr_by_a_signal_to_the_process");
+        if (c->handler == RESTARTS) {
+            add_case(c, goes_on_with_restart, "goes_on_with_restart");
+        } else {
+            add_case(c, is_eintr_in_spite_of_restart, "is_eintr_in_spite_of_restart");
+        }
+    }
+}
+
+static __attribute__((constructor)) void add_all(void)
+{
+    add(&descriptor_calls);
+    add(&process_calls);
+}
