@@ -68,11 +68,15 @@ static size_t small_stack_size(void)
     return least > APP_STACK_SIZE ? least : APP_STACK_SIZE;
 }
 
+void small_stack_attr(pthread_attr_t *attr)
+{
+    check_rc(pthread_attr_init(attr), "pthread_attr_init");
+    check_rc(pthread_attr_setstacksize(attr, small_stack_size()), "pthread_attr_setstacksize");
+}
+
 static void small_stack_make(void)
 {
-    check_rc(pthread_attr_init(&small_stack), "pthread_attr_init");
-    check_rc(pthread_attr_setstacksize(&small_stack, small_stack_size()),
-             "pthread_attr_setstacksize");
+    small_stack_attr(&small_stack);
 }
 
 void thread_start(pthread_t *thread, void *(*entry)(void *), void *arg)

@@ -31,6 +31,9 @@ void *check_alloc(void *memory, size_t bytes);
 /* `count` (at least 1) zeroed elements of `bytes` bytes; dies if there is no memory. */
 void *array_alloc(size_t count, size_t bytes);
 
+/* An attribute for a small stack, for threads that thread_start does not fit. */
+void small_stack_attr(pthread_attr_t *attr);
+
 /* Joinable thread with a small stack. */
 void thread_start(pthread_t *thread, void *(*entry)(void *), void *arg);
 void thread_join(pthread_t thread);
