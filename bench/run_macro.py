@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs whole applications: the measurements of the M:N report, and the organizations compared.
+"""Runs whole applications: the measurements of the M:N report, the organizations compared, and the
+echo server.
 
-    .venv/bin/python bench/run_macro.py [--rounds 7] [--only report|organizations]
+    .venv/bin/python bench/run_macro.py [--rounds 7] [--only report|organizations|echo]
 
-Writes into --output (results/): macro-report.csv, macro-organizations.csv (every sample), macro.md
-(both tables), macro-report.png, macro-organizations.png. README.md says how to read it.
+Writes into --output (results/): macro-report.csv, macro-organizations.csv, macro-echo.csv (every
+sample), macro.md (the tables), macro-report.png, macro-organizations.png. README.md says how to
+read it.
 """
 
 from __future__ import annotations
@@ -20,23 +22,27 @@ from typing import Any
 from harness import machine, organizations, plots, session
 from harness.rounds import Outcome, jobs_of, run_rounds
 from harness.summary import paired_ratio, values
-from harness.tables import gaps, markdown
+from harness.tables import gaps, markdown, number
 from pirn_tools import paths
 from pirn_tools.bench.report import write_csv
-from pirn_tools.bench.suites import load_suites
+from pirn_tools.bench.suites import Suite, load_suites
 from pirn_tools.demo.clip import ClipShape, make_clip
 from pirn_tools.errors import UserError
 from rich.console import Console
 
 Measurements = list[dict[str, Any]]
 
-PARTS = ("report", "organizations")
+PARTS = ("report", "organizations", "echo")
 REPORT_LEGEND = """\
 Ratio: median over the rounds of (time before / time after); above 1, the change helps. `theirs` is
 the report's, on other hardware."""
 ORGANIZATIONS_LEGEND = """\
 Median milliseconds, and in brackets the share of the workers' time without a thread to run. There
 are {cpus} CPUs: more workers than that share them."""
+
+ECHO_LEGEND = """\
+Medians; ratio: median over the rounds of (Pirn / NPTL) in the same round. Messages of 64 bytes,
+each connection a closed loop; the load has one thread with epoll and shares the {cpus} CPUs."""
 
 
 def arguments() -> argparse.Namespace:
@@ -107,6 +113,34 @@ def run_organizations(console: Console, root: Path, build: Path, output: Path, r
     return "\n\n".join(parts)
 
 
+def echo_table(suite: Suite, outcome: Outcome) -> str:
+    peers = [peer.name for peer in suite.peers]
+    other = next(name for name in peers if name != suite.baseline)
+    body = []
+    for row in suite.rows:
+        found = {name: list(values(outcome.samples, row.name, name).values()) for name in peers}
+        medians = [number(statistics.median(own)) if own else "-" for own in found.values()]
+        ratio = paired_ratio(outcome.samples, row.name, other, suite.baseline)
+        name = f"{row.name} [{row.unit}]"
+        body.append([name, *medians, "-" if ratio is None else f"{ratio:.2f} x"])
+    return markdown(["measurement-connections", *peers, f"{other} / {suite.baseline}"], body)
+
+
+def run_echo(console: Console, root: Path, build: Path, output: Path, rounds: int) -> str:
+    suite = load_suites(root / "bench/suites.toml")["echo"]
+    places = session.places_of(root, build)
+    jobs = jobs_of([suite], [], [], places)
+    with session.progress_of(console, rounds * sum(len(job.peers) for job in jobs)) as step:
+        outcome = run_rounds(jobs, rounds, places, step)
+    if not outcome.samples:
+        raise UserError("\n".join(["the echo server was not measured", *gaps(outcome.failed)]))
+    write_csv(output / "macro-echo.csv", outcome.samples)
+    legend = ECHO_LEGEND.format(cpus=session.usable_cpus())
+    failed = "\n".join(f"- failed: {gap}" for gap in gaps(outcome.failed))
+    parts = ["## Echo server", echo_table(suite, outcome), legend, failed]
+    return "\n\n".join(filter(None, parts))
+
+
 def run() -> int:
     console = Console()
     options = arguments()
@@ -118,10 +152,9 @@ def run() -> int:
     if not options.no_build:
         console.print("building the applications")
         session.build_programs(root, build, ["all"])
-    if options.only != "organizations":
-        parts.append(run_report(console, root, build, output, options.rounds))
-    if options.only != "report":
-        parts.append(run_organizations(console, root, build, output, options.rounds))
+    runs = {"report": run_report, "organizations": run_organizations, "echo": run_echo}
+    for part in [options.only] if options.only else PARTS:
+        parts.append(runs[part](console, root, build, output, options.rounds))
     text = "\n\n".join(parts) + "\n"
     (output / "macro.md").write_text(text)
     console.print(text, markup=False, highlight=False, soft_wrap=True)
