@@ -205,8 +205,13 @@ static void open_connection(struct worker *w, struct connection *c)
 {
     struct sockaddr_in from = net_loopback(1 + (unsigned)(c->index / PER_ADDRESS), 0);
     struct sockaddr_in to = net_loopback(1, port);
+    int on = 1;
 
     c->fd = (int)net_check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+    /* The port is chosen at connect: one that this server does not have yet, though closed
+     * connections with others may still hold it. */
+    net_check(setsockopt(c->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on),
+              "setsockopt IP_BIND_ADDRESS_NO_PORT");
     net_check(bind(c->fd, (struct sockaddr *)&from, sizeof from), "bind");
     if (connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
         app_die("--port=%ld: connect %ld: %s", port, c->index, strerror(errno));

@@ -153,6 +153,21 @@ static void wait_until_closed(void)
     check_rc(pthread_mutex_unlock(&lock), "pthread_mutex_unlock");
 }
 
+/* The largest resident set so far; 0 where the system does not tell. */
+static long resident_kb(void)
+{
+    char line[256];
+    long kb = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kb = strtol(line + 6, NULL, 10);
+    if (status)
+        fclose(status);
+    return kb;
+}
+
 static void parse_arguments(int argc, char **argv)
 {
     const struct option_spec options[] = {
@@ -186,7 +201,8 @@ int main(int argc, char **argv)
     accept_all(listener);
     wait_until_closed();
     seconds = clock_seconds() - seconds;
-    printf("echo_server: connections=%ld most_open=%ld reset=%ld bytes=%.0f seconds=%.6f\n", serve,
-           most_open, reset, bytes, seconds);
+    printf("echo_server: connections=%ld most_open=%ld reset=%ld bytes=%.0f seconds=%.6f "
+           "resident_kb=%ld\n",
+           serve, most_open, reset, bytes, seconds, resident_kb());
     return EXIT_SUCCESS;
 }

@@ -4,7 +4,8 @@
     echo_pair.py SERVER LOAD CONNECTIONS [OPTION OF THE LOAD...]
 
 Prints the load's line, and what the server used: server_cpu_us (processor time a message, kernel
-and opening of the connections included) and server_kb (largest resident set, a connection).
+and opening of the connections included) and server_kb (its largest resident set, a connection; what
+the kernel keeps for threads and sockets is not in it).
 """
 
 from __future__ import annotations
@@ -44,13 +45,14 @@ def measure(server: subprocess.Popen[str], load: str, connections: int, options:
     done = subprocess.run(command, env=without_pirn(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail((done.stderr or done.stdout).strip())
+    said = server.stdout.read() if server.stdout else ""
     _, status, usage = os.wait4(server.pid, 0)
     server.returncode = os.waitstatus_to_exitcode(status)
     if server.returncode != 0:
         fail(f"the server's status is {server.returncode}")
     messages = number_of("messages", done.stdout) + connections
     cpu = (usage.ru_utime + usage.ru_stime) / messages
-    memory = usage.ru_maxrss / connections
+    memory = number_of("resident_kb", said) / connections
     print(f"{done.stdout.strip()} server_cpu_us={cpu * 1e6:.3f} server_kb={memory:.2f}")
 
 
