@@ -16,6 +16,8 @@
 #include "stats.h"
 #include "switch.h"
 
+const char *rt_main_name = "main";
+
 struct rt rt;
 
 static NORETURN void idle_entry(void)
@@ -68,7 +70,7 @@ static int idle_make_stack(struct cpu *cpu)
 static int main_adopt(struct cpu *cpu)
 {
     struct thread *t = &rt.main_thread;
-    thread_init_bare(t, THREAD_MAIN | (rt.tls_room != 0 ? THREAD_TLS : 0), "main");
+    thread_init_bare(t, THREAD_MAIN | (rt.tls_room != 0 ? THREAD_TLS : 0), rt_main_name);
     at_init(&t->state, (uint32_t)THREAD_RUNNING);
     t->cpu = cpu;
     cpu->current = t;

@@ -198,7 +198,18 @@ static int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct th
     return thread_get_given(cpu, attr, out);
 }
 
-static void thread_apply(struct thread *t, const struct thread_attr *attr)
+/* A foreign creator is called so by us alone. */
+static void thread_name_as(struct thread *t, const struct thread *creator)
+{
+    if (unlikely(creator->flags & THREAD_FOREIGN)) {
+        thread_set_name(t, rt_main_name);
+    } else {
+        memcpy(t->name, creator->name, RT_NAME_MAX);
+    }
+}
+
+static void thread_apply(struct thread *t, const struct thread_attr *attr,
+                         const struct thread *creator)
 {
     t->join_flags = (attr->flags & THREAD_CREATE_DETACHED) ? JOIN_DETACHED : 0;
     t->flags |= attr->flags & (THREAD_CXX | THREAD_FP);
@@ -210,6 +221,8 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr)
     }
     if (attr->name != NULL) {
         thread_set_name(t, attr->name);
+    } else if (attr->flags & THREAD_CREATE_NAMED) {
+        thread_name_as(t, creator);
     }
     if (attr->handle != NULL) {
         *attr->handle = port_thread_handle(t);
@@ -240,7 +253,7 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
     }
     thread_begin(t, start, arg);
     if (attr != NULL) {
-        thread_apply(t, attr);
+        thread_apply(t, attr, creator);
     }
     t->cpu = cpu;
     if (rt.policy.thread_init != NULL &&

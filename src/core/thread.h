@@ -42,6 +42,7 @@ enum thread_flags {
     THREAD_TLS = 1 << 7,             /* has a TLS block of its own; all threads or none */
     THREAD_FP = 1 << 8,              /* has floating-point control of its own */
     THREAD_CREATE_GUARD = 1 << 9,    /* attribute only: `guard` counts */
+    THREAD_CREATE_NAMED = 1 << 10,   /* attribute only: it has its creator's name at first */
 };
 
 enum join_flags {
@@ -123,7 +124,7 @@ struct thread_attr {
     const char *name;
     const void *cpus; /* where it may run, the port's own thing; NULL: where its creator may */
     void **handle;    /* if not NULL, gets the thread's handle (port.h) before it runs */
-    uint32_t flags;   /* THREAD_CREATE_DETACHED, THREAD_CREATE_GUARD, THREAD_CXX, THREAD_FP */
+    uint32_t flags;   /* THREAD_CREATE_*, THREAD_CXX, THREAD_FP */
 };
 
 const char *thread_state_name(uint32_t state);
@@ -171,6 +172,9 @@ void rt_held_end(struct thread *self);
 
 /* True if another thread ran meanwhile. */
 bool rt_yield(void);
+
+/* What the main thread is called. */
+extern const char *rt_main_name;
 
 /* Make an otherwise empty descriptor valid (idle, main and foreign threads). */
 void thread_init_bare(struct thread *t, uint32_t flags, const char *name);

@@ -119,6 +119,7 @@ static __attribute__((constructor)) void posix_hook(void)
     pthread_atfork(NULL, NULL, in_child);
     rt_local_end = posix_local_end;
     rt_stack_default = posix_stack_default();
+    rt_main_name = program_invocation_short_name;
     rt_tls_default = false;
 }
 

@@ -29,7 +29,7 @@ static int create_with(pthread_t *thread, const struct thread_attr *attr, void *
     struct thread_attr full = *attr;
     struct thread *self = rt_self(), *t;
     uint32_t carries = THREAD_FP | (__cxa_get_globals != NULL ? (uint32_t)THREAD_CXX : 0);
-    full.flags |= carries;
+    full.flags |= carries | THREAD_CREATE_NAMED;
     full.handle = (void **)thread;
     if (unlikely(~self->flags & carries)) {
         main_carries(self, carries);

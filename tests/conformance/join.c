@@ -164,3 +164,11 @@ CASE(name_is_the_creators_at_first)
     flag_set(&go, 1);
     join(t);
 }
+
+CASE(name_of_main_is_the_programs)
+{
+    char name[16], want[16] = {0};
+    strncpy(want, program_invocation_short_name, sizeof(want) - 1);
+    OK(pthread_getname_np(pthread_self(), name, sizeof(name)));
+    OK(strcmp(name, want));
+}
