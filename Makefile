@@ -28,7 +28,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup apps demo check check-seeds check-debug check-clang check-asan check-tsan \
+.PHONY: help setup apps programs demo check check-seeds check-debug check-clang check-asan check-tsan \
         check-aarch64 check-release bench figures conformance-doc format lint lint-c lint-tools tidy install clean
 
 ## help: this list
@@ -39,8 +39,15 @@ help:
 setup:
 	@tools/setup --quiet
 
-## apps: build libraries and applications (build/release)
+## apps: build libraries and applications (build/release), programs of others (build/programs)
 apps: setup build-release
+	@tools/setup --quiet --group programs
+	$(VENV)/pirn programs --build
+
+## programs: build programs of others, compare them with NPTL, write docs/PROGRAMS.md
+programs: setup build-release
+	@tools/setup --quiet --group programs
+	$(VENV)/pirn programs --output docs/PROGRAMS.md $(PROGRAMS_ARGS)
 
 ## demo: decode a real video under NPTL and every organization; table and plot
 demo: setup build-release
@@ -129,7 +136,7 @@ tidy: build-clang
 	$(VENV)/python tools/checks/tidy.py --build build/clang --jobs $(JOBS)
 
 ## install: install libraries, headers and the manual page (PREFIX=/usr/local, DESTDIR)
-install: apps
+install: setup build-release
 	cmake --install build/release --prefix $(PREFIX)
 
 ## clean: remove the builds (not the virtual environment)

@@ -12,6 +12,7 @@ from pirn_tools import __version__, man
 from pirn_tools.bench.command import bench, figures
 from pirn_tools.demo.command import demo
 from pirn_tools.errors import did_you_mean
+from pirn_tools.programs.command import programs
 from pirn_tools.run import run
 from pirn_tools.sched import sched
 
@@ -47,7 +48,7 @@ def man_page(output: Path | None) -> None:
         output.write_text(text)
 
 
-for command in (run, sched, bench, figures, demo):
+for command in (run, sched, bench, figures, demo, programs):
     main.add_command(command)
 
 
