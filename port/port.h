@@ -185,6 +185,7 @@ NORETURN void port_exit(int status);
 void rt_cpu_main(struct cpu *cpu);
 void rt_on_kick(struct cpu *cpu);
 void rt_on_tick(struct cpu *cpu);
+bool rt_forked(void);  /* this is the child of a fork; true if there was a runtime */
 void rt_on_exit(void); /* the program ends in the ordinary way */
 
 /* For ports that see the core's structures only as names. */

@@ -136,3 +136,8 @@ void id_reset(void)
     id_table.used = id_table.free = 0;
     at_init(&id_table.lock.word, 0u); /* a foreign thread may have been inside when a run ended */
 }
+
+void id_forked(void)
+{
+    at_init(&id_table.lock.word, 0u);
+}

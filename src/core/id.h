@@ -60,5 +60,6 @@ ALWAYS_INLINE bool id_join_closes_cycle(struct thread *self, struct thread *t)
 /* Call fn for every descriptor that exists. */
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg);
 void id_reset(void);
+void id_forked(void); /* in the child: nobody else holds the lock */
 
 #endif

@@ -67,15 +67,22 @@ static int idle_make_stack(struct cpu *cpu)
     return rt.tls_room != 0 ? port_tls_alloc(t, top) : 0;
 }
 
-static int main_adopt(struct cpu *cpu)
+static int main_make(struct thread *t)
 {
-    struct thread *t = &rt.main_thread;
     thread_init_bare(t, THREAD_MAIN | (rt.tls_room != 0 ? THREAD_TLS : 0), rt_main_name);
     at_init(&t->state, (uint32_t)THREAD_RUNNING);
+    return id_assign(t);
+}
+
+/* The caller, or in the child of a fork the thread that it has been so far. */
+static int main_adopt(struct cpu *cpu)
+{
+    struct thread *t = rt_survivor != NULL ? rt_survivor : &rt.main_thread;
+    int error = rt_survivor != NULL ? 0 : main_make(t);
+    rt_survivor = NULL;
     t->cpu = cpu;
     cpu->current = t;
     at_store_rel(&cpu->created, 1u); /* ORDER(life) */
-    int error = id_assign(t);
     if (error == 0) {
         error = idle_make_stack(cpu);
     }
@@ -86,6 +93,9 @@ static int main_adopt(struct cpu *cpu)
 static void tls_start(void)
 {
     const char *why;
+    if (rt.tls_room != 0) {
+        return; /* in the child of a fork */
+    }
     if (rt.tls == RT_TLS_SHARED || (rt.tls == RT_TLS_AUTO && !rt_tls_default)) {
         return;
     }
@@ -142,6 +152,8 @@ static int rt_start_once(void)
     if (error == 0) {
         tls_start();
     }
+    /* Threads that share TLS notice it: a TLS address in a register may be another worker's. */
+    rt.preempt = rt.preempt && (rt.preempt_asked || rt.tls_room != 0);
     if (error == 0 && rt.preempt) {
         preempt_start();
     }
@@ -156,7 +168,7 @@ static int rt_start_once(void)
         error = rt.policy.init(rt.ncpu);
     }
     if (error == 0 && main_calls && rt.policy.thread_init != NULL) {
-        error = rt.policy.thread_init(&rt.main_thread, NULL);
+        error = rt.policy.thread_init(rt.cpus[0]->current, NULL);
     }
     for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu && error == 0; i++) {
         at_init(&rt.cpus[i]->idle.state, (uint32_t)THREAD_RUNNING);

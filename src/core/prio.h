@@ -75,6 +75,6 @@ void prio_pass_locked(uint32_t *leader, struct thread *from, struct thread *to);
 /* `from` ends and leaves the object to nobody: who waits for it boosts nobody. */
 void prio_orphan_locked(uint32_t *leader, struct thread *from);
 
-void prio_reset(void); /* between runs of the simulator */
+void prio_reset(void); /* between runs of the simulator; the child of a fork */
 
 #endif

@@ -38,7 +38,7 @@ unsigned stack_cached(void);
 /* Give everything cached back to the port (end of the simulator's run). */
 void stack_drain_all(void);
 
-/* Forget what is cached, which is gone already (end of a failed simulator run). */
+/* Forget what is cached (the child of a fork), or gone already (end of a failed simulator run). */
 void stack_forget_all(void);
 
 #endif

@@ -297,7 +297,7 @@ void (*rt_local_end)(struct thread *self);
 ALWAYS_INLINE NORETURN void thread_end(void *ret)
 {
     unsigned long irq;
-    struct thread *user = port_cpu_self()->current;
+    struct thread *user = rt_self(); /* starts a runtime if this is the child of a fork */
     if (unlikely(user->flags & THREAD_TLS)) {
         port_tls_end();
     }

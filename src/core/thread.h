@@ -170,6 +170,12 @@ extern void (*rt_local_end)(struct thread *self);
  */
 void rt_held_end(struct thread *self);
 
+/* And: forget all waiters (sync/once.c): in the child of a fork, between runs of the simulator. */
+void rt_once_reset(void);
+
+/* In the child of a fork, until a runtime starts there: the thread that becomes its main one. */
+extern struct thread *rt_survivor;
+
 /* True if another thread ran meanwhile. */
 bool rt_yield(void);
 

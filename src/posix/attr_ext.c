@@ -24,6 +24,11 @@ static struct {
     struct posix_attr_extension extension; /* attr.extension is NULL or this */
 } defaults;
 
+void posix_attr_forked(void)
+{
+    at_init(&defaults.lock.word, 0u);
+}
+
 static struct posix_attr_extension *extension_of(pthread_attr_t *attr)
 {
     struct posix_attr *a = ATTR(attr);

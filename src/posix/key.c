@@ -50,11 +50,11 @@ int pirn_pthread_key_delete(pthread_key_t key)
     return EINVAL;
 }
 
-/* Before the runtime runs nobody has a value. */
+/* Before the runtime runs nobody has a value; except in the child of a fork. */
 void *pirn_pthread_getspecific(pthread_key_t key)
 {
     struct cpu *cpu = port_cpu_self();
-    if (unlikely(cpu == NULL) && at_load_rlx(&rt.started) == 0) {
+    if (unlikely(cpu == NULL) && at_load_rlx(&rt.started) == 0 && rt_survivor == NULL) {
         return NULL;
     }
     struct posix_local *local = rt_self()->local;

@@ -105,22 +105,30 @@ static void process_is(void)
     at_store_rlx(&posix_process_id, (uint32_t)getpid());
 }
 
-/* A child has one kernel thread. */
-static void in_child(void)
+/* A child has one kernel thread: nobody else holds our locks. */
+static void posix_forked(void)
 {
     process_is();
     rt_shared_reset();
+    at_init(&pool.lock.word, 0u);
+    posix_attr_forked();
 }
 
-/* Before anything can start the runtime. */
+/* Before anything can start the runtime, and before the program's own fork handlers: those of ours
+ * are to run first in a child. */
 static __attribute__((constructor)) void posix_hook(void)
 {
     process_is();
-    pthread_atfork(NULL, NULL, in_child);
+    if (port_fork_watch() != 0 || pthread_atfork(NULL, NULL, posix_forked) != 0) {
+        static const char text[] = "pirn: no memory for a fork handler\n";
+        port_write(text, sizeof(text) - 1);
+        port_exit_now(1);
+    }
     rt_local_end = posix_local_end;
     rt_stack_default = posix_stack_default();
     rt_main_name = program_invocation_short_name;
-    rt_tls_default = false;
+    rt_tls_default = true;
+    rt_preempt_default = true;
 }
 
 int posix_fail(int error)

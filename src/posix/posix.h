@@ -80,6 +80,9 @@ struct posix_local *posix_local(void);
 /* The thread ends: run key destructors, give its local back. For rt_local_end. */
 void posix_local_end(struct thread *self);
 
+/* In the child of a fork: attr_ext.c's lock is free. */
+void posix_attr_forked(void);
+
 /* Destructor rounds of POSIX over the values of `local`. */
 void posix_keys_end(struct posix_local *local);
 

@@ -125,7 +125,6 @@ int rt_barrier_init(struct rt_barrier *b, uint32_t count);
 bool rt_barrier_wait(struct rt_barrier *b);
 
 void rt_once(struct rt_once *once, void (*fn)(void));
-void rt_once_reset(void); /* forget all waiters: between runs of the simulator */
 
 void rt_fe_init(struct rt_fe *w);
 int rt_fe_write_until(struct rt_fe *w, uint64_t value, uint64_t deadline);

@@ -126,7 +126,7 @@ void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port
 
 static pid_t started_by;
 
-/* A child of fork has one kernel thread and our counters, but is not the program that we ran. */
+/* A child of fork that has started no runtime has nothing to report. */
 static void on_exit_here(void)
 {
     if (getpid() == started_by) {
@@ -134,14 +134,38 @@ static void on_exit_here(void)
     }
 }
 
+/* The caller has no CPU any more; its next call of the API starts a new runtime. */
+static void on_fork_here(void)
+{
+    if (rt_forked()) {
+        stack_forked();
+        glibc_block_forked();
+        everywhere_forked();
+        monitor_forked();
+        port_tls_self = NULL;
+    }
+}
+
+int port_fork_watch(void)
+{
+    static bool watched;
+    int error = watched ? 0 : pthread_atfork(NULL, NULL, on_fork_here);
+    watched = error == 0;
+    return -error;
+}
+
 int port_init(bool *caller_is_main)
 {
     *caller_is_main = syscall(SYS_gettid) == getpid();
     fence_init();
     affinity_init();
+    bool again = started_by != 0;
     started_by = getpid();
-    int error = monitor_start();
-    if (error != 0) {
+    int error = port_fork_watch();
+    if (error == 0) {
+        error = monitor_start();
+    }
+    if (error != 0 || again) {
         return error;
     }
     return atexit(on_exit_here) == 0 ? 0 : -ENOMEM;

@@ -285,3 +285,8 @@ int port_everywhere(long number, long a, long b, long c)
     errno = saved;
     return error;
 }
+
+void everywhere_forked(void)
+{
+    told.lock = 0;
+}

@@ -93,9 +93,6 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_estate **estate);
 /* Give it up; its memory may be used for anything afterwards. Allocates nothing, frees nothing. */
 void glibc_block_drop(uintptr_t tp, struct tls_estate *estate);
 
-/* Put a block back on the list of blocks: after fork, in the child. */
-void glibc_block_link(uintptr_t tp);
-
 /* Of the caller's block: a life begins; thread_local destructors; the life is over, as new. */
 void glibc_block_begin(void);
 void glibc_block_end(void);

@@ -405,7 +405,7 @@ static void block_fill_libc(uintptr_t tp, const struct tls_estate *estate)
     }
 }
 
-void glibc_block_link(uintptr_t tp)
+static void block_link(uintptr_t tp)
 {
     struct glibc_list *link = link_of(tp);
     glibc_lock(glibc.blocks_lock);
@@ -443,7 +443,7 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_estate **estate)
     block_fill_libc(tp, *estate);
     PORT_ARCH_TLS_OFFSET(slot, block_generation);
     *(size_t *)(tp + slot) = generation;
-    glibc_block_link(tp);
+    block_link(tp);
     return tp;
 }
 
@@ -518,4 +518,12 @@ void glibc_block_reset(void)
     }
     image_copy();
     errno = h_errno = 0;
+}
+
+/* A writer of the image was perhaps at work: the next life begins with a new one. */
+void glibc_block_forked(void)
+{
+    estates.lock = image.lock = 0;
+    image.seq += image.seq & 1u;
+    image.generation = generation_now() - 1;
 }

@@ -35,6 +35,12 @@ void tls_adopt(struct thread *t);
 /* Take over the C library's signal for port_everywhere. 0, or -ENOTSUP: it is not as expected. */
 int everywhere_start(void);
 
+/* In the child of a fork: nobody holds the locks of these files, nobody waits. */
+void stack_forked(void);
+void glibc_block_forked(void);
+void everywhere_forked(void);
+void monitor_forked(void);
+
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_cpu *cpu);
 

@@ -10,6 +10,8 @@
  */
 #include "linux.h"
 
+#include <string.h>
+
 #define MAX_CPUS 256
 
 static struct {
@@ -66,4 +68,9 @@ void port_timer_set(struct cpu *cpu, uint64_t deadline)
     if (deadline < __atomic_load_n(&monitor.wake_at, __ATOMIC_SEQ_CST)) {     /* ORDER(monitor) */
         permit_post(&monitor.bump);
     }
+}
+
+void monitor_forked(void)
+{
+    memset(&monitor, 0, sizeof(monitor));
 }

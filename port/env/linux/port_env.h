@@ -196,6 +196,9 @@ extern uintptr_t port_tls_handle_offset;
 /* The id that the C library has for the calling thread. Only if port_tls_own. */
 int port_tls_tid(void);
 
+/* Learn of forks from now on: before handlers that the program registers. 0 or -errno. */
+int port_fork_watch(void);
+
 /* A system call made by every kernel thread of the process that the C library knows: by all or by
  * none; if it fails in some only, the process is aborted. 0 or -errno. Only if port_tls_own: else
  * the C library's own way works. Waits for the others in the kernel. */

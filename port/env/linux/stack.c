@@ -241,3 +241,8 @@ void port_stack_free(struct port_stack *stack)
     arena_unlock();
     errno = saved;
 }
+
+void stack_forked(void)
+{
+    lock = 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork.c - the runtime in the child of a fork: one kernel thread, and on it the thread that forked.
+ *
+ * rt_forked, called by the port in the child before anything else of the program's runs there,
+ * forgets the runtime that was: CPUs, queues, timers, caches. All other threads are dead: nothing
+ * runs them, and wait queues, which lie in the program's objects, skip them (their waits count as
+ * ended). Their memory stays.
+ *
+ * The next call that needs a runtime starts one anew (init.c), whose CPU 0 is this kernel thread
+ * and whose main thread is the one that forked, with its descriptor, id, keys and mutexes. A child
+ * that only calls exec starts none.
+ *
+ * What another kernel thread was doing in the parent at the moment of the fork is left half done:
+ * our locks are given back here, those in the program's objects are not (STATUS.md).
+ */
+#include "id.h"
+#include "life.h"
+#include "options.h"
+#include "prio.h"
+
+struct thread *rt_survivor;
+
+/* Wakers that meet it in a queue unlink it and go on (waitq_take_locked). */
+static void bury(struct thread *t, void *survivor)
+{
+    if (t != survivor && list_linked(&t->wait_link)) {
+        t->claimable = 1;
+        at_store_rlx(&t->park, (uint32_t)PARK_REMOVED);
+    }
+}
+
+static void inherit(struct thread *self)
+{
+    at_init(&self->join.lock.word, 0u);
+    self->join.first = NULL; /* who waited for it is dead */
+    self->join_flags &= (uint8_t)~JOIN_WAITING;
+    at_init(&rt.main_gone, self->flags & THREAD_MAIN ? at_load_rlx(&rt.main_gone) : 1u);
+}
+
+/* A foreign kernel thread has forked: the next runtime's main thread. Not rt.main_thread again,
+ * which may be linked in a queue. */
+static struct thread *main_new(void)
+{
+    struct thread *t = rt_foreign_new();
+    if (t == NULL) {
+        static const char text[] = "pirn: no memory for the main thread of a child\n";
+        port_write(text, sizeof(text) - 1);
+        port_exit_now(1);
+    }
+    t->flags = THREAD_MAIN | (rt.tls_room != 0 ? (uint32_t)THREAD_TLS : 0);
+    thread_set_name(t, rt_main_name);
+    at_init(&rt.main_gone, 0u);
+    return t;
+}
+
+bool rt_forked(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (at_load_rlx(&rt.started) == 0) {
+        return false;
+    }
+    id_forked();
+    if (cpu != NULL) {
+        rt_survivor = cpu->current;
+        inherit(rt_survivor);
+    } else {
+        rt_survivor = main_new();
+    }
+    id_for_each(bury, rt_survivor);
+    stack_forget_all();
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        rt.cpus[i] = NULL;
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(rt.idle_map); i++) {
+        at_init(&rt.idle_map[i], 0u);
+    }
+    at_init(&rt.idle_word, 0u);
+    life_reset();
+    rt_once_reset();
+    prio_reset();
+    at_init(&rt.started, 0u);
+    return true;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork.c - the child of a fork: it has the thread that forked, with all that belongs to it, and may
+ * create threads; other threads are gone, also from the queues that they waited in. And: programs
+ * that end while threads are being preempted.
+ */
+#include "../posix/check.h"
+
+#include <dlfcn.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+
+#define THREADS 6
+
+/* The C library's lock still counts the writer that is not there. */
+#ifdef ON_PIRN
+#define RWLOCK_LEFT 0
+#else
+#define RWLOCK_LEFT EBUSY
+#endif
+
+static __thread int own = 5;
+static pthread_key_t key;
+
+static void child_ends(pid_t pid, int status_wanted)
+{
+    int status;
+    CHECK(pid > 0);
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), status_wanted);
+}
+
+/* ---- what waits in the parent ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t sem;
+static flag_t waiting, over;
+
+static void *waits_for_mutex(void *arg)
+{
+    flag_add(&waiting, 1);
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    return arg;
+}
+
+static void *waits_for_cond(void *arg)
+{
+    OK(pthread_mutex_lock(&other));
+    flag_add(&waiting, 1);
+    while (!flag_get(&over)) {
+        OK(pthread_cond_wait(&cond, &other));
+    }
+    OK(pthread_mutex_unlock(&other));
+    return arg;
+}
+
+static void *waits_for_sem(void *arg)
+{
+    flag_add(&waiting, 1);
+    OK(sem_wait(&sem));
+    return arg;
+}
+
+static void *waits_with_a_deadline(void *arg)
+{
+    struct timespec late = after_ms(CLOCK_REALTIME, 100000);
+    flag_add(&waiting, 1);
+    OK(sem_timedwait(&sem, &late));
+    return arg;
+}
+
+static void *waits_for_rwlock(void *arg)
+{
+    flag_add(&waiting, 1);
+    OK(pthread_rwlock_wrlock(&rwlock));
+    OK(pthread_rwlock_unlock(&rwlock));
+    return arg;
+}
+
+static void *computes(void *arg)
+{
+    flag_add(&waiting, 1);
+    while (!flag_get(&over)) {
+        for (volatile int i = 0; i < 1000; i++) {
+        }
+    }
+    return arg;
+}
+
+/* Always ready; gives way now and then, so that the others need not wait for ticks. */
+static void *runs(void *arg)
+{
+    flag_add(&waiting, 1);
+    while (!flag_get(&over)) {
+        for (volatile int i = 0; i < 1000; i++) {
+        }
+        sched_yield();
+    }
+    return arg;
+}
+
+static void *(*const waits[THREADS])(void *) = {
+    waits_for_mutex, waits_for_cond, waits_for_sem, waits_with_a_deadline, waits_for_rwlock, runs};
+
+/* ---- what the child does ---- */
+
+static void *adds(void *arg)
+{
+    CHECK_EQ(own, 5);
+    own = 6;
+    OK(pthread_mutex_lock(&mutex));
+    ++*(int *)arg;
+    sched_yield();
+    OK(pthread_mutex_unlock(&mutex));
+    OK(sem_post(&sem));
+    return arg;
+}
+
+static void uses_threads(void)
+{
+    pthread_t t[20];
+    int sum = 0;
+    for (int i = 0; i < 20; i++) {
+        t[i] = start(adds, &sum);
+    }
+    for (int i = 0; i < 20; i++) {
+        OK(sem_wait(&sem));
+    }
+    for (int i = 0; i < 20; i++) {
+        CHECK(join(t[i]) == &sum);
+    }
+    CHECK_EQ(sum, 20);
+}
+
+static void child(pthread_t self, int mark)
+{
+    CHECK(pthread_equal(self, pthread_self()));
+    CHECK_EQ(own, mark);
+    CHECK(pthread_getspecific(key) == &own);
+    /* The parent's thread holds mutex and rwlock; who waited for them is not here. */
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_rwlock_unlock(&rwlock));
+    OK(sem_post(&sem));
+    OK(sem_wait(&sem));
+    OK(pthread_cond_broadcast(&cond));
+    uses_threads();
+    CHECK_EQ(pthread_rwlock_tryrdlock(&rwlock), RWLOCK_LEFT);
+    pid_t pid = fork();
+    if (pid == 0) {
+        CHECK_EQ(own, mark);
+        uses_threads();
+        _exit(4);
+    }
+    child_ends(pid, 4);
+    usleep(1000);
+    uses_threads();
+}
+
+static void *forks(void *arg)
+{
+    pthread_t t[THREADS];
+    int mark = (int)(long)arg;
+    own = mark;
+    OK(pthread_setspecific(key, &own));
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_rwlock_rdlock(&rwlock));
+    flag_set(&waiting, 0);
+    flag_set(&over, 0);
+    for (int i = 0; i < THREADS; i++) {
+        t[i] = start(waits[i], NULL);
+    }
+    flag_wait(&waiting, THREADS);
+    give_way();
+    pid_t pid = fork();
+    if (pid == 0) {
+        child(pthread_self(), mark);
+        if (mark % 2) {
+            exit(3);
+        }
+        pthread_exit(NULL); /* the last thread */
+    }
+    child_ends(pid, mark % 2 ? 3 : 0);
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_rwlock_unlock(&rwlock));
+    OK(sem_post(&sem));
+    OK(sem_post(&sem));
+    flag_set(&over, 1);
+    OK(pthread_mutex_lock(&other));
+    OK(pthread_cond_broadcast(&cond));
+    OK(pthread_mutex_unlock(&other));
+    for (int i = 0; i < THREADS; i++) {
+        join(t[i]);
+    }
+    return arg;
+}
+
+static void test_child_of_main_is_whole(void)
+{
+    forks((void *)7L);
+    own = 5;
+}
+
+static void test_child_of_a_thread_is_whole(void)
+{
+    for (long i = 0; i < 4; i++) {
+        join(start(forks, (void *)(100 + i)));
+    }
+}
+
+/* By a kernel thread that is nobody's worker. */
+static void *forks_and_uses_threads(void *arg)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        uses_threads();
+        _exit(9);
+    }
+    child_ends(pid, 9);
+    return arg;
+}
+
+static void test_child_of_a_kernel_thread_creates_threads(void)
+{
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*join_it)(pthread_t, void **);
+    void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+    pthread_t t;
+    CHECK(libc != NULL);
+    *(void **)&create = dlsym(libc, "pthread_create");
+    *(void **)&join_it = dlsym(libc, "pthread_join");
+    uses_threads();
+    OK(create(&t, NULL, forks_and_uses_threads, NULL));
+    OK(join_it(t, NULL));
+    dlclose(libc);
+}
+
+/* Ends in the middle of everything, in each of the ways. */
+static void *ends(void *arg)
+{
+    struct timespec until = after_ms(CLOCK_MONOTONIC, 8);
+    int way = (int)(long)arg;
+    while (!has_passed(CLOCK_MONOTONIC, &until)) {
+        for (volatile int i = 0; i < 2000; i++) {
+        }
+    }
+    if (way == 0) {
+        exit(way);
+    } else if (way == 1) {
+        _exit(way);
+    }
+    flag_set(&over, way);
+    return NULL;
+}
+
+static void test_exit_while_threads_are_preempted(void)
+{
+    for (int i = 0; i < 12; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            flag_set(&over, 0);
+            for (int k = 0; k < 4; k++) {
+                start(computes, NULL);
+            }
+            start(ends, (void *)(long)(i % 3));
+            for (volatile int k = 0; flag_get(&over) == 0; k++) {
+                if (k % 1000 == 0 && i % 2) {
+                    sched_yield();
+                }
+            }
+            exit(2);
+        }
+        child_ends(pid, i % 3);
+    }
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IONBF, 0);
+    OK(pthread_key_create(&key, NULL));
+    OK(sem_init(&sem, 0, 0));
+    RUN(test_child_of_main_is_whole);
+    RUN(test_child_of_a_thread_is_whole);
+    RUN(test_child_of_a_kernel_thread_creates_threads);
+    RUN(test_exit_while_threads_are_preempted);
+    return 0;
+}
