@@ -256,13 +256,15 @@ const struct rt_option rt_options[] = {
     {"spin", "number", "200", "0 to 1000000",
      "microseconds that a CPU searches for work before it sleeps", set_spin},
     {"preempt", "flag", "auto", "auto, 0 or 1",
-     "1: a thread that runs for a whole tick lets others run; auto: 1 under the pthread API",
+     "1: a thread that runs for a whole tick lets others run; auto: 1 under the pthread API where "
+     "threads have thread-local storage of their own",
      set_preempt},
     {"tick", "number", "10000", "1000 to 1000000", "microseconds of CPU time between two ticks",
      set_tick},
     {"tls", "choice", "auto", "auto, own, own-syscall or shared",
-     "thread-local storage (__thread): own: of each thread; shared: of the worker; auto: shared; "
-     "own-syscall: own, but switched by a system call where an instruction would do",
+     "thread-local storage (__thread): own: of each thread; shared: of the worker; auto: own under "
+     "the pthread API, shared under the native one; own-syscall: own, but switched by a system "
+     "call where an instruction would do",
      set_tls},
     {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
      stats_set_output},

@@ -453,7 +453,6 @@ CASE(thread_local_is)
 {
     NOT_SANITIZED("threads share TLS in these builds");
     thrd_t t[THREADS];
-    CHECK_EQ(setenv("PIRN_TLS", "own", 1), 0);
     own = 12;
     for (long i = 0; i < THREADS; i++) {
         t[i] = begin(has_its_own, (void *)(100 + i));

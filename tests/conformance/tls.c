@@ -49,6 +49,7 @@ static void *errno_in_one_function(void *arg)
 
 CASE(errno_stays_the_same_object)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     in_threads(errno_in_one_function);
 }
 
@@ -60,6 +61,7 @@ static void *address_of_errno(void *arg)
 
 CASE(errno_has_an_address_of_its_own)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     CHECK(in_thread(address_of_errno, NULL) != &errno);
 }
 
@@ -101,6 +103,7 @@ static void *has_its_variables(void *arg)
 
 CASE(thread_variables_belong_to_the_thread)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     initialised = 5;
     in_threads(has_its_variables);
     CHECK_EQ(initialised, 5);
@@ -109,6 +112,7 @@ CASE(thread_variables_belong_to_the_thread)
 /* Also when memory of threads that ended is used again. */
 CASE(thread_variables_are_fresh_in_every_thread)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     for (long i = 0; i < 100; i++) {
         in_thread(has_its_variables, (void *)(i % 50 + 1));
     }
@@ -125,6 +129,7 @@ static void *changes_anothers(void *arg)
 
 CASE(thread_variables_may_be_shared_by_address)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     shared = &initialised;
     in_thread(changes_anothers, NULL);
     CHECK_EQ(initialised, 99);
@@ -161,6 +166,7 @@ static const char *module_path(void)
 
 CASE(modules_loaded_later_have_thread_variables)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     pthread_t t[THREADS];
     for (long i = 0; i < THREADS; i++) {
         t[i] = start(uses_the_module, (void *)(i + 1));
@@ -196,6 +202,7 @@ static void *has_its_dlerror(void *arg)
 
 CASE(dlerror_belongs_to_the_thread)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     in_threads(has_its_dlerror);
 }
 
@@ -213,6 +220,7 @@ static void *has_its_text(void *arg)
 
 CASE(strerror_text_belongs_to_the_thread)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     in_threads(has_its_text);
 }
 
@@ -234,6 +242,7 @@ static void *has_its_locale(void *arg)
 
 CASE(locale_belongs_to_the_thread)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     locale_t mine = newlocale(LC_ALL_MASK, "C", NULL);
     uselocale(mine);
     in_threads(has_its_locale);
@@ -363,6 +372,7 @@ static void *has_its_id(void *arg)
 
 CASE(gettid_belongs_to_the_thread)
 {
+    NOT_SANITIZED("threads share TLS in these builds");
     ids[0] = gettid();
     CHECK_EQ(ids[0], getpid());
     in_threads(has_its_id);

@@ -210,3 +210,10 @@ int port_cpus_get(const struct port_thread *t, void *set)
     *(cpu_set_t *)set = cpus != NULL ? cpus->set : whole.set;
     return 0;
 }
+
+/* The kernel thread that forked is the only one, with the CPUs that it has. */
+void affinity_forked(void)
+{
+    lock = 0;
+    nworkers = 0;
+}

@@ -142,6 +142,7 @@ static void on_fork_here(void)
         glibc_block_forked();
         everywhere_forked();
         monitor_forked();
+        affinity_forked();
         port_tls_self = NULL;
     }
 }

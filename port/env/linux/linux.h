@@ -40,6 +40,7 @@ void stack_forked(void);
 void glibc_block_forked(void);
 void everywhere_forked(void);
 void monitor_forked(void);
+void affinity_forked(void);
 
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_cpu *cpu);
