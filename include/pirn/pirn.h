@@ -59,7 +59,24 @@ typedef struct pirn_thread_storage {
     unsigned char opaque[PIRN_THREAD_STORAGE_SIZE] __attribute__((aligned(64)));
 } pirn_thread_storage_t;
 
-/* A zeroed attribute means: default stack, joinable, no name. */
+/*
+ * Scheduling classes, after POSIX XSH 2.8.4. They count where PIRN_SCHED chooses an organization
+ * with discipline=posix (or shmac, docs/POLICY.md): in it a ready thread of class FIFO or RR with a
+ * higher priority runs before one with a lower, and all of them before those of class OTHER, which
+ * share by weight. FIFO threads run until they block or yield; RR and OTHER have slices
+ * (PIRN_SLICE), which end at the thread's next call that yields, blocks or wakes somebody.
+ */
+enum pirn_class { PIRN_CLASS_OTHER, PIRN_CLASS_FIFO, PIRN_CLASS_RR };
+#define PIRN_PRIORITY_MAX 99u
+#define PIRN_WEIGHT_MAX 100u
+#define PIRN_WEIGHT_DEFAULT 10u
+typedef struct pirn_sched {
+    enum pirn_class sched_class;
+    unsigned priority; /* FIFO, RR: 1 to PIRN_PRIORITY_MAX, larger goes first; OTHER: 0 */
+    unsigned weight;   /* in class OTHER: 1 to PIRN_WEIGHT_MAX; 0 = PIRN_WEIGHT_DEFAULT */
+} pirn_sched_t;
+
+/* A zeroed attribute means: default stack, joinable, no name, its creator's class. */
 typedef struct pirn_attr {
     size_t stack_size;              /* bytes, at least pirn_stack_min(); 0 = default (PIRN_STACK) */
     void *stack;                    /* the caller's stack of stack_size bytes; NULL = ours */
@@ -69,6 +86,7 @@ typedef struct pirn_attr {
     bool cxx; /* carries the C++ exception state (pirn.hpp sets it) */
     bool fp;  /* has floating-point rounding and exception control of its own, at first its
                  creator's; such a creator gets its own, too */
+    const pirn_sched_t *sched; /* NULL = class, priority and weight of the creator */
 } pirn_attr_t;
 
 /* Smallest stack_size, in bytes. With preemption (PIRN_PREEMPT=1) it has room for the signal frame,
@@ -76,7 +94,8 @@ typedef struct pirn_attr {
 size_t pirn_stack_min(void);
 
 /* Start fn(arg) in a new thread. attr may be NULL. -EAGAIN: no memory for another thread; -EINVAL:
- * stack too small or fn NULL. (After POSIX pthread_create.) */
+ * stack too small or fn NULL; -EINVAL, -ENOTSUP: `sched`, as pirn_set_sched. (After POSIX
+ * pthread_create.) */
 int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *), void *arg);
 
 /* Wait for a thread to end, take its return value (ret may be NULL) and release it. -EDEADLK: the
@@ -110,6 +129,19 @@ uint64_t pirn_thread_id(pirn_thread_t thread);
 
 /* The living thread with this id, or NULL. */
 pirn_thread_t pirn_thread_find(uint64_t id);
+
+/*
+ * Class, priority and weight of a thread; it goes to the tail of its level. If another ready thread
+ * goes before the caller then, that one runs. pirn_set_priority changes the priority only: if it
+ * falls, the thread goes to the head of its level. -EINVAL: a value that pirn_sched_t does not
+ * allow, or a priority for class OTHER; -ENOTSUP: anything but class OTHER with the default weight,
+ * where the discipline knows no classes (fifo, lifo). (After POSIX pthread_setschedparam,
+ * pthread_setschedprio.) pirn_get_sched tells what was set, not what the thread inherits by a
+ * mutex.
+ */
+int pirn_set_sched(pirn_thread_t thread, const pirn_sched_t *sched);
+int pirn_set_priority(pirn_thread_t thread, unsigned priority);
+void pirn_get_sched(pirn_thread_t thread, pirn_sched_t *sched);
 
 void pirn_set_name(pirn_thread_t thread, const char *name);
 const char *pirn_name(pirn_thread_t thread);

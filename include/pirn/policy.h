@@ -40,7 +40,7 @@ extern "C" {
 
 /* Version of the table below. It changes with every change of the table or of what an operation
  * means; a library takes tables of its own version only. */
-#define PIRN_POLICY_VERSION 1u
+#define PIRN_POLICY_VERSION 2u
 
 /* A CPU (worker). Valid as long as the runtime. */
 typedef struct cpu *pirn_cpu_t;
@@ -51,7 +51,7 @@ enum pirn_why {
     PIRN_WHY_WAKE,    /* it was blocked */
     PIRN_WHY_HANDOFF, /* it was blocked, was handed something, and should run next */
     PIRN_WHY_YIELD,   /* it yields, or is preempted: not the next pick if there are others */
-    PIRN_WHY_PREEMPT, /* not in this version */
+    PIRN_WHY_PREEMPT, /* it had to make room, or its slice has ended: see `preempt` */
     PIRN_WHY_MIGRATE  /* not in this version */
 };
 
@@ -63,6 +63,7 @@ enum {
 
 struct pirn_kick {
     int cpu;
+    bool preempt; /* that CPU (a number) runs something less urgent: have it call `preempt` soon */
 };
 
 /*
@@ -115,9 +116,9 @@ struct pirn_policy {
      * (false) what it cannot reach cheaply. NULL: always declines. */
     bool (*remove)(pirn_cpu_t self, pirn_thread_t t);
 
-    /* The priority of t has changed. t may be in a queue of the policy's or not, run or wait, on
-     * another CPU, and even be past thread_exit. Read the priority here and in enqueue under one
-     * lock: then one of the two has the new one. */
+    /* The priority, class or weight of t has changed. t may be in a queue of the policy's or not,
+     * run or wait, on another CPU, and even be past thread_exit. Read the priority here and in
+     * enqueue under one lock: then one of the two has the new one. */
     void (*requeue)(pirn_thread_t t);
 
     /* Required: is there anything that pick or search of `self` would return, now or when asked
@@ -160,7 +161,16 @@ struct pirn_policy {
      * the runtime; Linux does not. */
     void (*check)(void);
 
-    /* Reserved for preemption, must be NULL: accounting at a tick, true = preempt. */
+    /* For disciplines with priorities and slices. Which thread runs instead of `running`, the
+     * current thread of `self`? why is PIRN_WHY_YIELD: it yields, and waits for who is as urgent;
+     * PIRN_WHY_PREEMPT: it goes on unless somebody is more urgent, or its slice has ended and
+     * somebody as urgent is there. That one is taken out, as by pick; `running` is enqueued after
+     * the switch. NULL: running goes on. Without the operation nothing is preempted, and yields
+     * go by rotate, or pick. */
+    pirn_thread_t (*preempt)(pirn_cpu_t self, pirn_thread_t running, enum pirn_why why);
+
+    /* `running` has run for so many ticks: account for it. True: its slice has ended, and `preempt`
+     * is called at the next opportunity. NULL: there are no slices. */
     bool (*charge)(pirn_cpu_t self, pirn_thread_t running, unsigned ticks);
 };
 
@@ -171,7 +181,6 @@ struct pirn_policy {
  *   -EPROTO           version is not PIRN_POLICY_VERSION of this library
  *   -EINVAL           bad name
  *   -ENOSYS           enqueue, pick or has_work is missing, or rotated without rotate
- *   -ENOTSUP          a reserved operation is set
  *   -EDOM             bad option: incomplete, badly named, named twice, or a default that is none
  *                     of its values
  *   -EBUSY            the runtime has started
@@ -198,8 +207,8 @@ pirn_thread_t pirn_policy_thread(void *room); /* and back */
  * no CPU made it, and it has not run yet. */
 int pirn_policy_thread_cpu(pirn_thread_t t);
 
-/* Its own, or that of a thread that waits for what it holds, if that is higher. Larger is more
- * urgent, 0 is what threads start with. May change at any time: see requeue. */
+/* Its own, or that of a thread that waits for what it holds, if that is higher: 1 to 99, or 0 for
+ * class OTHER. May change at any time: see requeue. */
 unsigned pirn_policy_thread_priority(pirn_thread_t t);
 
 /* For `check`: it is in a queue, or on its way there. */
@@ -218,6 +227,9 @@ bool pirn_policy_cpu_sleeps(unsigned id);
 
 /* Wake that CPU if it sleeps; one that is awake is not disturbed. */
 void pirn_policy_kick(pirn_cpu_t self, unsigned id);
+
+/* Have that CPU call `preempt`, as by pirn_kick.preempt. */
+void pirn_policy_preempt(pirn_cpu_t self, unsigned id);
 
 /* What PIRN_KICK_ANY does, for threads that others may run from now on for another reason than an
  * enqueue. */

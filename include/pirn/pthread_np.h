@@ -7,6 +7,7 @@
 #ifndef PIRN_PTHREAD_NP_H
 #define PIRN_PTHREAD_NP_H
 
+#include <pthread.h>
 #include <time.h>
 
 #ifdef __cplusplus
@@ -21,6 +22,12 @@ int pthread_delay_np(const struct timespec *interval);
 /* Number of processors that threads run on: the number of workers (PIRN_CPUS), at least 1. Starts
  * the runtime if need be. From threads; not from signal handlers. */
 int pthread_num_processors_np(void);
+
+/* Weight of a thread among those of SCHED_OTHER: 1 to 100, default 10; one of 20 runs twice as long
+ * as one of 10. 0, EINVAL (weight), ENOTSUP (the discipline has no classes: PIRN_SCHED). From
+ * threads; not from signal handlers. */
+int pthread_setweight_np(pthread_t thread, unsigned weight);
+int pthread_getweight_np(pthread_t thread, unsigned *weight);
 
 #ifdef __cplusplus
 }

@@ -47,7 +47,7 @@
 #define RT_LIFO_OLDEST 64u
 #endif
 
-/* Ticks of preemption, in microseconds of CPU time. */
+/* Ticks of preemption, and slices, in microseconds of CPU time. */
 #define RT_TICK_MIN 1000u
 #define RT_TICK_MAX 1000000u
 

@@ -16,14 +16,16 @@
 enum post_action {
     POST_NONE,    /* the idle thread stepped aside, or the next one runs in its place */
     POST_YIELD,   /* make it ready again */
+    POST_PREEMPT, /* the same: it did not want to stop */
     POST_ROTATED, /* the policy has queued it: let others at it */
     POST_UNLOCK,  /* it blocked: release the wait queue */
     POST_PARK,    /* it blocked with a deadline: open it for claims, release the wait queue */
     POST_EXIT,    /* it is gone: wake the joiner or free the memory */
 };
 
-/* Bits of cpu.pending, looked at before every pick. */
-enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2 };
+/* Bits of cpu.pending, looked at before every pick. RESCHED: a more urgent thread may be ready, or
+ * the slice of the running one has ended. */
+enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2, RT_PENDING_RESCHED = 4 };
 
 struct cpu_stats {
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
@@ -67,8 +69,10 @@ struct rt {
     bool rotates;               /* (C) yields go by policy.rotate */
     bool preempt;               /* (C) a thread that runs for a tick is preempted */
     bool preempt_asked;         /* (C) by the option: must work */
-    uint64_t tick_ns;           /* (C) */
     uint64_t spin_ns;           /* (C) */
+    uint64_t tick_ns;           /* (C) */
+    uint64_t slice_ns;          /* (C) */
+    uint32_t slice_ticks;       /* (C) ticks of a slice, at least 1 */
     size_t stack_size;          /* (C) */
     size_t stack_min;           /* (C) with room for the signal frame of a preemption */
     uint64_t reservoir;         /* (C) */
@@ -130,6 +134,34 @@ ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
 
 /* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
+
+/* Does the organization, in its discipline, schedule by class and priority? */
+ALWAYS_INLINE bool rt_has_classes(void)
+{
+    return rt.policy.preempt != NULL;
+}
+
+/* A more urgent thread may be ready for CPU `id`: have it look. It does so when it picks, or in
+ * rt_resched. Any context. */
+void rt_preempt_cpu(struct cpu *self, unsigned id);
+
+/* `ticks` have passed while the caller's CPU ran its current thread; inside the runtime. At the end
+ * of a slice RT_PENDING_RESCHED is set. */
+void rt_charge(struct cpu *cpu, unsigned ticks);
+
+/* RT_PENDING_RESCHED is set: if somebody should run in place of the caller, he does (true). Inside
+ * the runtime, without locks; afterwards the caller may be on another CPU. */
+COLD bool rt_resched(void);
+
+/* The way out for who may have made a thread ready. */
+ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (likely(cpu != NULL) && unlikely(at_load_rlx(&cpu->pending) & RT_PENDING_RESCHED)) {
+        rt_resched();
+    }
+    rt_leave(irq);
+}
 
 /* Post pending bits to a CPU and see to it that it looks at them. */
 void rt_post(struct cpu *cpu, uint32_t bits);

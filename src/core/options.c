@@ -242,6 +242,17 @@ static int set_sched(const char *value, const char **why)
     return 0;
 }
 
+static int set_slice(const char *value, const char **why)
+{
+    uint64_t us;
+    (void)why;
+    if (set_number(value, RT_TICK_MIN, RT_TICK_MAX, &us) != 0) {
+        return -EINVAL;
+    }
+    rt.slice_ns = us * 1000;
+    return 0;
+}
+
 const struct rt_option rt_options[] = {
     {"sched", "spec", "steal", "ORGANIZATION[:OPTION=VALUE,...]",
      "scheduler organization and its options", set_sched},
@@ -266,6 +277,10 @@ const struct rt_option rt_options[] = {
      "the pthread API, shared under the native one; own-syscall: own, but switched by a system "
      "call where an instruction would do",
      set_tls},
+    {"slice", "number", "10000", "1000 to 1000000, at least a tick",
+     "microseconds that a thread runs before others of its class have their turn (discipline=posix, "
+     "shmac)",
+     set_slice},
     {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
      stats_set_output},
     {0},
@@ -321,6 +336,13 @@ void options_load(void)
     if (rt_stack_default != 0 && port_option("stack") == NULL) {
         rt.stack_size = rt_stack_default;
     }
+    if (rt.slice_ns < rt.tick_ns) {
+        usage_error(
+            "pirn: option slice=\"%llu\": it is shorter than a tick (%llu); valid: at least "
+            "a tick\n",
+            (unsigned long long)(rt.slice_ns / 1000), (unsigned long long)(rt.tick_ns / 1000));
+    }
+    rt.slice_ticks = (uint32_t)((rt.slice_ns + rt.tick_ns - 1) / rt.tick_ns);
     uint64_t share = rt.reservoir / (2 * rt.ncpu);
     rt.stack_cache_limit = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
 }

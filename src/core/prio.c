@@ -10,6 +10,8 @@
  */
 #include "prio.h"
 
+#include <errno.h>
+
 #include "id.h"
 #include "mutant.h"
 
@@ -207,5 +209,36 @@ void rt_thread_set_base(struct thread *t, unsigned priority)
     at_store_rlx(&t->base_priority, priority);
     prio_update(t);
     prio_unlock();
-    rt_leave(irq);
+    rt_leave_woken(irq);
+}
+
+int rt_sched_valid(const struct sched_how *how)
+{
+    bool plain = how->class == SCHED_CLASS_OTHER &&
+                 (how->weight == 0 || how->weight == SCHED_WEIGHT_DEFAULT);
+    return plain || rt_has_classes() ? 0 : -ENOTSUP;
+}
+
+struct sched_how rt_thread_sched(const struct thread *t)
+{
+    return (struct sched_how){
+        .class = sched_class_of(t), .priority = rt_thread_base(t), .weight = sched_weight_of(t)};
+}
+
+void rt_thread_set_sched(struct thread *t, const struct sched_how *how, bool tail)
+{
+    unsigned long irq;
+    uint32_t attr = sched_attr_of(how);
+    rt_self();
+    rt_enter(&irq);
+    prio_lock();
+    at_store_rlx(&t->sched.attr, attr | (tail ? SCHED_TO_TAIL : 0));
+    at_store_rlx(&t->base_priority, how->priority);
+    prio_update(t);
+    if (rt.policy.requeue != NULL) {
+        rt.policy.requeue(t); /* for the class and the weight, and for the tail */
+    }
+    at_store_rlx(&t->sched.attr, attr);
+    prio_unlock();
+    rt_leave_woken(irq);
 }

@@ -73,16 +73,25 @@ static COLD void idle_kick_any(struct cpu *self)
     }
 }
 
-ALWAYS_INLINE void rt_kick(struct cpu *self, int target)
+static NOINLINE void rt_kick_named(struct cpu *self, struct pirn_kick kick)
+{
+    if (kick.preempt) {
+        rt_preempt_cpu(self, (unsigned)kick.cpu);
+    } else {
+        rt_kick_cpu(self, (unsigned)kick.cpu);
+    }
+}
+
+ALWAYS_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 {
     at_fence_light(); /* ORDER(idle-wake) */
-    if (target == PIRN_KICK_ANY) {
+    if (kick.cpu == PIRN_KICK_ANY) {
         uint32_t word = at_load_rlx(&rt.idle_word);
         if (unlikely(idle_sleeping(word) != 0 && idle_searching(word) == 0)) {
             idle_kick_any(self);
         }
     } else {
-        rt_kick_cpu(self, (unsigned)target);
+        rt_kick_named(self, kick);
     }
 }
 
@@ -95,7 +104,7 @@ static COLD void rt_wake_foreign(struct thread *t)
 
 void rt_kick_any(struct cpu *self)
 {
-    rt_kick(self, PIRN_KICK_ANY);
+    rt_kick(self, (struct pirn_kick){.cpu = PIRN_KICK_ANY});
 }
 
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why)
@@ -110,8 +119,41 @@ void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why)
     }
     struct pirn_kick kick = rt.policy.enqueue(self, t, why);
     if (kick.cpu != PIRN_KICK_NONE) {
-        rt_kick(self, kick.cpu);
+        rt_kick(self, kick);
     }
+}
+
+void rt_preempt_cpu(struct cpu *self, unsigned id)
+{
+    struct cpu *cpu = rt.cpus[id];
+    at_or_acq_rel(&cpu->pending, (uint32_t)RT_PENDING_RESCHED); /* ORDER(pending) */
+    if (cpu != self) {
+        at_fence_light(); /* ORDER(idle-wake) */
+        rt_kick_cpu(self, id);
+    }
+}
+
+void rt_charge(struct cpu *cpu, unsigned ticks)
+{
+    if (!(cpu->current->flags & THREAD_IDLE) && rt.policy.charge != NULL &&
+        rt.policy.charge(cpu, cpu->current, ticks)) {
+        rt_preempt_cpu(cpu, cpu->id);
+    }
+}
+
+bool rt_resched(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    rt_service(cpu);
+    if ((cpu->current->flags & THREAD_IDLE) || rt.policy.preempt == NULL) {
+        return false;
+    }
+    struct thread *next = rt.policy.preempt(cpu, cpu->current, PIRN_WHY_PREEMPT);
+    if (next == NULL) {
+        return false;
+    }
+    switch_to(cpu, next, POST_PREEMPT, NULL);
+    return true;
 }
 
 void rt_post(struct cpu *cpu, uint32_t bits)

@@ -54,6 +54,9 @@ ALWAYS_INLINE void finish_switch(void)
     case POST_YIELD:
         rt_wake(cpu, prev, PIRN_WHY_YIELD);
         break;
+    case POST_PREEMPT:
+        rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
+        break;
     case POST_ROTATED:
         rt.policy.rotated(cpu);
         break;

@@ -55,6 +55,7 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
     at_init(&t->join.lock.word, 0u);
     at_init(&t->priority, 0u);
     at_init(&t->base_priority, 0u);
+    at_init(&t->sched.attr, 0u);
     t->flags = flags;
     t->stack_class = STACK_NO_CLASS;
     thread_set_name(t, name);
@@ -92,6 +93,7 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     t->local = NULL;
     at_init(&t->priority, 0u);
     at_init(&t->base_priority, 0u);
+    at_init(&t->sched.attr, 0u);
     at_init(&t->join.lock.word, 0u);
     t->flags &= ~(uint32_t)(THREAD_CXX | THREAD_FP);
     uintptr_t top = (uintptr_t)t->stack_top;
@@ -99,7 +101,7 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     port_san_create(t, top);
 }
 
-static struct thread *thread_get_default(struct cpu *cpu)
+ALWAYS_INLINE struct thread *thread_get_default(struct cpu *cpu)
 {
     if (likely(cpu != NULL)) {
         struct thread *t = cpu->stacks[0].first;
@@ -114,7 +116,8 @@ static struct thread *thread_get_default(struct cpu *cpu)
 }
 
 /* Descriptor and stack where either was given by the caller. */
-static int thread_get_given(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
+static NOINLINE int thread_get_given(struct cpu *cpu, const struct thread_attr *attr,
+                                     struct thread **out)
 {
     size_t size = attr->stack_size != 0 ? attr->stack_size : rt.stack_size;
     if (size < rt.stack_min) {
@@ -188,7 +191,7 @@ static void thread_release(struct cpu *cpu, struct thread *t)
     }
 }
 
-static int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
+ALWAYS_INLINE int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
 {
     if (likely(attr == NULL || (attr->stack == NULL && attr->storage == NULL &&
                                 attr->stack_size == 0 && !(attr->flags & THREAD_CREATE_GUARD)))) {
@@ -227,12 +230,26 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr,
     if (attr->handle != NULL) {
         *attr->handle = port_thread_handle(t);
     }
+    if (attr->explicit_sched) {
+        at_init(&t->priority, attr->sched.priority);
+        at_init(&t->base_priority, attr->sched.priority);
+        at_init(&t->sched.attr, sched_attr_of(&attr->sched));
+    }
 }
 
-int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
-                     void *arg)
+/* Class, priority and weight are the creator's, its own ones: what it inherits for the moment is
+ * not passed on. */
+static void thread_inherit(struct thread *t, const struct thread *creator)
 {
-    struct thread *creator = rt_self();
+    uint32_t base = at_load_rlx(&creator->base_priority);
+    at_init(&t->priority, base);
+    at_init(&t->base_priority, base);
+    at_init(&t->sched.attr, at_load_rlx(&creator->sched.attr) & ~SCHED_TO_TAIL);
+}
+
+ALWAYS_INLINE int thread_create(struct thread **out, const struct thread_attr *attr,
+                                struct thread *creator, void *(*start)(void *), void *arg)
+{
     struct thread *t;
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
@@ -253,6 +270,7 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
     }
     thread_begin(t, start, arg);
     if (attr != NULL) {
+        thread_inherit(t, creator);
         thread_apply(t, attr, creator);
     }
     t->cpu = cpu;
@@ -266,8 +284,30 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
     *out = t;
     life_created(cpu);
     rt_wake(cpu, t, PIRN_WHY_SPAWN);
-    rt_leave(irq);
+    if (attr == NULL) {
+        rt_leave(irq); /* it is no more urgent than its creator */
+    } else {
+        rt_leave_woken(irq);
+    }
     return 0;
+}
+
+static NOINLINE int thread_create_with(struct thread **out, const struct thread_attr *attr,
+                                       void *(*start)(void *), void *arg)
+{
+    static const struct thread_attr none;
+    return thread_create(out, attr != NULL ? attr : &none, rt_self(), start, arg);
+}
+
+/* The ordinary case has its own code: no attributes, and none to inherit. */
+int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
+                     void *arg)
+{
+    struct thread *creator = rt_self();
+    if (unlikely(attr != NULL || at_load_rlx(&creator->sched.attr) != 0)) {
+        return thread_create_with(out, attr, start, arg);
+    }
+    return thread_create(out, NULL, creator, start, arg);
 }
 
 /* Runs on the next thread's stack. Afterwards prev's memory belongs to somebody else. */
@@ -451,10 +491,25 @@ int rt_thread_detach(struct thread *t)
     return error;
 }
 
+/* Who runs next. With priorities, that may be the caller. */
+static struct thread *yield_to(struct cpu *cpu)
+{
+    if (unlikely(rt.detour)) {
+        return &cpu->idle;
+    }
+    if (rt.policy.preempt == NULL) {
+        return rt_pick(cpu);
+    }
+    if (at_load_rlx(&cpu->pending) != 0) {
+        rt_service(cpu);
+    }
+    return rt.policy.preempt(cpu, cpu->current, PIRN_WHY_YIELD);
+}
+
 /* The long way: pick, switch, enqueue on the other side. */
 static NOINLINE bool yield_slow(struct cpu *cpu)
 {
-    struct thread *next = likely(!rt.detour) ? rt_pick(cpu) : &cpu->idle;
+    struct thread *next = yield_to(cpu);
     if (next == NULL) {
         return false;
     }
@@ -470,7 +525,17 @@ static NOINLINE bool yield_slow(struct cpu *cpu)
 void rt_preempt(void)
 {
     struct cpu *cpu = port_cpu_self();
-    if (cpu != NULL && !(cpu->current->flags & THREAD_IDLE) && yield_slow(cpu)) {
+    if (cpu == NULL || (cpu->current->flags & THREAD_IDLE)) {
+        return;
+    }
+    bool switched;
+    if (rt_has_classes()) {
+        rt_charge(cpu, 1);
+        switched = rt_resched();
+    } else {
+        switched = yield_slow(cpu);
+    }
+    if (switched) {
         struct cpu *now = port_cpu_self();
         STAT_INC(&now->stats.preemptions);
     }

@@ -67,6 +67,29 @@ enum wait_reason {
     WAIT_FE_EMPTY,
 };
 
+/* Scheduling class, and weight in class OTHER: one word, attr; written under the prio lock, read by
+ * anyone. 0 is class OTHER with the default weight. */
+enum sched_class { SCHED_CLASS_OTHER, SCHED_CLASS_FIFO, SCHED_CLASS_RR };
+#define SCHED_CLASS_MASK 3u
+#define SCHED_TO_TAIL 4u /* while requeue is called: to the tail of the level in any case */
+#define SCHED_WEIGHT_SHIFT 8
+#define SCHED_WEIGHT_MAX 100u
+#define SCHED_WEIGHT_DEFAULT 10u
+
+/* What a ready queue with classes knows of a thread: sched/classq.h. (P) where not said. */
+struct thread_sched {
+    struct classq *queue;   /* whose time vtime is */
+    uint64_t vtime;         /* virtual time; shmac: how often it was chosen */
+    uint64_t lag;           /* ahead of the queue's time when it was chosen */
+    uint64_t charge;        /* (O) used since then */
+    uint64_t rank;          /* place in the queue: smaller first */
+    int64_t seq;            /* place among equals: heap */
+    struct thread *child;   /* heap */
+    _Atomic(uint32_t) attr; /* (A) see above */
+    uint16_t ticks_left;    /* (O) of the slice */
+    uint16_t place;         /* where it is linked; 0 = nowhere */
+};
+
 struct thread {
     /* touched by every switch */
     struct port_ctx ctx;     /* (O) while running, else saved */
@@ -97,23 +120,48 @@ struct thread {
     void *stack_top;                 /* (C) above it lie TLS block and descriptor */
     _Atomic(uint32_t) priority;      /* (A) effective; written under the prio lock: prio.h */
     _Atomic(uint32_t) base_priority; /* (A) written under the prio lock */
-    uint16_t ceiling;                /* (prio lock) */
-    uint16_t wait_priority;          /* (W) place in the wait queue */
-    struct prio_wait *prio_wait;     /* (prio lock) */
-    struct prio_wait *boosters;      /* (prio lock) contended objects that it owns */
-    struct rt_omutex *held;          /* (O) mutexes that its end concerns: sync/omutex.c */
-    uint8_t stack_class;             /* (C) see stack.h */
-    struct id_slot *id_slot;         /* (C) see id.h */
-    uint32_t index;                  /* (C) slot in the id table */
-    uint32_t generation;             /* (O) of the slot */
-    const void *wait_object;         /* (O) */
-    uint64_t wait_value;             /* (W) what a Full/Empty waiter brings or gets */
-    void *local;                     /* (O) the POSIX layer's data, e.g. keys */
+    struct thread_sched sched;
+    uint16_t ceiling;            /* (prio lock) */
+    uint16_t wait_priority;      /* (W) place in the wait queue */
+    struct prio_wait *prio_wait; /* (prio lock) */
+    struct prio_wait *boosters;  /* (prio lock) contended objects that it owns */
+    struct rt_omutex *held;      /* (O) mutexes that its end concerns: sync/omutex.c */
+    uint8_t stack_class;         /* (C) see stack.h */
+    struct id_slot *id_slot;     /* (C) see id.h */
+    uint32_t index;              /* (C) slot in the id table */
+    uint32_t generation;         /* (O) of the slot */
+    const void *wait_object;     /* (O) */
+    uint64_t wait_value;         /* (W) what a Full/Empty waiter brings or gets */
+    void *local;                 /* (O) the POSIX layer's data, e.g. keys */
     char name[RT_NAME_MAX];
 #ifdef PIRN_DEBUG
     bool on_cpu; /* (O) its context is not saved: see switch.h */
 #endif
 };
+
+ALWAYS_INLINE enum sched_class sched_class_of(const struct thread *t)
+{
+    return (enum sched_class)(at_load_rlx(&t->sched.attr) & SCHED_CLASS_MASK);
+}
+
+ALWAYS_INLINE unsigned sched_weight_of(const struct thread *t)
+{
+    unsigned weight = at_load_rlx(&t->sched.attr) >> SCHED_WEIGHT_SHIFT;
+    return weight != 0 ? weight : SCHED_WEIGHT_DEFAULT;
+}
+
+/* Class, priority and weight. */
+struct sched_how {
+    enum sched_class class;
+    unsigned priority; /* 1 to 99; 0 in class OTHER */
+    unsigned weight;   /* 1 to SCHED_WEIGHT_MAX; 0 = the default */
+};
+
+ALWAYS_INLINE uint32_t sched_attr_of(const struct sched_how *how)
+{
+    unsigned weight = how->weight != SCHED_WEIGHT_DEFAULT ? how->weight : 0;
+    return (uint32_t)how->class | weight << SCHED_WEIGHT_SHIFT;
+}
 
 /* Attributes of a new thread; zero = default. */
 struct thread_attr {
@@ -122,9 +170,11 @@ struct thread_attr {
     void *stack;   /* the caller's stack of stack_size bytes */
     void *storage; /* the caller's descriptor (M7) */
     const char *name;
-    const void *cpus; /* where it may run, the port's own thing; NULL: where its creator may */
-    void **handle;    /* if not NULL, gets the thread's handle (port.h) before it runs */
-    uint32_t flags;   /* THREAD_CREATE_*, THREAD_CXX, THREAD_FP */
+    const void *cpus;    /* where it may run, the port's own thing; NULL: where its creator may */
+    void **handle;       /* if not NULL, gets the thread's handle (port.h) before it runs */
+    uint32_t flags;      /* THREAD_CREATE_*, THREAD_CXX, THREAD_FP */
+    bool explicit_sched; /* `sched` counts; else the creator's */
+    struct sched_how sched;
 };
 
 const char *thread_state_name(uint32_t state);
@@ -159,6 +209,17 @@ int rt_thread_tryjoin(struct thread *t, void **ret);
 
 /* 0 or -EINVAL (already detached or being joined). */
 int rt_thread_detach(struct thread *t);
+
+/* 0, or -ENOTSUP: the discipline does not know classes, and this is not class OTHER with the
+ * default weight. */
+int rt_sched_valid(const struct sched_how *how);
+
+/* What was set, whatever t inherits for the moment. */
+struct sched_how rt_thread_sched(const struct thread *t);
+
+/* Change it. tail: if t is ready it goes to the tail of its level in any case (else to the head
+ * where its priority falls). The caller may be preempted. */
+void rt_thread_set_sched(struct thread *t, const struct sched_how *how, bool tail);
 
 NORETURN void rt_thread_exit(void *ret);
 

@@ -22,6 +22,10 @@ _Static_assert(sizeof(struct rt_rwlock) == sizeof(pirn_rwlock_t), "pirn_rwlock_t
 _Static_assert(sizeof(struct rt_barrier) == sizeof(pirn_barrier_t), "pirn_barrier_t");
 _Static_assert(sizeof(struct rt_once) == sizeof(pirn_once_t), "pirn_once_t");
 _Static_assert(sizeof(struct rt_fe) == sizeof(pirn_fe_t), "pirn_fe_t");
+_Static_assert((int)PIRN_CLASS_FIFO == (int)SCHED_CLASS_FIFO, "enum pirn_class");
+_Static_assert((int)PIRN_CLASS_RR == (int)SCHED_CLASS_RR, "enum pirn_class");
+_Static_assert(PIRN_WEIGHT_DEFAULT == SCHED_WEIGHT_DEFAULT, "PIRN_WEIGHT_DEFAULT");
+_Static_assert(PIRN_WEIGHT_MAX == SCHED_WEIGHT_MAX, "PIRN_WEIGHT_MAX");
 _Static_assert(sizeof(struct cpu_stats) == sizeof(struct pirn_counters), "pirn_stats");
 
 #define MUTEX(m) ((struct rt_mutex *)(m))
@@ -64,6 +68,49 @@ EXPORT size_t pirn_stack_min(void)
     return rt.stack_min;
 }
 
+/* Class, priority and weight as the core takes them. */
+static int sched_translate(const pirn_sched_t *sched, struct sched_how *out)
+{
+    unsigned class = (unsigned)sched->sched_class;
+    bool real_time = class != PIRN_CLASS_OTHER;
+    if (class > PIRN_CLASS_RR || sched->weight > PIRN_WEIGHT_MAX ||
+        sched->priority > PIRN_PRIORITY_MAX || real_time != (sched->priority != 0)) {
+        return -EINVAL;
+    }
+    *out = (struct sched_how){(enum sched_class) class, sched->priority, sched->weight};
+    return rt_sched_valid(out);
+}
+
+EXPORT int pirn_set_sched(pirn_thread_t thread, const pirn_sched_t *sched)
+{
+    struct sched_how how;
+    rt_self();
+    int error = sched_translate(sched, &how);
+    if (error == 0) {
+        rt_thread_set_sched(thread, &how, true);
+    }
+    return error;
+}
+
+EXPORT int pirn_set_priority(pirn_thread_t thread, unsigned priority)
+{
+    pirn_sched_t sched;
+    struct sched_how how;
+    pirn_get_sched(thread, &sched);
+    sched.priority = priority;
+    int error = sched_translate(&sched, &how);
+    if (error == 0) {
+        rt_thread_set_sched(thread, &how, false);
+    }
+    return error;
+}
+
+EXPORT void pirn_get_sched(pirn_thread_t thread, pirn_sched_t *sched)
+{
+    struct sched_how how = rt_thread_sched(thread);
+    *sched = (pirn_sched_t){(enum pirn_class)how.class, how.priority, how.weight};
+}
+
 static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
 {
     if (attr->stack_size != 0 &&
@@ -79,8 +126,10 @@ static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
                                 .name = attr->name,
                                 .flags = (attr->detached ? (uint32_t)THREAD_CREATE_DETACHED : 0) |
                                          (attr->cxx ? (uint32_t)THREAD_CXX : 0) |
-                                         (attr->fp ? (uint32_t)THREAD_FP : 0)};
-    return 0;
+                                         (attr->fp ? (uint32_t)THREAD_FP : 0),
+                                .explicit_sched = attr->sched != NULL};
+    rt_self();
+    return attr->sched != NULL ? sched_translate(attr->sched, &out->sched) : 0;
 }
 
 /* Who starts threads that carry their exceptions is C++ itself, and who starts threads with
@@ -91,14 +140,11 @@ static COLD void creator_carries(struct thread *self, uint32_t flags)
     self->flags |= flags & (THREAD_CXX | THREAD_FP);
 }
 
-EXPORT int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *),
-                       void *arg)
+static NOINLINE int create_with(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *),
+                                void *arg)
 {
-    if (likely(attr == NULL && fn != NULL)) {
-        return rt_thread_create(thread, NULL, fn, arg);
-    }
     struct thread_attr internal;
-    int error = fn == NULL ? -EINVAL : attr_translate(attr, &internal);
+    int error = attr_translate(attr, &internal);
     if (unlikely(error != 0)) {
         return error;
     }
@@ -107,6 +153,15 @@ EXPORT int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*f
         creator_carries(self, internal.flags);
     }
     return rt_thread_create(thread, &internal, fn, arg);
+}
+
+EXPORT int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *),
+                       void *arg)
+{
+    if (likely(attr == NULL && fn != NULL)) {
+        return rt_thread_create(thread, NULL, fn, arg);
+    }
+    return fn != NULL ? create_with(thread, attr, fn, arg) : -EINVAL;
 }
 
 EXPORT int pirn_join(pirn_thread_t thread, void **ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * attr.c - thread attributes, but those that need memory (attr_ext.c). What the scheduler cannot do
- * yet (SCHED_FIFO, SCHED_RR) is stored and refused when a thread is created with it.
+ * in its discipline (SCHED_FIFO, SCHED_RR) is stored, and refused when a thread is created with it.
  */
 #include <errno.h>
 #include <string.h>
@@ -170,9 +170,6 @@ int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out)
 {
     const struct posix_attr *a = CONST_ATTR(attr);
     size_t size = a->size != 0 ? a->size : posix_attr_default_size();
-    if ((a->flags & POSIX_ATTR_EXPLICIT) && a->policy != SCHED_OTHER) {
-        return EPERM;
-    }
     if (a->flags & POSIX_ATTR_STACK) {
         if (a->size == 0) {
             return EINVAL;
@@ -184,6 +181,11 @@ int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out)
     }
     int error = posix_attr_translate_extension(a->extension, out);
     if (error != 0) {
+        return error;
+    }
+    out->explicit_sched = a->flags & POSIX_ATTR_EXPLICIT;
+    if (out->explicit_sched &&
+        (error = posix_sched_translate(a->policy, a->priority, 0, &out->sched)) != 0) {
         return error;
     }
     out->stack_size = size == rt.stack_size && out->stack == NULL ? 0 : size;

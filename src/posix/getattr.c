@@ -79,6 +79,9 @@ int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
     }
     pirn_pthread_attr_init(attr);
     ATTR(attr)->flags = POSIX_ATTR_STACK | (is_detached(t) ? POSIX_ATTR_DETACHED : 0);
+    struct sched_param param;
+    pirn_pthread_getschedparam(thread, &ATTR(attr)->policy, &param);
+    ATTR(attr)->priority = param.sched_priority;
     int error = get_stack(t, ATTR(attr));
     if (error == 0) {
         error = -port_cpus_get(&t->port, &cpus);

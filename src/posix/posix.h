@@ -86,6 +86,9 @@ void posix_attr_forked(void);
 /* Destructor rounds of POSIX over the values of `local`. */
 void posix_keys_end(struct posix_local *local);
 
+/* 0 or a positive error number. */
+int posix_sched_translate(int policy, int priority, unsigned weight, struct sched_how *how);
+
 /* NULL: a null pointer, or another kernel thread that has not called us yet. */
 ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
 {

@@ -1,37 +1,90 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched.c - what the scheduler cannot do per thread yet: each says so by its error
- * number, none pretends.
+ * sched.c - class and priority of threads; and what the scheduler cannot do per thread yet: each
+ * says so by its error number, none pretends.
  */
 #include <errno.h>
 #include <sys/syscall.h>
 
 #include "posix.h"
 
+static int policy_of(enum sched_class class)
+{
+    return class == SCHED_CLASS_FIFO ? SCHED_FIFO
+           : class == SCHED_CLASS_RR ? SCHED_RR
+                                     : SCHED_OTHER;
+}
+
+/* SCHED_FIFO, SCHED_RR: 1 to 99, SCHED_OTHER: 0. Where the discipline has no classes, real-time
+ * ones get EPERM: that is what programs without the privilege get, and are prepared for. */
+int posix_sched_translate(int policy, int priority, unsigned weight, struct sched_how *how)
+{
+    if (policy != SCHED_OTHER && policy != SCHED_FIFO && policy != SCHED_RR) {
+        return sched_get_priority_min(policy) < 0 ? EINVAL : ENOTSUP;
+    }
+    if (priority < sched_get_priority_min(policy) || priority > sched_get_priority_max(policy)) {
+        return EINVAL;
+    }
+    enum sched_class class = policy == SCHED_FIFO ? SCHED_CLASS_FIFO
+                             : policy == SCHED_RR ? SCHED_CLASS_RR
+                                                  : SCHED_CLASS_OTHER;
+    *how = (struct sched_how){class, (unsigned)priority, weight};
+    rt_self();
+    int error = -rt_sched_valid(how);
+    return error == ENOTSUP && class != SCHED_CLASS_OTHER ? EPERM : error;
+}
+
 int pirn_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param)
 {
-    (void)thread;
-    *policy = SCHED_OTHER;
-    *param = (struct sched_param){0};
+    struct sched_how how = rt_thread_sched(posix_thread(thread));
+    *policy = policy_of(how.class);
+    *param = (struct sched_param){.sched_priority = (int)how.priority};
     return 0;
 }
 
-/* EPERM is what programs without the privilege get, and are prepared for. */
 int pirn_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
 {
-    (void)thread;
-    int priority = param->sched_priority;
-    int min = sched_get_priority_min(policy);
-    if (min < 0 || priority < min || priority > sched_get_priority_max(policy)) {
-        return EINVAL;
+    struct thread *t = posix_thread(thread);
+    struct sched_how how;
+    int error =
+        posix_sched_translate(policy, param->sched_priority, rt_thread_sched(t).weight, &how);
+    if (error == 0) {
+        rt_thread_set_sched(t, &how, true);
     }
-    return policy == SCHED_OTHER ? 0 : EPERM;
+    return error;
 }
 
 int pirn_pthread_setschedprio(pthread_t thread, int priority)
 {
-    (void)thread;
-    return priority == 0 ? 0 : EINVAL;
+    struct thread *t = posix_thread(thread);
+    struct sched_how how = rt_thread_sched(t);
+    int error = posix_sched_translate(policy_of(how.class), priority, how.weight, &how);
+    if (error == 0) {
+        rt_thread_set_sched(t, &how, false);
+    }
+    return error;
+}
+
+int pirn_pthread_setweight_np(pthread_t thread, unsigned weight)
+{
+    struct thread *t = posix_thread(thread);
+    struct sched_how how = rt_thread_sched(t);
+    if (weight < 1 || weight > SCHED_WEIGHT_MAX) {
+        return EINVAL;
+    }
+    how.weight = weight;
+    rt_self();
+    int error = -rt_sched_valid(&how);
+    if (error == 0) {
+        rt_thread_set_sched(t, &how, false);
+    }
+    return error;
+}
+
+int pirn_pthread_getweight_np(pthread_t thread, unsigned *weight)
+{
+    *weight = rt_thread_sched(posix_thread(thread)).weight;
+    return 0;
 }
 
 /* A hint how many threads should make progress at once. The number of workers is chosen at start:

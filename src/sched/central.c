@@ -7,28 +7,27 @@
  */
 #include "cpu.h"
 #include "place.h"
-#include "runq_fifo.h"
+#include "runq.h"
 
 static struct {
     spinlock_t lock;
-    bool lifo;                       /* (C) */
     struct runq queues[RT_MAX_CPUS]; /* (lock) */
 } central ALIGNED(RT_CACHELINE);
 
-static int central_set_discipline(const char *value, const char **why)
-{
-    (void)why;
-    central.lifo = sched_choice(SCHED_DISCIPLINES, value) == 1;
-    return 0;
-}
-
 static int central_init(unsigned ncpu)
 {
+    int error = classes_init(ncpu);
     at_init(&central.lock.word, 0u);
-    for (unsigned i = 0; i < ncpu; i++) {
-        runq_init(&central.queues[i], central.lifo);
+    for (unsigned i = 0; i < ncpu && error == 0; i++) {
+        ready_init(&central.queues[i], i);
     }
-    return place_init(ncpu);
+    return error != 0 ? error : place_init(ncpu);
+}
+
+static void central_fini(void)
+{
+    place_fini();
+    classes_fini();
 }
 
 static struct pirn_kick central_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
@@ -37,10 +36,14 @@ static struct pirn_kick central_enqueue(struct cpu *self, struct thread *t, enum
     unsigned home = p->home; /* once it is queued, t may run and be gone */
     struct runq *q = &central.queues[home];
     bool head = runq_to_head(q, why);
+    uint32_t urgency = ready_urgency(q, t);
     spin_lock(&central.lock, RANK_RUNQ);
-    runq_push_locked(q, t, head);
+    ready_push_at_locked(q, t, why, head);
     p->queued = 1;
     spin_unlock(&central.lock, RANK_RUNQ);
+    if (unlikely(urgency > URGENCY_OTHER)) {
+        return classes_kick_home(self, home, urgency);
+    }
     bool here = self != NULL && self->id == home;
     return (struct pirn_kick){.cpu = here ? PIRN_KICK_NONE : (int)home};
 }
@@ -51,11 +54,13 @@ static struct thread *central_pick(struct cpu *self)
     struct thread *t = NULL;
     if (runq_estimate(q) != 0) {
         spin_lock(&central.lock, RANK_RUNQ);
-        t = runq_pop_locked(q);
+        t = ready_pop_locked(self, q);
         if (t != NULL) {
             pinned_of(t)->queued = 0;
         }
         spin_unlock(&central.lock, RANK_RUNQ);
+    } else if (q->classes != NULL) {
+        classes_take(self, q->classes, NULL);
     }
     if (unlikely(place_measuring)) {
         place_account(t);
@@ -70,13 +75,37 @@ static bool central_remove(struct cpu *self, struct thread *t)
         return false;
     }
     spin_lock(&central.lock, RANK_RUNQ);
-    bool queued = p->queued;
+    bool queued = p->queued && ready_remove_locked(self, &central.queues[p->home], t);
     if (queued) {
-        runq_remove_locked(&central.queues[p->home], t);
         p->queued = 0;
     }
     spin_unlock(&central.lock, RANK_RUNQ);
     return queued;
+}
+
+static struct thread *central_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+{
+    spin_lock(&central.lock, RANK_RUNQ);
+    struct thread *next = ready_preempt_locked(self, &central.queues[self->id], running, why);
+    if (next != NULL) {
+        pinned_of(next)->queued = 0;
+    }
+    spin_unlock(&central.lock, RANK_RUNQ);
+    if (unlikely(place_measuring) && next != NULL) {
+        place_account(next);
+    }
+    return next;
+}
+
+static void central_requeue(struct thread *t)
+{
+    struct pinned *p = pinned_of(t);
+    spin_lock(&central.lock, RANK_RUNQ);
+    if (p->queued) {
+        classq_requeue(central.queues[p->home].classes, t);
+    }
+    spin_unlock(&central.lock, RANK_RUNQ);
+    rt_preempt_cpu(port_cpu_self(), p->home); /* it looks whether who runs there still should */
 }
 
 static bool central_has_work(struct cpu *self)
@@ -86,21 +115,37 @@ static bool central_has_work(struct cpu *self)
 
 static bool central_direct(struct cpu *self, struct thread *t)
 {
-    return pinned_of(t)->home == self->id && !place_measuring;
+    if (pinned_of(t)->home != self->id || place_measuring) {
+        return false;
+    }
+    struct runq *q = &central.queues[self->id];
+    if (likely(q->classes == NULL)) {
+        return true;
+    }
+    spin_lock(&central.lock, RANK_RUNQ);
+    bool may = ready_may_run_locked(q, t);
+    if (may) {
+        ready_run_locked(self, q, t);
+    }
+    spin_unlock(&central.lock, RANK_RUNQ);
+    return may;
+}
+
+static void central_check(void)
+{
+    spin_lock(&central.lock, RANK_RUNQ);
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        ready_check_locked(&central.queues[i]);
+    }
+    spin_unlock(&central.lock, RANK_RUNQ);
 }
 
 const struct pirn_policy sched_central = {
     .name = "central",
     .help = "one scheduler and lock for all CPUs, threads pinned by measured load (P1: NON_SMP_CS)",
-    .options = (const struct pirn_policy_option[]){{.name = "discipline",
-                                                    .values = SCHED_DISCIPLINES,
-                                                    .deflt = "fifo",
-                                                    .help = "order of each CPU's ready queue",
-                                                    .set = central_set_discipline},
-                                                   PLACE_OPTIONS,
-                                                   {0}},
+    .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, PLACE_OPTIONS, {0}},
     .init = central_init,
-    .fini = place_fini,
+    .fini = central_fini,
     .at_exit = place_at_exit,
     .enqueue = central_enqueue,
     .pick = central_pick,
@@ -108,4 +153,8 @@ const struct pirn_policy sched_central = {
     .has_work = central_has_work,
     .direct = central_direct,
     .thread_init = place_thread_init,
+    .check = central_check,
+    .preempt = central_preempt,
+    .requeue = central_requeue,
+    .charge = classes_charge,
 };

@@ -3,51 +3,59 @@
  * dist.c - organization "dist" (P1, NON_SMP_DS): a scheduler for each CPU, threads pinned.
  *
  * Only its CPU touches a queue, so it needs no lock; a thread that another CPU or a foreign kernel
- * thread makes ready comes through the inbox of its home. pinned.queued is the home's.
+ * thread makes ready comes through the inbox of its home. pinned.queued is the home's. If another
+ * CPU changes a priority, it says so by `reorder`, and the home puts its queue in order anew at its
+ * next look: the flag is set after the priority and before the post, so whatever the home pushed
+ * with the old priority is still in the queue then.
  */
 #include "cpu.h"
 #include "place.h"
-#include "runq_fifo.h"
+#include "runq.h"
 
 static struct {
     struct runq q ALIGNED(RT_CACHELINE); /* (O) */
+    _Atomic(uint32_t) reorder;           /* (A) */
 } dist[RT_MAX_CPUS];
-
-static bool lifo;
-
-static int dist_set_discipline(const char *value, const char **why)
-{
-    (void)why;
-    lifo = sched_choice(SCHED_DISCIPLINES, value) == 1;
-    return 0;
-}
 
 static int dist_init(unsigned ncpu)
 {
-    for (unsigned i = 0; i < ncpu; i++) {
-        runq_init(&dist[i].q, lifo);
+    int error = classes_init(ncpu);
+    for (unsigned i = 0; i < ncpu && error == 0; i++) {
+        ready_init(&dist[i].q, i);
+        at_init(&dist[i].reorder, 0u);
     }
-    return place_init(ncpu);
+    return error != 0 ? error : place_init(ncpu);
+}
+
+static void dist_fini(void)
+{
+    place_fini();
+    classes_fini();
 }
 
 static void dist_push_owner(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     struct runq *q = &dist[self->id].q;
     pinned_of(t)->queued = 1;
-    runq_push_locked(q, t, runq_to_head(q, why));
+    ready_push_locked(q, t, why);
 }
 
 static struct pirn_kick dist_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     struct pinned *p = pinned_of(t);
     unsigned home = p->home;
+    uint32_t urgency = ready_urgency(&dist[home].q, t);
     if (likely(self != NULL && self->id == home)) {
         dist_push_owner(self, t, why);
-        return (struct pirn_kick){.cpu = PIRN_KICK_NONE};
+    } else {
+        p->why = (uint8_t)why;
+        inbox_push(rt.cpus[home], t);
     }
-    p->why = (uint8_t)why;
-    inbox_push(rt.cpus[home], t);
-    return (struct pirn_kick){.cpu = (int)home};
+    if (unlikely(urgency > URGENCY_OTHER)) {
+        return classes_kick_home(self, home, urgency);
+    }
+    bool here = self != NULL && self->id == home;
+    return (struct pirn_kick){.cpu = here ? PIRN_KICK_NONE : (int)home};
 }
 
 static void dist_poll(struct cpu *self)
@@ -59,11 +67,15 @@ static void dist_poll(struct cpu *self)
         dist_push_owner(self, t, pinned_of(t)->why);
         t = next;
     }
+    struct classq *classes = dist[self->id].q.classes;
+    if (classes != NULL && at_xchg_acq(&dist[self->id].reorder, 0u) != 0) { /* ORDER(reorder) */
+        classq_reorder(classes);
+    }
 }
 
 static struct thread *dist_pick(struct cpu *self)
 {
-    struct thread *t = runq_pop_locked(&dist[self->id].q);
+    struct thread *t = ready_pop_locked(self, &dist[self->id].q);
     if (t != NULL) {
         pinned_of(t)->queued = 0;
     }
@@ -92,9 +104,45 @@ static bool dist_remove(struct cpu *self, struct thread *t)
     if (self == NULL || p->home != self->id || !p->queued || place_measuring) {
         return false;
     }
-    runq_remove_locked(&dist[self->id].q, t);
+    if (!ready_remove_locked(self, &dist[self->id].q, t)) {
+        return false;
+    }
     p->queued = 0;
     return true;
+}
+
+static struct thread *dist_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+{
+    struct thread *next = ready_preempt_locked(self, &dist[self->id].q, running, why);
+    if (next != NULL) {
+        pinned_of(next)->queued = 0;
+    }
+    if (unlikely(place_measuring) && next != NULL) {
+        place_account(next);
+    }
+    return next;
+}
+
+static void dist_requeue(struct thread *t)
+{
+    struct cpu *self = port_cpu_self();
+    unsigned home = pinned_of(t)->home;
+    if (self != NULL && self->id == home) {
+        if (pinned_of(t)->queued) {
+            classq_requeue(dist[home].q.classes, t);
+        }
+    } else {
+        at_store_rel(&dist[home].reorder, 1u); /* ORDER(reorder) */
+        rt_post(rt.cpus[home], RT_PENDING_POLL);
+    }
+    rt_preempt_cpu(self, home);
+}
+
+static void dist_check(void)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        ready_check_locked(&dist[i].q);
+    }
 }
 
 static bool dist_has_work(struct cpu *self)
@@ -104,21 +152,20 @@ static bool dist_has_work(struct cpu *self)
 
 static bool dist_direct(struct cpu *self, struct thread *t)
 {
-    return pinned_of(t)->home == self->id && !place_measuring;
+    if (pinned_of(t)->home != self->id || place_measuring ||
+        !ready_may_run_locked(&dist[self->id].q, t)) {
+        return false;
+    }
+    ready_run_locked(self, &dist[self->id].q, t);
+    return true;
 }
 
 const struct pirn_policy sched_dist = {
     .name = "dist",
     .help = "a scheduler for each CPU, threads pinned by measured load (P1: NON_SMP_DS)",
-    .options = (const struct pirn_policy_option[]){{.name = "discipline",
-                                                    .values = SCHED_DISCIPLINES,
-                                                    .deflt = "fifo",
-                                                    .help = "order of each CPU's ready queue",
-                                                    .set = dist_set_discipline},
-                                                   PLACE_OPTIONS,
-                                                   {0}},
+    .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, PLACE_OPTIONS, {0}},
     .init = dist_init,
-    .fini = place_fini,
+    .fini = dist_fini,
     .at_exit = place_at_exit,
     .enqueue = dist_enqueue,
     .pick = dist_pick,
@@ -128,4 +175,8 @@ const struct pirn_policy sched_dist = {
     .poll = dist_poll,
     .direct = dist_direct,
     .thread_init = place_thread_init,
+    .check = dist_check,
+    .preempt = dist_preempt,
+    .requeue = dist_requeue,
+    .charge = classes_charge,
 };

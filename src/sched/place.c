@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classes.h"
 #include "cpu.h"
 
 #define ROOT_TASK 0x9ae16a3b2f90404full
@@ -202,6 +203,9 @@ static COLD int place_root(struct thread *t)
 
 int place_thread_init(struct thread *t, struct thread *creator)
 {
+    if (sched_has_classes()) {
+        classes_thread_init(t, creator);
+    }
     if (unlikely(creator == NULL)) {
         return place_root(t);
     }

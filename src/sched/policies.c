@@ -14,6 +14,7 @@
 
 #include "cpu.h"
 #include "options.h"
+#include "steal.h"
 
 extern const struct pirn_policy sched_single, sched_central, sched_dist, sched_steal, sched_request;
 
@@ -52,9 +53,30 @@ static bool never_there(struct cpu *self, struct thread *t)
     return false;
 }
 
+/* What an organization of ours has for the other kind of discipline goes. */
+static void fit_discipline(struct pirn_policy *to)
+{
+    if (sched_has_classes()) {
+        to->rotate = NULL; /* the tail may not be the place, nor the head the next one */
+        to->rotated = NULL;
+        return;
+    }
+    to->preempt = NULL;
+    to->requeue = NULL;
+    to->charge = NULL;
+    if (to->thread_init == classes_thread_init) {
+        to->thread_init = NULL;
+    }
+}
+
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
 {
-    *to = *policy;
+    *to = policy == &sched_steal && sched_has_classes() ? sched_steal_classes : *policy;
+    for (unsigned i = 0; i < ARRAY_SIZE(builtin); i++) {
+        if (policy == builtin[i]) {
+            fit_discipline(to);
+        }
+    }
     if (to->remove == NULL) {
         to->remove = never_there;
     }
@@ -89,20 +111,15 @@ bool sched_good_name(const char *name)
 
 static int check_operations(const struct pirn_policy *p)
 {
-    const char *missing = p->enqueue == NULL    ? "enqueue"
-                          : p->pick == NULL     ? "pick"
-                          : p->has_work == NULL ? "has_work"
-                          : p->rotate == NULL && p->rotated != NULL
-                              ? "rotate (there is a \"rotated\")"
-                              : NULL;
+    const char *missing =
+        p->enqueue == NULL                        ? "enqueue"
+        : p->pick == NULL                         ? "pick"
+        : p->has_work == NULL                     ? "has_work"
+        : p->rotate == NULL && p->rotated != NULL ? "rotate (there is a \"rotated\")"
+        : p->preempt == NULL && p->charge != NULL ? "preempt (there is a \"charge\")"
+                                                  : NULL;
     if (missing != NULL) {
         return refuse(-ENOSYS, "organization \"%s\" has no operation %s", p->name, missing);
-    }
-    if (p->charge != NULL) {
-        return refuse(
-            -ENOTSUP,
-            "organization \"%s\" sets charge, which is reserved: this version never calls it",
-            p->name);
     }
     return 0;
 }

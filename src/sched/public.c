@@ -81,6 +81,11 @@ EXPORT void pirn_policy_kick(pirn_cpu_t self, unsigned id)
     rt_kick_cpu(self, id);
 }
 
+EXPORT void pirn_policy_preempt(pirn_cpu_t self, unsigned id)
+{
+    rt_preempt_cpu(self, id);
+}
+
 EXPORT void pirn_policy_kick_any(pirn_cpu_t self)
 {
     rt_kick_any(self);

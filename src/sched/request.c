@@ -18,12 +18,16 @@
  * the promised ones are free for who has not asked yet. While there are such threads and such a CPU
  * sleeps, no searching CPU goes to sleep: it wakes that one first (request_search). So a waker may
  * rely on any searching CPU, as run.c does.
+ *
+ * With classes a CPU gives away its most urgent ready thread. A real-time thread that cannot run
+ * here, and could on the CPU that runs the lowest, is sent there. Whoever changes a priority asks
+ * every CPU to put its queue in order (`reorder`): the thread may be on its way between two.
  */
 #include <errno.h>
 
 #include "cpu.h"
 #include "mailbox.h"
-#include "runq_fifo.h"
+#include "runq.h"
 
 #define SPARE 2u /* ready threads, beside the running one, from which a CPU gives one away */
 #define REQUEST ((void *)1)
@@ -32,11 +36,11 @@ struct request_cpu {
     struct runq q ALIGNED(RT_CACHELINE);              /* (O) */
     struct mailbox *box;                              /* (C) by sender */
     _Atomic(uint32_t) promised ALIGNED(RT_CACHELINE); /* (A) see invariant 4 */
+    _Atomic(uint32_t) reorder;                        /* (A) */
     _Atomic(uint8_t) asked[RT_MAX_CPUS];              /* by victim; written by the owner */
 };
 
 static struct request_cpu request_cpus[RT_MAX_CPUS];
-static bool lifo;
 
 struct requested {
     struct list rq;
@@ -49,23 +53,20 @@ ALWAYS_INLINE _Atomic(struct cpu *) *queued_in(struct thread *t)
     return &((struct requested *)t->policy)->queued;
 }
 
-static int request_set_discipline(const char *value, const char **why)
-{
-    (void)why;
-    lifo = sched_choice(SCHED_DISCIPLINES, value) == 1;
-    return 0;
-}
-
 static int request_init(unsigned ncpu)
 {
+    if (classes_init(ncpu) != 0) {
+        return -ENOMEM;
+    }
     for (unsigned i = 0; i < ncpu; i++) {
         struct request_cpu *rc = &request_cpus[i];
         *rc = (struct request_cpu){.box = port_table_alloc(ncpu * sizeof(struct mailbox))};
         if (rc->box == NULL) {
             return -ENOMEM;
         }
-        runq_init(&rc->q, lifo);
+        ready_init(&rc->q, i);
         at_init(&rc->promised, 0u);
+        at_init(&rc->reorder, 0u);
         for (unsigned k = 0; k < ncpu; k++) {
             mailbox_init(&rc->box[k]);
             at_init(&rc->asked[k], (uint8_t)0);
@@ -82,30 +83,51 @@ static void request_fini(void)
             request_cpus[i].box = NULL;
         }
     }
+    classes_fini();
 }
 
-static void request_push_owner(struct cpu *self, struct thread *t, bool head)
+static void request_push_owner(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     at_store_rlx(queued_in(t), self);
-    runq_push_locked(&request_cpus[self->id].q, t, head);
+    ready_push_locked(&request_cpus[self->id].q, t, why);
+}
+
+/* A real-time thread: it preempts here, or goes where it can. */
+static COLD struct pirn_kick request_enqueue_urgent(struct cpu *self, struct thread *t,
+                                                    enum pirn_why why, uint32_t urgency)
+{
+    struct pirn_kick kick = classes_kick_lowest(self, urgency);
+    if (kick.preempt && kick.cpu != (int)self->id) {
+        inbox_push(rt.cpus[kick.cpu], t);
+        return kick;
+    }
+    request_push_owner(self, t, why);
+    return kick;
 }
 
 static struct pirn_kick request_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     if (unlikely(self == NULL)) {
         struct cpu *to = t->cpu != NULL ? t->cpu : rt.cpus[0];
+        struct pirn_kick kick =
+            classes_kick_lowest(NULL, ready_urgency(&request_cpus[to->id].q, t));
+        to = kick.preempt ? rt.cpus[kick.cpu] : to;
         inbox_push(to, t);
-        return (struct pirn_kick){.cpu = (int)to->id};
+        return (struct pirn_kick){.cpu = (int)to->id, .preempt = kick.preempt};
     }
     struct request_cpu *rc = &request_cpus[self->id];
-    request_push_owner(self, t, runq_to_head(&rc->q, why));
+    uint32_t urgency = ready_urgency(&rc->q, t);
+    if (unlikely(urgency > URGENCY_OTHER)) {
+        return request_enqueue_urgent(self, t, why, urgency);
+    }
+    request_push_owner(self, t, why);
     return (struct pirn_kick){.cpu =
                                   runq_estimate(&rc->q) >= SPARE ? PIRN_KICK_ANY : PIRN_KICK_NONE};
 }
 
 static struct thread *request_pick(struct cpu *self)
 {
-    struct thread *t = runq_pop_locked(&request_cpus[self->id].q);
+    struct thread *t = ready_pop_locked(self, &request_cpus[self->id].q);
     if (t != NULL) {
         at_store_rlx(queued_in(t), (struct cpu *)NULL);
     }
@@ -128,7 +150,7 @@ static void request_answer(struct cpu *self, unsigned to)
     struct request_cpu *rc = &request_cpus[self->id];
     struct thread *t = NULL;
     if (runq_estimate(&rc->q) >= SPARE) {
-        t = runq_pop_tail_locked(&rc->q);
+        t = ready_give_locked(&rc->q);
         at_store_rlx(queued_in(t), (struct cpu *)NULL);
     }
     at_sub_acq_rel(&rc->promised, 1u); /* ORDER(request) */
@@ -150,7 +172,7 @@ static void request_receive(struct cpu *self, unsigned from)
         at_store_rlx(&rc->asked[from], (uint8_t)0);
         if (message != NULL) {
             STAT_INC(&self->stats.steals);
-            request_push_owner(self, message, false);
+            request_push_owner(self, message, PIRN_WHY_MIGRATE);
         }
     }
 }
@@ -161,13 +183,17 @@ static void request_poll(struct cpu *self)
     while (t != NULL) {
         struct thread *next = (struct thread *)t->rq.next;
         t->rq.next = NULL;
-        request_push_owner(self, t, false);
+        request_push_owner(self, t, PIRN_WHY_WAKE);
         t = next;
+    }
+    struct request_cpu *rc = &request_cpus[self->id];
+    if (rc->q.classes != NULL && at_xchg_acq(&rc->reorder, 0u) != 0) { /* ORDER(reorder) */
+        classq_reorder(rc->q.classes);
     }
     for (unsigned from = 0; from < rt.ncpu; from++) {
         request_receive(self, from);
     }
-    if (runq_estimate(&request_cpus[self->id].q) >= SPARE) {
+    if (runq_estimate(&rc->q) >= SPARE) {
         rt_kick_any(self); /* whoever sent them could not know how many there would be */
     }
 }
@@ -255,27 +281,52 @@ static bool request_remove(struct cpu *self, struct thread *t)
     if (self == NULL || at_load_rlx(queued_in(t)) != self) {
         return false;
     }
+    if (!ready_remove_locked(self, &request_cpus[self->id].q, t)) {
+        return false;
+    }
     at_store_rlx(queued_in(t), (struct cpu *)NULL);
-    runq_remove_locked(&request_cpus[self->id].q, t);
     return true;
+}
+
+static struct thread *request_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+{
+    struct thread *next = ready_preempt_locked(self, &request_cpus[self->id].q, running, why);
+    if (next != NULL) {
+        at_store_rlx(queued_in(next), (struct cpu *)NULL);
+    }
+    return next;
+}
+
+static void request_requeue(struct thread *t)
+{
+    (void)t;
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        at_store_rel(&request_cpus[i].reorder, 1u); /* ORDER(reorder) */
+        rt_post(rt.cpus[i], RT_PENDING_POLL | RT_PENDING_RESCHED);
+    }
 }
 
 static bool request_direct(struct cpu *self, struct thread *t)
 {
-    (void)self;
-    (void)t;
+    struct runq *q = &request_cpus[self->id].q;
+    if (!ready_may_run_locked(q, t)) {
+        return false;
+    }
+    ready_run_locked(self, q, t);
     return true;
+}
+
+static void request_check(void)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        ready_check_locked(&request_cpus[i].q);
+    }
 }
 
 const struct pirn_policy sched_request = {
     .name = "request",
     .help = "a ready queue for each CPU; CPUs without work ask others by message (B7)",
-    .options = (const struct pirn_policy_option[]){{.name = "discipline",
-                                                    .values = SCHED_DISCIPLINES,
-                                                    .deflt = "fifo",
-                                                    .help = "order of each CPU's ready queue",
-                                                    .set = request_set_discipline},
-                                                   {0}},
+    .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, {0}},
     .init = request_init,
     .fini = request_fini,
     .enqueue = request_enqueue,
@@ -286,4 +337,9 @@ const struct pirn_policy sched_request = {
     .has_work = request_has_work,
     .poll = request_poll,
     .direct = request_direct,
+    .thread_init = classes_thread_init,
+    .check = request_check,
+    .preempt = request_preempt,
+    .requeue = request_requeue,
+    .charge = classes_charge,
 };

@@ -16,11 +16,14 @@
 #include "policy.h"
 #include "thread.h"
 
+struct classq;
+
 struct runq {
     struct list threads;
     _Atomic(uint32_t) length;
     uint32_t picks; /* LIFO */
     bool lifo;
+    struct classq *classes; /* (C) holds the threads instead of the list: runq.h */
 };
 
 ALWAYS_INLINE void runq_init(struct runq *q, bool lifo)
@@ -29,6 +32,7 @@ ALWAYS_INLINE void runq_init(struct runq *q, bool lifo)
     at_init(&q->length, 0u);
     q->picks = 0;
     q->lifo = lifo;
+    q->classes = NULL;
 }
 
 ALWAYS_INLINE void runq_add_length_locked(struct runq *q, int n)

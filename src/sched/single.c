@@ -7,62 +7,84 @@
  * whose caller has fenced (ORDER(idle-wake)).
  */
 #include "cpu.h"
-#include "runq_fifo.h"
+#include "runq.h"
 
 static struct {
     spinlock_t lock;
     struct runq q; /* (lock) */
-    bool lifo;     /* (C) */
 } queue ALIGNED(RT_CACHELINE);
-
-static int single_set_discipline(const char *value, const char **why)
-{
-    (void)why;
-    queue.lifo = sched_choice(SCHED_DISCIPLINES, value) == 1;
-    return 0;
-}
 
 static int single_init(unsigned ncpu)
 {
     (void)ncpu;
+    int error = classes_init(1);
     at_init(&queue.lock.word, 0u);
-    runq_init(&queue.q, queue.lifo);
-    return 0;
+    ready_init(&queue.q, 0);
+    return error;
 }
 
 static struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
-    (void)self;
-    bool head =
-        runq_to_head(&queue.q, why); /* outside: the lock is held for some 14 instructions (P2) */
+    /* Outside: the lock is held for some 14 instructions (P2). */
+    bool head = runq_to_head(&queue.q, why);
+    uint32_t urgency = ready_urgency(&queue.q, t);
     spin_lock(&queue.lock, RANK_RUNQ);
-    runq_push_locked(&queue.q, t, head);
+    ready_push_at_locked(&queue.q, t, why, head);
     spin_unlock(&queue.lock, RANK_RUNQ);
-    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
+    return likely(urgency == URGENCY_OTHER) ? (struct pirn_kick){.cpu = PIRN_KICK_ANY}
+                                            : classes_kick_lowest(self, urgency);
 }
 
 static struct thread *single_pick(struct cpu *self)
 {
-    (void)self;
     if (runq_estimate(&queue.q) == 0) {
+        if (queue.q.classes != NULL) {
+            classes_take(self, queue.q.classes, NULL);
+        }
         return NULL;
     }
     spin_lock(&queue.lock, RANK_RUNQ);
-    struct thread *t = runq_pop_locked(&queue.q);
+    struct thread *t = ready_pop_locked(self, &queue.q);
     spin_unlock(&queue.lock, RANK_RUNQ);
     return t;
 }
 
+static bool single_has(const struct thread *t)
+{
+    return queue.q.classes != NULL ? classq_queued(t)
+                                   : at_load_rlx(&t->state) == THREAD_READY && list_linked(&t->rq);
+}
+
 static bool single_remove(struct cpu *self, struct thread *t)
 {
-    (void)self;
     spin_lock(&queue.lock, RANK_RUNQ);
-    bool queued = at_load_rlx(&t->state) == THREAD_READY && list_linked(&t->rq);
-    if (queued) {
-        runq_remove_locked(&queue.q, t);
-    }
+    bool queued = single_has(t) && ready_remove_locked(self, &queue.q, t);
     spin_unlock(&queue.lock, RANK_RUNQ);
     return queued;
+}
+
+static struct thread *single_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+{
+    spin_lock(&queue.lock, RANK_RUNQ);
+    struct thread *next = ready_preempt_locked(self, &queue.q, running, why);
+    spin_unlock(&queue.lock, RANK_RUNQ);
+    return next;
+}
+
+static void single_requeue(struct thread *t)
+{
+    spin_lock(&queue.lock, RANK_RUNQ);
+    bool queued = single_has(t);
+    if (queued) {
+        classq_requeue(queue.q.classes, t);
+    }
+    uint32_t urgency = ready_urgency(&queue.q, t);
+    spin_unlock(&queue.lock, RANK_RUNQ);
+    if (queued) {
+        classes_preempt_lowest(urgency);
+    } else {
+        classes_look_again(t);
+    }
 }
 
 static bool single_has_work(struct cpu *self)
@@ -74,28 +96,23 @@ static bool single_has_work(struct cpu *self)
 static void single_check(void)
 {
     spin_lock(&queue.lock, RANK_RUNQ);
-    uint32_t n = 0;
-    for (struct list *node = queue.q.threads.next; node != &queue.q.threads; node = node->next) {
-        RT_VERIFY(at_load_rlx(&CONTAINER_OF(node, struct thread, rq)->state) == THREAD_READY);
-        n++;
-    }
-    RT_VERIFY(n == at_load_rlx(&queue.q.length));
+    ready_check_locked(&queue.q);
     spin_unlock(&queue.lock, RANK_RUNQ);
 }
 
 const struct pirn_policy sched_single = {
     .name = "single",
     .help = "one ready queue shared by all CPUs; threads migrate (P1: SMP)",
-    .options = (const struct pirn_policy_option[]){{.name = "discipline",
-                                                    .values = SCHED_DISCIPLINES,
-                                                    .deflt = "fifo",
-                                                    .help = "order of the ready queue",
-                                                    .set = single_set_discipline},
-                                                   {0}},
+    .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, {0}},
     .init = single_init,
+    .fini = classes_fini,
     .enqueue = single_enqueue,
     .pick = single_pick,
     .remove = single_remove,
     .has_work = single_has_work,
+    .thread_init = classes_thread_init,
     .check = single_check,
+    .preempt = single_preempt,
+    .requeue = single_requeue,
+    .charge = classes_charge,
 };

@@ -5,7 +5,7 @@
  *
  * Options: victim = neighbour (round robin from the right neighbour), max (longest queue by
  * unlocked estimate), random; amount = one, half (true half, in one visit); discipline = fifo,
- * lifo.
+ * lifo; posix and shmac are in steal_classes.c.
  *
  * Invariants:
  *   1. A queue is guarded by its asymmetric lock: the owner enters with plain stores, a thief with
@@ -23,11 +23,10 @@
  * before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps looking: a CPU
  * never sleeps while there is work.
  */
-#include "cpu.h"
-#include "mutant.h"
-#include "runq_fifo.h"
+#include "steal.h"
 
-#define SHARED_EVERY 64u
+#include <errno.h>
+
 #define LOOK_EVERY 8u
 #define PATIENCE 8u
 #define BATCH_MAX 256u
@@ -36,40 +35,7 @@
 #define BACKOFF_FIRST_NS 2000u
 #define BACKOFF_MAX_NS 500000u
 
-enum { VICTIM_NEIGHBOUR, VICTIM_MAX, VICTIM_RANDOM };
-
-struct stealable {
-    struct list rq;
-    _Atomic(struct steal_queue *) in;
-};
-_Static_assert(sizeof(struct stealable) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
-
-struct steal_queue {
-    struct biaslock lock ALIGNED(RT_CACHELINE);
-    struct runq q;  /* (lock) */
-    uint32_t picks; /* (O) */
-
-    /* (O) the thief's own notes */
-    uint32_t looks ALIGNED(RT_CACHELINE);
-    uint32_t seen_victim, seen; /* queue that was non-empty at the last look, how often in a row */
-    uint64_t random;
-    uint64_t batch_since; /* when the last batch was stolen; 0 = none */
-    uint32_t batch_size;
-    uint64_t backoff_ns, backoff_until;
-};
-
-static struct {
-    unsigned victim; /* (C) */
-    bool half, lifo; /* (C) */
-    spinlock_t shared_lock;
-    struct runq shared; /* (shared_lock) */
-    struct steal_queue queues[RT_MAX_CPUS];
-} steal;
-
-ALWAYS_INLINE struct stealable *stealable_of(struct thread *t)
-{
-    return (struct stealable *)t->policy;
-}
+struct steal steal;
 
 static int steal_set_victim(const char *value, const char **why)
 {
@@ -85,26 +51,24 @@ static int steal_set_amount(const char *value, const char **why)
     return 0;
 }
 
-static int steal_set_discipline(const char *value, const char **why)
-{
-    (void)why;
-    steal.lifo = sched_choice(SCHED_DISCIPLINES, value) == 1;
-    return 0;
-}
-
 static void steal_queue_init(struct steal_queue *sq, unsigned id)
 {
     *sq = (struct steal_queue){.random = id * 0x9e3779b97f4a7c15ull + 1, .seen_victim = UINT32_MAX};
     at_init(&sq->lock.owner_in, 0u);
     at_init(&sq->lock.guest_in, 0u);
     at_init(&sq->lock.guests.word, 0u);
-    runq_init(&sq->q, steal.lifo);
+    ready_init(&sq->q, id);
 }
 
-static int steal_init(unsigned ncpu)
+int steal_init(unsigned ncpu)
 {
+    if (classes_init(ncpu + 1) != 0) {
+        return -ENOMEM;
+    }
     at_init(&steal.shared_lock.word, 0u);
+    at_init(&steal.urgency, (uint32_t)URGENCY_IDLE);
     runq_init(&steal.shared, false);
+    steal.shared.classes = classes_queue(ncpu);
     for (unsigned i = 0; i < ncpu; i++) {
         steal_queue_init(&steal.queues[i], i);
     }
@@ -228,8 +192,8 @@ static void steal_rotated(struct cpu *self)
     bias_unlock_owner(&steal.queues[self->id].lock);
 }
 
-/* From the tail of the victim's queue: the first one to run now, the rest, in their order, to our
- * own queue. */
+/* From the tail of the victim's queue, with classes from its head: the first one to run now, the
+ * rest, in their order, to our own queue. */
 static struct thread *steal_from(struct cpu *self, unsigned victim)
 {
     struct steal_queue *from = &steal.queues[victim];
@@ -243,10 +207,13 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
     uint32_t want = steal.half ? (runq_estimate(&from->q) + 1) / 2 : 1;
     list_init(&batch);
     for (struct thread *t;
-         taken < want && taken < BATCH_MAX && (t = runq_pop_tail_locked(&from->q)) != NULL;
-         taken++) {
+         taken < want && taken < BATCH_MAX && (t = ready_give_locked(&from->q)) != NULL; taken++) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-        list_push_front(&batch, &t->rq);
+        if (from->q.classes == NULL) {
+            list_push_front(&batch, &t->rq);
+        } else {
+            list_push_back(&batch, &t->rq);
+        }
     }
     bias_unlock_guest(&from->lock);
     struct list *first = list_pop_front(&batch);
@@ -258,10 +225,15 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
     to->batch_size = taken;
     bias_lock_owner(&to->lock);
     for (struct list *node; (node = list_pop_front(&batch)) != NULL;) {
-        steal_push_locked(to, CONTAINER_OF(node, struct thread, rq), false);
+        struct thread *t = CONTAINER_OF(node, struct thread, rq);
+        at_store_rlx(&stealable_of(t)->in, to);
+        at_fence_light(); /* ORDER(requeue) */
+        ready_push_locked(&to->q, t, PIRN_WHY_MIGRATE);
     }
+    struct thread *next = CONTAINER_OF(first, struct thread, rq);
+    ready_run_locked(self, &to->q, next);
     bias_unlock_owner(&to->lock);
-    return CONTAINER_OF(first, struct thread, rq);
+    return next;
 }
 
 /* The k-th CPU to try. */
@@ -301,7 +273,7 @@ static unsigned steal_choose(struct steal_queue *sq, unsigned self)
     return sq->seen >= PATIENCE ? best : RT_MAX_CPUS;
 }
 
-static struct thread *steal_search(struct cpu *self)
+struct thread *steal_search(struct cpu *self)
 {
     struct steal_queue *sq = &steal.queues[self->id];
     if (rt.ncpu == 1 || ++sq->looks % LOOK_EVERY != 0) {
@@ -315,7 +287,7 @@ static struct thread *steal_search(struct cpu *self)
 }
 
 /* Out of work: was the last batch worth stealing? */
-static void steal_idle_enter(struct cpu *self)
+void steal_idle_enter(struct cpu *self)
 {
     struct steal_queue *sq = &steal.queues[self->id];
     if (sq->batch_since == 0) {
@@ -353,7 +325,7 @@ static bool steal_remove(struct cpu *self, struct thread *t)
     return ours;
 }
 
-static bool steal_has_work(struct cpu *self)
+bool steal_has_work(struct cpu *self)
 {
     (void)self;
     if (runq_estimate(&steal.shared) != 0) { /* ORDER(idle-wake) */
@@ -374,25 +346,15 @@ static bool steal_direct(struct cpu *self, struct thread *t)
     return true;
 }
 
-static void steal_check(void)
+void steal_check(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
         struct steal_queue *sq = &steal.queues[i];
-        uint32_t n = 0;
-        for (struct list *node = sq->q.threads.next; node != &sq->q.threads; node = node->next) {
-            struct thread *t = CONTAINER_OF(node, struct thread, rq);
-            RT_VERIFY(at_load_rlx(&t->state) == THREAD_READY);
-            RT_VERIFY(at_load_rlx(&stealable_of(t)->in) == sq);
-            n++;
-        }
-        RT_VERIFY(n == runq_estimate(&sq->q));
+        ready_check_locked(&sq->q);
     }
 }
 
-const struct pirn_policy sched_steal = {
-    .name = "steal",
-    .help = "a ready queue for each CPU; CPUs without work steal from others (M3)",
-    .options = (const struct pirn_policy_option[]){{.name = "victim",
+const struct pirn_policy_option steal_options[] = {{.name = "victim",
                                                     .values = "neighbour|max|random",
                                                     .deflt = "neighbour",
                                                     .help = "whom to steal from",
@@ -402,13 +364,15 @@ const struct pirn_policy sched_steal = {
                                                     .deflt = "half",
                                                     .help = "how much to steal, from the tail",
                                                     .set = steal_set_amount},
-                                                   {.name = "discipline",
-                                                    .values = SCHED_DISCIPLINES,
-                                                    .deflt = "fifo",
-                                                    .help = "order of each CPU's ready queue",
-                                                    .set = steal_set_discipline},
-                                                   {0}},
+                                                   DISCIPLINE_OPTIONS,
+                                                   {0}};
+
+const struct pirn_policy sched_steal = {
+    .name = "steal",
+    .help = "a ready queue for each CPU; CPUs without work steal from others (M3)",
+    .options = steal_options,
     .init = steal_init,
+    .fini = classes_fini,
     .enqueue = steal_enqueue,
     .pick = steal_pick,
     .rotate = steal_rotate,

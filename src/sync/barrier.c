@@ -38,6 +38,6 @@ bool rt_barrier_wait(struct rt_barrier *b)
         state_unlock(&b->queue.lock, RANK_WAITQ);
         rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
     }
-    rt_leave(irq);
+    rt_leave_woken(irq);
     return last;
 }

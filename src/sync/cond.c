@@ -118,7 +118,7 @@ void rt_cond_signal(struct rt_cond *c)
     if (t != NULL) {
         rt_wake(cpu, t, PIRN_WHY_WAKE);
     }
-    rt_leave(irq);
+    rt_leave_woken(irq);
 }
 
 void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why)
@@ -139,5 +139,5 @@ void rt_cond_broadcast(struct rt_cond *c)
     waitq_pop_all_locked(&c->queue, &woken);
     state_unlock(&c->queue.lock, RANK_COND);
     rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
-    rt_leave(irq);
+    rt_leave_woken(irq);
 }

@@ -98,7 +98,7 @@ static int fe_access(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t de
     }
     state_unlock(&w->queue.lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
-    rt_leave(irq);
+    rt_leave_woken(irq);
     return result;
 }
 
@@ -134,7 +134,7 @@ static void fe_force(struct rt_fe *w, bool full, uint64_t value)
     }
     state_unlock(&w->queue.lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
-    rt_leave(irq);
+    rt_leave_woken(irq);
 }
 
 void rt_fe_overwrite(struct rt_fe *w, uint64_t value)

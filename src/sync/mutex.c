@@ -161,7 +161,7 @@ void rt_mutex_unlock_slow(struct rt_mutex *m)
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
     mutex_unlock_slow(cpu, m);
-    rt_leave(irq);
+    rt_leave_woken(irq);
 }
 
 void rt_mutex_unlock(struct rt_mutex *m)

@@ -354,5 +354,5 @@ void rt_omutex_unlock(struct rt_omutex *m)
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
     rt_omutex_unlock_irqoff(cpu, m);
-    rt_leave(irq);
+    rt_leave_woken(irq);
 }

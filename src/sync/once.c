@@ -57,7 +57,7 @@ static void once_end(struct rt_once *once, uint32_t state)
     }
     state_unlock(&q->lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
-    rt_leave(irq);
+    rt_leave_woken(irq);
 }
 
 /* fn was left by an exception or by pthread_exit: it has not run, and somebody else may run it. */

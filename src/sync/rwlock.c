@@ -180,7 +180,7 @@ static bool rw_unlock_slow(struct rt_rwlock *l, uint32_t word)
     }
     state_unlock(&l->queue.lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
-    rt_leave(irq);
+    rt_leave_woken(irq);
     return owned;
 }
 

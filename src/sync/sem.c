@@ -100,7 +100,7 @@ static NOINLINE int sem_post_slow(struct rt_sem *s)
     if (t != NULL) {
         rt_wake(cpu, t, PIRN_WHY_HANDOFF);
     }
-    rt_leave(irq);
+    rt_leave_woken(irq);
     return result;
 }
 

@@ -89,7 +89,7 @@ static void test_table_is_refused_when_its_version_is_another(void)
     p.version = 0;
     REFUSED(&p, -EPROTO, "version 0");
     p.version = PIRN_POLICY_VERSION + 1;
-    REFUSED(&p, -EPROTO, "takes version 1");
+    REFUSED(&p, -EPROTO, "takes version 2");
 }
 
 static void test_table_is_refused_when_its_name_is_bad(void)
@@ -103,7 +103,7 @@ static void test_table_is_refused_when_its_name_is_bad(void)
     }
 }
 
-static void test_table_is_refused_when_operations_are_missing_or_reserved(void)
+static void test_table_is_refused_when_operations_are_missing(void)
 {
     struct pirn_policy p = good("mine");
     p.enqueue = NULL;
@@ -119,7 +119,7 @@ static void test_table_is_refused_when_operations_are_missing_or_reserved(void)
     REFUSED(&p, -ENOSYS, "no operation rotate");
     p = good("mine");
     p.charge = charge;
-    REFUSED(&p, -ENOTSUP, "sets charge");
+    REFUSED(&p, -ENOSYS, "no operation preempt");
 }
 
 static void test_table_is_refused_when_an_option_is_bad(void)
@@ -236,7 +236,7 @@ int main(int argc, char **argv)
     _Static_assert(RACERS / 2 == ROOM - 2, "the races fill what is left");
     test_table_is_refused_when_its_version_is_another();
     test_table_is_refused_when_its_name_is_bad();
-    test_table_is_refused_when_operations_are_missing_or_reserved();
+    test_table_is_refused_when_operations_are_missing();
     test_table_is_refused_when_an_option_is_bad();
     test_table_is_refused_when_its_texts_are_too_long();
     test_description_is_whole_when_texts_need_quoting();

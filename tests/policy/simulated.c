@@ -53,6 +53,11 @@ void test_foreign(void (*fn)(void *), void *arg)
     sim_foreign(fn, arg);
 }
 
+void test_tick(void)
+{
+    sim_tick();
+}
+
 bool test_simulated(void)
 {
     return true;

@@ -16,13 +16,20 @@
 #include "run.h"
 #include "seen.h"
 
-static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy};
+static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
+                                             &suite_classes};
 
-static const char *const default_scheds[] = {
-    "single",  "single:discipline=lifo",
-    "central", "dist",
-    "steal",   "steal:victim=max,amount=one,discipline=lifo",
-    "request", NULL};
+static const char *const default_scheds[] = {"single",
+                                             "single:discipline=lifo",
+                                             "central",
+                                             "dist",
+                                             "steal",
+                                             "steal:victim=max,amount=one,discipline=lifo",
+                                             "request",
+                                             "steal:discipline=posix",
+                                             "request:discipline=posix,queue=heap",
+                                             "dist:discipline=shmac",
+                                             NULL};
 
 #define ARRAY_LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -71,6 +78,11 @@ const char *test_sched(void)
     return where->place.sched;
 }
 
+void test_tick(void)
+{
+    sim_tick();
+}
+
 bool test_simulated(void)
 {
     return true;
@@ -82,7 +94,7 @@ uint64_t *test_tls(void)
 }
 
 static struct argp_option argp_options[] = {
-    {"suite", 's', "NAME", 0, "core, sync or policy (default: all)", 0},
+    {"suite", 's', "NAME", 0, "core, sync, policy or classes (default: all)", 0},
     {"test", 't', "NAME", 0, "one test", 0},
     {"sched", 'o', "SPEC", 0, "one organization, as in PIRN_SCHED (default: all)", 0},
     {"first", 'f', "SEED", 0, "first seed (default 1)", 0},
@@ -187,42 +199,45 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static unsigned scheds_count(void)
+static const char *const *scheds_of(const struct suite *suite)
+{
+    return suite->scheds != NULL ? suite->scheds : default_scheds;
+}
+
+static unsigned scheds_count(const struct suite *suite)
 {
     unsigned n = 0;
-    while (default_scheds[n] != NULL) {
+    while (scheds_of(suite)[n] != NULL) {
         n++;
     }
     return options.sched != NULL ? 1 : n;
 }
 
-static unsigned suites_selected(const struct suite **first)
+static bool suite_selected(const struct suite *suite)
 {
-    for (unsigned i = 0; options.suite != NULL && i < ARRAY_LENGTH(suites); i++) {
-        if (strcmp(options.suite, suites[i]->name) == 0) {
-            *first = suites[i];
-            return 1;
-        }
-    }
-    return options.suite != NULL ? 0 : ARRAY_LENGTH(suites);
+    return options.suite == NULL || strcmp(options.suite, suite->name) == 0;
 }
 
 unsigned places_count(void)
 {
-    const struct suite *suite;
-    return suites_selected(&suite) * scheds_count() * (options.weak == 2 ? 2 : 1);
+    unsigned n = 0;
+    for (unsigned i = 0; i < ARRAY_LENGTH(suites); i++) {
+        n += suite_selected(suites[i]) ? scheds_count(suites[i]) : 0;
+    }
+    return n * (options.weak == 2 ? 2 : 1);
 }
 
 struct place place_get(unsigned i)
 {
-    const struct suite *suite = NULL;
     unsigned modes = options.weak == 2 ? 2 : 1;
-    unsigned sched = i / modes % scheds_count();
-    if (suites_selected(&suite) != 1) {
-        suite = suites[i / modes / scheds_count()];
+    unsigned sched = i / modes, suite = 0;
+    while (!suite_selected(suites[suite]) || sched >= scheds_count(suites[suite])) {
+        sched -= suite_selected(suites[suite]) ? scheds_count(suites[suite]) : 0;
+        suite++;
     }
-    return (struct place){.suite = suite,
-                          .sched = options.sched != NULL ? options.sched : default_scheds[sched],
+    return (struct place){.suite = suites[suite],
+                          .sched = options.sched != NULL ? options.sched
+                                                         : scheds_of(suites[suite])[sched],
                           .weak = modes == 2 ? i % 2 != 0 : options.weak != 0};
 }
 
@@ -361,7 +376,8 @@ int main(int argc, char **argv)
         argp_options, parse, NULL, "Pirn's test suites in the simulator", 0, 0, 0};
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     if (places_count() == 0) {
-        fprintf(stderr, "there is no suite \"%s\": valid are core, sync, policy\n", options.suite);
+        fprintf(stderr, "there is no suite \"%s\": valid are core, sync, policy, classes\n",
+                options.suite);
         return 2;
     }
     switch (options.mode) {

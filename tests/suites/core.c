@@ -283,4 +283,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_core = {"core", tests};
+const struct suite suite_core = {"core", tests, NULL};

@@ -342,4 +342,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_policy = {"policy", tests};
+const struct suite suite_policy = {"policy", tests, NULL};

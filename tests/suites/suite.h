@@ -20,10 +20,11 @@ struct test {
 
 struct suite {
     const char *name;
-    const struct test *tests; /* ends with name == NULL */
+    const struct test *tests;  /* ends with name == NULL */
+    const char *const *scheds; /* what it runs under, ends with NULL; NULL = whatever */
 };
 
-extern const struct suite suite_core, suite_sync, suite_policy;
+extern const struct suite suite_core, suite_sync, suite_policy, suite_classes;
 
 /* Provided by the place. */
 void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));
@@ -35,6 +36,7 @@ void test_foreign(void (*fn)(void *),
                   void *arg); /* run fn on a kernel thread that is not a worker */
 bool test_simulated(void);
 uint64_t *test_tls(void);     /* a thread-local word; NULL if threads share them */
+void test_tick(void);         /* simulator: a tick passes on the caller's CPU */
 const char *test_sched(void); /* organization and options */
 
 #define CHECK(cond)                                                                                \

@@ -12,7 +12,8 @@
 
 #include "suite.h"
 
-static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy};
+static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
+                                             &suite_classes};
 
 static struct options {
     const char *suite, *test;
@@ -96,7 +97,8 @@ void test_foreign(void (*fn)(void *), void *arg)
 }
 
 static const struct argp_option argp_options[] = {
-    {"suite", 's', "NAME", 0, "core, sync or policy (default: all)", 0},
+    {"suite", 's', "NAME", 0,
+     "core, sync, policy or classes (default: all that the organization is for)", 0},
     {"test", 't', "NAME", 0, "one test", 0},
     {"repeat", 'n', "N", 0, "run every test N times (default 10)", 0},
     {"verbose", 'v', NULL, 0, "a line per test", 0},
@@ -126,6 +128,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* Suite classes needs a discipline with classes. */
+static bool suite_fits(const struct suite *suite)
+{
+    return suite->scheds == NULL || strstr(test_sched(), "discipline=posix") != NULL ||
+           strstr(test_sched(), "discipline=shmac") != NULL;
+}
+
 static unsigned long run_suite(const struct suite *suite)
 {
     unsigned long runs = 0;
@@ -153,7 +162,8 @@ int main(int argc, char **argv)
     unsigned long runs = 0;
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     for (unsigned i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
-        if (options.suite == NULL || strcmp(options.suite, suites[i]->name) == 0) {
+        if (options.suite != NULL ? strcmp(options.suite, suites[i]->name) == 0
+                                  : suite_fits(suites[i])) {
             runs += run_suite(suites[i]);
         }
     }

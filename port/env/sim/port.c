@@ -115,6 +115,14 @@ void sim_device(void *unused)
     }
 }
 
+void sim_tick(void)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    rt_charge(cpu, 1);
+    rt_leave_woken(irq);
+}
+
 int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
 {
     if (++sim.allocations == sim.config.fail_alloc) {

@@ -62,6 +62,8 @@ void sim_foreign(void (*fn)(void *), void *arg);
 
 /* A word in the running thread's TLS block; NULL if threads have none in this run. */
 uint64_t *sim_tls_word(void);
+/* A tick passes on the caller's CPU: accounting, and preemption at the end of a slice. */
+void sim_tick(void);
 
 /* A scheduling point in the test's own code. */
 void sim_pause(void);

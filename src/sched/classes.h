@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * classes.h - what the organizations share for disciplines with classes: options, the queues'
+ * memory, who runs where, and whom a thread that becomes ready preempts.
+ *
+ * sched_running tells what each CPU runs: how urgent it is, and which thread. Written by the CPU
+ * when it takes a thread, read by others as a hint: a stale value costs a needless look at a queue,
+ * or a preemption at the CPU's next look instead of now.
+ */
+#ifndef PIRN_SCHED_CLASSES_H
+#define PIRN_SCHED_CLASSES_H
+
+#include "classq.h"
+#include "cpu.h"
+
+struct sched_choice_of_user {
+    enum discipline discipline; /* (C) */
+    bool heap;                  /* (C) */
+    bool copy;                  /* (C) a new thread starts at its creator's virtual time */
+};
+extern struct sched_choice_of_user sched_chosen;
+
+struct sched_runs {
+    _Atomic(uint32_t) urgency;
+    _Atomic(const struct thread *) thread;
+} ALIGNED(RT_CACHELINE);
+extern struct sched_runs sched_running[RT_MAX_CPUS];
+
+int sched_set_discipline(const char *value, const char **why);
+int sched_set_queue(const char *value, const char **why);
+int sched_set_start(const char *value, const char **why);
+
+#define DISCIPLINE_OPTIONS                                                                         \
+    {.name = "discipline",                                                                         \
+     .values = SCHED_DISCIPLINES,                                                                  \
+     .deflt = "fifo",                                                                              \
+     .help = "order of a ready queue; posix, shmac: with scheduling classes",                      \
+     .set = sched_set_discipline},                                                                 \
+        {.name = "queue",                                                                          \
+         .values = "levels|heap",                                                                  \
+         .deflt = "levels",                                                                        \
+         .help = "how a ready queue of posix is kept (shmac: always a heap)",                      \
+         .set = sched_set_queue},                                                                  \
+    {                                                                                              \
+        .name = "start", .values = "creator|zero", .deflt = "creator",                             \
+        .help = "virtual time of a new thread: its creator's; zero: to see what that is for",      \
+        .set = sched_set_start                                                                     \
+    }
+
+ALWAYS_INLINE bool sched_has_classes(void)
+{
+    return sched_chosen.discipline >= DISCIPLINE_POSIX;
+}
+
+/* Make n queues, if the discipline has classes. 0 or -ENOMEM. */
+int classes_init(unsigned n);
+void classes_fini(void);
+struct classq *classes_queue(unsigned i); /* NULL: no classes */
+
+/* The CPU takes t (NULL: nothing) from q. */
+ALWAYS_INLINE struct thread *classes_take(const struct cpu *self, const struct classq *q,
+                                          struct thread *t)
+{
+    struct sched_runs *r = &sched_running[self->id];
+    uint32_t urgency = t != NULL ? classq_urgency(q, t) : (uint32_t)URGENCY_IDLE;
+    at_store_rlx(&r->thread, (const struct thread *)t);
+    if (at_load_rlx(&r->urgency) != urgency) {
+        at_store_rlx(&r->urgency, urgency);
+    }
+    return t;
+}
+
+ALWAYS_INLINE uint32_t classes_urgency_at(unsigned cpu)
+{
+    return at_load_rlx(&sched_running[cpu].urgency);
+}
+
+/* For threads that any CPU may run: a thread of this urgency was queued. */
+struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t urgency);
+
+/* The same for one that was queued already and has become more urgent. */
+void classes_preempt_lowest(uint32_t urgency);
+
+/* For a thread that only CPU `home` may run. */
+struct pirn_kick classes_kick_home(struct cpu *self, unsigned home, uint32_t urgency);
+
+/* Policy operation thread_init. */
+int classes_thread_init(struct thread *t, struct thread *creator);
+
+/* Policy operation charge. */
+bool classes_charge(struct cpu *self, struct thread *running, unsigned ticks);
+
+/* t's priority has changed, and it is in no queue: if it runs, its CPU looks whether it still
+ * should. */
+void classes_look_again(const struct thread *t);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * classq.c - see classq.h: ranks, virtual time, slices. The order itself is a back end's.
+ */
+#include "classq.h"
+
+#include "cpu.h"
+
+#define SHARE_SHIFT 24      /* shmac: count / weight in fixed point; exact for weights to 100 */
+#define CREDIT CLASSQ_SLICE /* how far behind the queue's time a thread may come back */
+#define LAG_MAX (64 * CLASSQ_SLICE)
+#define STINT_PART 16u           /* who blocks before a tick pays this part of a slice */
+#define START (4 * CLASSQ_SLICE) /* time of a new queue: room for credit below it */
+
+void classq_init(struct classq *q, enum discipline discipline, const struct classq_backend *backend)
+{
+    q->backend = backend;
+    q->discipline = discipline;
+    q->length = 0;
+    q->min = discipline == DISCIPLINE_POSIX ? START : 0;
+    backend->init(q);
+}
+
+ALWAYS_INLINE bool is_shmac(const struct classq *q)
+{
+    return q->discipline == DISCIPLINE_SHMAC;
+}
+
+/* The real-time priority that counts; 0: none, OTHER or RR of shmac. */
+ALWAYS_INLINE unsigned level_of(const struct classq *q, const struct thread *t)
+{
+    unsigned priority = at_load_rlx(&t->priority);
+    if (unlikely(is_shmac(q)) && sched_class_of(t) != SCHED_CLASS_FIFO &&
+        priority <= at_load_rlx(&t->base_priority)) {
+        return 0;
+    }
+    return priority < RANK_LEVELS ? priority : RANK_LEVELS - 1;
+}
+
+uint32_t classq_urgency(const struct classq *q, const struct thread *t)
+{
+    unsigned level = level_of(q, t);
+    if (level != 0) {
+        return URGENCY_REAL_TIME + level;
+    }
+    return is_shmac(q) && sched_class_of(t) == SCHED_CLASS_RR ? URGENCY_REAL_TIME : URGENCY_OTHER;
+}
+
+ALWAYS_INLINE uint64_t slice_cost(const struct thread *t)
+{
+    if (likely(at_load_rlx(&t->sched.attr) == 0)) {
+        return CLASSQ_SLICE;
+    }
+    return CLASSQ_SLICE * SCHED_WEIGHT_DEFAULT / sched_weight_of(t);
+}
+
+ALWAYS_INLINE bool slice_ended(const struct thread *t)
+{
+    return t->sched.ticks_left == 0;
+}
+
+/* ---- virtual time ---- */
+
+/* t's time in q, with what it has used. */
+static uint64_t time_in(const struct classq *q, const struct thread *t, uint64_t used)
+{
+    const struct thread_sched *s = &t->sched;
+    uint64_t v = (s->queue == q ? s->vtime : q->min + s->lag) + used;
+    return v + CREDIT < q->min ? q->min - CREDIT : v;
+}
+
+/* What the time since it was chosen costs: ticks, and at least a part of a slice, so that who never
+ * meets a tick pays, too. Real-time threads pay with nothing. */
+ALWAYS_INLINE uint64_t used_until(const struct thread *t, enum pirn_why why)
+{
+    if (unlikely(sched_class_of(t) != SCHED_CLASS_OTHER)) {
+        return 0;
+    }
+    uint64_t least = why == PIRN_WHY_YIELD                             ? slice_cost(t)
+                     : why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF ? slice_cost(t) / STINT_PART
+                                                                       : 0;
+    return t->sched.charge > least ? t->sched.charge : least;
+}
+
+static uint64_t share_of(uint64_t count, const struct thread *t)
+{
+    return (count << SHARE_SHIFT) / sched_weight_of(t);
+}
+
+/* shmac: in another queue than before, as far ahead of the others as it was there. */
+static uint64_t count_in(const struct classq *q, const struct thread *t)
+{
+    const struct thread_sched *s = &t->sched;
+    if (s->queue == q || s->queue == NULL || sched_class_of(t) != SCHED_CLASS_OTHER) {
+        return s->vtime;
+    }
+    return ((q->min + s->lag) * sched_weight_of(t)) >> SHARE_SHIFT;
+}
+
+ALWAYS_INLINE void time_passes(struct classq *q, uint64_t now)
+{
+    q->min = now > q->min ? now : q->min;
+}
+
+/* ---- ranks ---- */
+
+static uint64_t rank_posix(const struct classq *q, const struct thread *t, uint64_t vtime)
+{
+    unsigned level = level_of(q, t);
+    return level != 0 ? RANK_LEVELS - 1 - level : RANK_OTHER + vtime;
+}
+
+static uint64_t rank_shmac(const struct classq *q, const struct thread *t, uint64_t count)
+{
+    unsigned level = level_of(q, t);
+    if (level != 0) {
+        return RANK_LEVELS - 1 - level;
+    }
+    return sched_class_of(t) == SCHED_CLASS_RR ? RANK_RR + count : RANK_OTHER + share_of(count, t);
+}
+
+static uint64_t rank_in(const struct classq *q, const struct thread *t, uint64_t time)
+{
+    return unlikely(is_shmac(q)) ? rank_shmac(q, t, time) : rank_posix(q, t, time);
+}
+
+ALWAYS_INLINE bool same_class(uint64_t a, uint64_t b)
+{
+    return a >= RANK_RR && b >= RANK_RR && (a >= RANK_OTHER) == (b >= RANK_OTHER);
+}
+
+static void insert(struct classq *q, struct thread *t, bool head)
+{
+    q->backend->insert(q, t, head);
+    q->length++;
+}
+
+void classq_remove(struct classq *q, struct thread *t)
+{
+    q->backend->remove(q, t);
+    q->length--;
+}
+
+struct thread *classq_peek(struct classq *q)
+{
+    return q->backend->first(q);
+}
+
+void classq_push(struct classq *q, struct thread *t, enum pirn_why why)
+{
+    struct thread_sched *s = &t->sched;
+    bool preempted = why == PIRN_WHY_PREEMPT && !slice_ended(t);
+    s->vtime = unlikely(is_shmac(q)) ? count_in(q, t) : time_in(q, t, used_until(t, why));
+    s->queue = q;
+    s->charge = 0;
+    s->rank = rank_in(q, t, s->vtime);
+    if (!preempted) {
+        s->ticks_left = (uint16_t)rt.slice_ticks;
+    }
+    if (why == PIRN_WHY_HANDOFF && q->length != 0) {
+        uint64_t first = classq_peek(q)->sched.rank;
+        s->rank = same_class(first, s->rank) && first < s->rank ? first : s->rank;
+    }
+    insert(q, t, preempted || why == PIRN_WHY_HANDOFF);
+}
+
+/* How far t is ahead of the queue. */
+ALWAYS_INLINE void note_lag(const struct classq *q, struct thread *t)
+{
+    uint64_t now = unlikely(is_shmac(q)) ? share_of(t->sched.vtime, t) : t->sched.vtime;
+    uint64_t lag = now > q->min ? now - q->min : 0;
+    t->sched.lag = is_shmac(q) || lag < LAG_MAX ? lag : LAG_MAX;
+}
+
+struct thread *classq_take(struct classq *q)
+{
+    struct thread *t = classq_peek(q);
+    if (unlikely(t == NULL)) {
+        return NULL;
+    }
+    if (t->sched.rank >= RANK_OTHER) {
+        /* A hand-over stands before its own time. */
+        uint64_t place = t->sched.rank - RANK_OTHER;
+        time_passes(q, unlikely(is_shmac(q)) || place < t->sched.vtime ? place : t->sched.vtime);
+    }
+    classq_remove(q, t);
+    note_lag(q, t);
+    return t;
+}
+
+/* t is chosen: shmac counts that. */
+ALWAYS_INLINE void count_choice(const struct classq *q, struct thread *t)
+{
+    if (unlikely(is_shmac(q))) {
+        t->sched.vtime++;
+    }
+}
+
+struct thread *classq_pop(struct classq *q)
+{
+    struct thread *t = classq_take(q);
+    if (likely(t != NULL)) {
+        count_choice(q, t);
+    }
+    return t;
+}
+
+void classq_run(struct classq *q, struct thread *t)
+{
+    struct thread_sched *s = &t->sched;
+    s->vtime = is_shmac(q) ? count_in(q, t) : time_in(q, t, used_until(t, PIRN_WHY_WAKE));
+    s->queue = q;
+    s->charge = 0;
+    s->ticks_left = (uint16_t)rt.slice_ticks;
+    note_lag(q, t);
+    count_choice(q, t);
+}
+
+void classq_requeue(struct classq *q, struct thread *t)
+{
+    struct thread_sched *s = &t->sched;
+    uint64_t rank = rank_in(q, t, s->vtime);
+    bool tail = at_load_rlx(&s->attr) & SCHED_TO_TAIL;
+    if (rank != s->rank || tail) {
+        bool lowered = rank > s->rank;
+        classq_remove(q, t);
+        s->rank = rank;
+        insert(q, t, lowered && rank < RANK_LEVELS && !tail);
+    }
+}
+
+void classq_reorder(struct classq *q)
+{
+    struct list all;
+    struct thread *t;
+    list_init(&all);
+    while ((t = classq_peek(q)) != NULL) {
+        classq_remove(q, t);
+        list_push_back(&all, &t->rq);
+    }
+    for (struct list *node; (node = list_pop_front(&all)) != NULL;) {
+        t = CONTAINER_OF(node, struct thread, rq);
+        t->sched.rank = rank_in(q, t, t->sched.vtime);
+        insert(q, t, false);
+    }
+}
+
+/* ---- slices ---- */
+
+/* Its slice has ended and it goes on: nobody has a better claim. */
+static void go_on(struct classq *q, struct thread *t)
+{
+    struct thread_sched *s = &t->sched;
+    s->ticks_left = (uint16_t)rt.slice_ticks;
+    if (is_shmac(q)) {
+        s->vtime++;
+        return;
+    }
+    s->vtime = time_in(q, t, s->charge);
+    s->queue = q;
+    s->charge = 0;
+    if (q->length == 0) {
+        time_passes(q, s->vtime);
+    }
+    note_lag(q, t);
+}
+
+/* Threads of the same urgency: does the first one in the queue go before t, whose slice has ended?
+ */
+static bool turn_of_first(struct classq *q, const struct thread *first, const struct thread *t)
+{
+    if (is_shmac(q)) {
+        return first->sched.rank >= RANK_RR &&
+               first->sched.rank <= rank_shmac(q, t, t->sched.vtime);
+    }
+    if (level_of(q, t) != 0) {
+        return sched_class_of(t) == SCHED_CLASS_RR;
+    }
+    return first->sched.rank <= RANK_OTHER + time_in(q, t, t->sched.charge);
+}
+
+struct thread *classq_preempt(struct classq *q, struct thread *running, enum pirn_why why)
+{
+    struct thread *first = classq_peek(q);
+    uint32_t there = first != NULL ? classq_urgency(q, first) : 0;
+    uint32_t here = classq_urgency(q, running);
+    bool ended = slice_ended(running);
+    if (there > here || (there == here && why == PIRN_WHY_YIELD)) {
+        return classq_pop(q);
+    }
+    if (why == PIRN_WHY_PREEMPT && ended && there == here && turn_of_first(q, first, running)) {
+        return classq_pop(q);
+    }
+    if (ended) {
+        go_on(q, running);
+    }
+    return NULL;
+}
+
+bool classq_charge(const struct classq *q, struct thread *running, unsigned ticks)
+{
+    struct thread_sched *s = &running->sched;
+    if (sched_class_of(running) == SCHED_CLASS_FIFO) {
+        return false; /* it has no slices, and keeps its place when it is preempted */
+    }
+    if (!is_shmac(q) && sched_class_of(running) == SCHED_CLASS_OTHER) {
+        s->charge += slice_cost(running) * ticks / rt.slice_ticks;
+    }
+    s->ticks_left = (uint16_t)(ticks < s->ticks_left ? s->ticks_left - ticks : 0);
+    return slice_ended(running);
+}
+
+/* ---- new threads ---- */
+
+static _Atomic(uint32_t) created;
+
+void classq_new_thread(const struct classq *q, struct thread *t, const struct thread *creator,
+                       bool copy)
+{
+    struct thread_sched *s = &t->sched;
+    bool shmac = is_shmac(q);
+    s->queue = NULL;
+    s->vtime = s->lag = s->charge = 0;
+    s->place = 0;
+    s->ticks_left = (uint16_t)rt.slice_ticks;
+    s->seq = shmac ? (int64_t)at_add_rlx(&created, 1u) : 0;
+    if (!copy) {
+        s->queue = creator != NULL ? creator->sched.queue : NULL; /* where its 0 counts */
+        return;
+    }
+    if (creator == NULL) {
+        return;
+    }
+    const struct thread_sched *from = &creator->sched;
+    s->queue = from->queue;
+    s->vtime = from->vtime + from->charge;
+    s->lag = from->lag + from->charge;
+    if (shmac) {
+        s->vtime = from->vtime * sched_weight_of(t) / sched_weight_of(creator);
+    }
+}
+
+static void heap_for_each(struct thread *t, void (*fn)(struct thread *t))
+{
+    for (; t != NULL; t = (struct thread *)t->rq.next) {
+        fn(t);
+        heap_for_each(t->sched.child, fn);
+    }
+}
+
+static void list_for_each (struct list *head, void (*fn)(struct thread *t))
+{
+    for (struct list *node = head->next; node != head; node = node->next) {
+        fn(CONTAINER_OF(node, struct thread, rq));
+    }
+}
+
+void classq_for_each(struct classq *q, void (*fn)(struct thread *t))
+{
+    if (q->backend == &classq_heap) {
+        heap_for_each(q->heap.root, fn);
+        return;
+    }
+    for (unsigned i = 0; i < RANK_LEVELS; i++) {
+        list_for_each (&q->bits.level[i], fn)
+            ;
+    }
+    for (unsigned i = 0; i < CLASSQ_STEPS; i++) {
+        list_for_each (&q->bits.other[i], fn)
+            ;
+    }
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runq.h - the ready queue of an organization, in whatever discipline was chosen: a list
+ * (runq_fifo.h) or, with classes, a classq. The caller holds the queue's lock. What is threads'
+ * number is the list's `length` in both.
+ */
+#ifndef PIRN_SCHED_RUNQ_H
+#define PIRN_SCHED_RUNQ_H
+
+#include "classes.h"
+#include "runq_fifo.h"
+
+ALWAYS_INLINE void ready_init(struct runq *q, unsigned i)
+{
+    runq_init(q, sched_chosen.discipline == DISCIPLINE_LIFO);
+    q->classes = classes_queue(i);
+}
+
+/* `head` is runq_to_head(q, why), which may be found out before the lock is taken. */
+ALWAYS_INLINE void ready_push_at_locked(struct runq *q, struct thread *t, enum pirn_why why,
+                                        bool head)
+{
+    if (unlikely(q->classes != NULL)) {
+        classq_push(q->classes, t, why);
+        runq_add_length_locked(q, 1);
+    } else {
+        runq_push_locked(q, t, head);
+    }
+}
+
+ALWAYS_INLINE void ready_push_locked(struct runq *q, struct thread *t, enum pirn_why why)
+{
+    ready_push_at_locked(q, t, why, runq_to_head(q, why));
+}
+
+/* The next one, for CPU self to run. */
+ALWAYS_INLINE struct thread *ready_pop_locked(struct cpu *self, struct runq *q)
+{
+    if (likely(q->classes == NULL)) {
+        return runq_pop_locked(q);
+    }
+    struct thread *t = classq_pop(q->classes);
+    if (t != NULL) {
+        runq_add_length_locked(q, -1);
+    }
+    return classes_take(self, q->classes, t);
+}
+
+/* One to be run by another CPU: from the tail, or with classes the most urgent one. */
+ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q)
+{
+    if (likely(q->classes == NULL)) {
+        return runq_pop_tail_locked(q);
+    }
+    struct thread *t = classq_take(q->classes);
+    if (t != NULL) {
+        runq_add_length_locked(q, -1);
+    }
+    return t;
+}
+
+/* See pirn_policy.preempt. */
+ALWAYS_INLINE struct thread *ready_preempt_locked(struct cpu *self, struct runq *q,
+                                                  struct thread *running, enum pirn_why why)
+{
+    struct thread *next = classq_preempt(q->classes, running, why);
+    if (next != NULL) {
+        runq_add_length_locked(q, -1);
+    }
+    classes_take(self, q->classes, next != NULL ? next : running);
+    return next;
+}
+
+/* May t go past the queue? Nobody more urgent waits there, and of real-time threads nobody as
+ * urgent: their order is promised. */
+ALWAYS_INLINE bool ready_may_run_locked(struct runq *q, const struct thread *t)
+{
+    if (likely(q->classes == NULL)) {
+        return true;
+    }
+    struct thread *first = classq_peek(q->classes);
+    if (first == NULL || first == t) {
+        return true;
+    }
+    uint32_t own = classq_urgency(q->classes, t);
+    uint32_t there = classq_urgency(q->classes, first);
+    return there < own || (there == own && own == URGENCY_OTHER);
+}
+
+/* t goes past the queue. */
+ALWAYS_INLINE void ready_run_locked(struct cpu *self, struct runq *q, struct thread *t)
+{
+    if (unlikely(q->classes != NULL)) {
+        classq_run(q->classes, t);
+        classes_take(self, q->classes, t);
+    }
+}
+
+/* t, which is in q, is to run now: take it out, unless somebody more urgent is there. */
+ALWAYS_INLINE bool ready_remove_locked(struct cpu *self, struct runq *q, struct thread *t)
+{
+    if (likely(q->classes == NULL)) {
+        runq_remove_locked(q, t);
+        return true;
+    }
+    if (self == NULL || !ready_may_run_locked(q, t)) {
+        return false;
+    }
+    classq_remove(q->classes, t);
+    runq_add_length_locked(q, -1);
+    ready_run_locked(self, q, t);
+    return true;
+}
+
+/* Verify that the length is right and everyone in it is ready. */
+void ready_check_locked(struct runq *q);
+
+ALWAYS_INLINE uint32_t ready_urgency(const struct runq *q, const struct thread *t)
+{
+    return unlikely(q->classes != NULL) ? classq_urgency(q->classes, t) : (uint32_t)URGENCY_OTHER;
+}
+
+#endif

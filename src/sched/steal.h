@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steal.h - what the two halves of organization "steal" share: steal.c (queues, thieves, lists) and
+ * steal_classes.c (disciplines with classes).
+ */
+#ifndef PIRN_SCHED_STEAL_H
+#define PIRN_SCHED_STEAL_H
+
+#include "runq.h"
+
+enum { VICTIM_NEIGHBOUR, VICTIM_MAX, VICTIM_RANDOM };
+
+struct steal_queue;
+
+struct stealable {
+    struct list rq;
+    _Atomic(struct steal_queue *) in;
+};
+_Static_assert(sizeof(struct stealable) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
+
+struct steal_queue {
+    struct biaslock lock ALIGNED(RT_CACHELINE);
+    struct runq q;  /* (lock) */
+    uint32_t picks; /* (O) */
+
+    /* (O) the thief's own notes */
+    uint32_t looks ALIGNED(RT_CACHELINE);
+    uint32_t seen_victim, seen; /* queue that was non-empty at the last look, how often in a row */
+    uint64_t random;
+    uint64_t batch_since; /* when the last batch was stolen; 0 = none */
+    uint32_t batch_size;
+    uint64_t backoff_ns, backoff_until;
+};
+
+extern struct steal {
+    unsigned victim; /* (C) */
+    bool half;       /* (C) */
+    spinlock_t shared_lock;
+    struct runq shared;        /* (shared_lock) */
+    _Atomic(uint32_t) urgency; /* (shared_lock) of the first in it; read without */
+    struct steal_queue queues[RT_MAX_CPUS];
+} steal;
+
+ALWAYS_INLINE struct stealable *stealable_of(struct thread *t)
+{
+    return (struct stealable *)t->policy;
+}
+
+#define SHARED_EVERY 64u
+
+/* The same organization where the discipline has classes. */
+extern const struct pirn_policy sched_steal_classes;
+
+/* What both have in common. */
+extern const struct pirn_policy_option steal_options[];
+int steal_init(unsigned ncpu);
+struct thread *steal_search(struct cpu *self);
+bool steal_has_work(struct cpu *self);
+void steal_idle_enter(struct cpu *self);
+void steal_check(void);
+
+#endif

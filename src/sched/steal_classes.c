@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steal_classes.c - organization "steal" with classes.
+ *
+ * Real-time threads are in one queue for all CPUs (steal.shared, with those that foreign kernel
+ * threads made ready): so the most urgent ones run, on whatever CPU, as under "single". Threads of
+ * class OTHER are in the queue of a CPU each, and are stolen, the next ones first, as in steal.c.
+ * Shares by weight hold within a queue; a thread that moves keeps how far it was ahead.
+ *
+ * Invariants, beside those of steal.c:
+ *   1. stealable.in is SHARED exactly while the thread is in the shared queue.
+ *   2. steal.urgency is that of the first thread in the shared queue, 0 if it is empty.
+ *   3. Who pushes sets `in`, fences (light), and then reads the priority; requeue, which is called
+ * when the priority is stored, fences (heavy) before it believes that a thread is in no queue. So
+ * one of them sees the other: a thread never stays in a queue with an old priority.
+ */
+#include "mutant.h"
+#include "steal.h"
+
+#define SHARED ((struct steal_queue *)1)
+
+static struct classq *local_of(struct cpu *self)
+{
+    return steal.queues[self->id].q.classes;
+}
+
+static void shared_note_locked(void)
+{
+    struct classq *q = steal.shared.classes;
+    struct thread *first = classq_peek(q);
+    at_store_rlx(&steal.urgency, first != NULL ? classq_urgency(q, first) : (uint32_t)URGENCY_IDLE);
+}
+
+static void shared_push(struct thread *t, enum pirn_why why)
+{
+    spin_lock(&steal.shared_lock, RANK_RUNQ);
+    at_store_rlx(&stealable_of(t)->in, SHARED);
+    at_fence_light(); /* ORDER(requeue) */
+    ready_push_locked(&steal.shared, t, why);
+    shared_note_locked();
+    spin_unlock(&steal.shared_lock, RANK_RUNQ);
+}
+
+/* What takes from the shared queue: next is its result. */
+static struct thread *shared_taken_locked(struct thread *next)
+{
+    if (next != NULL) {
+        at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
+    }
+    shared_note_locked();
+    return next;
+}
+
+static NOINLINE struct thread *shared_pop(struct cpu *self)
+{
+    spin_lock(&steal.shared_lock, RANK_RUNQ);
+    struct thread *t = shared_taken_locked(ready_pop_locked(self, &steal.shared));
+    spin_unlock(&steal.shared_lock, RANK_RUNQ);
+    return t;
+}
+
+/* Into the CPU's own queue. False: it has become a real-time thread meanwhile, and is not. */
+static bool local_push(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    bias_lock_owner(&sq->lock);
+    at_store_rlx(&stealable_of(t)->in, sq);
+    at_fence_light(); /* ORDER(requeue) */
+    bool stays = likely(classq_urgency(sq->q.classes, t) == URGENCY_OTHER);
+    if (likely(stays)) {
+        ready_push_locked(&sq->q, t, why);
+    } else {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    }
+    bias_unlock_owner(&sq->lock);
+    return stays;
+}
+
+static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    uint32_t urgency = classq_urgency(steal.shared.classes, t);
+    if (self == NULL || urgency > URGENCY_OTHER || !local_push(self, t, why)) {
+        urgency = classq_urgency(steal.shared.classes, t);
+        shared_push(t, why);
+    }
+    return classes_kick_lowest(self, urgency);
+}
+
+static struct thread *steal_pick(struct cpu *self)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    struct thread *t = NULL;
+    uint32_t urgency = at_load_rlx(&steal.urgency);
+    bool look = urgency > URGENCY_OTHER || ++sq->picks % SHARED_EVERY == 0;
+    if (unlikely(urgency != URGENCY_IDLE && look) && (t = shared_pop(self)) != NULL) {
+        return t;
+    }
+    if (runq_estimate(&sq->q) != 0) {
+        bias_lock_owner(&sq->lock);
+        t = ready_pop_locked(self, &sq->q);
+        if (t != NULL) {
+            at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        }
+        bias_unlock_owner(&sq->lock);
+    }
+    if (t == NULL && runq_estimate(&steal.shared) != 0) {
+        t = shared_pop(self);
+    }
+    return t != NULL ? t : classes_take(self, local_of(self), NULL);
+}
+
+static struct thread *shared_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+{
+    spin_lock(&steal.shared_lock, RANK_RUNQ);
+    struct thread *next =
+        shared_taken_locked(ready_preempt_locked(self, &steal.shared, running, why));
+    spin_unlock(&steal.shared_lock, RANK_RUNQ);
+    return next;
+}
+
+static struct thread *local_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    bias_lock_owner(&sq->lock);
+    struct thread *next = ready_preempt_locked(self, &sq->q, running, why);
+    if (next != NULL) {
+        at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
+    }
+    bias_unlock_owner(&sq->lock);
+    return next;
+}
+
+static struct thread *steal_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    uint32_t here = classq_urgency(sq->q.classes, running);
+    uint32_t shared = at_load_rlx(&steal.urgency);
+    if (unlikely(here > URGENCY_OTHER)) {
+        return shared_preempt(self, running, why);
+    }
+    struct thread *next = NULL;
+    /* What foreign threads made ready has its turn now and then. */
+    bool stops = why == PIRN_WHY_YIELD || running->sched.ticks_left == 0;
+    bool turn = shared != URGENCY_IDLE && stops &&
+                (runq_estimate(&sq->q) == 0 || ++sq->picks % SHARED_EVERY == 0);
+    if (unlikely(shared > here || turn)) {
+        next = shared_preempt(self, running, why);
+    }
+    if (next == NULL) {
+        next = local_preempt(self, running, why);
+    }
+    return next;
+}
+
+/* Take t out of a CPU's own queue, of which it is the owner or a guest. */
+static bool local_requeue(struct cpu *self, struct steal_queue *sq, struct thread *t)
+{
+    bool owner = self != NULL && sq == &steal.queues[self->id];
+    bool out = false;
+    if (owner) {
+        bias_lock_owner(&sq->lock);
+    } else {
+        bias_lock_guest(&sq->lock);
+    }
+    bool there = at_load_rlx(&stealable_of(t)->in) == sq;
+    if (there && classq_urgency(sq->q.classes, t) == URGENCY_OTHER) {
+        classq_requeue(sq->q.classes, t);
+    } else if (there) {
+        classq_remove(sq->q.classes, t);
+        runq_add_length_locked(&sq->q, -1);
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        out = true;
+    }
+    if (owner) {
+        bias_unlock_owner(&sq->lock);
+    } else {
+        bias_unlock_guest(&sq->lock);
+    }
+    if (out) {
+        shared_push(t, PIRN_WHY_MIGRATE);
+    }
+    return there;
+}
+
+static bool shared_requeue(struct thread *t)
+{
+    spin_lock(&steal.shared_lock, RANK_RUNQ);
+    bool there = at_load_rlx(&stealable_of(t)->in) == SHARED;
+    if (there) {
+        classq_requeue(steal.shared.classes, t);
+        shared_note_locked();
+    }
+    spin_unlock(&steal.shared_lock, RANK_RUNQ);
+    return there;
+}
+
+static void steal_requeue(struct thread *t)
+{
+    struct cpu *self = port_cpu_self();
+    bool done = false;
+    at_fence_heavy(); /* ORDER(requeue) */
+    for (struct steal_queue *in; !done && (in = at_load_rlx(&stealable_of(t)->in)) != NULL;) {
+        done = in == SHARED ? shared_requeue(t) : local_requeue(self, in, t);
+    }
+    if (done) {
+        classes_preempt_lowest(classq_urgency(steal.shared.classes, t));
+    } else {
+        classes_look_again(t);
+    }
+}
+
+static bool steal_remove(struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = self != NULL ? &steal.queues[self->id] : NULL;
+    if (sq == NULL || at_load_rlx(&steal.urgency) > URGENCY_OTHER ||
+        at_load_rlx(&stealable_of(t)->in) != sq) {
+        return false;
+    }
+    bias_lock_owner(&sq->lock);
+    bool ours = at_load_rlx(&stealable_of(t)->in) == sq && ready_remove_locked(self, &sq->q, t);
+    if (ours) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    }
+    bias_unlock_owner(&sq->lock);
+    return ours;
+}
+
+static bool steal_direct(struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    if (at_load_rlx(&steal.urgency) > URGENCY_OTHER) {
+        return false;
+    }
+    bias_lock_owner(&sq->lock);
+    ready_run_locked(self, &sq->q, t);
+    bias_unlock_owner(&sq->lock);
+    return true;
+}
+
+static void steal_check_all(void)
+{
+    steal_check();
+    ready_check_locked(&steal.shared);
+}
+
+static int steal_thread_init(struct thread *t, struct thread *creator)
+{
+    at_init(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    return classes_thread_init(t, creator);
+}
+
+const struct pirn_policy sched_steal_classes = {
+    .name = "steal",
+    .options = steal_options,
+    .init = steal_init,
+    .fini = classes_fini,
+    .enqueue = steal_enqueue,
+    .pick = steal_pick,
+    .search = steal_search,
+    .remove = steal_remove,
+    .has_work = steal_has_work,
+    .idle_enter = steal_idle_enter,
+    .direct = steal_direct,
+    .thread_init = steal_thread_init,
+    .check = steal_check_all,
+    .preempt = steal_preempt,
+    .requeue = steal_requeue,
+    .charge = classes_charge,
+};
