@@ -18,6 +18,7 @@
 size_t rt_stack_default;
 bool rt_preempt_default;
 bool rt_tls_default;
+bool rt_classes_default;
 
 static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 

@@ -32,6 +32,9 @@ extern bool rt_preempt_default;
  * core sets it. */
 extern bool rt_tls_default;
 
+/* What discipline=auto means: posix, else fifo. Set before the runtime starts. */
+extern bool rt_classes_default;
+
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);
 

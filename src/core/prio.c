@@ -241,4 +241,7 @@ void rt_thread_set_sched(struct thread *t, const struct sched_how *how, bool tai
     at_store_rlx(&t->sched.attr, attr);
     prio_unlock();
     rt_leave_woken(irq);
+    if (tail && how->class != SCHED_CLASS_OTHER && t == rt_self()) {
+        rt_yield(); /* at the tail it lets its equals run */
+    }
 }

@@ -78,16 +78,17 @@ enum sched_class { SCHED_CLASS_OTHER, SCHED_CLASS_FIFO, SCHED_CLASS_RR };
 
 /* What a ready queue with classes knows of a thread: sched/classq.h. (P) where not said. */
 struct thread_sched {
-    struct classq *queue;   /* whose time vtime is */
+    _Atomic(uint32_t) attr; /* (A) see above */
+    uint16_t ticks_left;    /* (O) of the slice */
+    uint8_t place;          /* where it is linked; 0 = nowhere */
+    bool even;              /* its time is that of whatever queue it enters */
+    struct classq *queue;   /* not even: whose time vtime is */
     uint64_t vtime;         /* virtual time; shmac: how often it was chosen */
     uint64_t lag;           /* ahead of the queue's time when it was chosen */
     uint64_t charge;        /* (O) used since then */
     uint64_t rank;          /* place in the queue: smaller first */
     int64_t seq;            /* place among equals: heap */
     struct thread *child;   /* heap */
-    _Atomic(uint32_t) attr; /* (A) see above */
-    uint16_t ticks_left;    /* (O) of the slice */
-    uint16_t place;         /* where it is linked; 0 = nowhere */
 };
 
 struct thread {
@@ -101,6 +102,11 @@ struct thread {
         uint64_t policy[RT_POLICY_ROOM / 8];
     };
     struct port_thread port; /* (O) */
+
+    /* looked at by every switch where there are classes: the first words, beside `port` */
+    _Atomic(uint32_t) base_priority; /* (A) written under the prio lock */
+    _Atomic(uint32_t) priority;      /* (A) effective; written under the prio lock: prio.h */
+    struct thread_sched sched;
 
     /* blocking, joining */
     struct list wait_link ALIGNED(RT_CACHELINE); /* (W) */
@@ -116,11 +122,8 @@ struct thread {
 
     /* cold */
     struct timer timer;
-    struct port_stack stack;         /* (C) low == NULL: not ours */
-    void *stack_top;                 /* (C) above it lie TLS block and descriptor */
-    _Atomic(uint32_t) priority;      /* (A) effective; written under the prio lock: prio.h */
-    _Atomic(uint32_t) base_priority; /* (A) written under the prio lock */
-    struct thread_sched sched;
+    struct port_stack stack;     /* (C) low == NULL: not ours */
+    void *stack_top;             /* (C) above it lie TLS block and descriptor */
     uint16_t ceiling;            /* (prio lock) */
     uint16_t wait_priority;      /* (W) place in the wait queue */
     struct prio_wait *prio_wait; /* (prio lock) */
@@ -218,7 +221,8 @@ int rt_sched_valid(const struct sched_how *how);
 struct sched_how rt_thread_sched(const struct thread *t);
 
 /* Change it. tail: if t is ready it goes to the tail of its level in any case (else to the head
- * where its priority falls). The caller may be preempted. */
+ * where its priority falls), and if it is the caller and a real-time thread, it yields. The caller
+ * may be preempted. */
 void rt_thread_set_sched(struct thread *t, const struct sched_how *how, bool tail);
 
 NORETURN void rt_thread_exit(void *ret);

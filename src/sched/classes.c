@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "options.h"
 #include "runq.h"
 
 struct sched_choice_of_user sched_chosen;
@@ -17,7 +18,9 @@ static unsigned nqueues;      /* (C) */
 int sched_set_discipline(const char *value, const char **why)
 {
     (void)why;
-    sched_chosen.discipline = (enum discipline)sched_choice(SCHED_DISCIPLINES, value);
+    int i = sched_choice(SCHED_DISCIPLINES, value);
+    enum discipline automatic = rt_classes_default ? DISCIPLINE_POSIX : DISCIPLINE_FIFO;
+    sched_chosen.discipline = i == 0 ? automatic : (enum discipline)(i - 1);
     return 0;
 }
 
@@ -46,6 +49,7 @@ int classes_init(unsigned n)
         return -ENOMEM;
     }
     nqueues = n;
+    sched_chosen.evens = sched_chosen.discipline == DISCIPLINE_POSIX && sched_chosen.copy;
     bool heap = sched_chosen.heap || sched_chosen.discipline == DISCIPLINE_SHMAC;
     for (unsigned i = 0; i < n; i++) {
         classq_init(&queues[i], sched_chosen.discipline, heap ? &classq_heap : &classq_levels);
@@ -90,6 +94,7 @@ struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t urgency)
 {
     if (urgency > URGENCY_OTHER) {
         uint32_t there;
+        at_fence_seq(); /* ORDER(runs) */
         unsigned cpu = lowest(&there);
         if (there != URGENCY_IDLE && there < urgency) {
             rt_kick_any(self);
@@ -153,7 +158,7 @@ void ready_check_locked(struct runq *q)
     checked = 0;
     if (q->classes != NULL) {
         classq_for_each(q->classes, check_ready);
-        RT_VERIFY(checked == q->classes->length);
+        RT_VERIFY(checked == classq_length(q->classes));
     } else {
         for (struct list *node = q->threads.next; node != &q->threads; node = node->next) {
             RT_VERIFY(at_load_rlx(&CONTAINER_OF(node, struct thread, rq)->state) == THREAD_READY);

@@ -4,8 +4,9 @@
  * memory, who runs where, and whom a thread that becomes ready preempts.
  *
  * sched_running tells what each CPU runs: how urgent it is, and which thread. Written by the CPU
- * when it takes a thread, read by others as a hint: a stale value costs a needless look at a queue,
- * or a preemption at the CPU's next look instead of now.
+ * when it takes a thread, under the lock of the queue that it takes it from; who has pushed a
+ * thread into that queue reads it afterwards. Where a CPU looks at several queues see
+ * classes_announce_other. A value that is stale otherwise costs a needless look at a queue.
  */
 #ifndef PIRN_SCHED_CLASSES_H
 #define PIRN_SCHED_CLASSES_H
@@ -17,6 +18,7 @@ struct sched_choice_of_user {
     enum discipline discipline; /* (C) */
     bool heap;                  /* (C) */
     bool copy;                  /* (C) a new thread starts at its creator's virtual time */
+    bool evens;                 /* (C) posix with `copy`: threads made by even ones are even */
 };
 extern struct sched_choice_of_user sched_chosen;
 
@@ -33,8 +35,9 @@ int sched_set_start(const char *value, const char **why);
 #define DISCIPLINE_OPTIONS                                                                         \
     {.name = "discipline",                                                                         \
      .values = SCHED_DISCIPLINES,                                                                  \
-     .deflt = "fifo",                                                                              \
-     .help = "order of a ready queue; posix, shmac: with scheduling classes",                      \
+     .deflt = "auto",                                                                              \
+     .help = "order of a ready queue; posix, shmac: with scheduling classes; auto: posix under "   \
+             "the pthread API, else fifo",                                                         \
      .set = sched_set_discipline},                                                                 \
         {.name = "queue",                                                                          \
          .values = "levels|heap",                                                                  \
@@ -66,6 +69,29 @@ ALWAYS_INLINE struct thread *classes_take(const struct cpu *self, const struct c
     at_store_rlx(&r->thread, (const struct thread *)t);
     if (at_load_rlx(&r->urgency) != urgency) {
         at_store_rlx(&r->urgency, urgency);
+    }
+    return t;
+}
+
+/* The CPU is going to take a thread of class OTHER, and may have run something else: it says so
+ * before it looks for more urgent threads, for those who make such ready look at what it says
+ * afterwards. So one of them sees the other. */
+ALWAYS_INLINE void classes_announce_other(const struct cpu *self)
+{
+    struct sched_runs *r = &sched_running[self->id];
+    if (unlikely(at_load_rlx(&r->urgency) != URGENCY_OTHER)) {
+        at_store_rlx(&r->urgency, (uint32_t)URGENCY_OTHER);
+        at_fence_seq(); /* ORDER(runs) */
+    }
+}
+
+/* The CPU takes t from a lane: it is of class OTHER. */
+ALWAYS_INLINE struct thread *classes_take_plain(const struct cpu *self, struct thread *t)
+{
+    struct sched_runs *r = &sched_running[self->id];
+    at_store_rlx(&r->thread, (const struct thread *)t);
+    if (unlikely(at_load_rlx(&r->urgency) != URGENCY_OTHER)) {
+        at_store_rlx(&r->urgency, (uint32_t)URGENCY_OTHER);
     }
     return t;
 }

@@ -5,6 +5,7 @@
 #include "classq.h"
 
 #include "cpu.h"
+#include "mutant.h"
 
 #define SHARE_SHIFT 24      /* shmac: count / weight in fixed point; exact for weights to 100 */
 #define CREDIT CLASSQ_SLICE /* how far behind the queue's time a thread may come back */
@@ -16,7 +17,9 @@ void classq_init(struct classq *q, enum discipline discipline, const struct clas
 {
     q->backend = backend;
     q->discipline = discipline;
-    q->length = 0;
+    q->ranked = q->in_lane = 0;
+    list_init(&q->lane);
+    q->lane_time = 0;
     q->min = discipline == DISCIPLINE_POSIX ? START : 0;
     backend->init(q);
 }
@@ -97,6 +100,15 @@ static uint64_t count_in(const struct classq *q, const struct thread *t)
     return ((q->min + s->lag) * sched_weight_of(t)) >> SHARE_SHIFT;
 }
 
+/* t is even no more, but has the queue's time, as its own. */
+static void settle(struct classq *q, struct thread *t)
+{
+    t->sched.even = false;
+    t->sched.queue = q;
+    t->sched.vtime = q->min;
+    t->sched.lag = 0;
+}
+
 ALWAYS_INLINE void time_passes(struct classq *q, uint64_t now)
 {
     q->min = now > q->min ? now : q->min;
@@ -129,39 +141,139 @@ ALWAYS_INLINE bool same_class(uint64_t a, uint64_t b)
     return a >= RANK_RR && b >= RANK_RR && (a >= RANK_OTHER) == (b >= RANK_OTHER);
 }
 
+ALWAYS_INLINE bool in_lane(const struct thread *t)
+{
+    return t->sched.place == CLASSQ_LANE;
+}
+
+static uint64_t rank_of(const struct classq *q, const struct thread *t)
+{
+    return in_lane(t) ? RANK_OTHER + q->lane_time : t->sched.rank;
+}
+
+/* Somebody may be going to be ranked: where nobody was, the lane has the queue's time. */
+ALWAYS_INLINE void lane_begin(struct classq *q)
+{
+    if (q->ranked == 0) {
+        q->lane_time = q->min;
+    }
+}
+
 static void insert(struct classq *q, struct thread *t, bool head)
 {
+    lane_begin(q);
     q->backend->insert(q, t, head);
-    q->length++;
+    q->ranked++;
+}
+
+static void remove_ranked(struct classq *q, struct thread *t)
+{
+    q->backend->remove(q, t);
+    q->ranked--;
 }
 
 void classq_remove(struct classq *q, struct thread *t)
 {
-    q->backend->remove(q, t);
-    q->length--;
+    if (in_lane(t)) {
+        classq_lane_remove(q, t);
+    } else {
+        remove_ranked(q, t);
+    }
+}
+
+ALWAYS_INLINE struct thread *lane_first(struct classq *q)
+{
+    return list_empty(&q->lane) ? NULL : CONTAINER_OF(q->lane.next, struct thread, rq);
 }
 
 struct thread *classq_peek(struct classq *q)
 {
-    return q->backend->first(q);
+    struct thread *waiting = lane_first(q);
+    if (likely(classq_all_plain(q))) {
+        return waiting;
+    }
+    struct thread *ranked = q->backend->first(q);
+    return waiting == NULL || ranked->sched.rank < rank_of(q, waiting) ? ranked : waiting;
+}
+
+/* An even thread, where others are ranked. False: it has to be ranked, too. */
+static bool lane_enter_even(struct classq *q, struct thread *t, enum pirn_why why)
+{
+    if (!classq_usual(t)) {
+        return false;
+    }
+    if (why == PIRN_WHY_HANDOFF && !in_lane(classq_peek(q))) {
+        return false;
+    }
+    if (q->in_lane == 0) {
+        q->lane_time = q->min;
+    }
+    classq_lane_push(q, t, why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT);
+    q->lane_time += (why == PIRN_WHY_YIELD  ? CLASSQ_SLICE
+                     : why == PIRN_WHY_WAKE ? CLASSQ_SLICE / STINT_PART
+                                            : 0) /
+                    q->in_lane;
+    return true;
+}
+
+/* May a thread with a time of its own, which has not met a tick lately, be let in? */
+static bool lane_admits(const struct classq *q, const struct thread *t)
+{
+    uint64_t now = q->in_lane != 0 ? q->lane_time : q->min;
+    return !is_shmac(q) && classq_usual(t) &&
+           (t->sched.vtime <= now + CLASSQ_SLICE || MUTANT(LANE_KEEP));
+}
+
+static void lane_enter(struct classq *q, struct thread *t)
+{
+    if (q->in_lane == 0) {
+        q->lane_time = t->sched.vtime > q->min ? t->sched.vtime : q->min;
+    }
+    t->sched.even = true;
+    classq_lane_push(q, t, false);
+}
+
+static NOINLINE void push_slow(struct classq *q, struct thread *t, enum pirn_why why)
+{
+    struct thread_sched *s = &t->sched;
+    bool preempted = why == PIRN_WHY_PREEMPT && !slice_ended(t);
+    lane_begin(q);
+    if (s->even) {
+        if (lane_enter_even(q, t, why)) {
+            return;
+        }
+        settle(q, t);
+    }
+    bool calm =
+        (s->charge == 0 || MUTANT(LANE_KEEP)) && why != PIRN_WHY_PREEMPT && why != PIRN_WHY_HANDOFF;
+    s->vtime = unlikely(is_shmac(q)) ? count_in(q, t) : time_in(q, t, used_until(t, why));
+    s->queue = q;
+    s->charge = 0;
+    if (!preempted) {
+        s->ticks_left = (uint16_t)rt.slice_ticks;
+    }
+    if (calm && lane_admits(q, t)) {
+        lane_enter(q, t);
+        return;
+    }
+    s->rank = rank_in(q, t, s->vtime);
+    /* Real-time threads go to the tail of their level, whoever makes them ready. */
+    bool handoff = why == PIRN_WHY_HANDOFF && (s->rank >= RANK_RR || MUTANT(HANDOFF_FIRST));
+    if (handoff && classq_length(q) != 0) {
+        struct thread *before = classq_peek(q);
+        uint64_t first = rank_of(q, before) - in_lane(before); /* of equals, the lane is first */
+        s->rank = same_class(first, s->rank) && first < s->rank ? first : s->rank;
+    }
+    insert(q, t, (preempted && !MUTANT(PREEMPT_TAIL)) || handoff);
 }
 
 void classq_push(struct classq *q, struct thread *t, enum pirn_why why)
 {
-    struct thread_sched *s = &t->sched;
-    bool preempted = why == PIRN_WHY_PREEMPT && !slice_ended(t);
-    s->vtime = unlikely(is_shmac(q)) ? count_in(q, t) : time_in(q, t, used_until(t, why));
-    s->queue = q;
-    s->charge = 0;
-    s->rank = rank_in(q, t, s->vtime);
-    if (!preempted) {
-        s->ticks_left = (uint16_t)rt.slice_ticks;
+    if (likely(classq_all_plain(q) && classq_plain(t))) {
+        classq_lane_push(q, t, why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT);
+    } else {
+        push_slow(q, t, why);
     }
-    if (why == PIRN_WHY_HANDOFF && q->length != 0) {
-        uint64_t first = classq_peek(q)->sched.rank;
-        s->rank = same_class(first, s->rank) && first < s->rank ? first : s->rank;
-    }
-    insert(q, t, preempted || why == PIRN_WHY_HANDOFF);
 }
 
 /* How far t is ahead of the queue. */
@@ -174,16 +286,21 @@ ALWAYS_INLINE void note_lag(const struct classq *q, struct thread *t)
 
 struct thread *classq_take(struct classq *q)
 {
+    if (likely(classq_all_plain(q))) {
+        return classq_lane_pop(q);
+    }
     struct thread *t = classq_peek(q);
-    if (unlikely(t == NULL)) {
-        return NULL;
+    if (in_lane(t)) {
+        time_passes(q, q->lane_time);
+        classq_remove(q, t);
+        return t;
     }
     if (t->sched.rank >= RANK_OTHER) {
         /* A hand-over stands before its own time. */
         uint64_t place = t->sched.rank - RANK_OTHER;
         time_passes(q, unlikely(is_shmac(q)) || place < t->sched.vtime ? place : t->sched.vtime);
     }
-    classq_remove(q, t);
+    remove_ranked(q, t);
     note_lag(q, t);
     return t;
 }
@@ -208,6 +325,9 @@ struct thread *classq_pop(struct classq *q)
 void classq_run(struct classq *q, struct thread *t)
 {
     struct thread_sched *s = &t->sched;
+    if (s->even) {
+        return;
+    }
     s->vtime = is_shmac(q) ? count_in(q, t) : time_in(q, t, used_until(t, PIRN_WHY_WAKE));
     s->queue = q;
     s->charge = 0;
@@ -216,14 +336,34 @@ void classq_run(struct classq *q, struct thread *t)
     count_choice(q, t);
 }
 
+static void requeue_from_lane(struct classq *q, struct thread *t, bool tail)
+{
+    if (!classq_plain(t)) {
+        classq_remove(q, t);
+        settle(q, t);
+        t->sched.rank = rank_in(q, t, t->sched.vtime);
+        insert(q, t, false);
+    } else if (tail) {
+        classq_remove(q, t);
+        classq_lane_push(q, t, false);
+    }
+}
+
 void classq_requeue(struct classq *q, struct thread *t)
 {
     struct thread_sched *s = &t->sched;
-    uint64_t rank = rank_in(q, t, s->vtime);
     bool tail = at_load_rlx(&s->attr) & SCHED_TO_TAIL;
+    if (MUTANT(RANK_STAY)) {
+        return;
+    }
+    if (in_lane(t)) {
+        requeue_from_lane(q, t, tail);
+        return;
+    }
+    uint64_t rank = rank_in(q, t, s->vtime);
     if (rank != s->rank || tail) {
         bool lowered = rank > s->rank;
-        classq_remove(q, t);
+        remove_ranked(q, t);
         s->rank = rank;
         insert(q, t, lowered && rank < RANK_LEVELS && !tail);
     }
@@ -234,9 +374,14 @@ void classq_reorder(struct classq *q)
     struct list all;
     struct thread *t;
     list_init(&all);
-    while ((t = classq_peek(q)) != NULL) {
-        classq_remove(q, t);
+    while (q->ranked != 0) {
+        t = q->backend->first(q);
+        remove_ranked(q, t);
         list_push_back(&all, &t->rq);
+    }
+    for (struct list *node = q->lane.next, *next; node != &q->lane; node = next) {
+        next = node->next;
+        requeue_from_lane(q, CONTAINER_OF(node, struct thread, rq), false);
     }
     for (struct list *node; (node = list_pop_front(&all)) != NULL;) {
         t = CONTAINER_OF(node, struct thread, rq);
@@ -259,7 +404,7 @@ static void go_on(struct classq *q, struct thread *t)
     s->vtime = time_in(q, t, s->charge);
     s->queue = q;
     s->charge = 0;
-    if (q->length == 0) {
+    if (classq_length(q) == 0) {
         time_passes(q, s->vtime);
     }
     note_lag(q, t);
@@ -276,11 +421,14 @@ static bool turn_of_first(struct classq *q, const struct thread *first, const st
     if (level_of(q, t) != 0) {
         return sched_class_of(t) == SCHED_CLASS_RR;
     }
-    return first->sched.rank <= RANK_OTHER + time_in(q, t, t->sched.charge);
+    return rank_of(q, first) <= RANK_OTHER + time_in(q, t, t->sched.charge);
 }
 
 struct thread *classq_preempt(struct classq *q, struct thread *running, enum pirn_why why)
 {
+    if (why == PIRN_WHY_YIELD && likely(classq_all_plain(q) && classq_usual(running))) {
+        return classq_lane_pop(q);
+    }
     struct thread *first = classq_peek(q);
     uint32_t there = first != NULL ? classq_urgency(q, first) : 0;
     uint32_t here = classq_urgency(q, running);
@@ -304,7 +452,12 @@ bool classq_charge(const struct classq *q, struct thread *running, unsigned tick
         return false; /* it has no slices, and keeps its place when it is preempted */
     }
     if (!is_shmac(q) && sched_class_of(running) == SCHED_CLASS_OTHER) {
-        s->charge += slice_cost(running) * ticks / rt.slice_ticks;
+        if (s->even) { /* and starts from where the queue is that it will enter */
+            s->even = false;
+            s->queue = NULL;
+            s->lag = 0;
+        }
+        s->charge += MUTANT(SLICE_FREE) ? 0 : slice_cost(running) * ticks / rt.slice_ticks;
     }
     s->ticks_left = (uint16_t)(ticks < s->ticks_left ? s->ticks_left - ticks : 0);
     return slice_ended(running);
@@ -314,19 +467,23 @@ bool classq_charge(const struct classq *q, struct thread *running, unsigned tick
 
 static _Atomic(uint32_t) created;
 
-void classq_new_thread(const struct classq *q, struct thread *t, const struct thread *creator,
-                       bool copy)
+void classq_new_thread(struct classq *q, struct thread *t, const struct thread *creator, bool copy)
 {
     struct thread_sched *s = &t->sched;
     bool shmac = is_shmac(q);
+    if (!shmac && copy && (creator == NULL || creator->sched.even)) {
+        classq_new_even(t);
+        return;
+    }
     s->queue = NULL;
+    s->even = false;
     s->vtime = s->lag = s->charge = 0;
     s->place = 0;
     s->ticks_left = (uint16_t)rt.slice_ticks;
     s->seq = shmac ? (int64_t)at_add_rlx(&created, 1u) : 0;
     if (!copy) {
-        s->queue = creator != NULL ? creator->sched.queue : NULL; /* where its 0 counts */
-        return;
+        s->queue = creator != NULL && creator->sched.queue != NULL ? creator->sched.queue : q;
+        return; /* its 0 counts there */
     }
     if (creator == NULL) {
         return;
@@ -357,6 +514,8 @@ static void list_for_each (struct list *head, void (*fn)(struct thread *t))
 
 void classq_for_each(struct classq *q, void (*fn)(struct thread *t))
 {
+    list_for_each (&q->lane, fn)
+        ;
     if (q->backend == &classq_heap) {
         heap_for_each(q->heap.root, fn);
         return;

@@ -20,6 +20,21 @@
  * this order: classq_heap.c, a pairing heap, for any ranks, and classq_levels.c, lists with a
  * bitmap on top, for those of posix: real-time levels, and virtual time in steps of a slice.
  *
+ * Lane. Most threads never differ: class OTHER, the default weight, nothing inherited, and no tick
+ * since they were chosen. Those are *plain*; they stand in the order of their coming in a list
+ * beside the back end, all of them at one time, lane_time, and are *even*: whatever queue such a
+ * thread enters, its time is that of the lane there. While nobody is in the back end, time stands
+ * still, and a queue is a FIFO list with a few loads more. Else the lane takes part with lane_time
+ * as one thread would, and what one of n threads in it pays moves it by an n-th. A thread that met
+ * a tick leaves the lane, and is let in again when it has run without one and is not more than a
+ * slice ahead.
+ *
+ * Invariants of the lane:
+ *   1. Who is in it (place == CLASSQ_LANE) is even; so is who was taken from it, until it is
+ * charged or ranked.
+ *   2. While the back end has threads and the lane, too: min <= lane_time. lane_time means nothing
+ * otherwise; it is set when the first thread enters either.
+ *
  * Virtual time belongs to a queue. A thread keeps its own (vtime) and how far that was ahead of the
  * queue's (lag) when it was chosen. Back in the same queue it goes on from vtime; in another one it
  * gets that one's time and its lag. A thread that comes back with less than the queue's time, minus
@@ -29,6 +44,7 @@
 #ifndef PIRN_SCHED_CLASSQ_H
 #define PIRN_SCHED_CLASSQ_H
 
+#include "cpu.h"
 #include "policy.h"
 #include "thread.h"
 
@@ -45,6 +61,8 @@ enum discipline { DISCIPLINE_FIFO, DISCIPLINE_LIFO, DISCIPLINE_POSIX, DISCIPLINE
 
 #define CLASSQ_STEPS 64u
 
+#define CLASSQ_LANE 255u /* `place` in the lane; back ends use less */
+
 struct classq;
 
 /* A back end. All but init: by the rank and seq of t->sched; classq.c calls. */
@@ -60,7 +78,10 @@ extern const struct classq_backend classq_levels, classq_heap;
 struct classq {
     const struct classq_backend *backend;
     enum discipline discipline;
-    uint32_t length;
+    uint32_t ranked;  /* threads in the back end */
+    uint32_t in_lane; /* threads in the lane */
+    struct list lane; /* see above */
+    uint64_t lane_time;
     uint64_t min; /* virtual time of the queue: never falls */
     union {
         struct {
@@ -82,6 +103,84 @@ void classq_init(struct classq *q, enum discipline discipline,
 /* How much a thread has to run: 0 nobody, 1 OTHER, above it real time. Higher ones preempt. */
 enum { URGENCY_IDLE, URGENCY_OTHER, URGENCY_REAL_TIME };
 uint32_t classq_urgency(const struct classq *q, const struct thread *t);
+
+ALWAYS_INLINE uint32_t classq_length(const struct classq *q)
+{
+    return q->ranked + q->in_lane;
+}
+
+/* Class OTHER, default weight, nothing inherited. */
+ALWAYS_INLINE bool classq_usual(const struct thread *t)
+{
+    return (at_load_rlx(&t->priority) | at_load_rlx(&t->sched.attr)) == 0;
+}
+
+ALWAYS_INLINE bool classq_plain(const struct thread *t)
+{
+    return t->sched.even && classq_usual(t);
+}
+
+/* Nobody there or in the lane only. */
+ALWAYS_INLINE bool classq_all_plain(const struct classq *q)
+{
+    return q->ranked == 0;
+}
+
+/* The short ways: for a queue where all are plain. */
+
+ALWAYS_INLINE void classq_lane_push(struct classq *q, struct thread *t, bool head)
+{
+    t->sched.place = CLASSQ_LANE;
+    q->in_lane++;
+    if (head) {
+        list_push_front(&q->lane, &t->rq);
+    } else {
+        list_push_back(&q->lane, &t->rq);
+    }
+}
+
+ALWAYS_INLINE struct thread *classq_lane_taken(struct classq *q, struct list *node)
+{
+    if (unlikely(node == NULL)) {
+        return NULL;
+    }
+    struct thread *t = CONTAINER_OF(node, struct thread, rq);
+    t->sched.place = 0;
+    q->in_lane--;
+    return t;
+}
+
+ALWAYS_INLINE struct thread *classq_lane_pop(struct classq *q)
+{
+    return classq_lane_taken(q, list_pop_front(&q->lane));
+}
+
+ALWAYS_INLINE struct thread *classq_lane_pop_tail(struct classq *q)
+{
+    return classq_lane_taken(q, list_pop_back(&q->lane));
+}
+
+/* Plain t to the tail, and the first one out. NULL: nothing done. */
+ALWAYS_INLINE struct thread *classq_lane_rotate(struct classq *q, struct thread *t)
+{
+    struct list *first = q->lane.next;
+    if (unlikely(first == &q->lane)) {
+        return NULL;
+    }
+    struct thread *next = CONTAINER_OF(first, struct thread, rq);
+    list_remove(first);
+    next->sched.place = 0;
+    t->sched.place = CLASSQ_LANE;
+    list_push_back(&q->lane, &t->rq);
+    return next;
+}
+
+/* t is in the lane. */
+ALWAYS_INLINE void classq_lane_remove(struct classq *q, struct thread *t)
+{
+    list_remove(&t->rq);
+    classq_lane_taken(q, &t->rq);
+}
 
 void classq_push(struct classq *q, struct thread *t, enum pirn_why why);
 struct thread *classq_pop(struct classq *q);         /* the next one; it runs from now on */
@@ -108,8 +207,15 @@ bool classq_charge(const struct classq *q, struct thread *running, unsigned tick
 
 /* A new thread, and who made it (NULL: unknown). `copy`: it starts with its creator's virtual time
  * or count; else with 0, which shows what that is good for. */
-void classq_new_thread(const struct classq *q, struct thread *t, const struct thread *creator,
-                       bool copy);
+void classq_new_thread(struct classq *q, struct thread *t, const struct thread *creator, bool copy);
+
+/* The short way, of posix: made by an even thread, it is even, too. */
+ALWAYS_INLINE void classq_new_even(struct thread *t)
+{
+    t->sched.even = true;
+    t->sched.charge = 0;
+    t->sched.ticks_left = (uint16_t)rt.slice_ticks;
+}
 
 ALWAYS_INLINE bool classq_queued(const struct thread *t)
 {

@@ -90,7 +90,7 @@ static struct thread *dist_rotate(struct cpu *self, struct thread *t)
     if (unlikely(place_measuring)) {
         return NULL;
     }
-    struct thread *next = runq_rotate_locked(&dist[self->id].q, t);
+    struct thread *next = ready_rotate_locked(self, &dist[self->id].q, t);
     if (next != NULL) {
         pinned_of(next)->queued = 0;
         pinned_of(t)->queued = 1;

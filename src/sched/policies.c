@@ -57,8 +57,6 @@ static bool never_there(struct cpu *self, struct thread *t)
 static void fit_discipline(struct pirn_policy *to)
 {
     if (sched_has_classes()) {
-        to->rotate = NULL; /* the tail may not be the place, nor the head the next one */
-        to->rotated = NULL;
         return;
     }
     to->preempt = NULL;

@@ -35,6 +35,7 @@ bool sched_good_name(const char *name);
 /* Index of `value` in "a|b|c"; -1 if it is none of them. */
 int sched_choice(const char *values, const char *value);
 
-#define SCHED_DISCIPLINES "fifo|lifo|posix|shmac"
+/* In the order of enum discipline, which begins with fifo. */
+#define SCHED_DISCIPLINES "auto|fifo|lifo|posix|shmac"
 
 #endif

@@ -136,7 +136,7 @@ static struct thread *request_pick(struct cpu *self)
 
 static struct thread *request_rotate(struct cpu *self, struct thread *t)
 {
-    struct thread *next = runq_rotate_locked(&request_cpus[self->id].q, t);
+    struct thread *next = ready_rotate_locked(self, &request_cpus[self->id].q, t);
     if (next != NULL) {
         at_store_rlx(queued_in(next), (struct cpu *)NULL);
         at_store_rlx(queued_in(t), self);

@@ -46,13 +46,33 @@ ALWAYS_INLINE struct thread *ready_pop_locked(struct cpu *self, struct runq *q)
     return classes_take(self, q->classes, t);
 }
 
-/* One to be run by another CPU: from the tail, or with classes the most urgent one. */
+/* The short way of a yield: t to the tail, the next one out, both of them in the lists of fifo or
+ * in the lane; t's context need not be saved. NULL: nothing done. */
+ALWAYS_INLINE struct thread *ready_rotate_locked(struct cpu *self, struct runq *q, struct thread *t)
+{
+    if (likely(q->classes == NULL)) {
+        return runq_rotate_locked(q, t);
+    }
+    if (!classq_all_plain(q->classes) || !classq_plain(t)) {
+        return NULL;
+    }
+    struct thread *next = classq_lane_rotate(q->classes, t);
+    return next != NULL ? classes_take_plain(self, next) : NULL;
+}
+
+/* One to be run by another CPU: from the tail, or where threads differ the most urgent one. */
+ALWAYS_INLINE bool ready_gives_tail_locked(const struct runq *q)
+{
+    return q->classes == NULL || classq_all_plain(q->classes);
+}
+
 ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q)
 {
     if (likely(q->classes == NULL)) {
         return runq_pop_tail_locked(q);
     }
-    struct thread *t = classq_take(q->classes);
+    struct thread *t =
+        classq_all_plain(q->classes) ? classq_lane_pop_tail(q->classes) : classq_take(q->classes);
     if (t != NULL) {
         runq_add_length_locked(q, -1);
     }

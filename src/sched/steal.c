@@ -192,8 +192,8 @@ static void steal_rotated(struct cpu *self)
     bias_unlock_owner(&steal.queues[self->id].lock);
 }
 
-/* From the tail of the victim's queue, with classes from its head: the first one to run now, the
- * rest, in their order, to our own queue. */
+/* From the tail of the victim's queue, or where its threads differ from its head: the first one to
+ * run now, the rest, in their order, to our own queue. */
 static struct thread *steal_from(struct cpu *self, unsigned victim)
 {
     struct steal_queue *from = &steal.queues[victim];
@@ -204,12 +204,13 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
     if (!bias_trylock_guest(&from->lock)) {
         return NULL;
     }
+    bool tail = ready_gives_tail_locked(&from->q);
     uint32_t want = steal.half ? (runq_estimate(&from->q) + 1) / 2 : 1;
     list_init(&batch);
     for (struct thread *t;
          taken < want && taken < BATCH_MAX && (t = ready_give_locked(&from->q)) != NULL; taken++) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-        if (from->q.classes == NULL) {
+        if (tail) {
             list_push_front(&batch, &t->rq);
         } else {
             list_push_back(&batch, &t->rq);

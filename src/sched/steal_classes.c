@@ -4,7 +4,7 @@
  *
  * Real-time threads are in one queue for all CPUs (steal.shared, with those that foreign kernel
  * threads made ready): so the most urgent ones run, on whatever CPU, as under "single". Threads of
- * class OTHER are in the queue of a CPU each, and are stolen, the next ones first, as in steal.c.
+ * class OTHER are in the queue of a CPU each, and are stolen as in steal.c.
  * Shares by weight hold within a queue; a thread that moves keeps how far it was ahead.
  *
  * Invariants, beside those of steal.c:
@@ -13,6 +13,9 @@
  *   3. Who pushes sets `in`, fences (light), and then reads the priority; requeue, which is called
  * when the priority is stored, fences (heavy) before it believes that a thread is in no queue. So
  * one of them sees the other: a thread never stays in a queue with an old priority.
+ *   4. A CPU that takes a thread of class OTHER has said that it runs one, and then (ORDER(runs))
+ * found no real-time thread in the shared queue; who puts one there looks for the lowest running
+ * thread afterwards. So none waits while an OTHER thread runs of whom its waker did not know.
  */
 #include "mutant.h"
 #include "steal.h"
@@ -76,7 +79,8 @@ static bool local_push(struct cpu *self, struct thread *t, enum pirn_why why)
     return stays;
 }
 
-static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
+static NOINLINE struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thread *t,
+                                                    enum pirn_why why)
 {
     uint32_t urgency = classq_urgency(steal.shared.classes, t);
     if (self == NULL || urgency > URGENCY_OTHER || !local_push(self, t, why)) {
@@ -86,10 +90,59 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     return classes_kick_lowest(self, urgency);
 }
 
-static struct thread *steal_pick(struct cpu *self)
+/* The short ways, for plain threads: as in steal.c. */
+
+static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    if (unlikely(self == NULL || !classq_plain(t))) {
+        return steal_enqueue_slow(self, t, why);
+    }
+    struct steal_queue *sq = &steal.queues[self->id];
+    if (unlikely(!bias_trylock_owner(&sq->lock))) {
+        return steal_enqueue_slow(self, t, why);
+    }
+    at_store_rlx(&stealable_of(t)->in, sq);
+    at_fence_light(); /* ORDER(requeue) */
+    if (unlikely(!classq_all_plain(sq->q.classes) || !classq_plain(t))) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        bias_unlock_owner(&sq->lock);
+        return steal_enqueue_slow(self, t, why);
+    }
+    classq_lane_push(sq->q.classes, t, runq_to_head(&sq->q, why));
+    runq_add_length_locked(&sq->q, 1);
+    bias_unlock_owner(&sq->lock);
+    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
+}
+
+/* Leaves the queue locked until steal_rotated. */
+static struct thread *steal_rotate(struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    if (unlikely(at_load_rlx(&steal.urgency) != URGENCY_IDLE || !bias_trylock_owner(&sq->lock))) {
+        return NULL;
+    }
+    at_store_rlx(&stealable_of(t)->in, sq);
+    at_fence_light(); /* ORDER(requeue) */
+    struct thread *next = ready_rotate_locked(self, &sq->q, t);
+    if (unlikely(next == NULL)) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        bias_unlock_owner(&sq->lock);
+        return NULL;
+    }
+    at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
+    return next;
+}
+
+static void steal_rotated(struct cpu *self)
+{
+    bias_unlock_owner(&steal.queues[self->id].lock);
+}
+
+static NOINLINE struct thread *steal_pick_slow(struct cpu *self)
 {
     struct steal_queue *sq = &steal.queues[self->id];
     struct thread *t = NULL;
+    classes_announce_other(self);
     uint32_t urgency = at_load_rlx(&steal.urgency);
     bool look = urgency > URGENCY_OTHER || ++sq->picks % SHARED_EVERY == 0;
     if (unlikely(urgency != URGENCY_IDLE && look) && (t = shared_pop(self)) != NULL) {
@@ -107,6 +160,27 @@ static struct thread *steal_pick(struct cpu *self)
         t = shared_pop(self);
     }
     return t != NULL ? t : classes_take(self, local_of(self), NULL);
+}
+
+static struct thread *steal_pick(struct cpu *self)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    classes_announce_other(self);
+    if (unlikely(at_load_rlx(&steal.urgency) != URGENCY_IDLE || runq_estimate(&sq->q) == 0 ||
+                 !bias_trylock_owner(&sq->lock))) {
+        return steal_pick_slow(self);
+    }
+    struct thread *t = NULL;
+    if (likely(classq_all_plain(sq->q.classes))) {
+        t = classq_lane_pop(sq->q.classes);
+    }
+    if (likely(t != NULL)) {
+        runq_add_length_locked(&sq->q, -1);
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        classes_take_plain(self, t);
+    }
+    bias_unlock_owner(&sq->lock);
+    return likely(t != NULL) ? t : steal_pick_slow(self);
 }
 
 static struct thread *shared_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
@@ -209,15 +283,45 @@ static void steal_requeue(struct thread *t)
     }
 }
 
+/* May the CPU, which runs a thread of class OTHER, run another one past the queues? */
+ALWAYS_INLINE bool may_run_other(const struct cpu *self)
+{
+    return classes_urgency_at(self->id) == URGENCY_OTHER &&
+           at_load_rlx(&steal.urgency) <= URGENCY_OTHER;
+}
+
+/* What it stole goes into its queue if somebody more urgent is ready. */
+static struct thread *classes_search(struct cpu *self)
+{
+    struct thread *t = steal_search(self);
+    if (t == NULL) {
+        return NULL;
+    }
+    at_fence_seq(); /* ORDER(runs) */
+    if (likely(at_load_rlx(&steal.urgency) <= URGENCY_OTHER)) {
+        return t;
+    }
+    (void)steal_enqueue(self, t, PIRN_WHY_HANDOFF);
+    return NULL;
+}
+
 static bool steal_remove(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = self != NULL ? &steal.queues[self->id] : NULL;
-    if (sq == NULL || at_load_rlx(&steal.urgency) > URGENCY_OTHER ||
-        at_load_rlx(&stealable_of(t)->in) != sq) {
+    if (sq == NULL || at_load_rlx(&stealable_of(t)->in) != sq || !may_run_other(self)) {
         return false;
     }
-    bias_lock_owner(&sq->lock);
-    bool ours = at_load_rlx(&stealable_of(t)->in) == sq && ready_remove_locked(self, &sq->q, t);
+    if (unlikely(!bias_trylock_owner(&sq->lock))) {
+        return false; /* a thief is about to take it, or another one */
+    }
+    bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
+    if (likely(ours && classq_all_plain(sq->q.classes) && classq_plain(t))) {
+        classq_lane_remove(sq->q.classes, t);
+        runq_add_length_locked(&sq->q, -1);
+        classes_take_plain(self, t);
+    } else {
+        ours = ours && ready_remove_locked(self, &sq->q, t);
+    }
     if (ours) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
     }
@@ -227,13 +331,10 @@ static bool steal_remove(struct cpu *self, struct thread *t)
 
 static bool steal_direct(struct cpu *self, struct thread *t)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
-    if (at_load_rlx(&steal.urgency) > URGENCY_OTHER) {
+    if (unlikely(!may_run_other(self) || !classq_plain(t))) {
         return false;
     }
-    bias_lock_owner(&sq->lock);
-    ready_run_locked(self, &sq->q, t);
-    bias_unlock_owner(&sq->lock);
+    classes_take_plain(self, t);
     return true;
 }
 
@@ -246,6 +347,10 @@ static void steal_check_all(void)
 static int steal_thread_init(struct thread *t, struct thread *creator)
 {
     at_init(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    if (likely(sched_chosen.evens && creator != NULL && creator->sched.even)) {
+        classq_new_even(t);
+        return 0;
+    }
     return classes_thread_init(t, creator);
 }
 
@@ -256,7 +361,9 @@ const struct pirn_policy sched_steal_classes = {
     .fini = classes_fini,
     .enqueue = steal_enqueue,
     .pick = steal_pick,
-    .search = steal_search,
+    .rotate = steal_rotate,
+    .rotated = steal_rotated,
+    .search = classes_search,
     .remove = steal_remove,
     .has_work = steal_has_work,
     .idle_enter = steal_idle_enter,

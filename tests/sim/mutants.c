@@ -43,6 +43,11 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_CEILING_STAY] = "ceiling-stay",
     [MUTANT_TLS_STALE] = "tls-stale",
     [MUTANT_SHARED_DROP] = "shared-drop",
+    [MUTANT_RANK_STAY] = "rank-stay",
+    [MUTANT_SLICE_FREE] = "slice-free",
+    [MUTANT_PREEMPT_TAIL] = "preempt-tail",
+    [MUTANT_HANDOFF_FIRST] = "handoff-first",
+    [MUTANT_LANE_KEEP] = "lane-keep",
 };
 
 const char *mutant_name(enum mutant mutant)

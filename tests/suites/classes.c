@@ -8,33 +8,36 @@
  * runs, main runs at the highest priority, and so does a blocker on every other CPU, until the gate
  * opens (not under "request": there a CPU without a thread of its own may take any).
  *
- * Slices need ticks. They are delivered in the simulator, by test_tick.
+ * Slices need ticks: classes_ticks.c.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "suite.h"
+#include "classes_tests.h"
 
-#ifdef PIRN_SIM
-#include "../../src/sync/omutex.h"
-#endif
+enum { THREADS = 10 };
 
-enum { TOP = 99, THREADS = 10, CPUS = 64, LOG = 600 };
+struct classes_log classes_log;
 
-static struct {
-    int gate, started, used;
-    int busy[CPUS]; /* by CPU: it has run a blocker, or main, and so does so for ever */
-    int what[LOG], cpu[LOG];
-} log_;
+void classes_log_clear(void)
+{
+    memset(&classes_log, 0, sizeof(classes_log));
+    TEST_SET(&classes_log.gate, 0);
+    TEST_SET(&classes_log.started, 0);
+    TEST_SET(&classes_log.used, 0);
+    for (int i = 0; i < CLASSES_CPUS; i++) {
+        TEST_SET(&classes_log.busy[i], 0);
+    }
+}
 
-static bool shmac(void)
+bool classes_shmac(void)
 {
     return strstr(test_sched(), "discipline=shmac") != NULL;
 }
 
 static bool has_classes(void)
 {
-    return shmac() || strstr(test_sched(), "discipline=posix") != NULL;
+    return classes_shmac() || strstr(test_sched(), "discipline=posix") != NULL;
 }
 
 static bool is_request(void)
@@ -43,19 +46,26 @@ static bool is_request(void)
 }
 
 /* Everything that happens is the test's own doing: no other CPU, and no ticks but test_tick's. */
-static bool one_cpu(void)
+bool classes_one_cpu(void)
 {
     return pirn_cpu_count() == 1 && !test_preempts();
 }
 
-static void sched_self(enum pirn_class class, unsigned priority, unsigned weight)
+/* What is promised across CPUs is promised there. */
+static bool across_cpus(void)
+{
+    return pirn_cpu_count() > 1 && strncmp(test_sched(), "central", 7) != 0 &&
+           strncmp(test_sched(), "dist", 4) != 0 && !is_request();
+}
+
+void classes_sched_self(enum pirn_class class, unsigned priority, unsigned weight)
 {
     pirn_sched_t s = {class, priority, weight};
     CHECK(pirn_set_sched(pirn_self(), &s) == 0);
 }
 
-static pirn_thread_t spawn_at(enum pirn_class class, unsigned priority, unsigned weight,
-                              void *(*fn)(void *), void *arg)
+pirn_thread_t classes_spawn(enum pirn_class class, unsigned priority, unsigned weight,
+                            void *(*fn)(void *), void *arg)
 {
     pirn_thread_t t;
     pirn_sched_t s = {class, priority, weight};
@@ -64,90 +74,84 @@ static pirn_thread_t spawn_at(enum pirn_class class, unsigned priority, unsigned
     return t;
 }
 
-static void note(int what)
+void classes_note(int what)
 {
-    int i = TEST_ADD(&log_.used, 1) - 1;
-    CHECK(i < LOG);
-    log_.cpu[i] = pirn_cpu_self();
-    TEST_SET(&log_.what[i], what);
+    int i = TEST_ADD(&classes_log.used, 1) - 1;
+    CHECK(i < CLASSES_LOG);
+    classes_log.cpu[i] = pirn_cpu_self();
+    TEST_SET(&classes_log.what[i], what);
 }
 
 static void *blocks_cpu(void *unused)
 {
-    TEST_ADD(&log_.started, 1);
-    while (TEST_GET(&log_.gate) == 0) {
-        TEST_SET(&log_.busy[pirn_cpu_self()], 1);
+    TEST_ADD(&classes_log.started, 1);
+    while (TEST_GET(&classes_log.gate) == 0) {
+        TEST_SET(&classes_log.busy[pirn_cpu_self()], 1);
         pirn_yield();
     }
     return unused;
 }
 
-static pirn_thread_t blockers[CPUS];
+static pirn_thread_t blockers[CLASSES_CPUS];
 
 static bool all_busy(void)
 {
     int n = (int)pirn_cpu_count(), busy = 0;
-    TEST_SET(&log_.busy[pirn_cpu_self()], 1);
+    TEST_SET(&classes_log.busy[pirn_cpu_self()], 1);
     for (int i = 0; i < n; i++) {
-        busy += TEST_GET(&log_.busy[i]);
+        busy += TEST_GET(&classes_log.busy[i]);
     }
-    return TEST_GET(&log_.started) == n && (busy == n || is_request());
+    return TEST_GET(&classes_log.started) == n && (busy == n || is_request());
 }
 
-/* Nobody below TOP runs from here on; from gate_open on they do. */
-static void gate_close(void)
+/* Nobody below CLASSES_TOP runs from here on; from gate_open on they do. */
+void classes_gate_close(void)
 {
-    memset(&log_, 0, sizeof(log_));
-    TEST_SET(&log_.gate, 0);
-    TEST_SET(&log_.started, 0);
-    for (int i = 0; i < CPUS; i++) {
-        TEST_SET(&log_.busy[i], 0);
-    }
-    TEST_SET(&log_.used, 0);
-    sched_self(PIRN_CLASS_FIFO, TOP, 0);
+    classes_log_clear();
+    classes_sched_self(PIRN_CLASS_FIFO, CLASSES_TOP, 0);
     int n = (int)pirn_cpu_count();
     for (int i = 0; i < n; i++) {
-        blockers[i] = spawn_at(PIRN_CLASS_FIFO, TOP, 0, blocks_cpu, NULL);
+        blockers[i] = classes_spawn(PIRN_CLASS_FIFO, CLASSES_TOP, 0, blocks_cpu, NULL);
     }
     while (!all_busy()) {
         pirn_yield();
     }
 }
 
-static void gate_open(void)
+void classes_gate_open(void)
 {
-    TEST_SET(&log_.gate, 1);
+    TEST_SET(&classes_log.gate, 1);
     for (unsigned i = 0; i < pirn_cpu_count(); i++) {
         CHECK(pirn_join(blockers[i], NULL) == 0);
     }
 }
 
-static void end_main(pirn_thread_t *t, int n)
+void classes_end(pirn_thread_t *t, int n)
 {
     for (int i = 0; i < n; i++) {
         CHECK(pirn_join(t[i], NULL) == 0);
     }
-    sched_self(PIRN_CLASS_OTHER, 0, 0);
+    classes_sched_self(PIRN_CLASS_OTHER, 0, 0);
 }
 
 /* What thread i of THREADS is, as one number: level * THREADS + place among equals. */
-static void *notes_its_place(void *arg)
+void *classes_notes(void *arg)
 {
-    note((int)(intptr_t)arg);
+    classes_note((int)(intptr_t)arg);
     return NULL;
 }
 
 /* On each CPU: by falling level, and among equals in the order of creation. */
 static void check_order(void)
 {
-    int last[CPUS];
+    int last[CLASSES_CPUS];
     memset(last, 0x7f, sizeof(last));
     if (pirn_cpu_count() != 1 && (is_request() || test_preempts())) {
         return; /* or: who is preempted before it notes, notes elsewhere */
     }
-    for (int i = 0; i < TEST_GET(&log_.used); i++) {
-        CHECK(log_.what[i] < last[log_.cpu[i]]);
-        last[log_.cpu[i]] = log_.what[i];
+    for (int i = 0; i < TEST_GET(&classes_log.used); i++) {
+        CHECK(classes_log.what[i] < last[classes_log.cpu[i]]);
+        last[classes_log.cpu[i]] = classes_log.what[i];
     }
 }
 
@@ -155,29 +159,30 @@ static void test_threads_run_by_priority_when_all_are_ready(void *unused)
 {
     (void)unused;
     pirn_thread_t t[THREADS];
-    gate_close();
+    classes_gate_close();
     for (int i = 0; i < THREADS; i++) {
         int level = 1 + (int)test_random(4);
-        enum pirn_class class =
-            !shmac() && !test_preempts() && test_random(2) ? PIRN_CLASS_RR : PIRN_CLASS_FIFO;
+        enum pirn_class class = !classes_shmac() && !test_preempts() && test_random(2)
+                                    ? PIRN_CLASS_RR
+                                    : PIRN_CLASS_FIFO;
         intptr_t place = level * THREADS + THREADS - 1 - i;
-        t[i] = spawn_at(class, (unsigned)level, 0, notes_its_place, (void *)place);
+        t[i] = classes_spawn(class, (unsigned)level, 0, classes_notes, (void *)place);
     }
-    gate_open();
-    end_main(t, THREADS);
+    classes_gate_open();
+    classes_end(t, THREADS);
     check_order();
-    CHECK(TEST_GET(&log_.used) == THREADS);
+    CHECK(TEST_GET(&classes_log.used) == THREADS);
 }
 
 static void test_threads_change_places_when_priorities_change(void *unused)
 {
     (void)unused;
     pirn_thread_t t[THREADS];
-    gate_close();
+    classes_gate_close();
     for (int i = 0; i < THREADS; i++) {
         int level = (i * 7) % THREADS + 1; /* what it will be: all different */
-        t[i] = spawn_at(PIRN_CLASS_FIFO, 1 + test_random(20), 0, notes_its_place,
-                        (void *)(intptr_t)level);
+        t[i] = classes_spawn(PIRN_CLASS_FIFO, 1 + test_random(20), 0, classes_notes,
+                             (void *)(intptr_t)level);
     }
     for (int i = 0; i < THREADS; i++) {
         pirn_sched_t s = {PIRN_CLASS_FIFO, (unsigned)((i * 7) % THREADS + 1), 0};
@@ -189,15 +194,15 @@ static void test_threads_change_places_when_priorities_change(void *unused)
         pirn_get_sched(t[i], &s);
         CHECK(s.priority == (unsigned)((i * 7) % THREADS + 1));
     }
-    gate_open();
-    end_main(t, THREADS);
+    classes_gate_open();
+    classes_end(t, THREADS);
     check_order();
 }
 
 static void *notes_and_yields(void *arg)
 {
     for (int round = 0; round < 3; round++) {
-        note((int)(intptr_t)arg);
+        classes_note((int)(intptr_t)arg);
         pirn_yield();
     }
     return NULL;
@@ -207,30 +212,31 @@ static void test_yield_goes_to_the_tail_of_its_level(void *unused)
 {
     (void)unused;
     pirn_thread_t t[4];
-    gate_close();
+    classes_gate_close();
     for (intptr_t i = 0; i < 3; i++) {
-        t[i] = spawn_at(i == 1 && !shmac() ? PIRN_CLASS_RR : PIRN_CLASS_FIFO, 5, 0,
-                        notes_and_yields, (void *)i);
+        t[i] = classes_spawn(i == 1 && !classes_shmac() ? PIRN_CLASS_RR : PIRN_CLASS_FIFO, 5, 0,
+                             notes_and_yields, (void *)i);
     }
-    t[3] = spawn_at(PIRN_CLASS_FIFO, 4, 0, notes_and_yields, (void *)3);
-    gate_open();
-    end_main(t, 4);
-    if (one_cpu() && !shmac()) { /* there a thread keeps its place: its time of creation */
+    t[3] = classes_spawn(PIRN_CLASS_FIFO, 4, 0, notes_and_yields, (void *)3);
+    classes_gate_open();
+    classes_end(t, 4);
+    if (classes_one_cpu() &&
+        !classes_shmac()) { /* there a thread keeps its place: its time of creation */
         for (int i = 0; i < 9; i++) {
-            CHECK(log_.what[i] == i % 3);
+            CHECK(classes_log.what[i] == i % 3);
         }
     }
-    for (int i = 9; one_cpu() && i < 12; i++) {
-        CHECK(log_.what[i] == 3);
+    for (int i = 9; classes_one_cpu() && i < 12; i++) {
+        CHECK(classes_log.what[i] == 3);
     }
 }
 
 static void *makes_a_higher_one(void *arg)
 {
     intptr_t id = (intptr_t)arg;
-    note((int)id);
-    pirn_thread_t t = spawn_at(PIRN_CLASS_FIFO, 20, 0, notes_its_place, (void *)(id + 1));
-    note((int)id + 2);
+    classes_note((int)id);
+    pirn_thread_t t = classes_spawn(PIRN_CLASS_FIFO, 20, 0, classes_notes, (void *)(id + 1));
+    classes_note((int)id + 2);
     CHECK(pirn_join(t, NULL) == 0);
     return NULL;
 }
@@ -239,21 +245,21 @@ static void test_preempted_thread_goes_to_the_head_of_its_level(void *unused)
 {
     (void)unused;
     pirn_thread_t t[2];
-    gate_close();
-    t[0] = spawn_at(PIRN_CLASS_FIFO, 5, 0, makes_a_higher_one, (void *)0);
-    t[1] = spawn_at(PIRN_CLASS_FIFO, 5, 0, makes_a_higher_one, (void *)10);
-    gate_open();
-    end_main(t, 2);
+    classes_gate_close();
+    t[0] = classes_spawn(PIRN_CLASS_FIFO, 5, 0, makes_a_higher_one, (void *)0);
+    t[1] = classes_spawn(PIRN_CLASS_FIFO, 5, 0, makes_a_higher_one, (void *)10);
+    classes_gate_open();
+    classes_end(t, 2);
     static const int want[] = {0, 1, 2, 10, 11, 12};
-    for (int i = 0; one_cpu() && i < 6; i++) {
-        CHECK(log_.what[i] == want[i]);
+    for (int i = 0; classes_one_cpu() && i < 6; i++) {
+        CHECK(classes_log.what[i] == want[i]);
     }
 }
 
 static void *waits_then_notes(void *sem)
 {
     pirn_sem_wait(sem);
-    note(1);
+    classes_note(1);
     return NULL;
 }
 
@@ -262,19 +268,49 @@ static void test_woken_thread_runs_at_once_when_it_is_more_urgent(void *unused)
     (void)unused;
     pirn_sem_t sem = PIRN_SEM_INIT(0);
     pirn_thread_t t;
-    memset(&log_, 0, sizeof(log_));
-    TEST_SET(&log_.used, 0);
-    sched_self(PIRN_CLASS_FIFO, 5, 0);
-    t = spawn_at(PIRN_CLASS_FIFO, 6, 0, waits_then_notes, &sem);
+    classes_log_clear();
+    classes_sched_self(PIRN_CLASS_FIFO, 5, 0);
+    t = classes_spawn(PIRN_CLASS_FIFO, 6, 0, waits_then_notes, &sem);
     pirn_sem_post(&sem);
-    note(2);
-    end_main(&t, 1);
-    CHECK(!one_cpu() || (log_.what[0] == 1 && log_.what[1] == 2));
+    classes_note(2);
+    classes_end(&t, 1);
+    CHECK(!classes_one_cpu() || (classes_log.what[0] == 1 && classes_log.what[1] == 2));
+}
+
+/* A thread that is woken goes to the tail of its level, whoever wakes it. */
+static void test_woken_thread_goes_to_the_tail_of_its_level(void *unused)
+{
+    (void)unused;
+    pirn_sem_t sem = PIRN_SEM_INIT(0);
+    pirn_thread_t t[2];
+    classes_log_clear();
+    classes_sched_self(PIRN_CLASS_FIFO, 5, 0);
+    t[0] = classes_spawn(PIRN_CLASS_FIFO, 6, 0, waits_then_notes, &sem);
+    CHECK(pirn_set_priority(t[0], 5) == 0);
+    t[1] = classes_spawn(PIRN_CLASS_FIFO, 5, 0, classes_notes, (void *)2);
+    pirn_sem_post(&sem);
+    classes_end(t, 2);
+    CHECK(!classes_one_cpu() || classes_shmac() ||
+          (classes_log.what[0] == 2 && classes_log.what[1] == 1));
+}
+
+static void test_caller_that_sets_its_class_lets_its_equals_run(void *unused)
+{
+    (void)unused;
+    pirn_thread_t t;
+    classes_log_clear();
+    classes_sched_self(PIRN_CLASS_FIFO, 6, 0);
+    t = classes_spawn(PIRN_CLASS_FIFO, 5, 0, classes_notes, (void *)1);
+    classes_sched_self(PIRN_CLASS_FIFO, 5, 0);
+    classes_note(2);
+    classes_end(&t, 1);
+    CHECK(!classes_one_cpu() || classes_shmac() ||
+          (classes_log.what[0] == 1 && classes_log.what[1] == 2));
 }
 
 static void *runs_until_told(void *stop)
 {
-    TEST_ADD(&log_.started, 1);
+    TEST_ADD(&classes_log.started, 1);
     while (TEST_GET((int *)stop) == 0) {
         test_pause();
         pirn_sem_t sem = PIRN_SEM_INIT(0);
@@ -289,29 +325,107 @@ static void *runs_until_told(void *stop)
 static void test_lowest_running_thread_makes_room_for_a_more_urgent_one(void *unused)
 {
     (void)unused;
-    pirn_thread_t t[CPUS + 1];
+    pirn_thread_t t[CLASSES_CPUS + 1];
     int stop = 0, n = (int)pirn_cpu_count();
-    bool pins = strncmp(test_sched(), "central", 7) == 0 || strncmp(test_sched(), "dist", 4) == 0;
-    memset(&log_, 0, sizeof(log_));
-    TEST_SET(&log_.started, 0);
-    TEST_SET(&log_.used, 0);
+    classes_log_clear();
     TEST_SET(&stop, 0);
-    if (n == 1 || pins || is_request()) {
-        return; /* no promise across CPUs */
+    if (!across_cpus()) {
+        return;
     }
-    sched_self(PIRN_CLASS_FIFO, TOP, 0);
+    classes_sched_self(PIRN_CLASS_FIFO, CLASSES_TOP, 0);
     for (int i = 0; i < n - 1; i++) {
-        t[i] = spawn_at(PIRN_CLASS_FIFO, 10 + (unsigned)i, 0, runs_until_told, &stop);
+        t[i] = classes_spawn(PIRN_CLASS_FIFO, 10 + (unsigned)i, 0, runs_until_told, &stop);
     }
-    while (TEST_GET(&log_.started) < n - 1) {
+    while (TEST_GET(&classes_log.started) < n - 1) {
         test_pause();
     }
-    t[n - 1] = spawn_at(PIRN_CLASS_FIFO, 50, 0, notes_its_place, (void *)7);
-    while (TEST_GET(&log_.used) == 0) {
+    t[n - 1] = classes_spawn(PIRN_CLASS_FIFO, 50, 0, classes_notes, (void *)7);
+    while (TEST_GET(&classes_log.used) == 0) {
         test_pause();
     }
     TEST_SET(&stop, 1);
-    end_main(t, n);
+    classes_end(t, n);
+}
+
+enum { ROUNDS = 8 };
+
+struct between {
+    int stop, told;
+    pirn_sem_t high[CLASSES_CPUS], middle;
+};
+
+/* It calls what ends with a look whether somebody more urgent is ready, if it was told so. */
+static void *calls_until_told(void *arg)
+{
+    struct between *x = arg;
+    pirn_barrier_t alone;
+    CHECK(pirn_barrier_init(&alone, 1) == 0);
+    while (TEST_GET(&x->stop) == 0) {
+        test_pause();
+        pirn_barrier_wait(&alone);
+    }
+    return NULL;
+}
+
+static void works_a_moment(void)
+{
+    for (unsigned i = test_random(4); i > 0; i--) {
+        test_pause();
+    }
+}
+
+static void *works_when_posted(void *sem)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        pirn_sem_wait(sem);
+        works_a_moment();
+    }
+    return NULL;
+}
+
+static void *tells_when_posted(void *arg)
+{
+    struct between *x = arg;
+    for (int i = 1; i <= ROUNDS; i++) {
+        pirn_sem_wait(&x->middle);
+        TEST_SET(&x->told, i);
+    }
+    return NULL;
+}
+
+/* While a CPU goes from an urgent thread to one of class OTHER, a thread between them becomes
+ * ready: it must not wait for the latter, which never stops. */
+static void test_urgent_thread_does_not_wait_for_one_that_has_just_begun(void *unused)
+{
+    (void)unused;
+    pirn_thread_t t[2 * CLASSES_CPUS + 1];
+    struct between x;
+    int n = (int)pirn_cpu_count() - 1;
+    if (!across_cpus()) {
+        return;
+    }
+    TEST_SET(&x.stop, 0);
+    TEST_SET(&x.told, 0);
+    pirn_sem_init(&x.middle, 0);
+    classes_sched_self(PIRN_CLASS_FIFO, CLASSES_TOP, 0);
+    for (int i = 0; i < n; i++) {
+        pirn_sem_init(&x.high[i], 0);
+        t[i] = classes_spawn(PIRN_CLASS_OTHER, 0, 0, calls_until_told, &x);
+        t[n + i] = classes_spawn(PIRN_CLASS_FIFO, 10, 0, works_when_posted, &x.high[i]);
+    }
+    t[2 * n] = classes_spawn(PIRN_CLASS_FIFO, 5, 0, tells_when_posted, &x);
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < n; i++) {
+            pirn_sem_post(&x.high[i]);
+        }
+        works_a_moment();
+        pirn_sem_post(&x.middle);
+        while (TEST_GET(&x.told) < round) {
+            test_pause();
+        }
+    }
+    TEST_SET(&x.stop, 1);
+    classes_end(t, 2 * n + 1);
 }
 
 static void *tells_its_class(void *out)
@@ -325,7 +439,7 @@ static void test_class_is_inherited_and_refused_when_it_is_wrong(void *unused)
     (void)unused;
     pirn_thread_t t;
     pirn_sched_t got;
-    sched_self(PIRN_CLASS_RR, 7, 3);
+    classes_sched_self(PIRN_CLASS_RR, 7, 3);
     CHECK(pirn_create(&t, NULL, tells_its_class, &got) == 0);
     CHECK(pirn_join(t, NULL) == 0);
     CHECK(got.sched_class == PIRN_CLASS_RR && got.priority == 7 && got.weight == 3);
@@ -340,192 +454,11 @@ static void test_class_is_inherited_and_refused_when_it_is_wrong(void *unused)
         CHECK(pirn_create(&t, &attr, tells_its_class, &got) == -EINVAL);
     }
     CHECK(pirn_set_priority(pirn_self(), 0) == -EINVAL);
-    sched_self(PIRN_CLASS_OTHER, 0, 0);
+    classes_sched_self(PIRN_CLASS_OTHER, 0, 0);
     CHECK(pirn_set_priority(pirn_self(), 1) == -EINVAL);
     pirn_get_sched(pirn_self(), &got);
     CHECK(got.weight == PIRN_WEIGHT_DEFAULT);
 }
-
-#ifdef PIRN_SIM
-
-struct share {
-    int stop, *ticks_left;
-    int ticks;
-    unsigned weight;
-    struct share *child; /* made after `spawn_after` ticks */
-    int spawn_after;
-    pirn_thread_t child_thread;
-    pirn_sem_t sleep; /* waits for it first, if it is a sleeper */
-    bool sleeper;
-};
-
-/* Uses ticks until all that the test has to give are used. */
-static void *uses_ticks(void *arg)
-{
-    struct share *s = arg;
-    if (s->sleeper) {
-        pirn_sem_wait(&s->sleep);
-    }
-    while (TEST_GET(s->ticks_left) > 0) {
-        TEST_ADD(s->ticks_left, -1);
-        s->ticks++;
-        if (s->child != NULL && s->ticks == s->spawn_after) {
-            if (s->child->sleeper) {
-                pirn_sem_post(&s->child->sleep);
-            } else {
-                s->child_thread =
-                    spawn_at(PIRN_CLASS_OTHER, 0, s->child->weight, uses_ticks, s->child);
-            }
-        }
-        test_tick();
-    }
-    return NULL;
-}
-
-static void test_other_threads_share_by_weight(void *unused)
-{
-    (void)unused;
-    enum { N = 4, TICKS = 240 };
-    struct share s[N];
-    pirn_thread_t t[N];
-    int left = 0;
-    unsigned sum = 0;
-    TEST_SET(&left, TICKS);
-    if (!one_cpu()) {
-        return;
-    }
-    sched_self(PIRN_CLASS_FIFO, TOP, 0);
-    for (int i = 0; i < N; i++) {
-        s[i] = (struct share){.ticks_left = &left, .weight = 5 * (1 + test_random(8))};
-        sum += s[i].weight;
-        t[i] = spawn_at(PIRN_CLASS_OTHER, 0, s[i].weight, uses_ticks, &s[i]);
-    }
-    end_main(t, N);
-    for (int i = 0; i < N; i++) {
-        int fair = TICKS * (int)s[i].weight / (int)sum;
-        CHECK(s[i].ticks >= fair - 9 && s[i].ticks <= fair + 9);
-    }
-}
-
-/* Figures 3.5 and 3.6 of the thesis: a thread that starts late, beside one that has run for long.
- */
-static void test_late_thread_starts_at_its_creators_time(void *unused)
-{
-    (void)unused;
-    int left = 0;
-    TEST_SET(&left, 100);
-    if (!one_cpu()) {
-        return;
-    }
-    struct share late = {.ticks_left = &left, .weight = 10};
-    struct share early = {.ticks_left = &left, .weight = 10, .child = &late, .spawn_after = 60};
-    sched_self(PIRN_CLASS_FIFO, TOP, 0);
-    pirn_thread_t t = spawn_at(PIRN_CLASS_OTHER, 0, 10, uses_ticks, &early);
-    end_main(&t, 1);
-    CHECK(pirn_join(early.child_thread, NULL) == 0);
-    if (strstr(test_sched(), "shmac,start=zero") != NULL) {
-        CHECK(late.ticks >= 38); /* Figure 3.5: it runs alone until it has caught up */
-    } else {
-        CHECK(late.ticks >= 18 && late.ticks <= 22); /* Figure 3.6: they share at once */
-    }
-}
-
-static void test_sleeper_has_bounded_credit(void *unused)
-{
-    (void)unused;
-    int left = 0;
-    TEST_SET(&left, 100);
-    if (!one_cpu() || shmac()) {
-        return; /* the thesis bounds nothing */
-    }
-    struct share late = {.ticks_left = &left, .weight = 10, .sleeper = true};
-    struct share early = {.ticks_left = &left, .weight = 10, .child = &late, .spawn_after = 60};
-    sched_self(PIRN_CLASS_FIFO, TOP, 0);
-    pirn_thread_t t[2];
-    t[1] = spawn_at(PIRN_CLASS_OTHER, 0, 10, uses_ticks, &late);
-    t[0] = spawn_at(PIRN_CLASS_OTHER, 0, 10, uses_ticks, &early);
-    end_main(t, 2);
-    CHECK(late.ticks >= 18 && late.ticks <= 23);
-}
-
-static void *notes_each_tick(void *arg)
-{
-    for (int i = 0; i < 4; i++) {
-        note((int)(intptr_t)arg);
-        test_tick();
-    }
-    return NULL;
-}
-
-static void test_rr_rotates_at_each_slice_and_fifo_does_not(void *unused)
-{
-    (void)unused;
-    pirn_thread_t t[3];
-    gate_close();
-    t[0] = spawn_at(PIRN_CLASS_RR, 5, 0, notes_each_tick, (void *)0);
-    t[1] = spawn_at(PIRN_CLASS_RR, 5, 0, notes_each_tick, (void *)1);
-    t[2] = spawn_at(PIRN_CLASS_FIFO, 5, 0, notes_each_tick, (void *)2);
-    gate_open();
-    end_main(t, 3);
-    static const int posix[] = {0, 1, 2, 2, 2, 2, 0, 1, 0, 1, 0, 1};
-    static const int thesis[] = {2, 2, 2, 2, 0, 1, 0, 1, 0, 1, 0, 1};
-    for (int i = 0; one_cpu() && i < 12; i++) {
-        CHECK(log_.what[i] == (shmac() ? thesis[i] : posix[i]));
-    }
-}
-
-struct inherits {
-    struct rt_omutex m;
-    int have;
-};
-
-static void *holds_and_notes(void *arg)
-{
-    struct inherits *x = arg;
-    CHECK(rt_omutex_lock_until(&x->m, UINT64_MAX) == 0);
-    TEST_SET(&x->have, 1);
-    pirn_yield();
-    note(1);
-    rt_omutex_unlock(&x->m);
-    note(2);
-    return NULL;
-}
-
-static void *wants_and_notes(void *arg)
-{
-    struct inherits *x = arg;
-    CHECK(rt_omutex_lock_until(&x->m, UINT64_MAX) == 0);
-    note(3);
-    rt_omutex_unlock(&x->m);
-    return NULL;
-}
-
-/* The holder, of class OTHER and ready, gets ahead of the threads between as soon as somebody
- * urgent wants its mutex; and falls back at the unlock. */
-static void test_holder_runs_before_others_when_it_inherits(void *unused)
-{
-    (void)unused;
-    struct inherits x;
-    pirn_thread_t t[3];
-    rt_omutex_init(&x.m, OM_INHERIT, 0);
-    TEST_SET(&x.have, 0);
-    memset(&log_, 0, sizeof(log_));
-    TEST_SET(&log_.used, 0);
-    t[0] = spawn_at(PIRN_CLASS_OTHER, 0, 0, holds_and_notes, &x);
-    while (TEST_GET(&x.have) == 0) {
-        pirn_yield();
-    }
-    sched_self(PIRN_CLASS_FIFO, TOP, 0);
-    t[1] = spawn_at(PIRN_CLASS_FIFO, 10, 0, notes_its_place, (void *)4);
-    t[2] = spawn_at(PIRN_CLASS_FIFO, 20, 0, wants_and_notes, &x);
-    end_main(t, 3);
-    static const int want[] = {1, 3, 4, 2};
-    for (int i = 0; one_cpu() && log_.what[0] == 1 && i < 4; i++) {
-        CHECK(log_.what[i] == want[i]);
-    }
-    CHECK(TEST_GET(&log_.used) == 4);
-}
-#endif
 
 static const char *const scheds[] = {"single:discipline=posix",
                                      "single:discipline=posix,queue=heap",
@@ -559,6 +492,9 @@ static const struct test tests[] = {TEST(discipline_has_classes),
                                     TEST(yield_goes_to_the_tail_of_its_level),
                                     TEST(preempted_thread_goes_to_the_head_of_its_level),
                                     TEST(woken_thread_runs_at_once_when_it_is_more_urgent),
+                                    TEST(woken_thread_goes_to_the_tail_of_its_level),
+                                    TEST(caller_that_sets_its_class_lets_its_equals_run),
+                                    TEST(urgent_thread_does_not_wait_for_one_that_has_just_begun),
                                     TEST(lowest_running_thread_makes_room_for_a_more_urgent_one),
                                     TEST(class_is_inherited_and_refused_when_it_is_wrong),
 #ifdef PIRN_SIM

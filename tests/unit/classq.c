@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../src/sched/classq.h"
+#include "classq_test.h"
 
 enum { THREADS = 64, OPERATIONS = 400000 };
 
@@ -26,7 +26,7 @@ struct entry {
 
 static uint64_t state = 1;
 
-static uint32_t below(uint32_t n)
+uint32_t below(uint32_t n)
 {
     state = state * 6364136223846793005ull + 1442695040888963407ull;
     return (uint32_t)(state >> 33) % n;
@@ -39,7 +39,7 @@ static void fail(const struct classq *q, unsigned long step, const char *what)
     exit(1);
 }
 
-static struct thread *make_thread(void)
+struct thread *make_thread(void)
 {
     struct thread *t = aligned_alloc(64, (sizeof(*t) + 63) & ~(size_t)63);
     if (t == NULL) {
@@ -186,5 +186,6 @@ int main(int argc, char **argv)
     state = argc == 2 ? strtoull(argv[1], NULL, 0) : 1;
     run(&classq_heap);
     run(&classq_levels);
+    test_lane();
     return 0;
 }
