@@ -5,6 +5,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#ifdef ON_PIRN
+#include <pirn/pthread_np.h>
+#endif
+
 enum { PASSED = 0, FAILED = 1, UNSUPPORTED = 77, USAGE = 2 };
 
 static struct conformance_case *first, **last = &first;
@@ -173,9 +177,35 @@ int flag_get(const flag_t *f)
 
 void flag_wait(const flag_t *f, int at_least)
 {
-    while (flag_get(f) < at_least) {
-        sched_yield();
+    for (int i = 0; flag_get(f) < at_least; i++) {
+        if (i < 100) {
+            sched_yield();
+        } else {
+            usleep(50); /* a yield lets nobody run whose priority is lower */
+        }
     }
+}
+
+void need_one_cpu(void)
+{
+    cpu_set_t all, one;
+    OK(sched_getaffinity(0, sizeof(all), &all));
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++) {
+        if (CPU_ISSET(i, &all)) {
+            CPU_SET(i, &one);
+        }
+    }
+    int error = pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+#ifdef ON_PIRN
+    if (error == ENOTSUP && pthread_num_processors_np() == 1) {
+        return; /* one worker is one CPU */
+    }
+    if (error == ENOTSUP) {
+        case_unsupported("CPU sets of threads (ENOTSUP)");
+    }
+#endif
+    OK(error);
 }
 
 void give_way(void)

@@ -130,6 +130,9 @@ int flag_add(flag_t *f, int n);
 int flag_get(const flag_t *f);
 void flag_wait(const flag_t *f, int at_least);
 
+/* From here on the caller, and threads that it starts, share one CPU. */
+void need_one_cpu(void);
+
 /* Lets others run: long enough that a thread that was about to block has blocked nearly always. The
  * cases are right without it; with it they meet the blocked case. */
 void give_way(void);

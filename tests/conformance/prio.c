@@ -187,19 +187,6 @@ CASE(protect_is_a_mutex)
     behaves_as_any_mutex(PTHREAD_PRIO_PROTECT, HIGH);
 }
 
-static void use_one_cpu(void)
-{
-    cpu_set_t all, one;
-    OK(sched_getaffinity(0, sizeof(all), &all));
-    CPU_ZERO(&one);
-    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++) {
-        if (CPU_ISSET(i, &all)) {
-            CPU_SET(i, &one);
-        }
-    }
-    OK(pthread_setaffinity_np(pthread_self(), sizeof(one), &one));
-}
-
 static pthread_t start_fifo(int priority, void *(*fn)(void *), void *arg)
 {
     struct sched_param param = {.sched_priority = priority};
@@ -236,7 +223,7 @@ static void *middle_spins(void *arg)
 CASE(inherit_lends_the_priority_of_the_waiter)
 {
     need_realtime();
-    use_one_cpu();
+    need_one_cpu();
     init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, 0);
     OK(pthread_mutex_lock(&m));
     pthread_t high = start_fifo(HIGH, high_locks, NULL); /* runs at once, and waits */
@@ -273,7 +260,7 @@ static void *high_waits_for_outer(void *arg)
 CASE(inherit_goes_along_a_chain)
 {
     need_realtime();
-    use_one_cpu();
+    need_one_cpu();
     init(&inner, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, 0);
     init(&outer, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, 0);
     OK(pthread_mutex_lock(&inner));
@@ -292,7 +279,7 @@ CASE(inherit_goes_along_a_chain)
 CASE(protect_raises_the_holder_to_the_ceiling)
 {
     need_realtime();
-    use_one_cpu();
+    need_one_cpu();
     init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, HIGH);
     flag_set(&high_has_it, 1); /* the middle thread does not spin */
     OK(pthread_mutex_lock(&m));
@@ -307,7 +294,7 @@ CASE(protect_raises_the_holder_to_the_ceiling)
 CASE(protect_takes_the_highest_ceiling_held)
 {
     need_realtime();
-    use_one_cpu();
+    need_one_cpu();
     init(&inner, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, HIGH + 10);
     init(&outer, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, MIDDLE + 1);
     flag_set(&high_has_it, 1);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * classes.c - what Pirn's scheduling classes do beyond the standard, on Linux: weights; and with
+ * preemption on one worker shares of CPU time, slices of SCHED_RR, strictness of SCHED_FIFO. Ticks
+ * are of CPU time, so other load on the machine does not matter.
+ *
+ *     posix-classes            what needs no ticks
+ *     posix-classes --ticks    under PIRN_PREEMPT=1 PIRN_CPUS=1 PIRN_TICK=1000 PIRN_SLICE=1000
+ */
+#include <pirn/pthread_np.h>
+
+#include "check.h"
+
+#define LONG_NS 600000000L
+
+static _Atomic(int) stop, turns;
+static _Atomic(long) work[2];
+
+static void set_class(pthread_t thread, int policy, int priority)
+{
+    struct sched_param param = {.sched_priority = priority};
+    OK(pthread_setschedparam(thread, policy, &param));
+}
+
+static void weights_are_kept_and_checked(void)
+{
+    unsigned weight = 0;
+    OK(pthread_getweight_np(pthread_self(), &weight));
+    CHECK_EQ(weight, 10);
+    CHECK_EQ(pthread_setweight_np(pthread_self(), 0), EINVAL);
+    CHECK_EQ(pthread_setweight_np(pthread_self(), 101), EINVAL);
+    OK(pthread_setweight_np(pthread_self(), 100));
+    set_class(pthread_self(), SCHED_RR, 3);
+    set_class(pthread_self(), SCHED_OTHER, 0);
+    OK(pthread_getweight_np(pthread_self(), &weight));
+    CHECK_EQ(weight, 100);
+    OK(pthread_setweight_np(pthread_self(), 10));
+}
+
+static void *tells_weight(void *out)
+{
+    OK(pthread_getweight_np(pthread_self(), out));
+    return NULL;
+}
+
+static void weight_is_inherited(void)
+{
+    pthread_t t;
+    unsigned weight = 0;
+    OK(pthread_setweight_np(pthread_self(), 7));
+    OK(pthread_create(&t, NULL, tells_weight, &weight));
+    OK(pthread_join(t, NULL));
+    CHECK_EQ(weight, 7);
+    OK(pthread_setweight_np(pthread_self(), 10));
+}
+
+static long cpu_ns(void)
+{
+    struct timespec t;
+    OK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t));
+    return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
+/* Counts what it gets; no call of the library. */
+static void *computes(void *counter)
+{
+    while (!stop) {
+        for (volatile int i = 0; i < 1000; i++) {
+        }
+        ++*(_Atomic(long) *)counter;
+    }
+    return NULL;
+}
+
+/* Two threads compute for some time beside each other; main is above them and looks at the clock
+ * when they let it: at the end of its sleep. */
+static void compete(int policy, int priority, unsigned first, unsigned second)
+{
+    pthread_t t[2];
+    unsigned weights[2] = {first, second};
+    struct timespec nap = {.tv_nsec = LONG_NS / 20};
+    stop = 0;
+    set_class(pthread_self(), SCHED_FIFO, 90);
+    for (int i = 0; i < 2; i++) {
+        work[i] = 0;
+        OK(pthread_create(&t[i], NULL, computes, (void *)&work[i]));
+        set_class(t[i], policy, priority);
+        OK(pthread_setweight_np(t[i], weights[i]));
+    }
+    for (long from = cpu_ns(); cpu_ns() - from < LONG_NS;) {
+        OK(nanosleep(&nap, NULL));
+    }
+    stop = 1;
+    for (int i = 0; i < 2; i++) {
+        OK(pthread_join(t[i], NULL));
+    }
+    set_class(pthread_self(), SCHED_OTHER, 0);
+}
+
+static void other_threads_share_by_weight(void)
+{
+    compete(SCHED_OTHER, 0, 10, 30);
+    CHECK(work[1] > 2 * work[0] && work[1] < 4 * work[0]);
+    compete(SCHED_OTHER, 0, 10, 10);
+    CHECK(work[1] * 3 > 2 * work[0] && work[1] * 2 < 3 * work[0]);
+}
+
+static void rr_threads_take_turns(void)
+{
+    compete(SCHED_RR, 5, 10, 30); /* whatever their weights */
+    CHECK(work[1] * 3 > 2 * work[0] && work[1] * 2 < 3 * work[0]);
+}
+
+static void *counts_turns(void *unused)
+{
+    turns++;
+    return unused;
+}
+
+/* It computes, for many ticks, and nobody below it or equal to it runs. */
+static void fifo_thread_keeps_the_cpu(void)
+{
+    pthread_t t[2];
+    turns = 0;
+    set_class(pthread_self(), SCHED_FIFO, 20);
+    for (int i = 0; i < 2; i++) {
+        OK(pthread_create(&t[i], NULL, counts_turns, NULL)); /* inherits */
+    }
+    set_class(t[1], SCHED_OTHER, 0);
+    for (long from = cpu_ns(); cpu_ns() - from < 50000000L;) {
+    }
+    CHECK_EQ(turns, 0);
+    sched_yield();
+    CHECK_EQ(turns, 1);
+    set_class(pthread_self(), SCHED_OTHER, 0);
+    for (int i = 0; i < 2; i++) {
+        OK(pthread_join(t[i], NULL));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--ticks") == 0) {
+        other_threads_share_by_weight();
+        rr_threads_take_turns();
+        fifo_thread_keeps_the_cpu();
+    } else {
+        weights_are_kept_and_checked();
+        weight_is_inherited();
+    }
+    return 0;
+}
