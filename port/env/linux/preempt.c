@@ -95,6 +95,17 @@ static bool on_signal_stack(const ucontext_t *context)
     return PORT_ARCH_SIGNAL_SP(context) - low < context->uc_stack.ss_size;
 }
 
+/* Who runs next begins with this tick: the next one is a whole one of his, too. Not inlined: after
+ * a switch the worker is another one. */
+static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches)
+{
+    rt_cpu_port(cpu)->seen = switches + 1;
+    rt_preempt();
+    if (port_cpu_self() == cpu && rt_cpu_switches(cpu) == switches) {
+        rt_cpu_port(cpu)->seen = switches; /* nobody did */
+    }
+}
+
 static void on_tick(int signal, siginfo_t *info, void *arg)
 {
     ucontext_t *context = arg;
@@ -121,7 +132,7 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
         return;
     }
     unsigned long irq = port_irq_save();
-    rt_preempt();
+    preempt_now(cpu, switches);
     frame_adopt(context, cpu);
     port_irq_restore(irq);
 }
@@ -133,7 +144,7 @@ void preempt_deferred(void)
         port_irq_entered();
         struct cpu *cpu = port_cpu_self();
         if (cpu != NULL && rt_cpu_switches(cpu) == rt_cpu_port(cpu)->deferred_at) {
-            rt_preempt();
+            preempt_now(cpu, rt_cpu_port(cpu)->deferred_at);
         }
         PORT_ARCH_TLS_SET(port_tls_inside, 0);
     }
