@@ -2,7 +2,8 @@
 /*
  * classes.c - what Pirn's scheduling classes do beyond the standard, on Linux: weights; and with
  * preemption on one worker shares of CPU time, slices of SCHED_RR, strictness of SCHED_FIFO. Ticks
- * are of CPU time, so other load on the machine does not matter.
+ * are of CPU time, some 4 ms each, and a machine with other load loses some: the bounds are wide;
+ * the simulator has the exact ones (suite classes).
  *
  *     posix-classes            what needs no ticks
  *     posix-classes --ticks    under PIRN_PREEMPT=1 PIRN_CPUS=1 PIRN_TICK=1000 PIRN_SLICE=1000
@@ -100,15 +101,15 @@ static void compete(int policy, int priority, unsigned first, unsigned second)
 static void other_threads_share_by_weight(void)
 {
     compete(SCHED_OTHER, 0, 10, 30);
-    CHECK(work[1] > 2 * work[0] && work[1] < 4 * work[0]);
+    CHECK(2 * work[1] > 3 * work[0] && work[1] < 6 * work[0]);
     compete(SCHED_OTHER, 0, 10, 10);
-    CHECK(work[1] * 3 > 2 * work[0] && work[1] * 2 < 3 * work[0]);
+    CHECK(work[1] * 2 > work[0] && work[1] < work[0] * 2);
 }
 
 static void rr_threads_take_turns(void)
 {
     compete(SCHED_RR, 5, 10, 30); /* whatever their weights */
-    CHECK(work[1] * 3 > 2 * work[0] && work[1] * 2 < 3 * work[0]);
+    CHECK(work[1] * 2 > work[0] && work[1] < work[0] * 2);
 }
 
 static void *counts_turns(void *unused)
