@@ -245,7 +245,7 @@ static NOINLINE void push_slow(struct classq *q, struct thread *t, enum pirn_why
         settle(q, t);
     }
     bool calm =
-        (s->charge == 0 || MUTANT(LANE_KEEP)) && why != PIRN_WHY_PREEMPT && why != PIRN_WHY_HANDOFF;
+        MUTANT(LANE_KEEP) || (s->charge == 0 && why != PIRN_WHY_PREEMPT && why != PIRN_WHY_HANDOFF);
     s->vtime = unlikely(is_shmac(q)) ? count_in(q, t) : time_in(q, t, used_until(t, why));
     s->queue = q;
     s->charge = 0;
