@@ -553,3 +553,23 @@ CASE(sched_setaffinity_of_zero_is_the_threads)
     own_affinity(&got);
     CHECK(CPU_EQUAL(&got, &one));
 }
+
+#ifdef ON_PIRN
+#include <pirn/pthread_np.h>
+
+CASE(weight_is_kept)
+{
+    unsigned weight;
+    OK(pthread_getweight_np(pthread_self(), &weight));
+    CHECK_EQ(weight, 10);
+    OK(pthread_setweight_np(pthread_self(), 100));
+    OK(pthread_getweight_np(pthread_self(), &weight));
+    CHECK_EQ(weight, 100);
+}
+
+CASE(weight_is_einval_outside_the_range)
+{
+    CHECK_EQ(pthread_setweight_np(pthread_self(), 0), EINVAL);
+    CHECK_EQ(pthread_setweight_np(pthread_self(), 101), EINVAL);
+}
+#endif
