@@ -8,14 +8,15 @@
  * must exist; what is missing fails to link (port/template shows it), it never returns a made-up
  * value.
  *
- * Upcalls of the core: rt_cpu_main (a started CPU enters it), rt_on_kick and rt_on_tick (interrupt
- * context).
+ * Upcalls of the core: rt_carrier_main (a started carrier enters it), rt_on_kick and rt_on_tick
+ * (interrupt context).
  */
 #ifndef PIRN_PORT_H
 #define PIRN_PORT_H
 
 #include "compiler.h"
 
+struct carrier;
 struct cpu;
 struct thread;
 
@@ -31,7 +32,7 @@ struct thread;
  *
  * port_env.h: CPU, interrupts, thread state outside the registers.
  *
- *   struct port_cpu, struct port_thread   what the environment keeps per CPU and per thread
+ *   struct port_cpu, struct port_carrier, struct port_thread   what the environment keeps per each
  *   port_cpu_self()                       the CPU of the caller; re-read after every switch; NULL
  *                                         on a foreign kernel thread
  *   port_irq_save(), port_irq_restore(s)  keep interrupts (signals, simulated interrupts) out
@@ -56,21 +57,46 @@ unsigned port_cpu_count(void);
  * become CPU 0. If it is not, it may end at any time, and stays a foreign kernel thread. */
 int port_init(bool *caller_is_main);
 
-/* The caller, the program's main thread, becomes CPU 0. Before any other CPU starts. 0 or -errno.
- */
-int port_cpu_adopt(struct cpu *cpu);
-
-/* From now on, CPUs adopted later call rt_preempt for a user thread that has run for a whole tick
- * of CPU time without a switch; never between port_irq_save and port_irq_restore, nor where a
+/* From now on, carriers that begin later call rt_preempt for a user thread that has run for a whole
+ * tick of CPU time without a switch; never between port_irq_save and port_irq_restore, nor where a
  * library that the runtime and its users share is executing. -ENOTSUP and *why: not here. */
 int port_preempt_start(uint64_t tick_ns, const char **why);
 
 /* Bytes of its stack that a thread needs for being preempted, at most. */
 size_t port_signal_room(void);
 
-/* Start CPU `cpu`: it calls rt_cpu_main(cpu), which never returns, on a stack of the port's. 0 or
+/*
+ * Carriers execute CPUs: kernel threads; on a board the cores themselves (core/carrier.h).
+ */
+
+/* Start a carrier: it calls rt_carrier_main(k), which never returns, on a stack of the port's. 0 or
  * -errno. */
-int port_cpu_start(struct cpu *cpu);
+int port_carrier_start(struct carrier *k);
+
+/* The caller, which runs thread t, is carrier k from now on. 0 or -errno. */
+int port_carrier_begin(struct carrier *k, struct thread *t);
+
+/* The caller, carrier k, executes `cpu` from now on: port_cpu_self() is that. */
+void port_cpu_take(struct carrier *k, struct cpu *cpu);
+
+/* The caller executes `cpu` again, which it executed until port_cpu_leave. */
+void port_cpu_back(struct cpu *cpu);
+
+/* The caller, a carrier that runs thread t, executes no CPU from now on: port_cpu_self() is NULL,
+ * port_foreign_self() is t. */
+void port_cpu_leave(struct thread *t);
+
+/* Sleep until a permit arrives, consume it; may return early. Post one, with release and acquire;
+ * any context. */
+void port_carrier_wait(struct carrier *k);
+void port_carrier_wake(struct carrier *k);
+
+/* Have rt_carrier_add called, once, by a kernel thread that is no carrier. Any context. */
+void port_carrier_ask(void);
+
+/* Have rt_calls_scan called soon, and again every now and then while it returns true. Any context;
+ * a no-op where carriers cannot block. */
+void port_calls_watch(void);
 
 /* Sleep until a permit arrives or `deadline` (ns of port_now, UINT64_MAX: none) has passed;
  * consumes the permit. May return early; a permit that was posted before the call is never lost. */
@@ -138,9 +164,27 @@ void port_tls_reset(void);
 void *port_table_alloc(size_t size);
 void port_table_free(void *p, size_t size);
 
-/* A foreign kernel thread (port_cpu_self() == NULL) that must block: wait until
- * port_foreign_unpark, or until `deadline`. Permit semantics as for CPUs. */
+/* Report once, by rt_io_ready(fd, what), any of `events` (bits of poll(), errors always) of the
+ * descriptor, also what is so already; replaces what was asked before. With interrupts out. 0 or
+ * -errno: it cannot be watched. */
+int port_io_arm(int fd, uint32_t events);
+
+/* Deliver what is there, without waiting. A searching CPU calls it now and then while
+ * rt_io_waiting(); one that sleeps (port_cpu_idle) waits for it. */
+void port_io_poll(void);
+
+/* The thread that a carrier without a CPU runs; NULL on other kernel threads. */
+struct thread *port_left_self(void);
+
+/* For a foreign kernel thread: wait itself. 0, -ETIMEDOUT, -EBADF. */
+int port_io_block(int fd, uint32_t events, uint64_t deadline);
+
+/* The stand-in of the calling foreign kernel thread (port_cpu_self() == NULL); of a carrier without
+ * a CPU the thread that it runs. */
 struct thread *port_foreign_self(void);
+
+/* A foreign kernel thread that must block: wait until port_foreign_unpark, or until `deadline`.
+ * Permit semantics as for CPUs. */
 void port_foreign_park(struct thread *t, uint64_t deadline);
 void port_foreign_unpark(struct thread *t);
 
@@ -182,7 +226,14 @@ NORETURN void port_panic(void);
 NORETURN void port_exit(int status);
 
 /* Upcalls. */
-void rt_cpu_main(struct cpu *cpu);
+void rt_carrier_main(struct carrier *k);
+int rt_carrier_add(void); /* one more spare carrier. 0 or -errno */
+bool rt_calls_scan(void);
+bool rt_call_surprised(void);
+uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
+void rt_io_ready(int fd, uint32_t events);
+extern bool rt_surprise_default; /* set by the layer above: blocked threads that said nothing lose
+                                    their CPU */
 void rt_on_kick(struct cpu *cpu);
 void rt_on_tick(struct cpu *cpu);
 bool rt_forked(void);  /* this is the child of a fork; true if there was a runtime */
@@ -190,6 +241,8 @@ void rt_on_exit(void); /* the program ends in the ordinary way */
 
 /* For ports that see the core's structures only as names. */
 struct port_cpu *rt_cpu_port(struct cpu *cpu);
+struct port_carrier *rt_carrier_port(struct carrier *k);
+struct carrier *rt_cpu_carrier(struct cpu *cpu);
 /* The running thread's slice is over: let the next one run, if there is one. The port calls it on
  * the thread's own stack, in a signal or interrupt handler, with interrupts out; it returns when
  * the thread runs again, perhaps on another CPU. */
@@ -201,6 +254,7 @@ struct port_thread *rt_thread_port(struct thread *t);
 void *rt_thread_stack(struct thread *t);                   /* its lowest address */
 bool rt_cpu_runs(struct cpu *cpu, const struct thread *t); /* a look from outside */
 struct thread *rt_cpu_thread(struct cpu *cpu); /* that the CPU runs; called by the CPU */
+bool rt_thread_is_foreign(const struct thread *t);
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);
 

@@ -123,6 +123,34 @@ void pirn_yield(void);
 void pirn_sleep_until(uint64_t deadline);
 void pirn_sleep(uint64_t ns);
 
+/*
+ * Wait until a file descriptor is ready for any of `events` (bits of poll(): POLLIN, POLLOUT, ...),
+ * or has failed, or until `deadline`. Only the calling thread waits, and no kernel thread. 0 (try
+ * the call; it may still block, if another thread was faster), -ETIMEDOUT, -EBADF (the kernel
+ * cannot wait for it: closed, or a regular file, which is always ready). Foreign threads: poll().
+ */
+int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline);
+
+/*
+ * Calls that may block the kernel thread: between pirn_call_begin and pirn_call_end the caller has
+ * no CPU, and other threads run on that. `blocks`: the caller knows that the call will block, and
+ * the CPU is given away at once; otherwise a watcher gives it away if the call lasts, after about a
+ * millisecond. In between, no function of this API but pirn_sem_post and pirn_now. Foreign threads
+ * may call both; errno is kept. Not in a signal handler.
+ *
+ *     pirn_call_t call;
+ *     pirn_call_begin(&call, false);
+ *     n = read(fd, buffer, size);
+ *     pirn_call_end(&call);
+ *
+ * PIRN_SPARES limits the kernel threads that stand in; at the limit the call keeps its CPU.
+ */
+typedef struct pirn_call {
+    void *opaque[2];
+} pirn_call_t;
+void pirn_call_begin(pirn_call_t *call, bool blocks);
+void pirn_call_end(pirn_call_t *call);
+
 /* Unique among all threads of the process's life; the idle threads have the ids below
  * pirn_cpu_count(). */
 uint64_t pirn_thread_id(pirn_thread_t thread);

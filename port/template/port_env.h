@@ -15,6 +15,9 @@ struct thread;
 struct port_cpu {
     int unused;
 };
+struct port_carrier {
+    int unused;
+};
 struct port_thread {
     int unused;
 };

@@ -29,7 +29,7 @@ ALWAYS_INLINE struct thread *waitq_pick_next(struct cpu *cpu, struct thread *pre
         return prefer;
     }
     struct thread *next = rt_pick(cpu);
-    return next != NULL ? next : &cpu->idle;
+    return next != NULL ? next : cpu->idle;
 }
 
 /* What the wait is, and into the queue. */
@@ -62,7 +62,7 @@ ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q, str
 /* As waitq_block_locked. */
 ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q, struct waitq_how how)
 {
-    if (likely(cpu != NULL && how.deadline == UINT64_MAX)) {
+    if (likely(cpu != NULL && how.deadline == UINT64_MAX && !how.removable)) {
         waitq_block_user_locked(cpu, q, how);
         return 0;
     }

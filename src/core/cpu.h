@@ -21,6 +21,7 @@ enum post_action {
     POST_UNLOCK,  /* it blocked: release the wait queue */
     POST_PARK,    /* it blocked with a deadline: open it for claims, release the wait queue */
     POST_EXIT,    /* it is gone: wake the joiner or free the memory */
+    POST_RETURN,  /* it comes back from a call, without a CPU: make it ready. carrier.h */
 };
 
 /* Bits of cpu.pending, looked at before every pick. RESCHED: a more urgent thread may be ready, or
@@ -38,8 +39,11 @@ struct cpu {
     struct thread *prev;
     void *post_arg;
     enum post_action post;
-    uint32_t id;
-    uint32_t bypasses; /* threads that ran, or were queued, ahead of all others */
+    uint32_t id;             /* (C) RT_NO_CPU: a carrier's limbo */
+    uint32_t bypasses;       /* threads that ran, or were queued, ahead of all others */
+    struct thread *idle;     /* scheduler context: that of the carrier */
+    struct carrier *carrier; /* what executes this CPU now: carrier.h */
+    uint32_t calls;          /* begun: the last ticket */
     struct stack_cache stacks[STACK_CLASSES];
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
     struct port_cpu port;
@@ -48,8 +52,6 @@ struct cpu {
     uint32_t ranks_held;
 #endif
 
-    struct thread idle ALIGNED(RT_CACHELINE);
-
     struct timer_heap timers ALIGNED(RT_CACHELINE);
 
     /* (A) RT_PENDING_*, and beside it, on the same cache line, what is pending most often */
@@ -57,7 +59,13 @@ struct cpu {
 
     /* (A) ready threads sent by others, for policies whose queues only the owner touches */
     _Atomic(struct thread *) inbox;
+
+    /* (A) ticket of the call that the running thread is in; 0: none */
+    _Atomic(uint32_t) call;
+    uint32_t call_seen; /* by rt_calls_scan, its only user */
 } ALIGNED(RT_CACHELINE);
+
+#define RT_NO_CPU UINT32_MAX
 
 /* The option "tls". */
 enum rt_tls { RT_TLS_AUTO, RT_TLS_OWN, RT_TLS_OWN_SYSCALL, RT_TLS_SHARED };
@@ -79,7 +87,8 @@ struct rt {
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
     uint64_t start_ns;          /* (C) */
     enum rt_tls tls;            /* (C) what the user asks for */
-    size_t tls_room;            /* (C) bytes of a thread's TLS block; 0: there are none */
+    uint32_t spares; /* (C) most carriers beside the CPUs' first; 0: calls keep the CPU */
+    size_t tls_room; /* (C) bytes of a thread's TLS block; 0: there are none */
 
     /* (A) low half: CPUs that search for work, high half: CPUs asleep */
     _Atomic(uint32_t) idle_word ALIGNED(RT_CACHELINE);
@@ -115,6 +124,10 @@ ALWAYS_INLINE struct thread *rt_self(void)
     struct cpu *cpu = port_cpu_self();
     return likely(cpu != NULL) ? cpu->current : rt_self_slow();
 }
+
+/* For who finds port_cpu_self() NULL: is it really a foreign kernel thread, or is there no runtime
+ * yet? A user thread that has lost its CPU gets one. */
+COLD bool rt_is_foreign(void);
 
 /* Start the runtime: the caller becomes the main thread on CPU 0. 0 or -errno; idempotent. */
 int rt_start(void);
@@ -165,6 +178,9 @@ ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
 
 /* Post pending bits to a CPU and see to it that it looks at them. */
 void rt_post(struct cpu *cpu, uint32_t bits);
+
+/* The scheduling loop, on a carrier's own stack; never returns. */
+NORETURN void rt_cpu_main(struct cpu *cpu);
 
 /* For policies: does CPU `id` sleep (a hint), and wake it if it does. */
 ALWAYS_INLINE bool rt_cpu_sleeps(unsigned id)

@@ -14,7 +14,9 @@
  * What another kernel thread was doing in the parent at the moment of the fork is left half done:
  * our locks are given back here, those in the program's objects are not (STATUS.md).
  */
+#include "carrier.h"
 #include "id.h"
+#include "io.h"
 #include "life.h"
 #include "options.h"
 #include "prio.h"
@@ -61,14 +63,17 @@ bool rt_forked(void)
         return false;
     }
     id_forked();
-    if (cpu != NULL) {
-        rt_survivor = cpu->current;
+    struct thread *self = cpu != NULL ? cpu->current : port_left_self();
+    if (self != NULL) {
+        rt_survivor = self;
         inherit(rt_survivor);
     } else {
         rt_survivor = main_new();
     }
     id_for_each(bury, rt_survivor);
     stack_forget_all();
+    carrier_forked();
+    io_forked();
     for (unsigned i = 0; i < rt.ncpu; i++) {
         rt.cpus[i] = NULL;
     }

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "carrier.h"
 #include "id.h"
 #include "life.h"
 #include "options.h"
@@ -32,31 +33,32 @@ static NORETURN void idle_entry(void)
 static int cpu_make(unsigned id)
 {
     struct cpu *cpu = port_table_alloc(sizeof(struct cpu));
-    char name[RT_NAME_MAX];
+    struct carrier *k;
     if (cpu == NULL) {
         return -ENOMEM;
     }
     rt.cpus[id] = cpu;
     cpu->id = id;
-    snprintf(name, sizeof(name), "idle-%u", id);
-    thread_init_bare(&cpu->idle, THREAD_IDLE, name);
-    cpu->idle.flags |= rt.tls_room != 0 ? THREAD_TLS : 0;
-    at_init(&cpu->idle.state, (uint32_t)THREAD_READY);
     at_init(&cpu->pending, 0u);
     at_init(&cpu->timers.armed, 0u);
     at_init(&cpu->timers.lock.word, 0u);
     at_init(&cpu->inbox, (struct thread *)NULL);
     at_init(&cpu->created, 0u);
     at_init(&cpu->exited, 0u);
-    cpu->idle.cpu = cpu;
-    cpu->current = &cpu->idle;
-    return id_assign(&cpu->idle);
+    at_init(&cpu->call, 0u);
+    int error = carrier_make(&k, cpu);
+    if (error == 0) {
+        cpu->carrier = k;
+        cpu->idle = cpu->current = &k->idle;
+        k->idle.cpu = cpu;
+    }
+    return error;
 }
 
 /* The scheduler context of the CPU whose kernel thread is the program's main thread. */
 static int idle_make_stack(struct cpu *cpu)
 {
-    struct thread *t = &cpu->idle;
+    struct thread *t = cpu->idle;
     int error = port_stack_alloc(&t->stack, RT_STACK_DEFAULT + rt.tls_room, RT_GUARD_DEFAULT);
     if (error != 0) {
         return error;
@@ -86,7 +88,14 @@ static int main_adopt(struct cpu *cpu)
     if (error == 0) {
         error = idle_make_stack(cpu);
     }
-    return error == 0 ? port_cpu_adopt(cpu) : error;
+    if (error == 0) {
+        error = port_carrier_begin(cpu->carrier, t);
+    }
+    if (error == 0) {
+        port_cpu_take(cpu->carrier, &cpu->carrier->limbo);
+        port_cpu_take(cpu->carrier, cpu);
+    }
+    return error;
 }
 
 /* The option "tls". What was asked for by name and cannot be had is an error. */
@@ -171,8 +180,8 @@ static int rt_start_once(void)
         error = rt.policy.thread_init(rt.cpus[0]->current, NULL);
     }
     for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu && error == 0; i++) {
-        at_init(&rt.cpus[i]->idle.state, (uint32_t)THREAD_RUNNING);
-        error = port_cpu_start(rt.cpus[i]);
+        at_init(&rt.cpus[i]->idle->state, (uint32_t)THREAD_RUNNING);
+        error = port_carrier_start(rt.cpus[i]->carrier);
     }
     return error;
 }
@@ -204,7 +213,23 @@ struct thread *rt_self_slow(void)
         rt_start();
         return rt_self();
     }
-    return port_foreign_self();
+    struct thread *t = port_foreign_self();
+    if (!(t->flags & THREAD_FOREIGN)) {
+        rt_call_return(t);
+    }
+    return t;
+}
+
+bool rt_is_foreign(void)
+{
+    if (at_load_acq(&rt.started) != 2) { /* ORDER(start) */
+        return true;
+    }
+    struct thread *t = port_left_self();
+    if (t != NULL) {
+        rt_call_return(t);
+    }
+    return t == NULL;
 }
 
 struct port_cpu *rt_cpu_port(struct cpu *cpu)
@@ -215,6 +240,16 @@ struct port_cpu *rt_cpu_port(struct cpu *cpu)
 uint64_t rt_cpu_switches(const struct cpu *cpu)
 {
     return STAT_GET(&cpu->stats.switches);
+}
+
+struct port_carrier *rt_carrier_port(struct carrier *k)
+{
+    return &k->port;
+}
+
+struct carrier *rt_cpu_carrier(struct cpu *cpu)
+{
+    return cpu->carrier;
 }
 
 unsigned rt_cpu_id(const struct cpu *cpu)
@@ -241,6 +276,11 @@ NO_TSAN bool rt_cpu_runs(struct cpu *cpu, const struct thread *t)
 struct thread *rt_cpu_thread(struct cpu *cpu)
 {
     return cpu->current;
+}
+
+bool rt_thread_is_foreign(const struct thread *t)
+{
+    return (t->flags & THREAD_FOREIGN) != 0;
 }
 
 struct thread *rt_foreign_new(void)

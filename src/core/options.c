@@ -17,6 +17,7 @@
 
 size_t rt_stack_default;
 bool rt_preempt_default;
+bool rt_surprise_default;
 bool rt_tls_default;
 bool rt_classes_default;
 
@@ -155,6 +156,17 @@ static int set_preempt(const char *value, const char **why)
     return 0;
 }
 
+static int set_spares(const char *value, const char **why)
+{
+    uint64_t n;
+    (void)why;
+    if (set_number(value, 0, 100000, &n) != 0) {
+        return -EINVAL;
+    }
+    rt.spares = (uint32_t)n;
+    return 0;
+}
+
 static int set_tick(const char *value, const char **why)
 {
     uint64_t us;
@@ -267,6 +279,10 @@ const struct rt_option rt_options[] = {
      set_detour},
     {"spin", "number", "200", "0 to 1000000",
      "microseconds that a CPU searches for work before it sleeps", set_spin},
+    {"spares", "number", "10000", "0 to 100000",
+     "kernel threads beside the workers, at most, that take over from workers whose thread is in a "
+     "system call; 0: a system call keeps its worker",
+     set_spares},
     {"preempt", "flag", "auto", "auto, 0 or 1",
      "1: a thread that runs for a whole tick lets others run; auto: 1 under the pthread API where "
      "threads have thread-local storage of their own",

@@ -18,6 +18,7 @@
  *
  * A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches.
  */
+#include "carrier.h"
 #include "mutant.h"
 #include "switch.h"
 
@@ -267,6 +268,9 @@ static struct thread *idle_wait(struct cpu *cpu)
     }
     at_add_acq_rel(&rt.idle_word, SEARCHING); /* ORDER(idle-wake) */
     for (unsigned round = 0; (next = idle_look(cpu)) == NULL; round++) {
+        if (rt_io_waiting() != 0 && round % 8 == 0) {
+            port_io_poll();
+        }
         if (port_now() >= until && !idle_has_work(cpu)) {
             idle_sleep(cpu);
             until = port_now() + spin;
@@ -285,11 +289,15 @@ static struct thread *idle_wait(struct cpu *cpu)
 void rt_cpu_main(struct cpu *cpu)
 {
     for (;;) {
+        if (unlikely(cpu->id == RT_NO_CPU)) {
+            cpu = carrier_wait(cpu->carrier);
+        }
         struct thread *next = rt_pick(cpu);
         if (next == NULL) {
             next = idle_wait(cpu);
         }
-        thread_set_state(&cpu->idle, THREAD_READY);
+        thread_set_state(cpu->idle, THREAD_READY);
         switch_to(cpu, next, POST_NONE, NULL);
+        cpu = port_cpu_self();
     }
 }

@@ -69,6 +69,9 @@ ALWAYS_INLINE void finish_switch(void)
     case POST_EXIT:
         finish_exit(cpu, prev, cpu->post_arg);
         break;
+    case POST_RETURN:
+        rt_wake(NULL, prev, PIRN_WHY_WAKE);
+        break;
     }
 }
 

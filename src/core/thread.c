@@ -350,6 +350,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     if (unlikely((user->flags & (THREAD_TLS | THREAD_MAIN)) == THREAD_TLS) && !MUTANT(TLS_STALE)) {
         port_tls_reset();
     }
+    rt_self(); /* what ran last may have left us without a CPU */
     struct cpu *cpu = rt_enter(&irq);
     struct thread *self = cpu->current;
     self->arg_ret = ret;
@@ -372,7 +373,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
         joiner = NULL;
     } else {
         next = rt_pick(cpu);
-        next = next != NULL ? next : &cpu->idle;
+        next = next != NULL ? next : cpu->idle;
     }
     switch_to(cpu, next, POST_EXIT, joiner);
     RT_PANIC("an exited thread runs");
@@ -495,7 +496,7 @@ int rt_thread_detach(struct thread *t)
 static struct thread *yield_to(struct cpu *cpu)
 {
     if (unlikely(rt.detour)) {
-        return &cpu->idle;
+        return cpu->idle;
     }
     if (rt.policy.preempt == NULL) {
         return rt_pick(cpu);
@@ -541,14 +542,23 @@ void rt_preempt(void)
     }
 }
 
+/* A foreign kernel thread, or one that comes back to the ready queue anyway. */
+static COLD bool yield_without_cpu(void)
+{
+    if (rt_self()->flags & THREAD_FOREIGN) {
+        port_relax(UINT32_MAX);
+        return false;
+    }
+    return true;
+}
+
 bool rt_yield(void)
 {
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
     if (unlikely(cpu == NULL)) {
         rt_leave(irq);
-        port_relax(UINT32_MAX);
-        return false;
+        return yield_without_cpu();
     }
     bool switched;
     struct thread *next = NULL;

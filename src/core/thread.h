@@ -65,6 +65,8 @@ enum wait_reason {
     WAIT_SLEEP,
     WAIT_FE_FULL,
     WAIT_FE_EMPTY,
+    WAIT_CALL, /* in a call that may block the kernel thread: carrier.h */
+    WAIT_IO,   /* for a file descriptor */
 };
 
 /* Scheduling class, and weight in class OTHER: one word, attr; written under the prio lock, read by
@@ -133,7 +135,10 @@ struct thread {
     struct id_slot *id_slot;     /* (C) see id.h */
     uint32_t index;              /* (C) slot in the id table */
     uint32_t generation;         /* (O) of the slot */
-    const void *wait_object;     /* (O) */
+    union {
+        const void *wait_object; /* (O) */
+        struct carrier *carrier; /* (O) in a call, or without a CPU after one: what runs it */
+    };
     uint64_t wait_value;         /* (W) what a Full/Empty waiter brings or gets */
     void *local;                 /* (O) the POSIX layer's data, e.g. keys */
     char name[RT_NAME_MAX];

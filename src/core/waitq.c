@@ -9,8 +9,9 @@
  *        +--timer, remove before the context is saved: finish_park makes the thread ready-->
  * TIMEDOUT, REMOVED
  *
- * A waker never sees PARKING, because the lock is released after finish_park. Untimed waits of user
- * threads do not use park: unlinking under the lock is the claim.
+ * A waker never sees PARKING, because the lock is released after finish_park. Waits of user threads
+ * that nothing but a waker can end (no deadline, not removable) do not use park: unlinking under
+ * the lock is the claim.
  */
 #include <errno.h>
 
@@ -155,10 +156,12 @@ static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *se
                              const struct waitq_how *how)
 {
     at_store_rlx(&self->park, (uint32_t)PARK_PARKING);
-    timer_arm(cpu, &self->timer, how->deadline);
+    if (how->deadline != UINT64_MAX) {
+        timer_arm(cpu, &self->timer, how->deadline);
+    }
     switch_to(cpu, waitq_pick_next(cpu, how->prefer), POST_PARK, &q->lock);
     uint32_t end = at_load_acq(&self->park); /* ORDER(park) */
-    if (end != PARK_TIMEDOUT) {
+    if (end != PARK_TIMEDOUT && how->deadline != UINT64_MAX) {
         timer_disarm(&self->timer);
     }
     return end == PARK_WOKEN ? 0 : waitq_leave(q, self, how->rank);
@@ -167,7 +170,7 @@ static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *se
 int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
 {
     struct cpu *cpu = port_cpu_self();
-    if (likely(cpu != NULL && how->deadline == UINT64_MAX)) {
+    if (likely(cpu != NULL && how->deadline == UINT64_MAX && !how->removable)) {
         waitq_block_user_locked(cpu, q, *how);
         return 0;
     }

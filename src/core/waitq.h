@@ -46,6 +46,7 @@ struct waitq_how {
     const void *object; /* for dumps */
     uint8_t reason;     /* enum wait_reason */
     uint8_t kind;       /* the object's own mark on the waiter */
+    bool removable;     /* rt_wait_remove may end it: a cancellation point */
     bool front;         /* keep seniority: head of its level */
     enum lockrank rank; /* of q->lock */
     struct thread *

@@ -7,12 +7,15 @@
 #include <pirn/pirn.h>
 
 #include "../sync/sync.h"
+#include "carrier.h"
 #include "id.h"
+#include "io.h"
 #include "life.h"
 #include "options.h"
 #include "stats.h"
 
 _Static_assert(sizeof(struct thread) <= PIRN_THREAD_STORAGE_SIZE, "PIRN_THREAD_STORAGE_SIZE");
+_Static_assert(sizeof(struct rt_call) <= sizeof(pirn_call_t), "pirn_call_t");
 _Static_assert(sizeof(struct waitq) == sizeof(pirn_waitq_t), "pirn_waitq_t");
 _Static_assert(sizeof(struct rt_mutex) == sizeof(pirn_mutex_t), "pirn_mutex_t");
 _Static_assert(sizeof(struct rt_cond) >= sizeof(pirn_cond_t), "pirn_cond_t");
@@ -60,6 +63,26 @@ EXPORT int pirn_cpu_self(void)
 {
     struct cpu *cpu = port_cpu_self();
     return cpu != NULL ? (int)cpu->id : -1;
+}
+
+EXPORT int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline)
+{
+    struct rt_io io = {.fd = fd, .events = events};
+    if (rt_self()->flags & THREAD_FOREIGN) {
+        return port_io_block(fd, events, deadline);
+    }
+    int error = rt_io_wait(&io, 1, deadline);
+    return error == 0 && io.got == RT_IO_FAILED ? -EBADF : error;
+}
+
+EXPORT void pirn_call_begin(pirn_call_t *call, bool blocks)
+{
+    rt_call_begin((struct rt_call *)call, blocks);
+}
+
+EXPORT void pirn_call_end(pirn_call_t *call)
+{
+    rt_call_end((struct rt_call *)call);
 }
 
 EXPORT size_t pirn_stack_min(void)

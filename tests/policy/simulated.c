@@ -18,7 +18,8 @@ enum { SEEDS_DEFAULT = 30, SEEDS_MISTAKE = 300 };
 
 static const char *const specs[] = {"home",  "home:start=turn", "owned", "owned:order=lifo",
                                     "relay", "ranked",          NULL};
-static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy, NULL};
+static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy, &suite_call,
+                                             NULL};
 static const char *spec;
 
 void test_fail(const char *file, int line, const char *what)
@@ -34,6 +35,31 @@ uint32_t test_random(uint32_t n)
 void test_pause(void)
 {
     sim_pause();
+}
+
+int test_fd(unsigned i)
+{
+    return (int)i;
+}
+
+void test_fd_set(unsigned i, bool readable)
+{
+    sim_fd_set((int)i, readable ? 1 : 0);
+}
+
+bool test_fd_get(unsigned i)
+{
+    return sim_fd_get((int)i) != 0;
+}
+
+void test_block(uint32_t ns)
+{
+    sim_block(ns);
+}
+
+bool test_surprise(void)
+{
+    return sim_surprise();
 }
 
 void test_spin(void)

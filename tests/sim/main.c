@@ -17,7 +17,7 @@
 #include "seen.h"
 
 static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
-                                             &suite_classes};
+                                             &suite_classes, &suite_call};
 
 static const char *const default_scheds[] = {"single",
                                              "single:discipline=lifo",
@@ -51,6 +51,31 @@ uint32_t test_random(uint32_t n)
 void test_pause(void)
 {
     sim_pause();
+}
+
+int test_fd(unsigned i)
+{
+    return (int)i;
+}
+
+void test_fd_set(unsigned i, bool readable)
+{
+    sim_fd_set((int)i, readable ? 1 : 0);
+}
+
+bool test_fd_get(unsigned i)
+{
+    return sim_fd_get((int)i) != 0;
+}
+
+void test_block(uint32_t ns)
+{
+    sim_block(ns);
+}
+
+bool test_surprise(void)
+{
+    return sim_surprise();
 }
 
 void test_spin(void)
@@ -94,7 +119,7 @@ uint64_t *test_tls(void)
 }
 
 static struct argp_option argp_options[] = {
-    {"suite", 's', "NAME", 0, "core, sync, policy or classes (default: all)", 0},
+    {"suite", 's', "NAME", 0, "core, sync, policy, classes or call (default: all)", 0},
     {"test", 't', "NAME", 0, "one test", 0},
     {"sched", 'o', "SPEC", 0, "one organization, as in PIRN_SCHED (default: all)", 0},
     {"first", 'f', "SEED", 0, "first seed (default 1)", 0},

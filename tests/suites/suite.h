@@ -24,14 +24,20 @@ struct suite {
     const char *const *scheds; /* what it runs under, ends with NULL; NULL = whatever */
 };
 
-extern const struct suite suite_core, suite_sync, suite_policy, suite_classes;
+extern const struct suite suite_core, suite_sync, suite_policy, suite_classes,
+    suite_call;
 
 /* Provided by the place. */
 void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));
 uint32_t test_random(uint32_t n); /* below n */
 void test_pause(void);            /* a moment of the test's own work */
 void test_spin(void);             /* the same without a call of the library or the system */
-bool test_preempts(void);         /* threads are preempted in this run */
+int test_fd(unsigned i);          /* the i-th of some descriptors, not readable at first */
+void test_fd_set(unsigned i, bool readable);
+bool test_fd_get(unsigned i);
+void test_block(uint32_t ns); /* in the kernel, for that long at least */
+bool test_surprise(void);     /* lose the CPU in the middle of user code; false: cannot be had */
+bool test_preempts(void);     /* threads are preempted in this run */
 void test_foreign(void (*fn)(void *),
                   void *arg); /* run fn on a kernel thread that is not a worker */
 bool test_simulated(void);

@@ -4,16 +4,21 @@
  * again.
  */
 #include <argp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "suite.h"
 
 static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
-                                             &suite_classes};
+                                             &suite_classes, &suite_call};
 
 static struct options {
     const char *suite, *test;
@@ -41,6 +46,43 @@ uint32_t test_random(uint32_t n)
 void test_pause(void)
 {
     sched_yield();
+}
+
+static int fds[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+int test_fd(unsigned i)
+{
+    if (fds[i] < 0) {
+        fds[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    }
+    return fds[i];
+}
+
+void test_fd_set(unsigned i, bool readable)
+{
+    eventfd_t value;
+    if (!readable) {
+        eventfd_read(test_fd(i), &value);
+    } else if (eventfd_write(test_fd(i), 1) != 0) {
+        perror("eventfd");
+    }
+}
+
+bool test_fd_get(unsigned i)
+{
+    struct pollfd p = {.fd = test_fd(i), .events = POLLIN};
+    return poll(&p, 1, 0) == 1;
+}
+
+void test_block(uint32_t ns)
+{
+    struct timespec t = {0, ns};
+    syscall(SYS_nanosleep, &t, NULL);
+}
+
+bool test_surprise(void)
+{
+    return false;
 }
 
 void test_spin(void)
@@ -98,7 +140,7 @@ void test_foreign(void (*fn)(void *), void *arg)
 
 static const struct argp_option argp_options[] = {
     {"suite", 's', "NAME", 0,
-     "core, sync, policy or classes (default: all that the organization is for)", 0},
+     "core, sync, policy, classes or call (default: all that the organization is for)", 0},
     {"test", 't', "NAME", 0, "one test", 0},
     {"repeat", 'n', "N", 0, "run every test N times (default 10)", 0},
     {"verbose", 'v', NULL, 0, "a line per test", 0},

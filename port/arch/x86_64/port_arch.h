@@ -118,6 +118,16 @@ ALWAYS_INLINE void port_cpu_relax(void)
 
 /* Where a signal interrupted (ucontext_t). */
 #define PORT_ARCH_SIGNAL_PC(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RIP])
+/* Is it a system call: one that goes on when the handler returns (the instruction is executed
+ * again), or one that has ended just now (by the signal, most likely)? Both bytes of the
+ * instruction must lie on the page that is known to be there. */
+ALWAYS_INLINE bool port_arch_in_syscall(uintptr_t pc)
+{
+    const unsigned char *p = (const unsigned char *)pc;
+    return ((pc & 4095u) <= 4094u && p[0] == 0x0f && p[1] == 0x05) ||
+           ((pc & 4095u) >= 2u && p[-2] == 0x0f && p[-1] == 0x05);
+}
+
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RSP])
 
 /* The value of an initial-exec TLS pointer variable by one read relative to the thread pointer: the

@@ -91,14 +91,33 @@ unsigned port_cpu_count(void)
     return n > 0 ? (unsigned)n : 1;
 }
 
-void affinity_adopt(struct cpu *cpu)
+/* The first one has the process' set; others were made by one that may be elsewhere. */
+void affinity_begin(struct port_carrier *port)
+{
+    port->cpus = nworkers == 0 ? NULL : UNKNOWN;
+}
+
+void affinity_take(struct cpu *cpu, const struct port_carrier *from)
 {
     unsigned long irq;
-    rt_cpu_port(cpu)->tid = (int)syscall(SYS_gettid);
+    unsigned i = 0;
+    struct port_cpu *port = rt_cpu_port(cpu);
     affinity_lock(&irq);
-    rt_cpu_port(cpu)->cpus = nworkers == 0 ? NULL : UNKNOWN; /* made by one that may be elsewhere */
-    workers[nworkers++] = cpu;
+    __atomic_store_n(&port->cpus, from->cpus, __ATOMIC_RELAXED);
+    __atomic_store_n(&port->tid, from->tid, __ATOMIC_RELAXED);
+    while (i < nworkers && workers[i] != cpu) {
+        i++;
+    }
+    if (i == nworkers && rt_cpu_id(cpu) < RT_MAX_CPUS) { /* not the record of a carrier's own */
+        workers[nworkers++] = cpu;
+    }
     affinity_unlock(irq);
+}
+
+/* The kernel thread keeps the set that it has, and the thread that it runs. */
+void affinity_leave(struct cpu *cpu, struct port_carrier *port)
+{
+    port->cpus = __atomic_load_n(&rt_cpu_port(cpu)->cpus, __ATOMIC_RELAXED);
 }
 
 static void worker_set(struct port_cpu *cpu, const struct port_cpus *cpus)

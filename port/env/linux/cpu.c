@@ -55,15 +55,22 @@ void permit_wait(uint32_t *word, uint64_t deadline)
 
 void permit_post(uint32_t *word)
 {
-    if (__atomic_exchange_n(word, 1, __ATOMIC_ACQ_REL) == 2) { /* ORDER(permit) */
+    uint32_t before = __atomic_exchange_n(word, 1, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+    if (before == 2) {
         futex_wake(word);
+    } else if (before == 3) {
+        reactor_kick();
     }
 }
 
 /* A permit wait leaves errno alone: it runs between two user threads. */
 void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 {
-    permit_wait(&rt_cpu_port(cpu)->permit, deadline);
+    uint32_t *permit = &rt_cpu_port(cpu)->permit;
+    if (rt_io_waiting() == 0 || !reactor_sleep(permit, deadline)) {
+        permit_wait(permit, deadline);
+    }
+    monitor_wakes();
 }
 
 void port_cpu_kick(struct cpu *cpu)
@@ -100,18 +107,61 @@ void port_fence_heavy(void)
 
 void *__cxa_get_globals(void) __attribute__((weak));
 
-static void worker_adopt(struct cpu *cpu)
+int port_carrier_begin(struct carrier *k, struct thread *t)
 {
-    struct port_cpu *port = rt_cpu_port(cpu);
+    struct port_carrier *port = rt_carrier_port(k);
+    port->tid = (int)syscall(SYS_gettid);
     port->errno_at = &errno;
     port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
-    port->tick_at = UINT64_MAX;
     port_arch_fp_save(&port->fp);
-    affinity_adopt(cpu);
-    fault_catch_here(port);
-    tls_adopt(rt_cpu_thread(cpu));
+    affinity_begin(port);
+    int error = fault_catch_here(port);
+    if (error == 0) {
+        tls_adopt(t);
+        preempt_begin(port);
+    }
+    return error;
+}
+
+void port_cpu_take(struct carrier *k, struct cpu *cpu)
+{
+    struct port_carrier *from = rt_carrier_port(k);
+    struct port_cpu *port = rt_cpu_port(cpu);
+    port->errno_at = from->errno_at;
+    port->cxx_at = from->cxx_at;
+    port->timer = from->timer;
+    port->fp = from->fp;
+    affinity_take(cpu, from);
+    monitor_add(cpu);
+    port_cpu_back(cpu);
+}
+
+void port_cpu_back(struct cpu *cpu)
+{
+    if (!port_tls_own) {
+        port_tls_thread = NULL;
+    }
     port_tls_self = cpu;
-    preempt_adopt(cpu);
+}
+
+void port_cpu_leave(struct thread *t)
+{
+    struct cpu *cpu = port_cpu_self();
+    affinity_leave(cpu, rt_carrier_port(rt_cpu_carrier(cpu)));
+    port_tls_thread = t;
+    port_tls_self = NULL;
+}
+
+void port_carrier_wait(struct carrier *k)
+{
+    permit_wait(&rt_carrier_port(k)->permit, UINT64_MAX);
+}
+
+void port_carrier_wake(struct carrier *k)
+{
+    int saved = errno;
+    permit_post(&rt_carrier_port(k)->permit);
+    errno = saved;
 }
 
 void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port_thread *to)
@@ -142,6 +192,7 @@ static void on_fork_here(void)
         glibc_block_forked();
         everywhere_forked();
         monitor_forked();
+        reactor_forked();
         affinity_forked();
         port_tls_self = NULL;
     }
@@ -161,6 +212,9 @@ int port_init(bool *caller_is_main)
     fence_init();
     affinity_init();
     bool again = started_by != 0;
+    if (rt_surprise_default) {
+        blocked_start();
+    }
     started_by = getpid();
     int error = port_fork_watch();
     if (error == 0) {
@@ -172,17 +226,10 @@ int port_init(bool *caller_is_main)
     return atexit(on_exit_here) == 0 ? 0 : -ENOMEM;
 }
 
-int port_cpu_adopt(struct cpu *cpu)
-{
-    worker_adopt(cpu);
-    return 0;
-}
-
-static void *worker_main(void *arg)
+static void *carrier_main(void *arg)
 {
     port_irq_entered();
-    worker_adopt(arg);
-    rt_cpu_main(arg);
+    rt_carrier_main(arg);
     return NULL;
 }
 
@@ -226,6 +273,7 @@ static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*
     sigdelset(&all, SIGILL);
     sigdelset(&all, SIGTRAP);
     sigdelset(&all, SIGPROF);
+    blocked_unmask(&all);
     sigprocmask(SIG_SETMASK, &all, &old);
     int error = create_real(thread, attr, fn, arg);
     sigprocmask(SIG_SETMASK, &old, NULL);
@@ -251,9 +299,9 @@ int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size)
     return error != 0 ? error : -join_real(thread, ret);
 }
 
-int port_cpu_start(struct cpu *cpu)
+int port_carrier_start(struct carrier *k)
 {
-    return kernel_thread_create(worker_main, cpu);
+    return kernel_thread_create(carrier_main, k);
 }
 
 /* What a C++ thread_local with a destructor calls. pthread keys are no choice here: those names may
@@ -265,6 +313,12 @@ static void foreign_end(void *t)
 {
     rt_foreign_free(t);
     port_tls_thread = NULL;
+}
+
+struct thread *port_left_self(void)
+{
+    struct thread *t = port_tls_thread;
+    return t != NULL && !rt_thread_is_foreign(t) ? t : NULL;
 }
 
 struct thread *port_foreign_self(void)

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #endif
 #include <pthread.h>
+#include <signal.h>
 
 #include "port.h"
 
@@ -16,15 +17,15 @@
 void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline);
 void futex_wake(uint32_t *word);
 
-/* Permits on a futex word: 0 none, 1 posted, 2 its owner sleeps. */
+/* Permits on a futex word: 0 none, 1 posted, 2 its owner sleeps, 3 in the reactor. */
 void permit_wait(uint32_t *word, uint64_t deadline);
 void permit_post(uint32_t *word);
 
 /* pthread_create of the C library, also where the POSIX layer has taken the name. */
 int kernel_thread_create(void *(*fn)(void *), void *arg);
 
-/* Ticks for the calling worker, if preemption is on. */
-void preempt_adopt(struct cpu *cpu);
+/* Ticks for the calling kernel thread, if preemption is on. */
+void preempt_begin(struct port_carrier *port);
 
 /* Run fn() on a kernel thread with this stack, and wait for its end. */
 int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size);
@@ -43,13 +44,34 @@ void monitor_forked(void);
 void affinity_forked(void);
 
 /* Catch stack overflow on the calling kernel thread. */
-int fault_catch_here(struct port_cpu *cpu);
+int fault_catch_here(struct port_carrier *port);
 
 /* The CPUs that the process may use; and the calling worker, which may use them: affinity.c. */
 void affinity_init(void);
-void affinity_adopt(struct cpu *cpu);
+void affinity_begin(struct port_carrier *port);
+void affinity_take(struct cpu *cpu, const struct port_carrier *from);
+void affinity_leave(struct cpu *cpu, struct port_carrier *port);
 
 void fence_init(void);
+
+/* Workers that block unannounced: blocked.c. */
+int blocked_start(void);
+void blocked_unmask(sigset_t *set); /* out of a set that is to be blocked */
+bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
+void blocked_look(struct cpu *cpu);
+uint64_t blocked_interval(void); /* ns between two looks; UINT64_MAX: off */
+
+/* Descriptors that threads wait for: reactor.c. */
+bool reactor_sleep(uint32_t *permit, uint64_t deadline); /* as permit_wait; false: not now */
+void reactor_kick(void);                                 /* the worker that sleeps there */
+bool reactor_unattended(void); /* threads wait, and no worker sleeps there */
+void reactor_forked(void);
+
+/* A worker wakes up: the monitor may have to look at it again. */
+void monitor_wakes(void);
+
+/* Look after the worker from now on; again does nothing. */
+void monitor_add(struct cpu *cpu);
 
 /* Start the timer thread. 0 or -errno. */
 int monitor_start(void);

@@ -21,18 +21,31 @@
 
 struct port_cpus;
 
-struct port_cpu {
-    const struct port_cpus *cpus; /* (A) where the worker may run: affinity.c */
-    int tid;                      /* the worker's */
-    uint32_t permit;              /* futex: 0 none, 1 permit, 2 the worker sleeps */
-    int *errno_at;                /* of the worker */
+/* A kernel thread that executes CPUs (core/carrier.h). */
+struct port_carrier {
+    uint32_t permit; /* futex: 0 none, 1 permit, 2 it sleeps */
+    int tid;         /* the kernel's */
+    int timer;       /* of ticks: the kernel's id, -1 = none */
+    int *errno_at;
     uint64_t *cxx_at;             /* two words of __cxa_get_globals; NULL without libstdc++ */
+    void *signal_stack;           /* for faults */
+    struct port_fp fp;            /* as the kernel thread began */
+    const struct port_cpus *cpus; /* where it may run, while it has no CPU */
+};
+
+struct port_cpu {
+    const struct port_cpus *cpus; /* (A) where the carrier may run: affinity.c */
+    uint32_t permit;              /* as above */
+    int timer;                    /* of the carrier */
+    int *errno_at;                /* of the carrier */
+    uint64_t *cxx_at;             /* of the carrier */
     uint64_t tick_at;             /* when the monitor calls rt_on_tick; UINT64_MAX = never */
-    void *signal_stack;           /* for faults; SIGNAL_STACK bytes */
-    int timer;                    /* of ticks: the kernel's id, -1 = none */
-    uint64_t seen;                /* switches at the last tick */
-    uint64_t deferred_at;         /* switches when a tick was deferred */
-    struct port_fp fp;            /* of the threads without THREAD_FP, while one with it runs */
+    int tid;                      /* of the carrier */
+    int look_tid;                 /* as blocked_look saw it last */
+    uint64_t look_switches, look_used;
+    uint64_t seen;        /* switches at the last tick */
+    uint64_t deferred_at; /* switches when a tick was deferred */
+    struct port_fp fp;    /* of the threads without THREAD_FP, while one with it runs */
 };
 
 struct tls_estate;

@@ -69,13 +69,13 @@ static bool pc_is_ours(uintptr_t pc)
     return false;
 }
 
-static void timer_set(const struct port_cpu *port, uint64_t first_ns)
+static void timer_set(int timer, uint64_t first_ns)
 {
     struct itimerspec t = {
         .it_value = {(time_t)(first_ns / 1000000000u), (long)(first_ns % 1000000000u)},
         .it_interval = {(time_t)(preempt.tick_ns / 1000000000u),
                         (long)(preempt.tick_ns % 1000000000u)}};
-    syscall(SYS_timer_settime, port->timer, 0, &t, NULL);
+    syscall(SYS_timer_settime, timer, 0, &t, NULL);
 }
 
 /* After a switch from inside the handler, on the worker where the thread goes on. Not inlined: it
@@ -128,7 +128,7 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     }
     if (port_tls_files != 0 || pc_is_ours(PORT_ARCH_SIGNAL_PC(context)) ||
         on_signal_stack(context)) {
-        timer_set(port, RETRY_NS);
+        timer_set(port->timer, RETRY_NS);
         return;
     }
     unsigned long irq = port_irq_save();
@@ -213,9 +213,8 @@ size_t port_signal_room(void)
     return frame != 0 ? frame : MINSIGSTKSZ_BEFORE_AUXV;
 }
 
-void preempt_adopt(struct cpu *cpu)
+void preempt_begin(struct port_carrier *port)
 {
-    struct port_cpu *port = rt_cpu_port(cpu);
     sigset_t set;
     port->timer = -1;
     if (preempt.signal == 0) {
@@ -232,7 +231,7 @@ void preempt_adopt(struct cpu *cpu)
     sigemptyset(&set);
     sigaddset(&set, preempt.signal);
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, (size_t)_NSIG / 8);
-    timer_set(port, preempt.tick_ns);
+    timer_set(port->timer, preempt.tick_ns);
 }
 
 #else /* no preemption */
@@ -256,9 +255,9 @@ size_t port_signal_room(void)
     return 0;
 }
 
-void preempt_adopt(struct cpu *cpu)
+void preempt_begin(struct port_carrier *port)
 {
-    (void)cpu;
+    (void)port;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -61,7 +62,7 @@ const char *port_option_name(unsigned i)
 void port_write(const char *text, size_t length)
 {
     while (length != 0) {
-        ssize_t n = write(STDERR_FILENO, text, length);
+        ssize_t n = syscall(SYS_write, STDERR_FILENO, text, length);
         if (n <= 0) {
             return;
         }
@@ -72,21 +73,22 @@ void port_write(const char *text, size_t length)
 
 int port_file_write(const char *path, const char *text, size_t length)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd =
+        (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         return -errno;
     }
     while (length != 0) {
-        ssize_t n = write(fd, text, length);
+        ssize_t n = syscall(SYS_write, fd, text, length);
         if (n <= 0) {
             int error = n < 0 ? errno : EIO;
-            close(fd);
+            syscall(SYS_close, fd);
             return -error;
         }
         text += n;
         length -= (size_t)n;
     }
-    return close(fd) == 0 ? 0 : -errno;
+    return syscall(SYS_close, fd) == 0 ? 0 : -errno;
 }
 
 char *port_file_read(const char *path, size_t max)
@@ -143,19 +145,19 @@ static bool fault_is_free(int signal)
 }
 
 #if defined(PIRN_TSAN) || defined(PIRN_ASAN)
-int fault_catch_here(struct port_cpu *cpu)
+int fault_catch_here(struct port_carrier *port)
 {
-    (void)cpu;
+    (void)port;
     (void)on_fault;
     (void)fault_is_free;
     return 0; /* the sanitizer reports overflows itself */
 }
 #else
-int fault_catch_here(struct port_cpu *cpu)
+int fault_catch_here(struct port_carrier *port)
 {
     stack_t none, mine = {.ss_size = 64u << 10};
     if (sigaltstack(NULL, &none) == 0 && (none.ss_flags & SS_DISABLE)) {
-        mine.ss_sp = cpu->signal_stack = port_table_alloc(mine.ss_size);
+        mine.ss_sp = port->signal_stack = port_table_alloc(mine.ss_size);
         if (mine.ss_sp == NULL || sigaltstack(&mine, NULL) != 0) {
             return -ENOMEM;
         }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../src/core/carrier.h"
 #include "../../../src/core/id.h"
 #include "../../../src/sync/sync.h"
 #include "sim_internal.h"
@@ -19,11 +20,10 @@ unsigned port_cpu_count(void)
     return sim.config.ncpu;
 }
 
-static void cpu_context(void *arg)
+static void carrier_context(void *arg)
 {
     sim.contexts[sim_current].irq_off = 1;
-    sim_tls_adopt(rt_cpu_thread(arg));
-    rt_cpu_main(arg);
+    rt_carrier_main(arg);
 }
 
 int port_init(bool *caller_is_main)
@@ -45,26 +45,142 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
     return 0;
 }
 
-int port_cpu_adopt(struct cpu *cpu)
+int port_carrier_start(struct carrier *k)
 {
-    sim.contexts[1].cpu = cpu;
-    sim_tls_adopt(rt_cpu_thread(cpu));
+    k->port.context = sim_context_new(carrier_context, k, NULL);
     return 0;
 }
 
-int port_cpu_start(struct cpu *cpu)
+int port_carrier_begin(struct carrier *k, struct thread *t)
 {
-    return sim_context_new(cpu_context, cpu, cpu) == cpu->id + 1 ? 0 : -EAGAIN;
+    k->port.context = sim_current;
+    sim_tls_adopt(t);
+    return 0;
+}
+
+void port_cpu_take(struct carrier *k, struct cpu *cpu)
+{
+    struct context *c = &sim.contexts[sim_current];
+    if (k->port.context != sim_current) {
+        sim_fail("a carrier runs in the place of another");
+    }
+    c->cpu = cpu;
+    c->left = NULL;
+}
+
+void port_cpu_back(struct cpu *cpu)
+{
+    port_cpu_take(cpu->carrier, cpu);
+}
+
+void port_cpu_leave(struct thread *t)
+{
+    struct context *c = &sim.contexts[sim_current];
+    c->cpu = NULL;
+    c->left = t;
+}
+
+void port_carrier_wait(struct carrier *k)
+{
+    struct context *c = &sim.contexts[k->port.context];
+    sim_context_wait(c, UINT64_MAX);
+    at_xchg_acq(&c->posted, 0u);
+}
+
+void port_carrier_wake(struct carrier *k)
+{
+    at_xchg_rel(&sim.contexts[k->port.context].posted, 1u);
+    sim_context_permit(k->port.context);
+}
+
+static void device_call(uint64_t after)
+{
+    struct context *device = &sim.contexts[DEVICE];
+    if (sim.now + after < device->deadline) {
+        device->deadline = sim.now + after;
+    }
+}
+
+void port_carrier_ask(void)
+{
+    sim.ask = true;
+    device_call(0);
+}
+
+int port_io_arm(int fd, uint32_t events)
+{
+    if (fd < 0 || fd >= SIM_FDS) {
+        return -EBADF;
+    }
+    sim.fd_armed[fd] = events;
+    device_call(100);
+    return 0;
+}
+
+void sim_fd_set(int fd, uint32_t events)
+{
+    sim_point(47, (uint32_t)fd);
+    sim.fd_state[fd] = events;
+    device_call(100);
+}
+
+uint32_t sim_fd_get(int fd)
+{
+    sim_point(48, (uint32_t)fd);
+    return sim.fd_state[fd];
+}
+
+/* Report what is armed and the case; sometimes what is not. */
+void port_io_poll(void)
+{
+    for (int fd = 0; fd < SIM_FDS; fd++) {
+        uint32_t armed = sim.fd_armed[fd], events = sim.fd_state[fd] & armed;
+        if (armed != 0 && events == 0 && sim_choose(32) == 0) {
+            events = armed;
+        }
+        if (events != 0) {
+            sim.fd_armed[fd] = 0;
+            rt_io_ready(fd, events);
+        }
+    }
+}
+
+int port_io_block(int fd, uint32_t events, uint64_t deadline)
+{
+    while ((sim_fd_get(fd) & events) == 0) {
+        if (sim.now >= deadline) {
+            return -ETIMEDOUT;
+        }
+        port_relax(0);
+    }
+    return 0;
+}
+
+static bool io_due(void)
+{
+    for (int fd = 0; fd < SIM_FDS; fd++) {
+        if ((sim.fd_state[fd] & sim.fd_armed[fd]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void port_calls_watch(void)
+{
+    sim.watch = true;
+    device_call(200);
 }
 
 void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 {
-    sim_context_wait(&sim.contexts[cpu->id + 1], deadline);
+    (void)cpu;
+    sim_context_wait(&sim.contexts[sim_current], deadline);
 }
 
 void port_cpu_kick(struct cpu *cpu)
 {
-    sim_context_permit(cpu->id + 1);
+    sim_context_permit(cpu->carrier->port.context);
 }
 
 void port_relax(unsigned round)
@@ -95,17 +211,31 @@ void port_timer_set(struct cpu *cpu, uint64_t deadline)
     }
 }
 
-/* Deliver ticks some time after they are due. */
+/* Deliver ticks some time after they are due; watch calls; make carriers. What comes up meanwhile
+ * is seen at the end, where no other context runs in between. */
 void sim_device(void *unused)
 {
     (void)unused;
     for (;;) {
-        uint64_t next = UINT64_MAX;
         for (unsigned i = 0; i < sim.config.ncpu; i++) {
             if (sim.tick_at[i] <= sim.now) {
                 sim.tick_at[i] = UINT64_MAX;
                 rt_on_tick(rt.cpus[i]);
             }
+        }
+        if (sim.ask) {
+            sim.ask = false;
+            rt_carrier_add();
+        }
+        if (sim.watch) {
+            sim.watch = false;
+            if (rt_calls_scan()) {
+                sim.watch = true;
+            }
+        }
+        port_io_poll();
+        uint64_t next = sim.ask || io_due() ? sim.now : sim.watch ? sim.now + 200 : UINT64_MAX;
+        for (unsigned i = 0; i < sim.config.ncpu; i++) {
             next = sim.tick_at[i] < next ? sim.tick_at[i] : next;
         }
         struct context *c = &sim.contexts[DEVICE];
@@ -168,9 +298,17 @@ void port_table_free(void *p, size_t size)
     free(p);
 }
 
+struct thread *port_left_self(void)
+{
+    return sim.contexts[sim_current].left;
+}
+
 struct thread *port_foreign_self(void)
 {
     struct context *c = &sim.contexts[sim_current];
+    if (c->left != NULL) {
+        return c->left;
+    }
     if (!c->has_thread) {
         c->has_thread = true;
         thread_init_bare(&c->thread, THREAD_FOREIGN, "foreign");
@@ -241,6 +379,7 @@ const char *port_option(const char *name)
            : strcmp(name, "reservoir") == 0 ? sim.config.reservoir
            : strcmp(name, "detour") == 0    ? sim.config.detour
            : strcmp(name, "preempt") == 0   ? sim.config.preempt
+           : strcmp(name, "spares") == 0    ? "4"
            : strcmp(name, "spin") == 0      ? "1"
            : strcmp(name, "stack") == 0     ? "32K"
            : strcmp(name, "tls") == 0       ? sim.tls ? "own" : "shared"

@@ -11,6 +11,10 @@ struct port_cpu {
     bool permit;
 };
 
+struct port_carrier {
+    unsigned context;
+};
+
 struct port_thread {
     struct sim_tls *tls; /* its block: port.c */
 };

@@ -19,7 +19,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../../../src/core/carrier.h"
 #include "../../../src/core/id.h"
+#include "../../../src/core/io.h"
 #include "../../../src/core/life.h"
 #include "../../../src/core/prio.h"
 #include "../../../src/sync/shared.h"
@@ -296,6 +298,17 @@ void sim_preempts(bool on)
     sim.preempt = on;
 }
 
+void sim_block(uint32_t ns)
+{
+    sim_context_wait(&sim.contexts[sim_current], sim.now + ns);
+}
+
+bool sim_surprise(void)
+{
+    sim_point(46, 0);
+    return sim.contexts[sim_current].cpu != NULL && rt_call_surprised();
+}
+
 void sim_pause(void)
 {
     sim_point(40, 0);
@@ -323,8 +336,13 @@ static void oracle(void)
         return;
     }
     for (unsigned i = 0; i < rt.ncpu; i++) {
-        struct context *c = &sim.contexts[i + 1];
-        if (c->state == CTX_WAITING && rt.policy.has_work(rt.cpus[i])) {
+        struct context *c = &sim.contexts[rt.cpus[i]->carrier->port.context];
+        if (at_load_rlx(&rt.cpus[i]->call) != 0) {
+            if (!sim.watch) {
+                sim_fail("oracle: CPU %u is in a call, and nobody watches it", i);
+            }
+        } else if (c->cpu == rt.cpus[i] && c->state == CTX_WAITING &&
+                   (rt.cpus[i]->current->flags & THREAD_IDLE) && rt.policy.has_work(rt.cpus[i])) {
             sim_fail("oracle: CPU %u sleeps while work it may run exists", i);
         }
     }
@@ -391,10 +409,11 @@ static void main_context(void *arg)
         sim_fail("the program did not end");
     }
     rt_on_exit();
-    /* The last exits may still be on their way to the counters and the stack caches: let them
-     * finish. */
+    /* The last exits may still be on their way to the counters and the stack caches, and the device
+     * in the middle of making a carrier: let them finish. */
     for (unsigned round = 0; round < 100000; round++) {
-        if (life_count() == 1 && sim.nstacks == 1 + stack_cached()) {
+        if (life_count() == 1 && sim.nstacks == 1 + stack_cached() &&
+            sim.contexts[DEVICE].state == CTX_WAITING) {
             break;
         }
         rt_yield();
@@ -419,7 +438,9 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.now = 1000000;
     sim.hash = 0xcbf29ce484222325ull;
     sim.steps = 0;
-    sim.preempt = false;
+    memset(sim.fd_state, 0, sizeof(sim.fd_state));
+    memset(sim.fd_armed, 0, sizeof(sim.fd_armed));
+    sim.preempt = sim.watch = sim.ask = false;
     sim.allocations = 0;
     sim.nstacks = 0;
     sim_ncontexts = 0;
@@ -462,6 +483,8 @@ static void sim_end(void)
     if (rt.policy.fini != NULL) {
         rt.policy.fini();
     }
+    carrier_reset();
+    io_reset();
     for (unsigned i = 0; i < RT_MAX_CPUS && rt.cpus[i] != NULL; i++) {
         free(rt.cpus[i]);
     }

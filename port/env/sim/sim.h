@@ -65,6 +65,18 @@ uint64_t *sim_tls_word(void);
 /* A tick passes on the caller's CPU: accounting, and preemption at the end of a slice. */
 void sim_tick(void);
 
+/* The caller's context, in a call or foreign, waits. */
+void sim_block(uint32_t ns);
+
+/* The caller, a user thread outside the runtime, loses its CPU. False: there is no spare carrier.
+ */
+bool sim_surprise(void);
+
+/* Descriptors of the simulator: what is the case with fd, from now on (bits of poll()). */
+enum { SIM_FDS = 8 };
+void sim_fd_set(int fd, uint32_t events);
+uint32_t sim_fd_get(int fd);
+
 /* A scheduling point in the test's own code. */
 void sim_pause(void);
 

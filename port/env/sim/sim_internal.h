@@ -9,7 +9,7 @@
 #include "sim.h"
 
 #define SIM_MAX_STACKS 65536u
-#define DEVICE 0u /* context number; CPU i is context i + 1 */
+#define DEVICE 0u /* context number; the program's main thread starts on 1 */
 
 enum context_state { CTX_FREE, CTX_RUNNABLE, CTX_WAITING, CTX_DONE };
 
@@ -19,7 +19,8 @@ struct context {
     struct port_ctx ctx;
     void *stack;
     enum context_state state;
-    struct cpu *cpu; /* NULL: device or foreign */
+    struct cpu *cpu;     /* NULL: device, foreign, or a carrier without */
+    struct thread *left; /* runs on a carrier without a CPU */
     void (*fn)(void *);
     void *arg;
     uint64_t deadline; /* while waiting */
@@ -42,7 +43,10 @@ struct sim {
     uint64_t now, hash, steps;
     uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
     bool preempt;
-    bool tls; /* threads have TLS blocks in this run */
+    uint32_t fd_state[SIM_FDS], fd_armed[SIM_FDS];
+    bool watch; /* scan the calls */
+    bool ask;   /* make a spare carrier */
+    bool tls;   /* threads have TLS blocks in this run */
     bool pct;
     uint32_t walk;         /* switch at one in so many points */
     uint64_t floor;        /* PCT: lowest priority given */

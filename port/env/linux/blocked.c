@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocked.c (Linux) - workers whose thread sleeps in the kernel without having said so
+ * (rt_call_begin): in the C library's own calls (stdio, the resolver, its locks), or in system
+ * calls that the program makes itself.
+ *
+ * The monitor looks at every worker every LOOK_NS. One that has not switched since the last look,
+ * has used no CPU time, and sleeps in the kernel, is told by a signal, whose handler gives the CPU
+ * away (rt_call_surprised) and returns: the system call goes on (SA_RESTART), and the thread gets a
+ * CPU again when it next calls the runtime. The decision is made by the worker itself, in the
+ * handler, so there is nothing to race with:
+ *   1. port_cpu_self() is NULL: it has no CPU any more.
+ *   2. port_tls_inside is not 0: it is in the runtime (or idle there). It will leave on its own.
+ *   3. The interrupted instruction is not a system call: the thread runs. The signal was too late.
+ * Calls that the kernel does not restart after a handler (poll, epoll_wait, futex with a limit,
+ * ...) end with EINTR. Those of the C library's interface are announced by the POSIX layer and get
+ * no signal; so does nothing under the native API, where this is off (rt_surprise).
+ *
+ * While all workers sleep for want of work the monitor does not look: `dozing`. A worker that wakes
+ * up tells it: the worker's permit changes, then it reads dozing; the monitor stores dozing, then
+ * reads the permits. Sequentially consistent: one of them sees the other. ORDER(monitor)
+ */
+#include "linux.h"
+
+/* As for preemption: whether a thread is inside the runtime must be known. */
+#if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define LOOK_NS 10000000u
+#define BUSY_NS 1000000u /* of CPU time between two looks: it does not sleep */
+
+static int bell; /* the signal; 0: off */
+
+int __libc_allocate_rtsig(int high) __attribute__((weak));
+
+static void on_bell(int signal, siginfo_t *info, void *arg)
+{
+    const ucontext_t *context = arg;
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    (void)signal;
+    (void)info;
+    if (port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0 &&
+        port_arch_in_syscall(pc)) {
+        int saved = errno;
+        rt_call_surprised();
+        errno = saved;
+    }
+}
+
+int blocked_start(void)
+{
+    struct sigaction act = {.sa_sigaction = on_bell,
+                            .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    if (bell != 0) {
+        return 0; /* in the child of a fork */
+    }
+    bell = __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(0) : -1;
+    if (bell < 0 || sigaction(bell, &act, NULL) != 0) {
+        bell = 0;
+        return -ENOTSUP;
+    }
+    return 0;
+}
+
+void blocked_unmask(sigset_t *set)
+{
+    if (bell != 0) {
+        sigdelset(set, bell);
+    }
+}
+
+static uint64_t cpu_time(int tid)
+{
+    struct timespec t = {0, 0};
+    clockid_t clock =
+        (clockid_t)(~(unsigned)tid << 3 | 6u); /* of any thread: linux/posix-timers.h */
+    syscall(SYS_clock_gettime, clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Third field of /proc/self/task/TID/stat, behind the name in parentheses. */
+static bool sleeps_in_kernel(int tid)
+{
+    char path[64], text[128];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t n = syscall(SYS_read, fd, text, sizeof(text) - 1);
+    syscall(SYS_close, fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' && end[2] == 'S';
+}
+
+void blocked_look(struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    int tid = __atomic_load_n(&port->tid, __ATOMIC_RELAXED);
+    uint64_t switches = rt_cpu_switches(cpu), used = cpu_time(tid);
+    bool still = switches == port->look_switches && tid == port->look_tid &&
+                 used - port->look_used < BUSY_NS;
+    port->look_switches = switches;
+    port->look_used = used;
+    port->look_tid = tid;
+    if (bell != 0 && still && worker_awake(cpu) && sleeps_in_kernel(tid)) {
+        syscall(SYS_tgkill, getpid(), tid, bell);
+    }
+}
+
+uint64_t blocked_interval(void)
+{
+    return bell != 0 ? LOOK_NS : UINT64_MAX;
+}
+
+#else
+
+#include <errno.h>
+
+int blocked_start(void)
+{
+    return -ENOTSUP;
+}
+
+void blocked_unmask(sigset_t *set)
+{
+    (void)set;
+}
+
+void blocked_look(struct cpu *cpu)
+{
+    (void)cpu;
+}
+
+uint64_t blocked_interval(void)
+{
+    return UINT64_MAX;
+}
+
+#endif

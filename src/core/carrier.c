@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * carrier.c - see carrier.h.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "carrier.h"
+#include "id.h"
+#include "mutant.h"
+#include "spinlock.h"
+#include "switch.h"
+
+static struct {
+    spinlock_t lock;
+    struct carrier *first;
+    struct carrier *made;
+    unsigned idle;  /* spares that wait */
+    unsigned extra; /* carriers made as spares */
+    bool asked;     /* for one more, and not answered */
+} spares;
+
+static void spare_put(struct carrier *k)
+{
+    spin_lock(&spares.lock, RANK_SPARE);
+    k->next_spare = spares.first;
+    spares.first = k;
+    spares.idle++;
+    spin_unlock(&spares.lock, RANK_SPARE);
+}
+
+/* NULL: there is none, and one more was asked for if the limit allows it. */
+static struct carrier *spare_take(void)
+{
+    bool ask = false;
+    spin_lock(&spares.lock, RANK_SPARE);
+    struct carrier *k = spares.first;
+    if (k != NULL) {
+        spares.first = k->next_spare;
+        spares.idle--;
+    }
+    if (spares.idle == 0 && spares.extra < rt.spares && !spares.asked) {
+        ask = spares.asked = true;
+    }
+    spin_unlock(&spares.lock, RANK_SPARE);
+    if (ask) {
+        port_carrier_ask();
+    }
+    return k;
+}
+
+static void carrier_give(struct carrier *k, struct cpu *cpu)
+{
+    at_store_rel(&k->cpu, cpu); /* ORDER(carrier) */
+    port_carrier_wake(k);
+}
+
+static void limbo_init(struct carrier *k)
+{
+    struct cpu *limbo = &k->limbo;
+    limbo->id = RT_NO_CPU;
+    limbo->carrier = k;
+    limbo->idle = &k->idle;
+    at_init(&limbo->pending, 0u);
+    at_init(&limbo->timers.armed, 0u);
+    at_init(&limbo->timers.lock.word, 0u);
+    at_init(&limbo->inbox, (struct thread *)NULL);
+    at_init(&limbo->created, 0u);
+    at_init(&limbo->exited, 0u);
+    at_init(&limbo->call, 0u);
+}
+
+int carrier_make(struct carrier **out, struct cpu *cpu)
+{
+    struct carrier *k = port_table_alloc(sizeof(struct carrier));
+    char name[RT_NAME_MAX];
+    if (k == NULL) {
+        return -ENOMEM;
+    }
+    if (cpu != NULL) {
+        snprintf(name, sizeof(name), "idle-%u", cpu->id);
+    } else {
+        snprintf(name, sizeof(name), "idle-spare");
+    }
+    thread_init_bare(&k->idle, THREAD_IDLE | (rt.tls_room != 0 ? THREAD_TLS : 0), name);
+    at_init(&k->idle.state, (uint32_t)THREAD_READY);
+    at_init(&k->cpu, cpu);
+    limbo_init(k);
+    int error = id_assign(&k->idle);
+    if (error != 0) {
+        port_table_free(k, sizeof(struct carrier));
+        return error;
+    }
+    spin_lock(&spares.lock, RANK_SPARE);
+    k->next_made = spares.made;
+    spares.made = k;
+    spin_unlock(&spares.lock, RANK_SPARE);
+    *out = k;
+    return 0;
+}
+
+int rt_carrier_add(void)
+{
+    struct carrier *k;
+    unsigned long irq = port_irq_save();
+    int error = carrier_make(&k, NULL);
+    if (error == 0) {
+        at_init(&k->idle.state, (uint32_t)THREAD_RUNNING);
+        error = port_carrier_start(k);
+    }
+    spin_lock(&spares.lock, RANK_SPARE);
+    spares.asked = false;
+    spares.extra += error == 0;
+    spin_unlock(&spares.lock, RANK_SPARE);
+    port_irq_restore(irq);
+    return error;
+}
+
+void carrier_carry(struct carrier *k, struct cpu *cpu)
+{
+    cpu->carrier = k;
+    cpu->idle = &k->idle;
+    k->idle.cpu = cpu;
+    port_cpu_take(k, cpu);
+}
+
+struct cpu *carrier_wait(struct carrier *k)
+{
+    struct cpu *cpu;
+    at_store_rlx(&k->cpu, (struct cpu *)NULL);
+    port_cpu_leave(&k->idle);
+    spare_put(k);
+    while ((cpu = at_load_acq(&k->cpu)) == NULL) { /* ORDER(carrier) */
+        port_carrier_wait(k);
+    }
+    cpu->current = &k->idle;
+    carrier_carry(k, cpu);
+    return cpu;
+}
+
+void rt_carrier_main(struct carrier *k)
+{
+    struct cpu *cpu = at_load_rlx(&k->cpu);
+    k->limbo.current = &k->idle;
+    port_carrier_begin(k, &k->idle);
+    port_cpu_take(k, &k->limbo);
+    if (cpu == NULL) {
+        cpu = carrier_wait(k);
+    } else {
+        carrier_carry(k, cpu);
+    }
+    rt_cpu_main(cpu);
+}
+
+void rt_call_begin(struct rt_call *call, bool blocks)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    call->cpu = cpu;
+    if (cpu == NULL || rt.spares == 0) {
+        call->cpu = NULL;
+        rt_leave(irq);
+        return;
+    }
+    struct thread *self = cpu->current;
+    struct carrier *k = blocks ? spare_take() : NULL;
+    self->wait_reason = WAIT_CALL;
+    self->carrier = cpu->carrier;
+    port_cpu_leave(self);
+    if (k != NULL) {
+        call->ticket = 0;
+        carrier_give(k, cpu);
+    } else {
+        cpu->calls += cpu->calls == UINT32_MAX ? 2 : 1;
+        call->ticket = cpu->calls;
+        at_store_rel(&cpu->call, call->ticket); /* ORDER(call) */
+        at_fence_light();                       /* ORDER(call-watch) */
+        if (!MUTANT(CALL_UNSEEN)) {
+            port_calls_watch();
+        }
+    }
+    rt_leave(irq);
+}
+
+/* Inside the runtime, without a CPU; on return with one. */
+static void call_return(struct thread *self)
+{
+    struct carrier *k = self->carrier;
+    struct cpu *limbo = &k->limbo;
+    limbo->current = self;
+    port_cpu_take(k, limbo);
+    switch_to(limbo, &k->idle, POST_RETURN, NULL);
+}
+
+void rt_call_end(struct rt_call *call)
+{
+    if (call->cpu == NULL) {
+        return;
+    }
+    unsigned long irq = port_irq_save();
+    struct thread *self = port_foreign_self();
+    struct cpu *cpu = call->cpu;
+    uint32_t ticket = call->ticket;
+    if ((ticket != 0 && at_cas_acq(&cpu->call, &ticket, 0u)) || /* ORDER(call) */
+        MUTANT(CALL_BACK)) {
+        port_cpu_back(cpu);
+    } else {
+        call_return(self);
+    }
+    self->wait_reason = WAIT_NONE;
+    self->carrier = NULL;
+    port_irq_restore(irq);
+}
+
+void rt_call_return(struct thread *self)
+{
+    unsigned long irq = port_irq_save();
+    call_return(self);
+    self->carrier = NULL;
+    port_irq_restore(irq);
+}
+
+bool rt_call_surprised(void)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    struct carrier *k = rt.spares != 0 ? spare_take() : NULL;
+    if (k != NULL) {
+        struct thread *self = cpu->current;
+        self->carrier = cpu->carrier;
+        port_cpu_leave(self);
+        carrier_give(k, cpu);
+    }
+    rt_leave(irq);
+    return k != NULL;
+}
+
+static void call_take(struct cpu *cpu, uint32_t ticket)
+{
+    struct carrier *k = spare_take();
+    if (k == NULL) {
+        return;
+    }
+    if (at_cas_acq(&cpu->call, &ticket, 0u)) { /* ORDER(call) */
+        carrier_give(k, cpu);
+    } else {
+        spare_put(k);
+    }
+}
+
+bool rt_calls_scan(void)
+{
+    bool again = false;
+    unsigned long irq = port_irq_save();
+    at_fence_heavy(); /* ORDER(call-watch) */
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        struct cpu *cpu = rt.cpus[i];
+        uint32_t ticket = at_load_rlx(&cpu->call);
+        if (ticket != 0 && ticket == cpu->call_seen) {
+            call_take(cpu, ticket);
+        }
+        cpu->call_seen = ticket;
+        again |= ticket != 0;
+    }
+    port_irq_restore(irq);
+    return again;
+}
+
+void carrier_reset(void)
+{
+    while (spares.made != NULL) {
+        struct carrier *next = spares.made->next_made;
+        port_table_free(spares.made, sizeof(struct carrier));
+        spares.made = next;
+    }
+    carrier_forked();
+}
+
+void carrier_forked(void)
+{
+    spares.first = spares.made = NULL;
+    spares.idle = spares.extra = 0;
+    spares.asked = false;
+    at_init(&spares.lock.word, 0u);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * carrier.h - what executes CPUs, and calls that block it.
+ *
+ * A CPU (queue, timers, stack cache) is executed by a carrier: a kernel thread, a simulated one.
+ * On boards a core is both. A user thread that may block its carrier in the kernel says so:
+ *
+ *     rt_call_begin(&call, blocks);  the carrier has no CPU from here on
+ *     a system call
+ *     rt_call_end(&call);            the thread has a CPU again, perhaps another one
+ *
+ * In between port_cpu_self() is NULL: for the runtime the caller is no user thread (its signal
+ * handlers neither), and the CPU is on offer. Whoever accepts the offer gives it to a spare
+ * carrier, which goes on with the other threads. If nobody did, the thread takes its CPU back and
+ * has lost two atomic operations. If somebody did, the thread goes to the ready queue, and its
+ * carrier to the spares.
+ *
+ * A thread can also lose its CPU in the middle of its own code, where it waits in the kernel
+ * without having said so: rt_call_surprised. It gets one at its next entry of the runtime
+ * (rt_self).
+ *
+ * The argument, by owner of the CPU's (O) fields:
+ *   1. cpu->call is 0 or the ticket of a call. It becomes a ticket by the CPU's thread, with
+ * release, when the thread has stopped using the CPU; it becomes 0 by one compare-and-swap, with
+ * acquire: the thread's (the thread owns the CPU again) or a taker's (the taker owns it). One of
+ * the two succeeds, because tickets differ from call to call. ORDER(call)
+ *   2. A taker has a spare carrier in hand before it tries, and gives it the CPU: k->cpu is stored
+ * with release, the carrier reads it with acquire. ORDER(carrier) From then on the carrier owns
+ * the CPU, with its own idle thread as the scheduler context.
+ *   3. A thread that finds its CPU taken runs on a carrier that nobody else uses: k->cpu is NULL.
+ * It switches to the carrier's idle thread on `limbo`, a CPU record without queue that belongs to
+ * the carrier, so that the switch is like any other; it is made ready by POST_RETURN, when its
+ * context is saved, as a thread that is woken from outside.
+ *   4. An idle thread's context stays on its own carrier: it is resumed on the carrier where it
+ * stopped, by that carrier's CPU or from limbo, and by nobody else.
+ *   5. No CPU in a call is forgotten: rt_call_begin tells the port to watch (or gives the CPU away
+ * itself), and the port calls rt_calls_scan until it says that no call is under way:
+ *        thread: publish the ticket | light fence | does the port watch? else tell it
+ *        port:   stop watching | heavy fence | any ticket? then watch on
+ * By the fence pair the port sees the ticket, or the thread that nobody watches. ORDER(call-watch)
+ */
+#ifndef PIRN_CORE_CARRIER_H
+#define PIRN_CORE_CARRIER_H
+
+#include "cpu.h"
+
+struct carrier {
+    struct thread idle;         /* its scheduler context */
+    _Atomic(struct cpu *) cpu;  /* (A) given to it; NULL: a spare, or with a thread in limbo */
+    struct carrier *next_spare; /* (spares lock) */
+    struct carrier *next_made;  /* (spares lock) all of them */
+    struct port_carrier port;
+    struct cpu limbo;
+};
+
+struct rt_call {
+    struct cpu *cpu; /* NULL: the caller had none */
+    uint32_t ticket; /* 0: given away at once */
+};
+
+/* May be nested in nothing; no entry of the runtime in between but from signal handlers. `blocks`:
+ * it is known that the call will block (else a watcher finds out). Foreign threads may call it. */
+void rt_call_begin(struct rt_call *call, bool blocks);
+void rt_call_end(struct rt_call *call);
+
+/* The calling user thread, outside the runtime (and about to go on there), gives its CPU away.
+ * False if there is no spare yet. From a signal handler of the port's. */
+bool rt_call_surprised(void);
+
+/* The caller, which rt_self found without a CPU, is a user thread: give it one. */
+COLD void rt_call_return(struct thread *self);
+
+/* Take the CPUs whose call lasts since the last scan. True: look again soon. One caller at a time,
+ * not a CPU. */
+bool rt_calls_scan(void);
+
+/* Make a carrier and its kernel thread, which calls rt_carrier_main: to carry `cpu`, or, NULL, as a
+ * spare. 0 or -errno. */
+int carrier_make(struct carrier **out, struct cpu *cpu);
+
+/* k executes cpu from now on. */
+void carrier_carry(struct carrier *k, struct cpu *cpu);
+
+/* Wait as a spare until there is a CPU to carry. */
+struct cpu *carrier_wait(struct carrier *k);
+
+/* In the child of a fork: there are no carriers. Their memory stays. */
+void carrier_forked(void);
+
+/* Free all; the kernel threads are gone. For the simulator. */
+void carrier_reset(void);
+
+#endif
