@@ -129,6 +129,7 @@ static __attribute__((constructor)) void posix_hook(void)
     rt_main_name = program_invocation_short_name;
     rt_tls_default = true;
     rt_preempt_default = true;
+    rt_surprise_default = true;
     rt_classes_default = true;
 }
 

@@ -102,7 +102,7 @@ ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
 /* A kernel thread that Pirn did not make, or no runtime yet: block in the kernel. */
 ALWAYS_INLINE bool posix_is_foreign(void)
 {
-    return port_cpu_self() == NULL;
+    return unlikely(port_cpu_self() == NULL) && rt_is_foreign();
 }
 
 /* When to stop waiting: NULL for never. */

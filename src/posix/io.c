@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.c - read, write and their relatives; and what io.h declares.
+ */
+#include "io.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 0x8
+#endif
+
+long io_call(bool blocks, long number, long a, long b, long c, long d, long e, long f)
+{
+    struct rt_call call;
+    rt_call_begin(&call, blocks);
+    long result = syscall(number, a, b, c, d, e, f);
+    int error = errno;
+    rt_call_end(&call);
+    errno = error;
+    return result;
+}
+
+bool io_nonblocking(int fd)
+{
+    long flags = syscall(SYS_fcntl, fd, F_GETFL);
+    return flags >= 0 && (flags & O_NONBLOCK);
+}
+
+static uint64_t time_out(int fd, int option)
+{
+    struct timeval t;
+    socklen_t size = sizeof(t);
+    if (option == 0 || syscall(SYS_getsockopt, fd, SOL_SOCKET, option, &t, &size) != 0 ||
+        (t.tv_sec == 0 && t.tv_usec == 0)) {
+        return UINT64_MAX;
+    }
+    return port_now() + (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* 0: ready; EAGAIN: it is not to wait, or has waited long enough; ENOTSUP: it cannot wait. */
+static int await(const struct io_try *try)
+{
+    if (io_nonblocking(try->fd)) {
+        return EAGAIN;
+    }
+    struct rt_io io = {.fd = try->fd, .events = (uint32_t)(unsigned short)try->events};
+    int error = rt_io_wait(&io, 1, time_out(try->fd, try->option));
+    return error != 0 ? EAGAIN : io.got == RT_IO_FAILED ? ENOTSUP : 0;
+}
+
+static bool flag_is_unknown(int error)
+{
+    return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL || error == ESPIPE;
+}
+
+NOINLINE enum io_next io_next(const struct io_try *try, long result)
+{
+    int error = errno;
+    if (result >= 0) {
+        return IO_DONE;
+    }
+    if (try->by_flag && flag_is_unknown(error)) {
+        return IO_BLOCK;
+    }
+    if (error != EAGAIN) {
+        return IO_DONE;
+    }
+    error = await(try);
+    if (error == EAGAIN) {
+        posix_fail(error);
+    }
+    return error == 0 ? IO_AGAIN : error == EAGAIN ? IO_DONE : IO_BLOCK;
+}
+
+/* One attempt that does not block. With offset -1 it uses the file's own. */
+static ssize_t try_vector(long number, int fd, const struct iovec *iov, int n)
+{
+    return syscall(number, fd, iov, (long)n, -1L, -1L, (long)RWF_NOWAIT);
+}
+
+ssize_t pirn_posix_readv(int fd, const struct iovec *iov, int n)
+{
+    const struct io_try try = {fd, POLLIN, SO_RCVTIMEO, true};
+    enum io_next next = posix_is_foreign() ? IO_BLOCK : IO_AGAIN;
+    ssize_t got = -1;
+    while (next == IO_AGAIN) {
+        got = try_vector(SYS_preadv2, fd, iov, n);
+        next = io_next(&try, got);
+    }
+    return next == IO_DONE ? got : IO_CALL(false, SYS_readv, fd, iov, n);
+}
+
+ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
+{
+    const struct io_try try = {fd, POLLIN, SO_RCVTIMEO, true};
+    struct iovec iov = {buffer, size};
+    enum io_next next = posix_is_foreign() ? IO_BLOCK : IO_AGAIN;
+    ssize_t got = -1;
+    while (next == IO_AGAIN) {
+        got = try_vector(SYS_preadv2, fd, &iov, 1);
+        next = io_next(&try, got);
+    }
+    return next == IO_DONE ? got : IO_CALL(false, SYS_read, fd, buffer, size);
+}
+
+/* A blocking write takes all. Part of it may be written when it cannot go on: then that counts. */
+ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
+{
+    const struct io_try try = {fd, POLLOUT, SO_SNDTIMEO, true};
+    enum io_next next = posix_is_foreign() ? IO_BLOCK : IO_AGAIN;
+    size_t done = 0;
+    ssize_t put = -1;
+    while (next == IO_AGAIN) {
+        struct iovec iov = {(char *)buffer + done, size - done};
+        put = try_vector(SYS_pwritev2, fd, &iov, 1);
+        next = io_next(&try, put);
+        done += put > 0 ? (size_t)put : 0;
+        if (put > 0 && done < size) {
+            next = IO_AGAIN;
+        }
+    }
+    if (next == IO_BLOCK) {
+        put = IO_CALL(false, SYS_write, fd, (const char *)buffer + done, size - done);
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return done != 0 ? (ssize_t)done : put;
+}
+
+ssize_t pirn_posix_writev(int fd, const struct iovec *iov, int n)
+{
+    const struct io_try try = {fd, POLLOUT, SO_SNDTIMEO, true};
+    enum io_next next = posix_is_foreign() ? IO_BLOCK : IO_AGAIN;
+    ssize_t put = -1;
+    while (next == IO_AGAIN) {
+        put = try_vector(SYS_pwritev2, fd, iov, n);
+        next = io_next(&try, put);
+    }
+    if (next == IO_BLOCK) {
+        return IO_CALL(false, SYS_writev, fd, iov, n);
+    }
+    return put <= 0 ? put : put + io_write_rest(fd, iov, n, (size_t)put, 0);
+}
+
+ssize_t io_write_rest(int fd, const struct iovec *iov, int n, size_t done, int flags)
+{
+    ssize_t more = 0;
+    for (int i = 0; i < n; i++) {
+        if (done >= iov[i].iov_len) {
+            done -= iov[i].iov_len;
+            continue;
+        }
+        const char *from = (const char *)iov[i].iov_base + done;
+        size_t size = iov[i].iov_len - done;
+        ssize_t put =
+            flags != 0 ? pirn_posix_send(fd, from, size, flags) : pirn_posix_write(fd, from, size);
+        done = 0;
+        more += put > 0 ? put : 0;
+        if (put != (ssize_t)size) {
+            break;
+        }
+    }
+    return more;
+}
+
+/* With an offset of their own: files, which do not keep anybody waiting for long. */
+ssize_t pirn_posix_pread(int fd, void *buffer, size_t size, off_t offset)
+{
+    return IO_CALL(false, SYS_pread64, fd, buffer, size, offset);
+}
+
+ssize_t pirn_posix_pwrite(int fd, const void *buffer, size_t size, off_t offset)
+{
+    return IO_CALL(false, SYS_pwrite64, fd, buffer, size, offset);
+}
+
+ssize_t pirn_posix_preadv(int fd, const struct iovec *iov, int n, off_t offset)
+{
+    return IO_CALL(false, SYS_preadv, fd, iov, n, offset, 0);
+}
+
+ssize_t pirn_posix_pwritev(int fd, const struct iovec *iov, int n, off_t offset)
+{
+    return IO_CALL(false, SYS_pwritev, fd, iov, n, offset, 0);
+}
+
+ssize_t pirn_posix_sendfile(int out, int in, off_t *offset, size_t size)
+{
+    return IO_CALL(false, SYS_sendfile, out, in, offset, size);
+}
+
+ssize_t pirn_posix_splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t size,
+                          unsigned flags)
+{
+    return IO_CALL(false, SYS_splice, in, in_at, out, out_at, size, flags);
+}
+
+int pirn_posix_fsync(int fd)
+{
+    return (int)IO_CALL(false, SYS_fsync, fd);
+}
+
+int pirn_posix_fdatasync(int fd)
+{
+    return (int)IO_CALL(false, SYS_fdatasync, fd);
+}
+
+int pirn_posix_msync(void *low, size_t size, int flags)
+{
+    return (int)IO_CALL(false, SYS_msync, low, size, flags);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.h - shared by the calls of the C library that may block the kernel thread: io.c (reading and
+ * writing), io_socket.c, io_poll.c, io_other.c.
+ *
+ * What they do for a user thread (for others: the system call):
+ *   1. Where the kernel can say "not now" (sockets, pipes, ...) they ask it not to block. If it
+ * would have, the thread waits for the descriptor (rt_io_wait) and tries again: no kernel thread is
+ *      held up. Descriptors that the program itself made non-blocking are left alone.
+ *   2. Everything else runs between rt_call_begin and rt_call_end: the CPU is given away if the
+ * call turns out to block, or at once where it is known to. errno and results are the kernel's.
+ * EINTR: of the calls of kind 2; a thread that waits for a descriptor is not interrupted by signals
+ * (docs/STATUS.md).
+ */
+#ifndef PIRN_POSIX_IO_H
+#define PIRN_POSIX_IO_H
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../core/carrier.h"
+#include "../core/io.h"
+#include "posix.h"
+
+/* The functions and their prototypes, apart from the system's headers, which give some of these
+ * names other attributes or argument types. */
+#define IO(ret, name, params, args) ret pirn_posix_##name params;
+#include "io.def"
+#undef IO
+
+/* A system call that may block (blocks: will, as far as we know). */
+long io_call(bool blocks, long number, long a, long b, long c, long d, long e, long f);
+
+#define IO_CALL(blocks, number, ...) IO_CALL_((blocks), (number), __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define IO_CALL_(blocks, number, a, b, c, d, e, f, ...)                                            \
+    io_call((blocks), (number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+/* Has the program made the descriptor non-blocking? */
+bool io_nonblocking(int fd);
+
+/* What comes after an attempt that was not to block. */
+enum io_next {
+    IO_DONE,  /* return the attempt's result; errno is right */
+    IO_AGAIN, /* the descriptor is ready: try again */
+    IO_BLOCK, /* it cannot be tried or waited for: make the call, between begin and end */
+};
+
+struct io_try {
+    int fd;
+    short events; /* of poll(), to wait for */
+    int option;   /* SO_RCVTIMEO, SO_SNDTIMEO: the socket's time-out; 0: it has none */
+    bool by_flag; /* the attempt was made with RWF_NOWAIT, which not all files know */
+};
+
+/* `result` and errno are those of the attempt. Waits where the call would have. Not inlined: the
+ * thread may change the worker, and errno its place. */
+enum io_next io_next(const struct io_try *try, long result);
+
+/* Write what lies behind the first `done` bytes of the vector; by send with these flags if there
+ * are any. Returns how much was written. */
+ssize_t io_write_rest(int fd, const struct iovec *iov, int n, size_t done, int flags);
+
+/* openat. */
+int io_open(int at, const char *path, int flags, mode_t mode);
+
+/* fcntl(fd, F_SETLKW or F_OFD_SETLKW, lock). */
+int io_fcntl_lock(int fd, int command, void *lock);
+
+#endif

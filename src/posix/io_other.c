@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io_other.c - calls that wait for processes, locks, messages, signals and opening. They are made
+ * without the CPU: at once where it is known that they block, else when it turns out.
+ */
+#include "io.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/file.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/wait.h>
+
+/* Has a child ended already? Then nobody waits. */
+pid_t pirn_posix_wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+    if ((options & WNOHANG) == 0 && !posix_is_foreign()) {
+        long done = syscall(SYS_wait4, pid, status, options | WNOHANG, usage);
+        if (done != 0) {
+            return (pid_t)done;
+        }
+    }
+    return (pid_t)IO_CALL((options & WNOHANG) == 0, SYS_wait4, pid, status, options, usage);
+}
+
+pid_t pirn_posix_waitpid(pid_t pid, int *status, int options)
+{
+    return pirn_posix_wait4(pid, status, options, NULL);
+}
+
+pid_t pirn_posix_wait(int *status)
+{
+    return pirn_posix_wait4(-1, status, 0, NULL);
+}
+
+pid_t pirn_posix_wait3(int *status, int options, struct rusage *usage)
+{
+    return pirn_posix_wait4(-1, status, options, usage);
+}
+
+int pirn_posix_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+    return (int)IO_CALL((options & WNOHANG) == 0, SYS_waitid, type, id, info, options, NULL);
+}
+
+int pirn_posix_flock(int fd, int operation)
+{
+    if ((operation & LOCK_NB) == 0 && !posix_is_foreign()) {
+        long done = syscall(SYS_flock, fd, operation | LOCK_NB);
+        if (done == 0 || errno != EWOULDBLOCK) {
+            return (int)done;
+        }
+    }
+    return (int)IO_CALL((operation & LOCK_NB) == 0, SYS_flock, fd, operation);
+}
+
+int io_fcntl_lock(int fd, int command, void *lock)
+{
+    int try = command == F_SETLKW ? F_SETLK : F_OFD_SETLK;
+    if (!posix_is_foreign()) {
+        long done = syscall(SYS_fcntl, fd, try, lock);
+        if (done == 0 || (errno != EAGAIN && errno != EACCES)) {
+            return (int)done;
+        }
+    }
+    return (int)IO_CALL(true, SYS_fcntl, fd, command, lock);
+}
+
+int io_open(int at, const char *path, int flags, mode_t mode)
+{
+    return (int)IO_CALL(false, SYS_openat, at, path, flags, mode);
+}
+
+ssize_t pirn_posix_msgrcv(int queue, void *message, size_t size, long type, int flags)
+{
+    return IO_CALL(false, SYS_msgrcv, queue, message, size, type, flags);
+}
+
+int pirn_posix_msgsnd(int queue, const void *message, size_t size, int flags)
+{
+    return (int)IO_CALL(false, SYS_msgsnd, queue, message, size, flags);
+}
+
+int pirn_posix_semtimedop(int id, struct sembuf *operations, size_t n, const struct timespec *limit)
+{
+    return (int)IO_CALL(false, SYS_semtimedop, id, operations, n, limit);
+}
+
+int pirn_posix_semop(int id, struct sembuf *operations, size_t n)
+{
+    return pirn_posix_semtimedop(id, operations, n, NULL);
+}
+
+int pirn_posix_pause(void)
+{
+    return (int)IO_CALL(true, SYS_ppoll, NULL, 0, NULL, NULL, 8);
+}
+
+int pirn_posix_sigsuspend(const sigset_t *mask)
+{
+    return (int)IO_CALL(true, SYS_rt_sigsuspend, mask, 8);
+}
+
+int pirn_posix_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit)
+{
+    bool waits = limit == NULL || limit->tv_sec != 0 || limit->tv_nsec != 0;
+    int got = (int)IO_CALL(waits, SYS_rt_sigtimedwait, set, info, limit, 8);
+    if (got > 0 && info != NULL && info->si_code == SI_TKILL) {
+        info->si_code = SI_USER; /* as the C library does: for raise and pthread_kill */
+    }
+    return got;
+}
+
+int pirn_posix_sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    return pirn_posix_sigtimedwait(set, info, NULL);
+}
+
+/* Goes on after a handler. */
+int pirn_posix_sigwait(const sigset_t *set, int *signal)
+{
+    int got;
+    do {
+        got = pirn_posix_sigtimedwait(set, NULL, NULL);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        return errno;
+    }
+    *signal = got;
+    return 0;
+}
