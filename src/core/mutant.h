@@ -31,13 +31,13 @@ enum mutant {
     MUTANT_CEILING_STAY,   /* unlocking does not lower the ceiling */
     MUTANT_TLS_STALE,      /* a thread's TLS block goes to the next life as it is */
     MUTANT_SHARED_DROP,    /* an object between processes forgets to wake */
-    MUTANT_CALL_BACK,   /* a thread takes its CPU back without asking whether it was given away */
-    MUTANT_CALL_UNSEEN, /* nobody watches a call */
-    MUTANT_RANK_STAY,      /* a ready thread whose priority changes keeps its place */
-    MUTANT_SLICE_FREE,     /* ticks cost no virtual time */
-    MUTANT_PREEMPT_TAIL,   /* a preempted thread goes to the tail of its level */
-    MUTANT_HANDOFF_FIRST,  /* a real-time thread that is handed something goes before its equals */
-    MUTANT_LANE_KEEP,      /* who has met ticks is let into the lane at once */
+    MUTANT_CALL_BACK,     /* a thread takes its CPU back without asking whether it was given away */
+    MUTANT_CALL_UNSEEN,   /* nobody watches a call */
+    MUTANT_RANK_STAY,     /* a ready thread whose priority changes keeps its place */
+    MUTANT_SLICE_FREE,    /* ticks cost no virtual time */
+    MUTANT_PREEMPT_TAIL,  /* a preempted thread goes to the tail of its level */
+    MUTANT_HANDOFF_FIRST, /* a real-time thread that is handed something goes before its equals */
+    MUTANT_LANE_KEEP,     /* who has met ticks is let into the lane at once */
     MUTANT_MAX
 };
 

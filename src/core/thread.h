@@ -139,8 +139,8 @@ struct thread {
         const void *wait_object; /* (O) */
         struct carrier *carrier; /* (O) in a call, or without a CPU after one: what runs it */
     };
-    uint64_t wait_value;         /* (W) what a Full/Empty waiter brings or gets */
-    void *local;                 /* (O) the POSIX layer's data, e.g. keys */
+    uint64_t wait_value; /* (W) what a Full/Empty waiter brings or gets */
+    void *local;         /* (O) the POSIX layer's data, e.g. keys */
     char name[RT_NAME_MAX];
 #ifdef PIRN_DEBUG
     bool on_cpu; /* (O) its context is not saved: see switch.h */

@@ -7,14 +7,14 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "posix.h"
+#include "io.h"
 
 #define NS_PER_S 1000000000
 
 static int kernel_sleep(clockid_t clock, int flags, const struct timespec *time,
                         struct timespec *left)
 {
-    return syscall(SYS_clock_nanosleep, clock, flags, time, left) == 0 ? 0 : errno;
+    return IO_CALL(true, SYS_clock_nanosleep, clock, flags, time, left) == 0 ? 0 : errno;
 }
 
 static uint64_t ns_of(const struct timespec *time)
