@@ -168,9 +168,11 @@ def exported(library: str) -> set[str]:
 
 def check_library(table: Table, library: str) -> list[str]:
     known = {interface.name for interface in table.interfaces} | set(table.others)
-    names = exported(library)
-    problems = [] if len(names) >= 100 else [f"{library}: exports only {sorted(names)}"]
-    return problems + [f"{library}: {name} is not in the table" for name in sorted(names - known)]
+    # open64 and the like: names of the same functions for large files
+    found = exported(library)
+    names = {name for name in found if name.removesuffix("64") not in known}
+    problems = [] if len(found) >= 100 else [f"{library}: exports only {sorted(found)}"]
+    return problems + [f"{library}: {name} is not in the table" for name in sorted(names)]
 
 
 def check_cases(table: Table, cases: list[str]) -> list[str]:
