@@ -176,6 +176,10 @@ void port_io_poll(void);
 /* The thread that a carrier without a CPU runs; NULL on other kernel threads. */
 struct thread *port_left_self(void);
 
+/* May the calling user thread wait here? Not in a signal handler that has interrupted the runtime
+ * or stands on the worker's signal stack; nor where the port cannot tell. */
+bool port_may_wait(void);
+
 /* For a foreign kernel thread: wait itself. 0, -ETIMEDOUT, -EBADF. */
 int port_io_block(int fd, uint32_t events, uint64_t deadline);
 

@@ -11,7 +11,7 @@ if(status EQUAL 0)
 endif()
 
 # Calls that the core itself has no use for: ports and the POSIX layer call them.
-set(unused port_cpu_relax)
+set(unused port_cpu_relax port_may_wait)
 
 set(missing 0)
 foreach(header ${CONTRACT} ${TEMPLATE}/port_arch.h ${TEMPLATE}/port_env.h)

@@ -15,11 +15,20 @@
 #define RWF_NOWAIT 0x8
 #endif
 
+/* A signal of our own (a tick that came just before the call) is none to the program: again. Limits
+ * of time are what the kernel has left of them. */
 long io_call(bool blocks, long number, long a, long b, long c, long d, long e, long f)
 {
+    if (io_is_plain()) {
+        return syscall(number, a, b, c, d, e, f);
+    }
     struct rt_call call;
+    long result;
     rt_call_begin(&call, blocks);
-    long result = syscall(number, a, b, c, d, e, f);
+    do {
+        port_disturbed = false;
+        result = syscall(number, a, b, c, d, e, f);
+    } while (result < 0 && errno == EINTR && port_disturbed);
     int error = errno;
     rt_call_end(&call);
     errno = error;
@@ -87,7 +96,7 @@ static ssize_t try_vector(long number, int fd, const struct iovec *iov, int n)
 ssize_t pirn_posix_readv(int fd, const struct iovec *iov, int n)
 {
     const struct io_try try = {fd, POLLIN, SO_RCVTIMEO, true};
-    enum io_next next = posix_is_foreign() ? IO_BLOCK : IO_AGAIN;
+    enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
     ssize_t got = -1;
     while (next == IO_AGAIN) {
         got = try_vector(SYS_preadv2, fd, iov, n);
@@ -100,7 +109,7 @@ ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
 {
     const struct io_try try = {fd, POLLIN, SO_RCVTIMEO, true};
     struct iovec iov = {buffer, size};
-    enum io_next next = posix_is_foreign() ? IO_BLOCK : IO_AGAIN;
+    enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
     ssize_t got = -1;
     while (next == IO_AGAIN) {
         got = try_vector(SYS_preadv2, fd, &iov, 1);
@@ -113,7 +122,7 @@ ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
 ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
 {
     const struct io_try try = {fd, POLLOUT, SO_SNDTIMEO, true};
-    enum io_next next = posix_is_foreign() ? IO_BLOCK : IO_AGAIN;
+    enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
     size_t done = 0;
     ssize_t put = -1;
     while (next == IO_AGAIN) {
@@ -135,7 +144,7 @@ ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
 ssize_t pirn_posix_writev(int fd, const struct iovec *iov, int n)
 {
     const struct io_try try = {fd, POLLOUT, SO_SNDTIMEO, true};
-    enum io_next next = posix_is_foreign() ? IO_BLOCK : IO_AGAIN;
+    enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
     ssize_t put = -1;
     while (next == IO_AGAIN) {
         put = try_vector(SYS_pwritev2, fd, iov, n);

@@ -39,6 +39,13 @@
 #include "io.def"
 #undef IO
 
+/* Nothing but the system call is to be made: by a foreign kernel thread, or by a signal handler
+ * that has interrupted the runtime (POSIX lets handlers call read, write, poll and others). */
+ALWAYS_INLINE bool io_is_plain(void)
+{
+    return posix_is_foreign() || !port_may_wait();
+}
+
 /* A system call that may block (blocks: will, as far as we know). */
 long io_call(bool blocks, long number, long a, long b, long c, long d, long e, long f);
 

@@ -16,7 +16,7 @@
 /* Has a child ended already? Then nobody waits. */
 pid_t pirn_posix_wait4(pid_t pid, int *status, int options, struct rusage *usage)
 {
-    if ((options & WNOHANG) == 0 && !posix_is_foreign()) {
+    if ((options & WNOHANG) == 0 && !io_is_plain()) {
         long done = syscall(SYS_wait4, pid, status, options | WNOHANG, usage);
         if (done != 0) {
             return (pid_t)done;
@@ -47,7 +47,7 @@ int pirn_posix_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 
 int pirn_posix_flock(int fd, int operation)
 {
-    if ((operation & LOCK_NB) == 0 && !posix_is_foreign()) {
+    if ((operation & LOCK_NB) == 0 && !io_is_plain()) {
         long done = syscall(SYS_flock, fd, operation | LOCK_NB);
         if (done == 0 || errno != EWOULDBLOCK) {
             return (int)done;
@@ -59,7 +59,7 @@ int pirn_posix_flock(int fd, int operation)
 int io_fcntl_lock(int fd, int command, void *lock)
 {
     int try = command == F_SETLKW ? F_SETLK : F_OFD_SETLK;
-    if (!posix_is_foreign()) {
+    if (!io_is_plain()) {
         long done = syscall(SYS_fcntl, fd, try, lock);
         if (done == 0 || (errno != EAGAIN && errno != EACCES)) {
             return (int)done;

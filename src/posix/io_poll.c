@@ -76,7 +76,7 @@ int pirn_posix_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
 {
     struct timespec left;
     struct rt_io io[FEW];
-    if (posix_is_foreign() || mask != NULL || n > FEW || !is_valid(limit) || is_zero(limit)) {
+    if (io_is_plain() || mask != NULL || n > FEW || !is_valid(limit) || is_zero(limit)) {
         left = limit != NULL ? *limit : no_time;
         return (int)IO_CALL(!is_zero(limit), SYS_ppoll, fds, n, limit != NULL ? &left : NULL, mask,
                             8);
@@ -182,7 +182,7 @@ int pirn_posix_pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct time
         const sigset_t *mask;
         size_t size;
     } argument = {mask, 8};
-    if (posix_is_foreign() || mask != NULL || n < 0 || n > FD_SETSIZE || !is_valid(limit) ||
+    if (io_is_plain() || mask != NULL || n < 0 || n > FD_SETSIZE || !is_valid(limit) ||
         is_zero(limit)) {
         struct timespec left = limit != NULL ? *limit : no_time;
         return (int)IO_CALL(!is_zero(limit), SYS_pselect6, n, r, w, e, limit != NULL ? &left : NULL,
@@ -212,7 +212,7 @@ int pirn_posix_select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *li
 /* An epoll descriptor is readable when it has something to report. */
 int pirn_posix_epoll_pwait(int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask)
 {
-    if (posix_is_foreign() || mask != NULL || ms == 0) {
+    if (io_is_plain() || mask != NULL || ms == 0) {
         return (int)IO_CALL(ms != 0, SYS_epoll_pwait, fd, events, n, ms, mask, 8);
     }
     struct timespec limit = {ms / 1000, (ms % 1000) * 1000000L};

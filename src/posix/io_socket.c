@@ -14,7 +14,7 @@
 
 static bool leave_alone(int flags)
 {
-    return (flags & MSG_DONTWAIT) != 0 || posix_is_foreign();
+    return (flags & MSG_DONTWAIT) != 0 || io_is_plain();
 }
 
 /* Does the socket have messages with bounds? Then a short one is whole. */
@@ -141,7 +141,7 @@ int pirn_posix_accept4(int fd, struct sockaddr *from, socklen_t *size, int flags
 {
     const struct io_try try = {fd, POLLIN, SO_RCVTIMEO, false};
     enum io_next next = IO_AGAIN;
-    if (posix_is_foreign() || io_nonblocking(fd)) {
+    if (io_is_plain() || io_nonblocking(fd)) {
         next = IO_BLOCK;
     }
     while (next == IO_AGAIN) {

@@ -2,10 +2,14 @@
 /* handlers.c - signal handlers of threads: masks, faults, alternate stacks, what they may do. */
 #include "harness.h"
 
+#include <poll.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static flag_t ready, go, handled;
 
@@ -289,5 +293,51 @@ CASE(handler_changes_errno_of_its_thread_only)
         sched_yield();
     }
     flag_set(&go, 1);
+    join(t);
+}
+
+static int events, empty[2];
+static sem_t ping, pong;
+enum { HAND_OVERS = 100000 };
+
+/* write and poll may be called by handlers, whatever they have interrupted. */
+static void writes_and_polls(int number)
+{
+    uint64_t one = 1;
+    struct pollfd p = {empty[0], POLLIN, 0};
+    (void)number;
+    CHECK_EQ(write(events, &one, sizeof(one)), sizeof(one));
+    CHECK_EQ(poll(&p, 1, 0), 0);
+    flag_add(&handled, 1);
+}
+
+static void *answers_pings(void *arg)
+{
+    for (int i = 0; i < HAND_OVERS; i++) {
+        OK(sem_wait(&ping));
+        OK(sem_post(&pong));
+    }
+    return arg;
+}
+
+CASE(handler_may_write_while_threads_synchronise)
+{
+    struct sigaction act = {.sa_handler = writes_and_polls, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    events = eventfd(0, EFD_CLOEXEC);
+    CHECK(events >= 0);
+    OK(pipe(empty));
+    OK(sem_init(&ping, 0, 0));
+    OK(sem_init(&pong, 0, 0));
+    OK(sigaction(SIGALRM, &act, NULL));
+    pthread_t t = start(answers_pings, NULL);
+    OK(setitimer(ITIMER_REAL, &often, NULL));
+    for (int i = 0; i < HAND_OVERS || flag_get(&handled) < 100; i++) {
+        if (i < HAND_OVERS) {
+            OK(sem_post(&ping));
+            OK(sem_wait(&pong));
+        }
+    }
+    OK(setitimer(ITIMER_REAL, &never, NULL));
     join(t);
 }

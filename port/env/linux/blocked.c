@@ -48,6 +48,7 @@ static void on_bell(int signal, siginfo_t *info, void *arg)
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
     (void)signal;
     (void)info;
+    port_disturbed |= port_cpu_self() == NULL;
     if (port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0 &&
         port_arch_in_syscall(pc)) {
         int saved = errno;

@@ -21,6 +21,7 @@
 
 __thread struct cpu *port_tls_self;
 __thread uint32_t port_tls_inside;
+__thread bool port_disturbed;
 bool port_fence_asymmetric;
 
 uint64_t port_now(void)
@@ -313,6 +314,20 @@ static void foreign_end(void *t)
 {
     rt_foreign_free(t);
     port_tls_thread = NULL;
+}
+
+bool port_may_wait(void)
+{
+#ifdef PORT_ARCH_TLS_INC
+    struct cpu *cpu = port_cpu_self();
+    if (cpu == NULL || (port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
+        return false;
+    }
+    uintptr_t low = (uintptr_t)rt_carrier_port(rt_cpu_carrier(cpu))->signal_stack;
+    return low == 0 || (uintptr_t)__builtin_frame_address(0) - low >= SIGNAL_STACK;
+#else
+    return false;
+#endif
 }
 
 struct thread *port_left_self(void)

@@ -73,6 +73,8 @@ void monitor_wakes(void);
 /* Look after the worker from now on; again does nothing. */
 void monitor_add(struct cpu *cpu);
 
+#define SIGNAL_STACK (64u << 10)
+
 /* Start the timer thread. 0 or -errno. */
 int monitor_start(void);
 

@@ -114,6 +114,10 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 #define port_irq_entered() ((void)0)
 #endif
 
+/* Set by handlers of our own that find the thread without a CPU, in a call: EINTR may be theirs. */
+extern __thread bool port_disturbed
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* The stand-in of a foreign kernel thread; with TLS blocks, the thread of every block. */
 extern __thread struct thread *port_tls_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));

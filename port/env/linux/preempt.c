@@ -113,6 +113,7 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     (void)signal;
     (void)info;
     if (cpu == NULL) {
+        port_disturbed = true;
         return;
     }
     struct port_cpu *port = rt_cpu_port(cpu);

@@ -155,7 +155,7 @@ int fault_catch_here(struct port_carrier *port)
 #else
 int fault_catch_here(struct port_carrier *port)
 {
-    stack_t none, mine = {.ss_size = 64u << 10};
+    stack_t none, mine = {.ss_size = SIGNAL_STACK};
     if (sigaltstack(NULL, &none) == 0 && (none.ss_flags & SS_DISABLE)) {
         mine.ss_sp = port->signal_stack = port_table_alloc(mine.ss_size);
         if (mine.ss_sp == NULL || sigaltstack(&mine, NULL) != 0) {

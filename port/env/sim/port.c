@@ -298,6 +298,12 @@ void port_table_free(void *p, size_t size)
     free(p);
 }
 
+bool port_may_wait(void)
+{
+    struct context *c = &sim.contexts[sim_current];
+    return c->cpu != NULL && c->irq_off == 0;
+}
+
 struct thread *port_left_self(void)
 {
     return sim.contexts[sim_current].left;
