@@ -37,9 +37,6 @@ static uint64_t monitor_deliver(uint64_t now)
         }
         struct port_cpu *port = rt_cpu_port(cpu);
         uint64_t at = __atomic_load_n(&port->tick_at, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
-        if (at == 0) {
-            continue; /* not set yet */
-        }
         if (at <= now && __atomic_compare_exchange_n(&port->tick_at, &at, UINT64_MAX, false,
                                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
             rt_on_tick(cpu);
@@ -176,7 +173,8 @@ int monitor_start(void)
 void monitor_add(struct cpu *cpu)
 {
     unsigned id = rt_cpu_id(cpu);
-    if (id < MAX_CPUS) { /* a carrier's own record is no worker */
+    if (id < MAX_CPUS && monitor.cpus[id] == NULL) { /* a carrier's own record is no worker */
+        rt_cpu_port(cpu)->tick_at = UINT64_MAX;
         __atomic_store_n(&monitor.cpus[id], cpu, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         monitor_wakes();
     }
