@@ -2,6 +2,7 @@
 # Under a sanitizer the POSIX names belong to its interceptors, which know only kernel threads: there
 # the programs are linked with the layer itself, by the names that it has inside. Expected failures
 # are not tried.
+set(SCHEDS steal)
 set(CPUS 2)
 set(PREEMPT coop)
 set(KINDS pirn)
