@@ -30,8 +30,7 @@ PORT_ARCH_RETURN_BY_JUMP(sched_yield, rt_yield);
 #else
 EXPORT int sched_yield(void)
 {
-    rt_yield(); /* on a foreign kernel thread: the system's */
-    return 0;
+    return pirn_posix_sched_yield();
 }
 #endif
 

@@ -41,6 +41,7 @@
 #undef PTHREAD
 #undef POSIX
 
+int pirn_posix_sched_yield(void);
 NORETURN void pirn_pthread_exit(void *ret);
 NORETURN void pirn_posix_thrd_exit(int result);
 sem_t *pirn_posix_sem_open(const char *name, int flags, ...);

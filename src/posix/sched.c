@@ -141,3 +141,11 @@ int pirn_pthread_sigqueue(pthread_t thread, int number, const union sigval value
     (void)value;
     return ENOSYS;
 }
+
+/* On a foreign kernel thread: the system's. Where a function can return by a jump, the name itself
+ * is one (abi_glibc.c). */
+int pirn_posix_sched_yield(void)
+{
+    rt_yield();
+    return 0;
+}

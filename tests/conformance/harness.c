@@ -181,7 +181,11 @@ void flag_wait(const flag_t *f, int at_least)
         if (i < 100) {
             sched_yield();
         } else {
-            usleep(50); /* a yield lets nobody run whose priority is lower */
+            /* A yield lets nobody run whose priority is lower. No cancellation point. */
+            int state;
+            OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state));
+            usleep(50);
+            OK(pthread_setcancelstate(state, NULL));
         }
     }
 }

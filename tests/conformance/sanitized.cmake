@@ -21,7 +21,7 @@ foreach(entry ${entries})
 endforeach()
 string(APPEND names "#define pthread_exit pirn_pthread_exit\n#define thrd_exit pirn_posix_thrd_exit\n"
                     "#define sem_open pirn_posix_sem_open\n"
-                    "#define sched_yield rt_yield\n"
+                    "#define sched_yield pirn_posix_sched_yield\n"
                     "#define __pthread_register_cancel posix_cleanup_register\n"
                     "#define __pthread_unregister_cancel posix_cleanup_unregister\n"
                     "#define __pthread_register_cancel_defer posix_cleanup_register_defer\n"

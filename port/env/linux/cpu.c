@@ -190,8 +190,10 @@ static void on_fork_here(void)
 {
     if (rt_forked()) {
         stack_forked();
-        glibc_block_forked();
-        everywhere_forked();
+        if (port_tls_own) {
+            glibc_block_forked();
+            everywhere_forked();
+        }
         monitor_forked();
         reactor_forked();
         affinity_forked();
