@@ -12,10 +12,10 @@ PREFIX ?= /usr/local
 
 # What runs where in `make check`. The release preset runs everything, last; the others run what
 # they can find out best. Labels: sim unit policy posix conformance tls stress apps fault bench tools.
-LABELS_debug := sim|unit|policy|posix|tls
-LABELS_clang := unit|policy|posix|tls
-LABELS_asan := unit|policy|conformance|fault|stress
-LABELS_tsan := unit|policy|conformance|stress
+LABELS_debug := sim|unit|tls
+LABELS_clang := unit
+LABELS_asan := unit|conformance|fault|stress
+LABELS_tsan := unit|conformance|stress
 LABELS_aarch64 := unit|policy
 
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
