@@ -28,7 +28,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup apps programs demo check check-seeds check-debug check-clang check-asan check-tsan \
+.PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
         check-aarch64 check-release bench figures conformance-doc format lint lint-c lint-tools tidy install clean
 
 ## help: this list
@@ -90,6 +90,10 @@ check-aarch64: setup build-aarch64
 	$(call run_tests,aarch64)
 
 # Tests declared with CONFIGURATIONS seeds run only here.
+## check-conformance: the conformance suite under every organization, on 1 and 2 CPUs, preempted and not
+check-conformance: setup build-release
+	ctest --preset release --parallel $(JOBS) -C conformance -L conformance
+
 ## check-seeds: the simulator's long run over thousands of seeds (20 minutes)
 check-seeds: setup build-release
 	ctest --preset release --parallel $(JOBS) -C seeds -L seeds --timeout 1500
