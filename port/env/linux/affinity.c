@@ -94,7 +94,10 @@ unsigned port_cpu_count(void)
 /* The first one has the process' set; others were made by one that may be elsewhere. */
 void affinity_begin(struct port_carrier *port)
 {
+    unsigned long irq;
+    affinity_lock(&irq);
     port->cpus = nworkers == 0 ? NULL : UNKNOWN;
+    affinity_unlock(irq);
 }
 
 void affinity_take(struct cpu *cpu, const struct port_carrier *from)
