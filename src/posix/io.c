@@ -29,10 +29,13 @@ long io_call(bool blocks, long number, long a, long b, long c, long d, long e, l
         port_disturbed = false;
         result = syscall(number, a, b, c, d, e, f);
     } while (result < 0 && errno == EINTR && port_disturbed);
-    int error = errno;
-    rt_call_end(&call);
-    errno = error;
+    rt_call_end(&call); /* keeps errno; here its address may be that of another worker's by now */
     return result;
+}
+
+NOINLINE int io_errno(void)
+{
+    return errno;
 }
 
 bool io_nonblocking(int fd)

@@ -46,6 +46,9 @@ ALWAYS_INLINE bool io_is_plain(void)
     return posix_is_foreign() || !port_may_wait();
 }
 
+/* errno after a wait. Its address may have changed, which compilers do not expect. */
+int io_errno(void);
+
 /* A system call that may block (blocks: will, as far as we know). */
 long io_call(bool blocks, long number, long a, long b, long c, long d, long e, long f);
 

@@ -124,9 +124,9 @@ int pirn_posix_sigwait(const sigset_t *set, int *signal)
     int got;
     do {
         got = pirn_posix_sigtimedwait(set, NULL, NULL);
-    } while (got < 0 && errno == EINTR);
+    } while (got < 0 && io_errno() == EINTR);
     if (got < 0) {
-        return errno;
+        return io_errno();
     }
     *signal = got;
     return 0;

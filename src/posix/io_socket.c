@@ -151,7 +151,7 @@ int pirn_posix_accept4(int fd, struct sockaddr *from, socklen_t *size, int flags
         if (ready != 0) {
             break;
         }
-        errno = EAGAIN;
+        posix_fail(EAGAIN); /* not here: errno may have moved since the last round */
         next = io_next(&try, -1);
     }
     return next == IO_DONE ? -1 : (int)IO_CALL(false, SYS_accept4, fd, from, size, flags);
