@@ -91,6 +91,13 @@ void port_cpu_leave(struct thread *t);
 void port_carrier_wait(struct carrier *k);
 void port_carrier_wake(struct carrier *k);
 
+/* Interrupt the system call in which a thread without CPU is on carrier k: a handler there calls
+ * rt_cancel_told, exactly once for each time. Interrupts are out. */
+void port_carrier_interrupt(struct carrier *k);
+
+/* Have rt_cancel_async called soon by user thread t, outside the runtime, if it runs. As above. */
+void port_thread_interrupt(struct thread *t);
+
 /* Have rt_carrier_add called, once, by a kernel thread that is no carrier. Any context. */
 void port_carrier_ask(void);
 
@@ -233,6 +240,8 @@ NORETURN void port_exit(int status);
 void rt_carrier_main(struct carrier *k);
 int rt_carrier_add(void); /* one more spare carrier. 0 or -errno */
 bool rt_calls_scan(void);
+bool rt_cancel_told(void);  /* true: a request to end is due: the call is not to go on */
+void rt_cancel_async(void); /* does not return if a request to end is due */
 bool rt_call_surprised(void);
 uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
 void rt_io_ready(int fd, uint32_t events);
@@ -254,6 +263,7 @@ void rt_preempt(void);
 
 unsigned rt_cpu_id(const struct cpu *cpu);
 uint64_t rt_cpu_switches(const struct cpu *cpu);
+struct cpu *rt_thread_cpu(const struct thread *t); /* where it runs or ran last; NULL: it has not */
 struct port_thread *rt_thread_port(struct thread *t);
 void *rt_thread_stack(struct thread *t);                   /* its lowest address */
 bool rt_cpu_runs(struct cpu *cpu, const struct thread *t); /* a look from outside */

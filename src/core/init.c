@@ -226,10 +226,11 @@ bool rt_is_foreign(void)
         return true;
     }
     struct thread *t = port_left_self();
-    if (t != NULL) {
-        rt_call_return(t);
+    if (t == NULL || t->wait_reason == WAIT_CALL) {
+        return true; /* in a call, a signal handler asks: the thread's CPU is on offer */
     }
-    return t == NULL;
+    rt_call_return(t);
+    return false;
 }
 
 struct port_cpu *rt_cpu_port(struct cpu *cpu)
@@ -245,6 +246,11 @@ uint64_t rt_cpu_switches(const struct cpu *cpu)
 struct port_carrier *rt_carrier_port(struct carrier *k)
 {
     return &k->port;
+}
+
+struct cpu *rt_thread_cpu(const struct thread *t)
+{
+    return __atomic_load_n(&t->cpu, __ATOMIC_RELAXED);
 }
 
 struct carrier *rt_cpu_carrier(struct cpu *cpu)

@@ -35,7 +35,7 @@ struct rt_io {
 #define RT_IO_ALWAYS 0x38u /* POLLERR, POLLHUP, POLLNVAL: reported without being asked for */
 
 /* Wait until one of the n is ready, or fails, or until `deadline`. User threads. 0, -ETIMEDOUT,
- * -ECANCELED (rt_wait_remove). Cancellation point of the layer above. */
+ * -ECANCELED: it is a cancellation point. */
 int rt_io_wait(struct rt_io *io, unsigned n, uint64_t deadline);
 
 /* In the child of a fork: nothing is armed, and nobody waits. */

@@ -52,6 +52,7 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
     memset((void *)t, 0, sizeof(*t));
     at_init(&t->state, (uint32_t)THREAD_EXITED);
     at_init(&t->park, (uint32_t)PARK_NONE);
+    at_init(&t->cancel, 0u);
     at_init(&t->join.lock.word, 0u);
     at_init(&t->priority, 0u);
     at_init(&t->base_priority, 0u);
@@ -91,6 +92,7 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     t->rq.next = NULL;
     t->name[0] = '\0';
     t->local = NULL;
+    at_init(&t->cancel, 0u);
     at_init(&t->priority, 0u);
     at_init(&t->base_priority, 0u);
     at_init(&t->sched.attr, 0u);
@@ -338,6 +340,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
 {
     unsigned long irq;
     struct thread *user = rt_self(); /* starts a runtime if this is the child of a fork */
+    at_store_rlx(&user->cancel, (uint32_t)CANCEL_ENDING); /* a request that comes now may be lost */
     if (unlikely(user->flags & THREAD_TLS)) {
         port_tls_end();
     }
@@ -416,7 +419,7 @@ static bool join_lock(struct thread *t)
     return false;
 }
 
-static int join_wait_locked(struct thread *t, struct thread *self, uint64_t deadline)
+static int join_wait_locked(struct thread *t, struct thread *self, uint64_t deadline, bool point)
 {
     if (t->join_flags & (JOIN_DETACHED | JOIN_WAITING)) {
         state_unlock(&t->join.lock, RANK_JOIN);
@@ -427,8 +430,12 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
         return -EDEADLK;
     }
     t->join_flags |= JOIN_WAITING;
-    struct waitq_how how = {
-        .deadline = deadline, .object = t, .reason = WAIT_JOIN, .rank = RANK_JOIN, .prefer = t};
+    struct waitq_how how = {.deadline = deadline,
+                            .object = t,
+                            .reason = WAIT_JOIN,
+                            .removable = point,
+                            .rank = RANK_JOIN,
+                            .prefer = t};
     int error = waitq_block_inline_locked(port_cpu_self(), &t->join, how);
     if (error != 0 && join_lock(t)) {
         t->join_flags &= (uint8_t)~JOIN_WAITING;
@@ -438,7 +445,7 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
     return 0;
 }
 
-int rt_thread_join(struct thread *t, void **ret, uint64_t deadline)
+ALWAYS_INLINE int join(struct thread *t, void **ret, uint64_t deadline, bool point)
 {
     struct thread *self = rt_self();
     if (unlikely(t == self)) {
@@ -450,7 +457,7 @@ int rt_thread_join(struct thread *t, void **ret, uint64_t deadline)
         int error = 0;
         id_join_announce(self, t);
         if (join_lock(t)) {
-            error = join_wait_locked(t, self, deadline);
+            error = join_wait_locked(t, self, deadline, point);
         }
         id_join_clear(self);
         if (unlikely(error != 0)) {
@@ -464,6 +471,16 @@ int rt_thread_join(struct thread *t, void **ret, uint64_t deadline)
     thread_release(port_cpu_self(), t);
     rt_leave(irq);
     return 0;
+}
+
+int rt_thread_join(struct thread *t, void **ret, uint64_t deadline)
+{
+    return join(t, ret, deadline, false);
+}
+
+int rt_thread_join_point(struct thread *t, void **ret, uint64_t deadline)
+{
+    return join(t, ret, deadline, true);
 }
 
 int rt_thread_tryjoin(struct thread *t, void **ret)

@@ -51,6 +51,16 @@ enum join_flags {
     JOIN_DONE = 1 << 2,     /* is exiting; arg_ret is the return value */
 };
 
+/* thread->cancel: cancel.h. */
+enum cancel_bits {
+    CANCEL_REQUESTED = 1 << 0, /* by others; never taken back */
+    CANCEL_DISABLED = 1 << 1,  /* requests wait */
+    CANCEL_ASYNC = 1 << 2,     /* acts anywhere, not only at cancellation points */
+    CANCEL_ENDING = 1 << 3,    /* it ends already: requests change nothing */
+    CANCEL_CALL = 1 << 4,      /* in a call of the kernel that a request is to interrupt */
+    CANCEL_TOLD = 1 << 5,      /* the interruption is on its way */
+};
+
 /* Why a thread waits; shown in dumps and traces. */
 enum wait_reason {
     WAIT_NONE,
@@ -116,11 +126,11 @@ struct thread {
     _Atomic(uint32_t) park;                      /* (A) enum park_state */
     uint8_t wait_reason;                         /* (O) */
     uint8_t wait_kind;                           /* (W) what a rwlock or Full/Empty waiter wants */
-    uint8_t claimable;                           /* (W) the wait has a deadline: end it by claim */
-    uint8_t join_flags;                          /* (J) */
-    struct waitq join;                           /* (J) its lock is the join lock */
-    void *(*start)(void *);                      /* (C) */
-    void *arg_ret;                               /* argument; return value once DONE */
+    uint8_t claimable;      /* (W) not 0: end the wait by claim; PARK_REMOVABLE, too */
+    uint8_t join_flags;     /* (J) */
+    struct waitq join;      /* (J) its lock is the join lock */
+    void *(*start)(void *); /* (C) */
+    void *arg_ret;          /* argument; return value once DONE */
 
     /* cold */
     struct timer timer;
@@ -128,6 +138,7 @@ struct thread {
     void *stack_top;             /* (C) above it lie TLS block and descriptor */
     uint16_t ceiling;            /* (prio lock) */
     uint16_t wait_priority;      /* (W) place in the wait queue */
+    _Atomic(uint32_t) cancel;    /* (A) enum cancel_bits */
     struct prio_wait *prio_wait; /* (prio lock) */
     struct prio_wait *boosters;  /* (prio lock) contended objects that it owns */
     struct rt_omutex *held;      /* (O) mutexes that its end concerns: sync/omutex.c */
@@ -208,9 +219,11 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
                      void *arg);
 
 /* Wait for t to exit, release it. 0, -EINVAL (detached, or joined by another), -EDEADLK (a cycle of
- * joins), -ETIMEDOUT. `deadline` in ns of port_now, UINT64_MAX for none. A cancellation point
- * later. */
+ * joins), -ETIMEDOUT. `deadline` in ns of port_now, UINT64_MAX for none. */
 int rt_thread_join(struct thread *t, void **ret, uint64_t deadline);
+
+/* The same as a cancellation point: -ECANCELED, and t is as it was. */
+int rt_thread_join_point(struct thread *t, void **ret, uint64_t deadline);
 
 /* 0 or -EBUSY (still running). */
 int rt_thread_tryjoin(struct thread *t, void **ret);

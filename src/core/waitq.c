@@ -11,11 +11,13 @@
  *
  * A waker never sees PARKING, because the lock is released after finish_park. Waits of user threads
  * that nothing but a waker can end (no deadline, not removable) do not use park: unlinking under
- * the lock is the claim.
+ * the lock is the claim. PARKING and PARKED of a cancellation point have PARK_REMOVABLE beside
+ * them: a request (cancel.h) ends no other waits, whenever it comes.
  */
 #include <errno.h>
 
 #include "block.h"
+#include "cancel.h"
 #include "mutant.h"
 
 ALWAYS_INLINE struct thread *thread_of(struct list *link)
@@ -75,7 +77,8 @@ struct thread *waitq_peek_locked(const struct waitq *q)
 ALWAYS_INLINE bool waitq_take_locked(struct waitq *q, struct thread *t)
 {
     waitq_unlink_locked(q, t);
-    return likely(!t->claimable) || waitq_claim(t, PARK_PARKED, PARK_WOKEN);
+    return likely(!t->claimable) ||
+           waitq_claim(t, PARK_PARKED | (t->claimable & PARK_REMOVABLE), PARK_WOKEN);
 }
 
 struct thread *waitq_pop_locked(struct waitq *q)
@@ -152,10 +155,24 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self, const struc
                : waitq_leave(q, self, how->rank); /* ORDER(park) */
 }
 
+/* The request that came before we were PARKING has not ended this wait: see cancel.h. */
+static void waitq_cancel_self(struct thread *self)
+{
+    at_fence_light();                                                          /* ORDER(cancel) */
+    if (cancel_is_due(at_load_rlx(&self->cancel)) && !MUTANT(CANCEL_UNSEEN)) { /* ORDER(cancel) */
+        waitq_claim(self, PARK_PARKING | PARK_REMOVABLE, PARK_REMOVED);
+    }
+}
+
 static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *self,
                              const struct waitq_how *how)
 {
-    at_store_rlx(&self->park, (uint32_t)PARK_PARKING);
+    uint32_t removable = how->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0;
+    self->claimable |= (uint8_t)removable;
+    at_store_rlx(&self->park, PARK_PARKING | removable);
+    if (removable) {
+        waitq_cancel_self(self);
+    }
     if (how->deadline != UINT64_MAX) {
         timer_arm(cpu, &self->timer, how->deadline);
     }
@@ -184,25 +201,28 @@ int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
 
 void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock)
 {
-    bool parked = waitq_claim(prev, PARK_PARKING, PARK_PARKED);
+    uint32_t removable = prev->claimable & PARK_REMOVABLE;
+    bool parked = waitq_claim(prev, PARK_PARKING | removable, PARK_PARKED | removable);
     state_unlock_last(lock);
     if (!parked) {
         rt_wake(cpu, prev, PIRN_WHY_WAKE);
     }
 }
 
-/* End a wait as `end`, wherever the thread is in it. Whoever claims from PARKED makes it ready. */
-static bool waitq_end(struct thread *t, enum park_state end)
+/* End a wait as `end`, wherever the thread is in it; with `removable`, only a cancellation point.
+ * Whoever claims from PARKED makes it ready. */
+static bool waitq_end(struct thread *t, enum park_state end, uint32_t removable)
 {
-    uint32_t seen = PARK_PARKED;
+    uint32_t seen = PARK_PARKED | removable;
     for (;;) {
         if (at_cas_acq_rel(&t->park, &seen, (uint32_t)end)) { /* ORDER(park) */
-            if (seen == PARK_PARKED) {
+            if ((seen & ~PARK_REMOVABLE) == PARK_PARKED) {
                 rt_wake(port_cpu_self(), t, PIRN_WHY_WAKE);
             }
             return true;
         }
-        if (seen != PARK_PARKED && seen != PARK_PARKING) {
+        uint32_t state = seen & ~PARK_REMOVABLE;
+        if ((state != PARK_PARKED && state != PARK_PARKING) || (seen & removable) != removable) {
             return false;
         }
     }
@@ -210,10 +230,15 @@ static bool waitq_end(struct thread *t, enum park_state end)
 
 void waitq_timeout(struct thread *t)
 {
-    waitq_end(t, PARK_TIMEDOUT);
+    waitq_end(t, PARK_TIMEDOUT, 0);
 }
 
 bool rt_wait_remove(struct thread *t)
 {
-    return waitq_end(t, PARK_REMOVED);
+    return waitq_end(t, PARK_REMOVED, 0);
+}
+
+bool waitq_cancel(struct thread *t)
+{
+    return waitq_end(t, PARK_REMOVED, PARK_REMOVABLE);
 }

@@ -41,12 +41,16 @@ struct waitq {
 
 enum park_state { PARK_NONE, PARK_PARKING, PARK_PARKED, PARK_WOKEN, PARK_TIMEDOUT, PARK_REMOVED };
 
+/* Beside PARKING and PARKED: the wait is a cancellation point, of a thread that has not disabled
+ * cancellation. */
+#define PARK_REMOVABLE 8u
+
 struct waitq_how {
     uint64_t deadline;  /* ns of port_now; UINT64_MAX = none */
     const void *object; /* for dumps */
     uint8_t reason;     /* enum wait_reason */
     uint8_t kind;       /* the object's own mark on the waiter */
-    bool removable;     /* rt_wait_remove may end it: a cancellation point */
+    bool removable;     /* a cancellation point: a request ends it (cancel.h) */
     bool front;         /* keep seniority: head of its level */
     enum lockrank rank; /* of q->lock */
     struct thread *
@@ -59,7 +63,7 @@ ALWAYS_INLINE bool waitq_empty_locked(const struct waitq *q)
 }
 
 /* Append the caller, give the CPU away, release the lock. Returns 0, -ETIMEDOUT or -ECANCELED
- * (rt_wait_remove). The lock is not held on return. Interrupts are out (rt_enter) before and after.
+ * (removed). The lock is not held on return. Interrupts are out (rt_enter) before and after.
  */
 int waitq_block_locked(struct waitq *q, const struct waitq_how *how);
 
@@ -80,9 +84,12 @@ struct thread *waitq_peek_locked(const struct waitq *q);
  * linked (any more). */
 void waitq_reorder_locked(struct waitq *q, struct thread *t);
 
-/* End another thread's wait from outside (cancellation): true if this call ended it; it returns
- * -ECANCELED. */
+/* End another thread's wait from outside, if it has a deadline or is a cancellation point: true if
+ * this call ended it; it returns -ECANCELED. */
 bool rt_wait_remove(struct thread *t);
+
+/* The same for cancellation points alone: for cancel.c. */
+bool waitq_cancel(struct thread *t);
 
 /* For the timer: claim and make ready. */
 void waitq_timeout(struct thread *t);

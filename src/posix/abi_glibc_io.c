@@ -16,7 +16,20 @@
 #define NAMED(ret, c_name, name, params)                                                           \
     EXPORT ret c_name params __asm__(name);                                                        \
     ret c_name params
+/* A cancellation point: before the call, and if a request has ended it. */
+#define POINT(ret, call)                                                                           \
+    posix_point();                                                                                 \
+    ret result = (call);                                                                           \
+    if (unlikely(result == (ret)-1) && errno == ECANCELED) {                                       \
+        posix_point();                                                                             \
+    }                                                                                              \
+    return result
 #define IO(ret, name, params, args)                                                                \
+    NAMED(ret, abi_##name, #name, params)                                                          \
+    {                                                                                              \
+        POINT(ret, pirn_posix_##name args);                                                        \
+    }
+#define IO_OTHER(ret, name, params, args)                                                          \
     NAMED(ret, abi_##name, #name, params)                                                          \
     {                                                                                              \
         return pirn_posix_##name args;                                                             \
@@ -37,6 +50,9 @@ ALSO(__send, send)
 ALSO(__connect, connect)
 ALSO(__poll, poll)
 ALSO(__select, select)
+ALSO(__close, close)
+ALSO(lockf64, lockf)
+ALSO(aio_suspend64, aio_suspend)
 ALSO(__wait, wait)
 ALSO(__waitpid, waitpid)
 ALSO(__sigsuspend, sigsuspend)
@@ -52,7 +68,7 @@ NAMED(int, abi_openat, "openat", (int at, const char *path, int flags, ...))
     va_start(args, flags);
     mode_t mode = mode_of(flags, args);
     va_end(args);
-    return io_open(at, path, flags, mode);
+    POINT(int, io_open(at, path, flags, mode));
 }
 
 NAMED(int, abi_open, "open", (const char *path, int flags, ...))
@@ -61,12 +77,12 @@ NAMED(int, abi_open, "open", (const char *path, int flags, ...))
     va_start(args, flags);
     mode_t mode = mode_of(flags, args);
     va_end(args);
-    return io_open(AT_FDCWD, path, flags, mode);
+    POINT(int, io_open(AT_FDCWD, path, flags, mode));
 }
 
 NAMED(int, abi_creat, "creat", (const char *path, mode_t mode))
 {
-    return io_open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+    POINT(int, io_open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode));
 }
 
 ALSO(open64, open)
@@ -84,7 +100,7 @@ NAMED(int, abi_fcntl, "fcntl", (int fd, int command, ...))
     void *argument = va_arg(args, void *);
     va_end(args);
     if (command == F_SETLKW || command == F_OFD_SETLKW) {
-        return io_fcntl_lock(fd, command, argument);
+        POINT(int, io_fcntl_lock(fd, command, argument));
     }
     int (*next)(int, int, ...) = (int (*)(int, int, ...))at_load_rlx(&libc);
     if (next == NULL) {
@@ -106,7 +122,7 @@ NORETURN void __chk_fail(void);
         if ((asked) > (room)) {                                                                    \
             __chk_fail();                                                                          \
         }                                                                                          \
-        return pirn_posix_##name args;                                                             \
+        POINT(ret, pirn_posix_##name args);                                                        \
     }
 CHECKED(ssize_t, read, (int fd, void *b, size_t n, size_t room), (fd, b, n), n, room)
 CHECKED(ssize_t, pread, (int fd, void *b, size_t n, off_t at, size_t room), (fd, b, n, at), n, room)
@@ -126,11 +142,11 @@ ALSO(__pread64_chk, __pread_chk)
 /* open without a mode where none is needed. */
 NAMED(int, abi_open_2, "__open_2", (const char *path, int flags))
 {
-    return io_open(AT_FDCWD, path, flags, 0);
+    POINT(int, io_open(AT_FDCWD, path, flags, 0));
 }
 NAMED(int, abi_openat_2, "__openat_2", (int at, const char *path, int flags))
 {
-    return io_open(at, path, flags, 0);
+    POINT(int, io_open(at, path, flags, 0));
 }
 ALSO(__open64_2, __open_2)
 ALSO(__openat64_2, __openat_2)

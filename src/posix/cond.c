@@ -57,7 +57,7 @@ static int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
         return wait_other(c, m, deadline);
     }
     if (likely(!mutex_is_owned(m))) {
-        return -rt_cond_wait_until(c, m, deadline);
+        return -rt_cond_wait_point(c, m, deadline);
     }
     struct thread *self = rt_self();
     uint32_t count = m->count;
@@ -65,17 +65,27 @@ static int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
         return EPERM;
     }
     mutex_take(m, NULL, 0);
-    int error = -rt_cond_wait_until(c, m, deadline);
+    int error = -rt_cond_wait_point(c, m, deadline);
     mutex_take(m, self, count);
+    return error;
+}
+
+/* The mutex is the caller's again: its handlers unlock it. */
+ALWAYS_INLINE int waited(int error)
+{
+    if (unlikely(error == ECANCELED)) {
+        posix_point();
+    }
     return error;
 }
 
 int pirn_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
+    posix_point();
     if (is_shared(cond)) {
-        return shcond_wait(SHCOND(cond), MUTEX(mutex), NULL);
+        return waited(shcond_wait(SHCOND(cond), MUTEX(mutex), NULL));
     }
-    return wait_until(COND(cond), MUTEX(mutex), UINT64_MAX);
+    return waited(wait_until(COND(cond), MUTEX(mutex), UINT64_MAX));
 }
 
 int pirn_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
@@ -86,10 +96,11 @@ int pirn_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, cl
     if (posix_deadline(&limit, &deadline) == EINVAL) {
         return EINVAL;
     }
+    posix_point();
     if (is_shared(cond)) {
-        return shcond_wait(SHCOND(cond), MUTEX(mutex), &limit);
+        return waited(shcond_wait(SHCOND(cond), MUTEX(mutex), &limit));
     }
-    return wait_until(COND(cond), MUTEX(mutex), deadline);
+    return waited(wait_until(COND(cond), MUTEX(mutex), deadline));
 }
 
 int pirn_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exit.c - pthread_exit, and the cleanup handlers that C programs push.
+ * exit.c - pthread_exit, cancellation's end, and the cleanup handlers that C programs push.
  *
  * pthread_exit unwinds the stack by force, as C++ and -fexceptions code needs it: destructors and
  * cleanup attributes of the frames run. Plain C registers a buffer (jump target) per
@@ -54,15 +54,13 @@ void posix_cleanup_unregister(__pthread_unwind_buf_t *buf)
 void posix_cleanup_register_defer(__pthread_unwind_buf_t *buf)
 {
     posix_cleanup_register(buf);
-    struct posix_local *local = local_or_die();
-    TYPE_BEFORE(buf) = (void *)(intptr_t)local->cancel_type;
-    local->cancel_type = PTHREAD_CANCEL_DEFERRED;
+    TYPE_BEFORE(buf) = (void *)(intptr_t)posix_cancel_type(PTHREAD_CANCEL_DEFERRED);
 }
 
 void posix_cleanup_unregister_restore(__pthread_unwind_buf_t *buf)
 {
     posix_cleanup_unregister(buf);
-    local_or_die()->cancel_type = (int)(intptr_t)TYPE_BEFORE(buf);
+    posix_cancel_type((int)(intptr_t)TYPE_BEFORE(buf));
 }
 
 static NORETURN void thread_end(struct thread *self)
@@ -140,6 +138,7 @@ void pirn_pthread_exit(void *ret)
     if (self->flags & THREAD_FOREIGN) {
         fatal("pirn: pthread_exit in a kernel thread that Pirn did not make\n");
     }
+    rt_cancel_set(self, CANCEL_ENDING, 0); /* handlers and destructors are not cancelled */
     self->arg_ret = ret;
     unwind(self);
 }

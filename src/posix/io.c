@@ -15,21 +15,44 @@
 #define RWF_NOWAIT 0x8
 #endif
 
+long io_call_plain(const long *args)
+{
+    long result = syscall(args[0], args[1], args[2], args[3], args[4], args[5], args[6]);
+    return result == -1 ? -errno : result;
+}
+
+/* EINTR is the request's, if one is due now: the signal that was sent for it has come. */
+long io_call_stoppable(struct thread *self, const long *args)
+{
+    if (!rt_cancel_call_begin(self)) {
+        return -ECANCELED;
+    }
+    long result = port_stop_call(&self->cancel, args);
+    rt_cancel_call_end(self);
+    bool due = cancel_is_due(at_load_rlx(&self->cancel));
+    return result == PORT_CALL_STOPPED || (result == -EINTR && due) ? -ECANCELED : result;
+}
+
 /* A signal of our own (a tick that came just before the call) is none to the program: again. Limits
  * of time are what the kernel has left of them. */
-long io_call(bool blocks, long number, long a, long b, long c, long d, long e, long f)
+long io_call(unsigned how, const long *args)
 {
     if (io_is_plain()) {
-        return syscall(number, a, b, c, d, e, f);
+        return syscall(args[0], args[1], args[2], args[3], args[4], args[5], args[6]);
     }
     struct rt_call call;
+    struct thread *self = rt_self();
+    bool stoppable = !(how & IO_NO_POINT) && cancel_is_enabled(self);
     long result;
-    rt_call_begin(&call, blocks);
+    rt_call_begin(&call, how & IO_BLOCKS);
     do {
         port_disturbed = false;
-        result = syscall(number, a, b, c, d, e, f);
-    } while (result < 0 && errno == EINTR && port_disturbed);
-    rt_call_end(&call); /* keeps errno; here its address may be that of another worker's by now */
+        result = stoppable ? io_call_stoppable(self, args) : io_call_plain(args);
+    } while (result == -EINTR && port_disturbed);
+    rt_call_end(&call);
+    if (result < 0 && result >= -4095) {
+        return posix_fail((int)-result);
+    }
     return result;
 }
 
@@ -55,7 +78,8 @@ static uint64_t time_out(int fd, int option)
     return port_now() + (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-/* 0: ready; EAGAIN: it is not to wait, or has waited long enough; ENOTSUP: it cannot wait. */
+/* 0: ready; EAGAIN: it is not to wait, or has waited long enough; ECANCELED: a request is due;
+ * ENOTSUP: it cannot wait. */
 static int await(const struct io_try *try)
 {
     if (io_nonblocking(try->fd)) {
@@ -63,7 +87,10 @@ static int await(const struct io_try *try)
     }
     struct rt_io io = {.fd = try->fd, .events = (uint32_t)(unsigned short)try->events};
     int error = rt_io_wait(&io, 1, time_out(try->fd, try->option));
-    return error != 0 ? EAGAIN : io.got == RT_IO_FAILED ? ENOTSUP : 0;
+    return error == -ECANCELED      ? ECANCELED
+           : error != 0             ? EAGAIN
+           : io.got == RT_IO_FAILED ? ENOTSUP
+                                    : 0;
 }
 
 static bool flag_is_unknown(int error)
@@ -84,10 +111,11 @@ NOINLINE enum io_next io_next(const struct io_try *try, long result)
         return IO_DONE;
     }
     error = await(try);
-    if (error == EAGAIN) {
+    if (error == EAGAIN || error == ECANCELED) {
         posix_fail(error);
+        return IO_DONE;
     }
-    return error == 0 ? IO_AGAIN : error == EAGAIN ? IO_DONE : IO_BLOCK;
+    return error == 0 ? IO_AGAIN : IO_BLOCK;
 }
 
 /* One attempt that does not block. With offset -1 it uses the file's own. */
@@ -105,7 +133,7 @@ ssize_t pirn_posix_readv(int fd, const struct iovec *iov, int n)
         got = try_vector(SYS_preadv2, fd, iov, n);
         next = io_next(&try, got);
     }
-    return next == IO_DONE ? got : IO_CALL(false, SYS_readv, fd, iov, n);
+    return next == IO_DONE ? got : IO_CALL(IO_MAY_BLOCK, SYS_readv, fd, iov, n);
 }
 
 ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
@@ -118,7 +146,7 @@ ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
         got = try_vector(SYS_preadv2, fd, &iov, 1);
         next = io_next(&try, got);
     }
-    return next == IO_DONE ? got : IO_CALL(false, SYS_read, fd, buffer, size);
+    return next == IO_DONE ? got : IO_CALL(IO_MAY_BLOCK, SYS_read, fd, buffer, size);
 }
 
 /* A blocking write takes all. Part of it may be written when it cannot go on: then that counts. */
@@ -138,7 +166,7 @@ ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
         }
     }
     if (next == IO_BLOCK) {
-        put = IO_CALL(false, SYS_write, fd, (const char *)buffer + done, size - done);
+        put = IO_CALL(IO_MAY_BLOCK, SYS_write, fd, (const char *)buffer + done, size - done);
         done += put > 0 ? (size_t)put : 0;
     }
     return done != 0 ? (ssize_t)done : put;
@@ -154,7 +182,7 @@ ssize_t pirn_posix_writev(int fd, const struct iovec *iov, int n)
         next = io_next(&try, put);
     }
     if (next == IO_BLOCK) {
-        return IO_CALL(false, SYS_writev, fd, iov, n);
+        return IO_CALL(IO_MAY_BLOCK, SYS_writev, fd, iov, n);
     }
     return put <= 0 ? put : put + io_write_rest(fd, iov, n, (size_t)put, 0);
 }
@@ -183,46 +211,46 @@ ssize_t io_write_rest(int fd, const struct iovec *iov, int n, size_t done, int f
 /* With an offset of their own: files, which do not keep anybody waiting for long. */
 ssize_t pirn_posix_pread(int fd, void *buffer, size_t size, off_t offset)
 {
-    return IO_CALL(false, SYS_pread64, fd, buffer, size, offset);
+    return IO_CALL(IO_MAY_BLOCK, SYS_pread64, fd, buffer, size, offset);
 }
 
 ssize_t pirn_posix_pwrite(int fd, const void *buffer, size_t size, off_t offset)
 {
-    return IO_CALL(false, SYS_pwrite64, fd, buffer, size, offset);
+    return IO_CALL(IO_MAY_BLOCK, SYS_pwrite64, fd, buffer, size, offset);
 }
 
 ssize_t pirn_posix_preadv(int fd, const struct iovec *iov, int n, off_t offset)
 {
-    return IO_CALL(false, SYS_preadv, fd, iov, n, offset, 0);
+    return IO_CALL(IO_MAY_BLOCK, SYS_preadv, fd, iov, n, offset, 0);
 }
 
 ssize_t pirn_posix_pwritev(int fd, const struct iovec *iov, int n, off_t offset)
 {
-    return IO_CALL(false, SYS_pwritev, fd, iov, n, offset, 0);
+    return IO_CALL(IO_MAY_BLOCK, SYS_pwritev, fd, iov, n, offset, 0);
 }
 
 ssize_t pirn_posix_sendfile(int out, int in, off_t *offset, size_t size)
 {
-    return IO_CALL(false, SYS_sendfile, out, in, offset, size);
+    return IO_CALL(IO_NO_POINT, SYS_sendfile, out, in, offset, size);
 }
 
 ssize_t pirn_posix_splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t size,
                           unsigned flags)
 {
-    return IO_CALL(false, SYS_splice, in, in_at, out, out_at, size, flags);
+    return IO_CALL(IO_MAY_BLOCK, SYS_splice, in, in_at, out, out_at, size, flags);
 }
 
 int pirn_posix_fsync(int fd)
 {
-    return (int)IO_CALL(false, SYS_fsync, fd);
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_fsync, fd);
 }
 
 int pirn_posix_fdatasync(int fd)
 {
-    return (int)IO_CALL(false, SYS_fdatasync, fd);
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_fdatasync, fd);
 }
 
 int pirn_posix_msync(void *low, size_t size, int flags)
 {
-    return (int)IO_CALL(false, SYS_msync, low, size, flags);
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_msync, low, size, flags);
 }

@@ -9,12 +9,16 @@
  *      held up. Descriptors that the program itself made non-blocking are left alone.
  *   2. Everything else runs between rt_call_begin and rt_call_end: the CPU is given away if the
  * call turns out to block, or at once where it is known to. errno and results are the kernel's.
+ * Those that are cancellation points (IO in io.def) look for a request at first (abi_glibc_io.c). A
+ * request that comes later ends a wait of kind 1, and a call of kind 2 (IO_CALL): the function
+ * returns -1 and ECANCELED, unless it has done part of its work, and the name's wrapper acts on it.
  * EINTR: of the calls of kind 2; a thread that waits for a descriptor is not interrupted by signals
  * (docs/STATUS.md).
  */
 #ifndef PIRN_POSIX_IO_H
 #define PIRN_POSIX_IO_H
 
+#include <aio.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -36,8 +40,10 @@
 /* The functions and their prototypes, apart from the system's headers, which give some of these
  * names other attributes or argument types. */
 #define IO(ret, name, params, args) ret pirn_posix_##name params;
+#define IO_OTHER IO
 #include "io.def"
 #undef IO
+#undef IO_OTHER
 
 /* Nothing but the system call is to be made: by a foreign kernel thread, or by a signal handler
  * that has interrupted the runtime (POSIX lets handlers call read, write, poll and others). */
@@ -49,12 +55,26 @@ ALWAYS_INLINE bool io_is_plain(void)
 /* errno after a wait. Its address may have changed, which compilers do not expect. */
 int io_errno(void);
 
-/* A system call that may block (blocks: will, as far as we know). */
-long io_call(bool blocks, long number, long a, long b, long c, long d, long e, long f);
+/* How a system call is made. */
+enum io_how {
+    IO_MAY_BLOCK = 0,
+    IO_BLOCKS = 1,   /* as far as we know */
+    IO_NO_POINT = 2, /* a request does not end it */
+};
 
-#define IO_CALL(blocks, number, ...) IO_CALL_((blocks), (number), __VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define IO_CALL_(blocks, number, a, b, c, d, e, f, ...)                                            \
-    io_call((blocks), (number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* args: the call's number, then six arguments. Result and errno as the system's; ECANCELED: a
+ * request is due, and it was not made, or ended without having done anything. */
+long io_call(unsigned how, const long *args);
+
+/* The same for who is between rt_call_begin and rt_call_end: -errno. stoppable: of a user thread
+ * with cancellation enabled; a request ends it: -ECANCELED. */
+long io_call_plain(const long *args);
+long io_call_stoppable(struct thread *self, const long *args);
+
+#define IO_CALL(how, number, ...) IO_CALL_((how), (number), __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define IO_CALL_(how, number, a, b, c, d, e, f, ...)                                               \
+    io_call((how), (const long[]){(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), \
+                                  (long)(f)})
 
 /* Has the program made the descriptor non-blocking? */
 bool io_nonblocking(int fd);

@@ -53,7 +53,7 @@ int pirn_posix_flock(int fd, int operation)
             return (int)done;
         }
     }
-    return (int)IO_CALL((operation & LOCK_NB) == 0, SYS_flock, fd, operation);
+    return (int)IO_CALL(IO_NO_POINT | ((operation & LOCK_NB) == 0), SYS_flock, fd, operation);
 }
 
 int io_fcntl_lock(int fd, int command, void *lock)
@@ -65,27 +65,27 @@ int io_fcntl_lock(int fd, int command, void *lock)
             return (int)done;
         }
     }
-    return (int)IO_CALL(true, SYS_fcntl, fd, command, lock);
+    return (int)IO_CALL(IO_BLOCKS, SYS_fcntl, fd, command, lock);
 }
 
 int io_open(int at, const char *path, int flags, mode_t mode)
 {
-    return (int)IO_CALL(false, SYS_openat, at, path, flags, mode);
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_openat, at, path, flags, mode);
 }
 
 ssize_t pirn_posix_msgrcv(int queue, void *message, size_t size, long type, int flags)
 {
-    return IO_CALL(false, SYS_msgrcv, queue, message, size, type, flags);
+    return IO_CALL(IO_MAY_BLOCK, SYS_msgrcv, queue, message, size, type, flags);
 }
 
 int pirn_posix_msgsnd(int queue, const void *message, size_t size, int flags)
 {
-    return (int)IO_CALL(false, SYS_msgsnd, queue, message, size, flags);
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_msgsnd, queue, message, size, flags);
 }
 
 int pirn_posix_semtimedop(int id, struct sembuf *operations, size_t n, const struct timespec *limit)
 {
-    return (int)IO_CALL(false, SYS_semtimedop, id, operations, n, limit);
+    return (int)IO_CALL(IO_NO_POINT, SYS_semtimedop, id, operations, n, limit);
 }
 
 int pirn_posix_semop(int id, struct sembuf *operations, size_t n)
@@ -95,12 +95,12 @@ int pirn_posix_semop(int id, struct sembuf *operations, size_t n)
 
 int pirn_posix_pause(void)
 {
-    return (int)IO_CALL(true, SYS_ppoll, NULL, 0, NULL, NULL, 8);
+    return (int)IO_CALL(IO_BLOCKS, SYS_ppoll, NULL, 0, NULL, NULL, 8);
 }
 
 int pirn_posix_sigsuspend(const sigset_t *mask)
 {
-    return (int)IO_CALL(true, SYS_rt_sigsuspend, mask, 8);
+    return (int)IO_CALL(IO_BLOCKS, SYS_rt_sigsuspend, mask, 8);
 }
 
 int pirn_posix_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit)
@@ -126,7 +126,11 @@ int pirn_posix_sigwait(const sigset_t *set, int *signal)
         got = pirn_posix_sigtimedwait(set, NULL, NULL);
     } while (got < 0 && io_errno() == EINTR);
     if (got < 0) {
-        return io_errno();
+        int error = io_errno();
+        if (error == ECANCELED) {
+            posix_point();
+        }
+        return error;
     }
     *signal = got;
     return 0;

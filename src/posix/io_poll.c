@@ -40,14 +40,17 @@ static bool is_valid(const struct timespec *t)
     return t == NULL || (t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < 1000000000);
 }
 
-/* Wait for any of the records. False: the limit has passed, or it cannot be done (*block). */
+/* Wait for any of the records. False: the limit has passed, or it cannot be done (*block). There is
+ * nothing yet that a request could lose. */
 static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *block)
 {
+    int error = n == 0 ? rt_sleep_point(deadline) : rt_io_wait(io, n, deadline);
+    if (error == -ECANCELED) {
+        posix_point();
+    }
     if (n == 0) {
-        rt_sleep_until(deadline);
         return false;
     }
-    int error = rt_io_wait(io, n, deadline);
     for (unsigned i = 0; i < n; i++) {
         *block |= io[i].got == RT_IO_FAILED;
     }
@@ -88,7 +91,7 @@ int pirn_posix_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
         waits = wait_few(io, poll_records(io, fds, n), deadline, &block);
         if (block) {
             left = left_until(deadline);
-            return (int)IO_CALL(true, SYS_ppoll, fds, n, deadline != UINT64_MAX ? &left : NULL,
+            return (int)IO_CALL(IO_BLOCKS, SYS_ppoll, fds, n, deadline != UINT64_MAX ? &left : NULL,
                                 NULL, 8);
         }
     }
@@ -166,8 +169,8 @@ static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadlin
     }
     if (block || used > FEW) {
         struct timespec left = left_until(deadline);
-        return (int)IO_CALL(true, SYS_pselect6, n, r, w, e, deadline != UINT64_MAX ? &left : NULL,
-                            NULL);
+        return (int)IO_CALL(IO_BLOCKS, SYS_pselect6, n, r, w, e,
+                            deadline != UINT64_MAX ? &left : NULL, NULL);
     }
     if (ready >= 0) {
         sets_store(&got, r, w, e);
@@ -223,7 +226,7 @@ int pirn_posix_epoll_pwait(int fd, struct epoll_event *events, int n, int ms, co
         struct rt_io io = {.fd = fd, .events = POLLIN};
         waits = wait_few(&io, 1, deadline, &block);
         if (block) {
-            return (int)IO_CALL(true, SYS_epoll_pwait, fd, events, n, ms, NULL, 8);
+            return (int)IO_CALL(IO_BLOCKS, SYS_epoll_pwait, fd, events, n, ms, NULL, 8);
         }
     }
     return (int)ready;

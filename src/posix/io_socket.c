@@ -52,8 +52,8 @@ ssize_t pirn_posix_recvfrom(int fd, void *buffer, size_t size, int flags, struct
         }
     }
     if (next == IO_BLOCK) {
-        got = IO_CALL(false, SYS_recvfrom, fd, (char *)buffer + done, size - done, flags, from,
-                      from_size);
+        got = IO_CALL(IO_MAY_BLOCK, SYS_recvfrom, fd, (char *)buffer + done, size - done, flags,
+                      from, from_size);
         done += got > 0 ? (size_t)got : 0;
     }
     return done != 0 ? (ssize_t)done : got;
@@ -74,7 +74,7 @@ ssize_t pirn_posix_recvmsg(int fd, struct msghdr *message, int flags)
         got = syscall(SYS_recvmsg, fd, message, flags | MSG_DONTWAIT);
         next = io_next(&try, got);
     }
-    return next == IO_DONE ? got : IO_CALL(false, SYS_recvmsg, fd, message, flags);
+    return next == IO_DONE ? got : IO_CALL(IO_MAY_BLOCK, SYS_recvmsg, fd, message, flags);
 }
 
 /* A stream takes all; what it took before it failed counts. Messages go whole or not at all. */
@@ -95,8 +95,8 @@ ssize_t pirn_posix_sendto(int fd, const void *buffer, size_t size, int flags,
         }
     }
     if (next == IO_BLOCK) {
-        put = IO_CALL(false, SYS_sendto, fd, (const char *)buffer + done, size - done, flags, to,
-                      to_size);
+        put = IO_CALL(IO_MAY_BLOCK, SYS_sendto, fd, (const char *)buffer + done, size - done, flags,
+                      to, to_size);
         done += put > 0 ? (size_t)put : 0;
     }
     return done != 0 ? (ssize_t)done : put;
@@ -117,7 +117,7 @@ ssize_t pirn_posix_sendmsg(int fd, const struct msghdr *message, int flags)
         next = io_next(&try, put);
     }
     if (next == IO_BLOCK) {
-        return IO_CALL(false, SYS_sendmsg, fd, message, flags);
+        return IO_CALL(IO_MAY_BLOCK, SYS_sendmsg, fd, message, flags);
     }
     return put <= 0 ? put
                     : put + io_write_rest(fd, message->msg_iov, (int)message->msg_iovlen,
@@ -127,12 +127,12 @@ ssize_t pirn_posix_sendmsg(int fd, const struct msghdr *message, int flags)
 int pirn_posix_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags,
                         struct timespec *limit)
 {
-    return (int)IO_CALL(false, SYS_recvmmsg, fd, messages, n, flags, limit);
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_recvmmsg, fd, messages, n, flags, limit);
 }
 
 int pirn_posix_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
 {
-    return (int)IO_CALL(false, SYS_sendmmsg, fd, messages, n, flags);
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_sendmmsg, fd, messages, n, flags);
 }
 
 /* No flag makes accept not block: it is asked whether somebody is there. If another thread accepts
@@ -154,7 +154,7 @@ int pirn_posix_accept4(int fd, struct sockaddr *from, socklen_t *size, int flags
         posix_fail(EAGAIN); /* not here: errno may have moved since the last round */
         next = io_next(&try, -1);
     }
-    return next == IO_DONE ? -1 : (int)IO_CALL(false, SYS_accept4, fd, from, size, flags);
+    return next == IO_DONE ? -1 : (int)IO_CALL(IO_MAY_BLOCK, SYS_accept4, fd, from, size, flags);
 }
 
 int pirn_posix_accept(int fd, struct sockaddr *from, socklen_t *size)
@@ -164,5 +164,5 @@ int pirn_posix_accept(int fd, struct sockaddr *from, socklen_t *size)
 
 int pirn_posix_connect(int fd, const struct sockaddr *to, socklen_t size)
 {
-    return (int)IO_CALL(false, SYS_connect, fd, to, size);
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_connect, fd, to, size);
 }

@@ -62,9 +62,7 @@ static COLD struct posix_local *local_make(struct thread *self)
     if (local == NULL && (local = pool_grow()) == NULL) {
         return NULL;
     }
-    *local = (struct posix_local){.nslots = POSIX_INLINE_SLOTS,
-                                  .cancel_state = PTHREAD_CANCEL_ENABLE,
-                                  .cancel_type = PTHREAD_CANCEL_DEFERRED};
+    *local = (struct posix_local){.nslots = POSIX_INLINE_SLOTS};
     local->slots = local->inline_slots;
     self->local = local;
     return local;
@@ -125,6 +123,7 @@ static __attribute__((constructor)) void posix_hook(void)
         port_exit_now(1);
     }
     rt_local_end = posix_local_end;
+    rt_cancel_act = posix_cancel_now;
     rt_stack_default = posix_stack_default();
     rt_main_name = program_invocation_short_name;
     rt_tls_default = true;

@@ -3,7 +3,7 @@
  * posix.h - shared by the files of the POSIX layer only.
  *
  * The layer validates, maps error numbers and keeps what POSIX adds to a thread (keys, cleanup
- * handlers, cancellation state). Objects lie in place in the system's types: zeroed ones and those
+ * handlers). Objects lie in place in the system's types: zeroed ones and those
  * of PTHREAD_*_INITIALIZER are valid, because src/sync/sync.h keeps the fields that the
  * initialisers set at the same offsets. Functions return +errno; sem_* and nanosleep return -1 and
  * set errno.
@@ -32,6 +32,7 @@
 
 #include <pirn/pthread_np.h>
 
+#include "../core/cancel.h"
 #include "../sync/sync.h"
 #include "options.h"
 
@@ -68,7 +69,6 @@ struct posix_slot {
 struct posix_local {
     struct posix_slot *slots; /* inline_slots, or a table of PTHREAD_KEYS_MAX */
     unsigned nslots;
-    int cancel_state, cancel_type;
     __pthread_unwind_buf_t *cleanup; /* newest first */
     struct posix_local *next;        /* in the pool */
     struct _Unwind_Exception unwind; /* of pthread_exit: outlives the frames that it unwinds */
@@ -105,6 +105,25 @@ ALWAYS_INLINE bool posix_is_foreign(void)
 {
     return unlikely(port_cpu_self() == NULL) && rt_is_foreign();
 }
+
+/* The calling user thread, whose request is due, ends as cancelled: cleanup handlers, key
+ * destructors. Returns only in a signal handler that has interrupted the runtime: then a later
+ * cancellation point acts. */
+COLD void posix_cancel_now(void);
+
+/* A cancellation point: acts on a request. At the beginning of the function, and where a wait
+ * returns ECANCELED. Without a CPU (a signal handler in a call; a thread that has lost it and has not
+ * called the runtime since) it is left to what follows: waits and calls look again. */
+ALWAYS_INLINE void posix_point(void)
+{
+    const struct cpu *cpu = port_cpu_self();
+    if (likely(cpu != NULL) && cancel_is_due(at_load_rlx(&cpu->current->cancel))) {
+        posix_cancel_now();
+    }
+}
+
+/* For exit.c. */
+int posix_cancel_type(int type);
 
 /* When to stop waiting: NULL for never. */
 struct posix_limit {

@@ -19,6 +19,14 @@ ALWAYS_INLINE int sem_result(int error)
     return likely(error == 0) ? 0 : posix_fail(-error);
 }
 
+ALWAYS_INLINE int wait_result(int error)
+{
+    if (unlikely(error == -ECANCELED)) {
+        posix_point();
+    }
+    return sem_result(error);
+}
+
 int pirn_posix_sem_init(sem_t *sem, int shared, unsigned value)
 {
     if (value > SEM_VALUE_MAX) {
@@ -55,8 +63,9 @@ int pirn_posix_sem_destroy(sem_t *sem)
 
 int pirn_posix_sem_wait(sem_t *sem)
 {
-    return sem_result(SHARED(sem) ? rt_shsem_wait(SHSEM(sem), NULL)
-                                  : rt_sem_wait_until(SEM(sem), UINT64_MAX));
+    posix_point();
+    return wait_result(SHARED(sem) ? rt_shsem_wait(SHSEM(sem), NULL)
+                                   : rt_sem_wait_point(SEM(sem), UINT64_MAX));
 }
 
 int pirn_posix_sem_trywait(sem_t *sem)
@@ -81,7 +90,7 @@ static int private_clockwait(struct rt_sem *s, const struct posix_limit *limit)
         return 0;
     }
     int error = posix_deadline(limit, &deadline);
-    return error != 0 ? -error : rt_sem_wait_until(s, deadline);
+    return error != 0 ? -error : rt_sem_wait_point(s, deadline);
 }
 
 int pirn_posix_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abstime)
@@ -90,8 +99,9 @@ int pirn_posix_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec 
     if (!posix_clock_valid(clock)) {
         return posix_fail(EINVAL);
     }
-    return sem_result(SHARED(sem) ? shared_clockwait(SHSEM(sem), &limit)
-                                  : private_clockwait(SEM(sem), &limit));
+    posix_point();
+    return wait_result(SHARED(sem) ? shared_clockwait(SHSEM(sem), &limit)
+                                   : private_clockwait(SEM(sem), &limit));
 }
 
 int pirn_posix_sem_timedwait(sem_t *sem, const struct timespec *abstime)

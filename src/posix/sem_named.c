@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "sem.h"
 
@@ -103,14 +104,25 @@ static int map(int fd, sem_t **out)
     return error;
 }
 
+/* The names of these may be ours, and cancellation points. */
+static int file_open(const char *path, int flags, mode_t mode)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static void file_close(int fd)
+{
+    syscall(SYS_close, fd);
+}
+
 static int open_existing(const struct path *path, sem_t **out)
 {
-    int fd = open(path->text, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    int fd = file_open(path->text, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
     if (fd < 0) {
         return errno == ELOOP ? EINVAL : errno;
     }
     int error = map(fd, out);
-    close(fd);
+    file_close(fd);
     return error;
 }
 
@@ -119,7 +131,7 @@ static int write_new(int fd, unsigned value)
     sem_t sem;
     memset(&sem, 0, sizeof(sem));
     shsem_init(&sem, value);
-    ssize_t n = write(fd, &sem, sizeof(sem));
+    ssize_t n = syscall(SYS_write, fd, &sem, sizeof(sem));
     return n == (ssize_t)sizeof(sem) ? 0 : n < 0 ? errno : ENOSPC;
 }
 
@@ -129,7 +141,7 @@ static int create(const struct path *path, mode_t mode, unsigned value, sem_t **
     static _Atomic(uint32_t) count;
     char other[64];
     snprintf(other, sizeof(other), FOLDER ".pirn-%u-%u", posix_process(), at_add_rlx(&count, 1u));
-    int fd = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    int fd = file_open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0) {
         return errno == EEXIST ? EAGAIN : errno;
     }
@@ -141,7 +153,7 @@ static int create(const struct path *path, mode_t mode, unsigned value, sem_t **
         error = map(fd, out);
     }
     unlink(other);
-    close(fd);
+    file_close(fd);
     return error;
 }
 

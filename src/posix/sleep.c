@@ -2,7 +2,7 @@
 /*
  * sleep.c - sleeping. A user thread gives its CPU to others; a kernel thread that is not a worker,
  * and a program that has not started the runtime, sleep in the kernel. Signals do not interrupt the
- * sleep of a user thread.
+ * sleep of a user thread. All of them are cancellation points.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -14,7 +14,13 @@
 static int kernel_sleep(clockid_t clock, int flags, const struct timespec *time,
                         struct timespec *left)
 {
-    return IO_CALL(true, SYS_clock_nanosleep, clock, flags, time, left) == 0 ? 0 : errno;
+    if (IO_CALL(IO_BLOCKS, SYS_clock_nanosleep, clock, flags, time, left) == 0) {
+        return 0;
+    }
+    if (errno == ECANCELED) {
+        posix_point();
+    }
+    return errno;
 }
 
 static uint64_t ns_of(const struct timespec *time)
@@ -28,8 +34,8 @@ static void user_sleep(uint64_t ns)
 {
     if (ns == 0) {
         rt_yield();
-    } else {
-        rt_sleep_until(port_now() + ns);
+    } else if (rt_sleep_point(port_now() + ns) != 0) {
+        posix_point();
     }
 }
 
@@ -37,8 +43,8 @@ static int user_sleep_until(clockid_t clock, const struct timespec *time)
 {
     struct posix_limit limit = {clock, time};
     uint64_t deadline;
-    if (posix_deadline(&limit, &deadline) == 0) {
-        rt_sleep_until(deadline);
+    if (posix_deadline(&limit, &deadline) == 0 && rt_sleep_point(deadline) != 0) {
+        posix_point();
     }
     return 0;
 }
@@ -50,6 +56,7 @@ int pirn_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec
         time->tv_sec < 0) {
         return EINVAL;
     }
+    posix_point();
     if (posix_is_foreign() || !posix_clock_valid(clock)) {
         return kernel_sleep(clock, flags, time, left);
     }

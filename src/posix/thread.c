@@ -68,7 +68,12 @@ static int join_limited(pthread_t thread, void **ret, const struct posix_limit *
             return error;
         }
     }
-    return -rt_thread_join(t, ret, deadline);
+    posix_point();
+    int error = -rt_thread_join_point(t, ret, deadline);
+    if (unlikely(error == ECANCELED)) {
+        posix_point();
+    }
+    return error;
 }
 
 int pirn_pthread_join(pthread_t thread, void **ret)

@@ -18,8 +18,8 @@ void rt_cond_init(struct rt_cond *c)
     at_init(&c->queue.leaving, 0u);
 }
 
-/* A broadcast lets a waiter go that its timer has claimed, but that waiter looks at the queue once
- * more: rt_cond_destroy waits for it. ORDER(cond-destroy) */
+/* A broadcast lets a waiter go that its timer or a request has claimed, but that waiter looks at
+ * the queue once more: rt_cond_destroy waits for it. ORDER(cond-destroy) */
 ALWAYS_INLINE void cond_enter(struct rt_cond *c, bool timed)
 {
     if (timed) {
@@ -54,10 +54,10 @@ int rt_cond_destroy(struct rt_cond *c)
 }
 
 /* Queue, release the mutex, wait. Inlined, with `release` mostly known. */
-ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline,
+ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline, bool point,
                              void (*release)(struct cpu *cpu, void *mutex), void *mutex)
 {
-    bool timed = deadline != UINT64_MAX;
+    bool timed = point || deadline != UINT64_MAX;
     unsigned long irq;
     rt_self();
     cond_enter(c, timed);
@@ -69,8 +69,11 @@ ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline,
     if (!MUTANT(COND_DROP)) {
         release(cpu, mutex);
     }
-    struct waitq_how how = {
-        .deadline = deadline, .object = c, .reason = WAIT_COND, .rank = RANK_COND};
+    struct waitq_how how = {.deadline = deadline,
+                            .object = c,
+                            .reason = WAIT_COND,
+                            .removable = point,
+                            .rank = RANK_COND};
     int result = waitq_block_locked(&c->queue, &how);
     cond_leave(c, timed);
     rt_leave(irq);
@@ -89,7 +92,14 @@ ALWAYS_INLINE void release_omutex(struct cpu *cpu, void *mutex)
 
 int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
 {
-    int result = cond_block(c, deadline, release_mutex, m);
+    int result = cond_block(c, deadline, false, release_mutex, m);
+    rt_mutex_lock_until(m, UINT64_MAX);
+    return result;
+}
+
+int rt_cond_wait_point(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+{
+    int result = cond_block(c, deadline, true, release_mutex, m);
     rt_mutex_lock_until(m, UINT64_MAX);
     return result;
 }
@@ -97,13 +107,13 @@ int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
 int rt_cond_wait_released(struct rt_cond *c, uint64_t deadline,
                           void (*release)(struct cpu *cpu, void *mutex), void *mutex)
 {
-    return cond_block(c, deadline, release, mutex);
+    return cond_block(c, deadline, true, release, mutex);
 }
 
 /* What the mutex has to say goes before a timeout. */
 int rt_cond_wait_omutex(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline)
 {
-    int result = cond_block(c, deadline, release_omutex, m);
+    int result = cond_block(c, deadline, true, release_omutex, m);
     int error = rt_omutex_lock_unlimited(m, UINT64_MAX);
     return error != 0 ? error : result;
 }

@@ -49,7 +49,7 @@ int rt_sem_trywait(struct rt_sem *s)
     return -EAGAIN;
 }
 
-static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline)
+static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool point)
 {
     unsigned long irq;
     int result = 0;
@@ -60,8 +60,11 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline)
     if (state != 0) {
         state_unlock_to(&s->queue.lock, RANK_WAITQ, state - SEM_UNIT);
     } else {
-        struct waitq_how how = {
-            .deadline = deadline, .object = s, .reason = WAIT_SEM, .rank = RANK_WAITQ};
+        struct waitq_how how = {.deadline = deadline,
+                                .object = s,
+                                .reason = WAIT_SEM,
+                                .removable = point,
+                                .rank = RANK_WAITQ};
         result = waitq_block_inline_locked(cpu, &s->queue, how);
     }
     rt_leave(irq);
@@ -73,13 +76,18 @@ bool rt_sem_wait(struct rt_sem *s)
     if (rt_sem_trywait(s) == 0) {
         return false;
     }
-    sem_wait_slow(s, UINT64_MAX);
+    sem_wait_slow(s, UINT64_MAX, false);
     return true;
 }
 
 int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline)
 {
-    return rt_sem_trywait(s) == 0 ? 0 : sem_wait_slow(s, deadline);
+    return rt_sem_trywait(s) == 0 ? 0 : sem_wait_slow(s, deadline, false);
+}
+
+int rt_sem_wait_point(struct rt_sem *s, uint64_t deadline)
+{
+    return rt_sem_trywait(s) == 0 ? 0 : sem_wait_slow(s, deadline, true);
 }
 
 /* The value was 0, or somebody is at it. */

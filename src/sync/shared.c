@@ -21,6 +21,7 @@
 #include "shared.h"
 
 #define IDLE_NS 1000000000u
+#define CANCEL_NS 1000000u
 
 struct request {
     struct list link; /* (helpers.lock) */
@@ -117,7 +118,19 @@ static void helper_main(void *unused)
     }
 }
 
-int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit)
+/* Have the helper answer, who waits for the word or is about to. Others that wait for it look at it
+ * in vain; or not: once more at the end, since the helper may have got a wake-up that was meant for
+ * one of them. */
+static void request_cancel(struct request *r)
+{
+    do {
+        port_shared_wake(r->word, RT_SHARED_ALL);
+    } while (rt_sem_wait_until(&r->done, port_now() + CANCEL_NS) != 0);
+    port_shared_wake(r->word, RT_SHARED_ALL);
+}
+
+static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit,
+                       bool point)
 {
     uint64_t deadline = limit != NULL ? limit->deadline : UINT64_MAX;
     bool realtime = limit != NULL && limit->realtime;
@@ -129,6 +142,22 @@ int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shar
     struct request r = {.word = word, .value = value, .deadline = deadline, .realtime = realtime};
     rt_sem_init(&r.done, 0);
     request_put(&r);
-    rt_sem_wait_until(&r.done, UINT64_MAX);
+    if (!point) {
+        rt_sem_wait_until(&r.done, UINT64_MAX);
+    } else if (rt_sem_wait_point(&r.done, UINT64_MAX) != 0) {
+        request_cancel(&r);
+        return -ECANCELED;
+    }
     return r.result;
+}
+
+int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit)
+{
+    return shared_wait(word, value, limit, false);
+}
+
+int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
+                         const struct rt_shared_limit *limit)
+{
+    return shared_wait(word, value, limit, true);
 }

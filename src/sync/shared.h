@@ -23,6 +23,9 @@ struct rt_shared_limit {
 /* Wait until rt_shared_wake for the word, unless it does not hold `value` (any more). The CPU runs
  * other threads meanwhile. 0 or -ETIMEDOUT; may return early with 0. */
 int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit);
+/* The same as a cancellation point: -ECANCELED, too. */
+int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
+                         const struct rt_shared_limit *limit);
 
 ALWAYS_INLINE void rt_shared_wake(_Atomic(uint32_t) *word, unsigned n)
 {

@@ -57,9 +57,10 @@ int rt_shsem_wait(struct rt_shsem *s, const struct rt_shared_limit *limit)
     uint64_t word = at_load_rlx(&s->word);
     for (;;) {
         if (VALUE(word) == 0) {
-            if (rt_shared_wait(value_of(s), 0, limit) == -ETIMEDOUT) {
+            int error = rt_shared_wait_point(value_of(s), 0, limit);
+            if (error != 0) {
                 at_sub_acq_rel(&s->word, ONE_WAITER); /* ORDER(sem) */
-                return -ETIMEDOUT;
+                return error;
             }
             word = at_load_rlx(&s->word);
         } else if (at_cas_acq(&s->word, &word, word - 1 - ONE_WAITER)) { /* ORDER(sem) */
@@ -198,7 +199,7 @@ int rt_shcond_wait(struct rt_shcond *c, uint32_t ticket, const struct rt_shared_
 {
     int error = 0;
     if (at_load_rlx(&c->seq) == ticket) {
-        error = rt_shared_wait(&c->seq, ticket, limit);
+        error = rt_shared_wait_point(&c->seq, ticket, limit);
     }
     rt_shcond_leave(c);
     return error;

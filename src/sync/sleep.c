@@ -2,9 +2,11 @@
 /*
  * sleep.c - block until a time: a timed wait on a queue of the caller's own that nobody wakes.
  */
+#include <errno.h>
+
 #include "sync.h"
 
-void rt_sleep_until(uint64_t deadline)
+static int sleep_until(uint64_t deadline, bool point)
 {
     struct waitq queue = {0};
     unsigned long irq;
@@ -14,7 +16,20 @@ void rt_sleep_until(uint64_t deadline)
     state_lock(&queue.lock, RANK_WAITQ);
     struct waitq_how how = {.deadline = deadline == UINT64_MAX ? UINT64_MAX - 1 : deadline,
                             .reason = WAIT_SLEEP,
+                            .removable = point,
                             .rank = RANK_WAITQ};
-    waitq_block_locked(&queue, &how);
+    int end = waitq_block_locked(&queue, &how);
     rt_leave(irq);
+    return end;
+}
+
+void rt_sleep_until(uint64_t deadline)
+{
+    sleep_until(deadline, false);
+}
+
+int rt_sleep_point(uint64_t deadline)
+{
+    int end = sleep_until(deadline, true);
+    return end == -ECANCELED ? end : 0;
 }

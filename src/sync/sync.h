@@ -97,8 +97,10 @@ void rt_cond_init(struct rt_cond *c);
 /* 0, -EBUSY (somebody waits). Afterwards no thread that was let go touches it. */
 int rt_cond_destroy(struct rt_cond *c);
 int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline);
+/* The same as a cancellation point: -ECANCELED, with the mutex. */
+int rt_cond_wait_point(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline);
 /* The same where the mutex is something else: `release` gives it up, under the queue's lock, and
- * the caller takes it back. */
+ * the caller takes it back. A cancellation point. */
 int rt_cond_wait_released(struct rt_cond *c, uint64_t deadline,
                           void (*release)(struct cpu *cpu, void *mutex), void *mutex);
 void rt_cond_signal(struct rt_cond *c);
@@ -107,6 +109,8 @@ void rt_cond_broadcast(struct rt_cond *c);
 int rt_sem_init(struct rt_sem *s, uint32_t value);
 int rt_sem_trywait(struct rt_sem *s);
 int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline);
+/* The same as a cancellation point: -ECANCELED. */
+int rt_sem_wait_point(struct rt_sem *s, uint64_t deadline);
 /* The same without deadline: has the caller been switched away from? For PORT_ARCH_RETURN_BY_JUMP.
  */
 bool rt_sem_wait(struct rt_sem *s);
@@ -136,6 +140,8 @@ bool rt_fe_full(struct rt_fe *w);
 
 /* Block until the deadline. */
 void rt_sleep_until(uint64_t deadline);
+/* The same as a cancellation point: 0, -ECANCELED. */
+int rt_sleep_point(uint64_t deadline);
 
 /* Make a list of unlinked waiters ready, oldest first. */
 void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why);

@@ -135,7 +135,16 @@
     X(shared_cond_signal_wakes_one_each_when_many_wait)                                            \
     X(shared_cond_signal_lets_one_return_when_others_arrive)                                       \
     X(shared_cond_is_not_touched_when_destroyed_after_broadcast)                                   \
-    X(removal_ends_wait_when_foreign_thread_waits)
+    X(removal_ends_wait_when_foreign_thread_waits)                                                 \
+    X(cancel_ends_wait_when_nobody_posts)                                                          \
+    X(cancel_takes_no_unit_when_post_races)                                                        \
+    X(cancel_takes_no_signal_when_signal_races)                                                    \
+    X(cancel_leaves_thread_joinable_when_joiner_is_cancelled)                                      \
+    X(cancel_ends_no_wait_that_is_no_point)                                                        \
+    X(cancel_waits_when_disabled)                                                                  \
+    X(cancel_is_harmless_when_thread_ends)                                                         \
+    X(cancel_touches_nothing_when_detached_thread_has_ended)                                       \
+    X(cancel_is_noticed_when_thread_is_in_a_call)
 
 #ifdef PIRN_SIM
 #define SYNC_TESTS(X) SYNC_TESTS_EVERYWHERE(X) SYNC_TESTS_SIMULATED(X)

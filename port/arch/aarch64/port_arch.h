@@ -109,4 +109,36 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
     }
 }
 
+/* Where a signal interrupted (ucontext_t); and go on elsewhere. */
+#define PORT_ARCH_SIGNAL_PC(context) ((uintptr_t)(context)->uc_mcontext.pc)
+#define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.pc = (to))
+
+/* See the x86-64 port: port_stop_call. */
+#define PORT_ARCH_STOP_CALL                                                                        \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"             \
+            ".hidden port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"            \
+            ".type port_stop_call, @function\n\t"                                                  \
+            ".p2align 4\n"                                                                         \
+            "port_stop_call:\n\t"                                                                  \
+            ".cfi_startproc\n\t"                                                                   \
+            "mov x9, x0\n\t"                                                                       \
+            "mov x10, x1\n\t"                                                                      \
+            "ldr x8, [x10, #0]\n\t"                                                                \
+            "ldp x0, x1, [x10, #8]\n\t"                                                            \
+            "ldp x2, x3, [x10, #24]\n\t"                                                           \
+            "ldp x4, x5, [x10, #40]\n"                                                             \
+            "port_stop_begin:\n\t"                                                                 \
+            "ldr w9, [x9]\n\t"                                                                     \
+            "tbnz w9, #0, port_stop_out\n\t"                                                       \
+            "svc #0\n"                                                                             \
+            "port_stop_end:\n\t"                                                                   \
+            "ret\n"                                                                                \
+            "port_stop_out:\n\t"                                                                   \
+            "mov x0, #-4096\n\t"                                                                   \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size port_stop_call, .-port_stop_call\n\t"                                           \
+            ".popsection")
+
 #endif

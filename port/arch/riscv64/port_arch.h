@@ -103,4 +103,40 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
     }
 }
 
+/* Where a signal interrupted (ucontext_t); and go on elsewhere. */
+#define PORT_ARCH_SIGNAL_PC(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_PC])
+#define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.__gregs[REG_PC] = (to))
+
+/* See the x86-64 port: port_stop_call. */
+#define PORT_ARCH_STOP_CALL                                                                        \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"             \
+            ".hidden port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"            \
+            ".type port_stop_call, @function\n\t"                                                  \
+            ".p2align 4\n"                                                                         \
+            "port_stop_call:\n\t"                                                                  \
+            ".cfi_startproc\n\t"                                                                   \
+            "mv t0, a0\n\t"                                                                        \
+            "mv t1, a1\n\t"                                                                        \
+            "ld a7, 0(t1)\n\t"                                                                     \
+            "ld a0, 8(t1)\n\t"                                                                     \
+            "ld a1, 16(t1)\n\t"                                                                    \
+            "ld a2, 24(t1)\n\t"                                                                    \
+            "ld a3, 32(t1)\n\t"                                                                    \
+            "ld a4, 40(t1)\n\t"                                                                    \
+            "ld a5, 48(t1)\n"                                                                      \
+            "port_stop_begin:\n\t"                                                                 \
+            "lw t0, 0(t0)\n\t"                                                                     \
+            "andi t0, t0, 1\n\t"                                                                   \
+            "bnez t0, port_stop_out\n\t"                                                           \
+            "ecall\n"                                                                              \
+            "port_stop_end:\n\t"                                                                   \
+            "ret\n"                                                                                \
+            "port_stop_out:\n\t"                                                                   \
+            "li a0, -4096\n\t"                                                                     \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size port_stop_call, .-port_stop_call\n\t"                                           \
+            ".popsection")
+
 #endif

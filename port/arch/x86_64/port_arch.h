@@ -116,8 +116,61 @@ ALWAYS_INLINE void port_cpu_relax(void)
                          : "memory");                                                              \
     } while (0)
 
-/* Where a signal interrupted (ucontext_t). */
+/* Where a signal interrupted (ucontext_t); and go on elsewhere. */
 #define PORT_ARCH_SIGNAL_PC(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RIP])
+#define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.gregs[REG_RIP] = (long long)(to))
+
+/*
+ * Define long port_stop_call(const _Atomic uint32_t *word, const long *args): unless bit 0 of the
+ * word is set, make the system call args[0] with six arguments; the kernel's result, or
+ * PORT_CALL_STOPPED. A signal handler that finds the interrupted instruction between
+ * port_stop_begin and port_stop_end, where the call has not been made or is to be made again, may
+ * go on at port_stop_out instead.
+ */
+#define PORT_ARCH_STOP_CALL                                                                        \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"             \
+            ".hidden port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"            \
+            ".type port_stop_call, @function\n\t"                                                  \
+            ".p2align 4\n"                                                                         \
+            "port_stop_call:\n\t"                                                                  \
+            ".cfi_startproc\n\t"                                                                   \
+            "movq %rdi, %r11\n\t"                                                                  \
+            "movq %rsi, %rcx\n\t"                                                                  \
+            "movq 0(%rcx), %rax\n\t"                                                               \
+            "movq 8(%rcx), %rdi\n\t"                                                               \
+            "movq 16(%rcx), %rsi\n\t"                                                              \
+            "movq 24(%rcx), %rdx\n\t"                                                              \
+            "movq 32(%rcx), %r10\n\t"                                                              \
+            "movq 40(%rcx), %r8\n\t"                                                               \
+            "movq 48(%rcx), %r9\n"                                                                 \
+            "port_stop_begin:\n\t"                                                                 \
+            "testl $1, (%r11)\n\t"                                                                 \
+            "jnz port_stop_out\n\t"                                                                \
+            "syscall\n"                                                                            \
+            "port_stop_end:\n\t"                                                                   \
+            "ret\n"                                                                                \
+            "port_stop_out:\n\t"                                                                   \
+            "movq $-4096, %rax\n\t"                                                                \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size port_stop_call, .-port_stop_call\n\t"                                           \
+            ".popsection")
+
+/* The way back from a signal handler, in the bytes by which unwinders know it. */
+#define PORT_ARCH_SIGNAL_RETURN                                                                    \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".p2align 4\n\t"                                                                       \
+            "nop\n"                                                                                \
+            ".globl port_signal_return\n\t"                                                        \
+            ".hidden port_signal_return\n\t"                                                       \
+            ".type port_signal_return, @function\n"                                                \
+            "port_signal_return:\n\t"                                                              \
+            "movq $15, %rax\n\t"                                                                   \
+            "syscall\n\t"                                                                          \
+            ".size port_signal_return, .-port_signal_return\n\t"                                   \
+            ".popsection")
+#define PORT_ARCH_SA_RESTORER 0x04000000u
 /* Is it a system call: one that goes on when the handler returns (the instruction is executed
  * again), or one that has ended just now (by the signal, most likely)? Both bytes of the
  * instruction must lie on the page that is known to be there. */

@@ -27,6 +27,10 @@ int kernel_thread_create(void *(*fn)(void *), void *arg);
 /* Ticks for the calling kernel thread, if preemption is on. */
 void preempt_begin(struct port_carrier *port);
 
+/* Does a signal that interrupted the caller there (ucontext_t) find it where it may be stopped:
+ * without a file's lock, not in the C library, on its own stack? */
+bool preempt_may_leave(const void *context);
+
 /* Run fn() on a kernel thread with this stack, and wait for its end. */
 int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size);
 

@@ -80,6 +80,7 @@ extern __thread uint32_t port_tls_inside
 #define PREEMPT_DEFERRED 0x80000000u
 
 #ifdef PORT_ARCH_TLS_INC
+#define PORT_KNOWS_INSIDE true
 COLD void preempt_deferred(void);
 
 ALWAYS_INLINE unsigned long port_irq_save(void)
@@ -112,6 +113,7 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 }
 
 #define port_irq_entered() ((void)0)
+#define PORT_KNOWS_INSIDE false /* whether a signal handler has interrupted the runtime */
 #endif
 
 /* Set by handlers of our own that find the thread without a CPU, in a call: EINTR may be theirs. */
@@ -220,6 +222,15 @@ int port_fork_watch(void);
  * none; if it fails in some only, the process is aborted. 0 or -errno. Only if port_tls_own: else
  * the C library's own way works. Waits for the others in the kernel. */
 int port_everywhere(long number, long a, long b, long c);
+
+/* For the POSIX layer. Take over the C library's signal for cancellation; again does nothing new. 0
+ * or -errno. */
+int port_cancel_start(void);
+
+/* A system call that a request in bit 0 of the word ends, by a signal: the kernel's result, or
+ * PORT_CALL_STOPPED: it has not been made. args: the call's number, then six arguments. */
+#define PORT_CALL_STOPPED (-4096L)
+long port_stop_call(const void *word, const long *args) __attribute__((visibility("hidden")));
 
 /* What the C library takes for the thread's pthread_t, and back: NULL for a kernel thread that has
  * not called us yet. Only if port_tls_own. */

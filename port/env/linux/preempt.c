@@ -25,6 +25,8 @@
  * What belongs to the kernel thread and is restored from the frame, the signal mask and the
  * alternative stack, is replaced in the frame by that of the worker on which the thread goes on.
  * The signal is not blocked while its handler runs (SA_NODEFER): the next thread needs its ticks.
+ *
+ * A thread with asynchronous cancellation (core/cancel.h) is ended from the handler, too.
  */
 #include "linux.h"
 
@@ -106,6 +108,12 @@ static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches)
     }
 }
 
+bool preempt_may_leave(const void *context)
+{
+    return port_tls_files == 0 && !pc_is_ours(PORT_ARCH_SIGNAL_PC((const ucontext_t *)context)) &&
+           !on_signal_stack(context);
+}
+
 static void on_tick(int signal, siginfo_t *info, void *arg)
 {
     ucontext_t *context = arg;
@@ -115,6 +123,10 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     if (cpu == NULL) {
         port_disturbed = true;
         return;
+    }
+    bool may_leave = preempt_may_leave(context);
+    if (may_leave && (port_tls_inside & ~PREEMPT_DEFERRED) == 0) {
+        rt_cancel_async();
     }
     struct port_cpu *port = rt_cpu_port(cpu);
     uint64_t switches = rt_cpu_switches(cpu);
@@ -127,8 +139,7 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
         port_tls_inside |= PREEMPT_DEFERRED;
         return;
     }
-    if (port_tls_files != 0 || pc_is_ours(PORT_ARCH_SIGNAL_PC(context)) ||
-        on_signal_stack(context)) {
+    if (!may_leave) {
         timer_set(port->timer, RETRY_NS);
         return;
     }
@@ -136,6 +147,7 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     preempt_now(cpu, switches);
     frame_adopt(context, cpu);
     port_irq_restore(irq);
+    rt_cancel_async();
 }
 
 /* Left the runtime, or one level of it, with a tick marked. A switch since then was its answer. */
@@ -243,6 +255,12 @@ void preempt_begin(struct port_carrier *port)
 /* No tick is ever deferred: who left a level of the runtime is still in another. */
 void preempt_deferred(void) {}
 #endif
+
+bool preempt_may_leave(const void *context)
+{
+    (void)context;
+    return false;
+}
 
 int port_preempt_start(uint64_t tick_ns, const char **why)
 {

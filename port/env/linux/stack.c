@@ -111,8 +111,8 @@ static bool guard_holds(const char *page)
         return true; /* cannot tell */
     }
     bool holds = syscall(SYS_write, ends[1], page, 1) != 1;
-    close(ends[0]);
-    close(ends[1]);
+    syscall(SYS_close, ends[0]); /* the name may be the POSIX layer's */
+    syscall(SYS_close, ends[1]);
     return holds;
 }
 

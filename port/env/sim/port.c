@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../src/core/cancel.h"
 #include "../../../src/core/carrier.h"
 #include "../../../src/core/id.h"
 #include "../../../src/sync/sync.h"
@@ -99,6 +100,17 @@ static void device_call(uint64_t after)
     if (sim.now + after < device->deadline) {
         device->deadline = sim.now + after;
     }
+}
+
+void port_carrier_interrupt(struct carrier *k)
+{
+    struct context *c = &sim.contexts[k->port.context];
+    rt_cancel_set(c->left != NULL ? c->left : c->cpu->current, 0, CANCEL_TOLD);
+}
+
+void port_thread_interrupt(struct thread *t)
+{
+    (void)t;
 }
 
 void port_carrier_ask(void)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cancel.c (Linux) - interrupting threads that are to end (core/cancel.h): in a system call, or,
+ * with asynchronous cancellation, anywhere.
+ *
+ * The signal is the one that the C library keeps for this: no mask of its functions ever blocks it.
+ * (Its own pthread_cancel is not used where this is.) In a call, which is made by port_stop_call:
+ *   1. The signal comes before the system call instruction: the handler lets the call go on at
+ *      port_stop_out. That it comes at all before the thread looks at its word, or afterwards, is
+ *      the same: the word is written before the signal is sent.
+ *   2. The call waits in the kernel. It ends with EINTR, which the caller takes for the request's;
+ * or it is one that the kernel repeats (SA_RESTART): then the instruction is the system call, as
+ *      in 1. A call that has moved some data ends with that.
+ *   3. The signal comes after the instruction: the result is left alone.
+ * Asynchronously: the handler ends the thread from inside itself, unwinding through the signal's
+ * frame, if the thread is outside of the runtime; the signal is not blocked while its handler runs
+ * (SA_NODEFER), and it runs on the thread's stack. If the thread is inside, or in the C library, it
+ * is left to a later tick (preempt.c); without preemption to its next cancellation point.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* The C library's: the first real-time signal of the kernel. */
+#define SIGNAL __SIGRTMIN
+
+PORT_ARCH_STOP_CALL;
+#ifdef PORT_ARCH_SA_RESTORER
+PORT_ARCH_SIGNAL_RETURN;
+extern const char port_signal_return[] __attribute__((visibility("hidden")));
+#define RETURN_FLAG PORT_ARCH_SA_RESTORER
+#define RETURN .restorer = port_signal_return,
+#else
+#define RETURN_FLAG 0u
+#define RETURN
+#endif
+extern const char port_stop_begin[] __attribute__((visibility("hidden")));
+extern const char port_stop_end[] __attribute__((visibility("hidden")));
+extern const char port_stop_out[] __attribute__((visibility("hidden")));
+
+/* What the kernel takes for an action. Some architectures have no restorer: there the mask is in
+ * its place. Both are 0 there. */
+struct kernel_action {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    const void *restorer;
+    uint64_t mask;
+};
+
+#ifdef PORT_ARCH_TLS_INC
+static bool is_outside(void)
+{
+    return port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0;
+}
+#else
+/* Not known on this architecture. */
+static bool is_outside(void)
+{
+    return false;
+}
+#endif
+
+static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int signal, siginfo_t *info,
+                                                                        void *arg)
+{
+    ucontext_t *context = arg;
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    bool due = rt_cancel_told();
+    (void)signal;
+    (void)info;
+    if (pc >= (uintptr_t)port_stop_begin && pc < (uintptr_t)port_stop_end) {
+        if (due) {
+            PORT_ARCH_SIGNAL_GO(context, (uintptr_t)port_stop_out);
+        }
+    } else if (due && is_outside() && preempt_may_leave(context)) {
+        rt_cancel_async();
+    }
+}
+
+int port_cancel_start(void)
+{
+    struct kernel_action action = {
+        .handler = on_cancel, RETURN.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | RETURN_FLAG};
+    int saved = errno;
+    int error =
+        syscall(SYS_rt_sigaction, SIGNAL, &action, NULL, sizeof(action.mask)) == 0 ? 0 : -errno;
+    errno = saved;
+    return error;
+}
+
+/* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING). They do not stay so. */
+static void tell(int tid)
+{
+    int saved = errno;
+    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), tid, SIGNAL) != 0 && errno == EAGAIN;
+         round++) {
+        port_relax(round);
+    }
+    errno = saved;
+}
+
+void port_carrier_interrupt(struct carrier *k)
+{
+    tell(rt_carrier_port(k)->tid);
+}
+
+void port_thread_interrupt(struct thread *t)
+{
+    struct cpu *cpu = rt_thread_cpu(t);
+    if (cpu != NULL && cpu != port_cpu_self()) {
+        tell(__atomic_load_n(&rt_cpu_port(cpu)->tid, __ATOMIC_RELAXED));
+    }
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cancel.c - see cancel.h.
+ */
+#include "cancel.h"
+
+#include "mutant.h"
+#include "spinlock.h"
+
+void (*rt_cancel_act)(void);
+
+uint32_t rt_cancel_set(struct thread *self, uint32_t set, uint32_t clear)
+{
+    uint32_t word = at_load_rlx(&self->cancel);
+    while (!at_cas_acq_rel(&self->cancel, &word, (word & ~clear) | set)) { /* ORDER(cancel) */
+    }
+    return word;
+}
+
+/* Under t's join lock. */
+static void cancel_locked(struct thread *t)
+{
+    uint32_t word = at_load_rlx(&t->cancel), next;
+    do {
+        if (word & (CANCEL_REQUESTED | CANCEL_ENDING)) {
+            return;
+        }
+        next = word | CANCEL_REQUESTED;
+        next |= (word & (CANCEL_CALL | CANCEL_DISABLED)) == CANCEL_CALL ? CANCEL_TOLD : 0;
+    } while (!at_cas_acq_rel(&t->cancel, &word, next)); /* ORDER(cancel) */
+    if (next & CANCEL_TOLD) {
+        port_carrier_interrupt(t->carrier);
+        return;
+    }
+    if (!(word & CANCEL_DISABLED)) {
+        at_fence_heavy(); /* ORDER(cancel) */
+        waitq_cancel(t);
+        if (word & CANCEL_ASYNC) {
+            port_thread_interrupt(t);
+        }
+    }
+}
+
+void rt_thread_cancel(struct thread *t)
+{
+    unsigned long irq;
+    rt_self();
+    rt_enter(&irq);
+    state_lock(&t->join.lock, RANK_JOIN);
+    if (!(t->join_flags & JOIN_DONE)) {
+        cancel_locked(t);
+    }
+    state_unlock(&t->join.lock, RANK_JOIN);
+    rt_leave_woken(irq);
+}
+
+bool rt_cancel_call_begin(struct thread *self)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (cpu != NULL) {
+        self->carrier = cpu->carrier; /* there are no spares: it keeps its CPU */
+    }
+    if (!cancel_is_due(rt_cancel_set(self, CANCEL_CALL, 0))) {
+        return true;
+    }
+    rt_cancel_set(self, 0, CANCEL_CALL);
+    return false;
+}
+
+void rt_cancel_call_end(struct thread *self)
+{
+    uint32_t word = rt_cancel_set(self, 0, CANCEL_CALL);
+    for (unsigned round = 0; word & CANCEL_TOLD; round++) {
+        port_relax(round);
+        word = at_load_acq(&self->cancel); /* ORDER(cancel) */
+    }
+}
+
+bool rt_cancel_told(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct thread *self = cpu != NULL ? cpu->current : port_left_self();
+    return self != NULL && cancel_is_due(rt_cancel_set(self, 0, CANCEL_TOLD));
+}
+
+void rt_cancel_async(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    uint32_t word = cpu != NULL ? at_load_rlx(&cpu->current->cancel) : 0;
+    if (cancel_is_due(word) && (word & CANCEL_ASYNC) && rt_cancel_act != NULL) {
+        rt_cancel_act();
+    }
+}

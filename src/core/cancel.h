@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cancel.h - requests that a thread end (POSIX.1-2017, XSH 2.9.5). The POSIX layer ends it; the
+ * core sees to it that a thread notices: that its wait ends, or its call of the kernel, or that it
+ * is interrupted.
+ *
+ * All is in one word, thread->cancel: its own thread sets and clears DISABLED, ASYNC, CALL and sets
+ * ENDING, others set REQUESTED, once, and TOLD with it; all by read-modify-write, so that each side
+ * knows what the other did before. A request is due if it is REQUESTED and neither DISABLED nor
+ * ENDING. The argument, by what the thread is doing when REQUESTED is set:
+ *   1. It runs. It will look at its next cancellation point, before anything else.
+ *   2. It is about to wait at a cancellation point, and has looked. It looks again when its wait
+ * can be ended from outside: thread:    park = PARKING, light fence, is a request due? then end the
+ * wait itself canceller: REQUESTED, heavy fence, is park PARKING or PARKED? then end the wait By
+ * the fence pair one of the two sees the other. ORDER(cancel) Both may: the wait is ended by one
+ * compare-and-swap, which competes with those of a waker and of the timer. If the waker wins, the
+ * thread has what it waited for, and acts at its next cancellation point: no signal, unit or mutex
+ * is lost with it.
+ *   3. It waits elsewhere (for a mutex, or with cancellation disabled). Its park does not have
+ * PARK_REMOVABLE, so nothing happens. A canceller that is late may find it in another wait than the
+ * one that it was in; but if that is a cancellation point, the request is due there.
+ *   4. It is in a call of the kernel: CALL. Then TOLD is set together with REQUESTED, and the
+ * carrier gets a signal. If that comes before the system call, or while it waits, the call does not
+ * happen, or ends, and says so; if the call has a result already, that counts. The port decides it
+ * by the interrupted instruction. The thread does not leave the call before the signal has come
+ * (rt_cancel_call_end): no other call on that kernel thread gets it.
+ *   5. It ends: ENDING is stored, perhaps over a request, which then changes nothing.
+ *   6. It has not run yet: as 1.
+ * The canceller holds the thread's join lock from before it sets REQUESTED until it is done: the
+ * thread, which may act at once, cannot end before that (it takes that lock to end), and its memory
+ * is there.
+ */
+#ifndef PIRN_CORE_CANCEL_H
+#define PIRN_CORE_CANCEL_H
+
+#include "cpu.h"
+
+ALWAYS_INLINE bool cancel_is_due(uint32_t word)
+{
+    return unlikely((word & (CANCEL_REQUESTED | CANCEL_DISABLED | CANCEL_ENDING)) ==
+                    CANCEL_REQUESTED);
+}
+
+/* The caller's own. */
+ALWAYS_INLINE bool cancel_is_enabled(const struct thread *self)
+{
+    return (at_load_rlx(&self->cancel) & (CANCEL_DISABLED | CANCEL_ENDING)) == 0;
+}
+
+/* Request that t, which has not been joined, nor detached and ended, end. t is no foreign thread.
+ */
+void rt_thread_cancel(struct thread *t);
+
+/* Change the caller's word. Returns the word before. */
+uint32_t rt_cancel_set(struct thread *self, uint32_t set, uint32_t clear);
+
+/* Around a system call that a request is to interrupt; between rt_call_begin and rt_call_end, of a
+ * user thread. begin: false: a request is due: do not make the call, nor end. */
+bool rt_cancel_call_begin(struct thread *self);
+void rt_cancel_call_end(struct thread *self);
+
+/* Set by the layer above: the calling thread, whose request is due, ends. */
+extern void (*rt_cancel_act)(void);
+
+#endif
