@@ -95,6 +95,9 @@ void port_carrier_wake(struct carrier *k);
  * rt_cancel_told, exactly once for each time. Interrupts are out. */
 void port_carrier_interrupt(struct carrier *k);
 
+/* The caller takes the interruption now that its carrier has put off. */
+void port_interrupt_accept(void);
+
 /* Have rt_cancel_async called soon by user thread t, outside the runtime, if it runs. As above. */
 void port_thread_interrupt(struct thread *t);
 
@@ -240,7 +243,11 @@ NORETURN void port_exit(int status);
 void rt_carrier_main(struct carrier *k);
 int rt_carrier_add(void); /* one more spare carrier. 0 or -errno */
 bool rt_calls_scan(void);
-bool rt_cancel_told(void);  /* true: a request to end is due: the call is not to go on */
+/* at_call: the interrupted instruction is where the call can be stopped. STOP: a request to end is
+ * due: stop it. LATER: something else was interrupted, a handler of the program's on top of the
+ * call perhaps: once more when that is over. */
+enum rt_told { RT_TOLD_NOTHING, RT_TOLD_STOP, RT_TOLD_LATER };
+enum rt_told rt_cancel_told(bool at_call);
 void rt_cancel_async(void); /* does not return if a request to end is due */
 bool rt_call_surprised(void);
 uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */

@@ -71,16 +71,24 @@ void rt_cancel_call_end(struct thread *self)
 {
     uint32_t word = rt_cancel_set(self, 0, CANCEL_CALL);
     for (unsigned round = 0; word & CANCEL_TOLD; round++) {
+        port_interrupt_accept();
         port_relax(round);
         word = at_load_acq(&self->cancel); /* ORDER(cancel) */
     }
 }
 
-bool rt_cancel_told(void)
+enum rt_told rt_cancel_told(bool at_call)
 {
     struct cpu *cpu = port_cpu_self();
     struct thread *self = cpu != NULL ? cpu->current : port_left_self();
-    return self != NULL && cancel_is_due(rt_cancel_set(self, 0, CANCEL_TOLD));
+    const uint32_t both = CANCEL_CALL | CANCEL_TOLD;
+    if (self == NULL) {
+        return RT_TOLD_NOTHING;
+    }
+    if (!at_call && (at_load_rlx(&self->cancel) & both) == both) {
+        return RT_TOLD_LATER;
+    }
+    return cancel_is_due(rt_cancel_set(self, 0, CANCEL_TOLD)) ? RT_TOLD_STOP : RT_TOLD_NOTHING;
 }
 
 void rt_cancel_async(void)

@@ -112,8 +112,8 @@ ALWAYS_INLINE bool posix_is_foreign(void)
 COLD void posix_cancel_now(void);
 
 /* A cancellation point: acts on a request. At the beginning of the function, and where a wait
- * returns ECANCELED. Without a CPU (a signal handler in a call; a thread that has lost it and has not
- * called the runtime since) it is left to what follows: waits and calls look again. */
+ * returns ECANCELED. Without a CPU (a signal handler in a call; a thread that has lost it and has
+ * not called the runtime since) it is left to what follows: waits and calls look again. */
 ALWAYS_INLINE void posix_point(void)
 {
     const struct cpu *cpu = port_cpu_self();

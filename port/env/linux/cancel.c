@@ -12,14 +12,18 @@
  * or it is one that the kernel repeats (SA_RESTART): then the instruction is the system call, as
  *      in 1. A call that has moved some data ends with that.
  *   3. The signal comes after the instruction: the result is left alone.
- * Asynchronously: the handler ends the thread from inside itself, unwinding through the signal's
- * frame, if the thread is outside of the runtime; the signal is not blocked while its handler runs
- * (SA_NODEFER), and it runs on the thread's stack. If the thread is inside, or in the C library, it
- * is left to a later tick (preempt.c); without preemption to its next cancellation point.
+ *   4. It comes while a signal handler of the program's runs on top of the call: it is put off
+ * until that has returned, and is then 1 or 2. So it is in 3, where the thread takes it when it
+ * leaves. Asynchronously: the handler ends the thread from inside itself, unwinding through the
+ * signal's frame, if the thread is outside of the runtime; the signal is not blocked while its
+ * handler runs (SA_NODEFER), and it runs on the thread's stack. If the thread is inside, or in the
+ * C library, it is left to a later tick (preempt.c); without preemption to its next cancellation
+ * point.
  */
 #include "linux.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -63,19 +67,59 @@ static bool is_outside(void)
 }
 #endif
 
+/* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING). They do not stay so. */
+static void tell(int tid)
+{
+    int saved = errno;
+    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), tid, SIGNAL) != 0 && errno == EAGAIN;
+         round++) {
+        port_relax(round);
+    }
+    errno = saved;
+}
+
+static const uint64_t own_bit = UINT64_C(1) << (SIGNAL - 1);
+
+static void mask_change(int how)
+{
+    syscall(SYS_rt_sigprocmask, how, &own_bit, NULL, sizeof(own_bit));
+}
+
+/* Blocked where the handler returns to, and sent again: it comes when that has returned in turn to
+ * where it is not blocked, or when the thread accepts it. */
+static void put_off(ucontext_t *context)
+{
+    int saved = errno;
+    uint64_t mask;
+    mask_change(SIG_BLOCK);
+    memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+    mask |= own_bit;
+    memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+    tell((int)syscall(SYS_gettid));
+    errno = saved;
+}
+
+void port_interrupt_accept(void)
+{
+    int saved = errno;
+    mask_change(SIG_UNBLOCK);
+    errno = saved;
+}
+
 static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int signal, siginfo_t *info,
                                                                         void *arg)
 {
     ucontext_t *context = arg;
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
-    bool due = rt_cancel_told();
+    bool at_call = pc >= (uintptr_t)port_stop_begin && pc < (uintptr_t)port_stop_end;
+    enum rt_told told = rt_cancel_told(at_call);
     (void)signal;
     (void)info;
-    if (pc >= (uintptr_t)port_stop_begin && pc < (uintptr_t)port_stop_end) {
-        if (due) {
-            PORT_ARCH_SIGNAL_GO(context, (uintptr_t)port_stop_out);
-        }
-    } else if (due && is_outside() && preempt_may_leave(context)) {
+    if (told == RT_TOLD_LATER) {
+        put_off(context);
+    } else if (told == RT_TOLD_STOP && at_call) {
+        PORT_ARCH_SIGNAL_GO(context, (uintptr_t)port_stop_out);
+    } else if (told == RT_TOLD_STOP && is_outside() && preempt_may_leave(context)) {
         rt_cancel_async();
     }
 }
@@ -89,17 +133,6 @@ int port_cancel_start(void)
         syscall(SYS_rt_sigaction, SIGNAL, &action, NULL, sizeof(action.mask)) == 0 ? 0 : -errno;
     errno = saved;
     return error;
-}
-
-/* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING). They do not stay so. */
-static void tell(int tid)
-{
-    int saved = errno;
-    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), tid, SIGNAL) != 0 && errno == EAGAIN;
-         round++) {
-        port_relax(round);
-    }
-    errno = saved;
 }
 
 void port_carrier_interrupt(struct carrier *k)

@@ -108,6 +108,8 @@ void port_carrier_interrupt(struct carrier *k)
     rt_cancel_set(c->left != NULL ? c->left : c->cpu->current, 0, CANCEL_TOLD);
 }
 
+void port_interrupt_accept(void) {}
+
 void port_thread_interrupt(struct thread *t)
 {
     (void)t;
