@@ -4,11 +4,12 @@
  * (rt_call_begin): in the C library's own calls (stdio, the resolver, its locks), or in system
  * calls that the program makes itself.
  *
- * The monitor looks at every worker every LOOK_NS. One that has not switched since the last look,
- * has used no CPU time, and sleeps in the kernel, is told by a signal, whose handler gives the CPU
- * away (rt_call_surprised) and returns: the system call goes on (SA_RESTART), and the thread gets a
- * CPU again when it next calls the runtime. The decision is made by the worker itself, in the
- * handler, so there is nothing to race with:
+ * The monitor looks at every worker every LOOK_NS. One that has not switched since the last look
+ * and has used no CPU time sleeps in the kernel, or waits for a processor. It is told by a signal,
+ * whose handler gives the CPU away (rt_call_surprised) and returns: the system call goes on
+ * (SA_RESTART), and the thread gets a CPU again when it next calls the runtime. The monitor opens
+ * no file to know better: it would take a number that the program's next file is to have. The
+ * decision is made by the worker itself, in the handler, so there is nothing to race with:
  *   1. port_cpu_self() is NULL: it has no CPU any more.
  *   2. port_tls_inside is not 0: it is in the runtime (or idle there). It will leave on its own.
  *   3. The interrupted instruction is not a system call: the thread runs. The signal was too late.
@@ -26,10 +27,7 @@
 #if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -88,22 +86,6 @@ static uint64_t cpu_time(int tid)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Third field of /proc/self/task/TID/stat, behind the name in parentheses. */
-static bool sleeps_in_kernel(int tid)
-{
-    char path[64], text[128];
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t n = syscall(SYS_read, fd, text, sizeof(text) - 1);
-    syscall(SYS_close, fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *end = strrchr(text, ')');
-    return end != NULL && end[1] == ' ' && end[2] == 'S';
-}
-
 void blocked_look(struct cpu *cpu)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
@@ -114,7 +96,7 @@ void blocked_look(struct cpu *cpu)
     port->look_switches = switches;
     port->look_used = used;
     port->look_tid = tid;
-    if (bell != 0 && still && worker_awake(cpu) && sleeps_in_kernel(tid)) {
+    if (bell != 0 && still && worker_awake(cpu)) {
         syscall(SYS_tgkill, getpid(), tid, bell);
     }
 }
