@@ -146,10 +146,10 @@ void port_stack_free(struct port_stack *stack);
 /*
  * Thread-local storage of the program's (__thread): a block for each thread (THREAD_TLS), where the
  * place has that. port_tls_start is called once, after port_init and before any thread exists
- * beside the caller. 0: from now on all threads have blocks, those that port_cpu_adopt and
- * port_cpu_start adopt included, and port_thread_switch switches between them. Else threads share
- * the block of the CPU that runs them, and *why says why: -ENOSYS: this port has no such thing;
- * -ENOTSUP, -ENOMEM: it has, but it does not work here, and users may want to know.
+ * beside the caller. 0: from now on all threads have blocks, those of carriers included, and
+ * port_thread_switch switches between them. Else threads share the block of the CPU that runs them,
+ * and *why says why: -ENOSYS: this port has no such thing; -ENOTSUP, -ENOMEM: it has, but it does
+ * not work here, and users may want to know.
  * by_syscall: switch by a system call even where an instruction can, to measure that.
  */
 int port_tls_start(bool by_syscall, const char **why);

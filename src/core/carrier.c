@@ -55,19 +55,23 @@ static void carrier_give(struct carrier *k, struct cpu *cpu)
     port_carrier_wake(k);
 }
 
-static void limbo_init(struct carrier *k)
+void cpu_init(struct cpu *cpu, unsigned id)
 {
-    struct cpu *limbo = &k->limbo;
-    limbo->id = RT_NO_CPU;
-    limbo->carrier = k;
-    limbo->idle = &k->idle;
-    at_init(&limbo->pending, 0u);
-    at_init(&limbo->timers.armed, 0u);
-    at_init(&limbo->timers.lock.word, 0u);
-    at_init(&limbo->inbox, (struct thread *)NULL);
-    at_init(&limbo->created, 0u);
-    at_init(&limbo->exited, 0u);
-    at_init(&limbo->call, 0u);
+    cpu->id = id;
+    at_init(&cpu->pending, 0u);
+    at_init(&cpu->timers.armed, 0u);
+    at_init(&cpu->timers.lock.word, 0u);
+    at_init(&cpu->inbox, (struct thread *)NULL);
+    at_init(&cpu->created, 0u);
+    at_init(&cpu->exited, 0u);
+    at_init(&cpu->call, 0u);
+}
+
+static void carrier_begins_with(struct carrier *k, struct cpu *cpu)
+{
+    cpu->carrier = k;
+    cpu->idle = cpu->current = &k->idle;
+    k->idle.cpu = cpu;
 }
 
 int carrier_make(struct carrier **out, struct cpu *cpu)
@@ -85,7 +89,11 @@ int carrier_make(struct carrier **out, struct cpu *cpu)
     thread_init_bare(&k->idle, THREAD_IDLE | (rt.tls_room != 0 ? THREAD_TLS : 0), name);
     at_init(&k->idle.state, (uint32_t)THREAD_READY);
     at_init(&k->cpu, cpu);
-    limbo_init(k);
+    cpu_init(&k->limbo, RT_NO_CPU);
+    carrier_begins_with(k, &k->limbo);
+    if (cpu != NULL) {
+        carrier_begins_with(k, cpu);
+    }
     int error = id_assign(&k->idle);
     if (error != 0) {
         port_table_free(k, sizeof(struct carrier));
@@ -141,7 +149,6 @@ struct cpu *carrier_wait(struct carrier *k)
 void rt_carrier_main(struct carrier *k)
 {
     struct cpu *cpu = at_load_rlx(&k->cpu);
-    k->limbo.current = &k->idle;
     port_carrier_begin(k, &k->idle);
     port_cpu_take(k, &k->limbo);
     if (cpu == NULL) {

@@ -78,6 +78,9 @@ bool rt_calls_scan(void);
  * spare. 0 or -errno. */
 int carrier_make(struct carrier **out, struct cpu *cpu);
 
+/* A zeroed record becomes CPU `id`; RT_NO_CPU: a carrier's limbo. */
+void cpu_init(struct cpu *cpu, unsigned id);
+
 /* k executes cpu from now on. */
 void carrier_carry(struct carrier *k, struct cpu *cpu);
 

@@ -38,21 +38,8 @@ static int cpu_make(unsigned id)
         return -ENOMEM;
     }
     rt.cpus[id] = cpu;
-    cpu->id = id;
-    at_init(&cpu->pending, 0u);
-    at_init(&cpu->timers.armed, 0u);
-    at_init(&cpu->timers.lock.word, 0u);
-    at_init(&cpu->inbox, (struct thread *)NULL);
-    at_init(&cpu->created, 0u);
-    at_init(&cpu->exited, 0u);
-    at_init(&cpu->call, 0u);
-    int error = carrier_make(&k, cpu);
-    if (error == 0) {
-        cpu->carrier = k;
-        cpu->idle = cpu->current = &k->idle;
-        k->idle.cpu = cpu;
-    }
-    return error;
+    cpu_init(cpu, id);
+    return carrier_make(&k, cpu);
 }
 
 /* The scheduler context of the CPU whose kernel thread is the program's main thread. */
