@@ -124,28 +124,30 @@ static ssize_t try_vector(long number, int fd, const struct iovec *iov, int n)
     return syscall(number, fd, iov, (long)n, -1L, -1L, (long)RWF_NOWAIT);
 }
 
-ssize_t pirn_posix_readv(int fd, const struct iovec *iov, int n)
+/* IO_DONE: *got is the result; else IO_BLOCK. */
+static enum io_next read_nowait(int fd, const struct iovec *iov, int n, ssize_t *got)
 {
     const struct io_try try = {fd, POLLIN, SO_RCVTIMEO, true};
     enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
-    ssize_t got = -1;
     while (next == IO_AGAIN) {
-        got = try_vector(SYS_preadv2, fd, iov, n);
-        next = io_next(&try, got);
+        *got = try_vector(SYS_preadv2, fd, iov, n);
+        next = io_next(&try, *got);
     }
+    return next;
+}
+
+ssize_t pirn_posix_readv(int fd, const struct iovec *iov, int n)
+{
+    ssize_t got = -1;
+    enum io_next next = read_nowait(fd, iov, n, &got);
     return next == IO_DONE ? got : IO_CALL(IO_MAY_BLOCK, SYS_readv, fd, iov, n);
 }
 
 ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
 {
-    const struct io_try try = {fd, POLLIN, SO_RCVTIMEO, true};
     struct iovec iov = {buffer, size};
-    enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
     ssize_t got = -1;
-    while (next == IO_AGAIN) {
-        got = try_vector(SYS_preadv2, fd, &iov, 1);
-        next = io_next(&try, got);
-    }
+    enum io_next next = read_nowait(fd, &iov, 1, &got);
     return next == IO_DONE ? got : IO_CALL(IO_MAY_BLOCK, SYS_read, fd, buffer, size);
 }
 
