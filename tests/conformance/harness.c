@@ -190,7 +190,7 @@ void flag_wait(const flag_t *f, int at_least)
     }
 }
 
-void need_one_cpu(void)
+cpu_set_t first_cpu(void)
 {
     cpu_set_t all, one;
     OK(sched_getaffinity(0, sizeof(all), &all));
@@ -200,6 +200,12 @@ void need_one_cpu(void)
             CPU_SET(i, &one);
         }
     }
+    return one;
+}
+
+void need_one_cpu(void)
+{
+    cpu_set_t one = first_cpu();
 #ifdef ON_PIRN
     if (pthread_num_processors_np() > 1) {
         case_unsupported("threads of one CPU run on several workers");

@@ -133,6 +133,9 @@ void flag_wait(const flag_t *f, int at_least);
 /* From here on the caller, and threads that it starts, share one CPU. */
 void need_one_cpu(void);
 
+/* The first CPU that the process may use. */
+cpu_set_t first_cpu(void);
+
 /* Lets others run: long enough that a thread that was about to block has blocked nearly always. The
  * cases are right without it; with it they meet the blocked case. */
 void give_way(void);

@@ -192,19 +192,6 @@ CASE(inherited_attributes_are_the_creators)
     OK(pthread_attr_destroy(&a));
 }
 
-static cpu_set_t first_cpu(void)
-{
-    cpu_set_t all, one;
-    OK(sched_getaffinity(0, sizeof(all), &all));
-    CPU_ZERO(&one);
-    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++) {
-        if (CPU_ISSET(i, &all)) {
-            CPU_SET(i, &one);
-        }
-    }
-    return one;
-}
-
 static char order[64];
 static flag_t notes;
 

@@ -22,76 +22,11 @@ static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_po
                                              NULL};
 static const char *spec;
 
-void test_fail(const char *file, int line, const char *what)
-{
-    sim_fail("%s:%d: %s", file, line, what);
-}
-
-uint32_t test_random(uint32_t n)
-{
-    return sim_random(n);
-}
-
-void test_pause(void)
-{
-    sim_pause();
-}
-
-int test_fd(unsigned i)
-{
-    return (int)i;
-}
-
-void test_fd_set(unsigned i, bool readable)
-{
-    sim_fd_set((int)i, readable ? 1 : 0);
-}
-
-bool test_fd_get(unsigned i)
-{
-    return sim_fd_get((int)i) != 0;
-}
-
-void test_block(uint32_t ns)
-{
-    sim_block(ns);
-}
-
-bool test_surprise(void)
-{
-    return sim_surprise();
-}
-
-void test_spin(void)
-{
-    sim_pause();
-}
-
 static bool preempts;
 
 bool test_preempts(void)
 {
     return preempts;
-}
-
-void test_foreign(void (*fn)(void *), void *arg)
-{
-    sim_foreign(fn, arg);
-}
-
-void test_tick(void)
-{
-    sim_tick();
-}
-
-bool test_simulated(void)
-{
-    return true;
-}
-
-uint64_t *test_tls(void)
-{
-    return sim_tls_word();
 }
 
 const char *test_sched(void)
