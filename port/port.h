@@ -272,10 +272,12 @@ unsigned rt_cpu_id(const struct cpu *cpu);
 uint64_t rt_cpu_switches(const struct cpu *cpu);
 struct cpu *rt_thread_cpu(const struct thread *t); /* where it runs or ran last; NULL: it has not */
 struct port_thread *rt_thread_port(struct thread *t);
-void *rt_thread_stack(struct thread *t);                   /* its lowest address */
+struct carrier *rt_thread_carrier(struct thread *t); /* of one that port_left_self has returned */
+void *rt_thread_stack(struct thread *t);             /* its lowest address */
 bool rt_cpu_runs(struct cpu *cpu, const struct thread *t); /* a look from outside */
 struct thread *rt_cpu_thread(struct cpu *cpu); /* that the CPU runs; called by the CPU */
 bool rt_thread_is_foreign(const struct thread *t);
+bool rt_thread_is_idle(const struct thread *t);
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);
 

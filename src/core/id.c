@@ -21,7 +21,7 @@
 
 #define CHUNK_BITS 12u
 #define CHUNK_SIZE (1u << CHUNK_BITS)
-#define CHUNKS 8192u
+#define CHUNKS (1u << (ID_INDEX_BITS - CHUNK_BITS))
 
 static struct {
     spinlock_t lock;
@@ -95,6 +95,36 @@ struct thread *id_lookup(uint64_t id)
     struct id_slot *entry = slot_of((uint32_t)id);
     struct thread *t = entry != NULL ? at_load_acq(&entry->thread) : NULL; /* ORDER(id-entry) */
     return t != NULL && t->generation == id >> 32 ? t : NULL;
+}
+
+/* A life that begins or has ended is none; nor is that of an idle thread or a stand-in. */
+static bool id_lives(struct thread *t, uint32_t generation, uint32_t mask)
+{
+    uint32_t state = at_load_rlx(&t->state);
+    return state != THREAD_NEW && state != THREAD_EXITED &&
+           ((t->generation ^ generation) & mask) == 0 &&
+           !(t->flags & (THREAD_IDLE | THREAD_FOREIGN));
+}
+
+bool id_visit(uint32_t index, uint32_t generation, uint32_t mask, bool lock,
+              void (*fn)(struct thread *t, void *arg), void *arg)
+{
+    struct id_slot *entry = slot_of(index);
+    if (entry == NULL) {
+        return false;
+    }
+    if (lock) {
+        spin_lock(&id_table.lock, RANK_ID);
+    }
+    struct thread *t = at_load_acq(&entry->thread); /* ORDER(id-entry) */
+    bool found = t != NULL && id_lives(t, generation, mask);
+    if (found) {
+        fn(t, arg);
+    }
+    if (lock) {
+        spin_unlock(&id_table.lock, RANK_ID);
+    }
+    return found;
 }
 
 struct thread *id_thread(uint32_t index)

@@ -31,6 +31,15 @@ uint64_t id_of(const struct thread *t);
  * any time. */
 struct thread *id_lookup(uint64_t id);
 
+/* Indexes are below 1 << ID_INDEX_BITS. */
+#define ID_INDEX_BITS 25u
+
+/* Call fn for the thread with this index if it lives and the low bits of its generation, those in
+ * `mask`, are these: false if not. With `lock` it does not go away meanwhile (without: for signal
+ * handlers, which may have interrupted the lock's holder). Inside the runtime. */
+bool id_visit(uint32_t index, uint32_t generation, uint32_t mask, bool lock,
+              void (*fn)(struct thread *t, void *arg), void *arg);
+
 /* The descriptor with this index, whichever life it is in; the caller knows that it exists. */
 struct thread *id_thread(uint32_t index);
 

@@ -255,6 +255,11 @@ struct port_thread *rt_thread_port(struct thread *t)
     return &t->port;
 }
 
+struct carrier *rt_thread_carrier(struct thread *t)
+{
+    return t->carrier;
+}
+
 void *rt_thread_stack(struct thread *t)
 {
     return t->stack.low;
@@ -274,6 +279,11 @@ struct thread *rt_cpu_thread(struct cpu *cpu)
 bool rt_thread_is_foreign(const struct thread *t)
 {
     return (t->flags & THREAD_FOREIGN) != 0;
+}
+
+bool rt_thread_is_idle(const struct thread *t)
+{
+    return (t->flags & THREAD_IDLE) != 0;
 }
 
 struct thread *rt_foreign_new(void)

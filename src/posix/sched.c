@@ -111,14 +111,6 @@ int pirn_pthread_num_processors_np(void)
     return (int)rt.ncpu;
 }
 
-/* The CPU time of a thread would need a look at the clock at every switch. */
-int pirn_pthread_getcpuclockid(pthread_t thread, clockid_t *clock)
-{
-    (void)thread;
-    (void)clock;
-    return ENOENT;
-}
-
 /* To itself a thread may send: the signal is delivered before the call returns. */
 int pirn_pthread_kill(pthread_t thread, int number)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "clock.h"
 #include "io.h"
 
 #define NS_PER_S 1000000000
@@ -55,6 +56,9 @@ int pirn_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec
     if (clock == CLOCK_THREAD_CPUTIME_ID || time->tv_nsec < 0 || time->tv_nsec >= NS_PER_S ||
         time->tv_sec < 0) {
         return EINVAL;
+    }
+    if (clock >= CLOCK_OURS) {
+        return posix_clock_sleep(clock);
     }
     posix_point();
     if (posix_is_foreign() || !posix_clock_valid(clock)) {

@@ -367,64 +367,6 @@ CASE(concurrency_is_einval_below_zero)
     CHECK_EQ(pthread_getconcurrency(), 2);
 }
 
-static long used_ns(clockid_t clock)
-{
-    struct timespec t;
-    OK(clock_gettime(clock, &t));
-    return (long)t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
-static void *computes(void *arg)
-{
-    struct timespec end = after_ms(CLOCK_MONOTONIC, 20);
-    while (!has_passed(CLOCK_MONOTONIC, &end)) {
-    }
-    flag_set(&finished, 1);
-    flag_wait(&go, 1);
-    return arg;
-}
-
-CASE(cpuclock_counts_the_time_of_its_thread)
-{
-    clockid_t clock, mine;
-    OK(pthread_getcpuclockid(pthread_self(), &mine));
-    long before = used_ns(mine);
-    pthread_t t = start(computes, NULL);
-    OK(pthread_getcpuclockid(t, &clock));
-    CHECK(clock != mine);
-    while (used_ns(clock) < 5 * NS_PER_MS) { /* it computes for at least that long */
-        sched_yield();
-    }
-    CHECK(used_ns(mine) >= before);
-    flag_set(&go, 1);
-    join(t);
-}
-
-CASE(cpuclock_of_oneself_is_the_threads_clock)
-{
-    clockid_t mine;
-    OK(pthread_getcpuclockid(pthread_self(), &mine));
-    struct timespec end = after_ms(CLOCK_MONOTONIC, 20);
-    while (!has_passed(CLOCK_MONOTONIC, &end)) {
-    }
-    long a = used_ns(mine), b = used_ns(CLOCK_THREAD_CPUTIME_ID), c = used_ns(mine);
-    CHECK(a <= b && b <= c);
-    CHECK(a > 0);
-}
-
-static void *starts_at_zero(void *arg)
-{
-    (void)arg;
-    return (void *)used_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-CASE(cpuclock_of_a_new_thread_starts_at_zero)
-{
-    while (used_ns(CLOCK_THREAD_CPUTIME_ID) < 50 * NS_PER_MS) {
-    }
-    CHECK((long)in_thread(starts_at_zero, NULL) < 50 * NS_PER_MS);
-}
-
 CASE(priorities_have_a_range)
 {
     static const int policies[] = {SCHED_FIFO, SCHED_RR};

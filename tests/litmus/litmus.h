@@ -30,7 +30,7 @@ struct litmus {
 };
 
 extern const struct litmus litmus_model[], litmus_tags[], litmus_sync[], litmus_tls[],
-    litmus_shared[], litmus_policy[]; /* end with name == NULL */
+    litmus_shared[], litmus_calls[], litmus_policy[]; /* end with name == NULL */
 
 #define MAX_READS 8
 extern _Atomic(uint32_t) X, Y, Z, F, word[4];

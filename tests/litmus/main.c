@@ -19,8 +19,8 @@ _Atomic(uint32_t) X, Y, Z, F, word[4];
 uint32_t r[MAX_READS];
 volatile unsigned litmus_done;
 
-static const struct litmus *const groups[] = {litmus_model, litmus_tags,   litmus_sync,
-                                              litmus_tls,   litmus_shared, litmus_policy};
+static const struct litmus *const groups[] = {litmus_model,  litmus_tags,  litmus_sync,  litmus_tls,
+                                              litmus_shared, litmus_calls, litmus_policy};
 static const struct litmus *running;
 static const char *const expect_names[] = {"never", "weak", "race", "unmodelled"};
 

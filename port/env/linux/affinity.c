@@ -17,6 +17,8 @@
  * UNKNOWN, heavy fence, and then who runs t is given the set. A worker stores what it runs before
  * it looks at the sets: so either it is seen running t, or it sees t's new set; and one that leaves
  * t sees UNKNOWN and waits for the lock. ORDER(affinity)
+ *   4. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
+ * every thread's set, and all switches come here, to be counted (times.c).
  *
  * Lock: `lock`, taken inside of everything else; interrupts are out, because its holder's kernel
  * thread matters.
@@ -44,7 +46,10 @@ static struct cpu *workers[RT_MAX_CPUS];
 static unsigned nworkers; /* (lock) */
 static uint32_t lock;
 
-#define UNKNOWN ((const struct port_cpus *)UINTPTR_MAX)
+#define TIMES_BIT ((uintptr_t)1)
+#define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~TIMES_BIT))
+
+static uintptr_t times_bit; /* (A) written under the lock */
 
 static void affinity_lock(unsigned long *irq)
 {
@@ -59,6 +64,46 @@ static void affinity_unlock(unsigned long irq)
 {
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(affinity) */
     port_irq_restore(irq);
+}
+
+static void cpus_store_locked(struct port_cpu *cpu, const struct port_cpus *cpus)
+{
+    uintptr_t word = (uintptr_t)cpus | times_bit;
+    __atomic_store_n(&cpu->cpus, (const struct port_cpus *)word, __ATOMIC_RELAXED);
+}
+
+ALWAYS_INLINE const struct port_cpus *cpus_load(const struct port_cpu *cpu)
+{
+    uintptr_t word = (uintptr_t)__atomic_load_n(&cpu->cpus, __ATOMIC_RELAXED);
+    return (const struct port_cpus *)(word & ~TIMES_BIT);
+}
+
+bool affinity_times(void)
+{
+    return __atomic_load_n(&times_bit, __ATOMIC_RELAXED) != 0;
+}
+
+/* A signal handler may have interrupted the lock's holder: it leaves the beginning to the next who
+ * asks. */
+void affinity_times_begin(void)
+{
+    if (affinity_times() || __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0) {
+        return; /* ORDER(affinity) */
+    }
+    __atomic_store_n(&times_bit, TIMES_BIT, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < nworkers; i++) {
+        struct port_cpu *cpu = rt_cpu_port(workers[i]);
+        cpus_store_locked(cpu, cpus_load(cpu));
+    }
+    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(affinity) */
+}
+
+/* Somebody asks who is no user thread. Before the runtime starts he may become one. */
+void affinity_times_begin_early(void)
+{
+    if (__atomic_load_n(&nworkers, __ATOMIC_RELAXED) == 0) {
+        affinity_times_begin();
+    }
 }
 
 /* 0 or -errno; errno stays. 0 for pid is the caller. */
@@ -106,13 +151,14 @@ void affinity_take(struct cpu *cpu, const struct port_carrier *from)
     unsigned i = 0;
     struct port_cpu *port = rt_cpu_port(cpu);
     affinity_lock(&irq);
-    __atomic_store_n(&port->cpus, from->cpus, __ATOMIC_RELAXED);
+    cpus_store_locked(port, from->cpus);
     __atomic_store_n(&port->tid, from->tid, __ATOMIC_RELAXED);
     while (i < nworkers && workers[i] != cpu) {
         i++;
     }
     if (i == nworkers && rt_cpu_id(cpu) < RT_MAX_CPUS) { /* not the record of a carrier's own */
-        workers[nworkers++] = cpu;
+        workers[nworkers] = cpu;
+        __atomic_store_n(&nworkers, nworkers + 1, __ATOMIC_RELAXED);
     }
     affinity_unlock(irq);
 }
@@ -120,22 +166,31 @@ void affinity_take(struct cpu *cpu, const struct port_carrier *from)
 /* The kernel thread keeps the set that it has, and the thread that it runs. */
 void affinity_leave(struct cpu *cpu, struct port_carrier *port)
 {
-    port->cpus = __atomic_load_n(&rt_cpu_port(cpu)->cpus, __ATOMIC_RELAXED);
+    port->cpus = cpus_load(rt_cpu_port(cpu));
 }
 
 static void worker_set(struct port_cpu *cpu, const struct port_cpus *cpus)
 {
     kernel_set(cpu->tid, cpus != NULL ? &cpus->set : &whole.set);
-    __atomic_store_n(&cpu->cpus, cpus, __ATOMIC_RELAXED);
+    cpus_store_locked(cpu, cpus);
 }
 
-/* It fails only where the CPUs are gone: then the worker stays where it is. */
-void port_cpus_switch(struct port_cpu *cpu, const struct port_thread *to)
+/* Setting fails only where the CPUs are gone: then the worker stays where it is. The idle thread
+ * runs anywhere. */
+void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
 {
     unsigned long irq;
-    affinity_lock(&irq);
-    worker_set(cpu, __atomic_load_n(&to->cpus, __ATOMIC_RELAXED));
-    affinity_unlock(irq);
+    struct port_cpu *port = rt_cpu_port(cpu);
+    const struct port_thread *next = rt_thread_port(to);
+    if (affinity_times()) {
+        times_switch(port->carrier, rt_thread_port(from), rt_thread_port(to));
+    }
+    if (!rt_thread_is_idle(to) &&
+        cpus_load(port) != __atomic_load_n(&next->cpus, __ATOMIC_RELAXED)) {
+        affinity_lock(&irq);
+        worker_set(port, __atomic_load_n(&next->cpus, __ATOMIC_RELAXED));
+        affinity_unlock(irq);
+    }
 }
 
 static const struct port_cpus *find_locked(const cpu_set_t *set)
@@ -204,7 +259,7 @@ void port_cpus_set(struct thread *t, const struct port_cpus *cpus)
     affinity_lock(&irq);
     __atomic_store_n(&rt_thread_port(t)->cpus, cpus, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < nworkers; i++) {
-        __atomic_store_n(&rt_cpu_port(workers[i])->cpus, UNKNOWN, __ATOMIC_RELAXED);
+        cpus_store_locked(rt_cpu_port(workers[i]), UNKNOWN);
     }
     port_fence_heavy(); /* ORDER(affinity) */
     for (unsigned i = 0; i < nworkers; i++) {
@@ -238,4 +293,5 @@ void affinity_forked(void)
 {
     lock = 0;
     nworkers = 0;
+    times_bit = 0;
 }

@@ -80,9 +80,7 @@ void blocked_unmask(sigset_t *set)
 static uint64_t cpu_time(int tid)
 {
     struct timespec t = {0, 0};
-    clockid_t clock =
-        (clockid_t)(~(unsigned)tid << 3 | 6u); /* of any thread: linux/posix-timers.h */
-    syscall(SYS_clock_gettime, clock, &t);
+    syscall(SYS_clock_gettime, times_kernel_clock(tid), &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 

@@ -116,6 +116,7 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
     port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
     port_arch_fp_save(&port->fp);
     affinity_begin(port);
+    times_begin(port, rt_thread_port(t));
     int error = fault_catch_here(port);
     if (error == 0) {
         tls_adopt(t);
@@ -128,6 +129,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
 {
     struct port_carrier *from = rt_carrier_port(k);
     struct port_cpu *port = rt_cpu_port(cpu);
+    port->carrier = from;
     port->errno_at = from->errno_at;
     port->cxx_at = from->cxx_at;
     port->timer = from->timer;

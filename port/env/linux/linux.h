@@ -56,6 +56,15 @@ void affinity_begin(struct port_carrier *port);
 void affinity_take(struct cpu *cpu, const struct port_carrier *from);
 void affinity_leave(struct cpu *cpu, struct port_carrier *port);
 
+/* CPU time of threads: times.c. The calling kernel thread begins as carrier k, running t; it
+ * switches, if affinity_times(); a tick. Switches of all workers are counted from now on. */
+void times_begin(struct port_carrier *k, struct port_thread *t);
+void times_switch(struct port_carrier *k, struct port_thread *from, struct port_thread *to);
+void times_tick(struct cpu *cpu);
+bool affinity_times(void);
+void affinity_times_begin(void);
+void affinity_times_begin_early(void);
+
 void fence_init(void);
 
 /* Workers that block unannounced: blocked.c. */

@@ -16,10 +16,21 @@
 #ifndef PIRN_PORT_ENV_H
 #define PIRN_PORT_ENV_H
 
+#include <time.h>
+
 #include "compiler.h"
 #include "san.h"
 
 struct port_cpus;
+
+/* How the CPU time of a kernel thread is shared out: times.c. Nanoseconds; (A), written by it. */
+struct times {
+    uint32_t seq;              /* odd while it changes */
+    struct port_thread *timed; /* whose the present span is; NULL: nothing is counted yet */
+    uint64_t span_at;          /* when it began: port_now() */
+    uint64_t kernel_at;        /* what the kernel had counted when it was last asked */
+    uint64_t short_ns;         /* charged since then */
+};
 
 /* A kernel thread that executes CPUs (core/carrier.h). */
 struct port_carrier {
@@ -31,17 +42,19 @@ struct port_carrier {
     void *signal_stack;           /* for faults */
     struct port_fp fp;            /* as the kernel thread began */
     const struct port_cpus *cpus; /* where it may run, while it has no CPU */
+    struct times times;
 };
 
 struct port_cpu {
-    const struct port_cpus *cpus; /* (A) where the carrier may run: affinity.c */
-    uint32_t permit;              /* as above */
-    int timer;                    /* of the carrier */
-    int *errno_at;                /* of the carrier */
-    uint64_t *cxx_at;             /* of the carrier */
-    uint64_t tick_at;             /* when the monitor calls rt_on_tick; UINT64_MAX = never */
-    int tid;                      /* of the carrier */
-    int look_tid;                 /* as blocked_look saw it last */
+    const struct port_cpus *cpus; /* (A) where the carrier may run, and TIMES_BIT: affinity.c */
+    struct port_carrier *carrier;
+    uint32_t permit;  /* as above */
+    int timer;        /* of the carrier */
+    int *errno_at;    /* of the carrier */
+    uint64_t *cxx_at; /* of the carrier */
+    uint64_t tick_at; /* when the monitor calls rt_on_tick; UINT64_MAX = never */
+    int tid;          /* of the carrier */
+    int look_tid;     /* as blocked_look saw it last */
     uint64_t look_switches, look_used;
     uint64_t seen;        /* switches at the last tick */
     uint64_t deferred_at; /* switches when a tick was deferred */
@@ -58,7 +71,9 @@ struct port_thread {
     uint32_t permit; /* foreign threads: futex as above */
     int tid;         /* foreign threads: the kernel's number */
     uint64_t cxx[2];
-    struct tls_estate *estate; /* of a block that is ours: tls_block.c */
+    struct tls_estate *estate;     /* of a block that is ours: tls_block.c */
+    uint64_t used;                 /* (A) CPU time in ns, as far as it was counted: times.c */
+    struct port_carrier *timed_on; /* (A) whose present span is this thread's */
     struct san_thread san;
 };
 
@@ -133,7 +148,17 @@ extern __thread uint32_t port_tls_files
 extern bool port_tls_own;            /* (C) threads have blocks of their own */
 extern bool port_tls_by_instruction; /* (C) */
 
-COLD void port_cpus_switch(struct port_cpu *cpu, const struct port_thread *to);
+/* The CPU's set is not the thread's, or CPU time is counted. */
+COLD void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to);
+
+/* CPU time of user threads in ns, for the POSIX layer; any context. Counting begins with the first
+ * call of either in the process (times.c says what is known of the time before). Of the caller:
+ * false if it is no user thread. Of a user thread that does not go away meanwhile. */
+bool port_time_self(uint64_t *ns);
+uint64_t port_time_of(struct thread *t);
+
+/* The kernel's clock for the CPU time of a kernel thread. */
+clockid_t times_kernel_clock(int tid);
 
 /* CPU sets of threads, for the POSIX layer. The set of `size` bytes, without the CPUs that the
  * process may not use: 0, -EINVAL (none is left), -ENOMEM (more than 1,024 different sets). */
@@ -167,9 +192,8 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
     do {                                                                                           \
         __asm__ volatile("" : : : "memory"); /* cpu->current is written. ORDER(affinity) */        \
         if (unlikely(__atomic_load_n(&(cpu)->port.cpus, __ATOMIC_RELAXED) !=                       \
-                     __atomic_load_n(&(to)->port.cpus, __ATOMIC_RELAXED)) &&                       \
-            !((to)->flags & THREAD_IDLE)) {                                                        \
-            port_cpus_switch(&(cpu)->port, &(to)->port);                                           \
+                     __atomic_load_n(&(to)->port.cpus, __ATOMIC_RELAXED))) {                       \
+            port_cpus_switch((cpu), (from), (to));                                                 \
         }                                                                                          \
         uint32_t either_ = (from)->flags | (to)->flags;                                            \
         if (!(either_ & THREAD_TLS)) {                                                             \
@@ -255,6 +279,7 @@ ALWAYS_INLINE struct thread *port_tls_thread_of(const void *handle)
     do {                                                                                           \
         (t)->port.err = 0;                                                                         \
         (t)->port.cpus = NULL;                                                                     \
+        __atomic_store_n(&(t)->port.used, (uint64_t)0, __ATOMIC_RELAXED);                          \
         (t)->port.cxx[0] = (t)->port.cxx[1] = 0;                                                   \
         san_create(&(t)->port.san, (t)->stack.low, (uintptr_t)(top) - (uintptr_t)(t)->stack.low);  \
     } while (0)

@@ -144,6 +144,7 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
         return;
     }
     unsigned long irq = port_irq_save();
+    times_tick(cpu);
     preempt_now(cpu, switches);
     frame_adopt(context, cpu);
     port_irq_restore(irq);
