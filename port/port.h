@@ -139,9 +139,15 @@ struct port_stack {
     size_t size;
     size_t guard;
     void *arena;
+    unsigned long known; /* what a tool calls it */
 };
 int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard);
 void port_stack_free(struct port_stack *stack);
+
+/* Threads will run, or run no more, on a stack that is the program's own: for tools that have to
+ * know stacks. The two calls above do that, too. */
+void port_stack_begin(struct port_stack *stack);
+void port_stack_end(struct port_stack *stack);
 
 /*
  * Thread-local storage of the program's (__thread): a block for each thread (THREAD_TLS), where the
@@ -212,6 +218,30 @@ void port_foreign_unpark(struct thread *t);
 int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime);
 void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
 
+/*
+ * Reports (sync/report.h).
+ */
+
+/* Have rt_report_turn called soon, and then again at the times that it returns, by a kernel thread
+ * that is no carrier. Any context. */
+void port_report_poke(void);
+
+/* May something of the program's call the runtime that is none of its user threads: other kernel
+ * threads, signal handlers? True where that cannot be told. */
+bool port_outsiders(void);
+
+/* Call fn where the threads are as at one moment, and where it harms nobody if it fails. */
+void port_report_run(void (*fn)(void));
+
+/* Where the program's own code has called what thread t waits in; called by fn above. False:
+ * cannot tell. */
+bool port_where(const struct thread *t, char *text, size_t size);
+
+/* The number of a signal by its name or number; -1: there is no such signal. And: have
+ * rt_dump_asked called when it comes. 0 or -errno. */
+int port_signal_of(const char *name);
+int port_dump_start(int signal);
+
 /* Start a foreign kernel thread that calls fn(arg) and then ends. 0 or -errno. */
 int port_foreign_start(void (*fn)(void *), void *arg);
 
@@ -254,6 +284,10 @@ uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
 void rt_io_ready(int fd, uint32_t events);
 extern bool rt_surprise_default; /* set by the layer above: blocked threads that said nothing lose
                                     their CPU */
+uint64_t rt_report_turn(uint64_t now); /* when to call it again */
+void rt_dump_asked(void);              /* any context */
+const struct port_ctx *rt_thread_ctx(const struct thread *t);
+bool rt_thread_waits(const struct thread *t);
 void rt_on_kick(struct cpu *cpu);
 void rt_on_tick(struct cpu *cpu);
 bool rt_forked(void);  /* this is the child of a fork; true if there was a runtime */

@@ -67,6 +67,9 @@ struct cpu {
 
 #define RT_NO_CPU UINT32_MAX
 
+/* The option "deadlock". */
+enum rt_deadlock { RT_DEADLOCK_REPORT, RT_DEADLOCK_ABORT, RT_DEADLOCK_OFF };
+
 /* The option "tls". */
 enum rt_tls { RT_TLS_AUTO, RT_TLS_OWN, RT_TLS_OWN_SYSCALL, RT_TLS_SHARED };
 
@@ -87,6 +90,8 @@ struct rt {
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
     uint64_t start_ns;          /* (C) */
     enum rt_tls tls;            /* (C) what the user asks for */
+    enum rt_deadlock deadlock;  /* (C) */
+    int dump_signal;            /* (C) 0: none */
     uint32_t spares; /* (C) most carriers beside the CPUs' first; 0: calls keep the CPU */
     size_t tls_room; /* (C) bytes of a thread's TLS block; 0: there are none */
 
@@ -178,6 +183,14 @@ ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
 
 /* Post pending bits to a CPU and see to it that it looks at them. */
 void rt_post(struct cpu *cpu, uint32_t bits);
+
+/* Does every CPU sleep? Followed or preceded by a heavy fence: run.c. */
+bool rt_all_asleep(void);
+
+/* Supplied by the layer above (sync/report.c): the runtime starts; the caller's CPU, inside the
+ * runtime, has said that it sleeps, and nothing of its own will wake it. */
+void rt_report_start(void);
+void rt_report_idle(void);
 
 /* The scheduling loop, on a carrier's own stack; never returns. */
 NORETURN void rt_cpu_main(struct cpu *cpu);

@@ -19,23 +19,24 @@
 #include "cpu.h"
 #include "id.h"
 
-#define CHUNK_BITS 12u
+#define CHUNK_BITS ID_CHUNK_BITS
 #define CHUNK_SIZE (1u << CHUNK_BITS)
-#define CHUNKS (1u << (ID_INDEX_BITS - CHUNK_BITS))
+#define CHUNKS ID_CHUNKS
 
 static struct {
     spinlock_t lock;
     uint32_t used; /* (lock) indexes ever given: 0 .. used - 1 */
     uint32_t free; /* (lock) head of the free list, 0 = none */
-    _Atomic(struct id_slot *) chunk[CHUNKS];
 } id_table;
+
+_Atomic(struct id_slot *) id_chunk[CHUNKS];
 
 static struct id_slot *slot_of(uint32_t index)
 {
     if (index >> CHUNK_BITS >= CHUNKS) {
         return NULL;
     }
-    struct id_slot *chunk = at_load_acq(&id_table.chunk[index >> CHUNK_BITS]); /* ORDER(id-chunk) */
+    struct id_slot *chunk = at_load_acq(&id_chunk[index >> CHUNK_BITS]); /* ORDER(id-chunk) */
     return chunk != NULL ? &chunk[index & (CHUNK_SIZE - 1)] : NULL;
 }
 
@@ -47,7 +48,7 @@ static struct id_slot *slot_new_locked(uint32_t index)
         if (chunk == NULL) {
             return NULL;
         }
-        at_store_rel(&id_table.chunk[index >> CHUNK_BITS], chunk); /* ORDER(id-chunk) */
+        at_store_rel(&id_chunk[index >> CHUNK_BITS], chunk); /* ORDER(id-chunk) */
         entry = slot_of(index);
     }
     return entry;
@@ -153,15 +154,22 @@ void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg)
     }
 }
 
+void id_for_each_locked(void (*fn)(struct thread *t, void *arg), void *arg)
+{
+    spin_lock(&id_table.lock, RANK_ID);
+    id_for_each(fn, arg);
+    spin_unlock(&id_table.lock, RANK_ID);
+}
+
 void id_reset(void)
 {
     for (unsigned i = 0; i < CHUNKS; i++) {
-        struct id_slot *chunk = at_load_rlx(&id_table.chunk[i]);
+        struct id_slot *chunk = at_load_rlx(&id_chunk[i]);
         if (chunk == NULL) {
             break;
         }
         port_table_free(chunk, CHUNK_SIZE * sizeof(struct id_slot));
-        at_init(&id_table.chunk[i], (struct id_slot *)NULL);
+        at_init(&id_chunk[i], (struct id_slot *)NULL);
     }
     id_table.used = id_table.free = 0;
     at_init(&id_table.lock.word, 0u); /* a foreign thread may have been inside when a run ended */

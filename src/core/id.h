@@ -14,6 +14,15 @@
 
 #include "thread.h"
 
+/* Indexes are below 1 << ID_INDEX_BITS. */
+#define ID_INDEX_BITS 25u
+
+/* The table: so many chunks of so many slots, for debuggers (sync/layout.h). */
+#define ID_CHUNK_BITS 12u
+#define ID_CHUNKS (1u << (ID_INDEX_BITS - ID_CHUNK_BITS))
+struct id_slot;
+extern _Atomic(struct id_slot *) id_chunk[ID_CHUNKS];
+
 /* What of the table a thread points to: stays valid for ever. */
 struct id_slot {
     _Atomic(struct thread *) thread;
@@ -31,8 +40,6 @@ uint64_t id_of(const struct thread *t);
  * any time. */
 struct thread *id_lookup(uint64_t id);
 
-/* Indexes are below 1 << ID_INDEX_BITS. */
-#define ID_INDEX_BITS 25u
 
 /* Call fn for the thread with this index if it lives and the low bits of its generation, those in
  * `mask`, are these: false if not. With `lock` it does not go away meanwhile (without: for signal
@@ -68,6 +75,8 @@ ALWAYS_INLINE bool id_join_closes_cycle(struct thread *self, struct thread *t)
 
 /* Call fn for every descriptor that exists. */
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg);
+/* The same with the table's lock held, so that none of them is freed meanwhile. */
+void id_for_each_locked(void (*fn)(struct thread *t, void *arg), void *arg);
 void id_reset(void);
 void id_forked(void); /* in the child: nobody else holds the lock */
 

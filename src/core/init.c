@@ -141,12 +141,16 @@ static void stack_min_set(void)
 static int rt_start_once(void)
 {
     options_load();
+    rt_report_start();
     rt.rotates = rt.policy.rotate != NULL && !rt.detour;
     rt.start_ns = port_now();
     bool main_calls = false;
     int error = port_init(&main_calls);
     if (error == 0) {
         tls_start();
+    }
+    if (error == 0 && rt.dump_signal != 0) {
+        error = port_dump_start(rt.dump_signal);
     }
     /* Threads that share TLS notice it: a TLS address in a register may be another worker's. */
     rt.preempt = rt.preempt && (rt.preempt_asked || rt.tls_room != 0);
@@ -218,6 +222,16 @@ bool rt_is_foreign(void)
     }
     rt_call_return(t);
     return false;
+}
+
+bool rt_thread_waits(const struct thread *t)
+{
+    return at_load_rlx(&t->state) == THREAD_BLOCKED && !(t->flags & THREAD_FOREIGN);
+}
+
+const struct port_ctx *rt_thread_ctx(const struct thread *t)
+{
+    return &t->ctx;
 }
 
 struct port_cpu *rt_cpu_port(struct cpu *cpu)

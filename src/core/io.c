@@ -19,11 +19,6 @@ struct io_entry {
     struct list waits; /* (lock) struct rt_io; {NULL}: not used yet */
 };
 
-struct io_waiter {
-    struct waitq queue; /* its lock guards fired */
-    bool fired;
-};
-
 static _Atomic(struct io_entry *) chunks[CHUNKS];
 static _Atomic(uint32_t) waiting; /* threads in rt_io_wait: a hint */
 
@@ -155,7 +150,7 @@ static int waiter_block(struct io_waiter *w, uint64_t deadline)
 
 int rt_io_wait(struct rt_io *io, unsigned n, uint64_t deadline)
 {
-    struct io_waiter w = {0};
+    struct io_waiter w = {.io = io, .n = n};
     unsigned long irq;
     unsigned linked = 0;
     bool failed = false;

@@ -21,7 +21,15 @@
 
 #include "cpu.h"
 
-struct io_waiter;
+struct rt_io;
+
+/* A thread in rt_io_wait, on its stack. */
+struct io_waiter {
+    struct waitq queue; /* its lock guards fired */
+    bool fired;
+    const struct rt_io *io; /* (C) what it waits for, for debuggers */
+    unsigned n;
+};
 
 struct rt_io {
     int fd;

@@ -167,6 +167,24 @@ static int set_spares(const char *value, const char **why)
     return 0;
 }
 
+static int set_deadlock(const char *value, const char **why)
+{
+    int choice = sched_choice("report|abort|off", value);
+    (void)why;
+    if (choice < 0) {
+        return -EINVAL;
+    }
+    rt.deadlock = (enum rt_deadlock)choice;
+    return 0;
+}
+
+static int set_dump(const char *value, const char **why)
+{
+    (void)why;
+    rt.dump_signal = strcmp(value, "off") == 0 ? 0 : port_signal_of(value);
+    return rt.dump_signal >= 0 ? 0 : -EINVAL;
+}
+
 static int set_tick(const char *value, const char **why)
 {
     uint64_t us;
@@ -298,6 +316,12 @@ const struct rt_option rt_options[] = {
      "microseconds that a thread runs before others of its class have their turn (discipline=posix, "
      "shmac)",
      set_slice},
+    {"deadlock", "choice", "report", "report, abort or off",
+     "when every thread waits and nothing can wake one any more: say who waits for what; abort: and "
+     "then abort",
+     set_deadlock},
+    {"dump", "signal", "off", "off, or a signal like QUIT, USR1, or its number",
+     "at this signal, say what each thread does or waits for; the program goes on", set_dump},
     {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
      stats_set_output},
     {0},

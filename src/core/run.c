@@ -103,6 +103,11 @@ static COLD void rt_wake_foreign(struct thread *t)
     at_store_rel(&t->state, (uint32_t)THREAD_READY); /* ORDER(park) */
 }
 
+bool rt_all_asleep(void)
+{
+    return idle_sleeping(at_load_rlx(&rt.idle_word)) == rt.ncpu;
+}
+
 void rt_kick_any(struct cpu *self)
 {
     rt_kick(self, (struct pirn_kick){.cpu = PIRN_KICK_ANY});
@@ -248,6 +253,9 @@ static void idle_sleep(struct cpu *cpu)
     }
     if (MUTANT(NO_RECHECK) || !idle_has_work(cpu)) {
         STAT_INC(&cpu->stats.sleeps);
+        if (deadline == UINT64_MAX) {
+            rt_report_idle();
+        }
         port_cpu_idle(cpu, deadline);
     }
     idle_claim(cpu->id);

@@ -77,6 +77,7 @@ enum wait_reason {
     WAIT_FE_EMPTY,
     WAIT_CALL, /* in a call that may block the kernel thread: carrier.h */
     WAIT_IO,   /* for a file descriptor */
+    WAIT_REASONS,
 };
 
 /* Scheduling class, and weight in class OTHER: one word, attr; written under the prio lock, read by

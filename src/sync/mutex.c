@@ -45,6 +45,7 @@ int rt_mutex_trylock(struct rt_mutex *m)
             port_relax(round);
             word = at_load_rlx(at);
         } else if (at_cas_acq(at, &word, word | MUTEX_OWNED)) { /* ORDER(mutex) */
+            rt_mutex_note_owner(m);
             return 0;
         }
     }
@@ -112,6 +113,7 @@ static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
         uint32_t state = lock_state(&m->queue.lock);
         if (!(state & MUTEX_OWNED)) {
             state_unlock_to(&m->queue.lock, RANK_WAITQ, state | MUTEX_OWNED);
+            rt_mutex_note_owner(m);
             break;
         }
         state_set_locked(&m->queue.lock, state | MUTEX_WAITERS);
@@ -121,6 +123,9 @@ static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
             break;
         }
         losses++;
+    }
+    if (result > 0) {
+        rt_mutex_note_owner(m);
     }
     rt_leave(irq);
     return result < 0 ? result : 0;

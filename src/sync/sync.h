@@ -15,7 +15,7 @@
 struct rt_mutex {
     uint32_t spare;
     uint32_t count; /* POSIX layer: recursion */
-    void *owner;    /* POSIX layer */
+    void *owner;    /* who locked it last, for debuggers; POSIX layer: who holds it */
     uint32_t kind;  /* POSIX layer */
     uint32_t spare2;
     struct waitq queue; /* state of its lock: MUTEX_OWNED, MUTEX_WAITERS */
@@ -68,11 +68,23 @@ void rt_mutex_init(struct rt_mutex *m);
 int rt_mutex_trylock(struct rt_mutex *m);
 enum { MUTEX_FREE = 0, MUTEX_OWNED = 2, MUTEX_WAITERS = 4 };
 
+/* The caller has it. Nobody clears it: it counts while the mutex is locked. NULL: the caller is no
+ * user thread, or has no CPU just now. */
+ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
+{
+    struct cpu *cpu = port_cpu_self();
+    at_store_rlx((_Atomic(void *) *)&m->owner, likely(cpu != NULL) ? (void *)cpu->current : NULL);
+}
+
 /* Lock and unlock without anybody else about. False: nothing done. */
 ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)
 {
     uint32_t word = MUTEX_FREE;
-    return likely(at_cas_acq(&m->queue.lock.word, &word, MUTEX_OWNED)); /* ORDER(mutex) */
+    if (unlikely(!at_cas_acq(&m->queue.lock.word, &word, MUTEX_OWNED))) { /* ORDER(mutex) */
+        return false;
+    }
+    rt_mutex_note_owner(m);
+    return true;
 }
 
 ALWAYS_INLINE bool rt_mutex_unlock_fast(struct rt_mutex *m)

@@ -88,6 +88,60 @@ ALWAYS_INLINE void port_cpu_relax(void)
     __builtin_ia32_pause();
 }
 
+/* A request to Valgrind, which knows this sequence of instructions; a real machine does nothing and
+ * returns 0. */
+#define PORT_ARCH_VALGRIND(request, a, b)                                                          \
+    __extension__({                                                                                \
+        volatile unsigned long words_[6] = {(request), (unsigned long)(a), (unsigned long)(b)};    \
+        unsigned long result_ = 0;                                                                 \
+        __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\t"                                   \
+                         "rolq $61, %%rdi\n\trolq $51, %%rdi\n\t"                                  \
+                         "xchgq %%rbx, %%rbx"                                                      \
+                         : "+d"(result_)                                                           \
+                         : "a"(&words_[0])                                                         \
+                         : "cc", "memory");                                                        \
+        result_;                                                                                   \
+    })
+
+/* What an unwinder needs of a thread that does not run: the registers as in the function that
+ * called port_ctx_switch. */
+struct port_arch_frame {
+    const void *sp, *pc, *bp;
+};
+
+ALWAYS_INLINE struct port_arch_frame port_arch_frame_of(const struct port_ctx *ctx)
+{
+    const char *sp = ctx->sp;
+    return (struct port_arch_frame){sp + 136, ctx->pc, *(void *const *)sp};
+}
+
+/* Define `void name(const struct port_arch_frame *frame, void (*fn)(void *), void *arg)`: calls
+ * fn(arg), whose unwinder finds as the caller's caller what `frame` says. CFA, return address and
+ * rbp by expressions of DWARF over rbx, which holds `frame`. */
+#define PORT_ARCH_CALL_UNDER(name)                                                                 \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".hidden " #name "\n\t"                                                                \
+            ".globl " #name "\n\t"                                                                 \
+            ".type " #name ", @function\n" #name ":\n\t"                                           \
+            ".cfi_startproc\n\t"                                                                   \
+            "pushq %rbx\n\t"                                                                       \
+            ".cfi_adjust_cfa_offset 8\n\t"                                                         \
+            ".cfi_offset 3, -16\n\t"                                                               \
+            "movq %rdi, %rbx\n\t"                                                                  \
+            "movq %rdx, %rdi\n\t"                                                                  \
+            ".cfi_remember_state\n\t"                                                              \
+            ".cfi_escape 0x0f, 3, 0x73, 0, 0x06\n\t"                                               \
+            ".cfi_escape 0x10, 16, 2, 0x73, 8\n\t"                                                 \
+            ".cfi_escape 0x10, 6, 2, 0x73, 16\n\t"                                                 \
+            "call *%rsi\n\t"                                                                       \
+            ".cfi_restore_state\n\t"                                                               \
+            "popq %rbx\n\t"                                                                        \
+            ".cfi_adjust_cfa_offset -8\n\t"                                                        \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size " #name ", .-" #name "\n\t"                                                     \
+            ".popsection")
+
 /* On a 32-bit initial-exec TLS variable of the thread pointer's block, by one instruction each, so
  * that a signal handler comes before or after, and a migration too. PORT_ARCH_TLS_DEC: is it 0 now?
  */

@@ -62,6 +62,7 @@ int blocked_start(void)
     if (bell != 0) {
         return 0; /* in the child of a fork */
     }
+    report_own_handler((const void *)(uintptr_t)on_bell);
     bell = __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(0) : -1;
     if (bell < 0 || sigaction(bell, &act, NULL) != 0) {
         bell = 0;

@@ -111,6 +111,7 @@ void *__cxa_get_globals(void) __attribute__((weak));
 int port_carrier_begin(struct carrier *k, struct thread *t)
 {
     struct port_carrier *port = rt_carrier_port(k);
+    kernel_thread_begun();
     port->tid = (int)syscall(SYS_gettid);
     port->errno_at = &errno;
     port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;

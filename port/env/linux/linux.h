@@ -83,6 +83,13 @@ void reactor_forked(void);
 /* A worker wakes up: the monitor may have to look at it again. */
 void monitor_wakes(void);
 
+/* The calling kernel thread is one of the runtime's and will not end; how many have said so. */
+void kernel_thread_begun(void);
+unsigned kernel_threads_begun(void);
+
+/* A signal handler of the runtime's, not of the program's: report.c. */
+void report_own_handler(const void *fn);
+
 /* Look after the worker from now on; again does nothing. */
 void monitor_add(struct cpu *cpu);
 

@@ -24,6 +24,8 @@ static struct {
     uint32_t dozing;  /* the workers are not looked at */
     uint64_t look_at; /* when they are next */
     uint32_t ask;     /* futex permit of the maker of carriers */
+    uint32_t wanted;  /* a carrier */
+    uint32_t begun;   /* kernel threads of the runtime's, beside such as end soon */
 } monitor;
 
 /* Deliver what is due; returns the next time. */
@@ -129,19 +131,38 @@ void port_calls_watch(void)
     }
 }
 
+void kernel_thread_begun(void)
+{
+    __atomic_add_fetch(&monitor.begun, 1, __ATOMIC_RELAXED);
+}
+
+unsigned kernel_threads_begun(void)
+{
+    return __atomic_load_n(&monitor.begun, __ATOMIC_RELAXED);
+}
+
 static void *maker_main(void *unused)
 {
     (void)unused;
-    for (;;) {
-        permit_wait(&monitor.ask, UINT64_MAX);
-        rt_carrier_add();
+    kernel_thread_begun();
+    for (uint64_t next = UINT64_MAX;; next = rt_report_turn(port_now())) {
+        permit_wait(&monitor.ask, next);
+        if (__atomic_exchange_n(&monitor.wanted, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
+            rt_carrier_add();
+        }
     }
     return NULL;
 }
 
 /* Not by the monitor itself: the C library's locks, which making a kernel thread takes, may be held
- * by threads that wait for a tick. */
+ * by threads that wait for a tick. The same goes for reports. */
 void port_carrier_ask(void)
+{
+    __atomic_store_n(&monitor.wanted, 1, __ATOMIC_RELEASE); /* ORDER(monitor) */
+    permit_post(&monitor.ask);
+}
+
+void port_report_poke(void)
 {
     permit_post(&monitor.ask);
 }
@@ -149,6 +170,7 @@ void port_carrier_ask(void)
 static void *monitor_main(void *unused)
 {
     (void)unused;
+    kernel_thread_begun();
     for (;;) {
         uint64_t now = port_now(), calls = calls_watch(now), look = workers_watch(now);
         uint64_t next = monitor_deliver(now);

@@ -197,6 +197,7 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
 {
     struct sigaction act = {.sa_sigaction = on_tick,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
+    report_own_handler((const void *)(uintptr_t)on_tick);
     preempt.nranges = 0;
     dl_iterate_phdr(range_add, NULL);
     if (!preempt.found_self || !preempt.found_libc || preempt.self_is_program) {

@@ -163,6 +163,7 @@ int fault_catch_here(struct port_carrier *port)
         }
     }
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    report_own_handler((const void *)(uintptr_t)on_fault);
     if (fault_is_free(SIGSEGV)) {
         sigaction(SIGSEGV, &action, NULL);
     }

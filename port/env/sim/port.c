@@ -121,6 +121,49 @@ void port_carrier_ask(void)
     device_call(0);
 }
 
+void port_stack_begin(struct port_stack *stack)
+{
+    (void)stack;
+}
+
+void port_stack_end(struct port_stack *stack)
+{
+    (void)stack;
+}
+
+/* The simulator finds deadlocks itself, and ends the run. */
+void port_report_poke(void) {}
+
+bool port_outsiders(void)
+{
+    return true;
+}
+
+void port_report_run(void (*fn)(void))
+{
+    fn();
+}
+
+bool port_where(const struct thread *t, char *text, size_t size)
+{
+    (void)t;
+    (void)text;
+    (void)size;
+    return false;
+}
+
+int port_signal_of(const char *name)
+{
+    (void)name;
+    return -1;
+}
+
+int port_dump_start(int signal)
+{
+    (void)signal;
+    return -ENOSYS;
+}
+
 int port_io_arm(int fd, uint32_t events)
 {
     if (fd < 0 || fd >= SIM_FDS) {

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.c - see layout.h. What tools/gdb/pirn-gdb.py asks for by name stands here.
+ */
+#include "layout.h"
+
+#include "carrier.h"
+#include "id.h"
+#include "io.h"
+#include "omutex.h"
+#include "report.h"
+
+#define FIELD(type, field)                                                                         \
+    {                                                                                              \
+#type "." #field, offsetof(struct type, field), sizeof(((struct type *)0)->field)          \
+    }
+#define CONSTANT(name)                                                                             \
+    {                                                                                              \
+#name, (uint32_t)(name), 0                                                                 \
+    }
+#define SIZE(type)                                                                                 \
+    {                                                                                              \
+        "sizeof." #type, sizeof(struct type), 0                                                    \
+    }
+
+static const struct layout_entry entries[] = {
+    FIELD(rt, started),
+    FIELD(rt, ncpu),
+    FIELD(rt, cpus),
+    FIELD(rt, policy.name),
+    SIZE(cpu),
+    FIELD(cpu, current),
+    FIELD(cpu, idle),
+    FIELD(cpu, carrier),
+    FIELD(cpu, stats.switches),
+    FIELD(cpu, stats.sleeps),
+    FIELD(cpu, timers.armed),
+    SIZE(carrier),
+    FIELD(carrier, port.tid),
+    SIZE(thread),
+    FIELD(thread, ctx.sp),
+    FIELD(thread, ctx.pc),
+    FIELD(thread, cpu),
+    FIELD(thread, state),
+    FIELD(thread, flags),
+    FIELD(thread, port.tls),
+    FIELD(thread, port.tid),
+    FIELD(thread, priority),
+    FIELD(thread, base_priority),
+    FIELD(thread, sched.attr),
+    FIELD(thread, wait_reason),
+    FIELD(thread, claimable),
+    FIELD(thread, start),
+    FIELD(thread, timer.deadline),
+    FIELD(thread, timer.armed),
+    FIELD(thread, stack.low),
+    FIELD(thread, stack.size),
+    FIELD(thread, stack_top),
+    FIELD(thread, index),
+    FIELD(thread, generation),
+    FIELD(thread, wait_object),
+    FIELD(thread, carrier),
+    FIELD(thread, name),
+    SIZE(id_slot),
+    FIELD(id_slot, thread),
+    FIELD(rt_io, fd),
+    FIELD(rt_io, events),
+    SIZE(rt_io),
+    FIELD(io_waiter, io),
+    FIELD(io_waiter, n),
+    FIELD(rt_mutex, owner),
+    FIELD(rt_mutex, kind),
+    FIELD(rt_omutex, word),
+    FIELD(rt_rwlock, word),
+    FIELD(rt_rwlock, owner_hint),
+    CONSTANT(ID_CHUNK_BITS),
+    CONSTANT(ID_CHUNKS),
+    CONSTANT(THREAD_NEW),
+    CONSTANT(THREAD_READY),
+    CONSTANT(THREAD_RUNNING),
+    CONSTANT(THREAD_BLOCKED),
+    CONSTANT(THREAD_EXITED),
+    CONSTANT(THREAD_IDLE),
+    CONSTANT(THREAD_MAIN),
+    CONSTANT(THREAD_FOREIGN),
+    CONSTANT(WAIT_NONE),
+    CONSTANT(WAIT_MUTEX),
+    CONSTANT(WAIT_RDLOCK),
+    CONSTANT(WAIT_WRLOCK),
+    CONSTANT(WAIT_JOIN),
+    CONSTANT(WAIT_SLEEP),
+    CONSTANT(WAIT_CALL),
+    CONSTANT(WAIT_IO),
+    CONSTANT(SCHED_CLASS_FIFO),
+    CONSTANT(SCHED_CLASS_RR),
+    CONSTANT(SCHED_CLASS_MASK),
+    CONSTANT(SCHED_WEIGHT_SHIFT),
+    CONSTANT(SCHED_WEIGHT_DEFAULT),
+    CONSTANT(OM_ROBUST),
+    CONSTANT(OM_INHERIT),
+    CONSTANT(OM_PROTECT),
+    CONSTANT(OM_OWNER),
+};
+
+struct layout pirn_debug_layout = {
+    .magic = "pirn-dbg",
+    .version = LAYOUT_VERSION,
+    .entries = ARRAY_SIZE(entries),
+    .entry = entries,
+    .rt = &rt,
+    .id_chunks = id_chunk,
+    .reasons = WAIT_REASONS,
+    .text_max = REPORT_TEXT_MAX,
+    .reason = rt_wait_text,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - what a debugger has to know of this build: where which field is. A table of constants,
+ * made by the compiler, so that tools/gdb works on a library without debug information and on a
+ * core file, and fails with a sentence where the versions differ.
+ */
+#ifndef PIRN_CORE_LAYOUT_H
+#define PIRN_CORE_LAYOUT_H
+
+#include "report.h"
+
+#define LAYOUT_VERSION 1
+#define LAYOUT_NAME_MAX 28
+
+/* A field of a structure, "thread.state", with offset and size; or a constant, of size 0. */
+struct layout_entry {
+    char name[LAYOUT_NAME_MAX];
+    uint32_t value, size;
+};
+
+/* Fixed sizes, no pointers to text: readable from outside without types. */
+struct layout {
+    char magic[8]; /* "pirn-dbg" */
+    uint32_t version, entries;
+    const struct layout_entry *entry;
+    const void *rt;        /* struct rt */
+    const void *id_chunks; /* struct id_slot *[] */
+    uint32_t reasons, text_max;
+    const char (*reason)[REPORT_TEXT_MAX]; /* of enum wait_reason, for people */
+};
+
+/* Exported, so that stripping the library leaves it. Not const: then core files have it. */
+extern EXPORT struct layout pirn_debug_layout;
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - see report.h.
+ */
+#include "report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "id.h"
+#include "omutex.h"
+
+#define QUIET_NS 100000000ull       /* no CPU moves for so long: then it is worth a look */
+#define AGAIN_NS 200000000ull       /* first interval between looks */
+#define AGAIN_MAX_NS 60000000000ull /* last one */
+#define LINES_MAX 200u
+
+const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX] = {
+    [WAIT_NONE] = "nothing",
+    [WAIT_MUTEX] = "mutex",
+    [WAIT_COND] = "condition",
+    [WAIT_SEM] = "semaphore",
+    [WAIT_RDLOCK] = "rwlock to read",
+    [WAIT_WRLOCK] = "rwlock to write",
+    [WAIT_BARRIER] = "barrier",
+    [WAIT_ONCE] = "once",
+    [WAIT_JOIN] = "end of thread",
+    [WAIT_SLEEP] = "sleep",
+    [WAIT_FE_FULL] = "full word",
+    [WAIT_FE_EMPTY] = "empty word",
+    [WAIT_CALL] = "call",
+    [WAIT_IO] = "descriptor",
+};
+
+/* What only threads end. */
+static bool wait_is_inner(uint8_t reason)
+{
+    switch (reason) {
+    case WAIT_MUTEX:
+    case WAIT_COND:
+    case WAIT_SEM:
+    case WAIT_RDLOCK:
+    case WAIT_WRLOCK:
+    case WAIT_BARRIER:
+    case WAIT_ONCE:
+    case WAIT_JOIN:
+    case WAIT_FE_FULL:
+    case WAIT_FE_EMPTY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static _Atomic(uint32_t) watched; /* a CPU has said that it is the last one, and a turn will come */
+static _Atomic(uint32_t) dump;    /* asked for */
+
+/* (the kernel thread of rt_report_turn) */
+static struct {
+    uint64_t at;       /* when to look; UINT64_MAX: not */
+    uint64_t interval; /* between this look and the next */
+    uint64_t moves;    /* when the look was planned */
+} watch;
+
+void rt_report_start(void)
+{
+    at_init(&watched, 0u);
+    at_init(&dump, 0u);
+    watch.at = UINT64_MAX;
+}
+
+void rt_report_idle(void)
+{
+    if (rt.deadlock != RT_DEADLOCK_OFF && at_load_rlx(&watched) == 0 && rt_all_asleep() &&
+        at_xchg_acq_rel(&watched, 1u) == 0) { /* ORDER(deadlock-watch) */
+        port_report_poke();
+    }
+}
+
+void rt_dump_asked(void)
+{
+    at_store_rel(&dump, 1u); /* ORDER(deadlock-watch) */
+    port_report_poke();
+}
+
+/* Grows with whatever a CPU does that concerns threads. */
+static uint64_t moves(void)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        sum += STAT_GET(&rt.cpus[i]->stats.switches) + STAT_GET(&rt.cpus[i]->stats.sleeps);
+    }
+    return sum;
+}
+
+static bool timers_armed(void)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        if (at_load_rlx(&rt.cpus[i]->timers.armed) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct tally {
+    unsigned wait, others;
+};
+
+/* The waiter has written these fields before its CPU said that it sleeps; if it has not, the look
+ * is void. */
+static NO_TSAN void tally_thread(struct thread *t, void *arg)
+{
+    struct tally *tally = arg;
+    uint32_t state = at_load_rlx(&t->state);
+    if ((t->flags & THREAD_IDLE) || state == THREAD_EXITED) {
+        return;
+    }
+    if (state == THREAD_BLOCKED && wait_is_inner(t->wait_reason)) {
+        tally->wait++;
+    } else {
+        tally->others++;
+    }
+}
+
+enum look { LOOK_AWAKE, LOOK_LATER, LOOK_OUTSIDERS, LOOK_DEADLOCK };
+
+static enum look look(unsigned *waiting)
+{
+    struct tally tally = {0, 0};
+    uint64_t before = moves();
+    if (!rt_all_asleep()) {
+        return LOOK_AWAKE;
+    }
+    if (timers_armed() || rt_io_waiting() != 0) {
+        return LOOK_LATER;
+    }
+    if (port_outsiders()) {
+        return LOOK_OUTSIDERS;
+    }
+    id_for_each_locked(tally_thread, &tally);
+    if (tally.others != 0 || tally.wait == 0) {
+        return LOOK_LATER;
+    }
+    at_fence_heavy(); /* ORDER(deadlock-watch) */
+    *waiting = tally.wait;
+    return rt_all_asleep() && moves() == before ? LOOK_DEADLOCK : LOOK_AWAKE;
+}
+
+/* ---- what is said ---- */
+
+static unsigned nwaiting; /* for the report, which has no arguments */
+static bool is_deadlock;
+static const struct thread *reporter; /* the stand-in of who writes the report */
+
+static void say(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+static void say(const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+struct find {
+    const struct thread *wanted;
+    struct thread *found;
+};
+
+static void find_thread(struct thread *t, void *arg)
+{
+    struct find *find = arg;
+    if (t == find->wanted && at_load_rlx(&t->state) != THREAD_EXITED) {
+        find->found = t;
+    }
+}
+
+/* Not everything that looks like a thread is one: owners are noted, and never cleared. */
+static struct thread *living(const void *wanted)
+{
+    struct find find = {wanted, NULL};
+    if (wanted != NULL) {
+        id_for_each(find_thread, &find);
+    }
+    return find.found;
+}
+
+static struct thread *mutex_owner(const struct rt_mutex *m)
+{
+    if (m->kind & (OM_ROBUST | OM_INHERIT | OM_PROTECT)) {
+        uint32_t index = at_load_rlx(&((struct rt_omutex *)(uintptr_t)m)->word) & OM_OWNER;
+        return index != 0 && index != OM_LOST && index != OM_GONE ? living(id_thread(index)) : NULL;
+    }
+    return living(m->owner);
+}
+
+/* Who is to end the wait of t; NULL if nobody in particular. */
+static struct thread *waits_on(const struct thread *t)
+{
+    if (at_load_rlx(&t->state) != THREAD_BLOCKED) {
+        return NULL;
+    }
+    switch (t->wait_reason) {
+    case WAIT_MUTEX:
+        return mutex_owner(t->wait_object);
+    case WAIT_RDLOCK:
+    case WAIT_WRLOCK: {
+        uint32_t hint = ((const struct rt_rwlock *)t->wait_object)->owner_hint;
+        return hint != 0 ? living(id_thread(hint - 1)) : NULL;
+    }
+    case WAIT_JOIN:
+        return living(t->wait_object);
+    default:
+        return NULL;
+    }
+}
+
+static void say_wait(const struct thread *t)
+{
+    char where[160] = "";
+    const struct thread *on = waits_on(t);
+    if (!port_where(t, where, sizeof(where))) {
+        where[0] = '\0';
+    }
+    say("pirn:   thread %u \"%s\" waits for %s", t->index, t->name,
+        t->wait_reason < WAIT_REASONS ? rt_wait_text[t->wait_reason] : "?");
+    if (t->wait_reason == WAIT_JOIN) {
+        say(" %u \"%s\"", on != NULL ? on->index : 0, on != NULL ? on->name : "");
+    } else if (wait_is_inner(t->wait_reason)) {
+        say(" %p", t->wait_object);
+        if (on != NULL) {
+            say(", owned by thread %u \"%s\"", on->index, on->name);
+        }
+    }
+    say("%s%s\n", where[0] != '\0' ? ", in " : "", where);
+}
+
+static void say_thread(struct thread *t, void *arg)
+{
+    unsigned *lines = arg;
+    uint32_t state = at_load_rlx(&t->state);
+    if ((t->flags & THREAD_IDLE) || t == reporter || state == THREAD_EXITED ||
+        ++*lines > LINES_MAX) {
+        return;
+    }
+    if (state == THREAD_BLOCKED) {
+        say_wait(t);
+    } else {
+        say("pirn:   thread %u \"%s\" %s\n", t->index, t->name,
+            (t->flags & THREAD_FOREIGN)                ? "is a kernel thread of the program's"
+            : state != THREAD_RUNNING                  ? "is ready"
+            : t->cpu != NULL && rt_cpu_runs(t->cpu, t) ? "runs"
+                                                       : "is in a call");
+    }
+}
+
+/* Each cycle once: by its smallest index. */
+static void say_cycle(struct thread *t, void *arg)
+{
+    (void)arg;
+    unsigned steps = 0;
+    if ((t->flags & THREAD_IDLE) || at_load_rlx(&t->state) != THREAD_BLOCKED) {
+        return;
+    }
+    for (struct thread *at = waits_on(t); at != t; at = waits_on(at)) {
+        if (at == NULL || at->index < t->index || ++steps > LINES_MAX) {
+            return;
+        }
+    }
+    say("pirn: cycle: thread %u \"%s\"", t->index, t->name);
+    struct thread *at = t;
+    do {
+        at = waits_on(at);
+        say(" -> %u \"%s\"", at->index, at->name);
+    } while (at != t);
+    say("\n");
+}
+
+static NO_TSAN void report(void)
+{
+    unsigned lines = 0;
+    reporter = port_foreign_self();
+    if (is_deadlock) {
+        say("pirn: deadlock: %u thread%s wait%s, and nothing is left that can wake %s\n", nwaiting,
+            nwaiting == 1 ? "" : "s", nwaiting == 1 ? "s" : "", nwaiting == 1 ? "it" : "one");
+    } else {
+        say("pirn: threads:\n");
+    }
+    id_for_each(say_thread, &lines);
+    if (lines > LINES_MAX) {
+        say("pirn:   and %u more\n", lines - LINES_MAX);
+    }
+    id_for_each(say_cycle, NULL);
+}
+
+static void report_deadlock(unsigned waiting)
+{
+    nwaiting = waiting;
+    is_deadlock = true;
+    port_report_run(report);
+    if (rt.deadlock == RT_DEADLOCK_ABORT) {
+        port_panic();
+    }
+}
+
+/* No more looks, until a CPU asks for one; unless all sleep meanwhile, and nobody will. */
+static bool watch_end(void)
+{
+    at_store_rel(&watched, 0u); /* ORDER(deadlock-watch) */
+    at_fence_heavy();           /* ORDER(deadlock-watch) */
+    if (rt_all_asleep() && moves() != watch.moves && at_xchg_acq_rel(&watched, 1u) == 0) {
+        return false; /* ORDER(deadlock-watch) */
+    }
+    watch.at = UINT64_MAX;
+    return true;
+}
+
+static void watch_plan(uint64_t now)
+{
+    watch.moves = moves();
+    watch.interval = AGAIN_NS;
+    watch.at = now + QUIET_NS;
+}
+
+static void watch_look(uint64_t now)
+{
+    unsigned waiting = 0;
+    if (moves() != watch.moves && rt_all_asleep()) {
+        watch_plan(now);
+        return;
+    }
+    enum look seen = look(&waiting);
+    if (seen == LOOK_OUTSIDERS) {
+        watch.at = now + watch.interval;
+        watch.interval = watch.interval * 2 < AGAIN_MAX_NS ? watch.interval * 2 : AGAIN_MAX_NS;
+        return;
+    }
+    if (seen == LOOK_DEADLOCK) {
+        report_deadlock(waiting);
+    }
+    if (!watch_end()) {
+        watch_plan(now);
+    }
+}
+
+uint64_t rt_report_turn(uint64_t now)
+{
+    if (at_xchg_acq(&dump, 0u) != 0) { /* ORDER(deadlock-watch) */
+        is_deadlock = false;
+        port_report_run(report);
+    }
+    if (watch.at == UINT64_MAX) {
+        if (at_load_acq(&watched) == 0) { /* ORDER(deadlock-watch) */
+            return UINT64_MAX;
+        }
+        watch_plan(now);
+    } else if (now >= watch.at) {
+        watch_look(now);
+    }
+    return watch.at;
+}

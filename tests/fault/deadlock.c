@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deadlock.c - programs in which every thread waits: some for ever, some not, although it looks
+ * like that. What comes from outside comes after WAIT_MS, longer than the runtime waits before it
+ * looks for a deadlock.
+ */
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WAIT_MS 700
+
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t sem, ready;
+
+static pthread_t start(const char *name, void *(*fn)(void *))
+{
+    pthread_t t;
+    if (pthread_create(&t, NULL, fn, NULL) != 0 || pthread_setname_np(t, name) != 0) {
+        abort();
+    }
+    return t;
+}
+
+/* Exported: the report names it. */
+__attribute__((visibility("default"))) void *take_b(void *arg);
+void *take_b(void *arg)
+{
+    pthread_mutex_lock(&a);
+    sem_post(&ready);
+    sem_wait(&sem);
+    pthread_mutex_lock(&b);
+    return arg;
+}
+
+static void *take_a(void *arg)
+{
+    pthread_mutex_lock(&b);
+    sem_post(&ready);
+    sem_wait(&sem);
+    pthread_mutex_lock(&a);
+    return arg;
+}
+
+static void cycle(void)
+{
+    pthread_t t = start("takes-b", take_b);
+    start("takes-a", take_a);
+    sem_wait(&ready);
+    sem_wait(&ready);
+    sem_post(&sem);
+    sem_post(&sem);
+    pthread_join(t, NULL);
+}
+
+static void self(void)
+{
+    pthread_mutex_lock(&a);
+    pthread_mutex_lock(&a);
+}
+
+static void *on_cond(void *arg)
+{
+    pthread_mutex_lock(&a);
+    pthread_cond_wait(&cond, &a);
+    return arg;
+}
+
+static void *on_barrier(void *arg)
+{
+    pthread_barrier_wait(&barrier);
+    return arg;
+}
+
+static void *on_rwlock(void *arg)
+{
+    pthread_rwlock_rdlock(&rwlock);
+    return arg;
+}
+
+static void all_kinds(void)
+{
+    pthread_rwlock_wrlock(&rwlock);
+    start("cond", on_cond);
+    start("barrier", on_barrier);
+    start("rwlock", on_rwlock);
+    sem_wait(&sem);
+}
+
+/* Main has ended as a thread. */
+static void main_gone(void)
+{
+    start("cond", on_cond);
+    pthread_exit(NULL);
+}
+
+/* ---- not for ever ---- */
+
+static void *sleeps(void *arg)
+{
+    usleep(WAIT_MS * 1000);
+    sem_post(&sem);
+    return arg;
+}
+
+static void timer(void)
+{
+    start("sleeps", sleeps);
+    sem_wait(&sem);
+}
+
+static int ends[2];
+
+static void *reads(void *arg)
+{
+    char c;
+    if (read(ends[0], &c, 1) == 1) {
+        sem_post(&sem);
+    }
+    return arg;
+}
+
+/* Another process writes. */
+static void descriptor(void)
+{
+    if (pipe(ends) != 0) {
+        abort();
+    }
+    if (fork() == 0) {
+        usleep(WAIT_MS * 1000);
+        _exit(write(ends[1], "x", 1) == 1 ? 0 : 1);
+    }
+    start("reads", reads);
+    sem_wait(&sem);
+}
+
+static void *waits_child(void *arg)
+{
+    if (wait(NULL) > 0) {
+        sem_post(&sem);
+    }
+    return arg;
+}
+
+static void child(void)
+{
+    if (fork() == 0) {
+        usleep(WAIT_MS * 1000);
+        _exit(0);
+    }
+    start("waits", waits_child);
+    sem_wait(&sem);
+}
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    (void)!write(STDOUT_FILENO, "done\n", 5);
+    _exit(0);
+}
+
+static void handler(void)
+{
+    struct itimerval t = {.it_value = {.tv_usec = WAIT_MS * 1000}};
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &t, NULL);
+    sem_wait(&sem);
+}
+
+static int foreign_posts;
+
+static void *foreign_main(void *arg)
+{
+    poll(NULL, 0, WAIT_MS);
+    if (foreign_posts) {
+        sem_post(&sem);
+    }
+    return arg;
+}
+
+/* A kernel thread of the C library's. */
+static void foreign(void)
+{
+    typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    void *libc = dlopen("libc.so.6", RTLD_NOW);
+    create_fn create = libc != NULL ? (create_fn)dlsym(libc, "pthread_create") : NULL;
+    pthread_t t;
+    if (create == NULL || create(&t, NULL, foreign_main, NULL) != 0) {
+        abort();
+    }
+    sem_wait(&sem);
+}
+
+static void foreign_ends(void)
+{
+    foreign();
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    int posts;
+} cases[] = {
+    {"cycle", cycle, 0},     {"self", self, 0},
+    {"all", all_kinds, 0},   {"main-gone", main_gone, 0},
+    {"timer", timer, 0},     {"descriptor", descriptor, 0},
+    {"child", child, 0},     {"handler", handler, 0},
+    {"foreign", foreign, 1}, {"foreign-ends", foreign_ends, 0},
+};
+
+int main(int argc, char **argv)
+{
+    pthread_barrier_init(&barrier, NULL, 2);
+    sem_init(&sem, 0, 0);
+    sem_init(&ready, 0, 0);
+    pthread_setname_np(pthread_self(), "main");
+    for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (strcmp(cases[i].name, argv[1]) == 0) {
+            foreign_posts = cases[i].posts;
+            cases[i].run();
+            puts("done");
+            return 0;
+        }
+    }
+    fprintf(stderr, "usage: deadlock CASE\n");
+    return 2;
+}
