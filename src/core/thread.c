@@ -152,11 +152,16 @@ static NOINLINE int thread_get_given(struct cpu *cpu, const struct thread_attr *
                               ~(uintptr_t)(RT_CACHELINE - 1));
         top = (char *)t;
     }
+    if (flags & THREAD_OWN_STACK) {
+        port_stack_begin(&stack);
+    }
     thread_init_bare(t, flags, "");
     t->stack = stack;
     t->stack_top = top;
     if (id_assign(t) != 0) {
-        if (!(flags & THREAD_OWN_STACK)) {
+        if (flags & THREAD_OWN_STACK) {
+            port_stack_end(&stack);
+        } else {
             port_stack_free(&stack);
         }
         return -EAGAIN;
@@ -188,7 +193,9 @@ static void thread_release(struct cpu *cpu, struct thread *t)
     struct port_stack stack = t->stack;
     bool own_stack = t->flags & THREAD_OWN_STACK;
     thread_fini_bare(t);
-    if (!own_stack) {
+    if (own_stack) {
+        port_stack_end(&stack);
+    } else {
         port_stack_free(&stack);
     }
 }
