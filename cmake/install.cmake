@@ -22,6 +22,16 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/pirn-config-version.cmake V
 install(FILES ${CMAKE_BINARY_DIR}/pirn-config.cmake ${CMAKE_BINARY_DIR}/pirn-config-version.cmake
         DESTINATION ${PIRN_CMAKE_DIR})
 
+# User threads in gdb: to be sourced, and where gdb looks for what belongs to a library by its full name.
+install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/pirn-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/pirn)
+foreach(target pirn pirn-pthread)
+  install(CODE "
+    get_filename_component(libdir \"${CMAKE_INSTALL_LIBDIR}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
+    get_filename_component(datadir \"${CMAKE_INSTALL_DATADIR}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/tools/gdb/pirn-gdb.py\" DESTINATION \"\${datadir}/gdb/auto-load\${libdir}\"
+         RENAME \"lib${target}.so.${PROJECT_VERSION}-gdb.py\")")
+endforeach()
+
 file(RELATIVE_PATH PIRN_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(name pirn pirn-pthread)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * states.c - threads in known states, for check_gdb.py; the names say which. When all are there it
+ * calls settled(), where gdb breaks. "core": it aborts there.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t m1 = PTHREAD_MUTEX_INITIALIZER, m2 = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t robust;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t cond_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t sem, holds;
+static int ends[2];
+static pthread_t sleeper;
+
+static void name(const char *text)
+{
+    pthread_setname_np(pthread_self(), text);
+}
+
+__attribute__((noinline)) static int inner(int depth, int marker)
+{
+    volatile int local = marker + depth;
+    if (depth == 0) {
+        sem_wait(&sem);
+    } else {
+        inner(depth - 1, marker);
+    }
+    return local;
+}
+
+static void *on_sem(void *arg)
+{
+    name("on-sem");
+    inner(3, 4200);
+    return arg;
+}
+
+static void *holder_1(void *arg)
+{
+    name("holder-1");
+    pthread_mutex_lock(&m1);
+    sem_post(&holds);
+    sem_wait(&sem);
+    pthread_mutex_lock(&m2);
+    return arg;
+}
+
+static void *holder_2(void *arg)
+{
+    name("holder-2");
+    pthread_mutex_lock(&m2);
+    sem_post(&holds);
+    pthread_mutex_lock(&m1);
+    return arg;
+}
+
+static void *on_robust(void *arg)
+{
+    name("on-robust");
+    pthread_mutex_lock(&robust);
+    return arg;
+}
+
+static void *on_cond(void *arg)
+{
+    name("on-cond");
+    pthread_mutex_lock(&cond_mutex);
+    pthread_cond_wait(&cond, &cond_mutex);
+    return arg;
+}
+
+static void *on_rwlock(void *arg)
+{
+    name("on-rwlock");
+    pthread_rwlock_rdlock(&rwlock);
+    return arg;
+}
+
+static void *on_barrier(void *arg)
+{
+    name("on-barrier");
+    pthread_barrier_wait(&barrier);
+    return arg;
+}
+
+static void *on_sleep(void *arg)
+{
+    name("on-sleep");
+    sleep(1000);
+    return arg;
+}
+
+static void *on_join(void *arg)
+{
+    name("on-join");
+    pthread_join(sleeper, NULL);
+    return arg;
+}
+
+static void *on_read(void *arg)
+{
+    char c;
+    name("on-read");
+    (void)!read(ends[0], &c, 1);
+    return arg;
+}
+
+static void *never_ran(void *arg)
+{
+    return arg;
+}
+
+__attribute__((noinline)) void settled(void);
+__attribute__((noinline)) void settled(void)
+{
+    __asm__ volatile("");
+}
+
+static pthread_t start(void *(*fn)(void *))
+{
+    pthread_t t;
+    if (pthread_create(&t, NULL, fn, NULL) != 0) {
+        abort();
+    }
+    return t;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&robust, &attr);
+    pthread_barrier_init(&barrier, NULL, 2);
+    sem_init(&sem, 0, 0);
+    sem_init(&holds, 0, 0);
+    (void)!pipe(ends);
+    pthread_mutex_lock(&robust);
+    pthread_rwlock_wrlock(&rwlock);
+    void *(*const all[])(void *) = {on_sem,    holder_1,   on_robust, on_cond,
+                                    on_rwlock, on_barrier, on_read};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        start(all[i]);
+    }
+    sem_wait(&holds);
+    start(holder_2);
+    sem_wait(&holds);
+    sleeper = start(on_sleep);
+    start(on_join);
+    usleep(50000);
+    sem_post(&sem); /* to on-sem or to holder-1: whoever came first */
+    sem_post(&sem);
+    usleep(50000);
+    start(on_sem);
+    usleep(50000);
+    start(never_ran);
+    if (argc > 1 && strcmp(argv[1], "core") == 0) {
+        abort();
+    }
+    settled();
+    return 0;
+}
