@@ -40,7 +40,6 @@ uint64_t id_of(const struct thread *t);
  * any time. */
 struct thread *id_lookup(uint64_t id);
 
-
 /* Call fn for the thread with this index if it lives and the low bits of its generation, those in
  * `mask`, are these: false if not. With `lock` it does not go away meanwhile (without: for signal
  * handlers, which may have interrupted the lock's holder). Inside the runtime. */

@@ -117,6 +117,11 @@ ALWAYS_INLINE struct thread *thread_get_default(struct cpu *cpu)
     return stack_get_slow(cpu, rt.stack_size);
 }
 
+static void stack_give_back(struct port_stack *stack, uint32_t flags)
+{
+    (flags & THREAD_OWN_STACK ? port_stack_end : port_stack_free)(stack);
+}
+
 /* Descriptor and stack where either was given by the caller. */
 static NOINLINE int thread_get_given(struct cpu *cpu, const struct thread_attr *attr,
                                      struct thread **out)
@@ -159,11 +164,7 @@ static NOINLINE int thread_get_given(struct cpu *cpu, const struct thread_attr *
     t->stack = stack;
     t->stack_top = top;
     if (id_assign(t) != 0) {
-        if (flags & THREAD_OWN_STACK) {
-            port_stack_end(&stack);
-        } else {
-            port_stack_free(&stack);
-        }
+        stack_give_back(&stack, flags);
         return -EAGAIN;
     }
     *out = t;
@@ -191,13 +192,9 @@ static void thread_release(struct cpu *cpu, struct thread *t)
         return;
     }
     struct port_stack stack = t->stack;
-    bool own_stack = t->flags & THREAD_OWN_STACK;
+    uint32_t flags = t->flags;
     thread_fini_bare(t);
-    if (own_stack) {
-        port_stack_end(&stack);
-    } else {
-        port_stack_free(&stack);
-    }
+    stack_give_back(&stack, flags);
 }
 
 ALWAYS_INLINE int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)

@@ -36,6 +36,7 @@ struct arena {
     size_t guard; /* bytes, may be 0 */
     unsigned slots, bump, nfree;
     uint16_t free[ARENA_SLOTS];
+    uint32_t known[ARENA_SLOTS]; /* what Valgrind calls the stacks that are handed out */
 };
 
 static struct arena *arenas; /* (lock) newest first */
@@ -191,30 +192,43 @@ ALWAYS_INLINE size_t round_up(size_t size)
 
 #ifdef PORT_ARCH_VALGRIND
 
-/* Valgrind otherwise takes a switch for a change of one stack's depth. */
-void port_stack_begin(struct port_stack *stack)
+/* Valgrind otherwise takes a switch for a change of one stack's depth. Its name for the stack. */
+ALWAYS_INLINE uint32_t valgrind_stack(const char *low, size_t size)
 {
-    stack->known = PORT_ARCH_VALGRIND(0x1501, stack->low, (char *)stack->low + stack->size - 1);
+    return (uint32_t)PORT_ARCH_VALGRIND(0x1501, low, low + size - 1);
 }
 
-void port_stack_end(struct port_stack *stack)
+ALWAYS_INLINE void valgrind_forget(uint32_t known)
 {
-    PORT_ARCH_VALGRIND(0x1502, stack->known, 0);
+    PORT_ARCH_VALGRIND(0x1502, known, 0);
 }
 
 #else
 
+ALWAYS_INLINE uint32_t valgrind_stack(const char *low, size_t size)
+{
+    (void)low;
+    (void)size;
+    return 0;
+}
+
+ALWAYS_INLINE void valgrind_forget(uint32_t known)
+{
+    (void)known;
+}
+
+#endif
+
+/* Stacks of the program's have no arena. */
 void port_stack_begin(struct port_stack *stack)
 {
-    (void)stack;
+    stack->arena = (void *)(uintptr_t)valgrind_stack(stack->low, stack->size);
 }
 
 void port_stack_end(struct port_stack *stack)
 {
-    (void)stack;
+    valgrind_forget((uint32_t)(uintptr_t)stack->arena);
 }
-
-#endif
 
 int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
 {
@@ -238,7 +252,7 @@ int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
     }
     *stack =
         (struct port_stack){.low = base + guard, .size = slot - guard, .guard = guard, .arena = a};
-    port_stack_begin(stack);
+    a->known[(base - a->base) / (ptrdiff_t)slot] = valgrind_stack(stack->low, stack->size);
     return 0;
 }
 
@@ -259,11 +273,11 @@ void port_stack_free(struct port_stack *stack)
 {
     int saved = errno;
     struct arena *a = stack->arena;
-    port_stack_end(stack);
+    ptrdiff_t slot = ((char *)stack->low - a->base) / (ptrdiff_t)a->slot; /* the guard rounds off */
+    valgrind_forget(a->known[slot]);
     madvise(stack->low, stack->size, MADV_DONTNEED);
     arena_lock();
-    a->free[a->nfree++] =
-        (uint16_t)(((char *)stack->low - a->base) / (ptrdiff_t)a->slot); /* the guard rounds off */
+    a->free[a->nfree++] = (uint16_t)slot;
     if (a->nfree == a->bump) {
         arena_drop_locked(a);
     }
