@@ -49,6 +49,10 @@ struct thread;
 #include "port_arch.h"
 #include "port_env.h"
 
+/* First of all, before options are read: end the program with a message where the runtime cannot
+ * work, instead of failing somewhere later. */
+void port_check(void);
+
 /* CPUs that the environment offers; at least 1. */
 unsigned port_cpu_count(void);
 
@@ -139,7 +143,6 @@ struct port_stack {
     size_t size;
     size_t guard;
     void *arena;
-    unsigned long known; /* what a tool calls it */
 };
 int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard);
 void port_stack_free(struct port_stack *stack);

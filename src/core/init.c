@@ -140,6 +140,7 @@ static void stack_min_set(void)
 
 static int rt_start_once(void)
 {
+    port_check();
     options_load();
     rt_report_start();
     rt.rotates = rt.policy.rotate != NULL && !rt.detour;

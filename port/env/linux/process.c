@@ -123,6 +123,30 @@ void port_exit(int status)
     exit(status);
 }
 
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+void port_check(void) {}
+#else
+void __asan_init(void) __attribute__((weak));
+void __tsan_init(void) __attribute__((weak));
+
+/* Their interceptors stand before the POSIX layer, keep their own threads' data by its keys before
+ * the C library has begun, and wait for a new thread in the kernel. Under the native API they do
+ * not meet it. */
+void port_check(void)
+{
+    static const char text[] =
+        "pirn: AddressSanitizer and ThreadSanitizer do not work together with libpirn-pthread: they "
+        "take over the POSIX names that it defines. Run such a build with the C library's threads "
+        "(without libpirn-pthread), or under Valgrind; the native API has sanitized builds "
+        "(-DPIRN_SANITIZE=address, thread)\n";
+    bool posix = rt_surprise_default || environ == NULL; /* AddressSanitizer comes before both */
+    if (posix && (__asan_init != NULL || __tsan_init != NULL)) {
+        port_write(text, sizeof(text) - 1);
+        syscall(SYS_exit_group, 2); /* nothing of theirs: they have not begun, either */
+    }
+}
+#endif
+
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     char text[256];

@@ -121,6 +121,8 @@ void port_carrier_ask(void)
     device_call(0);
 }
 
+void port_check(void) {}
+
 void port_stack_begin(struct port_stack *stack)
 {
     (void)stack;
