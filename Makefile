@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 
 # What runs where in `make check`. The release preset runs everything, last; the others run what
 # they can find out best. Labels: sim unit policy posix conformance tls stress apps fault bench tools.
-LABELS_debug := sim|unit|tls
+LABELS_debug := sim|unit|tls|gdb
 LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress
 LABELS_tsan := unit|conformance|stress
