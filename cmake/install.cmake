@@ -23,12 +23,12 @@ install(FILES ${CMAKE_BINARY_DIR}/pirn-config.cmake ${CMAKE_BINARY_DIR}/pirn-con
         DESTINATION ${PIRN_CMAKE_DIR})
 
 # User threads in gdb: to be sourced, and where gdb looks for what belongs to a library by its full name.
-install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/pirn-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/pirn)
+install(FILES ${PROJECT_SOURCE_DIR}/tools/debuggers/pirn-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/pirn)
 foreach(target pirn pirn-pthread)
   install(CODE "
     get_filename_component(libdir \"${CMAKE_INSTALL_LIBDIR}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
     get_filename_component(datadir \"${CMAKE_INSTALL_DATADIR}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
-    file(INSTALL \"${PROJECT_SOURCE_DIR}/tools/gdb/pirn-gdb.py\" DESTINATION \"\${datadir}/gdb/auto-load\${libdir}\"
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/tools/debuggers/pirn-gdb.py\" DESTINATION \"\${datadir}/gdb/auto-load\${libdir}\"
          RENAME \"lib${target}.so.${PROJECT_VERSION}-gdb.py\")")
 endforeach()
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.c - see layout.h. What tools/gdb/pirn-gdb.py asks for by name stands here.
+ * layout.c - see layout.h. What tools/debuggers/pirn-gdb.py asks for by name stands here.
  */
 #include "layout.h"
 

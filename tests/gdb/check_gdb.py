@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tools/gdb/pirn-gdb.py on states.c, whose threads are named after what they wait for.
+"""tools/debuggers/pirn-gdb.py on states.c, whose threads are named after what they wait for.
 
 usage: check_gdb.py CASE --gdb GDB --states PROGRAM --plain PROGRAM --library FILE --build DIR ...
 """
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "gdb" / "pirn-gdb.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "debuggers" / "pirn-gdb.py"
 
 # Name of the thread: state, place.
 STATES = {
