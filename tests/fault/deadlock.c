@@ -207,6 +207,16 @@ static void foreign_ends(void)
     foreign();
 }
 
+/* Asks for the report itself (option dump), and goes on. */
+static void dump(void)
+{
+    pthread_t t = start("sleeps", sleeps);
+    usleep(50000);
+    kill(getpid(), SIGQUIT);
+    sem_wait(&sem);
+    pthread_join(t, NULL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -217,6 +227,7 @@ static const struct {
     {"timer", timer, 0},     {"descriptor", descriptor, 0},
     {"child", child, 0},     {"handler", handler, 0},
     {"foreign", foreign, 1}, {"foreign-ends", foreign_ends, 0},
+    {"dump", dump, 0},
 };
 
 int main(int argc, char **argv)
