@@ -39,6 +39,7 @@ enum mutant {
     MUTANT_PREEMPT_TAIL,  /* a preempted thread goes to the tail of its level */
     MUTANT_HANDOFF_FIRST, /* a real-time thread that is handed something goes before its equals */
     MUTANT_LANE_KEEP,     /* who has met ticks is let into the lane at once */
+    MUTANT_MOVE_QUIET,    /* a ready thread that goes to another queue wakes nobody */
     MUTANT_MAX
 };
 

@@ -16,6 +16,8 @@
  *   4. A CPU that takes a thread of class OTHER has said that it runs one, and then (ORDER(runs))
  * found no real-time thread in the shared queue; who puts one there looks for the lowest running
  * thread afterwards. So none waits while an OTHER thread runs of whom its waker did not know.
+ *   5. A thread that moves to the shared queue is in none for a moment, in which a CPU may go to
+ * sleep. So who moves it wakes a CPU as if it had just become ready: ORDER(idle-wake).
  */
 #include "mutant.h"
 #include "steal.h"
@@ -252,6 +254,9 @@ static bool local_requeue(struct cpu *self, struct steal_queue *sq, struct threa
     }
     if (out) {
         shared_push(t, PIRN_WHY_MIGRATE);
+        if (!MUTANT(MOVE_QUIET)) {
+            rt_kick_any(self); /* invariant 5 */
+        }
     }
     return there;
 }

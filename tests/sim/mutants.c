@@ -51,6 +51,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_PREEMPT_TAIL] = "preempt-tail",
     [MUTANT_HANDOFF_FIRST] = "handoff-first",
     [MUTANT_LANE_KEEP] = "lane-keep",
+    [MUTANT_MOVE_QUIET] = "move-quiet",
 };
 
 const char *mutant_name(enum mutant mutant)

@@ -428,6 +428,30 @@ static void test_urgent_thread_does_not_wait_for_one_that_has_just_begun(void *u
     classes_end(t, 2 * n + 1);
 }
 
+static int changes_ended;
+
+static void foreign_changes(void *t)
+{
+    static const pirn_sched_t urgent = {PIRN_CLASS_FIFO, 5, 0}, other = {PIRN_CLASS_OTHER, 0, 0};
+    for (int i = 0; i < ROUNDS; i++) {
+        CHECK(pirn_set_sched(t, &urgent) == 0);
+        CHECK(pirn_set_sched(t, &other) == 0);
+    }
+    TEST_SET(&changes_ended, 1);
+}
+
+/* Nobody else is there to run: the CPU goes to sleep while its thread changes queues, if it does.
+ */
+static void test_ready_thread_runs_when_foreign_thread_makes_it_urgent(void *unused)
+{
+    (void)unused;
+    TEST_SET(&changes_ended, 0);
+    test_foreign(foreign_changes, pirn_self());
+    while (TEST_GET(&changes_ended) == 0) {
+        pirn_sleep(test_random(40));
+    }
+}
+
 static void *tells_its_class(void *out)
 {
     pirn_get_sched(pirn_self(), out);
@@ -496,6 +520,7 @@ static const struct test tests[] = {TEST(discipline_has_classes),
                                     TEST(caller_that_sets_its_class_lets_its_equals_run),
                                     TEST(urgent_thread_does_not_wait_for_one_that_has_just_begun),
                                     TEST(lowest_running_thread_makes_room_for_a_more_urgent_one),
+                                    TEST(ready_thread_runs_when_foreign_thread_makes_it_urgent),
                                     TEST(class_is_inherited_and_refused_when_it_is_wrong),
 #ifdef PIRN_SIM
                                     TEST(other_threads_share_by_weight),
