@@ -7,16 +7,27 @@
 export YES ?=
 export RUFF_CACHE_DIR := $(CURDIR)/build/.ruff_cache
 JOBS ?= $(shell nproc)
+TEST_JOBS = $(shell expr 2 '*' $(JOBS))
 VENV := .venv/bin
 PREFIX ?= /usr/local
 
 # What runs where in `make check`. The release preset runs everything, last; the others run what
-# they can find out best. Labels: sim unit policy posix conformance tls stress apps fault bench tools.
-LABELS_debug := sim|unit|tls|gdb
+# they can find out best, and build what that needs: a test whose program is not built fails.
+# The simulator always has assertions on. Labels: sim unit policy posix conformance tls preempt
+# stress apps fault bench tools gdb memcheck.
+LABELS_debug := unit|tls|gdb
 LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress
 LABELS_tsan := unit|conformance|stress
 LABELS_aarch64 := unit|policy
+
+# Targets of Ninja; FOLDER/all is what the folder defines.
+UNIT := tests/unit/all tests/cpp/all
+TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls preempt stress gdb)
+TARGETS_clang := src/all apps/all $(UNIT)
+TARGETS_asan := pirn-pthread $(UNIT) tests/conformance/all tests/fault/all tests/stress/all
+TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all
+TARGETS_aarch64 := src/all $(UNIT) $(addprefix pirn-policy-,unit example register cxx)
 
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
 RUN_tsan := setarch -R
@@ -54,12 +65,15 @@ demo: setup build-release
 	$(VENV)/pirn demo $(DEMO_ARGS)
 
 # Configures where there is no build yet; afterwards CMake itself sees what changed.
-build-%:
-	@test -f build/$*/build.ninja || cmake --preset $*
-	cmake --build --preset $* --parallel $(JOBS)
+configure = @test -f build/$(1)/build.ninja || cmake --preset $(1)
 
+build-%:
+	$(call configure,$*)
+	cmake --build --preset $* --parallel $(JOBS) $(if $(TARGETS_$*),--target $(TARGETS_$*))
+
+# Tests that keep a CPU busy count twice (PROCESSORS), the others wait half of the time.
 define run_tests # preset
-$(RUN_$(1)) ctest --preset $(1) --parallel $(JOBS) $(if $(LABELS_$(1)),-L '$(LABELS_$(1))')
+$(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '$(LABELS_$(1))')
 endef
 
 ## check: everything that has to pass: lint, all builds, tests; ends with the release tests
@@ -69,7 +83,7 @@ check: setup lint check-debug check-clang check-asan check-tsan check-aarch64 ch
 check-release: setup build-release
 	$(call run_tests,release)
 
-## check-debug: simulator and unit tests with internal assertions on
+## check-debug: unit and TLS tests with internal assertions on
 check-debug: setup build-debug
 	$(call run_tests,debug)
 
@@ -92,7 +106,7 @@ check-aarch64: setup build-aarch64
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every organization, on 1 and 2 CPUs, preempted and not
 check-conformance: setup build-release
-	ctest --preset release --parallel $(JOBS) -C conformance -L conformance
+	ctest --preset release --parallel $(TEST_JOBS) -C conformance -L conformance
 
 ## check-seeds: the simulator's long run over thousands of seeds (20 minutes)
 check-seeds: setup build-release
@@ -111,7 +125,7 @@ figures: setup
 
 ## conformance-doc: write docs/CONFORMANCE.md again from its table
 conformance-doc: setup
-	@test -f build/release/build.ninja || cmake --preset release
+	$(call configure,release)
 	cmake --build --preset release --parallel $(JOBS) --target conformance-doc
 
 ## format: format C and C++ (clang-format 14) and Python (ruff)
@@ -136,7 +150,8 @@ lint-tools:
 	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py
 
 # On the clang build's compile commands. Tests and benchmarks are left to the compilers' warnings.
-tidy: build-clang
+tidy:
+	$(call configure,clang)
 	$(VENV)/python tools/checks/tidy.py --build build/clang --jobs $(JOBS)
 
 ## install: install libraries, headers and the manual page (PREFIX=/usr/local, DESTDIR)

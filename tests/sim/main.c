@@ -336,7 +336,7 @@ int main(int argc, char **argv)
         argp_options, parse, NULL, "Pirn's test suites in the simulator", 0, 0, 0};
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     if (places_count() == 0) {
-        fprintf(stderr, "there is no suite \"%s\": valid are core, sync, policy, classes\n",
+        fprintf(stderr, "there is no suite \"%s\": valid are core, sync, policy, classes, call\n",
                 options.suite);
         return 2;
     }
