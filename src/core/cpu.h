@@ -130,6 +130,15 @@ ALWAYS_INLINE struct thread *rt_self(void)
     return likely(cpu != NULL) ? cpu->current : rt_self_slow();
 }
 
+/* The least size of a stack of the caller's: block of thread-local storage and descriptor lie in
+ * it, too. */
+ALWAYS_INLINE size_t rt_stack_min_given(void)
+{
+    size_t least = rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room;
+    least = (least + RT_STACK_UNIT - 1) & ~(size_t)(RT_STACK_UNIT - 1);
+    return least > rt.stack_min ? least : rt.stack_min;
+}
+
 /* For who finds port_cpu_self() NULL: is it really a foreign kernel thread, or is there no runtime
  * yet? A user thread that has lost its CPU gets one. */
 COLD bool rt_is_foreign(void);

@@ -127,12 +127,10 @@ static NOINLINE int thread_get_given(struct cpu *cpu, const struct thread_attr *
                                      struct thread **out)
 {
     size_t size = attr->stack_size != 0 ? attr->stack_size : rt.stack_size;
-    if (size < rt.stack_min) {
-        if (attr->stack != NULL) {
-            return -EINVAL;
-        }
-        size = rt.stack_min;
+    if (attr->stack != NULL && size < rt_stack_min_given()) {
+        return -EINVAL;
     }
+    size = size < rt.stack_min ? rt.stack_min : size;
     bool guarded = attr->flags & THREAD_CREATE_GUARD;
     size_t guard = guarded ? attr->guard : RT_GUARD_DEFAULT;
     if (attr->storage == NULL && attr->stack == NULL) {
@@ -146,8 +144,6 @@ static NOINLINE int thread_get_given(struct cpu *cpu, const struct thread_attr *
         if (port_stack_alloc(&stack, size + rt.tls_room, guard) != 0) {
             return -EAGAIN;
         }
-    } else if (size < rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room) {
-        return -EINVAL;
     }
     char *top = (char *)stack.low + stack.size - rt.tls_room;
     if (t != NULL) {

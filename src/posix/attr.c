@@ -2,7 +2,13 @@
 /*
  * attr.c - thread attributes, but those that need memory (attr_ext.c). What the scheduler cannot do
  * in its discipline (SCHED_FIFO, SCHED_RR) is stored, and refused when a thread is created with it.
+ *
+ * Stacks: PTHREAD_STACK_MIN of <limits.h> is a constant, or what sysconf says (_GNU_SOURCE). With
+ * preemption the kernel's signal frame must fit, and the constant is too small for that. sysconf
+ * says what is enough, and less is EINVAL; but the constant itself is taken for a stack that we
+ * allocate, which then gets the least that there is: programs have been compiled with it.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +17,10 @@
 _Static_assert(sizeof(struct posix_attr) <= sizeof(pthread_attr_t), "pthread_attr_t");
 _Static_assert(offsetof(struct posix_attr, guard) == 16, "pthread_attr_t");
 _Static_assert(offsetof(struct posix_attr, size) == 32, "pthread_attr_t");
-_Static_assert(RT_STACK_MIN <= 16384, "PTHREAD_STACK_MIN");
+
+/* PTHREAD_STACK_MIN without _GNU_SOURCE. */
+#define PTHREAD_STACK_CONSTANT 16384u
+_Static_assert(RT_STACK_MIN <= PTHREAD_STACK_CONSTANT, "PTHREAD_STACK_MIN");
 
 int pirn_pthread_attr_init(pthread_attr_t *attr)
 {
@@ -45,10 +54,45 @@ int pirn_pthread_attr_getdetachstate(const pthread_attr_t *attr, int *state)
     return 0;
 }
 
+/* Larger ones hold any signal frame: the runtime, which knows, need not start for them. */
+#define STACK_SURELY (256u << 10)
+
+/* Of ours, of the caller's. The runtime itself uses an attribute while it starts: then nothing is
+ * known yet. */
+static size_t stack_least(bool given)
+{
+    if (at_load_rlx(&rt.started) == 1) {
+        return RT_STACK_MIN;
+    }
+    rt_self();
+    return given ? rt_stack_min_given() : rt.stack_min;
+}
+
+/* EINVAL says too little where the program did as <limits.h> says. */
+static int stack_refused(size_t size, size_t least)
+{
+    static _Atomic(uint32_t) told;
+    char text[160];
+    if (size >= RT_STACK_MIN && at_xchg_rlx(&told, 1u) == 0) {
+        int n = snprintf(text, sizeof(text),
+                         "pirn: a stack of %zu bytes is refused: threads that can be preempted need"
+                         " %zu (sysconf(_SC_THREAD_STACK_MIN)); fewer with PIRN_PREEMPT=0\n",
+                         size, least);
+        port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    }
+    return EINVAL;
+}
+
 int pirn_pthread_attr_setstacksize(pthread_attr_t *attr, size_t size)
 {
     if (size < RT_STACK_MIN || size > RT_STACK_MAX) {
         return EINVAL;
+    }
+    if (size < STACK_SURELY && size != PTHREAD_STACK_CONSTANT) {
+        size_t least = stack_least(false);
+        if (size < least) {
+            return stack_refused(size, least);
+        }
     }
     ATTR(attr)->size = size;
     return 0;
@@ -64,12 +108,16 @@ int pirn_pthread_attr_getstacksize(const pthread_attr_t *attr, size_t *size)
 
 int pirn_pthread_attr_setstack(pthread_attr_t *attr, void *low, size_t size)
 {
-    int error = low == NULL ? EINVAL : pirn_pthread_attr_setstacksize(attr, size);
-    if (error == 0) {
-        ATTR(attr)->top = (char *)low + size;
-        attr_set_flag(attr, POSIX_ATTR_STACK, true);
+    if (low == NULL || size > RT_STACK_MAX) {
+        return EINVAL;
     }
-    return error;
+    size_t least = stack_least(true);
+    if (size < least) {
+        return stack_refused(size, least);
+    }
+    ATTR(attr)->size = size;
+    ATTR(attr)->top = (char *)low + size;
+    return attr_set_flag(attr, POSIX_ATTR_STACK, true);
 }
 
 int pirn_pthread_attr_getstack(const pthread_attr_t *attr, void **low, size_t *size)
@@ -195,4 +243,21 @@ int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out)
         out->flags |= THREAD_CREATE_GUARD;
     }
     return 0;
+}
+
+typedef long (*sysconf_fn)(int);
+
+/* The sanitizers ask for the size of a page before they are ready for code that they watch. */
+__attribute__((no_sanitize("address", "thread"))) long pirn_posix_sysconf(int name)
+{
+    static sysconf_fn next;
+    if (name == _SC_THREAD_STACK_MIN) {
+        return (long)stack_least(true);
+    }
+    sysconf_fn libc = __atomic_load_n(&next, __ATOMIC_RELAXED);
+    if (unlikely(libc == NULL)) {
+        libc = (sysconf_fn)dlsym(RTLD_NEXT, "sysconf"); /* NOLINT: a pointer to a function */
+        __atomic_store_n(&next, libc, __ATOMIC_RELAXED);
+    }
+    return libc(name);
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* stack.c - the smallest stacks: what sysconf says is enough, and threads on them can compute. */
+#include "harness.h"
+
+#define IN_LIMITS_H 16384 /* PTHREAD_STACK_MIN without _GNU_SOURCE */
+
+static flag_t stop;
+
+CASE(minimum_is_told_by_sysconf)
+{
+    CHECK(sysconf(_SC_THREAD_STACK_MIN) >= IN_LIMITS_H);
+    CHECK_EQ(PTHREAD_STACK_MIN, sysconf(_SC_THREAD_STACK_MIN));
+    CHECK_EQ(sysconf(_SC_PAGESIZE), getpagesize());
+}
+
+CASE(sysconf_is_einval_for_no_name)
+{
+    FAILS(sysconf(-1), EINVAL);
+}
+
+CASE(minimum_of_limits_h_is_a_size)
+{
+    pthread_attr_t a;
+    size_t size;
+    OK(pthread_attr_init(&a));
+    OK(pthread_attr_setstacksize(&a, IN_LIMITS_H));
+    OK(pthread_attr_getstacksize(&a, &size));
+    CHECK_EQ(size, IN_LIMITS_H);
+    OK(pthread_attr_destroy(&a));
+}
+
+static void *computes(void *used)
+{
+    volatile char room[1024];
+    for (size_t i = 0; !flag_get(&stop); i++) {
+        room[i % sizeof(room)] = (char)i;
+    }
+    *(char *)used = room[0];
+    return used;
+}
+
+/* Beside each other, for many ticks. */
+static void compute_on(const pthread_attr_t *a, const pthread_attr_t *b)
+{
+    char used[2];
+    struct timespec from, now;
+    pthread_t s = start_with(a, computes, &used[0]), t = start_with(b, computes, &used[1]);
+    OK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from));
+    do {
+        for (volatile int i = 0; i < 10000; i++) {
+        }
+        OK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now));
+    } while (ns_between(&from, &now) < 200 * NS_PER_MS);
+    flag_set(&stop, 1);
+    CHECK_EQ(join(s), &used[0]);
+    CHECK_EQ(join(t), &used[1]);
+}
+
+CASE(threads_compute_on_the_minimum)
+{
+    pthread_attr_t a, b;
+    OK(pthread_attr_init(&a));
+    OK(pthread_attr_init(&b));
+    OK(pthread_attr_setstacksize(&a, IN_LIMITS_H));
+    OK(pthread_attr_setstacksize(&b, PTHREAD_STACK_MIN));
+    compute_on(&a, &b);
+    OK(pthread_attr_destroy(&a));
+    OK(pthread_attr_destroy(&b));
+}
+
+/* What lies beside it is not touched. */
+CASE(threads_compute_on_the_callers_minimum)
+{
+    enum { FENCE = 4096 };
+    pthread_attr_t a[2];
+    size_t size = PTHREAD_STACK_MIN, whole = size + 2 * FENCE;
+    char *memory = aligned_alloc(4096, (2 * whole + 4095) / 4096 * 4096);
+    CHECK(memory != NULL);
+    memset(memory, 0x5a, 2 * whole);
+    for (size_t i = 0; i < 2; i++) {
+        OK(pthread_attr_init(&a[i]));
+        OK(pthread_attr_setstack(&a[i], memory + i * whole + FENCE, size));
+    }
+    compute_on(&a[0], &a[1]);
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < FENCE; k++) {
+            CHECK_EQ(memory[i * whole + k], 0x5a);
+            CHECK_EQ(memory[i * whole + FENCE + size + k], 0x5a);
+        }
+        OK(pthread_attr_destroy(&a[i]));
+    }
+    free(memory);
+}
+
+CASE(less_is_refused)
+{
+    pthread_attr_t a;
+    size_t least = PTHREAD_STACK_MIN;
+    char *memory = aligned_alloc(4096, (least + 4095) / 4096 * 4096);
+    OK(pthread_attr_init(&a));
+    CHECK_EQ(pthread_attr_setstack(&a, memory, least - 1), EINVAL);
+    CHECK_EQ(pthread_attr_setstacksize(&a, least - 1), EINVAL);
+    OK(pthread_attr_setstack(&a, memory, least));
+    OK(pthread_attr_destroy(&a));
+    free(memory);
+}
