@@ -131,7 +131,8 @@ struct pirn_policy {
     bool (*direct)(pirn_cpu_t self, pirn_thread_t t);
 
     /* The CPU was posted (pirn_policy_post, pirn_policy_send); called before its next pick, so in
-     * the same places. Bounded. */
+     * the same places. Also when a thread has run for a whole tick and is to make room, posted or
+     * not. Bounded. */
     void (*poll)(pirn_cpu_t self);
 
     /* Hints: the CPU begins and ends being without work. */

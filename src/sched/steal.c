@@ -13,7 +13,8 @@
  *   2. stealable.in is q exactly while the thread is linked in queue q; both change under q's lock.
  * So read under q's lock, in == q is stable.
  *   3. Threads that foreign kernel threads make ready go to the shared queue; every CPU looks there
- * when its own is empty, and at every SHARED_EVERY-th pick.
+ * when its own is empty, at every SHARED_EVERY-th pick, and at the first one after a tick: threads
+ * that never yield make 64 picks in as many ticks.
  *
  * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
  * was posted and the poster is going to block): taking it would bounce the pair between CPUs. So a
@@ -26,6 +27,8 @@
 #include "steal.h"
 
 #include <errno.h>
+
+#include "mutant.h"
 
 #define LOOK_EVERY 8u
 #define PATIENCE 8u
@@ -287,6 +290,15 @@ struct thread *steal_search(struct cpu *self)
     return victim != RT_MAX_CPUS ? steal_from(self, victim) : NULL;
 }
 
+/* At a tick: the next pick is one that looks into the shared queue. */
+void steal_poll(struct cpu *self)
+{
+    struct steal_queue *sq = &steal.queues[self->id];
+    if (runq_estimate(&steal.shared) != 0 && !MUTANT(SHARED_LATE)) {
+        sq->picks |= SHARED_EVERY - 1;
+    }
+}
+
 /* Out of work: was the last batch worth stealing? */
 void steal_idle_enter(struct cpu *self)
 {
@@ -381,6 +393,7 @@ const struct pirn_policy sched_steal = {
     .search = steal_search,
     .remove = steal_remove,
     .has_work = steal_has_work,
+    .poll = steal_poll,
     .idle_enter = steal_idle_enter,
     .direct = steal_direct,
     .check = steal_check,

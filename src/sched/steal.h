@@ -57,6 +57,7 @@ int steal_init(unsigned ncpu);
 struct thread *steal_search(struct cpu *self);
 bool steal_has_work(struct cpu *self);
 void steal_idle_enter(struct cpu *self);
+void steal_poll(struct cpu *self);
 void steal_check(void);
 
 #endif

@@ -371,6 +371,7 @@ const struct pirn_policy sched_steal_classes = {
     .search = classes_search,
     .remove = steal_remove,
     .has_work = steal_has_work,
+    .poll = steal_poll,
     .idle_enter = steal_idle_enter,
     .direct = steal_direct,
     .thread_init = steal_thread_init,

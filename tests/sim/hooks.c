@@ -58,6 +58,11 @@ void test_tick(void)
     sim_tick();
 }
 
+void test_slice(void)
+{
+    sim_preempt();
+}
+
 bool test_simulated(void)
 {
     return true;

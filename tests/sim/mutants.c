@@ -52,6 +52,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_HANDOFF_FIRST] = "handoff-first",
     [MUTANT_LANE_KEEP] = "lane-keep",
     [MUTANT_MOVE_QUIET] = "move-quiet",
+    [MUTANT_SHARED_LATE] = "shared-late",
 };
 
 const char *mutant_name(enum mutant mutant)

@@ -323,6 +323,48 @@ static void test_ready_thread_runs_when_others_stay_busy_for_ever(void *unused)
     }
 }
 
+/* Threads that never yield, at each tick. */
+static int ticks;
+
+static void *busy_until_ticks(void *unused)
+{
+    (void)unused;
+    while (TEST_GET(&ran) == 0) {
+        if (TEST_GET(&busy.posted) != 0) {
+            TEST_ADD(&ticks, 1);
+        }
+        test_slice();
+    }
+    return NULL;
+}
+
+/* What a foreign thread made ready waits for some ticks at most. With several CPUs the simulator
+ * may let the one that is to run it wait as long as it likes: they are not counted then. */
+static void test_foreign_wakes_are_served_at_ticks_when_threads_never_yield(void *unused)
+{
+    (void)unused;
+    enum { BUSY = 5, TICKS_MAX = 8 * BUSY };
+    pirn_thread_t waiter, t[BUSY];
+    TEST_SET(&ran, 0);
+    TEST_SET(&ticks, 0);
+    TEST_SET(&busy.posted, 0);
+    CHECK(pirn_sem_init(&busy.outside, 0) == 0);
+    CHECK(pirn_create(&waiter, NULL, waits_then_counts, NULL) == 0);
+    pirn_yield(); /* most often it waits then */
+    for (int i = 0; i < BUSY; i++) {
+        CHECK(pirn_create(&t[i], NULL, busy_until_ticks, NULL) == 0);
+    }
+    test_foreign(foreign_posts, NULL);
+    for (int i = 0; i < BUSY; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    CHECK(pirn_join(waiter, NULL) == 0);
+    while (TEST_GET(&busy.posted) == 0) {
+        pirn_yield();
+    }
+    CHECK(!test_simulated() || pirn_cpu_count() > 1 || TEST_GET(&ticks) <= TICKS_MAX);
+}
+
 static const struct test tests[] = {
     {"spawned_threads_all_run_when_there_are_many",
      test_spawned_threads_all_run_when_there_are_many, 0},
@@ -339,6 +381,8 @@ static const struct test tests[] = {
     {"threads_of_foreign_kernel_threads_run", test_threads_of_foreign_kernel_threads_run, 0},
     {"ready_thread_runs_when_others_stay_busy_for_ever",
      test_ready_thread_runs_when_others_stay_busy_for_ever, 0},
+    {"foreign_wakes_are_served_at_ticks_when_threads_never_yield",
+     test_foreign_wakes_are_served_at_ticks_when_threads_never_yield, 0},
     {NULL, NULL, 0},
 };
 

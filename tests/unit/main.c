@@ -96,6 +96,11 @@ bool test_preempts(void)
     return value != NULL && strcmp(value, "1") == 0;
 }
 
+void test_slice(void)
+{
+    pirn_yield();
+}
+
 bool test_simulated(void)
 {
     return false;

@@ -312,6 +312,14 @@ void sim_tick(void)
     rt_leave_woken(irq);
 }
 
+void sim_preempt(void)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    rt_preempt();
+    rt_leave(irq);
+}
+
 int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
 {
     if (++sim.allocations == sim.config.fail_alloc) {

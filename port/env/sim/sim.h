@@ -66,6 +66,9 @@ uint64_t *sim_tls_word(void);
 /* A tick passes on the caller's CPU: accounting, and preemption at the end of a slice. */
 void sim_tick(void);
 
+/* The calling thread has run for a whole tick: as a preemption. */
+void sim_preempt(void);
+
 /* The caller's context, in a call or foreign, waits. */
 void sim_block(uint32_t ns);
 
