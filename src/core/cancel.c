@@ -70,7 +70,7 @@ bool rt_cancel_call_begin(struct thread *self)
 void rt_cancel_call_end(struct thread *self)
 {
     uint32_t word = rt_cancel_set(self, 0, CANCEL_CALL);
-    for (unsigned round = 0; word & CANCEL_TOLD; round++) {
+    for (unsigned round = 0; (word & CANCEL_TOLD) && !MUTANT(CANCEL_LEAVES); round++) {
         port_interrupt_accept();
         port_relax(round);
         word = at_load_acq(&self->cancel); /* ORDER(cancel) */

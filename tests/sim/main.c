@@ -16,8 +16,8 @@
 #include "run.h"
 #include "seen.h"
 
-static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
-                                             &suite_classes, &suite_call};
+static const struct suite *const suites[] = {&suite_core,    &suite_sync, &suite_policy,
+                                             &suite_classes, &suite_call, &suite_cancel};
 
 static const char *const default_scheds[] = {"single",
                                              "single:discipline=lifo",

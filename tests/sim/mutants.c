@@ -53,6 +53,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_LANE_KEEP] = "lane-keep",
     [MUTANT_MOVE_QUIET] = "move-quiet",
     [MUTANT_SHARED_LATE] = "shared-late",
+    [MUTANT_CANCEL_LEAVES] = "cancel-leaves",
 };
 
 const char *mutant_name(enum mutant mutant)

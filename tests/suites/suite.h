@@ -24,7 +24,8 @@ struct suite {
     const char *const *scheds; /* what it runs under, ends with NULL; NULL = whatever */
 };
 
-extern const struct suite suite_core, suite_sync, suite_policy, suite_classes, suite_call;
+extern const struct suite suite_core, suite_sync, suite_policy, suite_classes, suite_call,
+    suite_cancel;
 
 /* Provided by the place. */
 void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));
