@@ -214,6 +214,9 @@ void rt_kick_cpu(struct cpu *self, unsigned id);
 /* For policies: what PIRN_KICK_ANY does, for threads that became ready other than by enqueue. */
 void rt_kick_any(struct cpu *self);
 
+/* What policy.poll is for. */
+COLD void rt_poll(struct cpu *cpu);
+
 /* Before every pick, if pending is set. */
 COLD void rt_service(struct cpu *cpu);
 

@@ -169,6 +169,13 @@ void rt_post(struct cpu *cpu, uint32_t bits)
     rt_kick_cpu(port_cpu_self(), cpu->id);
 }
 
+void rt_poll(struct cpu *cpu)
+{
+    if (rt.policy.poll != NULL) {
+        rt.policy.poll(cpu);
+    }
+}
+
 void rt_service(struct cpu *cpu)
 {
     uint32_t bits = at_xchg_acq(&cpu->pending, 0u); /* ORDER(pending) */
@@ -178,8 +185,8 @@ void rt_service(struct cpu *cpu)
             port_timer_set(cpu, next);
         }
     }
-    if ((bits & RT_PENDING_POLL) && rt.policy.poll != NULL) {
-        rt.policy.poll(cpu);
+    if (bits & RT_PENDING_POLL) {
+        rt_poll(cpu);
     }
 }
 

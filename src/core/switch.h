@@ -58,7 +58,7 @@ ALWAYS_INLINE void finish_switch(void)
         rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
         break;
     case POST_ROTATED:
-        rt.policy.rotated(cpu);
+        rt.policy.rotated(cpu); /* NOLINT: it is there, else rt_yield asks for POST_NONE */
         break;
     case POST_UNLOCK:
         state_unlock_last(cpu->post_arg);

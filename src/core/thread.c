@@ -547,9 +547,7 @@ void rt_preempt(void)
         return;
     }
     bool switched;
-    if (rt.policy.poll != NULL) {
-        rt.policy.poll(cpu);
-    }
+    rt_poll(cpu);
     if (rt_has_classes()) {
         rt_charge(cpu, 1);
         switched = rt_resched();

@@ -31,7 +31,7 @@ CASE(minimum_of_limits_h_is_a_size)
 
 static void *computes(void *used)
 {
-    volatile char room[1024];
+    volatile char room[1024] = {0};
     for (size_t i = 0; !flag_get(&stop); i++) {
         room[i % sizeof(room)] = (char)i;
     }
@@ -68,10 +68,19 @@ CASE(threads_compute_on_the_minimum)
     OK(pthread_attr_destroy(&b));
 }
 
-/* What lies beside it is not touched. */
+enum { FENCE = 4096 };
+
+/* What lies beside the stack is not touched. */
+static void fences_stand(const char *memory, size_t size)
+{
+    for (size_t k = 0; k < FENCE; k++) {
+        CHECK_EQ(memory[k], 0x5a);
+        CHECK_EQ(memory[FENCE + size + k], 0x5a);
+    }
+}
+
 CASE(threads_compute_on_the_callers_minimum)
 {
-    enum { FENCE = 4096 };
     pthread_attr_t a[2];
     size_t size = PTHREAD_STACK_MIN, whole = size + 2 * FENCE;
     char *memory = aligned_alloc(4096, (2 * whole + 4095) / 4096 * 4096);
@@ -83,10 +92,7 @@ CASE(threads_compute_on_the_callers_minimum)
     }
     compute_on(&a[0], &a[1]);
     for (size_t i = 0; i < 2; i++) {
-        for (size_t k = 0; k < FENCE; k++) {
-            CHECK_EQ(memory[i * whole + k], 0x5a);
-            CHECK_EQ(memory[i * whole + FENCE + size + k], 0x5a);
-        }
+        fences_stand(memory + i * whole, size);
         OK(pthread_attr_destroy(&a[i]));
     }
     free(memory);
