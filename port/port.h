@@ -102,7 +102,8 @@ void port_carrier_interrupt(struct carrier *k);
 /* The caller takes the interruption now that its carrier has put off. */
 void port_interrupt_accept(void);
 
-/* Have rt_cancel_async called soon by user thread t, outside the runtime, if it runs. As above. */
+/* Have rt_cancel_told called soon by user thread t, if it runs, and then, outside the runtime,
+ * rt_cancel_async, or what the layer above has for signals. As above. */
 void port_thread_interrupt(struct thread *t);
 
 /* Have rt_carrier_add called, once, by a kernel thread that is no carrier. Any context. */
@@ -277,11 +278,15 @@ void rt_carrier_main(struct carrier *k);
 int rt_carrier_add(void); /* one more spare carrier. 0 or -errno */
 bool rt_calls_scan(void);
 /* at_call: the interrupted instruction is where the call can be stopped. STOP: a request to end is
- * due: stop it. LATER: something else was interrupted, a handler of the program's on top of the
- * call perhaps: once more when that is over. */
-enum rt_told { RT_TOLD_NOTHING, RT_TOLD_STOP, RT_TOLD_LATER };
+ * due: stop it. SIGNAL: there are signals for the thread: stop it likewise. LATER: something else
+ * was interrupted, a handler of the program's on top of the call perhaps: once more when that is
+ * over. */
+enum rt_told { RT_TOLD_NOTHING, RT_TOLD_STOP, RT_TOLD_SIGNAL, RT_TOLD_LATER };
 enum rt_told rt_cancel_told(bool at_call);
 void rt_cancel_async(void); /* does not return if a request to end is due */
+bool rt_signalled(void);    /* there may be signals for the calling user thread, and it may take
+                               them: it is in no call (rt_call_begin) */
+void rt_signals_left(void); /* it takes them, outside the runtime */
 bool rt_call_surprised(void);
 uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
 void rt_io_ready(int fd, uint32_t events);
@@ -300,6 +305,7 @@ void rt_on_exit(void); /* the program ends in the ordinary way */
 struct port_cpu *rt_cpu_port(struct cpu *cpu);
 struct port_carrier *rt_carrier_port(struct carrier *k);
 struct carrier *rt_cpu_carrier(struct cpu *cpu);
+struct carrier *rt_carrier_here(void); /* the calling kernel thread; NULL: it is none */
 /* The running thread's slice is over: let the next one run, if there is one. The port calls it on
  * the thread's own stack, in a signal or interrupt handler, with interrupts out; it returns when
  * the thread runs again, perhaps on another CPU. */
@@ -315,6 +321,7 @@ bool rt_cpu_runs(struct cpu *cpu, const struct thread *t); /* a look from outsid
 struct thread *rt_cpu_thread(struct cpu *cpu); /* that the CPU runs; called by the CPU */
 bool rt_thread_is_foreign(const struct thread *t);
 bool rt_thread_is_idle(const struct thread *t);
+bool rt_main_is_carrier(void);       /* the program's main kernel thread executes CPUs */
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);
 

@@ -54,7 +54,7 @@ int pirn_cpu_self(void);
 typedef struct thread *pirn_thread_t;
 
 /* Room for a thread descriptor in the caller's storage (no allocation per thread but the stack). */
-#define PIRN_THREAD_STORAGE_SIZE 512
+#define PIRN_THREAD_STORAGE_SIZE 576
 typedef struct pirn_thread_storage {
     unsigned char opaque[PIRN_THREAD_STORAGE_SIZE] __attribute__((aligned(64)));
 } pirn_thread_storage_t;

@@ -59,10 +59,16 @@ ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q, str
     waitq_entered(self);
 }
 
+/* Can anything but a waker end it? */
+ALWAYS_INLINE bool waitq_may_end(const struct waitq_how *how)
+{
+    return how->deadline != UINT64_MAX || how->removable || how->interruptible;
+}
+
 /* As waitq_block_locked. */
 ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q, struct waitq_how how)
 {
-    if (likely(cpu != NULL && how.deadline == UINT64_MAX && !how.removable)) {
+    if (likely(cpu != NULL && !waitq_may_end(&how))) {
         waitq_block_user_locked(cpu, q, how);
         return 0;
     }

@@ -3,11 +3,16 @@
  * cancel.c - see cancel.h.
  */
 #include "cancel.h"
+#include "carrier.h"
 
 #include "mutant.h"
 #include "spinlock.h"
 
 void (*rt_cancel_act)(void);
+bool rt_signals;
+void (*rt_signals_start)(void);
+void (*rt_signals_act)(void);
+void (*rt_signals_end)(struct thread *self);
 
 uint32_t rt_cancel_set(struct thread *self, uint32_t set, uint32_t clear)
 {
@@ -29,7 +34,9 @@ static void cancel_locked(struct thread *t)
         next |= (word & (CANCEL_CALL | CANCEL_DISABLED)) == CANCEL_CALL ? CANCEL_TOLD : 0;
     } while (!at_cas_acq_rel(&t->cancel, &word, next)); /* ORDER(cancel) */
     if (next & CANCEL_TOLD) {
-        port_carrier_interrupt(t->carrier);
+        if (!(word & CANCEL_TOLD)) {
+            port_carrier_interrupt(t->carrier);
+        }
         return;
     }
     if (!(word & CANCEL_DISABLED)) {
@@ -54,16 +61,39 @@ void rt_thread_cancel(struct thread *t)
     rt_leave_woken(irq);
 }
 
+void rt_thread_signal(struct thread *t)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    uint32_t word = at_load_rlx(&t->cancel), next;
+    do {
+        next = word | CANCEL_SIGNALLED | (word & CANCEL_CALL ? (uint32_t)CANCEL_TOLD : 0);
+    } while (!at_cas_acq_rel(&t->cancel, &word, next)); /* ORDER(cancel) */
+    if (next & CANCEL_TOLD) {
+        if (!(word & CANCEL_TOLD)) {
+            port_carrier_interrupt(t->carrier);
+        }
+    } else {
+        at_fence_heavy(); /* ORDER(cancel) */
+        waitq_interrupt(t);
+        if (!carrier_interrupt_left(t)) {
+            port_thread_interrupt(t);
+        }
+    }
+    rt_leave(irq); /* the caller may hold a lock */
+}
+
 bool rt_cancel_call_begin(struct thread *self)
 {
     struct cpu *cpu = port_cpu_self();
     if (cpu != NULL) {
         self->carrier = cpu->carrier; /* there are no spares: it keeps its CPU */
     }
-    if (!cancel_is_due(rt_cancel_set(self, CANCEL_CALL, 0))) {
+    uint32_t word = rt_cancel_set(self, CANCEL_CALL, 0);
+    if (!cancel_is_due(word) && !(word & CANCEL_SIGNALLED)) {
         return true;
     }
-    rt_cancel_set(self, 0, CANCEL_CALL);
+    rt_cancel_call_end(self);
     return false;
 }
 
@@ -77,10 +107,15 @@ void rt_cancel_call_end(struct thread *self)
     }
 }
 
-enum rt_told rt_cancel_told(bool at_call)
+static struct thread *running(void)
 {
     struct cpu *cpu = port_cpu_self();
-    struct thread *self = cpu != NULL ? cpu->current : port_left_self();
+    return cpu != NULL ? cpu->current : port_left_self();
+}
+
+enum rt_told rt_cancel_told(bool at_call)
+{
+    struct thread *self = running();
     const uint32_t both = CANCEL_CALL | CANCEL_TOLD;
     if (self == NULL) {
         return RT_TOLD_NOTHING;
@@ -88,7 +123,24 @@ enum rt_told rt_cancel_told(bool at_call)
     if (!at_call && (at_load_rlx(&self->cancel) & both) == both) {
         return RT_TOLD_LATER;
     }
-    return cancel_is_due(rt_cancel_set(self, 0, CANCEL_TOLD)) ? RT_TOLD_STOP : RT_TOLD_NOTHING;
+    uint32_t word = rt_cancel_set(self, 0, CANCEL_TOLD);
+    return cancel_is_due(word)       ? RT_TOLD_STOP
+           : word & CANCEL_SIGNALLED ? RT_TOLD_SIGNAL
+                                     : RT_TOLD_NOTHING;
+}
+
+bool rt_signalled(void)
+{
+    struct thread *self = running();
+    bool in_call = port_cpu_self() == NULL && self != NULL && self->wait_reason == WAIT_CALL;
+    return self != NULL && !in_call && (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED);
+}
+
+void rt_signals_left(void)
+{
+    if (rt_signalled() && rt_signals_act != NULL) {
+        rt_signals_act();
+    }
 }
 
 void rt_cancel_async(void)

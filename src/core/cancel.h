@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cancel.h - requests that a thread end (POSIX.1-2017, XSH 2.9.5). The POSIX layer ends it; the
- * core sees to it that a thread notices: that its wait ends, or its call of the kernel, or that it
- * is interrupted.
+ * cancel.h - requests that a thread end (POSIX.1-2017, XSH 2.9.5), and signals for it (2.4). The
+ * POSIX layer ends it, or runs the handlers; the core sees to it that a thread notices: that its
+ * wait ends, or its call of the kernel, or that it is interrupted.
  *
- * All is in one word, thread->cancel: its own thread sets and clears DISABLED, ASYNC, CALL and sets
- * ENDING, others set REQUESTED, once, and TOLD with it; all by read-modify-write, so that each side
- * knows what the other did before. A request is due if it is REQUESTED and neither DISABLED nor
- * ENDING. The argument, by what the thread is doing when REQUESTED is set:
+ * All is in one word, thread->cancel: its own thread sets and clears DISABLED, ASYNC, CALL, clears
+ * SIGNALLED and sets ENDING, others set REQUESTED, once, or SIGNALLED, and TOLD with either; all by
+ * read-modify-write, so that each side knows what the other did before. A request is due if it is
+ * REQUESTED and neither DISABLED nor ENDING. The argument, by what the thread is doing when
+ * REQUESTED is set:
  *   1. It runs. It will look at its next cancellation point, before anything else.
  *   2. It is about to wait at a cancellation point, and has looked. It looks again when its wait
  * can be ended from outside: thread:    park = PARKING, light fence, is a request due? then end the
@@ -26,6 +27,11 @@
  * (rt_cancel_call_end): no other call on that kernel thread gets it.
  *   5. It ends: ENDING is stored, perhaps over a request, which then changes nothing.
  *   6. It has not run yet: as 1.
+ * Signals go the same way (SIGNALLED, rt_thread_signal), except that waits that are no cancellation
+ * points end, too, with -EINTR (PARK_INTERRUPTIBLE): the object's function has the handlers run
+ * (rt_signals_act) and waits again, or returns -EINTR if it is one that POSIX lets return it. A
+ * thread that is ready but does not run is told nothing: who sends a signal tries again until it
+ * has been taken (posix/signal.h), so that nothing depends on a single attempt.
  * The canceller holds the thread's join lock from before it sets REQUESTED until it is done: the
  * thread, which may act at once, cannot end before that (it takes that lock to end), and its memory
  * is there.
@@ -54,8 +60,12 @@ void rt_thread_cancel(struct thread *t);
 /* Change the caller's word. Returns the word before. */
 uint32_t rt_cancel_set(struct thread *self, uint32_t set, uint32_t clear);
 
-/* Around a system call that a request is to interrupt; between rt_call_begin and rt_call_end, of a
- * user thread. begin: false: a request is due: do not make the call, nor end. */
+/* There are signals for t, which is there until the call returns, and no foreign thread: it is to
+ * notice soon. Any context in which the runtime may be entered. */
+void rt_thread_signal(struct thread *t);
+
+/* Around a system call that a request or a signal is to interrupt; between rt_call_begin and
+ * rt_call_end, of a user thread. begin: false: one is due: do not make the call, nor end. */
 bool rt_cancel_call_begin(struct thread *self);
 void rt_cancel_call_end(struct thread *self);
 

@@ -15,9 +15,10 @@ static struct {
     spinlock_t lock;
     struct carrier *first;
     struct carrier *made;
-    unsigned idle;  /* spares that wait */
-    unsigned extra; /* carriers made as spares */
-    bool asked;     /* for one more, and not answered */
+    unsigned idle;             /* spares that wait */
+    unsigned extra;            /* carriers made as spares */
+    bool asked;                /* for one more, and not answered */
+    struct carrier *unstarted; /* its kernel thread was refused; of rt_carrier_add */
 } spares;
 
 static void spare_put(struct carrier *k)
@@ -89,6 +90,7 @@ int carrier_make(struct carrier **out, struct cpu *cpu)
     thread_init_bare(&k->idle, THREAD_IDLE | (rt.tls_room != 0 ? THREAD_TLS : 0), name);
     at_init(&k->idle.state, (uint32_t)THREAD_READY);
     at_init(&k->cpu, cpu);
+    at_init(&k->left, (struct thread *)NULL);
     cpu_init(&k->limbo, RT_NO_CPU);
     carrier_begins_with(k, &k->limbo);
     if (cpu != NULL) {
@@ -109,12 +111,13 @@ int carrier_make(struct carrier **out, struct cpu *cpu)
 
 int rt_carrier_add(void)
 {
-    struct carrier *k;
+    struct carrier *k = spares.unstarted;
     unsigned long irq = port_irq_save();
-    int error = carrier_make(&k, NULL);
+    int error = k == NULL ? carrier_make(&k, NULL) : 0;
     if (error == 0) {
         at_init(&k->idle.state, (uint32_t)THREAD_RUNNING);
         error = port_carrier_start(k);
+        spares.unstarted = error != 0 ? k : NULL;
     }
     spin_lock(&spares.lock, RANK_SPARE);
     spares.asked = false;
@@ -193,6 +196,7 @@ void rt_call_begin(struct rt_call *call, bool blocks)
 static void call_return(struct thread *self)
 {
     struct carrier *k = self->carrier;
+    at_store_rlx(&k->left, (struct thread *)NULL);
     struct cpu *limbo = &k->limbo;
     limbo->current = self;
     port_cpu_take(k, limbo);
@@ -235,10 +239,37 @@ bool rt_call_surprised(void)
     if (k != NULL) {
         struct thread *self = cpu->current;
         self->carrier = cpu->carrier;
+        at_store_rlx(&self->carrier->left, self);
         port_cpu_leave(self);
         carrier_give(k, cpu);
     }
     rt_leave(irq);
+    return k != NULL;
+}
+
+struct carrier *rt_carrier_here(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct thread *t = cpu != NULL ? NULL : port_left_self();
+    if (cpu != NULL) {
+        return cpu->carrier;
+    }
+    if (t != NULL && (t->flags & THREAD_IDLE)) {
+        return CONTAINER_OF(t, struct carrier, idle);
+    }
+    return t != NULL ? t->carrier : NULL;
+}
+
+bool carrier_interrupt_left(struct thread *t)
+{
+    struct carrier *k;
+    spin_lock(&spares.lock, RANK_SPARE);
+    for (k = spares.made; k != NULL && at_load_rlx(&k->left) != t; k = k->next_made) {
+    }
+    spin_unlock(&spares.lock, RANK_SPARE);
+    if (k != NULL) {
+        port_carrier_interrupt(k);
+    }
     return k != NULL;
 }
 
@@ -285,7 +316,7 @@ void carrier_reset(void)
 
 void carrier_forked(void)
 {
-    spares.first = spares.made = NULL;
+    spares.first = spares.made = spares.unstarted = NULL;
     spares.idle = spares.extra = 0;
     spares.asked = false;
     at_init(&spares.lock.word, 0u);

@@ -45,10 +45,11 @@
 #include "cpu.h"
 
 struct carrier {
-    struct thread idle;         /* its scheduler context */
-    _Atomic(struct cpu *) cpu;  /* (A) given to it; NULL: a spare, or with a thread in limbo */
-    struct carrier *next_spare; /* (spares lock) */
-    struct carrier *next_made;  /* (spares lock) all of them */
+    struct thread idle;            /* its scheduler context */
+    _Atomic(struct cpu *) cpu;     /* (A) given to it; NULL: a spare, or with a thread in limbo */
+    struct carrier *next_spare;    /* (spares lock) */
+    struct carrier *next_made;     /* (spares lock) all of them */
+    _Atomic(struct thread *) left; /* (A) runs here without a CPU, which it lost by surprise */
     struct port_carrier port;
     struct cpu limbo;
 };
@@ -73,6 +74,10 @@ COLD void rt_call_return(struct thread *self);
 /* Take the CPUs whose call lasts since the last scan. True: look again soon. One caller at a time,
  * not a CPU. */
 bool rt_calls_scan(void);
+
+/* Interrupt the carrier on which t runs without a CPU that it lost by surprise. False: there is
+ * none. */
+bool carrier_interrupt_left(struct thread *t);
 
 /* Make a carrier and its kernel thread, which calls rt_carrier_main: to carry `cpu`, or, NULL, as a
  * spare. 0 or -errno. */

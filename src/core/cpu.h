@@ -80,6 +80,7 @@ struct rt {
     bool rotates;               /* (C) yields go by policy.rotate */
     bool preempt;               /* (C) a thread that runs for a tick is preempted */
     bool preempt_asked;         /* (C) by the option: must work */
+    bool main_carries;          /* (C) the program's main kernel thread executes CPUs */
     uint64_t spin_ns;           /* (C) */
     uint64_t tick_ns;           /* (C) */
     uint64_t slice_ns;          /* (C) */

@@ -162,6 +162,7 @@ static int rt_start_once(void)
     for (unsigned i = 0; i < rt.ncpu && error == 0; i++) {
         error = cpu_make(i);
     }
+    rt.main_carries = main_calls;
     if (error == 0 && main_calls) {
         error = main_adopt(rt.cpus[0]);
     }
@@ -191,6 +192,9 @@ int rt_start(void)
             port_exit_now(1);
         }
         at_store_rel(&rt.started, 2u); /* ORDER(start) */
+        if (rt_signals_start != NULL) {
+            rt_signals_start();
+        }
         return 0;
     }
     for (unsigned round = 0; at_load_acq(&rt.started) != 2; round++) { /* ORDER(start) */
@@ -299,6 +303,11 @@ bool rt_thread_is_foreign(const struct thread *t)
 bool rt_thread_is_idle(const struct thread *t)
 {
     return (t->flags & THREAD_IDLE) != 0;
+}
+
+bool rt_main_is_carrier(void)
+{
+    return rt.main_carries;
 }
 
 struct thread *rt_foreign_new(void)

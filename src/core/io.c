@@ -139,7 +139,8 @@ static int waiter_block(struct io_waiter *w, uint64_t deadline)
                             .object = w,
                             .reason = WAIT_IO,
                             .rank = RANK_WAITQ,
-                            .removable = true};
+                            .removable = true,
+                            .interruptible = rt_signals};
     state_lock(&w->queue.lock, RANK_WAITQ);
     if (w->fired) {
         state_unlock(&w->queue.lock, RANK_WAITQ);

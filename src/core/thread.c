@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT * Length: all of it is one argument, about the join lock.
+ */
 /*
  * thread.c - creating, joining, detaching, ending. Called by the native API and by the POSIX layer.
  *
@@ -92,6 +93,7 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     t->rq.next = NULL;
     t->name[0] = '\0';
     t->local = NULL;
+    t->signals = NULL;
     at_init(&t->cancel, 0u);
     at_init(&t->priority, 0u);
     at_init(&t->base_priority, 0u);
@@ -271,6 +273,8 @@ ALWAYS_INLINE int thread_create(struct thread **out, const struct thread_attr *a
         }
     }
     thread_begin(t, start, arg);
+    at_init(&t->sigmask, attr != NULL && attr->sigmask != NULL ? *attr->sigmask
+                                                               : at_load_rlx(&creator->sigmask));
     if (attr != NULL) {
         thread_inherit(t, creator);
         thread_apply(t, attr, creator);
@@ -349,6 +353,9 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     }
     if (unlikely(user->held != NULL)) {
         rt_held_end(user);
+    }
+    if (unlikely(rt_signals)) {
+        rt_signals_end(user);
     }
     if (unlikely((user->flags & (THREAD_TLS | THREAD_MAIN)) == THREAD_TLS) && !MUTANT(TLS_STALE)) {
         port_tls_reset();
@@ -434,6 +441,7 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
                             .object = t,
                             .reason = WAIT_JOIN,
                             .removable = point,
+                            .interruptible = point && rt_signals,
                             .rank = RANK_JOIN,
                             .prefer = t};
     int error = waitq_block_inline_locked(port_cpu_self(), &t->join, how);

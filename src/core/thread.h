@@ -59,6 +59,7 @@ enum cancel_bits {
     CANCEL_ENDING = 1 << 3,    /* it ends already: requests change nothing */
     CANCEL_CALL = 1 << 4,      /* in a call of the kernel that a request is to interrupt */
     CANCEL_TOLD = 1 << 5,      /* the interruption is on its way */
+    CANCEL_SIGNALLED = 1 << 6, /* there may be signals for it: the layer above knows */
 };
 
 /* Why a thread waits; shown in dumps and traces. */
@@ -75,8 +76,9 @@ enum wait_reason {
     WAIT_SLEEP,
     WAIT_FE_FULL,
     WAIT_FE_EMPTY,
-    WAIT_CALL, /* in a call that may block the kernel thread: carrier.h */
-    WAIT_IO,   /* for a file descriptor */
+    WAIT_CALL,   /* in a call that may block the kernel thread: carrier.h */
+    WAIT_IO,     /* for a file descriptor */
+    WAIT_SIGNAL, /* sigwait */
     WAIT_REASONS,
 };
 
@@ -140,6 +142,8 @@ struct thread {
     uint16_t ceiling;            /* (prio lock) */
     uint16_t wait_priority;      /* (W) place in the wait queue */
     _Atomic(uint32_t) cancel;    /* (A) enum cancel_bits */
+    _Atomic(uint64_t) sigmask;   /* (A) of the layer above: signals that it blocks; inherited */
+    void *signals;               /* of the layer above */
     struct prio_wait *prio_wait; /* (prio lock) */
     struct prio_wait *boosters;  /* (prio lock) contended objects that it owns */
     struct rt_omutex *held;      /* (O) mutexes that its end concerns: sync/omutex.c */
@@ -194,6 +198,7 @@ struct thread_attr {
     void **handle;       /* if not NULL, gets the thread's handle (port.h) before it runs */
     uint32_t flags;      /* THREAD_CREATE_*, THREAD_CXX, THREAD_FP */
     bool explicit_sched; /* `sched` counts; else the creator's */
+    const uint64_t *sigmask; /* NULL: the creator's */
     struct sched_how sched;
 };
 
@@ -249,6 +254,14 @@ NORETURN void rt_thread_exit(void *ret);
 /* Set by the layer that sets thread->local: called in the thread when it ends, while it may still
  * block and create threads. */
 extern void (*rt_local_end)(struct thread *self);
+
+/* Set by the layer that has signals: there are some, and threads that wait are to notice; the
+ * caller, outside the runtime, takes what there is for it (see cancel.h); it ends, and takes none
+ * any more. */
+extern bool rt_signals;
+extern void (*rt_signals_start)(void); /* a runtime has been started by the caller */
+extern void (*rt_signals_act)(void);
+extern void (*rt_signals_end)(struct thread *self);
 
 /* Supplied by the layer above (sync/robust.c): called when a thread ends that holds such mutexes.
  */

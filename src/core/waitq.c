@@ -5,14 +5,15 @@
  * park, for timed waits and for foreign threads:
  *
  *     PARKING --finish_park--> PARKED --waker, under the lock--> WOKEN
- *        |                        +----timer--> TIMEDOUT, rt_wait_remove--> REMOVED
- *        +--timer, remove before the context is saved: finish_park makes the thread ready-->
- * TIMEDOUT, REMOVED
+ *        |                        +----timer--> TIMEDOUT, rt_wait_remove--> REMOVED,
+ *        |                             waitq_interrupt--> INTERRUPTED
+ *        +--one of these three before the context is saved: finish_park makes the thread ready
  *
  * A waker never sees PARKING, because the lock is released after finish_park. Waits of user threads
  * that nothing but a waker can end (no deadline, not removable) do not use park: unlinking under
  * the lock is the claim. PARKING and PARKED of a cancellation point have PARK_REMOVABLE beside
- * them: a request (cancel.h) ends no other waits, whenever it comes.
+ * them: a request (cancel.h) ends no other waits, whenever it comes. So with PARK_INTERRUPTIBLE and
+ * signals.
  */
 #include <errno.h>
 
@@ -78,7 +79,7 @@ ALWAYS_INLINE bool waitq_take_locked(struct waitq *q, struct thread *t)
 {
     waitq_unlink_locked(q, t);
     return likely(!t->claimable) ||
-           waitq_claim(t, PARK_PARKED | (t->claimable & PARK_REMOVABLE), PARK_WOKEN);
+           waitq_claim(t, PARK_PARKED | (t->claimable & PARK_FLAGS), PARK_WOKEN);
 }
 
 struct thread *waitq_pop_locked(struct waitq *q)
@@ -125,7 +126,8 @@ static int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
         waitq_unlink_locked(q, self);
     }
     state_unlock(&q->lock, rank);
-    return at_load_acq(&self->park) == PARK_TIMEDOUT ? -ETIMEDOUT : -ECANCELED; /* ORDER(park) */
+    uint32_t end = at_load_acq(&self->park); /* ORDER(park) */
+    return end == PARK_TIMEDOUT ? -ETIMEDOUT : end == PARK_INTERRUPTED ? -EINTR : -ECANCELED;
 }
 
 /* Whoever claimed the wait stores READY as its last access to the descriptor (rt_wake): until then
@@ -155,23 +157,29 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self, const struc
                : waitq_leave(q, self, how->rank); /* ORDER(park) */
 }
 
-/* The request that came before we were PARKING has not ended this wait: see cancel.h. */
-static void waitq_cancel_self(struct thread *self)
+/* The request, or the signal, that came before we were PARKING has not ended this wait: see
+ * cancel.h. */
+static void waitq_end_self(struct thread *self, uint32_t flags)
 {
-    at_fence_light();                                                          /* ORDER(cancel) */
-    if (cancel_is_due(at_load_rlx(&self->cancel)) && !MUTANT(CANCEL_UNSEEN)) { /* ORDER(cancel) */
-        waitq_claim(self, PARK_PARKING | PARK_REMOVABLE, PARK_REMOVED);
+    at_fence_light();                           /* ORDER(cancel) */
+    uint32_t word = at_load_rlx(&self->cancel); /* ORDER(cancel) */
+    if ((flags & PARK_REMOVABLE) && cancel_is_due(word) && !MUTANT(CANCEL_UNSEEN)) {
+        waitq_claim(self, PARK_PARKING | flags, PARK_REMOVED);
+    } else if ((flags & PARK_INTERRUPTIBLE) && (word & CANCEL_SIGNALLED) &&
+               !MUTANT(SIGNAL_UNSEEN)) {
+        waitq_claim(self, PARK_PARKING | flags, PARK_INTERRUPTED);
     }
 }
 
 static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *self,
                              const struct waitq_how *how)
 {
-    uint32_t removable = how->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0;
-    self->claimable |= (uint8_t)removable;
-    at_store_rlx(&self->park, PARK_PARKING | removable);
-    if (removable) {
-        waitq_cancel_self(self);
+    uint32_t flags = (how->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0) |
+                     (how->interruptible ? PARK_INTERRUPTIBLE : 0);
+    self->claimable |= (uint8_t)flags;
+    at_store_rlx(&self->park, PARK_PARKING | flags);
+    if (flags) {
+        waitq_end_self(self, flags);
     }
     if (how->deadline != UINT64_MAX) {
         timer_arm(cpu, &self->timer, how->deadline);
@@ -187,7 +195,7 @@ static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *se
 int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
 {
     struct cpu *cpu = port_cpu_self();
-    if (likely(cpu != NULL && how->deadline == UINT64_MAX && !how->removable)) {
+    if (likely(cpu != NULL && !waitq_may_end(how))) {
         waitq_block_user_locked(cpu, q, *how);
         return 0;
     }
@@ -201,28 +209,28 @@ int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
 
 void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock)
 {
-    uint32_t removable = prev->claimable & PARK_REMOVABLE;
-    bool parked = waitq_claim(prev, PARK_PARKING | removable, PARK_PARKED | removable);
+    uint32_t flags = prev->claimable & PARK_FLAGS;
+    bool parked = waitq_claim(prev, PARK_PARKING | flags, PARK_PARKED | flags);
     state_unlock_last(lock);
     if (!parked) {
         rt_wake(cpu, prev, PIRN_WHY_WAKE);
     }
 }
 
-/* End a wait as `end`, wherever the thread is in it; with `removable`, only a cancellation point.
- * Whoever claims from PARKED makes it ready. */
-static bool waitq_end(struct thread *t, enum park_state end, uint32_t removable)
+/* End a wait as `end`, wherever the thread is in it; only one with the flag. Whoever claims from
+ * PARKED makes it ready. */
+static bool waitq_end(struct thread *t, enum park_state end, uint32_t flag)
 {
-    uint32_t seen = PARK_PARKED | removable;
+    uint32_t seen = PARK_PARKED | flag;
     for (;;) {
         if (at_cas_acq_rel(&t->park, &seen, (uint32_t)end)) { /* ORDER(park) */
-            if ((seen & ~PARK_REMOVABLE) == PARK_PARKED) {
+            if ((seen & ~PARK_FLAGS) == PARK_PARKED) {
                 rt_wake(port_cpu_self(), t, PIRN_WHY_WAKE);
             }
             return true;
         }
-        uint32_t state = seen & ~PARK_REMOVABLE;
-        if ((state != PARK_PARKED && state != PARK_PARKING) || (seen & removable) != removable) {
+        uint32_t state = seen & ~PARK_FLAGS;
+        if ((state != PARK_PARKED && state != PARK_PARKING) || (seen & flag) != flag) {
             return false;
         }
     }
@@ -241,4 +249,9 @@ bool rt_wait_remove(struct thread *t)
 bool waitq_cancel(struct thread *t)
 {
     return waitq_end(t, PARK_REMOVED, PARK_REMOVABLE);
+}
+
+bool waitq_interrupt(struct thread *t)
+{
+    return waitq_end(t, PARK_INTERRUPTED, PARK_INTERRUPTIBLE);
 }

@@ -39,11 +39,22 @@ struct waitq {
     struct list *first;        /* (lock) circular, NULL = empty: 16 bytes, valid when zero */
 };
 
-enum park_state { PARK_NONE, PARK_PARKING, PARK_PARKED, PARK_WOKEN, PARK_TIMEDOUT, PARK_REMOVED };
+enum park_state {
+    PARK_NONE,
+    PARK_PARKING,
+    PARK_PARKED,
+    PARK_WOKEN,
+    PARK_TIMEDOUT,
+    PARK_REMOVED,
+    PARK_INTERRUPTED
+};
 
 /* Beside PARKING and PARKED: the wait is a cancellation point, of a thread that has not disabled
  * cancellation. */
 #define PARK_REMOVABLE 8u
+/* Likewise: signals end the wait. */
+#define PARK_INTERRUPTIBLE 16u
+#define PARK_FLAGS (PARK_REMOVABLE | PARK_INTERRUPTIBLE)
 
 struct waitq_how {
     uint64_t deadline;  /* ns of port_now; UINT64_MAX = none */
@@ -51,6 +62,7 @@ struct waitq_how {
     uint8_t reason;     /* enum wait_reason */
     uint8_t kind;       /* the object's own mark on the waiter */
     bool removable;     /* a cancellation point: a request ends it (cancel.h) */
+    bool interruptible; /* signals end it (cancel.h): rt_signals, where the caller deals with it */
     bool front;         /* keep seniority: head of its level */
     enum lockrank rank; /* of q->lock */
     struct thread *
@@ -62,8 +74,9 @@ ALWAYS_INLINE bool waitq_empty_locked(const struct waitq *q)
     return q->first == NULL;
 }
 
-/* Append the caller, give the CPU away, release the lock. Returns 0, -ETIMEDOUT or -ECANCELED
- * (removed). The lock is not held on return. Interrupts are out (rt_enter) before and after.
+/* Append the caller, give the CPU away, release the lock. Returns 0, -ETIMEDOUT, -ECANCELED
+ * (removed) or -EINTR (there are signals for it). The lock is not held on return. Interrupts are
+ * out (rt_enter) before and after.
  */
 int waitq_block_locked(struct waitq *q, const struct waitq_how *how);
 
@@ -88,8 +101,10 @@ void waitq_reorder_locked(struct waitq *q, struct thread *t);
  * this call ended it; it returns -ECANCELED. */
 bool rt_wait_remove(struct thread *t);
 
-/* The same for cancellation points alone: for cancel.c. */
+/* The same for cancellation points alone; for interruptible waits alone, which return -EINTR: for
+ * cancel.c. */
 bool waitq_cancel(struct thread *t);
+bool waitq_interrupt(struct thread *t);
 
 /* For the timer: claim and make ready. */
 void waitq_timeout(struct thread *t);

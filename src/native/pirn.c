@@ -71,7 +71,10 @@ EXPORT int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline)
     if (rt_self()->flags & THREAD_FOREIGN) {
         return port_io_block(fd, events, deadline);
     }
-    int error = rt_io_wait(&io, 1, deadline);
+    int error;
+    while ((error = rt_io_wait(&io, 1, deadline)) == -EINTR) {
+        rt_signals_act();
+    }
     return error == 0 && io.got == RT_IO_FAILED ? -EBADF : error;
 }
 

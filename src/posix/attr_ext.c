@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "posix.h"
+#include "signal.h"
 
 _Static_assert(offsetof(struct posix_attr, extension) == 40, "pthread_attr_t");
 
@@ -123,7 +123,6 @@ int pirn_pthread_attr_getsigmask_np(const pthread_attr_t *attr, sigset_t *mask)
     return 0;
 }
 
-/* Signal masks are not the threads' own yet. */
 int posix_attr_translate_extension(const struct posix_attr_extension *x, struct thread_attr *out)
 {
     const struct port_cpus *cpus;
@@ -131,7 +130,11 @@ int posix_attr_translate_extension(const struct posix_attr_extension *x, struct 
         return 0;
     }
     if (x->sigmask_set) {
-        return ENOTSUP;
+        rt_self(); /* starts the runtime */
+        if (!posix_signals_begin()) {
+            return ENOTSUP;
+        }
+        out->sigmask = (const uint64_t *)(const void *)&x->sigmask;
     }
     int error = x->cpuset != NULL ? -port_cpus_find(x->cpuset, x->cpusetsize, &cpus) : 0;
     if (x->cpuset != NULL && error == 0) {

@@ -45,6 +45,9 @@ int pirn_pthread_barrier_destroy(pthread_barrier_t *barrier)
     bool busy = b->arrived != 0;
     state_unlock(&b->queue.lock, RANK_WAITQ);
     rt_leave(irq);
+    if (!busy) {
+        rt_barrier_settle(b);
+    }
     return busy ? EBUSY : 0;
 }
 

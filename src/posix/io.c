@@ -3,6 +3,7 @@
  * io.c - read, write and their relatives; and what io.h declares.
  */
 #include "io.h"
+#include "signal.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -22,34 +23,57 @@ long io_call_plain(const long *args)
 }
 
 /* EINTR is the request's, if one is due now: the signal that was sent for it has come. */
-long io_call_stoppable(struct thread *self, const long *args)
+long io_call_stoppable(struct thread *self, bool point, const long *args)
 {
-    if (!rt_cancel_call_begin(self)) {
-        return -ECANCELED;
+    uint32_t bits = CANCEL_SIGNALLED | (point ? (uint32_t)CANCEL_REQUESTED : 0);
+    long result = PORT_CALL_STOPPED;
+    if (rt_cancel_call_begin(self)) {
+        result = port_stop_call(&self->cancel, bits, args);
+        rt_cancel_call_end(self);
     }
-    long result = port_stop_call(&self->cancel, args);
-    rt_cancel_call_end(self);
-    bool due = cancel_is_due(at_load_rlx(&self->cancel));
-    return result == PORT_CALL_STOPPED || (result == -EINTR && due) ? -ECANCELED : result;
+    bool due = point && cancel_is_due(at_load_rlx(&self->cancel));
+    return due && (result == PORT_CALL_STOPPED || result == -EINTR) ? -ECANCELED : result;
 }
 
 /* A signal of our own (a tick that came just before the call) is none to the program: again. Limits
  * of time are what the kernel has left of them. */
+static long make_call(struct thread *self, unsigned how, const long *args)
+{
+    struct rt_call call;
+    bool point = !(how & IO_NO_POINT) && cancel_is_enabled(self);
+    long result;
+    rt_call_begin(&call, how & IO_BLOCKS);
+    do {
+        port_disturbed = false;
+        result = point || rt_signals ? io_call_stoppable(self, point, args) : io_call_plain(args);
+    } while (result == -EINTR && port_disturbed &&
+             !(at_load_rlx(&self->cancel) & CANCEL_SIGNALLED));
+    rt_call_end(&call);
+    return result;
+}
+
+/* One that a signal has ended, or kept from being made, is made again if only handlers with
+ * SA_RESTART have run; if it is not one that the kernel makes again (EINTR), it is not. */
 long io_call(unsigned how, const long *args)
 {
     if (io_is_plain()) {
         return syscall(args[0], args[1], args[2], args[3], args[4], args[5], args[6]);
     }
-    struct rt_call call;
     struct thread *self = rt_self();
-    bool stoppable = !(how & IO_NO_POINT) && cancel_is_enabled(self);
     long result;
-    rt_call_begin(&call, how & IO_BLOCKS);
+    bool again;
+    posix_signals_expect();
     do {
-        port_disturbed = false;
-        result = stoppable ? io_call_stoppable(self, args) : io_call_plain(args);
-    } while (result == -EINTR && port_disturbed);
-    rt_call_end(&call);
+        result = make_call(self, how, args);
+        bool stopped = result == PORT_CALL_STOPPED, told = stopped || result == -EINTR;
+        again = told && (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) != 0
+                    ? !posix_interrupted(stopped)
+                    : stopped && posix_signals_ran() != RAN_PLAIN;
+        result = stopped ? -EINTR : result;
+    } while (again);
+    if (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) {
+        posix_signals_take();
+    }
     if (result < 0 && result >= -4095) {
         return posix_fail((int)-result);
     }
@@ -79,14 +103,20 @@ static uint64_t time_out(int fd, int option)
 }
 
 /* 0: ready; EAGAIN: it is not to wait, or has waited long enough; ECANCELED: a request is due;
- * ENOTSUP: it cannot wait. */
+ * EINTR: a handler has run; ENOTSUP: it cannot wait. Sockets with a limit of time are not read
+ * again in spite of SA_RESTART, as in Linux (signal(7)). */
 static int await(const struct io_try *try)
 {
     if (io_nonblocking(try->fd)) {
         return EAGAIN;
     }
     struct rt_io io = {.fd = try->fd, .events = (uint32_t)(unsigned short)try->events};
-    int error = rt_io_wait(&io, 1, time_out(try->fd, try->option));
+    uint64_t deadline = time_out(try->fd, try->option);
+    posix_signals_expect();
+    int error = rt_io_wait(&io, 1, deadline);
+    if (error == -EINTR) {
+        return posix_interrupted(deadline == UINT64_MAX) ? EINTR : 0;
+    }
     return error == -ECANCELED      ? ECANCELED
            : error != 0             ? EAGAIN
            : io.got == RT_IO_FAILED ? ENOTSUP
@@ -111,7 +141,7 @@ NOINLINE enum io_next io_next(const struct io_try *try, long result)
         return IO_DONE;
     }
     error = await(try);
-    if (error == EAGAIN || error == ECANCELED) {
+    if (error == EAGAIN || error == ECANCELED || error == EINTR) {
         posix_fail(error);
         return IO_DONE;
     }

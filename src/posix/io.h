@@ -12,8 +12,8 @@
  * Those that are cancellation points (IO in io.def) look for a request at first (abi_glibc_io.c). A
  * request that comes later ends a wait of kind 1, and a call of kind 2 (IO_CALL): the function
  * returns -1 and ECANCELED, unless it has done part of its work, and the name's wrapper acts on it.
- * EINTR: of the calls of kind 2; a thread that waits for a descriptor is not interrupted by signals
- * (docs/STATUS.md).
+ * Signals end both likewise (signal.h): EINTR, or another attempt, as the handlers' SA_RESTART and
+ * the function have it.
  */
 #ifndef PIRN_POSIX_IO_H
 #define PIRN_POSIX_IO_H
@@ -66,10 +66,11 @@ enum io_how {
  * request is due, and it was not made, or ended without having done anything. */
 long io_call(unsigned how, const long *args);
 
-/* The same for who is between rt_call_begin and rt_call_end: -errno. stoppable: of a user thread
+/* The same for who is between rt_call_begin and rt_call_end: -errno. stoppable: of a user thread;
+ * PORT_CALL_STOPPED: there are signals for it, and it was not made or is to be made again. point:
  * with cancellation enabled; a request ends it: -ECANCELED. */
 long io_call_plain(const long *args);
-long io_call_stoppable(struct thread *self, const long *args);
+long io_call_stoppable(struct thread *self, bool point, const long *args);
 
 #define IO_CALL(how, number, ...) IO_CALL_((how), (number), __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define IO_CALL_(how, number, a, b, c, d, e, f, ...)                                               \

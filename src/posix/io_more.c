@@ -4,6 +4,7 @@
  * asynchronous input and output.
  */
 #include "io.h"
+#include "signal.h"
 
 #include <aio.h>
 #include <fcntl.h>
@@ -82,6 +83,7 @@ static bool aio_has_ended(const struct aiocb *const *list, int n)
  * one, which waits in the kernel: so the thread looks now and then. */
 int pirn_posix_aio_suspend(const struct aiocb *const *list, int n, const struct timespec *limit)
 {
+    posix_signals_expect();
     uint64_t wait = AIO_LOOK_NS, deadline = UINT64_MAX;
     if (limit != NULL) {
         if (limit->tv_sec < 0 || limit->tv_nsec < 0 || limit->tv_nsec >= 1000000000) {
@@ -99,8 +101,11 @@ int pirn_posix_aio_suspend(const struct aiocb *const *list, int n, const struct 
         }
         if (posix_is_foreign()) {
             IO_CALL(IO_MAY_BLOCK, SYS_nanosleep, &(struct timespec){.tv_nsec = (long)wait}, NULL);
-        } else if (rt_sleep_point(next < deadline ? next : deadline) != 0) {
-            return posix_fail(ECANCELED);
+        } else {
+            int error = rt_sleep_point(next < deadline ? next : deadline);
+            if (error == -ECANCELED || (error == -EINTR && posix_interrupted(false))) {
+                return posix_fail(-error);
+            }
         }
         wait = wait < AIO_LOOK_MAX_NS ? 2 * wait : wait;
     }

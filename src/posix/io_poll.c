@@ -5,6 +5,7 @@
  * again, or makes the call without its CPU (many, or with a signal mask).
  */
 #include "io.h"
+#include "signal.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -40,13 +41,18 @@ static bool is_valid(const struct timespec *t)
     return t == NULL || (t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < 1000000000);
 }
 
-/* Wait for any of the records. False: the limit has passed, or it cannot be done (*block). There is
- * nothing yet that a request could lose. */
-static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *block)
+/* Wait for any of the records. False: the limit has passed, or it cannot be done (*block), or a
+ * handler has run (*interrupted). There is nothing yet that a request could lose. */
+static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *block,
+                     bool *interrupted)
 {
     int error = n == 0 ? rt_sleep_point(deadline) : rt_io_wait(io, n, deadline);
     if (error == -ECANCELED) {
         posix_point();
+    }
+    if (error == -EINTR) {
+        *interrupted = posix_interrupted(false);
+        return !*interrupted;
     }
     if (n == 0) {
         return false;
@@ -74,21 +80,45 @@ static unsigned poll_records(struct rt_io *io, const struct pollfd *fds, nfds_t 
     return used;
 }
 
+/* A call with a mask is one without, under that mask. */
+static bool mask_lent(const sigset_t *mask)
+{
+    if (mask == NULL || io_is_plain() || !posix_signals_begin()) {
+        return false;
+    }
+    posix_mask_lend(posix_signal_set(mask));
+    return true;
+}
+
+static int mask_returned(int result)
+{
+    int error = io_errno();
+    posix_mask_back();
+    return result >= 0 ? result : posix_fail(error);
+}
+
 int pirn_posix_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
                      const sigset_t *mask)
 {
     struct timespec left;
     struct rt_io io[FEW];
+    if (mask_lent(mask)) {
+        return mask_returned(pirn_posix_ppoll(fds, n, limit, NULL));
+    }
     if (io_is_plain() || mask != NULL || n > FEW || !is_valid(limit) || is_zero(limit)) {
         left = limit != NULL ? *limit : no_time;
         return (int)IO_CALL(!is_zero(limit), SYS_ppoll, fds, n, limit != NULL ? &left : NULL, mask,
                             8);
     }
     uint64_t deadline = deadline_in(limit);
-    bool block = false, waits = true;
+    bool block = false, waits = true, interrupted = false;
     long ready;
+    posix_signals_expect();
     while ((ready = poll_now(fds, n)) == 0 && waits) {
-        waits = wait_few(io, poll_records(io, fds, n), deadline, &block);
+        waits = wait_few(io, poll_records(io, fds, n), deadline, &block, &interrupted);
+        if (interrupted) {
+            return posix_fail(EINTR);
+        }
         if (block) {
             left = left_until(deadline);
             return (int)IO_CALL(IO_BLOCKS, SYS_ppoll, fds, n, deadline != UINT64_MAX ? &left : NULL,
@@ -151,8 +181,9 @@ static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadlin
 {
     struct sets asked, got;
     struct rt_io io[FEW];
-    bool block = false, waits = true;
+    bool block = false, waits = true, interrupted = false;
     long ready = 0;
+    posix_signals_expect();
     sets_load(&asked, r, w, e);
     unsigned used = set_records(io, n, &asked);
     while (used <= FEW) {
@@ -162,7 +193,10 @@ static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadlin
         if (ready != 0 || !waits) {
             break;
         }
-        waits = wait_few(io, used, deadline, &block);
+        waits = wait_few(io, used, deadline, &block, &interrupted);
+        if (interrupted) {
+            return posix_fail(EINTR);
+        }
         if (block) {
             break;
         }
@@ -185,6 +219,9 @@ int pirn_posix_pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct time
         const sigset_t *mask;
         size_t size;
     } argument = {mask, 8};
+    if (mask_lent(mask)) {
+        return mask_returned(pirn_posix_pselect(n, r, w, e, limit, NULL));
+    }
     if (io_is_plain() || mask != NULL || n < 0 || n > FD_SETSIZE || !is_valid(limit) ||
         is_zero(limit)) {
         struct timespec left = limit != NULL ? *limit : no_time;
@@ -215,16 +252,23 @@ int pirn_posix_select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *li
 /* An epoll descriptor is readable when it has something to report. */
 int pirn_posix_epoll_pwait(int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask)
 {
+    if (mask_lent(mask)) {
+        return mask_returned(pirn_posix_epoll_pwait(fd, events, n, ms, NULL));
+    }
     if (io_is_plain() || mask != NULL || ms == 0) {
         return (int)IO_CALL(ms != 0, SYS_epoll_pwait, fd, events, n, ms, mask, 8);
     }
     struct timespec limit = {ms / 1000, (ms % 1000) * 1000000L};
     uint64_t deadline = deadline_in(ms >= 0 ? &limit : NULL);
-    bool block = false, waits = true;
+    bool block = false, waits = true, interrupted = false;
     long ready;
+    posix_signals_expect();
     while ((ready = syscall(SYS_epoll_pwait, fd, events, n, 0, NULL, (size_t)8)) == 0 && waits) {
         struct rt_io io = {.fd = fd, .events = POLLIN};
-        waits = wait_few(&io, 1, deadline, &block);
+        waits = wait_few(&io, 1, deadline, &block, &interrupted);
+        if (interrupted) {
+            return posix_fail(EINTR);
+        }
         if (block) {
             return (int)IO_CALL(IO_BLOCKS, SYS_epoll_pwait, fd, events, n, ms, NULL, 8);
         }
@@ -240,6 +284,9 @@ int pirn_posix_epoll_wait(int fd, struct epoll_event *events, int n, int ms)
 int pirn_posix_epoll_pwait2(int fd, struct epoll_event *events, int n, const struct timespec *limit,
                             const sigset_t *mask)
 {
+    if (mask_lent(mask)) {
+        return mask_returned(pirn_posix_epoll_pwait2(fd, events, n, limit, NULL));
+    }
     if (mask == NULL && is_valid(limit)) {
         uint64_t ms = limit == NULL ? 0
                                     : (uint64_t)limit->tv_sec * 1000 +

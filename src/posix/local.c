@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "../sync/shared.h"
-#include "posix.h"
+#include "signal.h"
 
 #define SLAB_BYTES (64u << 10)
 
@@ -110,6 +110,7 @@ static void posix_forked(void)
     rt_shared_reset();
     at_init(&pool.lock.word, 0u);
     posix_attr_forked();
+    posix_signals_forked();
 }
 
 /* Before anything can start the runtime, and before the program's own fork handlers: those of ours
@@ -122,6 +123,7 @@ static __attribute__((constructor)) void posix_hook(void)
         port_write(text, sizeof(text) - 1);
         port_exit_now(1);
     }
+    posix_signals_hook();
     rt_local_end = posix_local_end;
     rt_cancel_act = posix_cancel_now;
     rt_stack_default = posix_stack_default();

@@ -24,7 +24,9 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <sys/signalfd.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>

@@ -111,29 +111,6 @@ int pirn_pthread_num_processors_np(void)
     return (int)rt.ncpu;
 }
 
-/* To itself a thread may send: the signal is delivered before the call returns. */
-int pirn_pthread_kill(pthread_t thread, int number)
-{
-    if (number < 0 || number >= NSIG) {
-        return EINVAL;
-    }
-    if (number == 0) {
-        return 0;
-    }
-    if (posix_thread(thread) != rt_self()) {
-        return ENOSYS;
-    }
-    return syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number) == 0 ? 0 : errno;
-}
-
-int pirn_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
-{
-    (void)thread;
-    (void)number;
-    (void)value;
-    return ENOSYS;
-}
-
 /* On a foreign kernel thread: the system's. Where a function can return by a jump, the name itself
  * is one (abi_glibc.c). */
 int pirn_posix_sched_yield(void)

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "sem.h"
+#include "signal.h"
 
 _Static_assert(sizeof(struct rt_sem) <= sizeof(sem_t), "sem_t");
 _Static_assert(offsetof(struct rt_sem, shared) == 8, "sem_t");
@@ -61,11 +62,22 @@ int pirn_posix_sem_destroy(sem_t *sem)
     return sem_result(SHARED(sem) ? rt_shsem_destroy(SHSEM(sem)) : private_destroy(SEM(sem)));
 }
 
+/* POSIX lets the function fail after a handler; with SA_RESTART it goes on. */
+static int private_wait(struct rt_sem *s, uint64_t deadline)
+{
+    posix_signals_expect();
+    int error;
+    do {
+        error = rt_sem_wait_point(s, deadline);
+    } while (unlikely(error == -EINTR) && !posix_interrupted(true));
+    return error;
+}
+
 int pirn_posix_sem_wait(sem_t *sem)
 {
     posix_point();
     return wait_result(SHARED(sem) ? rt_shsem_wait(SHSEM(sem), NULL)
-                                   : rt_sem_wait_point(SEM(sem), UINT64_MAX));
+                                   : private_wait(SEM(sem), UINT64_MAX));
 }
 
 int pirn_posix_sem_trywait(sem_t *sem)
@@ -90,7 +102,7 @@ static int private_clockwait(struct rt_sem *s, const struct posix_limit *limit)
         return 0;
     }
     int error = posix_deadline(limit, &deadline);
-    return error != 0 ? -error : rt_sem_wait_point(s, deadline);
+    return error != 0 ? -error : private_wait(s, deadline);
 }
 
 int pirn_posix_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abstime)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sleep.c - sleeping. A user thread gives its CPU to others; a kernel thread that is not a worker,
- * and a program that has not started the runtime, sleep in the kernel. Signals do not interrupt the
- * sleep of a user thread. All of them are cancellation points.
+ * and a program that has not started the runtime, sleep in the kernel. All of them are cancellation
+ * points.
  */
 #include <errno.h>
 #include <sys/syscall.h>
 
 #include "clock.h"
 #include "io.h"
+#include "signal.h"
 
 #define NS_PER_S 1000000000
 
@@ -30,24 +31,43 @@ static uint64_t ns_of(const struct timespec *time)
     return seconds >= UINT32_MAX ? UINT64_MAX / 2 : seconds * NS_PER_S + (uint64_t)time->tv_nsec;
 }
 
+/* 0, or EINTR after a handler. */
+static int user_sleep_to(uint64_t deadline)
+{
+    int error;
+    posix_signals_expect();
+    while ((error = rt_sleep_point(deadline)) != 0) {
+        if (error == -ECANCELED) {
+            posix_point();
+        }
+        if (error == -EINTR && posix_interrupted(false)) {
+            return EINTR;
+        }
+    }
+    return 0;
+}
+
 /* A sleep of no length is a polite way to yield. */
-static void user_sleep(uint64_t ns)
+static int user_sleep(uint64_t ns, struct timespec *left)
 {
     if (ns == 0) {
         rt_yield();
-    } else if (rt_sleep_point(port_now() + ns) != 0) {
-        posix_point();
+        return 0;
     }
+    uint64_t deadline = port_now() + ns;
+    int error = user_sleep_to(deadline);
+    if (error == EINTR && left != NULL) {
+        uint64_t now = port_now(), rest = deadline > now ? deadline - now : 0;
+        *left = (struct timespec){(time_t)(rest / NS_PER_S), (long)(rest % NS_PER_S)};
+    }
+    return error;
 }
 
 static int user_sleep_until(clockid_t clock, const struct timespec *time)
 {
     struct posix_limit limit = {clock, time};
     uint64_t deadline;
-    if (posix_deadline(&limit, &deadline) == 0 && rt_sleep_point(deadline) != 0) {
-        posix_point();
-    }
-    return 0;
+    return posix_deadline(&limit, &deadline) == 0 ? user_sleep_to(deadline) : 0;
 }
 
 int pirn_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
@@ -67,8 +87,7 @@ int pirn_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec
     if (flags & TIMER_ABSTIME) {
         return user_sleep_until(clock, time);
     }
-    user_sleep(ns_of(time));
-    return 0;
+    return user_sleep(ns_of(time), left);
 }
 
 int pirn_posix_nanosleep(const struct timespec *time, struct timespec *left)

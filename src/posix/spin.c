@@ -46,7 +46,9 @@ int pirn_pthread_spin_lock(pthread_spinlock_t *lock)
 {
     for (unsigned round = 0; pirn_pthread_spin_trylock(lock) != 0; round++) {
         while (at_load_rlx(SPIN(lock)) != SPIN_FREE) {
-            if (++round < SPIN_ROUNDS) {
+            if (unlikely(rt_signals) && rt_signalled()) {
+                rt_signals_act(); /* here no signal finds the thread: it is our code */
+            } else if (++round < SPIN_ROUNDS) {
                 port_relax(0);
             } else if (!rt_yield()) {
                 port_relax(UINT32_MAX); /* it may be another process's */

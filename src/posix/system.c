@@ -2,19 +2,18 @@
 /*
  * system.c - system(): the C library's waits in the kernel and could not be interrupted.
  *
- * All of it is one call (rt_call_begin): the thread stays on its kernel thread, whose signal mask
- * has SIGCHLD meanwhile, and others have its CPU. A request that comes while it waits ends the
- * child: it is killed and waited for, and the function fails with ECANCELED, on which the name's
- * wrapper acts.
+ * Where signals are the kernel's (signal.h), all of it is one call (rt_call_begin): the thread
+ * stays on its kernel thread, whose signal mask has SIGCHLD meanwhile, and others have its CPU. A
+ * request that comes while it waits ends the child: it is killed and waited for, and the function
+ * fails with ECANCELED, on which the name's wrapper acts.
  *
  * SIGINT and SIGQUIT are ignored by the process while anybody is in here. Lock: `ignored.lock`.
  */
 #include "io.h"
+#include "signal.h"
 
 #include <signal.h>
 #include <spawn.h>
-
-#define SIGSET_BYTES 8
 
 static struct {
     struct rt_mutex lock;
@@ -27,8 +26,8 @@ static void ignore_begin(void)
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     rt_mutex_lock_until(&ignored.lock, UINT64_MAX);
     if (ignored.users++ == 0) {
-        sigaction(SIGINT, &ignore, &ignored.interrupt);
-        sigaction(SIGQUIT, &ignore, &ignored.quit);
+        pirn_posix_sigaction(SIGINT, &ignore, &ignored.interrupt);
+        pirn_posix_sigaction(SIGQUIT, &ignore, &ignored.quit);
     }
     rt_mutex_unlock(&ignored.lock);
 }
@@ -37,8 +36,8 @@ static void ignore_end(void)
 {
     rt_mutex_lock_until(&ignored.lock, UINT64_MAX);
     if (--ignored.users == 0) {
-        sigaction(SIGINT, &ignored.interrupt, NULL);
-        sigaction(SIGQUIT, &ignored.quit, NULL);
+        pirn_posix_sigaction(SIGINT, &ignored.interrupt, NULL);
+        pirn_posix_sigaction(SIGQUIT, &ignored.quit, NULL);
     }
     rt_mutex_unlock(&ignored.lock);
 }
@@ -69,18 +68,28 @@ static int shell_start(pid_t *child, const char *command, const sigset_t *mask)
     return error;
 }
 
+/* One attempt: -errno. Where threads have signals of their own, their handlers run in between,
+ * which is in no call. */
+static long shell_wait_once(struct thread *self, const long *args)
+{
+    if (posix_signals_mine()) {
+        return io_call(IO_BLOCKS, args) < 0 ? -io_errno() : 0;
+    }
+    return self != NULL && cancel_is_enabled(self) ? io_call_stoppable(self, true, args)
+                                                   : io_call_plain(args);
+}
+
 /* The child's status, or -errno; -ECANCELED: it has been killed. Handlers do not end the wait. */
 static long shell_wait(struct thread *self, pid_t child)
 {
     int status = -1;
     const long args[] = {SYS_wait4, child, (long)&status, 0, 0, 0, 0};
-    bool stoppable = self != NULL && cancel_is_enabled(self);
     long result;
     do {
-        result = stoppable ? io_call_stoppable(self, args) : io_call_plain(args);
+        result = shell_wait_once(self, args);
     } while (result == -EINTR);
     if (result == -ECANCELED) {
-        kill(child, SIGKILL);
+        syscall(SYS_kill, child, SIGKILL);
         while (io_call_plain(args) == -EINTR) {
         }
     }
@@ -93,10 +102,10 @@ static long shell_run(struct thread *self, const char *command)
     pid_t child;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &chld, &before, SIGSET_BYTES);
+    pirn_pthread_sigmask(SIG_BLOCK, &chld, &before);
     int error = shell_start(&child, command, &before);
     long result = error == 0 ? shell_wait(self, child) : error == ENOENT ? 127 << 8 : -error;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGSET_BYTES);
+    pirn_pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
 }
 
@@ -108,9 +117,14 @@ int pirn_posix_system(const char *command)
         return access("/bin/sh", X_OK) == 0;
     }
     ignore_begin();
-    rt_call_begin(&call, true);
+    bool one_call = !posix_signals_begin();
+    if (one_call) {
+        rt_call_begin(&call, true);
+    }
     long result = shell_run(self, command);
-    rt_call_end(&call);
+    if (one_call) {
+        rt_call_end(&call);
+    }
     ignore_end();
     return result < 0 ? posix_fail((int)-result) : (int)result;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "posix.h"
+#include "signal.h"
 
 _Static_assert(sizeof(pthread_t) == sizeof(struct thread *), "a pthread_t holds an address");
 
@@ -69,7 +69,10 @@ static int join_limited(pthread_t thread, void **ret, const struct posix_limit *
         }
     }
     posix_point();
-    int error = -rt_thread_join_point(t, ret, deadline);
+    int error;
+    while (unlikely((error = -rt_thread_join_point(t, ret, deadline)) == EINTR)) {
+        posix_signals_take();
+    }
     if (unlikely(error == ECANCELED)) {
         posix_point();
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * barrier.c - barrier. The last to arrive wakes the others; a woken thread does not touch the
- * barrier again, so it may be destroyed or reused as soon as any waiter has returned. Lock:
- * queue.lock (RANK_WAITQ) guards `arrived`.
+ * barrier again, so it may be destroyed or reused as soon as any waiter has returned. A waiter that
+ * signals interrupt looks at it again to see whether it has opened meanwhile: queue.leaving counts
+ * those that may, and rt_barrier_settle, before it is destroyed, waits for them.
+ * ORDER(barrier-destroy) Lock: queue.lock (RANK_WAITQ) guards `arrived` and `round`.
  */
 #include <errno.h>
 
@@ -19,6 +21,42 @@ int rt_barrier_init(struct rt_barrier *b, uint32_t count)
     return 0;
 }
 
+/* The others have not arrived. */
+static void barrier_block_locked(struct rt_barrier *b, unsigned long *irq)
+{
+    struct waitq_how how = {.deadline = UINT64_MAX,
+                            .object = b,
+                            .reason = WAIT_BARRIER,
+                            .interruptible = rt_signals,
+                            .rank = RANK_WAITQ};
+    bool may_leave = how.interruptible;
+    uint32_t round = b->round;
+    if (may_leave) {
+        at_add_rlx(&b->queue.leaving, 1u);
+    }
+    while (waitq_block_locked(&b->queue, &how) == -EINTR) {
+        rt_leave(*irq);
+        rt_signals_act();
+        rt_enter(irq);
+        state_lock(&b->queue.lock, RANK_WAITQ);
+        if (b->round != round) {
+            state_unlock(&b->queue.lock, RANK_WAITQ);
+            break;
+        }
+    }
+    if (may_leave) {
+        at_sub_acq_rel(&b->queue.leaving, 1u); /* ORDER(barrier-destroy) */
+    }
+}
+
+void rt_barrier_settle(struct rt_barrier *b)
+{
+    while (at_load_acq(&b->queue.leaving) != 0) { /* ORDER(barrier-destroy) */
+        rt_yield();
+        port_relax(0);
+    }
+}
+
 bool rt_barrier_wait(struct rt_barrier *b)
 {
     struct list woken;
@@ -28,12 +66,11 @@ bool rt_barrier_wait(struct rt_barrier *b)
     state_lock(&b->queue.lock, RANK_WAITQ);
     bool last = ++b->arrived >= b->count - (MUTANT(BARRIER_EARLY) && b->count > 1);
     if (!last) {
-        struct waitq_how how = {
-            .deadline = UINT64_MAX, .object = b, .reason = WAIT_BARRIER, .rank = RANK_WAITQ};
-        waitq_block_locked(&b->queue, &how);
+        barrier_block_locked(b, &irq);
     } else {
         list_init(&woken);
         b->arrived = 0;
+        b->round++;
         waitq_pop_all_locked(&b->queue, &woken);
         state_unlock(&b->queue.lock, RANK_WAITQ);
         rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);

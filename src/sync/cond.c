@@ -57,7 +57,7 @@ int rt_cond_destroy(struct rt_cond *c)
 ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline, bool point,
                              void (*release)(struct cpu *cpu, void *mutex), void *mutex)
 {
-    bool timed = point || deadline != UINT64_MAX;
+    bool interruptible = point && rt_signals, timed = point || deadline != UINT64_MAX;
     unsigned long irq;
     rt_self();
     cond_enter(c, timed);
@@ -73,10 +73,15 @@ ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline, bool point,
                             .object = c,
                             .reason = WAIT_COND,
                             .removable = point,
+                            .interruptible = interruptible,
                             .rank = RANK_COND};
     int result = waitq_block_locked(&c->queue, &how);
     cond_leave(c, timed);
     rt_leave(irq);
+    if (unlikely(result == -EINTR)) {
+        rt_signals_act(); /* then as if woken for no reason */
+        return 0;
+    }
     return result;
 }
 

@@ -84,13 +84,14 @@ static bool mutex_wants_handover(uint32_t losses, uint64_t *since)
     return look && port_now() - *since >= RT_MUTEX_HANDOVER_NS;
 }
 
-/* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT. */
+/* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT, -EINTR. */
 static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, bool first, bool handover)
 {
     struct waitq_how how = {.deadline = deadline,
                             .object = m,
                             .reason = WAIT_MUTEX,
                             .kind = handover ? KIND_WANTS_HANDOVER : KIND_COMPETES,
+                            .interruptible = rt_signals,
                             .front = !first,
                             .rank = RANK_WAITQ};
     int error = waitq_block_locked(&m->queue, &how);
@@ -119,7 +120,11 @@ static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
         state_set_locked(&m->queue.lock, state | MUTEX_WAITERS);
         bool handover = mutex_wants_handover(losses, &since);
         result = mutex_wait_locked(m, deadline, losses == 0, handover);
-        if (result != 0) {
+        if (result == -EINTR) {
+            rt_leave(irq);
+            rt_signals_act();
+            rt_enter(&irq);
+        } else if (result != 0) {
             break;
         }
         losses++;

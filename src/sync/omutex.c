@@ -181,6 +181,7 @@ static int om_wait_locked(struct rt_omutex *m, struct thread *self, uint32_t own
                             .object = m,
                             .reason = WAIT_MUTEX,
                             .kind = KIND_WAITS,
+                            .interruptible = rt_signals,
                             .rank = RANK_WAITQ};
     if (m->kind & OM_INHERIT) {
         prio_wait_begin_locked(&wait, self, owner != OM_GONE ? id_thread(owner) : NULL);
@@ -215,6 +216,11 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
         error = om_wait_locked(m, self, owner, deadline);
         uint8_t kind = self->wait_kind;
         rt_leave(irq);
+        if (error == -EINTR) {
+            rt_signals_act();
+            error = -EBUSY;
+            continue;
+        }
         if (error != 0) {
             return error;
         }

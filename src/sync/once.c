@@ -31,16 +31,23 @@ static void once_wait(struct rt_once *once)
 {
     struct waitq *q = once_queue(once);
     unsigned long irq;
+    bool interrupted = false;
     rt_enter(&irq);
     state_lock(&q->lock, RANK_WAITQ);
     if (at_load_acq(&once->state) == ONCE_RUNNING) { /* ORDER(once) */
-        struct waitq_how how = {
-            .deadline = UINT64_MAX, .object = once, .reason = WAIT_ONCE, .rank = RANK_WAITQ};
-        waitq_block_locked(q, &how);
+        struct waitq_how how = {.deadline = UINT64_MAX,
+                                .object = once,
+                                .reason = WAIT_ONCE,
+                                .interruptible = rt_signals,
+                                .rank = RANK_WAITQ};
+        interrupted = waitq_block_locked(q, &how) != 0;
     } else {
         state_unlock(&q->lock, RANK_WAITQ);
     }
     rt_leave(irq);
+    if (interrupted) {
+        rt_signals_act();
+    }
 }
 
 static void once_end(struct rt_once *once, uint32_t state)

@@ -30,6 +30,7 @@ const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX] = {
     [WAIT_FE_EMPTY] = "empty word",
     [WAIT_CALL] = "call",
     [WAIT_IO] = "descriptor",
+    [WAIT_SIGNAL] = "signal",
 };
 
 /* What only threads end. */

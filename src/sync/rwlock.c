@@ -131,7 +131,7 @@ static void rw_gave_up(struct rt_rwlock *l)
     rt_wake_list(port_cpu_self(), &woken, PIRN_WHY_HANDOFF);
 }
 
-static int rw_lock_slow(struct rt_rwlock *l, bool writer, uint64_t deadline)
+static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
 {
     unsigned long irq;
     int result = 0;
@@ -145,6 +145,7 @@ static int rw_lock_slow(struct rt_rwlock *l, bool writer, uint64_t deadline)
                                 .object = l,
                                 .reason = writer ? WAIT_WRLOCK : WAIT_RDLOCK,
                                 .kind = writer ? KIND_WRITER : KIND_READER,
+                                .interruptible = rt_signals,
                                 .rank = RANK_WAITQ};
         result = waitq_block_locked(&l->queue, &how);
         if (result != 0) {
@@ -152,6 +153,15 @@ static int rw_lock_slow(struct rt_rwlock *l, bool writer, uint64_t deadline)
         }
     }
     rt_leave(irq);
+    return result;
+}
+
+static int rw_lock_slow(struct rt_rwlock *l, bool writer, uint64_t deadline)
+{
+    int result;
+    while ((result = rw_wait(l, writer, deadline)) == -EINTR) {
+        rt_signals_act();
+    }
     return result;
 }
 

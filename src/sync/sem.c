@@ -64,6 +64,7 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
                                 .object = s,
                                 .reason = WAIT_SEM,
                                 .removable = point,
+                                .interruptible = point && rt_signals,
                                 .rank = RANK_WAITQ};
         result = waitq_block_inline_locked(cpu, &s->queue, how);
     }

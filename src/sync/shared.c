@@ -144,7 +144,13 @@ static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_
     request_put(&r);
     if (!point) {
         rt_sem_wait_until(&r.done, UINT64_MAX);
-    } else if (rt_sem_wait_point(&r.done, UINT64_MAX) != 0) {
+        return r.result;
+    }
+    int error;
+    while ((error = rt_sem_wait_point(&r.done, UINT64_MAX)) == -EINTR) {
+        rt_signals_act();
+    }
+    if (error != 0) {
         request_cancel(&r);
         return -ECANCELED;
     }

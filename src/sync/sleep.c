@@ -17,6 +17,7 @@ static int sleep_until(uint64_t deadline, bool point)
     struct waitq_how how = {.deadline = deadline == UINT64_MAX ? UINT64_MAX - 1 : deadline,
                             .reason = WAIT_SLEEP,
                             .removable = point,
+                            .interruptible = point && rt_signals,
                             .rank = RANK_WAITQ};
     int end = waitq_block_locked(&queue, &how);
     rt_leave(irq);
@@ -31,5 +32,5 @@ void rt_sleep_until(uint64_t deadline)
 int rt_sleep_point(uint64_t deadline)
 {
     int end = sleep_until(deadline, true);
-    return end == -ECANCELED ? end : 0;
+    return end == -ETIMEDOUT ? 0 : end;
 }

@@ -47,9 +47,9 @@ struct rt_rwlock {
 
 struct rt_barrier {
     uint32_t arrived; /* (queue lock) */
-    uint32_t spare;
-    uint32_t count;  /* (C) */
-    uint32_t shared; /* POSIX layer */
+    uint32_t round;   /* (queue lock) of those who wait: how often it has opened */
+    uint32_t count;   /* (C) */
+    uint32_t shared;  /* POSIX layer */
     struct waitq queue;
 };
 
@@ -139,6 +139,9 @@ int rt_rwlock_unlock(struct rt_rwlock *l);
 
 int rt_barrier_init(struct rt_barrier *b, uint32_t count);
 bool rt_barrier_wait(struct rt_barrier *b);
+
+/* Before its memory goes, when all have been let go. */
+void rt_barrier_settle(struct rt_barrier *b);
 
 void rt_once(struct rt_once *once, void (*fn)(void));
 

@@ -46,6 +46,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_CALL_BACK] = "call-back",
     [MUTANT_CALL_UNSEEN] = "call-unseen",
     [MUTANT_CANCEL_UNSEEN] = "cancel-unseen",
+    [MUTANT_SIGNAL_UNSEEN] = "signal-unseen",
     [MUTANT_RANK_STAY] = "rank-stay",
     [MUTANT_SLICE_FREE] = "slice-free",
     [MUTANT_PREEMPT_TAIL] = "preempt-tail",

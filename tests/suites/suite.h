@@ -25,7 +25,7 @@ struct suite {
 };
 
 extern const struct suite suite_core, suite_sync, suite_policy, suite_classes, suite_call,
-    suite_cancel;
+    suite_cancel, suite_signal;
 
 /* Provided by the place. */
 void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));
@@ -77,5 +77,19 @@ const char *test_sched(void); /* organization and options */
 #define TEST_GET(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
 #define TEST_SET(p, v) __atomic_store_n((p), (v), __ATOMIC_SEQ_CST)
 #endif
+
+static inline pirn_thread_t test_spawn(void *(*fn)(void *), void *arg)
+{
+    pirn_thread_t t = NULL;
+    CHECK(pirn_create(&t, NULL, fn, arg) == 0);
+    return t;
+}
+
+static inline void *test_end(pirn_thread_t t)
+{
+    void *ret = NULL;
+    CHECK(pirn_join(t, &ret) == 0);
+    return ret;
+}
 
 #endif

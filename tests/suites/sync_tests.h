@@ -172,20 +172,6 @@ static inline uint64_t test_far(void)
     return pirn_now() + 20000000000u;
 }
 
-static inline pirn_thread_t test_spawn(void *(*fn)(void *), void *arg)
-{
-    pirn_thread_t t = NULL;
-    CHECK(pirn_create(&t, NULL, fn, arg) == 0);
-    return t;
-}
-
-static inline void *test_end(pirn_thread_t t)
-{
-    void *ret = NULL;
-    CHECK(pirn_join(t, &ret) == 0);
-    return ret;
-}
-
 /* Foreign threads cannot be joined: they count down as their last access to the test's memory. */
 static inline void test_await_zero(int *left)
 {

@@ -123,14 +123,16 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
             "port_stop_call:\n\t"                                                                  \
             ".cfi_startproc\n\t"                                                                   \
             "mov x9, x0\n\t"                                                                       \
-            "mov x10, x1\n\t"                                                                      \
+            "mov w11, w1\n\t"                                                                      \
+            "mov x10, x2\n\t"                                                                      \
             "ldr x8, [x10, #0]\n\t"                                                                \
             "ldp x0, x1, [x10, #8]\n\t"                                                            \
             "ldp x2, x3, [x10, #24]\n\t"                                                           \
             "ldp x4, x5, [x10, #40]\n"                                                             \
             "port_stop_begin:\n\t"                                                                 \
             "ldr w9, [x9]\n\t"                                                                     \
-            "tbnz w9, #0, port_stop_out\n\t"                                                       \
+            "tst w9, w11\n\t"                                                                      \
+            "b.ne port_stop_out\n\t"                                                               \
             "svc #0\n"                                                                             \
             "port_stop_end:\n\t"                                                                   \
             "ret\n"                                                                                \

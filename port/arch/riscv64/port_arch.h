@@ -117,7 +117,8 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
             "port_stop_call:\n\t"                                                                  \
             ".cfi_startproc\n\t"                                                                   \
             "mv t0, a0\n\t"                                                                        \
-            "mv t1, a1\n\t"                                                                        \
+            "mv t2, a1\n\t"                                                                        \
+            "mv t1, a2\n\t"                                                                        \
             "ld a7, 0(t1)\n\t"                                                                     \
             "ld a0, 8(t1)\n\t"                                                                     \
             "ld a1, 16(t1)\n\t"                                                                    \
@@ -127,7 +128,7 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
             "ld a5, 48(t1)\n"                                                                      \
             "port_stop_begin:\n\t"                                                                 \
             "lw t0, 0(t0)\n\t"                                                                     \
-            "andi t0, t0, 1\n\t"                                                                   \
+            "and t0, t0, t2\n\t"                                                                   \
             "bnez t0, port_stop_out\n\t"                                                           \
             "ecall\n"                                                                              \
             "port_stop_end:\n\t"                                                                   \

@@ -175,9 +175,9 @@ ALWAYS_INLINE struct port_arch_frame port_arch_frame_of(const struct port_ctx *c
 #define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.gregs[REG_RIP] = (long long)(to))
 
 /*
- * Define long port_stop_call(const _Atomic uint32_t *word, const long *args): unless bit 0 of the
- * word is set, make the system call args[0] with six arguments; the kernel's result, or
- * PORT_CALL_STOPPED. A signal handler that finds the interrupted instruction between
+ * Define long port_stop_call(const _Atomic uint32_t *word, uint32_t bits, const long *args): unless
+ * any of the bits of the word is set, make the system call args[0] with six arguments; the kernel's
+ * result, or PORT_CALL_STOPPED. A signal handler that finds the interrupted instruction between
  * port_stop_begin and port_stop_end, where the call has not been made or is to be made again, may
  * go on at port_stop_out instead.
  */
@@ -190,16 +190,17 @@ ALWAYS_INLINE struct port_arch_frame port_arch_frame_of(const struct port_ctx *c
             "port_stop_call:\n\t"                                                                  \
             ".cfi_startproc\n\t"                                                                   \
             "movq %rdi, %r11\n\t"                                                                  \
-            "movq %rsi, %rcx\n\t"                                                                  \
-            "movq 0(%rcx), %rax\n\t"                                                               \
-            "movq 8(%rcx), %rdi\n\t"                                                               \
-            "movq 16(%rcx), %rsi\n\t"                                                              \
-            "movq 24(%rcx), %rdx\n\t"                                                              \
-            "movq 32(%rcx), %r10\n\t"                                                              \
-            "movq 40(%rcx), %r8\n\t"                                                               \
-            "movq 48(%rcx), %r9\n"                                                                 \
+            "movl %esi, %ecx\n\t"                                                                  \
+            "movq %rdx, %rax\n\t"                                                                  \
+            "movq 8(%rax), %rdi\n\t"                                                               \
+            "movq 16(%rax), %rsi\n\t"                                                              \
+            "movq 24(%rax), %rdx\n\t"                                                              \
+            "movq 32(%rax), %r10\n\t"                                                              \
+            "movq 40(%rax), %r8\n\t"                                                               \
+            "movq 48(%rax), %r9\n\t"                                                               \
+            "movq 0(%rax), %rax\n"                                                                 \
             "port_stop_begin:\n\t"                                                                 \
-            "testl $1, (%r11)\n\t"                                                                 \
+            "testl %ecx, (%r11)\n\t"                                                               \
             "jnz port_stop_out\n\t"                                                                \
             "syscall\n"                                                                            \
             "port_stop_end:\n\t"                                                                   \
@@ -236,6 +237,122 @@ ALWAYS_INLINE bool port_arch_in_syscall(uintptr_t pc)
 }
 
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RSP])
+
+/* The system call of the instruction that is about to be executed (again): is it one? Which? Let it
+ * fail without being made. */
+#define PORT_ARCH_SIGNAL_CALL(context) ((long)(context)->uc_mcontext.gregs[REG_RAX])
+#define PORT_ARCH_SIGNAL_FAIL(context, error)                                                      \
+    ((context)->uc_mcontext.gregs[REG_RIP] += 2,                                                   \
+     (context)->uc_mcontext.gregs[REG_RAX] = -(long long)(error))
+
+ALWAYS_INLINE bool port_arch_is_call(const unsigned char *pc)
+{
+    return ((uintptr_t)pc & 4095u) <= 4094u && pc[0] == 0x0f && pc[1] == 0x05;
+}
+
+/*
+ * The frame of a signal handler, from its return address to the end of the floating-point state, as
+ * the kernel lays it out (arch/x86/kernel/signal_64.c): moved to below `top`, and
+ * handler(signal, info, context) called there as the kernel would have. Never returns.
+ */
+#define PORT_ARCH_FRAME_MOVE(context, info, top, signal, handler)                                  \
+    do {                                                                                           \
+        char *from_ = (char *)(context) - sizeof(void *);                                          \
+        char *fp_ = (char *)(context)->uc_mcontext.fpregs;                                         \
+        uint32_t extended_[2];                                                                     \
+        memcpy(extended_, fp_ + 464, sizeof(extended_));                                           \
+        size_t room_ = extended_[0] == 0x46505853u ? extended_[1] : 512u;                          \
+        uintptr_t end_ = (uintptr_t)(top) & ~(uintptr_t)63;                                        \
+        ptrdiff_t by_ = (ptrdiff_t)(end_ - ((room_ + 63) & ~(size_t)63) - (uintptr_t)fp_);         \
+        memcpy(from_ + by_, from_, (size_t)(fp_ + room_ - from_));                                 \
+        ucontext_t *moved_ = (ucontext_t *)((char *)(context) + by_);                              \
+        moved_->uc_mcontext.fpregs = (void *)(fp_ + by_);                                          \
+        __asm__ volatile("movq %0, %%rsp\n\t"                                                      \
+                         "jmp *%1"                                                                 \
+                         :                                                                         \
+                         : "r"(from_ + by_), "r"(handler), "D"((long)(signal)),                    \
+                           "S"((char *)(info) + by_), "d"(moved_)                                  \
+                         : "memory");                                                              \
+        __builtin_unreachable();                                                                   \
+    } while (0)
+
+/* Define long port_accept_call(int pid, int tid, int signal): tgkill. The signal is taken with the
+ * instruction between port_accept_begin and port_accept_end. */
+#define PORT_ARCH_ACCEPT_CALL                                                                      \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl port_accept_call, port_accept_begin, port_accept_end\n\t"                      \
+            ".hidden port_accept_call, port_accept_begin, port_accept_end\n\t"                     \
+            ".type port_accept_call, @function\n\t"                                                \
+            ".p2align 4\n"                                                                         \
+            "port_accept_call:\n\t"                                                                \
+            ".cfi_startproc\n\t"                                                                   \
+            "movl $234, %eax\n"                                                                    \
+            "port_accept_begin:\n\t"                                                               \
+            "syscall\n"                                                                            \
+            "port_accept_end:\n\t"                                                                 \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size port_accept_call, .-port_accept_call\n\t"                                       \
+            ".popsection")
+
+/* Define __sigsetjmp(env, save): posix_sigsetjmp(env, save) if save is not 0, and on with
+ * *posix_next_sigsetjmp, as if that had been called. */
+#define PORT_ARCH_SIGSETJMP                                                                        \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl __sigsetjmp\n\t"                                                               \
+            ".type __sigsetjmp, @function\n\t"                                                     \
+            ".p2align 4\n"                                                                         \
+            "__sigsetjmp:\n\t"                                                                     \
+            ".cfi_startproc\n\t"                                                                   \
+            "testl %esi, %esi\n\t"                                                                 \
+            "jnz 1f\n\t"                                                                           \
+            "movq posix_next_sigsetjmp(%rip), %rax\n\t"                                            \
+            "testq %rax, %rax\n\t"                                                                 \
+            "jnz 2f\n"                                                                             \
+            "1:\n\t"                                                                               \
+            "pushq %rdi\n\t"                                                                       \
+            ".cfi_adjust_cfa_offset 8\n\t"                                                         \
+            "pushq %rsi\n\t"                                                                       \
+            ".cfi_adjust_cfa_offset 8\n\t"                                                         \
+            "subq $8, %rsp\n\t"                                                                    \
+            ".cfi_adjust_cfa_offset 8\n\t"                                                         \
+            "call posix_sigsetjmp\n\t"                                                             \
+            "addq $8, %rsp\n\t"                                                                    \
+            ".cfi_adjust_cfa_offset -8\n\t"                                                        \
+            "popq %rsi\n\t"                                                                        \
+            ".cfi_adjust_cfa_offset -8\n\t"                                                        \
+            "popq %rdi\n\t"                                                                        \
+            ".cfi_adjust_cfa_offset -8\n"                                                          \
+            "2:\n\t"                                                                               \
+            "jmpq *posix_next_sigsetjmp(%rip)\n\t"                                                 \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size __sigsetjmp, .-__sigsetjmp\n\t"                                                 \
+            ".popsection")
+
+/* Define void port_call_on(int signal, void *info, void *context, void (*fn)(int, void *, void *),
+ * void *top): call fn on the stack that ends at top. */
+#define PORT_ARCH_CALL_ON                                                                          \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl port_call_on\n\t"                                                              \
+            ".hidden port_call_on\n\t"                                                             \
+            ".type port_call_on, @function\n\t"                                                    \
+            ".p2align 4\n"                                                                         \
+            "port_call_on:\n\t"                                                                    \
+            ".cfi_startproc\n\t"                                                                   \
+            "pushq %rbp\n\t"                                                                       \
+            ".cfi_def_cfa_offset 16\n\t"                                                           \
+            ".cfi_offset 6, -16\n\t"                                                               \
+            "movq %rsp, %rbp\n\t"                                                                  \
+            ".cfi_def_cfa_register 6\n\t"                                                          \
+            "andq $-16, %r8\n\t"                                                                   \
+            "movq %r8, %rsp\n\t"                                                                   \
+            "call *%rcx\n\t"                                                                       \
+            "leave\n\t"                                                                            \
+            ".cfi_def_cfa 7, 8\n\t"                                                                \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size port_call_on, .-port_call_on\n\t"                                               \
+            ".popsection")
 
 /* The value of an initial-exec TLS pointer variable by one read relative to the thread pointer: the
  * compiler cannot keep its address across a switch, after which another kernel thread may run us.

@@ -8,7 +8,8 @@
  * and has used no CPU time sleeps in the kernel, or waits for a processor. It is told by a signal,
  * whose handler gives the CPU away (rt_call_surprised) and returns: the system call goes on
  * (SA_RESTART), and the thread gets a CPU again when it next calls the runtime. The monitor opens
- * no file to know better: it would take a number that the program's next file is to have. The
+ * no file to know better: it would take a number that the program's next file is to have; the
+ * handler waits for a second bell, and looks whether the kernel thread has slept in between. The
  * decision is made by the worker itself, in the handler, so there is nothing to race with:
  *   1. port_cpu_self() is NULL: it has no CPU any more.
  *   2. port_tls_inside is not 0: it is in the runtime (or idle there). It will leave on its own.
@@ -28,6 +29,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -36,9 +38,27 @@
 #define LOOK_NS 10000000u
 #define BUSY_NS 1000000u /* of CPU time between two looks: it does not sleep */
 
-static int bell; /* the signal; 0: off */
+static int bell;         /* the signal; 0: off */
+static uint32_t ringing; /* the monitor is about to send it. ORDER(quiet) */
 
 int __libc_allocate_rtsig(int high) __attribute__((weak));
+
+/* Has this kernel thread gone to sleep in the kernel since the last bell, for the same thread,
+ * without a switch in between? The call goes to sleep again after each bell; one that only waits
+ * for a processor does not. */
+static bool has_slept(struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    struct rusage use;
+    uint64_t switches = rt_cpu_switches(cpu);
+    if (syscall(SYS_getrusage, RUSAGE_THREAD, &use) != 0) {
+        return false;
+    }
+    bool same = port->bell_switches == switches, slept = use.ru_nvcsw != port->bell_slept;
+    port->bell_switches = switches;
+    port->bell_slept = use.ru_nvcsw;
+    return same && slept;
+}
 
 static void on_bell(int signal, siginfo_t *info, void *arg)
 {
@@ -46,11 +66,14 @@ static void on_bell(int signal, siginfo_t *info, void *arg)
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
     (void)signal;
     (void)info;
+    signals_adopt(arg);
     port_disturbed |= port_cpu_self() == NULL;
     if (port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0 &&
         port_arch_in_syscall(pc)) {
         int saved = errno;
-        rt_call_surprised();
+        if (has_slept(port_cpu_self())) {
+            rt_call_surprised();
+        }
         errno = saved;
     }
 }
@@ -64,17 +87,17 @@ int blocked_start(void)
     }
     report_own_handler((const void *)(uintptr_t)on_bell);
     bell = __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(0) : -1;
-    if (bell < 0 || sigaction(bell, &act, NULL) != 0) {
+    if (bell < 0 || __sigaction(bell, &act, NULL) != 0) {
         bell = 0;
         return -ENOTSUP;
     }
     return 0;
 }
 
-void blocked_unmask(sigset_t *set)
+void blocked_unmask(uint64_t *set)
 {
     if (bell != 0) {
-        sigdelset(set, bell);
+        *set &= ~(UINT64_C(1) << (bell - 1));
     }
 }
 
@@ -83,6 +106,25 @@ static uint64_t cpu_time(int tid)
     struct timespec t = {0, 0};
     syscall(SYS_clock_gettime, times_kernel_clock(tid), &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Who is to become quiet says so, and then waits until the monitor is not about to ring: by the
+ * order of both pairs (seq-cst) one of the two sees the other. ORDER(quiet) */
+static void ring(const struct port_carrier *k, int tid)
+{
+    __atomic_store_n(&ringing, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&k->quiet, __ATOMIC_SEQ_CST) == 0) { /* ORDER(quiet) */
+        syscall(SYS_tgkill, getpid(), tid, bell);
+    }
+    __atomic_store_n(&ringing, 0, __ATOMIC_SEQ_CST);
+}
+
+void blocked_quiet(struct port_carrier *port)
+{
+    __atomic_store_n(&port->quiet, 1, __ATOMIC_SEQ_CST);
+    for (unsigned round = 0; __atomic_load_n(&ringing, __ATOMIC_SEQ_CST) != 0; round++) {
+        port_relax(round); /* ORDER(quiet) */
+    }
 }
 
 void blocked_look(struct cpu *cpu)
@@ -96,7 +138,7 @@ void blocked_look(struct cpu *cpu)
     port->look_used = used;
     port->look_tid = tid;
     if (bell != 0 && still && worker_awake(cpu)) {
-        syscall(SYS_tgkill, getpid(), tid, bell);
+        ring(rt_carrier_port(rt_cpu_carrier(cpu)), tid);
     }
 }
 
@@ -114,7 +156,7 @@ int blocked_start(void)
     return -ENOTSUP;
 }
 
-void blocked_unmask(sigset_t *set)
+void blocked_unmask(uint64_t *set)
 {
     (void)set;
 }
@@ -122,6 +164,11 @@ void blocked_unmask(sigset_t *set)
 void blocked_look(struct cpu *cpu)
 {
     (void)cpu;
+}
+
+void blocked_quiet(struct port_carrier *port)
+{
+    (void)port;
 }
 
 uint64_t blocked_interval(void)

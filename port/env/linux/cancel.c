@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cancel.c (Linux) - interrupting threads that are to end (core/cancel.h): in a system call, or,
- * with asynchronous cancellation, anywhere.
+ * cancel.c (Linux) - interrupting threads that are to end (core/cancel.h) or that have signals
+ * (signals.c): in a system call, or, with asynchronous cancellation and for handlers, anywhere.
  *
  * The signal is the one that the C library keeps for this: no mask of its functions ever blocks it.
  * (Its own pthread_cancel is not used where this is.) In a call, which is made by port_stop_call:
@@ -27,9 +27,6 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-/* The C library's: the first real-time signal of the kernel. */
-#define SIGNAL __SIGRTMIN
 
 PORT_ARCH_STOP_CALL;
 #ifdef PORT_ARCH_SA_RESTORER
@@ -68,17 +65,28 @@ static bool is_outside(void)
 #endif
 
 /* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING). They do not stay so. */
-static void tell(int tid)
+static void send(int tid)
 {
     int saved = errno;
-    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), tid, SIGNAL) != 0 && errno == EAGAIN;
-         round++) {
+    for (unsigned round = 0;
+         syscall(SYS_tgkill, getpid(), tid, CANCEL_SIGNAL) != 0 && errno == EAGAIN; round++) {
         port_relax(round);
     }
     errno = saved;
 }
 
-static const uint64_t own_bit = UINT64_C(1) << (SIGNAL - 1);
+/* The kernel queues this signal: a carrier that is not run for a while would find a frame on its
+ * stack for each. So there is one at most; its handler says that it has come before it looks for
+ * what it came for. ORDER(rung) */
+static void tell(struct carrier *k)
+{
+    struct port_carrier *port = rt_carrier_port(k);
+    if (__atomic_exchange_n(&port->rung, 1, __ATOMIC_ACQ_REL) == 0) { /* ORDER(rung) */
+        send(__atomic_load_n(&port->tid, __ATOMIC_RELAXED));
+    }
+}
+
+static const uint64_t own_bit = UINT64_C(1) << (CANCEL_SIGNAL - 1);
 
 static void mask_change(int how)
 {
@@ -95,7 +103,7 @@ static void put_off(ucontext_t *context)
     memcpy(&mask, &context->uc_sigmask, sizeof(mask));
     mask |= own_bit;
     memcpy(&context->uc_sigmask, &mask, sizeof(mask));
-    tell((int)syscall(SYS_gettid));
+    send((int)syscall(SYS_gettid));
     errno = saved;
 }
 
@@ -112,16 +120,27 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
     ucontext_t *context = arg;
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
     bool at_call = pc >= (uintptr_t)port_stop_begin && pc < (uintptr_t)port_stop_end;
+    struct carrier *k = rt_carrier_here();
+    if (k != NULL) {
+        __atomic_exchange_n(&rt_carrier_port(k)->rung, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+    }
     enum rt_told told = rt_cancel_told(at_call);
     (void)signal;
     (void)info;
+    signals_adopt(context);
     if (told == RT_TOLD_LATER) {
         put_off(context);
-    } else if (told == RT_TOLD_STOP && at_call) {
+        return;
+    }
+    if (told != RT_TOLD_NOTHING && at_call) {
         PORT_ARCH_SIGNAL_GO(context, (uintptr_t)port_stop_out);
-    } else if (told == RT_TOLD_STOP && is_outside() && preempt_may_leave(context)) {
+        return;
+    }
+    port_disturbed |= port_cpu_self() == NULL; /* or it was for somebody who ran here before */
+    if (told == RT_TOLD_STOP && is_outside() && preempt_may_leave(context)) {
         rt_cancel_async();
     }
+    signals_take(context);
 }
 
 int port_cancel_start(void)
@@ -129,21 +148,22 @@ int port_cancel_start(void)
     struct kernel_action action = {
         .handler = on_cancel, RETURN.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | RETURN_FLAG};
     int saved = errno;
-    int error =
-        syscall(SYS_rt_sigaction, SIGNAL, &action, NULL, sizeof(action.mask)) == 0 ? 0 : -errno;
+    int error = syscall(SYS_rt_sigaction, CANCEL_SIGNAL, &action, NULL, sizeof(action.mask)) == 0
+                    ? 0
+                    : -errno;
     errno = saved;
     return error;
 }
 
 void port_carrier_interrupt(struct carrier *k)
 {
-    tell(rt_carrier_port(k)->tid);
+    tell(k);
 }
 
 void port_thread_interrupt(struct thread *t)
 {
     struct cpu *cpu = rt_thread_cpu(t);
     if (cpu != NULL && cpu != port_cpu_self()) {
-        tell(__atomic_load_n(&rt_cpu_port(cpu)->tid, __ATOMIC_RELAXED));
+        tell(rt_cpu_carrier(cpu));
     }
 }

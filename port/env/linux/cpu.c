@@ -200,6 +200,7 @@ static void on_fork_here(void)
         monitor_forked();
         reactor_forked();
         affinity_forked();
+        signals_forked();
         port_tls_self = NULL;
     }
 }
@@ -266,23 +267,16 @@ static int join_real(pthread_t thread, void **ret)
 }
 #endif
 
-/* Signals of the process go to the main thread's worker, not to helpers: they start with all of
- * them blocked. */
+/* Signals of the process are not for helpers and other workers than the main thread's: they start
+ * with all blocked that is not raised by what a thread does. */
 static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
                          void *arg)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGFPE);
-    sigdelset(&all, SIGILL);
-    sigdelset(&all, SIGTRAP);
-    sigdelset(&all, SIGPROF);
-    blocked_unmask(&all);
-    sigprocmask(SIG_SETMASK, &all, &old);
+    uint64_t mask, old;
+    signals_carrier_mask(&mask);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &old, sizeof(mask));
     int error = create_real(thread, attr, fn, arg);
-    sigprocmask(SIG_SETMASK, &old, NULL);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
     return -error;
 }
 

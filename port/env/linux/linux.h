@@ -31,6 +31,12 @@ void preempt_begin(struct port_carrier *port);
  * without a file's lock, not in the C library, on its own stack? */
 bool preempt_may_leave(const void *context);
 
+/* Is it known where the C library's code lies, and our own? Is the address there (own: ours)? */
+bool preempt_places_known(void);
+bool preempt_pc_is_kept(uintptr_t pc, bool *own);
+void preempt_unmask(uint64_t *set); /* its signal, out of a set that is to be blocked */
+void preempt_pause(const struct port_carrier *port, bool pauses); /* no ticks for a while */
+
 /* Run fn() on a kernel thread with this stack, and wait for its end. */
 int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size);
 
@@ -69,10 +75,11 @@ void fence_init(void);
 
 /* Workers that block unannounced: blocked.c. */
 int blocked_start(void);
-void blocked_unmask(sigset_t *set); /* out of a set that is to be blocked */
+void blocked_unmask(uint64_t *set); /* out of a set that is to be blocked */
 bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
 void blocked_look(struct cpu *cpu);
-uint64_t blocked_interval(void); /* ns between two looks; UINT64_MAX: off */
+uint64_t blocked_interval(void);               /* ns between two looks; UINT64_MAX: off */
+void blocked_quiet(struct port_carrier *port); /* no bells for it from now on: port->quiet */
 
 /* Descriptors that threads wait for: reactor.c. */
 bool reactor_sleep(uint32_t *permit, uint64_t deadline); /* as permit_wait; false: not now */
@@ -92,6 +99,25 @@ void report_own_handler(const void *fn);
 
 /* Look after the worker from now on; again does nothing. */
 void monitor_add(struct cpu *cpu);
+
+/* The program's signals: signals.c. In a handler, of whatever signal of our own (frame: a
+ * ucontext_t): the carrier gets the mask that all have; the thread takes what is for it, if it may
+ * there. */
+void signals_adopt(void *frame);
+void signals_take(void *frame);
+void signals_leave(void);                  /* the same for a thread that leaves the runtime */
+void signals_carrier_mask(uint64_t *mask); /* what carriers and helpers block */
+void signals_forked(void);
+
+/* The signal by which a thread is told of requests and signals: the C library's own for
+ * cancellation, the first real-time signal of the kernel. */
+#define CANCEL_SIGNAL __SIGRTMIN
+
+/* sigaction of the C library, also where the POSIX layer has taken the name. */
+int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
+
+/* A file descriptor, out of the way of programs that count on low numbers. */
+int fd_move_up(int fd);
 
 #define SIGNAL_STACK (64u << 10)
 

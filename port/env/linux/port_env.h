@@ -36,6 +36,8 @@ struct times {
 struct port_carrier {
     uint32_t permit; /* futex: 0 none, 1 permit, 2 it sleeps */
     int tid;         /* the kernel's */
+    uint32_t rung;   /* CANCEL_SIGNAL is on its way. ORDER(rung) */
+    uint32_t quiet;  /* it gets no bells: it is about to become another program */
     int timer;       /* of ticks: the kernel's id, -1 = none */
     int *errno_at;
     uint64_t *cxx_at;             /* two words of __cxa_get_globals; NULL without libstdc++ */
@@ -56,9 +58,11 @@ struct port_cpu {
     int tid;          /* of the carrier */
     int look_tid;     /* as blocked_look saw it last */
     uint64_t look_switches, look_used;
-    uint64_t seen;        /* switches at the last tick */
-    uint64_t deferred_at; /* switches when a tick was deferred */
-    struct port_fp fp;    /* of the threads without THREAD_FP, while one with it runs */
+    uint64_t bell_switches; /* at the last bell; own */
+    long bell_slept;        /* how often the kernel thread had slept then */
+    uint64_t seen;          /* switches at the last tick */
+    uint64_t deferred_at;   /* switches when a tick was deferred */
+    struct port_fp fp;      /* of the threads without THREAD_FP, while one with it runs */
 };
 
 struct tls_estate;
@@ -251,10 +255,71 @@ int port_everywhere(long number, long a, long b, long c);
  * or -errno. */
 int port_cancel_start(void);
 
-/* A system call that a request in bit 0 of the word ends, by a signal: the kernel's result, or
+/* A system call that any of the bits of the word ends, by a signal: the kernel's result, or
  * PORT_CALL_STOPPED: it has not been made. args: the call's number, then six arguments. */
 #define PORT_CALL_STOPPED (-4096L)
-long port_stop_call(const void *word, const long *args) __attribute__((visibility("hidden")));
+long port_stop_call(const void *word, uint32_t bits, const long *args)
+    __attribute__((visibility("hidden")));
+
+/*
+ * Signals of the program: signals.c. What decides about them is the POSIX layer's (posix/signal.h),
+ * and is called from handlers and from a kernel thread that runs no user thread.
+ */
+struct port_signal_upcalls {
+    /* The handler of a signal that the interrupted instruction has caused runs now. info: a
+     * siginfo_t, context: a ucontext_t. Also on foreign kernel threads, for every signal. */
+    void (*run)(int signal, void *info, void *context);
+    /* Where the frame of such a handler belongs: below this address. sp: the thread's. */
+    void *(*stack)(uintptr_t sp);
+    /* One has come: for the thread that runs here, or for the process. */
+    void (*arrived)(const void *info, bool thread);
+    /* The calling thread runs its handlers. True: a call that they interrupted is to fail. */
+    bool (*take)(void *context);
+    /* What the kernel has for the process is to be fetched, and threads told again that have not
+     * taken what is for them. When to come again (ns of port_now) at the latest. */
+    uint64_t (*pump)(void);
+};
+
+/* From now on. Again does nothing new. 0, -ENOTSUP (not here), -errno. */
+int port_signals_start(const struct port_signal_upcalls *up);
+
+/* Let the kernel give the signal to us, instead of to a handler. flags: of sigaction. 0, -errno. */
+int port_signal_catch(int signal, int flags);
+
+/* Take one that is pending for the process or the caller's kernel thread into the siginfo_t; which
+ * are. */
+bool port_signal_fetch(void *info);
+uint64_t port_signals_of_kernel(void);
+
+/* Do what the kernel does by default; returns if that was to stop the process, and it goes on. */
+void port_signal_default(int signal);
+
+/* Have the calling user thread, outside the runtime, take its signals. */
+void port_signals_accept(void);
+
+/* Have `pump` called soon. */
+void port_signals_wake(void);
+
+/* The mask of the calling kernel thread: NULL: a carrier's. For the time of a call that passes it
+ * on to a new process. */
+void port_signal_mask(const uint64_t *mask);
+
+/* The calling carrier is about to become another program, which would die of a signal of our own
+ * that is pending; with this mask. Or that has failed. */
+void port_exec_begin(const uint64_t *mask);
+void port_exec_end(void);
+
+/* These signals of the process are not fetched any more: the program asks the kernel for them. */
+void port_signals_leave_to_kernel(uint64_t set);
+
+/* The calling worker, if it has the program's alternate stack (stack_t), which it began with, gets
+ * one of its own. False: it has. */
+bool port_signal_stack(void *programs);
+bool port_signal_stack_is_programs(void);
+
+/* Call fn(signal, info, context) on the stack that ends at top. */
+void port_call_on(int signal, void *info, void *context, void (*fn)(int, void *, void *), void *top)
+    __attribute__((visibility("hidden")));
 
 /* What the C library takes for the thread's pthread_t, and back: NULL for a kernel thread that has
  * not called us yet. Only if port_tls_own. */

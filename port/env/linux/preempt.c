@@ -54,6 +54,7 @@ static struct {
     unsigned nranges;
     struct {
         uintptr_t low, high;
+        bool own;
     } range[RANGES];
     bool found_self, found_libc, self_is_program;
 } preempt;
@@ -61,13 +62,15 @@ static struct {
 /* Allocates one of the C library's real-time signals, as its own users do: SIGRTMIN moves. */
 int __libc_allocate_rtsig(int high) __attribute__((weak));
 
-static bool pc_is_ours(uintptr_t pc)
+bool preempt_pc_is_kept(uintptr_t pc, bool *own)
 {
     for (unsigned i = 0; i < preempt.nranges; i++) {
         if (pc >= preempt.range[i].low && pc < preempt.range[i].high) {
+            *own = preempt.range[i].own;
             return true;
         }
     }
+    *own = false;
     return false;
 }
 
@@ -85,7 +88,7 @@ static void timer_set(int timer, uint64_t first_ns)
 static NOINLINE void frame_adopt(ucontext_t *context, struct cpu *before)
 {
     if (port_cpu_self() != before) {
-        sigaltstack(NULL, &context->uc_stack);
+        syscall(SYS_sigaltstack, NULL, &context->uc_stack);
         syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &context->uc_sigmask, (size_t)_NSIG / 8);
     }
 }
@@ -110,7 +113,9 @@ static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches)
 
 bool preempt_may_leave(const void *context)
 {
-    return port_tls_files == 0 && !pc_is_ours(PORT_ARCH_SIGNAL_PC((const ucontext_t *)context)) &&
+    bool own;
+    return port_tls_files == 0 &&
+           !preempt_pc_is_kept(PORT_ARCH_SIGNAL_PC((const ucontext_t *)context), &own) &&
            !on_signal_stack(context);
 }
 
@@ -149,6 +154,7 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     frame_adopt(context, cpu);
     port_irq_restore(irq);
     rt_cancel_async();
+    signals_take(context);
 }
 
 /* Left the runtime, or one level of it, with a tick marked. A switch since then was its answer. */
@@ -161,6 +167,9 @@ void preempt_deferred(void)
             preempt_now(cpu, rt_cpu_port(cpu)->deferred_at);
         }
         PORT_ARCH_TLS_SET(port_tls_inside, 0);
+    }
+    if (port_tls_inside == 0) {
+        signals_leave();
     }
 }
 
@@ -180,12 +189,14 @@ static int range_add(struct dl_phdr_info *info, size_t size, void *unused)
             if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X)) {
                 continue;
             }
-            if ((uintptr_t)on_tick >= low && (uintptr_t)on_tick < high) {
+            bool self = (uintptr_t)on_tick >= low && (uintptr_t)on_tick < high;
+            if (self) {
                 take = preempt.found_self = true;
                 preempt.self_is_program = info->dlpi_name[0] == '\0';
             }
             if (pass == 1 && take && preempt.nranges < RANGES) {
                 preempt.range[preempt.nranges].low = low;
+                preempt.range[preempt.nranges].own = self;
                 preempt.range[preempt.nranges++].high = high;
             }
         }
@@ -193,14 +204,27 @@ static int range_add(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
+bool preempt_places_known(void)
+{
+    if (preempt.nranges == 0) {
+        dl_iterate_phdr(range_add, NULL);
+    }
+    return preempt.found_self && preempt.found_libc && !preempt.self_is_program;
+}
+
+void preempt_unmask(uint64_t *set)
+{
+    if (preempt.signal != 0) {
+        *set &= ~(UINT64_C(1) << (preempt.signal - 1));
+    }
+}
+
 int port_preempt_start(uint64_t tick_ns, const char **why)
 {
     struct sigaction act = {.sa_sigaction = on_tick,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
     report_own_handler((const void *)(uintptr_t)on_tick);
-    preempt.nranges = 0;
-    dl_iterate_phdr(range_add, NULL);
-    if (!preempt.found_self || !preempt.found_libc || preempt.self_is_program) {
+    if (!preempt_places_known()) {
         *why = "the library or the C library is linked statically: where code must not be "
                "interrupted cannot be told";
         return -ENOTSUP;
@@ -212,13 +236,23 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
         *why = "no real-time signal is free";
         return -ENOTSUP;
     }
-    if (sigaction(signal, &act, NULL) != 0) {
+    if (__sigaction(signal, &act, NULL) != 0) {
         *why = "the signal's handler is refused";
         return -ENOTSUP;
     }
     preempt.tick_ns = tick_ns;
     preempt.signal = signal;
     return 0;
+}
+
+void preempt_pause(const struct port_carrier *port, bool pauses)
+{
+    static const struct itimerspec none;
+    if (port->timer >= 0 && pauses) {
+        syscall(SYS_timer_settime, port->timer, 0, &none, NULL);
+    } else if (port->timer >= 0) {
+        timer_set(port->timer, preempt.tick_ns);
+    }
 }
 
 /* The frame, with all the registers that the machine has, and ours. */
@@ -262,6 +296,17 @@ bool preempt_may_leave(const void *context)
 {
     (void)context;
     return false;
+}
+
+void preempt_unmask(uint64_t *set)
+{
+    (void)set;
+}
+
+void preempt_pause(const struct port_carrier *port, bool pauses)
+{
+    (void)port;
+    (void)pauses;
 }
 
 int port_preempt_start(uint64_t tick_ns, const char **why)

@@ -157,14 +157,14 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     }
     /* The instruction is executed again and ends the process in the ordinary way. */
     struct sigaction plain = {.sa_handler = SIG_DFL};
-    sigaction(signal, &plain, NULL);
+    __sigaction(signal, &plain, NULL);
 }
 
 /* Does the program handle the signal itself? */
 static bool fault_is_free(int signal)
 {
     struct sigaction old;
-    return sigaction(signal, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
+    return __sigaction(signal, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
            old.sa_handler == SIG_DFL;
 }
 
@@ -180,19 +180,19 @@ int fault_catch_here(struct port_carrier *port)
 int fault_catch_here(struct port_carrier *port)
 {
     stack_t none, mine = {.ss_size = SIGNAL_STACK};
-    if (sigaltstack(NULL, &none) == 0 && (none.ss_flags & SS_DISABLE)) {
+    if (syscall(SYS_sigaltstack, NULL, &none) == 0 && (none.ss_flags & SS_DISABLE)) {
         mine.ss_sp = port->signal_stack = port_table_alloc(mine.ss_size);
-        if (mine.ss_sp == NULL || sigaltstack(&mine, NULL) != 0) {
+        if (mine.ss_sp == NULL || syscall(SYS_sigaltstack, &mine, NULL) != 0) {
             return -ENOMEM;
         }
     }
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     report_own_handler((const void *)(uintptr_t)on_fault);
     if (fault_is_free(SIGSEGV)) {
-        sigaction(SIGSEGV, &action, NULL);
+        __sigaction(SIGSEGV, &action, NULL);
     }
     if (fault_is_free(SIGBUS)) {
-        sigaction(SIGBUS, &action, NULL);
+        __sigaction(SIGBUS, &action, NULL);
     }
     return 0;
 }

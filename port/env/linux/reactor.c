@@ -27,7 +27,6 @@
 #define BATCH 64
 #define KICK UINT64_MAX /* data of the eventfd */
 
-/* Out of the way of programs that count on low numbers. */
 #define FD_FLOOR 1000
 
 static struct {
@@ -37,7 +36,7 @@ static struct {
     uint32_t fetcher; /* a worker sleeps here */
 } reactor = {.epoll = -1, .kick = -1};
 
-static int fd_move_up(int fd)
+int fd_move_up(int fd)
 {
     int up = fd >= 0 ? (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_FLOOR) : -1;
     if (up >= 0) {

@@ -155,7 +155,7 @@ int port_dump_start(int signal)
 {
     struct sigaction act = {.sa_handler = on_dump, .sa_flags = SA_RESTART | SA_ONSTACK};
     report_own_handler((const void *)(uintptr_t)on_dump);
-    return sigaction(signal, &act, NULL) == 0 ? 0 : -errno;
+    return __sigaction(signal, &act, NULL) == 0 ? 0 : -errno;
 }
 
 #ifdef PORT_ARCH_CALL_UNDER

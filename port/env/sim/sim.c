@@ -373,6 +373,9 @@ void sim_irq_restore(unsigned long state)
         oracle();
         sim_point(41, 0);
         sim_interrupt();
+        if (rt_signalled() && sim_choose(4) != 0) {
+            rt_signals_left();
+        }
     }
 }
 

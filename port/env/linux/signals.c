@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signals.c (Linux) - between the kernel's signals, which are for kernel threads, and the
+ * program's, which are for user threads (posix/signal.h decides which).
+ *
+ * From signals_start on, every carrier blocks all signals (SIGNALS_OPEN aside), always the same
+ * ones, so that a switch of threads changes no mask. What is sent to the process stays pending in
+ * the kernel until somebody fetches it: the receiver, a kernel thread that runs no user thread and
+ * waits for that, or a thread that has sent something itself and must see it delivered before it
+ * goes on. Thread masks, pending signals and alternate stacks are the POSIX layer's, in memory.
+ *
+ * SIGNALS_OPEN are those that the kernel raises in the kernel thread whose instruction or call
+ * caused them. They come here on the spot:
+ *   1. A fault (and SIGABRT): the handler runs at once, wherever the thread is: it would only fault
+ * again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it is moved to the
+ *      thread's own alternate stack, or to its stack, before the handler runs, because the handler
+ * may switch threads, or be left by siglongjmp. The moved frame is as the kernel makes them.
+ *   2. SIGPIPE, SIGXFSZ, SIGSYS: pending for the thread, and taken at once.
+ *   3. SIGPROF, SIGVTALRM, whose place is what profilers want to know: for the thread, if it does
+ *      not block them; inside the runtime: when it leaves.
+ *
+ * Handlers run in a frame of a signal that we send to the carrier (cancel.c's), on the thread's
+ * stack, as if the kernel had delivered the program's signal there:
+ *   1. Not inside the runtime (port_tls_inside): then when the thread leaves it. So no handler ever
+ *      interrupts the runtime, and what handlers may call (sem_post) never finds a lock held below
+ *      it.
+ *   2. Not in this library, nor in the C library's own code, which may hold locks that other
+ * threads of the carrier need, except in a system call there: then later, the sender tries again.
+ *   3. A thread takes them by itself where it is safe: port_signals_accept sends the signal to
+ *      itself at an instruction that the handler knows.
+ * While a handler runs, its thread may be switched away and go on elsewhere. The frame therefore
+ * restores what all carriers have in common, the mask; and no signal stack at all: the flags of
+ * that in the frame are made invalid, which the kernel ignores (sigaltstack fails, sigreturn goes
+ * on).
+ *
+ * Only where it is known whether a thread is inside the runtime, with TLS blocks of threads' own.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define BIT(signal) (UINT64_C(1) << ((signal)-1))
+#define FAULTS                                                                                     \
+    (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT))
+#define CAUSED (BIT(SIGPIPE) | BIT(SIGXFSZ) | BIT(SIGSYS))
+#define TICKS (BIT(SIGPROF) | BIT(SIGVTALRM))
+/* Beside them the signals of our own, which no mask here has. The terminal's are the kernel's to
+ * judge by the mask of who reads or writes there. */
+#define SIGNALS_OPEN (FAULTS | CAUSED | TICKS | BIT(SIGTTIN) | BIT(SIGTTOU))
+#define SET_BYTES sizeof(uint64_t)
+
+void signals_carrier_mask(uint64_t *mask)
+{
+    *mask = ~(SIGNALS_OPEN | BIT(CANCEL_SIGNAL) | BIT(CANCEL_SIGNAL + 1));
+    preempt_unmask(mask);
+    blocked_unmask(mask);
+}
+
+#if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
+
+#define NO_STACK 0x40 /* no flag of sigaltstack's */
+
+PORT_ARCH_ACCEPT_CALL;
+PORT_ARCH_CALL_ON;
+long port_accept_call(int pid, int tid, int signal) __attribute__((visibility("hidden")));
+extern const char port_accept_begin[] __attribute__((visibility("hidden")));
+extern const char port_accept_end[] __attribute__((visibility("hidden")));
+
+static struct {
+    bool on;
+    const struct port_signal_upcalls *up;
+    uint64_t mask;     /* of carriers */
+    uint64_t left;     /* to whoever asks the kernel: signalfd */
+    uint32_t main_has; /* the main kernel thread has that mask */
+    int fd;            /* signalfd of the receiver */
+    int receiver;      /* its kernel thread */
+    uint32_t woken;    /* CANCEL_SIGNAL is on its way to it. ORDER(rung) */
+} signals = {.fd = -1};
+
+static __thread uint64_t late __attribute__((tls_model("initial-exec")));
+
+static void mask_set(int how, const uint64_t *mask, uint64_t *old)
+{
+    syscall(SYS_rt_sigprocmask, how, mask, old, SET_BYTES);
+}
+
+void port_signal_mask(const uint64_t *mask)
+{
+    mask_set(SIG_SETMASK, mask != NULL ? mask : &signals.mask, NULL);
+}
+
+static bool is_on(void)
+{
+    return __atomic_load_n(&signals.on, __ATOMIC_ACQUIRE); /* ORDER(signals-on) */
+}
+
+/* The user thread that runs on the calling kernel thread; NULL: none, or the scheduler. */
+static struct thread *running(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct thread *t = cpu != NULL ? rt_cpu_thread(cpu) : port_left_self();
+    return t != NULL && !rt_thread_is_idle(t) ? t : NULL;
+}
+
+static bool is_carrier(void)
+{
+    return port_cpu_self() != NULL || port_left_self() != NULL;
+}
+
+static void frame_own(ucontext_t *context)
+{
+    memcpy(&context->uc_sigmask, &signals.mask, SET_BYTES);
+    context->uc_stack.ss_flags = NO_STACK;
+}
+
+/* A call that the C library makes for itself, which was interrupted, or not begun, and after whose
+ * handler it is not to go on. */
+static void call_fail(ucontext_t *context)
+{
+    bool own;
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    if (!preempt_pc_is_kept(pc, &own) || own || !port_arch_is_call((const unsigned char *)pc)) {
+        return;
+    }
+    switch (PORT_ARCH_SIGNAL_CALL(context)) {
+    case SYS_read:
+    case SYS_write:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_preadv2:
+    case SYS_pwritev2:
+    case SYS_openat:
+    case SYS_wait4:
+    case SYS_waitid:
+        PORT_ARCH_SIGNAL_FAIL(context, EINTR);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool may_run_at(const ucontext_t *context)
+{
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    bool own;
+    if (pc >= (uintptr_t)port_accept_begin && pc <= (uintptr_t)port_accept_end) {
+        return true;
+    }
+    return !preempt_pc_is_kept(pc, &own) || (!own && port_arch_in_syscall(pc));
+}
+
+void signals_adopt(void *frame)
+{
+    if (is_on() && is_carrier()) {
+        memcpy(&((ucontext_t *)frame)->uc_sigmask, &signals.mask, SET_BYTES);
+        if (__atomic_load_n(&signals.main_has, __ATOMIC_RELAXED) == 0 &&
+            (int)syscall(SYS_gettid) == getpid()) {
+            __atomic_store_n(&signals.main_has, 1, __ATOMIC_RELEASE); /* ORDER(signals-on) */
+        }
+    }
+}
+
+void signals_take(void *frame)
+{
+    ucontext_t *context = frame;
+    if (!is_on() || running() == NULL || !rt_signalled()) {
+        return;
+    }
+    if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
+        port_tls_inside |= PREEMPT_DEFERRED;
+    } else if (may_run_at(context)) {
+        bool fails = signals.up->take(context);
+        frame_own(context);
+        if (fails) {
+            call_fail(context);
+        }
+    }
+}
+
+/* The thread leaves the runtime. */
+void signals_leave(void)
+{
+    if (late != 0 && is_on()) {
+        uint64_t set = late;
+        late = 0;
+        for (int i = 1; i <= 64; i++) {
+            if (set & BIT(i)) {
+                siginfo_t info = {.si_signo = i, .si_code = SI_KERNEL};
+                signals.up->arrived(&info, true);
+            }
+        }
+    }
+    if (is_on() && running() != NULL) {
+        rt_signals_left();
+    }
+}
+
+static void fault(int signal, siginfo_t *info, void *context)
+{
+    signals.up->run(signal, info, context);
+    frame_own(context);
+}
+
+static bool on_carriers_stack(const ucontext_t *context)
+{
+    uintptr_t low = (uintptr_t)context->uc_stack.ss_sp, here = (uintptr_t)&low;
+    return here - low < context->uc_stack.ss_size;
+}
+
+static void on_signal(int signal, siginfo_t *info, void *frame)
+{
+    ucontext_t *context = frame;
+    const struct thread *t = is_on() ? running() : NULL;
+    if (t == NULL) {
+        if (!is_carrier() || (BIT(signal) & FAULTS)) {
+            signals.up->run(signal, info, context);
+        }
+        return;
+    }
+    bool caused = (BIT(signal) & FAULTS) && (info->si_code > 0 || info->si_code == SI_TKILL);
+    if (caused && on_carriers_stack(context)) {
+        PORT_ARCH_FRAME_MOVE(context, info, signals.up->stack(PORT_ARCH_SIGNAL_SP(context)), signal,
+                             fault);
+    }
+    if (caused) {
+        fault(signal, info, context);
+    } else if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
+        late |= BIT(signal);
+        port_tls_inside |= PREEMPT_DEFERRED;
+    } else {
+        signals.up->arrived(info, (BIT(signal) & (CAUSED | TICKS)) || info->si_code == SI_TKILL);
+        signals_take(context);
+    }
+}
+
+int port_signal_catch(int signal, int flags)
+{
+    struct sigaction action = {.sa_sigaction = on_signal};
+    action.sa_flags =
+        SA_SIGINFO | SA_RESTART | SA_NODEFER | (flags & (SA_ONSTACK | SA_NOCLDSTOP | SA_NOCLDWAIT));
+    return __sigaction(signal, &action, NULL) == 0 ? 0 : -errno;
+}
+
+bool port_signal_fetch(void *info)
+{
+    static const struct timespec none = {0, 0};
+    uint64_t set = ~(SIGNALS_OPEN | __atomic_load_n(&signals.left, __ATOMIC_RELAXED));
+    int saved = errno;
+    bool got = syscall(SYS_rt_sigtimedwait, &set, info, &none, SET_BYTES) > 0;
+    errno = saved;
+    return got;
+}
+
+uint64_t port_signals_of_kernel(void)
+{
+    uint64_t set = 0;
+    syscall(SYS_rt_sigpending, &set, SET_BYTES);
+    return set;
+}
+
+void port_signal_default(int signal)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    uint64_t set = BIT(signal), before;
+    __sigaction(signal, &action, NULL);
+    mask_set(SIG_UNBLOCK, &set, &before);
+    syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), signal);
+    mask_set(SIG_SETMASK, &before, NULL); /* it was one that stops the process */
+}
+
+/* errno is the handlers' to change. */
+void port_signals_accept(void)
+{
+    port_accept_call(getpid(), (int)syscall(SYS_gettid), CANCEL_SIGNAL);
+}
+
+void port_exec_begin(const uint64_t *mask)
+{
+    static const struct timespec none = {0, 0};
+    struct port_carrier *port = rt_carrier_port(rt_carrier_here());
+    uint64_t all = ~UINT64_C(0), own;
+    mask_set(SIG_SETMASK, &all, NULL);
+    __atomic_exchange_n(&port->rung, 1, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+    blocked_quiet(port);
+    preempt_pause(port, true);
+    signals_carrier_mask(&own);
+    own = ~own & ~SIGNALS_OPEN;
+    while (syscall(SYS_rt_sigtimedwait, &own, NULL, &none, SET_BYTES) > 0) {
+    }
+    port_signal_mask(mask);
+}
+
+void port_exec_end(void)
+{
+    struct port_carrier *port = rt_carrier_port(rt_carrier_here());
+    preempt_pause(port, false);
+    __atomic_store_n(&port->quiet, 0, __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&port->rung, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+    port_signal_mask(NULL);
+}
+
+bool port_signal_stack_is_programs(void)
+{
+    return rt_carrier_port(rt_cpu_carrier(port_cpu_self()))->signal_stack == NULL;
+}
+
+bool port_signal_stack(void *programs)
+{
+    struct port_carrier *port = rt_carrier_port(rt_cpu_carrier(port_cpu_self()));
+    stack_t mine = {.ss_size = SIGNAL_STACK};
+    if (port->signal_stack != NULL || (mine.ss_sp = port_table_alloc(mine.ss_size)) == NULL) {
+        return false;
+    }
+    port->signal_stack = mine.ss_sp;
+    return syscall(SYS_sigaltstack, &mine, programs) == 0;
+}
+
+void port_signals_wake(void)
+{
+    int saved = errno;
+    int receiver = __atomic_load_n(&signals.receiver, __ATOMIC_ACQUIRE); /* ORDER(signals-on) */
+    if (receiver != 0 && __atomic_exchange_n(&signals.woken, 1, __ATOMIC_ACQ_REL) == 0) {
+        syscall(SYS_tgkill, getpid(), receiver, CANCEL_SIGNAL);
+    }
+    errno = saved;
+}
+
+void port_signals_leave_to_kernel(uint64_t more)
+{
+    uint64_t left = __atomic_or_fetch(&signals.left, more, __ATOMIC_RELAXED);
+    uint64_t set = ~(SIGNALS_OPEN | left);
+    if (is_on()) {
+        syscall(SYS_signalfd4, signals.fd, &set, SET_BYTES, 0);
+    }
+}
+
+/* CANCEL_SIGNAL reaches it while it waits, and only then; that of port_everywhere always. */
+static void *receiver_main(void *unused)
+{
+    uint64_t all = ~BIT(CANCEL_SIGNAL + 1), waiting = all & ~BIT(CANCEL_SIGNAL);
+    (void)unused;
+    mask_set(SIG_SETMASK, &all, NULL);
+    __atomic_store_n(&signals.receiver, (int)syscall(SYS_gettid),
+                     __ATOMIC_RELEASE); /* ORDER(signals-on) */
+    for (;;) {
+        __atomic_exchange_n(&signals.woken, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+        uint64_t next = signals.up->pump(), now = port_now();
+        uint64_t wait = next > now ? next - now : 0;
+        struct timespec limit = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
+        struct pollfd p = {signals.fd, POLLIN, 0};
+        syscall(SYS_ppoll, &p, 1, next != UINT64_MAX ? &limit : NULL, &waiting, SET_BYTES);
+    }
+    return NULL;
+}
+
+/* The main kernel thread, the only carrier that has not begun with that mask, learns by
+ * CANCEL_SIGNAL. Where it is no carrier the program's signals are its own affair. */
+static void main_masks(void)
+{
+    if (!rt_main_is_carrier()) {
+        return;
+    }
+    syscall(SYS_tgkill, getpid(), getpid(), CANCEL_SIGNAL);
+    for (unsigned round = 0; __atomic_load_n(&signals.main_has, __ATOMIC_ACQUIRE) == 0;
+         round++) { /* ORDER(signals-on) */
+        port_relax(round);
+    }
+}
+
+int port_signals_start(const struct port_signal_upcalls *up)
+{
+    uint64_t set;
+    if (!port_tls_own || !preempt_places_known()) {
+        return -ENOTSUP;
+    }
+    int error = port_cancel_start();
+    if (error != 0) {
+        return error;
+    }
+    signals.up = up;
+    signals_carrier_mask(&signals.mask);
+    set = ~(SIGNALS_OPEN | signals.left);
+    if (signals.fd < 0) {
+        signals.fd = fd_move_up(
+            (int)syscall(SYS_signalfd4, -1, &set, SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+    if (signals.fd < 0) {
+        return -errno;
+    }
+    __atomic_store_n(&signals.on, true, __ATOMIC_RELEASE); /* ORDER(signals-on) */
+    if (is_carrier()) {
+        port_signal_mask(NULL);
+    }
+    error = kernel_thread_create(receiver_main, NULL);
+    if (error == 0 && (int)syscall(SYS_gettid) != getpid()) {
+        main_masks();
+    } else {
+        signals.main_has = 1;
+    }
+    return error;
+}
+
+void signals_forked(void)
+{
+    if (signals.fd >= 0) {
+        syscall(SYS_close, signals.fd);
+    }
+    signals.on = false;
+    signals.fd = -1;
+    signals.receiver = 0;
+    signals.main_has = 0;
+    signals.woken = 0;
+    late = 0;
+}
+
+#else
+
+int port_signals_start(const struct port_signal_upcalls *up)
+{
+    (void)up;
+    return -ENOTSUP;
+}
+
+/* What follows is called where that has succeeded. */
+static NORETURN void never(void)
+{
+    static const char text[] = "pirn: signals of threads are not possible in this build\n";
+    port_write(text, sizeof(text) - 1);
+    port_panic();
+}
+
+int port_signal_catch(int signal, int flags)
+{
+    (void)signal;
+    (void)flags;
+    never();
+}
+
+bool port_signal_fetch(void *info)
+{
+    (void)info;
+    never();
+}
+
+uint64_t port_signals_of_kernel(void)
+{
+    never();
+}
+
+void port_signal_default(int signal)
+{
+    (void)signal;
+    never();
+}
+
+void port_signals_accept(void)
+{
+    never();
+}
+
+void port_signals_wake(void)
+{
+    never();
+}
+
+void port_signal_mask(const uint64_t *mask)
+{
+    (void)mask;
+    never();
+}
+
+void port_exec_begin(const uint64_t *mask)
+{
+    (void)mask;
+    never();
+}
+
+void port_exec_end(void)
+{
+    never();
+}
+
+void port_call_on(int signal, void *info, void *context, void (*fn)(int, void *, void *), void *top)
+{
+    (void)signal;
+    (void)info;
+    (void)context;
+    (void)fn;
+    (void)top;
+    never();
+}
+
+void signals_adopt(void *frame)
+{
+    (void)frame;
+}
+
+void signals_take(void *frame)
+{
+    (void)frame;
+}
+
+void signals_leave(void) {}
+
+bool port_signal_stack_is_programs(void)
+{
+    return false;
+}
+
+bool port_signal_stack(void *programs)
+{
+    (void)programs;
+    return false;
+}
+
+void signals_forked(void) {}
+
+void port_signals_leave_to_kernel(uint64_t more)
+{
+    (void)more;
+}
+
+#endif
