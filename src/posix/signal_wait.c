@@ -114,7 +114,7 @@ static int wait_until(uint64_t set, siginfo_t *info, uint64_t deadline, bool wai
 
 int pirn_posix_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit)
 {
-    siginfo_t unused, *to = info != NULL ? info : &unused;
+    siginfo_t unused = {0}, *to = info != NULL ? info : &unused;
     bool waits = limit == NULL || limit->tv_sec != 0 || limit->tv_nsec != 0;
     int got;
     if (limit != NULL && (limit->tv_sec < 0 || limit->tv_nsec < 0 || limit->tv_nsec > 999999999)) {
