@@ -37,14 +37,18 @@ struct handed_on {
     struct rt_call call;
 };
 
-/* What is pending for the process is given back to the kernel, and nobody fetches it. */
+/* What is pending for the process is given back to the kernel, and nobody fetches it. The kernel
+ * takes the record of what a kill, or itself, has sent from the main kernel thread only: from
+ * others, the signal is as if the process had sent it to itself. */
 static void pending_hand_on(struct handed_on *h)
 {
     siginfo_t info;
     h->locked = true;
     signals_lock(&h->irq);
     while (pending_take_locked(&signals.process, ~UINT64_C(0), &info)) {
-        syscall(SYS_rt_sigqueueinfo, getpid(), info.si_signo, &info);
+        if (syscall(SYS_rt_sigqueueinfo, getpid(), info.si_signo, &info) != 0) {
+            syscall(SYS_kill, getpid(), info.si_signo);
+        }
     }
 }
 

@@ -251,7 +251,19 @@ static void *leaves_pending(void *arg)
     return arg;
 }
 
-CASE(exec_keeps_what_is_pending_for_the_process)
+/* The main thread is busy for a while, so that another kernel thread runs the new one, if there is
+ * another. */
+static void child_leaves_pending(bool main_busy)
+{
+    pthread_t t = start(leaves_pending, NULL);
+    struct timespec end = after_ms(CLOCK_MONOTONIC, 100);
+    while (main_busy && !has_passed(CLOCK_MONOTONIC, &end)) {
+    }
+    join(t);
+    _exit(1);
+}
+
+static void keeps_what_is_pending(bool main_busy)
 {
     int ends[2];
     OK(pipe(ends));
@@ -259,14 +271,23 @@ CASE(exec_keeps_what_is_pending_for_the_process)
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
-        join(start(leaves_pending, NULL));
-        _exit(1);
+        child_leaves_pending(main_busy);
     }
     OK(close(ends[1]));
     FILE *f = fdopen(ends[0], "r");
     CHECK_EQ(mask_in(f), bit(SIGUSR1));
     fclose(f);
     CHECK_EQ(waitpid(child, NULL, 0), child);
+}
+
+CASE(exec_keeps_what_is_pending_for_the_process)
+{
+    keeps_what_is_pending(false);
+}
+
+CASE(exec_keeps_what_is_pending_while_main_is_busy)
+{
+    keeps_what_is_pending(true);
 }
 
 static void *forks_lightly(void *arg)
