@@ -40,7 +40,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-release bench figures conformance-doc format lint lint-c lint-tools tidy install clean
+        check-aarch64 check-release bench figures conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
 
 ## help: this list
 help:
@@ -135,8 +135,8 @@ format: setup
 	$(VENV)/ruff format --quiet $(RUFF_REST)
 	$(VENV)/ruff check --quiet --fix $(RUFF_REST)
 
-## lint: house rules, formatting, clang-tidy, shellcheck, ruff, mypy
-lint: setup lint-tools lint-c tidy
+## lint: house rules, formatting, clang-tidy (shallow), shellcheck, ruff, mypy
+lint: setup lint-tools lint-c tidy-shallow
 
 lint-c:
 	@status=0; for check in $(CHECKS); do \
@@ -150,9 +150,16 @@ lint-tools:
 	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py
 
 # On the clang build's compile commands. Tests and benchmarks are left to the compilers' warnings.
-tidy:
+TIDY = $(VENV)/python tools/checks/tidy.py --build build/clang --jobs $(JOBS)
+
+tidy-shallow:
 	$(call configure,clang)
-	$(VENV)/python tools/checks/tidy.py --build build/clang --jobs $(JOBS)
+	$(TIDY) --shallow
+
+## tidy: clang-tidy whose analyzer follows all paths and calls: before a release (10 minutes)
+tidy: setup
+	$(call configure,clang)
+	$(TIDY)
 
 ## install: install libraries, headers and the manual page (PREFIX=/usr/local, DESTDIR)
 install: setup build-release

@@ -79,7 +79,7 @@ static bool lay_out(struct jpeg *jpeg, size_t at, struct jpeg_error *error)
     jpeg->mcu_columns = ceil_div(jpeg->width, 8 * h_max);
     jpeg->mcu_rows = ceil_div(jpeg->height, 8 * v_max);
     jpeg->mcus = jpeg->mcu_columns * jpeg->mcu_rows;
-    if (jpeg->mcus > JPEG_MAX_SAMPLES / (jpeg->blocks_per_mcu * BLOCK))
+    if ((int64_t)jpeg->mcus * jpeg->blocks_per_mcu * BLOCK > JPEG_MAX_SAMPLES)
         return jpeg_fail(error, at, "a picture of %dx%d has more than %d samples, the limit",
                          jpeg->width, jpeg->height, JPEG_MAX_SAMPLES);
     return true;

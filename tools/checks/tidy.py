@@ -3,7 +3,8 @@
 
 A file that is compiled several times (for Linux, for the simulator) is looked at once, with its
 first command. Results of unchanged input are kept in the build folder, so that the next run only
-looks at what changed.
+looks at what changed. With --shallow the analyzer follows no calls and fewer paths: a fifth of the
+time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 TOOL = "clang-tidy-14"
 FOLDERS = ("src", "port", "apps", "dropin")
 SUFFIXES = (".c", ".cpp")
+SHALLOW = ["--extra-arg=-Xclang", "--extra-arg=-analyzer-config"]
+SHALLOW += ["--extra-arg=-Xclang", "--extra-arg=mode=shallow"]
 
 
 def commands(build: Path, root: Path) -> dict[str, dict[str, str]]:
@@ -33,18 +36,18 @@ def commands(build: Path, root: Path) -> dict[str, dict[str, str]]:
     return chosen
 
 
-def fingerprint(root: Path, entry: dict[str, str]) -> str:
+def fingerprint(root: Path, entry: dict[str, str], arguments: list[str]) -> str:
     """Of all that a result depends on, over-approximated: every header, the file, the command."""
-    digest = hashlib.sha256(entry["command"].encode())
+    digest = hashlib.sha256(" ".join([entry["command"], *arguments]).encode())
     headers = [path for folder in (*FOLDERS, "include") for path in (root / folder).rglob("*.h")]
     for path in [Path(entry["directory"], entry["file"]), root / ".clang-tidy", *sorted(headers)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def tidy(path: str, database: Path) -> str:
+def tidy(path: str, database: Path, arguments: list[str]) -> str:
     """The findings, empty when there are none."""
-    command = [TOOL, "--quiet", "-p", str(database), path]
+    command = [TOOL, "--quiet", "-p", str(database), *arguments, path]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return "" if result.returncode == 0 else (result.stdout.strip() or result.stderr.strip())
 
@@ -53,17 +56,23 @@ def run() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--shallow", action="store_true", help="fewer paths, no calls")
     options = parser.parse_args()
+    arguments = SHALLOW if options.shallow else []
     root = Path(__file__).resolve().parent.parent.parent
     work = options.build.resolve() / "tidy"
     work.mkdir(exist_ok=True)
     chosen = commands(options.build, root)
     (work / "compile_commands.json").write_text(json.dumps(list(chosen.values())))
-    stamps = {path: work / fingerprint(root, entry) for path, entry in chosen.items()}
+    stamps = {path: work / fingerprint(root, entry, arguments) for path, entry in chosen.items()}
     todo = [path for path, stamp in stamps.items() if not stamp.exists()]
     bad = 0
+
+    def look(path: str) -> str:
+        return tidy(path, work, arguments)
+
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for path, text in zip(todo, pool.map(lambda one: tidy(one, work), todo), strict=True):
+        for path, text in zip(todo, pool.map(look, todo), strict=True):
             if text:
                 bad += 1
                 print(text, file=sys.stderr)
