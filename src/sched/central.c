@@ -35,11 +35,10 @@ static struct pirn_kick central_enqueue(struct cpu *self, struct thread *t, enum
     struct pinned *p = pinned_of(t);
     unsigned home = p->home; /* once it is queued, t may run and be gone */
     struct runq *q = &central.queues[home];
-    bool head = runq_to_head(q, why);
-    uint32_t urgency = ready_urgency(q, t);
     spin_lock(&central.lock, RANK_RUNQ);
-    ready_push_at_locked(q, t, why, head);
+    ready_push_locked(q, t, why);
     p->queued = 1;
+    uint32_t urgency = ready_urgency(q, t); /* in the queue: see requeue */
     spin_unlock(&central.lock, RANK_RUNQ);
     if (unlikely(urgency > URGENCY_OTHER)) {
         return classes_kick_home(self, home, urgency);
@@ -97,6 +96,7 @@ static struct thread *central_preempt(struct cpu *self, struct thread *running, 
     return next;
 }
 
+/* The priority is stored. Who enqueues t sees it, or t is in the queue here. */
 static void central_requeue(struct thread *t)
 {
     struct pinned *p = pinned_of(t);

@@ -16,21 +16,14 @@ ALWAYS_INLINE void ready_init(struct runq *q, unsigned i)
     q->classes = classes_queue(i);
 }
 
-/* `head` is runq_to_head(q, why), which may be found out before the lock is taken. */
-ALWAYS_INLINE void ready_push_at_locked(struct runq *q, struct thread *t, enum pirn_why why,
-                                        bool head)
+ALWAYS_INLINE void ready_push_locked(struct runq *q, struct thread *t, enum pirn_why why)
 {
     if (unlikely(q->classes != NULL)) {
         classq_push(q->classes, t, why);
         runq_add_length_locked(q, 1);
     } else {
-        runq_push_locked(q, t, head);
+        runq_push_locked(q, t, runq_to_head(q, why));
     }
-}
-
-ALWAYS_INLINE void ready_push_locked(struct runq *q, struct thread *t, enum pirn_why why)
-{
-    ready_push_at_locked(q, t, why, runq_to_head(q, why));
 }
 
 /* The next one, for CPU self to run. */

@@ -23,16 +23,26 @@ static int single_init(unsigned ncpu)
     return error;
 }
 
+static NOINLINE struct pirn_kick single_enqueue_class(struct cpu *self, struct thread *t,
+                                                      enum pirn_why why)
+{
+    spin_lock(&queue.lock, RANK_RUNQ);
+    ready_push_locked(&queue.q, t, why);
+    uint32_t urgency = classq_urgency(queue.q.classes, t); /* in the queue: see requeue */
+    spin_unlock(&queue.lock, RANK_RUNQ);
+    return classes_kick_lowest(self, urgency);
+}
+
 static struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
-    /* Outside: the lock is held for some 14 instructions (P2). */
-    bool head = runq_to_head(&queue.q, why);
-    uint32_t urgency = ready_urgency(&queue.q, t);
+    if (unlikely(queue.q.classes != NULL)) {
+        return single_enqueue_class(self, t, why);
+    }
+    bool head = runq_to_head(&queue.q, why); /* outside: the lock is held for few instructions */
     spin_lock(&queue.lock, RANK_RUNQ);
-    ready_push_at_locked(&queue.q, t, why, head);
+    runq_push_locked(&queue.q, t, head);
     spin_unlock(&queue.lock, RANK_RUNQ);
-    return likely(urgency == URGENCY_OTHER) ? (struct pirn_kick){.cpu = PIRN_KICK_ANY}
-                                            : classes_kick_lowest(self, urgency);
+    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
 static struct thread *single_pick(struct cpu *self)
@@ -71,6 +81,7 @@ static struct thread *single_preempt(struct cpu *self, struct thread *running, e
     return next;
 }
 
+/* The priority is stored. Who enqueues t sees it, or t is in the queue here. */
 static void single_requeue(struct thread *t)
 {
     spin_lock(&queue.lock, RANK_RUNQ);

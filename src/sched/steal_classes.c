@@ -36,14 +36,17 @@ static void shared_note_locked(void)
     at_store_rlx(&steal.urgency, first != NULL ? classq_urgency(q, first) : (uint32_t)URGENCY_IDLE);
 }
 
-static void shared_push(struct thread *t, enum pirn_why why)
+/* Returns its urgency: in the queue, where whoever changes that later sees it. */
+static uint32_t shared_push(struct thread *t, enum pirn_why why)
 {
     spin_lock(&steal.shared_lock, RANK_RUNQ);
     at_store_rlx(&stealable_of(t)->in, SHARED);
     at_fence_light(); /* ORDER(requeue) */
     ready_push_locked(&steal.shared, t, why);
     shared_note_locked();
+    uint32_t urgency = classq_urgency(steal.shared.classes, t);
     spin_unlock(&steal.shared_lock, RANK_RUNQ);
+    return urgency;
 }
 
 /* What takes from the shared queue: next is its result. */
@@ -86,8 +89,7 @@ static NOINLINE struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thr
 {
     uint32_t urgency = classq_urgency(steal.shared.classes, t);
     if (self == NULL || urgency > URGENCY_OTHER || !local_push(self, t, why)) {
-        urgency = classq_urgency(steal.shared.classes, t);
-        shared_push(t, why);
+        urgency = shared_push(t, why);
     }
     return classes_kick_lowest(self, urgency);
 }
@@ -253,7 +255,7 @@ static bool local_requeue(struct cpu *self, struct steal_queue *sq, struct threa
         bias_unlock_guest(&sq->lock);
     }
     if (out) {
-        shared_push(t, PIRN_WHY_MIGRATE);
+        (void)shared_push(t, PIRN_WHY_MIGRATE);
         if (!MUTANT(MOVE_QUIET)) {
             rt_kick_any(self); /* invariant 5 */
         }

@@ -452,6 +452,62 @@ static void test_ready_thread_runs_when_foreign_thread_makes_it_urgent(void *unu
     }
 }
 
+struct raised {
+    pirn_thread_t t;
+    pirn_sem_t go;
+    int told, ended;
+};
+
+static void *tells_when_woken(void *arg)
+{
+    struct raised *x = arg;
+    pirn_sem_wait(&x->go);
+    TEST_SET(&x->told, 1);
+    return NULL;
+}
+
+static void foreign_wakes(void *arg)
+{
+    struct raised *x = arg;
+    pirn_sem_post(&x->go);
+    TEST_ADD(&x->ended, 1);
+}
+
+static void foreign_raises(void *arg)
+{
+    struct raised *x = arg;
+    static const pirn_sched_t urgent = {PIRN_CLASS_FIFO, 5, 0};
+    CHECK(pirn_set_sched(x->t, &urgent) == 0);
+    TEST_ADD(&x->ended, 1);
+}
+
+/* One CPU, which main does not give up unless it must: whoever comes second, the waker or who makes
+ * the thread urgent, has to see to it. "dist" and "request" do not yet: STATUS. */
+static void test_woken_thread_runs_when_it_becomes_urgent_meanwhile(void *unused)
+{
+    (void)unused;
+    struct raised x = {.told = 0};
+    pirn_barrier_t alone;
+    const char *sched = test_sched();
+    if (!classes_one_cpu() || strncmp(sched, "dist", 4) == 0 || strncmp(sched, "request", 7) == 0) {
+        return;
+    }
+    CHECK(pirn_barrier_init(&alone, 1) == 0);
+    pirn_sem_init(&x.go, 0);
+    x.t = classes_spawn(PIRN_CLASS_OTHER, 0, 0, tells_when_woken, &x);
+    pirn_yield();
+    test_foreign(foreign_raises, &x);
+    test_foreign(foreign_wakes, &x);
+    while (TEST_GET(&x.told) == 0) {
+        test_pause();
+        pirn_barrier_wait(&alone);
+    }
+    while (TEST_GET(&x.ended) != 2) {
+        pirn_sleep(20);
+    }
+    CHECK(pirn_join(x.t, NULL) == 0);
+}
+
 static void *tells_its_class(void *out)
 {
     pirn_get_sched(pirn_self(), out);
@@ -521,6 +577,7 @@ static const struct test tests[] = {TEST(discipline_has_classes),
                                     TEST(urgent_thread_does_not_wait_for_one_that_has_just_begun),
                                     TEST(lowest_running_thread_makes_room_for_a_more_urgent_one),
                                     TEST(ready_thread_runs_when_foreign_thread_makes_it_urgent),
+                                    TEST(woken_thread_runs_when_it_becomes_urgent_meanwhile),
                                     TEST(class_is_inherited_and_refused_when_it_is_wrong),
 #ifdef PIRN_SIM
                                     TEST(other_threads_share_by_weight),
