@@ -323,9 +323,15 @@ static void ipc_open(int id, void (*remove)(void))
     OK(atexit(remove));
 }
 
+/* While the process has one kernel thread. If it is allowed, the objects end with the process in any
+ * case. */
+__attribute__((constructor)) static void have_ipc_of_our_own(void)
+{
+    unshare(CLONE_NEWIPC);
+}
+
 static void ipc_setup(void)
 {
-    unshare(CLONE_NEWIPC); /* if allowed, the object ends with this process in any case */
     ipc_open(msgget(IPC_PRIVATE, 0600), remove_queue);
 }
 
@@ -363,7 +369,6 @@ static int run_msgsnd(void)
 
 static void semaphore_setup(void)
 {
-    unshare(CLONE_NEWIPC);
     ipc_open(semget(IPC_PRIVATE, 1, 0600), remove_semaphore);
 }
 

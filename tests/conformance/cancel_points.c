@@ -186,9 +186,15 @@ static void full_queue_setup(void)
 
 static int ipc = -1;
 
+/* While the process has one kernel thread. If it is allowed, the queue ends with the process in any
+ * case. */
+__attribute__((constructor)) static void have_ipc_of_our_own(void)
+{
+    unshare(CLONE_NEWIPC);
+}
+
 static void ipc_setup(void)
 {
-    unshare(CLONE_NEWIPC); /* if allowed, the queue ends with this process in any case */
     ipc = msgget(IPC_PRIVATE, 0600);
     if (ipc < 0 && get_errno() == ENOSYS) {
         case_unsupported("no System V message queues (ENOSYS)");
