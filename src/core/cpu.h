@@ -181,6 +181,19 @@ void rt_charge(struct cpu *cpu, unsigned ticks);
  * the runtime, without locks; afterwards the caller may be on another CPU. */
 COLD bool rt_resched(void);
 
+/* In, and one lock taken. */
+ALWAYS_INLINE void rt_enter_lock(unsigned long *irq, spinlock_t *lock, enum lockrank rank)
+{
+    rt_enter(irq);
+    spin_lock(lock, rank);
+}
+
+ALWAYS_INLINE void rt_leave_unlock(unsigned long irq, spinlock_t *lock, enum lockrank rank)
+{
+    spin_unlock(lock, rank);
+    rt_leave(irq);
+}
+
 /* The way out for who may have made a thread ready. */
 ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
 {

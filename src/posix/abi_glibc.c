@@ -8,8 +8,6 @@
  *
  * Beside POSIX there are the names that glibc's own headers and libstdc++ call.
  */
-#include <fcntl.h>
-#include <stdarg.h>
 
 #include "posix.h"
 
@@ -46,16 +44,11 @@ EXPORT void thrd_exit(int result)
 
 EXPORT sem_t *sem_open(const char *name, int flags, ...)
 {
-    mode_t mode = 0;
-    unsigned value = 0;
-    if (flags & O_CREAT) {
-        va_list args;
-        va_start(args, flags);
-        mode = va_arg(args, mode_t);
-        value = va_arg(args, unsigned);
-        va_end(args);
-    }
-    return pirn_posix_sem_open(name, flags, mode, value);
+    va_list args;
+    va_start(args, flags);
+    sem_t *sem = posix_sem_vopen(name, flags, args);
+    va_end(args);
+    return sem;
 }
 
 /* pthread_cleanup_push and pthread_cleanup_pop of <pthread.h> in C. The header declares them weak

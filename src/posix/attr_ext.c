@@ -145,18 +145,6 @@ int posix_attr_translate_extension(const struct posix_attr_extension *x, struct 
 
 /* ---- defaults ---- */
 
-static void defaults_lock(unsigned long *irq)
-{
-    rt_enter(irq);
-    spin_lock(&defaults.lock, RANK_STACK);
-}
-
-static void defaults_unlock(unsigned long irq)
-{
-    spin_unlock(&defaults.lock, RANK_STACK);
-    rt_leave(irq);
-}
-
 /* Copy *from; its extension goes to *x. */
 static void attr_copy(struct posix_attr *to, struct posix_attr_extension *x,
                       const struct posix_attr *from)
@@ -178,9 +166,9 @@ size_t posix_attr_default_size(void)
 int posix_attr_translate_default(struct thread_attr *out)
 {
     unsigned long irq;
-    defaults_lock(&irq);
+    rt_enter_lock(&irq, &defaults.lock, RANK_STACK);
     int error = posix_attr_translate((const pthread_attr_t *)&defaults.attr, out);
-    defaults_unlock(irq);
+    rt_leave_unlock(irq, &defaults.lock, RANK_STACK);
     return error;
 }
 
@@ -193,9 +181,9 @@ int pirn_pthread_getattr_default_np(pthread_attr_t *attr)
         return ENOMEM;
     }
     if (at_load_rlx(&posix_attr_default_set)) {
-        defaults_lock(&irq);
+        rt_enter_lock(&irq, &defaults.lock, RANK_STACK);
         attr_copy(ATTR(attr), x, &defaults.attr);
-        defaults_unlock(irq);
+        rt_leave_unlock(irq, &defaults.lock, RANK_STACK);
     }
     if (ATTR(attr)->extension != x) {
         free(x);
@@ -220,12 +208,12 @@ int pirn_pthread_setattr_default_np(const pthread_attr_t *attr)
         return error;
     }
     rt_self();
-    defaults_lock(&irq);
+    rt_enter_lock(&irq, &defaults.lock, RANK_STACK);
     if (copy.size == 0) {
         copy.size = defaults.attr.size;
     }
     attr_copy(&defaults.attr, &defaults.extension, &copy);
     at_store_rlx(&posix_attr_default_set, 1u);
-    defaults_unlock(irq);
+    rt_leave_unlock(irq, &defaults.lock, RANK_STACK);
     return 0;
 }

@@ -21,25 +21,21 @@ static struct {
 static void pool_put(struct posix_local *local)
 {
     unsigned long irq;
-    rt_enter(&irq);
-    spin_lock(&pool.lock, RANK_STACK);
+    rt_enter_lock(&irq, &pool.lock, RANK_STACK);
     local->next = pool.first;
     pool.first = local;
-    spin_unlock(&pool.lock, RANK_STACK);
-    rt_leave(irq);
+    rt_leave_unlock(irq, &pool.lock, RANK_STACK);
 }
 
 static struct posix_local *pool_get(void)
 {
     unsigned long irq;
-    rt_enter(&irq);
-    spin_lock(&pool.lock, RANK_STACK);
+    rt_enter_lock(&irq, &pool.lock, RANK_STACK);
     struct posix_local *local = pool.first;
     if (local != NULL) {
         pool.first = local->next;
     }
-    spin_unlock(&pool.lock, RANK_STACK);
-    rt_leave(irq);
+    rt_leave_unlock(irq, &pool.lock, RANK_STACK);
     return local;
 }
 

@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,18 +176,15 @@ static int open_or_create(const struct path *path, int flags, mode_t mode, unsig
     }
 }
 
-sem_t *pirn_posix_sem_open(const char *name, int flags, ...)
+sem_t *posix_sem_vopen(const char *name, int flags, va_list args)
 {
     struct path path;
     sem_t *sem = SEM_FAILED;
     mode_t mode = 0;
     unsigned value = 0;
     if (flags & O_CREAT) {
-        va_list args;
-        va_start(args, flags);
         mode = va_arg(args, mode_t);
         value = va_arg(args, unsigned);
-        va_end(args);
     }
     int error = path_of(&path, name);
     if (error == 0) {

@@ -118,8 +118,7 @@ bool posix_signal_valid(int signal);
 
 ALWAYS_INLINE void signals_lock(unsigned long *irq)
 {
-    rt_enter(irq);
-    spin_lock(&signals.lock, RANK_SIGNAL);
+    rt_enter_lock(irq, &signals.lock, RANK_SIGNAL);
 }
 
 ALWAYS_INLINE void signals_unlock(unsigned long irq)

@@ -48,22 +48,10 @@ void rt_shared_reset(void)
     rt_sem_init(&helpers.work, 0);
 }
 
-static void helpers_lock(unsigned long *irq)
-{
-    rt_enter(irq);
-    spin_lock(&helpers.lock, RANK_WAITQ);
-}
-
-static void helpers_unlock(unsigned long irq)
-{
-    spin_unlock(&helpers.lock, RANK_WAITQ);
-    rt_leave(irq);
-}
-
 static struct request *request_take(void)
 {
     unsigned long irq;
-    helpers_lock(&irq);
+    rt_enter_lock(&irq, &helpers.lock, RANK_WAITQ);
     struct list *link = helpers.first;
     if (link->next == link) {
         helpers.first = NULL;
@@ -72,21 +60,21 @@ static struct request *request_take(void)
         helpers.first = link->next;
         list_remove(link);
     }
-    helpers_unlock(irq);
+    rt_leave_unlock(irq, &helpers.lock, RANK_WAITQ);
     return CONTAINER_OF(link, struct request, link);
 }
 
 static void request_put(struct request *r)
 {
     unsigned long irq;
-    helpers_lock(&irq);
+    rt_enter_lock(&irq, &helpers.lock, RANK_WAITQ);
     if (helpers.first == NULL) {
         r->link.next = r->link.prev = &r->link;
         helpers.first = &r->link;
     } else {
         list_insert_between(&r->link, helpers.first->prev, helpers.first);
     }
-    helpers_unlock(irq);
+    rt_leave_unlock(irq, &helpers.lock, RANK_WAITQ);
     rt_sem_post(&helpers.work);
 }
 
@@ -94,10 +82,10 @@ static void request_put(struct request *r)
 static bool idle_change(int by)
 {
     unsigned long irq;
-    helpers_lock(&irq);
+    rt_enter_lock(&irq, &helpers.lock, RANK_WAITQ);
     bool possible = by > 0 || helpers.idle > 0;
     helpers.idle += possible ? (uint32_t)by : 0;
-    helpers_unlock(irq);
+    rt_leave_unlock(irq, &helpers.lock, RANK_WAITQ);
     return possible;
 }
 

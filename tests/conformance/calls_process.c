@@ -323,8 +323,8 @@ static void ipc_open(int id, void (*remove)(void))
     OK(atexit(remove));
 }
 
-/* While the process has one kernel thread. If it is allowed, the objects end with the process in any
- * case. */
+/* While the process has one kernel thread. If it is allowed, the objects end with the process in
+ * any case. */
 __attribute__((constructor)) static void have_ipc_of_our_own(void)
 {
     unshare(CLONE_NEWIPC);
