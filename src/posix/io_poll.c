@@ -63,6 +63,17 @@ static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *bloc
     return error == 0 && !*block;
 }
 
+/* A look that finds nothing is EINTR if a signal comes meanwhile. Either a handler of the program's
+ * has run (*interrupted), or the signal was one of ours, and the look is to be repeated. */
+static bool is_cut_short(long ready, bool *interrupted)
+{
+    if (ready >= 0 || io_errno() != EINTR) {
+        return false;
+    }
+    *interrupted = posix_interrupted(false);
+    return true;
+}
+
 static long poll_now(struct pollfd *fds, nfds_t n)
 {
     return syscall(SYS_ppoll, fds, n, &no_time, NULL, (size_t)8);
@@ -112,10 +123,15 @@ int pirn_posix_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
     }
     uint64_t deadline = deadline_in(limit);
     bool block = false, waits = true, interrupted = false;
-    long ready;
     posix_signals_expect();
-    while ((ready = poll_now(fds, n)) == 0 && waits) {
-        waits = wait_few(io, poll_records(io, fds, n), deadline, &block, &interrupted);
+    for (;;) {
+        long ready = poll_now(fds, n);
+        if (!is_cut_short(ready, &interrupted)) {
+            if (ready != 0 || !waits) {
+                return (int)ready;
+            }
+            waits = wait_few(io, poll_records(io, fds, n), deadline, &block, &interrupted);
+        }
         if (interrupted) {
             return posix_fail(EINTR);
         }
@@ -125,7 +141,6 @@ int pirn_posix_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
                                 NULL, 8);
         }
     }
-    return (int)ready;
 }
 
 int pirn_posix_poll(struct pollfd *fds, nfds_t n, int ms)
@@ -190,10 +205,12 @@ static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadlin
         got = asked;
         struct timespec now = {0, 0};
         ready = syscall(SYS_pselect6, n, &got.read, &got.write, &got.except, &now, NULL);
-        if (ready != 0 || !waits) {
-            break;
+        if (!is_cut_short(ready, &interrupted)) {
+            if (ready != 0 || !waits) {
+                break;
+            }
+            waits = wait_few(io, used, deadline, &block, &interrupted);
         }
-        waits = wait_few(io, used, deadline, &block, &interrupted);
         if (interrupted) {
             return posix_fail(EINTR);
         }
@@ -261,11 +278,16 @@ int pirn_posix_epoll_pwait(int fd, struct epoll_event *events, int n, int ms, co
     struct timespec limit = {ms / 1000, (ms % 1000) * 1000000L};
     uint64_t deadline = deadline_in(ms >= 0 ? &limit : NULL);
     bool block = false, waits = true, interrupted = false;
-    long ready;
     posix_signals_expect();
-    while ((ready = syscall(SYS_epoll_pwait, fd, events, n, 0, NULL, (size_t)8)) == 0 && waits) {
-        struct rt_io io = {.fd = fd, .events = POLLIN};
-        waits = wait_few(&io, 1, deadline, &block, &interrupted);
+    for (;;) {
+        long ready = syscall(SYS_epoll_pwait, fd, events, n, 0, NULL, (size_t)8);
+        if (!is_cut_short(ready, &interrupted)) {
+            if (ready != 0 || !waits) {
+                return (int)ready;
+            }
+            struct rt_io io = {.fd = fd, .events = POLLIN};
+            waits = wait_few(&io, 1, deadline, &block, &interrupted);
+        }
         if (interrupted) {
             return posix_fail(EINTR);
         }
@@ -273,7 +295,6 @@ int pirn_posix_epoll_pwait(int fd, struct epoll_event *events, int n, int ms, co
             return (int)IO_CALL(IO_BLOCKS, SYS_epoll_pwait, fd, events, n, ms, NULL, 8);
         }
     }
-    return (int)ready;
 }
 
 int pirn_posix_epoll_wait(int fd, struct epoll_event *events, int n, int ms)

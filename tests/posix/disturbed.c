@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * disturbed.c - signals of the runtime's own, which reach a kernel thread at any moment, are none
+ * to the program: no call fails with EINTR, or earlier than it may. Another process sends them all
+ * the time, to every kernel thread of this one.
+ */
+#include <dirent.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "check.h"
+
+enum { THREADS = 4, ROUNDS = 150 };
+
+#define RUNTIMES_SIGNAL __SIGRTMIN /* by which it stops calls: port/env/linux */
+
+/* Is one on its way? More would lie on the stack one above the other; the runtime sends the next
+ * when the last has come. */
+static bool is_pending(int process, int tid)
+{
+    char path[64], text[2048] = "";
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", process, tid);
+    FILE *f = fopen(path, "r");
+    if (f == NULL) {
+        return true;
+    }
+    size_t n = fread(text, 1, sizeof(text) - 1, f);
+    const char *at = n > 0 ? strstr(text, "SigPnd:") : NULL;
+    fclose(f);
+    return at == NULL || (strtoull(at + 7, NULL, 16) & (1ull << (RUNTIMES_SIGNAL - 1))) != 0;
+}
+
+static void disturb_all(int process)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", process);
+    DIR *tasks = opendir(path);
+    if (tasks == NULL) {
+        _exit(0);
+    }
+    for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        int tid = (int)strtol(task->d_name, NULL, 10);
+        if (tid > 0 && !is_pending(process, tid)) {
+            syscall(SYS_tgkill, process, tid, RUNTIMES_SIGNAL);
+        }
+    }
+    closedir(tasks);
+}
+
+static pid_t disturber(void)
+{
+    pid_t self = getpid(), child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (getppid() == self) {
+            disturb_all(self);
+        }
+        _exit(0);
+    }
+    CHECK(child > 0);
+    return child;
+}
+
+static void waits_for_descriptors(int quiet, int epoll)
+{
+    struct pollfd p = {quiet, POLLIN, 0};
+    struct timeval limit = {0, 200};
+    struct timespec fine = {0, 200000};
+    struct epoll_event event;
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(quiet, &set);
+    CHECK_EQ(poll(&p, 1, 0), 0);
+    CHECK_EQ(poll(&p, 1, 1), 0);
+    CHECK_EQ(ppoll(&p, 1, &fine, NULL), 0);
+    CHECK_EQ(select(quiet + 1, &set, NULL, NULL, &limit), 0);
+    CHECK_EQ(epoll_wait(epoll, &event, 1, 0), 0);
+    CHECK_EQ(epoll_wait(epoll, &event, 1, 1), 0);
+}
+
+static void waits_for_time(sem_t *sem)
+{
+    struct timespec t = {0, 200000}, until = after_ms(CLOCK_REALTIME, 1);
+    OK(nanosleep(&t, NULL));
+    OK(clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL));
+    FAILS(sem_timedwait(sem, &until), ETIMEDOUT);
+}
+
+static void waits_in_calls(const int *sockets)
+{
+    char c;
+    FAILS(recv(sockets[0], &c, 1, 0), EAGAIN); /* SO_RCVTIMEO */
+    CHECK_EQ(write(sockets[1], "x", 1), 1);
+    CHECK_EQ(read(sockets[0], &c, 1), 1);
+}
+
+static void *waits(void *arg)
+{
+    int ends[2], sockets[2], epoll = epoll_create1(0);
+    struct timeval limit = {0, 1000};
+    sem_t sem;
+    OK(pipe(ends));
+    struct epoll_event event = {.events = EPOLLIN};
+    OK(epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event));
+    OK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+    OK(setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
+    OK(sem_init(&sem, 0, 0));
+    for (int i = 0; i < ROUNDS; i++) {
+        waits_for_descriptors(ends[0], epoll);
+        waits_for_time(&sem);
+        waits_in_calls(sockets);
+    }
+    return arg;
+}
+
+static void *until_cancelled(void *arg)
+{
+    pause();
+    return arg;
+}
+
+/* The first request makes the runtime take the signal. */
+static void cancel_one(void)
+{
+    pthread_t t = start(until_cancelled, NULL);
+    OK(pthread_cancel(t));
+    CHECK(join(t) == PTHREAD_CANCELED);
+}
+
+static void calls_go_on(void)
+{
+    pthread_t t[THREADS];
+    int status;
+    cancel_one();
+    pid_t child = disturber();
+    for (int i = 0; i < THREADS; i++) {
+        t[i] = start(waits, NULL);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        join(t[i]);
+    }
+    OK(kill(child, SIGKILL));
+    CHECK_EQ(waitpid(child, &status, 0), child);
+}
+
+int main(void)
+{
+    RUN(calls_go_on);
+    return 0;
+}
