@@ -23,7 +23,7 @@ from pirn_tools.programs.plan import load as load_plan
 from pirn_tools.programs.sources import Source, fetch, machine_apts
 from pirn_tools.run import check_preloadable, preload_library
 
-SHOWN = "steal"  # the organization for preloading and preemption
+SHOWN = "steal"  # the organization for preloading, and without preemption
 
 
 @click.command(short_help="Build and compare programs of others, from Debian's source packages.")
@@ -121,11 +121,9 @@ def configurations_of(
         Configuration(org.name, "pirn", linked, {"PIRN_SCHED": org.name})
         for org in load().organizations
     ]
-    preempted = {"PIRN_SCHED": SHOWN, "PIRN_PREEMPT": "1"}
-    own_tls = {**preempted, "PIRN_TLS": "own"}
+    unpreempted = {"PIRN_SCHED": SHOWN, "PIRN_PREEMPT": "0"}
     preloaded = {"PIRN_SCHED": SHOWN, "LD_PRELOAD": str(preload_library())}
-    chosen.append(Configuration("preempt", "pirn", linked, preempted))
-    chosen.append(Configuration("preempt, tls", "pirn", linked, own_tls))
+    chosen.append(Configuration("no ticks", "pirn", linked, unpreempted))
     chosen.append(Configuration("installed", "installed", installed))
     chosen.append(Configuration("preloaded", "preload", installed, preloaded))
     return chosen

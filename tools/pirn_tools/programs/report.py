@@ -25,8 +25,7 @@ LEGEND = """Milliseconds with NPTL, then time with Pirn / time with NPTL: median
 rounds, in turn, on {cpus} CPUs; below 1, Pirn is faster. The system's load was {load} at the
 start: above the number of CPUs, differences of some tens of percent are chance."""
 
-LINKED = """`preempt` is `steal` with `PIRN_PREEMPT=1`, `tls` with `PIRN_TLS=own`; workers: one a
-CPU."""
+LINKED = "`no ticks` is `steal` with `PIRN_PREEMPT=0`; workers: one a CPU."
 PRELOADED = """Debian's own binaries, with the library preloaded (`pirn run --preload`),
 organization `steal`."""
 
