@@ -115,6 +115,19 @@ static void tls_start(void)
     }
 }
 
+/* With tools that follow threads, which pthread_create has to wait for in the kernel. */
+static void tools_check(void)
+{
+    static const char text[] =
+        "pirn: the program is built with AddressSanitizer or ThreadSanitizer: under them threads "
+        "need thread-local storage of their own (option tls: auto, own or own-syscall; x86-64; "
+        "glibc 2.36), and option spares must not be 0\n";
+    if (rt_last_end != NULL && (rt.tls_room == 0 || rt.spares == 0)) {
+        port_write(text, sizeof(text) - 1);
+        port_exit_now(2);
+    }
+}
+
 static void preempt_start(void)
 {
     const char *why = "";
@@ -149,6 +162,7 @@ static int rt_start_once(void)
     int error = port_init(&main_calls);
     if (error == 0) {
         tls_start();
+        tools_check();
     }
     if (error == 0 && rt.dump_signal != 0) {
         error = port_dump_start(rt.dump_signal);
@@ -343,6 +357,9 @@ void rt_on_exit(void)
         rt.policy.at_exit();
     }
     stats_report();
+    if (rt_exit_hook != NULL) {
+        rt_exit_hook();
+    }
 }
 
 bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t size)

@@ -336,6 +336,8 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
 }
 
 void (*rt_local_end)(struct thread *self);
+void (*rt_last_end)(struct thread *self);
+void (*rt_exit_hook)(void);
 
 /* Inlined into thread_entry, so that a thread that returns leaves the return-stack predictor as
  * deep as it was at its first switch: the thread that goes on returns through its own calls, all
@@ -356,6 +358,9 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     }
     if (unlikely(rt_signals)) {
         rt_signals_end(user);
+    }
+    if (unlikely(rt_last_end != NULL)) {
+        rt_last_end(user);
     }
     if (unlikely((user->flags & (THREAD_TLS | THREAD_MAIN)) == THREAD_TLS) && !MUTANT(TLS_STALE)) {
         port_tls_reset();

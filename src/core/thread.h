@@ -255,6 +255,13 @@ NORETURN void rt_thread_exit(void *ret);
  * block and create threads. */
 extern void (*rt_local_end)(struct thread *self);
 
+/* The same, after rt_local_end and whatever else runs for the program: for data that its tools
+ * keep. NULL: nobody has any. */
+extern void (*rt_last_end)(struct thread *self);
+
+/* For such tools, too: the process ends (exit), by a thread or a foreign one. NULL: nothing. */
+extern void (*rt_exit_hook)(void);
+
 /* Set by the layer that has signals: there are some, and threads that wait are to notice; the
  * caller, outside the runtime, takes what there is for it (see cancel.h); it ends, and takes none
  * any more. */

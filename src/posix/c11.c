@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <threads.h>
 
-#include "posix.h"
+#include "sanitizer.h"
 
 _Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "mtx_t");
 _Static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t), "cnd_t");
@@ -19,6 +19,12 @@ _Static_assert(sizeof(tss_t) == sizeof(pthread_key_t), "tss_t");
 
 #define MTX(mutex) ((pthread_mutex_t *)(mutex))
 #define CND(cond) ((pthread_cond_t *)(cond))
+
+/* Under a sanitizer its interceptor, which calls us: it has none for these names. */
+#define OUTER(name)                                                                                \
+    (likely(!posix_sanitized)                                                                      \
+         ? pirn_pthread_##name                                                                     \
+         : (__typeof__(&pirn_pthread_##name))posix_sanitizer_outer("pthread_" #name))
 
 static int result_of(int error)
 {
@@ -44,7 +50,7 @@ static int result_of(int error)
 int pirn_posix_thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
 {
     void *(*start)(void *) = (void *(*)(void *))(void (*)(void))fn;
-    int error = pirn_pthread_create(thread, NULL, start, arg);
+    int error = OUTER(create)(thread, NULL, start, arg);
     return result_of(error == EAGAIN ? ENOMEM : error);
 }
 
@@ -77,13 +83,13 @@ void pirn_posix_thrd_exit(int result)
 
 int pirn_posix_thrd_detach(thrd_t thread)
 {
-    return result_of(pirn_pthread_detach(thread));
+    return result_of(OUTER(detach)(thread));
 }
 
 int pirn_posix_thrd_join(thrd_t thread, int *result)
 {
     void *ret;
-    int error = pirn_pthread_join(thread, &ret);
+    int error = OUTER(join)(thread, &ret);
     if (error == 0 && result != NULL) {
         *result = (int)(intptr_t)ret;
     }
@@ -99,62 +105,62 @@ int pirn_posix_mtx_init(mtx_t *mutex, int type)
     pirn_pthread_mutexattr_init(&attr);
     pirn_pthread_mutexattr_settype(&attr, type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE
                                                                : PTHREAD_MUTEX_NORMAL);
-    return result_of(pirn_pthread_mutex_init(MTX(mutex), &attr));
+    return result_of(OUTER(mutex_init)(MTX(mutex), &attr));
 }
 
 void pirn_posix_mtx_destroy(mtx_t *mutex)
 {
-    pirn_pthread_mutex_destroy(MTX(mutex));
+    OUTER(mutex_destroy)(MTX(mutex));
 }
 
 int pirn_posix_mtx_lock(mtx_t *mutex)
 {
-    return result_of(pirn_pthread_mutex_lock(MTX(mutex)));
+    return result_of(OUTER(mutex_lock)(MTX(mutex)));
 }
 
 int pirn_posix_mtx_trylock(mtx_t *mutex)
 {
-    return result_of(pirn_pthread_mutex_trylock(MTX(mutex)));
+    return result_of(OUTER(mutex_trylock)(MTX(mutex)));
 }
 
 int pirn_posix_mtx_timedlock(mtx_t *mutex, const struct timespec *abstime)
 {
-    return result_of(pirn_pthread_mutex_timedlock(MTX(mutex), abstime));
+    return result_of(OUTER(mutex_timedlock)(MTX(mutex), abstime));
 }
 
 int pirn_posix_mtx_unlock(mtx_t *mutex)
 {
-    return result_of(pirn_pthread_mutex_unlock(MTX(mutex)));
+    return result_of(OUTER(mutex_unlock)(MTX(mutex)));
 }
 
 int pirn_posix_cnd_init(cnd_t *cond)
 {
-    return result_of(pirn_pthread_cond_init(CND(cond), NULL));
+    return result_of(OUTER(cond_init)(CND(cond), NULL));
 }
 
 void pirn_posix_cnd_destroy(cnd_t *cond)
 {
-    pirn_pthread_cond_destroy(CND(cond));
+    OUTER(cond_destroy)(CND(cond));
 }
 
 int pirn_posix_cnd_signal(cnd_t *cond)
 {
-    return result_of(pirn_pthread_cond_signal(CND(cond)));
+    return result_of(OUTER(cond_signal)(CND(cond)));
 }
 
 int pirn_posix_cnd_broadcast(cnd_t *cond)
 {
-    return result_of(pirn_pthread_cond_broadcast(CND(cond)));
+    return result_of(OUTER(cond_broadcast)(CND(cond)));
 }
 
 int pirn_posix_cnd_wait(cnd_t *cond, mtx_t *mutex)
 {
-    return result_of(pirn_pthread_cond_wait(CND(cond), MTX(mutex)));
+    return result_of(OUTER(cond_wait)(CND(cond), MTX(mutex)));
 }
 
 int pirn_posix_cnd_timedwait(cnd_t *cond, mtx_t *mutex, const struct timespec *abstime)
 {
-    return result_of(pirn_pthread_cond_timedwait(CND(cond), MTX(mutex), abstime));
+    return result_of(OUTER(cond_timedwait)(CND(cond), MTX(mutex), abstime));
 }
 
 int pirn_posix_tss_create(tss_t *key, tss_dtor_t destructor)
@@ -179,5 +185,5 @@ int pirn_posix_tss_set(tss_t key, void *value)
 
 void pirn_posix_call_once(once_flag *once, void (*fn)(void))
 {
-    pirn_pthread_once((pthread_once_t *)once, fn);
+    OUTER(once)((pthread_once_t *)once, fn);
 }

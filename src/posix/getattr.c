@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "posix.h"
+#include "sanitizer.h"
 
 extern void *__libc_stack_end;
 
@@ -72,6 +72,9 @@ static int get_stack(struct thread *t, struct posix_attr *a)
 
 int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
+    if (unlikely(port_helper_self())) {
+        return posix_sanitizer_getattr(thread, attr);
+    }
     struct thread *t = posix_thread(thread);
     cpu_set_t cpus;
     if (t == NULL || t->flags & THREAD_FOREIGN) {

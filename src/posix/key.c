@@ -12,7 +12,7 @@
  */
 #include <errno.h>
 
-#include "posix.h"
+#include "sanitizer.h"
 
 typedef void (*destructor_fn)(void *);
 
@@ -28,6 +28,11 @@ ALWAYS_INLINE bool seq_exists(uint32_t seq)
 
 int pirn_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
+    pthread_key_t tool = posix_sanitizer_key(destructor);
+    if (tool != POSIX_TOOL_KEY_NONE) {
+        *key = tool;
+        return 0;
+    }
     for (unsigned k = 0; k < PTHREAD_KEYS_MAX; k++) {
         uint32_t seq = at_load_rlx(&keys[k].seq);
         if (!seq_exists(seq) && at_cas_rlx(&keys[k].seq, &seq, seq + 1)) {
@@ -53,6 +58,9 @@ int pirn_pthread_key_delete(pthread_key_t key)
 /* Before the runtime runs nobody has a value; except in the child of a fork. */
 void *pirn_pthread_getspecific(pthread_key_t key)
 {
+    if (unlikely(key >= PTHREAD_KEYS_MAX)) {
+        return posix_sanitizer_getspecific(key);
+    }
     struct cpu *cpu = port_cpu_self();
     if (unlikely(cpu == NULL) && at_load_rlx(&rt.started) == 0 && rt_survivor == NULL) {
         return NULL;
@@ -71,6 +79,7 @@ static int slots_grow(struct posix_local *local)
     if (table == NULL) {
         return ENOMEM;
     }
+    posix_sanitizer_root(table, PTHREAD_KEYS_MAX * sizeof(*table), true);
     for (unsigned k = 0; k < local->nslots; k++) {
         table[k] = local->slots[k];
     }
@@ -81,7 +90,10 @@ static int slots_grow(struct posix_local *local)
 
 int pirn_pthread_setspecific(pthread_key_t key, const void *value)
 {
-    if (key >= PTHREAD_KEYS_MAX || !seq_exists(at_load_rlx(&keys[key].seq))) {
+    if (unlikely(key >= PTHREAD_KEYS_MAX)) {
+        return posix_sanitizer_setspecific(key, value);
+    }
+    if (!seq_exists(at_load_rlx(&keys[key].seq))) {
         return EINVAL;
     }
     if (value == NULL && pirn_pthread_getspecific(key) == NULL) {

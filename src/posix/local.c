@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "../sync/shared.h"
+#include "sanitizer.h"
 #include "signal.h"
 
 #define SLAB_BYTES (64u << 10)
@@ -46,6 +47,7 @@ static struct posix_local *pool_grow(void)
     if (slab == NULL) {
         return NULL;
     }
+    posix_sanitizer_root(slab, SLAB_BYTES, true);
     for (size_t i = 1; i < SLAB_BYTES / sizeof(*slab); i++) {
         pool_put(&slab[i]);
     }
@@ -76,6 +78,7 @@ void posix_local_end(struct thread *self)
     posix_keys_end(local);
     self->local = NULL;
     if (local->slots != local->inline_slots) {
+        posix_sanitizer_root(local->slots, PTHREAD_KEYS_MAX * sizeof(struct posix_slot), false);
         port_table_free(local->slots, PTHREAD_KEYS_MAX * sizeof(struct posix_slot));
     }
     pool_put(local);
@@ -114,6 +117,7 @@ static void posix_forked(void)
 static __attribute__((constructor)) void posix_hook(void)
 {
     process_is();
+    posix_sanitizer_hook();
     if (port_fork_watch() != 0 || pthread_atfork(NULL, NULL, posix_forked) != 0) {
         static const char text[] = "pirn: no memory for a fork handler\n";
         port_write(text, sizeof(text) - 1);

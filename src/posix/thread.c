@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "sanitizer.h"
 #include "signal.h"
 
 _Static_assert(sizeof(pthread_t) == sizeof(struct thread *), "a pthread_t holds an address");
@@ -44,12 +45,21 @@ int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*s
 {
     struct thread_attr internal = {0};
     int error = 0;
+    if (unlikely(posix_sanitized) && posix_sanitizer_helper(thread, attr, start, arg, &error)) {
+        return error;
+    }
     if (unlikely(attr != NULL)) {
         error = posix_attr_translate(attr, &internal);
     } else if (unlikely(at_load_rlx(&posix_attr_default_set))) {
         error = posix_attr_translate_default(&internal);
     }
-    return error != 0 ? error : create_with(thread, &internal, start, arg);
+    if (likely(error == 0)) {
+        error = create_with(thread, &internal, start, arg);
+    }
+    if (unlikely(posix_sanitized) && error == 0) {
+        posix_sanitizer_created();
+    }
+    return error;
 }
 
 static int join_limited(pthread_t thread, void **ret, const struct posix_limit *limit)
@@ -118,6 +128,9 @@ pthread_t pirn_pthread_self(void)
 {
     if (likely(port_tls_own)) {
         return (pthread_t)port_tls_handle_self();
+    }
+    if (port_helper_self()) {
+        return posix_sanitizer_self();
     }
     struct thread *self = rt_self();
     return (pthread_t)port_thread_handle(self);

@@ -280,10 +280,64 @@ static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*
     return -error;
 }
 
+static __thread uint8_t helper; /* enum: the next thread that is created will be one; is one */
+enum { HELPER_NEXT = 1, HELPER_SELF };
+
+struct start {
+    void *(*fn)(void *);
+    void *arg;
+    uint32_t taken;
+};
+
+static void *helper_main(void *arg)
+{
+    struct start *from = arg, start = *from;
+    __atomic_store_n(&from->taken, 1, __ATOMIC_RELEASE); /* ORDER(helper) */
+    futex_wake(&from->taken);
+    helper = HELPER_SELF;
+    return start.fn(start.arg);
+}
+
+bool port_helper_next(void)
+{
+    return helper == HELPER_NEXT;
+}
+
+bool port_helper_self(void)
+{
+    return helper == HELPER_SELF;
+}
+
+int port_helper_create(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+    struct start start = {fn, arg, 0};
+    int error = create_masked(thread, NULL, helper_main, &start);
+    while (error == 0 && __atomic_load_n(&start.taken, __ATOMIC_ACQUIRE) == 0) { /* ORDER(helper) */
+        futex_wait(&start.taken, 0, UINT64_MAX);
+    }
+    return error;
+}
+
 int kernel_thread_create(void *(*fn)(void *), void *arg)
 {
     pthread_t thread;
     return create_masked(&thread, NULL, fn, arg);
+}
+
+/* One that the program's ThreadSanitizer knows, because it allocates: made by way of its
+ * interceptor, which calls the POSIX layer, which calls port_helper_create. */
+int kernel_thread_create_known(void *(*fn)(void *), void *arg)
+{
+    typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    pthread_t thread;
+    if (port_sanitizer() != SANITIZER_THREAD) {
+        return kernel_thread_create(fn, arg);
+    }
+    create_fn theirs = (create_fn)dlsym(RTLD_DEFAULT, "pthread_create");
+    helper = HELPER_NEXT;
+    int error = theirs != NULL ? theirs(&thread, NULL, fn, arg) : ENOSYS;
+    helper = 0;
+    return -error;
 }
 
 int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size)

@@ -211,29 +211,38 @@ static void template_without_rseq(void)
     }
 }
 
-/* Where the descriptor has the pointer; 0 if nowhere. */
-static size_t template_find(const char *pointer)
+/* Where the caller's descriptor has the pointer; 0 if nowhere. */
+static size_t descriptor_find(const char *pointer)
 {
+    uintptr_t descriptor = port_arch_tp() - glibc_descriptor_offset();
     for (size_t at = 0; at + sizeof(char *) <= glibc.descriptor; at += sizeof(char *)) {
-        if (*(char **)(template.descriptor_at + at) == pointer) {
+        if (*(char **)(descriptor + at) == pointer) {
             return at;
         }
     }
     return 0;
 }
 
-/* Runs as a kernel thread of its own. The buffers: what there is no text for gets one on the heap.
- */
-static void *template_take(void *unused)
+/* What there is no text for gets one on the heap. */
+static void buffers_find(void)
 {
     const int nothing = 1000000;
+    template.buffer_at[BUFFER_STRERROR] = descriptor_find(strerror(nothing));
+    template.buffer_at[BUFFER_STRSIGNAL] = descriptor_find(strsignal(nothing));
+}
+
+/* Runs as a kernel thread of its own, of which a sanitizer knows nothing: there it must not
+ * allocate. */
+static void *template_take(void *unused)
+{
     uintptr_t tp = port_arch_tp();
     (void)unused;
     memcpy(template.libc, (char *)tp + glibc.libc.at, glibc.libc.size);
     template.descriptor_at = tp - glibc_descriptor_offset();
     memcpy(template.descriptor, (void *)template.descriptor_at, glibc.descriptor);
-    template.buffer_at[BUFFER_STRERROR] = template_find(strerror(nothing));
-    template.buffer_at[BUFFER_STRSIGNAL] = template_find(strsignal(nothing));
+    if (port_sanitizer() == SANITIZER_NONE) {
+        buffers_find();
+    }
     return (void *)(intptr_t)(*(pid_t *)(template.descriptor_at + glibc.tid_at));
 }
 
@@ -280,7 +289,7 @@ static int template_analyse(void)
 }
 
 /* A stack size that no other word of a descriptor has. */
-#define TEMPLATE_STACK (148u << 10)
+#define TEMPLATE_STACK ((148u << 10) + ((glibc.static_size + 4095) & ~(size_t)4095))
 
 static int template_init(void)
 {
@@ -295,6 +304,9 @@ static int template_init(void)
     if (error == 0) {
         error = tid != NULL ? template_analyse() : -ENOTSUP;
         template_without_rseq();
+    }
+    if (port_sanitizer() != SANITIZER_NONE) {
+        buffers_find();
     }
     port_table_free(template.stack, template.stack_size);
     return error;

@@ -23,6 +23,10 @@ void permit_post(uint32_t *word);
 
 /* pthread_create of the C library, also where the POSIX layer has taken the name. */
 int kernel_thread_create(void *(*fn)(void *), void *arg);
+int kernel_thread_create_known(void *(*fn)(void *), void *arg);
+
+/* Where the code of the program's sanitizer is; 0: nowhere. */
+uintptr_t port_sanitizer_at(void);
 
 /* Ticks for the calling kernel thread, if preemption is on. */
 void preempt_begin(struct port_carrier *port);

@@ -189,7 +189,7 @@ static void *monitor_main(void *unused)
 int monitor_start(void)
 {
     int error = kernel_thread_create(monitor_main, NULL);
-    return error == 0 ? kernel_thread_create(maker_main, NULL) : error;
+    return error == 0 ? kernel_thread_create_known(maker_main, NULL) : error;
 }
 
 void monitor_add(struct cpu *cpu)

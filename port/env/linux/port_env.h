@@ -16,6 +16,7 @@
 #ifndef PIRN_PORT_ENV_H
 #define PIRN_PORT_ENV_H
 
+#include <pthread.h>
 #include <time.h>
 
 #include "compiler.h"
@@ -245,6 +246,15 @@ int port_tls_tid(void);
 
 /* Learn of forks from now on: before handlers that the program registers. 0 or -errno. */
 int port_fork_watch(void);
+
+/* The sanitizer that the program is built with, if this library is not. */
+enum port_sanitizer { SANITIZER_NONE, SANITIZER_ADDRESS, SANITIZER_THREAD };
+enum port_sanitizer port_sanitizer(void);
+
+/* A kernel thread of the C library's, for a helper of a tool's. 0 or -errno. */
+int port_helper_create(pthread_t *thread, void *(*fn)(void *), void *arg);
+bool port_helper_next(void);
+bool port_helper_self(void);
 
 /* A system call made by every kernel thread of the process that the C library knows: by all or by
  * none; if it fails in some only, the process is aborted. 0 or -errno. Only if port_tls_own: else

@@ -178,7 +178,9 @@ static int range_add(struct dl_phdr_info *info, size_t size, void *unused)
     const char *slash = strrchr(info->dlpi_name, '/');
     const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
     bool libc = strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0;
-    bool take = libc || strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
+    bool take = libc || strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0 ||
+                strncmp(name, "libasan.", 8) == 0 || strncmp(name, "libtsan.", 8) == 0 ||
+                strncmp(name, "libclang_rt.", 12) == 0;
     (void)size;
     (void)unused;
     preempt.found_libc |= libc;
@@ -212,6 +214,14 @@ bool preempt_places_known(void)
     return preempt.found_self && preempt.found_libc && !preempt.self_is_program;
 }
 
+/* Its runtime has locks, too, of which the allocator's are taken inside ours. */
+static bool sanitizer_is_kept(void)
+{
+    uintptr_t at = port_sanitizer_at();
+    bool own;
+    return at == 0 || preempt_pc_is_kept(at, &own);
+}
+
 void preempt_unmask(uint64_t *set)
 {
     if (preempt.signal != 0) {
@@ -227,6 +237,12 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
     if (!preempt_places_known()) {
         *why = "the library or the C library is linked statically: where code must not be "
                "interrupted cannot be told";
+        return -ENOTSUP;
+    }
+    if (!sanitizer_is_kept()) {
+        *why =
+            "the runtime of the program's sanitizer is linked statically, as clang does: where it "
+            "must not be interrupted cannot be told (gcc links it dynamically)";
         return -ENOTSUP;
     }
     int signal = preempt.signal != 0             ? preempt.signal

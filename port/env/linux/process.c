@@ -108,9 +108,12 @@ char *port_file_read(const char *path, size_t max)
     return text;
 }
 
+/* Not _exit, whose name a sanitizer may have taken. */
 void port_exit_now(int status)
 {
-    _exit(status);
+    for (;;) {
+        syscall(SYS_exit_group, status);
+    }
 }
 
 void port_panic(void)
@@ -124,28 +127,44 @@ void port_exit(int status)
 }
 
 #if defined(PIRN_TSAN) || defined(PIRN_ASAN)
-void port_check(void) {}
+enum port_sanitizer port_sanitizer(void)
+{
+    return SANITIZER_NONE;
+}
+
+uintptr_t port_sanitizer_at(void)
+{
+    return 0;
+}
 #else
 void __asan_init(void) __attribute__((weak));
 void __tsan_init(void) __attribute__((weak));
 
-/* Their interceptors stand before the POSIX layer, keep their own threads' data by its keys before
- * the C library has begun, and wait for a new thread in the kernel. Under the native API they do
- * not meet it. */
+enum port_sanitizer port_sanitizer(void)
+{
+    return __tsan_init != NULL   ? SANITIZER_THREAD
+           : __asan_init != NULL ? SANITIZER_ADDRESS
+                                 : SANITIZER_NONE;
+}
+
+uintptr_t port_sanitizer_at(void)
+{
+    return __tsan_init != NULL ? (uintptr_t)__tsan_init : (uintptr_t)__asan_init;
+}
+#endif
+
+/* The sanitizer's runtime begins before the C library does. What it needs then (keys) needs no
+ * runtime of ours; where another version needs more, there are no options yet to start one with. */
 void port_check(void)
 {
     static const char text[] =
-        "pirn: AddressSanitizer and ThreadSanitizer do not work together with libpirn-pthread: they "
-        "take over the POSIX names that it defines. Run such a build with the C library's threads "
-        "(without libpirn-pthread), or under Valgrind; the native API has sanitized builds "
-        "(-DPIRN_SANITIZE=address, thread)\n";
-    bool posix = rt_surprise_default || environ == NULL; /* AddressSanitizer comes before both */
-    if (posix && (__asan_init != NULL || __tsan_init != NULL)) {
+        "pirn: the program's AddressSanitizer or ThreadSanitizer has called libpirn-pthread before "
+        "the C library has begun: this version of it is not known here (gcc 12, clang 14 are)\n";
+    if (port_sanitizer() != SANITIZER_NONE && environ == NULL) {
         port_write(text, sizeof(text) - 1);
         syscall(SYS_exit_group, 2); /* nothing of theirs: they have not begun, either */
     }
 }
-#endif
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
