@@ -17,8 +17,8 @@ PREFIX ?= /usr/local
 # stress apps fault bench tools gdb memcheck sanitizers.
 LABELS_debug := unit|tls|gdb
 LABELS_clang := unit
-LABELS_asan := unit|conformance|fault|stress
-LABELS_tsan := unit|conformance|stress
+LABELS_asan := unit|conformance|fault|stress|sanitizers
+LABELS_tsan := unit|conformance|stress|sanitizers
 LABELS_aarch64 := unit|policy
 
 # What release runs with 1, 2 and 4 workers runs elsewhere with those that find most.
@@ -32,8 +32,8 @@ SKIP_aarch64 := ^(unit|cpp|policy-unit)-.*-[14]$$
 UNIT := tests/unit/all tests/cpp/all
 TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls preempt stress gdb)
 TARGETS_clang := src/all apps/all $(UNIT)
-TARGETS_asan := pirn-pthread $(UNIT) tests/conformance/all tests/fault/all tests/stress/all
-TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all
+TARGETS_asan := pirn-pthread $(UNIT) tests/conformance/all tests/fault/all tests/stress/all tests/sanitizers/all
+TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all tests/sanitizers/all
 TARGETS_aarch64 := src/all $(UNIT) $(addprefix pirn-policy-,unit example register cxx)
 
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.

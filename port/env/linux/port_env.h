@@ -248,7 +248,7 @@ int port_tls_tid(void);
 int port_fork_watch(void);
 
 /* The sanitizer that the program is built with, if this library is not. */
-enum port_sanitizer { SANITIZER_NONE, SANITIZER_ADDRESS, SANITIZER_THREAD };
+enum port_sanitizer { SANITIZER_NONE, SANITIZER_LEAK, SANITIZER_ADDRESS, SANITIZER_THREAD };
 enum port_sanitizer port_sanitizer(void);
 
 /* A kernel thread of the C library's, for a helper of a tool's. 0 or -errno. */

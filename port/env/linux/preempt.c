@@ -180,7 +180,7 @@ static int range_add(struct dl_phdr_info *info, size_t size, void *unused)
     bool libc = strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0;
     bool take = libc || strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0 ||
                 strncmp(name, "libasan.", 8) == 0 || strncmp(name, "libtsan.", 8) == 0 ||
-                strncmp(name, "libclang_rt.", 12) == 0;
+                strncmp(name, "liblsan.", 8) == 0;
     (void)size;
     (void)unused;
     preempt.found_libc |= libc;

@@ -139,17 +139,21 @@ uintptr_t port_sanitizer_at(void)
 #else
 void __asan_init(void) __attribute__((weak));
 void __tsan_init(void) __attribute__((weak));
+void __lsan_init(void) __attribute__((weak)); /* -fsanitize=leak */
 
 enum port_sanitizer port_sanitizer(void)
 {
     return __tsan_init != NULL   ? SANITIZER_THREAD
            : __asan_init != NULL ? SANITIZER_ADDRESS
+           : __lsan_init != NULL ? SANITIZER_LEAK
                                  : SANITIZER_NONE;
 }
 
 uintptr_t port_sanitizer_at(void)
 {
-    return __tsan_init != NULL ? (uintptr_t)__tsan_init : (uintptr_t)__asan_init;
+    return __tsan_init != NULL   ? (uintptr_t)__tsan_init
+           : __asan_init != NULL ? (uintptr_t)__asan_init
+                                 : (uintptr_t)__lsan_init;
 }
 #endif
 
