@@ -47,7 +47,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-release bench figures conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
+        check-aarch64 check-release bench scheduling-cost figures conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
 
 ## help: this list
 help:
@@ -126,6 +126,10 @@ bench:
 	$(MAKE) --no-print-directory build-release
 	$(VENV)/python bench/run_micro.py $(BENCH_ARGS)
 	$(VENV)/python bench/run_macro.py
+
+## scheduling-cost: measure the scheduler's own time, write docs/SCHEDULING-COST.md (5 minutes)
+scheduling-cost: setup build-release
+	$(VENV)/python bench/run_scheduling.py --no-build --publish $(BENCH_ARGS)
 
 ## figures: draw the plots again from results/*.csv
 figures: setup

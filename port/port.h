@@ -45,6 +45,8 @@ struct thread;
  *                                         (pthread_t)
  *   port_san_*                            tell AddressSanitizer and ThreadSanitizer about stacks
  *                                         and switches
+ *   port_meter_*                          tell the metered library that a CPU has no work, or has
+ *                                         some again; its part of the counters. Else empty, and 0
  */
 #include "port_arch.h"
 #include "port_env.h"

@@ -48,7 +48,13 @@
 #endif
 
 /* Ticks of preemption, and slices, in microseconds of CPU time. */
+#ifdef PIRN_METERED /* port/env/linux/meter.h */
+#define RT_TICK_MIN 50u
+#define RT_TICK_VALUES "50 to 1000000"
+#else
 #define RT_TICK_MIN 1000u
+#define RT_TICK_VALUES "1000 to 1000000"
+#endif
 #define RT_TICK_MAX 1000000u
 
 /* A mutex waiter that lost the race for this long gets the mutex handed over. */

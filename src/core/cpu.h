@@ -30,7 +30,7 @@ enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2, RT_PENDING_RESCHED = 4 };
 
 struct cpu_stats {
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
-        stacks_recycled, sleeps, preemptions;
+        stacks_recycled, sleeps, preemptions, ticks;
 };
 
 struct cpu {

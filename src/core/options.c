@@ -305,14 +305,14 @@ const struct rt_option rt_options[] = {
      "1: a thread that runs for a whole tick lets others run; auto: 1 under the pthread API where "
      "threads have thread-local storage of their own",
      set_preempt},
-    {"tick", "number", "10000", "1000 to 1000000", "microseconds of CPU time between two ticks",
+    {"tick", "number", "10000", RT_TICK_VALUES, "microseconds of CPU time between two ticks",
      set_tick},
     {"tls", "choice", "auto", "auto, own, own-syscall or shared",
      "thread-local storage (__thread): own: of each thread; shared: of the worker; auto: own under "
      "the pthread API, shared under the native one; own-syscall: own, but switched by a system "
      "call where an instruction would do",
      set_tls},
-    {"slice", "number", "10000", "1000 to 1000000, at least a tick",
+    {"slice", "number", "10000", RT_TICK_VALUES ", at least a tick",
      "microseconds that a thread runs before others of its class have their turn (discipline=posix, "
      "shmac)",
      set_slice},

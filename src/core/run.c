@@ -278,6 +278,7 @@ static struct thread *idle_wait(struct cpu *cpu)
     uint64_t spin = rt.ncpu > 1 ? rt.spin_ns : 0;
     uint64_t from = port_now();
     uint64_t until = from + spin;
+    port_meter_idle(true);
     if (rt.policy.idle_enter != NULL) {
         rt.policy.idle_enter(cpu);
     }
@@ -298,6 +299,7 @@ static struct thread *idle_wait(struct cpu *cpu)
         rt.policy.idle_exit(cpu);
     }
     STAT_ADD(&cpu->stats.idle_ns, port_now() - from);
+    port_meter_idle(false);
     return next;
 }
 

@@ -26,10 +26,10 @@ struct own {
 static const struct {
     const char *name;
     size_t offset;
-} counters[] = {COUNTER(threads),         COUNTER(switches),   COUNTER(steals),
-                COUNTER(steal_attempts),  COUNTER(migrations), COUNTER(kicks),
-                COUNTER(sleeps),          COUNTER(idle_ns),    COUNTER(stacks_new),
-                COUNTER(stacks_recycled), COUNTER(preemptions)};
+} counters[] = {COUNTER(threads),         COUNTER(switches),    COUNTER(steals),
+                COUNTER(steal_attempts),  COUNTER(migrations),  COUNTER(kicks),
+                COUNTER(sleeps),          COUNTER(idle_ns),     COUNTER(stacks_new),
+                COUNTER(stacks_recycled), COUNTER(preemptions), COUNTER(ticks)};
 
 static char output[512];
 
@@ -145,6 +145,7 @@ void stats_report(void)
     }
     bool json = output[0] == 'j';
     size_t n = stats_format(text, sizeof(text), json, port_now() - rt.start_ns);
+    n += port_meter_format(text + n, sizeof(text) - n, json);
     if (!json) {
         port_write(text, n);
         return;

@@ -560,6 +560,7 @@ void rt_preempt(void)
         return;
     }
     bool switched;
+    STAT_INC(&cpu->stats.ticks);
     rt_poll(cpu);
     if (rt_has_classes()) {
         rt_charge(cpu, 1);

@@ -146,11 +146,13 @@ void port_cpu_back(struct cpu *cpu)
         port_tls_thread = NULL;
     }
     port_tls_self = cpu;
+    meter_begin();
 }
 
 void port_cpu_leave(struct thread *t)
 {
     struct cpu *cpu = port_cpu_self();
+    meter_end();
     affinity_leave(cpu, rt_carrier_port(rt_cpu_carrier(cpu)));
     port_tls_thread = t;
     port_tls_self = NULL;

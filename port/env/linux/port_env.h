@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "compiler.h"
+#include "meter.h"
 #include "san.h"
 
 struct port_cpus;
@@ -63,6 +64,7 @@ struct port_cpu {
     long bell_slept;        /* how often the kernel thread had slept then */
     uint64_t seen;          /* switches at the last tick */
     uint64_t deferred_at;   /* switches when a tick was deferred */
+    struct meter meter;     /* of the metered library */
     struct port_fp fp;      /* of the threads without THREAD_FP, while one with it runs */
 };
 
@@ -106,6 +108,7 @@ COLD void preempt_deferred(void);
 ALWAYS_INLINE unsigned long port_irq_save(void)
 {
     PORT_ARCH_TLS_INC(port_tls_inside);
+    meter_entered();
     return 0;
 }
 
@@ -113,6 +116,7 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 {
     bool outside;
     (void)state;
+    meter_leaving();
     PORT_ARCH_TLS_DEC(outside, port_tls_inside);
     if (unlikely(!outside)) {
         preempt_deferred();

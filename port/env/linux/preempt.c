@@ -162,10 +162,12 @@ void preempt_deferred(void)
 {
     while (port_tls_inside == PREEMPT_DEFERRED) {
         port_irq_entered();
+        meter_begin();
         struct cpu *cpu = port_cpu_self();
         if (cpu != NULL && rt_cpu_switches(cpu) == rt_cpu_port(cpu)->deferred_at) {
             preempt_now(cpu, rt_cpu_port(cpu)->deferred_at);
         }
+        meter_end();
         PORT_ARCH_TLS_SET(port_tls_inside, 0);
     }
     if (port_tls_inside == 0) {
@@ -287,7 +289,7 @@ void preempt_begin(struct port_carrier *port)
     }
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = preempt.signal};
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &port->timer) != 0) {
+    if (syscall(SYS_timer_create, METER_TICK_CLOCK(preempt.tick_ns), &event, &port->timer) != 0) {
         static const char text[] = "pirn: no timer for a worker: its threads are not preempted\n";
         port_write(text, sizeof(text) - 1);
         port->timer = -1;

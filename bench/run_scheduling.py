@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures what scheduling costs: master/worker, join chain, join latency, ticks.
+
+    .venv/bin/python bench/run_scheduling.py [--rounds 5] [--only PART] [--publish]
+
+Writes into --output (results/): scheduling.csv, every number of every run; scheduling.md, the
+tables; scheduling-ticks.png, scheduling-chain.png. With --publish also docs/SCHEDULING-COST.md,
+between its two marks, and its pictures. README.md says how it is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from harness import machine, scheduling, scheduling_profile, session
+from harness import scheduling_report as report
+from harness.scheduling import Measured, Plan
+from harness.tables import gaps
+from pirn_tools import paths
+from pirn_tools.errors import UserError
+from rich.console import Console
+
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+PEERS = ("Boost.Fiber", "GNU Pth", "Go", "Rust", "may", "Tokio")  # not in these measurements
+PICTURES = {"ticks": "scheduling-ticks.png", "patterns": "scheduling-chain.png"}
+
+PROFILE = "profile"
+TITLES = {"master_worker": "Master/worker", "join_chain": "Join chain"}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5, help="paired rounds [5]")
+    choices = [*scheduling.PARTS, PROFILE]
+    parser.add_argument("--only", choices=choices, help="only this part")
+    parser.add_argument("--output", type=Path, help="folder for the results [results]")
+    parser.add_argument("--plan", type=Path, help="instead of bench/macro/scheduling.toml")
+    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
+    parser.add_argument("--publish", action="store_true", help="into docs/SCHEDULING-COST.md, too")
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"--rounds {options.rounds}: at least 1")
+    if options.publish and (options.only or options.plan):
+        parser.error("--publish: only with all parts, of the usual plan")
+    return options
+
+
+def check_built(plan: Plan, apps: Path) -> None:
+    for groups in (make(plan) for make in scheduling.PARTS.values()):
+        for case in (one for group in groups for one in group):
+            program = scheduling.program_of(case, apps)
+            if not program.exists():
+                hint = " (the metered library is built for x86-64 only)"
+                why = hint if case.build == scheduling.METERED else ""
+                raise UserError(f"{paths.short(program)} is not built{why}")
+
+
+def sections(plan: Plan, part: str, measured: Measured) -> list[str]:
+    """The tables of a part."""
+    if part == "latency":
+        return ["### From the end of a thread to its joiner", report.latency_table(plan, measured)]
+    if part == "ticks":
+        return ["### Ticks", report.ticks_table(report.ticks_of(plan, measured))]
+    text = []
+    for pattern in plan.patterns:
+        title = TITLES.get(pattern.name, pattern.name)
+        text += [f"### {title}", report.pattern_table(plan, pattern, measured)]
+        text += [
+            "By organization, share of the workers' time in the scheduler, nanoseconds an event:"
+        ]
+        text += [report.organizations_table(plan, pattern, measured)]
+        text += ["In all, milliseconds:", report.totals_table(plan, pattern, measured)]
+    return text
+
+
+def draw(plan: Plan, part: str, measured: Measured, output: Path) -> None:
+    if part == "ticks":
+        report.draw_ticks(output / PICTURES[part], report.ticks_of(plan, measured))
+    if part == "patterns":
+        report.draw_chain(output / PICTURES[part], plan, measured)
+
+
+def failures(measured: Measured) -> list[str]:
+    reasons = {
+        (f"{part} {row}, {workers} CPU{'s' if workers > 1 else ''}", system): why
+        for (part, row, system, workers, _), why in measured.failed.items()
+    }
+    return [f"- no result: {gap}" for gap in gaps(reasons)]
+
+
+def profiled(plan: Plan, apps: Path, scratch: Path, only: str | None) -> list[str]:
+    if not plan.profiles or only not in (None, PROFILE):
+        return []
+    return ["### Where the instructions go", scheduling_profile.table(plan, apps, scratch)]
+
+
+def publish(root: Path, output: Path, text: str) -> None:
+    page = root / "docs/SCHEDULING-COST.md"
+    old = page.read_text()
+    if old.count(BEGIN) != 1 or old.count(END) != 1:
+        raise UserError(f'{paths.short(page)} must have "{BEGIN}" and "{END}" once each')
+    before, rest = old.split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
+    for name in PICTURES.values():
+        shutil.copyfile(output / name, root / "docs/img" / name)
+
+
+def run() -> int:
+    console = Console()
+    options = arguments()
+    root = paths.project()
+    build = paths.build_dir(root)
+    output: Path = options.output or root / "results"
+    output.mkdir(parents=True, exist_ok=True)
+    plan = scheduling.load_plan(options.plan or root / "bench/macro/scheduling.toml")
+    if not options.no_build:
+        console.print("building the applications")
+        session.build_programs(root, build, ["apps/all"])
+    check_built(plan, build / "apps")
+    facts = {k: v for k, v in machine.describe(root, build).items() if k not in PEERS}
+    begun = time.monotonic()
+    names = [name for name in scheduling.PARTS if options.only in (None, name)]
+    groups = [group for name in names for group in scheduling.PARTS[name](plan)]
+    total = options.rounds * sum(len(group) for group in groups)
+    with tempfile.TemporaryDirectory(prefix="pirn-bench-") as scratch:
+        stats = Path(scratch) / "stats.json"
+        with session.progress_of(console, total) as step:
+            measured = scheduling.measure(
+                groups, build / "apps", options.rounds, plan.timeout, stats, step
+            )
+        profile = profiled(plan, build / "apps", Path(scratch), options.only)
+    scheduling.write_csv(output / "scheduling.csv", measured)
+    facts["kernel"] = facts["kernel"].split("-")[0]
+    facts["load after"] = machine.describe(root, build)["load before"]
+    facts["rounds"] = f"{options.rounds}, {time.monotonic() - begun:.0f} s in all"
+    parts = [session.heading("What scheduling costs", facts)]
+    for name in names:
+        parts += sections(plan, name, measured)
+        draw(plan, name, measured, output)
+    parts += [*profile, *(["\n".join(failures(measured))] if measured.failed else [])]
+    text = "\n\n".join(parts)
+    (output / "scheduling.md").write_text(text + "\n")
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    if options.publish:
+        publish(root, output, text.split("\n", 2)[2])
+    console.print(f"written: {paths.short(output)}/scheduling.md, scheduling.csv, scheduling-*.png")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(run())
+    except UserError as error:
+        print(f"run_scheduling: {error.message}", file=sys.stderr)
+        sys.exit(error.exit_code)

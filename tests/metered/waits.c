@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What check.py runs under the metered library: a program that spends its time in one
+ * known way.
+ *
+ *   yield    two threads yield to each other, 20,000 times each
+ *   sleep    main sleeps for 300 ms; nobody has anything to do
+ *   call     main waits for a process that takes 300 ms, in a system call
+ *   compute  main computes for 300 ms
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void *yields(void *arg)
+{
+    for (int i = 0; i < 20000; i++) {
+        sched_yield();
+    }
+    return arg;
+}
+
+static void *nothing(void *arg)
+{
+    return arg;
+}
+
+static void two_threads(void *(*first)(void *), void *(*second)(void *))
+{
+    pthread_t a, b;
+    if (pthread_create(&a, NULL, first, NULL) != 0 || pthread_create(&b, NULL, second, NULL) != 0 ||
+        pthread_join(a, NULL) != 0 || pthread_join(b, NULL) != 0) {
+        fprintf(stderr, "no threads\n");
+        exit(1);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc == 2 ? argv[1] : "";
+    two_threads(nothing, nothing); /* the runtime has started */
+    if (strcmp(mode, "yield") == 0) {
+        two_threads(yields, yields);
+    } else if (strcmp(mode, "sleep") == 0) {
+        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    } else if (strcmp(mode, "call") == 0) {
+        return system("exec sleep 0.3") == 0 ? 0 : 1;
+    } else if (strcmp(mode, "compute") == 0) {
+        for (double end = now() + 0.3; now() < end;) {
+        }
+    } else {
+        fprintf(stderr, "waits yield|sleep|call|compute\n");
+        return 2;
+    }
+    return 0;
+}
