@@ -122,16 +122,17 @@ static void start_and_join_one(void)
  * joiner's own place: with two threads a time, one more at every second time shifts that. */
 static bool measure(long number, struct sample *out)
 {
+    const bool with_third = busy;
     struct ending e = {.joiner_place = NOWHERE, .busy_place = NOWHERE};
     pthread_t thread, third;
     long before;
     double now;
 
-    if (busy && number % 2 == 1)
+    if (with_third && number % 2 == 1)
         start_and_join_one();
     thread_start(&thread, ending_main, &e);
     spin_until_within(&e.runs, PATIENCE_START);
-    if (busy)
+    if (with_third)
         thread_start(&third, busy_main, &e);
     before = place_here();
     atomic_store(&e.joiner_place, before);
@@ -140,7 +141,7 @@ static bool measure(long number, struct sample *out)
     now = clock_seconds();
     *out = (struct sample){.seconds = now - e.ended, .moved = place_here() == e.place};
     atomic_store(&e.is_over, true);
-    if (busy)
+    if (with_third)
         thread_join(third);
     return e.place != before && e.meets;
 }
