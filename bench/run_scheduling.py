@@ -4,9 +4,9 @@
 
     .venv/bin/python bench/run_scheduling.py [--rounds 5] [--only PART] [--publish]
 
-Writes into --output (results/): scheduling.csv, every number of every run; scheduling.md, the
-tables; scheduling-ticks.png, scheduling-chain.png. With --publish also docs/SCHEDULING-COST.md,
-between its two marks, and its pictures. README.md says how it is measured.
+Writes into --output (results/): scheduling-cost.csv, every number of every run;
+scheduling-cost.md, the tables; scheduling-ticks.png, scheduling-chain.png. With --publish also
+docs/SCHEDULING-COST.md, between its two marks, and its pictures; that says how it is measured.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def run() -> int:
                 groups, build / "apps", options.rounds, plan.timeout, stats, step
             )
         profile = profiled(plan, build / "apps", Path(scratch), options.only)
-    scheduling.write_csv(output / "scheduling.csv", measured)
+    scheduling.write_csv(output / "scheduling-cost.csv", measured)
     facts["kernel"] = facts["kernel"].split("-")[0]
     facts["load after"] = machine.describe(root, build)["load before"]
     facts["rounds"] = f"{options.rounds}, {time.monotonic() - begun:.0f} s in all"
@@ -145,11 +145,13 @@ def run() -> int:
         draw(plan, name, measured, output)
     parts += [*profile, *(["\n".join(failures(measured))] if measured.failed else [])]
     text = "\n\n".join(parts)
-    (output / "scheduling.md").write_text(text + "\n")
+    (output / "scheduling-cost.md").write_text(text + "\n")
     console.print(text, markup=False, highlight=False, soft_wrap=True)
     if options.publish:
         publish(root, output, text.split("\n", 2)[2])
-    console.print(f"written: {paths.short(output)}/scheduling.md, scheduling.csv, scheduling-*.png")
+    console.print(
+        f"written: {paths.short(output)}/scheduling-cost.md, scheduling-cost.csv, scheduling-*.png"
+    )
     return 0
 
 

@@ -110,11 +110,11 @@ def test_a_plan_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_a_small_run_writes_everything(tmp_path: Path) -> None:
     done = run("--no-build", "--rounds", "1", "--plan", str(SMALL), "--output", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    text = (tmp_path / "scheduling.md").read_text()
+    text = (tmp_path / "scheduling-cost.md").read_text()
     for title in ("Master/worker", "Join chain", "From the end of a thread", "Ticks"):
         assert f"### {title}" in text
     assert "no result" not in text or len(os.sched_getaffinity(0)) < 2
-    rows = list(csv.DictReader((tmp_path / "scheduling.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "scheduling-cost.csv").open()))
     assert {row["build"] for row in rows} == {NPTL, PIRN, METERED}
     shares = [float(row["value"]) for row in rows if row["name"] == "share"]
     assert len(shares) >= 3 * 2  # and those of the ticks
