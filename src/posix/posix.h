@@ -48,7 +48,8 @@
 int pirn_posix_sched_yield(void);
 NORETURN void pirn_pthread_exit(void *ret);
 NORETURN void pirn_posix_thrd_exit(int result);
-sem_t *posix_sem_vopen(const char *name, int flags, va_list args); /* sem_open */
+sem_t *pirn_posix_sem_open(const char *name, int flags, ...);
+sem_t *posix_sem_vopen(const char *name, int flags, va_list args);
 
 /* Cleanup handlers as the macros of <pthread.h> register them in C: see exit.c. */
 void posix_cleanup_register(__pthread_unwind_buf_t *buf);

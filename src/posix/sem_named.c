@@ -197,6 +197,15 @@ sem_t *posix_sem_vopen(const char *name, int flags, va_list args)
     return sem;
 }
 
+sem_t *pirn_posix_sem_open(const char *name, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    sem_t *sem = posix_sem_vopen(name, flags, args);
+    va_end(args);
+    return sem;
+}
+
 int pirn_posix_sem_close(sem_t *sem)
 {
     struct mapping *gone = NULL;
