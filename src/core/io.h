@@ -8,8 +8,9 @@
  * For each descriptor there is an entry with the waits for it and what is armed. Invariants, under
  * the entry's lock:
  *   1. Every event that an unfired wait of the list asks for is armed. A wait is linked and armed
- * in one section, and the port reports what was already the case: no event between the caller's
- * failed attempt and its wait is lost.
+ * in one section, always anew: what others armed may be for a file that is closed by now, and the
+ * port reports what was already the case: no event between the caller's failed attempt and its wait
+ * is lost.
  *   2. A report disarms; it fires the waits that it concerns, and arms what the others want.
  *   3. A wait is unlinked by its own thread only, which takes the lock for it: whoever fires it,
  * under the same lock, finds it alive. A report may be spurious (a number that was closed and used

@@ -42,6 +42,7 @@ enum mutant {
     MUTANT_LANE_KEEP,     /* who has met ticks is let into the lane at once */
     MUTANT_MOVE_QUIET,    /* a ready thread that goes to another queue wakes nobody */
     MUTANT_SHARED_LATE,   /* a tick does not make a CPU look for what foreign threads made ready */
+    MUTANT_ARM_ONCE,      /* what was armed for a descriptor counts for the next file, too */
     MUTANT_CANCEL_LEAVES, /* a thread leaves a call before the interruption of it has come */
     MUTANT_MAX
 };

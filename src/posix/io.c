@@ -261,6 +261,17 @@ ssize_t pirn_posix_pwritev(int fd, const struct iovec *iov, int n, off_t offset)
     return IO_CALL(IO_MAY_BLOCK, SYS_pwritev, fd, iov, n, offset, 0);
 }
 
+/* With the offset -1 they are readv and writev, of pipes and sockets, too. */
+ssize_t pirn_posix_preadv2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_preadv2, fd, iov, n, offset, 0, flags);
+}
+
+ssize_t pirn_posix_pwritev2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_pwritev2, fd, iov, n, offset, 0, flags);
+}
+
 ssize_t pirn_posix_sendfile(int out, int in, off_t *offset, size_t size)
 {
     return IO_CALL(IO_NO_POINT, SYS_sendfile, out, in, offset, size);

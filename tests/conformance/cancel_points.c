@@ -377,6 +377,8 @@ CALL(epoll_wait, struct epoll_event event; epoll_wait(epoll_fd, &event, 1, LONG_
 CALL(ppoll, struct pollfd p = {fd, POLLIN, 0}; ppoll(&p, 1, &long_time, NULL))
 CALL(preadv, IGNORE(preadv(fd, &vector, 1, 0)))
 CALL(pwritev, IGNORE(pwritev(fd, &vector, 1, 0)))
+CALL(preadv2, IGNORE(preadv2(fd, &vector, 1, -1, 0)))
+CALL(pwritev2, IGNORE(pwritev2(fd, &vector, 1, -1, 0)))
 CALL(pthread_cond_clockwait, struct timespec at = after_ms(CLOCK_MONOTONIC, LONG_MS);
      pthread_mutex_lock(&m); pthread_cond_clockwait(&c, &m, CLOCK_MONOTONIC, &at);
      pthread_mutex_unlock(&m))
@@ -458,6 +460,8 @@ static const struct point points[] = {
     POINT(ppoll, pipe_setup, NULL, true),
     POINT(preadv, file_setup, NULL, false),
     POINT(pwritev, file_setup, NULL, false),
+    POINT(preadv2, pipe_setup, NULL, true),
+    POINT(pwritev2, full_pipe_setup, NULL, true),
     POINT(pthread_cond_clockwait, condition_setup, NULL, true),
     POINT(pthread_timedjoin_np, join_setup, join_end, true),
     POINT(pthread_clockjoin_np, join_setup, join_end, true),

@@ -315,6 +315,70 @@ static void *waits_to_read(void *arg)
     return arg;
 }
 
+static int also[2];
+
+static void *reads_one(void *arg)
+{
+    flag_set(&about_to_call, 1);
+    CHECK_EQ(read(fd[0], in, 1), 1);
+    return arg;
+}
+
+static void *polls_both(void *arg)
+{
+    struct pollfd p[2] = {{fd[0], POLLIN, 0}, {also[0], POLLIN, 0}};
+    flag_set(&about_to_call, 1);
+    CHECK_EQ(poll(p, 2, -1), 1);
+    return arg;
+}
+
+/* A descriptor that poll waited for, and not the one that ended it, is closed; its number is given
+ * to another file, for which a thread then waits. */
+CASE(numbers_left_over_from_a_poll_mean_the_new_file)
+{
+    for (int i = 0; i < 3; i++) {
+        pthread_t t;
+        OK(pipe(fd));
+        OK(pipe(also));
+        flag_set(&about_to_call, 0);
+        t = start(polls_both, NULL);
+        flag_wait(&about_to_call, 1);
+        give_way();
+        CHECK_EQ(write(also[1], "x", 1), 1);
+        join(t);
+        int was = fd[0];
+        OK(close(fd[0]));
+        OK(close(fd[1]));
+        OK(pipe(fd));
+        CHECK_EQ(fd[0], was);
+        flag_set(&about_to_call, 0);
+        t = start(reads_one, NULL);
+        flag_wait(&about_to_call, 1);
+        give_way();
+        CHECK_EQ(write(fd[1], "y", 1), 1);
+        join(t);
+        OK(close(fd[0]));
+        OK(close(fd[1]));
+        OK(close(also[0]));
+        OK(close(also[1]));
+    }
+}
+
+/* As above, after a time-out. */
+CASE(numbers_left_over_from_a_time_out_mean_the_new_file)
+{
+    OK(pipe(fd));
+    CHECK_EQ(wait_poll(1), 0);
+    OK(close(fd[0]));
+    OK(close(fd[1]));
+    OK(pipe(fd));
+    pthread_t t = start(reads_one, NULL);
+    flag_wait(&about_to_call, 1);
+    give_way();
+    CHECK_EQ(write(fd[1], "y", 1), 1);
+    join(t);
+}
+
 CASE(poll_by_two_threads_for_two_directions)
 {
     static char buffer[65536];

@@ -170,7 +170,7 @@ def check_library(table: Table, library: str) -> list[str]:
     known = {interface.name for interface in table.interfaces} | set(table.others)
     # open64 and the like: names of the same functions for large files
     found = exported(library)
-    names = {name for name in found if name.removesuffix("64") not in known}
+    names = {name for name in found if re.sub("64(?:v(2))?$", r"\1", name) not in known}
     problems = [] if len(found) >= 100 else [f"{library}: exports only {sorted(found)}"]
     return problems + [f"{library}: {name} is not in the table" for name in sorted(names)]
 

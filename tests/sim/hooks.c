@@ -23,6 +23,11 @@ int test_fd(unsigned i)
     return (int)i;
 }
 
+void test_fd_renew(unsigned i)
+{
+    sim_fd_renew((int)i);
+}
+
 void test_fd_set(unsigned i, bool readable)
 {
     sim_fd_set((int)i, readable ? 1 : 0);

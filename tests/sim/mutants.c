@@ -45,6 +45,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_SHARED_DROP] = "shared-drop",
     [MUTANT_CALL_BACK] = "call-back",
     [MUTANT_CALL_UNSEEN] = "call-unseen",
+    [MUTANT_ARM_ONCE] = "arm-once",
     [MUTANT_CANCEL_UNSEEN] = "cancel-unseen",
     [MUTANT_SIGNAL_UNSEEN] = "signal-unseen",
     [MUTANT_RANK_STAY] = "rank-stay",

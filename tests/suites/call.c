@@ -225,10 +225,8 @@ static void test_foreign_threads_may_call_too(void *unused)
 enum { FDS = 3, READABLE = 1 };
 
 /* Some wait with a limit, some without; each takes one turn at what is ready. */
-static void *waits_for_fd(void *arg)
+static void wait_for_fd(struct shared *s, unsigned fd)
 {
-    struct shared *s = arg;
-    unsigned fd = test_random(FDS);
     for (;;) {
         bool limited = test_random(2) != 0;
         uint64_t deadline = limited ? pirn_now() + test_random(1000) : PIRN_FOREVER;
@@ -241,6 +239,17 @@ static void *waits_for_fd(void *arg)
     pirn_mutex_lock(&s->mutex);
     s->count++;
     pirn_mutex_unlock(&s->mutex);
+}
+
+static void *waits_for_fd(void *arg)
+{
+    wait_for_fd(arg, test_random(FDS));
+    return NULL;
+}
+
+static void *waits_for_first_fd(void *arg)
+{
+    wait_for_fd(arg, 0);
     return NULL;
 }
 
@@ -265,6 +274,30 @@ static void test_threads_wait_for_descriptors(void *unused)
     CHECK(s.count == 2 * THREADS);
 }
 
+/* Waits end without a report, and leave it armed; the number then means another descriptor. */
+static void test_renewed_descriptors_are_waited_for(void *unused)
+{
+    (void)unused;
+    struct shared s = {0};
+    pirn_thread_t t[THREADS];
+    test_fd_set(0, false);
+    for (int i = 0; i < 3; i++) {
+        int error = pirn_wait_fd(test_fd(0), READABLE, pirn_now() + 1);
+        CHECK(error == -ETIMEDOUT || error == 0);
+        test_fd_renew(0);
+        for (int j = 0; j < THREADS; j++) {
+            CHECK(pirn_create(&t[j], NULL, waits_for_first_fd, &s) == 0);
+        }
+        pirn_sleep(test_random(500));
+        test_fd_set(0, true);
+        for (int j = 0; j < THREADS; j++) {
+            CHECK(pirn_join(t[j], NULL) == 0);
+        }
+        test_fd_set(0, false);
+    }
+    CHECK(s.count == 3 * THREADS);
+}
+
 static void test_bad_descriptors_are_refused(void *unused)
 {
     (void)unused;
@@ -280,6 +313,7 @@ static const struct test tests[] = {
     {"surprised_threads_get_a_cpu_again", test_surprised_threads_get_a_cpu_again, 0},
     {"foreign_threads_may_call_too", test_foreign_threads_may_call_too, 0},
     {"threads_wait_for_descriptors", test_threads_wait_for_descriptors, 0},
+    {"renewed_descriptors_are_waited_for", test_renewed_descriptors_are_waited_for, 0},
     {"bad_descriptors_are_refused", test_bad_descriptors_are_refused, 0},
     {NULL, NULL, 0},
 };

@@ -34,6 +34,7 @@ void test_pause(void);            /* a moment of the test's own work */
 void test_spin(void);             /* the same without a call of the library or the system */
 int test_fd(unsigned i);          /* the i-th of some descriptors, not readable at first */
 void test_fd_set(unsigned i, bool readable);
+void test_fd_renew(unsigned i); /* its number is given to another one, not readable */
 bool test_fd_get(unsigned i);
 void test_block(uint32_t ns); /* in the kernel, for that long at least */
 bool test_surprise(void);     /* lose the CPU in the middle of user code; false: cannot be had */

@@ -3,7 +3,9 @@
  * main.c - runs the suites on Linux, on the runtime that PIRN_SCHED and PIRN_CPUS choose, again and
  * again.
  */
+#define _GNU_SOURCE
 #include <argp.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -56,6 +58,14 @@ int test_fd(unsigned i)
         fds[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     }
     return fds[i];
+}
+
+void test_fd_renew(unsigned i)
+{
+    int fresh = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fresh < 0 || dup3(fresh, test_fd(i), O_CLOEXEC) < 0 || close(fresh) != 0) {
+        perror("dup3");
+    }
 }
 
 void test_fd_set(unsigned i, bool readable)

@@ -183,6 +183,12 @@ void sim_fd_set(int fd, uint32_t events)
     device_call(100);
 }
 
+void sim_fd_renew(int fd)
+{
+    sim_point(49, (uint32_t)fd);
+    sim.fd_state[fd] = sim.fd_armed[fd] = 0;
+}
+
 uint32_t sim_fd_get(int fd)
 {
     sim_point(48, (uint32_t)fd);

@@ -80,6 +80,7 @@ bool sim_surprise(void);
 enum { SIM_FDS = 8 };
 void sim_fd_set(int fd, uint32_t events);
 uint32_t sim_fd_get(int fd);
+void sim_fd_renew(int fd); /* closed, and made anew: nothing is the case, nothing armed */
 
 /* A scheduling point in the test's own code. */
 void sim_pause(void);
