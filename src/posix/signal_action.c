@@ -23,7 +23,7 @@ _Atomic(uint32_t) posix_signals_are_on; /* 0 no, 1 becoming so, 2 yes, 3 not pos
 
 bool posix_signal_valid(int signal)
 {
-    return signal >= 1 && signal <= SIGNALS && signal != __SIGRTMIN && signal != __SIGRTMIN + 1;
+    return signal >= 1 && signal <= SIGNALS && (port_signals_own() & SIGNAL_BIT(signal)) == 0;
 }
 
 enum posix_default posix_signal_default(int signal)
@@ -153,10 +153,12 @@ static void actions_learn(void)
     signals_unlock(irq);
 }
 
+/* Without those of our own: the program may have asked for them before they were taken. */
 static void install_all(void)
 {
     unsigned long irq;
     signals_lock(&irq);
+    signals.known &= ~port_signals_own();
     for (int i = 1; i <= SIGNALS; i++) {
         if (((signals.known | CAUGHT_BY_DEFAULT) & SIGNAL_BIT(i)) != 0) {
             signal_action_locked(i);

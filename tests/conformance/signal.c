@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 
 static flag_t ready, go, handled;
 static pthread_t handled_by;
@@ -370,4 +371,42 @@ CASE(alarm_is_for_the_process)
     CHECK(pthread_equal(handled_by, pthread_self()));
     flag_set(&go, 1);
     join(t);
+}
+
+static void *ends(void *arg)
+{
+    return arg;
+}
+
+static void *spins_until_told(void *arg)
+{
+    while (flag_get(&go) == 0) {
+    }
+    return arg;
+}
+
+/* As language runtimes do at their start. What comes by itself meanwhile, for the implementation's
+ * own purposes, is none of the program's. */
+CASE(asking_for_every_action_shows_and_changes_nothing)
+{
+    struct timespec nap = {0, 60 * NS_PER_MS};
+    join(start(ends, NULL));
+    for (int i = 1; i <= 64; i++) {
+        struct sigaction action;
+        if (sigaction(i, NULL, &action) != 0) {
+            CHECK_EQ(errno, EINVAL);
+        } else {
+            CHECK(action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
+        }
+    }
+    handle(SIGUSR1, 0);
+    pthread_t t = start(spins_until_told, NULL);
+    syscall(SYS_nanosleep, &nap, NULL); /* may end early: not through the interface */
+    flag_set(&go, 1);
+    join(t);
+    for (int i = 1; i <= 64; i++) {
+        CHECK(!blocks(i));
+    }
+    OK(kill(getpid(), SIGUSR1));
+    CHECK_EQ(flag_get(&handled), 1);
 }

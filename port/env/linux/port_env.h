@@ -300,6 +300,9 @@ int port_signals_start(const struct port_signal_upcalls *up);
 /* Let the kernel give the signal to us, instead of to a handler. flags: of sigaction. 0, -errno. */
 int port_signal_catch(int signal, int flags);
 
+/* Those that the library has taken for itself, and the C library's: no program's. */
+uint64_t port_signals_own(void);
+
 /* Take one that is pending for the process or the caller's kernel thread into the siginfo_t; which
  * are. */
 bool port_signal_fetch(void *info);

@@ -63,6 +63,13 @@ void signals_carrier_mask(uint64_t *mask)
     blocked_unmask(mask);
 }
 
+uint64_t port_signals_own(void)
+{
+    uint64_t mask;
+    signals_carrier_mask(&mask);
+    return ~mask & ~SIGNALS_OPEN;
+}
+
 #if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
 
 #define NO_STACK 0x40 /* no flag of sigaltstack's */
@@ -290,8 +297,7 @@ void port_exec_begin(const uint64_t *mask)
     __atomic_exchange_n(&port->rung, 1, __ATOMIC_ACQ_REL); /* ORDER(rung) */
     blocked_quiet(port);
     preempt_pause(port, true);
-    signals_carrier_mask(&own);
-    own = ~own & ~SIGNALS_OPEN;
+    own = port_signals_own();
     while (syscall(SYS_rt_sigtimedwait, &own, NULL, &none, SET_BYTES) > 0) {
     }
     port_signal_mask(mask);
