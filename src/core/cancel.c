@@ -4,6 +4,7 @@
  */
 #include "cancel.h"
 #include "carrier.h"
+#include "id.h"
 
 #include "mutant.h"
 #include "spinlock.h"
@@ -40,6 +41,7 @@ static void cancel_locked(struct thread *t)
         return;
     }
     if (!(word & CANCEL_DISABLED)) {
+        id_join_clear(t); /* a join that ends closes no cycle */
         at_fence_heavy(); /* ORDER(cancel) */
         waitq_cancel(t);
         if (word & CANCEL_ASYNC) {

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "cancel.h"
 #include "id.h"
 #include "life.h"
 #include "mutant.h"
@@ -437,7 +438,8 @@ static int join_wait_locked(struct thread *t, struct thread *self, uint64_t dead
         state_unlock(&t->join.lock, RANK_JOIN);
         return -EINVAL;
     }
-    if (id_join_closes_cycle(self, t)) {
+    bool ends = point && cancel_is_due(at_load_rlx(&self->cancel)); /* and will not wait */
+    if (!ends && id_join_closes_cycle(self, t)) {
         state_unlock(&t->join.lock, RANK_JOIN);
         return -EDEADLK;
     }
@@ -477,10 +479,14 @@ ALWAYS_INLINE int join(struct thread *t, void **ret, uint64_t deadline, bool poi
             rt_leave(irq);
             return error;
         }
+    } else if (unlikely(t->join_flags & JOIN_DETACHED)) { /* nobody's any more */
+        rt_leave(irq);
+        return -EINVAL;
     }
     if (ret != NULL) {
         *ret = t->arg_ret;
     }
+    t->join_flags |= JOIN_DETACHED; /* who joins it once more gets an error, not its memory */
     thread_release(port_cpu_self(), t);
     rt_leave(irq);
     return 0;
@@ -515,7 +521,10 @@ int rt_thread_detach(struct thread *t)
             t->join_flags |= JOIN_DETACHED;
         }
         state_unlock(&t->join.lock, RANK_JOIN);
+    } else if (t->join_flags & JOIN_DETACHED) {
+        error = -EINVAL; /* nobody's any more */
     } else {
+        t->join_flags |= JOIN_DETACHED;
         thread_release(cpu, t);
     }
     rt_leave(irq);

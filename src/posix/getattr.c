@@ -62,8 +62,10 @@ static int get_stack(struct thread *t, struct posix_attr *a)
     }
     uintptr_t low = (uintptr_t)t->stack.low;
     uintptr_t at = (uintptr_t)t;
-    /* The descriptor lies above the stack, but for one in the caller's own storage. */
-    bool inside = at > low && at <= low + t->stack.size;
+    /* The descriptor lies above the stack, but for one in the caller's own storage. A stack that
+     * the program gave is told as it was given. */
+    bool inside =
+        at > low && at <= low + t->stack.size && !(t->flags & THREAD_OWN_STACK); /* or as given */
     a->top = (char *)(inside ? at : low + t->stack.size);
     a->size = (uintptr_t)a->top - low;
     a->guard = t->stack.guard;

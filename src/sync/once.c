@@ -50,13 +50,13 @@ static void once_wait(struct rt_once *once)
     }
 }
 
-static void once_end(struct rt_once *once, uint32_t state)
+void rt_once_end(struct rt_once *once, bool done)
 {
     struct waitq *q = once_queue(once);
     struct list woken;
     unsigned long irq;
     list_init(&woken);
-    at_store_rel(&once->state, state); /* ORDER(once) */
+    at_store_rel(&once->state, done ? (uint32_t)ONCE_DONE : ONCE_NEW); /* ORDER(once) */
     struct cpu *cpu = rt_enter(&irq);
     state_lock(&q->lock, RANK_WAITQ);
     if (!MUTANT(ONCE_DROP)) {
@@ -71,7 +71,7 @@ static void once_end(struct rt_once *once, uint32_t state)
 static void once_abandon(struct rt_once **once)
 {
     if (*once != NULL) {
-        once_end(*once, ONCE_NEW);
+        rt_once_end(*once, false);
     }
 }
 
@@ -81,20 +81,27 @@ static void once_run(struct rt_once *once, void (*fn)(void))
     struct rt_once *running CLEANUP(once_abandon) = once;
     fn();
     running = NULL;
-    once_end(once, ONCE_DONE);
+    rt_once_end(once, true);
 }
 
-void rt_once(struct rt_once *once, void (*fn)(void))
+bool rt_once_begin(struct rt_once *once)
 {
     while (unlikely(at_load_acq(&once->state) != ONCE_DONE)) { /* ORDER(once) */
         uint32_t state = ONCE_NEW;
         rt_self();
         if (at_cas_acq(&once->state, &state, (uint32_t)ONCE_RUNNING)) { /* ORDER(once) */
-            once_run(once, fn);
-            return;
+            return true;
         }
         if (state == ONCE_RUNNING) {
             once_wait(once);
         }
+    }
+    return false;
+}
+
+void rt_once(struct rt_once *once, void (*fn)(void))
+{
+    if (unlikely(rt_once_begin(once))) {
+        once_run(once, fn);
     }
 }

@@ -159,3 +159,28 @@ CASE(sigmask_is_given_to_the_thread)
     CHECK_EQ(sigismember(&got, SIGUSR2), 0);
     OK(pthread_attr_destroy(&a));
 }
+
+static char given[1 << 18] __attribute__((aligned(4096)));
+
+static void *told_its_stack(void *arg)
+{
+    pthread_attr_t a;
+    void *low;
+    size_t size;
+    OK(pthread_getattr_np(pthread_self(), &a));
+    OK(pthread_attr_getstack(&a, &low, &size));
+    CHECK(low == given && size == sizeof(given));
+    OK(pthread_attr_destroy(&a));
+    return arg;
+}
+
+CASE(getattr_tells_the_stack_that_was_given)
+{
+    pthread_attr_t a;
+    init(&a);
+    OK(pthread_attr_setstack(&a, given, sizeof(given)));
+    pthread_t t;
+    OK(pthread_create(&t, &a, told_its_stack, NULL));
+    join(t);
+    OK(pthread_attr_destroy(&a));
+}

@@ -172,3 +172,50 @@ CASE(name_of_main_is_the_programs)
     OK(pthread_getname_np(pthread_self(), name, sizeof(name)));
     OK(strcmp(name, want));
 }
+
+static pthread_t first;
+
+static void *joins_the_first(void *arg)
+{
+    flag_add(&waiting, 1);
+    pthread_join(first, NULL);
+    return arg;
+}
+
+/* Each waits for the other, until one of them is cancelled. */
+CASE(cancelled_joiner_closes_no_circle)
+{
+    for (int i = 0; i < 4; i++) {
+        void *ret = NULL;
+        first = pthread_self();
+        flag_set(&waiting, 0);
+        pthread_t t = start(joins_the_first, NULL);
+        if (i % 2 == 0) {
+            flag_wait(&waiting, 1);
+            give_way();
+        }
+        OK(pthread_cancel(t));
+        OK(pthread_join(t, &ret));
+        CHECK(ret == PTHREAD_CANCELED);
+    }
+}
+
+static void *sets_go(void *arg)
+{
+    flag_set(&go, 1);
+    return arg;
+}
+
+/* Undefined, but the C library says it as long as it can. */
+CASE(join_of_a_detached_thread_that_has_ended_is_einval)
+{
+    pthread_t t = start(sets_go, NULL);
+    OK(pthread_detach(t));
+    flag_wait(&go, 1);
+    for (int i = 0; i < 20; i++) {
+        give_way();
+    }
+    CHECK_EQ(pthread_join(t, NULL), EINVAL);
+    CHECK_EQ(pthread_detach(t), EINVAL);
+    join(start(sets_go, NULL));
+}

@@ -47,3 +47,45 @@ CASE(a_function_may_use_another_once)
     OK(pthread_once(&other, nests));
     CHECK_EQ(runs, 2);
 }
+
+static flag_t running, cleaned;
+static int tries;
+
+static void first_try_is_cancelled(void)
+{
+    if (tries++ == 0) {
+        flag_set(&running, 1);
+        for (;;) {
+            pthread_testcancel();
+            sched_yield();
+        }
+    }
+}
+
+static void cleans(void *arg)
+{
+    flag_add((flag_t *)arg, 1);
+}
+
+static void *tries_once(void *arg)
+{
+    pthread_cleanup_push(cleans, &cleaned);
+    pthread_once(&once, first_try_is_cancelled);
+    pthread_cleanup_pop(0);
+    return arg;
+}
+
+/* In the program once-plain there are no unwind tables: neither for the function nor for who calls.
+ */
+CASE(function_that_is_cancelled_has_not_run)
+{
+    void *ret;
+    pthread_t t = start(tries_once, NULL);
+    flag_wait(&running, 1);
+    OK(pthread_cancel(t));
+    OK(pthread_join(t, &ret));
+    CHECK(ret == PTHREAD_CANCELED);
+    CHECK_EQ(flag_get(&cleaned), 1);
+    join(start(tries_once, NULL));
+    CHECK_EQ(tries, 2);
+}
