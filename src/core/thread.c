@@ -583,10 +583,12 @@ void rt_preempt(void)
     }
 }
 
-/* A foreign kernel thread, or one that comes back to the ready queue anyway. */
+/* A foreign kernel thread, or one that comes back to the ready queue anyway. Nobody else is there
+ * before the runtime has started, which is no reason to start it: tools yield from places where
+ * they hold their locks. */
 static COLD bool yield_without_cpu(void)
 {
-    if (rt_self()->flags & THREAD_FOREIGN) {
+    if (at_load_acq(&rt.started) != 2 || (rt_self()->flags & THREAD_FOREIGN)) { /* ORDER(start) */
         port_relax(UINT32_MAX);
         return false;
     }
