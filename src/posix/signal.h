@@ -80,6 +80,7 @@ struct posix_signal_state {
     spinlock_t lock;
     struct posix_pending process;      /* (lock) */
     struct posix_signals *told;        /* (lock) */
+    bool told_more;                    /* (lock) since the receiver has looked */
     struct posix_waiter *waiters;      /* (lock) */
     struct posix_queued *queued_free;  /* (lock) */
     struct posix_signals *thread_free; /* (lock) */

@@ -181,6 +181,7 @@ void signals_tell_locked(struct thread *t)
         return;
     }
     rt_thread_signal(t);
+    signals.told_more = true;
     if (s != NULL && !s->told) {
         s->told = true;
         s->next = signals.told;
@@ -383,12 +384,13 @@ uint64_t posix_signals_pump(void)
     unsigned long irq;
     posix_signals_fetch();
     signals_lock(&irq);
-    bool waits = tell_again_locked();
+    bool waits = tell_again_locked(), more = signals.told_more;
+    signals.told_more = false;
     if (waits && signals.process.set != 0 && interval == TELL_AGAIN_MAX_NS) {
         retell_locked(signals.process.set, true);
     }
     signals_unlock(irq);
-    interval = !waits                             ? TELL_AGAIN_NS
+    interval = !waits || more                     ? TELL_AGAIN_NS
                : interval < TELL_AGAIN_MAX_NS / 2 ? interval * 2
                                                   : TELL_AGAIN_MAX_NS;
     return waits ? port_now() + interval : UINT64_MAX;

@@ -410,3 +410,26 @@ CASE(asking_for_every_action_shows_and_changes_nothing)
     OK(kill(getpid(), SIGUSR1));
     CHECK_EQ(flag_get(&handled), 1);
 }
+
+/* The other threads sleep: whoever takes it, in whatever part of the system, it is handled. */
+static void *sends_and_waits(void *arg)
+{
+    static const int numbers[] = {SIGPROF, SIGVTALRM, SIGPIPE, SIGXFSZ, SIGALRM, SIGCHLD};
+    for (size_t k = 0; k < COUNT(numbers); k++) {
+        handle(numbers[k], SA_RESTART);
+        for (int i = 0; i < 200; i++) {
+            int before = flag_get(&handled);
+            OK(kill(getpid(), numbers[k]));
+            flag_wait(&handled, before + 1);
+            if (i % 8 == 0) {
+                give_way();
+            }
+        }
+    }
+    return arg;
+}
+
+CASE(process_signal_is_handled_while_others_sleep)
+{
+    join(start(sends_and_waits, NULL));
+}

@@ -275,7 +275,7 @@ static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*
                          void *arg)
 {
     uint64_t mask, old;
-    signals_carrier_mask(&mask);
+    signals_mask(&mask, fn == carrier_main);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &old, sizeof(mask));
     int error = create_real(thread, attr, fn, arg);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));

@@ -109,8 +109,8 @@ void monitor_add(struct cpu *cpu);
  * there. */
 void signals_adopt(void *frame);
 void signals_take(void *frame);
-void signals_leave(void);                  /* the same for a thread that leaves the runtime */
-void signals_carrier_mask(uint64_t *mask); /* what carriers and helpers block */
+void signals_leave(void); /* the same for a thread that leaves the runtime */
+void signals_mask(uint64_t *mask, bool of_carrier); /* what carriers and helpers block */
 void signals_forked(void);
 
 /* The signal by which a thread is told of requests and signals: the C library's own for

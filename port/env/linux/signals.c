@@ -18,6 +18,7 @@
  *   2. SIGPIPE, SIGXFSZ, SIGSYS: pending for the thread, and taken at once.
  *   3. SIGPROF, SIGVTALRM, whose place is what profilers want to know: for the thread, if it does
  *      not block them; inside the runtime: when it leaves.
+ *   4. What comes to a carrier that runs no thread was sent to the process: the receiver gets it.
  *
  * Handlers run in a frame of a signal that we send to the carrier (cancel.c's), on the thread's
  * stack, as if the kernel had delivered the program's signal there:
@@ -56,9 +57,9 @@
 #define SIGNALS_OPEN (FAULTS | CAUSED | TICKS | BIT(SIGTTIN) | BIT(SIGTTOU))
 #define SET_BYTES sizeof(uint64_t)
 
-void signals_carrier_mask(uint64_t *mask)
+void signals_mask(uint64_t *mask, bool of_carrier)
 {
-    *mask = ~(SIGNALS_OPEN | BIT(CANCEL_SIGNAL) | BIT(CANCEL_SIGNAL + 1));
+    *mask = ~((of_carrier ? SIGNALS_OPEN : FAULTS) | BIT(CANCEL_SIGNAL) | BIT(CANCEL_SIGNAL + 1));
     preempt_unmask(mask);
     blocked_unmask(mask);
 }
@@ -66,7 +67,7 @@ void signals_carrier_mask(uint64_t *mask)
 uint64_t port_signals_own(void)
 {
     uint64_t mask;
-    signals_carrier_mask(&mask);
+    signals_mask(&mask, true);
     return ~mask & ~SIGNALS_OPEN;
 }
 
@@ -89,6 +90,7 @@ static struct {
     int fd;            /* signalfd of the receiver */
     int receiver;      /* its kernel thread */
     uint32_t woken;    /* CANCEL_SIGNAL is on its way to it. ORDER(rung) */
+    uint64_t stray;    /* came to a carrier that ran no thread: for the receiver. ORDER(rung) */
 } signals = {.fd = -1};
 
 static __thread uint64_t late __attribute__((tls_model("initial-exec")));
@@ -226,8 +228,11 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
     ucontext_t *context = frame;
     const struct thread *t = is_on() ? running() : NULL;
     if (t == NULL) {
-        if (!is_carrier() || (BIT(signal) & FAULTS)) {
+        if (!is_on() || !is_carrier() || (BIT(signal) & FAULTS)) {
             signals.up->run(signal, info, context);
+        } else {
+            __atomic_fetch_or(&signals.stray, BIT(signal), __ATOMIC_RELAXED);
+            port_signals_wake(); /* ORDER(rung) */
         }
         return;
     }
@@ -255,9 +260,24 @@ int port_signal_catch(int signal, int flags)
     return __sigaction(signal, &action, NULL) == 0 ? 0 : -errno;
 }
 
+static bool stray_fetch(siginfo_t *info)
+{
+    uint64_t set = __atomic_load_n(&signals.stray, __ATOMIC_RELAXED);
+    if (set == 0) {
+        return false;
+    }
+    *info = (siginfo_t){.si_signo = __builtin_ctzll(set) + 1, .si_code = SI_KERNEL};
+    __atomic_fetch_and(&signals.stray, ~BIT(info->si_signo), __ATOMIC_RELAXED);
+    return true;
+}
+
+/* The caller has a lock: nobody else fetches. */
 bool port_signal_fetch(void *info)
 {
     static const struct timespec none = {0, 0};
+    if (stray_fetch(info)) {
+        return true;
+    }
     uint64_t set = ~(SIGNALS_OPEN | __atomic_load_n(&signals.left, __ATOMIC_RELAXED));
     int saved = errno;
     bool got = syscall(SYS_rt_sigtimedwait, &set, info, &none, SET_BYTES) > 0;
@@ -269,7 +289,7 @@ uint64_t port_signals_of_kernel(void)
 {
     uint64_t set = 0;
     syscall(SYS_rt_sigpending, &set, SET_BYTES);
-    return set;
+    return set | __atomic_load_n(&signals.stray, __ATOMIC_RELAXED);
 }
 
 void port_signal_default(int signal)
@@ -391,7 +411,7 @@ int port_signals_start(const struct port_signal_upcalls *up)
         return error;
     }
     signals.up = up;
-    signals_carrier_mask(&signals.mask);
+    signals_mask(&signals.mask, true);
     set = ~(SIGNALS_OPEN | signals.left);
     if (signals.fd < 0) {
         signals.fd = fd_move_up(
@@ -423,6 +443,7 @@ void signals_forked(void)
     signals.receiver = 0;
     signals.main_has = 0;
     signals.woken = 0;
+    signals.stray = 0;
     late = 0;
 }
 
