@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT * Length: all of it is one argument, about the join lock.
- */
+/* SPDX-License-Identifier: MIT */
 /*
  * thread.c - creating, joining, detaching, ending. Called by the native API and by the POSIX layer.
+ *
+ * Length: all of it is one argument, about the join lock.
  *
  * Exit and join meet at the join lock (t->join.lock):
  *   1. The exiting thread takes it, sets JOIN_DONE, unlinks the joiner, and gives it back in

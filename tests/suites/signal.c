@@ -66,7 +66,11 @@ static void pause_somewhat(void)
     }
 }
 
+enum wait { ON_SEM, ON_MUTEX, ON_COND, ON_RWLOCK, ON_BARRIER, ON_ONCE, ON_JOIN, WAITS };
+
 struct waits {
+    enum wait wait;
+    pirn_thread_t first; /* of two that wait; or NULL */
     pirn_sem_t sem;
     pirn_mutex_t mutex;
     pirn_cond_t cond;
@@ -162,20 +166,18 @@ static void *waits_for_sem(void *arg)
     return NULL;
 }
 
-enum wait { ON_SEM, ON_MUTEX, ON_COND, ON_RWLOCK, ON_BARRIER, ON_ONCE, ON_JOIN, WAITS };
-
 static void *(*const wait_fn[WAITS])(void *) = {on_sem,     on_mutex, on_cond, on_rwlock,
                                                 on_barrier, on_once,  on_join};
 
-static void waits_init(struct waits *w, enum wait wait, pirn_thread_t *first)
+static void waits_init(struct waits *w, enum wait wait)
 {
     memset(w, 0, sizeof(*w));
+    w->wait = wait;
     pirn_sem_init(&w->sem, 0);
     pirn_mutex_init(&w->mutex);
     pirn_cond_init(&w->cond);
     pirn_rwlock_init(&w->rwlock);
     pirn_barrier_init(&w->barrier, 2);
-    *first = NULL;
     switch (wait) {
     case ON_MUTEX:
         pirn_mutex_lock(&w->mutex);
@@ -185,7 +187,7 @@ static void waits_init(struct waits *w, enum wait wait, pirn_thread_t *first)
         break;
     case ON_ONCE:
         once_of = w;
-        *first = test_spawn(on_once, w);
+        w->first = test_spawn(on_once, w);
         while (at_load_acq(&((struct rt_once *)&w->once)->state) == 0) {
             pirn_sleep(50);
         }
@@ -198,9 +200,26 @@ static void waits_init(struct waits *w, enum wait wait, pirn_thread_t *first)
     }
 }
 
-static void satisfy(struct waits *w, enum wait wait)
+/* A thread that waits for something or other. */
+static pirn_thread_t waits_begin(struct waits *w)
 {
-    switch (wait) {
+    enum wait wait = (enum wait)test_random(WAITS);
+    begin();
+    waits_init(w, wait);
+    return test_spawn(wait_fn[wait], w);
+}
+
+static void waits_end(struct waits *w, pirn_thread_t t)
+{
+    test_end(t);
+    if (w->first != NULL) {
+        test_end(w->first);
+    }
+}
+
+static void satisfy(struct waits *w)
+{
+    switch (w->wait) {
     case ON_MUTEX:
         pirn_mutex_unlock(&w->mutex);
         break;
@@ -227,22 +246,15 @@ static void test_handler_runs_while_thread_waits(void *unused)
 {
     (void)unused;
     struct waits w;
-    pirn_thread_t first;
-    enum wait wait = (enum wait)test_random(WAITS);
-    begin();
-    waits_init(&w, wait, &first);
-    pirn_thread_t t = test_spawn(wait_fn[wait], &w);
+    pirn_thread_t t = waits_begin(&w);
     int times = 1 + (int)test_random(2);
     for (int i = 0; i < times; i++) {
         pause_somewhat();
         rt_thread_signal(t);
         pirn_sem_wait(&g.handled);
     }
-    satisfy(&w, wait);
-    test_end(t);
-    if (first != NULL) {
-        test_end(first);
-    }
+    satisfy(&w);
+    waits_end(&w, t);
     CHECK(g.runs == times);
     finish();
 }
@@ -259,18 +271,11 @@ static void test_wait_ends_once_when_signal_races(void *unused)
 {
     (void)unused;
     struct waits w;
-    pirn_thread_t first;
-    enum wait wait = (enum wait)test_random(WAITS);
-    begin();
-    waits_init(&w, wait, &first);
-    pirn_thread_t t = test_spawn(wait_fn[wait], &w), sender = test_spawn(sends, t);
+    pirn_thread_t t = waits_begin(&w), sender = test_spawn(sends, t);
     pause_somewhat();
-    satisfy(&w, wait);
+    satisfy(&w);
     test_end(sender);
-    test_end(t);
-    if (first != NULL) {
-        test_end(first);
-    }
+    waits_end(&w, t);
     CHECK(g.runs <= 1 && pirn_sem_value(&w.sem) == 0);
     finish();
 }
@@ -296,9 +301,9 @@ static void test_handler_posts_what_its_thread_uses(void *unused)
 {
     (void)unused;
     struct waits w;
-    pirn_thread_t first, t[2];
+    pirn_thread_t t[2];
     begin();
-    waits_init(&w, ON_SEM, &first);
+    waits_init(&w, ON_SEM);
     g.also = &w.sem;
     t[0] = test_spawn(posts_and_waits, &w);
     t[1] = test_spawn(posts_and_waits, &w);
