@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -163,8 +162,4 @@ def run() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(run())
-    except UserError as error:
-        print(f"run_macro: {error.message}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    session.main("run_macro", run)

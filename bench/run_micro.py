@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 from pathlib import Path
 
 from harness import machine, plots, session, tables
@@ -117,8 +116,4 @@ def run() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(run())
-    except UserError as error:
-        print(f"run_micro: {error.message}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    session.main("run_micro", run)

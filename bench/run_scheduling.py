@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -156,8 +155,4 @@ def run() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(run())
-    except UserError as error:
-        print(f"run_scheduling: {error.message}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    session.main("run_scheduling", run)

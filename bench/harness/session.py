@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from pirn_tools.errors import UserError
 from rich.console import Console
@@ -19,6 +20,15 @@ from harness.rounds import environment_with
 from harness.tables import markdown
 
 JOBS = 2
+
+
+def main(name: str, run: Callable[[], int]) -> NoReturn:
+    """Of a runner: what the user did wrong is one line and a status."""
+    try:
+        sys.exit(run())
+    except UserError as error:
+        print(f"{name}: {error.message}", file=sys.stderr)
+        sys.exit(error.exit_code)
 
 
 def places_of(root: Path, build: Path) -> dict[str, str]:
