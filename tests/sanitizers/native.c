@@ -118,7 +118,7 @@ static const struct {
     {"heap_overflow", heap_overflow, 1},
     {"use_after_free", use_after_free, 1},
     {"stack_overflow", stack_overflow, 1},
-    {"leaks", leaks, 2},
+    {"leaks", leaks, 20},
     {"race", race, 2},
 };
 

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS 12
+#define THREADS 20
 #define ROUNDS 100
 #define MANY 3000
 #define OWN_STACK (1024u << 10)
@@ -470,7 +470,7 @@ static const struct {
     {"use_after_free", NULL, use_after_free, 1},
     {"stack_overflow", NULL, stack_overflow, 1},
     {"use_after_return", NULL, use_after_return, 1},
-    {"leaks", NULL, leaks, 2},
+    {"leaks", NULL, leaks, 20},
     {"race", NULL, race, 2},
     {"race_with_yields", NULL, race_with_yields, 2},
     {"race_of_locks", NULL, race_of_locks, 2},
