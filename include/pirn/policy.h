@@ -40,7 +40,7 @@ extern "C" {
 
 /* Version of the table below. It changes with every change of the table or of what an operation
  * means; a library takes tables of its own version only. */
-#define PIRN_POLICY_VERSION 2u
+#define PIRN_POLICY_VERSION 3u
 
 /* A CPU (worker). Valid as long as the runtime. */
 typedef struct cpu *pirn_cpu_t;
@@ -86,6 +86,9 @@ struct pirn_policy {
     const char *name; /* like an option's, at most 31 bytes */
     const char *help; /* one line; NULL = none */
     const struct pirn_policy_option *options; /* ends with name == NULL; NULL = none */
+
+    /* Threads are bound to CPUs: a ready one may wait for its CPU while others are without work. */
+    bool pinned;
 
     /* The runtime starts, with so many CPUs; may allocate and read files. 0 or -errno, which ends
      * the program. Then every other operation may be called. fini is called between the runs of

@@ -11,13 +11,15 @@
 
 enum mutant {
     MUTANT_NONE,
-    MUTANT_PUBLISH_EARLY,  /* a yielding thread is enqueued before its context is saved */
-    MUTANT_NO_RECHECK,     /* an idle CPU sleeps without the last look */
-    MUTANT_NO_IDLE_FENCE,  /* no fence between announcing idleness and the last look */
-    MUTANT_NO_BIAS_FENCE,  /* a thief enters a run queue without the heavy fence */
-    MUTANT_MUTEX_DROP,     /* unlock forgets to wake */
-    MUTANT_COND_DROP,      /* signal between enqueue and park is lost */
-    MUTANT_SEM_DOUBLE,     /* a post hands over and counts */
+    MUTANT_PUBLISH_EARLY, /* a yielding thread is enqueued before its context is saved */
+    MUTANT_NO_RECHECK,    /* an idle CPU sleeps without the last look */
+    MUTANT_NO_IDLE_FENCE, /* no fence between announcing idleness and the last look */
+    MUTANT_NO_BIAS_FENCE, /* a thief enters a run queue without the heavy fence */
+    MUTANT_MUTEX_DROP,    /* unlock forgets to wake */
+    MUTANT_MUTEX_FORGETS, /* who takes a mutex does not see that others wait for it */
+    MUTANT_MUTEX_HIDES, /* while one is on the way others are not woken, with bound threads, too */
+    MUTANT_COND_DROP,   /* signal between enqueue and park is lost */
+    MUTANT_SEM_DOUBLE,  /* a post hands over and counts */
     MUTANT_RWLOCK_READERS, /* a leaving writer wakes one reader only */
     MUTANT_BARRIER_EARLY,  /* the barrier opens one arrival early */
     MUTANT_ONCE_DROP,      /* the end of once wakes nobody */

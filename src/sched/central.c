@@ -144,6 +144,7 @@ const struct pirn_policy sched_central = {
     .name = "central",
     .help = "one scheduler and lock for all CPUs, threads pinned by measured load (P1: NON_SMP_CS)",
     .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, PLACE_OPTIONS, {0}},
+    .pinned = true,
     .init = central_init,
     .fini = central_fini,
     .at_exit = place_at_exit,

@@ -164,6 +164,7 @@ const struct pirn_policy sched_dist = {
     .name = "dist",
     .help = "a scheduler for each CPU, threads pinned by measured load (P1: NON_SMP_DS)",
     .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, PLACE_OPTIONS, {0}},
+    .pinned = true,
     .init = dist_init,
     .fini = dist_fini,
     .at_exit = place_at_exit,

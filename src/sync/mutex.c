@@ -2,18 +2,25 @@
 /*
  * mutex.c - plain mutex.
  *
- * The state of queue.lock: MUTEX_OWNED, and MUTEX_WAITERS if somebody may be queued.
+ * The state of queue.lock: MUTEX_OWNED, and MUTEX_WAITERS if the unlock has to wake somebody.
  *
  * Unlock clears OWNED and wakes one waiter, which competes with arrivals: handing over always would
  * make every thread that needs the mutex wait for a switch (a convoy). A waiter that has lost for
- * RT_MUTEX_HANDOVER_NS gets it handed over.
+ * RT_MUTEX_HANDOVER_NS gets it handed over. While the woken waiter is on its way, WAITERS is clear
+ * although others may be queued: the mutex stays with the threads of one CPU, which lock and unlock
+ * it as if nobody waited, instead of waking, for each visit, another thread that comes too late. A
+ * woken one that comes too late stays on its way for a while if its CPU has nothing else to do. And
+ * so that nobody waits for one that is behind a long computation on its CPU: where threads are
+ * bound to CPUs (policy.pinned), and whenever somebody comes to wait, WAITERS is set.
  *
  * Invariants:
  *   1. A waiter is queued only under the lock and after it set WAITERS there; WAITERS is cleared
- * only under the lock with an empty queue. With WAITERS the fast unlock fails, so the unlock that
- * ends that ownership takes the lock and finds the waiter. It may be set without a waiter after a
- * time-out, until the next unlock.
- *   2. Who is woken takes the mutex, or queues again, under the lock.
+ * only under the lock. With WAITERS the fast unlock fails, so the unlock that ends that ownership
+ * takes the lock and finds the waiter. It may be set without a waiter after a time-out, until the
+ * next unlock.
+ *   2. While somebody is queued, WAITERS is set or somebody who was woken is on the way: WAITERS
+ * is cleared with others queued only by waking one. Who was woken takes the mutex, or queues again,
+ * under the lock, and sets WAITERS if others are queued.
  *   3. Handed over: OWNED stays set while the ownership passes; wait_kind tells the waiter.
  *   4. The write that clears OWNED also releases the lock, and is the last access of an unlock to
  * the mutex: its next owner may destroy it at once (POSIX, pthread_mutex_destroy).
@@ -26,8 +33,13 @@
 
 enum { KIND_COMPETES, KIND_WANTS_HANDOVER, KIND_OWNS };
 
-#define SPIN_ROUNDS 100u
-#define CLOCK_EVERY 16u
+/* Pauses of the processor before a look at the mutex. */
+#define SPIN_FIRST 8u
+#define SPIN_LAST 64u
+#define LINGER_PAUSES 64u
+#define LINGER_LOOKS 16u
+
+#define CLOCK_EVERY 16u /* losses */
 
 void rt_mutex_init(struct rt_mutex *m)
 {
@@ -52,10 +64,21 @@ int rt_mutex_trylock(struct rt_mutex *m)
     return -EBUSY;
 }
 
-/* Another CPU may be about to unlock: a short look costs less than two switches. */
+static void mutex_pause(unsigned pauses)
+{
+    for (unsigned i = 0; i < pauses; i++) {
+        port_relax(0);
+    }
+}
+
+/* Another CPU may be about to unlock: a short look costs less than two switches. Each look takes
+ * the cache line from the owner, which then takes it back: the pauses between them grow, so that
+ * the owner gets on, and on a busy mutex one CPU has it for many visits before the other has its
+ * turn. */
 static bool mutex_spin(struct rt_mutex *m)
 {
-    for (unsigned round = 0; rt.ncpu > 1 && round < SPIN_ROUNDS; round++) {
+    for (unsigned pauses = SPIN_FIRST; rt.ncpu > 1 && pauses <= SPIN_LAST; pauses *= 2) {
+        mutex_pause(pauses);
         uint32_t word = at_load_rlx(&m->queue.lock.word);
         if (!(word & MUTEX_OWNED) && rt_mutex_trylock(m) == 0) {
             return true;
@@ -63,9 +86,24 @@ static bool mutex_spin(struct rt_mutex *m)
         if (word & MUTEX_WAITERS) {
             return false;
         }
-        port_relax(0);
     }
     return false;
+}
+
+/* The caller was woken. If it is too late it stays on its way, so that nobody else is woken, while
+ * its CPU has nothing else to do, and looks now and then. Inside the runtime. */
+static void mutex_linger(const struct rt_mutex *m)
+{
+    const struct cpu *cpu = port_cpu_self();
+    if (cpu == NULL || rt.ncpu == 1) {
+        return;
+    }
+    for (unsigned look = 0; look < LINGER_LOOKS && rt_mutex_is_locked(m); look++) {
+        if (at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work((struct cpu *)cpu)) {
+            return;
+        }
+        mutex_pause(LINGER_PAUSES);
+    }
 }
 
 /* Has the caller, woken and too late for the `losses`-th time, lost for long enough? Reading the
@@ -98,6 +136,12 @@ static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, bool first, 
     return error != 0 ? error : rt_self()->wait_kind == KIND_OWNS;
 }
 
+/* The state that others have to find while somebody is queued. */
+static uint32_t mutex_waiters_locked(const struct rt_mutex *m)
+{
+    return waitq_empty_locked(&m->queue) || MUTANT(MUTEX_FORGETS) ? 0 : (uint32_t)MUTEX_WAITERS;
+}
+
 static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
 {
     uint64_t since = 0;
@@ -113,7 +157,8 @@ static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
         state_lock(&m->queue.lock, RANK_WAITQ);
         uint32_t state = lock_state(&m->queue.lock);
         if (!(state & MUTEX_OWNED)) {
-            state_unlock_to(&m->queue.lock, RANK_WAITQ, state | MUTEX_OWNED);
+            state |= MUTEX_OWNED | mutex_waiters_locked(m);
+            state_unlock_to(&m->queue.lock, RANK_WAITQ, state);
             rt_mutex_note_owner(m);
             break;
         }
@@ -127,6 +172,7 @@ static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
         } else if (result != 0) {
             break;
         }
+        mutex_linger(m);
         losses++;
     }
     if (result > 0) {
@@ -148,10 +194,12 @@ static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
 {
     state_lock(&m->queue.lock, RANK_WAITQ);
     struct thread *t = waitq_pop_locked(&m->queue);
-    uint32_t state = waitq_empty_locked(&m->queue) ? MUTEX_FREE : MUTEX_WAITERS;
+    uint32_t state = MUTEX_FREE;
     if (t != NULL && t->wait_kind == KIND_WANTS_HANDOVER) {
         t->wait_kind = KIND_OWNS;
-        state |= MUTEX_OWNED;
+        state = MUTEX_OWNED | mutex_waiters_locked(m);
+    } else if (t != NULL && rt.policy.pinned && !MUTANT(MUTEX_HIDES)) {
+        state = mutex_waiters_locked(m);
     }
     state_unlock_to(&m->queue.lock, RANK_WAITQ, state); /* ORDER(mutex) */
     if (t != NULL && !MUTANT(MUTEX_DROP)) {

@@ -315,6 +315,48 @@ void test_mutex_is_handed_over_when_waiter_loses_long(void *unused)
     CHECK(!test_simulated() || rounds <= 7);
 }
 
+static void *visits_until_another_did(void *arg)
+{
+    struct shared *s = arg;
+    pirn_mutex_lock(&s->mutex);
+    TEST_SET(&s->go, 1);
+    pirn_sleep(test_ns(1000));
+    pirn_mutex_unlock(&s->mutex);
+    while (TEST_GET(&s->got) == 0) {
+        pirn_mutex_lock(&s->mutex);
+        test_spin();
+        pirn_mutex_unlock(&s->mutex);
+        test_spin();
+    }
+    return NULL;
+}
+
+/* The first to be woken may belong to the CPU of the one that unlocks and never leaves it. */
+void test_mutex_wakes_another_when_woken_one_cannot_run(void *unused)
+{
+    (void)unused;
+    enum { WAITERS = 6 };
+    struct shared s;
+    pirn_thread_t t[WAITERS];
+    if (pirn_cpu_count() == 1 || strncmp(test_sched(), "request", 7) == 0) {
+        return; /* no other CPU gets at a waiter while this one's thread goes on */
+    }
+    shared_init(&s);
+    s.deadline = PIRN_FOREVER;
+    pirn_thread_t busy = test_spawn(visits_until_another_did, &s);
+    while (TEST_GET(&s.go) == 0) {
+        pirn_sleep(test_ns(100));
+    }
+    for (int i = 0; i < WAITERS; i++) {
+        t[i] = test_spawn(locks_once, &s);
+    }
+    test_end(busy);
+    for (int i = 0; i < WAITERS; i++) {
+        test_end(t[i]);
+    }
+    CHECK(s.got == WAITERS);
+}
+
 #ifdef PIRN_SIM
 void test_mutex_wakes_next_when_first_is_removed(void *unused)
 {

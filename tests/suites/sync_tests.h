@@ -24,6 +24,7 @@
     X(mutex_wakes_next_when_first_times_out)                                                       \
     X(mutex_is_not_touched_when_freed_after_unlock)                                                \
     X(mutex_is_handed_over_when_waiter_loses_long)                                                 \
+    X(mutex_wakes_another_when_woken_one_cannot_run)                                               \
     X(mutex_excludes_when_foreign_threads_lock)                                                    \
     X(mutex_ends_once_when_foreign_times_out)                                                      \
     X(cond_passes_items_when_buffer_is_bounded)                                                    \
