@@ -122,6 +122,7 @@ int __sigaction(int signal, const struct sigaction *action, struct sigaction *ol
 
 /* A file descriptor, out of the way of programs that count on low numbers. */
 int fd_move_up(int fd);
+void fd_init(void); /* before the first helper */
 
 #define SIGNAL_STACK (64u << 10)
 

@@ -46,6 +46,16 @@ int fd_move_up(int fd)
     return fd;
 }
 
+/* In a process of several kernel threads, growing the table of descriptors takes the kernel 10 to 20
+ * ms (synchronize_rcu), with all who look at it waiting. So it grows before there are any. */
+void fd_init(void)
+{
+    int fd = fd_move_up((int)syscall(SYS_eventfd2, 0, EFD_CLOEXEC));
+    if (fd >= 0) {
+        syscall(SYS_close, fd);
+    }
+}
+
 static int reactor_make(void)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = KICK};
