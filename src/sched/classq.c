@@ -196,6 +196,19 @@ struct thread *classq_peek(struct classq *q)
     return waiting == NULL || ranked->sched.rank < rank_of(q, waiting) ? ranked : waiting;
 }
 
+/* Nobody is in the lane, and t comes. Who has waited finds it as far behind the queue as it was
+ * left, but for the credit of a long sleep; so those who mostly wait run before those who mostly
+ * compute, until what they pay has used it up. */
+static void lane_open(struct classq *q, enum pirn_why why)
+{
+    bool waited = why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF;
+    if (!waited || q->lane_time > q->min || MUTANT(LANE_LATE)) {
+        q->lane_time = q->min;
+    } else if (q->lane_time + CREDIT < q->min) {
+        q->lane_time = q->min - CREDIT;
+    }
+}
+
 /* An even thread, where others are ranked. False: it has to be ranked, too. */
 static bool lane_enter_even(struct classq *q, struct thread *t, enum pirn_why why)
 {
@@ -206,7 +219,7 @@ static bool lane_enter_even(struct classq *q, struct thread *t, enum pirn_why wh
         return false;
     }
     if (q->in_lane == 0) {
-        q->lane_time = q->min;
+        lane_open(q, why);
     }
     classq_lane_push(q, t, why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT);
     q->lane_time += (why == PIRN_WHY_YIELD  ? CLASSQ_SLICE

@@ -27,13 +27,14 @@
  * still, and a queue is a FIFO list with a few loads more. Else the lane takes part with lane_time
  * as one thread would, and what one of n threads in it pays moves it by an n-th. A thread that met
  * a tick leaves the lane, and is let in again when it has run without one and is not more than a
- * slice ahead.
+ * slice ahead. While it is empty the lane sleeps, as a thread does: those who come back from a wait
+ * find it with the credit of a long sleep.
  *
  * Invariants of the lane:
  *   1. Who is in it (place == CLASSQ_LANE) is even; so is who was taken from it, until it is
  * charged or ranked.
- *   2. While the back end has threads and the lane, too: min <= lane_time. lane_time means nothing
- * otherwise; it is set when the first thread enters either.
+ *   2. While the back end has threads and the lane, too: lane_time is at most the credit behind
+ * min. It is set when the first thread enters either.
  *
  * Virtual time belongs to a queue. A thread keeps its own (vtime) and how far that was ahead of the
  * queue's (lag) when it was chosen. Back in the same queue it goes on from vtime; in another one it

@@ -32,7 +32,6 @@
 
 #define LOOK_EVERY 8u
 #define PATIENCE 8u
-#define BATCH_MAX 256u
 #define WORTH_THREAD_NS 2000u
 #define WORTH_BATCH_NS 100000u
 #define BACKOFF_FIRST_NS 2000u

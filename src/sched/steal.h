@@ -47,6 +47,7 @@ ALWAYS_INLINE struct stealable *stealable_of(struct thread *t)
 }
 
 #define SHARED_EVERY 64u
+#define BATCH_MAX 256u /* threads that are moved at once */
 
 /* The same organization where the discipline has classes. */
 extern const struct pirn_policy sched_steal_classes;

@@ -16,8 +16,8 @@
  *   4. A CPU that takes a thread of class OTHER has said that it runs one, and then (ORDER(runs))
  * found no real-time thread in the shared queue; who puts one there looks for the lowest running
  * thread afterwards. So none waits while an OTHER thread runs of whom its waker did not know.
- *   5. A thread that moves to the shared queue is in none for a moment, in which a CPU may go to
- * sleep. So who moves it wakes a CPU as if it had just become ready: ORDER(idle-wake).
+ *   5. A thread that moves to or from the shared queue is in none for a moment, in which a CPU may
+ * go to sleep. So who moves it wakes a CPU as if it had just become ready: ORDER(idle-wake).
  */
 #include "mutant.h"
 #include "steal.h"
@@ -84,6 +84,29 @@ static bool local_push(struct cpu *self, struct thread *t, enum pirn_why why)
     return stays;
 }
 
+/* What foreign threads made ready, in class OTHER: to the CPU's own queue, where it competes with
+ * the others by virtual time. Taken one by one, each would wait for a turn of the shared queue. */
+static NOINLINE void shared_drain(struct cpu *self)
+{
+    struct list batch;
+    struct thread *t;
+    list_init(&batch);
+    spin_lock(&steal.shared_lock, RANK_RUNQ);
+    for (unsigned n = 0; n < BATCH_MAX && at_load_rlx(&steal.urgency) == URGENCY_OTHER; n++) {
+        t = shared_taken_locked(classq_take(steal.shared.classes));
+        runq_add_length_locked(&steal.shared, -1);
+        list_push_back(&batch, &t->rq);
+    }
+    spin_unlock(&steal.shared_lock, RANK_RUNQ);
+    for (struct list *node; (node = list_pop_front(&batch)) != NULL;) {
+        t = CONTAINER_OF(node, struct thread, rq);
+        if (!local_push(self, t, PIRN_WHY_WAKE)) {
+            classes_preempt_lowest(shared_push(t, PIRN_WHY_MIGRATE));
+        }
+    }
+    rt_kick_any(self); /* invariant 5 */
+}
+
 static NOINLINE struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thread *t,
                                                     enum pirn_why why)
 {
@@ -148,9 +171,11 @@ static NOINLINE struct thread *steal_pick_slow(struct cpu *self)
     struct thread *t = NULL;
     classes_announce_other(self);
     uint32_t urgency = at_load_rlx(&steal.urgency);
-    bool look = urgency > URGENCY_OTHER || ++sq->picks % SHARED_EVERY == 0;
-    if (unlikely(urgency != URGENCY_IDLE && look) && (t = shared_pop(self)) != NULL) {
+    if (unlikely(urgency > URGENCY_OTHER) && (t = shared_pop(self)) != NULL) {
         return t;
+    }
+    if (++sq->picks % SHARED_EVERY == 0 && urgency == URGENCY_OTHER) {
+        shared_drain(self);
     }
     if (runq_estimate(&sq->q) != 0) {
         bias_lock_owner(&sq->lock);
@@ -221,8 +246,10 @@ static struct thread *steal_preempt(struct cpu *self, struct thread *running, en
     bool stops = why == PIRN_WHY_YIELD || running->sched.ticks_left == 0;
     bool turn = shared != URGENCY_IDLE && stops &&
                 (runq_estimate(&sq->q) == 0 || ++sq->picks % SHARED_EVERY == 0);
-    if (unlikely(shared > here || turn)) {
+    if (unlikely(shared > here)) {
         next = shared_preempt(self, running, why);
+    } else if (unlikely(turn)) {
+        shared_drain(self);
     }
     if (next == NULL) {
         next = local_preempt(self, running, why);

@@ -55,6 +55,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_PREEMPT_TAIL] = "preempt-tail",
     [MUTANT_HANDOFF_FIRST] = "handoff-first",
     [MUTANT_LANE_KEEP] = "lane-keep",
+    [MUTANT_LANE_LATE] = "lane-late",
     [MUTANT_MOVE_QUIET] = "move-quiet",
     [MUTANT_SHARED_LATE] = "shared-late",
     [MUTANT_CANCEL_LEAVES] = "cancel-leaves",

@@ -584,6 +584,7 @@ static const struct test tests[] = {TEST(discipline_has_classes),
                                     TEST(late_thread_starts_at_its_creators_time),
                                     TEST(sleeper_has_bounded_credit),
                                     TEST(rr_rotates_at_each_slice_and_fifo_does_not),
+                                    TEST(woken_threads_are_before_those_who_compute),
                                     TEST(holder_runs_before_others_when_it_inherits),
 #endif
                                     {0}};

@@ -32,6 +32,7 @@ void classes_end(pirn_thread_t *t, int n); /* join them; main is as before */
 void test_other_threads_share_by_weight(void *unused);
 void test_late_thread_starts_at_its_creators_time(void *unused);
 void test_sleeper_has_bounded_credit(void *unused);
+void test_woken_threads_are_before_those_who_compute(void *unused);
 void test_rr_rotates_at_each_slice_and_fifo_does_not(void *unused);
 void test_holder_runs_before_others_when_it_inherits(void *unused);
 

@@ -111,6 +111,61 @@ void test_sleeper_has_bounded_credit(void *unused)
     CHECK(late.ticks >= 18 && late.ticks <= 23);
 }
 
+enum { COMPUTE = 6, WAIT = 5 };
+
+static struct {
+    pirn_mutex_t mutex;
+    pirn_cond_t start;
+    int left;  /* ticks that are to be used */
+    int ticks; /* used */
+    int posted_at, woken, last_at;
+} calm;
+
+static void *computes(void *first)
+{
+    while (TEST_GET(&calm.left) > 0) {
+        TEST_ADD(&calm.left, -1);
+        TEST_ADD(&calm.ticks, 1);
+        if (first != NULL && TEST_GET(&calm.posted_at) == 0 && TEST_GET(&calm.ticks) > 40) {
+            TEST_SET(&calm.posted_at, TEST_GET(&calm.ticks));
+            pirn_cond_broadcast(&calm.start);
+        }
+        test_tick();
+    }
+    return NULL;
+}
+
+static void *waits(void *unused)
+{
+    pirn_mutex_lock(&calm.mutex);
+    pirn_cond_wait(&calm.start, &calm.mutex);
+    calm.woken++;
+    calm.last_at = TEST_GET(&calm.ticks);
+    pirn_mutex_unlock(&calm.mutex);
+    return unused;
+}
+
+void test_woken_threads_are_before_those_who_compute(void *unused)
+{
+    (void)unused;
+    pirn_thread_t t[WAIT + COMPUTE];
+    if (!classes_one_cpu() || classes_shmac()) {
+        return;
+    }
+    memset((void *)&calm, 0, sizeof(calm));
+    TEST_SET(&calm.left, 100);
+    classes_sched_self(PIRN_CLASS_FIFO, CLASSES_TOP, 0);
+    for (int i = 0; i < WAIT; i++) {
+        t[i] = classes_spawn(PIRN_CLASS_OTHER, 0, 10, waits, NULL);
+    }
+    for (int i = WAIT; i < WAIT + COMPUTE; i++) {
+        t[i] = classes_spawn(PIRN_CLASS_OTHER, 0, 10, computes, i == WAIT ? &calm : NULL);
+    }
+    classes_end(t, WAIT + COMPUTE);
+    CHECK(calm.woken == WAIT);
+    CHECK(calm.last_at - calm.posted_at <= 2); /* the rest of one slice */
+}
+
 static void *notes_each_tick(void *arg)
 {
     for (int i = 0; i < 4; i++) {
