@@ -46,8 +46,8 @@ int fd_move_up(int fd)
     return fd;
 }
 
-/* In a process of several kernel threads, growing the table of descriptors takes the kernel 10 to 20
- * ms (synchronize_rcu), with all who look at it waiting. So it grows before there are any. */
+/* In a process of several kernel threads, growing the table of descriptors takes the kernel 10 to
+ * 20 ms (synchronize_rcu), with all who look at it waiting. So it grows before there are any. */
 void fd_init(void)
 {
     int fd = fd_move_up((int)syscall(SYS_eventfd2, 0, EFD_CLOEXEC));
