@@ -57,6 +57,9 @@
 #endif
 #define RT_TICK_MAX 1000000u
 
+/* Who creates a thread without memory for it waits so long for stacks that other CPUs keep. */
+#define RT_NEED_NS 20000000ull
+
 /* A mutex waiter that lost the race for this long gets the mutex handed over. */
 #define RT_MUTEX_HANDOVER_NS 1000000ull
 

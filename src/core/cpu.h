@@ -26,7 +26,7 @@ enum post_action {
 
 /* Bits of cpu.pending, looked at before every pick. RESCHED: a more urgent thread may be ready, or
  * the slice of the running one has ended. */
-enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2, RT_PENDING_RESCHED = 4 };
+enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2, RT_PENDING_RESCHED = 4, RT_PENDING_STACKS = 8 };
 
 struct cpu_stats {
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,

@@ -188,6 +188,9 @@ void rt_service(struct cpu *cpu)
     if (bits & RT_PENDING_POLL) {
         rt_poll(cpu);
     }
+    if (unlikely(bits & RT_PENDING_STACKS)) {
+        stack_free_cached(cpu);
+    }
 }
 
 void rt_on_tick(struct cpu *cpu)

@@ -189,6 +189,45 @@ void stack_put_slow(struct cpu *cpu, struct thread *t)
     stack_destroy_list(pool_put(class, t));
 }
 
+void stack_free_cached(struct cpu *cpu)
+{
+    for (unsigned class = 0; class < STACK_CLASSES; class ++) {
+        struct thread *list = cpu->stacks[class].first;
+        cpu->stacks[class] = (struct stack_cache){0};
+        stack_destroy_list(list);
+    }
+}
+
+void stack_reclaim(void)
+{
+    unsigned long irq;
+    struct cpu *self = rt_enter(&irq);
+    for (unsigned class = 0; class < STACK_CLASSES; class ++) {
+        unsigned n;
+        for (struct thread *list; (list = pool_take(class, &n)) != NULL;) {
+            stack_destroy_list(list);
+        }
+    }
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        if (rt.cpus[i] == self) {
+            stack_free_cached(self);
+        } else {
+            rt_post(rt.cpus[i], RT_PENDING_STACKS);
+        }
+    }
+    rt_leave(irq);
+}
+
+bool stack_reclaiming(void)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        if (at_load_rlx(&rt.cpus[i]->pending) & RT_PENDING_STACKS) {
+            return true;
+        }
+    }
+    return false;
+}
+
 unsigned stack_cached(void)
 {
     unsigned n = pool.total;

@@ -32,6 +32,12 @@ struct thread *stack_get_guarded(struct cpu *cpu, size_t size, size_t guard);
  */
 void stack_put_slow(struct cpu *cpu, struct thread *t);
 
+/* Memory is short: what is cached goes back to the port; other CPUs are asked to do the same with
+ * theirs, at their next pick (stack_free_cached). Some have not yet? */
+void stack_reclaim(void);
+bool stack_reclaiming(void);
+void stack_free_cached(struct cpu *cpu);
+
 /* Pairs in all caches; exact when nothing moves. */
 unsigned stack_cached(void);
 

@@ -307,15 +307,37 @@ static NOINLINE int thread_create_with(struct thread **out, const struct thread_
     return thread_create(out, attr != NULL ? attr : &none, rt_self(), start, arg);
 }
 
+/* There is no memory for another stack. Those that CPUs keep for later are given back, and threads
+ * that are ready may end, before that is an error. Not longer than RT_NEED_NS: a CPU that does not
+ * pick gives back what it has when it does, for the next attempt. */
+static COLD NOINLINE int thread_create_in_need(struct thread **out, const struct thread_attr *attr,
+                                               void *(*start)(void *), void *arg)
+{
+    uint64_t limit = port_now() + RT_NEED_NS;
+    stack_reclaim();
+    for (;;) {
+        bool later = stack_reclaiming() && port_now() < limit;
+        rt_yield();
+        int error = thread_create_with(out, attr, start, arg);
+        if (error != -EAGAIN || !later) {
+            return error;
+        }
+        port_relax(UINT32_MAX);
+    }
+}
+
 /* The ordinary case has its own code: no attributes, and none to inherit. */
 int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
                      void *arg)
 {
     struct thread *creator = rt_self();
+    int error;
     if (unlikely(attr != NULL || at_load_rlx(&creator->sched.attr) != 0)) {
-        return thread_create_with(out, attr, start, arg);
+        error = thread_create_with(out, attr, start, arg);
+    } else {
+        error = thread_create(out, NULL, creator, start, arg);
     }
-    return thread_create(out, NULL, creator, start, arg);
+    return likely(error != -EAGAIN) ? error : thread_create_in_need(out, attr, start, arg);
 }
 
 /* Runs on the next thread's stack. Afterwards prev's memory belongs to somebody else. */

@@ -25,8 +25,11 @@
 void fault_overflow(const char *whose);
 
 /* Create threads until memory is used up, end them, again: the process is limited to `room` MB more
- * than it has. At most `cached` stacks may stay out of reach. */
+ * than it has. At most `cached` stacks may stay out of reach: with CPUs that are late. */
 void fault_memory(unsigned room, unsigned cached);
+
+/* Detached threads with large stacks, by two creators at once, where there is room for a few. */
+void fault_scarce(void);
 
 /* Threads whose descriptor, or descriptor and stack, the caller gives. */
 void fault_given(void);

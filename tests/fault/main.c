@@ -10,7 +10,7 @@ static int usage(void)
 {
     fprintf(
         stderr,
-        "usage: pirn-fault start | overflow joinable|detached|static|elsewhere | memory MB CACHED | "
+        "usage: pirn-fault start | overflow joinable|detached|static|elsewhere | memory MB CACHED | scarce | "
         "given\n");
     return 64;
 }
@@ -24,6 +24,8 @@ int main(int argc, char **argv)
         fault_overflow(argv[2]);
     } else if (strcmp(what, "memory") == 0 && argc == 4) {
         fault_memory((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
+    } else if (strcmp(what, "scarce") == 0 && argc == 2) {
+        fault_scarce();
     } else if (strcmp(what, "given") == 0 && argc == 2) {
         fault_given();
     } else {

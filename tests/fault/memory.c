@@ -31,13 +31,24 @@ uint64_t fault_limit_memory(uint64_t room)
     return has;
 }
 
+/* errno is the worker's, and its address is looked up once in a function: main may move. */
+static __attribute__((noinline)) int errno_here(void)
+{
+    return errno;
+}
+
+static __attribute__((noinline)) void errno_set(int value)
+{
+    errno = value;
+}
+
 /* As many threads as there is room for. */
 static unsigned create_most(pirn_thread_t *threads)
 {
     pirn_attr_t large = {.stack_size = (size_t)512 << 20};
     unsigned n = 0;
     int error = 0;
-    errno = ERANGE;
+    errno_set(ERANGE);
     while (n < MOST && error == 0) {
         pirn_thread_t untouched = (pirn_thread_t)&gate;
         threads[n] = untouched;
@@ -47,7 +58,7 @@ static unsigned create_most(pirn_thread_t *threads)
     }
     CHECK(n < MOST && n > 0);
     CHECK(pirn_create(&threads[n], &large, wait_main, NULL) == -EAGAIN);
-    CHECK(errno == ERANGE);
+    CHECK(errno_here() == ERANGE);
     return n;
 }
 
@@ -77,6 +88,50 @@ void fault_memory(unsigned room, unsigned cached)
         /* No leak: there is room for as many again, but for what arenas of other sizes hold. */
         CHECK(n + cached >= first - first / 16);
         end_some(threads, 0, n);
+    }
+}
+
+/* ---- a few large stacks ---- */
+
+enum { CREATORS = 2, SCARCE = 20000, LARGE_MB = 16, LARGE_FIT = 10 };
+
+static unsigned made, ended;
+
+static void *ends_at_once(void *arg)
+{
+    __atomic_add_fetch(&ended, 1, __ATOMIC_SEQ_CST);
+    return arg;
+}
+
+/* Whoever is refused tries again: stacks come back, also those that another CPU has in its cache.
+ */
+static void *creates_detached(void *unused)
+{
+    pirn_attr_t attr = {.stack_size = (size_t)LARGE_MB << 20, .detached = true};
+    while (__atomic_load_n(&made, __ATOMIC_SEQ_CST) < SCARCE) {
+        pirn_thread_t t;
+        int error = pirn_create(&t, &attr, ends_at_once, NULL);
+        CHECK(error == 0 || error == -EAGAIN);
+        if (error == 0) {
+            __atomic_add_fetch(&made, 1, __ATOMIC_SEQ_CST);
+        }
+    }
+    return unused;
+}
+
+void fault_scarce(void)
+{
+    pirn_thread_t creators[CREATORS];
+    pirn_cpu_count();
+    for (int i = 0; i < CREATORS; i++) {
+        CHECK(pirn_create(&creators[i], NULL, creates_detached, NULL) == 0);
+    }
+    fault_limit_memory((uint64_t)LARGE_FIT * LARGE_MB << 20);
+    for (int i = 0; i < CREATORS; i++) {
+        CHECK(pirn_join(creators[i], NULL) == 0);
+    }
+    while (__atomic_load_n(&ended, __ATOMIC_SEQ_CST) != __atomic_load_n(&made, __ATOMIC_SEQ_CST)) {
+        pirn_yield();
     }
 }
 

@@ -326,9 +326,20 @@ void sim_preempt(void)
     rt_leave(irq);
 }
 
+bool sim_alloc_fails(void)
+{
+    unsigned nth = sim.config.fail_alloc, now = ++sim.allocations;
+    return nth != 0 && (now == nth || (now > nth && sim.config.fail_more && !sim.mended));
+}
+
+void sim_alloc_mend(void)
+{
+    sim.mended = true;
+}
+
 int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
 {
-    if (++sim.allocations == sim.config.fail_alloc) {
+    if (sim_alloc_fails()) {
         return -ENOMEM;
     }
     void *low = aligned_alloc(4096, size);

@@ -445,6 +445,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     memset(sim.fd_armed, 0, sizeof(sim.fd_armed));
     sim.preempt = sim.watch = sim.ask = false;
     sim.allocations = 0;
+    sim.mended = false;
     sim.nstacks = 0;
     sim_ncontexts = 0;
     sim_mutant = config->mutant;

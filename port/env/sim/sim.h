@@ -37,6 +37,7 @@ struct sim_config {
     enum mutant mutant;
     uint64_t step_limit; /* 0 = default */
     unsigned fail_alloc; /* the n-th stack allocation fails; 0 = none */
+    bool fail_more;      /* and all after it, until sim_alloc_mend */
     bool expect_exit;    /* the run ends by port_exit */
 };
 
@@ -56,6 +57,7 @@ void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
 __attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *fmt, ...);
 
 /* Random number below n from the run's seed: for tests that vary with it. */
+void sim_alloc_mend(void); /* see fail_more */
 uint32_t sim_random(uint32_t n);
 
 /* Start a foreign kernel thread. */

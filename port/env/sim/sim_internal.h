@@ -52,6 +52,7 @@ struct sim {
     uint64_t floor;        /* PCT: lowest priority given */
     uint64_t change_at[4]; /* PCT: steps at which the running context falls back */
     unsigned allocations;
+    bool mended;
     struct port_stack stacks[SIM_MAX_STACKS];
     unsigned nstacks;
 };
@@ -73,5 +74,8 @@ void sim_device(void *unused);
 void sim_tls_reset(void);
 unsigned sim_tls_blocks(void); /* that exist, but for those of main and of the workers */
 void sim_tls_adopt(struct thread *t);
+
+/* One more allocation: is it to fail? */
+bool sim_alloc_fails(void);
 
 #endif

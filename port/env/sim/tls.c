@@ -70,7 +70,7 @@ void sim_tls_adopt(struct thread *t)
 int port_tls_alloc(struct thread *t, void *at)
 {
     bool counts = !(t->flags & THREAD_IDLE); /* the scheduler's stack stands for both */
-    if (counts && ++sim.allocations == sim.config.fail_alloc) {
+    if (counts && sim_alloc_fails()) {
         return -ENOMEM;
     }
     t->port.tls = at;
