@@ -169,10 +169,18 @@ static NOINLINE struct thread *steal_pick_slow(struct cpu *self)
 {
     struct steal_queue *sq = &steal.queues[self->id];
     struct thread *t = NULL;
-    classes_announce_other(self);
-    uint32_t urgency = at_load_rlx(&steal.urgency);
-    if (unlikely(urgency > URGENCY_OTHER) && (t = shared_pop(self)) != NULL) {
-        return t;
+    uint32_t urgency;
+    for (;;) {
+        classes_announce_other(self);
+        urgency = at_load_rlx(&steal.urgency);
+        if (likely(urgency <= URGENCY_OTHER)) {
+            break;
+        }
+        if ((t = shared_pop(self)) != NULL) {
+            return t;
+        }
+        /* Another CPU was faster, and this one has just said that it runs nothing: who makes a
+         * thread ready may count on that. Again, by invariant 4. */
     }
     if (++sq->picks % SHARED_EVERY == 0 && urgency == URGENCY_OTHER) {
         shared_drain(self);
