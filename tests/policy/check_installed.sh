@@ -146,7 +146,7 @@ sed -i 's/^#define PIRN_POLICY_VERSION .*/#define PIRN_POLICY_VERSION 0u/' older
 "$cc" -Iolder program.c example.c -o older-program -L"$libdir" -lpirn -pthread
 status=0
 ./older-program >output 2>&1 || status=$?
-if [ $status != 1 ] || ! grep -q 'the table has version 0, and Pirn .* takes version 2' output; then
+if [ $status != 1 ] || ! grep -q 'the table has version 0, and Pirn .* takes version [1-9]' output; then
     fail "a table of another version is not refused"
 fi
 "$cc" -Iolder -shared -fPIC preloaded.c example.c -o older-home.so -L"$libdir" -lpirn-pthread

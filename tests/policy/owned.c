@@ -206,6 +206,7 @@ const struct pirn_policy policy_owned = {
     .name = "owned",
     .help = "every thread has a CPU for life",
     .options = options,
+    .pinned = true,
     .init = owned_init,
     .enqueue = owned_enqueue,
     .pick = owned_pick,

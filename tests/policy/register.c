@@ -89,7 +89,9 @@ static void test_table_is_refused_when_its_version_is_another(void)
     p.version = 0;
     REFUSED(&p, -EPROTO, "version 0");
     p.version = PIRN_POLICY_VERSION + 1;
-    REFUSED(&p, -EPROTO, "takes version 2");
+    char takes[32];
+    snprintf(takes, sizeof(takes), "takes version %u", PIRN_POLICY_VERSION);
+    REFUSED(&p, -EPROTO, takes);
 }
 
 static void test_table_is_refused_when_its_name_is_bad(void)
