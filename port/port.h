@@ -128,7 +128,7 @@ void port_relax(unsigned round);
 /* The heavy half of the asymmetric fence pair (core/atomic.h), and whether it reaches the other
  * CPUs. */
 void port_fence_heavy(void);
-extern bool port_fence_asymmetric;
+HIDDEN extern bool port_fence_asymmetric;
 
 /* Monotonic nanoseconds. */
 uint64_t port_now(void);

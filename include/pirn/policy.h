@@ -40,7 +40,7 @@ extern "C" {
 
 /* Version of the table below. It changes with every change of the table or of what an operation
  * means; a library takes tables of its own version only. */
-#define PIRN_POLICY_VERSION 3u
+#define PIRN_POLICY_VERSION 4u
 
 /* A CPU (worker). Valid as long as the runtime. */
 typedef struct cpu *pirn_cpu_t;
@@ -65,6 +65,11 @@ struct pirn_kick {
     int cpu;
     bool preempt; /* that CPU (a number) runs something less urgent: have it call `preempt` soon */
 };
+
+/* A lock of the policy's: see "memory shared by CPUs" below. */
+typedef struct pirn_policy_spin {
+    uint32_t opaque;
+} pirn_policy_lock_t;
 
 /*
  * An option of a policy: PIRN_SCHED=mine:order=lifo. `values` is "a|b|c", or a description of free
@@ -105,10 +110,9 @@ struct pirn_policy {
 
     /* A short cut for yields: put the running thread t to the tail and return the next one; NULL:
      * nothing done, the runtime goes the long way (pick, switch, enqueue). t's context is not saved
-     * yet, so no other CPU may get at it before `rotated`, which is called after the switch (NULL:
-     * no other CPU can). */
-    pirn_thread_t (*rotate)(pirn_cpu_t self, pirn_thread_t t);
-    void (*rotated)(pirn_cpu_t self);
+     * yet, so no other CPU may get at it: where one could, the queue stays locked, *held is set to
+     * its lock, and the runtime unlocks that after the switch. Else *held stays NULL. */
+    pirn_thread_t (*rotate)(pirn_cpu_t self, pirn_thread_t t, pirn_policy_lock_t **held);
 
     /* Look elsewhere (steal, ask). Called again and again by a CPU without work, and only then,
      * after pick. */
@@ -184,7 +188,7 @@ struct pirn_policy {
  *   -EFAULT           policy is NULL
  *   -EPROTO           version is not PIRN_POLICY_VERSION of this library
  *   -EINVAL           bad name
- *   -ENOSYS           enqueue, pick or has_work is missing, or rotated without rotate
+ *   -ENOSYS           enqueue, pick or has_work is missing, or charge without preempt
  *   -EDOM             bad option: incomplete, badly named, named twice, or a default that is none
  *                     of its values
  *   -EBUSY            the runtime has started
@@ -247,11 +251,8 @@ void pirn_policy_post(pirn_cpu_t cpu);
 /*
  * Spin lock: acquire at lock, release at unlock. Zero is unlocked; init makes it so again when the
  * simulator starts anew. An operation holds one at a time, for a bounded number of steps, and
- * returns without (but from rotate to rotated it may be held).
+ * returns without (but rotate may leave one to the runtime).
  */
-typedef struct pirn_policy_spin {
-    uint32_t opaque;
-} pirn_policy_lock_t;
 void pirn_policy_lock_init(pirn_policy_lock_t *lock);
 void pirn_policy_lock(pirn_policy_lock_t *lock);
 bool pirn_policy_trylock(pirn_policy_lock_t *lock);

@@ -82,7 +82,7 @@ ALWAYS_INLINE void at_fence_seq(void)
 #endif
 
 /* Set by the port at start if at_fence_heavy really reaches the other CPUs. */
-extern bool port_fence_asymmetric;
+HIDDEN extern bool port_fence_asymmetric;
 void port_fence_heavy(void);
 
 ALWAYS_INLINE void at_fence_light(void)

@@ -32,6 +32,22 @@ ALWAYS_INLINE struct thread *waitq_pick_next(struct cpu *cpu, struct thread *pre
     return next != NULL ? next : cpu->idle;
 }
 
+/* waitq_pop_locked for a queue with one waiter, or none, at most times. */
+ALWAYS_INLINE struct thread *waitq_pop_inline_locked(struct waitq *q)
+{
+    struct list *node = q->first;
+    if (node == NULL) {
+        return NULL;
+    }
+    struct thread *t = CONTAINER_OF(node, struct thread, wait_link);
+    if (unlikely(node->next != node || t->claimable)) {
+        return waitq_pop_locked(q);
+    }
+    q->first = NULL;
+    node->next = NULL;
+    return t;
+}
+
 /* What the wait is, and into the queue. */
 ALWAYS_INLINE void waitq_enter_locked(struct waitq *q, struct thread *self, struct waitq_how how,
                                       bool claimable)
@@ -72,7 +88,8 @@ ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q, st
         waitq_block_user_locked(cpu, q, how);
         return 0;
     }
-    return waitq_block_locked(q, &how);
+    struct waitq_how in_memory = how; /* here alone: above it is in registers, or constant */
+    return waitq_block_locked(q, &in_memory);
 }
 
 #endif

@@ -22,6 +22,9 @@
 #define ALIGNED(n) __attribute__((aligned(n)))
 #define CLEANUP(fn) __attribute__((cleanup(fn))) /* also when an exception leaves the frame */
 #define UNUSED __attribute__((unused))
+/* For a declaration of a variable that is used often: found without the table of what other
+ * libraries may define (-fvisibility=hidden is about definitions). */
+#define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 
 #define CONTAINER_OF(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))

@@ -14,11 +14,10 @@
 
 /* What finish_switch does for the thread that stopped, on the next thread's stack. */
 enum post_action {
-    POST_NONE,    /* the idle thread stepped aside, or the next one runs in its place */
+    POST_NONE,    /* the idle thread stepped aside */
     POST_YIELD,   /* make it ready again */
     POST_PREEMPT, /* the same: it did not want to stop */
-    POST_ROTATED, /* the policy has queued it: let others at it */
-    POST_UNLOCK,  /* it blocked: release the wait queue */
+    POST_UNLOCK,  /* it blocked, or the policy has queued it: release the queue's lock, if any */
     POST_PARK,    /* it blocked with a deadline: open it for claims, release the wait queue */
     POST_EXIT,    /* it is gone: wake the joiner or free the memory */
     POST_RETURN,  /* it comes back from a call, without a CPU: make it ready. carrier.h */
@@ -43,6 +42,7 @@ struct cpu {
     uint32_t bypasses;       /* threads that ran, or were queued, ahead of all others */
     struct thread *idle;     /* scheduler context: that of the carrier */
     struct carrier *carrier; /* what executes this CPU now: carrier.h */
+    void *own;               /* (P) the policy's data of this CPU */
     uint32_t calls;          /* begun: the last ticket */
     struct stack_cache stacks[STACK_CLASSES];
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
@@ -77,7 +77,6 @@ struct rt {
     struct pirn_policy policy;  /* (C) copy of the chosen table */
     unsigned ncpu;              /* (C) */
     bool detour;                /* (C) M2: yield through the scheduler context */
-    bool rotates;               /* (C) yields go by policy.rotate */
     bool preempt;               /* (C) a thread that runs for a tick is preempted */
     bool preempt_asked;         /* (C) by the option: must work */
     bool main_carries;          /* (C) the program's main kernel thread executes CPUs */
@@ -106,7 +105,7 @@ struct rt {
     struct thread main_thread;
 };
 
-extern struct rt rt;
+HIDDEN extern struct rt rt;
 
 /* Inside the runtime interrupts are out: no signal, interrupt or simulated preemption enters it on
  * this CPU. Returns NULL on a foreign kernel thread. */
@@ -162,6 +161,46 @@ ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
 
 /* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
+
+/* rt.idle_word: run.c. */
+#define SEARCHING 1u
+#define SLEEPING 0x10000u
+
+ALWAYS_INLINE uint32_t idle_searching(uint32_t word)
+{
+    return word & 0xffffu;
+}
+
+ALWAYS_INLINE uint32_t idle_sleeping(uint32_t word)
+{
+    return word >> 16;
+}
+
+COLD void idle_kick_any(struct cpu *self);
+void rt_kick_named(struct cpu *self, struct pirn_kick kick);
+
+ALWAYS_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
+{
+    at_fence_light(); /* ORDER(idle-wake) */
+    if (likely(kick.cpu == PIRN_KICK_ANY)) {
+        uint32_t word = at_load_rlx(&rt.idle_word);
+        if (unlikely(idle_sleeping(word) != 0 && idle_searching(word) == 0)) {
+            idle_kick_any(self);
+        }
+    } else {
+        rt_kick_named(self, kick);
+    }
+}
+
+/* rt_wake for a thread that is not foreign, and no hand-over. */
+ALWAYS_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    thread_set_state(t, THREAD_READY);
+    struct pirn_kick kick = rt.policy.enqueue(self, t, why);
+    if (kick.cpu != PIRN_KICK_NONE) {
+        rt_kick(self, kick);
+    }
+}
 
 /* Does the organization, in its discipline, schedule by class and priority? */
 ALWAYS_INLINE bool rt_has_classes(void)

@@ -156,7 +156,7 @@ static int rt_start_once(void)
     port_check();
     options_load();
     rt_report_start();
-    rt.rotates = rt.policy.rotate != NULL && !rt.detour;
+    sched_settle(&rt.policy, rt.detour);
     rt.start_ns = port_now();
     bool main_calls = false;
     int error = port_init(&main_calls);

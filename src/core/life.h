@@ -8,7 +8,7 @@
 #include "cpu.h"
 
 /* Threads made by foreign kernel threads. */
-extern _Atomic(uint32_t) life_created_foreign;
+HIDDEN extern _Atomic(uint32_t) life_created_foreign;
 
 ALWAYS_INLINE void life_created(struct cpu *cpu)
 {

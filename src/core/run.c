@@ -22,19 +22,6 @@
 #include "mutant.h"
 #include "switch.h"
 
-#define SEARCHING 1u
-#define SLEEPING 0x10000u
-
-ALWAYS_INLINE uint32_t idle_searching(uint32_t word)
-{
-    return word & 0xffffu;
-}
-
-ALWAYS_INLINE uint32_t idle_sleeping(uint32_t word)
-{
-    return word >> 16;
-}
-
 /* Clear the CPU's bit: true if it slept and is now the caller's to wake. */
 static bool idle_claim(unsigned id)
 {
@@ -59,7 +46,7 @@ void rt_kick_cpu(struct cpu *self, unsigned id)
     }
 }
 
-static COLD void idle_kick_any(struct cpu *self)
+void idle_kick_any(struct cpu *self)
 {
     unsigned start = self != NULL ? self->id : 0;
     for (unsigned i = 0; i < rt.ncpu; i++) {
@@ -74,25 +61,12 @@ static COLD void idle_kick_any(struct cpu *self)
     }
 }
 
-static NOINLINE void rt_kick_named(struct cpu *self, struct pirn_kick kick)
+void rt_kick_named(struct cpu *self, struct pirn_kick kick)
 {
     if (kick.preempt) {
         rt_preempt_cpu(self, (unsigned)kick.cpu);
     } else {
         rt_kick_cpu(self, (unsigned)kick.cpu);
-    }
-}
-
-ALWAYS_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
-{
-    at_fence_light(); /* ORDER(idle-wake) */
-    if (kick.cpu == PIRN_KICK_ANY) {
-        uint32_t word = at_load_rlx(&rt.idle_word);
-        if (unlikely(idle_sleeping(word) != 0 && idle_searching(word) == 0)) {
-            idle_kick_any(self);
-        }
-    } else {
-        rt_kick_named(self, kick);
     }
 }
 
@@ -119,13 +93,32 @@ void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why)
         rt_wake_foreign(t);
         return;
     }
-    thread_set_state(t, THREAD_READY);
     if (why == PIRN_WHY_HANDOFF && self != NULL && unlikely(!rt_may_bypass(self))) {
         why = PIRN_WHY_WAKE;
     }
-    struct pirn_kick kick = rt.policy.enqueue(self, t, why);
-    if (kick.cpu != PIRN_KICK_NONE) {
-        rt_kick(self, kick);
+    rt_ready(self, t, why);
+}
+
+/* The post actions that are not so frequent. */
+void finish_other(struct cpu *cpu, struct thread *prev)
+{
+    switch (cpu->post) {
+    case POST_YIELD:
+        rt_wake(cpu, prev, PIRN_WHY_YIELD);
+        break;
+    case POST_PREEMPT:
+        rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
+        break;
+    case POST_PARK:
+        finish_park(cpu, prev, cpu->post_arg);
+        break;
+    case POST_RETURN:
+        rt_wake(NULL, prev, PIRN_WHY_WAKE);
+        break;
+    case POST_NONE:
+    case POST_UNLOCK:
+    case POST_EXIT:
+        break;
     }
 }
 

@@ -100,11 +100,13 @@ ALWAYS_INLINE void state_unlock(statelock_t *lock, enum lockrank rank)
     state_unlock_to(lock, rank, lock_state(lock));
 }
 
-/* Release the only lock that this CPU holds: for finish_switch, which does not know its rank. */
+/* Release the only lock that this CPU holds: for finish_switch, which does not know its rank. What
+ * rotate of an organization leaves locked, a spinlock or the owner's side of a biaslock, is
+ * released alike: the lowest bit is cleared. */
 ALWAYS_INLINE void state_unlock_last(statelock_t *lock)
 {
     lockrank_release_last();
-    at_store_rel(&lock->word, lock_state(lock)); /* ORDER(spinlock) */
+    at_store_rel(&lock->word, lock_state(lock)); /* ORDER(spinlock) ORDER(bias-section) */
 }
 
 struct biaslock {
@@ -142,6 +144,12 @@ ALWAYS_INLINE void bias_unlock_owner(struct biaslock *lock)
 {
     lockrank_release(RANK_RUNQ);
     at_store_rel(&lock->owner_in, 0u); /* ORDER(bias-section) */
+}
+
+/* In place of bias_unlock_owner, for who leaves it to state_unlock_last. */
+ALWAYS_INLINE struct pirn_policy_spin *bias_held_owner(struct biaslock *lock)
+{
+    return (struct pirn_policy_spin *)&lock->owner_in;
 }
 
 /* False if another guest is inside: thieves do not queue. */

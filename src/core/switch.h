@@ -17,6 +17,7 @@
 
 void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner);
 void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock);
+void finish_other(struct cpu *cpu, struct thread *prev);
 
 #ifdef PIRN_DEBUG
 /* The oracle of invariant 2 of thread.h: nobody resumes a thread whose context is not saved. */
@@ -46,32 +47,15 @@ ALWAYS_INLINE void switch_check_saved(struct thread *prev)
 ALWAYS_INLINE void finish_switch(void)
 {
     struct cpu *cpu = port_cpu_self();
-    struct thread *prev = cpu->prev;
-    switch_check_saved(prev);
-    switch (cpu->post) {
-    case POST_NONE:
-        break;
-    case POST_YIELD:
-        rt_wake(cpu, prev, PIRN_WHY_YIELD);
-        break;
-    case POST_PREEMPT:
-        rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
-        break;
-    case POST_ROTATED:
-        rt.policy.rotated(cpu); /* NOLINT: it is there, else rt_yield asks for POST_NONE */
-        break;
-    case POST_UNLOCK:
-        state_unlock_last(cpu->post_arg);
-        break;
-    case POST_PARK:
-        finish_park(cpu, prev, cpu->post_arg);
-        break;
-    case POST_EXIT:
-        finish_exit(cpu, prev, cpu->post_arg);
-        break;
-    case POST_RETURN:
-        rt_wake(NULL, prev, PIRN_WHY_WAKE);
-        break;
+    switch_check_saved(cpu->prev);
+    if (likely(cpu->post == POST_UNLOCK)) {
+        if (likely(cpu->post_arg != NULL)) {
+            state_unlock_last(cpu->post_arg);
+        }
+    } else if (cpu->post == POST_EXIT) {
+        finish_exit(cpu, cpu->prev, cpu->post_arg);
+    } else {
+        finish_other(cpu, cpu->prev);
     }
 }
 

@@ -181,13 +181,8 @@ static COLD int thread_get_tls(struct thread *t)
     return 0;
 }
 
-/* Give memory back. Nobody refers to t any more. */
-static void thread_release(struct cpu *cpu, struct thread *t)
+static COLD void thread_release_given(struct thread *t)
 {
-    if (likely(!(t->flags & (THREAD_STATIC | THREAD_OWN_STACK | THREAD_MAIN | THREAD_FOREIGN)))) {
-        stack_put(cpu, t);
-        return;
-    }
     if (t->flags & THREAD_MAIN) {
         return;
     }
@@ -195,6 +190,16 @@ static void thread_release(struct cpu *cpu, struct thread *t)
     uint32_t flags = t->flags;
     thread_fini_bare(t);
     stack_give_back(&stack, flags);
+}
+
+/* Give memory back. Nobody refers to t any more. */
+ALWAYS_INLINE void thread_release(struct cpu *cpu, struct thread *t)
+{
+    if (likely(!(t->flags & (THREAD_STATIC | THREAD_OWN_STACK | THREAD_MAIN | THREAD_FOREIGN)))) {
+        stack_put(cpu, t);
+    } else {
+        thread_release_given(t);
+    }
 }
 
 ALWAYS_INLINE int thread_get(struct cpu *cpu, const struct thread_attr *attr, struct thread **out)
@@ -291,7 +296,7 @@ ALWAYS_INLINE int thread_create(struct thread **out, const struct thread_attr *a
     }
     *out = t;
     life_created(cpu);
-    rt_wake(cpu, t, PIRN_WHY_SPAWN);
+    rt_ready(cpu, t, PIRN_WHY_SPAWN);
     if (attr == NULL) {
         rt_leave(irq); /* it is no more urgent than its creator */
     } else {
@@ -363,6 +368,37 @@ void (*rt_local_end)(struct thread *self);
 void (*rt_last_end)(struct thread *self);
 void (*rt_exit_hook)(void);
 
+/* What runs in a thread that ends while it may still block. */
+static NOINLINE void thread_end_user(struct thread *user)
+{
+    if (user->flags & THREAD_TLS) {
+        port_tls_end();
+    }
+    if (user->local != NULL) {
+        rt_local_end(user);
+    }
+    if (user->held != NULL) {
+        rt_held_end(user);
+    }
+    if (rt_signals) {
+        rt_signals_end(user);
+    }
+    if (rt_last_end != NULL) {
+        rt_last_end(user);
+    }
+    if ((user->flags & (THREAD_TLS | THREAD_MAIN)) == THREAD_TLS && !MUTANT(TLS_STALE)) {
+        port_tls_reset();
+    }
+    rt_self(); /* what ran last may have left us without a CPU */
+}
+
+/* Is there any of that? */
+ALWAYS_INLINE bool thread_end_matters(const struct thread *user)
+{
+    return ((uintptr_t)user->local | (uintptr_t)user->held | (uintptr_t)rt_last_end | rt_signals |
+            (user->flags & THREAD_TLS)) != 0;
+}
+
 /* Inlined into thread_entry, so that a thread that returns leaves the return-stack predictor as
  * deep as it was at its first switch: the thread that goes on returns through its own calls, all
  * predicted. */
@@ -371,25 +407,9 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     unsigned long irq;
     struct thread *user = rt_self(); /* starts a runtime if this is the child of a fork */
     at_store_rlx(&user->cancel, (uint32_t)CANCEL_ENDING); /* a request that comes now may be lost */
-    if (unlikely(user->flags & THREAD_TLS)) {
-        port_tls_end();
+    if (thread_end_matters(user)) {
+        thread_end_user(user);
     }
-    if (unlikely(user->local != NULL)) {
-        rt_local_end(user);
-    }
-    if (unlikely(user->held != NULL)) {
-        rt_held_end(user);
-    }
-    if (unlikely(rt_signals)) {
-        rt_signals_end(user);
-    }
-    if (unlikely(rt_last_end != NULL)) {
-        rt_last_end(user);
-    }
-    if (unlikely((user->flags & (THREAD_TLS | THREAD_MAIN)) == THREAD_TLS) && !MUTANT(TLS_STALE)) {
-        port_tls_reset();
-    }
-    rt_self(); /* what ran last may have left us without a CPU */
     struct cpu *cpu = rt_enter(&irq);
     struct thread *self = cpu->current;
     self->arg_ret = ret;
@@ -399,7 +419,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     }
     state_lock(&self->join.lock, RANK_JOIN);
     self->join_flags |= JOIN_DONE;
-    struct thread *joiner = waitq_pop_locked(&self->join);
+    struct thread *joiner = waitq_pop_inline_locked(&self->join);
     struct thread *next;
     if (MUTANT(JOIN_EARLY) && joiner != NULL) {
         rt_wake(cpu, joiner, PIRN_WHY_HANDOFF);
@@ -437,25 +457,31 @@ static NORETURN void thread_entry(void)
     thread_end(self->start(self->arg_ret));
 }
 
+static NOINLINE void join_await_end_locked(struct thread *t)
+{
+    state_unlock(&t->join.lock, RANK_JOIN);
+    for (unsigned round = 0; at_load_acq(&t->state) != THREAD_EXITED; round++) { /* ORDER(exit) */
+        port_relax(round);
+    }
+}
+
 /* Take the join lock (true), or wait for the end that has begun (false): then the memory is the
  * caller's. */
-static bool join_lock(struct thread *t)
+ALWAYS_INLINE bool join_lock(struct thread *t)
 {
     if (at_load_acq(&t->state) == THREAD_EXITED) { /* ORDER(exit) */
         return false;
     }
     state_lock(&t->join.lock, RANK_JOIN);
-    if (!(t->join_flags & JOIN_DONE)) {
+    if (likely(!(t->join_flags & JOIN_DONE))) {
         return true;
     }
-    state_unlock(&t->join.lock, RANK_JOIN);
-    for (unsigned round = 0; at_load_acq(&t->state) != THREAD_EXITED; round++) { /* ORDER(exit) */
-        port_relax(round);
-    }
+    join_await_end_locked(t);
     return false;
 }
 
-static int join_wait_locked(struct thread *t, struct thread *self, uint64_t deadline, bool point)
+ALWAYS_INLINE int join_wait_locked(struct thread *t, struct thread *self, uint64_t deadline,
+                                   bool point)
 {
     if (t->join_flags & (JOIN_DETACHED | JOIN_WAITING)) {
         state_unlock(&t->join.lock, RANK_JOIN);
@@ -494,7 +520,7 @@ ALWAYS_INLINE int join(struct thread *t, void **ret, uint64_t deadline, bool poi
     if (at_load_acq(&t->state) != THREAD_EXITED) { /* ORDER(exit) */
         int error = 0;
         id_join_announce(self, t);
-        if (join_lock(t)) {
+        if (likely(join_lock(t))) {
             error = join_wait_locked(t, self, deadline, point);
         }
         id_join_clear(self);
@@ -626,15 +652,16 @@ bool rt_yield(void)
         rt_leave(irq);
         return yield_without_cpu();
     }
-    bool switched;
+    bool switched = true;
+    struct thread *self = cpu->current;
     struct thread *next = NULL;
-    if (likely(rt.rotates && at_load_rlx(&cpu->pending) == 0)) {
-        next = rt.policy.rotate(cpu, cpu->current);
+    pirn_policy_lock_t *held = NULL;
+    if (likely(at_load_rlx(&cpu->pending) == 0)) {
+        next = rt.policy.rotate(cpu, self, &held);
     }
     if (likely(next != NULL)) {
-        thread_set_state(cpu->current, THREAD_READY);
-        switch_to(cpu, next, rt.policy.rotated != NULL ? POST_ROTATED : POST_NONE, NULL);
-        switched = true;
+        thread_set_state(self, THREAD_READY);
+        switch_to(cpu, next, POST_UNLOCK, held);
     } else {
         switched = yield_slow(cpu);
     }

@@ -253,11 +253,11 @@ NORETURN void rt_thread_exit(void *ret);
 
 /* Set by the layer that sets thread->local: called in the thread when it ends, while it may still
  * block and create threads. */
-extern void (*rt_local_end)(struct thread *self);
+HIDDEN extern void (*rt_local_end)(struct thread *self);
 
 /* The same, after rt_local_end and whatever else runs for the program: for data that its tools
  * keep. NULL: nobody has any. */
-extern void (*rt_last_end)(struct thread *self);
+HIDDEN extern void (*rt_last_end)(struct thread *self);
 
 /* For such tools, too: the process ends (exit), by a thread or a foreign one. NULL: nothing. */
 extern void (*rt_exit_hook)(void);
@@ -265,9 +265,9 @@ extern void (*rt_exit_hook)(void);
 /* Set by the layer that has signals: there are some, and threads that wait are to notice; the
  * caller, outside the runtime, takes what there is for it (see cancel.h); it ends, and takes none
  * any more. */
-extern bool rt_signals;
+HIDDEN extern bool rt_signals;
 extern void (*rt_signals_start)(void); /* a runtime has been started by the caller */
-extern void (*rt_signals_act)(void);
+HIDDEN extern void (*rt_signals_act)(void);
 extern void (*rt_signals_end)(struct thread *self);
 
 /* Supplied by the layer above (sync/robust.c): called when a thread ends that holds such mutexes.

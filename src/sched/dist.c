@@ -85,8 +85,9 @@ static struct thread *dist_pick(struct cpu *self)
     return t;
 }
 
-static struct thread *dist_rotate(struct cpu *self, struct thread *t)
+static struct thread *dist_rotate(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
 {
+    (void)held;
     if (unlikely(place_measuring)) {
         return NULL;
     }

@@ -53,6 +53,14 @@ static bool never_there(struct cpu *self, struct thread *t)
     return false;
 }
 
+static struct thread *never_rotates(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
+{
+    (void)self;
+    (void)t;
+    (void)held;
+    return NULL;
+}
+
 /* What an organization of ours has for the other kind of discipline goes. */
 static void fit_discipline(struct pirn_policy *to)
 {
@@ -75,8 +83,15 @@ void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
             fit_discipline(to);
         }
     }
-    if (to->remove == NULL) {
-        to->remove = never_there;
+}
+
+void sched_settle(struct pirn_policy *policy, bool detour)
+{
+    if (policy->remove == NULL) {
+        policy->remove = never_there;
+    }
+    if (policy->rotate == NULL || detour) {
+        policy->rotate = never_rotates;
     }
 }
 
@@ -109,13 +124,12 @@ bool sched_good_name(const char *name)
 
 static int check_operations(const struct pirn_policy *p)
 {
-    const char *missing =
-        p->enqueue == NULL                        ? "enqueue"
-        : p->pick == NULL                         ? "pick"
-        : p->has_work == NULL                     ? "has_work"
-        : p->rotate == NULL && p->rotated != NULL ? "rotate (there is a \"rotated\")"
-        : p->preempt == NULL && p->charge != NULL ? "preempt (there is a \"charge\")"
-                                                  : NULL;
+    const char *missing = p->enqueue == NULL    ? "enqueue"
+                          : p->pick == NULL     ? "pick"
+                          : p->has_work == NULL ? "has_work"
+                          : p->preempt == NULL && p->charge != NULL
+                              ? "preempt (there is a \"charge\")"
+                              : NULL;
     if (missing != NULL) {
         return refuse(-ENOSYS, "organization \"%s\" has no operation %s", p->name, missing);
     }

@@ -26,8 +26,12 @@ const struct pirn_policy *sched_find(const char *name, size_t length);
 /* Organization `i`; NULL after the last. */
 const struct pirn_policy *sched_at(unsigned i);
 
-/* Copy the table for use: what the core calls without asking whether it is there, is. */
+/* Copy the table for use. */
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy);
+
+/* All options are known: what the core calls without asking whether it is there, is. With `detour`
+ * yields take the long way. */
+void sched_settle(struct pirn_policy *policy, bool detour);
 
 /* Names of organizations, of their options and counters: such that nothing needs to quote them. */
 bool sched_good_name(const char *name);

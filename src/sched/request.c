@@ -134,8 +134,9 @@ static struct thread *request_pick(struct cpu *self)
     return t;
 }
 
-static struct thread *request_rotate(struct cpu *self, struct thread *t)
+static struct thread *request_rotate(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
 {
+    (void)held;
     struct thread *next = ready_rotate_locked(self, &request_cpus[self->id].q, t);
     if (next != NULL) {
         at_store_rlx(queued_in(next), (struct cpu *)NULL);

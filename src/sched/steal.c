@@ -55,11 +55,13 @@ static int steal_set_amount(const char *value, const char **why)
 
 static void steal_queue_init(struct steal_queue *sq, unsigned id)
 {
-    *sq = (struct steal_queue){.random = id * 0x9e3779b97f4a7c15ull + 1, .seen_victim = UINT32_MAX};
+    *sq = (struct steal_queue){
+        .turns = SHARED_EVERY, .random = id * 0x9e3779b97f4a7c15ull + 1, .seen_victim = UINT32_MAX};
     at_init(&sq->lock.owner_in, 0u);
     at_init(&sq->lock.guest_in, 0u);
     at_init(&sq->lock.guests.word, 0u);
     ready_init(&sq->q, id);
+    rt.cpus[id]->own = sq;
 }
 
 int steal_init(unsigned ncpu)
@@ -112,7 +114,7 @@ static COLD struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thread 
     if (self == NULL) {
         shared_push(t);
     } else {
-        struct steal_queue *sq = &steal.queues[self->id];
+        struct steal_queue *sq = queue_of(self);
         bias_lock_owner(&sq->lock);
         steal_push_unlock(sq, t, why);
     }
@@ -124,7 +126,7 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     if (unlikely(self == NULL)) {
         return steal_enqueue_slow(self, t, why);
     }
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     if (unlikely(!bias_trylock_owner(&sq->lock))) {
         return steal_enqueue_slow(self, t, why);
     }
@@ -146,8 +148,10 @@ ALWAYS_INLINE struct thread *steal_pop_unlock(struct steal_queue *sq)
 static NOINLINE struct thread *steal_pick_slow(struct steal_queue *sq)
 {
     struct thread *t = NULL;
+    bool turn = sq->turns == 0;
     bool shared = runq_estimate(&steal.shared) != 0;
-    if (sq->picks % SHARED_EVERY == 0 && shared && (t = shared_pop()) != NULL) {
+    sq->turns = turn ? SHARED_EVERY : sq->turns;
+    if (turn && shared && (t = shared_pop()) != NULL) {
         return t;
     }
     if (runq_estimate(&sq->q) != 0) {
@@ -159,8 +163,8 @@ static NOINLINE struct thread *steal_pick_slow(struct steal_queue *sq)
 
 static struct thread *steal_pick(struct cpu *self)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
-    if (unlikely(++sq->picks % SHARED_EVERY == 0 || runq_estimate(&sq->q) == 0 ||
+    struct steal_queue *sq = queue_of(self);
+    if (unlikely(--sq->turns == 0 || runq_estimate(&sq->q) == 0 ||
                  !bias_trylock_owner(&sq->lock))) {
         return steal_pick_slow(sq);
     }
@@ -168,17 +172,13 @@ static struct thread *steal_pick(struct cpu *self)
     return likely(t != NULL) ? t : steal_pick_slow(sq);
 }
 
-/* Leaves the queue locked: steal_rotated opens it when t's context is saved. */
-static struct thread *steal_rotate(struct cpu *self, struct thread *t)
+static struct thread *steal_rotate(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
-    if (unlikely((sq->picks + 1) % SHARED_EVERY == 0)) {
-        return NULL; /* the long way, steal_pick, counts this one and looks into the shared queue */
+    struct steal_queue *sq = queue_of(self);
+    if (unlikely(sq->turns == 1 || !bias_trylock_owner(&sq->lock))) {
+        return NULL; /* the long way, by steal_pick, counts this one, too */
     }
-    sq->picks++;
-    if (unlikely(!bias_trylock_owner(&sq->lock))) {
-        return NULL;
-    }
+    sq->turns--;
     struct thread *next = runq_rotate_locked(&sq->q, t);
     if (unlikely(next == NULL)) {
         bias_unlock_owner(&sq->lock);
@@ -186,12 +186,8 @@ static struct thread *steal_rotate(struct cpu *self, struct thread *t)
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
     at_store_rlx(&stealable_of(t)->in, sq);
+    *held = bias_held_owner(&sq->lock);
     return next;
-}
-
-static void steal_rotated(struct cpu *self)
-{
-    bias_unlock_owner(&steal.queues[self->id].lock);
 }
 
 /* From the tail of the victim's queue, or where its threads differ from its head: the first one to
@@ -199,7 +195,7 @@ static void steal_rotated(struct cpu *self)
 static struct thread *steal_from(struct cpu *self, unsigned victim)
 {
     struct steal_queue *from = &steal.queues[victim];
-    struct steal_queue *to = &steal.queues[self->id];
+    struct steal_queue *to = queue_of(self);
     struct list batch;
     uint32_t taken = 0;
     STAT_INC(&self->stats.steal_attempts);
@@ -278,7 +274,7 @@ static unsigned steal_choose(struct steal_queue *sq, unsigned self)
 
 struct thread *steal_search(struct cpu *self)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     if (rt.ncpu == 1 || ++sq->looks % LOOK_EVERY != 0) {
         return NULL;
     }
@@ -292,16 +288,16 @@ struct thread *steal_search(struct cpu *self)
 /* At a tick: the next pick is one that looks into the shared queue. */
 void steal_poll(struct cpu *self)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     if (runq_estimate(&steal.shared) != 0 && !MUTANT(SHARED_LATE)) {
-        sq->picks |= SHARED_EVERY - 1;
+        sq->turns = 1;
     }
 }
 
 /* Out of work: was the last batch worth stealing? */
 void steal_idle_enter(struct cpu *self)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     if (sq->batch_since == 0) {
         return;
     }
@@ -323,11 +319,10 @@ static bool steal_remove(struct cpu *self, struct thread *t)
     if (self == NULL) {
         return false;
     }
-    struct steal_queue *sq = &steal.queues[self->id];
-    if (at_load_rlx(&stealable_of(t)->in) != sq) {
-        return false;
+    struct steal_queue *sq = queue_of(self);
+    if (at_load_rlx(&stealable_of(t)->in) != sq || unlikely(!bias_trylock_owner(&sq->lock))) {
+        return false; /* if a thief is inside, it is about to take t, or another one */
     }
-    bias_lock_owner(&sq->lock);
     bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
     if (ours) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
@@ -388,7 +383,6 @@ const struct pirn_policy sched_steal = {
     .enqueue = steal_enqueue,
     .pick = steal_pick,
     .rotate = steal_rotate,
-    .rotated = steal_rotated,
     .search = steal_search,
     .remove = steal_remove,
     .has_work = steal_has_work,

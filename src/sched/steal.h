@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct stealable) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
 struct steal_queue {
     struct biaslock lock ALIGNED(RT_CACHELINE);
     struct runq q;  /* (lock) */
-    uint32_t picks; /* (O) */
+    uint32_t turns; /* (O) picks up to the one that looks into the shared queue; never 0 */
 
     /* (O) the thief's own notes */
     uint32_t looks ALIGNED(RT_CACHELINE);
@@ -32,7 +32,7 @@ struct steal_queue {
     uint64_t backoff_ns, backoff_until;
 };
 
-extern struct steal {
+HIDDEN extern struct steal {
     unsigned victim; /* (C) */
     bool half;       /* (C) */
     spinlock_t shared_lock;
@@ -46,7 +46,22 @@ ALWAYS_INLINE struct stealable *stealable_of(struct thread *t)
     return (struct stealable *)t->policy;
 }
 
+ALWAYS_INLINE struct steal_queue *queue_of(const struct cpu *self)
+{
+    return self->own;
+}
+
 #define SHARED_EVERY 64u
+
+/* Count a pick: is it one that looks into the shared queue? */
+ALWAYS_INLINE bool shared_turn(struct steal_queue *sq)
+{
+    if (likely(--sq->turns != 0)) {
+        return false;
+    }
+    sq->turns = SHARED_EVERY;
+    return true;
+}
 #define BATCH_MAX 256u /* threads that are moved at once */
 
 /* The same organization where the discipline has classes. */

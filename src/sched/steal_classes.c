@@ -26,7 +26,7 @@
 
 static struct classq *local_of(struct cpu *self)
 {
-    return steal.queues[self->id].q.classes;
+    return queue_of(self)->q.classes;
 }
 
 static void shared_note_locked(void)
@@ -70,7 +70,7 @@ static NOINLINE struct thread *shared_pop(struct cpu *self)
 /* Into the CPU's own queue. False: it has become a real-time thread meanwhile, and is not. */
 static bool local_push(struct cpu *self, struct thread *t, enum pirn_why why)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     bias_lock_owner(&sq->lock);
     at_store_rlx(&stealable_of(t)->in, sq);
     at_fence_light(); /* ORDER(requeue) */
@@ -124,7 +124,7 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     if (unlikely(self == NULL || !classq_plain(t))) {
         return steal_enqueue_slow(self, t, why);
     }
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     if (unlikely(!bias_trylock_owner(&sq->lock))) {
         return steal_enqueue_slow(self, t, why);
     }
@@ -141,10 +141,9 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
-/* Leaves the queue locked until steal_rotated. */
-static struct thread *steal_rotate(struct cpu *self, struct thread *t)
+static struct thread *steal_rotate(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     if (unlikely(at_load_rlx(&steal.urgency) != URGENCY_IDLE || !bias_trylock_owner(&sq->lock))) {
         return NULL;
     }
@@ -157,17 +156,13 @@ static struct thread *steal_rotate(struct cpu *self, struct thread *t)
         return NULL;
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
+    *held = bias_held_owner(&sq->lock);
     return next;
-}
-
-static void steal_rotated(struct cpu *self)
-{
-    bias_unlock_owner(&steal.queues[self->id].lock);
 }
 
 static NOINLINE struct thread *steal_pick_slow(struct cpu *self)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     struct thread *t = NULL;
     uint32_t urgency;
     for (;;) {
@@ -182,7 +177,7 @@ static NOINLINE struct thread *steal_pick_slow(struct cpu *self)
         /* Another CPU was faster, and this one has just said that it runs nothing: who makes a
          * thread ready may count on that. Again, by invariant 4. */
     }
-    if (++sq->picks % SHARED_EVERY == 0 && urgency == URGENCY_OTHER) {
+    if (shared_turn(sq) && urgency == URGENCY_OTHER) {
         shared_drain(self);
     }
     if (runq_estimate(&sq->q) != 0) {
@@ -201,7 +196,7 @@ static NOINLINE struct thread *steal_pick_slow(struct cpu *self)
 
 static struct thread *steal_pick(struct cpu *self)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     classes_announce_other(self);
     if (unlikely(at_load_rlx(&steal.urgency) != URGENCY_IDLE || runq_estimate(&sq->q) == 0 ||
                  !bias_trylock_owner(&sq->lock))) {
@@ -231,7 +226,7 @@ static struct thread *shared_preempt(struct cpu *self, struct thread *running, e
 
 static struct thread *local_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     bias_lock_owner(&sq->lock);
     struct thread *next = ready_preempt_locked(self, &sq->q, running, why);
     if (next != NULL) {
@@ -243,7 +238,7 @@ static struct thread *local_preempt(struct cpu *self, struct thread *running, en
 
 static struct thread *steal_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
 {
-    struct steal_queue *sq = &steal.queues[self->id];
+    struct steal_queue *sq = queue_of(self);
     uint32_t here = classq_urgency(sq->q.classes, running);
     uint32_t shared = at_load_rlx(&steal.urgency);
     if (unlikely(here > URGENCY_OTHER)) {
@@ -252,8 +247,7 @@ static struct thread *steal_preempt(struct cpu *self, struct thread *running, en
     struct thread *next = NULL;
     /* What foreign threads made ready has its turn now and then. */
     bool stops = why == PIRN_WHY_YIELD || running->sched.ticks_left == 0;
-    bool turn = shared != URGENCY_IDLE && stops &&
-                (runq_estimate(&sq->q) == 0 || ++sq->picks % SHARED_EVERY == 0);
+    bool turn = shared != URGENCY_IDLE && stops && (runq_estimate(&sq->q) == 0 || shared_turn(sq));
     if (unlikely(shared > here)) {
         next = shared_preempt(self, running, why);
     } else if (unlikely(turn)) {
@@ -268,7 +262,7 @@ static struct thread *steal_preempt(struct cpu *self, struct thread *running, en
 /* Take t out of a CPU's own queue, of which it is the owner or a guest. */
 static bool local_requeue(struct cpu *self, struct steal_queue *sq, struct thread *t)
 {
-    bool owner = self != NULL && sq == &steal.queues[self->id];
+    bool owner = self != NULL && sq == queue_of(self);
     bool out = false;
     if (owner) {
         bias_lock_owner(&sq->lock);
@@ -349,7 +343,7 @@ static struct thread *classes_search(struct cpu *self)
 
 static bool steal_remove(struct cpu *self, struct thread *t)
 {
-    struct steal_queue *sq = self != NULL ? &steal.queues[self->id] : NULL;
+    struct steal_queue *sq = self != NULL ? queue_of(self) : NULL;
     if (sq == NULL || at_load_rlx(&stealable_of(t)->in) != sq || !may_run_other(self)) {
         return false;
     }
@@ -404,7 +398,6 @@ const struct pirn_policy sched_steal_classes = {
     .enqueue = steal_enqueue,
     .pick = steal_pick,
     .rotate = steal_rotate,
-    .rotated = steal_rotated,
     .search = classes_search,
     .remove = steal_remove,
     .has_work = steal_has_work,

@@ -99,7 +99,7 @@ static NOINLINE int sem_post_slow(struct rt_sem *s)
     int result = 0;
     state_lock(&s->queue.lock, RANK_WAITQ);
     uint32_t state = lock_state(&s->queue.lock);
-    struct thread *t = state == 0 ? waitq_pop_locked(&s->queue) : NULL;
+    struct thread *t = state == 0 ? waitq_pop_inline_locked(&s->queue) : NULL;
     if (state == SEM_STATE_MAX) {
         result = -EOVERFLOW;
     } else if (t == NULL || MUTANT(SEM_DOUBLE)) {

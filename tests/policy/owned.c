@@ -132,8 +132,9 @@ static pirn_thread_t owned_pick(pirn_cpu_t self)
     return t;
 }
 
-static pirn_thread_t owned_rotate(pirn_cpu_t self, pirn_thread_t t)
+static pirn_thread_t owned_rotate(pirn_cpu_t self, pirn_thread_t t, pirn_policy_lock_t **held)
 {
+    (void)held;
     pirn_thread_t next = pirn_runq_rotate(&cpus[pirn_policy_cpu_id(self)].ready, t);
     if (next != NULL) {
         owned_of(next)->queued = 0;

@@ -32,11 +32,6 @@ static bool has_work(pirn_cpu_t self)
     return false;
 }
 
-static void rotated(pirn_cpu_t self)
-{
-    (void)self;
-}
-
 static bool charge(pirn_cpu_t self, pirn_thread_t running, unsigned ticks)
 {
     (void)self;
@@ -116,9 +111,6 @@ static void test_table_is_refused_when_operations_are_missing(void)
     p = good("mine");
     p.has_work = NULL;
     REFUSED(&p, -ENOSYS, "no operation has_work");
-    p = good("mine");
-    p.rotated = rotated;
-    REFUSED(&p, -ENOSYS, "no operation rotate");
     p = good("mine");
     p.charge = charge;
     REFUSED(&p, -ENOSYS, "no operation preempt");

@@ -6,7 +6,7 @@
  * Invariants:
  *   1. A thread's room says in which queue it is, or NOWHERE; both change under that queue's lock.
  *      Without the lock it is a hint.
- *   2. Between rotate and rotated the queue stays locked: the thread at its tail is not saved yet.
+ *   2. rotate leaves the queue locked: the thread at its tail is not saved yet.
  *   3. What fills a queue other than by enqueue (a batch) is announced with a kick.
  */
 #include "others.h"
@@ -87,7 +87,7 @@ static pirn_thread_t relay_pick(pirn_cpu_t self)
     return t;
 }
 
-static pirn_thread_t relay_rotate(pirn_cpu_t self, pirn_thread_t t)
+static pirn_thread_t relay_rotate(pirn_cpu_t self, pirn_thread_t t, pirn_policy_lock_t **held)
 {
     unsigned k = pirn_policy_cpu_id(self);
     pirn_policy_lock(&cpus[k].lock);
@@ -98,12 +98,8 @@ static pirn_thread_t relay_rotate(pirn_cpu_t self, pirn_thread_t t)
     }
     pirn_policy_store(&relayed_of(next)->in, NOWHERE);
     pirn_policy_store(&relayed_of(t)->in, k);
+    *held = &cpus[k].lock;
     return next;
-}
-
-static void relay_rotated(pirn_cpu_t self)
-{
-    pirn_policy_unlock(&cpus[pirn_policy_cpu_id(self)].lock);
 }
 
 /* Half of v's queue to ours, one lock at a time; the last one is the answer. */
@@ -229,7 +225,6 @@ const struct pirn_policy policy_relay = {
     .enqueue = relay_enqueue,
     .pick = relay_pick,
     .rotate = relay_rotate,
-    .rotated = relay_rotated,
     .search = relay_search,
     .remove = relay_remove,
     .has_work = relay_has_work,

@@ -83,8 +83,10 @@ static struct pirn_kick kicks_nobody(pirn_cpu_t self, pirn_thread_t t, enum pirn
 }
 
 /* The thread runs on while others may take it: its context is not saved. */
-static pirn_thread_t rotates_in_the_open(pirn_cpu_t self, pirn_thread_t t)
+static pirn_thread_t rotates_in_the_open(pirn_cpu_t self, pirn_thread_t t,
+                                         pirn_policy_lock_t **held)
 {
+    (void)held;
     pirn_thread_t next = example_home.pick(self);
     if (next != NULL) {
         example_home.enqueue(self, t, PIRN_WHY_YIELD);

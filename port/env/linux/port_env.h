@@ -103,7 +103,8 @@ extern __thread uint32_t port_tls_inside
 
 #ifdef PORT_ARCH_TLS_INC
 #define PORT_KNOWS_INSIDE true
-COLD void preempt_deferred(void);
+/* Rare, but not COLD: gcc would put the end of each function that leaves the runtime beside it. */
+void preempt_deferred(void);
 
 ALWAYS_INLINE unsigned long port_irq_save(void)
 {
@@ -154,8 +155,8 @@ extern __thread struct thread *port_tls_thread
 extern __thread uint32_t port_tls_files
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-extern bool port_tls_own;            /* (C) threads have blocks of their own */
-extern bool port_tls_by_instruction; /* (C) */
+HIDDEN extern bool port_tls_own;            /* (C) threads have blocks of their own */
+HIDDEN extern bool port_tls_by_instruction; /* (C) */
 
 /* The CPU's set is not the thread's, or CPU time is counted. */
 COLD void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to);
@@ -197,6 +198,14 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
     port_arch_fp_load(to, from);
 }
 
+ALWAYS_INLINE void port_errno_switch(const struct port_cpu *cpu, struct port_thread *from,
+                                     const struct port_thread *to)
+{
+    int *at = cpu->errno_at;
+    from->err = *at;
+    *at = to->err;
+}
+
 #define port_thread_switch(cpu, from, to)                                                          \
     do {                                                                                           \
         __asm__ volatile("" : : : "memory"); /* cpu->current is written. ORDER(affinity) */        \
@@ -205,19 +214,20 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
             port_cpus_switch((cpu), (from), (to));                                                 \
         }                                                                                          \
         uint32_t either_ = (from)->flags | (to)->flags;                                            \
-        if (!(either_ & THREAD_TLS)) {                                                             \
-            (from)->port.err = *(cpu)->port.errno_at;                                              \
-            *(cpu)->port.errno_at = (to)->port.err;                                                \
-        }                                                                                          \
-        if (either_ & (THREAD_TLS | THREAD_FP | THREAD_CXX)) {                                     \
+        if (likely(!(either_ & (THREAD_TLS | THREAD_FP | THREAD_CXX)))) {                          \
+            port_errno_switch(&(cpu)->port, &(from)->port, &(to)->port);                           \
+        } else {                                                                                   \
             if (either_ & THREAD_FP) {                                                             \
                 port_fp_switch((from)->flags &THREAD_FP ? &(from)->port.fp : &(cpu)->port.fp,      \
                                (to)->flags &THREAD_FP ? &(to)->port.fp : &(cpu)->port.fp);         \
             }                                                                                      \
             if (either_ & THREAD_TLS) {                                                            \
                 port_tls_switch((cpu), &(to)->port);                                               \
-            } else if (either_ & THREAD_CXX) {                                                     \
-                port_cxx_switch(&(cpu)->port, &(from)->port, &(to)->port);                         \
+            } else {                                                                               \
+                port_errno_switch(&(cpu)->port, &(from)->port, &(to)->port);                       \
+                if (either_ & THREAD_CXX) {                                                        \
+                    port_cxx_switch(&(cpu)->port, &(from)->port, &(to)->port);                     \
+                }                                                                                  \
             }                                                                                      \
         }                                                                                          \
     } while (0)
