@@ -24,10 +24,12 @@ struct thread;
  * port_arch.h: context switch.
  *
  *   struct port_ctx                       what a thread that does not run consists of
- *   port_ctx_init(ctx, low, size, entry)  entry() runs on that stack at the first switch and
- *                                         never returns
- *   port_ctx_switch(from, to)             saves the callee-saved registers in from, continues to;
- *                                         returns when someone switches to from
+ *   port_ctx_init(ctx, low, size, entry)  entry runs on that stack at the first switch and never
+ *                                         returns
+ *   port_ctx_switch(from, to, note)       saves the callee-saved registers in from, continues to;
+ *                                         returns his note when someone switches to from. Notes go
+ *                                         over in the registers of a function's arguments, so that
+ *                                         entry gets one, too
  *   port_cpu_relax()                      the instruction for spin loops
  *
  * port_env.h: CPU, interrupts, thread state outside the registers.
@@ -48,6 +50,17 @@ struct thread;
  *   port_meter_*                          tell the metered library that a CPU has no work, or has
  *                                         some again; its part of the counters. Else empty, and 0
  */
+/* What who stops tells who goes on; the core's own. */
+struct port_ctx;
+struct port_note {
+    struct port_ctx *from; /* who stops: set by the switch */
+    void *cpu;
+    void *arg;
+    uintptr_t post;
+};
+typedef void port_ctx_entry_t(struct port_ctx *from, struct port_ctx *to, void *cpu, void *arg,
+                              uintptr_t post);
+
 #include "port_arch.h"
 #include "port_env.h"
 

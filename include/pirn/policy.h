@@ -71,6 +71,12 @@ typedef struct pirn_policy_spin {
     uint32_t opaque;
 } pirn_policy_lock_t;
 
+/* What `rotate` answers: the next thread, and the lock that the runtime is to unlock; or NULLs. */
+struct pirn_rotation {
+    pirn_thread_t next;
+    pirn_policy_lock_t *held;
+};
+
 /*
  * An option of a policy: PIRN_SCHED=mine:order=lifo. `values` is "a|b|c", or a description of free
  * text in angle brackets ("<file>"), which `set` checks itself. `set` is called before init, first
@@ -108,11 +114,11 @@ struct pirn_policy {
      * maybe with a wait queue locked. */
     pirn_thread_t (*pick)(pirn_cpu_t self);
 
-    /* A short cut for yields: put the running thread t to the tail and return the next one; NULL:
+    /* A short cut for yields: put the running thread t to the tail and answer the next one; NULL:
      * nothing done, the runtime goes the long way (pick, switch, enqueue). t's context is not saved
-     * yet, so no other CPU may get at it: where one could, the queue stays locked, *held is set to
-     * its lock, and the runtime unlocks that after the switch. Else *held stays NULL. */
-    pirn_thread_t (*rotate)(pirn_cpu_t self, pirn_thread_t t, pirn_policy_lock_t **held);
+     * yet, so no other CPU may get at it: where one could, the queue stays locked, and the lock is
+     * the answer's other half: the runtime unlocks it after the switch. */
+    struct pirn_rotation (*rotate)(pirn_cpu_t self, pirn_thread_t t);
 
     /* Look elsewhere (steal, ask). Called again and again by a CPU without work, and only then,
      * after pick. */

@@ -14,8 +14,8 @@ struct port_ctx {
     void *pc;
 };
 
-void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, void (*entry)(void));
-void port_ctx_switch(struct port_ctx *from, struct port_ctx *to);
+void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, port_ctx_entry_t *entry);
+struct port_note port_ctx_switch(struct port_ctx *from, struct port_ctx *to, struct port_note note);
 void port_cpu_relax(void);
 
 #endif

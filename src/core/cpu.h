@@ -35,9 +35,6 @@ struct cpu_stats {
 struct cpu {
     /* (O) every switch */
     struct thread *current;
-    struct thread *prev;
-    void *post_arg;
-    enum post_action post;
     uint32_t id;             /* (C) RT_NO_CPU: a carrier's limbo */
     uint32_t bypasses;       /* threads that ran, or were queued, ahead of all others */
     struct thread *idle;     /* scheduler context: that of the carrier */

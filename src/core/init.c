@@ -21,11 +21,13 @@ const char *rt_main_name = "main";
 
 struct rt rt;
 
-static NORETURN void idle_entry(void)
+static NORETURN void idle_entry(struct port_ctx *from, struct port_ctx *to, void *cpu, void *arg,
+                                uintptr_t post)
 {
     port_irq_entered();
-    port_san_switched(port_cpu_self()->current);
-    finish_switch();
+    port_san_switched(CONTAINER_OF(to, struct thread, ctx));
+    (void)to;
+    finish_switch((struct port_note){from, cpu, arg, post});
     rt_cpu_main(port_cpu_self());
     RT_PANIC("the scheduling loop has returned");
 }

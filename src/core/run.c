@@ -100,9 +100,9 @@ void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why)
 }
 
 /* The post actions that are not so frequent. */
-void finish_other(struct cpu *cpu, struct thread *prev)
+void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, void *arg)
 {
-    switch (cpu->post) {
+    switch (post) {
     case POST_YIELD:
         rt_wake(cpu, prev, PIRN_WHY_YIELD);
         break;
@@ -110,7 +110,7 @@ void finish_other(struct cpu *cpu, struct thread *prev)
         rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
         break;
     case POST_PARK:
-        finish_park(cpu, prev, cpu->post_arg);
+        finish_park(cpu, prev, arg);
         break;
     case POST_RETURN:
         rt_wake(NULL, prev, PIRN_WHY_WAKE);

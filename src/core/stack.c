@@ -255,10 +255,10 @@ void stack_forget_all(void)
 
 void stack_drain_all(void)
 {
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        stack_free_cached(rt.cpus[i]);
+    }
     for (unsigned class = 0; class < STACK_CLASSES; class ++) {
-        for (unsigned i = 0; i < rt.ncpu; i++) {
-            stack_destroy_list(rt.cpus[i]->stacks[class].first);
-        }
         stack_destroy_list(pool.first[class]);
     }
     stack_forget_all();

@@ -5,8 +5,8 @@
  * switch_to saves the running thread and continues with `next`. What is left to do for the thread
  * that stopped, its post action, is done by finish_switch on next's stack, when the context is
  * saved; so nobody can resume a thread that still runs. Invariants:
- *   1. post, post_arg and prev are written by switch_to and consumed by the next finish_switch on
- * the same CPU; interrupts are out in between.
+ *   1. Post action, its argument and the CPU go over in registers (struct port_note), from
+ * switch_to to the finish_switch of who goes on, on the same CPU; interrupts are out in between.
  *   2. After switch_to returns, the thread may be on another CPU: every CPU pointer read before is
  * void.
  */
@@ -17,7 +17,7 @@
 
 void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner);
 void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock);
-void finish_other(struct cpu *cpu, struct thread *prev);
+void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, void *arg);
 
 #ifdef PIRN_DEBUG
 /* The oracle of invariant 2 of thread.h: nobody resumes a thread whose context is not saved. */
@@ -44,18 +44,19 @@ ALWAYS_INLINE void switch_check_saved(struct thread *prev)
 }
 #endif
 
-ALWAYS_INLINE void finish_switch(void)
+ALWAYS_INLINE void finish_switch(struct port_note note)
 {
-    struct cpu *cpu = port_cpu_self();
-    switch_check_saved(cpu->prev);
-    if (likely(cpu->post == POST_UNLOCK)) {
-        if (likely(cpu->post_arg != NULL)) {
-            state_unlock_last(cpu->post_arg);
+    struct thread *prev = CONTAINER_OF(note.from, struct thread, ctx);
+    RT_ASSERT(note.cpu == port_cpu_self());
+    switch_check_saved(prev);
+    if (likely(note.post == POST_UNLOCK)) {
+        if (likely(note.arg != NULL)) {
+            state_unlock_last(note.arg);
         }
-    } else if (cpu->post == POST_EXIT) {
-        finish_exit(cpu, cpu->prev, cpu->post_arg);
+    } else if (note.post == POST_EXIT) {
+        finish_exit(note.cpu, prev, note.arg);
     } else {
-        finish_other(cpu, cpu->prev);
+        finish_other(note.cpu, prev, (enum post_action)note.post, note.arg);
     }
 }
 
@@ -63,9 +64,6 @@ ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_act
 {
     struct thread *prev = cpu->current;
     switch_check(prev, next);
-    cpu->prev = prev;
-    cpu->post = post;
-    cpu->post_arg = arg;
     cpu->current = next;
     if (unlikely(next->cpu != cpu)) {
         next->cpu = cpu;
@@ -75,9 +73,10 @@ ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_act
     STAT_INC(&cpu->stats.switches);
     port_thread_switch(cpu, prev, next);
     port_san_switch(prev, next, post == POST_EXIT);
-    port_ctx_switch(&prev->ctx, &next->ctx);
-    port_san_switched(port_cpu_self()->current);
-    finish_switch();
+    struct port_note note = {.cpu = cpu, .arg = arg, .post = post};
+    note = port_ctx_switch(&prev->ctx, &next->ctx, note);
+    port_san_switched(prev);
+    finish_switch(note);
 }
 
 #endif

@@ -82,7 +82,7 @@ void thread_set_name(struct thread *t, const char *name)
     memset(t->name + n, 0, RT_NAME_MAX - n);
 }
 
-static NORETURN void thread_entry(void);
+static port_ctx_entry_t thread_entry NORETURN;
 
 /* Begin a new life of a descriptor that is EXITED. */
 ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *arg)
@@ -444,12 +444,13 @@ void rt_thread_exit(void *ret)
 }
 
 /* First function on a new stack. */
-static NORETURN void thread_entry(void)
+static NORETURN void thread_entry(struct port_ctx *from, struct port_ctx *to, void *cpu, void *arg,
+                                  uintptr_t post)
 {
+    struct thread *self = CONTAINER_OF(to, struct thread, ctx);
     port_irq_entered();
-    port_san_switched(port_cpu_self()->current);
-    finish_switch();
-    struct thread *self = port_cpu_self()->current;
+    port_san_switched(self);
+    finish_switch((struct port_note){from, cpu, arg, post});
     rt_leave(0);
     if (unlikely(self->flags & THREAD_TLS)) {
         port_tls_begin();
@@ -654,14 +655,13 @@ bool rt_yield(void)
     }
     bool switched = true;
     struct thread *self = cpu->current;
-    struct thread *next = NULL;
-    pirn_policy_lock_t *held = NULL;
+    struct pirn_rotation to = {0};
     if (likely(at_load_rlx(&cpu->pending) == 0)) {
-        next = rt.policy.rotate(cpu, self, &held);
+        to = rt.policy.rotate(cpu, self);
     }
-    if (likely(next != NULL)) {
+    if (likely(to.next != NULL)) {
         thread_set_state(self, THREAD_READY);
-        switch_to(cpu, next, POST_UNLOCK, held);
+        switch_to(cpu, to.next, POST_UNLOCK, to.held);
     } else {
         switched = yield_slow(cpu);
     }

@@ -85,18 +85,17 @@ static struct thread *dist_pick(struct cpu *self)
     return t;
 }
 
-static struct thread *dist_rotate(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
+static struct pirn_rotation dist_rotate(struct cpu *self, struct thread *t)
 {
-    (void)held;
     if (unlikely(place_measuring)) {
-        return NULL;
+        return (struct pirn_rotation){0};
     }
     struct thread *next = ready_rotate_locked(self, &dist[self->id].q, t);
     if (next != NULL) {
         pinned_of(next)->queued = 0;
         pinned_of(t)->queued = 1;
     }
-    return next;
+    return (struct pirn_rotation){next, NULL};
 }
 
 static bool dist_remove(struct cpu *self, struct thread *t)

@@ -53,12 +53,11 @@ static bool never_there(struct cpu *self, struct thread *t)
     return false;
 }
 
-static struct thread *never_rotates(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
+static struct pirn_rotation never_rotates(struct cpu *self, struct thread *t)
 {
     (void)self;
     (void)t;
-    (void)held;
-    return NULL;
+    return (struct pirn_rotation){0};
 }
 
 /* What an organization of ours has for the other kind of discipline goes. */

@@ -134,15 +134,14 @@ static struct thread *request_pick(struct cpu *self)
     return t;
 }
 
-static struct thread *request_rotate(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
+static struct pirn_rotation request_rotate(struct cpu *self, struct thread *t)
 {
-    (void)held;
     struct thread *next = ready_rotate_locked(self, &request_cpus[self->id].q, t);
     if (next != NULL) {
         at_store_rlx(queued_in(next), (struct cpu *)NULL);
         at_store_rlx(queued_in(t), self);
     }
-    return next;
+    return (struct pirn_rotation){next, NULL};
 }
 
 /* Answer `to`: a thread if there are enough. */

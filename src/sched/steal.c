@@ -172,22 +172,21 @@ static struct thread *steal_pick(struct cpu *self)
     return likely(t != NULL) ? t : steal_pick_slow(sq);
 }
 
-static struct thread *steal_rotate(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
+static struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
     if (unlikely(sq->turns == 1 || !bias_trylock_owner(&sq->lock))) {
-        return NULL; /* the long way, by steal_pick, counts this one, too */
+        return (struct pirn_rotation){0}; /* the long way, by steal_pick, counts this one, too */
     }
     sq->turns--;
     struct thread *next = runq_rotate_locked(&sq->q, t);
     if (unlikely(next == NULL)) {
         bias_unlock_owner(&sq->lock);
-        return NULL;
+        return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
     at_store_rlx(&stealable_of(t)->in, sq);
-    *held = bias_held_owner(&sq->lock);
-    return next;
+    return (struct pirn_rotation){next, bias_held_owner(&sq->lock)};
 }
 
 /* From the tail of the victim's queue, or where its threads differ from its head: the first one to

@@ -141,11 +141,11 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
-static struct thread *steal_rotate(struct cpu *self, struct thread *t, pirn_policy_lock_t **held)
+static struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
     if (unlikely(at_load_rlx(&steal.urgency) != URGENCY_IDLE || !bias_trylock_owner(&sq->lock))) {
-        return NULL;
+        return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(t)->in, sq);
     at_fence_light(); /* ORDER(requeue) */
@@ -153,11 +153,10 @@ static struct thread *steal_rotate(struct cpu *self, struct thread *t, pirn_poli
     if (unlikely(next == NULL)) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
         bias_unlock_owner(&sq->lock);
-        return NULL;
+        return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
-    *held = bias_held_owner(&sq->lock);
-    return next;
+    return (struct pirn_rotation){next, bias_held_owner(&sq->lock)};
 }
 
 static NOINLINE struct thread *steal_pick_slow(struct cpu *self)

@@ -132,15 +132,14 @@ static pirn_thread_t owned_pick(pirn_cpu_t self)
     return t;
 }
 
-static pirn_thread_t owned_rotate(pirn_cpu_t self, pirn_thread_t t, pirn_policy_lock_t **held)
+static struct pirn_rotation owned_rotate(pirn_cpu_t self, pirn_thread_t t)
 {
-    (void)held;
     pirn_thread_t next = pirn_runq_rotate(&cpus[pirn_policy_cpu_id(self)].ready, t);
     if (next != NULL) {
         owned_of(next)->queued = 0;
         owned_of(t)->queued = 1;
     }
-    return next;
+    return (struct pirn_rotation){next, NULL};
 }
 
 static bool owned_remove(pirn_cpu_t self, pirn_thread_t t)

@@ -87,19 +87,18 @@ static pirn_thread_t relay_pick(pirn_cpu_t self)
     return t;
 }
 
-static pirn_thread_t relay_rotate(pirn_cpu_t self, pirn_thread_t t, pirn_policy_lock_t **held)
+static struct pirn_rotation relay_rotate(pirn_cpu_t self, pirn_thread_t t)
 {
     unsigned k = pirn_policy_cpu_id(self);
     pirn_policy_lock(&cpus[k].lock);
     pirn_thread_t next = pirn_runq_rotate(&cpus[k].ready, t);
     if (next == NULL) {
         pirn_policy_unlock(&cpus[k].lock);
-        return NULL;
+        return (struct pirn_rotation){0};
     }
     pirn_policy_store(&relayed_of(next)->in, NOWHERE);
     pirn_policy_store(&relayed_of(t)->in, k);
-    *held = &cpus[k].lock;
-    return next;
+    return (struct pirn_rotation){next, &cpus[k].lock};
 }
 
 /* Half of v's queue to ours, one lock at a time; the last one is the answer. */

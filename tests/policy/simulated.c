@@ -83,15 +83,13 @@ static struct pirn_kick kicks_nobody(pirn_cpu_t self, pirn_thread_t t, enum pirn
 }
 
 /* The thread runs on while others may take it: its context is not saved. */
-static pirn_thread_t rotates_in_the_open(pirn_cpu_t self, pirn_thread_t t,
-                                         pirn_policy_lock_t **held)
+static struct pirn_rotation rotates_in_the_open(pirn_cpu_t self, pirn_thread_t t)
 {
-    (void)held;
     pirn_thread_t next = example_home.pick(self);
     if (next != NULL) {
         example_home.enqueue(self, t, PIRN_WHY_YIELD);
     }
-    return next;
+    return (struct pirn_rotation){next, NULL};
 }
 
 static bool caught(const char *name)

@@ -20,17 +20,22 @@ struct port_ctx {
     void *pc;
 };
 
-ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, void (*entry)(void))
+ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size,
+                                 port_ctx_entry_t *entry)
 {
     uintptr_t top = ((uintptr_t)low + size) & ~(uintptr_t)15;
     ctx->sp = (void *)top;
     ctx->pc = (void *)entry;
 }
 
-ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
+ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct port_ctx *to,
+                                               struct port_note note)
 {
     register struct port_ctx *f __asm__("x0") = from;
     register struct port_ctx *t __asm__("x1") = to;
+    register void *cpu __asm__("x2") = note.cpu;
+    register void *arg __asm__("x3") = note.arg;
+    register uintptr_t post __asm__("x4") = note.post;
     __asm__ volatile("stp x29, x19, [sp, #-16]!\n\t"
                      "adr x16, 1f\n\t"
                      "mov x17, sp\n\t"
@@ -43,14 +48,15 @@ ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
                      "1:\n\t"
                      "hint #36\n\t"
                      "ldp x29, x19, [sp], #16\n\t"
-                     : "+r"(f), "+r"(t)
+                     : "+r"(f), "+r"(t), "+r"(cpu), "+r"(arg), "+r"(post)
                      :
-                     : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
-                       "x14", "x15", "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25",
-                       "x26", "x27", "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7",
-                       "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18",
-                       "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29",
-                       "v30", "v31", "cc", "memory");
+                     : "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
+                       "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27",
+                       "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9",
+                       "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20",
+                       "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31",
+                       "cc", "memory");
+    return (struct port_note){f, cpu, arg, post};
 }
 
 ALWAYS_INLINE void port_cpu_relax(void)

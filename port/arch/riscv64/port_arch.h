@@ -20,17 +20,22 @@ struct port_ctx {
     void *pc;
 };
 
-ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, void (*entry)(void))
+ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size,
+                                 port_ctx_entry_t *entry)
 {
     uintptr_t top = ((uintptr_t)low + size) & ~(uintptr_t)15;
     ctx->sp = (void *)top;
     ctx->pc = (void *)entry;
 }
 
-ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
+ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct port_ctx *to,
+                                               struct port_note note)
 {
     register struct port_ctx *f __asm__("a0") = from;
     register struct port_ctx *t __asm__("a1") = to;
+    register void *cpu __asm__("a2") = note.cpu;
+    register void *arg __asm__("a3") = note.arg;
+    register uintptr_t post __asm__("a4") = note.post;
     __asm__ volatile("addi sp, sp, -16\n\t"
                      "sd s0, 0(sp)\n\t"
                      "sd s1, 8(sp)\n\t"
@@ -46,14 +51,14 @@ ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
                      "ld s0, 0(sp)\n\t"
                      "ld s1, 8(sp)\n\t"
                      "addi sp, sp, 16\n\t"
-                     : "+r"(f), "+r"(t)
+                     : "+r"(f), "+r"(t), "+r"(cpu), "+r"(arg), "+r"(post)
                      :
-                     : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a2", "a3", "a4", "a5", "a6",
-                       "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "ft0",
-                       "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "ft8", "ft9", "ft10",
-                       "ft11", "fa0", "fa1", "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "fs0", "fs1",
-                       "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11",
-                       "memory");
+                     : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a5", "a6", "a7", "s2", "s3",
+                       "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "ft0", "ft1", "ft2", "ft3",
+                       "ft4", "ft5", "ft6", "ft7", "ft8", "ft9", "ft10", "ft11", "fa0", "fa1",
+                       "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "fs0", "fs1", "fs2", "fs3", "fs4",
+                       "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "memory");
+    return (struct port_note){f, cpu, arg, post};
 }
 
 /* The instruction `pause` (Zihintpause); a fence without effect where it is unknown. */

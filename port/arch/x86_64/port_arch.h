@@ -20,7 +20,8 @@ struct port_ctx {
     void *pc;
 };
 
-ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, void (*entry)(void))
+ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size,
+                                 port_ctx_entry_t *entry)
 {
     uintptr_t top = ((uintptr_t)low + size) & ~(uintptr_t)15;
     /* As directly after a call: 8 below a 16-byte boundary, with the return address (none:
@@ -31,8 +32,11 @@ ALWAYS_INLINE void port_ctx_init(struct port_ctx *ctx, void *low, size_t size, v
     ctx->pc = (void *)entry;
 }
 
-ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
+ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct port_ctx *to,
+                                               struct port_note note)
 {
+    void *cpu = note.cpu, *arg = note.arg;
+    register uintptr_t post __asm__("r8") = note.post;
     __asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* step over the red zone */
                      "pushq %%rbp\n\t"
                      "leaq 1f(%%rip), %%rax\n\t"
@@ -43,12 +47,12 @@ ALWAYS_INLINE void port_ctx_switch(struct port_ctx *from, struct port_ctx *to)
                      "1:\n\t"
                      "popq %%rbp\n\t"
                      "leaq 128(%%rsp), %%rsp\n\t"
-                     : "+D"(from), "+S"(to)
+                     : "+D"(from), "+S"(to), "+d"(cpu), "+c"(arg), "+r"(post)
                      :
-                     : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-                       "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
-                       "memory");
+                     : "rax", "rbx", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",
+                       "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory");
+    return (struct port_note){from, cpu, arg, post};
 }
 
 /*

@@ -198,13 +198,12 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
     port_arch_fp_load(to, from);
 }
 
-ALWAYS_INLINE void port_errno_switch(const struct port_cpu *cpu, struct port_thread *from,
-                                     const struct port_thread *to)
-{
-    int *at = cpu->errno_at;
-    from->err = *at;
-    *at = to->err;
-}
+#define port_errno_switch(cpu, from, to)                                                           \
+    do {                                                                                           \
+        int *at_ = (cpu)->port.errno_at;                                                           \
+        (from)->port.err = *at_;                                                                   \
+        *at_ = (to)->port.err;                                                                     \
+    } while (0)
 
 #define port_thread_switch(cpu, from, to)                                                          \
     do {                                                                                           \
@@ -215,7 +214,7 @@ ALWAYS_INLINE void port_errno_switch(const struct port_cpu *cpu, struct port_thr
         }                                                                                          \
         uint32_t either_ = (from)->flags | (to)->flags;                                            \
         if (likely(!(either_ & (THREAD_TLS | THREAD_FP | THREAD_CXX)))) {                          \
-            port_errno_switch(&(cpu)->port, &(from)->port, &(to)->port);                           \
+            port_errno_switch((cpu), (from), (to));                                                \
         } else {                                                                                   \
             if (either_ & THREAD_FP) {                                                             \
                 port_fp_switch((from)->flags &THREAD_FP ? &(from)->port.fp : &(cpu)->port.fp,      \
@@ -224,7 +223,7 @@ ALWAYS_INLINE void port_errno_switch(const struct port_cpu *cpu, struct port_thr
             if (either_ & THREAD_TLS) {                                                            \
                 port_tls_switch((cpu), &(to)->port);                                               \
             } else {                                                                               \
-                port_errno_switch(&(cpu)->port, &(from)->port, &(to)->port);                       \
+                port_errno_switch((cpu), (from), (to));                                            \
                 if (either_ & THREAD_CXX) {                                                        \
                     port_cxx_switch(&(cpu)->port, &(from)->port, &(to)->port);                     \
                 }                                                                                  \

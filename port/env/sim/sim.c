@@ -80,8 +80,9 @@ bool sim_fresh(unsigned context)
 void sim_leave(void)
 {
     struct port_ctx gone;
+    struct port_note none = {0};
     sim_active = false;
-    port_ctx_switch(&gone, &sim.driver);
+    port_ctx_switch(&gone, &sim.driver, none);
     abort();
 }
 
@@ -98,8 +99,10 @@ void sim_fail(const char *fmt, ...)
     sim_leave();
 }
 
-static void context_entry(void)
+static void context_entry(struct port_ctx *from, struct port_ctx *to, void *cpu, void *arg,
+                          uintptr_t post)
 {
+    (void)from, (void)to, (void)cpu, (void)arg, (void)post;
     struct context *c = &sim.contexts[sim_current];
     c->fn(c->arg);
     c->state = CTX_DONE;
@@ -255,8 +258,9 @@ void sim_switch(bool must_leave)
         return;
     }
     struct context *from = &sim.contexts[sim_current];
+    struct port_note none = {0};
     sim_current = next;
-    port_ctx_switch(&from->ctx, &sim.contexts[next].ctx);
+    port_ctx_switch(&from->ctx, &sim.contexts[next].ctx, none);
 }
 
 void sim_point(uint32_t what, uint32_t detail)
@@ -507,6 +511,7 @@ void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
              struct sim_result *result)
 {
     struct main_arg m = {body, arg};
+    struct port_note none = {0};
     sim_begin(config, result);
     sim_context_new(sim_device, NULL, NULL);
     sim.contexts[DEVICE].state = CTX_WAITING;
@@ -515,7 +520,7 @@ void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
     sim_current = first;
     sim_quiet = false;
     sim_active = true;
-    port_ctx_switch(&sim.driver, &sim.contexts[first].ctx);
+    port_ctx_switch(&sim.driver, &sim.contexts[first].ctx, none);
     sim_active = false;
     sim_quiet = false;
     sim_end();
