@@ -273,7 +273,9 @@ EXPORT void pirn_mutex_init(pirn_mutex_t *mutex)
 
 EXPORT void pirn_mutex_lock(pirn_mutex_t *mutex)
 {
-    rt_mutex_lock_until(MUTEX(mutex), UINT64_MAX);
+    if (!rt_mutex_lock_fast(MUTEX(mutex))) {
+        rt_mutex_lock_slow(MUTEX(mutex), UINT64_MAX);
+    }
 }
 
 EXPORT int pirn_mutex_trylock(pirn_mutex_t *mutex)
@@ -288,7 +290,9 @@ EXPORT int pirn_mutex_lock_until(pirn_mutex_t *mutex, uint64_t deadline)
 
 EXPORT void pirn_mutex_unlock(pirn_mutex_t *mutex)
 {
-    rt_mutex_unlock(MUTEX(mutex));
+    if (!rt_mutex_unlock_fast(MUTEX(mutex))) {
+        rt_mutex_unlock_slow(MUTEX(mutex));
+    }
 }
 
 EXPORT void pirn_cond_init(pirn_cond_t *cond)

@@ -28,6 +28,7 @@
  */
 #include <errno.h>
 
+#include "block.h"
 #include "mutant.h"
 #include "sync.h"
 
@@ -142,7 +143,7 @@ static uint32_t mutex_waiters_locked(const struct rt_mutex *m)
     return waitq_empty_locked(&m->queue) || MUTANT(MUTEX_FORGETS) ? 0 : (uint32_t)MUTEX_WAITERS;
 }
 
-static COLD int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
+NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
 {
     uint64_t since = 0;
     uint32_t losses = 0;
@@ -187,13 +188,13 @@ int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline)
     if (rt_mutex_lock_fast(m)) {
         return 0;
     }
-    return mutex_lock_slow(m, deadline);
+    return rt_mutex_lock_slow(m, deadline);
 }
 
-static COLD void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
+static void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
 {
     state_lock(&m->queue.lock, RANK_WAITQ);
-    struct thread *t = waitq_pop_locked(&m->queue);
+    struct thread *t = waitq_pop_inline_locked(&m->queue);
     uint32_t state = MUTEX_FREE;
     if (t != NULL && t->wait_kind == KIND_WANTS_HANDOVER) {
         t->wait_kind = KIND_OWNS;

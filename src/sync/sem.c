@@ -34,7 +34,7 @@ uint32_t rt_sem_value(struct rt_sem *s)
     return lock_state(&s->queue.lock) / SEM_UNIT;
 }
 
-int rt_sem_trywait(struct rt_sem *s)
+ALWAYS_INLINE int sem_trywait(struct rt_sem *s)
 {
     _Atomic(uint32_t) *at = &s->queue.lock.word;
     uint32_t word = at_load_rlx(at);
@@ -49,46 +49,70 @@ int rt_sem_trywait(struct rt_sem *s)
     return -EAGAIN;
 }
 
+int rt_sem_trywait(struct rt_sem *s)
+{
+    return sem_trywait(s);
+}
+
+/* True, and a unit; or false, and the lock: the caller has to wait. */
+ALWAYS_INLINE bool sem_take_or_lock(struct rt_sem *s)
+{
+    state_lock(&s->queue.lock, RANK_WAITQ);
+    uint32_t state = lock_state(&s->queue.lock);
+    if (state == 0) {
+        return false;
+    }
+    state_unlock_to(&s->queue.lock, RANK_WAITQ, state - SEM_UNIT);
+    return true;
+}
+
 static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool point)
 {
     unsigned long irq;
     int result = 0;
     rt_self();
-    struct cpu *cpu = rt_enter(&irq);
-    state_lock(&s->queue.lock, RANK_WAITQ);
-    uint32_t state = lock_state(&s->queue.lock);
-    if (state != 0) {
-        state_unlock_to(&s->queue.lock, RANK_WAITQ, state - SEM_UNIT);
-    } else {
+    rt_enter(&irq);
+    if (!sem_take_or_lock(s)) {
         struct waitq_how how = {.deadline = deadline,
                                 .object = s,
                                 .reason = WAIT_SEM,
                                 .removable = point,
                                 .interruptible = point && rt_signals,
                                 .rank = RANK_WAITQ};
-        result = waitq_block_inline_locked(cpu, &s->queue, how);
+        result = waitq_block_locked(&s->queue, &how);
     }
     rt_leave(irq);
     return result;
 }
 
+/* Nothing but a post ends the wait. */
+static NOINLINE bool sem_wait_plain(struct rt_sem *s)
+{
+    unsigned long irq;
+    rt_self();
+    struct cpu *cpu = rt_enter(&irq);
+    if (!sem_take_or_lock(s)) {
+        struct waitq_how how = {
+            .deadline = UINT64_MAX, .object = s, .reason = WAIT_SEM, .rank = RANK_WAITQ};
+        waitq_block_inline_locked(cpu, &s->queue, how);
+    }
+    rt_leave(irq);
+    return true;
+}
+
 bool rt_sem_wait(struct rt_sem *s)
 {
-    if (rt_sem_trywait(s) == 0) {
-        return false;
-    }
-    sem_wait_slow(s, UINT64_MAX, false);
-    return true;
+    return sem_trywait(s) != 0 && sem_wait_plain(s);
 }
 
 int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline)
 {
-    return rt_sem_trywait(s) == 0 ? 0 : sem_wait_slow(s, deadline, false);
+    return sem_trywait(s) == 0 ? 0 : sem_wait_slow(s, deadline, false);
 }
 
 int rt_sem_wait_point(struct rt_sem *s, uint64_t deadline)
 {
-    return rt_sem_trywait(s) == 0 ? 0 : sem_wait_slow(s, deadline, true);
+    return sem_trywait(s) == 0 ? 0 : sem_wait_slow(s, deadline, true);
 }
 
 /* The value was 0, or somebody is at it. */

@@ -100,6 +100,7 @@ ALWAYS_INLINE bool rt_mutex_is_locked(const struct rt_mutex *m)
 
 /* 0, -ETIMEDOUT */
 int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline);
+int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline); /* after rt_mutex_lock_fast */
 void rt_mutex_unlock(struct rt_mutex *m);
 void rt_mutex_unlock_slow(struct rt_mutex *m);
 /* Unlock with the interrupts out already and a lock of rank RANK_COND held. */
