@@ -135,28 +135,30 @@ struct thread {
     void *(*start)(void *); /* (C) */
     void *arg_ret;          /* argument; return value once DONE */
 
+    /* creating, ending: one cache line */
+    void *stack_top;           /* (C) above it lie TLS block and descriptor */
+    _Atomic(uint64_t) sigmask; /* (A) of the layer above: signals that it blocks; inherited */
+    void *signals;             /* of the layer above */
+    void *local;               /* (O) the POSIX layer's data, e.g. keys */
+    struct rt_omutex *held;    /* (O) mutexes that its end concerns: sync/omutex.c */
+    struct id_slot *id_slot;   /* (C) see id.h */
+    uint32_t index;            /* (C) slot in the id table */
+    uint32_t generation;       /* (O) of the slot */
+    _Atomic(uint32_t) cancel;  /* (A) enum cancel_bits */
+    uint16_t wait_priority;    /* (W) place in the wait queue */
+    uint8_t stack_class;       /* (C) see stack.h */
+
     /* cold */
     struct timer timer;
     struct port_stack stack;     /* (C) low == NULL: not ours */
-    void *stack_top;             /* (C) above it lie TLS block and descriptor */
-    uint16_t ceiling;            /* (prio lock) */
-    uint16_t wait_priority;      /* (W) place in the wait queue */
-    _Atomic(uint32_t) cancel;    /* (A) enum cancel_bits */
-    _Atomic(uint64_t) sigmask;   /* (A) of the layer above: signals that it blocks; inherited */
-    void *signals;               /* of the layer above */
     struct prio_wait *prio_wait; /* (prio lock) */
     struct prio_wait *boosters;  /* (prio lock) contended objects that it owns */
-    struct rt_omutex *held;      /* (O) mutexes that its end concerns: sync/omutex.c */
-    uint8_t stack_class;         /* (C) see stack.h */
-    struct id_slot *id_slot;     /* (C) see id.h */
-    uint32_t index;              /* (C) slot in the id table */
-    uint32_t generation;         /* (O) of the slot */
+    uint16_t ceiling;            /* (prio lock) */
     union {
         const void *wait_object; /* (O) */
         struct carrier *carrier; /* (O) in a call, or without a CPU after one: what runs it */
     };
     uint64_t wait_value; /* (W) what a Full/Empty waiter brings or gets */
-    void *local;         /* (O) the POSIX layer's data, e.g. keys */
     char name[RT_NAME_MAX];
 #ifdef PIRN_DEBUG
     bool on_cpu; /* (O) its context is not saved: see switch.h */
