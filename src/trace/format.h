@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format.h - a trace in memory and in its file, which is the same: a writer maps it, a crash leaves
+ * it as it is. docs/TRACE-FORMAT.md says it for readers; this says it to the compiler.
+ *
+ *     struct trace_header
+ *     struct trace_ring [rings]      one for each CPU inside the runtime, one for each CPU in any
+ *                                    context, one for kernel threads that execute no CPU
+ *     text                           the list of events, names of reasons, what ran
+ *     data of the rings              each begins at a multiple of TRACE_ALIGN
+ *
+ * Everything is little-endian.
+ */
+#ifndef PIRN_TRACE_FORMAT_H
+#define PIRN_TRACE_FORMAT_H
+
+#include "compiler.h"
+
+#define TRACE_MAGIC "PIRNTRC\n"
+#define TRACE_VERSION 1u
+#define TRACE_ALIGN 4096u
+#define TRACE_NO_THREAD UINT32_MAX
+
+/* The unit of a ring that one CPU writes: 16 bytes. `more` records with text follow. */
+struct trace_record {
+    uint32_t delta; /* ticks of the clock since the block began; SYNC: the running thread */
+    uint8_t event;
+    uint8_t more;
+    uint16_t small;
+    union {
+        struct {
+            uint32_t a, b;
+        };
+        uint64_t ab;
+    };
+};
+_Static_assert(sizeof(struct trace_record) == 16, "the format");
+
+/* A block: so many records, of which the first two are SYNC and CLOCK. No event crosses its end. */
+#define TRACE_BLOCK 256u
+
+/* Records that are no events. */
+enum {
+    TRACE_NOTHING = 0, /* never written */
+    TRACE_SYNC = 1,    /* ab: the clock when the block began; small: records that are events */
+    TRACE_CLOCK = 2,   /* ab: ns of the system's monotonic clock at that moment */
+    TRACE_PAD = 3,     /* nothing up to the end of the block */
+};
+
+/* The unit of a ring that any context writes: a place is taken by an atomic addition, and what is
+ * there is whole if `ticket` is that of the place. */
+struct trace_slot {
+    uint32_t ticket; /* low half of 1 + its number */
+    uint8_t event;
+    uint8_t more; /* 0 or 2 */
+    uint16_t small;
+    uint64_t ab;
+    uint64_t clock;
+    uint32_t thread; /* that runs, or stands for the kernel thread */
+    uint32_t unused;
+    char text[32];
+};
+_Static_assert(sizeof(struct trace_slot) == 64, "the format");
+
+enum trace_ring_kind { TRACE_RING_THREAD = 1, TRACE_RING_ANY = 2 };
+
+struct trace_ring {
+    uint64_t head;     /* records, or slots, written ever; the place of the next is this modulo
+                          `capacity` */
+    uint64_t events;   /* THREAD: events written ever */
+    uint64_t lost;     /* events that were not written as the ring was full */
+    uint64_t offset;   /* of the data in the file */
+    uint64_t capacity; /* records or slots */
+    uint32_t kind;     /* enum trace_ring_kind */
+    uint32_t cpu;      /* UINT32_MAX: kernel threads that execute none */
+    uint64_t unused[2];
+};
+_Static_assert(sizeof(struct trace_ring) == 64, "the format");
+
+enum trace_flags {
+    TRACE_KEEPS_OLDEST = 1 << 0, /* a full ring loses what is new; else what is old */
+    TRACE_ENDED = 1 << 1,        /* the program has ended in the ordinary way */
+};
+
+struct trace_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_size; /* of this structure */
+    uint32_t flags;
+    uint32_t cpus;
+    uint32_t rings;
+    uint32_t record_size, slot_size, block; /* as above */
+    uint64_t text_offset, text_size;
+    uint64_t
+        clock_hz; /* ticks a second; 0: to be taken from CLOCK records and the two pairs below */
+    uint64_t start_clock, start_ns, start_unix_ns; /* the same moment; the last of the calendar */
+    uint64_t end_clock, end_ns;                    /* 0: not ended */
+    uint64_t pid;
+    uint64_t file_size;
+};
+_Static_assert(sizeof(struct trace_header) == 128, "the format");
+
+#endif
