@@ -47,6 +47,9 @@ struct thread;
  *                                         (pthread_t)
  *   port_san_*                            tell AddressSanitizer and ThreadSanitizer about stacks
  *                                         and switches
+ *   port_trace_clock()                    ticks of the clock of the event trace, the same on all
+ *                                         CPUs; any context, a few ns
+ *   port_trace_ns()                       as port_now, but in the simulator no scheduling point
  *   port_meter_*                          tell the metered library that a CPU has no work, or has
  *                                         some again; its part of the counters. Else empty, and 0
  */
@@ -277,6 +280,21 @@ void port_write(const char *text, size_t length);
 /* Write a whole file. 0 or -errno. */
 int port_file_write(const char *path, const char *text, size_t length);
 
+/*
+ * The event trace. Make its file: `size` bytes of zeroes in memory, which are in the file, too,
+ * whenever and however the process ends. In `path` %p stands for the process id. 0 or -errno;
+ * -EBUSY: another process writes a trace there. Drop the memory; the file stays.
+ */
+struct port_trace_facts {
+    const char *program;
+    uint64_t pid;
+    uint64_t unix_ns;  /* the calendar now */
+    uint64_t clock_hz; /* ticks a second; 0: not known */
+};
+int port_trace_open(const char *path, size_t size, void **at);
+void port_trace_drop(void *at, size_t size);
+void port_trace_facts(struct port_trace_facts *facts);
+
 /* A whole file of at most `max` bytes, with a final NUL; the caller frees it. NULL if it cannot be
  * read. */
 char *port_file_read(const char *path, size_t max);
@@ -311,6 +329,10 @@ uint64_t rt_report_turn(uint64_t now); /* when to call it again */
 void rt_dump_asked(void);              /* any context */
 const struct port_ctx *rt_thread_ctx(const struct thread *t);
 bool rt_thread_waits(const struct thread *t);
+/* For the event trace: a tick has interrupted the running thread; its handler returns, or is about
+ * to call rt_preempt. Any context. */
+void rt_tick_begins(void);
+void rt_tick_ends(bool preempts);
 void rt_on_kick(struct cpu *cpu);
 void rt_on_tick(struct cpu *cpu);
 bool rt_forked(void);  /* this is the child of a fork; true if there was a runtime */

@@ -132,6 +132,19 @@ void pirn_sleep(uint64_t ns);
 int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline);
 
 /*
+ * The event trace (option trace; `pirn trace`). A mark of the program's own: a name, of which the
+ * first 32 bytes are kept, and a number that the program chooses. Without a trace both cost a few
+ * instructions and do nothing. Any context, signal handlers and foreign kernel threads included; no
+ * cancellation point.
+ *
+ *     pirn_mark("frame", n);
+ */
+void pirn_mark(const char *name, int64_t value);
+
+/* Pause the trace (false), or go on with it. 0, or -ENOENT: the option trace names no file. */
+int pirn_trace(bool on);
+
+/*
  * Calls that may block the kernel thread: between pirn_call_begin and pirn_call_end the caller has
  * no CPU, and other threads run on that. `blocks`: the caller knows that the call will block, and
  * the CPU is given away at once; otherwise a watcher gives it away if the call lasts, after about a

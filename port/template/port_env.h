@@ -42,6 +42,9 @@ void port_san_switch(struct thread *from, struct thread *to, bool exits);
 void port_san_switched(struct thread *t);
 
 /* For the metered library of Linux. Other ports: empty macros, 0. */
+uint64_t port_trace_clock(void);
+uint64_t port_trace_ns(void);
+
 void port_meter_idle(bool idle);
 size_t port_meter_format(char *text, size_t size, bool json);
 

@@ -58,6 +58,7 @@ ALWAYS_INLINE void waitq_enter_locked(struct waitq *q, struct thread *self, stru
     self->wait_object = how.object;
     self->wait_queue = q;
     thread_set_state(self, THREAD_BLOCKED);
+    trace_block(port_cpu_self(), self);
     waitq_link_locked(q, self, how.front);
 }
 

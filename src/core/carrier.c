@@ -133,6 +133,7 @@ void carrier_carry(struct carrier *k, struct cpu *cpu)
     cpu->idle = &k->idle;
     k->idle.cpu = cpu;
     port_cpu_take(k, cpu);
+    trace_carry(cpu);
 }
 
 struct cpu *carrier_wait(struct carrier *k)
@@ -174,6 +175,7 @@ void rt_call_begin(struct rt_call *call, bool blocks)
     }
     struct thread *self = cpu->current;
     struct carrier *k = blocks ? spare_take() : NULL;
+    trace_call(cpu, self, k != NULL);
     self->wait_reason = WAIT_CALL;
     self->carrier = cpu->carrier;
     port_cpu_leave(self);
@@ -196,6 +198,7 @@ void rt_call_begin(struct rt_call *call, bool blocks)
 static void call_return(struct thread *self)
 {
     struct carrier *k = self->carrier;
+    trace_called(NULL, self);
     at_store_rlx(&k->left, (struct thread *)NULL);
     struct cpu *limbo = &k->limbo;
     limbo->current = self;
@@ -215,6 +218,7 @@ void rt_call_end(struct rt_call *call)
     if ((ticket != 0 && at_cas_acq(&cpu->call, &ticket, 0u)) || /* ORDER(call) */
         MUTANT(CALL_BACK)) {
         port_cpu_back(cpu);
+        trace_called(cpu, self);
     } else {
         call_return(self);
     }
@@ -238,6 +242,7 @@ bool rt_call_surprised(void)
     struct carrier *k = rt.spares != 0 ? spare_take() : NULL;
     if (k != NULL) {
         struct thread *self = cpu->current;
+        trace_call(cpu, self, true);
         self->carrier = cpu->carrier;
         at_store_rlx(&self->carrier->left, self);
         port_cpu_leave(self);

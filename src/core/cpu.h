@@ -9,6 +9,7 @@
 #define PIRN_CORE_CPU_H
 
 #include "../sched/policy.h"
+#include "../trace/trace.h"
 #include "stack.h"
 #include "thread.h"
 
@@ -193,6 +194,7 @@ ALWAYS_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 ALWAYS_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     thread_set_state(t, THREAD_READY);
+    trace_wake(self, t, why);
     struct pirn_kick kick = rt.policy.enqueue(self, t, why);
     if (kick.cpu != PIRN_KICK_NONE) {
         rt_kick(self, kick);

@@ -71,6 +71,7 @@ bool rt_forked(void)
         rt_survivor = main_new();
     }
     id_for_each(bury, rt_survivor);
+    trace_forked();
     stack_forget_all();
     carrier_forked();
     io_forked();

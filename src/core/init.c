@@ -188,6 +188,9 @@ static int rt_start_once(void)
     if (error == 0 && main_calls && rt.policy.thread_init != NULL) {
         error = rt.policy.thread_init(rt.cpus[0]->current, NULL);
     }
+    if (error == 0) {
+        trace_start();
+    }
     for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu && error == 0; i++) {
         at_init(&rt.cpus[i]->idle->state, (uint32_t)THREAD_RUNNING);
         error = port_carrier_start(rt.cpus[i]->carrier);
@@ -359,6 +362,7 @@ void rt_on_exit(void)
         rt.policy.at_exit();
     }
     stats_report();
+    trace_end();
     if (rt_exit_hook != NULL) {
         rt_exit_hook();
     }

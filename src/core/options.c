@@ -284,6 +284,28 @@ static int set_slice(const char *value, const char **why)
     return 0;
 }
 
+static int set_tracesize(const char *value, const char **why)
+{
+    uint64_t bytes;
+    (void)why;
+    if (set_number(value, 64u << 10, 1u << 30, &bytes) != 0) {
+        return -EINVAL;
+    }
+    trace_set_size(bytes);
+    return 0;
+}
+
+static int set_tracefull(const char *value, const char **why)
+{
+    int choice = sched_choice("oldest|stop", value);
+    (void)why;
+    if (choice < 0) {
+        return -EINVAL;
+    }
+    trace_set_full(choice == 1);
+    return 0;
+}
+
 const struct rt_option rt_options[] = {
     {"sched", "spec", "steal", "ORGANIZATION[:OPTION=VALUE,...]",
      "scheduler organization and its options", set_sched},
@@ -322,6 +344,12 @@ const struct rt_option rt_options[] = {
      set_deadlock},
     {"dump", "signal", "off", "off, or a signal like QUIT, USR1, or its number",
      "at this signal, say what each thread does or waits for; the program goes on", set_dump},
+    {"trace", "output", "off", "off, or the name of a file, in which %p is the process id",
+     "event trace of the run, for pirn trace", trace_set_output},
+    {"tracesize", "size", "4M", "64K to 1G", "bytes of the event trace for each CPU",
+     set_tracesize},
+    {"tracefull", "choice", "oldest", "oldest or stop",
+     "what an event trace without room loses: its oldest events, or what comes", set_tracefull},
     {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
      stats_set_output},
     {0},

@@ -36,13 +36,19 @@ static bool idle_claim(unsigned id)
     return true;
 }
 
+static void kick_claimed(struct cpu *self, unsigned id)
+{
+    if (self != NULL) {
+        STAT_INC(&self->stats.kicks);
+    }
+    trace_kick(self, id);
+    port_cpu_kick(rt.cpus[id]);
+}
+
 void rt_kick_cpu(struct cpu *self, unsigned id)
 {
     if (idle_claim(id)) {
-        if (self != NULL) {
-            STAT_INC(&self->stats.kicks);
-        }
-        port_cpu_kick(rt.cpus[id]);
+        kick_claimed(self, id);
     }
 }
 
@@ -52,10 +58,7 @@ void idle_kick_any(struct cpu *self)
     for (unsigned i = 0; i < rt.ncpu; i++) {
         unsigned id = (start + i) % rt.ncpu;
         if (idle_claim(id)) {
-            if (self != NULL) {
-                STAT_INC(&self->stats.kicks);
-            }
-            port_cpu_kick(rt.cpus[id]);
+            kick_claimed(self, id);
             return;
         }
     }
@@ -191,6 +194,16 @@ void rt_on_tick(struct cpu *cpu)
     rt_post(cpu, RT_PENDING_TICK);
 }
 
+void rt_tick_begins(void)
+{
+    trace_tick(port_cpu_self(), true, false);
+}
+
+void rt_tick_ends(bool preempts)
+{
+    trace_tick(port_cpu_self(), false, preempts);
+}
+
 void rt_on_kick(struct cpu *cpu)
 {
     rt_post(cpu, RT_PENDING_POLL);
@@ -256,10 +269,12 @@ static void idle_sleep(struct cpu *cpu)
     }
     if (MUTANT(NO_RECHECK) || !idle_has_work(cpu)) {
         STAT_INC(&cpu->stats.sleeps);
+        trace_sleep(cpu, true);
         if (deadline == UINT64_MAX) {
             rt_report_idle();
         }
         port_cpu_idle(cpu, deadline);
+        trace_sleep(cpu, false);
     }
     idle_claim(cpu->id);
     if (deadline != UINT64_MAX) {
@@ -275,6 +290,7 @@ static struct thread *idle_wait(struct cpu *cpu)
     uint64_t from = port_now();
     uint64_t until = from + spin;
     port_meter_idle(true);
+    trace_idle(cpu, true);
     if (rt.policy.idle_enter != NULL) {
         rt.policy.idle_enter(cpu);
     }
@@ -295,6 +311,7 @@ static struct thread *idle_wait(struct cpu *cpu)
         rt.policy.idle_exit(cpu);
     }
     STAT_ADD(&cpu->stats.idle_ns, port_now() - from);
+    trace_idle(cpu, false);
     port_meter_idle(false);
     return next;
 }

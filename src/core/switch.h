@@ -66,11 +66,13 @@ ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_act
     switch_check(prev, next);
     cpu->current = next;
     if (unlikely(next->cpu != cpu)) {
+        trace_migrate(cpu, prev, next);
         next->cpu = cpu;
         STAT_INC(&cpu->stats.migrations);
     }
     thread_set_state(next, THREAD_RUNNING);
     STAT_INC(&cpu->stats.switches);
+    trace_switch(cpu, prev, post);
     port_thread_switch(cpu, prev, next);
     port_san_switch(prev, next, post == POST_EXIT);
     struct port_note note = {.cpu = cpu, .arg = arg, .post = post};

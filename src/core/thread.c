@@ -82,6 +82,15 @@ void thread_set_name(struct thread *t, const char *name)
     memset(t->name + n, 0, RT_NAME_MAX - n);
 }
 
+void rt_thread_rename(struct thread *t, const char *name)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    thread_set_name(t, name);
+    trace_name(cpu, t);
+    rt_leave(irq);
+}
+
 static port_ctx_entry_t thread_entry NORETURN;
 
 /* Begin a new life of a descriptor that is EXITED. */
@@ -296,6 +305,7 @@ ALWAYS_INLINE int thread_create(struct thread **out, const struct thread_attr *a
     }
     *out = t;
     life_created(cpu);
+    trace_spawn(cpu, t);
     rt_ready(cpu, t, PIRN_WHY_SPAWN);
     if (attr == NULL) {
         rt_leave(irq); /* it is no more urgent than its creator */
@@ -413,6 +423,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     struct cpu *cpu = rt_enter(&irq);
     struct thread *self = cpu->current;
     self->arg_ret = ret;
+    trace_exit(cpu);
     life_exited(cpu);
     if (rt.policy.thread_exit != NULL) {
         rt.policy.thread_exit(self);
@@ -451,6 +462,7 @@ static NORETURN void thread_entry(struct port_ctx *from, struct port_ctx *to, vo
     port_irq_entered();
     port_san_switched(self);
     finish_switch((struct port_note){from, cpu, arg, post});
+    trace_begin(cpu);
     rt_leave(0);
     if (unlikely(self->flags & THREAD_TLS)) {
         port_tls_begin();
@@ -537,6 +549,7 @@ ALWAYS_INLINE int join(struct thread *t, void **ret, uint64_t deadline, bool poi
         *ret = t->arg_ret;
     }
     t->join_flags |= JOIN_DETACHED; /* who joins it once more gets an error, not its memory */
+    trace_join(port_cpu_self(), t);
     thread_release(port_cpu_self(), t);
     rt_leave(irq);
     return 0;
@@ -620,6 +633,7 @@ void rt_preempt(void)
     }
     bool switched;
     STAT_INC(&cpu->stats.ticks);
+    trace_preempt(cpu);
     rt_poll(cpu);
     if (rt_has_classes()) {
         rt_charge(cpu, 1);

@@ -291,6 +291,7 @@ extern const char *rt_main_name;
 /* Make an otherwise empty descriptor valid (idle, main and foreign threads). */
 void thread_init_bare(struct thread *t, uint32_t flags, const char *name);
 void thread_set_name(struct thread *t, const char *name);
+void rt_thread_rename(struct thread *t, const char *name); /* one that lives */
 void thread_fini_bare(struct thread *t);
 
 #endif

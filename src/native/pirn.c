@@ -246,6 +246,17 @@ EXPORT void pirn_sleep(uint64_t ns)
     rt_sleep_until(ns < UINT64_MAX - now ? now + ns : UINT64_MAX);
 }
 
+EXPORT void pirn_mark(const char *name, int64_t value)
+{
+    trace_mark(port_cpu_self(), name, value);
+}
+
+EXPORT int pirn_trace(bool on)
+{
+    rt_self();
+    return trace_set_on(on);
+}
+
 EXPORT uint64_t pirn_thread_id(pirn_thread_t thread)
 {
     return id_of(thread);
@@ -258,7 +269,7 @@ EXPORT pirn_thread_t pirn_thread_find(uint64_t id)
 
 EXPORT void pirn_set_name(pirn_thread_t thread, const char *name)
 {
-    thread_set_name(thread, name);
+    rt_thread_rename(thread, name);
 }
 
 EXPORT const char *pirn_name(pirn_thread_t thread)

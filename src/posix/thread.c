@@ -157,7 +157,7 @@ int pirn_pthread_setname_np(pthread_t thread, const char *name)
     if (strlen(name) >= RT_NAME_MAX) {
         return ERANGE;
     }
-    thread_set_name(t, name);
+    rt_thread_rename(t, name);
     return 0;
 }
 

@@ -157,6 +157,7 @@ static void request_answer(struct cpu *self, unsigned to)
     if (!mailbox_send_spsc(&request_cpus[to].box[self->id], t)) {
         RT_PANIC("answer from CPU %u to CPU %u does not fit", self->id, to);
     }
+    trace_answer(self, to, t != NULL);
     rt_post(rt.cpus[to], RT_PENDING_POLL);
 }
 
@@ -217,6 +218,7 @@ static bool request_ask(struct cpu *self, unsigned v)
     at_add_acq_rel(&request_cpus[v].promised, 1u); /* ORDER(request) */
     at_store_rlx(&rc->asked[v], (uint8_t)1);
     if (mailbox_send_spsc(&request_cpus[v].box[self->id], REQUEST)) {
+        trace_request(self, v);
         rt_post(rt.cpus[v], RT_PENDING_POLL);
         return true;
     }

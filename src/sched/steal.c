@@ -219,6 +219,7 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
         return NULL;
     }
     STAT_ADD(&self->stats.steals, taken);
+    trace_steal(self, victim, taken, CONTAINER_OF(first, struct thread, rq));
     to->batch_since = port_now();
     to->batch_size = taken;
     bias_lock_owner(&to->lock);

@@ -152,7 +152,7 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
     if (mutex_spin(m)) {
         return 0;
     }
-    rt_enter(&irq);
+    trace_contend(rt_enter(&irq), WAIT_MUTEX, m);
     int result = 0;
     for (;;) {
         state_lock(&m->queue.lock, RANK_WAITQ);

@@ -213,6 +213,7 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
             error = om_try(m, self);
             continue;
         }
+        trace_contend(port_cpu_self(), WAIT_MUTEX, m);
         error = om_wait_locked(m, self, owner, deadline);
         uint8_t kind = self->wait_kind;
         rt_leave(irq);

@@ -65,15 +65,16 @@ _Static_assert(sizeof(struct trace_slot) == 64, "the format");
 enum trace_ring_kind { TRACE_RING_THREAD = 1, TRACE_RING_ANY = 2 };
 
 struct trace_ring {
-    uint64_t head;     /* records, or slots, written ever; the place of the next is this modulo
-                          `capacity` */
-    uint64_t events;   /* THREAD: events written ever */
-    uint64_t lost;     /* events that were not written as the ring was full */
-    uint64_t offset;   /* of the data in the file */
-    uint64_t capacity; /* records or slots */
-    uint32_t kind;     /* enum trace_ring_kind */
-    uint32_t cpu;      /* UINT32_MAX: kernel threads that execute none */
-    uint64_t unused[2];
+    uint64_t head;         /* records, or slots, written ever; the place of the next is this modulo
+                              `capacity` */
+    uint64_t events;       /* THREAD: events written ever */
+    uint64_t lost;         /* events that were not written as the ring was full */
+    uint64_t offset;       /* of the data in the file */
+    uint64_t capacity;     /* records or slots */
+    uint32_t kind;         /* enum trace_ring_kind */
+    uint32_t cpu;          /* UINT32_MAX: kernel threads that execute none */
+    uint32_t keeps_oldest; /* as the header's flag */
+    uint32_t unused[3];
 };
 _Static_assert(sizeof(struct trace_ring) == 64, "the format");
 
@@ -97,6 +98,7 @@ struct trace_header {
     uint64_t end_clock, end_ns;                    /* 0: not ended */
     uint64_t pid;
     uint64_t file_size;
+    uint64_t unused;
 };
 _Static_assert(sizeof(struct trace_header) == 128, "the format");
 

@@ -29,7 +29,7 @@ SEAMS = {
 ALLOWED = {
     "include": {"include"},
     "core": {"include", "policy.h", "port.h", "trace.h"},
-    "sched": {"include", "policy.h", "core"},
+    "sched": {"include", "policy.h", "core", "trace.h"},
     "sync": {"include", "core", "port.h", "trace.h"},
     "native": {"include", "core", "sync", "port.h", "trace.h"},  # pirn.h, beside posix
     "posix": {"include", "core", "sync", "port.h", "trace.h"},
@@ -41,7 +41,7 @@ ALLOWED = {
     "trace.h": {"core"},
     "port": {"port.h"},
     # The simulator is a port and, beyond that, the oracle: it looks into the scheduler it runs.
-    "sim": {"port.h", "policy.h", "core", "sync"},
+    "sim": {"port.h", "policy.h", "core", "sync", "trace.h"},
 }
 STDATOMIC = ("src/core/atomic.h", "port/env/sim/atomic")
 # The atomics' own twin: the simulator's build takes this header instead of <stdatomic.h>.

@@ -257,6 +257,23 @@ extern uintptr_t port_tls_handle_offset;
 /* The id that the C library has for the calling thread. Only if port_tls_own. */
 int port_tls_tid(void);
 
+/* The clock of the event trace: the processor's counter, where that will do. */
+extern bool port_trace_counter; /* (C) */
+
+uint64_t port_now(void);
+
+ALWAYS_INLINE uint64_t port_trace_clock(void)
+{
+#if defined(__x86_64__)
+    if (likely(port_trace_counter)) {
+        return __builtin_ia32_rdtsc();
+    }
+#endif
+    return port_now();
+}
+
+#define port_trace_ns() port_now()
+
 /* Learn of forks from now on: before handlers that the program registers. 0 or -errno. */
 int port_fork_watch(void);
 

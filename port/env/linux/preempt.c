@@ -119,6 +119,29 @@ bool preempt_may_leave(const void *context)
            !on_signal_stack(context);
 }
 
+/* What a tick means for the thread: true, and it is to make room now. */
+static bool tick_ends_turn(const ucontext_t *context, struct cpu *cpu, uint64_t switches)
+{
+    bool may_leave = preempt_may_leave(context);
+    if (may_leave && (port_tls_inside & ~PREEMPT_DEFERRED) == 0) {
+        rt_cancel_async();
+    }
+    struct port_cpu *port = rt_cpu_port(cpu);
+    if (switches != port->seen) {
+        port->seen = switches;
+        return false;
+    }
+    if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
+        port->deferred_at = switches;
+        port_tls_inside |= PREEMPT_DEFERRED;
+        return false;
+    }
+    if (!may_leave) {
+        timer_set(port->timer, RETRY_NS);
+    }
+    return may_leave;
+}
+
 static void on_tick(int signal, siginfo_t *info, void *arg)
 {
     ucontext_t *context = arg;
@@ -129,23 +152,11 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
         port_disturbed = true;
         return;
     }
-    bool may_leave = preempt_may_leave(context);
-    if (may_leave && (port_tls_inside & ~PREEMPT_DEFERRED) == 0) {
-        rt_cancel_async();
-    }
-    struct port_cpu *port = rt_cpu_port(cpu);
+    rt_tick_begins();
     uint64_t switches = rt_cpu_switches(cpu);
-    if (switches != port->seen) {
-        port->seen = switches;
-        return;
-    }
-    if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
-        port->deferred_at = switches;
-        port_tls_inside |= PREEMPT_DEFERRED;
-        return;
-    }
-    if (!may_leave) {
-        timer_set(port->timer, RETRY_NS);
+    bool ends = tick_ends_turn(context, cpu, switches);
+    rt_tick_ends(ends);
+    if (!ends) {
         return;
     }
     unsigned long irq = port_irq_save();

@@ -40,6 +40,10 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 #define port_san_switch(from, to, exit) ((void)(from), (void)(to), (void)(exit))
 #define port_san_switched(t) ((void)(t))
 
+uint64_t sim_clock(void);
+#define port_trace_clock() sim_clock()
+#define port_trace_ns() sim_clock()
+
 #define port_meter_idle(idle) ((void)(idle))
 #define port_meter_format(text, size, json) ((void)(text), (void)(size), (void)(json), (size_t)0)
 

@@ -292,6 +292,8 @@ static void sim_interrupt(void)
     }
     sim_point(44, 0);
     unsigned long irq = sim_irq_save();
+    rt_tick_begins();
+    rt_tick_ends(true);
     rt_preempt();
     sim.contexts[sim_current].irq_off = (unsigned)irq;
     sim_point(45, 0);
@@ -487,6 +489,10 @@ static void sim_end(void)
     }
     if (!whole) {
         stack_forget_all();
+    }
+    if (sim_trace_end() != 0 && !r->failed) {
+        r->failed = true;
+        snprintf(r->why, sizeof(r->why), "cannot write the trace to \"%s\"", sim.config.trace);
     }
     if (rt.policy.fini != NULL) {
         rt.policy.fini();

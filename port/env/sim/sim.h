@@ -35,6 +35,7 @@ struct sim_config {
     const char *detour;
     const char *preempt;
     enum mutant mutant;
+    const char *trace;   /* a file for the run's event trace; NULL: none */
     uint64_t step_limit; /* 0 = default */
     unsigned fail_alloc; /* the n-th stack allocation fails; 0 = none */
     bool fail_more;      /* and all after it, until sim_alloc_mend */

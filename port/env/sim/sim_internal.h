@@ -70,6 +70,9 @@ NORETURN void sim_leave(void);
 /* port.c */
 void sim_device(void *unused);
 
+/* trace.c: write the trace, if there is one, and forget it. 0 or -errno */
+int sim_trace_end(void);
+
 /* tls.c */
 void sim_tls_reset(void);
 unsigned sim_tls_blocks(void); /* that exist, but for those of main and of the workers */

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.c - the trace's file: options, header, the text that explains the rest, beginning and end.
+ *
+ * trace_start makes the file before any CPU runs beside the caller; the rings stay where they are
+ * until the process ends, since kernel threads may write until then. trace_on is what changes:
+ * pirn_trace turns it off and on again. trace_end, once, on the way out of the program; what is
+ * written after it is in the file, too, as long as the process lives. A child of fork forgets the
+ * mapping, and begins a file of its own if its name would be another one.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "file.h"
+#include "id.h"
+#include "trace.h"
+
+#define PATH_MAX_BYTES 512u
+/* Of a CPU's share, what goes to its ANY ring. */
+#define ANY_PART 8u
+
+bool trace_on;
+struct trace_writer trace_writers[RT_MAX_CPUS];
+
+static struct {
+    char path[PATH_MAX_BYTES]; /* "": none is asked for */
+    uint64_t size;             /* bytes for a CPU */
+    bool keeps_oldest;
+    bool child;
+    struct trace_header *header;                 /* the file; NULL: there is none */
+    struct trace_places places[RT_MAX_CPUS + 1]; /* the last one: see trace_places_of */
+} trace;
+
+int trace_set_output(const char *value, const char **why)
+{
+    if (strlen(value) >= sizeof(trace.path)) {
+        *why = "the name is too long; valid: up to 511 bytes";
+        return -EINVAL;
+    }
+    if (value[0] == '\0') {
+        *why = "valid: off, or the name of a file";
+        return -EINVAL;
+    }
+    strcpy(trace.path, strcmp(value, "off") == 0 ? "" : value);
+    return 0;
+}
+
+void trace_set_size(uint64_t bytes)
+{
+    trace.size = bytes;
+}
+
+void trace_set_full(bool keeps_oldest)
+{
+    trace.keeps_oldest = keeps_oldest;
+}
+
+struct trace_places *trace_places_of(uint32_t cpu)
+{
+    return &trace.places[cpu == RT_NO_CPU ? rt.ncpu : cpu];
+}
+
+/* The text: lines of columns that are separated by tabs. */
+
+struct text {
+    char *at; /* NULL: only count */
+    size_t used;
+};
+
+static void say(struct text *out, const char *a, const char *b, const char *c)
+{
+    const char *part[] = {a, b, c};
+    for (unsigned i = 0; i < ARRAY_SIZE(part) && part[i] != NULL; i++) {
+        size_t n = strlen(part[i]);
+        if (out->at != NULL) {
+            memcpy(out->at + out->used, part[i], n);
+            out->at[out->used + n] = '\t';
+        }
+        out->used += n + 1;
+    }
+}
+
+static void say_end(struct text *out)
+{
+    if (out->at != NULL) {
+        out->at[out->used - 1] = '\n';
+    }
+}
+
+static void say_number(struct text *out, unsigned long long value)
+{
+    char digits[24];
+    snprintf(digits, sizeof(digits), "%llu", value);
+    say(out, digits, NULL, NULL);
+}
+
+static void say_enum(struct text *out, const char *kind, const char *const names[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        say(out, "enum", kind, NULL);
+        say_number(out, i);
+        say(out, names[i], NULL, NULL);
+        say_end(out);
+    }
+}
+
+static void say_events(struct text *out)
+{
+    static const struct {
+        unsigned id;
+        const char *name, *ring, *fields, *text;
+    } events[] = {
+#define TRACE_EVENT(id, NAME, name, ring, fields, text) {id, name, #ring, fields, text},
+#include "events.def"
+#undef TRACE_EVENT
+    };
+    for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
+        say(out, "event", NULL, NULL);
+        say_number(out, events[i].id);
+        say(out, events[i].name, events[i].ring, NULL);
+        say(out, events[i].fields, events[i].text, NULL);
+        say_end(out);
+    }
+}
+
+static void say_enums(struct text *out)
+{
+    static const char *const switches[] = {
+        [TRACE_SWITCH_IDLE] = "idle",       [TRACE_SWITCH_YIELD] = "yield",
+        [TRACE_SWITCH_PREEMPT] = "preempt", [TRACE_SWITCH_BLOCK] = "block",
+        [TRACE_SWITCH_EXIT] = "exit",       [TRACE_SWITCH_CALL] = "call",
+    };
+    static const char *const wakes[] = {
+        [PIRN_WHY_SPAWN] = "spawn", [PIRN_WHY_WAKE] = "wake",       [PIRN_WHY_HANDOFF] = "handoff",
+        [PIRN_WHY_YIELD] = "yield", [PIRN_WHY_PREEMPT] = "preempt", [PIRN_WHY_MIGRATE] = "migrate",
+    };
+    static const char *const waits[] = {
+        [WAIT_NONE] = "nothing",    [WAIT_MUTEX] = "mutex",     [WAIT_COND] = "cond",
+        [WAIT_SEM] = "sem",         [WAIT_RDLOCK] = "rdlock",   [WAIT_WRLOCK] = "wrlock",
+        [WAIT_BARRIER] = "barrier", [WAIT_ONCE] = "once",       [WAIT_JOIN] = "join",
+        [WAIT_SLEEP] = "sleep",     [WAIT_FE_FULL] = "fe_full", [WAIT_FE_EMPTY] = "fe_empty",
+        [WAIT_CALL] = "call",       [WAIT_IO] = "io",           [WAIT_SIGNAL] = "signal",
+    };
+    const char *states[THREAD_EXITED + 1];
+    _Static_assert(ARRAY_SIZE(waits) == WAIT_REASONS, "each has a name");
+    for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
+        states[i] = thread_state_name(i);
+    }
+    say_enum(out, "switch", switches, ARRAY_SIZE(switches));
+    say_enum(out, "wake", wakes, ARRAY_SIZE(wakes));
+    say_enum(out, "wait", waits, ARRAY_SIZE(waits));
+    say_enum(out, "state", states, ARRAY_SIZE(states));
+}
+
+static void say_text(struct text *out, const struct port_trace_facts *facts)
+{
+    const char *sched = port_option("sched");
+    say(out, "meta", "version", RT_VERSION);
+    say_end(out);
+    say(out, "meta", "program", facts->program);
+    say_end(out);
+    say(out, "meta", "sched", sched != NULL ? sched : rt.policy.name);
+    say_end(out);
+    say(out, "meta", "cpus", NULL);
+    say_number(out, rt.ncpu);
+    say_end(out);
+    say(out, "meta", "build", __VERSION__);
+    say_end(out);
+    say_events(out);
+    say_enums(out);
+}
+
+/* The largest power of two not above n. */
+static uint64_t power_below(uint64_t n)
+{
+    uint64_t power = 1;
+    while (power <= n / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+static size_t aligned(size_t n)
+{
+    return (n + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
+}
+
+/* Ring i of 2 * ncpu + 1: THREAD of each CPU, then ANY of each, then ANY of those without. */
+static void ring_plan(struct trace_ring *ring, unsigned i, size_t *offset)
+{
+    bool any = i >= rt.ncpu;
+    uint64_t bytes = any ? trace.size / ANY_PART : trace.size;
+    size_t unit = any ? sizeof(struct trace_slot) : sizeof(struct trace_record);
+    *ring = (struct trace_ring){.offset = *offset,
+                                .capacity = power_below(bytes / unit),
+                                .kind = any ? TRACE_RING_ANY : TRACE_RING_THREAD,
+                                .cpu = !any              ? i
+                                       : i < 2 * rt.ncpu ? i - rt.ncpu
+                                                         : UINT32_MAX,
+                                .keeps_oldest = trace.keeps_oldest};
+    *offset += aligned(ring->capacity * unit);
+}
+
+static void header_fill(struct trace_header *h, const struct port_trace_facts *facts,
+                        size_t text_at, size_t text_size, size_t size)
+{
+    *h = (struct trace_header){.magic = TRACE_MAGIC,
+                               .version = TRACE_VERSION,
+                               .header_size = sizeof(*h),
+                               .flags = trace.keeps_oldest ? TRACE_KEEPS_OLDEST : 0,
+                               .cpus = rt.ncpu,
+                               .rings = 2 * rt.ncpu + 1,
+                               .record_size = sizeof(struct trace_record),
+                               .slot_size = sizeof(struct trace_slot),
+                               .block = TRACE_BLOCK,
+                               .text_offset = text_at,
+                               .text_size = text_size,
+                               .clock_hz = facts->clock_hz,
+                               .start_clock = port_trace_clock(),
+                               .start_ns = port_trace_ns(),
+                               .start_unix_ns = facts->unix_ns,
+                               .pid = facts->pid,
+                               .file_size = size};
+}
+
+static void writers_point(struct trace_header *h)
+{
+    struct trace_ring *ring = (struct trace_ring *)(h + 1);
+    for (unsigned i = 0; i < h->rings; i++, ring++) {
+        void *data = (char *)h + ring->offset;
+        if (ring->kind == TRACE_RING_THREAD) {
+            trace_writers[i] =
+                (struct trace_writer){.ring = ring, .records = data, .mask = ring->capacity - 1};
+        } else {
+            trace.places[i - rt.ncpu] = (struct trace_places){.ring = ring, .slots = data};
+        }
+    }
+}
+
+/* 0 or -errno. */
+static int trace_make(void)
+{
+    struct trace_ring rings[2 * RT_MAX_CPUS + 1];
+    struct port_trace_facts facts;
+    struct text text = {NULL, 0};
+    port_trace_facts(&facts);
+    say_text(&text, &facts);
+    size_t nrings = 2 * rt.ncpu + 1;
+    size_t text_at = sizeof(struct trace_header) + nrings * sizeof(struct trace_ring);
+    size_t size = aligned(text_at + text.used);
+    for (unsigned i = 0; i < nrings; i++) {
+        ring_plan(&rings[i], i, &size);
+    }
+    void *file;
+    int error = port_trace_open(trace.path, size, &file);
+    if (error != 0) {
+        return error;
+    }
+    struct trace_header *h = trace.header = file;
+    memcpy(h + 1, rings, nrings * sizeof(struct trace_ring));
+    text = (struct text){(char *)h + text_at, 0};
+    say_text(&text, &facts);
+    header_fill(h, &facts, text_at, text.used, size);
+    writers_point(h);
+    return 0;
+}
+
+static void say_present(struct thread *t, void *cpu)
+{
+    uint32_t state = at_load_rlx(&t->state);
+    if (state != THREAD_EXITED && state != THREAD_NEW) {
+        trace_thread_on(cpu, t);
+    }
+}
+
+void trace_start(void)
+{
+    if (trace.path[0] == '\0' || (trace.child && strstr(trace.path, "%p") == NULL)) {
+        return;
+    }
+    int error = trace_make();
+    if (error == 0) {
+        id_for_each(say_present, rt.cpus[0]);
+        trace_on = true;
+        return;
+    }
+    char text[PATH_MAX_BYTES + 128];
+    bool busy = error == -EBUSY;
+    int n = snprintf(text, sizeof(text), "pirn: option trace=\"%s\": %s%s\n", trace.path,
+                     busy ? "another process writes its trace there: this one writes none (%p in "
+                            "the name stands for the process id)"
+                          : "cannot make the file: ",
+                     busy ? "" : strerror(-error));
+    port_write(text, (size_t)n);
+    if (!busy) {
+        port_exit_now(2);
+    }
+}
+
+int trace_set_on(bool on)
+{
+    if (trace.header == NULL) {
+        return -ENOENT;
+    }
+    __atomic_store_n(&trace_on, on, __ATOMIC_RELAXED);
+    return 0;
+}
+
+void trace_end(void)
+{
+    struct trace_header *h = trace.header;
+    if (h != NULL && !(h->flags & TRACE_ENDED)) {
+        h->end_clock = port_trace_clock();
+        h->end_ns = port_trace_ns();
+        h->flags |= TRACE_ENDED;
+    }
+}
+
+void trace_forget(void)
+{
+    if (trace.header != NULL) {
+        trace_on = false;
+        port_trace_drop(trace.header, trace.header->file_size);
+        trace.header = NULL;
+    }
+}
+
+void trace_forked(void)
+{
+    trace_forget();
+    trace.child = true;
+}

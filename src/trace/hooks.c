@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.c - what the hooks of trace.h do while the trace is on: they take from threads and CPUs
+ * what an event says. All are called inside the runtime, but those for any context.
+ */
+#include <string.h>
+
+#include "cpu.h"
+#include "file.h"
+#include "trace.h"
+
+/* Why a CPU went from one thread to another: the table "switch" of file.c. */
+static unsigned switch_why(const struct thread *prev, unsigned post)
+{
+    switch ((enum post_action)post) {
+    case POST_NONE:
+        return prev->flags & THREAD_IDLE ? TRACE_SWITCH_IDLE : TRACE_SWITCH_YIELD;
+    case POST_YIELD:
+        return TRACE_SWITCH_YIELD;
+    case POST_PREEMPT:
+        return TRACE_SWITCH_PREEMPT;
+    case POST_UNLOCK: /* a look at the state that is no scheduling point of the simulator */
+        return *(const uint32_t *)&prev->state == THREAD_BLOCKED ? TRACE_SWITCH_BLOCK
+                                                                 : TRACE_SWITCH_YIELD;
+    case POST_PARK:
+        return TRACE_SWITCH_BLOCK;
+    case POST_EXIT:
+        return TRACE_SWITCH_EXIT;
+    case POST_RETURN:
+        break;
+    }
+    return TRACE_SWITCH_CALL;
+}
+
+static struct trace_writer *writer_of(const struct cpu *cpu)
+{
+    return cpu != NULL && cpu->id != RT_NO_CPU ? &trace_writers[cpu->id] : NULL;
+}
+
+static void emit_outside(struct trace_what what, const char *text)
+{
+    const struct thread *self = port_left_self();
+    ring_write_any(trace_places_of(RT_NO_CPU), self != NULL ? self->index : TRACE_NO_THREAD, what,
+                   text);
+}
+
+ALWAYS_INLINE void emit(const struct cpu *cpu, enum ring_time when, struct trace_what what)
+{
+    struct trace_writer *w = writer_of(cpu);
+    if (w != NULL) {
+        ring_write(w, cpu->current->index, when, what);
+    } else {
+        emit_outside(what, NULL);
+    }
+}
+
+/* A thread, its life, and, if it has one, its name. */
+static void emit_thread(const struct cpu *cpu, enum ring_time when, enum trace_id id,
+                        const struct thread *t, unsigned small)
+{
+    struct trace_what what = {(uint8_t)id, (uint16_t)small, TRACE_AB(t->index, t->generation)};
+    if (t->name[0] == '\0') {
+        emit(cpu, when, what);
+        return;
+    }
+    char text[TRACE_TEXT_MAX] = "";
+    _Static_assert(RT_NAME_MAX <= TRACE_TEXT_MAX, "a name fits");
+    memcpy(text, t->name, RT_NAME_MAX);
+    struct trace_writer *w = writer_of(cpu);
+    if (w != NULL) {
+        ring_write_slow(w, cpu->current->index, when, what, text);
+    } else {
+        emit_outside(what, text);
+    }
+}
+
+void trace_switch_on(const struct cpu *cpu)
+{
+    if (cpu->id == RT_NO_CPU) {
+        return; /* a kernel thread without a CPU goes to its idle thread: `called` has said it */
+    }
+    emit(cpu, RING_NOW,
+         (struct trace_what){TRACE_EV_SWITCH, (uint16_t)switch_why(cpu),
+                             TRACE_AB(cpu->current->index, cpu->prev->index)});
+}
+
+void trace_spawn_on(const struct cpu *cpu, const struct thread *t)
+{
+    emit_thread(cpu, RING_LATER, TRACE_EV_SPAWN, t, 0);
+}
+
+void trace_begin_on(const struct cpu *cpu)
+{
+    const struct thread *t = cpu->current;
+    emit(cpu, RING_SAME, (struct trace_what){TRACE_EV_START, 0, TRACE_AB(t->index, t->generation)});
+}
+
+void trace_exit_on(const struct cpu *cpu)
+{
+    const struct thread *t = cpu->current;
+    emit(cpu, RING_LATER, (struct trace_what){TRACE_EV_EXIT, 0, TRACE_AB(t->index, t->generation)});
+}
+
+void trace_block_on(const struct cpu *cpu, const struct thread *t)
+{
+    emit(cpu, RING_LATER,
+         (struct trace_what){TRACE_EV_BLOCK, t->wait_reason, (uintptr_t)t->wait_object});
+}
+
+void trace_wake_on(const struct cpu *cpu, const struct thread *t, unsigned why)
+{
+    bool own = writer_of(cpu) != NULL;
+    bool switched = why == PIRN_WHY_YIELD || why == PIRN_WHY_PREEMPT; /* from finish_switch */
+    emit(cpu, own && switched ? RING_SAME : RING_NOW,
+         (struct trace_what){TRACE_EV_WAKE, (uint16_t)why,
+                             TRACE_AB(t->index, own ? cpu->current->index : TRACE_NO_THREAD)});
+}
+
+void trace_join_on(const struct cpu *cpu, const struct thread *t)
+{
+    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_JOIN, 0, TRACE_AB(t->index, t->generation)});
+}
+
+void trace_contend_on(const struct cpu *cpu, unsigned reason, const void *object)
+{
+    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_CONTEND, (uint16_t)reason, (uintptr_t)object});
+}
+
+void trace_preempt_on(const struct cpu *cpu)
+{
+    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_PREEMPT, 0, TRACE_AB(cpu->current->index, 0)});
+}
+
+void trace_migrate_on(const struct cpu *cpu, const struct thread *t, const struct cpu *from)
+{
+    if (from == NULL || from->id == RT_NO_CPU || cpu->id == RT_NO_CPU) {
+        return; /* it was nowhere before */
+    }
+    emit(cpu, RING_LATER,
+         (struct trace_what){TRACE_EV_MIGRATE, (uint16_t)from->id, TRACE_AB(t->index, 0)});
+}
+
+void trace_call_on(const struct cpu *cpu, const struct thread *t, bool taken)
+{
+    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_CALL, taken, TRACE_AB(t->index, 0)});
+}
+
+void trace_called_on(const struct cpu *cpu, const struct thread *t)
+{
+    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_CALLED, 0, TRACE_AB(t->index, 0)});
+}
+
+void trace_name_on(const struct cpu *cpu, const struct thread *t)
+{
+    emit_thread(cpu, RING_NOW, TRACE_EV_NAME, t, 0);
+}
+
+void trace_thread_on(const struct cpu *cpu, const struct thread *t)
+{
+    emit_thread(cpu, RING_NOW, TRACE_EV_THREAD, t, at_load_rlx(&t->state));
+}
+
+void trace_steal_on(const struct cpu *cpu, unsigned victim, unsigned amount,
+                    const struct thread *first)
+{
+    emit(cpu, RING_NOW,
+         (struct trace_what){TRACE_EV_STEAL, (uint16_t)victim, TRACE_AB(amount, first->index)});
+}
+
+void trace_request_on(const struct cpu *cpu, unsigned asked)
+{
+    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_REQUEST, (uint16_t)asked, 0});
+}
+
+void trace_answer_on(const struct cpu *cpu, unsigned asking, unsigned amount)
+{
+    emit(cpu, RING_NOW,
+         (struct trace_what){TRACE_EV_ANSWER, (uint16_t)asking, TRACE_AB(amount, 0)});
+}
+
+void trace_idle_on(const struct cpu *cpu, bool in)
+{
+    emit(cpu, in ? RING_NOW : RING_LATER,
+         (struct trace_what){in ? TRACE_EV_IDLE_IN : TRACE_EV_IDLE_OUT, 0, 0});
+}
+
+void trace_sleep_on(const struct cpu *cpu, bool in)
+{
+    emit(cpu, RING_NOW, (struct trace_what){in ? TRACE_EV_SLEEP_IN : TRACE_EV_SLEEP_OUT, 0, 0});
+}
+
+void trace_kick_on(const struct cpu *cpu, unsigned id)
+{
+    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_KICK, (uint16_t)id, 0});
+}
+
+void trace_carry_on(const struct cpu *cpu)
+{
+    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_CARRY, 0, TRACE_AB(cpu->idle->index, 0)});
+}
+
+static void emit_any(const struct cpu *cpu, struct trace_what r, const char *text)
+{
+    const struct thread *self = cpu != NULL ? cpu->current : port_left_self();
+    ring_write_any(trace_places_of(cpu != NULL ? cpu->id : RT_NO_CPU),
+                   self != NULL ? self->index : TRACE_NO_THREAD, r, text);
+}
+
+void trace_tick_on(const struct cpu *cpu, bool in, bool preempts)
+{
+    emit_any(cpu, (struct trace_what){in ? TRACE_EV_TICK_IN : TRACE_EV_TICK_OUT, preempts, 0},
+             NULL);
+}
+
+void trace_mark_on(const struct cpu *cpu, const char *name, int64_t value)
+{
+    char text[TRACE_TEXT_MAX] = "";
+    memcpy(text, name, strnlen(name, sizeof(text)));
+    emit_any(cpu, (struct trace_what){TRACE_EV_MARK, 0, (uint64_t)value}, text);
+}

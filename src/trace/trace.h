@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.h - the event trace: hooks for the core and the organizations, and their twins that do
+ * nothing (PIRN_UNTRACED). The events: events.def; the file: format.h.
+ *
+ * While the trace is off a hook costs two instructions, a comparison and a jump that is not taken.
+ * What it reads for the event it reads behind that jump.
+ *
+ * Who writes where. A CPU that is inside the runtime (interrupts are out) is alone in writing its
+ * THREAD ring: plain stores. Everybody else, handlers of signals and interrupts, the program's
+ * marks, kernel threads without a CPU, takes a place in an ANY ring by an atomic addition, whatever
+ * it has interrupted. So no hook waits, and none can be interrupted where that matters.
+ */
+#ifndef PIRN_TRACE_TRACE_H
+#define PIRN_TRACE_TRACE_H
+
+#include "compiler.h"
+
+struct cpu;
+struct thread;
+
+#ifndef PIRN_UNTRACED
+
+extern bool trace_on;
+
+/* Read without order and without a scheduling point: a hook that is late by a moment harms nobody.
+ */
+ALWAYS_INLINE bool trace_is_on(void)
+{
+#ifdef PIRN_TSAN
+    return __atomic_load_n(&trace_on, __ATOMIC_RELAXED);
+#else
+    return trace_on;
+#endif
+}
+
+/* rt_start knows the CPUs, and none runs yet: where the option asks for a trace, make its file. On
+ * failure a message, and the program ends with status 2. */
+void trace_start(void);
+
+/* The program ends: complete the file. */
+void trace_end(void);
+
+/* The process is a child of fork: the file is its parent's. Or: a run of the simulator is over. */
+void trace_forked(void);
+void trace_forget(void);
+
+/* For pirn_trace. 0, -ENOENT: the option asks for none. */
+int trace_set_on(bool on);
+
+/* Options. `bytes`: for each CPU, 64 KiB at least. */
+int trace_set_output(const char *value, const char **why);
+void trace_set_size(uint64_t bytes);
+void trace_set_full(bool keeps_oldest);
+
+#else
+
+#define trace_is_on() false
+
+ALWAYS_INLINE void trace_start(void) {}
+ALWAYS_INLINE void trace_end(void) {}
+ALWAYS_INLINE void trace_forked(void) {}
+ALWAYS_INLINE int trace_set_on(bool on)
+{
+    (void)on;
+    return -2; /* -ENOENT */
+}
+
+#endif
+
+#define TRACE_HOOK(name, params, args)                                                             \
+    COLD void trace_##name##_on params;                                                            \
+    ALWAYS_INLINE void trace_##name params                                                         \
+    {                                                                                              \
+        if (unlikely(trace_is_on())) {                                                             \
+            trace_##name##_on args;                                                                \
+        }                                                                                          \
+    }
+
+/* By a CPU inside the runtime. cpu may be NULL, or a carrier's limbo: a kernel thread without one.
+ */
+TRACE_HOOK(switch, (const struct cpu *cpu), (cpu))
+TRACE_HOOK(spawn, (const struct cpu *cpu, const struct thread *t), (cpu, t))
+TRACE_HOOK(begin, (const struct cpu *cpu), (cpu))
+TRACE_HOOK(exit, (const struct cpu *cpu), (cpu))
+TRACE_HOOK(block, (const struct cpu *cpu, const struct thread *t), (cpu, t))
+TRACE_HOOK(wake, (const struct cpu *cpu, const struct thread *t, unsigned why), (cpu, t, why))
+TRACE_HOOK(join, (const struct cpu *cpu, const struct thread *t), (cpu, t))
+TRACE_HOOK(contend, (const struct cpu *cpu, unsigned reason, const void *object),
+           (cpu, reason, object))
+TRACE_HOOK(preempt, (const struct cpu *cpu), (cpu))
+TRACE_HOOK(migrate, (const struct cpu *cpu, const struct thread *t, const struct cpu *from),
+           (cpu, t, from))
+TRACE_HOOK(call, (const struct cpu *cpu, const struct thread *t, bool taken), (cpu, t, taken))
+TRACE_HOOK(called, (const struct cpu *cpu, const struct thread *t), (cpu, t))
+TRACE_HOOK(name, (const struct cpu *cpu, const struct thread *t), (cpu, t))
+TRACE_HOOK(steal,
+           (const struct cpu *cpu, unsigned victim, unsigned amount, const struct thread *first),
+           (cpu, victim, amount, first))
+TRACE_HOOK(request, (const struct cpu *cpu, unsigned asked), (cpu, asked))
+TRACE_HOOK(answer, (const struct cpu *cpu, unsigned asking, unsigned amount), (cpu, asking, amount))
+TRACE_HOOK(idle, (const struct cpu *cpu, bool in), (cpu, in))
+TRACE_HOOK(sleep, (const struct cpu *cpu, bool in), (cpu, in))
+TRACE_HOOK(kick, (const struct cpu *cpu, unsigned id), (cpu, id))
+TRACE_HOOK(carry, (const struct cpu *cpu), (cpu))
+
+/* In any context. */
+TRACE_HOOK(tick, (const struct cpu *cpu, bool in, bool preempts), (cpu, in, preempts))
+TRACE_HOOK(mark, (const struct cpu *cpu, const char *name, int64_t value), (cpu, name, value))
+
+#endif
