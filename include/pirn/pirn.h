@@ -133,9 +133,9 @@ int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline);
 
 /*
  * The event trace (option trace; `pirn trace`). A mark of the program's own: a name, of which the
- * first 32 bytes are kept, and a number that the program chooses. Without a trace both cost a few
- * instructions and do nothing. Any context, signal handlers and foreign kernel threads included; no
- * cancellation point.
+ * first 32 bytes are kept, and a number that the program chooses. Without a trace it costs a few
+ * instructions; so it does before any other call of the API, which would have started the runtime.
+ * Any context, signal handlers and foreign kernel threads included; no cancellation point.
  *
  *     pirn_mark("frame", n);
  */

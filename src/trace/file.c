@@ -14,7 +14,6 @@
 
 #include "cpu.h"
 #include "file.h"
-#include "id.h"
 #include "trace.h"
 
 #define PATH_MAX_BYTES 512u
@@ -267,11 +266,15 @@ static int trace_make(void)
     return 0;
 }
 
-static void say_present(struct thread *t, void *cpu)
+/* The idle threads, and the caller if it has become CPU 0: nobody else is there yet. */
+static void say_present(void)
 {
-    uint32_t state = at_load_rlx(&t->state);
-    if (state != THREAD_EXITED && state != THREAD_NEW) {
-        trace_thread_on(cpu, t);
+    const struct cpu *cpu = rt.cpus[0];
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        trace_thread_on(cpu, rt.cpus[i]->idle, THREAD_READY);
+    }
+    if (cpu->current != cpu->idle) {
+        trace_thread_on(cpu, cpu->current, THREAD_RUNNING);
     }
 }
 
@@ -282,7 +285,7 @@ void trace_start(void)
     }
     int error = trace_make();
     if (error == 0) {
-        id_for_each(say_present, rt.cpus[0]);
+        say_present();
         trace_on = true;
         return;
     }

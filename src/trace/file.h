@@ -24,6 +24,6 @@ extern struct trace_writer trace_writers[];
 struct trace_places *trace_places_of(uint32_t cpu);
 
 /* A hook, too: a thread that is there when the trace begins. */
-void trace_thread_on(const struct cpu *cpu, const struct thread *t);
+void trace_thread_on(const struct cpu *cpu, const struct thread *t, unsigned state);
 
 #endif

@@ -74,14 +74,15 @@ static void emit_thread(const struct cpu *cpu, enum ring_time when, enum trace_i
     }
 }
 
+/* This and `migrate` come from the middle of a switch: cpu->prev is who ran. */
 void trace_switch_on(const struct cpu *cpu)
 {
     if (cpu->id == RT_NO_CPU) {
         return; /* a kernel thread without a CPU goes to its idle thread: `called` has said it */
     }
-    emit(cpu, RING_NOW,
-         (struct trace_what){TRACE_EV_SWITCH, (uint16_t)switch_why(cpu),
-                             TRACE_AB(cpu->current->index, cpu->prev->index)});
+    ring_write(&trace_writers[cpu->id], cpu->prev->index, RING_NOW,
+               (struct trace_what){TRACE_EV_SWITCH, (uint16_t)switch_why(cpu),
+                                   TRACE_AB(cpu->current->index, cpu->prev->index)});
 }
 
 void trace_spawn_on(const struct cpu *cpu, const struct thread *t)
@@ -136,8 +137,8 @@ void trace_migrate_on(const struct cpu *cpu, const struct thread *t, const struc
     if (from == NULL || from->id == RT_NO_CPU || cpu->id == RT_NO_CPU) {
         return; /* it was nowhere before */
     }
-    emit(cpu, RING_LATER,
-         (struct trace_what){TRACE_EV_MIGRATE, (uint16_t)from->id, TRACE_AB(t->index, 0)});
+    ring_write(&trace_writers[cpu->id], cpu->prev->index, RING_LATER,
+               (struct trace_what){TRACE_EV_MIGRATE, (uint16_t)from->id, TRACE_AB(t->index, 0)});
 }
 
 void trace_call_on(const struct cpu *cpu, const struct thread *t, bool taken)
@@ -155,9 +156,9 @@ void trace_name_on(const struct cpu *cpu, const struct thread *t)
     emit_thread(cpu, RING_NOW, TRACE_EV_NAME, t, 0);
 }
 
-void trace_thread_on(const struct cpu *cpu, const struct thread *t)
+void trace_thread_on(const struct cpu *cpu, const struct thread *t, unsigned state)
 {
-    emit_thread(cpu, RING_NOW, TRACE_EV_THREAD, t, at_load_rlx(&t->state));
+    emit_thread(cpu, RING_NOW, TRACE_EV_THREAD, t, state);
 }
 
 void trace_steal_on(const struct cpu *cpu, unsigned victim, unsigned amount,

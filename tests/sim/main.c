@@ -69,6 +69,9 @@ static struct argp_option argp_options[] = {
     {"mutant", 'u', "NAME", 0, "switch on a deliberate bug: succeed only if it is caught", 0},
     {"repeat", 'r', NULL, 0, "show that runs repeat: again after others, and in a fresh process",
      0},
+    {"traced", 'T', NULL, 0, "show that the event trace is true, and changes nothing", 0},
+    {"trace", 'w', "FILE", 0,
+     "write the event trace of one run (--test, --sched, --memory, --seed)", 0},
     {"digest", 'g', NULL, 0, "print one hash of all runs", 0},
     {"cpus", 'c', "N", 0, "virtual CPUs (default: 1 to 4 by the seed)", 0},
     {"seconds", 'x', "S", 0, "stop after about S seconds, shared out evenly", 0},
@@ -142,6 +145,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'r':
         options.mode = MODE_REPEAT;
+        return 0;
+    case 'T':
+        options.mode = MODE_TRACED;
+        return 0;
+    case 'w':
+        options.trace = arg;
         return 0;
     case 'g':
         options.mode = MODE_DIGEST;
@@ -225,6 +234,8 @@ void run_one(const struct place *place, const struct test *test, uint64_t seed,
                                 .weak = place->weak,
                                 .sched = place->sched,
                                 .preempt = seed_preempts(seed) ? "1" : "0",
+                                .trace = options.trace,
+                                .traced = options.traced ? traced_check : NULL,
                                 .mutant = options.mutant};
     where->place = *place;
     where->test = test;
@@ -345,6 +356,8 @@ int main(int argc, char **argv)
         return 2;
     }
     switch (options.mode) {
+    case MODE_TRACED:
+        return traced_main();
     case MODE_REPEAT:
         return repeat_main();
     case MODE_DIGEST:

@@ -49,6 +49,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_CALL_UNSEEN] = "call-unseen",
     [MUTANT_ARM_ONCE] = "arm-once",
     [MUTANT_CANCEL_UNSEEN] = "cancel-unseen",
+    [MUTANT_TRACE_LATE] = "trace-late",
     [MUTANT_SIGNAL_UNSEEN] = "signal-unseen",
     [MUTANT_RANK_STAY] = "rank-stay",
     [MUTANT_SLICE_FREE] = "slice-free",

@@ -16,7 +16,9 @@ struct options {
     double seconds;
     enum mutant mutant;
     bool verbose, one_seed;
-    enum { MODE_TESTS, MODE_REPEAT, MODE_DIGEST } mode;
+    enum { MODE_TESTS, MODE_REPEAT, MODE_DIGEST, MODE_TRACED } mode;
+    bool traced;       /* check the event trace of each run */
+    const char *trace; /* write that of the one run here */
     unsigned cpus;
 };
 extern struct options options;
@@ -54,5 +56,9 @@ int mutants_main(void);
  * process; or print a digest of all hashes: exit status. */
 int repeat_main(void);
 int digest_main(void);
+
+/* Every run without and with the event trace: exit status. And what sim_config.traced is then. */
+int traced_main(void);
+const char *traced_check(const void *file, size_t size);
 
 #endif

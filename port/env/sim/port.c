@@ -469,7 +469,9 @@ const char *port_option(const char *name)
            : strcmp(name, "reservoir") == 0 ? sim.config.reservoir
            : strcmp(name, "detour") == 0    ? sim.config.detour
            : strcmp(name, "preempt") == 0   ? sim.config.preempt
-           : strcmp(name, "trace") == 0     ? sim.config.trace
+           : strcmp(name, "trace") == 0     ? sim_trace_option()
+           : strcmp(name, "tracesize") == 0 ? sim_trace_size()
+           : strcmp(name, "tracefull") == 0 ? sim_trace_full()
            : strcmp(name, "spares") == 0    ? "4"
            : strcmp(name, "spin") == 0      ? "1"
            : strcmp(name, "stack") == 0     ? "32K"

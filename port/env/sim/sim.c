@@ -490,9 +490,10 @@ static void sim_end(void)
     if (!whole) {
         stack_forget_all();
     }
-    if (sim_trace_end() != 0 && !r->failed) {
+    const char *why = sim_trace_end();
+    if (why != NULL && !r->failed) {
         r->failed = true;
-        snprintf(r->why, sizeof(r->why), "cannot write the trace to \"%s\"", sim.config.trace);
+        snprintf(r->why, sizeof(r->why), "trace: %s", why);
     }
     if (rt.policy.fini != NULL) {
         rt.policy.fini();

@@ -35,7 +35,9 @@ struct sim_config {
     const char *detour;
     const char *preempt;
     enum mutant mutant;
-    const char *trace;   /* a file for the run's event trace; NULL: none */
+    const char *trace; /* a file for the run's event trace; NULL: none */
+    /* Looks at the event trace when the run has ended: NULL, or what is wrong. */
+    const char *(*traced)(const void *file, size_t size);
     uint64_t step_limit; /* 0 = default */
     unsigned fail_alloc; /* the n-th stack allocation fails; 0 = none */
     bool fail_more;      /* and all after it, until sim_alloc_mend */

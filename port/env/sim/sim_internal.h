@@ -70,8 +70,12 @@ NORETURN void sim_leave(void);
 /* port.c */
 void sim_device(void *unused);
 
-/* trace.c: write the trace, if there is one, and forget it. 0 or -errno */
-int sim_trace_end(void);
+/* trace.c: the options; look at the trace, if there is one, write it, and forget it: NULL or what
+ * is wrong */
+const char *sim_trace_option(void);
+const char *sim_trace_size(void);
+const char *sim_trace_full(void);
+const char *sim_trace_end(void);
 
 /* tls.c */
 void sim_tls_reset(void);

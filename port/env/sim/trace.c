@@ -40,17 +40,45 @@ void port_trace_facts(struct port_trace_facts *facts)
     *facts = (struct port_trace_facts){.program = "simulator", .clock_hz = 1000000000u};
 }
 
-int sim_trace_end(void)
+const char *sim_trace_option(void)
 {
-    if (memory.at == NULL) {
-        return 0;
-    }
-    FILE *f = fopen(sim.config.trace, "wb");
+    return sim.config.trace != NULL    ? sim.config.trace
+           : sim.config.traced != NULL ? "memory"
+                                       : NULL;
+}
+
+/* Small where many runs are looked at, so that rings overflow, in both ways. */
+const char *sim_trace_size(void)
+{
+    return sim.config.trace != NULL ? NULL : "64K";
+}
+
+const char *sim_trace_full(void)
+{
+    return sim.config.trace != NULL || sim.config.seed / 8 % 2 != 0 ? NULL : "stop";
+}
+
+static const char *write_to(const char *path)
+{
+    FILE *f = fopen(path, "wb");
     bool whole = f != NULL && fwrite(memory.at, 1, memory.size, f) == memory.size;
-    int error = whole ? 0 : -errno;
-    if (f != NULL && fclose(f) != 0 && whole) {
-        error = -errno;
+    whole = f != NULL && fclose(f) == 0 && whole;
+    return whole ? NULL : "the file cannot be written";
+}
+
+const char *sim_trace_end(void)
+{
+    const char *why = NULL;
+    if (memory.at == NULL) {
+        return NULL;
+    }
+    trace_end();
+    if (sim.config.traced != NULL) {
+        why = sim.config.traced(memory.at, memory.size);
+    }
+    if (why == NULL && sim.config.trace != NULL) {
+        why = write_to(sim.config.trace);
     }
     trace_forget();
-    return error;
+    return why;
 }

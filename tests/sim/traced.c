@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * traced.c - runs with the event trace: it changes nothing, and it is true.
+ *
+ * Each run twice, without and with: the same decisions, the same hash. What the trace of the second
+ * says is compared with what the runtime counted, and with itself:
+ *   1. the thread that a CPU leaves is the one that it went to last, also across blocks;
+ *   2. as many switches as the CPU counted, unless some are lost; as many threads stolen;
+ *   3. a life of a thread is created once, starts at most once, ends at most once;
+ *   4. who blocks is switched away from at once, and its event has the time of the next one.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../../src/core/cpu.h"
+#include "../../src/trace/file.h"
+#include "../trace/reader.h"
+#include "run.h"
+
+#define THREADS 64u
+
+struct life {
+    uint32_t number;
+    bool spawned, started, ended;
+};
+
+struct check {
+    const struct trace_ring *ring; /* the one that is being read */
+    uint32_t current;
+    bool blocks, late; /* the event before was `block` */
+    uint64_t late_at;
+    uint64_t switches, stolen;
+    struct life lives[THREADS];
+};
+
+static struct check check;
+static unsigned long long traced_events, traced_lost;
+static char wrong[256];
+
+static const char *check_switch(const struct trace_seen *e)
+{
+    if (e->b != check.current) {
+        snprintf(wrong, sizeof(wrong), "CPU %u leaves thread %u, and ran %u", e->ring->cpu, e->b,
+                 check.current);
+        return wrong;
+    }
+    if (check.blocks != (e->small == TRACE_SWITCH_BLOCK)) {
+        return "a thread blocks and is not switched away from, or the other way round";
+    }
+    check.blocks = false;
+    check.current = e->a;
+    check.switches++;
+    return NULL;
+}
+
+/* Rings are read one after the other: a life may end in an earlier ring than it begins in. */
+static const char *check_life(const struct trace_seen *e)
+{
+    if (e->a >= THREADS) {
+        return NULL;
+    }
+    struct life *life = &check.lives[e->a];
+    if (life->number != e->b) {
+        *life = (struct life){.number = e->b};
+    }
+    bool *what = e->event == TRACE_EV_SPAWN   ? &life->spawned
+                 : e->event == TRACE_EV_START ? &life->started
+                                              : &life->ended;
+    if (*what) {
+        snprintf(wrong, sizeof(wrong), "thread %u.%u: event %u twice", e->a, e->b, e->event);
+        return wrong;
+    }
+    *what = true;
+    return NULL;
+}
+
+static const char *check_event(const struct trace_seen *e, void *unused)
+{
+    (void)unused;
+    traced_events++;
+    if (e->ring->kind == TRACE_RING_ANY) {
+        return NULL;
+    }
+    if (check.ring != e->ring) {
+        check.ring = e->ring;
+        check.current = e->running;
+        check.blocks = check.late = false;
+    } else if (e->block_begins && e->running != check.current && e->event != TRACE_EV_CARRY) {
+        return "a block begins with another thread than ran before";
+    }
+    if (check.late && !e->block_begins && e->clock != check.late_at) {
+        return "a thread blocks at another time than the event after that";
+    }
+    check.late = e->event == TRACE_EV_BLOCK;
+    check.late_at = e->clock;
+    switch (e->event) {
+    case TRACE_EV_SWITCH:
+        return check_switch(e);
+    case TRACE_EV_BLOCK:
+        check.blocks = true;
+        return NULL;
+    case TRACE_EV_CARRY:
+        check.current = e->a;
+        return NULL;
+    case TRACE_EV_STEAL:
+        check.stolen += e->a;
+        return NULL;
+    case TRACE_EV_SPAWN:
+    case TRACE_EV_START:
+    case TRACE_EV_EXIT:
+        return check_life(e);
+    default:
+        return NULL;
+    }
+}
+
+const char *traced_check(const void *file, size_t size)
+{
+    struct cpu_stats sum = {0};
+    uint64_t lost;
+    check = (struct check){.ring = NULL};
+    const char *why = trace_read(file, size, check_event, NULL, &lost);
+    traced_lost += lost;
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        sum.switches += rt.cpus[i]->stats.switches;
+        sum.steals += rt.cpus[i]->stats.steals;
+    }
+    if (why != NULL || lost != 0) {
+        return why;
+    }
+    if (check.switches != sum.switches) {
+        snprintf(wrong, sizeof(wrong), "%llu switches in the trace, %llu counted",
+                 (unsigned long long)check.switches, (unsigned long long)sum.switches);
+        return wrong;
+    }
+    return strcmp(rt.policy.name, "steal") == 0 && check.stolen != sum.steals
+               ? "other threads stolen than counted"
+               : NULL;
+}
+
+/* One test, one seed. */
+static bool traced_one(const struct place *place, const struct test *test, uint64_t seed)
+{
+    struct sim_result plain, traced;
+    char text[256];
+    options.traced = false;
+    run_one(place, test, seed, &plain);
+    options.traced = true;
+    run_one(place, test, seed, &traced);
+    bool same = plain.hash == traced.hash && plain.steps == traced.steps;
+    if (same && !traced.failed) {
+        return true;
+    }
+    where_print(text, sizeof(text), where);
+    printf("FAILED %s/%s: %s\n%s --traced\n", place->suite->name, test->name,
+           same ? traced.why : "another run with the trace than without", text);
+    return false;
+}
+
+int traced_main(void)
+{
+    unsigned long long failures = 0;
+    for (unsigned i = 0; i < places_count(); i++) {
+        struct place place = place_get(i);
+        for (uint64_t seed = options.first; seed < options.first + options.seeds; seed++) {
+            for (const struct test *test = place.suite->tests; test->name != NULL; test++) {
+                if (test_selected(test) && !traced_one(&place, test, seed) && ++failures > 5) {
+                    return 1;
+                }
+            }
+        }
+    }
+    printf("%llu runs, %llu events, %llu lost, %llu failed\n", where->schedules, traced_events,
+           traced_lost, failures);
+    return failures != 0 || traced_events == 0;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * traced.c - a program that does what its first argument says, a known number of times; check.py
+ * looks at the trace that it leaves.
+ */
+#include <errno.h>
+#include <pirn/pirn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 10
+#define YIELDS 20
+
+static pirn_mutex_t mutex;
+static pirn_sem_t go;
+
+static void must(bool true_, const char *what)
+{
+    if (!true_) {
+        fprintf(stderr, "traced: %s\n", what);
+        exit(1);
+    }
+}
+
+static void *worker(void *arg)
+{
+    int number = (int)(intptr_t)arg;
+    pirn_mark("begin", number);
+    for (int i = 0; i < YIELDS; i++) {
+        pirn_yield();
+    }
+    pirn_mutex_lock(&mutex);
+    pirn_yield();
+    pirn_mutex_unlock(&mutex);
+    pirn_sem_wait(&go);
+    return NULL;
+}
+
+static void threads(int n)
+{
+    pirn_thread_t t[THREADS];
+    for (int i = 0; i < n; i++) {
+        pirn_attr_t attr = {0};
+        char name[16];
+        snprintf(name, sizeof(name), "worker-%d", i);
+        attr.name = name;
+        must(pirn_create(&t[i], &attr, worker, (void *)(intptr_t)i) == 0, "create");
+    }
+    for (int i = 0; i < n; i++) {
+        pirn_sem_post(&go);
+    }
+    for (int i = 0; i < n; i++) {
+        must(pirn_join(t[i], NULL) == 0, "join");
+    }
+}
+
+static void on_signal(int number)
+{
+    pirn_mark("signal", number);
+}
+
+static void *foreign(void *arg)
+{
+    pirn_mark("foreign", (intptr_t)arg);
+    pirn_sem_post(&go);
+    return NULL;
+}
+
+static int marks(void)
+{
+    pthread_t t;
+    pirn_mark("before there is a runtime", 1);
+    pirn_self();
+    pirn_mark("", INT64_MIN);
+    pirn_mark("a name that is longer than 32 bytes", INT64_MAX);
+    signal(SIGUSR1, on_signal);
+    raise(SIGUSR1);
+    must(pthread_create(&t, NULL, foreign, (void *)7) == 0, "pthread_create");
+    pirn_sem_wait(&go);
+    pthread_join(t, NULL);
+    must(pirn_trace(false) == 0, "pause");
+    pirn_mark("paused", 1);
+    must(pirn_trace(true) == 0, "resume");
+    pirn_set_name(pirn_self(), "renamed");
+    pirn_mark("last", 2);
+    return 0;
+}
+
+static int off(void)
+{
+    pirn_mark("nowhere", 1);
+    must(pirn_trace(true) == -ENOENT, "a trace that nobody asked for");
+    must(pirn_trace(false) == -ENOENT, "a trace that nobody asked for");
+    threads(THREADS);
+    return 0;
+}
+
+static int forks(void)
+{
+    threads(2);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pirn_mark("child", 1);
+        threads(2);
+        exit(0);
+    }
+    int status;
+    must(waitpid(pid, &status, 0) == pid && status == 0, "the child");
+    pirn_mark("parent", (int64_t)pid);
+    threads(2);
+    return 0;
+}
+
+static void *spins(void *arg)
+{
+    uint64_t until = pirn_now() + 200000000u;
+    while (pirn_now() < until) {
+    }
+    return arg;
+}
+
+static int ticks(void)
+{
+    pirn_thread_t t[2];
+    for (int i = 0; i < 2; i++) {
+        must(pirn_create(&t[i], NULL, spins, NULL) == 0, "create");
+    }
+    for (int i = 0; i < 2; i++) {
+        pirn_join(t[i], NULL);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "threads";
+    if (strcmp(what, "marks") == 0) {
+        return marks();
+    }
+    if (strcmp(what, "off") == 0) {
+        return off();
+    }
+    if (strcmp(what, "fork") == 0) {
+        return forks();
+    }
+    if (strcmp(what, "ticks") == 0) {
+        return ticks();
+    }
+    if (strcmp(what, "many") == 0) {
+        for (int i = 0; i < 300; i++) {
+            threads(THREADS);
+        }
+        pirn_mark("last", 1);
+        return 0;
+    }
+    threads(THREADS);
+    if (strcmp(what, "crash") == 0) {
+        abort();
+    }
+    if (strcmp(what, "wait") == 0) {
+        puts("ready");
+        fflush(stdout);
+        return getchar() == EOF;
+    }
+    return 0;
+}
