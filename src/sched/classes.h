@@ -26,7 +26,7 @@ struct sched_runs {
     _Atomic(uint32_t) urgency;
     _Atomic(const struct thread *) thread;
 } ALIGNED(RT_CACHELINE);
-extern struct sched_runs sched_running[RT_MAX_CPUS];
+HIDDEN extern struct sched_runs sched_running[RT_MAX_CPUS];
 
 int sched_set_discipline(const char *value, const char **why);
 int sched_set_queue(const char *value, const char **why);

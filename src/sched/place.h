@@ -61,7 +61,7 @@ void place_at_exit(void); /* write what was measured */
 int place_thread_init(struct thread *t, struct thread *creator);
 
 /* While measuring: the CPU switches to t (NULL: idle). */
-extern bool place_measuring;
+HIDDEN extern bool place_measuring;
 void place_account(struct thread *t);
 
 #endif

@@ -18,7 +18,7 @@ enum trace_switch_why {
 };
 
 /* By number of the CPU. */
-extern struct trace_writer trace_writers[];
+HIDDEN extern struct trace_writer trace_writers[];
 
 /* RT_NO_CPU: those of kernel threads that execute none. */
 struct trace_places *trace_places_of(uint32_t cpu);

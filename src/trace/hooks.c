@@ -74,15 +74,15 @@ static void emit_thread(const struct cpu *cpu, enum ring_time when, enum trace_i
     }
 }
 
-/* This and `migrate` come from the middle of a switch: cpu->prev is who ran. */
-void trace_switch_on(const struct cpu *cpu)
+/* This and `migrate` come from the middle of a switch: prev is who ran. */
+void trace_switch_on(const struct cpu *cpu, const struct thread *prev, unsigned post)
 {
     if (cpu->id == RT_NO_CPU) {
         return; /* a kernel thread without a CPU goes to its idle thread: `called` has said it */
     }
-    ring_write(&trace_writers[cpu->id], cpu->prev->index, RING_NOW,
-               (struct trace_what){TRACE_EV_SWITCH, (uint16_t)switch_why(cpu),
-                                   TRACE_AB(cpu->current->index, cpu->prev->index)});
+    ring_write(&trace_writers[cpu->id], prev->index, RING_NOW,
+               (struct trace_what){TRACE_EV_SWITCH, (uint16_t)switch_why(prev, post),
+                                   TRACE_AB(cpu->current->index, prev->index)});
 }
 
 void trace_spawn_on(const struct cpu *cpu, const struct thread *t)
@@ -132,12 +132,13 @@ void trace_preempt_on(const struct cpu *cpu)
     emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_PREEMPT, 0, TRACE_AB(cpu->current->index, 0)});
 }
 
-void trace_migrate_on(const struct cpu *cpu, const struct thread *t, const struct cpu *from)
+void trace_migrate_on(const struct cpu *cpu, const struct thread *prev, const struct thread *t)
 {
+    const struct cpu *from = t->cpu;
     if (from == NULL || from->id == RT_NO_CPU || cpu->id == RT_NO_CPU) {
         return; /* it was nowhere before */
     }
-    ring_write(&trace_writers[cpu->id], cpu->prev->index, RING_LATER,
+    ring_write(&trace_writers[cpu->id], prev->index, RING_LATER,
                (struct trace_what){TRACE_EV_MIGRATE, (uint16_t)from->id, TRACE_AB(t->index, 0)});
 }
 

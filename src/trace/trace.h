@@ -21,7 +21,7 @@ struct thread;
 
 #ifndef PIRN_UNTRACED
 
-extern bool trace_on;
+HIDDEN extern bool trace_on;
 
 /* Read without order and without a scheduling point: a hook that is late by a moment harms nobody.
  */
@@ -57,6 +57,19 @@ void trace_set_full(bool keeps_oldest);
 
 #define trace_is_on() false
 
+ALWAYS_INLINE int trace_set_output(const char *value, const char **why)
+{
+    *why = "this library is built without traces; valid: off";
+    return value[0] == 'o' && value[1] == 'f' && value[2] == 'f' && value[3] == '\0' ? 0 : -1;
+}
+ALWAYS_INLINE void trace_set_size(uint64_t bytes)
+{
+    (void)bytes;
+}
+ALWAYS_INLINE void trace_set_full(bool keeps_oldest)
+{
+    (void)keeps_oldest;
+}
 ALWAYS_INLINE void trace_start(void) {}
 ALWAYS_INLINE void trace_end(void) {}
 ALWAYS_INLINE void trace_forked(void) {}
@@ -79,7 +92,8 @@ ALWAYS_INLINE int trace_set_on(bool on)
 
 /* By a CPU inside the runtime. cpu may be NULL, or a carrier's limbo: a kernel thread without one.
  */
-TRACE_HOOK(switch, (const struct cpu *cpu), (cpu))
+TRACE_HOOK(switch, (const struct cpu *cpu, const struct thread *prev, unsigned post),
+           (cpu, prev, post))
 TRACE_HOOK(spawn, (const struct cpu *cpu, const struct thread *t), (cpu, t))
 TRACE_HOOK(begin, (const struct cpu *cpu), (cpu))
 TRACE_HOOK(exit, (const struct cpu *cpu), (cpu))
@@ -89,8 +103,8 @@ TRACE_HOOK(join, (const struct cpu *cpu, const struct thread *t), (cpu, t))
 TRACE_HOOK(contend, (const struct cpu *cpu, unsigned reason, const void *object),
            (cpu, reason, object))
 TRACE_HOOK(preempt, (const struct cpu *cpu), (cpu))
-TRACE_HOOK(migrate, (const struct cpu *cpu, const struct thread *t, const struct cpu *from),
-           (cpu, t, from))
+TRACE_HOOK(migrate, (const struct cpu *cpu, const struct thread *prev, const struct thread *t),
+           (cpu, prev, t))
 TRACE_HOOK(call, (const struct cpu *cpu, const struct thread *t, bool taken), (cpu, t, taken))
 TRACE_HOOK(called, (const struct cpu *cpu, const struct thread *t), (cpu, t))
 TRACE_HOOK(name, (const struct cpu *cpu, const struct thread *t), (cpu, t))

@@ -258,7 +258,7 @@ extern uintptr_t port_tls_handle_offset;
 int port_tls_tid(void);
 
 /* The clock of the event trace: the processor's counter, where that will do. */
-extern bool port_trace_counter; /* (C) */
+HIDDEN extern bool port_trace_counter; /* (C) */
 
 uint64_t port_now(void);
 
