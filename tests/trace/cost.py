@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Counts what hooks cost while the trace is off: instructions with them and without.
 
-Usage: cost.py COST LIBRARIES UNTRACED: the program, and the folders with the two libraries. Valgrind
-counts; what an operation takes is the difference of two runs of different lengths.
+Usage: cost.py COST LIBRARIES UNTRACED: the program, and the folders with the two libraries.
+Valgrind counts; what an operation takes is the difference of two runs of different lengths.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import sys
 import tempfile
 
 PROGRAM, TRACED, UNTRACED = sys.argv[1:4]
-# Hooks that an operation passes: a yield switches twice (there and back); a thread is spawned, woken,
-# waited for (block), switched to, started, ended, switched from, and joined; a round trip of two
-# semaphores is two of wake, block, switch.
+# Hooks that an operation passes: a yield switches twice (there and back); a thread is spawned,
+# woken, waited for (block), switched to, started, ended, switched from, and joined; a round trip
+# of two semaphores is two of wake, block, switch.
 HOOKS = {"yield": 2, "create_join": 8, "pingpong": 6}
 # A hook is a comparison and a jump; with one more branch the compiler lays a function out anew.
 PER_HOOK = 3
