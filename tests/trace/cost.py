@@ -19,8 +19,8 @@ PROGRAM, TRACED, UNTRACED = sys.argv[1:4]
 # of two semaphores is two of wake, block, switch.
 HOOKS = {"yield": 2, "create_join": 8, "pingpong": 6}
 # A hook is a comparison and a jump; with one more branch the compiler lays a function out anew.
-PER_HOOK = 3
-LAYOUT = 1
+PER_HOOK = 2
+LAYOUT = 6
 SHORT, LONG = 2000, 6000
 
 
