@@ -118,7 +118,7 @@ check-conformance: setup build-release
 
 ## check-seeds: the simulator's long run over thousands of seeds (20 minutes)
 check-seeds: setup build-release
-	ctest --preset release --parallel $(JOBS) -C seeds -L seeds --timeout 1500
+	ctest --preset release --parallel $(JOBS) -C seeds -L seeds --timeout 1800
 
 ## bench: all benchmark suites against their peers; CSV and plots in results/
 bench:

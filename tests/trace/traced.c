@@ -46,7 +46,7 @@ static void threads(int n)
     pirn_thread_t t[THREADS];
     for (int i = 0; i < n; i++) {
         pirn_attr_t attr = {0};
-        char name[16];
+        char name[24];
         snprintf(name, sizeof(name), "worker-%d", i);
         attr.name = name;
         must(pirn_create(&t[i], &attr, worker, (void *)(intptr_t)i) == 0, "create");
