@@ -11,23 +11,11 @@ import click
 from pirn_tools import __version__, man
 from pirn_tools.bench.command import bench, figures
 from pirn_tools.demo.command import demo
-from pirn_tools.errors import did_you_mean
+from pirn_tools.group import Group
 from pirn_tools.programs.command import programs
 from pirn_tools.run import run
 from pirn_tools.sched import sched
-
-
-class Group(click.Group):
-    """A group whose unknown commands come with a suggestion."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if not name.startswith("-") and self.get_command(ctx, name) is None:
-            names = [word for word in self.list_commands(ctx) if not self.commands[word].hidden]
-            ctx.fail(f'no command "{name}"{did_you_mean(name, names)} (valid: {", ".join(names)})')
-        return super().resolve_command(ctx, args)
+from pirn_tools.trace.cli import trace
 
 
 @click.group(cls=Group, context_settings={"max_content_width": 100})
@@ -48,7 +36,7 @@ def man_page(output: Path | None) -> None:
         output.write_text(text)
 
 
-for command in (run, sched, bench, figures, demo, programs):
+for command in (run, sched, bench, figures, demo, programs, trace):
     main.add_command(command)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def figure(path: Path, width: float, height: float) -> Iterator[Axes]:
-    """Axes to draw on; leaving the block writes the PNG."""
+    """Axes to draw on; leaving the block writes the file: PNG, or what its suffix says."""
     # Its cache goes where it can be written even without a home directory.
     os.environ.setdefault("MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / "pirn-matplotlib"))
     # Imported here: half a second that commands without a plot need not wait.

@@ -38,14 +38,20 @@ EPILOG = (
 class RunCommand(click.Command):
     """A command whose options are the library's."""
 
+    own_words: tuple[str, ...] = ()  # options of the command itself that have a value
+
+    def table(self) -> tuple[Option, ...]:
+        """The library's options that are this command's."""
+        return _options_or_none()
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         fixed = super().get_params(ctx)
-        return [*_table_params(_options_or_none()), *fixed]
+        return [*_table_params(self.table()), *fixed]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--help" not in _own_args(args):
             load()  # so that a missing library is reported as such, not as an unknown option
-        return super().parse_args(ctx, spell_out(args, _options_or_none()))
+        return super().parse_args(ctx, spell_out(args, self.table(), self.own_words))
 
 
 def _options_or_none() -> tuple[Option, ...]:
@@ -68,10 +74,12 @@ def _table_param(option: Option) -> click.Option:
     return click.Option(names, metavar=option.metavar, help=option.detail)
 
 
-def spell_out(args: Sequence[str], options: Sequence[Option]) -> list[str]:
+def spell_out(
+    args: Sequence[str], options: Sequence[Option], valued: Sequence[str] = ()
+) -> list[str]:
     """Gives options whose value may be left out their implied value: --stats → --stats=text.
 
-    Stops where the program begins, so that the program's arguments stay as they are.
+    valued: other options that have a value. Stops where the program begins, so that the program's arguments stay as they are.
     """
     table = {f"--{option.name}": option for option in options}
     out: list[str] = []
@@ -79,7 +87,10 @@ def spell_out(args: Sequence[str], options: Sequence[Option]) -> list[str]:
     while rest and rest[0].startswith("-") and rest[0] != "--":
         word = rest.pop(0)
         option = table.get(word)
-        if option is None:
+        if word in valued:
+            out += [word, *rest[:1]]
+            rest = rest[1:]
+        elif option is None:
             out.append(word)
         elif option.implied is None:
             out += [word, *rest[:1]]

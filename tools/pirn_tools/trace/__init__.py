@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""`pirn trace`: records event traces, and reads them."""

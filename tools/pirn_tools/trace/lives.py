@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Threads by their lives: an index is used again when its thread is gone, and events name indexes.
+
+Events that tell a life (spawn, thread, start, exit, name) are marks on the time line of their index.
+Whatever else names the index means the life of the latest mark; what is in front of the first one,
+the life that this one tells, or the one before if it is a spawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pirn_tools.trace.read import NO_THREAD, Trace
+
+Array = NDArray[Any]
+MARKS = ("spawn", "thread", "start", "exit", "name")
+SHIFT = 32
+
+
+@dataclass
+class Thread:
+    """One life of an index."""
+
+    key: int  # place in Lives.threads
+    index: int
+    life: int
+    name: str
+    idle: bool
+
+    @property
+    def number(self) -> str:
+        return f"{self.index}.{self.life}"
+
+    @property
+    def label(self) -> str:
+        """As it is shown: 5.2 "worker"."""
+        return f'{self.number} "{self.name}"' if self.name else self.number
+
+
+class Lives:
+    """All lives of a trace, and which of them an index means at an event."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        marks, lives, births = [], [], []
+        for name in MARKS:
+            rows = trace.which(name)
+            index = trace.values(name, "thread", rows)
+            marks.append((index << SHIFT) | rows)
+            lives.append(trace.values(name, "life", rows))
+            births.append(np.full(len(rows), name == "spawn"))
+        every = np.concatenate(marks)
+        order = np.argsort(every, kind="stable")
+        self._marks = every[order]
+        self._lives = np.concatenate(lives)[order]
+        self._births = np.concatenate(births)[order]
+        self._known = np.empty(0, np.int64)
+        self.threads: list[Thread] = []
+
+    def at(self, index: Array, rows: Array) -> Array:
+        """index and life as one number (pack) for threads named by the events in these rows."""
+        index = index.astype(np.int64)
+        if not len(self._marks):
+            return np.where(index == NO_THREAD, -1, pack(index, np.zeros_like(index)))
+        query = (index << SHIFT) | rows
+        # Asking in ascending order, with few distinct indexes, is what searchsorted is fast at.
+        place = np.searchsorted(self._marks, query, side="right") - 1
+        before = np.maximum(place, 0)
+        after = np.minimum(place + 1, len(self._marks) - 1)
+        has_before = (place >= 0) & (self._marks[before] >> SHIFT == index)
+        has_after = self._marks[after] >> SHIFT == index
+        early = np.maximum(self._lives[after] - self._births[after], 0)
+        life = np.where(has_before, self._lives[before], np.where(has_after, early, 0))
+        return np.where(index == NO_THREAD, -1, pack(index, life))
+
+    def settle(self, used: list[Array]) -> None:
+        """Says which lives occur; from then on keys() works."""
+        told = pack(self._marks >> SHIFT, self._lives)
+        known = unique(np.concatenate([told, *used]))
+        self._known = known[known >= 0]
+        index, life = self._known >> SHIFT, self._known & 0xFFFFFFFF
+        self.threads = [
+            Thread(key, number, born, "", number < self._trace.cpus)
+            for key, (number, born) in enumerate(zip(index.tolist(), life.tolist(), strict=True))
+        ]
+        self._name()
+
+    def keys(self, packed: Array) -> Array:
+        """Places in `threads`; -1 for no thread."""
+        if not len(self._known):
+            return np.full(len(packed), -1, np.int64)
+        place = np.searchsorted(self._known, packed)
+        return np.where(packed < 0, -1, np.minimum(place, len(self._known) - 1))
+
+    def _name(self) -> None:
+        """The names that spawn, thread and name give, the last one counts."""
+        trace = self._trace
+        for event in ("spawn", "thread", "name"):
+            rows = trace.which(event)
+            told = pack(
+                trace.values(event, "thread", rows), trace.values(event, "life", rows)
+            )
+            for key, row in zip(self.keys(told).tolist(), rows.tolist(), strict=True):
+                self.threads[key].name = trace.text(row) or self.threads[key].name
+
+
+def pack(index: Array, life: Array) -> Array:
+    """Index and life as one number."""
+    return (index.astype(np.int64) << SHIFT) | (life.astype(np.int64) & 0xFFFFFFFF)
+
+
+def unique(values: Array) -> Array:
+    """The distinct values, ascending; runs of the same value, as traces have them, go first."""
+    if len(values) > 1:
+        values = values[np.concatenate([[True], values[1:] != values[:-1]])]
+    return np.unique(values)

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: MIT
+"""What happened: which thread each CPU ran when, and in which state each thread was when.
+
+The events of a trace are moments; this makes spans of them, as arrays. A CPU's spans come from its
+switches. A thread's come from what starts and ends them: a thread runs from the switch to it up to
+the switch away from it, and what it did last before that says what it is then: blocked (block), gone
+(exit), in a call (call), else ready. It becomes ready by spawn and wake.
+
+A wake-up may be written while the thread still runs, since another CPU may unlink a waiter whose
+switch is not over: then it is ready, not blocked, when it stops. One that comes while the thread runs
+and has not blocked means nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pirn_tools.trace.lives import Lives, Thread, pack
+from pirn_tools.trace.read import KEEPS_OLDEST, NO_THREAD, RING_THREAD, Trace
+
+Array = NDArray[Any]
+
+NEW, READY, RUNNING, BLOCKED, EXITED = range(5)
+STATES = ("new", "ready", "running", "blocked", "exited")
+
+# Why a span of READY began.
+BY_NOTHING, BY_WAKE, BY_SPAWN, BY_STOP = range(4)
+
+# What may happen to a thread.
+STOP, RUN, SPAWN, SEEN, WAKE, BLOCK, EXIT, CALL, CALLED = range(9)
+
+CPU_SPAN = np.dtype(
+    [
+        ("start", "<i8"),  # ns since the start of the trace
+        ("end", "<i8"),
+        ("key", "<i8"),  # the thread
+        ("cpu", "<i4"),
+        ("why", "<i4"),  # the switch that began it; -1: none did
+        ("row", "<i8"),  # of that event; -1: none
+    ]
+)
+THREAD_SPAN = np.dtype(
+    [
+        ("start", "<i8"),
+        ("end", "<i8"),
+        ("key", "<i8"),
+        ("state", "i1"),
+        ("origin", "i1"),  # READY: BY_...
+        ("reason", "<i2"),  # BLOCKED: of wait; -1: unknown
+        ("cpu", "<i4"),  # RUNNING: where; else where it became so
+        ("open", "?"),  # goes on at the end of the trace
+    ]
+)
+MOVE = np.dtype(
+    [
+        ("key", "<i8"),
+        ("at", "<i8"),  # twice the row, plus 1 for what comes second there
+        ("ns", "<i8"),
+        ("kind", "i1"),
+        ("detail", "<i4"),
+        ("cpu", "<i4"),
+        ("span", "<i8"),  # RUN, STOP: of cpu_spans
+    ]
+)
+
+
+@dataclass
+class Model:
+    """A trace with its spans."""
+
+    trace: Trace
+    threads: list[Thread]
+    ns: Array  # of each row, since the start
+    key: Array  # of each row: the thread that ran, -1 none
+    cpu_spans: Array  # by CPU and time
+    thread_spans: Array  # by thread and time
+    covered: Array  # for each CPU: from when to when its spans are known (ns)
+    end: int  # ns
+    lives: Lives
+
+    def keys_of(self, name: str, field: str) -> tuple[Array, Array]:
+        """Rows of an event, and the threads that a field of it names."""
+        rows = self.trace.which(name)
+        return rows, self.keys_at(name, field, rows)
+
+    def keys_at(self, name: str, field: str, rows: Array) -> Array:
+        index = self.trace.values(name, field, rows)
+        event = self.trace.table.named(name)
+        if field == "thread" and event is not None and event.field("life") is not None:
+            return self.lives.keys(pack(index, self.trace.values(name, "life", rows)))
+        return self.lives.keys(self.lives.at(index, rows))
+
+    @property
+    def idle(self) -> Array:
+        """For each thread: whether it is a CPU's idle thread."""
+        return np.array([thread.idle for thread in self.threads], bool)
+
+
+def build(trace: Trace) -> Model:
+    """All of it, from the arrays of read.py."""
+    lives = Lives(trace)
+    rows = np.arange(len(trace.rows))
+    running = lives.at(trace.rows["thread"], rows)
+    lives.settle([running, *_named(trace, lives)])
+    ns = trace.clock.ns(trace.rows["clock"]).astype(np.int64)
+    end = max(int(trace.clock.end_ns), int(ns[-1]) if len(ns) else 0)
+    covered = _coverage(trace, end)
+    spans = _cpu_spans(trace, lives, ns, covered)
+    model = Model(
+        trace, lives.threads, ns, lives.keys(running), spans, spans[:0], covered, end, lives
+    )
+    model.thread_spans = _thread_spans(model)
+    return model
+
+
+def _named(trace: Trace, lives: Lives) -> list[Array]:
+    """Lives that fields of events name; settle wants them all."""
+    found = []
+    for event in trace.table.events.values():
+        rows = trace.which(event.name)
+        for field in event.fields:
+            if field.type != "thread" or not len(rows):
+                continue
+            index = trace.values(event.name, field.name, rows)
+            if field.name == "thread" and event.field("life") is not None:
+                found.append(pack(index, trace.values(event.name, "life", rows)))
+            else:
+                found.append(lives.at(index, rows))
+    for ring in trace.rings:
+        if ring.first_clock:
+            found.append(lives.at(np.array([ring.first_thread]), np.array([0])))
+    return found
+
+
+def _coverage(trace: Trace, end: int) -> Array:
+    """From when to when the events of each CPU are complete."""
+    covered = np.zeros((trace.cpus, 2), np.int64)
+    rows = trace.rows
+    for ring in trace.rings:
+        if ring.kind != RING_THREAD or ring.cpu < 0:
+            continue
+        if not ring.first_clock:
+            continue
+        start = 0 if ring.whole else int(trace.clock.seconds(ring.first_clock) * 1e9)
+        stop = end
+        if ring.cut and trace.header["flags"] & KEEPS_OLDEST:
+            own = np.flatnonzero((rows["cpu"] == ring.cpu) & ~rows["any"])
+            stop = int(trace.clock.ns(rows["clock"][own[-1:]])[0]) if len(own) else start
+        covered[ring.cpu] = start, max(start, stop)
+    return covered
+
+
+def _cpu_spans(trace: Trace, lives: Lives, ns: Array, covered: Array) -> Array:
+    """From switch to switch; the first one of a CPU begins with what the first block says."""
+    switches, carries = trace.which("switch"), trace.which("carry")
+    rows = np.concatenate([switches, carries])
+    index = np.concatenate(
+        [trace.values("switch", "next", switches), trace.values("carry", "idle", carries)]
+    )
+    why = np.concatenate(
+        [trace.values("switch", "why", switches), np.full(len(carries), -1, np.int64)]
+    )
+    inside = ~trace.rows["any"][rows] & (trace.rows["cpu"][rows] >= 0)
+    rows, index, why = rows[inside], index[inside], why[inside]
+    made = np.zeros(len(rows), CPU_SPAN)
+    made["start"], made["row"], made["why"] = ns[rows], rows, why
+    made["cpu"] = trace.rows["cpu"][rows]
+    made["key"] = lives.keys(lives.at(index, rows))
+    first = _first_spans(trace, lives, covered)
+    spans = np.concatenate([first, made])
+    spans = spans[np.lexsort((spans["row"], spans["cpu"]))]
+    cpu = spans["cpu"]
+    spans["end"][:-1] = spans["start"][1:]
+    last = np.flatnonzero(np.concatenate([cpu[1:] != cpu[:-1], [True]])) if len(spans) else []
+    spans["end"][last] = np.maximum(covered[cpu[last], 1], spans["start"][last])
+    return spans[spans["key"] >= 0]
+
+
+def _first_spans(trace: Trace, lives: Lives, covered: Array) -> Array:
+    rings = [r for r in trace.rings if r.kind == RING_THREAD and r.cpu >= 0 and r.first_clock]
+    made = np.zeros(len(rings), CPU_SPAN)
+    if not rings:
+        return made
+    made["cpu"] = [ring.cpu for ring in rings]
+    made["start"] = covered[made["cpu"], 0]
+    index = np.array([ring.first_thread for ring in rings])
+    row = np.searchsorted(
+        trace.rows["clock"], np.array([ring.first_clock for ring in rings], np.uint64)
+    )
+    made["key"] = lives.keys(lives.at(index, row))
+    made["row"], made["why"] = -1, -1
+    return made
+
+
+def _thread_spans(model: Model) -> Array:
+    moves = _moves(model)
+    moves = moves[np.lexsort((moves["at"], moves["key"]))]
+    moves = _sensible(moves)
+    state, origin, reason = _states(model, moves)
+    return _spans_of(model, moves, state, origin, reason)
+
+
+def _moves(model: Model) -> Array:
+    """Everything that happens to threads; idle threads are only ever running."""
+    spans, trace = model.cpu_spans, model.trace
+    parts = [_runs(spans, RUN), _runs(spans, STOP)]
+    for name, kind, detail in (
+        ("spawn", SPAWN, ""),
+        ("thread", SEEN, "state"),
+        ("wake", WAKE, ""),
+        ("exit", EXIT, ""),
+        ("call", CALL, ""),
+        ("called", CALLED, ""),
+        ("block", BLOCK, "reason"),
+    ):
+        rows = trace.which(name)
+        event = trace.table.named(name)
+        named = event is not None and event.field("thread") is not None
+        key = model.keys_at(name, "thread", rows) if named else model.key[rows]
+        part = np.zeros(len(rows), MOVE)
+        part["key"], part["at"], part["ns"], part["kind"] = key, rows * 2, model.ns[rows], kind
+        part["cpu"], part["span"] = trace.rows["cpu"][rows], -1
+        part["detail"] = trace.values(name, detail, rows) if detail else -1
+        parts.append(part)
+    moves = np.concatenate(parts)
+    idle = model.idle
+    kept = moves["key"] >= 0
+    if len(idle):
+        kept &= ~idle[moves["key"]] | (moves["kind"] <= RUN)
+    return moves[kept]
+
+
+def _runs(spans: Array, kind: int) -> Array:
+    """Beginnings or ends of a CPU's spans. An end happens at the row of the next span's begin."""
+    made = np.zeros(len(spans), MOVE)
+    made["key"], made["kind"], made["detail"] = spans["key"], kind, -1
+    made["cpu"], made["span"] = spans["cpu"], np.arange(len(spans))
+    if kind == RUN:
+        made["ns"], made["at"] = spans["start"], spans["row"] * 2 + 1
+        return made
+    made["ns"] = spans["end"]
+    made["at"][:-1] = spans["row"][1:] * 2
+    if not len(spans):
+        return made
+    follows = np.concatenate([spans["cpu"][1:] == spans["cpu"][:-1], [False]])
+    return made[follows]
+
+
+def _same_thread(moves: Array) -> Array:
+    """Whether a move is of the same thread as the one in front of it."""
+    if not len(moves):
+        return np.empty(0, bool)
+    return np.concatenate([[False], moves["key"][1:] == moves["key"][:-1]])
+
+
+def _previous(moves: Array) -> Array:
+    """The kind of the thread's move before; -1: none."""
+    kind = np.concatenate([[-1], moves["kind"][:-1]]) if len(moves) else moves["kind"]
+    return np.where(_same_thread(moves), kind, -1)
+
+
+def _sensible(moves: Array) -> Array:
+    """Without wake-ups of running threads, and ends of runs that were overtaken by the next."""
+    run = np.where(moves["kind"] == RUN, np.arange(len(moves)), -1)
+    latest = np.maximum.accumulate(run) if len(run) else run
+    valid = (latest >= 0) & (moves["key"][latest] == moves["key"])
+    late = (moves["kind"] == STOP) & valid & (moves["span"][latest] != moves["span"])
+    moves = moves[~late]
+    while True:
+        void = (moves["kind"] == WAKE) & (_previous(moves) == RUN)
+        if not void.any():
+            return moves
+        moves = moves[~void]
+
+
+def _states(model: Model, moves: Array) -> tuple[Array, Array, Array]:
+    """State, origin and reason from each move on."""
+    kind, before = moves["kind"], _previous(moves)
+    call = model.trace.table.enum_value("wait", "call")
+    state = np.full(len(moves), RUNNING, np.int8)
+    origin = np.zeros(len(moves), np.int8)
+    reason = np.full(len(moves), -1, np.int16)
+    state[kind == SPAWN], origin[kind == SPAWN] = READY, BY_SPAWN
+    woken = (kind == WAKE) & (before != BLOCK)
+    state[woken], origin[woken] = READY, BY_WAKE
+    stop = kind == STOP
+    state[stop], origin[stop] = READY, BY_STOP
+    origin[stop & (before == WAKE)] = BY_WAKE
+    blocked = stop & (before == BLOCK)
+    state[blocked] = BLOCKED
+    reason[blocked] = moves["detail"][np.flatnonzero(blocked) - 1]
+    in_call = (stop & (before == CALL)) | ((kind == CALLED) & (before == STOP))
+    state[in_call], reason[in_call] = BLOCKED, -1 if call is None else call
+    state[stop & (before == EXIT)] = EXITED
+    seen = kind == SEEN
+    state[seen] = _seen_states(model, moves["detail"][seen])
+    return state, origin, reason
+
+
+def _seen_states(model: Model, values: Array) -> Array:
+    """States by their names in the trace; what is not known counts as blocked."""
+    names = model.trace.table.enums.get("state", {})
+    lookup = {value: STATES.index(name) for value, name in names.items() if name in STATES}
+    return np.array([lookup.get(value, BLOCKED) for value in values.tolist()], np.int8)
+
+
+def _spans_of(
+    model: Model, moves: Array, state: Array, origin: Array, reason: Array
+) -> Array:
+    """One span for each move that changes something."""
+    same = _same_thread(moves)
+    before = np.concatenate([[-1], state[:-1]]) if len(moves) else state
+    run = moves["kind"] == RUN
+    kept = ~same | (state != before) | run
+    moves, state, origin, reason = moves[kept], state[kept], origin[kept], reason[kept]
+    spans = np.zeros(len(moves), THREAD_SPAN)
+    for name in ("key", "cpu"):
+        spans[name] = moves[name]
+    spans["start"], spans["state"], spans["origin"], spans["reason"] = (
+        moves["ns"],
+        state,
+        origin,
+        reason,
+    )
+    follows = _same_thread(moves)
+    spans["end"] = model.end
+    spans["open"] = True
+    if len(moves) > 1:
+        inner = np.flatnonzero(follows[1:])
+        spans["end"][inner] = moves["ns"][inner + 1]
+        spans["open"][inner] = False
+    spans["end"] = np.maximum(spans["end"], spans["start"])
+    _cut(model, spans)
+    return spans[(spans["state"] != EXITED) & (spans["state"] != NEW)]
+
+
+def _cut(model: Model, spans: Array) -> None:
+    """What runs when a CPU's events stop is known up to there."""
+    running = np.flatnonzero(spans["open"] & (spans["state"] == RUNNING) & (spans["cpu"] >= 0))
+    limit = model.covered[spans["cpu"][running], 1]
+    spans["end"][running] = np.maximum(np.minimum(spans["end"][running], limit), spans["start"][running])
+
+
+__all__ = ["BLOCKED", "NO_THREAD", "READY", "RUNNING", "Model", "build"]
