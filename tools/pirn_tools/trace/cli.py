@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,8 @@ def load_model(file: Path) -> Model:
     from pirn_tools.trace.model import build
     from pirn_tools.trace.read import load
 
+    # Millions of words and few cycles: to look for those takes longer than the rest.
+    gc.disable()
     trace = load(file)
     for remark in trace.remarks:
         click.echo(f"{file}: {remark}", err=True)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pirn_tools.trace.lives import Lives, Thread, pack
-from pirn_tools.trace.read import KEEPS_OLDEST, NO_THREAD, RING_THREAD, Trace
+from pirn_tools.trace.read import KEEPS_OLDEST, RING_THREAD, Trace
 
 Array = NDArray[Any]
 
@@ -343,6 +343,3 @@ def _cut(model: Model, spans: Array) -> None:
     running = np.flatnonzero(spans["open"] & (spans["state"] == RUNNING) & (spans["cpu"] >= 0))
     limit = model.covered[spans["cpu"][running], 1]
     spans["end"][running] = np.maximum(np.minimum(spans["end"][running], limit), spans["start"][running])
-
-
-__all__ = ["BLOCKED", "NO_THREAD", "READY", "RUNNING", "Model", "build"]

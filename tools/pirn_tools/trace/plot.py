@@ -316,14 +316,16 @@ def _fitting(rows: dict[str, Array], room: int) -> list[str]:
     return names
 
 
-def subject(model: Model, row: int) -> int:
-    """The thread that an event is about: that of its field, else the one that ran."""
-    event = model.trace.table.events[int(model.trace.rows["event"][row])]
-    for name in ("thread", "next", "first"):
-        field = event.field(name)
-        if field is not None and field.type == "thread":
-            return int(model.keys_at(event.name, name, np.array([row]))[0])
-    return int(model.key[row])
+def subjects(model: Model) -> Array:
+    """For each row the thread that the event is about: that of its field, else the one that ran."""
+    found = model.key.copy()
+    for event in model.trace.table.events.values():
+        for name in ("thread", "next", "first"):
+            field = event.field(name)
+            if field is not None and field.type == "thread":
+                rows = model.trace.which(event.name)
+                found[rows] = model.keys_at(event.name, name, rows)
+    return found
 
 
 def _dots(
@@ -332,8 +334,8 @@ def _dots(
     _, size = part.unit
     cpu = model.trace.rows["cpu"][rows]
     x = model.ns[rows] / size
-    keys = [subject(model, row) for row in rows.tolist()]
-    fill = colours.of(np.array(keys, np.int64))
+    subject = subjects(model)[rows]
+    fill = colours.of(subject)
     axes.scatter(x, cpu, s=16, c=fill, edgecolors="black", linewidths=0.5, zorder=5)
     if len(rows) > 2 * _room(width):
         return
@@ -341,7 +343,7 @@ def _dots(
     taken: dict[tuple[int, bool], float] = {}
     gap = (part.last - part.first) / size / (width - 1.0) * 0.14
     above = True
-    for row, at, lane, key in zip(rows.tolist(), x.tolist(), cpu.tolist(), keys, strict=True):
+    for row, at, lane, key in zip(rows.tolist(), x.tolist(), cpu.tolist(), subject.tolist(), strict=True):
         above = not above
         for side in (above, not above):
             if at - taken.get((lane, side), -np.inf) >= gap:

@@ -112,6 +112,7 @@ class Trace:
     rings: list[Ring]
     clock: Clock
     remarks: list[str] = field(default_factory=list)
+    _which: dict[str, Array] = field(default_factory=dict)
 
     @property
     def cpus(self) -> int:
@@ -123,10 +124,13 @@ class Trace:
 
     def which(self, name: str) -> Array:
         """The places of all events of that name; none if the trace does not know it."""
-        event = self.table.named(name)
-        if event is None:
-            return np.empty(0, np.int64)
-        return np.flatnonzero(self.rows["event"] == event.id)
+        found = self._which.get(name)
+        if found is None:
+            event = self.table.named(name)
+            if event is None:
+                return np.empty(0, np.int64)
+            found = self._which[name] = np.flatnonzero(self.rows["event"] == event.id)
+        return found
 
     def values(self, name: str, field_name: str, places: Array) -> Array:
         """A field of the events at these places, all of them of that name; unsigned numbers."""
@@ -134,7 +138,7 @@ class Trace:
         wanted = event.field(field_name) if event is not None else None
         if wanted is None:
             return np.zeros(len(places), np.int64)
-        return place_values(self.rows[places], wanted.place)
+        return place_values(self.rows, wanted.place, places)
 
     def text(self, row: int) -> str:
         """The text of an event; empty if it has none."""
@@ -150,17 +154,18 @@ def clean(raw: bytes) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
-def place_values(rows: Array, place: str) -> Array:
-    """What stands in a field of the record."""
+def place_values(rows: Array, place: str, places: Array) -> Array:
+    """What stands in a field of the records in these rows."""
     if place == "small":
-        return rows["small"].astype(np.int64)
-    if place == "a":
-        return (rows["ab"] & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    if place == "b":
-        return (rows["ab"] >> np.uint64(32)).astype(np.int64)
+        return rows["small"][places].astype(np.int64)
     if place == "text":
-        return rows["text"].astype(np.int64)
-    return np.asarray(rows["ab"])
+        return rows["text"][places].astype(np.int64)
+    both = np.asarray(rows["ab"][places])
+    if place == "a":
+        return (both & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    if place == "b":
+        return (both >> np.uint64(32)).astype(np.int64)
+    return both
 
 
 def load(path: Path) -> Trace:
