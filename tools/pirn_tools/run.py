@@ -79,7 +79,8 @@ def spell_out(
 ) -> list[str]:
     """Gives options whose value may be left out their implied value: --stats → --stats=text.
 
-    valued: other options that have a value. Stops where the program begins, so that the program's arguments stay as they are.
+    valued: other options that have a value. Stops where the program begins, so that the program's
+    arguments stay as they are.
     """
     table = {f"--{option.name}": option for option in options}
     out: list[str] = []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Traces made here, byte by byte as the runtime writes them (src/trace/format.h, ring.c).
 
-A Writer keeps rings of fixed size, so that full rings, overwritten blocks and crashes look as they do
-in real files. `play` runs a small made-up scheduler on one, whose books (Truth) tests compare with
-what the tools find.
+A Writer keeps rings of fixed size, so that full rings, overwritten blocks and crashes look as
+they do in real files. `play` runs a small made-up scheduler on one, whose books (Truth) tests
+compare with what the tools find.
 """
 
 from __future__ import annotations
@@ -145,9 +145,7 @@ class Writer:
     ) -> None:
         self.written.append(name)
         packed = a | b << 32
-        self.rings[cpu].write(
-            self.now, self.running[cpu], IDS[name], small, packed, text.encode()
-        )
+        self.rings[cpu].write(self.now, self.running[cpu], IDS[name], small, packed, text.encode())
         if name == "switch":
             self.running[cpu] = a
 
@@ -226,7 +224,7 @@ class Fake:
 
 
 class Play:
-    """A scheduler with one queue, threads that yield, block, sleep and end, and a clock of its own."""
+    """A scheduler with one queue and threads that yield, block and end; its clock is its own."""
 
     def __init__(self, writer: Writer, threads: int, events: int, seed: int = 1) -> None:
         self.w = writer

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The two kinds of rings: blocks of records that one CPU writes, slots that anybody writes.
 
-A ring is read as a whole, by operations on arrays; a loop goes only over events with text, since what
-follows such an event is no record, whatever it looks like.
+A ring is read as a whole, by operations on arrays; a loop goes only over events with text, since
+what follows such an event is no record, whatever it looks like.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@
 A trace pairs both at its start, at its end, and at the begin of each block. Between pairs time is
 linear. Pairs of blocks are many and noisy (whoever reads two clocks may be interrupted in between),
 so of each stretch of the trace one is taken, the one in the middle of their errors.
+Short traces do with start and end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 STRETCHES = 64
+SHORTEST = 10e6  # ns of a stretch: the errors of pairs are to be small beside it
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,9 @@ def _thin(
     inside = (x > 0) & (x < far[0])
     x, y = x[inside], y[inside]
     chosen = []
-    stretch = np.floor(x / far[0] * STRETCHES).astype(np.int64)
-    for number in range(STRETCHES):
+    stretches = min(STRETCHES, int(far[1] / SHORTEST))
+    stretch = np.floor(x / far[0] * stretches).astype(np.int64)
+    for number in range(stretches):
         own = np.flatnonzero(stretch == number)
         if len(own):
             wrong = y[own] - x[own] * (far[1] / far[0])

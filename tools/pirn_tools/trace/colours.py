@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Colours of threads: few threads get hues that differ, many get a scale along their numbers.
 
-With hundreds of threads no eye tells hues apart; on a scale one sees at least which part of them runs
-where, in which order.
+With hundreds of threads no eye tells hues apart; on a scale one sees at least which part of them
+runs where, in which order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """`pirn trace diff`: what differs between two traces.
 
-Numbers of events, times of each CPU and of each thread's name, distributions, and for each CPU the
-first switch that is another one: reason, the thread that stops, the thread that runs next. Two runs of
-the same program differ there soon, unless the scheduler's choices are the same, as in the simulator.
+Numbers of events, times of each CPU and of each thread's name, distributions, and for each CPU
+the first switch that is another one: reason, the thread that stops, the thread that runs next.
+Two runs of the same program differ there soon, unless the scheduler's choices are the same, as in
+the simulator.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from pirn_tools.trace.model import Model
-from pirn_tools.trace.show import Cells, draw as draw_table, duration
+from pirn_tools.trace.show import Cells, duration
+from pirn_tools.trace.show import draw as draw_table
 from pirn_tools.trace.stat import Stat, ThreadStat, compute
 
 Array = NDArray[Any]
@@ -106,10 +108,10 @@ def _cpus(one: Stat, two: Stat) -> list[Pair]:
             ("idle", "idle_time"),
             ("interrupts", "interrupt_time"),
         ):
-            values = [float(getattr(cpu, field)) if cpu else 0.0 for cpu in (left, right)]
-            found.append(Pair(f"CPU {number} {name}", *values, True))
-        values = [float(cpu.switches) if cpu else 0.0 for cpu in (left, right)]
-        found.append(Pair(f"CPU {number} switches", *values))
+            times = [float(getattr(cpu, field)) if cpu else 0.0 for cpu in (left, right)]
+            found.append(Pair(f"CPU {number} {name}", times[0], times[1], True))
+        switches = [cpu.switches if cpu else 0 for cpu in (left, right)]
+        found.append(Pair(f"CPU {number} switches", switches[0], switches[1]))
     return found
 
 
@@ -125,7 +127,9 @@ def _by_name(threads: list[ThreadStat]) -> dict[str, tuple[int, int, int]]:
 
 def _threads(one: Stat, two: Stat) -> list[Pair]:
     left, right = _by_name(one.threads), _by_name(two.threads)
-    names = sorted({*left, *right}, key=lambda name: -max(left.get(name, (0,))[0], right.get(name, (0,))[0]))
+    names = sorted(
+        {*left, *right}, key=lambda name: -max(left.get(name, (0,))[0], right.get(name, (0,))[0])
+    )
     nothing = (0, 0, 0)
     return [
         Pair(f"{name}: {what}", left.get(name, nothing)[at], right.get(name, nothing)[at], True)
@@ -161,6 +165,9 @@ class _Switches:
         self.next = model.keys_at("switch", "next", self.rows)
         self.previous = model.keys_at("switch", "previous", self.rows)
         self.why = model.trace.values("switch", "why", self.rows)
+        codes, place = np.unique(self.why, return_inverse=True)
+        names = [model.trace.table.enum_name("switch", code) for code in codes.tolist()]
+        self.reason = np.array(names, np.str_)[place] if names else np.empty(0, np.str_)
         cpu = model.trace.rows["cpu"][self.rows]
         self.bounds = np.searchsorted(cpu, np.arange(model.trace.cpus + 1))
         threads = model.threads
@@ -195,7 +202,7 @@ def partings(first: Model, second: Model) -> list[Parting]:
         a, b = slice(one.start, one.start + length), slice(two.start, two.start + length)
         differs = left.who[left.next[a]] != right.who[right.next[b]]
         differs |= left.who[left.previous[a]] != right.who[right.previous[b]]
-        differs |= left.why[a] != right.why[b]
+        differs |= left.reason[a] != right.reason[b]
         places = np.flatnonzero(differs)
         at = int(places[0]) if len(places) else length
         parting = Parting(cpu, at, left.switch(cpu, at), right.switch(cpu, at))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A trace in the Trace Event Format (JSON) that Perfetto and Chrome's about:tracing open.
 
-Two processes stand for the two ways to look: "CPUs", with a track for each CPU, whose slices are turns
-of threads and whose inner slices are ticks; and the program, with a track for each thread, whose
-slices are its states. A wake-up is a flow from the waker's track to the thread's next turn. Everything
-else is an instant on the CPU's track. Times are microseconds with three decimals: nanoseconds.
+Two processes stand for the two ways to look: "CPUs", with a track for each CPU, whose slices are
+turns of threads and whose inner slices are ticks; and the program, with a track for each thread,
+whose slices are its states. A wake-up is a flow from the waker's track to the thread's next turn.
+Everything else is an instant on the CPU's track. Times are microseconds with three decimals:
+nanoseconds.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ CHUNK = 1 << 16
 NO_CPU_TRACK = 1_000_000  # what kernel threads without a CPU do
 # Events that the slices and flows show already.
 SHOWN = ("switch", "carry", "wake", "tick_in", "tick_out", "idle_in", "idle_out")
+# Ready again without anybody's doing.
+NO_FLOW = ("yield", "preempt")
 
 
 def write(model: Model, stream: TextIO) -> None:
@@ -88,9 +91,7 @@ class _Writer:
             if not thread.idle:
                 track = thread.key + 1
                 lines.append(_meta("thread_name", self.pid, track, self.labels[thread.key]))
-                lines.append(
-                    _meta("thread_sort_index", self.pid, track, str(track), "sort_index")
-                )
+                lines.append(_meta("thread_sort_index", self.pid, track, str(track), "sort_index"))
         return lines
 
     def _turns(self, spans: Array) -> list[str]:
@@ -140,7 +141,9 @@ class _Writer:
         return [
             f'{{"ph":"X","cat":"interrupt","name":"tick","pid":{CPUS},"tid":{_track(number)},'
             f'"ts":{begin},"dur":{length}}}'
-            for number, begin, length in zip(cpu.tolist(), _us(start), _us(end - start), strict=True)
+            for number, begin, length in zip(
+                cpu.tolist(), _us(start), _us(end - start), strict=True
+            )
         ]
 
     def _flows(self) -> Iterator[list[str]]:
@@ -151,13 +154,17 @@ class _Writer:
         if not len(runs) or not len(rows):
             return
         # Runs are in the order of thread and time; the next one of the thread after the wake-up.
-        scale = np.int64(model.end + 1)
-        place = np.searchsorted(runs["key"] * scale + runs["start"], woken * scale + model.ns[rows])
+        # Ranks instead of times: a product of thread and time could be too large.
+        scale = np.int64(len(model.ns) + 1)
+        begins = runs["key"] * scale + np.searchsorted(model.ns, runs["start"])
+        place = np.searchsorted(begins, woken * scale + np.searchsorted(model.ns, model.ns[rows]))
         nearest = np.minimum(place, len(runs) - 1)
         found = (place < len(runs)) & (runs["key"][nearest] == woken) & (woken >= 0)
         rows, target, woken = rows[found], runs[nearest[found]], woken[found]
         names = model.trace.table.enums.get("wake", {})
         why = model.trace.values("wake", "why", rows)
+        meant = ~np.isin(why, [value for value, name in names.items() if name in NO_FLOW])
+        rows, target, woken, why = rows[meant], target[meant], woken[meant], why[meant]
         for part in _chunks(np.arange(len(rows))):
             yield [
                 line
@@ -203,7 +210,9 @@ class _Writer:
                 words = [json.dumps(word) for word in words]
             columns.append([f'"{field.name}":{word}' for word in words])
         arguments = (
-            [",".join(words) for words in zip(*columns, strict=True)] if columns else [""] * len(rows)
+            [",".join(words) for words in zip(*columns, strict=True)]
+            if columns
+            else [""] * len(rows)
         )
         # A mark is the program's own: it goes by the name that the program gave it.
         names = [json.dumps(event.name)] * len(rows)

@@ -138,9 +138,7 @@ def _last_of_each(when: Array, signal: Array, value: Array) -> Change:
     return when[order], signal[order], value[order]
 
 
-def _dump(
-    stream: TextIO, codes: list[str], scalars: int, change: Change, end: int
-) -> None:
+def _dump(stream: TextIO, codes: list[str], scalars: int, change: Change, end: int) -> None:
     """scalars: of so many signals from the first on each second one has one bit (idle)."""
     when, signal, value = change
     before = -1

@@ -37,8 +37,12 @@ def distribution(values: Array) -> Distribution:
     if not len(values):
         return NONE
     ordered = np.sort(values)
-    picks = [int(ordered[place(len(ordered), share)]) for share in SHARES]
-    return Distribution(len(ordered), int(ordered.sum()), *picks, int(ordered[-1]))
+    return _of(ordered, int(ordered.sum()))
+
+
+def _of(ordered: Array, total: int) -> Distribution:
+    p50, p90, p99 = (int(ordered[place(len(ordered), share)]) for share in SHARES)
+    return Distribution(len(ordered), total, p50, p90, p99, int(ordered[-1]))
 
 
 def place(count: int, share: float) -> int:
@@ -58,9 +62,7 @@ def distributions(values: Array, keys: Array, groups: int) -> list[Distribution]
         if not count:
             made.append(NONE)
             continue
-        picks = [int(values[first + place(count, share)]) for share in SHARES]
-        total = int(sums[last] - sums[first])
-        made.append(Distribution(count, total, *picks, int(values[last - 1])))
+        made.append(_of(values[first:last], int(sums[last] - sums[first])))
     return made
 
 
@@ -84,7 +86,9 @@ def by_name(
         own = codes == code
         if not own.any():
             continue
-        found = count(keys[own], groups) if values is None else total(values[own], keys[own], groups)
+        found = (
+            count(keys[own], groups) if values is None else total(values[own], keys[own], groups)
+        )
         for key in np.flatnonzero(found).tolist():
             made[key][name] = made[key].get(name, 0) + int(found[key])
     return made

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Threads by their lives: an index is used again when its thread is gone, and events name indexes.
 
-Events that tell a life (spawn, thread, start, exit, name) are marks on the time line of their index.
-Whatever else names the index means the life of the latest mark; what is in front of the first one,
-the life that this one tells, or the one before if it is a spawn.
+Events that tell a life (spawn, thread, start, exit, name) are marks on the time line of their
+index. Whatever else names the index means the life of the latest mark; what is in front of the
+first one, the life that this one tells, or the one before if it is a spawn.
 """
 
 from __future__ import annotations
@@ -101,9 +101,7 @@ class Lives:
         trace = self._trace
         for event in ("spawn", "thread", "name"):
             rows = trace.which(event)
-            told = pack(
-                trace.values(event, "thread", rows), trace.values(event, "life", rows)
-            )
+            told = pack(trace.values(event, "thread", rows), trace.values(event, "life", rows))
             for key, row in zip(self.keys(told).tolist(), rows.tolist(), strict=True):
                 self.threads[key].name = trace.text(row) or self.threads[key].name
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How many threads each CPU has over time: the one that it runs, and those that are ready for it.
 
-A trace does not say in which queue a ready thread waits. It counts for the CPU that runs it next; one
-that never runs again counts for the CPU on which it became ready. Idle threads do not count.
+A trace does not say in which queue a ready thread waits. It counts for the CPU that runs it next;
+one that never runs again counts for the CPU on which it became ready. Idle threads do not count.
 """
 
 from __future__ import annotations

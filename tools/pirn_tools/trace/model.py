@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What happened: which thread each CPU ran when, and in which state each thread was when.
 
-The events of a trace are moments; this makes spans of them, as arrays. A CPU's spans come from its
-switches. A thread's come from what starts and ends them: a thread runs from the switch to it up to
-the switch away from it, and what it did last before that says what it is then: blocked (block), gone
-(exit), in a call (call), else ready. It becomes ready by spawn and wake.
+The events of a trace are moments; this makes spans of them, as arrays. A CPU's spans come from
+its switches. A thread's come from what starts and ends them: a thread runs from the switch to it
+up to the switch away from it, and what it did last before that says what it is then: blocked
+(block), gone (exit), in a call (call), else ready. It becomes ready by spawn and wake.
 
 A wake-up may be written while the thread still runs, since another CPU may unlink a waiter whose
-switch is not over: then it is ready, not blocked, when it stops. One that comes while the thread runs
-and has not blocked means nothing.
+switch is not over: then it is ready, not blocked, when it stops. One that comes while the thread
+runs and has not blocked means nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ Array = NDArray[Any]
 
 NEW, READY, RUNNING, BLOCKED, EXITED = range(5)
 STATES = ("new", "ready", "running", "blocked", "exited")
+
+MOST_NS = 1 << 60  # 36 years: what a damaged clock says is cut there
 
 # Why a span of READY began.
 BY_NOTHING, BY_WAKE, BY_SPAWN, BY_STOP = range(4)
@@ -106,8 +108,8 @@ def build(trace: Trace) -> Model:
     rows = np.arange(len(trace.rows))
     running = lives.at(trace.rows["thread"], rows)
     lives.settle([running, *_named(trace, lives)])
-    ns = trace.clock.ns(trace.rows["clock"]).astype(np.int64)
-    end = max(int(trace.clock.end_ns), int(ns[-1]) if len(ns) else 0)
+    ns = np.clip(trace.clock.ns(trace.rows["clock"]), 0, MOST_NS).astype(np.int64)
+    end = max(min(int(trace.clock.end_ns), MOST_NS), int(ns[-1]) if len(ns) else 0)
     covered = _coverage(trace, end)
     spans = _cpu_spans(trace, lives, ns, covered)
     model = Model(
@@ -145,13 +147,17 @@ def _coverage(trace: Trace, end: int) -> Array:
             continue
         if not ring.first_clock:
             continue
-        start = 0 if ring.whole else int(trace.clock.seconds(ring.first_clock) * 1e9)
+        start = 0 if ring.whole else _ns_of(trace, ring.first_clock)
         stop = end
         if ring.cut and trace.header["flags"] & KEEPS_OLDEST:
             own = np.flatnonzero((rows["cpu"] == ring.cpu) & ~rows["any"])
-            stop = int(trace.clock.ns(rows["clock"][own[-1:]])[0]) if len(own) else start
+            stop = _ns_of(trace, int(rows["clock"][own[-1]])) if len(own) else start
         covered[ring.cpu] = start, max(start, stop)
     return covered
+
+
+def _ns_of(trace: Trace, clock: int) -> int:
+    return max(0, min(int(trace.clock.seconds(clock) * 1e9), MOST_NS))
 
 
 def _cpu_spans(trace: Trace, lives: Lives, ns: Array, covered: Array) -> Array:
@@ -175,7 +181,7 @@ def _cpu_spans(trace: Trace, lives: Lives, ns: Array, covered: Array) -> Array:
     spans = spans[np.lexsort((spans["row"], spans["cpu"]))]
     cpu = spans["cpu"]
     spans["end"][:-1] = spans["start"][1:]
-    last = np.flatnonzero(np.concatenate([cpu[1:] != cpu[:-1], [True]])) if len(spans) else []
+    last = np.flatnonzero(np.append(cpu[1:] != cpu[:-1], [True] * bool(len(spans))))
     spans["end"][last] = np.maximum(covered[cpu[last], 1], spans["start"][last])
     return spans[spans["key"] >= 0]
 
@@ -199,7 +205,7 @@ def _first_spans(trace: Trace, lives: Lives, covered: Array) -> Array:
 def _thread_spans(model: Model) -> Array:
     moves = _moves(model)
     moves = moves[np.lexsort((moves["at"], moves["key"]))]
-    moves = _sensible(moves)
+    moves = _sensible(model, moves)
     state, origin, reason = _states(model, moves)
     return _spans_of(model, moves, state, origin, reason)
 
@@ -247,7 +253,7 @@ def _runs(spans: Array, kind: int) -> Array:
     if not len(spans):
         return made
     follows = np.concatenate([spans["cpu"][1:] == spans["cpu"][:-1], [False]])
-    return made[follows]
+    return np.asarray(made[follows])
 
 
 def _same_thread(moves: Array) -> Array:
@@ -263,18 +269,29 @@ def _previous(moves: Array) -> Array:
     return np.where(_same_thread(moves), kind, -1)
 
 
-def _sensible(moves: Array) -> Array:
+def _sensible(model: Model, moves: Array) -> Array:
     """Without wake-ups of running threads, and ends of runs that were overtaken by the next."""
     run = np.where(moves["kind"] == RUN, np.arange(len(moves)), -1)
     latest = np.maximum.accumulate(run) if len(run) else run
     valid = (latest >= 0) & (moves["key"][latest] == moves["key"])
     late = (moves["kind"] == STOP) & valid & (moves["span"][latest] != moves["span"])
     moves = moves[~late]
+    # Who was running when the trace began: its CPU's first span says it better.
+    if len(moves):
+        seen = moves["kind"][:-1] == SEEN
+        again = np.append(seen & _same_thread(moves)[1:] & (moves["kind"][1:] == RUN), False)
+        moves = moves[~(again & (moves["detail"] == _running_code(model)))]
     while True:
         void = (moves["kind"] == WAKE) & (_previous(moves) == RUN)
         if not void.any():
             return moves
         moves = moves[~void]
+
+
+def _running_code(model: Model) -> int:
+    """The number of the state "running" in this trace."""
+    value = model.trace.table.enum_value("state", "running")
+    return -1 if value is None else value
 
 
 def _states(model: Model, moves: Array) -> tuple[Array, Array, Array]:
@@ -308,9 +325,7 @@ def _seen_states(model: Model, values: Array) -> Array:
     return np.array([lookup.get(value, BLOCKED) for value in values.tolist()], np.int8)
 
 
-def _spans_of(
-    model: Model, moves: Array, state: Array, origin: Array, reason: Array
-) -> Array:
+def _spans_of(model: Model, moves: Array, state: Array, origin: Array, reason: Array) -> Array:
     """One span for each move that changes something."""
     same = _same_thread(moves)
     before = np.concatenate([[-1], state[:-1]]) if len(moves) else state
@@ -335,11 +350,13 @@ def _spans_of(
         spans["open"][inner] = False
     spans["end"] = np.maximum(spans["end"], spans["start"])
     _cut(model, spans)
-    return spans[(spans["state"] != EXITED) & (spans["state"] != NEW)]
+    return np.asarray(spans[(spans["state"] != EXITED) & (spans["state"] != NEW)])
 
 
 def _cut(model: Model, spans: Array) -> None:
     """What runs when a CPU's events stop is known up to there."""
     running = np.flatnonzero(spans["open"] & (spans["state"] == RUNNING) & (spans["cpu"] >= 0))
     limit = model.covered[spans["cpu"][running], 1]
-    spans["end"][running] = np.maximum(np.minimum(spans["end"][running], limit), spans["start"][running])
+    spans["end"][running] = np.maximum(
+        np.minimum(spans["end"][running], limit), spans["start"][running]
+    )

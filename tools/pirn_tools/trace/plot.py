@@ -2,9 +2,10 @@
 """`pirn trace plot`: pictures of a trace, as the thesis on pthreads for SHMAC draws them.
 
 The timeline has a lane for each CPU, with time from left to right. Bars are turns of threads, one
-colour a thread; a gap is an idle CPU. Events are dots on the lane with name and thread beside them, as
-many as can be read. Where turns are too many for bars of their own, each column of pixels is divided
-among the threads that ran in it, so that a lane stays the same picture with any number of them.
+colour a thread; a gap is an idle CPU. Events are dots on the lane with name and thread beside
+them, as many as can be read. Where turns are too many for bars of their own, each column of
+pixels is divided among the threads that ran in it, so that a lane stays the same picture with any
+number of them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ COLUMNS = 2400  # of pixels in a lane
 SUBROWS = 24  # in which a column of pixels shows several threads
 BAR = 0.56  # height of a lane's bars, of 1
 # Events that say most about scheduling; the first ones that fit are shown.
-FAVOURITES = ("mark", "steal", "answer", "request", "join", "exit", "spawn", "wake", "block", "switch")
+FAVOURITES = ("mark", "steal", "answer", "request", "join", "exit", "spawn", "wake", "block")
 UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3))
 
 
@@ -147,7 +148,14 @@ def _lanes(axes: Axes, model: Model, part: Window) -> None:
         for left, right in ((part.first / size, covered[0]), (covered[1], part.last / size)):
             if right > left:
                 axes.barh(
-                    cpu, right - left, 0.9, left, color="0.93", hatch="//", edgecolor="0.8", zorder=0
+                    cpu,
+                    right - left,
+                    0.9,
+                    left,
+                    color="0.93",
+                    hatch="//",
+                    edgecolor="0.8",
+                    zorder=0,
                 )
 
 
@@ -181,8 +189,7 @@ def _bars(
     left, right = spans["start"] / size, spans["end"] / size
     low, high = spans["cpu"] - BAR / 2, spans["cpu"] + BAR / 2
     corners = np.stack(
-        [np.stack([left, low], 1), np.stack([left, high], 1), np.stack([right, high], 1)]
-        + [np.stack([right, low], 1)],
+        [np.stack(pair, 1) for pair in ((left, low), (left, high), (right, high), (right, low))],
         axis=1,
     )
     fill = colours.of(spans["key"])
@@ -255,9 +262,7 @@ def lane_picture(spans: Array, part: Window, colours: Colours) -> Array:
     return np.asarray(palette[inverse].reshape(COLUMNS, SUBROWS, 4).transpose(1, 0, 2), np.float32)
 
 
-def _shown(
-    model: Model, part: Window, wanted: Sequence[str] | None, width: float
-) -> list[str]:
+def _shown(model: Model, part: Window, wanted: Sequence[str] | None, width: float) -> list[str]:
     """Which events get dots."""
     rows = {name: _rows(model, part, name) for name in wanted or FAVOURITES}
     rows = {name: found for name, found in rows.items() if len(found)}
@@ -339,11 +344,14 @@ def _dots(
     axes.scatter(x, cpu, s=16, c=fill, edgecolors="black", linewidths=0.5, zorder=5)
     if len(rows) > 2 * _room(width):
         return
-    # Labels go above and below the lane in turns, slanted; one that would cover another is left out.
+    # Labels go above and below the lane in turns, slanted; one that would cover another is left
+    # out.
     taken: dict[tuple[int, bool], float] = {}
     gap = (part.last - part.first) / size / (width - 1.0) * 0.14
     above = True
-    for row, at, lane, key in zip(rows.tolist(), x.tolist(), cpu.tolist(), subject.tolist(), strict=True):
+    for row, at, lane, key in zip(
+        rows.tolist(), x.tolist(), cpu.tolist(), subject.tolist(), strict=True
+    ):
         above = not above
         for side in (above, not above):
             if at - taken.get((lane, side), -np.inf) >= gap:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Reads a trace file into arrays: one row for each event, in the order of time.
 
-The format is that of docs/TRACE-FORMAT.md. Nothing here knows single events: the table in the file
-says what they are called and which fields they have (table.py). A file that is damaged, cut off or of
-another version is a TraceError; one that a crash has left is read like any other, with a remark.
+The format is that of docs/TRACE-FORMAT.md. Nothing here knows single events: the table in the
+file says what they are called and which fields they have (table.py). A file that is damaged, cut
+off or of another version is a TraceError; one that a crash has left is read like any other, with
+a remark.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ HEADER_SIZE = 128
 RING_SIZE = 64
 KEEPS_OLDEST, ENDED = 1, 2
 RING_THREAD, RING_ANY = 1, 2
-MOST_CPUS = 65536
+MOST_CPUS = 4096
 NOT_OURS = "this is not a trace of Pirn"
 NO_CPU = 0xFFFFFFFF
 NO_THREAD = 0xFFFFFFFF
@@ -147,7 +148,7 @@ class Trace:
 
 
 def clean(raw: bytes) -> str:
-    """Text from a trace, fit to be shown: what is no printable character becomes a question mark."""
+    """Text from a trace, fit to be shown: what cannot be printed becomes a question mark."""
     text = raw.split(b"\0", 1)[0].decode("utf-8", errors="replace")
     if text.isprintable():
         return text
@@ -174,13 +175,17 @@ def load(path: Path) -> Trace:
     header = _header(path, data)
     begin, size = header["text_offset"], header["text_size"]
     if begin + size > len(data):
-        raise TraceError(path, 48, f"the list of events would end at {begin + size}, {_end(data)}")
+        raise TraceError(
+            path,
+            _at("text_offset"),
+            f"the list of events would end at {begin + size}, {_end(data)}",
+        )
     table = parse(path, bytes(data[begin : begin + size]), begin)
     return _assemble(path, data, header, table)
 
 
 def _map(path: Path) -> Array:
-    """The file's bytes, without reading what nobody looks at: rings may be large and mostly empty."""
+    """The file's bytes, without reading what nobody looks at: rings may be large and empty."""
     if path.is_dir():
         raise UserError(f"{path} is a folder, not a trace")
     try:
@@ -203,31 +208,38 @@ def _header(path: Path, data: Array) -> dict[str, int]:
     version = header["version"]
     if version != VERSION:
         text = f"it is of version {version} of the format, this pirn reads version {VERSION}"
-        raise TraceError(path, 8, text)
-    for name, offset, want in (
-        ("header_size", 12, HEADER_SIZE),
-        ("record_size", 28, blocks.RECORD.itemsize),
-        ("slot_size", 32, blocks.SLOT.itemsize),
-        ("block", 36, blocks.BLOCK),
+        raise TraceError(path, _at("version"), text)
+    for name, want in (
+        ("header_size", HEADER_SIZE),
+        ("record_size", blocks.RECORD.itemsize),
+        ("slot_size", blocks.SLOT.itemsize),
+        ("block", blocks.BLOCK),
     ):
         if header[name] != want:
-            raise TraceError(path, offset, f"{name} is {header[name]}, expected {want}")
+            raise TraceError(path, _at(name), f"{name} is {header[name]}, expected {want}")
     if not 1 <= header["cpus"] <= MOST_CPUS:
-        raise TraceError(path, 20, f"{header['cpus']} CPUs (valid: 1 to {MOST_CPUS})")
-    most = 2 * header["cpus"] + 1
-    if not 1 <= header["rings"] <= most:
-        raise TraceError(path, 24, f"{header['rings']} rings (valid: 1 to {most})")
+        raise TraceError(path, _at("cpus"), f"{header['cpus']} CPUs (valid: 1 to {MOST_CPUS})")
+    want = 2 * header["cpus"] + 1
+    if header["rings"] != want:
+        text = f"{header['rings']} rings, expected {want} for {header['cpus']} CPUs"
+        raise TraceError(path, _at("rings"), text)
     if HEADER_SIZE + header["rings"] * RING_SIZE > len(data):
         raise TraceError(path, HEADER_SIZE, f"{header['rings']} rings, but {_end(data)}")
     if header["file_size"] > len(data):
         text = f"the file should have {header['file_size']} bytes, but {_end(data)}"
-        raise TraceError(path, 120, text)
+        raise TraceError(path, _at("file_size"), text)
     if header["flags"] & ENDED and not (
         0 <= header["end_clock"] - header["start_clock"] < MOST_TICKS
         and 0 <= header["end_ns"] - header["start_ns"] < MOST_TICKS
     ):
-        raise TraceError(path, 96, "the trace ends before it begins")
+        raise TraceError(path, _at("end_clock"), "the trace ends before it begins")
     return header
+
+
+def _at(name: str) -> int:
+    """Where a field of the header is."""
+    fields = HEADER.fields
+    return 0 if fields is None else int(fields[name][1])
 
 
 def _end(data: Array) -> str:
@@ -316,7 +328,9 @@ def remarks(trace: Trace) -> list[str]:
     if not trace.header["flags"] & ENDED:
         said.append("the program has not ended in the ordinary way, or still runs")
     if trace.lost:
-        which = "after the rings were full" if trace.header["flags"] & KEEPS_OLDEST else "the oldest"
+        which = (
+            "after the rings were full" if trace.header["flags"] & KEEPS_OLDEST else "the oldest"
+        )
         total = sum(ring.written for ring in trace.rings)
         said.append(f"{trace.lost:,} of {total:,} events are lost, {which}")
     starts = [ring.first_clock for ring in trace.rings if ring.first_clock and not ring.whole]

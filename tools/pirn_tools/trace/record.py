@@ -146,13 +146,14 @@ def nothing_written(output: str, program: str, status: int) -> str:
 def verbs(path: Path) -> str:
     """What can be done next."""
     name = short(path)
+    stem = short(path.with_suffix(""))
     return "\n".join(
         f"    pirn trace {verb}"
         for verb in (
             f"stat {name}",
-            f"plot {name} -o {name}.png",
-            f"report {name} -o {name}.html",
-            f"export {name} --format chrome -o {name}.json",
+            f"plot {name} -o {stem}.png",
+            f"report {name} -o {stem}.html",
+            f"export {name} --format chrome -o {stem}.json",
         )
     )
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`pirn trace report`: one HTML file to look into a trace with a browser.
 
-It needs no server and no network: style, script (page/) and data are in it. The data are arrays, one
-behind the other, compressed and in base64; the page's JSON says where each begins.
+It needs no server and no network: style, script (page/) and data are in it. The data are arrays,
+one behind the other, compressed and in base64; the page's JSON says where each begins.
 """
 
 from __future__ import annotations

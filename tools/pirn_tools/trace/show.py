@@ -27,7 +27,9 @@ def duration(ns: float) -> str:
     """In the unit that fits, three digits or more."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(ns) >= size:
-            return f"{ns / size:.3g} {unit}" if abs(ns) < 1000 * size else f"{ns / size:,.0f} {unit}"
+            return (
+                f"{ns / size:.3g} {unit}" if abs(ns) < 1000 * size else f"{ns / size:,.0f} {unit}"
+            )
     return f"{ns:.0f} ns"
 
 

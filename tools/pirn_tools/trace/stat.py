@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """`pirn trace stat`: a trace in numbers, for each CPU and each thread.
 
-The first rows for a CPU are the columns in which the thesis on pthreads for SHMAC states its results
-(interrupts, their number, share and duration). An interrupt is from tick_in to tick_out. The time of a
-CPU or thread is what the trace covers of it: where events are lost, less than the program's.
+The first rows for a CPU are the columns in which the thesis on pthreads for SHMAC states its
+results (interrupts, their number, share and duration). An interrupt is from tick_in to tick_out.
+The time of a CPU or thread is what the trace covers of it: where events are lost, less than the
+program's.
 """
 
 from __future__ import annotations
@@ -137,9 +138,7 @@ def compute(model: Model) -> Stat:
 def latencies(model: Model) -> Array:
     """Places of the spans from a wake-up to running."""
     spans = model.thread_spans
-    return np.flatnonzero(
-        (spans["state"] == READY) & (spans["origin"] == BY_WAKE) & ~spans["open"]
-    )
+    return np.flatnonzero((spans["state"] == READY) & (spans["origin"] == BY_WAKE) & ~spans["open"])
 
 
 def interrupts(model: Model) -> Array:

@@ -4,7 +4,7 @@
 Every trace carries the list of its events, so that one of an older or newer library is read by what
 it says itself. Lines, their columns separated by tabs:
 
-    event  ID  NAME  THREAD|ANY  FIELDS  text      FIELDS: record-field=name:type, separated by spaces
+    event  ID  NAME  THREAD|ANY  FIELDS  text      FIELDS: record-field=name:type, spaces between
     enum   KIND  VALUE  NAME                       what the numbers of a type are called
     meta   KEY  VALUE                              what ran
 
@@ -97,7 +97,7 @@ def _line(table: Table, path: object, offset: int, line: bytes) -> None:
     if kind == "event":
         event = _event(path, offset, columns)
         if event.id in table.events or table.named(event.name) is not None:
-            raise TraceError(path, offset, f"event {event.id} {event.name} is listed twice")
+            raise TraceError(path, offset, f"event {event.id} {shown(event.name)} is listed twice")
         table.events[event.id] = event
     elif kind == "enum":
         if len(columns) != 4 or not re.fullmatch(r"[0-9]{1,9}", columns[2]):
@@ -109,6 +109,12 @@ def _line(table: Table, path: object, offset: int, line: bytes) -> None:
         table.meta[columns[1]] = columns[2]
 
 
+def shown(word: str) -> str:
+    """A word of the file as part of a message."""
+    text = "".join(char if char.isprintable() else "?" for char in word)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
 def _event(path: object, offset: int, columns: list[str]) -> EventType:
     if len(columns) != 6:
         count = len(columns) - 1
@@ -116,9 +122,11 @@ def _event(path: object, offset: int, columns: list[str]) -> EventType:
     _, number, name, ring, fields, text = columns
     if not re.fullmatch(r"[0-9]{1,3}", number) or not FIRST_EVENT <= int(number) <= LAST_EVENT:
         want = f"{FIRST_EVENT} to {LAST_EVENT}"
-        raise TraceError(path, offset, f'"{number}" is not the number of an event ({want})')
+        raise TraceError(path, offset, f'"{shown(number)}" is not the number of an event ({want})')
     if ring not in ("THREAD", "ANY"):
-        raise TraceError(path, offset, f'event {name} is of ring "{ring}" (valid: THREAD, ANY)')
+        raise TraceError(
+            path, offset, f'event {shown(name)} is of ring "{shown(ring)}" (valid: THREAD, ANY)'
+        )
     return EventType(int(number), name, ring, _fields(path, offset, fields), text)
 
 
@@ -127,6 +135,8 @@ def _fields(path: object, offset: int, text: str) -> tuple[Field, ...]:
     for word in text.split():
         match = re.fullmatch(r"(\w+)=(\w+):(\w+)", word)
         if match is None or match[1] not in PLACES:
-            raise TraceError(path, offset, f'"{word}" is not a field (record-field=name:type)')
+            raise TraceError(
+                path, offset, f'"{shown(word)}" is not a field (record-field=name:type)'
+            )
         found.append(Field(match[1], match[2], match[3]))
     return tuple(found)
