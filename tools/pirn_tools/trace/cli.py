@@ -76,7 +76,7 @@ def stat(file: Path, as_json: bool, most: int) -> None:
 
     found = compute(load_model(file))
     if as_json:
-        click.echo(json.dumps(found.as_json(), indent=1))
+        click.echo(json.dumps(found.as_json()))
         return
     console = Console()
     console.print(show.headline(found), highlight=False, markup=False)

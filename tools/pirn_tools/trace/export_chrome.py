@@ -149,7 +149,7 @@ class _Writer:
     def _flows(self) -> Iterator[list[str]]:
         """From a wake-up to the next turn of the thread, where there is one."""
         model = self.model
-        rows, woken = model.keys_of("wake", "thread")
+        rows, woken = model.trace.which("wake"), model.keys_of("wake", "thread")
         runs = model.thread_spans[model.thread_spans["state"] == RUNNING]
         if not len(runs) or not len(rows):
             return

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ class Distribution:
     max: int
 
     def as_json(self) -> dict[str, int]:
-        return asdict(self)
+        return dict(vars(self))
 
 
 NONE = Distribution(0, 0, 0, 0, 0, 0)
@@ -34,36 +34,30 @@ NONE = Distribution(0, 0, 0, 0, 0, 0)
 
 def distribution(values: Array) -> Distribution:
     """Of all values."""
-    if not len(values):
-        return NONE
-    ordered = np.sort(values)
-    return _of(ordered, int(ordered.sum()))
-
-
-def _of(ordered: Array, total: int) -> Distribution:
-    p50, p90, p99 = (int(ordered[place(len(ordered), share)]) for share in SHARES)
-    return Distribution(len(ordered), total, p50, p90, p99, int(ordered[-1]))
-
-
-def place(count: int, share: float) -> int:
-    """Which of count values, in order, is the one that this share of them does not exceed."""
-    return max(0, int(np.ceil(share * count)) - 1)
+    return distributions(values, np.zeros(len(values), np.int64), 1)[0]
 
 
 def distributions(values: Array, keys: Array, groups: int) -> list[Distribution]:
     """One for each key."""
     order = np.lexsort((values, keys))
-    values, keys = values[order], keys[order]
+    values, keys = values[order].astype(np.int64), keys[order]
     bounds = np.searchsorted(keys, np.arange(groups + 1))
+    first, counts = bounds[:-1], np.diff(bounds)
     sums = np.concatenate([[0], np.cumsum(values)])
-    made = []
-    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        count = last - first
-        if not count:
-            made.append(NONE)
-            continue
-        made.append(_of(values[first:last], int(sums[last] - sums[first])))
-    return made
+    totals = sums[bounds[1:]] - sums[first]
+    picks = [_pick(values, first, counts, share) for share in (*SHARES, 1.0)]
+    columns = [column.tolist() for column in (counts, totals, *picks)]
+    return [
+        Distribution(*numbers) if numbers[0] else NONE for numbers in zip(*columns, strict=True)
+    ]
+
+
+def _pick(values: Array, first: Array, counts: Array, share: float) -> Array:
+    """Of each group the value that this share of its values, in order, do not exceed."""
+    if not len(values):
+        return np.zeros(len(first), np.int64)
+    place = first + np.maximum(np.ceil(share * counts).astype(np.int64) - 1, 0)
+    return np.asarray(values[np.minimum(place, len(values) - 1)])
 
 
 def total(values: Array, keys: Array, groups: int) -> Array:

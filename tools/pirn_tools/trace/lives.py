@@ -59,29 +59,39 @@ class Lives:
         self._lives = np.concatenate(lives)[order]
         self._births = np.concatenate(births)[order]
         self._known = np.empty(0, np.int64)
+        self._mark_keys = np.empty(0, np.int64)
         self.threads: list[Thread] = []
 
-    def at(self, index: Array, rows: Array) -> Array:
-        """index and life as one number (pack) for threads named by the events in these rows."""
+    def _mark(self, index: Array, rows: Array) -> tuple[Array, Array]:
+        """The latest mark of each index at its row, and whether there is one."""
+        query = (index << SHIFT) | rows
+        place = np.searchsorted(self._marks, query, side="right") - 1
+        has = (place >= 0) & (self._marks[np.maximum(place, 0)] >> SHIFT == index)
+        return place, has
+
+    def unmarked(self, index: Array, rows: Array) -> Array:
+        """The lives, packed, of what no mark in front tells; for settle()."""
         index = index.astype(np.int64)
         if not len(self._marks):
-            return np.where(index == NO_THREAD, -1, pack(index, np.zeros_like(index)))
-        query = (index << SHIFT) | rows
-        # Asking in ascending order, with few distinct indexes, is what searchsorted is fast at.
-        place = np.searchsorted(self._marks, query, side="right") - 1
-        before = np.maximum(place, 0)
-        after = np.minimum(place + 1, len(self._marks) - 1)
-        has_before = (place >= 0) & (self._marks[before] >> SHIFT == index)
-        has_after = self._marks[after] >> SHIFT == index
-        early = np.maximum(self._lives[after] - self._births[after], 0)
-        life = np.where(has_before, self._lives[before], np.where(has_after, early, 0))
+            return self._guess(index, np.zeros(len(index), np.int64))
+        place, has = self._mark(index, rows)
+        return self._guess(index[~has], place[~has])
+
+    def _guess(self, index: Array, place: Array) -> Array:
+        """Without a mark in front of it (at place): as the next one says."""
+        life = np.zeros(len(index), np.int64)
+        if len(self._marks):
+            after = np.minimum(place + 1, len(self._marks) - 1)
+            early = np.maximum(self._lives[after] - self._births[after], 0)
+            life = np.where(self._marks[after] >> SHIFT == index, early, 0)
         return np.where(index == NO_THREAD, -1, pack(index, life))
 
     def settle(self, used: list[Array]) -> None:
-        """Says which lives occur; from then on keys() works."""
+        """Says which lives occur; from then on keys() and at() work."""
         told = pack(self._marks >> SHIFT, self._lives)
-        known = unique(np.concatenate([told, *used]))
+        known = np.unique(np.concatenate([told, *used]))
         self._known = known[known >= 0]
+        self._mark_keys = self.keys(told)
         index, life = self._known >> SHIFT, self._known & 0xFFFFFFFF
         self.threads = [
             Thread(key, number, born, "", number < self._trace.cpus)
@@ -90,11 +100,21 @@ class Lives:
         self._name()
 
     def keys(self, packed: Array) -> Array:
-        """Places in `threads`; -1 for no thread."""
+        """Places in `threads` of lives that events tell; -1 for no thread."""
         if not len(self._known):
             return np.full(len(packed), -1, np.int64)
         place = np.searchsorted(self._known, packed)
         return np.where(packed < 0, -1, np.minimum(place, len(self._known) - 1))
+
+    def at(self, index: Array, rows: Array) -> Array:
+        """Places in `threads` of indexes that the events in these rows name; -1 for no thread."""
+        index = index.astype(np.int64)
+        if not len(self._marks):
+            return self.keys(self._guess(index, np.zeros(len(index), np.int64)))
+        place, has = self._mark(index, rows)
+        found = self._mark_keys[np.maximum(place, 0)]
+        found[~has] = self.keys(self._guess(index[~has], place[~has]))
+        return np.asarray(found)
 
     def _name(self) -> None:
         """The names that spawn, thread and name give, the last one counts."""
@@ -109,10 +129,3 @@ class Lives:
 def pack(index: Array, life: Array) -> Array:
     """Index and life as one number."""
     return (index.astype(np.int64) << SHIFT) | (life.astype(np.int64) & 0xFFFFFFFF)
-
-
-def unique(values: Array) -> Array:
-    """The distinct values, ascending; runs of the same value, as traces have them, go first."""
-    if len(values) > 1:
-        values = values[np.concatenate([[True], values[1:] != values[:-1]])]
-    return np.unique(values)

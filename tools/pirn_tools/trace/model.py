@@ -13,7 +13,7 @@ runs and has not blocked means nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -83,18 +83,25 @@ class Model:
     covered: Array  # for each CPU: from when to when its spans are known (ns)
     end: int  # ns
     lives: Lives
+    _keys: dict[tuple[str, str], Array] = field(default_factory=dict)
 
-    def keys_of(self, name: str, field: str) -> tuple[Array, Array]:
-        """Rows of an event, and the threads that a field of it names."""
-        rows = self.trace.which(name)
-        return rows, self.keys_at(name, field, rows)
+    def keys_of(self, name: str, field: str) -> Array:
+        """The threads that a field of all events of that name names, in their order."""
+        found = self._keys.get((name, field))
+        if found is None:
+            rows = self.trace.which(name)
+            index = self.trace.values(name, field, rows)
+            if tells_life(self.trace, name, field):
+                life = self.trace.values(name, "life", rows)
+                found = self.lives.keys(pack(index, life))
+            else:
+                found = self.lives.at(index, rows)
+            self._keys[name, field] = found
+        return found
 
     def keys_at(self, name: str, field: str, rows: Array) -> Array:
-        index = self.trace.values(name, field, rows)
-        event = self.trace.table.named(name)
-        if field == "thread" and event is not None and event.field("life") is not None:
-            return self.lives.keys(pack(index, self.trace.values(name, "life", rows)))
-        return self.lives.keys(self.lives.at(index, rows))
+        """The same for the events in these rows."""
+        return np.asarray(self.keys_of(name, field)[np.searchsorted(self.trace.which(name), rows)])
 
     @property
     def idle(self) -> Array:
@@ -106,17 +113,21 @@ def build(trace: Trace) -> Model:
     """All of it, from the arrays of read.py."""
     lives = Lives(trace)
     rows = np.arange(len(trace.rows))
+    lives.settle([lives.unmarked(trace.rows["thread"], rows), *_named(trace, lives)])
     running = lives.at(trace.rows["thread"], rows)
-    lives.settle([running, *_named(trace, lives)])
     ns = np.clip(trace.clock.ns(trace.rows["clock"]), 0, MOST_NS).astype(np.int64)
     end = max(min(int(trace.clock.end_ns), MOST_NS), int(ns[-1]) if len(ns) else 0)
     covered = _coverage(trace, end)
     spans = _cpu_spans(trace, lives, ns, covered)
-    model = Model(
-        trace, lives.threads, ns, lives.keys(running), spans, spans[:0], covered, end, lives
-    )
+    model = Model(trace, lives.threads, ns, running, spans, spans[:0], covered, end, lives)
     model.thread_spans = _thread_spans(model)
     return model
+
+
+def tells_life(trace: Trace, name: str, field_name: str) -> bool:
+    """Whether an event says the life of the thread that this field names."""
+    event = trace.table.named(name)
+    return field_name == "thread" and event is not None and event.field("life") is not None
 
 
 def _named(trace: Trace, lives: Lives) -> list[Array]:
@@ -124,17 +135,18 @@ def _named(trace: Trace, lives: Lives) -> list[Array]:
     found = []
     for event in trace.table.events.values():
         rows = trace.which(event.name)
-        for field in event.fields:
-            if field.type != "thread" or not len(rows):
+        for one in event.fields:
+            if one.type != "thread" or not len(rows):
                 continue
-            index = trace.values(event.name, field.name, rows)
-            if field.name == "thread" and event.field("life") is not None:
+            index = trace.values(event.name, one.name, rows)
+            if tells_life(trace, event.name, one.name):
                 found.append(pack(index, trace.values(event.name, "life", rows)))
             else:
-                found.append(lives.at(index, rows))
+                found.append(lives.unmarked(index, rows))
     for ring in trace.rings:
         if ring.first_clock:
-            found.append(lives.at(np.array([ring.first_thread]), np.array([0])))
+            row = np.searchsorted(trace.rows["clock"], np.uint64(ring.first_clock))
+            found.append(lives.unmarked(np.array([ring.first_thread]), np.array([row])))
     return found
 
 
@@ -175,7 +187,7 @@ def _cpu_spans(trace: Trace, lives: Lives, ns: Array, covered: Array) -> Array:
     made = np.zeros(len(rows), CPU_SPAN)
     made["start"], made["row"], made["why"] = ns[rows], rows, why
     made["cpu"] = trace.rows["cpu"][rows]
-    made["key"] = lives.keys(lives.at(index, rows))
+    made["key"] = lives.at(index, rows)
     first = _first_spans(trace, lives, covered)
     spans = np.concatenate([first, made])
     spans = spans[np.lexsort((spans["row"], spans["cpu"]))]
@@ -197,14 +209,15 @@ def _first_spans(trace: Trace, lives: Lives, covered: Array) -> Array:
     row = np.searchsorted(
         trace.rows["clock"], np.array([ring.first_clock for ring in rings], np.uint64)
     )
-    made["key"] = lives.keys(lives.at(index, row))
+    made["key"] = lives.at(index, row)
     made["row"], made["why"] = -1, -1
     return made
 
 
 def _thread_spans(model: Model) -> Array:
     moves = _moves(model)
-    moves = moves[np.lexsort((moves["at"], moves["key"]))]
+    both = moves["key"] * np.int64(2 * len(model.ns) + 2) + moves["at"]
+    moves = moves[np.argsort(both, kind="stable")]
     moves = _sensible(model, moves)
     state, origin, reason = _states(model, moves)
     return _spans_of(model, moves, state, origin, reason)
@@ -226,7 +239,7 @@ def _moves(model: Model) -> Array:
         rows = trace.which(name)
         event = trace.table.named(name)
         named = event is not None and event.field("thread") is not None
-        key = model.keys_at(name, "thread", rows) if named else model.key[rows]
+        key = model.keys_of(name, "thread") if named else model.key[rows]
         part = np.zeros(len(rows), MOVE)
         part["key"], part["at"], part["ns"], part["kind"] = key, rows * 2, model.ns[rows], kind
         part["cpu"], part["span"] = trace.rows["cpu"][rows], -1

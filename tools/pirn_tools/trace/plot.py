@@ -329,7 +329,7 @@ def subjects(model: Model) -> Array:
             field = event.field(name)
             if field is not None and field.type == "thread":
                 rows = model.trace.which(event.name)
-                found[rows] = model.keys_at(event.name, name, rows)
+                found[rows] = model.keys_of(event.name, name)
     return found
 
 

@@ -83,7 +83,7 @@ class ThreadStat:
     latency: Distribution  # from wake to run
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self), "latency": self.latency.as_json()}
 
 
 @dataclass(frozen=True)
@@ -250,8 +250,8 @@ def _threads(model: Model) -> list[ThreadStat]:
     found = np.unique(spans["reason"][own]).tolist()
     names = [(code, waits.get(code, "unknown")) for code in found]
     reasons = groups.by_name(spans["reason"][own], key[own], size, length[own], names)
-    rows, left = model.keys_of("switch", "previous")
-    why = model.trace.values("switch", "why", rows)
+    left = model.keys_of("switch", "previous")
+    why = model.trace.values("switch", "why", model.trace.which("switch"))
     why, left = why[left >= 0], left[left >= 0]
     switched = groups.by_name(why, left, size, None, _switch_names(model))
     migrations = _migrations(model)
