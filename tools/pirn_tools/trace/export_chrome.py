@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pirn_tools.trace.fields import Fields
-from pirn_tools.trace.model import READY, RUNNING, Model
+from pirn_tools.trace.model import BLOCKED, READY, RUNNING, Model
 from pirn_tools.trace.stat import interrupts
 from pirn_tools.trace.table import EventType
 
@@ -26,6 +26,7 @@ Array = NDArray[Any]
 CPUS = 0  # number of the process with a track for each CPU
 CHUNK = 1 << 16
 NO_CPU_TRACK = 1_000_000  # what kernel threads without a CPU do
+THOUSANDTHS = [f".{number:03d}" for number in range(1000)]
 # Events that the slices and flows show already.
 SHOWN = ("switch", "carry", "wake", "tick_in", "tick_out", "idle_in", "idle_out")
 # Ready again without anybody's doing.
@@ -48,7 +49,11 @@ def write(model: Model, stream: TextIO) -> None:
 
 def _us(ns: Array) -> list[str]:
     """Microseconds, exact."""
-    return [f"{value // 1000}.{value % 1000:03d}" for value in ns.tolist()]
+    whole, rest = np.divmod(ns, 1000)
+    return [
+        f"{left}{THOUSANDTHS[right]}"
+        for left, right in zip(whole.tolist(), rest.tolist(), strict=True)
+    ]
 
 
 def _chunks(values: Array) -> Iterator[Array]:
@@ -113,21 +118,31 @@ class _Writer:
     def _states(self, spans: Array) -> list[str]:
         """Slices of threads."""
         spans = spans[~self.model.idle[spans["key"]]]
+        state = spans["state"]
+        running = self._slices(spans[state == RUNNING], ["running"])
+        cpus = spans["cpu"][state == RUNNING].tolist()
+        with_cpu = [
+            f'{line},"args":{{"cpu":{cpu}}}}}' for line, cpu in zip(running, cpus, strict=True)
+        ]
+        rest = self._slices(spans[state == READY], ["ready"])
+        blocked = spans[state == BLOCKED]
         waits = self.model.trace.table.enums.get("wait", {})
-        blocked = {
-            reason: json.dumps("blocked: " + waits.get(reason, "unknown"))
-            for reason in np.unique(spans["reason"]).tolist()
-        }
-        plain = {READY: '"ready"', RUNNING: '"running"'}
+        codes, which = np.unique(blocked["reason"], return_inverse=True)
+        names = ["blocked: " + waits.get(code, "unknown") for code in codes.tolist()]
+        rest += self._slices(blocked, names, which)
+        return with_cpu + [line + "}" for line in rest]
+
+    def _slices(self, spans: Array, names: list[str], which: Array | None = None) -> list[str]:
+        """Slices of threads without their closing brace; which: of the names, the first if None."""
+        words = [json.dumps(name) for name in names]
+        places = np.zeros(len(spans), np.int64) if which is None else which
         pid = self.pid
         return [
-            f'{{"ph":"X","cat":"state","name":{plain.get(state) or blocked[reason]},"pid":{pid},'
-            f'"tid":{key + 1},"ts":{start},"dur":{length},"args":{{"cpu":{cpu}}}}}'
-            for key, state, reason, cpu, start, length in zip(
-                spans["key"].tolist(),
-                spans["state"].tolist(),
-                spans["reason"].tolist(),
-                spans["cpu"].tolist(),
+            f'{{"ph":"X","cat":"state","name":{words[place]},"pid":{pid},'
+            f'"tid":{key},"ts":{start},"dur":{length}'
+            for key, place, start, length in zip(
+                (spans["key"] + 1).tolist(),
+                places.tolist(),
                 _us(spans["start"]),
                 _us(spans["end"] - spans["start"]),
                 strict=True,

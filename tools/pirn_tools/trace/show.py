@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -152,7 +153,7 @@ def count_table(stat: Stat) -> Cells:
 def headline(stat: Stat) -> str:
     """One line: what it is a trace of."""
     program = stat.meta.get("program", "")
-    what = f"{program}: " if program else ""
+    what = f"{Path(program).name}: " if program else ""
     sched = f" under {stat.meta['sched']}" if stat.meta.get("sched") else ""
     return (
         f"{what}{duration(stat.duration)} on {len(stat.cpus)} CPUs{sched}, "
