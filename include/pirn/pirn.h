@@ -339,8 +339,13 @@ struct pirn_counters {
         stacks_recycled, sleeps, preemptions, ticks;
 };
 
-/* Sums over all CPUs since the start; a snapshot. */
+/* Sums over all CPUs since the start; a snapshot. Any thread. */
 void pirn_stats(struct pirn_counters *stats);
+
+/* The same for each CPU, and more, in the Prometheus text format (0.0.4): for a program that
+ * answers a scraper. As snprintf: the bytes that it takes without the final NUL; what does not fit
+ * into `size` is cut off. It grows by a few digits from one call to the next. Any thread. */
+size_t pirn_stats_prometheus(char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -350,8 +350,8 @@ const struct rt_option rt_options[] = {
      set_tracesize},
     {"tracefull", "choice", "oldest", "oldest or stop",
      "what an event trace without room loses: its oldest events, or what comes", set_tracefull},
-    {"stats", "output", "off", "off, text, or json:FILE", "counters at the end of the program",
-     stats_set_output},
+    {"stats", "output", "off", "off, text, json:FILE, or prometheus:FILE",
+     "counters at the end of the program", stats_set_output},
     {0},
 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.c - see stats.h. One table of the counters serves the sum, the text and the JSON.
+ * stats.c - see stats.h. One table of the counters serves the sum and all formats.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "life.h"
 #include "stats.h"
 
 /* Counters of the organization's own (policy.stat), by name, summed over the CPUs. */
@@ -18,26 +20,42 @@ struct own {
     unsigned n;
 };
 
-#define COUNTER(field)                                                                             \
+#define COUNTER(field, help)                                                                       \
     {                                                                                              \
-#field, offsetof(struct cpu_stats, field)                                                  \
+#field, help, offsetof(struct cpu_stats, field)                                            \
     }
 
 static const struct {
-    const char *name;
+    const char *name, *help;
     size_t offset;
-} counters[] = {COUNTER(threads),         COUNTER(switches),    COUNTER(steals),
-                COUNTER(steal_attempts),  COUNTER(migrations),  COUNTER(kicks),
-                COUNTER(sleeps),          COUNTER(idle_ns),     COUNTER(stacks_new),
-                COUNTER(stacks_recycled), COUNTER(preemptions), COUNTER(ticks)};
+} counters[] = {COUNTER(threads, "threads created"),
+                COUNTER(switches, "switches from one thread to another"),
+                COUNTER(steals, "threads taken from other CPUs"),
+                COUNTER(steal_attempts, "looks into other CPUs' queues, or requests to them"),
+                COUNTER(migrations, "times that a thread ran on another CPU than before"),
+                COUNTER(kicks, "sleeping CPUs woken"),
+                COUNTER(sleeps, "times that a CPU without work slept"),
+                COUNTER(idle_ns, "time without work"),
+                COUNTER(stacks_new, "stacks made"),
+                COUNTER(stacks_recycled, "threads that got a stack that another one had left"),
+                COUNTER(preemptions, "threads that had to make room"),
+                COUNTER(ticks, "ticks that found a thread running for a whole one")};
+
+#define PROMETHEUS "prometheus:"
 
 static char output[512];
+
+static bool names_file(const char *value, const char *format)
+{
+    size_t n = strlen(format);
+    return strncmp(value, format, n) == 0 && value[n] != '\0';
+}
 
 int stats_set_output(const char *value, const char **why)
 {
     (void)why;
-    if (strcmp(value, "off") != 0 && strcmp(value, "text") != 0 &&
-        (strncmp(value, "json:", 5) != 0 || value[5] == '\0')) {
+    if (strcmp(value, "off") != 0 && strcmp(value, "text") != 0 && !names_file(value, "json:") &&
+        !names_file(value, PROMETHEUS)) {
         return -EINVAL;
     }
     if (strlen(value) >= sizeof(output)) {
@@ -137,10 +155,128 @@ static size_t stats_format_cpus(char *text, size_t size)
     return n < size ? n : size - 1;
 }
 
+/* Text that grows into a buffer; `used` goes on counting what does not fit. */
+struct page {
+    char *text;
+    size_t size, used;
+};
+
+static void say(struct page *page, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void say(struct page *page, const char *fmt, ...)
+{
+    bool fits = page->used < page->size;
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(fits ? page->text + page->used : NULL, fits ? page->size - page->used : 0,
+                      fmt, args);
+    va_end(args);
+    RT_VERIFY(n >= 0);
+    page->used += (size_t)n;
+}
+
+static void say_seconds(struct page *page, uint64_t ns)
+{
+    say(page, "%llu.%09llu\n", (unsigned long long)(ns / 1000000000u),
+        (unsigned long long)(ns % 1000000000u));
+}
+
+static void say_counter(struct page *page, unsigned i)
+{
+    bool seconds = counters[i].offset == offsetof(struct cpu_stats, idle_ns);
+    char name[64];
+    snprintf(name, sizeof(name), "pirn_%s_total", seconds ? "idle_seconds" : counters[i].name);
+    say(page, "# HELP %s %s\n# TYPE %s counter\n", name, counters[i].help, name);
+    for (unsigned c = 0; c < rt.ncpu; c++) {
+        uint64_t value = counter_get(rt.cpus[c], i);
+        say(page, "%s{cpu=\"%u\"} ", name, c);
+        if (seconds) {
+            say_seconds(page, value);
+        } else {
+            say(page, "%llu\n", (unsigned long long)value);
+        }
+    }
+}
+
+/* An organization's own: what they are, it alone knows. Their names have letters, digits, - and _.
+ */
+static void say_own(struct page *page)
+{
+    struct own own = {.n = 0};
+    for (unsigned c = 0; rt.policy.stat != NULL && c < rt.ncpu; c++) {
+        rt.policy.stat(rt.cpus[c], own_add, &own);
+    }
+    for (unsigned i = 0; i < own.n; i++) {
+        char name[64];
+        int n = snprintf(name, sizeof(name), "pirn_sched_%s", own.counter[i].name);
+        for (int k = 0; k < n && name[k] != '\0'; k++) {
+            name[k] = name[k] == '-' ? '_' : name[k];
+        }
+        say(page,
+            "# HELP %s counted by the organization\n# TYPE %s untyped\n%s{sched=\"%s\"} %llu\n",
+            name, name, name, rt.policy.name, (unsigned long long)own.counter[i].value);
+    }
+}
+
+size_t stats_prometheus(char *text, size_t size)
+{
+    struct page page = {text, size, 0};
+    say(&page,
+        "# HELP pirn_info what runs\n# TYPE pirn_info gauge\n"
+        "pirn_info{version=\"%s\",sched=\"%s\"} 1\n",
+        RT_VERSION, rt.policy.name);
+    say(&page,
+        "# HELP pirn_cpus CPUs, which are kernel threads on most systems\n# TYPE pirn_cpus gauge\n"
+        "pirn_cpus %u\n",
+        rt.ncpu);
+    say(&page,
+        "# HELP pirn_threads_alive threads that have not ended\n# TYPE pirn_threads_alive gauge\n"
+        "pirn_threads_alive %u\n",
+        life_count());
+    say(&page, "# HELP pirn_uptime_seconds time since the runtime started\n"
+               "# TYPE pirn_uptime_seconds gauge\npirn_uptime_seconds ");
+    say_seconds(&page, port_now() - rt.start_ns);
+    for (unsigned i = 0; i < ARRAY_SIZE(counters); i++) {
+        say_counter(&page, i);
+    }
+    say_own(&page);
+    return page.used;
+}
+
+static void stats_write(const char *path, const char *text, size_t n)
+{
+    int error = port_file_write(path, text, n);
+    if (error != 0) {
+        char message[640];
+        int length =
+            snprintf(message, sizeof(message), "pirn: cannot write counters to \"%s\": %s\n", path,
+                     strerror(-error));
+        port_write(message, (size_t)length);
+    }
+}
+
+/* How long it is changes from one moment to the next, by some digits. */
+static void stats_report_prometheus(const char *path)
+{
+    size_t size = 2 * stats_prometheus(NULL, 0);
+    char *text = port_table_alloc(size);
+    if (text == NULL) {
+        static const char message[] = "pirn: no memory for the counters\n";
+        port_write(message, sizeof(message) - 1);
+        return;
+    }
+    stats_write(path, text, stats_prometheus(text, size));
+    port_table_free(text, size);
+}
+
 void stats_report(void)
 {
     static char text[131072];
     if (at_load_rlx(&rt.started) != 2 || output[0] == '\0' || strcmp(output, "off") == 0) {
+        return;
+    }
+    if (names_file(output, PROMETHEUS)) {
+        stats_report_prometheus(output + strlen(PROMETHEUS));
         return;
     }
     bool json = output[0] == 'j';
@@ -151,12 +287,5 @@ void stats_report(void)
         return;
     }
     n += stats_format_cpus(text + n, sizeof(text) - n);
-    int error = port_file_write(output + 5, text, n);
-    if (error != 0) {
-        char message[640];
-        int length =
-            snprintf(message, sizeof(message), "pirn: cannot write counters to \"%s\": %s\n",
-                     output + 5, strerror(-error));
-        port_write(message, (size_t)length);
-    }
+    stats_write(output + 5, text, n);
 }

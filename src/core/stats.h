@@ -7,11 +7,14 @@
 
 #include "cpu.h"
 
-/* Option stats: off, text, json:FILE. */
+/* Option stats: off, text, json:FILE, prometheus:FILE. */
 int stats_set_output(const char *value, const char **why);
 
 /* Sum over all CPUs; a snapshot while they run. */
 void stats_sum(struct cpu_stats *sum);
+
+/* In the Prometheus text format; as snprintf: bytes that it takes, whatever fits. */
+size_t stats_prometheus(char *text, size_t size);
 
 /* What the option asked for; called once at the end of the program. */
 void stats_report(void);

@@ -475,6 +475,12 @@ EXPORT int pirn_fe_take_until(pirn_fe_t *word, uint64_t *value, uint64_t deadlin
     return rt_fe_take_until(FE(word), value, deadline);
 }
 
+EXPORT size_t pirn_stats_prometheus(char *text, size_t size)
+{
+    rt_self();
+    return stats_prometheus(text, size);
+}
+
 EXPORT void pirn_stats(struct pirn_counters *stats)
 {
     stats_sum((struct cpu_stats *)stats);
