@@ -248,7 +248,13 @@ EXPORT void pirn_sleep(uint64_t ns)
 
 EXPORT void pirn_mark(const char *name, int64_t value)
 {
-    trace_mark(port_cpu_self(), name, value);
+    if (unlikely(trace_is_on())) {
+        unsigned long irq;
+        struct cpu *cpu =
+            rt_enter(&irq); /* not preempted between a look at who runs and the mark */
+        trace_mark(cpu, name, value);
+        rt_leave(irq);
+    }
 }
 
 EXPORT int pirn_trace(bool on)
