@@ -439,6 +439,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     if (joiner != NULL && !(joiner->flags & THREAD_FOREIGN) && rt.policy.direct != NULL &&
         rt_may_bypass_pick(cpu) && rt.policy.direct(cpu, joiner)) {
         thread_set_state(joiner, THREAD_READY);
+        trace_wake(cpu, joiner, PIRN_WHY_HANDOFF);
         next = joiner;
         joiner = NULL;
     } else {

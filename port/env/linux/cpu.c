@@ -273,18 +273,15 @@ static int join_real(pthread_t thread, void **ret)
 /* Signals of the process are not for helpers and other workers than the main thread's: they start
  * with all blocked that is not raised by what a thread does. */
 static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
-                         void *arg)
+                         void *arg, bool carrier)
 {
     uint64_t mask, old;
-    signals_mask(&mask, fn == carrier_main);
+    signals_mask(&mask, carrier);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &old, sizeof(mask));
     int error = create_real(thread, attr, fn, arg);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
     return -error;
 }
-
-static __thread uint8_t helper; /* enum: the next thread that is created will be one; is one */
-enum { HELPER_NEXT = 1, HELPER_SELF };
 
 struct start {
     void *(*fn)(void *);
@@ -292,11 +289,26 @@ struct start {
     uint32_t taken;
 };
 
+static void start_taken(struct start *start)
+{
+    __atomic_store_n(&start->taken, 1, __ATOMIC_RELEASE); /* ORDER(helper) */
+    futex_wake(&start->taken);
+}
+
+static void start_await(struct start *start)
+{
+    while (__atomic_load_n(&start->taken, __ATOMIC_ACQUIRE) == 0) { /* ORDER(helper) */
+        futex_wait(&start->taken, 0, UINT64_MAX);
+    }
+}
+
+static __thread uint8_t helper; /* enum: the next thread that is created will be one; is one */
+enum { HELPER_NEXT = 1, HELPER_SELF };
+
 static void *helper_main(void *arg)
 {
     struct start *from = arg, start = *from;
-    __atomic_store_n(&from->taken, 1, __ATOMIC_RELEASE); /* ORDER(helper) */
-    futex_wake(&from->taken);
+    start_taken(from);
     helper = HELPER_SELF;
     return start.fn(start.arg);
 }
@@ -314,17 +326,43 @@ bool port_helper_self(void)
 int port_helper_create(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
     struct start start = {fn, arg, 0};
-    int error = create_masked(thread, NULL, helper_main, &start);
-    while (error == 0 && __atomic_load_n(&start.taken, __ATOMIC_ACQUIRE) == 0) { /* ORDER(helper) */
-        futex_wait(&start.taken, 0, UINT64_MAX);
+    int error = create_masked(thread, NULL, helper_main, &start, false);
+    if (error == 0) {
+        start_await(&start);
     }
     return error;
 }
 
+static bool sanitized(void)
+{
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+    return true;
+#else
+    return port_sanitizer() != SANITIZER_NONE;
+#endif
+}
+
+static void *sanitized_main(void *arg)
+{
+    struct start *from = arg, start = *from;
+    start_taken(from);
+    return start.fn(start.arg);
+}
+
+/* A kernel thread that begins takes locks of AddressSanitizer's allocator, which a fork does not
+ * wait for: in the child they would be held for ever. So it has begun when this returns. */
 int kernel_thread_create(void *(*fn)(void *), void *arg)
 {
     pthread_t thread;
-    return create_masked(&thread, NULL, fn, arg);
+    struct start start = {fn, arg, 0};
+    if (!sanitized()) {
+        return create_masked(&thread, NULL, fn, arg, fn == carrier_main);
+    }
+    int error = create_masked(&thread, NULL, sanitized_main, &start, fn == carrier_main);
+    if (error == 0) {
+        start_await(&start);
+    }
+    return error;
 }
 
 /* One that the program's ThreadSanitizer knows, because it allocates: made by way of its
@@ -350,7 +388,7 @@ int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size)
     pthread_attr_init(&attr);
     int error = -pthread_attr_setstack(&attr, stack, size);
     if (error == 0) {
-        error = create_masked(&thread, &attr, fn, NULL);
+        error = create_masked(&thread, &attr, fn, NULL, false);
     }
     pthread_attr_destroy(&attr);
     return error != 0 ? error : -join_real(thread, ret);
