@@ -116,10 +116,16 @@ static int forks(void)
     return 0;
 }
 
+#define PREEMPTIONS 10
+
+/* On a busy machine that takes as long as it takes. */
 static void *spins(void *arg)
 {
-    uint64_t until = pirn_now() + 200000000u;
-    while (pirn_now() < until) {
+    struct pirn_counters counters = {0};
+    while (counters.preemptions < PREEMPTIONS) {
+        for (volatile int i = 0; i < 1000000; i++) {
+        }
+        pirn_stats(&counters);
     }
     return arg;
 }
