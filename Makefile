@@ -34,7 +34,7 @@ TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls pre
 TARGETS_clang := src/all apps/all $(UNIT)
 TARGETS_asan := pirn-pthread $(UNIT) tests/conformance/all tests/fault/all tests/stress/all tests/sanitizers/all
 TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all tests/sanitizers/all
-TARGETS_aarch64 := src/all $(UNIT) $(addprefix pirn-policy-,unit example register cxx)
+TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit example register cxx)
 
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
 RUN_tsan := setarch -R
