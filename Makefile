@@ -47,7 +47,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-release fuzz-trace bench scheduling-cost figures conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
+        check-aarch64 check-release fuzz-trace bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
 
 ## help: this list
 help:
@@ -138,6 +138,10 @@ scheduling-cost: setup build-release
 ## figures: draw the plots again from results/*.csv
 figures: setup
 	$(VENV)/pirn figures
+
+## figures-doc: run what docs/FIGURES.md shows again, and write it with its pictures (1 minute)
+figures-doc: setup build-release
+	$(VENV)/pirn bench figures shmac --output docs
 
 ## conformance-doc: write docs/CONFORMANCE.md again from its table
 conformance-doc: setup

@@ -15,6 +15,7 @@ from pirn_tools.bench import report
 from pirn_tools.bench.runner import Sample, built, jobs_of, run_rounds
 from pirn_tools.bench.suites import Suite, choose, load_suites
 from pirn_tools.errors import UserError
+from pirn_tools.figures.command import reproduce
 
 PROGRESS = (
     TextColumn("{task.description:<32}"),
@@ -24,7 +25,25 @@ PROGRESS = (
 )
 
 
-@click.command(short_help="Run benchmark suites against peers, in paired rounds.")
+class Bench(click.Group):
+    """`pirn bench SUITE...` means `pirn bench suites SUITE...`: what is no command is a suite."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in (*self.commands, "--help"):
+            args = ["suites", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Bench, short_help="Run benchmark suites; figures of publications, again.")
+def bench() -> None:
+    """Run benchmark suites, or write figures of a publication from runs of our own.
+
+    What is not a command is the name of a suite, or an option of suites: pirn bench micro is
+    pirn bench suites micro.
+    """
+
+
+@bench.command("suites", short_help="Run benchmark suites against peers, in paired rounds.")
 @click.argument("names", metavar="[SUITE]...", nargs=-1)
 @click.option("--list", "only_list", is_flag=True, help="List the suites.")
 @click.option("--rounds", type=click.IntRange(1, 1000), help="Instead of the suite's number.")
@@ -35,7 +54,7 @@ PROGRESS = (
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for SUITE.csv and SUITE.png [default: results].",
 )
-def bench(
+def run_suites(
     names: tuple[str, ...],
     only_list: bool,
     rounds: int | None,
@@ -121,6 +140,9 @@ def finish(console: Console, suite: Suite, samples: list[Sample], output: Path) 
     console.print(report.table(samples, suite.baseline))
     report.write_plot(plot, samples, suite.baseline)
     console.print(f"data: {paths.short(data)}   plot: {paths.short(plot)}", highlight=False)
+
+
+bench.add_command(reproduce)
 
 
 @click.command(short_help="Draw the plots again from the CSV files in results/.")

@@ -90,7 +90,7 @@ def timeline(
     cpus = model.trace.cpus
     spans = _inside(model, part)
     names = _shown(model, part, wanted, width)
-    lane = 1.3 if names else 0.95
+    lane = 1.65 if names else 0.95  # names above one lane do not meet those below the next
     height = max(2.4, min(lane * cpus + 1.3, 40.0))
     colours = Colours(spans["key"])
     with figure(output, width, height) as axes:
@@ -347,7 +347,7 @@ def _dots(
     # Labels go above and below the lane in turns, slanted; one that would cover another is left
     # out.
     taken: dict[tuple[int, bool], float] = {}
-    gap = (part.last - part.first) / size / (width - 1.0) * 0.14
+    gap = (part.last - part.first) / size / (width - 1.0) * 0.16
     above = True
     for row, at, lane, key in zip(
         rows.tolist(), x.tolist(), cpu.tolist(), subject.tolist(), strict=True
@@ -363,6 +363,11 @@ def _dots(
 def _event_text(model: Model, row: int, key: int) -> str:
     event = model.trace.table.events[int(model.trace.rows["event"][row])]
     text = model.trace.text(row) if event.name == "mark" else ""
+    types = {one.type: one.name for one in event.fields}
+    if "cpu" in types and "thread" not in types:
+        # What a CPU has to do with another one: who runs there is not what it is about.
+        other = model.trace.values(event.name, types["cpu"], np.array([row]))[0]
+        return f"{event.name} CPU {other}"
     who = model.threads[key].number if key >= 0 else ""
     return f"{text or event.name} {who}".strip()
 
@@ -376,7 +381,7 @@ def _label(axes: Axes, text: str, at: float, lane: int, above: bool) -> None:
         rotation=38,
         ha="left" if above else "right",
         va="bottom" if above else "top",
-        fontsize=5.5,
+        fontsize=6.5,
         color="0.15",
         annotation_clip=True,
         zorder=6,

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""`pirn bench figures`: pictures and tables of a publication, again from runs of our own."""

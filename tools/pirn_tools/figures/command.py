@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""`pirn bench figures`."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from pirn_tools import paths
+from pirn_tools.errors import UserError, did_you_mean, listing
+
+SETS = ("shmac",)
+PAGE = "FIGURES.md"
+
+
+def check_name(name: str) -> None:
+    if name not in SETS:
+        hint = did_you_mean(name, SETS)
+        raise UserError(f'no set of figures "{name}"{hint} (valid: {listing(SETS)})', status=2)
+
+
+@click.command("figures", short_help="Figures of a publication, again from runs of our own.")
+@click.argument("name", metavar="SET")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for FIGURES.md and img/ [default: results/figures].",
+)
+@click.option(
+    "--traces",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the traces in this folder, for pirn trace.",
+)
+@click.option("--short", is_flag=True, help="Less work: a first look, numbers mean little.")
+def reproduce(name: str, output: Path | None, traces: Path | None, short: bool) -> None:
+    """Run programs with their traces on, and write the figures and tables of SET from that.
+
+    shmac: Figures 3.3 to 3.6 and 5.3 to 5.6, Tables 5.1 to 5.3, 5.5 and 5.6 of the thesis on
+    pthreads for SHMAC. Each stands on the page beside what the thesis says of it. Takes 30 s.
+    """
+    check_name(name)
+    # numpy takes a while to load, which other commands need not wait for.
+    from pirn_tools.figures import latecomers, make, page
+    from pirn_tools.figures.shmac import SHMAC as WANTED
+
+    console = Console()
+    root = paths.project()
+    build = paths.build_dir(root)
+    programs = make.Programs(build)
+    programs.check(WANTED)
+    folder = output or root / "results" / "figures"
+    facts = page.machine(WANTED, root, build, short)
+    panels = latecomers.panels(programs.latecomers)
+    ticks = {start: panel for (discipline, start), panel in panels.items() if discipline == "shmac"}
+    with ExitStack() as stack:
+        kept = traces or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pirn-")))
+        models = make.run_all(WANTED, programs, kept, short, lambda what: console.print(what))
+    for item in WANTED.items:
+        if item.picture is not None:
+            target = folder / make.file_of(WANTED, item.picture)
+            if item.picture.run in models:
+                make.draw(item.picture, models[item.picture.run], target)
+            else:
+                make.draw_ticks(ticks[item.picture.run], target)
+    page.write(folder / PAGE, WANTED, page.Results(models, ticks), facts, short)
+    console.print(f"page: {paths.short(folder / PAGE)}", highlight=False)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""The page of a set of figures: each beside what the publication shows."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pirn_tools.figures.latecomers import Panel, sentence
+from pirn_tools.figures.make import command, file_of
+from pirn_tools.figures.plan import Item, Set, Table
+from pirn_tools.trace.model import Model
+from pirn_tools.trace.show import CPU_ROWS
+from pirn_tools.trace.stat import compute
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the runs gave."""
+
+    models: Mapping[str, Model]
+    panels: Mapping[str, Panel]  # by start=
+
+
+def write(path: Path, wanted: Set, results: Results, facts: Mapping[str, str], short: bool) -> None:
+    """The whole page."""
+    parts = [
+        "<!-- SPDX-License-Identifier: MIT -->\n"
+        f"<!-- Written by `pirn bench figures {wanted.name}`: change pirn_tools/figures. -->\n"
+        f"# Figures of the SHMAC thesis, here",
+        wanted.head,
+        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in facts.items())]),
+    ]
+    for item in wanted.items:
+        parts += section(wanted, item, results, short)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def section(wanted: Set, item: Item, results: Results, short: bool) -> list[str]:
+    """A figure, a table, or both."""
+    parts = [f"## {item.title}"]
+    parts.append(f"| The thesis | Here |\n| --- | --- |\n| {item.shown} | {here(item, results)} |")
+    if item.picture is not None:
+        parts.append(f"![{item.picture.alt}]({file_of(wanted, item.picture).as_posix()})")
+    if item.remark:
+        parts.append(item.remark)
+    run = run_of(item)
+    if run in results.models:
+        parts.append(f"    {command(wanted.run(run), wanted.tick, short)}")
+    else:
+        parts.append("    pirn-latecomers --csv")
+    if item.table is not None:
+        parts.append(table(item.table, results.models[item.table.run]))
+    return parts
+
+
+def run_of(item: Item) -> str:
+    """The run that an item is about."""
+    if item.table is not None:
+        return item.table.run
+    return item.picture.run if item.picture is not None else ""
+
+
+def here(item: Item, results: Results) -> str:
+    """What our run shows."""
+    if isinstance(item.here, str):
+        return sentence(results.panels[item.here])
+    return item.here(results.models[run_of(item)])
+
+
+def table(one: Table, model: Model) -> str:
+    """The thesis's numbers, and the same of our run."""
+    stat = compute(model)
+    cells = dict(CPU_ROWS)
+    cores = len(next(iter(one.rows.values())))
+    head = [one.title, *(f"core {n}" for n in range(cores))]
+    head += [f"CPU {cpu.cpu} here" for cpu in stat.cpus]
+    lines = [_row(head), _row(["---", *["--:"] * (len(head) - 1)])]
+    for name, numbers in one.rows.items():
+        lines.append(_row([name, *numbers, *(cells[name](cpu) for cpu in stat.cpus)]))
+    return "\n".join(lines)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def machine(wanted: Set, root: Path, build: Path, short: bool) -> dict[str, str]:
+    """What was run on what."""
+    kind = _cache(build, "CMAKE_BUILD_TYPE") or "-"
+    flags = _cache(build, f"CMAKE_C_FLAGS_{kind.upper()}") or "-"
+    return {
+        "command": f"`pirn bench figures {wanted.name}{' --short' if short else ''}`",
+        "processor": f"{_cpu_model()}, {os.cpu_count()} CPUs",
+        "kernel": f"{platform.system()} {platform.release().split('-')[0]}",
+        "C library": os.confstr("CS_GNU_LIBC_VERSION") or "-",
+        "build": f"{kind}: {_first(_cache(build, 'CMAKE_C_COMPILER') or 'cc', '--version')}, "
+        f"`{flags}`",
+        "commit": _first("git", "-C", str(root), "describe", "--always", "--dirty"),
+        "schedulers": ", ".join(dict.fromkeys(f"`{run.sched}`" for run in wanted.runs)),
+        "tick, slice": f"{wanted.tick / 1000:g} ms of CPU time (`PIRN_TICK={wanted.tick}`)",
+        "load before": ", ".join(f"{one:.2f}" for one in os.getloadavg()),
+    }
+
+
+def _cpu_model() -> str:
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.machine()
+
+
+def _cache(build: Path, name: str) -> str:
+    try:
+        text = (build / "CMakeCache.txt").read_text()
+    except OSError:
+        return ""
+    found = re.search(rf"^{name}:[^=]*=(.*)$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _first(*arguments: str) -> str:
+    try:
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "-"
+    return next(iter(done.stdout.splitlines()), "-")
