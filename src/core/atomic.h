@@ -100,6 +100,7 @@ ALWAYS_INLINE void at_fence_light(void)
 /* Statistics: one writer, any reader, no order with anything else, and no scheduling point. */
 #define STAT_ADD(p, n) __atomic_store_n((p), *(p) + (n), __ATOMIC_RELAXED)
 #define STAT_INC(p) STAT_ADD((p), 1)
+#define STAT_SET(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
 #define STAT_GET(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 
 #endif

@@ -46,6 +46,7 @@ struct cpu {
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
     struct port_cpu port;
     struct cpu_stats stats;
+    uint64_t idle_since; /* since when it has no thread; 0: it has. Not in stats.idle_ns yet */
 #ifdef PIRN_DEBUG
     uint32_t ranks_held;
 #endif

@@ -289,6 +289,7 @@ static struct thread *idle_wait(struct cpu *cpu)
     uint64_t spin = rt.ncpu > 1 ? rt.spin_ns : 0;
     uint64_t from = port_now();
     uint64_t until = from + spin;
+    STAT_SET(&cpu->idle_since, from);
     port_meter_idle(true);
     trace_idle(cpu, true);
     if (rt.policy.idle_enter != NULL) {
@@ -310,6 +311,7 @@ static struct thread *idle_wait(struct cpu *cpu)
     if (rt.policy.idle_exit != NULL) {
         rt.policy.idle_exit(cpu);
     }
+    STAT_SET(&cpu->idle_since, (uint64_t)0); /* first: who reads both sees no time twice */
     STAT_ADD(&cpu->stats.idle_ns, port_now() - from);
     trace_idle(cpu, false);
     port_meter_idle(false);

@@ -12,6 +12,7 @@ from pirn_tools import __version__, man
 from pirn_tools.bench.command import bench, figures
 from pirn_tools.demo.command import demo
 from pirn_tools.group import Group
+from pirn_tools.live.cli import dump, ps, top
 from pirn_tools.programs.command import programs
 from pirn_tools.run import run
 from pirn_tools.sched import sched
@@ -36,7 +37,7 @@ def man_page(output: Path | None) -> None:
         output.write_text(text)
 
 
-for command in (run, sched, bench, figures, demo, programs, trace):
+for command in (run, sched, bench, figures, demo, programs, trace, ps, dump, top):
     main.add_command(command)
 
 

@@ -46,7 +46,6 @@ static struct cpu *workers[RT_MAX_CPUS];
 static unsigned nworkers; /* (lock) */
 static uint32_t lock;
 
-#define TIMES_BIT ((uintptr_t)1)
 #define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~TIMES_BIT))
 
 static uintptr_t times_bit; /* (A) written under the lock */

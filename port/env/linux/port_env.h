@@ -49,6 +49,9 @@ struct port_carrier {
     struct times times;
 };
 
+/* In every port_cpu.cpus while the CPU time of threads is counted: times.c. */
+#define TIMES_BIT ((uintptr_t)1)
+
 struct port_cpu {
     const struct port_cpus *cpus; /* (A) where the carrier may run, and TIMES_BIT: affinity.c */
     struct port_carrier *carrier;

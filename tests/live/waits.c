@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits.c - threads in known states under the pthread API, for `pirn ps`, `dump` and `top`
+ * (tools/tests/test_live_*.py); the names say which. It says "ready" when all are there, and ends
+ * when its standard input does. "N": so many threads more, that wait. "run": one that runs.
+ * "churn": one that creates and joins others all the time. "clock": CPU times of threads are asked
+ * for.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+pthread_mutex_t lock_a = PTHREAD_MUTEX_INITIALIZER, lock_b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t cond_mutex = PTHREAD_MUTEX_INITIALIZER;
+static sem_t sem, taken, go;
+static pthread_t sleeper;
+static volatile int stop;
+static volatile unsigned long spins;
+
+__attribute__((noinline)) static int inner(int depth)
+{
+    volatile int local = depth;
+    if (depth == 0) {
+        sem_wait(&sem);
+    } else {
+        inner(depth - 1);
+    }
+    return local;
+}
+
+static void *on_sem(void *arg)
+{
+    inner(3);
+    return arg;
+}
+
+static void *takes_a(void *arg)
+{
+    pthread_mutex_lock(&lock_a);
+    sem_post(&taken);
+    sem_wait(&go);
+    pthread_mutex_lock(&lock_b);
+    return arg;
+}
+
+static void *takes_b(void *arg)
+{
+    pthread_mutex_lock(&lock_b);
+    sem_post(&taken);
+    sem_wait(&go);
+    pthread_mutex_lock(&lock_a);
+    return arg;
+}
+
+static void *on_mutex(void *arg)
+{
+    pthread_mutex_lock(&held);
+    return arg;
+}
+
+static void *on_cond(void *arg)
+{
+    pthread_mutex_lock(&cond_mutex);
+    pthread_cond_wait(&cond, &cond_mutex);
+    return arg;
+}
+
+static void *on_sleep(void *arg)
+{
+    sleep(1000);
+    return arg;
+}
+
+static void *on_join(void *arg)
+{
+    pthread_join(sleeper, NULL);
+    return arg;
+}
+
+static void *runs(void *arg)
+{
+    while (!stop) {
+        spins++;
+    }
+    return arg;
+}
+
+static void *ends(void *arg)
+{
+    return arg;
+}
+
+static void *churns(void *arg)
+{
+    while (!stop) {
+        pthread_t t[8];
+        for (int i = 0; i < 8; i++) {
+            if (pthread_create(&t[i], NULL, ends, NULL) != 0) {
+                abort();
+            }
+        }
+        for (int i = 0; i < 8; i++) {
+            pthread_join(t[i], NULL);
+        }
+    }
+    return arg;
+}
+
+static pthread_t start(void *(*fn)(void *), const char *name)
+{
+    pthread_t t;
+    if (pthread_create(&t, NULL, fn, NULL) != 0) {
+        abort();
+    }
+    pthread_setname_np(t, name);
+    return t;
+}
+
+int main(int argc, char **argv)
+{
+    sem_init(&sem, 0, 0);
+    sem_init(&taken, 0, 0);
+    sem_init(&go, 0, 0);
+    pthread_mutex_lock(&held);
+    start(on_sem, "on-sem");
+    start(takes_a, "takes-a");
+    start(takes_b, "takes-b");
+    sem_wait(&taken);
+    sem_wait(&taken);
+    sem_post(&go);
+    sem_post(&go);
+    start(on_mutex, "on-mutex");
+    start(on_cond, "on-cond");
+    sleeper = start(on_sleep, "on-sleep");
+    start(on_join, "on-join");
+    for (int i = 1; i < argc; i++) {
+        struct timespec used;
+        if (strcmp(argv[i], "clock") == 0) {
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        } else if (strcmp(argv[i], "run") == 0) {
+            start(runs, "runs");
+        } else if (strcmp(argv[i], "churn") == 0) {
+            start(churns, "churns");
+        } else {
+            for (int n = atoi(argv[i]); n > 0; n--) {
+                start(on_sem, "one-of-many");
+            }
+        }
+    }
+    usleep(100000);
+    puts("ready");
+    fflush(stdout);
+    char c;
+    while (read(0, &c, 1) > 0) {
+    }
+    stop = 1;
+    return 0;
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""The commands `pirn ps`, `pirn dump`, `pirn top`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+
+from pirn_tools.errors import UserError
+from pirn_tools.live.process import Process
+from pirn_tools.live.snapshot import Runtime
+
+PIPE_WIDTH = 200  # where the output is no terminal
+SORTS = ("id", "name", "class", "state", "cpu", "share", "time", "waits")
+
+
+def pid_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """-p PID."""
+    return click.option(
+        "-p",
+        "--pid",
+        type=click.IntRange(1),
+        required=True,
+        help="The process: a program that runs on Pirn.",
+    )(command)
+
+
+def console() -> Console:
+    """The standard output."""
+    return Console(
+        width=None if sys.stdout.isatty() else PIPE_WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+@click.command(short_help="Workers and threads of a running program.")
+@pid_option
+def ps(pid: int) -> None:
+    """Print the workers and the threads of a running program, once.
+
+    The program is not stopped. Ready: threads that wait for a CPU, and ran on this one last. Idle:
+    share of the time since the start. Time: CPU time, where the program has it counted.
+    """
+    from pirn_tools.live import tables
+
+    with Process(pid) as process:
+        runtime = Runtime(process)
+        snapshot = runtime.look()
+        found = tables.in_order(tables.rows(runtime, snapshot), tables.COLUMNS[0])
+        out = console()
+        out.print(tables.heading(runtime, snapshot))
+        out.print(tables.cpus_table(snapshot))
+        out.print()
+        out.print(tables.threads_table(found, tables.columns(top=False)))
+        if not snapshot.counted:
+            out.print(tables.UNCOUNTED, style="dim")
+
+
+@click.command(short_help="Who waits for what in a running program, with back traces.")
+@pid_option
+def dump(pid: int) -> None:
+    """Print what each thread of a running program does or waits for, with its back trace.
+
+    The program is not stopped; threads that run have no back trace. Threads that wait for each
+    other in a circle are named at the end.
+    """
+    from pirn_tools.live import tables
+    from pirn_tools.live.dump import Dump
+
+    with Process(pid) as process:
+        runtime = Runtime(process)
+        snapshot = runtime.look()
+        click.echo(tables.heading(runtime, snapshot))
+        for line in Dump(runtime, snapshot).lines():
+            click.echo(line)
+
+
+@click.command(short_help="A running program's workers and threads, live.")
+@pid_option
+@click.option(
+    "-d",
+    "--delay",
+    type=click.FloatRange(0.1),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="From one look to the next.",
+)
+@click.option(
+    "-n",
+    "--count",
+    type=click.IntRange(1),
+    metavar="COUNT",
+    help="Print all threads so many times, without keys: for files, pipes, dumb terminals.",
+)
+@click.option(
+    "-s",
+    "--sort",
+    type=click.Choice(SORTS),
+    default="state",
+    show_default=True,
+    help="The column to sort by, at first.",
+)
+def top(pid: int, delay: float, count: int | None, sort: str) -> None:
+    """Show the workers and the threads of a running program, again and again.
+
+    Keys: q quits; < and >, or i n c s p u t w, choose the column to sort by, r the other direction;
+    arrows and page keys move. It ends with the program, too. Counts of workers are those of a
+    second, Idle and % shares of the time since the last look.
+    """
+    from pirn_tools.live import top as module
+
+    if count is None and not _has_screen():
+        raise UserError(
+            "there is no terminal to draw on (or TERM is dumb): with -n COUNT the tables are "
+            "printed so many times",
+            status=2,
+        )
+    view = module.View(SORTS.index(sort))
+    with Process(pid) as process:
+        runtime = Runtime(process)
+        if count is None:
+            module.live(runtime, console(), view, delay)
+        else:
+            module.batch(runtime, console(), view, delay, count)
+
+
+def _has_screen() -> bool:
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return terminal and os.environ.get("TERM", "dumb") not in ("", "dumb", "unknown")

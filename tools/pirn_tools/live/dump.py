@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""`pirn dump`: what each thread does or waits for, with its back trace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pirn_tools.live.lines import Places
+from pirn_tools.live.process import UnreadableError
+from pirn_tools.live.snapshot import TRIES, Runtime, Snapshot, Thread
+from pirn_tools.live.unwind import RBP, RIP, RSP, Registers, Unwinder
+from pirn_tools.live.waits import Waits, state_text
+
+SWITCH_PUSHED = 136  # port_ctx_switch, x86-64: the red zone and rbp
+
+
+class MovedError(Exception):
+    """The thread has gone on."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The frames of a thread, or why there are none."""
+
+    frames: tuple[int, ...] = ()
+    why: str = ""
+
+
+class Dump:
+    """Of one snapshot."""
+
+    def __init__(self, runtime: Runtime, snapshot: Snapshot) -> None:
+        self.runtime, self.snapshot = runtime, snapshot
+        self.process, self.layout = runtime.process, runtime.layout
+        self.waits = Waits(runtime, snapshot, time.monotonic_ns())
+        self.unwinder = Unwinder(runtime.process, runtime.objects)
+        self.places = Places(runtime.objects)
+
+    def lines(self) -> Iterator[str]:
+        """All of it, thread by thread; circles of waiting at the end."""
+        seen: dict[tuple[int, ...], Thread] = {}
+        for t in sorted(self.snapshot.threads, key=lambda t: t.index):
+            yield ""
+            yield f"Thread {t.label}: {self._does(t)}"
+            trace = self.trace(t)
+            if trace.why:
+                yield f"    ({trace.why})"
+            elif len(trace.frames) > 1 and trace.frames in seen:
+                yield f"    (back trace: as thread {seen[trace.frames].id})"
+            else:
+                seen[trace.frames] = t
+                for i, frame in enumerate(trace.frames):
+                    yield f"    #{i:<2} {self.places.text(frame)}"
+        for cycle in self.waits.cycles():
+            yield ""
+            yield "Cycle: " + " -> ".join(t.label for t in [*cycle, cycle[0]])
+
+    def _does(self, t: Thread) -> str:
+        wait = self.waits.of(t)
+        if wait is not None:
+            asleep = t.reason == self.layout["WAIT_SLEEP"]
+            return wait.text.replace("sleep", "sleeps", 1) if asleep else f"waits for {wait.text}"
+        if t.state == "running" and t.cpu is not None:
+            return f"running on CPU {t.cpu}"
+        return state_text(t)
+
+    def trace(self, t: Thread) -> Trace:
+        """Taken again if the thread has moved meanwhile."""
+        if self.layout.library.machine != "EM_X86_64":
+            return Trace(why="back traces are there on x86-64 only")
+        for _ in range(TRIES):
+            found = self._saved_trace(t) if t.tid is None else self._kernel_trace(t.tid)
+            if found is not None:
+                return found
+        return Trace(why="no back trace: it moves")
+
+    def _kernel_trace(self, tid: int) -> Trace | None:
+        """On a kernel thread: only if that waits in the kernel."""
+        before = self.process.registers(tid)
+        if before is None:
+            return Trace(why="no back trace: it runs, and is not stopped to look at it")
+        frames = self.unwinder.trace({RSP: before[0], RIP: before[1]})
+        return Trace(tuple(frames)) if self.process.registers(tid) == before else None
+
+    def _saved_trace(self, t: Thread) -> Trace | None:
+        """What it was when the thread stopped is still so if its context is."""
+        try:
+            before = self._context(t)
+            frames = self.unwinder.trace(before) if before else []
+            if self._context(t) != before:
+                return None
+        except MovedError:
+            return None
+        except UnreadableError:
+            return Trace(why="no back trace: it has ended")
+        if not frames:
+            return Trace(why=f"has not run yet: begins at {self.places.text(t.start)}")
+        return Trace(tuple(frames))
+
+    def _context(self, t: Thread) -> Registers:
+        """Empty: it has not run."""
+        layout, process = self.layout, self.process
+        raw = process.read(t.at, layout.size("thread"))
+        state = layout.get(raw, "thread.state")
+        same = layout.get(raw, "thread.generation") == t.generation
+        if not same or state == layout["THREAD_RUNNING"]:
+            raise MovedError
+        sp, pc = layout.get(raw, "thread.ctx.sp"), layout.get(raw, "thread.ctx.pc")
+        top = layout.get(raw, "thread.stack_top")
+        if top != 0 and sp + SWITCH_PUSHED > top:
+            return {}
+        return {RSP: sp + SWITCH_PUSHED, RIP: pc, RBP: process.word(sp)}

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: MIT
+"""What the runtime of a process says of its CPUs and threads, read while they go on.
+
+Nothing is stopped, so what is read was not true all at one moment. A descriptor may be recycled
+between two reads; its number and generation tell. What does not make sense is read again, and left
+out if it still does not.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from pirn_tools.errors import UserError
+from pirn_tools.live.layout import find, text_of
+from pirn_tools.live.objects import Objects
+from pirn_tools.live.process import Process, UnreadableError
+
+STARTED = 2
+MOST_CPUS = 4096
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A user thread, as its descriptor says."""
+
+    at: int
+    index: int
+    generation: int
+    name: str
+    state: str  # running, call, ready, blocked, foreign
+    flags: int
+    cpu: int | None  # that it runs or ran on last
+    tid: int | None  # the kernel thread that executes it
+    reason: int
+    object: int
+    deadline: int | None  # ns, CLOCK_MONOTONIC
+    attr: int
+    priority: int
+    base: int
+    start: int
+    sp: int
+    pc: int
+    stack_top: int
+    time_ns: int | None
+
+    @property
+    def id(self) -> str:
+        """As people write it."""
+        return f"{self.index}.{self.generation}"
+
+    @property
+    def label(self) -> str:
+        """Number and name."""
+        return f'{self.id} "{self.name}"'
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """A worker."""
+
+    number: int
+    at: int
+    tid: int
+    current: int  # the descriptor of who runs, the idle thread's where nobody does
+    idle: int
+    switches: int
+    steals: int | None
+    migrations: int | None
+    preemptions: int | None
+    idle_ns: int | None
+    now: int  # when this was read
+
+    @property
+    def runs(self) -> int | None:
+        """The descriptor of the user thread that runs."""
+        return self.current if self.current != self.idle else None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All of it."""
+
+    organization: str
+    started: int | None
+    counted: bool  # CPU time of threads
+    cpus: list[Cpu]
+    threads: list[Thread]
+
+    @cached_property
+    def by_at(self) -> dict[int, Thread]:
+        """By address of the descriptor."""
+        return {t.at: t for t in self.threads}
+
+    @cached_property
+    def by_index(self) -> dict[int, Thread]:
+        """By the first half of the id."""
+        return {t.index: t for t in self.threads}
+
+    def ready_on(self, cpu: int | None) -> int:
+        """Threads that wait for a CPU, and ran on this one last; None: on none."""
+        return self._ready.get(cpu, 0)
+
+    @cached_property
+    def _ready(self) -> dict[int | None, int]:
+        count: dict[int | None, int] = {}
+        for t in self.threads:
+            if t.state == "ready":
+                count[t.cpu] = count.get(t.cpu, 0) + 1
+        return count
+
+
+class Runtime:
+    """The runtime in a process; `look` as often as one likes."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.objects = Objects(process)
+        self.layout = find(process, self.objects)
+        try:
+            started = self._field("rt.started") == STARTED
+        except UnreadableError:
+            started = False
+        if not started:  # until then there are no CPUs
+            raise UserError(
+                f"process {self.process.pid} has not started its runtime yet: it does at the "
+                "program's first call, for instance pthread_create"
+            )
+
+    def _field(self, name: str) -> int:
+        return self.layout.read(self.process, self.layout.rt, name)
+
+    def look(self) -> Snapshot:
+        """How it is now, more or less."""
+        for _ in range(TRIES):
+            try:
+                return self._look()
+            except UnreadableError:
+                continue
+        raise UserError(
+            f"process {self.process.pid}: its runtime's data could not be read in {TRIES} tries"
+        )
+
+    def _look(self) -> Snapshot:
+        layout = self.layout
+        count = self._field("rt.ncpu")
+        if not 0 < count <= MOST_CPUS:
+            raise UnreadableError
+        at = layout.rt + layout["rt.cpus"]
+        pointers = struct.unpack(f"<{count}Q", self.process.read(at, 8 * count))
+        raws = [self.process.read(p, layout.size("cpu")) for p in pointers]
+        cpus = [self._cpu(i, p, raw) for i, (p, raw) in enumerate(zip(pointers, raws, strict=True))]
+        counted = layout.has("TIMES_BIT") and any(
+            layout.get(raw, "cpu.port.cpus") & layout["TIMES_BIT"] for raw in raws
+        )
+        name = text_of(self.process.read(self._field("rt.policy.name"), 16))
+        started = self._field("rt.start_ns") if layout.has("rt.start_ns") else None
+        reader = _Threads(self, cpus, counted)
+        return Snapshot(name, started, counted, cpus, list(reader.all()))
+
+    def _cpu(self, number: int, at: int, raw: bytes) -> Cpu:
+        def get(name: str) -> int:
+            return self.layout.get(raw, f"cpu.{name}")
+
+        def stat(name: str) -> int | None:
+            return get(f"stats.{name}") if self.layout.has(f"cpu.stats.{name}") else None
+
+        now, idle = time.monotonic_ns(), stat("idle_ns")
+        if idle is not None and get("idle_since"):
+            idle += max(now - get("idle_since"), 0)
+        return Cpu(
+            number=number,
+            at=at,
+            tid=self.layout.read(self.process, get("carrier"), "carrier.port.tid"),
+            current=get("current"),
+            idle=get("idle"),
+            switches=get("stats.switches"),
+            steals=stat("steals"),
+            migrations=stat("migrations"),
+            preemptions=stat("preemptions"),
+            idle_ns=idle,
+            now=now,
+        )
+
+
+class _Threads:
+    """Reads the descriptors that the table of ids names."""
+
+    def __init__(self, runtime: Runtime, cpus: list[Cpu], counted: bool) -> None:
+        self.process, self.layout, self.counted = runtime.process, runtime.layout, counted
+        self.cpus = cpus
+        self.number = {cpu.at: cpu.number for cpu in cpus}
+        self.tasks = runtime.process.tasks()
+
+    def all(self) -> Iterator[Thread]:
+        for at in self._addresses():
+            for _ in range(TRIES):
+                try:
+                    found = self._read(at)
+                except UnreadableError:
+                    break  # the memory of one that has ended
+                if found is not None:
+                    yield found
+                    break
+
+    def _addresses(self) -> Iterator[int]:
+        layout = self.layout
+        per, size = 1 << layout["ID_CHUNK_BITS"], layout.size("id_slot")
+        offset = layout["id_slot.thread"]
+        raw = self.process.read(layout.chunks, 8 * layout["ID_CHUNKS"])
+        for (chunk,) in struct.iter_unpack("<Q", raw):
+            if chunk == 0:
+                return
+            slots = self.process.read(chunk, per * size)
+            for i in range(offset, per * size, size):
+                at = int.from_bytes(slots[i : i + 8], "little")
+                if at:
+                    yield at
+
+    def _read(self, at: int) -> Thread | None:
+        """None: it is none that lives, or changes just now."""
+        layout = self.layout
+        raw = self.process.read(at, layout.size("thread"))
+
+        def get(name: str) -> int:
+            return layout.get(raw, f"thread.{name}")
+
+        state, flags = get("state"), get("flags")
+        if flags & layout["THREAD_IDLE"] or state == layout["THREAD_EXITED"]:
+            return None
+        known = {layout[f"THREAD_{name.upper()}"]: name for name in ("ready", "running", "blocked")}
+        if state == layout["THREAD_NEW"]:
+            name = "ready"  # its creator is about to make it so
+        elif state in known:
+            name = known[state]
+        else:
+            return None
+        text_at, text_size = layout.entry["thread.name"]
+        cpu, tid = self.number.get(get("cpu")), None
+        if flags & layout["THREAD_FOREIGN"]:
+            name, cpu, tid = "blocked" if name == "blocked" else "foreign", None, get("port.tid")
+        elif name == "running":
+            name, tid = self._runs_where(at, get("cpu"), get("carrier"))
+        return Thread(
+            at=at,
+            index=get("index"),
+            generation=get("generation"),
+            name=text_of(raw[text_at : text_at + text_size]),
+            state=name,
+            flags=flags,
+            cpu=cpu,
+            tid=tid,
+            reason=get("wait_reason"),
+            object=get("wait_object"),
+            deadline=get("timer.deadline") if get("timer.armed") else None,
+            attr=get("sched.attr"),
+            priority=get("priority"),
+            base=get("base_priority"),
+            start=get("start"),
+            sp=get("ctx.sp"),
+            pc=get("ctx.pc"),
+            stack_top=get("stack_top"),
+            time_ns=self._time(at, raw) if self.counted else None,
+        )
+
+    def _runs_where(self, at: int, cpu: int, carrier: int) -> tuple[str, int | None]:
+        """Its CPU says so; else it is in a call, on a kernel thread of its own."""
+        number = self.number.get(cpu)
+        if number is not None and self.layout.read(self.process, cpu, "cpu.current") == at:
+            return "running", self.cpus[number].tid
+        try:
+            tid = self.layout.read(self.process, carrier, "carrier.port.tid")
+        except UnreadableError:
+            return "running", None
+        return ("call", tid) if tid in self.tasks else ("running", None)
+
+    def _time(self, at: int, raw: bytes) -> int | None:
+        """CPU time that was charged, and the span that has not ended: port/env/linux/times.c."""
+        layout = self.layout
+        used, carrier = layout.get(raw, "thread.port.used"), layout.get(raw, "thread.port.timed_on")
+        if carrier == 0:
+            return used
+        try:
+            account = self.process.read(carrier, layout.size("port_carrier"))
+        except UnreadableError:
+            return used
+
+        def get(name: str) -> int:
+            return layout.get(account, f"times.{name}", layout["port_carrier.times"])
+
+        if get("seq") & 1 or get("timed") != at + layout["thread.port"]:
+            return used
+        span = max(time.monotonic_ns() - get("span_at"), 0)
+        kernel = self.process.cpu_time(layout.get(account, "port_carrier.tid"))
+        if kernel is not None:
+            known = get("kernel_at") + get("short_ns")
+            span = min(span, max(kernel - known, 0))
+        return used + span

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""`pirn top`: workers and threads of a running program, again and again."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import termios
+import time
+import tty
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from pirn_tools.live import tables
+from pirn_tools.live.process import EndedError
+from pirn_tools.live.snapshot import Runtime, Snapshot
+
+FIRST = 0.2  # s, until the first rates are known
+ESCAPES = {
+    b"\x1b[A": "up",
+    b"\x1b[B": "down",
+    b"\x1b[C": ">",
+    b"\x1b[D": "<",
+    b"\x1bOA": "up",
+    b"\x1bOB": "down",
+    b"\x1bOC": ">",
+    b"\x1bOD": "<",
+    b"\x1b[5~": "page up",
+    b"\x1b[6~": "page down",
+    b"\x1b[H": "home",
+    b"\x1b[1~": "home",
+}
+
+
+class Keys:
+    """The terminal's keys, one by one and unseen, until the end of the block."""
+
+    def __init__(self) -> None:
+        self._fd = sys.stdin.fileno()
+        self._waiting: list[str] = []
+
+    def __enter__(self) -> Keys:
+        self._before = termios.tcgetattr(self._fd)
+        tty.setcbreak(self._fd)
+        self._terminate = signal.signal(signal.SIGTERM, _terminated)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        signal.signal(signal.SIGTERM, self._terminate)
+        termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
+
+    def wait(self, seconds: float) -> str | None:
+        """The next key; None: there was none. A terminal that has gone says q."""
+        if not self._waiting:
+            ready, _, _ = select.select([self._fd], [], [], max(seconds, 0))
+            if not ready:
+                return None
+            self._waiting = split_keys(os.read(self._fd, 256)) or ["q"]
+        return self._waiting.pop(0)
+
+
+def split_keys(raw: bytes) -> list[str]:
+    """What was typed, with names for what is no letter."""
+    keys: list[str] = []
+    while raw:
+        escape = next((text for text in ESCAPES if raw.startswith(text)), None)
+        if escape is not None:
+            keys.append(ESCAPES[escape])
+            raw = raw[len(escape) :]
+        else:
+            keys.append(raw[:1].decode("latin-1"))
+            raw = raw[1:]
+    return keys
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
+@dataclass
+class View:
+    """What is on the screen, as chosen by keys."""
+
+    column: int
+    reverse: bool = False
+    first: int = 0  # thread in the first line
+    page: int = 1  # threads that fit
+
+    def press(self, key: str) -> None:
+        """Other keys do nothing."""
+        letters = [column.letter for column in tables.COLUMNS]
+        steps = {"up": -1, "down": 1, "page up": -self.page, "page down": self.page}
+        if key in letters:
+            self.column = letters.index(key)
+        elif key in ("<", ">"):
+            self.column = (self.column + (1 if key == ">" else -1)) % len(letters)
+        elif key == "r":
+            self.reverse = not self.reverse
+        elif key == "home":
+            self.first = 0
+        elif key in steps:
+            self.first += steps[key]
+
+    def draw(
+        self, runtime: Runtime, snapshot: Snapshot, before: Snapshot, height: int
+    ) -> RenderableType:
+        """As many threads as fit."""
+        chosen = tables.COLUMNS[self.column]
+        found = tables.rows(runtime, snapshot, before)
+        cpus = min(len(snapshot.cpus), max(height // 3, 1))
+        more = len(snapshot.cpus) - cpus
+        self.page = max(height - cpus - 5 - bool(more), 1)
+        self.first = max(min(self.first, len(found) - self.page), 0)
+        last = min(self.first + self.page, len(found))
+        shown = tables.in_order(found, chosen, self.reverse)[self.first : last]
+        parts: list[RenderableType] = [
+            _line(tables.heading(runtime, snapshot)),
+            tables.cpus_table(snapshot, before, cpus),
+            *([_line(f"and {more} CPUs more")] if more else []),
+            _line(""),
+            tables.threads_table(shown, tables.COLUMNS, chosen),
+            _line(
+                f"{self.first + 1}-{last} of {len(found)} by {chosen.title}"
+                f"{', reversed' if self.reverse else ''}   q quit   < > column   r reverse   "
+                "arrows, page up, page down",
+                "dim",
+            ),
+        ]
+        return Group(*parts)
+
+
+def _line(text: str, style: str = "") -> Text:
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+
+
+def live(runtime: Runtime, console: Console, view: View, delay: float) -> None:
+    """On the screen, until q, an interrupt, or the end of the program."""
+    end = None
+    before = runtime.look()
+    time.sleep(min(FIRST, delay))
+    try:
+        with Keys() as keys, Live(console=console, screen=True, auto_refresh=False) as screen:
+            while True:
+                snapshot, until = runtime.look(), time.monotonic() + delay
+                key: str | None = ""
+                while key is not None:
+                    drawn = view.draw(runtime, snapshot, before, console.height)
+                    screen.update(drawn, refresh=True)
+                    key = keys.wait(until - time.monotonic())
+                    if key == "q":
+                        return
+                    view.press(key or "")
+                before = snapshot
+    except EndedError as error:
+        end = error
+    except KeyboardInterrupt:
+        pass
+    if end is not None:
+        click.echo(end.message, err=True)
+
+
+def batch(runtime: Runtime, console: Console, view: View, delay: float, count: int) -> None:
+    """Printed so many times, all threads, one beneath the other."""
+    chosen = tables.COLUMNS[view.column]
+    try:
+        before = runtime.look()
+        for _ in range(count):
+            time.sleep(delay)
+            snapshot = runtime.look()
+            found = tables.in_order(tables.rows(runtime, snapshot, before), chosen, view.reverse)
+            console.print(tables.heading(runtime, snapshot))
+            console.print(tables.cpus_table(snapshot, before))
+            console.print()
+            console.print(tables.threads_table(found, tables.COLUMNS))
+            console.print()
+            before = snapshot
+    except EndedError as error:
+        click.echo(error.message, err=True)
+    except KeyboardInterrupt:
+        return

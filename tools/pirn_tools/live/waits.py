@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""What a thread does or waits for, in words; and who is to end the wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pirn_tools.live.process import UnreadableError
+from pirn_tools.live.snapshot import Runtime, Snapshot, Thread
+
+NS = 1_000_000_000
+MOST_DESCRIPTORS = 8
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Of one thread."""
+
+    reason: str
+    object: str
+    on: Thread | None = None  # who is to end it
+    owner: str = ""  # the same in words
+    limit: str = ""
+
+    @property
+    def text(self) -> str:
+        """For what, who has it, how long."""
+        words = " ".join(word for word in (self.reason, self.object) if word)
+        return ", ".join(part for part in (words, self.owner, self.limit) if part)
+
+
+class Waits:
+    """For the threads of a snapshot."""
+
+    def __init__(self, runtime: Runtime, snapshot: Snapshot, now: int) -> None:
+        self.runtime, self.snapshot, self.now = runtime, snapshot, now
+        self.layout = runtime.layout
+
+    def of(self, t: Thread) -> Wait | None:
+        """None if it does not wait."""
+        if t.state != "blocked":
+            return None
+        layout, reasons = self.layout, self.layout.reasons
+        name = reasons[t.reason] if t.reason < len(reasons) else f"reason {t.reason}"
+        limit = self._limit(t)
+        try:
+            if t.reason == layout["WAIT_SLEEP"]:
+                return Wait(name, "", limit=limit)
+            if t.reason == layout["WAIT_IO"]:
+                return Wait(name, self._descriptors(t.object), limit=limit)
+            if t.reason == layout["WAIT_JOIN"]:
+                on = self.snapshot.by_at.get(t.object)
+                return Wait(name, on.label if on is not None else "?", on, limit=limit)
+            on, how = self._owner(t)
+        except UnreadableError:  # the object is gone, so is the wait
+            on, how = None, ""
+        owner = f"{how} {on.label}" if on is not None else ""
+        if on is None and t.reason == layout["WAIT_MUTEX"]:
+            owner = "owner not known"
+        return Wait(name, self._name(t.object), on, owner, limit)
+
+    def _owner(self, t: Thread) -> tuple[Thread | None, str]:
+        layout = self.layout
+        if t.reason == layout["WAIT_MUTEX"]:
+            return self._mutex_owner(t.object), "owned by"
+        if t.reason in (layout["WAIT_RDLOCK"], layout["WAIT_WRLOCK"]):
+            hint = layout.read(self.runtime.process, t.object, "rt_rwlock.owner_hint")
+            return self.snapshot.by_index.get(hint - 1), "held by writer"
+        return None, ""
+
+    def _mutex_owner(self, mutex: int) -> Thread | None:
+        layout, process = self.layout, self.runtime.process
+        kind = layout.read(process, mutex, "rt_mutex.kind")
+        if kind & (layout["OM_ROBUST"] | layout["OM_INHERIT"] | layout["OM_PROTECT"]):
+            word = layout.read(process, mutex, "rt_omutex.word")
+            return self.snapshot.by_index.get(word & layout["OM_OWNER"])
+        return self.snapshot.by_at.get(layout.read(process, mutex, "rt_mutex.owner"))
+
+    def _descriptors(self, waiter: int) -> str:
+        layout, process = self.layout, self.runtime.process
+        at, n = (layout.read(process, waiter, f"io_waiter.{name}") for name in ("io", "n"))
+        size, offset = layout.size("rt_io"), layout["rt_io.fd"]
+        shown = min(n, MOST_DESCRIPTORS)
+        raw = process.read(at, shown * size)
+        fds = (raw[i + offset : i + offset + 4] for i in range(0, len(raw), size))
+        text = ", ".join(str(int.from_bytes(fd, "little", signed=True)) for fd in fds)
+        return text + (" ..." if n > shown else "")
+
+    def _name(self, address: int) -> str:
+        if address == 0:
+            return ""
+        found = self.runtime.objects.at(address)
+        symbol = found.nearest(address) if found is not None else None
+        if symbol is None:
+            return f"{address:#x}"
+        name, offset = symbol
+        return f"{address:#x} <{name}{f'+{offset}' if offset else ''}>"
+
+    def _limit(self, t: Thread) -> str:
+        if t.deadline is None or t.deadline >= 1 << 63:
+            return ""
+        return f"{max(t.deadline - self.now, 0) / NS:.1f} s left"
+
+    def cycles(self) -> Iterator[list[Thread]]:
+        """Threads that wait for each other in a circle: each circle once."""
+        edges: dict[int, Thread] = {}
+        for t in self.snapshot.threads:
+            wait = self.of(t)
+            if wait is not None and wait.on is not None:
+                edges[t.at] = wait.on
+        done: set[int] = set()
+        for start in self.snapshot.threads:
+            path: list[Thread] = []
+            at: Thread | None = start
+            while at is not None and at.at not in done and at not in path:
+                path.append(at)
+                at = edges.get(at.at)
+            if at is not None and at in path:
+                yield path[path.index(at) :]
+            done.update(t.at for t in path)
+
+
+def state_text(t: Thread) -> str:
+    """A word for each state."""
+    return {"call": "in a call", "foreign": "not Pirn's"}.get(t.state, t.state)
+
+
+def sched_text(runtime: Runtime, t: Thread) -> str:
+    """Class, and priority or weight."""
+    layout = runtime.layout
+    kind = t.attr & layout["SCHED_CLASS_MASK"]
+    if kind in (layout["SCHED_CLASS_FIFO"], layout["SCHED_CLASS_RR"]):
+        name = "FIFO" if kind == layout["SCHED_CLASS_FIFO"] else "RR"
+        raised = f" (base {t.base})" if t.priority != t.base else ""
+        return f"{name} {t.priority}{raised}"
+    weight = (t.attr >> layout["SCHED_WEIGHT_SHIFT"]) or layout["SCHED_WEIGHT_DEFAULT"]
+    return f"OTHER {weight}" + (f" (priority {t.priority})" if t.priority else "")

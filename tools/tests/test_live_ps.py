@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""`pirn ps` and what it reads, on programs that run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import live
+import pytest
+from live import needs_cc, needs_programs, pirn, program, started
+
+from pirn_tools.live.dump import Dump
+from pirn_tools.live.process import Process
+from pirn_tools.live.snapshot import Runtime
+
+COMMON = {
+    "on-sem": r"blocked .* semaphore 0x[0-9a-f]+ <sem>$",
+    "takes-a": r'blocked .* mutex 0x[0-9a-f]+ <lock_b>, owned by (\d+\.\d+) "takes-b"$',
+    "takes-b": r'blocked .* mutex 0x[0-9a-f]+ <lock_a>, owned by (\d+\.\d+) "takes-a"$',
+    "on-cond": r"blocked .* condition 0x[0-9a-f]+ <cond>$",
+    "on-sleep": r"blocked .* sleep, 99\d\.\d s left$",
+    "on-join": r'blocked .* end of thread (\d+\.\d+) "on-sleep"$',
+}
+
+
+def lines_of(output: str) -> dict[str, tuple[str, str]]:
+    """By name: number, and the rest of the line."""
+    found = re.findall(r"^ *(\d+\.\d+) +(\S+) +(.*?) *$", output, re.MULTILINE)
+    return {name: (number, rest) for number, name, rest in found}
+
+
+def check_states(threads: dict[str, tuple[str, str]]) -> None:
+    numbers = {number: name for name, (number, _) in threads.items()}
+    for name, pattern in COMMON.items():
+        match = re.search(pattern, threads[name][1])
+        assert match is not None, threads[name]
+        if match.groups():
+            assert numbers[match[1]] in pattern
+
+
+@needs_programs
+def test_ps_shows_states_under_the_pthread_api() -> None:
+    with program("waits", "run") as process:
+        said = pirn("ps", "-p", process.pid)
+    assert said.returncode == 0, said.stderr
+    threads = lines_of(said.stdout)
+    check_states(threads)
+    assert re.search(r"running +[01] +-$", threads["runs"][1])
+    assert re.search(r"blocked .* descriptor 0$", threads["live-waits"][1])
+    assert f"live-waits ({process.pid}), organization steal: 9 threads" in said.stdout
+    assert re.search(r'^ *[01] +\d+ +0 +[\d,]+ .* \d+% +\d+\.\d+ "runs"', said.stdout, re.MULTILINE)
+    assert re.search(rf"^ *0 +{process.pid} ", said.stdout, re.MULTILINE)
+    assert "is counted from the program's first question" in said.stdout
+
+
+@needs_programs
+def test_ps_shows_states_under_the_native_api() -> None:
+    with program("native", PIRN_SCHED="single") as process:
+        said = pirn("ps", "-p", process.pid)
+    assert said.returncode == 0, said.stderr
+    check_states(lines_of(said.stdout))
+    assert "organization single: 7 threads: 1 running, 6 blocked" in said.stdout
+
+
+@needs_programs
+def test_ps_shows_cpu_time_when_the_program_has_it_counted() -> None:
+    with program("waits", "clock", "run") as process, Process(process.pid) as memory:
+        runtime = Runtime(memory)
+
+        def time_of(name: str) -> int:
+            (found,) = (t.time_ns for t in runtime.look().threads if t.name == name)
+            assert found is not None
+            return found
+
+        before = time_of("runs")
+        while time_of("runs") < before + 50_000_000:
+            assert process.poll() is None
+        assert time_of("on-sem") < 50_000_000
+
+
+@needs_programs
+def test_ps_counts_ready_threads_when_there_are_more_than_cpus() -> None:
+    with program("waits", "run", "run", "run", PIRN_CPUS="1") as process:
+        with Process(process.pid) as memory:
+            snapshot = Runtime(memory).look()
+        assert sorted(t.state for t in snapshot.threads if t.name == "runs").count("ready") >= 2
+        assert snapshot.ready_on(0) + snapshot.ready_on(None) >= 2
+
+
+@needs_programs
+def test_ps_shows_all_when_there_are_many_threads() -> None:
+    with program("waits", "1000") as process:
+        said = pirn("ps", "-p", process.pid)
+    assert len(re.findall("one-of-many +OTHER 10 +blocked", said.stdout)) == 1000
+
+
+@needs_programs
+def test_look_survives_when_threads_come_and_go() -> None:
+    with program("waits", "churn", "run") as process, Process(process.pid) as memory:
+        runtime = Runtime(memory)
+        for _ in range(100):
+            snapshot = runtime.look()
+            names = {t.name for t in snapshot.threads}
+            assert {"on-sem", "takes-a", "takes-b", "on-cond"} <= names
+        dump = Dump(runtime, snapshot)
+        for _ in range(50):
+            assert len(list(dump.lines())) > 2 * len(snapshot.threads)
+
+
+@needs_programs
+def test_ps_works_when_the_library_is_stripped(tmp_path: Path) -> None:
+    library = os.environ["PIRN_LIBRARY"]
+    copy = tmp_path / "libpirn.so.0"
+    subprocess.run(["strip", "-o", str(copy), library], check=True)
+    with program("native", LD_LIBRARY_PATH=str(tmp_path), LD_PRELOAD=str(copy)) as process:
+        said = pirn("ps", "-p", process.pid)
+        dumped = pirn("dump", "-p", process.pid)
+        assert str(copy) in Path(f"/proc/{process.pid}/maps").read_text()
+    check_states(lines_of(said.stdout))
+    assert re.search(r"#\d+ +on_sem at native.c:\d+", dumped.stdout)
+
+
+def refused(said: subprocess.CompletedProcess[str], text: str) -> None:
+    assert said.returncode == 1
+    assert said.stdout == ""
+    assert re.fullmatch(f"Error: .*{text}.*\n", said.stderr), said.stderr
+
+
+VERBS = (("ps",), ("dump",), ("top", "-n", "1"))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_refuses_when_there_is_no_such_process(verb: tuple[str, ...]) -> None:
+    refused(pirn(*verb, "-p", 2**22 + 1), f"no process has the number {2**22 + 1}")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_refuses_when_it_is_no_pirn_program(verb: tuple[str, ...]) -> None:
+    with subprocess.Popen(["sleep", str(live.LIMIT)]) as process:
+        said = pirn(*verb, "-p", process.pid)
+        process.kill()
+    refused(said, f"process {process.pid} has no Pirn runtime: it is not linked with")
+
+
+def test_refuses_when_the_process_has_ended() -> None:
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        refused(pirn("ps", "-p", process.pid), f"process {process.pid} has ended")
+
+
+@pytest.mark.skipif(0 < os.getuid() == Path("/proc/1").stat().st_uid, reason="all is ours here")
+def test_refuses_when_it_may_not_read() -> None:
+    """Another user's process."""
+    code = (
+        "import os, sys; from pirn_tools.cli import entry; import pirn_tools.live.tables\n"
+        "if os.getuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "sys.argv[1:] = ['ps', '-p', '1']; entry()"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=live.LIMIT
+    )
+    refused(said, "no permission to read the memory of process 1: it has to be yours")
+
+
+FAKE = """
+#include <stdio.h>
+#include <stdint.h>
+#include <unistd.h>
+struct entry { char name[28]; uint32_t value, size; };
+static struct entry entries[] = {{"rt.started", 0, 4}};
+static uint32_t rt[64];
+static const char reasons[1][20];
+struct { char magic[8]; uint32_t version, entries; void *entry, *rt, *chunks; uint32_t n, max;
+         const void *reason; }
+pirn_debug_layout = {MAGIC, VERSION, ENTRIES, entries, rt, rt, 1, 20, reasons};
+int main(void) { puts("ready"); fflush(stdout); pause(); }
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "fake.c").write_text(FAKE)
+    return tmp_path
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("magic", "version", "entries", "text"),
+    [
+        ("pirn-dbg", 1, 1, "has not started its runtime yet"),
+        ("pirn-dbg", 99, 1, "has version 99 of the library's table, this command reads version 1"),
+        ("pirn-dbg", 1, 1 << 30, "table is damaged: it has 1073741824 entries"),
+        ("something", 1, 1, "has no table at its symbol"),
+    ],
+)
+def test_refuses_when_the_table_is_another(
+    fake: Path, magic: str, version: int, entries: int, text: str
+) -> None:
+    values = {"MAGIC": f'"{magic[:8]}"', "VERSION": version, "ENTRIES": entries}
+    defines = [f"-D{name}={value}" for name, value in values.items()]
+    output = fake / "fake"
+    subprocess.run(
+        ["cc", "-rdynamic", *defines, "-o", str(output), str(fake / "fake.c")], check=True
+    )
+    with started(output) as process:
+        refused(pirn("ps", "-p", process.pid), text)
