@@ -16,7 +16,7 @@ import pytest
 FOLDER = os.environ.get("LIVE_PROGRAMS")
 needs_programs = pytest.mark.skipif(FOLDER is None, reason="LIVE_PROGRAMS is not set: no programs")
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-LIMIT = 15  # s: hangs only
+LIMIT = 60  # s: hangs only
 
 
 def command(*words: object) -> list[str]:
