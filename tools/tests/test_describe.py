@@ -5,7 +5,7 @@ import pytest
 
 from pirn_tools.describe import Description
 from pirn_tools.errors import UserError
-from pirn_tools.run import settings, spell_out
+from pirn_tools.launch import settings, spell_out
 from pirn_tools.sched import default_spec, option_line
 from pirn_tools.spec import check_spec
 

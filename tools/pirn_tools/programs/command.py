@@ -15,13 +15,13 @@ from rich.status import Status
 from pirn_tools import elf, paths
 from pirn_tools.describe import load
 from pirn_tools.errors import UserError
+from pirn_tools.launch import check_preloadable, preload_library
 from pirn_tools.programs import inputs, report
 from pirn_tools.programs.build import KINDS, build
 from pirn_tools.programs.compare import HANG, Configuration, Outcome, compare, verdicts
 from pirn_tools.programs.plan import Program, Run, choose
 from pirn_tools.programs.plan import load as load_plan
 from pirn_tools.programs.sources import Source, fetch, machine_apts
-from pirn_tools.run import check_preloadable, preload_library
 
 SHOWN = "steal"  # the organization for preloading, and without preemption
 

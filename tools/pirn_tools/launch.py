@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: MIT
+"""Commands that start a program on Pirn: `pirn run`, and those that record one.
+
+Such a command is made by @command, which gives it the options of the library, and ends with what
+@program adds: --preload, PROGRAM, ARGS. Its function hands all of that to prepare(), and then
+lets the program replace this process, or waits for it:
+
+    @launch.command(short_help="...", left_out=("trace",))
+    @click.option("-o", "--output")
+    @launch.program
+    def record(output, **given):
+        started = launch.prepare(**given).with_settings({"PIRN_TRACE": output})
+        status = started.wait()
+
+The options come from the library's table (describe.py): each sets its environment variable.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from pirn_tools import elf
+from pirn_tools.describe import (
+    PTHREAD_SONAME,
+    SONAME,
+    SPEC_TYPE,
+    Description,
+    Option,
+    find_library,
+    load,
+)
+from pirn_tools.errors import UserError
+from pirn_tools.spec import check_spec
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class LaunchCommand(click.Command):
+    """A command with the library's options, but those that are left out."""
+
+    def __init__(self, *args: Any, left_out: Sequence[str] = (), **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **kwargs)
+        self.left_out = frozenset(left_out)
+
+    def table(self) -> tuple[Option, ...]:
+        """The library's options that are this command's."""
+        return tuple(option for option in _options_or_none() if option.name not in self.left_out)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*map(_parameter, self.table()), *super().get_params(ctx)]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--help" not in _own_args(args):
+            load()  # so that a missing library is reported as such, not as an unknown option
+        return super().parse_args(ctx, spell_out(args, self.table(), valued(self.params)))
+
+
+def _options_or_none() -> tuple[Option, ...]:
+    try:
+        return load().options
+    except UserError:
+        return ()
+
+
+def _own_args(args: Sequence[str]) -> list[str]:
+    return list(args[: args.index("--")]) if "--" in args else list(args)
+
+
+def _parameter(option: Option) -> click.Option:
+    return click.Option(
+        [f"--{option.name}", _variable(option)], metavar=option.metavar, help=option.detail
+    )
+
+
+def _variable(option: Option) -> str:
+    return f"option_{option.name.replace('-', '_')}"
+
+
+def valued(parameters: Sequence[click.Parameter]) -> frozenset[str]:
+    """The words of the options that have a value."""
+    options = [one for one in parameters if isinstance(one, click.Option)]
+    return frozenset(
+        word for one in options if not one.is_flag and not one.count for word in one.opts
+    )
+
+
+def spell_out(
+    args: Sequence[str], options: Sequence[Option], others: frozenset[str] = frozenset()
+) -> list[str]:
+    """Gives options whose value may be left out their implied value: --stats → --stats=text.
+
+    others: other options that have a value. Stops where the program begins, so that the program's
+    arguments stay as they are.
+    """
+    table = {f"--{option.name}": option for option in options}
+    out: list[str] = []
+    rest = list(args)
+    while rest and rest[0].startswith("-") and rest[0] != "--":
+        word = rest.pop(0)
+        option = table.get(word)
+        if word in others or (option is not None and option.implied is None):
+            out += [word, *rest[:1]]
+            rest = rest[1:]
+        elif option is None:
+            out.append(word)
+        elif rest and option.takes(rest[0]):
+            out.append(f"{word}={rest.pop(0)}")
+        else:
+            out.append(f"{word}={option.implied}")
+    return out + rest
+
+
+def command(**attributes: Any) -> Callable[[Callable[..., Any]], LaunchCommand]:  # noqa: ANN401
+    """A command that starts a program; attributes are click's, and left_out."""
+    context = {"allow_interspersed_args": False}
+    return click.command(cls=LaunchCommand, context_settings=context, **attributes)
+
+
+def program(function: Function) -> Function:
+    """What is started, and whether the library is loaded into it; prepare() takes these."""
+    function = click.argument("args", nargs=-1, type=click.UNPROCESSED)(function)
+    function = click.argument("program")(function)
+    return click.option(
+        "--preload",
+        is_flag=True,
+        help="Load libpirn-pthread into a program that is not linked with Pirn.",
+    )(function)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A program that can be started."""
+
+    path: Path
+    arguments: tuple[str, ...]  # the first one is its name
+    environment: Mapping[str, str]  # all of it
+
+    def with_settings(self, settings: Mapping[str, str]) -> Launch:
+        """The same with these environment variables."""
+        return replace(self, environment={**self.environment, **settings})
+
+    def replace_us(self) -> NoReturn:
+        """The program takes this process over, so its exit status and signals are its own."""
+        try:
+            os.execve(self.path, self.arguments, dict(self.environment))  # noqa: S606
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def wait(self) -> int:
+        """Runs it; its exit status as a shell says it: 128 and the signal that ended it."""
+        try:
+            child = subprocess.Popen(self.arguments, executable=self.path, env=self.environment)
+        except OSError as error:
+            raise self._failed(error) from None
+        with _signals_to(child):
+            status = child.wait()
+        return 128 - status if status < 0 else status
+
+    def _failed(self, error: OSError) -> UserError:
+        return UserError(f"cannot run {self.arguments[0]}: {error.strerror}", status=126)
+
+
+@contextmanager
+def _signals_to(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """The program decides what an interrupt means; a terminal's reaches it by itself."""
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        child.send_signal(number)
+
+    earlier = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.SIGQUIT: signal.signal(signal.SIGQUIT, signal.SIG_IGN),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, pass_on),
+    }
+    try:
+        yield
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+
+
+def prepare(program: str, args: Sequence[str], preload: bool, **values: str | None) -> Launch:
+    """The program under the given options; errors where it would not run on Pirn.
+
+    values: of the library's options, as @command gives them.
+    """
+    path = elf.find_program(program)
+    environment = {**os.environ, **settings(load(), values, others=brings_organizations(path))}
+    if preload:
+        check_preloadable(path, program)
+        _put_first(environment, "LD_PRELOAD", preload_library())
+    else:
+        folder = check_linked(path, program)
+        if folder is not None:
+            _put_first(environment, "LD_LIBRARY_PATH", folder)
+    return Launch(path, (program, *args), environment)
+
+
+def _put_first(environment: dict[str, str], name: str, what: Path) -> None:
+    earlier = environment.get(name, "")
+    environment[name] = ":".join(filter(None, [str(what), earlier]))
+
+
+def settings(
+    description: Description, values: Mapping[str, str | None], *, others: bool = False
+) -> dict[str, str]:
+    """The environment variables for the given options, organizations checked.
+
+    others: there may be organizations that the library does not come with; it checks those itself.
+    """
+    chosen: dict[str, str] = {}
+    for option in description.options:
+        value = values.get(_variable(option))
+        if value is None:
+            continue
+        if option.type == SPEC_TYPE or option.name == "sched":
+            check_spec(description, value, others=others)
+        chosen[option.env] = value
+    return chosen
+
+
+def preload_library() -> Path:
+    """libpirn-pthread, to be loaded before the program's own libraries."""
+    library = find_library(PTHREAD_SONAME)
+    if library is None or not Path(library).is_absolute():
+        found = elf.locate(PTHREAD_SONAME, ())
+        if found is None:
+            raise UserError(f"{PTHREAD_SONAME} not found: build the project or set PIRN_LIBRARY")
+        return found
+    if not Path(library).exists():
+        raise UserError(f"{library} does not exist; it has to lie beside {SONAME}")
+    return Path(library)
+
+
+def check_linked(path: Path, name: str) -> Path | None:
+    """An error unless the program runs on Pirn by itself.
+
+    Gives the folder of the library if the dynamic linker would not look there.
+    """
+    binary = elf.read(path)
+    if binary is None:
+        raise UserError(f"{name} is a script, not a program linked with Pirn; try --preload")
+    if not elf.uses_pirn(binary):
+        hint = "try --preload" if binary.dynamic else "it is static: link it again, with Pirn"
+        raise UserError(
+            f"{name} is not linked with Pirn (neither libpirn nor libpirn-pthread among the "
+            f"libraries it needs); {hint}"
+        )
+    library = find_library() if elf.unresolved_pirn(binary) else None
+    return library.parent if isinstance(library, Path) else None
+
+
+def check_preloadable(path: Path, name: str) -> None:
+    """An error when the dynamic linker would ignore LD_PRELOAD."""
+    if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
+        raise UserError(
+            f"{name} is set-user-ID or set-group-ID: the system ignores --preload for it"
+        )
+    binary = elf.read(path)
+    if binary is not None and not binary.dynamic:
+        raise UserError(f"{name} is a static program: nothing can be preloaded into it")
+
+
+def brings_organizations(path: Path) -> bool:
+    """Whether the program or something preloaded registers organizations of its own."""
+    preloaded = [Path(name) for name in re.split("[: ]+", os.environ.get("LD_PRELOAD", "")) if name]
+    binaries = [elf.read(name) for name in (path, *preloaded) if name.exists()]
+    return any(elf.brings_organizations(binary) for binary in binaries if binary is not None)
