@@ -53,7 +53,7 @@ def reproduce(name: str, output: Path | None, traces: Path | None, short: bool) 
     programs = make.Programs(build)
     programs.check(WANTED)
     folder = output or root / "results" / "figures"
-    facts = page.machine(WANTED, root, build, short)
+    facts = page.facts(WANTED, root, build, short)
     panels = latecomers.panels(programs.latecomers)
     ticks = {start: panel for (discipline, start), panel in panels.items() if discipline == "shmac"}
     with ExitStack() as stack:

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pirn_tools import machine
 from pirn_tools.figures.latecomers import Panel, sentence
 from pirn_tools.figures.make import command, file_of
 from pirn_tools.figures.plan import Item, Set, Table
@@ -27,14 +25,14 @@ class Results:
     panels: Mapping[str, Panel]  # by start=
 
 
-def write(path: Path, wanted: Set, results: Results, facts: Mapping[str, str], short: bool) -> None:
+def write(path: Path, wanted: Set, results: Results, known: Mapping[str, str], short: bool) -> None:
     """The whole page."""
     parts = [
         "<!-- SPDX-License-Identifier: MIT -->\n"
         f"<!-- Written by `pirn bench figures {wanted.name}`: change pirn_tools/figures. -->\n"
         f"# Figures of the SHMAC thesis, here",
         wanted.head,
-        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in facts.items())]),
+        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in known.items())]),
     ]
     for item in wanted.items:
         parts += section(wanted, item, results, short)
@@ -91,42 +89,18 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def machine(wanted: Set, root: Path, build: Path, short: bool) -> dict[str, str]:
+def facts(wanted: Set, root: Path, build: Path, short: bool) -> dict[str, str]:
     """What was run on what."""
-    kind = _cache(build, "CMAKE_BUILD_TYPE") or "-"
-    flags = _cache(build, f"CMAKE_C_FLAGS_{kind.upper()}") or "-"
+    kind = machine.cache_entry(build, "CMAKE_BUILD_TYPE") or "-"
+    flags = machine.cache_entry(build, f"CMAKE_C_FLAGS_{kind.upper()}") or "-"
     return {
         "command": f"`pirn bench figures {wanted.name}{' --short' if short else ''}`",
-        "processor": f"{_cpu_model()}, {os.cpu_count()} CPUs",
+        "processor": machine.processor(),
         "kernel": f"{platform.system()} {platform.release().split('-')[0]}",
-        "C library": os.confstr("CS_GNU_LIBC_VERSION") or "-",
-        "build": f"{kind}: {_first(_cache(build, 'CMAKE_C_COMPILER') or 'cc', '--version')}, "
-        f"`{flags}`",
-        "commit": _first("git", "-C", str(root), "describe", "--always", "--dirty"),
+        "C library": machine.c_library(),
+        "build": f"{kind}: {machine.compiler(build)}, `{flags}`",
+        "commit": machine.commit(root),
         "schedulers": ", ".join(dict.fromkeys(f"`{run.sched}`" for run in wanted.runs)),
         "tick, slice": f"{wanted.tick / 1000:g} ms of CPU time (`PIRN_TICK={wanted.tick}`)",
-        "load before": ", ".join(f"{one:.2f}" for one in os.getloadavg()),
+        "load before": machine.load(),
     }
-
-
-def _cpu_model() -> str:
-    text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.machine()
-
-
-def _cache(build: Path, name: str) -> str:
-    try:
-        text = (build / "CMakeCache.txt").read_text()
-    except OSError:
-        return ""
-    found = re.search(rf"^{name}:[^=]*=(.*)$", text, re.MULTILINE)
-    return found[1] if found else ""
-
-
-def _first(*arguments: str) -> str:
-    try:
-        done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return "-"
-    return next(iter(done.stdout.splitlines()), "-")

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""What something was measured on: processor, kernel, C library, compiler, commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+
+def first_line(*command: str) -> str:
+    """What a command says first, or "-" where there is no such command, or it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "-"
+    said = done.stdout or done.stderr
+    return next(iter(said.splitlines()), "-") if done.returncode == 0 else "-"
+
+
+def processor() -> str:
+    """Its model, and how many CPUs."""
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return f"{found[1].strip() if found else platform.machine()}, {os.cpu_count()} CPUs"
+
+
+def c_library() -> str:
+    return os.confstr("CS_GNU_LIBC_VERSION") or "-"
+
+
+def compiler(build: Path) -> str:
+    """What the build was made with."""
+    return first_line(cache_entry(build, "CMAKE_C_COMPILER") or "cc", "--version")
+
+
+def commit(root: Path) -> str:
+    """Of the project's tree; "-dirty" where something is not committed."""
+    return first_line("git", "-C", str(root), "describe", "--always", "--dirty")
+
+
+def load() -> str:
+    """The load averages."""
+    return ", ".join(f"{one:.2f}" for one in os.getloadavg())
+
+
+def cache_entry(build: Path, name: str) -> str:
+    """A variable of the build's CMake cache, or nothing."""
+    try:
+        text = (build / "CMakeCache.txt").read_text()
+    except OSError:
+        return ""
+    match = re.search(rf"^{name}:[^=]*=(.*)$", text, re.MULTILINE)
+    return match[1] if match else ""
