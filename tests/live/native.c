@@ -80,7 +80,6 @@ int main(void)
     start(on_cond, "on-cond");
     sleeper = start(on_sleep, "on-sleep");
     start(on_join, "on-join");
-    pirn_sleep(100000000u);
     puts("ready");
     fflush(stdout);
     char c;

@@ -7,11 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from pirn_tools.live.process import Process
+from pirn_tools.live.snapshot import Runtime, Thread
 
 FOLDER = os.environ.get("LIVE_PROGRAMS")
 needs_programs = pytest.mark.skipif(FOLDER is None, reason="LIVE_PROGRAMS is not set: no programs")
@@ -55,9 +59,29 @@ def started(*words: object, **environment: str) -> Iterator[subprocess.Popen[str
             process.kill()
 
 
+def moves(memory: Process, threads: list[Thread]) -> list[str]:
+    """Who has not come to where it stays: there it waits, or computes (one of these runs)."""
+    computing = [t for t in threads if t.name in ("runs", "churns")]
+    others = [t for t in threads if t not in computing]
+    # Under the native API a thread that waits in the kernel counts as running.
+    still = [t.name for t in others if t.state != "blocked" and not _waits_in_kernel(memory, t)]
+    if computing and all(t.state != "running" for t in computing):
+        still.append(computing[0].name)
+    return still
+
+
+def _waits_in_kernel(memory: Process, t: Thread) -> bool:
+    return t.tid is not None and memory.registers(t.tid) is not None
+
+
 @contextmanager
 def program(name: str, *words: object, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """One of tests/live."""
+    """One of tests/live, when each of its threads is where it stays."""
     assert FOLDER is not None
-    with started(Path(FOLDER) / f"live-{name}", *words, **environment) as process:
+    path = Path(FOLDER) / f"live-{name}"
+    with started(path, *words, **environment) as process, Process(process.pid) as memory:
+        runtime, end = Runtime(memory), time.monotonic() + LIMIT
+        while still := moves(memory, runtime.look().threads):
+            assert time.monotonic() < end, f"these move: {still}"
+            time.sleep(0.01)
         yield process
