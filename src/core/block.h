@@ -49,8 +49,8 @@ ALWAYS_INLINE struct thread *waitq_pop_inline_locked(struct waitq *q)
 }
 
 /* What the wait is, and into the queue. */
-ALWAYS_INLINE void waitq_enter_locked(struct waitq *q, struct thread *self, struct waitq_how how,
-                                      bool claimable)
+ALWAYS_INLINE void waitq_enter_locked(struct cpu *cpu, struct waitq *q, struct thread *self,
+                                      struct waitq_how how, bool claimable)
 {
     self->wait_reason = how.reason;
     self->wait_kind = how.kind;
@@ -58,7 +58,7 @@ ALWAYS_INLINE void waitq_enter_locked(struct waitq *q, struct thread *self, stru
     self->wait_object = how.object;
     self->wait_queue = q;
     thread_set_state(self, THREAD_BLOCKED);
-    trace_block(port_cpu_self(), self);
+    trace_block(cpu, self);
     waitq_link_locked(q, self, how.front);
 }
 
@@ -71,7 +71,7 @@ ALWAYS_INLINE void waitq_entered(struct thread *self)
 ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q, struct waitq_how how)
 {
     struct thread *self = cpu->current;
-    waitq_enter_locked(q, self, how, false);
+    waitq_enter_locked(cpu, q, self, how, false);
     switch_to(cpu, waitq_pick_next(cpu, how.prefer), POST_UNLOCK, &q->lock);
     waitq_entered(self);
 }

@@ -549,9 +549,10 @@ ALWAYS_INLINE int join(struct thread *t, void **ret, uint64_t deadline, bool poi
     if (ret != NULL) {
         *ret = t->arg_ret;
     }
-    t->join_flags |= JOIN_DETACHED; /* who joins it once more gets an error, not its memory */
-    trace_join(port_cpu_self(), t);
-    thread_release(port_cpu_self(), t);
+    t->join_flags |= JOIN_DETACHED;    /* who joins it once more gets an error, not its memory */
+    struct cpu *cpu = port_cpu_self(); /* after a wait another one */
+    trace_join(cpu, t);
+    thread_release(cpu, t);
     rt_leave(irq);
     return 0;
 }

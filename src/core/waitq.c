@@ -200,7 +200,7 @@ int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
         return 0;
     }
     struct thread *self = cpu != NULL ? cpu->current : port_foreign_self();
-    waitq_enter_locked(q, self, *how, true);
+    waitq_enter_locked(cpu, q, self, *how, true);
     int result =
         cpu != NULL ? waitq_block_timed(cpu, q, self, how) : waitq_block_foreign(q, self, how);
     waitq_entered(self);

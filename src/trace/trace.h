@@ -4,7 +4,8 @@
  * nothing (PIRN_UNTRACED). The events: events.def; the file: format.h.
  *
  * While the trace is off a hook costs two instructions, a comparison and a jump that is not taken.
- * What it reads for the event it reads behind that jump.
+ * What it reads for the event it reads behind that jump. Callers give it what they have at hand:
+ * an argument that has to be computed, or port_cpu_self(), would cost something all the time.
  *
  * Who writes where. A CPU that is inside the runtime (interrupts are out) is alone in writing its
  * THREAD ring: plain stores. Everybody else, handlers of signals and interrupts, the program's
