@@ -10,6 +10,7 @@
 #include "cpu.h"
 #include "options.h"
 #include "stats.h"
+#include "text.h"
 
 /* Bytes of the description: what is the library's own, and each registered organization at most. */
 #define DESCRIBE_OWN 16384
@@ -32,18 +33,6 @@ static void usage_error(const char *fmt, ...)
     va_end(args);
     port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
     port_exit_now(2);
-}
-
-static void add_text(char *to, size_t size, const char *fmt, ...) PRINTF_LIKE(3, 4);
-
-/* Append what there is room for. */
-static void add_text(char *to, size_t size, const char *fmt, ...)
-{
-    size_t used = strlen(to);
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(to + used, size - used, fmt, args);
-    va_end(args);
 }
 
 /* Decimal number with an optional K, M or G; false if it is none or above max. */
@@ -199,6 +188,7 @@ static int set_tick(const char *value, const char **why)
 static int set_sched_option(const struct pirn_policy *policy, char *text, const char **why)
 {
     static char message[256];
+    struct text out = {message, sizeof(message), 0};
     char *equals = strchr(text, '=');
     const char *value = equals != NULL ? equals + 1 : "";
     if (equals != NULL) {
@@ -210,15 +200,15 @@ static int set_sched_option(const struct pirn_policy *policy, char *text, const 
     }
     *why = message;
     if (o == NULL || o->name == NULL) {
-        snprintf(message, sizeof(message), "%s has no option \"%.64s\"; it has%s", policy->name,
-                 text, policy->options != NULL ? ":" : " none");
+        text_add(&out, "%s has no option \"%.64s\"; it has%s", policy->name, text,
+                 policy->options != NULL ? ":" : " none");
         for (o = policy->options; o != NULL && o->name != NULL; o++) {
-            add_text(message, sizeof(message), " %s=%s", o->name, o->values);
+            text_add(&out, " %s=%s", o->name, o->values);
         }
         return -EINVAL;
     }
-    snprintf(message, sizeof(message), "option %s of %s takes %s, not \"%.64s\"", o->name,
-             policy->name, o->values, value);
+    text_add(&out, "option %s of %s takes %s, not \"%.64s\"", o->name, policy->name, o->values,
+             value);
     if (equals == NULL || (o->values[0] != '<' && sched_choice(o->values, value) < 0)) {
         return -EINVAL;
     }
@@ -228,14 +218,15 @@ static int set_sched_option(const struct pirn_policy *policy, char *text, const 
 static int unknown_sched(const char *name, size_t length, const char **why)
 {
     static char message[640];
-    snprintf(message, sizeof(message),
-             "there is no organization \"%.*s\"; there are:", length < 64 ? (int)length : 64, name);
+    struct text out = {message, sizeof(message), 0};
+    text_add(&out, "there is no organization \"%.*s\"; there are:", length < 64 ? (int)length : 64,
+             name);
     const struct pirn_policy *known;
     for (unsigned i = 0; (known = sched_at(i)) != NULL; i++) {
-        add_text(message, sizeof(message), " %s", known->name);
+        text_add(&out, " %s", known->name);
     }
     if (sched_refusal() != NULL) {
-        add_text(message, sizeof(message), "; refused when it was registered: %s", sched_refusal());
+        text_add(&out, "; refused when it was registered: %s", sched_refusal());
     }
     *why = message;
     return -EINVAL;
@@ -387,9 +378,10 @@ static void options_refuse_unknown(void)
     const char *name;
     for (unsigned i = 0; (name = port_option_name(i)) != NULL; i++) {
         if (!option_known(name)) {
-            char known[256] = "";
+            char known[256];
+            struct text out = {known, sizeof(known), 0};
             for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
-                add_text(known, sizeof(known), " %s", o->name);
+                text_add(&out, " %s", o->name);
             }
             usage_error("pirn: there is no option \"%s\"; there are:%s\n", name, known);
         }
@@ -416,72 +408,52 @@ void options_load(void)
     rt.stack_cache_limit = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
 }
 
-/* Text that grows into a buffer; `used` goes on counting what does not fit. */
-struct text {
-    char *buffer;
-    size_t size, used;
-};
-
-static void emit(struct text *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
-
-static void emit(struct text *out, const char *fmt, ...)
-{
-    bool fits = out->used < out->size;
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(fits ? out->buffer + out->used : NULL, fits ? out->size - out->used : 0, fmt,
-                      args);
-    va_end(args);
-    RT_VERIFY(n >= 0);
-    out->used += (size_t)n;
-}
-
 /* A string of JSON; help texts are a program's own. */
 static void emit_string(struct text *out, const char *s, size_t length)
 {
-    emit(out, "\"");
+    text_add(out, "\"");
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)s[i];
         if (c < 0x20) {
-            emit(out, "\\u%04x", c);
+            text_add(out, "\\u%04x", c);
         } else {
-            emit(out, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
+            text_add(out, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
         }
     }
-    emit(out, "\"");
+    text_add(out, "\"");
 }
 
 static void emit_member(struct text *out, const char *name, const char *value)
 {
-    emit(out, ",\"%s\":", name);
+    text_add(out, ",\"%s\":", name);
     emit_string(out, value != NULL ? value : "", value != NULL ? strlen(value) : 0);
 }
 
 static void emit_values(struct text *out, const char *values)
 {
-    emit(out, ",\"values\":[");
+    text_add(out, ",\"values\":[");
     for (const char *p = values; values[0] != '<' && *p != '\0';) {
         size_t n = strcspn(p, "|");
-        emit(out, "%s", p == values ? "" : ",");
+        text_add(out, "%s", p == values ? "" : ",");
         emit_string(out, p, n);
         p += n + (p[n] == '|');
     }
-    emit(out, "]");
+    text_add(out, "]");
 }
 
 static void emit_sched(struct text *out, const struct pirn_policy *policy)
 {
-    emit(out, "{\"name\":\"%s\"", policy->name);
+    text_add(out, "{\"name\":\"%s\"", policy->name);
     emit_member(out, "help", policy->help);
-    emit(out, ",\"options\":[");
+    text_add(out, ",\"options\":[");
     for (const struct pirn_policy_option *o = policy->options; o != NULL && o->name != NULL; o++) {
-        emit(out, "%s{\"name\":\"%s\"", o == policy->options ? "" : ",", o->name);
+        text_add(out, "%s{\"name\":\"%s\"", o == policy->options ? "" : ",", o->name);
         emit_values(out, o->values);
         emit_member(out, "default", o->deflt);
         emit_member(out, "help", o->help);
-        emit(out, "}");
+        text_add(out, "}");
     }
-    emit(out, "]}");
+    text_add(out, "]}");
 }
 
 bool options_describe_fits(const struct pirn_policy *policy)
@@ -495,24 +467,24 @@ const char *options_describe(void)
 {
     static char json[DESCRIBE_OWN + SCHED_REGISTERED_MAX * (DESCRIBE_REGISTERED + 1)];
     struct text out = {json, sizeof(json), 0};
-    emit(&out, "{\"version\":\"%s\",\"options\":[", RT_VERSION);
+    text_add(&out, "{\"version\":\"%s\",\"options\":[", RT_VERSION);
     for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
         char env[32] = "PIRN_";
         for (size_t i = 0; o->name[i] != '\0'; i++) {
             env[5 + i] = (char)(o->name[i] - 'a' + 'A');
         }
-        emit(
+        text_add(
             &out,
             "%s{\"name\":\"%s\",\"env\":\"%s\",\"type\":\"%s\",\"default\":\"%s\",\"values\":\"%s\",\"help\":\"%s\"}",
             o == rt_options ? "" : ",", o->name, env, o->type, o->deflt, o->values, o->help);
     }
-    emit(&out, "],\"organizations\":[");
+    text_add(&out, "],\"organizations\":[");
     const struct pirn_policy *policy;
     for (unsigned i = 0; (policy = sched_at(i)) != NULL; i++) {
-        emit(&out, "%s", i == 0 ? "" : ",");
+        text_add(&out, "%s", i == 0 ? "" : ",");
         emit_sched(&out, policy);
     }
-    emit(&out, "]}");
+    text_add(&out, "]}");
     RT_VERIFY(out.used < sizeof(json));
     return json;
 }

@@ -3,12 +3,12 @@
  * stats.c - see stats.h. One table of the counters serves the sum and all formats.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "life.h"
 #include "stats.h"
+#include "text.h"
 
 /* Counters of the organization's own (policy.stat), by name, summed over the CPUs. */
 #define OWN_MAX 16
@@ -155,52 +155,32 @@ static size_t stats_format_cpus(char *text, size_t size)
     return n < size ? n : size - 1;
 }
 
-/* Text that grows into a buffer; `used` goes on counting what does not fit. */
-struct page {
-    char *text;
-    size_t size, used;
-};
-
-static void say(struct page *page, const char *fmt, ...) PRINTF_LIKE(2, 3);
-
-static void say(struct page *page, const char *fmt, ...)
+static void say_seconds(struct text *page, uint64_t ns)
 {
-    bool fits = page->used < page->size;
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(fits ? page->text + page->used : NULL, fits ? page->size - page->used : 0,
-                      fmt, args);
-    va_end(args);
-    RT_VERIFY(n >= 0);
-    page->used += (size_t)n;
+    text_add(page, "%llu.%09llu\n", (unsigned long long)(ns / 1000000000u),
+             (unsigned long long)(ns % 1000000000u));
 }
 
-static void say_seconds(struct page *page, uint64_t ns)
-{
-    say(page, "%llu.%09llu\n", (unsigned long long)(ns / 1000000000u),
-        (unsigned long long)(ns % 1000000000u));
-}
-
-static void say_counter(struct page *page, unsigned i)
+static void say_counter(struct text *page, unsigned i)
 {
     bool seconds = counters[i].offset == offsetof(struct cpu_stats, idle_ns);
     char name[64];
     snprintf(name, sizeof(name), "pirn_%s_total", seconds ? "idle_seconds" : counters[i].name);
-    say(page, "# HELP %s %s\n# TYPE %s counter\n", name, counters[i].help, name);
+    text_add(page, "# HELP %s %s\n# TYPE %s counter\n", name, counters[i].help, name);
     for (unsigned c = 0; c < rt.ncpu; c++) {
         uint64_t value = counter_get(rt.cpus[c], i);
-        say(page, "%s{cpu=\"%u\"} ", name, c);
+        text_add(page, "%s{cpu=\"%u\"} ", name, c);
         if (seconds) {
             say_seconds(page, value);
         } else {
-            say(page, "%llu\n", (unsigned long long)value);
+            text_add(page, "%llu\n", (unsigned long long)value);
         }
     }
 }
 
 /* An organization's own: what they are, it alone knows. Their names have letters, digits, - and _.
  */
-static void say_own(struct page *page)
+static void say_own(struct text *page)
 {
     struct own own = {.n = 0};
     for (unsigned c = 0; rt.policy.stat != NULL && c < rt.ncpu; c++) {
@@ -212,7 +192,8 @@ static void say_own(struct page *page)
         for (int k = 0; k < n && name[k] != '\0'; k++) {
             name[k] = name[k] == '-' ? '_' : name[k];
         }
-        say(page,
+        text_add(
+            page,
             "# HELP %s counted by the organization\n# TYPE %s untyped\n%s{sched=\"%s\"} %llu\n",
             name, name, name, rt.policy.name, (unsigned long long)own.counter[i].value);
     }
@@ -220,21 +201,23 @@ static void say_own(struct page *page)
 
 size_t stats_prometheus(char *text, size_t size)
 {
-    struct page page = {text, size, 0};
-    say(&page,
-        "# HELP pirn_info what runs\n# TYPE pirn_info gauge\n"
-        "pirn_info{version=\"%s\",sched=\"%s\"} 1\n",
-        RT_VERSION, rt.policy.name);
-    say(&page,
+    struct text page = {text, size, 0};
+    text_add(&page,
+             "# HELP pirn_info what runs\n# TYPE pirn_info gauge\n"
+             "pirn_info{version=\"%s\",sched=\"%s\"} 1\n",
+             RT_VERSION, rt.policy.name);
+    text_add(
+        &page,
         "# HELP pirn_cpus CPUs, which are kernel threads on most systems\n# TYPE pirn_cpus gauge\n"
         "pirn_cpus %u\n",
         rt.ncpu);
-    say(&page,
+    text_add(
+        &page,
         "# HELP pirn_threads_alive threads that have not ended\n# TYPE pirn_threads_alive gauge\n"
         "pirn_threads_alive %u\n",
         life_count());
-    say(&page, "# HELP pirn_uptime_seconds time since the runtime started\n"
-               "# TYPE pirn_uptime_seconds gauge\npirn_uptime_seconds ");
+    text_add(&page, "# HELP pirn_uptime_seconds time since the runtime started\n"
+                    "# TYPE pirn_uptime_seconds gauge\npirn_uptime_seconds ");
     say_seconds(&page, port_now() - rt.start_ns);
     for (unsigned i = 0; i < ARRAY_SIZE(counters); i++) {
         say_counter(&page, i);

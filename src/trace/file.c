@@ -14,6 +14,7 @@
 
 #include "cpu.h"
 #include "file.h"
+#include "text.h"
 #include "trace.h"
 
 #define PATH_MAX_BYTES 512u
@@ -63,45 +64,10 @@ struct trace_places *trace_places_of(uint32_t cpu)
 
 /* The text: lines of columns that are separated by tabs. */
 
-struct text {
-    char *at; /* NULL: only count */
-    size_t used;
-};
-
-static void say(struct text *out, const char *a, const char *b, const char *c)
-{
-    const char *part[] = {a, b, c};
-    for (unsigned i = 0; i < ARRAY_SIZE(part) && part[i] != NULL; i++) {
-        size_t n = strlen(part[i]);
-        if (out->at != NULL) {
-            memcpy(out->at + out->used, part[i], n);
-            out->at[out->used + n] = '\t';
-        }
-        out->used += n + 1;
-    }
-}
-
-static void say_end(struct text *out)
-{
-    if (out->at != NULL) {
-        out->at[out->used - 1] = '\n';
-    }
-}
-
-static void say_number(struct text *out, unsigned long long value)
-{
-    char digits[24];
-    snprintf(digits, sizeof(digits), "%llu", value);
-    say(out, digits, NULL, NULL);
-}
-
 static void say_enum(struct text *out, const char *kind, const char *const names[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        say(out, "enum", kind, NULL);
-        say_number(out, i);
-        say(out, names[i], NULL, NULL);
-        say_end(out);
+        text_add(out, "enum\t%s\t%u\t%s\n", kind, i, names[i]);
     }
 }
 
@@ -116,11 +82,8 @@ static void say_events(struct text *out)
 #undef TRACE_EVENT
     };
     for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
-        say(out, "event", NULL, NULL);
-        say_number(out, events[i].id);
-        say(out, events[i].name, events[i].ring, NULL);
-        say(out, events[i].fields, events[i].text, NULL);
-        say_end(out);
+        text_add(out, "event\t%u\t%s\t%s\t%s\t%s\n", events[i].id, events[i].name, events[i].ring,
+                 events[i].fields, events[i].text);
     }
 }
 
@@ -156,17 +119,11 @@ static void say_enums(struct text *out)
 static void say_text(struct text *out, const struct port_trace_facts *facts)
 {
     const char *sched = port_option("sched");
-    say(out, "meta", "version", RT_VERSION);
-    say_end(out);
-    say(out, "meta", "program", facts->program);
-    say_end(out);
-    say(out, "meta", "sched", sched != NULL ? sched : rt.policy.name);
-    say_end(out);
-    say(out, "meta", "cpus", NULL);
-    say_number(out, rt.ncpu);
-    say_end(out);
-    say(out, "meta", "build", __VERSION__);
-    say_end(out);
+    text_add(out, "meta\tversion\t%s\n", RT_VERSION);
+    text_add(out, "meta\tprogram\t%s\n", facts->program);
+    text_add(out, "meta\tsched\t%s\n", sched != NULL ? sched : rt.policy.name);
+    text_add(out, "meta\tcpus\t%u\n", rt.ncpu);
+    text_add(out, "meta\tbuild\t%s\n", __VERSION__);
     say_events(out);
     say_enums(out);
 }
@@ -243,12 +200,13 @@ static int trace_make(void)
 {
     struct trace_ring rings[2 * RT_MAX_CPUS + 1];
     struct port_trace_facts facts;
-    struct text text = {NULL, 0};
+    struct text text = {NULL, 0, 0};
     port_trace_facts(&facts);
     say_text(&text, &facts);
     size_t nrings = 2 * rt.ncpu + 1;
     size_t text_at = sizeof(struct trace_header) + nrings * sizeof(struct trace_ring);
-    size_t size = aligned(text_at + text.used);
+    size_t text_size = text.used;
+    size_t size = aligned(text_at + text_size + 1);
     for (unsigned i = 0; i < nrings; i++) {
         ring_plan(&rings[i], i, &size);
     }
@@ -259,9 +217,9 @@ static int trace_make(void)
     }
     struct trace_header *h = trace.header = file;
     memcpy(h + 1, rings, nrings * sizeof(struct trace_ring));
-    text = (struct text){(char *)h + text_at, 0};
+    text = (struct text){(char *)h + text_at, text_size + 1, 0};
     say_text(&text, &facts);
-    header_fill(h, &facts, text_at, text.used, size);
+    header_fill(h, &facts, text_at, text_size, size);
     writers_point(h);
     return 0;
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* text.c - see text.h. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "check.h"
+#include "text.h"
+
+void text_add(struct text *out, const char *fmt, ...)
+{
+    bool fits = out->used < out->size;
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(fits ? out->buffer + out->used : NULL, fits ? out->size - out->used : 0, fmt,
+                      args);
+    va_end(args);
+    RT_VERIFY(n >= 0);
+    out->used += (size_t)n;
+}
