@@ -116,14 +116,24 @@ static void say_enums(struct text *out)
     say_enum(out, "state", states, ARRAY_SIZE(states));
 }
 
+/* The name of a program may hold what ends columns and lines. */
+static void say_meta(struct text *out, const char *key, const char *value)
+{
+    text_add(out, "meta\t%s\t", key);
+    for (const char *c = value; *c != '\0'; c++) {
+        text_add(out, "%c", (unsigned char)*c < ' ' ? '?' : *c);
+    }
+    text_add(out, "\n");
+}
+
 static void say_text(struct text *out, const struct port_trace_facts *facts)
 {
     const char *sched = port_option("sched");
-    text_add(out, "meta\tversion\t%s\n", RT_VERSION);
-    text_add(out, "meta\tprogram\t%s\n", facts->program);
-    text_add(out, "meta\tsched\t%s\n", sched != NULL ? sched : rt.policy.name);
+    say_meta(out, "version", RT_VERSION);
+    say_meta(out, "program", facts->program);
+    say_meta(out, "sched", sched != NULL ? sched : rt.policy.name);
     text_add(out, "meta\tcpus\t%u\n", rt.ncpu);
-    text_add(out, "meta\tbuild\t%s\n", __VERSION__);
+    say_meta(out, "build", __VERSION__);
     say_events(out);
     say_enums(out);
 }

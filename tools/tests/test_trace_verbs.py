@@ -279,6 +279,23 @@ def test_record_writes_a_trace_that_every_verb_reads(tmp_path: Path) -> None:
 
 
 @needs_library
+def test_program_may_have_any_name(tmp_path: Path) -> None:
+    """What ends columns and lines would, and bytes that are no UTF-8."""
+    program = APPS / "join_chain-pirn"
+    if not program.exists():
+        pytest.skip("join_chain-pirn is not built")
+    strange = tmp_path / os.fsdecode(b"a\tb\nc\xe5")
+    strange.symlink_to(program)
+    output = tmp_path / "r.trace"
+    env = dict(os.environ, PIRN_TRACE=str(output))
+    done = subprocess.run([strange, "--threads", "4"], env=env, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    result = trace("stat", output)
+    assert result.exit_code == 0, result.output
+    assert "a?b?c\ufffd: " in result.output
+
+
+@needs_library
 @pytest.mark.parametrize("sched", ["steal", "single", "central", "dist", "request"])
 def test_times_of_a_real_trace_add_up(tmp_path: Path, sched: str) -> None:
     result, output = recorded(tmp_path, "--sched", sched, "--cpus", "2")

@@ -89,10 +89,7 @@ def parse(path: object, data: bytes, offset: int) -> Table:
 
 
 def _line(table: Table, path: object, offset: int, line: bytes) -> None:
-    try:
-        columns = line.decode().split("\t")
-    except UnicodeDecodeError:
-        raise TraceError(path, offset, "a line of text that is not UTF-8") from None
+    columns = line.decode(errors="replace").split("\t")
     kind = columns[0]
     if kind == "event":
         event = _event(path, offset, columns)
