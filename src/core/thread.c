@@ -2,8 +2,6 @@
 /*
  * thread.c - creating, joining, detaching, ending. Called by the native API and by the POSIX layer.
  *
- * Length: all of it is one argument, about the join lock.
- *
  * Exit and join meet at the join lock (t->join.lock):
  *   1. The exiting thread takes it, sets JOIN_DONE, unlinks the joiner, and gives it back in
  * finish_exit, when its stack is left. Then it stores EXITED (release): the last access to its
@@ -594,93 +592,4 @@ int rt_thread_detach(struct thread *t)
     }
     rt_leave(irq);
     return error;
-}
-
-/* Who runs next. With priorities, that may be the caller. */
-static struct thread *yield_to(struct cpu *cpu)
-{
-    if (unlikely(rt.detour)) {
-        return cpu->idle;
-    }
-    if (rt.policy.preempt == NULL) {
-        return rt_pick(cpu);
-    }
-    if (at_load_rlx(&cpu->pending) != 0) {
-        rt_service(cpu);
-    }
-    return rt.policy.preempt(cpu, cpu->current, PIRN_WHY_YIELD);
-}
-
-/* The long way: pick, switch, enqueue on the other side. */
-static NOINLINE bool yield_slow(struct cpu *cpu)
-{
-    struct thread *next = yield_to(cpu);
-    if (next == NULL) {
-        return false;
-    }
-    if (MUTANT(PUBLISH_EARLY)) {
-        rt_wake(cpu, cpu->current, PIRN_WHY_YIELD);
-        switch_to(cpu, next, POST_NONE, NULL);
-    } else {
-        switch_to(cpu, next, POST_YIELD, NULL);
-    }
-    return true;
-}
-
-void rt_preempt(void)
-{
-    struct cpu *cpu = port_cpu_self();
-    if (cpu == NULL || (cpu->current->flags & THREAD_IDLE)) {
-        return;
-    }
-    bool switched;
-    STAT_INC(&cpu->stats.ticks);
-    trace_preempt(cpu);
-    rt_poll(cpu);
-    if (rt_has_classes()) {
-        rt_charge(cpu, 1);
-        switched = rt_resched();
-    } else {
-        switched = yield_slow(cpu);
-    }
-    if (switched) {
-        struct cpu *now = port_cpu_self();
-        STAT_INC(&now->stats.preemptions);
-    }
-}
-
-/* A foreign kernel thread, or one that comes back to the ready queue anyway. Nobody else is there
- * before the runtime has started, which is no reason to start it: tools yield from places where
- * they hold their locks. */
-static COLD bool yield_without_cpu(void)
-{
-    if (at_load_acq(&rt.started) != 2 || (rt_self()->flags & THREAD_FOREIGN)) { /* ORDER(start) */
-        port_relax(UINT32_MAX);
-        return false;
-    }
-    return true;
-}
-
-bool rt_yield(void)
-{
-    unsigned long irq;
-    struct cpu *cpu = rt_enter(&irq);
-    if (unlikely(cpu == NULL)) {
-        rt_leave(irq);
-        return yield_without_cpu();
-    }
-    bool switched = true;
-    struct thread *self = cpu->current;
-    struct pirn_rotation to = {0};
-    if (likely(at_load_rlx(&cpu->pending) == 0)) {
-        to = rt.policy.rotate(cpu, self);
-    }
-    if (likely(to.next != NULL)) {
-        thread_set_state(self, THREAD_READY);
-        switch_to(cpu, to.next, POST_UNLOCK, to.held);
-    } else {
-        switched = yield_slow(cpu);
-    }
-    rt_leave(irq);
-    return switched;
 }

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * yield.c - a thread lets others run, and stays ready: rt_yield, which it calls, and rt_preempt,
+ * which the port calls for it at the end of a slice, in a handler. No lock is held on entry.
+ *
+ *   1. Whoever yields keeps its stack until another thread is on one of its own: it enters a queue
+ * after the switch (POST_YIELD). The short way, rotate, enters it before, in a queue that nobody
+ * else takes from, or that stays locked; finish_switch unlocks it then (POST_UNLOCK).
+ *   2. The short way passes no point where the CPU looks at what others have posted (cpu->pending),
+ * so it is taken only if that is 0.
+ *   3. If nobody else is ready, the caller goes on, and nothing has happened.
+ *   4. After either, the caller may be on another CPU.
+ */
+#include "mutant.h"
+#include "switch.h"
+
+/* Who runs next. With priorities, that may be the caller. */
+static struct thread *yield_to(struct cpu *cpu)
+{
+    if (unlikely(rt.detour)) {
+        return cpu->idle;
+    }
+    if (rt.policy.preempt == NULL) {
+        return rt_pick(cpu);
+    }
+    if (at_load_rlx(&cpu->pending) != 0) {
+        rt_service(cpu);
+    }
+    return rt.policy.preempt(cpu, cpu->current, PIRN_WHY_YIELD);
+}
+
+/* The long way: pick, switch, enqueue on the other side. */
+static NOINLINE bool yield_slow(struct cpu *cpu)
+{
+    struct thread *next = yield_to(cpu);
+    if (next == NULL) {
+        return false;
+    }
+    if (MUTANT(PUBLISH_EARLY)) {
+        rt_wake(cpu, cpu->current, PIRN_WHY_YIELD);
+        switch_to(cpu, next, POST_NONE, NULL);
+    } else {
+        switch_to(cpu, next, POST_YIELD, NULL);
+    }
+    return true;
+}
+
+void rt_preempt(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (cpu == NULL || (cpu->current->flags & THREAD_IDLE)) {
+        return;
+    }
+    bool switched;
+    STAT_INC(&cpu->stats.ticks);
+    trace_preempt(cpu);
+    rt_poll(cpu);
+    if (rt_has_classes()) {
+        rt_charge(cpu, 1);
+        switched = rt_resched();
+    } else {
+        switched = yield_slow(cpu);
+    }
+    if (switched) {
+        struct cpu *now = port_cpu_self();
+        STAT_INC(&now->stats.preemptions);
+    }
+}
+
+/* A foreign kernel thread, or one that comes back to the ready queue anyway. Nobody else is there
+ * before the runtime has started, which is no reason to start it: tools yield from places where
+ * they hold their locks. */
+static COLD bool yield_without_cpu(void)
+{
+    if (at_load_acq(&rt.started) != 2 || (rt_self()->flags & THREAD_FOREIGN)) { /* ORDER(start) */
+        port_relax(UINT32_MAX);
+        return false;
+    }
+    return true;
+}
+
+bool rt_yield(void)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    if (unlikely(cpu == NULL)) {
+        rt_leave(irq);
+        return yield_without_cpu();
+    }
+    bool switched = true;
+    struct thread *self = cpu->current;
+    struct pirn_rotation to = {0};
+    if (likely(at_load_rlx(&cpu->pending) == 0)) {
+        to = rt.policy.rotate(cpu, self);
+    }
+    if (likely(to.next != NULL)) {
+        thread_set_state(self, THREAD_READY);
+        switch_to(cpu, to.next, POST_UNLOCK, to.held);
+    } else {
+        switched = yield_slow(cpu);
+    }
+    rt_leave(irq);
+    return switched;
+}
