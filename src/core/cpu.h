@@ -162,20 +162,20 @@ ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
 
 /* rt.idle_word: run.c. */
-#define SEARCHING 1u
-#define SLEEPING 0x10000u
+#define RT_SEARCHING 1u
+#define RT_SLEEPING 0x10000u
 
-ALWAYS_INLINE uint32_t idle_searching(uint32_t word)
+ALWAYS_INLINE uint32_t rt_idle_searching(uint32_t word)
 {
     return word & 0xffffu;
 }
 
-ALWAYS_INLINE uint32_t idle_sleeping(uint32_t word)
+ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
 {
     return word >> 16;
 }
 
-COLD void idle_kick_any(struct cpu *self);
+COLD void rt_kick_sleeper(struct cpu *self);
 void rt_kick_named(struct cpu *self, struct pirn_kick kick);
 
 ALWAYS_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
@@ -183,8 +183,8 @@ ALWAYS_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
     at_fence_light(); /* ORDER(idle-wake) */
     if (likely(kick.cpu == PIRN_KICK_ANY)) {
         uint32_t word = at_load_rlx(&rt.idle_word);
-        if (unlikely(idle_sleeping(word) != 0 && idle_searching(word) == 0)) {
-            idle_kick_any(self);
+        if (unlikely(rt_idle_sleeping(word) != 0 && rt_idle_searching(word) == 0)) {
+            rt_kick_sleeper(self);
         }
     } else {
         rt_kick_named(self, kick);

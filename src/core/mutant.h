@@ -36,8 +36,8 @@ enum mutant {
     MUTANT_CALL_BACK,     /* a thread takes its CPU back without asking whether it was given away */
     MUTANT_CALL_UNSEEN,   /* nobody watches a call */
     MUTANT_CANCEL_UNSEEN, /* a thread that is about to wait does not look for a request again */
-    MUTANT_TRACE_LATE,    /* events that wait for their time do not get it */
     MUTANT_SIGNAL_UNSEEN, /* nor for a signal */
+    MUTANT_TRACE_LATE,    /* events that wait for their time do not get it */
     MUTANT_RANK_STAY,     /* a ready thread whose priority changes keeps its place */
     MUTANT_SLICE_FREE,    /* ticks cost no virtual time */
     MUTANT_PREEMPT_TAIL,  /* a preempted thread goes to the tail of its level */

@@ -32,7 +32,7 @@ static bool idle_claim(unsigned id)
     if (!(at_and_acq_rel(&rt.idle_map[id / 32], ~bit) & bit)) { /* ORDER(idle-claim) */
         return false;
     }
-    at_add_acq_rel(&rt.idle_word, SEARCHING - SLEEPING); /* ORDER(idle-wake) */
+    at_add_acq_rel(&rt.idle_word, RT_SEARCHING - RT_SLEEPING); /* ORDER(idle-wake) */
     return true;
 }
 
@@ -52,7 +52,7 @@ void rt_kick_cpu(struct cpu *self, unsigned id)
     }
 }
 
-void idle_kick_any(struct cpu *self)
+void rt_kick_sleeper(struct cpu *self)
 {
     unsigned start = self != NULL ? self->id : 0;
     for (unsigned i = 0; i < rt.ncpu; i++) {
@@ -82,7 +82,7 @@ static COLD void rt_wake_foreign(struct thread *t)
 
 bool rt_all_asleep(void)
 {
-    return idle_sleeping(at_load_rlx(&rt.idle_word)) == rt.ncpu;
+    return rt_idle_sleeping(at_load_rlx(&rt.idle_word)) == rt.ncpu;
 }
 
 void rt_kick_any(struct cpu *self)
@@ -248,9 +248,9 @@ static bool idle_has_work(struct cpu *cpu)
 
 static void idle_found(struct cpu *cpu)
 {
-    uint32_t before = at_sub_acq_rel(&rt.idle_word, SEARCHING); /* ORDER(idle-wake) */
-    if (rt.ncpu > 1 && idle_searching(before) == 1 && idle_sleeping(before) != 0) {
-        idle_kick_any(cpu);
+    uint32_t before = at_sub_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
+    if (rt.ncpu > 1 && rt_idle_searching(before) == 1 && rt_idle_sleeping(before) != 0) {
+        rt_kick_sleeper(cpu);
     }
 }
 
@@ -262,8 +262,8 @@ static void idle_sleep(struct cpu *cpu)
         deadline = timer_expire(cpu, port_now());
     }
     uint32_t bit = 1u << (cpu->id % 32);
-    at_or_acq_rel(&rt.idle_map[cpu->id / 32], bit);      /* ORDER(idle-claim) */
-    at_add_acq_rel(&rt.idle_word, SLEEPING - SEARCHING); /* ORDER(idle-wake) */
+    at_or_acq_rel(&rt.idle_map[cpu->id / 32], bit);            /* ORDER(idle-claim) */
+    at_add_acq_rel(&rt.idle_word, RT_SLEEPING - RT_SEARCHING); /* ORDER(idle-wake) */
     if (!MUTANT(NO_IDLE_FENCE)) {
         at_fence_heavy(); /* ORDER(idle-wake) */
     }
@@ -295,7 +295,7 @@ static struct thread *idle_wait(struct cpu *cpu)
     if (rt.policy.idle_enter != NULL) {
         rt.policy.idle_enter(cpu);
     }
-    at_add_acq_rel(&rt.idle_word, SEARCHING); /* ORDER(idle-wake) */
+    at_add_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
     for (unsigned round = 0; (next = idle_look(cpu)) == NULL; round++) {
         if (rt_io_waiting() != 0 && round % 8 == 0) {
             port_io_poll();
