@@ -85,14 +85,7 @@ void ring_write_slow(struct trace_writer *w, uint32_t running, enum ring_time wh
     if (text != NULL) {
         memcpy(ring_at(w, w->position + 1), text, TRACE_TEXT_MAX);
     }
-    w->position += 1 + more;
-    w->events++;
-    w->last_at = now;
-    if (when != RING_LATER) {
-        w->late = w->position;
-        RING_PUBLISH(&w->ring->events, w->events);
-        RING_PUBLISH(&w->ring->head, w->position);
-    }
+    ring_written(w, when, now, 1 + more);
 }
 
 void ring_write_any(struct trace_places *p, uint32_t running, struct trace_what r, const char *text)

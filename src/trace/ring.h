@@ -71,6 +71,21 @@ ALWAYS_INLINE void ring_late_ones(struct trace_writer *w, uint64_t delta)
     } while (w->late != w->position);
 }
 
+/* An event stands in the next `records` places: now it counts, and readers see it, unless its time
+ * is still to come. */
+ALWAYS_INLINE void ring_written(struct trace_writer *w, enum ring_time when, uint64_t now,
+                                unsigned records)
+{
+    w->position += records;
+    w->events++;
+    w->last_at = now;
+    if (when != RING_LATER) {
+        w->late = w->position;
+        RING_PUBLISH(&w->ring->events, w->events);
+        RING_PUBLISH(&w->ring->head, w->position);
+    }
+}
+
 /* The long way: for events with text (up to TRACE_TEXT_MAX bytes, padded with zeroes), and where a
  * block begins. */
 void ring_write_slow(struct trace_writer *w, uint32_t running, enum ring_time when,
@@ -95,14 +110,7 @@ ALWAYS_INLINE void ring_write(struct trace_writer *w, uint32_t running, enum rin
     uint64_t *r = (uint64_t *)&w->records[w->position & w->mask];
     r[0] = delta | (uint64_t)what.event << 32 | (uint64_t)what.small << 48;
     r[1] = what.ab;
-    w->position++;
-    w->events++;
-    w->last_at = now;
-    if (when != RING_LATER) {
-        w->late = w->position;
-        RING_PUBLISH(&w->ring->events, w->events);
-        RING_PUBLISH(&w->ring->head, w->position);
-    }
+    ring_written(w, when, now, 1);
 }
 
 /* An event in any context. */
