@@ -13,6 +13,7 @@ from pirn_tools.bench.command import bench, figures
 from pirn_tools.demo.command import demo
 from pirn_tools.group import Group
 from pirn_tools.live.cli import dump, ps, top
+from pirn_tools.prof.cli import prof
 from pirn_tools.programs.command import programs
 from pirn_tools.run import run
 from pirn_tools.sched import sched
@@ -37,7 +38,7 @@ def man_page(output: Path | None) -> None:
         output.write_text(text)
 
 
-for command in (run, sched, bench, figures, demo, programs, trace, ps, dump, top):
+for command in (run, sched, bench, figures, demo, programs, trace, prof, ps, dump, top):
     main.add_command(command)
 
 

@@ -39,11 +39,11 @@ def verbs(file: Path, folder: Path) -> list[list[str]]:
 def measure(arguments: list[str]) -> tuple[float, float, float]:
     """Seconds, seconds of CPU time, MiB."""
     start = time.monotonic()
-    command = [sys.executable, "-m", "pirn_tools", "trace", *arguments]
+    command = [sys.executable, "-m", "pirn_tools", *arguments]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     if status:
-        raise SystemExit(f"pirn trace {arguments[0]} failed")
+        raise SystemExit(f"pirn {arguments[0]} {arguments[1]} failed")
     return (
         time.monotonic() - start,
         usage.ru_utime + usage.ru_stime,
@@ -66,7 +66,7 @@ def main() -> int:
             writer, _ = play(4, 400, options.events, capacity=room, slots=room // 8)
             file.write_bytes(writer.bytes())
         for arguments in verbs(file, folder):
-            wall, cpu, memory = measure(arguments)
+            wall, cpu, memory = measure(["trace", *arguments])
             bad = cpu > SECONDS or memory > MEBIBYTES
             worst |= bad
             what = " ".join([arguments[0], *(word for word in arguments[2:] if "/" not in word)])

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""`pirn prof record`: a program with the profiler on.
+
+The runtime writes the file itself (its options prof, profrate and so on, as environment variables);
+this starts the program, waits for it, and says what has become of the file. All options of
+`pirn run` are options here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pirn_tools import launch, outputs
+from pirn_tools.errors import UserError
+from pirn_tools.paths import short
+
+DEFAULT = "pirn.prof"
+# Options of the library that have other names here.
+OWN = ("prof", "profrate", "profclock", "profnodes", "profthreads", "profframes")
+
+
+def program_environment(output: str, given: Mapping[str, object]) -> dict[str, str]:
+    """What makes the runtime write a profile; a relative name is meant from here."""
+    chosen = {"PIRN_PROF": str(Path.cwd() / output)}
+    for name, value in given.items():
+        if value is not None:
+            chosen[f"PIRN_PROF{name.upper()}"] = str(value)
+    return chosen
+
+
+def describe(path: Path) -> str:
+    """What was recorded, in one line, and what a reader should know."""
+    from pirn_tools.prof import flat, model, read, symbols
+
+    profile = read.load(path)
+    names = symbols.Symbols(profile)
+    tree = model.build(profile, names)
+    rows = flat.compute(tree)
+    threads = sum(one.threads for one in profile.threads if one.kind != "idle")
+    calls = sum(node.calls for node in tree.nodes)
+    said = f"{short(path)}: {threads:,} threads, {calls:,} calls, {tree.total:,} samples"
+    if tree.total and rows:
+        top = flat.ordered(rows, "own")[0]
+        said += f", most in {top.function.name} ({tree.share(top.own):.1f}%)"
+    elif calls:
+        top = flat.ordered(rows, "calls")[0]
+        said += f", most calls of {top.function.name} ({top.calls:,})"
+    return "\n    ".join([said, *lost(profile.counts), *profile.remarks])
+
+
+def lost(counts: dict[str, int]) -> list[str]:
+    """What the profile does not have."""
+    said = []
+    if counts.get("lost_calls"):
+        said.append(
+            f"{counts['lost_calls']:,} calls are not in it: the tree was full (--nodes gives room)"
+        )
+    if counts.get("lost_samples"):
+        said.append(f"{counts['lost_samples']:,} samples are not in it: the histogram was full")
+    return said
+
+
+def nothing_written(output: str, program: str, status: int) -> str:
+    """Why there may be no file."""
+    return (
+        f"{program} has written no profile to {output} (exit status {status}): it never started "
+        "Pirn's runtime, or ended before it did; a program starts it with its first thread, "
+        "and only if it is linked with Pirn (or runs with --preload)"
+    )
+
+
+def verbs(path: Path) -> str:
+    """What can be done next."""
+    name, stem = short(path), short(path.with_suffix(""))
+    return "\n".join(
+        f"    pirn prof {verb}"
+        for verb in (f"flat {name}", f"tree {name} --min 1", f"flame {name} -o {stem}.svg")
+    )
+
+
+@launch.command(left_out=OWN, short_help="Run a program with the profiler on.")
+@click.option(
+    "-o",
+    "--output",
+    default=DEFAULT,
+    show_default=True,
+    metavar="FILE",
+    help="Where the profile goes; %p in the name is the number of the process.",
+)
+@click.option("--rate", metavar="HZ", help="Samples a second of each CPU's clock; 0: none.")
+@click.option(
+    "--clock",
+    type=click.Choice(["cpu", "wall"]),
+    help="Whether a CPU is looked at while it executes, or while it sleeps, too.",
+)
+@click.option("--nodes", metavar="N", help="Room for nodes of the call trees, made at the start.")
+@click.option("--threads", metavar="N", help="So many threads have trees of their own.")
+@click.option(
+    "--frames/--no-frames",
+    default=None,
+    help="Find callers of code that is not instrumented by frame pointers.",
+)
+@launch.program
+def record(
+    output: str,
+    rate: str | None,
+    clock: str | None,
+    nodes: str | None,
+    threads: str | None,
+    frames: bool | None,
+    **given: Any,  # noqa: ANN401
+) -> None:
+    """Run PROGRAM with its ARGS and record where it spends its time.
+
+    Calls are counted of what was compiled with -finstrument-functions; without it there are samples
+    only. The options of pirn run are options here, too. The exit status is the program's.
+    """
+    if output == "off":
+        raise UserError('a profile cannot be called "off" (./off can)', status=2)
+    chosen = {
+        "rate": rate,
+        "clock": clock,
+        "nodes": nodes,
+        "threads": threads,
+        "frames": None if frames is None else int(frames),
+    }
+    program = launch.prepare(**given).with_settings(program_environment(output, chosen))
+    before = outputs.existing(output)
+    status = program.wait()
+    files = outputs.written(output, before)
+    if not files:
+        text = nothing_written(output, program.arguments[0], status)
+        raise UserError(text, status=status or 1)
+    for file in files:
+        click.echo(describe(file), err=True)
+    click.echo(verbs(files[0]), err=True)
+    click.get_current_context().exit(status)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""What the addresses of a profile are: functions, their files, source lines.
+
+The profile's `map` lines lead from an address to a file and an offset in it; the file's segments
+from there to the address that its symbols have. An address behind a call (a call site, a frame) is
+looked up one byte before, in the call.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable
+
+from pirn_tools.prof.lines import Place
+from pirn_tools.prof.objects import ObjectFile
+from pirn_tools.prof.read import Mapping, Profile
+
+try:
+    from cxxfilt import InvalidName
+    from cxxfilt import demangle as _demangle
+except Exception:  # its library may be missing in several ways
+    _demangle = None
+
+
+class Function:
+    """One function; the same one is the same object.
+
+    start and end are the file's addresses. Without a symbol it is all code of its file that has
+    none, or, where its address was called, that address.
+    """
+
+    __slots__ = ("end", "file", "known", "name", "start")
+
+    def __init__(
+        self, name: str, file: ObjectFile | None, start: int, end: int, known: bool
+    ) -> None:
+        self.name = name
+        self.file = file
+        self.start, self.end = start, end
+        self.known = known  # whether a symbol says its name
+
+    @property
+    def module(self) -> str:
+        """The file's name without its folder."""
+        return self.file.name if self.file is not None else ""
+
+    def __repr__(self) -> str:
+        return f"Function({self.name!r}, {self.module!r}, {self.start:#x})"
+
+
+def plain_name(mangled: str) -> str:
+    """As it was written; names that are not of C++ as they are."""
+    if _demangle is None or not mangled.startswith("_Z"):
+        return mangled
+    try:
+        return str(_demangle(mangled))
+    except (InvalidName, ValueError):
+        return mangled
+
+
+class Symbols:
+    """For one profile. Files are read when an address in them is asked for."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._maps = sorted(profile.maps)
+        self._starts = [one.start for one in self._maps]
+        self._files: dict[str, ObjectFile] = {}
+        self._functions: dict[tuple[str, int], Function] = {}
+        self._inside: dict[int, Function] = {}
+        self._called: dict[int, Function] = {}
+        self._sites: dict[int, Place | None] = {}
+        self._written_ns = profile.number("start_unix_ns") + profile.number("elapsed_ns")
+        self.profile = profile
+        self.remarks: list[str] = []
+
+    def mapping(self, address: int) -> Mapping | None:
+        place = bisect.bisect_right(self._starts, address) - 1
+        if place < 0 or address >= self._maps[place].end:
+            return None
+        return self._maps[place]
+
+    def file(self, path: str) -> ObjectFile:
+        """The file of that name; says once what keeps its functions from having names."""
+        if path not in self._files:
+            self._files[path] = found = ObjectFile(path)
+            if found.problem and not path.startswith("["):
+                self.remarks.append(f"{found.path} {found.problem}: its functions have no names")
+            elif self._written_ns and found.modified_ns > self._written_ns:
+                self.remarks.append(
+                    f"{found.path} is newer than the profile: names and lines may be wrong"
+                )
+        return self._files[path]
+
+    def locate(self, address: int) -> tuple[ObjectFile, int] | None:
+        """The file, and the address that the file itself gives to that byte."""
+        mapping = self.mapping(address)
+        if mapping is None:
+            return None
+        file = self.file(mapping.path)
+        offset = address - mapping.start + mapping.offset
+        found = file.address(offset)
+        # Of a file that cannot be read the offset is all that is known.
+        return file, offset if found is None else found
+
+    def inside(self, address: int) -> Function:
+        """The function that has this address in it."""
+        if address not in self._inside:
+            self._inside[address] = self._function(address, called=False)
+        return self._inside[address]
+
+    def called(self, address: int) -> Function:
+        """The function that begins there."""
+        if address not in self._called:
+            self._called[address] = self._function(address, called=True)
+        return self._called[address]
+
+    def before(self, address: int) -> Function:
+        """The function that has the call in it that ends there."""
+        return self.inside(max(0, address - 1))
+
+    def _function(self, address: int, called: bool) -> Function:
+        found = self.locate(address)
+        if found is None:
+            name = f"{address:#x}" if called else "[unknown]"
+            return self._intern("", address if called else 0, name, None, address, address + 1)
+        file, place = found
+        symbol = file.symbol(place)
+        if symbol is not None:
+            key = (file.path, symbol.start)
+            if key not in self._functions:
+                name = plain_name(symbol.name)
+                self._functions[key] = Function(name, file, symbol.start, symbol.end, known=True)
+            return self._functions[key]
+        if called:
+            name = f"{file.name}+{place:#x}"
+            return self._intern(file.path, place, name, file, place, place + 1)
+        name = file.name if file.name.startswith("[") else f"[{file.name}]"
+        return self._intern(file.path, -1, name, file, 0, 0)
+
+    def _intern(
+        self, path: str, key: int, name: str, file: ObjectFile | None, start: int, end: int
+    ) -> Function:
+        where = (path, key)
+        if where not in self._functions:
+            self._functions[where] = Function(name, file, start, end, known=False)
+        return self._functions[where]
+
+    def line(self, address: int) -> Place | None:
+        """The line of the instruction at that address."""
+        if address not in self._sites:
+            found = self.locate(address)
+            self._sites[address] = found[0].line(found[1]) if found is not None else None
+        return self._sites[address]
+
+    def site(self, address: int) -> str:
+        """Where a call that ends there stands, for people: `file.c:12`, as much as is known."""
+        if address == 0:
+            return "-"
+        place = self.line(address - 1)
+        if place is not None:
+            return f"{place.file.rpartition('/')[2]}:{place.line}"
+        return self.offset(address)
+
+    def offset(self, address: int) -> str:
+        """`function+0x12`, `file+0x1234`, or the address."""
+        found = self.locate(address)
+        if found is None:
+            return f"{address:#x}"
+        file, value = found
+        function = self.before(address)
+        if function.known:
+            return f"{function.name}+{value - function.start:#x}"
+        return f"{file.name}+{value:#x}"
+
+
+def finder(names: tuple[str, ...]) -> Callable[[Function], bool]:
+    """Whether a function is one of these: its name, with parameters or without."""
+    wanted = frozenset(names)
+
+    def found(function: Function) -> bool:
+        return function.name in wanted or function.name.partition("(")[0] in wanted
+
+    return found
