@@ -11,14 +11,16 @@ nanoseconds.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pirn_tools.trace import columns
+from pirn_tools.trace.columns import Column
 from pirn_tools.trace.fields import Fields
-from pirn_tools.trace.model import BLOCKED, READY, RUNNING, Model
+from pirn_tools.trace.model import READY, RUNNING, Model
 from pirn_tools.trace.stat import interrupts
 from pirn_tools.trace.table import EventType
 
@@ -26,11 +28,11 @@ Array = NDArray[Any]
 CPUS = 0  # number of the process with a track for each CPU
 CHUNK = 1 << 16
 NO_CPU_TRACK = 1_000_000  # what kernel threads without a CPU do
-THOUSANDTHS = [f".{number:03d}" for number in range(1000)]
 # Events that the slices and flows show already.
 SHOWN = ("switch", "carry", "wake", "tick_in", "tick_out", "idle_in", "idle_out")
 # Ready again without anybody's doing.
 NO_FLOW = ("yield", "preempt")
+END = "},\n"  # of an event; there is always one more
 
 
 def write(model: Model, stream: TextIO) -> None:
@@ -38,22 +40,19 @@ def write(model: Model, stream: TextIO) -> None:
     other = json.dumps({**model.trace.table.meta, "remarks": model.trace.remarks})
     stream.write(f'{{"displayTimeUnit": "ns", "otherData": {other}, "traceEvents": [\n')
     writer = _Writer(model)
-    separator = ""
-    for lines in writer.all():
-        text = ",\n".join(lines)
-        if text:
-            stream.write(separator + text)
-            separator = ",\n"
+    for text in writer.events():
+        stream.write(text)
+    stream.write(",\n".join(writer.names()))
     stream.write("\n]}\n")
 
 
-def _us(ns: Array) -> list[str]:
+def _us(ns: Array) -> Column:
     """Microseconds, exact."""
-    whole, rest = np.divmod(ns, 1000)
-    return [
-        f"{left}{THOUSANDTHS[right]}"
-        for left, right in zip(whole.tolist(), rest.tolist(), strict=True)
-    ]
+    ns = np.maximum(ns, 0)
+    whole = ns // 1000
+    return columns.beside(
+        [columns.numbers(whole), ".", columns.three_digits(ns - whole * 1000)], len(ns)
+    )
 
 
 def _chunks(values: Array) -> Iterator[Array]:
@@ -68,17 +67,19 @@ class _Writer:
         self.pid = model.trace.header["pid"] or 1
         self.labels = [json.dumps(thread.label) for thread in model.threads]
 
-    def all(self) -> Iterable[list[str]]:
-        yield self._names()
+    def events(self) -> Iterator[str]:
+        """All but the names of the tracks."""
         for spans in _chunks(self.model.cpu_spans):
             yield self._turns(spans)
         for spans in _chunks(self.model.thread_spans):
             yield self._states(spans)
-        yield self._ticks()
+        for pairs in _chunks(interrupts(self.model)):
+            yield self._ticks(pairs)
         yield from self._flows()
         yield from self._instants()
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """Who each track is."""
         model = self.model
         program = json.dumps(model.trace.table.meta.get("program", "program"))
         lines = [
@@ -99,69 +100,64 @@ class _Writer:
                 lines.append(_meta("thread_sort_index", self.pid, track, str(track), "sort_index"))
         return lines
 
-    def _turns(self, spans: Array) -> list[str]:
+    def _turns(self, spans: Array) -> str:
         """Slices of CPUs; an idle CPU has none."""
         spans = spans[~self.model.idle[spans["key"]]]
-        labels = self.labels
-        return [
-            f'{{"ph":"X","cat":"cpu","name":{labels[key]},"pid":{CPUS},"tid":{cpu},'
-            f'"ts":{start},"dur":{length}}}'
-            for key, cpu, start, length in zip(
-                spans["key"].tolist(),
-                spans["cpu"].tolist(),
-                _us(spans["start"]),
-                _us(spans["end"] - spans["start"]),
-                strict=True,
-            )
-        ]
+        return columns.lines(
+            [
+                '{"ph":"X","cat":"cpu","name":',
+                columns.words(spans["key"], self.labels.__getitem__),
+                f',"pid":{CPUS},"tid":',
+                columns.numbers(spans["cpu"]),
+                *_when(spans["start"], spans["end"]),
+                END,
+            ],
+            len(spans),
+        )
 
-    def _states(self, spans: Array) -> list[str]:
+    def _states(self, spans: Array) -> str:
         """Slices of threads."""
         spans = spans[~self.model.idle[spans["key"]]]
-        state = spans["state"]
-        running = self._slices(spans[state == RUNNING], ["running"])
-        cpus = spans["cpu"][state == RUNNING].tolist()
-        with_cpu = [
-            f'{line},"args":{{"cpu":{cpu}}}}}' for line, cpu in zip(running, cpus, strict=True)
-        ]
-        rest = self._slices(spans[state == READY], ["ready"])
-        blocked = spans[state == BLOCKED]
+        runs = spans["state"] == RUNNING
         waits = self.model.trace.table.enums.get("wait", {})
-        codes, which = np.unique(blocked["reason"], return_inverse=True)
-        names = ["blocked: " + waits.get(code, "unknown") for code in codes.tolist()]
-        rest += self._slices(blocked, names, which)
-        return with_cpu + [line + "}" for line in rest]
+        # A code for each name: 0 running, 1 ready, from 2 on the reasons for waiting, which begin
+        # with -1.
+        code = np.where(runs, 0, np.where(spans["state"] == READY, 1, spans["reason"] + 3))
 
-    def _slices(self, spans: Array, names: list[str], which: Array | None = None) -> list[str]:
-        """Slices of threads without their closing brace; which: of the names, the first if None."""
-        words = [json.dumps(name) for name in names]
-        places = np.zeros(len(spans), np.int64) if which is None else which
-        pid = self.pid
-        return [
-            f'{{"ph":"X","cat":"state","name":{words[place]},"pid":{pid},'
-            f'"tid":{key},"ts":{start},"dur":{length}'
-            for key, place, start, length in zip(
-                (spans["key"] + 1).tolist(),
-                places.tolist(),
-                _us(spans["start"]),
-                _us(spans["end"] - spans["start"]),
-                strict=True,
-            )
-        ]
+        def name(code: int) -> str:
+            if code < 2:
+                return '"ready"' if code else '"running"'
+            return json.dumps("blocked: " + waits.get(code - 3, "unknown"))
 
-    def _ticks(self) -> list[str]:
-        pairs = interrupts(self.model)
-        cpu = self.model.trace.rows["cpu"][pairs[:, 0]]
-        start, end = self.model.ns[pairs[:, 0]], self.model.ns[pairs[:, 1]]
-        return [
-            f'{{"ph":"X","cat":"interrupt","name":"tick","pid":{CPUS},"tid":{_track(number)},'
-            f'"ts":{begin},"dur":{length}}}'
-            for number, begin, length in zip(
-                cpu.tolist(), _us(start), _us(end - start), strict=True
-            )
-        ]
+        return columns.lines(
+            [
+                '{"ph":"X","cat":"state","name":',
+                columns.words(code, name),
+                f',"pid":{self.pid},"tid":',
+                columns.numbers(spans["key"] + 1),
+                *_when(spans["start"], spans["end"]),
+                columns.words(
+                    np.where(runs, spans["cpu"].astype(np.int64) + 2, 0),
+                    lambda cpu: f',"args":{{"cpu":{cpu - 2}}}' if cpu else "",
+                ),
+                END,
+            ],
+            len(spans),
+        )
 
-    def _flows(self) -> Iterator[list[str]]:
+    def _ticks(self, pairs: Array) -> str:
+        ns = self.model.ns
+        return columns.lines(
+            [
+                f'{{"ph":"X","cat":"interrupt","name":"tick","pid":{CPUS},"tid":',
+                self._tracks(pairs[:, 0]),
+                *_when(ns[pairs[:, 0]], ns[pairs[:, 1]]),
+                END,
+            ],
+            len(pairs),
+        )
+
+    def _flows(self) -> Iterator[str]:
         """From a wake-up to the next turn of the thread, where there is one."""
         model = self.model
         rows, woken = model.trace.which("wake"), model.keys_of("wake", "thread")
@@ -175,39 +171,37 @@ class _Writer:
         place = np.searchsorted(begins, woken * scale + np.searchsorted(model.ns, model.ns[rows]))
         nearest = np.minimum(place, len(runs) - 1)
         found = (place < len(runs)) & (runs["key"][nearest] == woken) & (woken >= 0)
-        rows, target, woken = rows[found], runs[nearest[found]], woken[found]
+        rows, target, woken = rows[found], runs["start"][nearest[found]], woken[found]
         names = model.trace.table.enums.get("wake", {})
         why = model.trace.values("wake", "why", rows)
         meant = ~np.isin(why, [value for value, name in names.items() if name in NO_FLOW])
         rows, target, woken, why = rows[meant], target[meant], woken[meant], why[meant]
         for part in _chunks(np.arange(len(rows))):
-            yield [
-                line
-                for number, reason, cpu, key, begin, end in zip(
-                    part.tolist(),
-                    why[part].tolist(),
-                    model.trace.rows["cpu"][rows[part]].tolist(),
-                    woken[part].tolist(),
+            number = columns.numbers(part + 1)
+            head: columns.Parts = ['"cat":"wake","name":"wake","id":', number]
+            yield columns.lines(
+                [
+                    '{"ph":"s",',
+                    *head,
+                    f',"pid":{CPUS},"tid":',
+                    self._tracks(rows[part]),
+                    ',"ts":',
                     _us(model.ns[rows[part]]),
-                    _us(target["start"][part]),
-                    strict=True,
-                )
-                for line in self._flow(
-                    number + 1, json.dumps(names.get(reason, "wake")), cpu, key, begin, end
-                )
-            ]
+                    ',"args":{"why":',
+                    columns.words(why[part], lambda code: json.dumps(names.get(code, "wake"))),
+                    "}" + END,
+                    '{"ph":"f","bp":"e",',
+                    *head,
+                    f',"pid":{self.pid},"tid":',
+                    columns.numbers(woken[part] + 1),
+                    ',"ts":',
+                    _us(target[part]),
+                    END,
+                ],
+                len(part),
+            )
 
-    def _flow(
-        self, number: int, why: str, cpu: int, key: int, begin: str, end: str
-    ) -> tuple[str, str]:
-        head = f'"cat":"wake","name":"wake","id":{number}'
-        return (
-            f'{{"ph":"s",{head},"pid":{CPUS},"tid":{_track(cpu)},"ts":{begin},'
-            f'"args":{{"why":{why}}}}}',
-            f'{{"ph":"f","bp":"e",{head},"pid":{self.pid},"tid":{key + 1},"ts":{end}}}',
-        )
-
-    def _instants(self) -> Iterator[list[str]]:
+    def _instants(self) -> Iterator[str]:
         """All other events."""
         model = self.model
         for event in model.trace.table.events.values():
@@ -216,38 +210,36 @@ class _Writer:
             for rows in _chunks(model.trace.which(event.name)):
                 yield self._instant(event, rows)
 
-    def _instant(self, event: EventType, rows: Array) -> list[str]:
-        model = self.model
-        columns = []
+    def _instant(self, event: EventType, rows: Array) -> str:
+        arguments: list[Column | str] = []
         for field in event.fields:
-            words = self.fields.words(event, field, rows)
-            if self.fields.is_text(field):
-                words = [json.dumps(word) for word in words]
-            columns.append([f'"{field.name}":{word}' for word in words])
-        arguments = (
-            [",".join(words) for words in zip(*columns, strict=True)]
-            if columns
-            else [""] * len(rows)
-        )
+            arguments.append(f'{"," if arguments else ""}"{field.name}":')
+            arguments.append(self.fields.column(event, field, rows, json.dumps))
         # A mark is the program's own: it goes by the name that the program gave it.
-        names = [json.dumps(event.name)] * len(rows)
-        if event.name == "mark":
-            names = [json.dumps(model.trace.text(row)) for row in rows.tolist()]
-        return [
-            f'{{"ph":"i","s":"t","cat":"event","name":{name},"pid":{CPUS},"tid":{_track(cpu)},'
-            f'"ts":{at},"args":{{{words}}}}}'
-            for name, cpu, at, words in zip(
-                names,
-                model.trace.rows["cpu"][rows].tolist(),
-                _us(model.ns[rows]),
-                arguments,
-                strict=True,
-            )
-        ]
+        is_mark = event.name == "mark"
+        return columns.lines(
+            [
+                '{"ph":"i","s":"t","cat":"event","name":',
+                self.fields.texts(rows, json.dumps) if is_mark else json.dumps(event.name),
+                f',"pid":{CPUS},"tid":',
+                self._tracks(rows),
+                ',"ts":',
+                _us(self.model.ns[rows]),
+                ',"args":{',
+                *arguments,
+                "}" + END,
+            ],
+            len(rows),
+        )
+
+    def _tracks(self, rows: Array) -> Column:
+        """Of the CPUs whose events these are."""
+        cpu = self.model.trace.rows["cpu"][rows]
+        return columns.numbers(np.where(cpu >= 0, cpu, NO_CPU_TRACK))
 
 
-def _track(cpu: int) -> int:
-    return cpu if cpu >= 0 else NO_CPU_TRACK
+def _when(start: Array, end: Array) -> list[Column | str]:
+    return [',"ts":', _us(start), ',"dur":', _us(end - start)]
 
 
 def _meta(name: str, pid: int, tid: int, value: str, key: str = "name") -> str:

@@ -15,13 +15,15 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pirn_tools.trace.fields import Fields
+from pirn_tools.trace import columns
+from pirn_tools.trace.columns import Column
+from pirn_tools.trace.fields import Fields, Quote
 from pirn_tools.trace.model import Model
-from pirn_tools.trace.read import NO_THREAD
+from pirn_tools.trace.table import EventType
 
 Array = NDArray[Any]
 HEAD = "timestamp,core,event_id,event,thread_index,thread_id,parameters"
-CHUNK = 1 << 17  # rows in memory at a time
+CHUNK = 1 << 16  # rows in memory at a time
 
 
 def write(model: Model, stream: TextIO) -> None:
@@ -30,51 +32,58 @@ def write(model: Model, stream: TextIO) -> None:
     fields = Fields(model)
     for begin in range(0, len(model.trace.rows), CHUNK):
         rows = np.arange(begin, min(begin + CHUNK, len(model.trace.rows)))
-        stream.write("".join(_lines(fields, rows)))
+        stream.write(_lines(fields, rows))
 
 
-def _lines(fields: Fields, rows: Array) -> list[str]:
-    model = fields.model
-    trace = model.trace
-    data = trace.rows[rows]
-    ticks = (data["clock"] - np.uint64(trace.clock.start)).tolist()
-    index = ["" if one == NO_THREAD else str(one) for one in data["thread"].tolist()]
-    number = fields.thread_numbers(model.key[rows])
-    kinds = {event.id: f"{event.id},{event.name}" for event in trace.table.events.values()}
-    return [
-        f"{tick},{cpu},{kinds[kind]},{thread},{life},{parameters}\n"
-        for tick, cpu, kind, thread, life, parameters in zip(
-            ticks,
-            data["cpu"].tolist(),
-            data["event"].tolist(),
-            index,
-            number,
-            _parameters(fields, rows),
-            strict=True,
-        )
+def _lines(fields: Fields, rows: Array) -> str:
+    trace = fields.model.trace
+    data, key = trace.rows[rows], fields.model.key[rows]
+    thread = columns.numbers(fields.index[key])
+    thread[key < 0] = 0
+    events = trace.table.events
+    parts: list[Column | str] = [
+        columns.numbers(data["clock"] - np.uint64(trace.clock.start)),
+        ",",
+        columns.signed(data["cpu"]),
+        columns.words(data["event"], lambda number: f",{number},{events[number].name},"),
+        thread,
+        ",",
+        fields.numbers(key),
+        ",",
+        _parameters(fields, rows, data["event"]),
+        "\n",
     ]
+    return columns.lines(parts, len(rows))
 
 
-def _parameters(fields: Fields, rows: Array) -> list[str]:
-    made = np.full(len(rows), "", object)
-    ids = fields.model.trace.rows["event"][rows]
+def _parameters(fields: Fields, rows: Array, ids: Array) -> Column:
+    """Of each event, in the order of the rows."""
+    made = []
     for event in fields.model.trace.table.events.values():
         places = np.flatnonzero(ids == event.id)
-        if not len(places) or not event.fields:
-            continue
-        own = rows[places]
-        columns = []
-        for field in event.fields:
-            words = fields.words(event, field, own)
-            if field.type == "text":
-                words = [_quoted(word) for word in words]
-            columns.append([f"{field.name}={word}" for word in words])
-        joined = [" ".join(words) for words in zip(*columns, strict=True)]
-        if event.has_text:
-            joined = ['"' + line.replace('"', '""') + '"' for line in joined]
-        made[places] = joined
-    return list(made.tolist())
+        if len(places) and event.fields:
+            made.append((places, _of_event(fields, event, rows[places])))
+    both = np.zeros((len(rows), max((own.shape[1] for _, own in made), default=0)), np.uint8)
+    for places, own in made:
+        both[places, : own.shape[1]] = own
+    return both
+
+
+def _of_event(fields: Fields, event: EventType, rows: Array) -> Column:
+    """Where there is a text the whole is in quotes."""
+    edge, plain = ('"', _doubled) if event.has_text else ("", str)
+    parts: list[Column | str] = []
+    for field in event.fields:
+        parts += [f"{' ' if parts else edge}{field.name}="]
+        quote: Quote = _quoted if field.type == "text" else plain
+        parts += [fields.column(event, field, rows, quote)]
+    return columns.beside([*parts, edge], len(rows))
+
+
+def _doubled(word: str) -> str:
+    return word.replace('"', '""')
 
 
 def _quoted(word: str) -> str:
-    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A text, in quotes within quotes."""
+    return _doubled('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"')

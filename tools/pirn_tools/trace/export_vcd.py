@@ -15,12 +15,13 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from pirn_tools.trace import columns
 from pirn_tools.trace.model import BLOCKED, READY, RUNNING, Model
 
 Array = NDArray[Any]
 NONE, IS_READY, IS_RUNNING, IS_BLOCKED = range(4)
 STATE_CODES = ("none", "ready", "running", "blocked")
-CHUNK = 1 << 17
+CHUNK = 1 << 16
 FIRST, LAST = 33, 126  # characters of a signal's code
 
 
@@ -44,8 +45,7 @@ def write(model: Model, stream: TextIO) -> None:
     when = np.concatenate([part[0] for part in changes])
     signal = np.concatenate([part[1] for part in changes])
     value = np.concatenate([part[2] for part in changes])
-    order = np.lexsort((np.arange(len(when)), when))
-    change = _last_of_each(when[order], signal[order], value[order])
+    change = _last_of_each(when, signal, value)
     _dump(stream, codes, 2 * cpus, change, model.end)
 
 
@@ -125,7 +125,7 @@ def _thread_changes(model: Model, indexes: list[int], first: int) -> list[Change
 
 def _last_of_each(when: Array, signal: Array, value: Array) -> Change:
     """Of several changes of a signal at one time the last; none that changes nothing."""
-    order = np.lexsort((np.arange(len(when)), when, signal))
+    order = np.lexsort((when, signal))  # stable: what is equal stays in its order
     when, signal, value = when[order], signal[order], value[order]
     if len(when):
         last = np.ones(len(when), bool)
@@ -141,18 +141,17 @@ def _last_of_each(when: Array, signal: Array, value: Array) -> Change:
 def _dump(stream: TextIO, codes: list[str], scalars: int, change: Change, end: int) -> None:
     """scalars: of so many signals from the first on each second one has one bit (idle)."""
     when, signal, value = change
-    before = -1
+    new = np.ones(len(when), bool)
+    new[1:] = when[1:] != when[:-1]
+    alone = (signal < scalars) & (signal % 2 == 1)
     for begin in range(0, len(when), CHUNK):
         part = slice(begin, begin + CHUNK)
-        lines = []
-        for at, which, now in zip(
-            when[part].tolist(), signal[part].tolist(), value[part].tolist(), strict=True
-        ):
-            if at != before:
-                lines.append(f"#{at}")
-                before = at
-            alone = which < scalars and which % 2
-            lines.append(f"{now}{codes[which]}" if alone else f"b{now:b} {codes[which]}")
-        stream.write("\n".join([*lines, ""]))
-    if end > before:
+        count = len(when[part])
+        moment = columns.beside(["#", columns.numbers(when[part]), "\n"], count)
+        moment[~new[part]] = 0
+        both = value[part] * 2 + alone[part]
+        values = columns.words(both, lambda two: f"{two >> 1}" if two & 1 else f"b{two >> 1:b} ")
+        name = columns.words(signal[part], codes.__getitem__)
+        stream.write(columns.lines([moment, values, name, "\n"], count))
+    if not len(when) or end > when[-1]:
         stream.write(f"#{end}\n")

@@ -41,6 +41,15 @@ class Thread:
         return f'{self.number} "{self.name}"' if self.name else self.number
 
 
+@dataclass(frozen=True)
+class Reference:
+    """Lives that events mean by indexes: of the latest mark, or guessed where there is none."""
+
+    mark: Array
+    early: Array  # those in front of the first mark
+    guess: Array  # their lives, packed
+
+
 class Lives:
     """All lives of a trace, and which of them an index means at an event."""
 
@@ -56,26 +65,24 @@ class Lives:
         every = np.concatenate(marks)
         order = np.argsort(every, kind="stable")
         self._marks = every[order]
+        self._indexes = self._marks >> SHIFT
         self._lives = np.concatenate(lives)[order]
         self._births = np.concatenate(births)[order]
         self._known = np.empty(0, np.int64)
         self._mark_keys = np.empty(0, np.int64)
         self.threads: list[Thread] = []
 
-    def _mark(self, index: Array, rows: Array) -> tuple[Array, Array]:
-        """The latest mark of each index at its row, and whether there is one."""
-        query = (index << SHIFT) | rows
-        place = np.searchsorted(self._marks, query, side="right") - 1
-        has = (place >= 0) & (self._marks[np.maximum(place, 0)] >> SHIFT == index)
-        return place, has
-
-    def unmarked(self, index: Array, rows: Array) -> Array:
-        """The lives, packed, of what no mark in front tells; for settle()."""
+    def refer(self, index: Array, rows: Array) -> Reference:
+        """Which lives the events in these rows mean by these indexes; for meant(), when settled."""
         index = index.astype(np.int64)
         if not len(self._marks):
-            return self._guess(index, np.zeros(len(index), np.int64))
-        place, has = self._mark(index, rows)
-        return self._guess(index[~has], place[~has])
+            guess = self._guess(index, np.zeros(len(index), np.int64))
+            return Reference(np.zeros(len(index), np.int32), np.arange(len(index)), guess)
+        place = np.searchsorted(self._marks, (index << SHIFT) | rows, side="right") - 1
+        near = np.maximum(place, 0)
+        early = np.flatnonzero((place < 0) | (self._indexes[near] != index))
+        guess = self._guess(index[early], place[early])
+        return Reference(near.astype(np.int32), early, guess)
 
     def _guess(self, index: Array, place: Array) -> Array:
         """Without a mark in front of it (at place): as the next one says."""
@@ -83,12 +90,12 @@ class Lives:
         if len(self._marks):
             after = np.minimum(place + 1, len(self._marks) - 1)
             early = np.maximum(self._lives[after] - self._births[after], 0)
-            life = np.where(self._marks[after] >> SHIFT == index, early, 0)
+            life = np.where(self._indexes[after] == index, early, 0)
         return np.where(index == NO_THREAD, -1, pack(index, life))
 
     def settle(self, used: list[Array]) -> None:
         """Says which lives occur; from then on keys() and at() work."""
-        told = pack(self._marks >> SHIFT, self._lives)
+        told = pack(self._indexes, self._lives)
         known = np.unique(np.concatenate([told, *used]))
         self._known = known[known >= 0]
         self._mark_keys = self.keys(told)
@@ -106,15 +113,17 @@ class Lives:
         place = np.searchsorted(self._known, packed)
         return np.where(packed < 0, -1, np.minimum(place, len(self._known) - 1))
 
-    def at(self, index: Array, rows: Array) -> Array:
-        """Places in `threads` of indexes that the events in these rows name; -1 for no thread."""
-        index = index.astype(np.int64)
+    def meant(self, reference: Reference) -> Array:
+        """Places in `threads`; -1 for no thread."""
         if not len(self._marks):
-            return self.keys(self._guess(index, np.zeros(len(index), np.int64)))
-        place, has = self._mark(index, rows)
-        found = self._mark_keys[np.maximum(place, 0)]
-        found[~has] = self.keys(self._guess(index[~has], place[~has]))
+            return self.keys(reference.guess)
+        found = self._mark_keys[reference.mark]
+        found[reference.early] = self.keys(reference.guess)
         return np.asarray(found)
+
+    def at(self, index: Array, rows: Array) -> Array:
+        """The same at once, for what settle() knows."""
+        return self.meant(self.refer(index, rows))
 
     def _name(self) -> None:
         """The names that spawn, thread and name give, the last one counts."""

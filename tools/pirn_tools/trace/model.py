@@ -14,12 +14,13 @@ runs and has not blocked means nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pirn_tools.trace.lives import Lives, Thread, pack
+from pirn_tools.trace.lives import Lives, Reference, Thread, pack
 from pirn_tools.trace.read import KEEPS_OLDEST, RING_THREAD, Trace
 
 Array = NDArray[Any]
@@ -59,51 +60,70 @@ THREAD_SPAN = np.dtype(
 )
 MOVE = np.dtype(
     [
-        ("key", "<i8"),
         ("at", "<i8"),  # twice the row, plus 1 for what comes second there
         ("ns", "<i8"),
-        ("kind", "i1"),
+        ("key", "<i4"),
         ("detail", "<i4"),
         ("cpu", "<i4"),
-        ("span", "<i8"),  # RUN, STOP: of cpu_spans
-    ]
+        ("span", "<i4"),  # RUN, STOP: of cpu_spans
+        ("kind", "i1"),
+    ],
+    align=True,
 )
 
 
 @dataclass
 class Model:
-    """A trace with its spans."""
+    """A trace with its spans, which are made when they are asked for first."""
 
     trace: Trace
-    threads: list[Thread]
     ns: Array  # of each row, since the start
-    key: Array  # of each row: the thread that ran, -1 none
-    cpu_spans: Array  # by CPU and time
-    thread_spans: Array  # by thread and time
     covered: Array  # for each CPU: from when to when its spans are known (ns)
     end: int  # ns
     lives: Lives
+    references: dict[tuple[str, str], Reference]  # of fields of events
     _keys: dict[tuple[str, str], Array] = field(default_factory=dict)
+
+    @property
+    def threads(self) -> list[Thread]:
+        return self.lives.threads
+
+    @cached_property
+    def key(self) -> Array:
+        """Of each row: the thread that ran, -1 none."""
+        return self.lives.meant(self.references["", "thread"])
+
+    @cached_property
+    def cpu_spans(self) -> Array:
+        """By CPU and time."""
+        return _cpu_spans(self)
+
+    @cached_property
+    def thread_spans(self) -> Array:
+        """By thread and time."""
+        return _thread_spans(self)
 
     def keys_of(self, name: str, field: str) -> Array:
         """The threads that a field of all events of that name names, in their order."""
         found = self._keys.get((name, field))
         if found is None:
-            rows = self.trace.which(name)
-            index = self.trace.values(name, field, rows)
-            if tells_life(self.trace, name, field):
-                life = self.trace.values(name, "life", rows)
-                found = self.lives.keys(pack(index, life))
-            else:
-                found = self.lives.at(index, rows)
-            self._keys[name, field] = found
+            found = self._keys[name, field] = self._keys_of(name, field)
         return found
+
+    def _keys_of(self, name: str, field: str) -> Array:
+        if (name, field) in self.references:
+            return self.lives.meant(self.references[name, field])
+        rows = self.trace.which(name)
+        index = self.trace.values(name, field, rows)
+        if tells_life(self.trace, name, field):
+            return self.lives.keys(pack(index, self.trace.values(name, "life", rows)))
+        return self.lives.at(index, rows)
 
     def keys_at(self, name: str, field: str, rows: Array) -> Array:
         """The same for the events in these rows."""
         return np.asarray(self.keys_of(name, field)[np.searchsorted(self.trace.which(name), rows)])
 
-    @property
+    @cached_property
     def idle(self) -> Array:
         """For each thread: whether it is a CPU's idle thread."""
         return np.array([thread.idle for thread in self.threads], bool)
@@ -112,16 +132,11 @@ class Model:
 def build(trace: Trace) -> Model:
     """All of it, from the arrays of read.py."""
     lives = Lives(trace)
-    rows = np.arange(len(trace.rows))
-    lives.settle([lives.unmarked(trace.rows["thread"], rows), *_named(trace, lives)])
-    running = lives.at(trace.rows["thread"], rows)
+    references, told = _named(trace, lives)
+    lives.settle([*told, *(one.guess for one in references.values())])
     ns = np.clip(trace.clock.ns(trace.rows["clock"]), 0, MOST_NS).astype(np.int64)
     end = max(min(int(trace.clock.end_ns), MOST_NS), int(ns[-1]) if len(ns) else 0)
-    covered = _coverage(trace, end)
-    spans = _cpu_spans(trace, lives, ns, covered)
-    model = Model(trace, lives.threads, ns, running, spans, spans[:0], covered, end, lives)
-    model.thread_spans = _thread_spans(model)
-    return model
+    return Model(trace, ns, _coverage(trace, end), end, lives, references)
 
 
 def tells_life(trace: Trace, name: str, field_name: str) -> bool:
@@ -130,24 +145,26 @@ def tells_life(trace: Trace, name: str, field_name: str) -> bool:
     return field_name == "thread" and event is not None and event.field("life") is not None
 
 
-def _named(trace: Trace, lives: Lives) -> list[Array]:
-    """Lives that fields of events name; settle wants them all."""
-    found = []
+def _named(trace: Trace, lives: Lives) -> tuple[dict[tuple[str, str], Reference], list[Array]]:
+    """What the fields of events mean, and the lives that events tell; settle wants them all."""
+    ran = lives.refer(trace.rows["thread"], np.arange(len(trace.rows)))
+    references = {("", "thread"): ran}  # of each row: who ran
+    told = []
     for event in trace.table.events.values():
         rows = trace.which(event.name)
         for one in event.fields:
-            if one.type != "thread" or not len(rows):
+            if one.type != "thread":
                 continue
             index = trace.values(event.name, one.name, rows)
             if tells_life(trace, event.name, one.name):
-                found.append(pack(index, trace.values(event.name, "life", rows)))
+                told.append(pack(index, trace.values(event.name, "life", rows)))
             else:
-                found.append(lives.unmarked(index, rows))
+                references[event.name, one.name] = lives.refer(index, rows)
     for ring in trace.rings:
         if ring.first_clock:
             row = np.searchsorted(trace.rows["clock"], np.uint64(ring.first_clock))
-            found.append(lives.unmarked(np.array([ring.first_thread]), np.array([row])))
-    return found
+            told.append(lives.refer(np.array([ring.first_thread]), np.array([row])).guess)
+    return references, told
 
 
 def _coverage(trace: Trace, end: int) -> Array:
@@ -172,23 +189,22 @@ def _ns_of(trace: Trace, clock: int) -> int:
     return max(0, min(int(trace.clock.seconds(clock) * 1e9), MOST_NS))
 
 
-def _cpu_spans(trace: Trace, lives: Lives, ns: Array, covered: Array) -> Array:
+def _cpu_spans(model: Model) -> Array:
     """From switch to switch; the first one of a CPU begins with what the first block says."""
+    trace, covered = model.trace, model.covered
     switches, carries = trace.which("switch"), trace.which("carry")
     rows = np.concatenate([switches, carries])
-    index = np.concatenate(
-        [trace.values("switch", "next", switches), trace.values("carry", "idle", carries)]
-    )
+    key = np.concatenate([model.keys_of("switch", "next"), model.keys_of("carry", "idle")])
     why = np.concatenate(
         [trace.values("switch", "why", switches), np.full(len(carries), -1, np.int64)]
     )
     inside = ~trace.rows["any"][rows] & (trace.rows["cpu"][rows] >= 0)
-    rows, index, why = rows[inside], index[inside], why[inside]
+    rows, key, why = rows[inside], key[inside], why[inside]
     made = np.zeros(len(rows), CPU_SPAN)
-    made["start"], made["row"], made["why"] = ns[rows], rows, why
+    made["start"], made["row"], made["why"] = model.ns[rows], rows, why
     made["cpu"] = trace.rows["cpu"][rows]
-    made["key"] = lives.at(index, rows)
-    first = _first_spans(trace, lives, covered)
+    made["key"] = key
+    first = _first_spans(trace, model.lives, covered)
     spans = np.concatenate([first, made])
     spans = spans[np.lexsort((spans["row"], spans["cpu"]))]
     cpu = spans["cpu"]
@@ -217,8 +233,7 @@ def _first_spans(trace: Trace, lives: Lives, covered: Array) -> Array:
 def _thread_spans(model: Model) -> Array:
     moves = _moves(model)
     both = moves["key"] * np.int64(2 * len(model.ns) + 2) + moves["at"]
-    moves = moves[np.argsort(both, kind="stable")]
-    moves = _sensible(model, moves)
+    moves = moves[_sensible(model, moves, np.argsort(both, kind="stable"))]
     state, origin, reason = _states(model, moves)
     return _spans_of(model, moves, state, origin, reason)
 
@@ -269,36 +284,39 @@ def _runs(spans: Array, kind: int) -> Array:
     return np.asarray(made[follows])
 
 
-def _same_thread(moves: Array) -> Array:
-    """Whether a move is of the same thread as the one in front of it."""
-    if not len(moves):
-        return np.empty(0, bool)
-    return np.concatenate([[False], moves["key"][1:] == moves["key"][:-1]])
+def _same_thread(key: Array) -> Array:
+    """Whether a move is of the same thread as the one in front of it, by their threads."""
+    same = np.zeros(len(key), bool)
+    np.equal(key[1:], key[:-1], out=same[1:])
+    return same
 
 
-def _previous(moves: Array) -> Array:
+def _previous(key: Array, kind: Array) -> Array:
     """The kind of the thread's move before; -1: none."""
-    kind = np.concatenate([[-1], moves["kind"][:-1]]) if len(moves) else moves["kind"]
-    return np.where(_same_thread(moves), kind, -1)
+    made = np.full(len(kind), -1, np.int8)
+    made[1:] = np.where(key[1:] == key[:-1], kind[:-1], -1)
+    return made
 
 
-def _sensible(model: Model, moves: Array) -> Array:
-    """Without wake-ups of running threads, and ends of runs that were overtaken by the next."""
-    run = np.where(moves["kind"] == RUN, np.arange(len(moves)), -1)
+def _sensible(model: Model, moves: Array, order: Array) -> Array:
+    """The order without wake-ups of running threads, and ends of runs overtaken by the next."""
+    key, kind, span = (moves[name][order] for name in ("key", "kind", "span"))
+    run = np.where(kind == RUN, np.arange(len(kind)), -1)
     latest = np.maximum.accumulate(run) if len(run) else run
-    valid = (latest >= 0) & (moves["key"][latest] == moves["key"])
-    late = (moves["kind"] == STOP) & valid & (moves["span"][latest] != moves["span"])
-    moves = moves[~late]
+    valid = (latest >= 0) & (key[latest] == key)
+    kept = ~((kind == STOP) & valid & (span[latest] != span))
+    order, key, kind = order[kept], key[kept], kind[kept]
     # Who was running when the trace began: its CPU's first span says it better.
-    if len(moves):
-        seen = moves["kind"][:-1] == SEEN
-        again = np.append(seen & _same_thread(moves)[1:] & (moves["kind"][1:] == RUN), False)
-        moves = moves[~(again & (moves["detail"] == _running_code(model)))]
+    seen = np.flatnonzero((kind[:-1] == SEEN) & (kind[1:] == RUN) & (key[1:] == key[:-1]))
+    seen = seen[moves["detail"][order[seen]] == _running_code(model)]
+    void = seen
     while True:
-        void = (moves["kind"] == WAKE) & (_previous(moves) == RUN)
-        if not void.any():
-            return moves
-        moves = moves[~void]
+        kept = np.ones(len(order), bool)
+        kept[void] = False
+        order, key, kind = order[kept], key[kept], kind[kept]
+        void = np.flatnonzero((kind == WAKE) & (_previous(key, kind) == RUN))
+        if not len(void):
+            return order
 
 
 def _running_code(model: Model) -> int:
@@ -309,7 +327,7 @@ def _running_code(model: Model) -> int:
 
 def _states(model: Model, moves: Array) -> tuple[Array, Array, Array]:
     """State, origin and reason from each move on."""
-    kind, before = moves["kind"], _previous(moves)
+    kind, before = moves["kind"], _previous(moves["key"], moves["kind"])
     call = model.trace.table.enum_value("wait", "call")
     state = np.full(len(moves), RUNNING, np.int8)
     origin = np.zeros(len(moves), np.int8)
@@ -340,7 +358,7 @@ def _seen_states(model: Model, values: Array) -> Array:
 
 def _spans_of(model: Model, moves: Array, state: Array, origin: Array, reason: Array) -> Array:
     """One span for each move that changes something."""
-    same = _same_thread(moves)
+    same = _same_thread(moves["key"])
     before = np.concatenate([[-1], state[:-1]]) if len(moves) else state
     run = moves["kind"] == RUN
     kept = ~same | (state != before) | run
@@ -354,7 +372,7 @@ def _spans_of(model: Model, moves: Array, state: Array, origin: Array, reason: A
         origin,
         reason,
     )
-    follows = _same_thread(moves)
+    follows = _same_thread(moves["key"])
     spans["end"] = model.end
     spans["open"] = True
     if len(moves) > 1:
