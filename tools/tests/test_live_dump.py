@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
+import time
 
-from live import needs_programs, pirn, program
+from live import LIMIT, needs_programs, pirn, program
 
 
 def traces(output: str) -> dict[str, tuple[str, list[str]]]:
@@ -65,7 +66,10 @@ def test_dump_shows_threads_that_wait_in_the_kernel_under_the_native_api() -> No
 @needs_programs
 def test_dump_goes_through_the_signal_frame_of_a_preempted_thread() -> None:
     with program("waits", "run", "run", "run", PIRN_CPUS="1") as process:
-        said = pirn("dump", "-p", process.pid)
-    ready = re.findall(r'Thread \S+ "runs": ready\n((?:    #.*\n)+)', said.stdout)
+        end, said = time.monotonic() + LIMIT, pirn("dump", "-p", process.pid)
+        # Until the first tick those that are ready have not run yet.
+        while not (ready := re.findall(r'Thread \S+ "runs": ready\n((?:    #.*\n)+)', said.stdout)):
+            assert time.monotonic() < end, said.stdout
+            said = pirn("dump", "-p", process.pid)
     through = [functions(text.splitlines()) for text in ready]
     assert any(names[-2:] == ["runs", "thread_entry"] for names in through), said.stdout
