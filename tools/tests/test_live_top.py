@@ -14,10 +14,13 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import cast
 
 import live
 from live import command, needs_programs, pirn, program
 
+from pirn_tools.live import tables
 from pirn_tools.live.top import View, split_keys
 
 
@@ -202,3 +205,23 @@ def test_view_moves_by_keys() -> None:
     for key in ("home", "<", "<"):
         view.press(key)
     assert (view.first, view.column) == (0, 7)
+
+
+def test_lines_stay_short_when_a_name_is_long() -> None:
+    columns = [
+        tables.Column("Id", "i", lambda r: r.thread.id, lambda r: ()),
+        tables.Column("Name", "n", lambda r: r.thread.name, lambda r: ()),
+        tables.Column("Waits for", "w", lambda r: "x", lambda r: ()),
+    ]
+    names = ("short", "n" * 16, "n" * 17, "\u5bbd" * 9)
+    threads = [
+        SimpleNamespace(id=f"{10**at}.0", name=name, state="ready") for at, name in enumerate(names)
+    ]
+    rows = [cast("tables.Row", SimpleNamespace(thread=thread)) for thread in threads]
+    assert tables.threads_text(rows, columns).plain.split("\n") == [
+        "    Id  Name              Waits for",
+        "   1.0  short             x",
+        "  10.0  nnnnnnnnnnnnnnnn  x",
+        " 100.0  nnnnnnnnnnnnnnn\u2026  x",
+        "1000.0  " + "\u5bbd" * 7 + " \u2026  x",
+    ]

@@ -58,7 +58,7 @@ def ps(pid: int) -> None:
         out.print(tables.heading(runtime, snapshot))
         out.print(tables.cpus_table(snapshot))
         out.print()
-        out.print(tables.threads_table(found, tables.columns(top=False)))
+        tables.print_text(out, tables.threads_text(found, tables.columns(top=False)))
         if not snapshot.counted:
             out.print(tables.UNCOUNTED, style="dim")
 

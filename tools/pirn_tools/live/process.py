@@ -162,4 +162,6 @@ class Process:
 
 def printable(text: str) -> str:
     """Names are the program's: they are not to move the cursor."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else "?" for c in text)

@@ -195,6 +195,17 @@ class _Threads:
         self.cpus = cpus
         self.number = {cpu.at: cpu.number for cpu in cpus}
         self.tasks = runtime.process.tasks()
+        layout = runtime.layout
+        self.size, self.not_ours = layout.size("thread"), layout["THREAD_IDLE"]
+        self.states = {
+            layout[f"THREAD_{name.upper()}"]: name for name in ("ready", "running", "blocked")
+        }
+        self.states[layout["THREAD_NEW"]] = "ready"  # its creator is about to make it so
+        self.fields = {  # where each one begins and ends
+            name.removeprefix("thread."): slice(at, at + size)
+            for name, (at, size) in layout.entry.items()
+            if name.startswith("thread.")
+        }
 
     def all(self) -> Iterator[Thread]:
         for at in self._addresses():
@@ -223,25 +234,17 @@ class _Threads:
 
     def _read(self, at: int) -> Thread | None:
         """None: it is none that lives, or changes just now."""
-        layout = self.layout
-        raw = self.process.read(at, layout.size("thread"))
+        raw, fields = self.process.read(at, self.size), self.fields
 
         def get(name: str) -> int:
-            return layout.get(raw, f"thread.{name}")
+            return int.from_bytes(raw[fields[name]], "little")
 
-        state, flags = get("state"), get("flags")
-        if flags & layout["THREAD_IDLE"] or state == layout["THREAD_EXITED"]:
+        flags = get("flags")
+        name = self.states.get(get("state"), "")
+        if flags & self.not_ours or not name:
             return None
-        known = {layout[f"THREAD_{name.upper()}"]: name for name in ("ready", "running", "blocked")}
-        if state == layout["THREAD_NEW"]:
-            name = "ready"  # its creator is about to make it so
-        elif state in known:
-            name = known[state]
-        else:
-            return None
-        text_at, text_size = layout.entry["thread.name"]
         cpu, tid = self.number.get(get("cpu")), None
-        if flags & layout["THREAD_FOREIGN"]:
+        if flags & self.layout["THREAD_FOREIGN"]:
             name, cpu, tid = "blocked" if name == "blocked" else "foreign", None, get("port.tid")
         elif name == "running":
             name, tid = self._runs_where(at, get("cpu"), get("carrier"))
@@ -249,7 +252,7 @@ class _Threads:
             at=at,
             index=get("index"),
             generation=get("generation"),
-            name=text_of(raw[text_at : text_at + text_size]),
+            name=text_of(raw[fields["name"]]),
             state=name,
             flags=flags,
             cpu=cpu,

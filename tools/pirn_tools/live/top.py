@@ -130,7 +130,7 @@ class View:
             tables.cpus_table(snapshot, before, cpus),
             *([_line(f"and {more} CPUs more")] if more else []),
             _line(""),
-            tables.threads_table(shown, tables.COLUMNS, chosen),
+            tables.threads_text(shown, tables.COLUMNS, chosen),
             _line(
                 f"{self.first + 1}-{last} of {len(found)} by {chosen.title}"
                 f"{', reversed' if self.reverse else ''}   q quit   < > column   r reverse   "
@@ -183,7 +183,7 @@ def batch(runtime: Runtime, console: Console, view: View, delay: float, count: i
             console.print(tables.heading(runtime, snapshot))
             console.print(tables.cpus_table(snapshot, before))
             console.print()
-            console.print(tables.threads_table(found, tables.COLUMNS))
+            tables.print_text(console, tables.threads_text(found, tables.COLUMNS))
             console.print()
             before = snapshot
     except EndedError as error:
