@@ -47,7 +47,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-release fuzz-trace bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
+        check-aarch64 check-release fuzz-trace fuzz-prof bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
 
 ## help: this list
 help:
@@ -123,6 +123,10 @@ check-seeds: setup build-release
 ## fuzz-trace: read 100,000 damaged traces (15 minutes)
 fuzz-trace: setup
 	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_trace.py $(FUZZ_ARGS)
+
+## fuzz-prof: read 100,000 damaged profiles (15 minutes)
+fuzz-prof: setup
+	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_prof.py $(FUZZ_ARGS)
 
 ## bench: all benchmark suites against their peers; CSV and plots in results/
 bench:

@@ -74,6 +74,13 @@ def verbs(file: Path, folder: Path) -> list[list[str]]:
         ["tree", name, "--json"],
         ["flat", name],
         ["path", name],
+        ["graph", name, "-o", str(folder / "g.dot"), "--min", "0.5"],
+        ["annotate", name],
+        ["flame", name, "-o", str(folder / "f.svg")],
+        ["gprof", name, "-o", str(folder / "gmon.out")],
+        ["pprof", name, "-o", str(folder / "p.pb.gz")],
+        ["stat", name, "--blocks"],
+        ["diff", name, name],
     ]
 
 

@@ -1,31 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""The report's page in headless Chromium: real events, and what the page shows then.
-
-Without a browser (tools/setup --group browser installs one) these tests are skipped, and say so.
-"""
+"""The report's page in headless Chromium: real events, and what the page shows then."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
+import browser
 import pytest
+from browser import needs_browser
 from synthetic import Writer, play
 
 from pirn_tools.trace.model import Model, build
 from pirn_tools.trace.read import load
 from pirn_tools.trace.report import page
-
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
-needs_browser = pytest.mark.skipif(
-    BROWSER is None, reason="no Chromium: tools/setup --group browser installs it"
-)
 
 # Drives the page as a user does; what it sees goes into the document, which --dump-dom prints.
 DRIVER = """
@@ -63,21 +52,8 @@ DRIVER = """
 
 def browse(folder: Path, model: Model, steps: str) -> dict[str, Any]:
     """Opens the report from the disk, does the steps, returns what they have put into `seen`."""
-    path = folder / "report.html"
-    path.write_text(page(model).replace("</body>", DRIVER.replace("@STEPS@", steps) + "</body>"))
-    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu"]
-    command += [f"--user-data-dir={folder / 'profile'}", "--window-size=1200,900"]
-    command += ["--virtual-time-budget=20000", "--dump-dom", path.as_uri()]
-    environment = {**os.environ, "HOME": str(folder)}
-    result = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, env=environment
-    )
-    found = re.search(r'<pre id="seen">(.*?)</pre>', result.stdout, re.DOTALL)
-    assert found is not None, result.stdout[-2000:] + result.stderr[-2000:]
-    text = found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    seen: dict[str, Any] = json.loads(text)
-    assert "error" not in seen, seen["error"]
-    return seen
+    text = page(model).replace("</body>", DRIVER.replace("@STEPS@", steps) + "</body>")
+    return browser.browse(folder / "report.html", text)
 
 
 def model_of(folder: Path, data: bytes) -> Model:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pirn_tools.errors import UserError
 from pirn_tools.group import Group
 from pirn_tools.paths import short
 from pirn_tools.prof.record import lost, record
@@ -232,6 +233,229 @@ def flat(
     if outside:
         lines.append(f"{outside:,} samples ({found.share(outside):.2f}%) with no function active")
     say(found, lines)
+
+
+@prof.command(short_help="A call graph, by Graphviz.")
+@FILE
+@output_option("The graph: .dot or .gv (text), or .svg, .pdf, .png by Graphviz.")
+@PRUNING
+@SELECTION
+def graph(
+    file: Path,
+    output: Path,
+    functions: tuple[str, ...],
+    depth: int | None,
+    least: float,
+    **selection: Any,  # noqa: ANN401
+) -> None:
+    """Draw the functions of FILE and who calls them: from how many places, how often.
+
+    The more samples a function has of its own, the darker it is; those of -u have a red frame.
+    """
+    from pirn_tools.prof import graph as drawing
+
+    drawing.check(output)
+    pruned = load_pruned(file, functions, depth, least, **selection)
+    drawing.write(pruned.tree, drawing.compute(pruned), output)
+    remarks(pruned.tree)
+    done(output)
+
+
+@prof.command(short_help="Source files with samples and calls of each line.")
+@FILE
+@click.option("--function", metavar="FUNC", help="Only this function, all of its lines.")
+@click.option("--file", "name", metavar="NAME", help="Only this source file.")
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="So many files, those with most samples.",
+)
+@click.option(
+    "--source",
+    "folders",
+    multiple=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder with sources that are not where they were compiled. Can be repeated.",
+)
+@SELECTION
+@JSON
+def annotate(
+    file: Path,
+    function: str | None,
+    name: str | None,
+    most: int,
+    folders: tuple[Path, ...],
+    as_json: bool,
+    **selection: Any,  # noqa: ANN401
+) -> None:
+    """Print sources with the samples in each line of FILE and the calls made from it.
+
+    It needs the debug information of the program (-g).
+    """
+    from pirn_tools.prof import annotate as lines
+
+    found = load_tree(file, **selection)
+    sources = lines.compute(found)
+    if not sources.sources:
+        raise UserError(f"{file}: none of its code has lines; build the program with -g")
+    spans = lines.spans(found, function) if function is not None else {}
+    if function is not None:
+        wanted = [one for one in sources.sources if one.path in spans]
+        wanted += [lines.Source(path) for path in spans if path not in {s.path for s in wanted}]
+    else:
+        wanted = lines.chosen(sources, name, most)
+    if as_json:
+        say(found, [json.dumps(lines.as_json(found, sources, wanted))])
+        return
+    for one in wanted:
+        text = lines.find(one.path, folders)
+        if text is None:
+            click.echo(f"{one.path} is not there; --source FOLDER says where else", err=True)
+        say(found, lines.show(found, one, text, spans.get(one.path)))
+    if sources.unknown:
+        share = found.share(sources.unknown)
+        click.echo(f"{sources.unknown:,} samples ({share:.2f}%) are in code without lines")
+
+
+@prof.command(short_help="A flame graph, to look into with a browser.")
+@FILE
+@output_option("The picture: .svg.")
+@click.option(
+    "--by",
+    type=click.Choice(["samples", "calls"]),
+    default="samples",
+    show_default=True,
+    help="What makes a box wide.",
+)
+@click.option("--width", type=click.IntRange(400, 10000), default=1200, help="Pixels.")
+@click.option("--title", help="What stands above it.")
+@SELECTION
+def flame(
+    file: Path,
+    output: Path,
+    by: str,
+    width: int,
+    title: str | None,
+    **selection: Any,  # noqa: ANN401
+) -> None:
+    """Draw FILE as a flame graph: an SVG file with zoom and search for any browser."""
+    from pirn_tools.prof import flame as drawing
+
+    if output.suffix != ".svg":
+        raise UserError(f'{output}: a flame graph is .svg, not "{output.suffix}"', status=2)
+    found = load_tree(file, **selection)
+    name = Path(found.profile.program).name or file.name
+    said = drawing.write(found, output, by, width, title or f"{name}: {by}")
+    if said:
+        click.echo(said, err=True)
+    remarks(found)
+    done(output)
+
+
+@prof.command(short_help="A gmon.out for GNU gprof.")
+@FILE
+@output_option("The file to write, as gmon.out.")
+@click.option(
+    "--object", "wanted", metavar="FILE", help="The program or library.  [default: the program]"
+)
+@SELECTION
+def gprof(file: Path, output: Path, wanted: str | None, **selection: Any) -> None:  # noqa: ANN401
+    """Write what FILE knows of one program or library as gmon.out: gprof PROGRAM gmon.out.
+
+    gprof knows one file's code only, and adds up all threads that are chosen.
+    """
+    from pirn_tools.prof import gmon
+
+    found = load_tree(file, **selection)
+    click.echo(gmon.write(found, output, wanted), err=True)
+    remarks(found)
+    done(output)
+
+
+@prof.command(short_help="A profile for pprof.")
+@FILE
+@output_option("The file to write, as profile.pb.gz.")
+@SELECTION
+def pprof(file: Path, output: Path, **selection: Any) -> None:  # noqa: ANN401
+    """Write FILE for pprof: go tool pprof -top profile.pb.gz."""
+    from pirn_tools.prof import pprof as converting
+
+    found = load_tree(file, **selection)
+    said = converting.write(found, output)
+    if said:
+        click.echo(said, err=True)
+    remarks(found)
+    done(output)
+
+
+@prof.command(short_help="Facts: threads, nodes, losses, how well the tree's table worked.")
+@FILE
+@click.option(
+    "--blocks",
+    "with_blocks",
+    is_flag=True,
+    help="Also what lists of blocks with 2 to 64 slots would have cost, as in the SHMAC thesis.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw --blocks: .png, .svg or .pdf.",
+)
+@JSON
+def stat(file: Path, with_blocks: bool, plot: Path | None, as_json: bool) -> None:
+    """Print what is in FILE, and what is not."""
+    from pirn_tools.prof import blocks, read
+    from pirn_tools.prof import stat as facts
+    from pirn_tools.prof.text import table
+
+    if plot is not None:
+        blocks.check_picture(plot)
+    profile = read.load(file)
+    found = facts.facts(profile)
+    outcomes = blocks.compute(profile) if with_blocks or plot is not None else []
+    if as_json:
+        more = {"blocks": blocks.as_json(outcomes)} if outcomes else {}
+        click.echo(json.dumps({**found, **more}))
+    else:
+        lines = facts.lines(found)
+        if outcomes:
+            lines += ["", *table(blocks.HEAD, blocks.rows(outcomes))]
+        click.echo("\n".join([*lines, *profile.remarks]))
+    if plot is not None:
+        blocks.draw(outcomes, plot)
+        done(plot)
+
+
+@prof.command(short_help="Compare two profiles, by function.")
+@click.argument("first", metavar="A", type=click.Path(path_type=Path))
+@click.argument("second", metavar="B", type=click.Path(path_type=Path))
+@click.option("--most", type=click.IntRange(1), metavar="N", help="So many functions.")
+@SELECTION
+@JSON
+def diff(
+    first: Path,
+    second: Path,
+    most: int | None,
+    as_json: bool,
+    **selection: Any,  # noqa: ANN401
+) -> None:
+    """Compare the profiles A and B: functions whose share differs most come first.
+
+    The exit status is 0 also where they differ.
+    """
+    from pirn_tools.prof import diff as comparing
+    from pirn_tools.prof.text import table
+
+    left, right = load_tree(first, **selection), load_tree(second, **selection)
+    rows = comparing.compute(left, right)[:most]
+    if as_json:
+        say(left, [json.dumps(comparing.as_json(left, right, rows))])
+    else:
+        say(left, table(comparing.HEAD, comparing.cells(left, right, rows), texts=2))
+    remarks(right)
 
 
 prof.add_command(record)

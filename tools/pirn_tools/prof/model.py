@@ -36,6 +36,7 @@ class Node:
         "label",
         "own",
         "parent",
+        "root",
         "samples",
         "site",
         "threads",
@@ -46,6 +47,7 @@ class Node:
         self, parent: Node | None, kind: str, function: Function | None, site: int
     ) -> None:
         self.parent = parent
+        self.root: Node = parent.root if parent is not None else self
         self.kind = kind  # root, call, code
         self.function = function
         self.site = site  # the address behind the call; 0: not known

@@ -68,6 +68,7 @@ class Symbols:
         self._functions: dict[tuple[str, int], Function] = {}
         self._inside: dict[int, Function] = {}
         self._called: dict[int, Function] = {}
+        self._memory: dict[int, int] = {}  # starts, by the ids of functions
         self._sites: dict[int, Place | None] = {}
         self._written_ns = profile.number("start_unix_ns") + profile.number("elapsed_ns")
         self.profile = profile
@@ -144,6 +145,24 @@ class Symbols:
         if where not in self._functions:
             self._functions[where] = Function(name, file, start, end, known=False)
         return self._functions[where]
+
+    def start(self, function: Function) -> int:
+        """Where the function is in memory; 0: not known."""
+        if id(function) not in self._memory:
+            self._memory[id(function)] = self._in_memory(function)
+        return self._memory[id(function)]
+
+    def _in_memory(self, function: Function) -> int:
+        file = function.file
+        if file is None:
+            return function.start
+        for one in self._maps:
+            if one.path == file.path and function.end:
+                found = file.address(one.offset)
+                address = one.start + function.start - (one.offset if found is None else found)
+                if one.start <= address < one.end:
+                    return address
+        return 0
 
     def line(self, address: int) -> Place | None:
         """The line of the instruction at that address."""
