@@ -88,6 +88,7 @@ size_t port_tls_room(void)
 
 /* A restartable sequence's area is in the TLS block; the kernel writes to the address that it was
  * given, whatever block the thread pointer shows now. */
+#ifdef RSEQ_SIG
 static void rseq_give_up(void)
 {
     const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
@@ -99,6 +100,9 @@ static void rseq_give_up(void)
         errno = saved;
     }
 }
+#else /* the C library knows no signature for this architecture, and so registers none */
+static void rseq_give_up(void) {}
+#endif
 
 void tls_adopt(struct thread *t)
 {
