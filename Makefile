@@ -20,6 +20,7 @@ LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress|sanitizers
 LABELS_tsan := unit|conformance|stress|sanitizers
 LABELS_aarch64 := unit|policy
+LABELS_riscv64 := unit
 
 # What release runs with 1, 2 and 4 workers runs elsewhere with those that find most.
 SKIP_debug := ^(unit|cpp)-.*-[14]$$|^tls[.].*[.](central|dist|request)[.]
@@ -27,6 +28,8 @@ SKIP_clang := ^(unit|cpp)-.*-[14]$$
 SKIP_asan := ^(unit|cpp)-.*-1$$
 SKIP_tsan := ^(unit|cpp)-.*-1$$
 SKIP_aarch64 := ^(unit|cpp|policy-unit)-.*-[14]$$
+# What the preset finds is mostly that it does not compile: one run of each organization.
+SKIP_riscv64 := ^(classq|cpp|policy)-|^unit-.*(:|-[14]$$)
 
 # Targets of Ninja; FOLDER/all is what the folder defines.
 UNIT := tests/unit/all tests/cpp/all
@@ -34,6 +37,7 @@ TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls pre
 TARGETS_clang := src/all apps/all $(UNIT)
 TARGETS_asan := pirn-pthread $(UNIT) tests/conformance/all tests/fault/all tests/stress/all tests/sanitizers/all
 TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all tests/sanitizers/all
+TARGETS_riscv64 := src/all tests/unit/all
 TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit example register cxx)
 
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
@@ -47,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-release fuzz-trace fuzz-prof bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
+        check-aarch64 check-riscv64 check-release fuzz-trace fuzz-prof bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
 
 ## help: this list
 help:
@@ -85,7 +89,7 @@ $(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '
 endef
 
 ## check: everything that has to pass: lint, all builds, tests; ends with the release tests
-check: setup lint check-debug check-clang check-asan check-tsan check-aarch64 check-release
+check: setup lint check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-release
 
 ## check-release: the whole test suite on the release build
 check-release: setup build-release
@@ -110,6 +114,10 @@ check-tsan: setup build-tsan
 ## check-aarch64: cross build, tests under qemu-user
 check-aarch64: setup build-aarch64
 	$(call run_tests,aarch64)
+
+## check-riscv64: cross build of the libraries, few tests under qemu-user
+check-riscv64: setup build-riscv64
+	$(call run_tests,riscv64)
 
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every organization, on 1 and 2 CPUs, preempted and not
