@@ -166,12 +166,45 @@ def test_chrome_checker_sees_mistakes(file: Path, tmp_path: Path) -> None:
         ("i", {"s": "x"}),
         ("f", {"ts": 0.0}),
         ("s", {"id": 10**9}),
+        ("s", {"ts": 1e9}),
+        ("f", {"bp": "x"}),
         ("M", {"args": {}}),
+        ("M", {"tid": 0}),
+        ("i", {"pid": 1 << 32}),
+        ("i", {"pid": 77}),
     ):
         found = json.loads(output.read_text())
+        trace_event_format.check(found)
         next(event for event in found["traceEvents"] if event["ph"] == ph).update(change)
         with pytest.raises((AssertionError, KeyError)):
             trace_event_format.check(found)
+
+
+def test_chrome_flows_begin_in_a_slice_when_nobody_runs(tmp_path: Path) -> None:
+    w = Writer(1)
+    for name, fields in (
+        ("spawn", {"a": 5, "b": 1, "text": "\u00fcber"}),
+        ("switch", {"small": 0, "a": 5, "b": 0}),
+        ("block", {"small": 9}),
+        ("switch", {"small": 2, "a": 0, "b": 5}),
+        ("wake", {"small": 2, "a": 5, "b": 0}),
+        ("switch", {"small": 0, "a": 5, "b": 0}),
+    ):
+        w.now += 1000
+        w.event(0, name, **fields)
+    path, output = tmp_path / "t.pirn", tmp_path / "t.json"
+    path.write_bytes(w.bytes())
+    trace("export", path, "--format", "chrome", "-o", output)
+    text = output.read_text(encoding="utf-8")
+    trace_event_format.check_text(text)
+    assert '5.1 \\"\u00fcber\\"' in text
+    found = json.loads(text)
+    trace_event_format.check(found)
+    alone = [e for e in found["traceEvents"] if e["ph"] == "X" and e["name"] == "wake"]
+    assert [e["dur"] for e in alone] == [0]
+    found["traceEvents"].remove(alone[0])
+    with pytest.raises(AssertionError):
+        trace_event_format.check(found)
 
 
 def test_chrome_checker_sees_slices_that_overlap() -> None:

@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: MIT
 """What the published description of the Trace Event Format (JSON) asks of a file, as a checker.
 
-The description is in prose; here it is as tables: for each phase that we use, which members an
-event must have and of what type, which it may have. Beyond single events: slices of a track nest,
-a flow has a beginning and an end, and the end lies on a slice.
+The description is prose (Chromium's document "Trace Event Format"); its members and their types
+are also there as declarations for TypeScript, in wix-incubator/trace-event-lib, src/schema. Here
+they are as tables: for each phase that we use, which members an event must have and of what type,
+which it may have. A name of a track has a time in the declarations and none in the document's
+examples; here it must have one. Beyond single events: slices of a track nest, a flow begins and
+ends in a slice.
+
+Perfetto reads the format by src/trace_processor/importers/json (and common/process_tracker.cc,
+common/flow_tracker.cc) of google/perfetto, which is stricter in places, and what it asks is checked
+here as well: pid and tid have 32 bits; a process or thread 0 may be hidden; a thread_name counts
+for a tid, whichever process it is said to be of; a flow's id is a number or hexadecimal digits; of
+what happens at one moment, slices have to stand before the flows that begin or end in them; some
+of its versions read no \\u in a string.
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from collections import defaultdict
 from typing import Any
 
@@ -15,12 +27,14 @@ NUMBER = (int, float)
 COMMON: dict[str, Any] = {"name": str, "ph": str, "pid": int, "tid": int}
 TIMED = {**COMMON, "ts": NUMBER, "cat": str}
 OPTIONAL: dict[str, Any] = {"args": dict, "cname": str, "tts": NUMBER}
+STACK: dict[str, Any] = {"sf": int, "stack": list}
+END_STACK: dict[str, Any] = {"esf": int, "estack": list}
 PHASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "X": ({**TIMED, "dur": NUMBER}, {**OPTIONAL, "tdur": NUMBER}),
-    "i": ({**TIMED, "s": str}, OPTIONAL),
+    "X": ({**TIMED, "dur": NUMBER}, {**OPTIONAL, **STACK, **END_STACK, "tdur": NUMBER}),
+    "i": ({**TIMED, "s": str}, {**OPTIONAL, **STACK}),
     "s": ({**TIMED, "id": (int, str)}, OPTIONAL),
     "f": ({**TIMED, "id": (int, str)}, {**OPTIONAL, "bp": str}),
-    "M": ({**COMMON, "args": dict}, {}),
+    "M": ({**COMMON, "ts": NUMBER, "args": dict}, {"cname": str, "tts": NUMBER}),
 }
 METADATA = {
     "process_name": ("name", str),
@@ -34,6 +48,7 @@ TOP = {
     "displayTimeUnit": str,
     "otherData": dict,
     "systemTraceEvents": str,
+    "powerTraceAsString": str,
     "stackFrames": dict,
     "samples": list,
 }
@@ -52,6 +67,12 @@ def check(trace: dict[str, Any]) -> None:
     check_nesting(trace["traceEvents"])
     check_flows(trace["traceEvents"])
     check_named(trace["traceEvents"])
+    check_ids(trace["traceEvents"])
+
+
+def check_text(text: str) -> None:
+    """Fails on what the file itself should not have in it."""
+    assert "\\u" not in text
 
 
 def check_event(event: Event) -> None:
@@ -91,19 +112,37 @@ def check_nesting(events: list[Event]) -> None:
 
 
 def check_flows(events: list[Event]) -> None:
+    """Each has a beginning and an end, in slices that stand before them in the file."""
     flows: dict[Any, dict[str, Event]] = defaultdict(dict)
+    slices: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     starts = set()
     for event in events:
-        if event["ph"] in "sf":
+        track = event["pid"], event["tid"]
+        if event["ph"] == "X":
+            assert not flows, "a slice behind a flow"
+            begin = ns(event["ts"])
+            slices[track].append((begin, begin + ns(event["dur"])))
+            starts.add((*track, begin))
+        elif event["ph"] in "sf":
+            assert isinstance(event["id"], int) or int(event["id"], 16) >= 0
             assert event["ph"] not in flows[event["id"]], "a flow has two beginnings or ends"
             flows[event["id"]][event["ph"]] = event
-        elif event["ph"] == "X":
-            starts.add((event["pid"], event["tid"], ns(event["ts"])))
+            if event["ph"] == "f":
+                assert (*track, ns(event["ts"])) in starts
+    begins = {track: sorted(own) for track, own in slices.items()}
+    ends = {
+        track: list(itertools.accumulate((end for _, end in own), max))
+        for track, own in begins.items()
+    }
     for flow in flows.values():
         begin, end = flow["s"], flow["f"]
         assert (begin["cat"], begin["name"]) == (end["cat"], end["name"])
         assert begin["ts"] <= end["ts"]
-        assert (end["pid"], end["tid"], ns(end["ts"])) in starts
+        assert end.get("bp") == "e"
+        track, when = (begin["pid"], begin["tid"]), ns(begin["ts"])
+        place = bisect.bisect_right(begins[track], (when, 1 << 62)) - 1
+        assert place >= 0, begin
+        assert ends[track][place] >= when, begin
 
 
 def check_named(events: list[Event]) -> None:
@@ -115,3 +154,12 @@ def check_named(events: list[Event]) -> None:
     }
     used = {(event["pid"], event["tid"]) for event in events if event["ph"] != "M"}
     assert used <= named
+
+
+def check_ids(events: list[Event]) -> None:
+    """They have 32 bits and are not 0; no two processes have threads of one number."""
+    owner: dict[int, int] = {}
+    for event in events:
+        assert 0 < event["pid"] < 1 << 32
+        assert 0 < event["tid"] < 1 << 32
+        assert owner.setdefault(event["tid"], event["pid"]) == event["pid"]

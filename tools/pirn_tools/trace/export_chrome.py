@@ -6,6 +6,11 @@ turns of threads and whose inner slices are ticks; and the program, with a track
 whose slices are its states. A wake-up is a flow from the waker's track to the thread's next turn.
 Everything else is an instant on the CPU's track. Times are microseconds with three decimals:
 nanoseconds.
+
+What readers make of the format beyond its description, Perfetto's above all, is kept to, too: pid
+and tid 0 are for who idles, and are left out; a thread_name is looked up by tid alone, so that no
+tid occurs twice; names are written as UTF-8, since not all readers know \\u; a flow begins in a
+slice, so that a wake-up during which no thread runs is a slice of no length.
 """
 
 from __future__ import annotations
@@ -25,9 +30,8 @@ from pirn_tools.trace.stat import interrupts
 from pirn_tools.trace.table import EventType
 
 Array = NDArray[Any]
-CPUS = 0  # number of the process with a track for each CPU
 CHUNK = 1 << 16
-NO_CPU_TRACK = 1_000_000  # what kernel threads without a CPU do
+FIRST = 1  # tid of CPU 0; then the other CPUs, kernel threads without a CPU, threads
 # Events that the slices and flows show already.
 SHOWN = ("switch", "carry", "wake", "tick_in", "tick_out", "idle_in", "idle_out")
 # Ready again without anybody's doing.
@@ -37,13 +41,17 @@ END = "},\n"  # of an event; there is always one more
 
 def write(model: Model, stream: TextIO) -> None:
     """The whole trace."""
-    other = json.dumps({**model.trace.table.meta, "remarks": model.trace.remarks})
+    other = _text({**model.trace.table.meta, "remarks": model.trace.remarks})
     stream.write(f'{{"displayTimeUnit": "ns", "otherData": {other}, "traceEvents": [\n')
     writer = _Writer(model)
     for text in writer.events():
         stream.write(text)
     stream.write(",\n".join(writer.names()))
     stream.write("\n]}\n")
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _us(ns: Array) -> Column:
@@ -64,8 +72,11 @@ class _Writer:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.fields = Fields(model)
-        self.pid = model.trace.header["pid"] or 1
-        self.labels = [json.dumps(thread.label) for thread in model.threads]
+        self.pid = model.trace.header["pid"] & 0xFFFFFFFF or 1
+        self.cpus = 2 if self.pid == 1 else 1  # number of the process with a track for each CPU
+        self.no_cpu = FIRST + model.trace.cpus
+        self.threads = self.no_cpu + 1  # tid of the first one
+        self.labels = [_text(thread.label) for thread in model.threads]
 
     def events(self) -> Iterator[str]:
         """All but the names of the tracks."""
@@ -81,21 +92,22 @@ class _Writer:
     def names(self) -> list[str]:
         """Who each track is."""
         model = self.model
-        program = json.dumps(model.trace.table.meta.get("program", "program"))
+        program = _text(model.trace.table.meta.get("program", "program"))
         lines = [
-            _meta("process_name", CPUS, 0, '"CPUs"'),
-            _meta("process_name", self.pid, 0, program),
-            _meta("process_sort_index", CPUS, 0, "0", "sort_index"),
-            _meta("process_sort_index", self.pid, 0, "1", "sort_index"),
+            _meta("process_name", self.cpus, FIRST, '"CPUs"'),
+            _meta("process_name", self.pid, self.threads, program),
+            _meta("process_sort_index", self.cpus, FIRST, "0", "sort_index"),
+            _meta("process_sort_index", self.pid, self.threads, "1", "sort_index"),
         ]
         for cpu in range(model.trace.cpus):
-            lines.append(_meta("thread_name", CPUS, cpu, f'"CPU {cpu}"'))
-            lines.append(_meta("thread_sort_index", CPUS, cpu, str(cpu), "sort_index"))
+            track = FIRST + cpu
+            lines.append(_meta("thread_name", self.cpus, track, f'"CPU {cpu}"'))
+            lines.append(_meta("thread_sort_index", self.cpus, track, str(track), "sort_index"))
         if (model.trace.rows["cpu"] < 0).any():
-            lines.append(_meta("thread_name", CPUS, NO_CPU_TRACK, '"no CPU"'))
+            lines.append(_meta("thread_name", self.cpus, self.no_cpu, '"no CPU"'))
         for thread in model.threads:
             if not thread.idle:
-                track = thread.key + 1
+                track = self.threads + thread.key
                 lines.append(_meta("thread_name", self.pid, track, self.labels[thread.key]))
                 lines.append(_meta("thread_sort_index", self.pid, track, str(track), "sort_index"))
         return lines
@@ -107,8 +119,8 @@ class _Writer:
             [
                 '{"ph":"X","cat":"cpu","name":',
                 columns.words(spans["key"], self.labels.__getitem__),
-                f',"pid":{CPUS},"tid":',
-                columns.numbers(spans["cpu"]),
+                f',"pid":{self.cpus},"tid":',
+                columns.numbers(spans["cpu"] + FIRST),
                 *_when(spans["start"], spans["end"]),
                 END,
             ],
@@ -127,14 +139,14 @@ class _Writer:
         def name(code: int) -> str:
             if code < 2:
                 return '"ready"' if code else '"running"'
-            return json.dumps("blocked: " + waits.get(code - 3, "unknown"))
+            return _text("blocked: " + waits.get(code - 3, "unknown"))
 
         return columns.lines(
             [
                 '{"ph":"X","cat":"state","name":',
                 columns.words(code, name),
                 f',"pid":{self.pid},"tid":',
-                columns.numbers(spans["key"] + 1),
+                columns.numbers(spans["key"] + self.threads),
                 *_when(spans["start"], spans["end"]),
                 columns.words(
                     np.where(runs, spans["cpu"].astype(np.int64) + 2, 0),
@@ -149,7 +161,7 @@ class _Writer:
         ns = self.model.ns
         return columns.lines(
             [
-                f'{{"ph":"X","cat":"interrupt","name":"tick","pid":{CPUS},"tid":',
+                f'{{"ph":"X","cat":"interrupt","name":"tick","pid":{self.cpus},"tid":',
                 self._tracks(pairs[:, 0]),
                 *_when(ns[pairs[:, 0]], ns[pairs[:, 1]]),
                 END,
@@ -176,6 +188,8 @@ class _Writer:
         why = model.trace.values("wake", "why", rows)
         meant = ~np.isin(why, [value for value, name in names.items() if name in NO_FLOW])
         rows, target, woken, why = rows[meant], target[meant], woken[meant], why[meant]
+        for alone in _chunks(rows[~self._during_turns(rows)]):
+            yield self._alone(alone)
         for part in _chunks(np.arange(len(rows))):
             number = columns.numbers(part + 1)
             head: columns.Parts = ['"cat":"wake","name":"wake","id":', number]
@@ -183,23 +197,50 @@ class _Writer:
                 [
                     '{"ph":"s",',
                     *head,
-                    f',"pid":{CPUS},"tid":',
+                    f',"pid":{self.cpus},"tid":',
                     self._tracks(rows[part]),
                     ',"ts":',
                     _us(model.ns[rows[part]]),
                     ',"args":{"why":',
-                    columns.words(why[part], lambda code: json.dumps(names.get(code, "wake"))),
+                    columns.words(why[part], lambda code: _text(names.get(code, "wake"))),
                     "}" + END,
                     '{"ph":"f","bp":"e",',
                     *head,
                     f',"pid":{self.pid},"tid":',
-                    columns.numbers(woken[part] + 1),
+                    columns.numbers(woken[part] + self.threads),
                     ',"ts":',
                     _us(target[part]),
                     END,
                 ],
                 len(part),
             )
+
+    def _during_turns(self, rows: Array) -> Array:
+        """Whether these events come while a thread runs on their CPU."""
+        model = self.model
+        cpu, ns = model.trace.rows["cpu"][rows], model.ns[rows]
+        turns = model.cpu_spans[~model.idle[model.cpu_spans["key"]]]
+        bounds = np.searchsorted(turns["cpu"], np.arange(model.trace.cpus + 1))
+        found = np.zeros(len(rows), bool)
+        for number in range(model.trace.cpus):
+            own, places = turns[bounds[number] : bounds[number + 1]], np.flatnonzero(cpu == number)
+            if len(own):
+                at = np.searchsorted(own["start"], ns[places], side="right") - 1
+                found[places] = (at >= 0) & (own["end"][np.maximum(at, 0)] >= ns[places])
+        return found
+
+    def _alone(self, rows: Array) -> str:
+        """Slices for wake-ups by nobody's turn."""
+        ns = self.model.ns[rows]
+        return columns.lines(
+            [
+                f'{{"ph":"X","cat":"wake","name":"wake","pid":{self.cpus},"tid":',
+                self._tracks(rows),
+                *_when(ns, ns),
+                END,
+            ],
+            len(rows),
+        )
 
     def _instants(self) -> Iterator[str]:
         """All other events."""
@@ -214,14 +255,14 @@ class _Writer:
         arguments: list[Column | str] = []
         for field in event.fields:
             arguments.append(f'{"," if arguments else ""}"{field.name}":')
-            arguments.append(self.fields.column(event, field, rows, json.dumps))
+            arguments.append(self.fields.column(event, field, rows, _text))
         # A mark is the program's own: it goes by the name that the program gave it.
         is_mark = event.name == "mark"
         return columns.lines(
             [
                 '{"ph":"i","s":"t","cat":"event","name":',
-                self.fields.texts(rows, json.dumps) if is_mark else json.dumps(event.name),
-                f',"pid":{CPUS},"tid":',
+                self.fields.texts(rows, _text) if is_mark else _text(event.name),
+                f',"pid":{self.cpus},"tid":',
                 self._tracks(rows),
                 ',"ts":',
                 _us(self.model.ns[rows]),
@@ -235,7 +276,7 @@ class _Writer:
     def _tracks(self, rows: Array) -> Column:
         """Of the CPUs whose events these are."""
         cpu = self.model.trace.rows["cpu"][rows]
-        return columns.numbers(np.where(cpu >= 0, cpu, NO_CPU_TRACK))
+        return columns.numbers(np.where(cpu >= 0, cpu + FIRST, self.no_cpu))
 
 
 def _when(start: Array, end: Array) -> list[Column | str]:
@@ -243,4 +284,4 @@ def _when(start: Array, end: Array) -> list[Column | str]:
 
 
 def _meta(name: str, pid: int, tid: int, value: str, key: str = "name") -> str:
-    return f'{{"ph":"M","name":"{name}","pid":{pid},"tid":{tid},"args":{{"{key}":{value}}}}}'
+    return f'{{"ph":"M","name":"{name}","pid":{pid},"tid":{tid},"ts":0,"args":{{"{key}":{value}}}}}'
