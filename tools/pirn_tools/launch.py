@@ -160,8 +160,9 @@ class Launch:
 
     def wait(self) -> int:
         """Runs it; its exit status as a shell says it: 128 and the signal that ended it."""
+        path = self.path.absolute()  # a name without a folder would be looked for in PATH
         try:
-            child = subprocess.Popen(self.arguments, executable=self.path, env=self.environment)
+            child = subprocess.Popen(self.arguments, executable=path, env=self.environment)
         except OSError as error:
             raise self._failed(error) from None
         with _signals_to(child):

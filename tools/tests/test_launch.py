@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from pirn_tools import launch, outputs
 from pirn_tools.describe import Description
+from pirn_tools.elf import find_program
 from pirn_tools.errors import UserError
 
 
@@ -57,6 +58,15 @@ def test_wait_gives_the_exit_status_of_a_shell() -> None:
     assert started("import os; os.abort()").wait() == 128 + signal.SIGABRT
     other = started("import os; os._exit(os.environ['X'] == '2' and 'PATH' in os.environ)")
     assert other.with_settings({"X": "2"}).wait() == 1
+
+
+def test_program_of_this_folder_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "prog"
+    program.write_text("#!/bin/sh\nexit 5\n")
+    program.chmod(0o755)
+    path = find_program("./prog")
+    assert launch.Launch(path, ("./prog",), dict(os.environ)).wait() == 5
 
 
 def test_wait_is_refused_when_the_system_cannot_run_it(tmp_path: Path) -> None:

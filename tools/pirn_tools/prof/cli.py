@@ -130,8 +130,9 @@ def load_pruned(
 
 def say(tree: Tree, lines: Iterable[str]) -> None:
     """The output, and what had no names."""
-    for line in lines:
-        click.echo(line)
+    text = "\n".join(lines)
+    if text:
+        click.echo(text)
     remarks(tree)
 
 

@@ -8,7 +8,6 @@ row is three numbers. A unit is read when an address in it is asked for.
 from __future__ import annotations
 
 import bisect
-import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
@@ -252,7 +251,7 @@ def _sequence(
     """None for code that the linker has left out: it begins at 0."""
     if not addresses or addresses[0] == 0 or end <= addresses[0]:
         return None
-    if any(b < a for a, b in itertools.pairwise(addresses)):
+    if addresses != sorted(addresses):
         both = sorted(zip(addresses, rows, strict=True), key=lambda pair: pair[0])
         addresses, rows = [pair[0] for pair in both], [pair[1] for pair in both]
     return Sequence(addresses[0], end, addresses, rows, files)

@@ -120,13 +120,28 @@ class ObjectFile:
             except DAMAGE:
                 continue
         starts = sorted(best)
-        limit = self.code[1]
         found = []
         for place, start in enumerate(starts):
-            _, size, name = best[start]
-            following = starts[place + 1] if place + 1 < len(starts) else max(limit, start + 1)
-            found.append(Symbol(start, start + size if size else following, name))
+            _, end, name = best[start]
+            if end < 0:
+                end = min([-end, *starts[place + 1 : place + 2]])
+            found.append(Symbol(start, end, name))
         return found
+
+    def stub(self, address: int) -> bool:
+        """Whether it is in a table of jumps to other files' functions."""
+        return any(first <= address < last for first, last in self._stubs)
+
+    @cached_property
+    def _stubs(self) -> list[tuple[int, int]]:
+        try:
+            return [
+                (one["sh_addr"], one["sh_addr"] + one["sh_size"])
+                for one in (self._elf.iter_sections() if self._elf is not None else ())
+                if one.name.startswith(".plt")
+            ]
+        except DAMAGE:
+            return []
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -178,16 +193,15 @@ def _build_id(elf: ELFFile) -> str:
 
 def _collect(elf: ELFFile, best: dict[int, tuple[tuple[Any, ...], int, str]]) -> None:
     """Adds a file's functions; of several names at an address the best is kept."""
-    code = [
-        index
+    ends = {
+        index: section["sh_addr"] + section["sh_size"]
         for index, section in enumerate(elf.iter_sections())
         if section["sh_flags"] & EXECUTABLE
-    ]
-    executable = frozenset(code)
+    }
     for table in (".symtab", ".dynsym"):
         for name, info, index, value, size in _table(elf, table):
             kind, binding = info & 15, info >> 4
-            if value == 0 or kind not in (NOTYPE, FUNCTION, INDIRECT) or index not in executable:
+            if value == 0 or kind not in (NOTYPE, FUNCTION, INDIRECT) or index not in ends:
                 continue
             text = printable(name.decode("utf-8", "replace").split("@")[0])
             if not text or (kind == NOTYPE and text.startswith(("$", ".L"))):
@@ -200,7 +214,8 @@ def _collect(elf: ELFFile, best: dict[int, tuple[tuple[Any, ...], int, str]]) ->
                 text,
             )
             if value not in best or rank < best[value][0]:
-                best[value] = (rank, size, text)
+                # Without a size it ends where the next one begins, in its section at most.
+                best[value] = (rank, value + size if size else -ends[index], text)
 
 
 def _table(elf: ELFFile, name: str) -> Iterator[tuple[bytes, int, int, int, int]]:

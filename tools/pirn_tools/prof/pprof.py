@@ -117,7 +117,7 @@ class Writer:
         self.mappings: dict[int, int] = {}
         self.locations: dict[tuple[int, int], int] = {}
         self.functions: dict[int, int] = {}
-        self.stacks: dict[int, list[int]] = {}
+        self.callers: dict[int, int] = {}  # location of what called a node, by its id
         self.cut = 0  # stacks that are deeper than DEEPEST
         self.text("")
 
@@ -194,15 +194,20 @@ class Writer:
     def _callers(self, node: Node) -> list[int]:
         """The stack below a node's own location, innermost first."""
         found: list[int] = []
-        below, up = node, node.parent
-        while up is not None and up.kind != "root" and len(found) <= DEEPEST:
-            if up.function is not None:
-                site = max(0, below.site - 1)
-                known = below.site and self.tree.symbols.before(below.site) is up.function
-                here = site if known else self.tree.symbols.start(up.function)
-                found.append(self._location(here, up.function))
-            below, up = up, up.parent
+        while node.parent is not None and node.parent.kind != "root" and len(found) <= DEEPEST:
+            key = id(node)
+            if key not in self.callers:
+                self.callers[key] = self._caller(node, node.parent)
+            found.append(self.callers[key])
+            node = node.parent
         return found
+
+    def _caller(self, node: Node, up: Node) -> int:
+        """Where the one above called it; else which function that was."""
+        assert up.function is not None  # noqa: S101, only roots have none
+        known = node.site and self.tree.symbols.before(node.site) is up.function
+        here = node.site - 1 if known else self.tree.symbols.start(up.function)
+        return self._location(here, up.function)
 
     def _location(self, address: int, function: Function) -> int:
         key = (address, id(function))

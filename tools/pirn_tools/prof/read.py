@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,9 +103,13 @@ class Profile:
     def clock(self) -> str:
         return self.meta.get("clock", CLOCKS[0])
 
-    @property
+    @cached_property
     def program(self) -> str:
-        return self.meta.get("program", "")
+        """Its path as the maps have it; the file says how it was called, maybe from elsewhere."""
+        said = self.meta.get("program", "")
+        paths = [one.path for one in self.maps]
+        same = [path for path in paths if Path(path).name == Path(said).name]
+        return next(iter(same), said) if said not in paths else said
 
     def number(self, key: str) -> int:
         """A number of the file's head; 0 where it does not say."""

@@ -38,7 +38,9 @@ def describe(path: Path) -> str:
 
     profile = read.load(path)
     names = symbols.Symbols(profile)
-    tree = model.build(profile, names)
+    # What profiling itself costs is not what one wants to read first.
+    counted = any(one.kind == "call" for one in profile.order)
+    tree = model.build(profile, names, model.Selection(instrumented=counted))
     rows = flat.compute(tree)
     threads = sum(one.threads for one in profile.threads if one.kind != "idle")
     calls = sum(node.calls for node in tree.nodes)
@@ -64,12 +66,21 @@ def lost(counts: dict[str, int]) -> list[str]:
     return said
 
 
+def say(path: Path) -> bool:
+    """Says what was recorded; false: a program that dies leaves a file that has no end."""
+    try:
+        click.echo(describe(path), err=True)
+    except UserError as error:
+        click.echo(f"no profile: {error.message}", err=True)
+        return False
+    return True
+
+
 def nothing_written(output: str, program: str, status: int) -> str:
     """Why there may be no file."""
     return (
-        f"{program} has written no profile to {output} (exit status {status}): it never started "
-        "Pirn's runtime, or ended before it did; a program starts it with its first thread, "
-        "and only if it is linked with Pirn (or runs with --preload)"
+        f"{program} has written no profile to {output} (exit status {status}): it is written when "
+        "the program ends in the ordinary way, or calls pirn_prof_write"
     )
 
 
@@ -135,7 +146,7 @@ def record(
     if not files:
         text = nothing_written(output, program.arguments[0], status)
         raise UserError(text, status=status or 1)
-    for file in files:
-        click.echo(describe(file), err=True)
-    click.echo(verbs(files[0]), err=True)
-    click.get_current_context().exit(status)
+    whole = [file for file in files if say(file)]
+    if whole:
+        click.echo(verbs(whole[0]), err=True)
+    click.get_current_context().exit(status if whole else status or 1)

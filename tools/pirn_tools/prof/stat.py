@@ -33,7 +33,7 @@ def facts(profile: Profile) -> dict[str, Any]:
         "nodes_by_kind": dict(kinds),
         "room_for_nodes": profile.number("nodes"),
         "depth": depth(profile),
-        "calls": sum(one.calls for one in profile.nodes.values()),
+        "calls": sum(one.calls for one in profile.nodes.values() if one.kind == "call"),
         "samples": sum(one.times for one in profile.samples),
         "samples_by_cpu": by_cpu(profile),
         "places": len(profile.samples),
@@ -118,6 +118,7 @@ def lines(found: dict[str, Any]) -> list[str]:
                 f"{n:,} ({100 * n / found['lookups']:.3f}%)",
             )
             for distance, n in found["distances"].items()
+            if n
         ]
     width = max(len(name) for name, _ in pairs)
     return [f"{name.ljust(width)}  {value}" for name, value in pairs]

@@ -135,6 +135,8 @@ class Symbols:
         if called:
             name = f"{file.name}+{place:#x}"
             return self._intern(file.path, place, name, file, place, place + 1)
+        if file.stub(place):
+            return self._intern(file.path, -2, f"[plt of {file.name}]", file, 0, 0)
         name = file.name if file.name.startswith("[") else f"[{file.name}]"
         return self._intern(file.path, -1, name, file, 0, 0)
 
