@@ -130,7 +130,8 @@ def use(profile: Profile, folder: Path, chance: random.Random) -> None:
     stat.lines(stat.facts(profile))
     blocks.rows(blocks.compute(profile))
     merge = chance.choice(model.MERGES)
-    selection = model.Selection(merge=merge, instrumented=chance.random() < 0.2)
+    asked, inlines = chance.random() < 0.2, chance.random() < 0.3
+    selection = model.Selection(merge=merge, instrumented=asked, inlines=inlines)
     made = model.build(profile, Symbols(profile), selection)
     pruned = prune.prune(made, prune.Pruning(depth=chance.choice((None, 1)), least=0.5))
     list(tree.lines(pruned))
@@ -143,7 +144,7 @@ def use(profile: Profile, folder: Path, chance: random.Random) -> None:
     if any(function.name == "middle" for function in made.functions()):
         refused(lambda: annotate.spans(made, "middle"))
     diff.cells(made, made, diff.compute(made, made))
-    pprof.write(made, folder / "p.pb.gz")
+    pprof.write(made, folder / "p.pb.gz", inlines)
     refused(lambda: flame.write(made, folder / "f.svg", "samples", 1200, "title"))
     refused(lambda: gmon.write(made, folder / "gmon.out", None))
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from profiles import Writer, example, needs_cc, prof, program, tree
 
 from pirn_tools.prof import flat
 from pirn_tools.prof.model import Selection
+from pirn_tools.prof.pprof import CLASSES
 
 pytestmark = needs_cc
 BIAS = 0x5555_5555_0000
@@ -245,3 +247,52 @@ def test_profile_without_samples_goes_by_calls(tmp_path: Path) -> None:
     assert lines("tree", file)[1] == "  plain (calls.c:38) - 5 calls"
     assert lines("flat", file)[1].split()[6] == "plain"
     assert [line.split()[5] for line in lines("path", file)[1:]] == ["main", "plain"]
+
+
+INLINED = """\
+volatile int sink;
+static inline __attribute__((always_inline)) void inner(int n)
+{
+    for (int i = 0; i < n; i++)
+        sink += i * n;
+}
+static inline __attribute__((always_inline)) void between(int n)
+{
+    inner(n);
+    sink--;
+}
+void outer(int n) { sink++; between(n); sink += 3; }
+int main(void) { outer(3); return 0; }
+"""
+
+
+@pytest.mark.parametrize("version", ["-gdwarf-4", "-gdwarf-5"])
+@pytest.mark.parametrize("level", ["-O1", "-O2"])
+def test_inlined_functions_are_told_apart_when_asked(
+    tmp_path: Path, version: str, level: str
+) -> None:
+    binary = program("-no-pie", version, level, text=INLINED)
+    w = Writer(binary)
+    root = w.root()
+    for offset in range(w.size["outer"]):
+        w.sample(root, f"outer+{offset}", 1)
+    file = w.save(tmp_path / "p.prof")
+    size = w.size["outer"]
+    assert shares(file) == {"outer": (size, size, 0)}
+    found = shares(file, inlines=True)
+    own = {name: row[0] for name, row in found.items()}
+    assert sum(own.values()) == size
+    assert min(own.values()) > 0
+    assert found["outer"][1] == size
+    assert found["between"][1] == own["between"] + own["inner"]
+    below = lines("tree", file, "--inlines", "-u", "inner")
+    assert [line.split()[0] for line in below] == ["main", "outer", "between", "inner"]
+    output = tmp_path / "p.pb.gz"
+    assert prof("pprof", file, "-o", output, "--inlines").exit_code == 0
+    message = CLASSES["Profile"]()
+    message.ParseFromString(gzip.decompress(output.read_bytes()))
+    names = {one.id: message.string_table[one.name] for one in message.function}
+    stacks = {tuple(names[line.function_id] for line in one.line) for one in message.location}
+    assert stacks == {("outer",), ("between", "outer"), ("inner", "between", "outer")}
+    where = {line.line for one in message.location for line in one.line}
+    assert where >= {5, 9, 10, 12}

@@ -58,6 +58,11 @@ SELECTION = chained(
         is_flag=True,
         help="Count samples for the instrumented function that was active.",
     ),
+    click.option(
+        "--inlines",
+        is_flag=True,
+        help="Tell functions apart that are inlined and not instrumented. Takes longer.",
+    ),
 )
 PRUNING = chained(
     click.option(
@@ -102,6 +107,7 @@ def load_tree(
     cpu: int | None = None,
     merge: str = "start",
     instrumented: bool = False,
+    inlines: bool = False,
 ) -> Tree:
     """The chosen part; what a reader should know of the file goes to the standard error."""
     from pirn_tools.prof.model import Selection, build
@@ -113,7 +119,7 @@ def load_tree(
     profile = load(file)
     for remark in (*lost(profile.counts), *profile.remarks):
         click.echo(f"{file}: {remark}", err=True)
-    return build(profile, Symbols(profile), Selection(threads, cpu, merge, instrumented))
+    return build(profile, Symbols(profile), Selection(threads, cpu, merge, instrumented, inlines))
 
 
 def load_pruned(
@@ -380,12 +386,12 @@ def gprof(file: Path, output: Path, wanted: str | None, **selection: Any) -> Non
 @FILE
 @output_option("The file to write, as profile.pb.gz.")
 @SELECTION
-def pprof(file: Path, output: Path, **selection: Any) -> None:  # noqa: ANN401
+def pprof(file: Path, output: Path, inlines: bool, **selection: Any) -> None:  # noqa: ANN401
     """Write FILE for pprof: go tool pprof -top profile.pb.gz."""
     from pirn_tools.prof import pprof as converting
 
     found = load_tree(file, **selection)
-    said = converting.write(found, output)
+    said = converting.write(found, output, inlines)
     if said:
         click.echo(said, err=True)
     remarks(found)

@@ -44,13 +44,14 @@ class Sequence(NamedTuple):
     addresses: list[int]
     rows: list[tuple[int, int]]  # file, line
     files: list[str]
+    unit: int  # its offset
 
 
 class Lines:
     """Of one file."""
 
     def __init__(self, dwarf: DWARFInfo) -> None:
-        self._dwarf = dwarf
+        self.dwarf = dwarf
         self._sequences: list[Sequence] = []
         self._lows: list[int] = []
         self._read: set[int] = set()  # units, by their offsets
@@ -66,6 +67,11 @@ class Lines:
         if line == 0:
             return None
         return Place(found.files[file] if 0 <= file < len(found.files) else "?", line)
+
+    def unit(self, address: int) -> int | None:
+        """The offset of the unit that the instruction comes from."""
+        found = self._sequence(address)
+        return found.unit if found is not None else None
 
     def within(self, low: int, high: int) -> Iterator[Place]:
         """Lines of the instructions from low to before high."""
@@ -101,23 +107,23 @@ class Lines:
         offset = self._aranges.cu_offset_at_addr(address)
         if offset is None or offset in self._read:
             return None
-        return self._dwarf.get_CU_at(offset)
+        return self.dwarf.get_CU_at(offset)
 
     def _add_rest(self) -> None:
         """All units: not all compilers write that table."""
         self._all = True
-        for unit in self._dwarf.iter_CUs():
+        for unit in self.dwarf.iter_CUs():
             if unit.cu_offset not in self._read:
                 self._add(unit)
 
     def _add(self, unit: CompileUnit) -> None:
         self._read.add(unit.cu_offset)
-        program = self._dwarf.line_program_for_CU(unit)
+        program = self.dwarf.line_program_for_CU(unit)
         if program is None:
             return
         try:
             files = _files(program.header, unit)
-            found = list(_execute(program, files))
+            found = list(_execute(program, files, unit.cu_offset))
         except DAMAGE:
             return
         for one in found:
@@ -176,7 +182,7 @@ def _signed_leb(data: bytes, at: int) -> tuple[int, int]:
     return value - (1 << bits) if value >> (bits - 1) else value, at
 
 
-def _execute(program: Any, files: list[str]) -> Iterator[Sequence]:  # noqa: ANN401, C901
+def _execute(program: Any, files: list[str], unit: int) -> Iterator[Sequence]:  # noqa: ANN401, C901
     """The sequences of a line program.
 
     Length: one instruction after the other, a case for each, as the standard lists them.
@@ -230,7 +236,7 @@ def _execute(program: Any, files: list[str]) -> Iterator[Sequence]:  # noqa: ANN
             length, at = _leb(data, at)
             kind = data[at]
             if kind == 1:
-                done = _sequence(addresses, rows, address, files)
+                done = _sequence(addresses, rows, address, files, unit)
                 if done is not None:
                     yield done
                 address, file, line = 0, 1, 1
@@ -246,7 +252,7 @@ def _execute(program: Any, files: list[str]) -> Iterator[Sequence]:  # noqa: ANN
 
 
 def _sequence(
-    addresses: list[int], rows: list[tuple[int, int]], end: int, files: list[str]
+    addresses: list[int], rows: list[tuple[int, int]], end: int, files: list[str], unit: int
 ) -> Sequence | None:
     """None for code that the linker has left out: it begins at 0."""
     if not addresses or addresses[0] == 0 or end <= addresses[0]:
@@ -254,4 +260,4 @@ def _sequence(
     if addresses != sorted(addresses):
         both = sorted(zip(addresses, rows, strict=True), key=lambda pair: pair[0])
         addresses, rows = [pair[0] for pair in both], [pair[1] for pair in both]
-    return Sequence(addresses[0], end, addresses, rows, files)
+    return Sequence(addresses[0], end, addresses, rows, files, unit)

@@ -6,6 +6,7 @@ samples in its code. Where a sample was in a function that did not report its ca
 instrumented), that function becomes a node below, of kind `code`; so do frames that sampling found
 on the stack. With `instrumented` those samples count for the function that did report.
 
+With `inlines` the functions that are inlined where such a sample or frame was are below it, too.
 An inlined function has no code under its own name: samples in the function that it is inlined in,
 while the inlined one is active, are the inlined one's.
 """
@@ -88,6 +89,7 @@ class Selection:
     cpu: int | None = None
     merge: str = "start"
     instrumented: bool = False
+    inlines: bool = False
 
 
 @dataclass
@@ -224,8 +226,17 @@ class _Builder:
             node = parent.child("call", self.symbols.called(one.function), one.site)
             node.calls += one.calls
         else:
-            node = parent.child("code", self.symbols.before(one.function), self._caller(one.parent))
+            function = self.symbols.before(one.function)
+            node = parent.child("code", function, self._caller(one.parent))
+            node = self._innermost(node, one.function - 1)
         self.known[one.id] = node
+
+    def _innermost(self, node: Node, address: int) -> Node:
+        """Below code that was found: the functions that are inlined at the address, if wanted."""
+        if self.selection.inlines:
+            for function, _ in self.symbols.inlined(address):
+                node = node.child("code", function, 0)
+        return node
 
     def _caller(self, number: int) -> int:
         """Where the frame below a node was called from: frames are addresses behind calls."""
@@ -242,7 +253,7 @@ class _Builder:
         function = self.symbols.inside(pc)
         if node.kind == "call" and _contains(node, function):
             return node
-        return node.child("code", function, self._caller(one.id))
+        return self._innermost(node.child("code", function, self._caller(one.id)), pc)
 
     def _finish(self) -> Tree:
         nodes = list(self.roots.values())

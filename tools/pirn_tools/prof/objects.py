@@ -19,6 +19,7 @@ from elftools.common.exceptions import DWARFError, ELFError
 from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
+from pirn_tools.prof.inlines import Inlined, Inlines
 from pirn_tools.prof.lines import DAMAGE as DWARF_DAMAGE
 from pirn_tools.prof.lines import Lines, Place
 from pirn_tools.prof.read import printable
@@ -172,6 +173,25 @@ class ObjectFile:
             return self.lines.at(address) if self.lines is not None else None
         except DAMAGE:
             return None
+
+    @cached_property
+    def named(self) -> dict[str, Symbol]:
+        """Its functions by their names as in the file; of several the last."""
+        return {one.name: one for one in self.symbols}
+
+    @cached_property
+    def _inlines(self) -> Inlines | None:
+        return Inlines(self.lines.dwarf) if self.lines is not None else None
+
+    def inlined(self, address: int) -> list[Inlined]:
+        """Functions that are inlined there, outermost first."""
+        try:
+            unit = self.lines.unit(address) if self.lines is not None else None
+            if unit is None or self._inlines is None:
+                return []
+            return self._inlines.at(unit, address)
+        except DAMAGE:
+            return []
 
     def span(self, low: int, high: int) -> list[Place]:
         """Lines of the instructions from low to before high."""

@@ -110,8 +110,9 @@ LARGEST = (1 << 63) - 1  # the format's numbers are signed
 class Writer:
     """Fills the message."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, inlines: bool) -> None:
         self.tree = tree
+        self.inlines = inlines
         self.message = CLASSES["Profile"]()
         self.strings: dict[str, int] = {}
         self.mappings: dict[int, int] = {}
@@ -215,12 +216,17 @@ class Writer:
             self.locations[key] = number = len(self.locations) + 1
             mapping = self.tree.symbols.mapping(address)
             place = self.tree.symbols.line(address) if address else None
+            # The beginning of a function stands for all of it.
+            exact = self.inlines and address != self.tree.symbols.start(function)
             one = self.message.location.add(id=number, address=address)
             if mapping is not None:
                 one.mapping_id = self.mappings[mapping.start]
-            line = one.line.add(function_id=self._function(function, address))
-            if place is not None:
-                line.line = place.line
+            number_of_line = place.line if place is not None else 0
+            # Innermost first, each with the line in it.
+            for inner, called in reversed(self.tree.symbols.inlined(address)) if exact else ():
+                one.line.add(function_id=self._function(inner, address), line=number_of_line)
+                number_of_line = called
+            one.line.add(function_id=self._function(function, address), line=number_of_line)
         return self.locations[key]
 
     def _function(self, function: Function, address: int) -> int:
@@ -242,9 +248,9 @@ def _valid(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def write(tree: Tree, output: Path) -> str:
+def write(tree: Tree, output: Path, inlines: bool = False) -> str:
     """Writes it; what is not in it, in words."""
-    writer = Writer(tree)
+    writer = Writer(tree, inlines)
     data = writer.fill().SerializeToString()
     output.write_bytes(gzip.compress(data, 6, mtime=0))
     return f"{writer.cut:,} stacks are cut at {DEEPEST} functions" if writer.cut else ""

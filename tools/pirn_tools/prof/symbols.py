@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from pirn_tools.prof.lines import Place
 from pirn_tools.prof.objects import ObjectFile
-from pirn_tools.prof.read import Mapping, Profile
+from pirn_tools.prof.read import Mapping, Profile, printable
 
 try:
     from cxxfilt import InvalidName
@@ -65,7 +65,8 @@ class Symbols:
         self._maps = sorted(profile.maps)
         self._starts = [one.start for one in self._maps]
         self._files: dict[str, ObjectFile] = {}
-        self._functions: dict[tuple[str, int], Function] = {}
+        self._functions: dict[tuple[str, int | str], Function] = {}
+        self._inlined: dict[int, list[tuple[Function, int]]] = {}
         self._inside: dict[int, Function] = {}
         self._called: dict[int, Function] = {}
         self._memory: dict[int, int] = {}  # starts, by the ids of functions
@@ -127,7 +128,7 @@ class Symbols:
         file, place = found
         symbol = file.symbol(place)
         if symbol is not None:
-            key = (file.path, symbol.start)
+            key: tuple[str, int | str] = (file.path, symbol.start)
             if key not in self._functions:
                 name = plain_name(symbol.name)
                 self._functions[key] = Function(name, file, symbol.start, symbol.end, known=True)
@@ -143,9 +144,32 @@ class Symbols:
     def _intern(
         self, path: str, key: int, name: str, file: ObjectFile | None, start: int, end: int
     ) -> Function:
-        where = (path, key)
+        where: tuple[str, int | str] = (path, key)
         if where not in self._functions:
             self._functions[where] = Function(name, file, start, end, known=False)
+        return self._functions[where]
+
+    def inlined(self, address: int) -> list[tuple[Function, int]]:
+        """Functions that are inlined in the one there, outermost first, each with the line of the
+        call in the one around it."""
+        if address not in self._inlined:
+            found = self.locate(address)
+            file = found[0] if found is not None else None
+            self._inlined[address] = [
+                (self._inner(file, one.name), one.line)
+                for one in (file.inlined(found[1]) if file is not None and found else ())
+            ]
+        return self._inlined[address]
+
+    def _inner(self, file: ObjectFile | None, name: str) -> Function:
+        """The function of that name, the same one as its copy that is not inlined."""
+        symbol = file.named.get(name) if file is not None else None
+        path = file.path if file is not None else ""
+        where: tuple[str, int | str] = (path, symbol.start if symbol is not None else name)
+        if where not in self._functions:
+            start, end = (symbol.start, symbol.end) if symbol is not None else (0, 0)
+            words = printable(plain_name(name))
+            self._functions[where] = Function(words, file, start, end, known=True)
         return self._functions[where]
 
     def start(self, function: Function) -> int:
