@@ -52,6 +52,7 @@ WORDS = (
         "user",
         "idle",
         "others",
+        "rest",
         "wall",
         "cpu",
         "rate",

@@ -152,6 +152,19 @@ def test_known_calls_are_found_exactly(tmp_path: Path, cpus: int, sched: str) ->
     assert len(roots) == 8
 
 
+def test_calls_are_counted_though_the_tree_is_full(tmp_path: Path) -> None:
+    binary = linked("-finstrument-functions", "-fno-inline", text=CALLS)
+    whole = read("flat", record(tmp_path, "--rate", 0, "--cpus", 1, "--", binary))
+    file = record(tmp_path, "--rate", 0, "--cpus", 1, "--nodes", 64, "--", binary)
+    part = read("flat", file)
+    lost = read("stat", file)
+    calls = [{one["name"]: one["calls"] for one in found["functions"]} for found in (whole, part)]
+    assert lost["nodes"] < 100
+    assert sum(calls[1].values()) + lost["lost_calls"] == sum(calls[0].values())
+    if not lost["lost_calls"]:
+        assert calls[0] == calls[1]
+
+
 def shares(functions: list[dict[str, Any]]) -> dict[str, float]:
     """Of those three functions, in percent of their sum."""
     own = {one["name"]: one["own"] for one in functions if one["name"] in TOP}
@@ -162,11 +175,13 @@ def agree(found: dict[str, float], others: dict[str, float]) -> None:
     """The same order, and about the same times."""
     assert sorted(found, key=lambda name: -found[name]) == TOP
     assert sorted(others, key=lambda name: -others[name]) == TOP
-    assert found == pytest.approx(others, abs=8)
+    assert found == pytest.approx(others, abs=15)  # gprof has some 200 samples
 
 
-def ours(tmp_path: Path) -> dict[str, float]:
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     """Of the unmodified program."""
+    tmp_path = tmp_path_factory.mktemp("ours")
     binary = program("-pthread", text=TIMES)
     file = record(tmp_path, "--preload", "--rate", 500, "--cpus", 2, "--", binary)
     return shares(read("flat", file)["functions"])
@@ -184,11 +199,11 @@ def gprof_shares(binary: Path, gmon: Path) -> dict[str, float]:
 
 
 @pytest.mark.skipif(shutil.which("gprof") is None, reason="no gprof")
-def test_gprof_finds_the_same_functions(tmp_path: Path) -> None:
+def test_gprof_finds_the_same_functions(tmp_path: Path, ours: dict[str, float]) -> None:
     own = program("-pg", "-pthread", text=TIMES)
     subprocess.run([own], check=True, cwd=tmp_path, timeout=100)
     theirs = gprof_shares(own, tmp_path / "gmon.out")
-    agree(ours(tmp_path), theirs)
+    agree(ours, theirs)
     # And of what we have counted and sampled, converted.
     binary = linked("-finstrument-functions", text=TIMES)
     file = record(tmp_path, "--rate", 500, "--cpus", 2, "--", binary)
@@ -214,8 +229,8 @@ def perf(tmp_path: Path) -> dict[str, float]:
 
 
 @pytest.mark.skipif(shutil.which("perf") is None, reason="no perf")
-def test_perf_finds_the_same_functions(tmp_path: Path) -> None:
-    agree(ours(tmp_path), perf(tmp_path))
+def test_perf_finds_the_same_functions(tmp_path: Path, ours: dict[str, float]) -> None:
+    agree(ours, perf(tmp_path))
 
 
 def test_callers_are_found_by_frames(tmp_path: Path) -> None:

@@ -238,6 +238,19 @@ def test_deep_recursion_is_shown(tmp_path: Path) -> None:
     assert len(json.loads(prof("tree", file, "--json").stdout)["nodes"]) == 20001
 
 
+def test_calls_that_found_no_room_are_said(tmp_path: Path) -> None:
+    w = Writer(program("-no-pie"))
+    w.call(w.root(), "leaf", "main+9", 3)
+    w.call(w.root("rest", index=0), "leaf", "middle+8", 4)
+    file = w.save(tmp_path / "p")
+    result = prof("tree", file)
+    assert "calls that found no room in their trees" in result.stdout
+    assert "4 calls are known by function and call site only" in result.stderr
+    assert shares(file)["leaf"][2] == 7
+    assert "1 main; 2 trees" in prof("stat", file).stdout
+    assert len(lines("tree", file, "--thread", "rest")) == 2
+
+
 def test_profile_without_samples_goes_by_calls(tmp_path: Path) -> None:
     w = Writer(program("-no-pie"), rate=0)
     root = w.root()

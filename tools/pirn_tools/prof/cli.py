@@ -43,7 +43,7 @@ SELECTION = chained(
         multiple=True,
         metavar="ID|NAME",
         help="Only this thread: 3.1, 3, its name (also with * and ?), or main, user, idle, "
-        "foreign, others.",
+        "foreign, others, rest.",
     ),
     click.option("--cpu", type=click.IntRange(-1), help="Only samples of this CPU."),
     click.option(
@@ -117,7 +117,7 @@ def load_tree(
     # Many objects and few cycles: to look for those takes longer than the rest.
     gc.disable()
     profile = load(file)
-    for remark in (*lost(profile.counts), *profile.remarks):
+    for remark in (*lost(profile), *profile.remarks):
         click.echo(f"{file}: {remark}", err=True)
     return build(profile, Symbols(profile), Selection(threads, cpu, merge, instrumented, inlines))
 

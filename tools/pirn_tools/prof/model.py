@@ -163,7 +163,7 @@ def choose(profile: Profile, wanted: tuple[str, ...]) -> list[Thread]:
 def _meant(thread: Thread, word: str) -> bool:
     if word == thread.kind or (thread.name and fnmatchcase(thread.name, word)):
         return True
-    counted = thread.kind not in ("foreign", "others")
+    counted = thread.kind not in ("foreign", "others", "rest")
     return counted and word in (thread.number, str(thread.index))
 
 
@@ -215,7 +215,7 @@ class _Builder:
             return thread.node, "main thread"
         if thread.kind == "idle":
             return thread.node, f"CPU {thread.index}, idle"
-        if thread.kind in ("foreign", "others"):
+        if thread.kind in ("foreign", "others", "rest"):
             return thread.node, LABELS[thread.kind]
         quoted = f' "{thread.name}"' if thread.name else ""
         return thread.node, f"thread {thread.number}{quoted}"
@@ -277,6 +277,7 @@ LABELS = {
     "idle": "idle CPUs",
     "foreign": "other kernel threads",
     "others": "threads without trees of their own",
+    "rest": "calls that found no room in their trees",
 }
 
 

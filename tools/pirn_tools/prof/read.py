@@ -18,7 +18,7 @@ from pirn_tools.errors import UserError, listing
 
 VERSION = 1
 MAGIC = "pirn-profile"
-THREAD_KINDS = ("main", "user", "idle", "foreign", "others")
+THREAD_KINDS = ("main", "user", "idle", "foreign", "others", "rest")
 NODE_KINDS = ("root", "call", "frame")
 CLOCKS = ("cpu", "wall")
 LARGEST = (1 << 64) - 1
@@ -110,6 +110,12 @@ class Profile:
         paths = [one.path for one in self.maps]
         same = [path for path in paths if Path(path).name == Path(said).name]
         return next(iter(same), said) if said not in paths else said
+
+    @property
+    def without_tree(self) -> int:
+        """Calls that are known by function and site only: there was no room in the trees."""
+        rest = {one.node for one in self.threads if one.kind == "rest"}
+        return sum(one.calls for one in self.nodes.values() if one.parent in rest) if rest else 0
 
     def number(self, key: str) -> int:
         """A number of the file's head; 0 where it does not say."""

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pirn_tools import launch, outputs
 from pirn_tools.errors import UserError
 from pirn_tools.paths import short
+
+if TYPE_CHECKING:
+    from pirn_tools.prof.read import Profile
 
 DEFAULT = "pirn.prof"
 # Options of the library that have other names here.
@@ -42,7 +45,7 @@ def describe(path: Path) -> str:
     counted = any(one.kind == "call" for one in profile.order)
     tree = model.build(profile, names, model.Selection(instrumented=counted))
     rows = flat.compute(tree)
-    threads = sum(one.threads for one in profile.threads if one.kind != "idle")
+    threads = sum(one.threads for one in profile.threads if one.kind not in ("idle", "rest"))
     calls = sum(node.calls for node in tree.nodes)
     said = f"{short(path)}: {threads:,} threads, {calls:,} calls, {tree.total:,} samples"
     if tree.total and rows:
@@ -51,12 +54,18 @@ def describe(path: Path) -> str:
     elif calls:
         top = flat.ordered(rows, "calls")[0]
         said += f", most calls of {top.function.name} ({top.calls:,})"
-    return "\n    ".join([said, *lost(profile.counts), *profile.remarks])
+    return "\n    ".join([said, *lost(profile), *profile.remarks])
 
 
-def lost(counts: dict[str, int]) -> list[str]:
+def lost(profile: Profile) -> list[str]:
     """What the profile does not have."""
     said = []
+    counts = profile.counts
+    if profile.without_tree:
+        said.append(
+            f"{profile.without_tree:,} calls are known by function and call site only: the tree "
+            "was full (--nodes gives room)"
+        )
     if counts.get("lost_calls"):
         said.append(
             f"{counts['lost_calls']:,} calls are not in it: the tree was full (--nodes gives room)"

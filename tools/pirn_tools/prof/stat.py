@@ -16,7 +16,8 @@ def facts(profile: Profile) -> dict[str, Any]:
     kinds = Counter(one.kind for one in profile.nodes.values())
     threads: Counter[str] = Counter()
     for thread in profile.threads:
-        threads[thread.kind] += thread.threads
+        if thread.kind != "rest":
+            threads[thread.kind] += thread.threads
     return {
         "program": profile.program,
         "pid": profile.number("pid"),
@@ -42,6 +43,7 @@ def facts(profile: Profile) -> dict[str, Any]:
             key: profile.counts.get(key, 0)
             for key in ("lost_calls", "lost_samples", "strays", "skipped")
         },
+        "calls_without_tree": profile.without_tree,
         "distances": dict(profile.distances),
         **lookups(profile),
     }
@@ -98,6 +100,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         ("sampling", sampled),
         ("samples", f"{found['samples']:,}{f' ({cpus})' if cpus else ''}"),
         ("places", f"{found['places']:,}; {_room(found['places'], found['room_for_places'])}"),
+        ("without tree", f"{found['calls_without_tree']:,} calls, known by function and site only"),
         ("lost calls", f"{found['lost_calls']:,}"),
         ("lost samples", f"{found['lost_samples']:,}"),
         ("strays", f"{found['strays']:,} returns from what was not active"),
