@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from profiles import Writer, example, needs_cc, prof, program, tree
 
-from pirn_tools.prof import flat
+from pirn_tools.prof import flat, objects
 from pirn_tools.prof.model import Selection
 from pirn_tools.prof.pprof import CLASSES
 
@@ -222,6 +224,33 @@ def test_stripped_program_has_addresses(tmp_path: Path) -> None:
     result = prof("flat", w.save(tmp_path / "p"))
     assert result.exit_code == 0, result.output
     assert f"{stripped.name}+0x" in result.stdout
+
+
+@pytest.mark.skipif(shutil.which("objcopy") is None, reason="no objcopy")
+def test_debug_file_is_found_by_its_build_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = program("-pie", "-Wl,--build-id=0x12345678")
+    debug = tmp_path / "debug" / "12" / "345678.debug"
+    debug.parent.mkdir(parents=True)
+    stripped = tmp_path / "stripped"
+    subprocess.run(["objcopy", "--only-keep-debug", binary, debug], check=True)
+    subprocess.run(["objcopy", "--strip-all", binary, stripped], check=True)
+    w = example(binary, BIAS)
+    w.lines = [line.replace(str(binary), str(stripped)) for line in w.lines]
+    file = w.save(tmp_path / "p.prof")
+    assert "again" not in shares(file)
+    monkeypatch.setattr(objects, "DEBUG", tmp_path / "debug")
+    assert shares(file)["again"] == (20, 20, 60)
+    assert "    middle (calls.c:31) - 28.00% (28) - 0.00% (0) - 4 calls" in lines("tree", file)
+
+
+def test_program_newer_than_the_profile_is_said(tmp_path: Path) -> None:
+    w = example(program("-no-pie"))
+    w.add("meta", "start_unix_ns", 1_000_000_000)
+    w.add("meta", "elapsed_ns", 1_000_000_000)
+    result = prof("flat", w.save(tmp_path / "p"))
+    assert result.stderr.count("is newer than the profile: names and lines may be wrong") == 1
 
 
 def test_deep_recursion_is_shown(tmp_path: Path) -> None:
