@@ -141,7 +141,11 @@ int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline);
  */
 void pirn_mark(const char *name, int64_t value);
 
-/* Pause the trace (false), or go on with it. 0, or -ENOENT: the option trace names no file. */
+/*
+ * Pause the trace (false), or go on with it (true): the file says from when to when. What it is
+ * already may be asked for again. 0, or -ENOENT: the option trace names no file. One thread at a
+ * time; any context, no cancellation point. The first call of the API starts the runtime.
+ */
 int pirn_trace(bool on);
 
 /*

@@ -260,7 +260,11 @@ EXPORT void pirn_mark(const char *name, int64_t value)
 EXPORT int pirn_trace(bool on)
 {
     rt_self();
-    return trace_set_on(on);
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    int error = trace_set_on(cpu, on);
+    rt_leave(irq);
+    return error;
 }
 
 EXPORT uint64_t pirn_thread_id(pirn_thread_t thread)

@@ -29,6 +29,7 @@ static struct {
     uint64_t size;             /* bytes for a CPU */
     bool keeps_oldest;
     bool child;
+    bool paused;                                 /* by the program */
     struct trace_header *header;                 /* the file; NULL: there is none */
     struct trace_places places[RT_MAX_CPUS + 1]; /* the last one: see trace_places_of */
 } trace;
@@ -270,12 +271,23 @@ void trace_start(void)
     }
 }
 
-int trace_set_on(bool on)
+/* Both events say less than they could: `pause` comes before the first event that is missing, and
+ * `resume` after the last one, however long this kernel thread is stopped in between. */
+int trace_set_on(const struct cpu *cpu, bool on)
 {
     if (trace.header == NULL) {
         return -ENOENT;
     }
+    if (__atomic_exchange_n(&trace.paused, !on, __ATOMIC_RELAXED) == !on) {
+        return 0;
+    }
+    if (!on) {
+        trace_paused_on(cpu, true);
+    }
     __atomic_store_n(&trace_on, on, __ATOMIC_RELAXED);
+    if (on) {
+        trace_paused_on(cpu, false);
+    }
     return 0;
 }
 
@@ -293,6 +305,7 @@ void trace_forget(void)
 {
     if (trace.header != NULL) {
         trace_on = false;
+        trace.paused = false;
         port_trace_drop(trace.header, trace.header->file_size);
         trace.header = NULL;
     }

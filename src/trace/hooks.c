@@ -214,6 +214,11 @@ void trace_tick_on(const struct cpu *cpu, bool in, bool preempts)
              NULL);
 }
 
+void trace_paused_on(const struct cpu *cpu, bool paused)
+{
+    emit_any(cpu, (struct trace_what){paused ? TRACE_EV_PAUSE : TRACE_EV_RESUME, 0, 0}, NULL);
+}
+
 void trace_mark_on(const struct cpu *cpu, const char *name, int64_t value)
 {
     char text[TRACE_TEXT_MAX] = "";

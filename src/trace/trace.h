@@ -46,8 +46,10 @@ void trace_end(void);
 void trace_forked(void);
 void trace_forget(void);
 
-/* For pirn_trace. 0, -ENOENT: the option asks for none. */
-int trace_set_on(bool on);
+/* For pirn_trace, inside the runtime; in any context, cpu may be NULL. 0, -ENOENT: the option asks
+ * for none. */
+int trace_set_on(const struct cpu *cpu, bool on);
+void trace_paused_on(const struct cpu *cpu, bool paused);
 
 /* Options. `bytes`: for each CPU, 64 KiB at least. */
 int trace_set_output(const char *value, const char **why);
@@ -74,8 +76,9 @@ ALWAYS_INLINE void trace_set_full(bool keeps_oldest)
 ALWAYS_INLINE void trace_start(void) {}
 ALWAYS_INLINE void trace_end(void) {}
 ALWAYS_INLINE void trace_forked(void) {}
-ALWAYS_INLINE int trace_set_on(bool on)
+ALWAYS_INLINE int trace_set_on(const struct cpu *cpu, bool on)
 {
+    (void)cpu;
     (void)on;
     return -2; /* -ENOENT */
 }

@@ -21,7 +21,7 @@ TRACED, DUMP = sys.argv[1:3]
 SWITCH, SPAWN, START, EXIT, BLOCK, WAKE, JOIN, CONTEND, PREEMPT = range(8, 17)
 NAME = 20
 SWITCH_PREEMPT, SWITCH_YIELD = 2, 1
-TICK_IN, TICK_OUT, MARK = 64, 65, 66
+TICK_IN, TICK_OUT, MARK, PAUSE, RESUME = 64, 65, 66, 67, 68
 
 
 @dataclass
@@ -109,6 +109,10 @@ def test_marks(d: str) -> None:
         "last": 2,
     }, trace.marks()
     assert [e.cpu for e in trace.only(MARK) if e.text == "foreign"] == [-1]
+    paused, resumed, last = (e.clock for e in trace.events if e.event > MARK or e.text == "last")
+    assert [trace.count(event) for event in (PAUSE, RESUME)] == [1, 1]
+    assert paused < resumed < last
+    assert not [e for e in trace.events if paused < e.clock < resumed]
     assert [e.text for e in trace.only(NAME)] == ["renamed"]
 
 

@@ -83,7 +83,9 @@ static int marks(void)
     must(pthread_create(&t, NULL, foreign, (void *)7) == 0, "pthread_create");
     pirn_sem_wait(&go);
     pthread_join(t, NULL);
+    must(pirn_trace(true) == 0, "go on with what is on");
     must(pirn_trace(false) == 0, "pause");
+    must(pirn_trace(false) == 0, "pause again");
     pirn_mark("paused", 1);
     must(pirn_trace(true) == 0, "resume");
     pirn_set_name(pirn_self(), "renamed");

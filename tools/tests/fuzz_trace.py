@@ -48,7 +48,7 @@ NUMBERS = (
 
 
 def bases() -> list[bytes]:
-    """Traces of each kind: part full, gone round, stopped, crashed."""
+    """Traces of each kind: part full, gone round, stopped, crashed, paused."""
     made = []
     for cpus, events, keeps_oldest, ended in (
         (2, 400, False, True),
@@ -58,6 +58,13 @@ def bases() -> list[bytes]:
     ):
         writer, _ = play(cpus, 6, events, events, 512, 64, keeps_oldest)
         made.append(writer.bytes(ended))
+    for what in ("pause", "resume", "", "pause"):  # on with the last one
+        for cpu in range(3):
+            writer.now += 1000
+            writer.switch(cpu, cpu, "block")
+        if what:
+            writer.anywhere(1, what)
+    made.append(writer.bytes())
     return made
 
 

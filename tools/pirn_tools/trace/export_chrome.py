@@ -86,6 +86,8 @@ class _Writer:
             yield self._states(spans)
         for pairs in _chunks(interrupts(self.model)):
             yield self._ticks(pairs)
+        for cpu in range(self.model.trace.cpus):
+            yield self._pauses(cpu)
         yield from self._flows()
         yield from self._instants()
 
@@ -169,6 +171,19 @@ class _Writer:
             len(pairs),
         )
 
+    def _pauses(self, cpu: int) -> str:
+        """Where nothing is known of a CPU: it looks like an idle one else."""
+        gaps = self.model.gaps
+        return columns.lines(
+            [
+                f'{{"ph":"X","cat":"trace","name":"trace paused","pid":{self.cpus},'
+                f'"tid":{FIRST + cpu}',
+                *_when(gaps[:, 0], gaps[:, 1]),
+                END,
+            ],
+            len(gaps),
+        )
+
     def _flows(self) -> Iterator[str]:
         """From a wake-up to the next turn of the thread, where there is one."""
         model = self.model
@@ -183,6 +198,9 @@ class _Writer:
         place = np.searchsorted(begins, woken * scale + np.searchsorted(model.ns, model.ns[rows]))
         nearest = np.minimum(place, len(runs) - 1)
         found = (place < len(runs)) & (runs["key"][nearest] == woken) & (woken >= 0)
+        # Not across a pause of the trace: there it may have run in between.
+        behind = np.searchsorted(model.gaps[:, 1], runs["start"][nearest], side="right")
+        found &= behind == model.stretch[rows]
         rows, target, woken = rows[found], runs["start"][nearest[found]], woken[found]
         names = model.trace.table.enums.get("wake", {})
         why = model.trace.values("wake", "why", rows)

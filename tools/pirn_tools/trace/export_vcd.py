@@ -42,6 +42,7 @@ def write(model: Model, stream: TextIO) -> None:
     codes = [code(number) for number in range(2 * cpus + 2 * len(indexes))]
     _header(model, stream, indexes, codes)
     changes = [*_cpu_changes(model), *_thread_changes(model, indexes, 2 * cpus)]
+    changes += _unknown(model, len(codes))
     when = np.concatenate([part[0] for part in changes])
     signal = np.concatenate([part[1] for part in changes])
     value = np.concatenate([part[2] for part in changes])
@@ -86,6 +87,16 @@ def _header(model: Model, stream: TextIO, indexes: list[int], codes: list[str]) 
 
 
 Change = tuple[Array, Array, Array]
+UNKNOWN = -1
+
+
+def _unknown(model: Model, signals: int) -> list[Change]:
+    """All are unknown while the trace is paused, and behind that until something is said."""
+    every = np.arange(signals)
+    return [
+        (np.full(signals, begin), every, np.full(signals, UNKNOWN))
+        for begin in model.gaps[:, 0].tolist()
+    ]
 
 
 def _cpu_changes(model: Model) -> list[Change]:
@@ -149,9 +160,16 @@ def _dump(stream: TextIO, codes: list[str], scalars: int, change: Change, end: i
         count = len(when[part])
         moment = columns.beside(["#", columns.numbers(when[part]), "\n"], count)
         moment[~new[part]] = 0
-        both = value[part] * 2 + alone[part]
-        values = columns.words(both, lambda two: f"{two >> 1}" if two & 1 else f"b{two >> 1:b} ")
+        both = (value[part] - UNKNOWN) * 2 + alone[part]
+        values = columns.words(both, _value)
         name = columns.words(signal[part], codes.__getitem__)
         stream.write(columns.lines([moment, values, name, "\n"], count))
     if not len(when) or end > when[-1]:
         stream.write(f"#{end}\n")
+
+
+def _value(both: int) -> str:
+    """A number as the file has it; both: what it is more than UNKNOWN, twice, and 1 if a bit."""
+    number, alone = (both >> 1) + UNKNOWN, both & 1
+    text = "x" if number == UNKNOWN else f"{number:b}"
+    return text if alone else f"b{text} "

@@ -66,6 +66,7 @@ class Lives:
         order = np.argsort(every, kind="stable")
         self._marks = every[order]
         self._indexes = self._marks >> SHIFT
+        self._rows = self._marks & 0xFFFFFFFF
         self._lives = np.concatenate(lives)[order]
         self._births = np.concatenate(births)[order]
         self._known = np.empty(0, np.int64)
@@ -80,9 +81,22 @@ class Lives:
             return Reference(np.zeros(len(index), np.int32), np.arange(len(index)), guess)
         place = np.searchsorted(self._marks, (index << SHIFT) | rows, side="right") - 1
         near = np.maximum(place, 0)
-        early = np.flatnonzero((place < 0) | (self._indexes[near] != index))
+        early = np.flatnonzero(
+            (place < 0) | (self._indexes[near] != index) | self._hidden(place, rows)
+        )
         guess = self._guess(index[early], place[early])
         return Reference(near.astype(np.int32), early, guess)
+
+    def _hidden(self, place: Array, rows: Array) -> Array:
+        """Whether the trace was paused since the mark, and the index has one more behind."""
+        gaps = self._trace.gaps
+        if not len(gaps):
+            return np.zeros(len(place), bool)
+        near, after = np.maximum(place, 0), np.minimum(place + 1, len(self._marks) - 1)
+        since = np.searchsorted(gaps.last, self._rows[near], side="right")
+        now = np.searchsorted(gaps.last, rows, side="right")
+        known = (self._indexes[after] == self._indexes[near]) & (after > near)
+        return np.asarray((since != now) & known)
 
     def _guess(self, index: Array, place: Array) -> Array:
         """Without a mark in front of it (at place): as the next one says."""

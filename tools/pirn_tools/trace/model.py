@@ -43,6 +43,7 @@ CPU_SPAN = np.dtype(
         ("key", "<i8"),  # the thread
         ("cpu", "<i4"),
         ("why", "<i4"),  # the switch that began it; -1: none did
+        ("stretch", "<i4"),  # gaps.py
         ("row", "<i8"),  # of that event; -1: none
     ]
 )
@@ -55,13 +56,14 @@ THREAD_SPAN = np.dtype(
         ("origin", "i1"),  # READY: BY_...
         ("reason", "<i2"),  # BLOCKED: of wait; -1: unknown
         ("cpu", "<i4"),  # RUNNING: where; else where it became so
-        ("open", "?"),  # goes on at the end of the trace
+        ("open", "?"),  # goes on at the end of the trace, or when the trace was paused
     ]
 )
 MOVE = np.dtype(
     [
         ("at", "<i8"),  # twice the row, plus 1 for what comes second there
         ("ns", "<i8"),
+        ("group", "<i8"),  # of a thread and a stretch of time
         ("key", "<i4"),
         ("detail", "<i4"),
         ("cpu", "<i4"),
@@ -87,6 +89,22 @@ class Model:
     @property
     def threads(self) -> list[Thread]:
         return self.lives.threads
+
+    @cached_property
+    def gaps(self) -> Array:
+        """From when to when the trace was paused."""
+        times = np.append(self.ns, [self.end, 0])  # the last one is that of row -1
+        return np.stack([times[self.trace.gaps.first], times[self.trace.gaps.last]], axis=1)
+
+    @cached_property
+    def stretch(self) -> Array:
+        """Of each row, between gaps (gaps.py)."""
+        return self.trace.gaps.stretches(np.arange(len(self.trace.rows)))
+
+    @cached_property
+    def stretch_end(self) -> Array:
+        """When each stretch ends."""
+        return np.append(self.gaps[:, 0], self.end)
 
     @cached_property
     def key(self) -> Array:
@@ -198,41 +216,59 @@ def _cpu_spans(model: Model) -> Array:
     why = np.concatenate(
         [trace.values("switch", "why", switches), np.full(len(carries), -1, np.int64)]
     )
-    inside = ~trace.rows["any"][rows] & (trace.rows["cpu"][rows] >= 0)
+    inside = ~trace.rows["any"][rows] & (trace.rows["cpu"][rows] >= 0) & (model.stretch[rows] >= 0)
     rows, key, why = rows[inside], key[inside], why[inside]
     made = np.zeros(len(rows), CPU_SPAN)
     made["start"], made["row"], made["why"] = model.ns[rows], rows, why
-    made["cpu"] = trace.rows["cpu"][rows]
+    made["cpu"], made["stretch"] = trace.rows["cpu"][rows], model.stretch[rows]
     made["key"] = key
-    first = _first_spans(trace, model.lives, covered)
-    spans = np.concatenate([first, made])
-    spans = spans[np.lexsort((spans["row"], spans["cpu"]))]
-    cpu = spans["cpu"]
+    spans = np.concatenate([_first_spans(model), _after_gaps(model), made])
+    group = spans["cpu"].astype(np.int64) * len(model.stretch_end) + spans["stretch"]
+    order = np.lexsort((spans["row"], group))
+    spans, group = spans[order], group[order]
     spans["end"][:-1] = spans["start"][1:]
-    last = np.flatnonzero(np.append(cpu[1:] != cpu[:-1], [True] * bool(len(spans))))
-    spans["end"][last] = np.maximum(covered[cpu[last], 1], spans["start"][last])
+    last = np.flatnonzero(np.append(group[1:] != group[:-1], [True] * bool(len(spans))))
+    end = np.minimum(covered[spans["cpu"][last], 1], model.stretch_end[spans["stretch"][last]])
+    spans["end"][last] = np.maximum(end, spans["start"][last])
     return spans[spans["key"] >= 0]
 
 
-def _first_spans(trace: Trace, lives: Lives, covered: Array) -> Array:
+def _first_spans(model: Model) -> Array:
+    trace = model.trace
     rings = [r for r in trace.rings if r.kind == RING_THREAD and r.cpu >= 0 and r.first_clock]
     made = np.zeros(len(rings), CPU_SPAN)
     if not rings:
         return made
     made["cpu"] = [ring.cpu for ring in rings]
-    made["start"] = covered[made["cpu"], 0]
+    made["start"] = model.covered[made["cpu"], 0]
     index = np.array([ring.first_thread for ring in rings])
     row = np.searchsorted(
         trace.rows["clock"], np.array([ring.first_clock for ring in rings], np.uint64)
     )
-    made["key"] = lives.at(index, row)
+    made["key"] = model.lives.at(index, row)
     made["row"], made["why"] = -1, -1
-    return made
+    made["stretch"] = np.searchsorted(model.gaps[:, 1], made["start"], side="right")
+    in_gap = made["start"] >= model.stretch_end[made["stretch"]]
+    return np.asarray(made[~(in_gap & (made["stretch"] < len(model.gaps)))])
+
+
+def _after_gaps(model: Model) -> Array:
+    """Behind a gap a CPU runs the thread that its first switch stops."""
+    trace, rows = model.trace, model.trace.which("switch")
+    own = ~trace.rows["any"][rows] & (trace.rows["cpu"][rows] >= 0) & (model.stretch[rows] > 0)
+    rows, key = rows[own], model.keys_of("switch", "previous")[own]
+    cpu, stretch = trace.rows["cpu"][rows], model.stretch[rows]
+    _, first = np.unique(stretch.astype(np.int64) << 32 | cpu, return_index=True)
+    made = np.zeros(len(first), CPU_SPAN)
+    made["cpu"], made["stretch"], made["key"] = cpu[first], stretch[first], key[first]
+    made["row"], made["why"] = -1, -1
+    made["start"] = model.gaps[made["stretch"] - 1, 1]
+    return np.asarray(made[made["start"] > model.covered[made["cpu"], 0]])
 
 
 def _thread_spans(model: Model) -> Array:
     moves = _moves(model)
-    both = moves["key"] * np.int64(2 * len(model.ns) + 2) + moves["at"]
+    both = moves["group"] * np.int64(2 * len(model.ns) + 2) + moves["at"]
     moves = moves[_sensible(model, moves, np.argsort(both, kind="stable"))]
     state, origin, reason = _states(model, moves)
     return _spans_of(model, moves, state, origin, reason)
@@ -259,10 +295,12 @@ def _moves(model: Model) -> Array:
         part["key"], part["at"], part["ns"], part["kind"] = key, rows * 2, model.ns[rows], kind
         part["cpu"], part["span"] = trace.rows["cpu"][rows], -1
         part["detail"] = trace.values(name, detail, rows) if detail else -1
+        part["group"] = model.stretch[rows]
         parts.append(part)
     moves = np.concatenate(parts)
     idle = model.idle
-    kept = moves["key"] >= 0
+    kept = (moves["key"] >= 0) & (moves["group"] >= 0)
+    moves["group"] += moves["key"] * np.int64(len(model.stretch_end))
     if len(idle):
         kept &= ~idle[moves["key"]] | (moves["kind"] <= RUN)
     return moves[kept]
@@ -272,6 +310,7 @@ def _runs(spans: Array, kind: int) -> Array:
     """Beginnings or ends of a CPU's spans. An end happens at the row of the next span's begin."""
     made = np.zeros(len(spans), MOVE)
     made["key"], made["kind"], made["detail"] = spans["key"], kind, -1
+    made["group"] = spans["stretch"]
     made["cpu"], made["span"] = spans["cpu"], np.arange(len(spans))
     if kind == RUN:
         made["ns"], made["at"] = spans["start"], spans["row"] * 2 + 1
@@ -280,14 +319,14 @@ def _runs(spans: Array, kind: int) -> Array:
     made["at"][:-1] = spans["row"][1:] * 2
     if not len(spans):
         return made
-    follows = np.concatenate([spans["cpu"][1:] == spans["cpu"][:-1], [False]])
-    return np.asarray(made[follows])
+    same = (spans["cpu"][1:] == spans["cpu"][:-1]) & (spans["stretch"][1:] == spans["stretch"][:-1])
+    return np.asarray(made[np.append(same, False)])
 
 
-def _same_thread(key: Array) -> Array:
-    """Whether a move is of the same thread as the one in front of it, by their threads."""
-    same = np.zeros(len(key), bool)
-    np.equal(key[1:], key[:-1], out=same[1:])
+def _same_thread(group: Array) -> Array:
+    """Whether a move is of the same thread and stretch as the one in front of it."""
+    same = np.zeros(len(group), bool)
+    np.equal(group[1:], group[:-1], out=same[1:])
     return same
 
 
@@ -300,7 +339,7 @@ def _previous(key: Array, kind: Array) -> Array:
 
 def _sensible(model: Model, moves: Array, order: Array) -> Array:
     """The order without wake-ups of running threads, and ends of runs overtaken by the next."""
-    key, kind, span = (moves[name][order] for name in ("key", "kind", "span"))
+    key, kind, span = (moves[name][order] for name in ("group", "kind", "span"))
     run = np.where(kind == RUN, np.arange(len(kind)), -1)
     latest = np.maximum.accumulate(run) if len(run) else run
     valid = (latest >= 0) & (key[latest] == key)
@@ -327,7 +366,7 @@ def _running_code(model: Model) -> int:
 
 def _states(model: Model, moves: Array) -> tuple[Array, Array, Array]:
     """State, origin and reason from each move on."""
-    kind, before = moves["kind"], _previous(moves["key"], moves["kind"])
+    kind, before = moves["kind"], _previous(moves["group"], moves["kind"])
     call = model.trace.table.enum_value("wait", "call")
     state = np.full(len(moves), RUNNING, np.int8)
     origin = np.zeros(len(moves), np.int8)
@@ -358,7 +397,7 @@ def _seen_states(model: Model, values: Array) -> Array:
 
 def _spans_of(model: Model, moves: Array, state: Array, origin: Array, reason: Array) -> Array:
     """One span for each move that changes something."""
-    same = _same_thread(moves["key"])
+    same = _same_thread(moves["group"])
     before = np.concatenate([[-1], state[:-1]]) if len(moves) else state
     run = moves["kind"] == RUN
     kept = ~same | (state != before) | run
@@ -372,8 +411,8 @@ def _spans_of(model: Model, moves: Array, state: Array, origin: Array, reason: A
         origin,
         reason,
     )
-    follows = _same_thread(moves["key"])
-    spans["end"] = model.end
+    follows = _same_thread(moves["group"])
+    spans["end"] = model.stretch_end[moves["group"] % len(model.stretch_end)]
     spans["open"] = True
     if len(moves) > 1:
         inner = np.flatnonzero(follows[1:])

@@ -119,6 +119,8 @@ def load(model: Model, output: Path, part: Window, width: float) -> None:
             highest = max(highest, float(mean.max()))
             x = np.repeat(edges, 2)[1:-1] / size
             axes.plot(x, np.repeat(mean, 2), linewidth=1.1, label=f"CPU {cpu}", color=hue(cpu))
+        for left, right in _pauses(model, part) / size:
+            axes.axvspan(left, right, facecolor="0.93", hatch="//", edgecolor="0.8", zorder=0)
         axes.set_ylim(0, max(1.0, highest) * 1.06)
         axes.set_xlim(part.first / size, part.last / size)
         axes.set_xlabel(f"time ({unit})")
@@ -144,8 +146,10 @@ def _lanes(axes: Axes, model: Model, part: Window) -> None:
     for cpu in range(model.trace.cpus):
         axes.axhline(cpu, color="0.75", linewidth=0.6, zorder=1)
         covered = model.covered[cpu] / size
+        unknown = [(part.first / size, covered[0]), (covered[1], part.last / size)]
+        unknown += [(left, right) for left, right in _pauses(model, part) / size]
         # Where the trace knows nothing of a CPU, an empty lane would look like an idle one.
-        for left, right in ((part.first / size, covered[0]), (covered[1], part.last / size)):
+        for left, right in unknown:
             if right > left:
                 axes.barh(
                     cpu,
@@ -157,6 +161,12 @@ def _lanes(axes: Axes, model: Model, part: Window) -> None:
                     edgecolor="0.8",
                     zorder=0,
                 )
+
+
+def _pauses(model: Model, part: Window) -> Array:
+    """Where the program had its trace paused, cut to the window."""
+    gaps = model.gaps[(model.gaps[:, 0] < part.last) & (model.gaps[:, 1] > part.first)]
+    return np.clip(gaps, part.first, part.last)
 
 
 def _finish(axes: Axes, model: Model, part: Window, what: str) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pirn_tools.errors import UserError
-from pirn_tools.trace import blocks
+from pirn_tools.trace import blocks, gaps
 from pirn_tools.trace.clock import Clock, Knots
 from pirn_tools.trace.table import Table, TraceError, parse
 
@@ -112,6 +112,7 @@ class Trace:
     texts: Array
     rings: list[Ring]
     clock: Clock
+    gaps: gaps.Gaps = gaps.NONE
     remarks: list[str] = field(default_factory=list)
     _which: dict[str, Array] = field(default_factory=dict)
 
@@ -280,6 +281,10 @@ def _assemble(path: Path, data: Array, header: dict[str, int], table: Table) -> 
     rows = rows[np.argsort(rows["clock"], kind="stable")]
     clock = Clock.of(header, knots, int(rows["clock"][-1]) if len(rows) else None)
     trace = Trace(path, header, table, rows, np.concatenate(texts), rings, clock)
+    trace.gaps = gaps.find(trace.which("pause"), trace.which("resume"), len(rows))
+    switches = trace.which("switch")
+    previous = trace.values("switch", "previous", switches)
+    gaps.mend(rows, trace.gaps, trace.cpus, switches, previous)
     trace.remarks = remarks(trace)
     return trace
 
@@ -331,10 +336,26 @@ def remarks(trace: Trace) -> list[str]:
         which = (
             "after the rings were full" if trace.header["flags"] & KEEPS_OLDEST else "the oldest"
         )
-        total = sum(ring.written for ring in trace.rings)
+        total = sum(ring.present + ring.lost for ring in trace.rings)
         said.append(f"{trace.lost:,} of {total:,} events are lost, {which}")
+    if len(trace.gaps):
+        paused = _paused(trace)
+        times = "once" if len(trace.gaps) == 1 else f"{len(trace.gaps):,} times"
+        said.append(
+            f"the program paused the trace {times}, {paused:.6f} s: nothing is known of that"
+        )
     starts = [ring.first_clock for ring in trace.rings if ring.first_clock and not ring.whole]
     if starts:
         late = trace.clock.seconds(max(starts))
         said.append(f"events of all CPUs are there from {late:.6f} s on")
     return said
+
+
+def _paused(trace: Trace) -> float:
+    """Seconds in all."""
+    clock, inner = trace.rows["clock"], trace.gaps.last < len(trace.rows)
+    first = trace.clock.ns(clock[np.maximum(trace.gaps.first, 0)])
+    last = np.full(len(trace.gaps), max(trace.clock.end_ns, 0.0))
+    last[inner] = trace.clock.ns(clock[trace.gaps.last[inner]])
+    first[trace.gaps.first < 0] = 0
+    return float(np.maximum(last - first, 0).sum()) / 1e9

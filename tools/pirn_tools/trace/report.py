@@ -118,6 +118,7 @@ def _meta(model: Model, stat: Stat) -> dict[str, Any]:
         "cpus": trace.cpus,
         "end": model.end,
         "covered": model.covered.tolist(),
+        "gaps": model.gaps.tolist(),
         "remarks": trace.remarks,
         "threads": [(one.number, one.name, int(one.idle)) for one in model.threads],
         "pinned": sorted(top[:PINNED]),

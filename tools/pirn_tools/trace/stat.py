@@ -3,8 +3,8 @@
 
 The first rows for a CPU are the columns in which the thesis on pthreads for SHMAC states its
 results (interrupts, their number, share and duration). An interrupt is from tick_in to tick_out.
-The time of a CPU or thread is what the trace covers of it: where events are lost, less than the
-program's.
+The time of a CPU or thread is what the trace covers of it: where events are lost, or the trace was
+paused, less than the program's.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class Stat:
     lost: int
     meta: dict[str, str]
     remarks: list[str]
+    pauses: list[list[int]]  # of the trace: from when to when
     counts: dict[str, int]  # events by name
     cpus: list[CpuStat]
     threads: list[ThreadStat]
@@ -126,6 +127,7 @@ def compute(model: Model) -> Stat:
         lost=trace.lost,
         meta=trace.table.meta,
         remarks=trace.remarks,
+        pauses=model.gaps.tolist(),
         counts={name: number for name, number in counts.items() if number},
         cpus=_cpus(model),
         threads=_threads(model),
@@ -152,7 +154,9 @@ def interrupts(model: Model) -> Array:
     who = np.where(cpu >= 0, cpu, -1 - thread.astype(np.int64))
     order = np.lexsort((every, who))
     every, is_in, who = every[order], is_in[order], who[order]
-    pair = np.flatnonzero(is_in[:-1] & ~is_in[1:] & (who[:-1] == who[1:]))
+    stretch = model.stretch[every]
+    same = (who[:-1] == who[1:]) & (stretch[:-1] == stretch[1:]) & (stretch[1:] >= 0)
+    pair = np.flatnonzero(is_in[:-1] & ~is_in[1:] & same)
     return np.stack([every[pair], every[pair + 1]], axis=1)
 
 
@@ -165,7 +169,7 @@ def _switch_names(model: Model) -> list[tuple[int, str]]:
 
 def _cpus(model: Model) -> list[CpuStat]:
     trace, cpus = model.trace, model.trace.cpus
-    covered = model.covered[:, 1] - model.covered[:, 0]
+    covered = model.covered[:, 1] - model.covered[:, 0] - _paused(model)
     pairs = interrupts(model)
     length = model.ns[pairs[:, 1]] - model.ns[pairs[:, 0]]
     where = trace.rows["cpu"][pairs[:, 0]]
@@ -208,6 +212,13 @@ def _cpus(model: Model) -> list[CpuStat]:
     return made
 
 
+def _paused(model: Model) -> Array:
+    """How long the trace was paused while each CPU's events were there."""
+    begin, end = model.covered[:, :1], model.covered[:, 1:]
+    inside = np.clip(model.gaps[:, 1], begin, end) - np.clip(model.gaps[:, 0], begin, end)
+    return np.asarray(inside.sum(axis=1))
+
+
 def _on_cpu(model: Model, name: str) -> Array:
     rows = model.trace.which(name)
     return rows[model.trace.rows["cpu"][rows] >= 0]
@@ -219,7 +230,7 @@ def _count(model: Model, name: str) -> Array:
 
 
 def _sleep_time(model: Model) -> Array:
-    """From sleep_in to sleep_out; who sleeps at the end sleeps up to the end."""
+    """From sleep_in to sleep_out; who sleeps at the end, or up to a pause, sleeps up to that."""
     trace = model.trace
     begin, end = _on_cpu(model, "sleep_in"), _on_cpu(model, "sleep_out")
     every = np.concatenate([begin, end])
@@ -229,10 +240,14 @@ def _sleep_time(model: Model) -> Array:
     cpu = trace.rows["cpu"][every]
     if not len(every):
         return np.zeros(trace.cpus, np.int64)
-    follows = np.concatenate([(cpu[1:] == cpu[:-1]) & ~is_in[1:], [False]])
-    last = np.concatenate([cpu[1:] != cpu[:-1], [True]])
+    stretch = model.stretch[every]
+    same = (cpu[1:] == cpu[:-1]) & (stretch[1:] == stretch[:-1])
+    follows = np.append(same & ~is_in[1:], False)
+    last = np.append(~same, True)
+    end = np.minimum(model.covered[cpu, 1], model.stretch_end[stretch])
     stop = np.where(follows, model.ns[np.roll(every, -1)], model.ns[every])
-    stop = np.where(last, np.maximum(model.covered[cpu, 1], model.ns[every]), stop)
+    stop = np.where(last, np.maximum(end, model.ns[every]), stop)
+    is_in &= stretch >= 0
     return groups.total((stop - model.ns[every])[is_in], cpu[is_in], trace.cpus)
 
 
@@ -278,7 +293,9 @@ def _threads(model: Model) -> list[ThreadStat]:
 def _migrations(model: Model) -> Array:
     """How often a thread ran on another CPU than the time before."""
     runs = model.thread_spans[model.thread_spans["state"] == RUNNING]
+    stretch = np.searchsorted(model.gaps[:, 1], runs["start"], side="right")
     moved = (runs["key"][1:] == runs["key"][:-1]) & (runs["cpu"][1:] != runs["cpu"][:-1])
+    moved &= stretch[1:] == stretch[:-1]
     return groups.count(runs["key"][1:][moved], len(model.threads))
 
 

@@ -144,6 +144,11 @@ function paintLane(g, cpu) {
     g.fillStyle = '#e3e3e3';
     if (first > view.first) g.fillRect(LEFT, top + 4, Math.min(width(), toX(first)) - LEFT, LANE - 8);
     if (last < view.last) g.fillRect(Math.max(LEFT, toX(last)), top + 4, width(), LANE - 8);
+    for (const [from, to] of meta.gaps) {
+        if (to < view.first || from > view.last) continue;
+        const left = Math.max(LEFT, toX(from));
+        g.fillRect(left, top + 4, Math.max(1, Math.min(width(), toX(to)) - left), LANE - 8);
+    }
     const begin = data.cpuFirst[cpu], end = data.cpuFirst[cpu + 1];
     paintSpans(g, data.cpuStart, data.cpuEnd, begin, end, top + 6, LANE - 16, (place) => {
         const key = data.cpuKey[place];
