@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-release fuzz-trace fuzz-prof bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
+        check-aarch64 check-riscv64 check-release fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
 
 ## help: this list
 help:
@@ -135,6 +135,11 @@ fuzz-trace: setup
 ## fuzz-prof: read 100,000 damaged profiles (15 minutes)
 fuzz-prof: setup
 	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_prof.py $(FUZZ_ARGS)
+
+## top-picture: the README's picture of pirn top, from a program that runs
+top-picture: build-release
+	PIRN_CPUS=2 PIRN_PREEMPT=1 PYTHONPATH=tools $(VENV)/python tools/pictures/top.py -o docs/img/top.png -- \
+	    build/release/tests/live/live-waits clock run run run
 
 ## bench: all benchmark suites against their peers; CSV and plots in results/
 bench:

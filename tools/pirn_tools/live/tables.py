@@ -119,7 +119,8 @@ def threads_text(
     for at, (column, width) in enumerate(zip(among, widths, strict=True)):
         text.append("  " if at else "")
         style = "bold reverse" if column is chosen else "bold"
-        text.append(_aligned(column, column.title, width), style)
+        last = at == len(among) - 1  # a wide one would be cut, with nothing in it to see
+        text.append(column.title if last else _aligned(column, column.title, width), style)
     for row, own in zip(shown, cells[1:], strict=True):
         parts = map(_aligned, among, own, widths)
         text.append("\n" + "  ".join(parts).rstrip(), STYLE.get(row.thread.state))
