@@ -164,9 +164,11 @@ def test_top_prints_so_many_times_when_asked() -> None:
     assert said.returncode == 0, said.stderr
     assert said.stdout.count("organization steal: 9 threads") == 2
     assert "\x1b" not in said.stdout
-    # Whoever runs has most of a CPU; the CPUs of this machine are others', too.
-    shares = re.findall(r'"runs"|runs +OTHER 10 +running +[01] +(\d+)%', said.stdout)
-    assert max(int(share) for share in shares if share) > 20
+    # Who runs has some of a CPU (how much is up to who else is on this machine), who waits nothing.
+    shares = dict.fromkeys(("runs", "on-sem"), 0)
+    for name, share in re.findall(r"(runs|on-sem) +OTHER 10 +\w+ +[01] +(\d+)%", said.stdout):
+        shares[name] = max(shares[name], int(share))
+    assert shares["runs"] > shares["on-sem"] == 0
 
 
 @needs_programs
