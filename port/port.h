@@ -287,6 +287,7 @@ int port_file_write(const char *path, const char *text, size_t length);
  */
 struct port_trace_facts {
     const char *program;
+    const char *machine; /* the instruction set, as tools call it */
     uint64_t pid;
     uint64_t unix_ns;  /* the calendar now */
     uint64_t clock_hz; /* ticks a second; 0: not known */
@@ -294,6 +295,42 @@ struct port_trace_facts {
 int port_trace_open(const char *path, size_t size, void **at);
 void port_trace_drop(void *at, size_t size);
 void port_trace_facts(struct port_trace_facts *facts);
+
+/*
+ * The profiler (prof.h). Samples from now on, of each carrier, and of the caller: so many a second
+ * of its CPU time, or of the clock on the wall. 0, -ENOTSUP and *why, -errno.
+ */
+int port_prof_start(uint32_t hz, bool wall, const char **why);
+
+/* What the calling kernel thread keeps while it runs no user thread; is it the program's main one;
+ * where that one's stack is, if that is known. */
+struct prof_thread;
+struct prof_thread *port_prof_outside(void);
+bool port_prof_main(void);
+bool port_prof_stack(uintptr_t *low, uintptr_t *high);
+
+/* Where the functions return to that are active where the sample was taken, by the chain of frame
+ * pointers as far as that goes on the stack from low to high; the innermost first. How many. */
+unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
+                          unsigned max);
+
+/* What is executable: bytes of files, in memory. */
+struct port_code {
+    uintptr_t start, end;
+    uint64_t offset;
+    const char *path;
+};
+void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg);
+
+/* Open the file, make it if need be; until the process ends, or becomes another program, nobody
+ * else can claim it. A descriptor, or -errno; -EBUSY: another process has claimed it; -EINVAL: it
+ * is no ordinary file. */
+int port_file_claim(const char *path);
+
+/* The name of a file with %p replaced by the process id, %% by %. 0, -ENAMETOOLONG, -EINVAL:
+ * another
+ * %. */
+int port_name_expand(const char *from, char *to, size_t size);
 
 /* A whole file of at most `max` bytes, with a final NUL; the caller frees it. NULL if it cannot be
  * read. */

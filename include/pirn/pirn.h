@@ -149,6 +149,17 @@ void pirn_mark(const char *name, int64_t value);
 int pirn_trace(bool on);
 
 /*
+ * The profiler (option prof; `pirn prof`). Pause it (false), or go on: 0, or -ENOENT: the option
+ * prof names no file. Calls that begin during a pause are not counted; functions that are active
+ * when it ends are forgotten, so that what they call afterwards is below the thread's root.
+ *
+ * Write the profile so far to a file, with no part in the one that is written when the program
+ * ends: 0, -ENOENT as above, or -errno of the file. Both: any thread, no cancellation point.
+ */
+int pirn_prof(bool on);
+int pirn_prof_write(const char *path);
+
+/*
  * Calls that may block the kernel thread: between pirn_call_begin and pirn_call_end the caller has
  * no CPU, and other threads run on that. `blocks`: the caller knows that the call will block, and
  * the CPU is given away at once; otherwise a watcher gives it away if the call lasts, after about a

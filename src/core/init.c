@@ -81,6 +81,7 @@ static int main_adopt(struct cpu *cpu)
         error = port_carrier_begin(cpu->carrier, t);
     }
     if (error == 0) {
+        prof_adopt(t);
         port_cpu_take(cpu->carrier, &cpu->carrier->limbo);
         port_cpu_take(cpu->carrier, cpu);
     }
@@ -157,6 +158,7 @@ static int rt_start_once(void)
 {
     port_check();
     options_load();
+    prof_start();
     rt_report_start();
     sched_settle(&rt.policy, rt.detour);
     rt.start_ns = port_now();

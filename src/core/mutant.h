@@ -48,6 +48,8 @@ enum mutant {
     MUTANT_SHARED_LATE,   /* a tick does not make a CPU look for what foreign threads made ready */
     MUTANT_ARM_ONCE,      /* what was armed for a descriptor counts for the next file, too */
     MUTANT_CANCEL_LEAVES, /* a thread leaves a call before the interruption of it has come */
+    MUTANT_PROF_TAKE,     /* two CPUs take the same place in the table of call trees */
+    MUTANT_PROF_PLAIN,    /* threads that share a call tree count as if each were alone */
     MUTANT_MAX
 };
 

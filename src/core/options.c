@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../prof/prof.h"
 #include "cpu.h"
 #include "options.h"
 #include "stats.h"
@@ -297,6 +298,61 @@ static int set_tracefull(const char *value, const char **why)
     return 0;
 }
 
+static int set_profrate(const char *value, const char **why)
+{
+    uint64_t hz;
+    (void)why;
+    if (set_number(value, 0, 100000, &hz) != 0) {
+        return -EINVAL;
+    }
+    prof_set_rate((uint32_t)hz);
+    return 0;
+}
+
+static int set_profclock(const char *value, const char **why)
+{
+    int choice = sched_choice("cpu|wall", value);
+    (void)why;
+    if (choice < 0) {
+        return -EINVAL;
+    }
+    prof_set_clock(choice == 1);
+    return 0;
+}
+
+static int set_profframes(const char *value, const char **why)
+{
+    uint64_t n;
+    (void)why;
+    if (set_number(value, 0, 1, &n) != 0) {
+        return -EINVAL;
+    }
+    prof_set_frames(n != 0);
+    return 0;
+}
+
+static int set_profnodes(const char *value, const char **why)
+{
+    uint64_t n;
+    (void)why;
+    if (set_number(value, 64, 64u << 20, &n) != 0) {
+        return -EINVAL;
+    }
+    prof_set_sizes((uint32_t)n, 0);
+    return 0;
+}
+
+static int set_profthreads(const char *value, const char **why)
+{
+    uint64_t n;
+    (void)why;
+    if (set_number(value, 1, 1u << 20, &n) != 0) {
+        return -EINVAL;
+    }
+    prof_set_sizes(0, (uint32_t)n);
+    return 0;
+}
+
 const struct rt_option rt_options[] = {
     {"sched", "spec", "steal", "ORGANIZATION[:OPTION=VALUE,...]",
      "scheduler organization and its options", set_sched},
@@ -341,6 +397,22 @@ const struct rt_option rt_options[] = {
      set_tracesize},
     {"tracefull", "choice", "oldest", "oldest or stop",
      "what an event trace without room loses: its oldest events, or what comes", set_tracefull},
+    {"prof", "output", "off", "off, or the name of a file, in which %p is the process id",
+     "profile of the run, for pirn prof", prof_set_output},
+    {"profrate", "number", "100", "0 to 100000",
+     "samples of each CPU in a second; 0: only calls are counted (-finstrument-functions)",
+     set_profrate},
+    {"profclock", "choice", "cpu", "cpu or wall",
+     "what the rate of samples counts: the time that a CPU executes for, or all time",
+     set_profclock},
+    {"profframes", "flag", "0", "0 or 1",
+     "1: samples follow frame pointers (-fno-omit-frame-pointer), where no calls are counted",
+     set_profframes},
+    {"profnodes", "number", "64K", "64 to 64M", "different ways to functions in a profile, at most",
+     set_profnodes},
+    {"profthreads", "number", "1K", "1 to 1M",
+     "threads that have a call tree of their own in a profile; later ones share one by function",
+     set_profthreads},
     {"stats", "output", "off", "off, text, json:FILE, or prometheus:FILE",
      "counters at the end of the program", stats_set_output},
     {0},
@@ -384,6 +456,15 @@ static void options_refuse_unknown(void)
                 text_add(&out, " %s", o->name);
             }
             usage_error("pirn: there is no option \"%s\"; there are:%s\n", name, known);
+        }
+    }
+}
+
+void options_load_of(const char *prefix)
+{
+    for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
+        if (strncmp(o->name, prefix, strlen(prefix)) == 0) {
+            option_load(o);
         }
     }
 }

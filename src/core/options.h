@@ -38,6 +38,9 @@ extern bool rt_classes_default;
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);
 
+/* Those only whose names begin so; they are read again with the others. */
+void options_load_of(const char *prefix);
+
 /* JSON description of options and organizations; is there room for one more like this? */
 const char *options_describe(void);
 bool options_describe_fits(const struct pirn_policy *policy);

@@ -59,6 +59,7 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
     at_init(&t->base_priority, 0u);
     at_init(&t->sched.attr, 0u);
     t->flags = flags;
+    t->prof = (struct prof_thread){0};
     t->stack_class = STACK_NO_CLASS;
     thread_set_name(t, name);
     port_thread_init(t);
@@ -86,6 +87,7 @@ void rt_thread_rename(struct thread *t, const char *name)
     struct cpu *cpu = rt_enter(&irq);
     thread_set_name(t, name);
     trace_name(cpu, t);
+    prof_rename(t);
     rt_leave(irq);
 }
 

@@ -22,6 +22,7 @@
 #ifndef PIRN_CORE_THREAD_H
 #define PIRN_CORE_THREAD_H
 
+#include "../prof/prof.h"
 #include "atomic.h"
 #include "config.h"
 #include "list.h"
@@ -160,6 +161,7 @@ struct thread {
     };
     uint64_t wait_value; /* (W) what a Full/Empty waiter brings or gets */
     char name[RT_NAME_MAX];
+    struct prof_thread prof; /* (O) and what interrupts it */
 #ifdef PIRN_DEBUG
     bool on_cpu; /* (O) its context is not saved: see switch.h */
 #endif

@@ -267,6 +267,18 @@ EXPORT int pirn_trace(bool on)
     return error;
 }
 
+EXPORT int pirn_prof(bool on)
+{
+    rt_self();
+    return prof_set_on(on);
+}
+
+EXPORT int pirn_prof_write(const char *path)
+{
+    rt_self();
+    return prof_write(path);
+}
+
 EXPORT uint64_t pirn_thread_id(pirn_thread_t thread)
 {
     return id_of(thread);

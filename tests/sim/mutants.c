@@ -60,6 +60,8 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_MOVE_QUIET] = "move-quiet",
     [MUTANT_SHARED_LATE] = "shared-late",
     [MUTANT_CANCEL_LEAVES] = "cancel-leaves",
+    [MUTANT_PROF_TAKE] = "prof-take",
+    [MUTANT_PROF_PLAIN] = "prof-plain",
 };
 
 const char *mutant_name(enum mutant mutant)

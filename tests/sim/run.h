@@ -23,6 +23,8 @@ struct options {
 };
 extern struct options options;
 
+extern const struct suite suite_prof; /* of the simulator alone */
+
 /* A suite under an organization in a memory mode. */
 struct place {
     const struct suite *suite;

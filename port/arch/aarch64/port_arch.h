@@ -118,6 +118,11 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 /* Where a signal interrupted (ucontext_t); and go on elsewhere. */
 #define PORT_ARCH_SIGNAL_PC(context) ((uintptr_t)(context)->uc_mcontext.pc)
 #define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.pc = (to))
+#define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.sp)
+#define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.regs[29])
+#define PORT_ARCH_FRAME_NEXT 0
+#define PORT_ARCH_FRAME_RETURN 1
+#define PORT_ARCH_NAME "aarch64"
 
 /* See the x86-64 port: port_stop_call. */
 #define PORT_ARCH_STOP_CALL                                                                        \

@@ -111,6 +111,11 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 /* Where a signal interrupted (ucontext_t); and go on elsewhere. */
 #define PORT_ARCH_SIGNAL_PC(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_PC])
 #define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.__gregs[REG_PC] = (to))
+#define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_SP])
+#define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_S0])
+#define PORT_ARCH_FRAME_NEXT (-2)
+#define PORT_ARCH_FRAME_RETURN (-1)
+#define PORT_ARCH_NAME "riscv64"
 
 /* See the x86-64 port: port_stop_call. */
 #define PORT_ARCH_STOP_CALL                                                                        \

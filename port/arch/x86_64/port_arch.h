@@ -241,6 +241,12 @@ ALWAYS_INLINE bool port_arch_in_syscall(uintptr_t pc)
 }
 
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RSP])
+#define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RBP])
+/* Words from what the frame pointer points to: of the caller's frame pointer, of the return
+ * address. */
+#define PORT_ARCH_FRAME_NEXT 0
+#define PORT_ARCH_FRAME_RETURN 1
+#define PORT_ARCH_NAME "x86_64"
 
 /* The system call of the instruction that is about to be executed (again): is it one? Which? Let it
  * fail without being made. */

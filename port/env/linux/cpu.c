@@ -122,6 +122,7 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
     if (error == 0) {
         tls_adopt(t);
         preempt_begin(port);
+        prof_begin(port);
     }
     return error;
 }
@@ -205,6 +206,7 @@ static void on_fork_here(void)
         signals_forked();
         port_tls_self = NULL;
     }
+    prof_in_child();
 }
 
 int port_fork_watch(void)

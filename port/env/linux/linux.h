@@ -41,6 +41,13 @@ bool preempt_pc_is_kept(uintptr_t pc, bool *own);
 void preempt_unmask(uint64_t *set); /* its signal, out of a set that is to be blocked */
 void preempt_pause(const struct port_carrier *port, bool pauses); /* no ticks for a while */
 
+/* Samples of the calling kernel thread, if the profiler takes any: prof.c. None for a while. Its
+ * signal, out of a set that is to be blocked. In the child of a fork. */
+void prof_begin(struct port_carrier *port);
+void prof_pause(const struct port_carrier *port, bool pauses);
+void prof_unmask(uint64_t *set);
+void prof_in_child(void);
+
 /* Run fn() on a kernel thread with this stack, and wait for its end. */
 int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size);
 

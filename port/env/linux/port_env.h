@@ -41,6 +41,7 @@ struct port_carrier {
     uint32_t rung;   /* CANCEL_SIGNAL is on its way. ORDER(rung) */
     uint32_t quiet;  /* it gets no bells: it is about to become another program */
     int timer;       /* of ticks: the kernel's id, -1 = none */
+    int prof_timer;  /* of samples: the kernel's id + 1, 0 = none */
     int *errno_at;
     uint64_t *cxx_at;             /* two words of __cxa_get_globals; NULL without libstdc++ */
     void *signal_stack;           /* for faults */

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -69,6 +71,49 @@ void port_write(const char *text, size_t length)
         text += n;
         length -= (size_t)n;
     }
+}
+
+int port_file_claim(const char *name)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return -errno;
+    }
+    struct stat st;
+    int error = 0;
+    fd = fd_move_up(fd);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        error = -EINVAL;
+    } else if (syscall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0) {
+        error = errno == EWOULDBLOCK ? -EBUSY : -errno;
+    }
+    if (error != 0) {
+        syscall(SYS_close, fd);
+        return error;
+    }
+    return fd;
+}
+
+int port_name_expand(const char *from, char *to, size_t size)
+{
+    size_t n = 0;
+    for (; *from != '\0' && n < size; from++) {
+        if (*from != '%') {
+            to[n++] = *from;
+        } else if (from[1] == '%') {
+            to[n++] = *from++;
+        } else if (from[1] == 'p') {
+            n += (size_t)snprintf(to + n, size - n, "%d", (int)syscall(SYS_getpid));
+            from++;
+        } else {
+            return -EINVAL;
+        }
+    }
+    if (n >= size) {
+        return -ENAMETOOLONG;
+    }
+    to[n] = '\0';
+    return 0;
 }
 
 int port_file_write(const char *path, const char *text, size_t length)

@@ -61,6 +61,7 @@ void signals_mask(uint64_t *mask, bool of_carrier)
 {
     *mask = ~((of_carrier ? SIGNALS_OPEN : FAULTS) | BIT(CANCEL_SIGNAL) | BIT(CANCEL_SIGNAL + 1));
     preempt_unmask(mask);
+    prof_unmask(mask);
     blocked_unmask(mask);
 }
 
@@ -317,6 +318,7 @@ void port_exec_begin(const uint64_t *mask)
     __atomic_exchange_n(&port->rung, 1, __ATOMIC_ACQ_REL); /* ORDER(rung) */
     blocked_quiet(port);
     preempt_pause(port, true);
+    prof_pause(port, true);
     own = port_signals_own();
     while (syscall(SYS_rt_sigtimedwait, &own, NULL, &none, SET_BYTES) > 0) {
     }
@@ -327,6 +329,7 @@ void port_exec_end(void)
 {
     struct port_carrier *port = rt_carrier_port(rt_carrier_here());
     preempt_pause(port, false);
+    prof_pause(port, false);
     __atomic_store_n(&port->quiet, 0, __ATOMIC_SEQ_CST);
     __atomic_exchange_n(&port->rung, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
     port_signal_mask(NULL);

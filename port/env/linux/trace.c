@@ -45,61 +45,6 @@ static bool counter_is_steady(void)
 #endif
 }
 
-/* With %p replaced by the process id, %% by %. -ENAMETOOLONG, -EINVAL: another %. */
-static int name_expand(const char *from, char *to, size_t size)
-{
-    size_t n = 0;
-    for (; *from != '\0' && n < size; from++) {
-        if (*from != '%') {
-            to[n++] = *from;
-        } else if (from[1] == '%') {
-            to[n++] = *from++;
-        } else if (from[1] == 'p') {
-            n += (size_t)snprintf(to + n, size - n, "%d", (int)syscall(SYS_getpid));
-            from++;
-        } else {
-            return -EINVAL;
-        }
-    }
-    if (n >= size) {
-        return -ENAMETOOLONG;
-    }
-    to[n] = '\0';
-    return 0;
-}
-
-/* Out of the program's way. */
-static int fd_up(int fd)
-{
-    int up = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_FLOOR);
-    if (up < 0) {
-        return fd;
-    }
-    syscall(SYS_close, fd);
-    return up;
-}
-
-static int file_open(const char *name)
-{
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return -errno;
-    }
-    struct stat st;
-    int error = 0;
-    fd = fd_up(fd);
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        error = -EINVAL;
-    } else if (syscall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0) {
-        error = errno == EWOULDBLOCK ? -EBUSY : -errno;
-    }
-    if (error != 0) {
-        syscall(SYS_close, fd);
-        return error;
-    }
-    return fd;
-}
-
 static int file_size(int fd, size_t size)
 {
     if (syscall(SYS_ftruncate, fd, 0L) != 0 || syscall(SYS_ftruncate, fd, (long)size) != 0) {
@@ -117,8 +62,8 @@ static int file_size(int fd, size_t size)
 int port_trace_open(const char *path, size_t size, void **at)
 {
     char name[1024];
-    int error = name_expand(path, name, sizeof(name));
-    int fd = error == 0 ? file_open(name) : error;
+    int error = port_name_expand(path, name, sizeof(name));
+    int fd = error == 0 ? port_file_claim(name) : error;
     if (fd < 0) {
         return fd;
     }
@@ -148,6 +93,7 @@ void port_trace_facts(struct port_trace_facts *facts)
     clock_gettime(CLOCK_REALTIME, &now);
     port_trace_counter = counter_is_steady();
     *facts = (struct port_trace_facts){.program = program_invocation_name,
+                                       .machine = PORT_ARCH_NAME,
                                        .pid = (uint64_t)syscall(SYS_getpid),
                                        .unix_ns = (uint64_t)now.tv_sec * 1000000000u +
                                                   (uint64_t)now.tv_nsec,

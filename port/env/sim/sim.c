@@ -280,6 +280,7 @@ void sim_point(uint32_t what, uint32_t detail)
         struct context *back = &sim.contexts[sim_current];
         back->spins = back->spins > 0 ? back->spins - 1 : 0;
     }
+    sim_sample();
 }
 
 /* A tick in the middle of a user thread, at a point where the runtime lets it in. Most of them come
@@ -452,6 +453,8 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.preempt = sim.watch = sim.ask = false;
     sim.allocations = 0;
     sim.mended = false;
+    sim.sample_ns = 0;
+    sim.samples = 0;
     sim.nstacks = 0;
     sim_ncontexts = 0;
     sim_mutant = config->mutant;
@@ -495,6 +498,7 @@ static void sim_end(void)
         r->failed = true;
         snprintf(r->why, sizeof(r->why), "trace: %s", why);
     }
+    prof_forget();
     if (rt.policy.fini != NULL) {
         rt.policy.fini();
     }

@@ -87,6 +87,9 @@ void sim_fd_set(int fd, uint32_t events);
 uint32_t sim_fd_get(int fd);
 void sim_fd_renew(int fd); /* closed, and made anew: nothing is the case, nothing armed */
 
+/* Samples that the profiler has got in this run. */
+unsigned sim_samples(void);
+
 /* A scheduling point in the test's own code. */
 void sim_pause(void);
 

@@ -32,6 +32,8 @@ struct context {
     struct thread thread;     /* stand-in of a foreign kernel thread */
     bool has_thread;
     const volatile void *shared; /* word that it waits for in port_shared_wait */
+    struct prof_thread outside;
+    bool sampling;
 };
 
 struct sim {
@@ -53,6 +55,8 @@ struct sim {
     uint64_t change_at[4]; /* PCT: steps at which the running context falls back */
     unsigned allocations;
     bool mended;
+    uint64_t sample_ns, sample_at; /* prof.c */
+    unsigned samples;
     struct port_stack stacks[SIM_MAX_STACKS];
     unsigned nstacks;
 };
@@ -76,6 +80,9 @@ const char *sim_trace_option(void);
 const char *sim_trace_size(void);
 const char *sim_trace_full(void);
 const char *sim_trace_end(void);
+
+/* prof.c: at a scheduling point; how many there have been. */
+void sim_sample(void);
 
 /* tls.c */
 void sim_tls_reset(void);

@@ -37,7 +37,8 @@ void port_trace_drop(void *at, size_t size)
 
 void port_trace_facts(struct port_trace_facts *facts)
 {
-    *facts = (struct port_trace_facts){.program = "simulator", .clock_hz = 1000000000u};
+    *facts = (struct port_trace_facts){
+        .program = "simulator", .machine = "simulator", .clock_hz = 1000000000u};
 }
 
 const char *sim_trace_option(void)

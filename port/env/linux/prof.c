@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prof.c (Linux) - samples for the profiler, and what it asks of the process.
+ *
+ * Each carrier, and the program's main kernel thread from the beginning, has a timer that sends it
+ * a signal: on its CPU time, so that who sleeps is not woken, or on the clock on the wall. The
+ * kernel looks at CPU time when its own tick comes (CONFIG_HZ, often 250 a second): at higher rates
+ * a signal stands for several samples, and says for how many.
+ *
+ * The handler switches nothing and takes no locks; it may run wherever the carrier is, also inside
+ * the runtime. It runs on the worker's own signal stack, so that threads need no room for it.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../../../src/prof/prof.h"
+
+static struct {
+    int signal; /* 0: there are no samples */
+    uint64_t interval_ns;
+    bool wall;
+} prof;
+
+static __thread struct prof_thread outside __attribute__((tls_model("initial-exec")));
+/* Of the program's main kernel thread, before it is a carrier: the timer's id + 1; 0: none. */
+static __thread int timer __attribute__((tls_model("initial-exec")));
+
+struct prof_thread *port_prof_outside(void)
+{
+    return &outside;
+}
+
+bool port_prof_main(void)
+{
+    return syscall(SYS_gettid) == syscall(SYS_getpid);
+}
+
+/* Where the kernel has put it, as the dynamic linker noted. */
+extern void *__libc_stack_end __attribute__((weak));
+#define MAIN_STACK_MOST (UINT64_C(64) << 20)
+
+bool port_prof_stack(uintptr_t *low, uintptr_t *high)
+{
+    struct rlimit limit;
+    if (&__libc_stack_end == NULL || getrlimit(RLIMIT_STACK, &limit) != 0) {
+        return false;
+    }
+    *high = (uintptr_t)__libc_stack_end;
+    *low = *high - (limit.rlim_cur < MAIN_STACK_MOST ? limit.rlim_cur : MAIN_STACK_MOST);
+    return true;
+}
+
+/* Between the stack pointer and the stack's top everything can be read. What is no frame pointer
+ * (code compiled without) ends the chain, or adds something that is no code. */
+unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
+                          unsigned max)
+{
+    const ucontext_t *uc = context;
+    const uintptr_t word = sizeof(uintptr_t);
+    uintptr_t sp = uc != NULL ? PORT_ARCH_SIGNAL_SP(uc) : 0;
+    uintptr_t fp = uc != NULL ? PORT_ARCH_SIGNAL_FP(uc) : 0;
+    unsigned n = 0;
+    if (sp < low || sp >= high) {
+        return 0;
+    }
+    while (n < max && fp % word == 0 && fp >= sp + 2 * word && fp < high - 2 * word) {
+        const uintptr_t *frame = (const uintptr_t *)fp;
+        if (frame[PORT_ARCH_FRAME_RETURN] < PAGE_SIZE) {
+            break;
+        }
+        frames[n++] = frame[PORT_ARCH_FRAME_RETURN];
+        if (frame[PORT_ARCH_FRAME_NEXT] <= fp) {
+            break;
+        }
+        fp = frame[PORT_ARCH_FRAME_NEXT];
+    }
+    return n;
+}
+
+void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg)
+{
+    char *text = port_file_read("/proc/self/maps", 64u << 20), *rest = text;
+    for (char *l; rest != NULL && (l = strsep(&rest, "\n")) != NULL;) {
+        unsigned long long start, end, offset;
+        char access[8];
+        int path = 0;
+        if (sscanf(l, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, access, &offset, &path) == 4 &&
+            path != 0 && strchr(access, 'x') != NULL) {
+            struct port_code code = {(uintptr_t)start, (uintptr_t)end, offset, l + path};
+            fn(arg, &code);
+        }
+    }
+    free(text);
+}
+
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+
+int port_prof_start(uint32_t hz, bool wall, const char **why)
+{
+    (void)hz;
+    (void)wall;
+    *why = "this library is built with a sanitizer, which delivers signals late: no samples";
+    return -ENOTSUP;
+}
+
+void prof_begin(struct port_carrier *port)
+{
+    (void)port;
+}
+
+void prof_pause(const struct port_carrier *port, bool pauses)
+{
+    (void)port;
+    (void)pauses;
+}
+
+#else
+
+/* Allocates one of the C library's real-time signals, as its own users do: SIGRTMIN moves. */
+int __libc_allocate_rtsig(int high) __attribute__((weak));
+
+static void on_sample(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    if (port_cpu_self() == NULL) {
+        port_disturbed = true;
+    }
+    prof_sample(PORT_ARCH_SIGNAL_PC((const ucontext_t *)context), 1 + (uint32_t)info->si_overrun,
+                context);
+}
+
+static void timer_arm(int id, uint64_t interval_ns)
+{
+    struct timespec t = {(time_t)(interval_ns / 1000000000u), (long)(interval_ns % 1000000000u)};
+    struct itimerspec both = {.it_value = t, .it_interval = t};
+    syscall(SYS_timer_settime, id, 0, &both, NULL);
+}
+
+/* Of the calling kernel thread. 0: it has none. */
+static int timer_make(void)
+{
+    int id;
+    uint64_t set = UINT64_MAX;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = prof.signal};
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    if (syscall(SYS_timer_create, prof.wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &event,
+                &id) != 0) {
+        static const char text[] = "pirn: no timer for a kernel thread: it is not sampled\n";
+        port_write(text, sizeof(text) - 1);
+        return 0;
+    }
+    prof_unmask(&set);
+    set = ~set;
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof(set));
+    timer_arm(id, prof.interval_ns);
+    return id + 1;
+}
+
+void prof_begin(struct port_carrier *port)
+{
+    if (prof.signal != 0) {
+        port->prof_timer = timer != 0 ? timer : timer_make();
+    }
+}
+
+void prof_pause(const struct port_carrier *port, bool pauses)
+{
+    if (port->prof_timer != 0) {
+        timer_arm(port->prof_timer - 1, pauses ? 0 : prof.interval_ns);
+    }
+}
+
+int port_prof_start(uint32_t hz, bool wall, const char **why)
+{
+    struct sigaction act = {.sa_sigaction = on_sample,
+                            .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    int signal = prof.signal != 0                ? prof.signal
+                 : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(0)
+                                                 : -1;
+    if (signal < 0) {
+        *why = "no real-time signal is free";
+        return -ENOTSUP;
+    }
+    memset(&act.sa_mask, 0xff, sizeof(act.sa_mask));
+    report_own_handler((const void *)(uintptr_t)on_sample);
+    if (__sigaction(signal, &act, NULL) != 0) {
+        *why = "the signal's handler is refused";
+        return -ENOTSUP;
+    }
+    prof.wall = wall;
+    prof.interval_ns = 1000000000u / hz;
+    prof.signal = signal;
+    timer = timer_make();
+    return 0;
+}
+
+#endif
+
+void prof_unmask(uint64_t *set)
+{
+    if (prof.signal != 0) {
+        *set &= ~(UINT64_C(1) << (prof.signal - 1));
+    }
+}
+
+/* Timers are not inherited. */
+void prof_in_child(void)
+{
+    timer = 0;
+    prof_forked();
+}
+
+/* With the program, before its own constructors. */
+static __attribute__((constructor)) void program_begins(void)
+{
+    if (port_option("prof") == NULL) {
+        return;
+    }
+    prof_program_begins();
+    if (port_fork_watch() != 0 || atexit(prof_end) != 0) {
+        static const char text[] = "pirn: no memory for an exit handler\n";
+        port_write(text, sizeof(text) - 1);
+        port_exit_now(1);
+    }
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suite_prof.c - suite prof, of the simulator alone: the profiler's call trees and samples, under
+ * switches, migrations, preemptions, and samples at every scheduling point of the profiler itself.
+ *
+ * Threads call made-up functions. Function f calls g from site SITE(f, g), so that each node of the
+ * trees must lie below one of its site's function; how often each function is called is counted
+ * beside the profiler.
+ */
+#include "../../src/prof/sample.h"
+#include "../../src/prof/tree.h"
+#include "cpu.h"
+#include "run.h"
+
+enum { FUNCTIONS = 4, THREADS = 5, DEPTH = 4 };
+
+#define FN(f) (0x1000u + (uintptr_t)(f)*0x10u)
+#define SITE(f, g) (0x100000u + (uintptr_t)(f)*0x1000u + (uintptr_t)(g)*4u)
+#define SITE_CALLER(site) (((site)-0x100000u) / 0x1000u)
+/* What is there when nobody changes it any more; no scheduling point. */
+#define PEEK(p) (*(volatile const __typeof__(*(p) + 0) *)(p))
+
+#define NOBODY FUNCTIONS /* calls the outermost */
+
+struct shared {
+    uint32_t calls[FUNCTIONS]; /* begun */
+    bool jumps;                /* some are left without a return */
+};
+
+static void profile_begins(uint32_t nodes, uint32_t threads)
+{
+    const char *why;
+    CHECK(prof_set_output("simulated", &why) == 0);
+    prof_set_rate(1000000000u / (100 + test_random(3000)));
+    prof_set_frames(test_random(2) != 0);
+    prof_set_sizes(nodes, threads);
+    prof_start();
+    CHECK(prof_set_on(true) == 0);
+}
+
+/* True: it is left by a jump to whoever was called with `jump`. */
+static NOINLINE bool function(struct shared *s, unsigned caller, unsigned f, unsigned depth)
+{
+    bool left = false;
+    prof_enter(FN(f), SITE(caller, f), (uintptr_t)__builtin_frame_address(0));
+    TEST_ADD(&s->calls[f], 1u);
+    if (test_random(4) == 0) {
+        pirn_yield();
+    }
+    for (unsigned i = test_random(3); depth > 0 && i > 0 && !left; i--) {
+        left = function(s, f, test_random(FUNCTIONS), depth - 1);
+    }
+    if (left && test_random(2) != 0) {
+        return true; /* further up */
+    }
+    if (s->jumps && test_random(4) == 0) {
+        return true;
+    }
+    prof_exit(FN(f), SITE(caller, f));
+    return false;
+}
+
+static void *calls_functions(void *arg)
+{
+    struct shared *s = arg;
+    for (unsigned i = 0; i < 4; i++) {
+        function(s, NOBODY, test_random(FUNCTIONS), DEPTH);
+    }
+    return NULL;
+}
+
+static void all_call(struct shared *s)
+{
+    pirn_thread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pirn_create(&t[i], NULL, calls_functions, s) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+}
+
+static bool is_rest(const struct prof_node *n)
+{
+    uint32_t index, generation;
+    return n->kind == PROF_ROOT && tree_root(n, &index, &generation) == PROF_REST;
+}
+
+static void node_is_below_its_caller(const struct prof_node *n)
+{
+    unsigned caller = (unsigned)SITE_CALLER(n->site);
+    const struct prof_node *above = &tree.nodes[n->parent];
+    CHECK(PEEK(&above->state) >= NODE_MADE);
+    if (is_rest(above)) {
+        return;
+    }
+    if (caller == NOBODY) {
+        CHECK(above->kind == PROF_ROOT);
+    } else {
+        CHECK(above->kind == PROF_CALL && above->fn == FN(caller));
+    }
+}
+
+static uint32_t roots(enum prof_root kind)
+{
+    uint32_t n = 0, index, generation;
+    for (uint32_t i = 1; i <= tree.mask; i++) {
+        const struct prof_node *node = &tree.nodes[i];
+        n += PEEK(&node->state) >= NODE_MADE && node->kind == PROF_ROOT &&
+             tree_root(node, &index, &generation) == kind;
+    }
+    return n;
+}
+
+static void trees_are_as_counted(struct shared *s, bool whole)
+{
+    uint64_t found[FUNCTIONS] = {0}, all = 0, expected = 0;
+    for (uint32_t i = 1; i <= tree.mask; i++) {
+        const struct prof_node *n = &tree.nodes[i];
+        if (PEEK(&n->state) < NODE_MADE || n->kind != PROF_CALL) {
+            continue;
+        }
+        unsigned f = (unsigned)((n->fn - FN(0)) / 0x10u);
+        CHECK(f < FUNCTIONS);
+        found[f] += PEEK(&n->calls);
+        node_is_below_its_caller(n);
+    }
+    for (unsigned f = 0; f < FUNCTIONS; f++) {
+        CHECK(!whole || found[f] == TEST_GET(&s->calls[f]));
+        all += found[f];
+        expected += TEST_GET(&s->calls[f]);
+    }
+    CHECK(all + PEEK(&tree.lost) == expected);
+    CHECK(!whole || (PEEK(&tree.lost) == 0 && roots(PROF_REST) == 0));
+}
+
+static void samples_are_all_there(void)
+{
+    uint64_t n = PEEK(&sample.lost);
+    for (uint32_t i = 0; i <= sample.mask; i++) {
+        if (PEEK(&sample.places[i].state) >= NODE_MADE) {
+            n += PEEK(&sample.places[i].count);
+        }
+    }
+    CHECK(n == sim_samples());
+}
+
+static void test_own_trees_have_every_call(void *unused)
+{
+    struct shared s = {.jumps = false};
+    (void)unused;
+    profile_begins(1024, 16);
+    all_call(&s);
+    prof_set_on(false);
+    trees_are_as_counted(&s, true);
+    samples_are_all_there();
+    CHECK(roots(PROF_USER) >= THREADS && roots(PROF_OTHERS) == 0);
+    CHECK(PEEK(&tree.strays) == 0 && PEEK(&tree.left) == 0);
+}
+
+static void test_shared_trees_have_every_call(void *unused)
+{
+    struct shared s = {.jumps = false};
+    (void)unused;
+    profile_begins(1024, 1);
+    all_call(&s);
+    prof_set_on(false);
+    trees_are_as_counted(&s, true);
+    samples_are_all_there();
+    CHECK(roots(PROF_OTHERS) >= 1);
+    CHECK(PEEK(&tree.strays) == 0 && PEEK(&tree.left) == 0);
+}
+
+/* By function, while there is room for that: with 8 nodes for the rest, there is not always. */
+static void test_calls_without_a_node_are_counted(void *unused)
+{
+    struct shared s = {.jumps = false};
+    (void)unused;
+    profile_begins(64, 1 + test_random(8));
+    all_call(&s);
+    prof_set_on(false);
+    trees_are_as_counted(&s, false);
+    samples_are_all_there();
+    CHECK(PEEK(&tree.lost) == 0 || roots(PROF_REST) >= 1);
+}
+
+static void test_functions_left_by_jumps_leave_the_tree(void *unused)
+{
+    struct shared s = {.jumps = true};
+    (void)unused;
+    profile_begins(1024, 16);
+    all_call(&s);
+    prof_set_on(false);
+    trees_are_as_counted(&s, true);
+    samples_are_all_there();
+}
+
+/* Calls before and after are whole; those that begin in a pause are not there. */
+static void test_pause_forgets_active_calls_only(void *unused)
+{
+    struct shared s = {.jumps = false}, unseen = {.jumps = false};
+    (void)unused;
+    profile_begins(1024, 16);
+    all_call(&s);
+    CHECK(prof_set_on(false) == 0);
+    if (test_random(2) != 0) {
+        CHECK(prof_set_on(true) == 0);
+        all_call(&s);
+        CHECK(prof_set_on(false) == 0);
+    }
+    for (unsigned i = 0; i < 2 && prof_is_on(); i++) {
+        function(&unseen, NOBODY, 0, DEPTH);
+    }
+    trees_are_as_counted(&s, true);
+    CHECK(roots(PROF_OTHERS) == 0);
+}
+
+static const struct test tests[] = {
+    {"own trees have every call", test_own_trees_have_every_call, MUTANT_PROF_TAKE},
+    {"shared trees have every call", test_shared_trees_have_every_call, MUTANT_PROF_PLAIN},
+    {"calls without a node are counted", test_calls_without_a_node_are_counted, 0},
+    {"functions left by jumps leave the tree", test_functions_left_by_jumps_leave_the_tree, 0},
+    {"pause forgets active calls only", test_pause_forgets_active_calls_only, 0},
+    {0}};
+
+const struct suite suite_prof = {"prof", tests, NULL};
