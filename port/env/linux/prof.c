@@ -7,6 +7,11 @@
  * kernel looks at CPU time when its own tick comes (CONFIG_HZ, often 250 a second): at higher rates
  * a signal stands for several samples, and says for how many.
  *
+ * The kernel sets up the frames of signals that come at once one upon the other, small numbers
+ * first. So ours is one of the smallest and keeps out the others: it sees the code that was
+ * interrupted, not the first instruction of the handler of a tick of preemption, which comes with
+ * the same tick of the kernel.
+ *
  * The handler switches nothing and takes no locks; it may run wherever the carrier is, also inside
  * the runtime. It runs on the worker's own signal stack, so that threads need no room for it.
  */
@@ -69,19 +74,18 @@ unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, ui
     const uintptr_t word = sizeof(uintptr_t);
     uintptr_t sp = uc != NULL ? PORT_ARCH_SIGNAL_SP(uc) : 0;
     uintptr_t fp = uc != NULL ? PORT_ARCH_SIGNAL_FP(uc) : 0;
+    uintptr_t first = sp - (uintptr_t)(PORT_ARCH_FRAME_NEXT * (intptr_t)word);
     unsigned n = 0;
     if (sp < low || sp >= high) {
         return 0;
     }
-    while (n < max && fp % word == 0 && fp >= sp + 2 * word && fp < high - 2 * word) {
+    while (n < max && fp % word == 0 && fp >= first && fp < high - 2 * word) {
         const uintptr_t *frame = (const uintptr_t *)fp;
         if (frame[PORT_ARCH_FRAME_RETURN] < PAGE_SIZE) {
             break;
         }
         frames[n++] = frame[PORT_ARCH_FRAME_RETURN];
-        if (frame[PORT_ARCH_FRAME_NEXT] <= fp) {
-            break;
-        }
+        first = fp + word;
         fp = frame[PORT_ARCH_FRAME_NEXT];
     }
     return n;
@@ -185,13 +189,13 @@ int port_prof_start(uint32_t hz, bool wall, const char **why)
     struct sigaction act = {.sa_sigaction = on_sample,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     int signal = prof.signal != 0                ? prof.signal
-                 : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(0)
+                 : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(1)
                                                  : -1;
     if (signal < 0) {
         *why = "no real-time signal is free";
         return -ENOTSUP;
     }
-    memset(&act.sa_mask, 0xff, sizeof(act.sa_mask));
+    sigfillset(&act.sa_mask);
     report_own_handler((const void *)(uintptr_t)on_sample);
     if (__sigaction(signal, &act, NULL) != 0) {
         *why = "the signal's handler is refused";

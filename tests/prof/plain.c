@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain.c - an ordinary pthread program that knows nothing of profiles, for check.py: compiled with
+ * frame pointers, and run with the library preloaded.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#define SEPARATE __attribute__((noinline, noclone))
+
+static volatile unsigned long sink;
+
+SEPARATE static unsigned long innermost(unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++) {
+        sink += i;
+    }
+    return sink;
+}
+
+SEPARATE static unsigned long inner(unsigned long n)
+{
+    return innermost(n) + 1;
+}
+
+SEPARATE static unsigned long outer(unsigned long n)
+{
+    return inner(n) + 1;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void *work(void *arg)
+{
+    double end = seconds() + 0.3;
+    unsigned long n = 0;
+    while (seconds() < end) {
+        n += outer(100000);
+    }
+    sink += n;
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++) {
+        if (pthread_create(&t[i], NULL, work, NULL) != 0) {
+            return 1;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(t[i], NULL);
+    }
+    return 0;
+}
