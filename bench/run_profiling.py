@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures what profiling costs: instrumented functions, samples, and the look-ups of call trees.
+
+    .venv/bin/python bench/run_profiling.py [--rounds 7] [--publish]
+
+Writes into --output (results/): profiling-cost.csv, profiling-cost.md, profiling-rate.png,
+profiling-hash.png. With --publish also docs/PROFILING-COST.md, between its two marks, and its
+pictures; that page says how it is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from harness import machine, profiling, session
+from harness.profiling import Case, Measured
+from harness.tables import markdown
+from pirn_tools import paths
+from pirn_tools.errors import UserError
+from pirn_tools.plotting import figure
+from rich.console import Console
+
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+PEERS = ("Boost.Fiber", "GNU Pth", "Go", "Rust", "may", "Tokio")  # not in these measurements
+PICTURES = ("profiling-rate.png", "profiling-hash.png")
+RATES = (0, 250, 500, 1000, 2000, 4000, 8000, 16000)
+CALLS, SAMPLES, PROGRAMS = "calls", "samples", "programs"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7, help="paired rounds [7]")
+    parser.add_argument("--puzzles", type=int, default=300, help="work of a run [300]")
+    parser.add_argument("--output", type=Path, help="folder for the results [results]")
+    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
+    parser.add_argument("--publish", action="store_true", help="into docs/PROFILING-COST.md, too")
+    options = parser.parse_args()
+    for name in ("rounds", "puzzles"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} {getattr(options, name)}: at least 1")
+    return options
+
+
+def cases_of(build: Path, scratch: Path, puzzles: int) -> list[Case]:
+    work = ("--puzzles", str(puzzles))
+    apps = build / "apps"
+    profile = {"PIRN_PROF": str(scratch / "profile"), "PIRN_CPUS": "1"}
+
+    def sudoku(part: str, name: str, kind: str, env: dict[str, str] | None = None) -> Case:
+        own = {"PIRN_CPUS": "1"} if kind != "gprof" else {}
+        return Case(part, name, (str(apps / f"sudoku-{kind}"), *work), {**own, **(env or {})})
+
+    cases = [
+        sudoku(CALLS, "not instrumented", "pirn"),
+        sudoku(CALLS, "instrumented, no profile", "instrumented"),
+        sudoku(CALLS, "instrumented, calls", "instrumented", {**profile, "PIRN_PROFRATE": "0"}),
+        sudoku(CALLS, "instrumented, calls and samples", "instrumented", profile),
+        sudoku(CALLS, "samples only", "pirn", profile),
+        sudoku(CALLS, "gprof (-pg)", "gprof"),
+    ]
+    for rate in RATES:
+        env = {**profile, "PIRN_PROFCLOCK": "wall", "PIRN_PROFRATE": str(rate)}
+        cases.append(sudoku(SAMPLES, str(rate), "pirn", env))
+    return cases + program_cases(build, profile)
+
+
+def program_cases(build: Path, profile: dict[str, str]) -> list[Case]:
+    """Programs that are not instrumented, on what `make demo` has left."""
+    found: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
+    clips = sorted((build.parent / "demo").glob("*.mjpeg"))
+    if clips:
+        argv = (str(build / "apps/mjpeg-pirn"), "--quiet", "--repeat=3", str(clips[-1]))
+        found["mjpeg"] = (argv, {"PIRN_CPUS": "1"})
+    raw = sorted((build.parent / "demo").glob("*.yuv"))
+    x264 = shutil.which("x264")
+    if raw and x264:
+        size = raw[-1].name.split("-")[1]
+        argv = (x264, "--quiet", "--threads", "4", "--input-res", size, "-o", "/dev/null")
+        library = str(build / "lib/libpirn-pthread.so.0")
+        found["x264"] = ((*argv, str(raw[-1])), {"PIRN_CPUS": "1", "LD_PRELOAD": library})
+    return [
+        Case(PROGRAMS, f"{name} {kind}", argv, {**env, **more})
+        for name, (argv, env) in found.items()
+        for kind, more in (("without", {}), ("samples only", profile))
+    ]
+
+
+def run_keeping_profile(case: Case, folder: Path) -> profiling.Facts:
+    profiling.cpu_seconds(case, folder)
+    return profiling.facts_of(folder / "profile")
+
+
+def calls_text(measured: Measured, calls: int) -> str:
+    base = "not instrumented"
+    names = dict.fromkeys(n for p, n, _ in measured.seconds if p == CALLS)
+    rows = []
+    for name in names:
+        seconds = measured.median(CALLS, name)
+        ratio = measured.ratio(CALLS, name, base)
+        instrumented = name.startswith("instrumented")
+        pair = (seconds - measured.median(CALLS, base)) / calls * 1e9
+        rows.append(
+            [
+                name,
+                f"{1e3 * seconds:.0f}",
+                f"{100 * (ratio - 1):+.1f} %",
+                f"{pair:.1f}" if instrumented else "-",
+            ]
+        )
+    return markdown(["sudoku", "CPU ms", "more", "ns a call"], rows)
+
+
+def rate_points(measured: Measured) -> list[tuple[float, float]]:
+    return [(r, 100 * (measured.ratio(SAMPLES, str(r), "0") - 1)) for r in RATES]
+
+
+def samples_text(measured: Measured) -> str:
+    points = rate_points(measured)
+    _, slope = profiling.fit(points)
+    rows = [[f"{rate:.0f}", f"{more:+.2f} %"] for rate, more in points]
+    text = markdown(["samples a second", "more CPU time"], rows)
+    if slope > 0:
+        text += (
+            f"\n\nA line through these: {slope / 100 * 1e6:.2f} us a sample, 1 % at "
+            f"{1 / slope:,.0f} samples a second."
+        )
+    return text
+
+
+def draw_rates(path: Path, measured: Measured) -> None:
+    points = rate_points(measured)
+    at_zero, slope = profiling.fit(points)
+    with figure(path, width=7.0, height=4.0) as axes:
+        axes.plot(*zip(*points, strict=True), "o", label="measured (median of paired ratios)")
+        ends = [points[0][0], points[-1][0]]
+        axes.plot(ends, [at_zero + slope * x for x in ends], "-", label="least squares")
+        axes.axhline(1.0, color="gray", linewidth=0.8, linestyle="--")
+        axes.text(ends[1], 1.0, "1 %", ha="right", va="bottom", color="gray")
+        axes.set_xlabel("samples a second")
+        axes.set_ylabel("more CPU time, %")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+
+
+def programs_text(measured: Measured) -> str:
+    names = list(dict.fromkeys(n for p, n, _ in measured.seconds if p == PROGRAMS))
+    rows = []
+    for name in names:
+        base = name.split()[0] + " without"
+        more = 100 * (measured.ratio(PROGRAMS, name, base) - 1)
+        rows.append([name, f"{1e3 * measured.median(PROGRAMS, name):.0f}", f"{more:+.1f} %"])
+    return markdown(["program", "CPU ms", "more"], rows)
+
+
+def hash_text(facts: profiling.Facts) -> str:
+    hit, more = profiling.hit_rate(facts.distances)
+    rows = [
+        [str(d), f"{n:,}", f"{100 * n / max(facts.calls, 1):.4f} %"]
+        for d, n in sorted(facts.distances.items())
+        if n
+    ]
+    return (
+        f"{facts.calls:,} calls, {facts.nodes} ways to functions: {100 * hit:.2f} % of the "
+        f"look-ups find their node at once; on average {more:.4f} places more are looked at.\n\n"
+        + markdown(["distance", "look-ups", "share"], rows)
+    )
+
+
+def draw_hash(path: Path, facts: profiling.Facts) -> None:
+    found = {d: n for d, n in sorted(facts.distances.items()) if n}
+    with figure(path, width=7.0, height=4.0) as axes:
+        axes.bar(list(found), [100 * n / max(facts.calls, 1) for n in found.values()])
+        axes.set_yscale("log")
+        axes.set_xlabel("places behind the one that the hash names")
+        axes.set_ylabel("share of look-ups, %")
+        axes.grid(axis="y", alpha=0.3)
+
+
+def publish(root: Path, output: Path, text: str) -> None:
+    page = root / "docs/PROFILING-COST.md"
+    old = page.read_text()
+    if old.count(BEGIN) != 1 or old.count(END) != 1:
+        raise UserError(f'{paths.short(page)} must have "{BEGIN}" and "{END}" once each')
+    before, rest = old.split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
+    for name in PICTURES:
+        shutil.copyfile(output / name, root / "docs/img" / name)
+
+
+def run() -> int:
+    console = Console()
+    options = arguments()
+    root = paths.project()
+    build = paths.build_dir(root)
+    output: Path = options.output or root / "results"
+    output.mkdir(parents=True, exist_ok=True)
+    if not options.no_build:
+        console.print("building the applications")
+        session.build_programs(root, build, ["apps/all"])
+    facts = {k: v for k, v in machine.describe(root, build).items() if k not in PEERS}
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="pirn-bench-") as folder:
+        scratch = Path(folder)
+        cases = cases_of(build, scratch, options.puzzles)
+        named = {case.name: case for case in cases if case.part == CALLS}
+        profile = run_keeping_profile(named["instrumented, calls"], scratch)
+        with session.progress_of(console, options.rounds * len(cases)) as step:
+            measured = profiling.measure(cases, options.rounds, scratch, step)
+    profiling.write_csv(output / "profiling-cost.csv", measured)
+    draw_rates(output / PICTURES[0], measured)
+    draw_hash(output / PICTURES[1], profile)
+    facts["kernel"] = facts["kernel"].split("-")[0]
+    facts["load after"] = machine.describe(root, build)["load before"]
+    facts["rounds"] = f"{options.rounds}, {time.monotonic() - begun:.0f} s in all"
+    parts = [session.heading("What profiling costs", facts)]
+    parts += ["### Calls", calls_text(measured, profile.calls)]
+    parts += ["### Samples", samples_text(measured)]
+    if any(case.part == PROGRAMS for case in cases):
+        parts += ["### A program that is not instrumented", programs_text(measured)]
+    parts += ["### Look-ups", hash_text(profile)]
+    text = "\n\n".join(parts)
+    (output / "profiling-cost.md").write_text(text + "\n")
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    if options.publish:
+        publish(root, output, text.split("\n", 2)[2])
+    console.print(f"written: {paths.short(output / 'profiling-cost.md')}")
+    return 0
+
+
+if __name__ == "__main__":
+    session.main("run_profiling.py", run)
