@@ -14,11 +14,11 @@ PREFIX ?= /usr/local
 # What runs where in `make check`. The release preset runs everything, last; the others run what
 # they can find out best, and build what that needs: a test whose program is not built fails.
 # The simulator always has assertions on. Labels: sim unit policy posix conformance tls preempt
-# stress apps fault bench tools gdb memcheck sanitizers trace.
-LABELS_debug := unit|tls|gdb|trace
+# stress apps fault bench tools gdb memcheck sanitizers trace prof.
+LABELS_debug := unit|tls|gdb|trace|prof
 LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress|sanitizers
-LABELS_tsan := unit|conformance|stress|sanitizers
+LABELS_tsan := unit|conformance|stress|sanitizers|prof
 LABELS_aarch64 := unit|policy
 LABELS_riscv64 := unit
 
@@ -33,10 +33,10 @@ SKIP_riscv64 := ^(classq|cpp|policy)-|^unit-.*(:|-[14]$$)
 
 # Targets of Ninja; FOLDER/all is what the folder defines.
 UNIT := tests/unit/all tests/cpp/all
-TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls preempt stress gdb trace)
+TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls preempt stress gdb trace prof)
 TARGETS_clang := src/all apps/all $(UNIT)
 TARGETS_asan := pirn-pthread $(UNIT) tests/conformance/all tests/fault/all tests/stress/all tests/sanitizers/all
-TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all tests/sanitizers/all
+TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all tests/sanitizers/all tests/prof/all
 TARGETS_riscv64 := src/all tests/unit/all
 TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit example register cxx)
 
@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-release fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean
+        check-aarch64 check-riscv64 check-release fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
 help:
@@ -151,6 +151,10 @@ bench:
 ## scheduling-cost: measure the scheduler's own time, write docs/SCHEDULING-COST.md (5 minutes)
 scheduling-cost: setup build-release
 	$(VENV)/python bench/run_scheduling.py --no-build --publish $(BENCH_ARGS)
+
+## profiling-cost: measure what profiling costs, write docs/PROFILING-COST.md (5 minutes)
+profiling-cost: setup build-release
+	$(VENV)/python bench/run_profiling.py --no-build --publish $(BENCH_ARGS)
 
 ## figures: draw the plots again from results/*.csv
 figures: setup

@@ -65,7 +65,7 @@ int tree_make(uint32_t nodes, uint32_t threads)
     while ((UINT64_C(3) << bits) / 4 < nodes + nodes / REST_PART) {
         bits++;
     }
-    uint32_t epoch = tree.epoch;
+    uint32_t epoch = at_load_rlx(&tree.epoch);
     tree = (struct tree){.mask = (1u << bits) - 1,
                          .shift = 64 - bits,
                          .limit = nodes,
@@ -99,13 +99,13 @@ void tree_drop(void)
 
 void tree_restart(void)
 {
-    tree.epoch = tree.epoch % 15 + 1;
+    at_store_rlx(&tree.epoch, at_load_rlx(&tree.epoch) % 15 + 1);
 }
 
 /* Never 0, and another one for each life of a descriptor and each beginning of a profile. */
 ALWAYS_INLINE uint32_t life_of(const struct thread *t)
 {
-    return ((t != NULL ? t->generation : 0) << 4) + tree.epoch;
+    return ((t != NULL ? t->generation : 0) << 4) + at_load_rlx(&tree.epoch);
 }
 
 struct key {

@@ -42,7 +42,7 @@ struct tree {
     uint32_t shift;             /* (C) of the hash */
     uint32_t limit;             /* (C) most nodes of trees */
     uint32_t limit_rest;        /* (C) most nodes with those of the rest */
-    uint32_t epoch;             /* 1 to 15: see life_of */
+    _Atomic(uint32_t) epoch;    /* 1 to 15: see life_of */
     struct prof_entry *entries; /* (C) the first is the main thread's */
     uint32_t nentries;          /* (C) threads with a tree of their own, at most */
     _Atomic(uint32_t) made;     /* nodes */
