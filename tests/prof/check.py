@@ -80,7 +80,7 @@ def symbols(profile: Profile) -> dict[int, str]:
     bias = next(s - o for s, _, o, path in profile.maps if os.path.realpath(path) == program)
     out = subprocess.run(["nm", PROGRAM], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in out.splitlines()]
-    return {int(r[0], 16) + bias: r[2] for r in rows if len(r) == 3 and r[1] in "tT"}
+    return {int(r[0], 16) + bias: r[2].split(".")[0] for r in rows if len(r) == 3 and r[1] in "tT"}
 
 
 def read(file: str | Path) -> Profile:

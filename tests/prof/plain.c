@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#define SEPARATE __attribute__((noinline, noclone))
+#define SEPARATE __attribute__((noinline))
 
 static volatile unsigned long sink;
 

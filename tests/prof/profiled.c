@@ -18,7 +18,7 @@
 #include <pirn/pirn.h>
 
 #define PLAIN __attribute__((no_instrument_function))
-#define SEPARATE __attribute__((noinline, noclone))
+#define SEPARATE __attribute__((noinline))
 
 enum { THREADS = 8, ROUNDS = 100, LEAVES = 10 };
 

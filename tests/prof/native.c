@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * native.c - what profiled.c does in its parts calls, many and recursion, with threads of the
+ * native API: so it runs under ThreadSanitizer, too.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <pirn/pirn.h>
+
+#define PLAIN __attribute__((no_instrument_function))
+#define SEPARATE __attribute__((noinline))
+
+enum { THREADS = 8, ROUNDS = 100, LEAVES = 10, MANY = 20 };
+
+SEPARATE static void leaf(void)
+{
+    __asm__ volatile("");
+}
+
+SEPARATE static void middle(void)
+{
+    for (int i = 0; i < LEAVES; i++) {
+        leaf();
+    }
+    pirn_yield();
+}
+
+SEPARATE static int fib(int n)
+{
+    return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+
+static void *work(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        middle();
+    }
+    return arg;
+}
+
+static void *work_once(void *arg)
+{
+    middle();
+    return arg;
+}
+
+PLAIN static bool run_threads(void *(*fn)(void *), unsigned n)
+{
+    pirn_thread_t t[MANY];
+    bool good = true;
+    for (unsigned i = 0; i < n; i++) {
+        char name[32];
+        pirn_attr_t attr = {.name = name};
+        snprintf(name, sizeof(name), "worker%u", i);
+        good &= pirn_create(&t[i], &attr, fn, NULL) == 0;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        good &= pirn_join(t[i], NULL) == 0;
+    }
+    return good;
+}
+
+SEPARATE static bool calls(void)
+{
+    return run_threads(work, THREADS);
+}
+
+SEPARATE static bool many(void)
+{
+    bool good = true;
+    for (int i = 0; i < 50; i++) {
+        good &= run_threads(work_once, MANY);
+    }
+    return good;
+}
+
+SEPARATE static bool recursion(void)
+{
+    return fib(16) == 987;
+}
+
+int main(int argc, char **argv)
+{
+    const char *part = argc == 2 ? argv[1] : "";
+    return !(strcmp(part, "calls") == 0       ? calls()
+             : strcmp(part, "many") == 0      ? many()
+             : strcmp(part, "recursion") == 0 ? recursion()
+                                              : false);
+}
