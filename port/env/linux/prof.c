@@ -72,14 +72,13 @@ unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, ui
 {
     const ucontext_t *uc = context;
     const uintptr_t word = sizeof(uintptr_t);
-    uintptr_t sp = uc != NULL ? PORT_ARCH_SIGNAL_SP(uc) : 0;
-    uintptr_t fp = uc != NULL ? PORT_ARCH_SIGNAL_FP(uc) : 0;
+    uintptr_t sp = PORT_ARCH_SIGNAL_SP(uc), fp = PORT_ARCH_SIGNAL_FP(uc);
     uintptr_t first = sp - (uintptr_t)(PORT_ARCH_FRAME_NEXT * (intptr_t)word);
     unsigned n = 0;
     if (sp < low || sp >= high) {
         return 0;
     }
-    while (n < max && fp % word == 0 && fp >= first && fp < high - 2 * word) {
+    while (n < max && fp != 0 && fp % word == 0 && fp >= first && fp < high - 2 * word) {
         const uintptr_t *frame = (const uintptr_t *)fp;
         if (frame[PORT_ARCH_FRAME_RETURN] < PAGE_SIZE) {
             break;
