@@ -14,15 +14,9 @@ from typing import Any
 
 import pytest
 from profiles import needs_cc, prof, program
-from test_command import BUILT, needs_library
+from test_command import needs_library
 
-from pirn_tools.describe import load
-
-needs_profiler = pytest.mark.skipif(
-    BUILT and not any(option.name == "prof" for option in load().options),
-    reason="this library has no profiler",
-)
-pytestmark = [needs_cc, needs_library, needs_profiler]
+pytestmark = [needs_cc, needs_library]
 
 CALLS = """\
 #include <pthread.h>

@@ -76,6 +76,14 @@ def test_cut_off_file_is_refused(tmp_path: Path, lines: int) -> None:
     assert "cut off" in refused(tmp_path, text)
 
 
+def test_file_of_a_program_that_has_not_ended_says_so(tmp_path: Path) -> None:
+    text = "pirn-profile\t1\nnote\tthe program runs, or ended in a way that writes no profile\n"
+    message = refused(tmp_path, text)
+    assert message == (
+        "line 3: the file is cut off: the program runs, or ended in a way that writes no profile"
+    )
+
+
 def test_lost_line_is_noticed(tmp_path: Path) -> None:
     lines = small().text().splitlines()
     del lines[4]

@@ -163,7 +163,7 @@ def choose(profile: Profile, wanted: tuple[str, ...]) -> list[Thread]:
 def _meant(thread: Thread, word: str) -> bool:
     if word == thread.kind or (thread.name and fnmatchcase(thread.name, word)):
         return True
-    counted = thread.kind not in ("foreign", "others", "rest")
+    counted = thread.kind in ("main", "user")
     return counted and word in (thread.number, str(thread.index))
 
 
@@ -213,9 +213,7 @@ class _Builder:
             return thread.kind, LABELS[thread.kind]
         if thread.kind == "main":
             return thread.node, "main thread"
-        if thread.kind == "idle":
-            return thread.node, f"CPU {thread.index}, idle"
-        if thread.kind in ("foreign", "others", "rest"):
+        if thread.kind != "user":
             return thread.node, LABELS[thread.kind]
         quoted = f' "{thread.name}"' if thread.name else ""
         return thread.node, f"thread {thread.number}{quoted}"

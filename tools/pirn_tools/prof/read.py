@@ -122,10 +122,10 @@ class Profile:
         return int(self.meta.get(key, "0"))
 
 
-def shown(word: str) -> str:
+def shown(word: str, most: int = 40) -> str:
     """A word of the file as part of a message."""
     text = printable(word)
-    return text if len(text) <= 40 else text[:37] + "..."
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def printable(text: str) -> str:
@@ -161,7 +161,9 @@ class _Reader:
             "thread": self._thread,
             "node": self._node,
             "sample": self._sample,
+            "note": self._note,
         }
+        self.why = 'its last line would be "end"'
 
     def fail(self, message: str) -> ProfileError:
         return ProfileError(self.path, self.line, message)
@@ -181,7 +183,7 @@ class _Reader:
                 self._end(text)
                 ended = True
         if not ended:
-            raise self.fail('the file is cut off: its last line would be "end"')
+            raise self.fail(f"the file is cut off: {self.why}")
         self._check()
         return self.profile
 
@@ -234,6 +236,11 @@ class _Reader:
         elif key == "clock" and value not in CLOCKS:
             raise self.fail(f'clock "{shown(value)}" (valid: {listing(CLOCKS)})')
         self.profile.meta[key] = value
+
+    def _note(self, text: str) -> None:
+        """Stands in for the rest of a file that is not written yet."""
+        _, note = self._columns(text, "note", "text", rest=True)
+        self.why = shown(note, 100)
 
     def _count(self, text: str) -> None:
         _, key, value = self._columns(text, "count", "key", "n")
