@@ -365,7 +365,6 @@ static bool was_left(const struct thread *t, const struct prof_node *n, struct k
     if (n->sp < low || n->sp >= high) {
         return n->sp != UINTPTR_MAX;
     }
-    /* Inlined functions share the frame, and the call site, of what they are inlined in. */
     return n->sp < sp || (n->sp == sp && (n->site != to.site || n->fn == to.fn));
 }
 
@@ -439,13 +438,20 @@ static NOINLINE void enter_slow(uintptr_t fn, uintptr_t site, uintptr_t sp)
     }
 }
 
+/* The innermost active call is further up on the same stack; inlined functions share the frame, and
+ * the call site, of what they are inlined in. Else was_left has to judge. */
+ALWAYS_INLINE bool is_below(const struct prof_node *n, uintptr_t fn, uintptr_t site, uintptr_t sp)
+{
+    uintptr_t down = n->sp - sp;
+    return likely(down - 1 < SP_SPAN) || (down == 0 && n->site == site && n->fn != fn);
+}
+
 void prof_enter(uintptr_t fn, uintptr_t site, uintptr_t sp)
 {
     const struct thread *t;
     struct prof_thread *p = self(&t);
     if (likely(p->life == life_of(t) && p->skipped == 0)) {
-        uintptr_t down = tree.nodes[p->node].sp - sp - 1;
-        if (likely(down < SP_SPAN) || p->shared) {
+        if (is_below(&tree.nodes[p->node], fn, site, sp) || p->shared) {
             uint32_t to = node_at_once((struct key){p->node, PROF_CALL, fn, site});
             if (likely(to != 0)) {
                 node_enter(p, to, sp);
