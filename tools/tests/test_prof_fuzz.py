@@ -19,6 +19,11 @@ def test_damaged_profiles_never_give_a_traceback() -> None:
     assert fuzz(first=0, files=600) == []
 
 
+def test_damage_that_was_found_once_is_refused() -> None:
+    for seed in (201431, 218319):  # a program whose code has addresses that do not fit
+        assert fuzz(seed, 1) == []
+
+
 def test_damage_is_done_and_not_all_of_it_is_noticed_at_once(tmp_path: Path) -> None:
     originals = bases()
     chance = random.Random(1)

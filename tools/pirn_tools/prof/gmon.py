@@ -22,6 +22,7 @@ VERSION = 1
 BIN = 2  # bytes of code that share a count; gprof knows no finer ones
 FULL = 0xFFFF
 MOST_CALLS = 0xFFFFFFFF
+MOST_ADDRESS = (1 << 64) - 1
 LARGEST = 1 << 29  # bytes of a file
 
 
@@ -69,8 +70,13 @@ class Gmon:
 
     def _arc(self, node: Node) -> None:
         function = node.function
-        if function is not None and function.file is self.file:
-            self.arcs[self._caller(node), function.start] += node.calls
+        if function is not None and function.file is self.file and self._inside(function.start):
+            caller = self._caller(node)
+            self.arcs[caller if self._inside(caller) else 0, function.start] += node.calls
+
+    def _inside(self, address: int) -> bool:
+        """Whether it is in the code that the histogram is of: damaged files name other places."""
+        return self.low <= address < self.high
 
     def _caller(self, node: Node) -> int:
         """The call's address; 0 (gprof: spontaneous) if it is in another file.
@@ -91,7 +97,9 @@ class Gmon:
 
     def data(self) -> bytes:
         """The file's bytes."""
-        rounds = -(-max(self.bins.values(), default=0) // FULL)
+        if self.high > (MOST_ADDRESS if self.file.wide else MOST_CALLS):
+            raise UserError(f"{self.file.path} is damaged: its code ends at {self.high:#x}")
+        rounds = max(1, -(-max(self.bins.values(), default=0) // FULL))
         pieces = sum(-(-calls // MOST_CALLS) for calls in self.arcs.values())
         if rounds * (self.high - self.low) + 20 * pieces > LARGEST:
             raise UserError(
