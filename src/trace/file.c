@@ -29,7 +29,8 @@ static struct {
     uint64_t size;             /* bytes for a CPU */
     bool keeps_oldest;
     bool child;
-    bool paused;                                 /* by the program */
+    uint32_t paused;                             /* by the program; a word: not every architecture
+                                                    exchanges bytes */
     struct trace_header *header;                 /* the file; NULL: there is none */
     struct trace_places places[RT_MAX_CPUS + 1]; /* the last one: see trace_places_of */
 } trace;
@@ -278,7 +279,8 @@ int trace_set_on(const struct cpu *cpu, bool on)
     if (trace.header == NULL) {
         return -ENOENT;
     }
-    if (__atomic_exchange_n(&trace.paused, !on, __ATOMIC_RELAXED) == !on) {
+    uint32_t paused = !on;
+    if (__atomic_exchange_n(&trace.paused, paused, __ATOMIC_RELAXED) == paused) {
         return 0;
     }
     if (!on) {
@@ -305,7 +307,7 @@ void trace_forget(void)
 {
     if (trace.header != NULL) {
         trace_on = false;
-        trace.paused = false;
+        trace.paused = 0;
         port_trace_drop(trace.header, trace.header->file_size);
         trace.header = NULL;
     }
