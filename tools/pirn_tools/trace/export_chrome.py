@@ -134,14 +134,15 @@ class _Writer:
         spans = spans[~self.model.idle[spans["key"]]]
         runs = spans["state"] == RUNNING
         waits = self.model.trace.table.enums.get("wait", {})
-        # A code for each name: 0 running, 1 ready, from 2 on the reasons for waiting, which begin
-        # with -1.
-        code = np.where(runs, 0, np.where(spans["state"] == READY, 1, spans["reason"] + 3))
+        # A code for each name: 0 running, 1 ready, from 2 on the reasons for waiting; one that is
+        # not known is -1, and a damaged file has others below 0.
+        reason = spans["reason"].astype(np.int64) & 0xFFFF
+        code = np.where(runs, 0, np.where(spans["state"] == READY, 1, reason + 2))
 
         def name(code: int) -> str:
             if code < 2:
                 return '"ready"' if code else '"running"'
-            return _text("blocked: " + waits.get(code - 3, "unknown"))
+            return _text("blocked: " + waits.get(code - 2, "unknown"))
 
         return columns.lines(
             [
