@@ -5,14 +5,16 @@
     .venv/bin/python bench/run_profiling.py [--rounds 7] [--publish]
 
 Writes into --output (results/): profiling-cost.csv, profiling-cost.md, profiling-rate.png,
-profiling-hash.png. With --publish also docs/PROFILING-COST.md, between its two marks, and its
-pictures; that page says how it is measured.
+profiling-hash.png, profiling-blocks.png. With --publish also docs/PROFILING-COST.md, between its
+two marks, and its pictures; that page says how it is measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -27,7 +29,7 @@ from rich.console import Console
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PEERS = ("Boost.Fiber", "GNU Pth", "Go", "Rust", "may", "Tokio")  # not in these measurements
-PICTURES = ("profiling-rate.png", "profiling-hash.png")
+PICTURES = ("profiling-rate.png", "profiling-hash.png", "profiling-blocks.png")
 RATES = (0, 250, 500, 1000, 2000, 4000, 8000, 16000)
 CALLS, SAMPLES, PROGRAMS = "calls", "samples", "programs"
 
@@ -181,6 +183,22 @@ def draw_hash(path: Path, facts: profiling.Facts) -> None:
         axes.grid(axis="y", alpha=0.3)
 
 
+def blocks_text(root: Path, scratch: Path, picture: Path) -> str:
+    """What lists of blocks in each node would have done (Figures 4.4 and 4.5)."""
+    argv = [str(root / ".venv/bin/pirn"), "prof", "stat", "--blocks", "--plot", str(picture)]
+    done = subprocess.run(
+        [*argv, str(scratch / "profile")],
+        env={**os.environ, "PYTHONPATH": str(root / "tools")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise UserError(f"pirn prof stat --blocks: {done.stderr.strip()}")
+    table = done.stdout[done.stdout.index("slots") :].rstrip()
+    return f"Lists of blocks in each node, for the same calls:\n\n```\n{table}\n```"
+
+
 def publish(root: Path, output: Path, text: str) -> None:
     page = root / "docs/PROFILING-COST.md"
     old = page.read_text()
@@ -209,6 +227,7 @@ def run() -> int:
         cases = cases_of(build, scratch, options.puzzles)
         named = {case.name: case for case in cases if case.part == CALLS}
         profile = run_keeping_profile(named["instrumented, calls"], scratch)
+        blocks = blocks_text(root, scratch, output / PICTURES[2])
         with session.progress_of(console, options.rounds * len(cases)) as step:
             measured = profiling.measure(cases, options.rounds, scratch, step)
     profiling.write_csv(output / "profiling-cost.csv", measured)
@@ -222,7 +241,7 @@ def run() -> int:
     parts += ["### Samples", samples_text(measured)]
     if any(case.part == PROGRAMS for case in cases):
         parts += ["### A program that is not instrumented", programs_text(measured)]
-    parts += ["### Look-ups", hash_text(profile)]
+    parts += ["### Look-ups", hash_text(profile), blocks]
     text = "\n\n".join(parts)
     (output / "profiling-cost.md").write_text(text + "\n")
     console.print(text, markup=False, highlight=False, soft_wrap=True)
