@@ -30,7 +30,8 @@ from rich.console import Console
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PEERS = ("Boost.Fiber", "GNU Pth", "Go", "Rust", "may", "Tokio")  # not in these measurements
 PICTURES = ("profiling-rate.png", "profiling-hash.png", "profiling-blocks.png")
-RATES = (0, 250, 500, 1000, 2000, 4000, 8000, 16000)
+RATES = (250, 500, 1000, 2000, 4000, 8000, 16000)
+SHORT = 5  # runs that samples are taken of are so many times shorter, and more
 CALLS, SAMPLES, PROGRAMS = "calls", "samples", "programs"
 
 
@@ -49,11 +50,11 @@ def arguments() -> argparse.Namespace:
 
 
 def cases_of(build: Path, scratch: Path, puzzles: int) -> list[Case]:
-    work = ("--puzzles", str(puzzles))
     apps = build / "apps"
     profile = {"PIRN_PROF": str(scratch / "profile"), "PIRN_CPUS": "1"}
 
     def sudoku(part: str, name: str, kind: str, env: dict[str, str] | None = None) -> Case:
+        work = ("--puzzles", str(max(puzzles // SHORT, 1) if part == SAMPLES else puzzles))
         own = {"PIRN_CPUS": "1"} if kind != "gprof" else {}
         return Case(part, name, (str(apps / f"sudoku-{kind}"), *work), {**own, **(env or {})})
 
@@ -66,8 +67,9 @@ def cases_of(build: Path, scratch: Path, puzzles: int) -> list[Case]:
         sudoku(CALLS, "gprof (-pg)", "gprof"),
     ]
     for rate in RATES:
-        env = {**profile, "PIRN_PROFCLOCK": "wall", "PIRN_PROFRATE": str(rate)}
-        cases.append(sudoku(SAMPLES, str(rate), "pirn", env))
+        for name, hz in ((f"none before {rate}", 0), (str(rate), rate)):
+            env = {**profile, "PIRN_PROFCLOCK": "wall", "PIRN_PROFRATE": str(hz)}
+            cases.append(sudoku(SAMPLES, name, "pirn", env))
     return cases + program_cases(build, profile)
 
 
@@ -118,7 +120,9 @@ def calls_text(measured: Measured, calls: int) -> str:
 
 
 def rate_points(measured: Measured) -> list[tuple[float, float]]:
-    return [(r, 100 * (measured.ratio(SAMPLES, str(r), "0") - 1)) for r in RATES]
+    """More CPU time, in percent, than the run without samples just before."""
+    ratios = ((rate, measured.ratio(SAMPLES, str(rate), f"none before {rate}")) for rate in RATES)
+    return [(0, 0.0), *((rate, 100 * (ratio - 1)) for rate, ratio in ratios)]
 
 
 def samples_text(measured: Measured) -> str:
@@ -228,8 +232,10 @@ def run() -> int:
         named = {case.name: case for case in cases if case.part == CALLS}
         profile = run_keeping_profile(named["instrumented, calls"], scratch)
         blocks = blocks_text(root, scratch, output / PICTURES[2])
-        with session.progress_of(console, options.rounds * len(cases)) as step:
-            measured = profiling.measure(cases, options.rounds, scratch, step)
+        rounds = {CALLS: options.rounds, SAMPLES: SHORT * options.rounds, PROGRAMS: options.rounds}
+        total = sum(rounds[case.part] for case in cases)
+        with session.progress_of(console, total) as step:
+            measured = profiling.measure(cases, rounds, scratch, step)
     profiling.write_csv(output / "profiling-cost.csv", measured)
     draw_rates(output / PICTURES[0], measured)
     draw_hash(output / PICTURES[1], profile)

@@ -80,14 +80,14 @@ def cpu_seconds(case: Case, folder: Path) -> float:
 
 
 def measure(
-    cases: Sequence[Case], rounds: int, folder: Path, step: Callable[[str], None]
+    cases: Sequence[Case], rounds: Mapping[str, int], folder: Path, step: Callable[[str], None]
 ) -> Measured:
-    """Every round runs every case of a part once, in an order that rotates."""
+    """Every round of a part (of which there are so many) runs every case of it once, in an order
+    that rotates."""
     measured = Measured()
-    parts = list(dict.fromkeys(case.part for case in cases))
-    for number in range(1, rounds + 1):
-        for part in parts:
-            own = [case for case in cases if case.part == part]
+    for part in dict.fromkeys(case.part for case in cases):
+        own = [case for case in cases if case.part == part]
+        for number in range(1, rounds[part] + 1):
             for case in rotated(own, number):
                 step(f"{part}: {case.name}")
                 measured.seconds[part, case.name, number] = cpu_seconds(case, folder)

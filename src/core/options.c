@@ -403,7 +403,8 @@ const struct rt_option rt_options[] = {
      "samples of each CPU in a second; 0: only calls are counted (-finstrument-functions)",
      set_profrate},
     {"profclock", "choice", "cpu", "cpu or wall",
-     "what the rate of samples counts: the time that a CPU executes for, or all time",
+     "what the rate of samples counts: the time that a CPU executes for, or all time, which may end "
+     "calls early that sleep (EINTR)",
      set_profclock},
     {"profframes", "flag", "0", "0 or 1",
      "1: samples follow frame pointers (-fno-omit-frame-pointer), where no calls are counted",
