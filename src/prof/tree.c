@@ -260,30 +260,40 @@ bool tree_stack(const struct thread *t, uintptr_t *low, uintptr_t *high)
     return *low != 0;
 }
 
+/* An entry for one more thread with a tree of its own, while there are any. */
+static uint32_t entry_take(void)
+{
+    uint32_t n = at_load_rlx(&tree.used);
+    while (n < tree.nentries) {
+        if (at_cas_rlx(&tree.used, &n, n + 1)) {
+            return n;
+        }
+    }
+    return PROF_NO_ENTRY;
+}
+
 /* A root of a thread's own. */
-static void root_made(struct prof_node *root, const struct thread *t, enum prof_root kind)
+static void root_made(struct prof_node *root, const struct thread *t, uint32_t entry)
 {
     uintptr_t low, high;
-    uint32_t i = kind == PROF_MAIN ? 0 : at_add_rlx(&tree.used, 1u);
-    if (i < tree.nentries) {
-        if (t != NULL) {
-            entry_set(i, t);
-        }
-        root->entry = i;
+    if (t != NULL) {
+        entry_set(entry, t);
     }
+    root->entry = entry;
     if (tree_stack(t, &low, &high)) {
         root->sp = high;
     }
 }
 
-/* 0: there is no room. */
-static uint32_t root_get(const struct thread *t, enum prof_root kind)
+/* entry: PROF_NO_ENTRY for a tree that is not one thread's, or that is there already. 0: there is
+ * no room. */
+static uint32_t root_get(const struct thread *t, enum prof_root kind, uint32_t entry)
 {
     bool made = false;
     struct key key = root_key(t, kind);
     uint32_t root = node_get(key, kind == PROF_REST ? tree.limit_rest : tree.limit, &made);
-    if (root != 0 && made && (kind == PROF_MAIN || kind == PROF_USER)) {
-        root_made(&tree.nodes[root], t, kind);
+    if (root != 0 && made && entry != PROF_NO_ENTRY) {
+        root_made(&tree.nodes[root], t, entry);
     }
     return root;
 }
@@ -302,10 +312,12 @@ static COLD bool thread_begins(struct prof_thread *p, const struct thread *t)
 {
     enum prof_root kind = kind_of(t);
     bool again = kind == PROF_USER && had_own(p, t);
-    if (kind == PROF_USER && !again && at_load_rlx(&tree.used) >= tree.nentries) {
-        kind = PROF_OTHERS;
+    uint32_t entry = kind == PROF_MAIN ? 0 : PROF_NO_ENTRY;
+    if (kind == PROF_USER && !again) {
+        entry = entry_take();
+        kind = entry != PROF_NO_ENTRY ? PROF_USER : PROF_OTHERS;
     }
-    uint32_t root = root_get(t, kind);
+    uint32_t root = root_get(t, kind, entry);
     if (root == 0) {
         return false;
     }
@@ -382,7 +394,7 @@ static COLD void leave_those(struct prof_thread *p, const struct thread *t, stru
 static COLD void count_rest(uintptr_t fn, uintptr_t site)
 {
     bool made = false;
-    uint32_t root = root_get(NULL, PROF_REST);
+    uint32_t root = root_get(NULL, PROF_REST, PROF_NO_ENTRY);
     struct key key = {root, PROF_CALL, fn, site};
     uint32_t node = root != 0 ? node_get(key, tree.limit_rest, &made) : 0;
     count_shared(node != 0 ? &tree.nodes[node].calls : &tree.lost);
