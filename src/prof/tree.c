@@ -166,10 +166,18 @@ ALWAYS_INLINE uint32_t node_at_once(struct key key)
     return likely(made && same(n, key)) ? at : 0;
 }
 
+/* A root's place does not depend on where the program is in memory, so that the simulator's runs
+ * repeat. */
+static uint32_t first_place_of(struct key key)
+{
+    key.fn = key.kind == PROF_ROOT ? 0 : key.fn;
+    return place_of(key);
+}
+
 /* *made: by this call. */
 static NOINLINE uint32_t node_get(struct key key, uint32_t limit, bool *made)
 {
-    uint32_t at = place_of(key);
+    uint32_t at = first_place_of(key);
     for (uint32_t d = 0; d < PROBES; d++, at = (at + 1) & tree.mask) {
         struct prof_node *n = &tree.nodes[at];
         uint32_t state = at != 0 ? at_load_acq(&n->state) : (uint32_t)NODE_MAKING;

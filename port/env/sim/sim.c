@@ -453,7 +453,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.preempt = sim.watch = sim.ask = false;
     sim.allocations = 0;
     sim.mended = false;
-    sim.sample_ns = 0;
+    sim.sample_ns = sim.sample_at = 0;
     sim.samples = 0;
     sim.nstacks = 0;
     sim_ncontexts = 0;
