@@ -185,7 +185,7 @@ lint-c:
 	done; exit $$status
 
 lint-tools:
-	shellcheck tools/setup .ci/run
+	shellcheck tools/setup tools/setup-boards .ci/run
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
 	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py

@@ -97,7 +97,7 @@ def test_machine_entries_are_read_in_both_formats(tmp_path: Path) -> None:
     ]
     assert len(found) == 4
     assert own[0].text().startswith("Types: deb-src\nURIs: http://m/d\nSuites: bookworm\n")
-    later = sources.later_releases(own, "bookworm")
+    later = sources.other_releases(own, "bookworm")
     assert {entry.suites for entry in later} == {sources.LATER}
 
 

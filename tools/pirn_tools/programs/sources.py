@@ -8,7 +8,9 @@ files of a release: then on Debian the later releases of the same mirror are tri
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Iterable
@@ -106,8 +108,11 @@ def of_release(entries: Iterable[Entry], codename: str) -> list[Entry]:
     return found
 
 
-def later_releases(entries: Iterable[Entry], codename: str) -> list[Entry]:
-    return [replace(entry, suites=LATER) for entry in entries if codename in entry.suites]
+def other_releases(
+    entries: Iterable[Entry], codename: str, suites: tuple[str, ...] = LATER
+) -> list[Entry]:
+    """Other releases of the mirrors that have this one."""
+    return [replace(entry, suites=suites) for entry in entries if codename in entry.suites]
 
 
 def os_release(text: str) -> dict[str, str]:
@@ -121,6 +126,11 @@ def compare_versions(one: str, other: str) -> int:
         return 0
     command = ["dpkg", "--compare-versions", one, "lt", other]
     return -1 if subprocess.run(command, check=False).returncode == 0 else 1
+
+
+def has_checksum(path: Path, checksum: str) -> bool:
+    """Whether the file is there and whole."""
+    return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == checksum
 
 
 class Apt:
@@ -176,9 +186,30 @@ class Apt:
         without_epoch = version.split(":", 1)[-1]
         return into / f"{package}_{without_epoch}.dsc"
 
+    def download_archive(self, package: str, version: str, into: Path) -> Path:
+        """The archive of the program's authors alone. Mirrors may have that and lack the .dsc."""
+        name, checksum = self.archive(package, version)
+        path = into / name
+        try:
+            self.download(package, version, into)
+        except UserError:
+            if not has_checksum(path, checksum):
+                raise
+        return path
 
-def machine_apts(folder: Path) -> list[Apt]:
-    """The machine's release, then the later ones."""
+    def archive(self, package: str, version: str) -> tuple[str, str]:
+        """Its name and SHA-256, as the signed lists have them."""
+        for stanza in self.run("apt-cache", "showsrc", "--only-source", package).split("\n\n"):
+            if f"Version: {version}" not in stanza.splitlines():
+                continue
+            found = re.search(r"^ ([0-9a-f]{64}) \d+ (\S+\.orig\.tar\.\w+)$", stanza, re.MULTILINE)
+            if found:
+                return found[2], found[1]
+        raise UserError(f"source package {package} {version}: no archive in the lists")
+
+
+def machine_release() -> tuple[dict[str, str], list[Entry]]:
+    """What /etc/os-release says, and where packages of that release come from."""
     about = os_release(Path("/etc/os-release").read_text())
     codename = about.get("VERSION_CODENAME", "")
     own = of_release(machine_entries(), codename) if codename else []
@@ -186,9 +217,19 @@ def machine_apts(folder: Path) -> list[Apt]:
         raise UserError(
             f'{ETC} names no packages of release "{codename}": source packages are found by apt'
         )
+    return about, own
+
+
+def machine_apts(folder: Path) -> list[Apt]:
+    """The machine's release, then the later ones."""
+    about, own = machine_release()
     apts = [Apt(folder / "own", own, newest_first=True)]
     if about.get("ID") == "debian":
-        apts.append(Apt(folder / "later", later_releases(own, codename), newest_first=False))
+        apts.append(
+            Apt(
+                folder / "later", other_releases(own, about["VERSION_CODENAME"]), newest_first=False
+            )
+        )
     return apts
 
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Boards without an operating system: their compilers and C libraries, and running on them."""
