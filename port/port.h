@@ -280,21 +280,23 @@ void port_write(const char *text, size_t length);
 /* Write a whole file. 0 or -errno. */
 int port_file_write(const char *path, const char *text, size_t length);
 
+/* What traces and profiles say of the program. */
+struct port_program_facts {
+    const char *program; /* its name */
+    const char *machine; /* the instruction set, as tools call it */
+    uint64_t pid;
+    uint64_t unix_ns; /* the calendar now */
+};
+void port_program_facts(struct port_program_facts *facts);
+
 /*
  * The event trace. Make its file: `size` bytes of zeroes in memory, which are in the file, too,
  * whenever and however the process ends. In `path` %p stands for the process id. 0 or -errno;
  * -EBUSY: another process writes a trace there. Drop the memory; the file stays.
  */
-struct port_trace_facts {
-    const char *program;
-    const char *machine; /* the instruction set, as tools call it */
-    uint64_t pid;
-    uint64_t unix_ns;  /* the calendar now */
-    uint64_t clock_hz; /* ticks a second; 0: not known */
-};
 int port_trace_open(const char *path, size_t size, void **at);
 void port_trace_drop(void *at, size_t size);
-void port_trace_facts(struct port_trace_facts *facts);
+uint64_t port_trace_clock_hz(void); /* of port_trace_clock; 0: not known */
 
 /*
  * The profiler (prof.h). Samples from now on, of each carrier, and of the caller: so many a second

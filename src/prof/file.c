@@ -79,9 +79,9 @@ static const char *clean(const char *from, char *to, size_t size)
 static void say_meta(struct text *out)
 {
     char program[1024];
-    struct port_trace_facts facts;
+    struct port_program_facts facts;
     const char *sched = port_option("sched");
-    port_trace_facts(&facts);
+    port_program_facts(&facts);
     text_add(out, "meta\tversion\t%s\n", RT_VERSION);
     text_add(out, "meta\tprogram\t%s\n", clean(facts.program, program, sizeof(program)));
     text_add(out, "meta\tpid\t%llu\n", (unsigned long long)facts.pid);
@@ -277,7 +277,7 @@ static void samples_begin(void)
 
 void prof_start(void)
 {
-    struct port_trace_facts facts;
+    struct port_program_facts facts;
     if (prof.path[0] == '\0' || prof.open || (prof.child && strstr(prof.path, "%p") == NULL)) {
         return;
     }
@@ -293,7 +293,7 @@ void prof_start(void)
         file_error("have memory for", -ENOMEM);
         port_exit_now(1);
     }
-    port_trace_facts(&facts);
+    port_program_facts(&facts);
     prof.start_ns = port_now();
     prof.start_unix_ns = facts.unix_ns;
     prof.pid = facts.pid;
@@ -317,10 +317,13 @@ int prof_set_on(bool on)
 void prof_end(void)
 {
     char name[2 * PATH_MAX_BYTES];
-    struct port_trace_facts facts;
-    port_trace_facts(&facts);
-    if (!prof.open || prof.ended || facts.pid != prof.pid) {
-        return; /* the last: a child of vfork */
+    struct port_program_facts facts;
+    if (!prof.open || prof.ended) {
+        return;
+    }
+    port_program_facts(&facts);
+    if (facts.pid != prof.pid) {
+        return; /* a child of vfork */
     }
     prof.ended = true;
     __atomic_store_n(&prof_on, false, __ATOMIC_RELAXED);

@@ -128,7 +128,7 @@ static void say_meta(struct text *out, const char *key, const char *value)
     text_add(out, "\n");
 }
 
-static void say_text(struct text *out, const struct port_trace_facts *facts)
+static void say_text(struct text *out, const struct port_program_facts *facts)
 {
     const char *sched = port_option("sched");
     say_meta(out, "version", RT_VERSION);
@@ -171,7 +171,7 @@ static void ring_plan(struct trace_ring *ring, unsigned i, size_t *offset)
     *offset += aligned(ring->capacity * unit);
 }
 
-static void header_fill(struct trace_header *h, const struct port_trace_facts *facts,
+static void header_fill(struct trace_header *h, const struct port_program_facts *facts,
                         size_t text_at, size_t text_size, size_t size)
 {
     *h = (struct trace_header){.magic = TRACE_MAGIC,
@@ -185,7 +185,7 @@ static void header_fill(struct trace_header *h, const struct port_trace_facts *f
                                .block = TRACE_BLOCK,
                                .text_offset = text_at,
                                .text_size = text_size,
-                               .clock_hz = facts->clock_hz,
+                               .clock_hz = port_trace_clock_hz(),
                                .start_clock = port_trace_clock(),
                                .start_ns = port_trace_ns(),
                                .start_unix_ns = facts->unix_ns,
@@ -211,9 +211,9 @@ static void writers_point(struct trace_header *h)
 static int trace_make(void)
 {
     struct trace_ring rings[2 * RT_MAX_CPUS + 1];
-    struct port_trace_facts facts;
+    struct port_program_facts facts;
     struct text text = {NULL, 0, 0};
-    port_trace_facts(&facts);
+    port_program_facts(&facts);
     say_text(&text, &facts);
     size_t nrings = 2 * rt.ncpu + 1;
     size_t text_at = sizeof(struct trace_header) + nrings * sizeof(struct trace_ring);

@@ -221,6 +221,7 @@ int port_init(bool *caller_is_main)
 {
     *caller_is_main = syscall(SYS_gettid) == getpid();
     fence_init();
+    trace_clock_init();
     fd_init();
     affinity_init();
     bool again = started_by != 0;

@@ -84,6 +84,9 @@ void affinity_times_begin_early(void);
 
 void fence_init(void);
 
+/* Which clock the event trace has: before port_trace_clock. */
+void trace_clock_init(void);
+
 /* Workers that block unannounced: blocked.c. */
 int blocked_start(void);
 void blocked_unmask(uint64_t *set); /* out of a set that is to be blocked */

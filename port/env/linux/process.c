@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -71,6 +72,17 @@ void port_write(const char *text, size_t length)
         text += n;
         length -= (size_t)n;
     }
+}
+
+void port_program_facts(struct port_program_facts *facts)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *facts = (struct port_program_facts){.program = program_invocation_name,
+                                         .machine = PORT_ARCH_NAME,
+                                         .pid = (uint64_t)syscall(SYS_getpid),
+                                         .unix_ns = (uint64_t)now.tv_sec * 1000000000u +
+                                                    (uint64_t)now.tv_nsec};
 }
 
 int port_file_claim(const char *name)

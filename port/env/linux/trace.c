@@ -13,21 +13,13 @@
 #include "linux.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
-
-#define FD_FLOOR 1000
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -87,15 +79,12 @@ void port_trace_drop(void *at, size_t size)
     syscall(SYS_munmap, at, size);
 }
 
-void port_trace_facts(struct port_trace_facts *facts)
+void trace_clock_init(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     port_trace_counter = counter_is_steady();
-    *facts = (struct port_trace_facts){.program = program_invocation_name,
-                                       .machine = PORT_ARCH_NAME,
-                                       .pid = (uint64_t)syscall(SYS_getpid),
-                                       .unix_ns = (uint64_t)now.tv_sec * 1000000000u +
-                                                  (uint64_t)now.tv_nsec,
-                                       .clock_hz = port_trace_counter ? 0 : 1000000000u};
+}
+
+uint64_t port_trace_clock_hz(void)
+{
+    return port_trace_counter ? 0 : 1000000000u;
 }

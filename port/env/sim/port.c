@@ -485,6 +485,11 @@ const char *port_option_name(unsigned i)
     return NULL;
 }
 
+void port_program_facts(struct port_program_facts *facts)
+{
+    *facts = (struct port_program_facts){.program = "simulator", .machine = "simulator"};
+}
+
 void port_write(const char *text, size_t length)
 {
     if (!sim_active) {

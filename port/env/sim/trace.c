@@ -35,10 +35,9 @@ void port_trace_drop(void *at, size_t size)
     memory.at = NULL;
 }
 
-void port_trace_facts(struct port_trace_facts *facts)
+uint64_t port_trace_clock_hz(void)
 {
-    *facts = (struct port_trace_facts){
-        .program = "simulator", .machine = "simulator", .clock_hz = 1000000000u};
+    return 1000000000u;
 }
 
 const char *sim_trace_option(void)
