@@ -10,6 +10,7 @@ import click
 
 from pirn_tools import __version__, man
 from pirn_tools.bench.command import bench, figures
+from pirn_tools.board.cli import board
 from pirn_tools.demo.command import demo
 from pirn_tools.group import Group
 from pirn_tools.live.cli import dump, ps, top
@@ -38,7 +39,8 @@ def man_page(output: Path | None) -> None:
         output.write_text(text)
 
 
-for command in (run, sched, bench, figures, demo, programs, trace, prof, ps, dump, top):
+COMMANDS = (run, sched, bench, figures, demo, programs, board, trace, prof, ps, dump, top)
+for command in COMMANDS:
     main.add_command(command)
 
 

@@ -21,6 +21,7 @@ class Target:
     compiler: str
     flags: tuple[str, ...]
     cpu_family: str
+    elf: tuple[str, int] = ("EM_NONE", 0)
     only: tuple[str, ...] = ()
 
 
@@ -33,6 +34,7 @@ def load(path: Path = TABLE) -> list[Target]:
             compiler=entry["compiler"],
             flags=tuple(entry["flags"]),
             cpu_family=entry["cpu_family"],
+            elf=(entry["elf"][0], entry["elf"][1]),
             only=tuple(entry.get("only", ())),
         )
         for name, entry in tomllib.loads(path.read_text()).items()

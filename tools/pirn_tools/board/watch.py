@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""QEMU while it runs: its output, the time it may take, and its end, whatever happens to us."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import IO
+
+import click
+
+from pirn_tools.errors import UserError
+
+TIMED_OUT = 124  # as timeout(1) says it
+PATIENCE = 2.0  # seconds between asking QEMU to end and ending it
+PR_SET_PDEATHSIG = 1
+
+Filter = Callable[[bytes], bytes]
+
+
+def run(line: list[str], timeout: float, filters: tuple[Filter, Filter]) -> int:
+    """The status of a QEMU; filters: for its standard output and error output."""
+    # The sound of boards that have some is of no use, and its drivers may not be installed.
+    environment = {**os.environ, "QEMU_AUDIO_DRV": "none"}
+    try:
+        qemu = subprocess.Popen(
+            line,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            preexec_fn=_die_with_parent,
+        )
+    except OSError as error:
+        raise UserError(f"cannot run {line[0]}: {error.strerror}", status=2) from None
+    in_time = False
+    with _terminal_kept(), _signals_to(qemu) as received:
+        try:
+            in_time = _pass_output(qemu, timeout, filters)
+        finally:
+            _end(qemu, PATIENCE if in_time else 0)
+    if received:
+        return 128 + received[0]
+    if not in_time:
+        click.echo(f"pirn: no end after {timeout:g} s: {line[0]} was stopped", err=True)
+        return TIMED_OUT
+    return qemu.returncode if qemu.returncode >= 0 else 128 - qemu.returncode
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _pass_output(
+    qemu: subprocess.Popen[bytes], timeout: float, filters: tuple[Filter, Filter]
+) -> bool:
+    """Until QEMU closes its outputs. Whether that was in time."""
+    deadline = time.monotonic() + timeout if timeout > 0 else None
+    assert qemu.stdout is not None and qemu.stderr is not None  # noqa: S101, PT018
+    with selectors.DefaultSelector() as outputs:
+        outputs.register(qemu.stdout, selectors.EVENT_READ, (filters[0], sys.stdout.buffer))
+        outputs.register(qemu.stderr, selectors.EVENT_READ, (filters[1], sys.stderr.buffer))
+        while outputs.get_map():
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return False
+            for key, _ in outputs.select(left):
+                filtered, to = key.data
+                piece = os.read(key.fd, 65536)
+                _write(to, filtered(piece))
+                if not piece:
+                    outputs.unregister(key.fileobj)
+    return True
+
+
+def _write(to: IO[bytes], piece: bytes) -> None:
+    to.write(piece)
+    to.flush()
+
+
+def _end(qemu: subprocess.Popen[bytes], patience: float) -> None:
+    """It ends by itself, or is asked to, or is killed."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        qemu.wait(patience)
+        return
+    qemu.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        qemu.wait(PATIENCE)
+        return
+    qemu.kill()
+    qemu.wait()
+
+
+@contextmanager
+def _terminal_kept() -> Iterator[None]:
+    """QEMU changes the terminal's settings, and cannot undo it when it is killed."""
+    try:
+        earlier = termios.tcgetattr(sys.stdin.fileno())
+    except (termios.error, ValueError, OSError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, earlier)
+
+
+@contextmanager
+def _signals_to(qemu: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """What would end us ends QEMU. The signals that came."""
+    received: list[int] = []
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        qemu.terminate()
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    earlier = {number: signal.signal(number, pass_on) for number in numbers}
+    try:
+        yield received
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
