@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -210,13 +212,36 @@ def test_qemu_does_not_outlive_us(tmp_path: Path, number: signal.Signals, status
     assert gone(int(children[0]))
 
 
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
 @needs_board
+@pytest.mark.skipif(shutil.which("gdb-multiarch") is None, reason="no gdb-multiarch")
 def test_gdb_is_waited_for(tmp_path: Path) -> None:
-    path = program(tmp_path, "STATUS=0")
-    done = pirn("run", "--gdb", "52341", "--timeout", "1", "--cpus", "1", BOARD, path)
-    assert done.returncode == 124
-    assert f"gdb-multiarch {path} -ex 'target remote 127.0.0.1:52341'" in done.stderr
-    assert done.stdout == ""
+    path = program(tmp_path, "STATUS=42")
+    started = subprocess.Popen(
+        command("run", "--gdb", str(free_port()), "--cpus", "1", BOARD, path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stderr is not None
+    line = started.stderr.readline().strip()
+    assert line.startswith(f"pirn: waiting for gdb-multiarch {path} ")
+    # QEMU listens a moment after that line.
+    line = line.removeprefix("pirn: waiting for ")
+    steps = ["-batch", "-iex", "set tcp connect-timeout 60"]
+    for step in ("hbreak end", "continue", "detach"):
+        steps += ["-ex", step]
+    done = subprocess.run([*shlex.split(line), *steps], capture_output=True, text=True, check=False)
+    assert "Breakpoint 1, end ()" in done.stdout, done.stderr
+    output, _ = started.communicate(timeout=60)
+    assert started.returncode == 42
+    assert output.endswith("rest")
 
 
 @needs_compiler
