@@ -12,7 +12,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,10 +152,11 @@ def fetch(folders: Folders, given: Path | None, say: Say) -> Path:
         )
     shutil.rmtree(tree, ignore_errors=True)
     folders.work.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(archive) as files:
-        files.extractall(folders.work, filter="data")
-    if not tree.is_dir():
-        raise UserError(f"{archive} has no folder {tree.name}")
+    into = str(folders.work)
+    unpack = ["tar", "--extract", "--no-same-owner", "--file", str(archive), "--directory", into]
+    done = subprocess.run(unpack, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not tree.is_dir():
+        raise UserError(f"unpacking {archive} failed: {done.stderr.strip()}")
     return tree
 
 
