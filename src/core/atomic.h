@@ -97,8 +97,42 @@ ALWAYS_INLINE void at_fence_light(void)
 
 #endif /* PIRN_SIM */
 
+/* For who is alone in storing to the 32-bit word *p: add, clear bits. x86 does it in one
+ * instruction, of which the compiler makes three. */
+#if defined(__x86_64__) && !defined(PIRN_TSAN) && !defined(PIRN_SIM)
+#define AT_ALONE(op, p, v)                                                                         \
+    __asm__ volatile(op " %1, %0" : "+m"(*(p)) : "ir"((uint32_t)(v)) : "memory", "cc")
+#define at_add_alone_rlx(p, n) AT_ALONE("addl", p, n)
+#define at_add_alone_rel(p, n) AT_ALONE("addl", p, n)
+#define at_clear_alone_rel(p, bits) AT_ALONE("andl", p, ~(uint32_t)(bits))
+#else
+#define at_add_alone_rlx(p, n) at_store_rlx((p), at_load_rlx(p) + (uint32_t)(n))
+#define at_add_alone_rel(p, n) at_store_rel((p), at_load_rlx(p) + (uint32_t)(n))
+#define at_clear_alone_rel(p, bits) at_store_rel((p), at_load_rlx(p) & ~(uint32_t)(bits))
+#endif
+
+/* Is the 32-bit word *p not 0? On x86 any load is an acquire, and this one is part of the
+ * comparison. */
+#if defined(__x86_64__) && !defined(PIRN_TSAN) && !defined(PIRN_SIM)
+#define AT_IS_SET(p, ...)                                                                          \
+    __extension__({                                                                                \
+        bool set_;                                                                                 \
+        __asm__ volatile("cmpl $0, %1" : "=@ccne"(set_) : "m"(*(p)) : __VA_ARGS__);                \
+        set_;                                                                                      \
+    })
+#define at_is_set_rlx(p) AT_IS_SET(p, "cc")
+#define at_is_set_acq(p) AT_IS_SET(p, "cc", "memory")
+#else
+#define at_is_set_rlx(p) (at_load_rlx(p) != 0)
+#define at_is_set_acq(p) (at_load_acq(p) != 0)
+#endif
+
 /* Statistics: one writer, any reader, no order with anything else, and no scheduling point. */
+#if defined(__x86_64__) && !defined(PIRN_TSAN)
+#define STAT_ADD(p, n) __asm__("addq %1, %0" : "+m"(*(p)) : "er"((uint64_t)(n)) : "cc")
+#else
 #define STAT_ADD(p, n) __atomic_store_n((p), *(p) + (n), __ATOMIC_RELAXED)
+#endif
 #define STAT_INC(p) STAT_ADD((p), 1)
 #define STAT_SET(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
 #define STAT_GET(p) __atomic_load_n((p), __ATOMIC_RELAXED)

@@ -275,7 +275,7 @@ COLD void rt_service(struct cpu *cpu);
 
 ALWAYS_INLINE struct thread *rt_pick(struct cpu *cpu)
 {
-    if (unlikely(at_load_rlx(&cpu->pending) != 0)) {
+    if (unlikely(at_is_set_rlx(&cpu->pending))) {
         rt_service(cpu);
     }
     return rt.policy.pick(cpu);
@@ -293,7 +293,7 @@ ALWAYS_INLINE bool rt_may_bypass(struct cpu *cpu)
  * rt_pick would look at. */
 ALWAYS_INLINE bool rt_may_bypass_pick(struct cpu *cpu)
 {
-    return at_load_rlx(&cpu->pending) == 0 && rt_may_bypass(cpu);
+    return !at_is_set_rlx(&cpu->pending) && rt_may_bypass(cpu);
 }
 
 /* Send t to cpu->inbox and post RT_PENDING_POLL; any context. */

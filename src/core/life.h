@@ -13,7 +13,7 @@ HIDDEN extern _Atomic(uint32_t) life_created_foreign;
 ALWAYS_INLINE void life_created(struct cpu *cpu)
 {
     if (likely(cpu != NULL)) {
-        at_store_rel(&cpu->created, at_load_rlx(&cpu->created) + 1); /* ORDER(life) */
+        at_add_alone_rel(&cpu->created, 1); /* ORDER(life) */
     } else {
         at_add_acq_rel(&life_created_foreign, 1u); /* ORDER(life) */
     }
@@ -24,8 +24,8 @@ COLD void life_exited_late(void);
 /* The running thread ends. Ends the program if it is the last one and main has gone. */
 ALWAYS_INLINE void life_exited(struct cpu *cpu)
 {
-    at_store_rel(&cpu->exited, at_load_rlx(&cpu->exited) + 1); /* ORDER(life) */
-    at_fence_light();                                          /* ORDER(life-main) */
+    at_add_alone_rel(&cpu->exited, 1); /* ORDER(life) */
+    at_fence_light();                  /* ORDER(life-main) */
     if (unlikely(at_load_rlx(&rt.main_gone))) {
         life_exited_late();
     }

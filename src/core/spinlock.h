@@ -106,7 +106,7 @@ ALWAYS_INLINE void state_unlock(statelock_t *lock, enum lockrank rank)
 ALWAYS_INLINE void state_unlock_last(statelock_t *lock)
 {
     lockrank_release_last();
-    at_store_rel(&lock->word, lock_state(lock)); /* ORDER(spinlock) ORDER(bias-section) */
+    at_clear_alone_rel(&lock->word, STATE_LOCKED); /* ORDER(spinlock) ORDER(bias-section) */
 }
 
 struct biaslock {
@@ -120,8 +120,8 @@ COLD void bias_lock_collision(struct biaslock *lock);
 ALWAYS_INLINE void bias_lock_owner(struct biaslock *lock)
 {
     at_store_rlx(&lock->owner_in, 1u);
-    at_fence_light();                             /* ORDER(bias-entry) */
-    if (unlikely(at_load_acq(&lock->guest_in))) { /* ORDER(bias-section) */
+    at_fence_light();                               /* ORDER(bias-entry) */
+    if (unlikely(at_is_set_acq(&lock->guest_in))) { /* ORDER(bias-section) */
         bias_lock_collision(lock);
     }
     lockrank_acquire(RANK_RUNQ);
@@ -131,9 +131,9 @@ ALWAYS_INLINE void bias_lock_owner(struct biaslock *lock)
 ALWAYS_INLINE bool bias_trylock_owner(struct biaslock *lock)
 {
     at_store_rlx(&lock->owner_in, 1u);
-    at_fence_light();                             /* ORDER(bias-entry) */
-    if (unlikely(at_load_acq(&lock->guest_in))) { /* ORDER(bias-section) */
-        at_store_rel(&lock->owner_in, 0u);        /* ORDER(bias-section) */
+    at_fence_light();                               /* ORDER(bias-entry) */
+    if (unlikely(at_is_set_acq(&lock->guest_in))) { /* ORDER(bias-section) */
+        at_store_rel(&lock->owner_in, 0u);          /* ORDER(bias-section) */
         return false;
     }
     lockrank_acquire(RANK_RUNQ);

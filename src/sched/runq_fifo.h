@@ -37,7 +37,7 @@ ALWAYS_INLINE void runq_init(struct runq *q, bool lifo)
 
 ALWAYS_INLINE void runq_add_length_locked(struct runq *q, int n)
 {
-    at_store_rlx(&q->length, at_load_rlx(&q->length) + (uint32_t)n);
+    at_add_alone_rlx(&q->length, n);
 }
 
 ALWAYS_INLINE bool runq_to_head(const struct runq *q, enum pirn_why why)
