@@ -72,7 +72,7 @@ ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q, str
 {
     struct thread *self = cpu->current;
     waitq_enter_locked(cpu, q, self, how, false);
-    switch_to(cpu, waitq_pick_next(cpu, how.prefer), POST_UNLOCK, &q->lock);
+    switch_from(cpu, self, waitq_pick_next(cpu, how.prefer), POST_UNLOCK, &q->lock);
     waitq_entered(self);
 }
 

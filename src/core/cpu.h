@@ -15,10 +15,10 @@
 
 /* What finish_switch does for the thread that stopped, on the next thread's stack. */
 enum post_action {
-    POST_NONE,    /* the idle thread stepped aside */
-    POST_YIELD,   /* make it ready again */
+    POST_NONE,  /* the idle thread stepped aside; or the policy has queued it, and locked nothing */
+    POST_YIELD, /* make it ready again */
     POST_PREEMPT, /* the same: it did not want to stop */
-    POST_UNLOCK,  /* it blocked, or the policy has queued it: release the queue's lock, if any */
+    POST_UNLOCK,  /* it blocked, or the policy has queued it: release the queue's lock */
     POST_PARK,    /* it blocked with a deadline: open it for claims, release the wait queue */
     POST_EXIT,    /* it is gone: wake the joiner or free the memory */
     POST_RETURN,  /* it comes back from a call, without a CPU: make it ready. carrier.h */

@@ -66,6 +66,20 @@ ALWAYS_INLINE struct list *list_pop_front(struct list *head)
     return node;
 }
 
+/* Take the head's first node, if there is one, and put another at the end. */
+ALWAYS_INLINE struct list *list_rotate(struct list *head, struct list *last)
+{
+    struct list *node = head->next;
+    if (unlikely(node == head)) {
+        return NULL;
+    }
+    head->next = node->next;
+    node->next->prev = head;
+    node->next = NULL;
+    list_insert_between(last, head->prev, head);
+    return node;
+}
+
 ALWAYS_INLINE struct list *list_pop_back(struct list *head)
 {
     struct list *node = head->prev;

@@ -50,19 +50,19 @@ ALWAYS_INLINE void finish_switch(struct port_note note)
     RT_ASSERT(note.cpu == port_cpu_self());
     switch_check_saved(prev);
     if (likely(note.post == POST_UNLOCK)) {
-        if (likely(note.arg != NULL)) {
-            state_unlock_last(note.arg);
-        }
+        state_unlock_last(note.arg);
     } else if (note.post == POST_EXIT) {
         finish_exit(note.cpu, prev, note.arg);
-    } else {
+    } else if (note.post != POST_NONE) {
         finish_other(note.cpu, prev, (enum post_action)note.post, note.arg);
     }
 }
 
-ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_action post, void *arg)
+/* switch_to for who knows the running thread: `prev`. */
+ALWAYS_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thread *next,
+                               enum post_action post, void *arg)
 {
-    struct thread *prev = cpu->current;
+    RT_ASSERT(prev == cpu->current);
     switch_check(prev, next);
     cpu->current = next;
     if (unlikely(next->cpu != cpu)) {
@@ -79,6 +79,11 @@ ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_act
     note = port_ctx_switch(&prev->ctx, &next->ctx, note);
     port_san_switched(prev);
     finish_switch(note);
+}
+
+ALWAYS_INLINE void switch_to(struct cpu *cpu, struct thread *next, enum post_action post, void *arg)
+{
+    switch_from(cpu, cpu->current, next, post, arg);
 }
 
 #endif

@@ -287,6 +287,10 @@ extern struct thread *rt_survivor;
 /* True if another thread ran meanwhile. */
 bool rt_yield(void);
 
+/* What rt_yield calls: the organization's own code for it, if it has any (yield.h). */
+HIDDEN extern bool (*rt_yield_way)(void);
+void rt_yield_use(bool (*way)(void)); /* NULL: any organization's */
+
 /* What the main thread is called. */
 extern const char *rt_main_name;
 

@@ -5,14 +5,15 @@
  *
  *   1. Whoever yields keeps its stack until another thread is on one of its own: it enters a queue
  * after the switch (POST_YIELD). The short way, rotate, enters it before, in a queue that nobody
- * else takes from, or that stays locked; finish_switch unlocks it then (POST_UNLOCK).
+ * else takes from (POST_NONE), or that stays locked; finish_switch unlocks it then (POST_UNLOCK).
  *   2. The short way passes no point where the CPU looks at what others have posted (cpu->pending),
  * so it is taken only if that is 0.
  *   3. If nobody else is ready, the caller goes on, and nothing has happened.
  *   4. After either, the caller may be on another CPU.
  */
+#include "yield.h"
+
 #include "mutant.h"
-#include "switch.h"
 
 /* Who runs next. With priorities, that may be the caller. */
 static struct thread *yield_to(struct cpu *cpu)
@@ -30,7 +31,7 @@ static struct thread *yield_to(struct cpu *cpu)
 }
 
 /* The long way: pick, switch, enqueue on the other side. */
-static NOINLINE bool yield_slow(struct cpu *cpu)
+bool yield_slow(struct cpu *cpu)
 {
     struct thread *next = yield_to(cpu);
     if (next == NULL) {
@@ -70,7 +71,7 @@ void rt_preempt(void)
 /* A foreign kernel thread, or one that comes back to the ready queue anyway. Nobody else is there
  * before the runtime has started, which is no reason to start it: tools yield from places where
  * they hold their locks. */
-static COLD bool yield_without_cpu(void)
+bool yield_without_cpu(void)
 {
     if (at_load_acq(&rt.started) != 2 || (rt_self()->flags & THREAD_FOREIGN)) { /* ORDER(start) */
         port_relax(UINT32_MAX);
@@ -79,26 +80,26 @@ static COLD bool yield_without_cpu(void)
     return true;
 }
 
+/* The table is read behind the question for the CPU: without one, it may be changing. */
+static struct pirn_rotation rotate_any(struct cpu *self, struct thread *t)
+{
+    return rt.policy.rotate(self, t);
+}
+
+static bool yield_any(void)
+{
+    return yield_by(rotate_any, false);
+}
+
+bool (*rt_yield_way)(void) = yield_any;
+
+/* A foreign kernel thread may be yielding, for which either way is right. */
+void rt_yield_use(bool (*way)(void))
+{
+    __atomic_store_n(&rt_yield_way, way != NULL ? way : yield_any, __ATOMIC_RELAXED);
+}
+
 bool rt_yield(void)
 {
-    unsigned long irq;
-    struct cpu *cpu = rt_enter(&irq);
-    if (unlikely(cpu == NULL)) {
-        rt_leave(irq);
-        return yield_without_cpu();
-    }
-    bool switched = true;
-    struct thread *self = cpu->current;
-    struct pirn_rotation to = {0};
-    if (likely(at_load_rlx(&cpu->pending) == 0)) {
-        to = rt.policy.rotate(cpu, self);
-    }
-    if (likely(to.next != NULL)) {
-        thread_set_state(self, THREAD_READY);
-        switch_to(cpu, to.next, POST_UNLOCK, to.held);
-    } else {
-        switched = yield_slow(cpu);
-    }
-    rt_leave(irq);
-    return switched;
+    return __atomic_load_n(&rt_yield_way, __ATOMIC_RELAXED)();
 }

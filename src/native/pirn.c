@@ -227,7 +227,7 @@ EXPORT void pirn_exit(void *ret)
 }
 
 #ifdef PORT_ARCH_RETURN_BY_JUMP
-PORT_ARCH_RETURN_BY_JUMP(pirn_yield, rt_yield);
+PORT_ARCH_RETURN_BY_JUMP_VIA(pirn_yield, rt_yield_way);
 #else
 EXPORT void pirn_yield(void)
 {

@@ -24,7 +24,7 @@
 #include "posix.def"
 
 #ifdef PORT_ARCH_RETURN_BY_JUMP
-PORT_ARCH_RETURN_BY_JUMP(sched_yield, rt_yield);
+PORT_ARCH_RETURN_BY_JUMP_VIA(sched_yield, rt_yield_way);
 #else
 EXPORT int sched_yield(void)
 {

@@ -164,15 +164,13 @@ ALWAYS_INLINE struct thread *classq_lane_pop_tail(struct classq *q)
 /* Plain t to the tail, and the first one out. NULL: nothing done. */
 ALWAYS_INLINE struct thread *classq_lane_rotate(struct classq *q, struct thread *t)
 {
-    struct list *first = q->lane.next;
-    if (unlikely(first == &q->lane)) {
+    struct list *first = list_rotate(&q->lane, &t->rq);
+    if (unlikely(first == NULL)) {
         return NULL;
     }
     struct thread *next = CONTAINER_OF(first, struct thread, rq);
-    list_remove(first);
     next->sched.place = 0;
     t->sched.place = CLASSQ_LANE;
-    list_push_back(&q->lane, &t->rq);
     return next;
 }
 

@@ -11,6 +11,7 @@
 #include "cpu.h"
 #include "place.h"
 #include "runq.h"
+#include "yield.h"
 
 static struct {
     struct runq q ALIGNED(RT_CACHELINE); /* (O) */
@@ -85,7 +86,7 @@ static struct thread *dist_pick(struct cpu *self)
     return t;
 }
 
-static struct pirn_rotation dist_rotate(struct cpu *self, struct thread *t)
+ALWAYS_INLINE struct pirn_rotation dist_rotate(struct cpu *self, struct thread *t)
 {
     if (unlikely(place_measuring)) {
         return (struct pirn_rotation){0};
@@ -96,6 +97,11 @@ static struct pirn_rotation dist_rotate(struct cpu *self, struct thread *t)
         pinned_of(t)->queued = 1;
     }
     return (struct pirn_rotation){next, NULL};
+}
+
+bool dist_yield(void)
+{
+    return yield_by(dist_rotate, false);
 }
 
 static bool dist_remove(struct cpu *self, struct thread *t)

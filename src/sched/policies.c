@@ -23,7 +23,8 @@ extern const struct pirn_policy sched_single, sched_central, sched_dist, sched_s
 static const struct pirn_policy *const builtin[] = {&sched_steal, &sched_single, &sched_central,
                                                     &sched_dist, &sched_request};
 static _Atomic(const struct pirn_policy *) registered[SCHED_REGISTERED_MAX];
-static char refusal[256]; /* (refusing) */
+static bool (*own_yield)(void); /* of the organization that is used; NULL: it has none */
+static char refusal[256];       /* (refusing) */
 static _Atomic(uint32_t) refusing;
 
 const struct pirn_policy *sched_at(unsigned i)
@@ -77,6 +78,10 @@ static void fit_discipline(struct pirn_policy *to)
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
 {
     *to = policy == &sched_steal && sched_has_classes() ? sched_steal_classes : *policy;
+    own_yield = policy == &sched_steal     ? sched_has_classes() ? steal_classes_yield : steal_yield
+                : policy == &sched_dist    ? dist_yield
+                : policy == &sched_request ? request_yield
+                                           : NULL;
     for (unsigned i = 0; i < ARRAY_SIZE(builtin); i++) {
         if (policy == builtin[i]) {
             fit_discipline(to);
@@ -92,6 +97,7 @@ void sched_settle(struct pirn_policy *policy, bool detour)
     if (policy->rotate == NULL || detour) {
         policy->rotate = never_rotates;
     }
+    rt_yield_use(detour ? NULL : own_yield);
 }
 
 static int refuse(int error, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -33,6 +33,12 @@ void sched_use(struct pirn_policy *to, const struct pirn_policy *policy);
  * yields take the long way. */
 void sched_settle(struct pirn_policy *policy, bool detour);
 
+/* rt_yield of those that have `rotate`, compiled with it in it: core/yield.h. */
+bool steal_yield(void);
+bool steal_classes_yield(void);
+bool dist_yield(void);
+bool request_yield(void);
+
 /* Names of organizations, of their options and counters: such that nothing needs to quote them. */
 bool sched_good_name(const char *name);
 

@@ -28,6 +28,7 @@
 #include "cpu.h"
 #include "mailbox.h"
 #include "runq.h"
+#include "yield.h"
 
 #define SPARE 2u /* ready threads, beside the running one, from which a CPU gives one away */
 #define REQUEST ((void *)1)
@@ -134,7 +135,7 @@ static struct thread *request_pick(struct cpu *self)
     return t;
 }
 
-static struct pirn_rotation request_rotate(struct cpu *self, struct thread *t)
+ALWAYS_INLINE struct pirn_rotation request_rotate(struct cpu *self, struct thread *t)
 {
     struct thread *next = ready_rotate_locked(self, &request_cpus[self->id].q, t);
     if (next != NULL) {
@@ -142,6 +143,11 @@ static struct pirn_rotation request_rotate(struct cpu *self, struct thread *t)
         at_store_rlx(queued_in(t), self);
     }
     return (struct pirn_rotation){next, NULL};
+}
+
+bool request_yield(void)
+{
+    return yield_by(request_rotate, false);
 }
 
 /* Answer `to`: a thread if there are enough. */

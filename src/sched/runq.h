@@ -39,6 +39,17 @@ ALWAYS_INLINE struct thread *ready_pop_locked(struct cpu *self, struct runq *q)
     return classes_take(self, q->classes, t);
 }
 
+/* ready_rotate_locked where there are classes. */
+ALWAYS_INLINE struct thread *ready_rotate_classes_locked(struct cpu *self, struct runq *q,
+                                                         struct thread *t)
+{
+    if (unlikely(!classq_all_plain(q->classes) || !classq_plain(t))) {
+        return NULL;
+    }
+    struct thread *next = classq_lane_rotate(q->classes, t);
+    return likely(next != NULL) ? classes_take_plain(self, next) : NULL;
+}
+
 /* The short way of a yield: t to the tail, the next one out, both of them in the lists of fifo or
  * in the lane; t's context need not be saved. NULL: nothing done. */
 ALWAYS_INLINE struct thread *ready_rotate_locked(struct cpu *self, struct runq *q, struct thread *t)
@@ -46,11 +57,7 @@ ALWAYS_INLINE struct thread *ready_rotate_locked(struct cpu *self, struct runq *
     if (likely(q->classes == NULL)) {
         return runq_rotate_locked(q, t);
     }
-    if (!classq_all_plain(q->classes) || !classq_plain(t)) {
-        return NULL;
-    }
-    struct thread *next = classq_lane_rotate(q->classes, t);
-    return next != NULL ? classes_take_plain(self, next) : NULL;
+    return ready_rotate_classes_locked(self, q, t);
 }
 
 /* One to be run by another CPU: from the tail, or where threads differ the most urgent one. */

@@ -70,16 +70,8 @@ ALWAYS_INLINE struct thread *runq_pop_locked(struct runq *q)
 /* Pop the head and push t at the tail; NULL and nothing done if the queue is empty. */
 ALWAYS_INLINE struct thread *runq_rotate_locked(struct runq *q, struct thread *t)
 {
-    struct list *head = &q->threads;
-    struct list *node = head->next;
-    if (unlikely(node == head)) {
-        return NULL;
-    }
-    head->next = node->next;
-    node->next->prev = head;
-    node->next = NULL;
-    list_insert_between(&t->rq, head->prev, head);
-    return CONTAINER_OF(node, struct thread, rq);
+    struct list *node = list_rotate(&q->threads, &t->rq);
+    return likely(node != NULL) ? CONTAINER_OF(node, struct thread, rq) : NULL;
 }
 
 ALWAYS_INLINE struct thread *runq_pop_tail_locked(struct runq *q)

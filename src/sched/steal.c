@@ -29,6 +29,7 @@
 #include <errno.h>
 
 #include "mutant.h"
+#include "yield.h"
 
 #define LOOK_EVERY 8u
 #define PATIENCE 8u
@@ -172,21 +173,27 @@ static struct thread *steal_pick(struct cpu *self)
     return likely(t != NULL) ? t : steal_pick_slow(sq);
 }
 
-static struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
+ALWAYS_INLINE struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
-    if (unlikely(sq->turns == 1 || !bias_trylock_owner(&sq->lock))) {
-        return (struct pirn_rotation){0}; /* the long way, by steal_pick, counts this one, too */
+    if (unlikely(--sq->turns == 0 || !bias_trylock_owner(&sq->lock))) {
+        sq->turns++; /* the long way, by steal_pick, counts it */
+        return (struct pirn_rotation){0};
     }
-    sq->turns--;
     struct thread *next = runq_rotate_locked(&sq->q, t);
     if (unlikely(next == NULL)) {
+        sq->turns++;
         bias_unlock_owner(&sq->lock);
         return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
     at_store_rlx(&stealable_of(t)->in, sq);
     return (struct pirn_rotation){next, bias_held_owner(&sq->lock)};
+}
+
+bool steal_yield(void)
+{
+    return yield_by(steal_rotate, true);
 }
 
 /* From the tail of the victim's queue, or where its threads differ from its head: the first one to

@@ -21,6 +21,7 @@
  */
 #include "mutant.h"
 #include "steal.h"
+#include "yield.h"
 
 #define SHARED ((struct steal_queue *)1)
 
@@ -141,7 +142,7 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
-static struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
+ALWAYS_INLINE struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
     if (unlikely(at_load_rlx(&steal.urgency) != URGENCY_IDLE || !bias_trylock_owner(&sq->lock))) {
@@ -149,7 +150,7 @@ static struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
     }
     at_store_rlx(&stealable_of(t)->in, sq);
     at_fence_light(); /* ORDER(requeue) */
-    struct thread *next = ready_rotate_locked(self, &sq->q, t);
+    struct thread *next = ready_rotate_classes_locked(self, &sq->q, t);
     if (unlikely(next == NULL)) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
         bias_unlock_owner(&sq->lock);
@@ -157,6 +158,11 @@ static struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
     return (struct pirn_rotation){next, bias_held_owner(&sq->lock)};
+}
+
+bool steal_classes_yield(void)
+{
+    return yield_by(steal_rotate, true);
 }
 
 static NOINLINE struct thread *steal_pick_slow(struct cpu *self)

@@ -61,7 +61,11 @@ ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct por
  * return-stack predictor holds the call sites of the thread that ran before, and a `ret` to another
  * call site would be mispredicted; an indirect jump has its own history.
  */
-#define PORT_ARCH_RETURN_BY_JUMP(name, impl)                                                       \
+#define PORT_ARCH_RETURN_BY_JUMP(name, impl) PORT_ARCH_RETURN_BY_JUMP_(name, #impl)
+/* The same where a pointer says what is called. */
+#define PORT_ARCH_RETURN_BY_JUMP_VIA(name, pointer)                                                \
+    PORT_ARCH_RETURN_BY_JUMP_(name, "*" #pointer "(%rip)")
+#define PORT_ARCH_RETURN_BY_JUMP_(name, callee)                                                    \
     __asm__(".pushsection .text\n\t"                                                               \
             ".globl " #name "\n\t"                                                                 \
             ".type " #name ", @function\n\t"                                                       \
@@ -69,7 +73,7 @@ ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct por
             ".cfi_startproc\n\t"                                                                   \
             "subq $8, %rsp\n\t"                                                                    \
             ".cfi_adjust_cfa_offset 8\n\t"                                                         \
-            "call " #impl "\n\t"                                                                   \
+            "call " callee "\n\t"                                                                  \
             "addq $8, %rsp\n\t"                                                                    \
             ".cfi_adjust_cfa_offset -8\n\t"                                                        \
             "testb %al, %al\n\t"                                                                   \

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * yield.h - the body of rt_yield, for an organization to be compiled with its own `rotate` in it:
+ * that saves a yield an indirect call and what goes with it. The argument stands in yield.c.
+ */
+#ifndef PIRN_CORE_YIELD_H
+#define PIRN_CORE_YIELD_H
+
+#include "switch.h"
+
+/* The long way: pick, switch, enqueue on the other side. */
+NOINLINE bool yield_slow(struct cpu *cpu);
+
+COLD bool yield_without_cpu(void);
+
+typedef struct pirn_rotation yield_rotate_t(struct cpu *self, struct thread *t);
+
+/* locks: rotate always leaves a lock. */
+ALWAYS_INLINE bool yield_by(yield_rotate_t *rotate, bool locks)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    if (unlikely(cpu == NULL)) {
+        rt_leave(irq);
+        return yield_without_cpu();
+    }
+    bool switched = true;
+    struct thread *self = cpu->current;
+    struct pirn_rotation to = {0};
+    if (likely(!at_is_set_rlx(&cpu->pending))) {
+        to = rotate(cpu, self);
+    }
+    if (likely(to.next != NULL)) {
+        thread_set_state(self, THREAD_READY);
+        enum post_action post = locks || to.held != NULL ? POST_UNLOCK : POST_NONE;
+        switch_from(cpu, self, to.next, post, to.held);
+    } else {
+        switched = yield_slow(cpu);
+    }
+    rt_leave(irq);
+    return switched;
+}
+
+#endif
