@@ -223,7 +223,7 @@ COLD bool rt_resched(void);
 /* In, and one lock taken. */
 ALWAYS_INLINE void rt_enter_lock(unsigned long *irq, spinlock_t *lock, enum lockrank rank)
 {
-    rt_enter(irq);
+    *irq = port_irq_save();
     spin_lock(lock, rank);
 }
 

@@ -221,16 +221,6 @@ ALWAYS_INLINE int thread_get(struct cpu *cpu, const struct thread_attr *attr, st
     return thread_get_given(cpu, attr, out);
 }
 
-/* A foreign creator is called so by us alone. */
-static void thread_name_as(struct thread *t, const struct thread *creator)
-{
-    if (unlikely(creator->flags & THREAD_FOREIGN)) {
-        thread_set_name(t, rt_main_name);
-    } else {
-        memcpy(t->name, creator->name, RT_NAME_MAX);
-    }
-}
-
 static void thread_apply(struct thread *t, const struct thread_attr *attr,
                          const struct thread *creator)
 {
@@ -245,7 +235,8 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr,
     if (attr->name != NULL) {
         thread_set_name(t, attr->name);
     } else if (attr->flags & THREAD_CREATE_NAMED) {
-        thread_name_as(t, creator);
+        /* A foreign creator is called so by us alone. */
+        thread_set_name(t, creator->flags & THREAD_FOREIGN ? rt_main_name : creator->name);
     }
     if (attr->handle != NULL) {
         *attr->handle = port_thread_handle(t);
@@ -267,12 +258,12 @@ static void thread_inherit(struct thread *t, const struct thread *creator)
     at_init(&t->sched.attr, at_load_rlx(&creator->sched.attr) & ~SCHED_TO_TAIL);
 }
 
-ALWAYS_INLINE int thread_create(struct thread **out, const struct thread_attr *attr,
-                                struct thread *creator, void *(*start)(void *), void *arg)
+/* Inside the runtime, which it leaves. */
+ALWAYS_INLINE int thread_create(struct cpu *cpu, unsigned long irq, struct thread **out,
+                                const struct thread_attr *attr, struct thread *creator,
+                                void *(*start)(void *), void *arg)
 {
     struct thread *t;
-    unsigned long irq;
-    struct cpu *cpu = rt_enter(&irq);
     int error = thread_get(cpu, attr, &t);
     if (unlikely(error != 0)) {
         rt_leave(irq);
@@ -319,7 +310,10 @@ static NOINLINE int thread_create_with(struct thread **out, const struct thread_
                                        void *(*start)(void *), void *arg)
 {
     static const struct thread_attr none;
-    return thread_create(out, attr != NULL ? attr : &none, rt_self(), start, arg);
+    unsigned long irq;
+    struct thread *creator = rt_self();
+    struct cpu *cpu = rt_enter(&irq);
+    return thread_create(cpu, irq, out, attr != NULL ? attr : &none, creator, start, arg);
 }
 
 /* There is no memory for another stack. Those that CPUs keep for later are given back, and threads
@@ -345,12 +339,18 @@ static COLD NOINLINE int thread_create_in_need(struct thread **out, const struct
 int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
                      void *arg)
 {
-    struct thread *creator = rt_self();
     int error;
-    if (unlikely(attr != NULL || at_load_rlx(&creator->sched.attr) != 0)) {
+    unsigned long irq;
+    if (attr != NULL) {
         error = thread_create_with(out, attr, start, arg);
     } else {
-        error = thread_create(out, NULL, creator, start, arg);
+        struct cpu *cpu = rt_enter(&irq);
+        if (likely(cpu != NULL && !at_is_set_rlx(&cpu->current->sched.attr))) {
+            error = thread_create(cpu, irq, out, NULL, cpu->current, start, arg);
+        } else {
+            rt_leave(irq);
+            error = thread_create_with(out, NULL, start, arg);
+        }
     }
     return likely(error != -EAGAIN) ? error : thread_create_in_need(out, attr, start, arg);
 }
@@ -436,8 +436,8 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
         rt_wake(cpu, joiner, PIRN_WHY_HANDOFF);
         joiner = NULL;
     }
-    if (joiner != NULL && !(joiner->flags & THREAD_FOREIGN) && rt.policy.direct != NULL &&
-        rt_may_bypass_pick(cpu) && rt.policy.direct(cpu, joiner)) {
+    if (likely(joiner != NULL && !(joiner->flags & THREAD_FOREIGN) && rt.policy.direct != NULL &&
+               rt_may_bypass_pick(cpu) && rt.policy.direct(cpu, joiner))) {
         thread_set_state(joiner, THREAD_READY);
         trace_wake(cpu, joiner, PIRN_WHY_HANDOFF);
         next = joiner;
@@ -446,7 +446,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
         next = rt_pick(cpu);
         next = next != NULL ? next : cpu->idle;
     }
-    switch_to(cpu, next, POST_EXIT, joiner);
+    switch_from(cpu, self, next, POST_EXIT, joiner);
     RT_PANIC("an exited thread runs");
 }
 
@@ -529,8 +529,7 @@ ALWAYS_INLINE int join(struct thread *t, void **ret, uint64_t deadline, bool poi
     if (unlikely(t == self)) {
         return -EDEADLK;
     }
-    unsigned long irq;
-    rt_enter(&irq);
+    unsigned long irq = port_irq_save();
     if (at_load_acq(&t->state) != THREAD_EXITED) { /* ORDER(exit) */
         int error = 0;
         id_join_announce(self, t);
