@@ -171,13 +171,26 @@ void port_carrier_wake(struct carrier *k)
     errno = saved;
 }
 
-void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port_thread *to)
+void port_cxx_switch(struct cpu *cpu, struct thread *from, struct thread *to)
 {
-    if (cpu->cxx_at != NULL) {
-        from->cxx[0] = cpu->cxx_at[0];
-        from->cxx[1] = cpu->cxx_at[1];
-        cpu->cxx_at[0] = to->cxx[0];
-        cpu->cxx_at[1] = to->cxx[1];
+    uint64_t *at = rt_cpu_port(cpu)->cxx_at;
+    if (at != NULL) {
+        uint64_t *saved = rt_thread_port(from)->cxx;
+        const uint64_t *next = rt_thread_port(to)->cxx;
+        saved[0] = at[0];
+        saved[1] = at[1];
+        at[0] = next[0];
+        at[1] = next[1];
+    }
+}
+
+void port_fp_switch_one(struct cpu *cpu, struct thread *from, struct thread *to, bool is_from)
+{
+    struct port_fp *common = &rt_cpu_port(cpu)->fp;
+    if (is_from) {
+        port_fp_switch(&rt_thread_port(from)->fp, common);
+    } else {
+        port_fp_switch(common, &rt_thread_port(to)->fp);
     }
 }
 

@@ -184,7 +184,10 @@ int port_cpus_set_foreign(const struct port_thread *t, const void *set, size_t s
 /* Into a cpu_set_t. 0 or -errno. */
 int port_cpus_get(const struct port_thread *t, void *set);
 
-void port_cxx_switch(struct port_cpu *cpu, struct port_thread *from, struct port_thread *to);
+void port_cxx_switch(struct cpu *cpu, struct thread *from, struct thread *to);
+
+/* One of the two has THREAD_FP: from, or to. */
+void port_fp_switch_one(struct cpu *cpu, struct thread *from, struct thread *to, bool is_from);
 
 /* The slot first: a signal handler that comes after the thread pointer is written must find the
  * worker. */
@@ -192,8 +195,9 @@ ALWAYS_INLINE void port_tls_switch(struct cpu *cpu, const struct port_thread *to
 {
     uintptr_t slot;
     PORT_ARCH_TLS_OFFSET(slot, port_tls_self);
-    *(struct cpu **)(to->tls + slot) = cpu;
-    port_arch_tp_set(to->tls, port_tls_by_instruction);
+    uintptr_t tp = to->tls;
+    *(struct cpu **)(tp + slot) = cpu;
+    port_arch_tp_set(tp, port_tls_by_instruction);
 }
 
 ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to)
@@ -216,20 +220,21 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
                      __atomic_load_n(&(to)->port.cpus, __ATOMIC_RELAXED))) {                       \
             port_cpus_switch((cpu), (from), (to));                                                 \
         }                                                                                          \
-        uint32_t either_ = (from)->flags | (to)->flags;                                            \
-        if (likely(!(either_ & (THREAD_TLS | THREAD_FP | THREAD_CXX)))) {                          \
+        if (likely(!(((from)->flags | (to)->flags) & (THREAD_TLS | THREAD_FP | THREAD_CXX)))) {    \
             port_errno_switch((cpu), (from), (to));                                                \
         } else {                                                                                   \
-            if (either_ & THREAD_FP) {                                                             \
-                port_fp_switch((from)->flags &THREAD_FP ? &(from)->port.fp : &(cpu)->port.fp,      \
-                               (to)->flags &THREAD_FP ? &(to)->port.fp : &(cpu)->port.fp);         \
+            __asm__ volatile("" : : : "memory"); /* no register holds the flags up to here */      \
+            if (likely((from)->flags & (to)->flags & THREAD_FP)) {                                 \
+                port_fp_switch(&(from)->port.fp, &(to)->port.fp);                                  \
+            } else if (((from)->flags | (to)->flags) & THREAD_FP) {                                \
+                port_fp_switch_one((cpu), (from), (to), ((from)->flags & THREAD_FP) != 0);         \
             }                                                                                      \
-            if (either_ & THREAD_TLS) {                                                            \
+            if (likely(port_tls_own)) {                                                            \
                 port_tls_switch((cpu), &(to)->port);                                               \
             } else {                                                                               \
                 port_errno_switch((cpu), (from), (to));                                            \
-                if (either_ & THREAD_CXX) {                                                        \
-                    port_cxx_switch(&(cpu)->port, &(from)->port, &(to)->port);                     \
+                if (((from)->flags | (to)->flags) & THREAD_CXX) {                                  \
+                    port_cxx_switch((cpu), (from), (to));                                          \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
