@@ -35,6 +35,13 @@ struct thread;
  * port_env.h: CPU, interrupts, thread state outside the registers.
  *
  *   struct port_cpu, struct port_carrier, struct port_thread   what the environment keeps per each
+ *   PORT_TLS_ALWAYS                       threads have TLS blocks of their own, whatever the user
+ *                                         and the layer above say: they cost nothing
+ *   PORT_CALLS_BLOCK                      calls of the system may block a carrier
+ *   port_cpu_interrupt(cpu)               have a CPU that runs a thread look at what is pending for
+ *                                         it; a no-op where interrupting costs more than waiting
+ *                                         for its next tick or call
+ *   port_may_switch()                     the caller is no interrupt handler, which cannot be left
  *   port_cpu_self()                       the CPU of the caller; re-read after every switch; NULL
  *                                         on a foreign kernel thread
  *   port_irq_save(), port_irq_restore(s)  keep interrupts (signals, simulated interrupts) out
@@ -362,6 +369,8 @@ void rt_signals_left(void); /* it takes them, outside the runtime */
 bool rt_call_surprised(void);
 uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
 void rt_io_ready(int fd, uint32_t events);
+int rt_io_await(int fd, uint32_t events); /* the calling user thread waits for a report: 0,
+                                             -ECANCELED */
 extern bool rt_surprise_default; /* set by the layer above: blocked threads that said nothing lose
                                     their CPU */
 uint64_t rt_report_turn(uint64_t now); /* when to call it again */
@@ -382,6 +391,12 @@ struct port_cpu *rt_cpu_port(struct cpu *cpu);
 struct port_carrier *rt_carrier_port(struct carrier *k);
 struct carrier *rt_cpu_carrier(struct cpu *cpu);
 struct carrier *rt_carrier_here(void); /* the calling kernel thread; NULL: it is none */
+/* Where interrupts are the hardware's: is there something that the CPU has to look at? And: the
+ * handler of an interrupt has ended, have it look; a more urgent thread than the interrupted one
+ * runs then. Conditions as for rt_preempt. */
+bool rt_cpu_pending(const struct cpu *cpu);
+void rt_interrupted(void);
+
 /* The running thread's slice is over: let the next one run, if there is one. The port calls it on
  * the thread's own stack, in a signal or interrupt handler, with interrupts out; it returns when
  * the thread runs again, perhaps on another CPU. */
@@ -400,6 +415,11 @@ bool rt_thread_is_idle(const struct thread *t);
 bool rt_main_is_carrier(void);       /* the program's main kernel thread executes CPUs */
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);
+
+/* For reports of ports: the thread's number and name; that it has used up its stack. */
+void rt_describe_thread(const struct thread *t, char *text, size_t size);
+void rt_describe_full_stack(const struct thread *t, char *text, size_t size);
+struct thread *rt_thread_of_port(const struct port_thread *port);
 
 /* If `address` lies within `guard` bytes below the stack of the CPU's running thread: true, and a
  * message. */

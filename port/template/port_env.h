@@ -28,6 +28,11 @@ unsigned long port_irq_save(void);
 void port_irq_restore(unsigned long state);
 void port_irq_entered(void);
 
+#define PORT_TLS_ALWAYS false
+#define PORT_CALLS_BLOCK true
+void port_cpu_interrupt(struct cpu *cpu);
+bool port_may_switch(void);
+
 void port_thread_init(struct thread *t);
 void port_thread_fini(struct thread *t);
 void port_thread_switch(struct cpu *cpu, struct thread *from, struct thread *to);

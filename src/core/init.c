@@ -88,12 +88,37 @@ static int main_adopt(struct cpu *cpu)
     return error;
 }
 
+static NORETURN void tls_refuse(const char *value, const char *why, const char *valid)
+{
+    char text[256];
+    int n = snprintf(text, sizeof(text), "pirn: option tls=\"%s\": %s; valid here: %s\n", value,
+                     why, valid);
+    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    port_exit_now(2);
+}
+
+static void tls_start_always(void)
+{
+    const char *why = "every thread has storage of its own on this platform";
+    if (rt.tls == RT_TLS_SHARED || rt.tls == RT_TLS_OWN_SYSCALL) {
+        tls_refuse(rt.tls == RT_TLS_SHARED ? "shared" : "own-syscall", why, "auto, own");
+    }
+    if (port_tls_start(false, &why) != 0) {
+        tls_refuse("auto", why, "none");
+    }
+    rt.tls_room = port_tls_room();
+}
+
 /* The option "tls". What was asked for by name and cannot be had is an error. */
 static void tls_start(void)
 {
     const char *why;
     if (rt.tls_room != 0) {
         return; /* in the child of a fork */
+    }
+    if (PORT_TLS_ALWAYS) {
+        tls_start_always();
+        return;
     }
     if (rt.tls == RT_TLS_SHARED || (rt.tls == RT_TLS_AUTO && !rt_tls_default)) {
         return;
@@ -103,14 +128,10 @@ static void tls_start(void)
         rt.tls_room = port_tls_room();
         return;
     }
-    char text[256];
     if (rt.tls != RT_TLS_AUTO) {
-        int n =
-            snprintf(text, sizeof(text), "pirn: option tls=\"%s\": %s; valid here: auto, shared\n",
-                     rt.tls == RT_TLS_OWN ? "own" : "own-syscall", why);
-        port_write(text, (size_t)n);
-        port_exit_now(2);
+        tls_refuse(rt.tls == RT_TLS_OWN ? "own" : "own-syscall", why, "auto, shared");
     }
+    char text[256];
     if (error != -ENOSYS) {
         int n = snprintf(text, sizeof(text),
                          "pirn: threads share thread-local storage (__thread, errno): %s\n", why);
@@ -158,6 +179,7 @@ static int rt_start_once(void)
 {
     port_check();
     options_load();
+    rt.spares = PORT_CALLS_BLOCK ? rt.spares : 0;
     prof_start();
     rt_report_start();
     sched_settle(&rt.policy, rt.detour);
@@ -370,6 +392,27 @@ void rt_on_exit(void)
     }
 }
 
+void rt_describe_thread(const struct thread *t, char *text, size_t size)
+{
+    snprintf(text, size, "%u.%u \"%s\"", t->index, t->generation, t->name);
+}
+
+void rt_describe_full_stack(const struct thread *t, char *text, size_t size)
+{
+    char who[64];
+    rt_describe_thread(t, who, sizeof(who));
+    snprintf(
+        text, size,
+        "pirn: stack overflow in thread %s: its %zu bytes are used up (PIRN_STACK or the stack size "
+        "attribute makes it larger)\n",
+        who, t->stack.size);
+}
+
+struct thread *rt_thread_of_port(const struct port_thread *port)
+{
+    return CONTAINER_OF(port, struct thread, port);
+}
+
 bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t size)
 {
     struct thread *t = cpu->current;
@@ -377,11 +420,7 @@ bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t
     if (low == 0 || address >= low || address < low - t->stack.guard) {
         return false;
     }
-    snprintf(
-        text, size,
-        "pirn: stack overflow in thread %u.%u \"%s\": its %zu bytes are used up (PIRN_STACK or the stack size "
-        "attribute makes it larger)\n",
-        t->index, t->generation, t->name, t->stack.size);
+    rt_describe_full_stack(t, text, size);
     return true;
 }
 

@@ -176,6 +176,12 @@ int rt_io_wait(struct rt_io *io, unsigned n, uint64_t deadline)
     return error;
 }
 
+int rt_io_await(int fd, uint32_t events)
+{
+    struct rt_io io = {.fd = fd, .events = events};
+    return rt_io_wait(&io, 1, UINT64_MAX);
+}
+
 void io_forked(void)
 {
     for (unsigned i = 0; i < CHUNKS; i++) {

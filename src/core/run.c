@@ -131,7 +131,11 @@ void rt_preempt_cpu(struct cpu *self, unsigned id)
     at_or_acq_rel(&cpu->pending, (uint32_t)RT_PENDING_RESCHED); /* ORDER(pending) */
     if (cpu != self) {
         at_fence_light(); /* ORDER(idle-wake) */
-        rt_kick_cpu(self, id);
+        if (idle_claim(id)) {
+            kick_claimed(self, id);
+        } else {
+            port_cpu_interrupt(cpu);
+        }
     }
 }
 
@@ -146,6 +150,9 @@ void rt_charge(struct cpu *cpu, unsigned ticks)
 bool rt_resched(void)
 {
     struct cpu *cpu = port_cpu_self();
+    if (!port_may_switch()) {
+        return false;
+    }
     rt_service(cpu);
     if ((cpu->current->flags & THREAD_IDLE) || rt.policy.preempt == NULL) {
         return false;

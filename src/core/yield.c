@@ -68,6 +68,21 @@ void rt_preempt(void)
     }
 }
 
+bool rt_cpu_pending(const struct cpu *cpu)
+{
+    return at_load_rlx(&((struct cpu *)(uintptr_t)cpu)->pending) != 0;
+}
+
+void rt_interrupted(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (rt_has_classes()) {
+        rt_resched();
+    } else {
+        rt_service(cpu);
+    }
+}
+
 /* A foreign kernel thread, or one that comes back to the ready queue anyway. Nobody else is there
  * before the runtime has started, which is no reason to start it: tools yield from places where
  * they hold their locks. */

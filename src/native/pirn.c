@@ -139,6 +139,7 @@ EXPORT void pirn_get_sched(pirn_thread_t thread, pirn_sched_t *sched)
 
 static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
 {
+    rt_self(); /* knows the least stack */
     if (attr->stack_size != 0 &&
         (attr->stack_size < rt.stack_min || attr->stack_size > RT_STACK_MAX)) {
         return -EINVAL;
@@ -154,7 +155,6 @@ static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
                                          (attr->cxx ? (uint32_t)THREAD_CXX : 0) |
                                          (attr->fp ? (uint32_t)THREAD_FP : 0),
                                 .explicit_sched = attr->sched != NULL};
-    rt_self();
     return attr->sched != NULL ? sched_translate(attr->sched, &out->sched) : 0;
 }
 

@@ -37,14 +37,18 @@ ALLOWED = {
     "trace": {"include", "core", "port.h", "trace.h"},
     "prof": {"include", "core", "port.h", "trace.h"},
     "dropin": {"include", "core", "sync", "port.h", "trace.h"},
-    "port.h": {"port"},  # port.h draws in the architecture's and the environment's half
+    "libc": {"include", "core", "sync", "port.h"},  # what a C library asks of a runtime
+    "port.h": {"port", "bare"},  # port.h draws in the architecture's and the environment's half
     "policy.h": {"include", "core"},
     "trace.h": {"core"},
     "prof.h": {"core"},
     "port": {"port.h", "prof.h"},
+    # Boards: environment, architecture's half and board know each other's contracts.
+    "bare": {"port.h", "prof.h", "bare"},
     # The simulator is a port and, beyond that, the oracle: it looks into the scheduler it runs.
     "sim": {"port.h", "policy.h", "core", "sync", "trace.h", "prof.h"},
 }
+BARE = re.compile(r"port/(env/bare|arch/[^/]+/bare|board)/")
 STDATOMIC = ("src/core/atomic.h", "port/env/sim/atomic")
 # The atomics' own twin: the simulator's build takes this header instead of <stdatomic.h>.
 EXCEPTIONS = {("src/core/atomic.h", "port/env/sim/atomic_sim.h")}
@@ -56,6 +60,8 @@ def kind_of(path: str) -> str:
         return SEAMS[path]
     if path.startswith("port/env/sim/"):
         return "sim"
+    if BARE.match(path):
+        return "bare"
     parts = path.split("/")
     return parts[1] if parts[0] == "src" and len(parts) > 2 else parts[0]
 

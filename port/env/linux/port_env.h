@@ -253,6 +253,12 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
     (port_tls_own && (handle) != NULL ? port_tls_thread_of(handle) : (struct thread *)(handle))
 #define port_thread_handle(t) (port_tls_own ? port_tls_handle(&(t)->port) : (void *)(t))
 
+/* A CPU is interrupted by its own ticks only; handlers can be left. */
+#define PORT_TLS_ALWAYS false
+#define PORT_CALLS_BLOCK true
+#define port_cpu_interrupt(cpu) ((void)(cpu))
+#define port_may_switch() true
+
 #define port_thread_init(t) ((void)(t))
 #define port_thread_fini(t) ((void)(t))
 

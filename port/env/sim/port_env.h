@@ -35,6 +35,12 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 #define port_thread_cpus(t, set) ((void)(t), (void)(set))
 #define port_thread_handle(t) ((void *)(t))
 
+/* A CPU is interrupted by its own ticks only; handlers can be left. */
+#define PORT_TLS_ALWAYS false
+#define PORT_CALLS_BLOCK true
+#define port_cpu_interrupt(cpu) ((void)(cpu))
+#define port_may_switch() true
+
 #define port_san_create(t, top) ((void)(t), (void)(top))
 #define port_san_destroy(t) ((void)(t))
 #define port_san_switch(from, to, exit) ((void)(from), (void)(to), (void)(exit))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port_arch.h (RISC-V 64, LP64D) - the context switch. See the x86-64 one for the technique: an
- * inlined switch that clobbers every register, so that the compiler saves what is live. s0 (frame
- * pointer) and s1 (may be the base pointer) cannot be clobbered everywhere and are saved by hand;
- * gp and tp are the kernel thread's. fcsr is not switched, as MXCSR on x86-64. Vector registers are
- * not listed: this compiler uses none by itself.
+ * port_arch.h (RISC-V, 32 and 64 bits) - the context switch. See the x86-64 one for the technique:
+ * an inlined switch that clobbers every register, so that the compiler saves what is live. s0
+ * (frame pointer) and s1 (may be the base pointer) cannot be clobbered everywhere and are saved by
+ * hand; gp belongs to the program, tp is switched by the environment. fcsr is not switched, as
+ * MXCSR on x86-64. Vector registers are not listed: this compiler uses none by itself.
  *
  * The jump goes through t1: through ra or t0 it would count as a return and spoil the return-stack
  * predictor. s0 and ra are zero at the jump: a new thread begins with them, and unwinders stop
@@ -14,6 +14,28 @@
 #define PIRN_PORT_ARCH_H
 
 #include "compiler.h"
+
+/* A register in memory. */
+#if __riscv_xlen == 64
+#define PORT_ARCH_NAME "riscv64"
+#define PORT_ARCH_SAVE "sd"
+#define PORT_ARCH_LOAD "ld"
+#define PORT_ARCH_WORD "8"
+#else
+#define PORT_ARCH_NAME "riscv32"
+#define PORT_ARCH_SAVE "sw"
+#define PORT_ARCH_LOAD "lw"
+#define PORT_ARCH_WORD "4"
+#endif
+
+#ifdef __riscv_flen
+#define PORT_ARCH_FP_CLOBBERS                                                                      \
+    , "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "ft8", "ft9", "ft10", "ft11", "fa0", \
+        "fa1", "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "fs0", "fs1", "fs2", "fs3", "fs4", "fs5", \
+        "fs6", "fs7", "fs8", "fs9", "fs10", "fs11"
+#else
+#define PORT_ARCH_FP_CLOBBERS
+#endif
 
 struct port_ctx {
     void *sp;
@@ -36,28 +58,20 @@ ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct por
     register void *cpu __asm__("a2") = note.cpu;
     register void *arg __asm__("a3") = note.arg;
     register uintptr_t post __asm__("a4") = note.post;
-    __asm__ volatile("addi sp, sp, -16\n\t"
-                     "sd s0, 0(sp)\n\t"
-                     "sd s1, 8(sp)\n\t"
-                     "lla t1, 1f\n\t"
-                     "sd sp, 0(a0)\n\t"
-                     "sd t1, 8(a0)\n\t"
-                     "ld sp, 0(a1)\n\t"
-                     "ld t1, 8(a1)\n\t"
-                     "li s0, 0\n\t"
-                     "li ra, 0\n\t"
-                     "jr t1\n"
-                     "1:\n\t"
-                     "ld s0, 0(sp)\n\t"
-                     "ld s1, 8(sp)\n\t"
-                     "addi sp, sp, 16\n\t"
-                     : "+r"(f), "+r"(t), "+r"(cpu), "+r"(arg), "+r"(post)
-                     :
-                     : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a5", "a6", "a7", "s2", "s3",
-                       "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "ft0", "ft1", "ft2", "ft3",
-                       "ft4", "ft5", "ft6", "ft7", "ft8", "ft9", "ft10", "ft11", "fa0", "fa1",
-                       "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "fs0", "fs1", "fs2", "fs3", "fs4",
-                       "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "memory");
+    __asm__ volatile(
+        "addi sp, sp, -16\n\t" PORT_ARCH_SAVE " s0, 0(sp)\n\t" PORT_ARCH_SAVE " s1, " PORT_ARCH_WORD
+        "(sp)\n\t"
+        "lla t1, 1f\n\t" PORT_ARCH_SAVE " sp, 0(a0)\n\t" PORT_ARCH_SAVE " t1, " PORT_ARCH_WORD
+        "(a0)\n\t" PORT_ARCH_LOAD " sp, 0(a1)\n\t" PORT_ARCH_LOAD " t1, " PORT_ARCH_WORD "(a1)\n\t"
+        "li s0, 0\n\t"
+        "li ra, 0\n\t"
+        "jr t1\n"
+        "1:\n\t" PORT_ARCH_LOAD " s0, 0(sp)\n\t" PORT_ARCH_LOAD " s1, " PORT_ARCH_WORD "(sp)\n\t"
+        "addi sp, sp, 16\n\t"
+        : "+r"(f), "+r"(t), "+r"(cpu), "+r"(arg), "+r"(post)
+        :
+        : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a5", "a6", "a7", "s2", "s3", "s4", "s5",
+          "s6", "s7", "s8", "s9", "s10", "s11" PORT_ARCH_FP_CLOBBERS, "memory");
     return (struct port_note){f, cpu, arg, post};
 }
 
@@ -69,7 +83,8 @@ ALWAYS_INLINE void port_cpu_relax(void)
 
 /* Initial-exec TLS: the variable's offset, then one read relative to tp. */
 #define PORT_ARCH_TLS_LOAD(out, var)                                                               \
-    __asm__ volatile("la.tls.ie %0, " #var "\n\tadd %0, %0, tp\n\tld %0, 0(%0)" : "=&r"(out))
+    __asm__ volatile("la.tls.ie %0, " #var "\n\tadd %0, %0, tp\n\t" PORT_ARCH_LOAD " %0, 0(%0)"    \
+                     : "=&r"(out))
 
 #define PORT_ARCH_TLS_OFFSET(out, var) __asm__("la.tls.ie %0, " #var : "=r"(out))
 
@@ -98,14 +113,23 @@ struct port_fp {
 
 ALWAYS_INLINE void port_arch_fp_save(struct port_fp *fp)
 {
+#ifdef __riscv_flen
     __asm__ volatile("frcsr %0" : "=r"(fp->control));
+#else
+    fp->control = 0;
+#endif
 }
 
 ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port_fp *now)
 {
+#ifdef __riscv_flen
     if (unlikely(fp->control != now->control)) {
         __asm__ volatile("fscsr %0" : : "r"(fp->control));
     }
+#else
+    (void)fp;
+    (void)now;
+#endif
 }
 
 /* Where a signal interrupted (ucontext_t); and go on elsewhere. */
@@ -115,7 +139,6 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 #define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_S0])
 #define PORT_ARCH_FRAME_NEXT (-2)
 #define PORT_ARCH_FRAME_RETURN (-1)
-#define PORT_ARCH_NAME "riscv64"
 
 /* See the x86-64 port: port_stop_call. */
 #define PORT_ARCH_STOP_CALL                                                                        \

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_bare.h (RISC-V, machine mode) - what the bare environment needs of the architecture.
+ *
+ * mscratch shows the core's struct bare_core, always: the trap's entry swaps it with a register for
+ * a moment.
+ */
+#ifndef PIRN_ARCH_BARE_H
+#define PIRN_ARCH_BARE_H
+
+/* trap.S and start.S know these. */
+#if __riscv_xlen == 64
+#define ARCH_WORD 8
+#else
+#define ARCH_WORD 4
+#endif
+#define BARE_CORE_SCRATCH (1 * ARCH_WORD)
+#define BARE_CORE_STACK_LOW (2 * ARCH_WORD)
+#define BARE_CORE_TRAP_STACK (3 * ARCH_WORD)
+
+/* The trap's frame: sixteen registers that calls do not keep, pc, status; twenty of the
+ * floating-point unit, and its control. A multiple of 16. */
+#define ARCH_FRAME_PC (16 * ARCH_WORD)
+#define ARCH_FRAME_STATUS (17 * ARCH_WORD)
+#define ARCH_FRAME_FP (18 * ARCH_WORD)
+#ifdef __riscv_flen
+#define ARCH_FRAME_FCSR (ARCH_FRAME_FP + 20 * (__riscv_flen / 8))
+#define ARCH_FRAME_SIZE ((ARCH_FRAME_FCSR + ARCH_WORD + 15) / 16 * 16)
+#else
+#define ARCH_FRAME_SIZE ((ARCH_FRAME_FP + 15) / 16 * 16)
+#endif
+
+/* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
+#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
+
+#define ARCH_MIE 8u /* of mstatus */
+
+/* Thread-local storage begins at the thread pointer. */
+#define ARCH_TLS_HEADER 0u
+#define ARCH_TLS_OFFSET 0u
+
+#ifndef __ASSEMBLER__
+
+#include "compiler.h"
+
+struct cpu;
+
+struct bare_core {
+    struct cpu *cpu;      /* that it executes; NULL: none yet */
+    uintptr_t scratch;    /* of the trap's entry */
+    uintptr_t stack_low;  /* lowest address of the running thread's stack */
+    uintptr_t trap_stack; /* where a stack that is full is reported from */
+    unsigned long hart;
+    uint32_t depth; /* interrupts under way */
+};
+
+ALWAYS_INLINE struct bare_core *arch_core(void)
+{
+    struct bare_core *core;
+    __asm__ volatile("csrr %0, mscratch" : "=r"(core));
+    return core;
+}
+
+ALWAYS_INLINE void arch_core_set(struct bare_core *core)
+{
+    __asm__ volatile("csrw mscratch, %0" ::"r"(core) : "memory");
+}
+
+/* 0: interrupts were not out. */
+ALWAYS_INLINE unsigned long arch_irq_save(void)
+{
+    unsigned long status;
+    __asm__ volatile("csrrci %0, mstatus, 8" : "=r"(status)::"memory");
+    return ~status & ARCH_MIE;
+}
+
+ALWAYS_INLINE void arch_irq_restore(unsigned long state)
+{
+    __asm__ volatile("csrs mstatus, %0" ::"r"(state ^ ARCH_MIE) : "memory");
+}
+
+/* Until an interrupt is pending, masked or not. */
+ALWAYS_INLINE void arch_wait(void)
+{
+    __asm__ volatile("wfi" ::: "memory");
+}
+
+/* A call of the machine that runs the program (semihosting); -1: there is none. */
+long arch_semihost(unsigned long operation, const void *arguments);
+
+#endif
+#endif

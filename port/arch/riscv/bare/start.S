@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.S (RISC-V) - from reset to C. All cores come here at once, with interrupts off. Each takes a
+ * number (P3); the first one clears memory and goes on to bare_main, the others touch no memory but
+ * `arrived` and `released` until it has.
+ */
+#include "arch_bare.h"
+
+#define CORES 8
+#define CORE_STACK 8192
+#define MSTATUS_FS 0x2000
+#define MIE_SOFT 8
+
+    .section .text.start, "ax"
+    .globl _start
+    .type _start, @function
+_start:
+    .cfi_startproc
+    .cfi_undefined ra
+    csrw mie, zero
+    csrci mstatus, ARCH_MIE
+    .option push
+    .option norelax
+    la gp, __global_pointer$
+    .option pop
+    la t0, trap_entry
+    csrw mtvec, t0
+#ifdef __riscv_flen
+    li t0, MSTATUS_FS
+    csrs mstatus, t0
+    fscsr zero
+#endif
+    la t0, arrived
+    li t1, 1
+    amoadd.w.aqrl s0, t1, (t0)
+    csrr s1, mhartid
+    bnez s0, 2f
+
+    la t0, __bss_start
+    la t1, __bss_end
+1:  bgeu t0, t1, 1f
+    sw zero, 0(t0)
+    addi t0, t0, 4
+    j 1b
+1:  la sp, bare_first_stack_top
+    fence rw, w
+    la t0, released
+    li t1, 1
+    sw t1, 0(t0)
+    mv a0, s1
+    li s0, 0
+    call bare_main
+
+    /* The others sleep until the first one interrupts them. */
+2:  li t0, MIE_SOFT
+    csrw mie, t0
+    li t1, CORES
+    la t2, released
+3:  wfi
+    bgeu s0, t1, 3b
+    lw t0, 0(t2)
+    beqz t0, 3b
+    fence r, rw
+    la sp, bare_core_stacks
+    addi t0, s0, 1
+    li t1, CORE_STACK
+    mul t0, t0, t1
+    add sp, sp, t0
+    mv a0, s0
+    mv a1, s1
+    li s0, 0
+    call bare_core_main
+    .cfi_endproc
+    .size _start, . - _start
+
+    /* Not cleared with the rest. */
+    .section .data.start, "aw"
+    .balign 4
+arrived:  .word 0
+released: .word 0
+
+    .section .noinit.stacks, "aw", @nobits
+    .balign 16
+    .globl bare_core_stacks
+bare_core_stacks:
+    .space CORES * CORE_STACK

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trap.S (RISC-V) - interrupts and exceptions: what a call would lose is saved on the running
+ * thread's stack, so that the thread can be switched away from inside like any other. A frame that
+ * would not fit ends the program, on the core's own stack.
+ */
+#include "arch_bare.h"
+
+#if __riscv_xlen == 64
+#define SAVE sd
+#define LOAD ld
+#else
+#define SAVE sw
+#define LOAD lw
+#endif
+#if defined(__riscv_flen) && __riscv_flen == 64
+#define FSAVE fsd
+#define FLOAD fld
+#else
+#define FSAVE fsw
+#define FLOAD flw
+#endif
+
+    /* op ra, 0(sp) ... of the registers that calls do not keep */
+    .macro each op
+    \op ra, 0*ARCH_WORD(sp)
+    \op t1, 2*ARCH_WORD(sp)
+    \op t2, 3*ARCH_WORD(sp)
+    \op t3, 4*ARCH_WORD(sp)
+    \op t4, 5*ARCH_WORD(sp)
+    \op t5, 6*ARCH_WORD(sp)
+    \op t6, 7*ARCH_WORD(sp)
+    \op a0, 8*ARCH_WORD(sp)
+    \op a1, 9*ARCH_WORD(sp)
+    \op a2, 10*ARCH_WORD(sp)
+    \op a3, 11*ARCH_WORD(sp)
+    \op a4, 12*ARCH_WORD(sp)
+    \op a5, 13*ARCH_WORD(sp)
+    \op a6, 14*ARCH_WORD(sp)
+    \op a7, 15*ARCH_WORD(sp)
+    .endm
+
+    .macro each_fp op
+#ifdef __riscv_flen
+    .set at, ARCH_FRAME_FP
+    .irp reg, ft0, ft1, ft2, ft3, ft4, ft5, ft6, ft7, ft8, ft9, ft10, ft11, fa0, fa1, fa2, fa3, fa4, fa5, fa6, fa7
+    \op \reg, at(sp)
+    .set at, at + __riscv_flen / 8
+    .endr
+#endif
+    .endm
+
+    .section .text.trap, "ax"
+    .globl trap_entry
+    .type trap_entry, @function
+    .balign 4
+trap_entry:
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_undefined ra
+    csrrw t0, mscratch, t0              /* t0: the core; mscratch: t0 */
+    SAVE t1, BARE_CORE_SCRATCH(t0)
+    LOAD t1, BARE_CORE_STACK_LOW(t0)
+    addi t1, t1, ARCH_FRAME_SIZE
+    bltu sp, t1, no_room
+    LOAD t1, BARE_CORE_SCRATCH(t0)
+    addi sp, sp, -ARCH_FRAME_SIZE
+    each SAVE
+    mv t1, t0
+    csrrw t0, mscratch, t1
+    SAVE t0, 1*ARCH_WORD(sp)
+    csrr a1, mepc
+    csrr a2, mstatus
+    SAVE a1, ARCH_FRAME_PC(sp)
+    SAVE a2, ARCH_FRAME_STATUS(sp)
+    each_fp FSAVE
+#ifdef __riscv_flen
+    frcsr a2
+    SAVE a2, ARCH_FRAME_FCSR(sp)
+#endif
+    csrr a0, mcause
+    mv a1, sp
+    call arch_trap
+#ifdef __riscv_flen
+    LOAD a2, ARCH_FRAME_FCSR(sp)
+    fscsr a2
+#endif
+    each_fp FLOAD
+    LOAD a1, ARCH_FRAME_PC(sp)
+    LOAD a2, ARCH_FRAME_STATUS(sp)
+    csrw mepc, a1
+    csrw mstatus, a2
+    LOAD t0, 1*ARCH_WORD(sp)
+    each LOAD
+    addi sp, sp, ARCH_FRAME_SIZE
+    mret
+
+no_room:
+    csrr a0, mepc
+    LOAD sp, BARE_CORE_TRAP_STACK(t0)
+    csrw mscratch, t0
+    li s0, 0
+    call bare_no_room
+    .cfi_endproc
+    .size trap_entry, . - trap_entry
+
+    /* long arch_semihost(unsigned long operation, const void *arguments): the three instructions
+     * are what the machine looks for, uncompressed. */
+    .section .text.semihost, "ax"
+    .globl arch_semihost, semihost_trap
+    .type arch_semihost, @function
+    .balign 16
+arch_semihost:
+    .cfi_startproc
+    .option push
+    .option norvc
+    slli zero, zero, 0x1f
+semihost_trap:
+    ebreak
+    srai zero, zero, 7
+    .option pop
+    ret
+    .cfi_endproc
+    .size arch_semihost, . - arch_semihost

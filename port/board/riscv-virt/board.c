@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * board.c (riscv-virt) - QEMU's RISC-V machine "virt", in machine mode: CLINT (timers and
+ * inter-core interrupts), 16550 UART, PLIC, test device.
+ */
+#include "board.h"
+#include "arch_bare.h"
+#include "bare.h"
+
+#define CLINT 0x2000000u
+#define MSIP(hart) (CLINT + 4u * (hart))
+#define MTIMECMP(hart) (CLINT + 0x4000u + 8u * (hart))
+#define MTIME (CLINT + 0xbff8u)
+#define CLOCK_HZ 10000000u
+
+#define PLIC 0x0c000000u
+#define PLIC_PRIORITY(source) (PLIC + 4u * (source))
+#define PLIC_ENABLE(hart, source) (PLIC + 0x2000u + 0x100u * (hart) + (source) / 32u * 4u)
+#define PLIC_THRESHOLD(hart) (PLIC + 0x200000u + 0x2000u * (hart))
+#define PLIC_CLAIM(hart) (PLIC_THRESHOLD(hart) + 4u)
+#define UART_SOURCE 10u
+
+#define UART 0x10000000u
+#define UART_DATA (UART + 0u)
+#define UART_INTERRUPTS (UART + 1u)
+#define UART_STATUS (UART + 5u)
+#define UART_HAS_DATA 1u
+#define UART_HAS_ROOM 0x20u
+#define UART_ON_DATA 1u
+
+#define TEST_DEVICE 0x100000u
+#define TEST_PASS 0x5555u
+#define TEST_FAIL 0x3333u
+
+#define MIE_SOFT 0x8u
+#define MIE_TIMER 0x80u
+#define MIE_DEVICE 0x800u
+
+static void put32(uintptr_t at, uint32_t value)
+{
+    *(volatile uint32_t *)at = value;
+}
+
+static uint32_t get32(uintptr_t at)
+{
+    return *(volatile uint32_t *)at;
+}
+
+static void put8(uintptr_t at, uint8_t value)
+{
+    *(volatile uint8_t *)at = value;
+}
+
+static uint8_t get8(uintptr_t at)
+{
+    return *(volatile uint8_t *)at;
+}
+
+/* A hart that does not exist has no timer that would keep what is written. */
+unsigned board_core_count(void)
+{
+    static unsigned count;
+    while (count < BARE_CORES) {
+        put32(MTIMECMP(count) + 4, UINT32_MAX);
+        if (get32(MTIMECMP(count) + 4) != UINT32_MAX) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
+void board_cores_wake(void)
+{
+    unsigned long self = arch_core()->hart;
+    for (unsigned hart = 0; hart < board_core_count(); hart++) {
+        if (hart != self) {
+            board_ipi(hart);
+        }
+    }
+}
+
+void board_core_begin(void)
+{
+    board_timer_set(UINT64_MAX);
+    board_ipi_taken();
+    __asm__ volatile("csrw mie, %0" ::"r"((unsigned long)(MIE_SOFT | MIE_TIMER | MIE_DEVICE)));
+}
+
+void board_ipi(unsigned hart)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(permit) memory before the device */
+    put32(MSIP(hart), 1);
+}
+
+void board_ipi_taken(void)
+{
+    unsigned long hart;
+    __asm__ volatile("csrr %0, mhartid" : "=r"(hart));
+    put32(MSIP(hart), 0);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(permit) the device before memory */
+}
+
+uint64_t board_clock(void)
+{
+#if __riscv_xlen == 64
+    return *(volatile uint64_t *)(uintptr_t)MTIME;
+#else
+    uint32_t high, low;
+    do {
+        high = get32(MTIME + 4);
+        low = get32(MTIME);
+    } while (get32(MTIME + 4) != high);
+    return (uint64_t)high << 32 | low;
+#endif
+}
+
+uint32_t board_clock_hz(void)
+{
+    return CLOCK_HZ;
+}
+
+/* The high word first, and as late as can be: no earlier time is there in between. */
+void board_timer_set(uint64_t at)
+{
+    uintptr_t compare = MTIMECMP(arch_core()->hart);
+    put32(compare + 4, UINT32_MAX);
+    put32(compare, (uint32_t)at);
+    put32(compare + 4, (uint32_t)(at >> 32));
+}
+
+void board_console_put(char c)
+{
+    while (!(get8(UART_STATUS) & UART_HAS_ROOM)) {
+    }
+    put8(UART_DATA, (uint8_t)c);
+}
+
+int board_console_get(void)
+{
+    return get8(UART_STATUS) & UART_HAS_DATA ? get8(UART_DATA) : -1;
+}
+
+void board_console_listen(void)
+{
+    uintptr_t hart = arch_core()->hart;
+    put32(PLIC_PRIORITY(UART_SOURCE), 1);
+    put32(PLIC_THRESHOLD(hart), 0);
+    put32(PLIC_ENABLE(hart, UART_SOURCE), 1u << UART_SOURCE % 32);
+    put8(UART_INTERRUPTS, UART_ON_DATA);
+}
+
+void board_on_device(void)
+{
+    uintptr_t claim = PLIC_CLAIM(arch_core()->hart);
+    uint32_t source = get32(claim);
+    if (source == UART_SOURCE) {
+        bare_on_input();
+    }
+    if (source != 0) {
+        put32(claim, source);
+    }
+}
+
+void board_exit(int status)
+{
+    put32(TEST_DEVICE, status == 0 ? TEST_PASS : (uint32_t)status << 16 | TEST_FAIL);
+    for (;;) {
+        arch_wait();
+    }
+}

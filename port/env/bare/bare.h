@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bare.h (bare) - what the files of this environment know of each other, and what the architecture
+ * calls.
+ */
+#ifndef PIRN_ENV_BARE_H
+#define PIRN_ENV_BARE_H
+
+#include "board.h"
+#include "port.h"
+
+#define BARE_CORES 8u         /* at most; further ones sleep */
+#define BARE_CORE_STACK 8192u /* of each core's scheduler context: linker scripts know */
+
+extern struct bare_core bare_cores[BARE_CORES];
+
+/* A lock of the environment's own: with interrupts out; zeroed, it is free. */
+ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
+{
+    unsigned long irq = port_irq_save();
+    while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0) { /* ORDER(spinlock) */
+        while (__atomic_load_n(word, __ATOMIC_RELAXED) != 0) {
+            port_cpu_relax();
+        }
+    }
+    return irq;
+}
+
+ALWAYS_INLINE void bare_unlock(uint32_t *word, unsigned long irq)
+{
+    __atomic_store_n(word, 0, __ATOMIC_RELEASE); /* ORDER(spinlock) */
+    port_irq_restore(irq);
+}
+
+/* From reset, on the first core and on the others, with interrupts out: start.S. */
+NORETURN void bare_main(unsigned long hart);
+NORETURN void bare_core_main(unsigned number, unsigned long hart);
+
+/* The first core is as C needs it. */
+void bare_first_begin(unsigned long hart);
+
+/* Interrupts, called by the architecture with interrupts out, in this order: begin; one of the
+ * three; end. pc: where it was. A thread that goes on later, maybe on another core, returns from
+ * bare_irq_end then. */
+void bare_irq_begin(void);
+void bare_on_timer(void);
+void bare_on_ipi(void);
+void bare_on_input(void);
+void bare_irq_end(uintptr_t pc);
+
+/* The core cannot go on: what is said of it, and the end. registers: addresses of code. */
+struct bare_fault {
+    const char *what;
+    unsigned long cause;
+    uintptr_t pc, address;
+    uintptr_t caller; /* 0: not known */
+};
+NORETURN void bare_fault(const struct bare_fault *fault);
+
+/* The trap's frame does not fit on the running thread's stack. */
+NORETURN void bare_no_room(uintptr_t pc);
+
+/* A message "pirn: what", and the end. */
+NORETURN void bare_stop(const char *what, int status);
+
+/* Memory beside the image: pool.c. From above; sbrk takes from below. */
+void pool_begin(void);
+void *pool_alloc(size_t size, size_t alignment);
+void pool_free(void *p, size_t size);
+
+/* A block of thread-local storage in that memory, as new: the thread pointer. */
+#define TLS_ALIGNMENT 64u
+size_t tls_size(void);
+uintptr_t tls_make(void *at);
+
+/* The words of the command line of whoever runs the machine: the environment, and the program's
+ * arguments. */
+int process_arguments(char ***argv);
+
+/* argv[0], where the program was given one. */
+const char *process_name(void);
+
+/* Write the trace's file, if there is one and it has not been written. Any context. */
+void trace_save(void);
+
+/* The linker scripts put the code at the first page of the file that is not a header. */
+#define BARE_TEXT_OFFSET 0x1000u
+
+/* Bytes from the console, at least one; waits for it. */
+ptrdiff_t console_read(void *to, size_t most);
+
+#endif

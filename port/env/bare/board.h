@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * board.h - the contract between the bare environment and a board: addresses and devices, nothing
+ * else. Beside it a board has a linker script, board.ld, and a description for the tools,
+ * board.toml.
+ *
+ * A core has a number of its own, 0 to board_core_count() - 1, which it takes at reset; `hart` is
+ * what the hardware calls it.
+ */
+#ifndef PIRN_ENV_BARE_BOARD_H
+#define PIRN_ENV_BARE_BOARD_H
+
+#include "compiler.h"
+
+/* Cores of the machine that is running, found at reset. */
+unsigned board_core_count(void);
+
+/* Have the other cores, which wait since reset, look at whether they are to start. */
+void board_cores_wake(void);
+
+/* On each core, before it takes interrupts: its timer and its inter-core interrupt exist, the timer
+ * is not set. */
+void board_core_begin(void);
+
+/* Interrupt another core: bare_on_ipi there. The caller, in bare_on_ipi's handler: it is taken. */
+void board_ipi(unsigned hart);
+void board_ipi_taken(void);
+
+/* The clock: the same on all cores; ticks a second. */
+uint64_t board_clock(void);
+uint32_t board_clock_hz(void);
+
+/* The caller's timer: bare_on_timer when the clock reaches `at`; UINT64_MAX: never. Replaces what
+ * was asked before. */
+void board_timer_set(uint64_t at);
+
+/* The console. Write a byte, waiting until there is room; any context. */
+void board_console_put(char c);
+
+/* Take a byte that has come: -1: there is none. After board_console_listen its interrupt calls
+ * bare_on_input on the core that has called it, until none is left. */
+int board_console_get(void);
+void board_console_listen(void);
+
+/* An interrupt of a device: find out which, and handle it. */
+void board_on_device(void);
+
+/* End the machine: as exit status of whoever runs it, 0 to 255. */
+NORETURN void board_exit(int status);
+
+#endif

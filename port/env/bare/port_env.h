@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_env.h (bare) - no operating system: a CPU is a core, and interrupts are the hardware's.
+ *
+ * Each core has a struct bare_core, which a register of the core shows (arch_core). While it
+ * executes a CPU, that one's cpu is in there. Two instructions read it, and the runtime does more
+ * in several steps, so that a thread is never preempted in the library's own code (core.c).
+ *
+ * What a thread has beside its registers: a block of thread-local storage of its own, which costs a
+ * register move (tls.c), and, with THREAD_FP, floating-point control. An interrupted thread's
+ * registers are on its own stack.
+ */
+#ifndef PIRN_PORT_ENV_H
+#define PIRN_PORT_ENV_H
+
+#include "arch_bare.h"
+#include "compiler.h"
+
+struct port_carrier {
+    uint32_t core;     /* its number; 0 until it has one */
+    struct port_fp fp; /* as the core began */
+};
+
+struct port_cpu {
+    uint32_t permit;   /* 1: somebody has kicked. ORDER(permit) */
+    uint32_t lock;     /* of timer_at */
+    uint32_t hart;     /* of the core that executes it */
+    uint64_t timer_at; /* ns: rt_on_tick; UINT64_MAX: never */
+    /* own */
+    uint64_t slice_at; /* ns: the next tick of the running thread; UINT64_MAX: none */
+    uint64_t wake_at;  /* ns: an interrupt for the sake of what follows it; UINT64_MAX: none */
+    uint64_t seen;     /* switches at the last tick */
+    uint64_t over_at;  /* switches when a turn was over; UINT64_MAX: none is */
+    struct port_fp fp; /* of the threads without THREAD_FP, while one with it runs */
+};
+
+struct port_thread {
+    uintptr_t tls; /* thread pointer */
+    uintptr_t low; /* lowest address of the stack, where the canary is; 0: no stack of ours */
+    struct port_fp fp;
+};
+
+ALWAYS_INLINE struct cpu *port_cpu_self(void)
+{
+    return arch_core()->cpu;
+}
+
+/* 0: interrupts were not out. */
+#define port_irq_save() arch_irq_save()
+#define port_irq_restore(state) arch_irq_restore(state)
+#define port_irq_entered() ((void)0)
+
+#define PORT_TLS_ALWAYS true
+#define PORT_CALLS_BLOCK false
+
+#define port_thread_init(t) ((void)(t))
+#define port_thread_fini(t) ((void)(t))
+
+/* The last word of a stack, which nobody uses. */
+#define BARE_CANARY 0x5ca1ab1eu
+NORETURN void bare_overflow(const struct port_thread *t);
+
+ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to)
+{
+    port_arch_fp_save(from);
+    port_arch_fp_load(to, from);
+}
+
+ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struct port_thread *to)
+{
+    if (from->low != 0 && unlikely(*(const volatile uint32_t *)from->low != BARE_CANARY)) {
+        bare_overflow(from);
+    }
+    arch_core()->stack_low = to->low;
+}
+
+#define port_thread_switch(cpu, from, to)                                                          \
+    do {                                                                                           \
+        port_stack_switch(&(from)->port, &(to)->port);                                             \
+        if (unlikely(((from)->flags | (to)->flags) & THREAD_FP)) {                                 \
+            port_fp_switch((from)->flags &THREAD_FP ? &(from)->port.fp : &(cpu)->port.fp,          \
+                           (to)->flags &THREAD_FP ? &(to)->port.fp : &(cpu)->port.fp);             \
+        }                                                                                          \
+        port_arch_tp_set((to)->port.tls, true);                                                    \
+    } while (0)
+
+#define port_thread_inherit(t) port_arch_fp_save(&(t)->port.fp)
+#define port_thread_cpus(t, set) ((void)(t), (void)(set))
+#define port_thread_handle(t) ((void *)(t))
+
+/* Have the core that executes the CPU see what is pending for it. */
+void port_cpu_interrupt(struct cpu *cpu);
+/* The caller is no interrupt handler, which must not be left. */
+ALWAYS_INLINE bool port_may_switch(void)
+{
+    return arch_core()->depth == 0;
+}
+
+/* A thread begins a life on this stack: not for sanitizers here, which do not know boards. */
+#define port_san_create(t, top)                                                                    \
+    do {                                                                                           \
+        (void)(top);                                                                               \
+        (t)->port.low = (uintptr_t)(t)->stack.low;                                                 \
+        *(volatile uint32_t *)(t)->port.low = BARE_CANARY;                                         \
+    } while (0)
+#define port_san_destroy(t) ((void)(t))
+#define port_san_switch(from, to, exit) ((void)(from), (void)(to), (void)(exit))
+#define port_san_switched(t) ((void)(t))
+
+uint64_t port_now(void);
+uint64_t board_clock(void);
+#define port_trace_clock() board_clock()
+#define port_trace_ns() port_now()
+
+#define port_meter_idle(idle) ((void)(idle))
+#define port_meter_format(text, size, json) ((void)(text), (void)(size), (void)(json), (size_t)0)
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prof.c (bare) - what the profiler asks of the place: calls of instrumented functions are counted
+ * as everywhere; there are no samples yet.
+ */
+#include "../../../src/prof/prof.h"
+#include "bare.h"
+
+#include <errno.h>
+
+int port_prof_start(uint32_t hz, bool wall, const char **why)
+{
+    (void)hz;
+    (void)wall;
+    *why = "boards take no samples: profrate must be 0";
+    return -ENOTSUP;
+}
+
+/* Before it executes a CPU, the first core runs what will be the main thread. */
+struct prof_thread *port_prof_outside(void)
+{
+    static struct prof_thread first, others[BARE_CORES];
+    uintptr_t core = (uintptr_t)(arch_core() - bare_cores);
+    return core == 0 ? &first : &others[core];
+}
+
+bool port_prof_main(void)
+{
+    return arch_core() == &bare_cores[0];
+}
+
+extern char bare_first_stack[], bare_first_stack_top[];
+
+bool port_prof_stack(uintptr_t *low, uintptr_t *high)
+{
+    *low = (uintptr_t)bare_first_stack;
+    *high = (uintptr_t)bare_first_stack_top;
+    return true;
+}
+
+unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
+                          unsigned max)
+{
+    (void)context;
+    (void)low;
+    (void)high;
+    (void)frames;
+    (void)max;
+    return 0;
+}
+
+/* The image is where its file says. */
+void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg)
+{
+    extern char bare_text_begin[], bare_text_end[];
+    fn(arg, &(struct port_code){.start = (uintptr_t)bare_text_begin,
+                                .end = (uintptr_t)bare_text_end,
+                                .offset = BARE_TEXT_OFFSET,
+                                .path = process_name()});
+}

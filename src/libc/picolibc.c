@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * picolibc.c - the locks of the C library (picolibc): one for its own data (heap, environment, exit
+ * handlers), one for each stream. They are recursive mutexes whose waiters are threads, so that a
+ * thread can be preempted inside the C library. Cancellation points none of them.
+ *
+ * Before the runtime has started there is one thread, which will be its main thread: it takes and
+ * gives back free mutexes, which needs no runtime.
+ *
+ * `owner` is written by who has the mutex, and read by others only to compare it with themselves:
+ * they find their own address there only if they wrote it. `depth` belongs to the owner.
+ *
+ * A handler of interrupts cannot wait for a thread: if it needs a lock that a thread holds, the
+ * program ends with a message.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/lock.h>
+
+#include "../sync/sync.h"
+#include "cpu.h"
+
+struct __lock {
+    struct rt_mutex mutex;
+    struct thread *owner;
+    unsigned depth;
+};
+
+struct __lock __lock___libc_recursive_mutex;
+
+static struct thread *self_thread(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    return cpu != NULL ? cpu->current : &rt.main_thread;
+}
+
+static void lock_wait(struct __lock *lock)
+{
+    if (port_cpu_self() != NULL && !port_may_wait()) {
+        static const char text[] =
+            "pirn: an interrupt handler has called a function of the C library (malloc, stdio) that "
+            "a thread was executing\n";
+        port_write(text, sizeof(text) - 1);
+        port_panic();
+    }
+    rt_mutex_lock_slow(&lock->mutex, UINT64_MAX);
+}
+
+void __retarget_lock_init(_LOCK_T *lock)
+{
+    struct __lock *l = calloc(1, sizeof(struct __lock));
+    if (l == NULL) {
+        static const char text[] = "pirn: no memory for a lock of the C library\n";
+        port_write(text, sizeof(text) - 1);
+        port_panic();
+    }
+    *lock = l;
+}
+
+void __retarget_lock_close(_LOCK_T lock)
+{
+    free(lock);
+}
+
+void __retarget_lock_acquire(_LOCK_T lock)
+{
+    struct thread *self = self_thread();
+    if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) != self) {
+        if (!rt_mutex_lock_fast(&lock->mutex)) {
+            lock_wait(lock);
+        }
+        __atomic_store_n(&lock->owner, self, __ATOMIC_RELAXED);
+    }
+    lock->depth++;
+}
+
+void __retarget_lock_release(_LOCK_T lock)
+{
+    if (--lock->depth == 0) {
+        __atomic_store_n(&lock->owner, NULL, __ATOMIC_RELAXED);
+        if (!rt_mutex_unlock_fast(&lock->mutex)) {
+            rt_mutex_unlock_slow(&lock->mutex);
+        }
+    }
+}
+
+/* All are recursive: a stream's lock is made by one pair of these and closed by the other. */
+void __retarget_lock_init_recursive(_LOCK_T *lock)
+{
+    __retarget_lock_init(lock);
+}
+
+void __retarget_lock_close_recursive(_LOCK_T lock)
+{
+    __retarget_lock_close(lock);
+}
+
+void __retarget_lock_acquire_recursive(_LOCK_T lock)
+{
+    __retarget_lock_acquire(lock);
+}
+
+void __retarget_lock_release_recursive(_LOCK_T lock)
+{
+    __retarget_lock_release(lock);
+}
+
+/* The C library's own takes one lock and gives back another. */
+int ftrylockfile(FILE *stream)
+{
+    (void)stream;
+    return -1;
+}

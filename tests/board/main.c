@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - runs the suites on a board, on the runtime that PIRN_SCHED and PIRN_CPUS choose, again
+ * and again. Tests that need what boards do not have (kernel threads beside the runtime's,
+ * descriptors) say so and are left out, by name.
+ *
+ *     suites [-s SUITE] [-t TEST] [-n REPEAT] [-v]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+
+static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
+                                             &suite_classes};
+
+static const char *running = "";
+
+void test_fail(const char *file, int line, const char *what)
+{
+    printf("FAILED %s (PIRN_SCHED=%s): %s:%d: %s\n", running, test_sched(), file, line, what);
+    fflush(stdout);
+    exit(1);
+}
+
+uint32_t test_random(uint32_t n)
+{
+    static uint32_t state = 1;
+    uint32_t x = __atomic_add_fetch(&state, 0x9e3779b9u, __ATOMIC_RELAXED);
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    return (x ^ x >> 13) % n;
+}
+
+void test_pause(void)
+{
+    for (volatile unsigned i = 0; i < 100; i++) {
+    }
+}
+
+int test_fd(unsigned i)
+{
+    (void)i;
+    return -1;
+}
+
+void test_fd_renew(unsigned i)
+{
+    (void)i;
+}
+
+void test_fd_set(unsigned i, bool readable)
+{
+    (void)i;
+    (void)readable;
+}
+
+bool test_fd_get(unsigned i)
+{
+    (void)i;
+    return false;
+}
+
+void test_block(uint32_t ns)
+{
+    (void)ns;
+}
+
+bool test_surprise(void)
+{
+    return false;
+}
+
+void test_spin(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+bool test_preempts(void)
+{
+    const char *value = getenv("PIRN_PREEMPT");
+    return value != NULL && strcmp(value, "1") == 0;
+}
+
+void test_slice(void)
+{
+    pirn_yield();
+}
+
+bool test_simulated(void)
+{
+    return false;
+}
+
+static __thread uint64_t own_word;
+
+uint64_t *test_tls(void)
+{
+    return &own_word;
+}
+
+const char *test_sched(void)
+{
+    const char *spec = getenv("PIRN_SCHED");
+    return spec != NULL ? spec : "steal";
+}
+
+/* Tests that need one are left out. */
+void test_foreign(void (*fn)(void *), void *arg)
+{
+    (void)fn;
+    (void)arg;
+    test_fail(__FILE__, __LINE__, "a kernel thread beside the runtime's on a board");
+}
+
+static bool needs_foreign(const char *test)
+{
+    return strstr(test, "foreign") != NULL ||
+           strcmp(test, "ready_thread_runs_when_others_stay_busy_for_ever") == 0 ||
+           (strcmp(test, "woken_thread_runs_when_it_becomes_urgent_meanwhile") == 0 &&
+            pirn_cpu_count() == 1);
+}
+
+static bool suite_fits(const struct suite *suite)
+{
+    return suite->scheds == NULL || strstr(test_sched(), "discipline=posix") != NULL ||
+           strstr(test_sched(), "discipline=shmac") != NULL;
+}
+
+struct asked {
+    const char *suite, *test;
+    unsigned long repeat;
+    bool verbose;
+};
+
+static unsigned long run_suite(const struct suite *suite, const struct asked *asked)
+{
+    unsigned long runs = 0;
+    for (const struct test *test = suite->tests; test->name != NULL; test++) {
+        if (asked->test != NULL && strcmp(asked->test, test->name) != 0) {
+            continue;
+        }
+        if (needs_foreign(test->name)) {
+            printf("left out: %s/%s: it needs kernel threads\n", suite->name, test->name);
+            continue;
+        }
+        running = test->name;
+        if (asked->verbose) {
+            printf("%s/%s\n", suite->name, test->name);
+            fflush(stdout);
+        }
+        for (unsigned long i = 0; i < asked->repeat; i++) {
+            test->run(NULL);
+            runs++;
+        }
+    }
+    return runs;
+}
+
+static void usage(const char *word)
+{
+    printf("\"%s\": valid: -s core|sync|policy|classes, -t TEST, -n REPEAT, -v\n", word);
+    exit(2);
+}
+
+static struct asked parse(int argc, char **argv)
+{
+    struct asked asked = {.repeat = 3};
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "-v") == 0) {
+            asked.verbose = true;
+        } else if (value == NULL || argv[i][0] != '-' || strchr("stn", argv[i][1]) == NULL) {
+            usage(argv[i]);
+        } else {
+            char *end = "";
+            asked.suite = argv[i][1] == 's' ? value : asked.suite;
+            asked.test = argv[i][1] == 't' ? value : asked.test;
+            asked.repeat = argv[i][1] == 'n' ? strtoul(value, &end, 10) : asked.repeat;
+            if (*end != '\0') {
+                usage(value);
+            }
+            i++;
+        }
+    }
+    return asked;
+}
+
+int main(int argc, char **argv)
+{
+    struct asked asked = parse(argc, argv);
+    unsigned long runs = 0;
+    for (unsigned i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
+        if (asked.suite != NULL ? strcmp(asked.suite, suites[i]->name) == 0
+                                : suite_fits(suites[i])) {
+            runs += run_suite(suites[i], &asked);
+        }
+    }
+    printf("%lu runs under %s on %u CPUs\n", runs, test_sched(), pirn_cpu_count());
+    return runs != 0 ? 0 : 1;
+}
