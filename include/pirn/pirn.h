@@ -204,7 +204,7 @@ const char *pirn_name(pirn_thread_t thread);
 
 /* ---- waiting ---- */
 
-/* A wait queue: 16 bytes, zero = empty. Part of the objects below. */
+/* A wait queue: two words and a pointer, zero = empty. Part of the objects below. */
 typedef struct pirn_waitq {
     uint32_t opaque[2];
     void *first;
@@ -215,7 +215,7 @@ typedef struct pirn_waitq {
 /* Not recursive, without error checks. Not FIFO: a running thread may overtake waiters, but one
  * that keeps losing for 1 ms gets the mutex handed over. */
 typedef struct pirn_mutex {
-    uint32_t opaque[6];
+    uint32_t opaque[4 + sizeof(void *) / 4];
     pirn_waitq_t queue;
 } pirn_mutex_t;
 #define PIRN_MUTEX_INIT                                                                            \

@@ -213,7 +213,7 @@ const char *pirn_sched_refusal(void);
  * sets what is used. The run queues below and pirn_policy_send use the first PIRN_POLICY_LINK of
  * them while they hold the thread; a policy with queues of its own has them all. */
 #define PIRN_POLICY_ROOM 32
-#define PIRN_POLICY_LINK 16
+#define PIRN_POLICY_LINK (2 * sizeof(void *))
 void *pirn_policy_room(pirn_thread_t t);
 pirn_thread_t pirn_policy_thread(void *room); /* and back */
 

@@ -127,14 +127,31 @@ ALWAYS_INLINE void at_fence_light(void)
 #define at_is_set_acq(p) (at_load_acq(p) != 0)
 #endif
 
-/* Statistics: one writer, any reader, no order with anything else, and no scheduling point. */
+/* Statistics: one writer, any reader, no order with anything else, and no scheduling point. Where
+ * 64 bits are no atomic access, they are two words, which the writer writes one after the other: a
+ * reader takes what it reads twice; if the writer stands still just then, and just where the upper
+ * word changes, that is too small or too large by 2^32. */
+#if UINTPTR_MAX > 0xffffffffu
+#define STAT_SET(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
+#define STAT_GET(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#else
+#define STAT_SET(p, n) ((void)(*(volatile uint64_t *)(p) = (n)))
+#define STAT_GET(p) stat_get(p)
+ALWAYS_INLINE uint64_t stat_get(const uint64_t *p)
+{
+    uint64_t value = *(const volatile uint64_t *)p, before;
+    do {
+        before = value;
+        value = *(const volatile uint64_t *)p;
+    } while (value != before);
+    return value;
+}
+#endif
 #if defined(__x86_64__) && !defined(PIRN_TSAN)
 #define STAT_ADD(p, n) __asm__("addq %1, %0" : "+m"(*(p)) : "er"((uint64_t)(n)) : "cc")
 #else
-#define STAT_ADD(p, n) __atomic_store_n((p), *(p) + (n), __ATOMIC_RELAXED)
+#define STAT_ADD(p, n) STAT_SET((p), *(p) + (n))
 #endif
 #define STAT_INC(p) STAT_ADD((p), 1)
-#define STAT_SET(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
-#define STAT_GET(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 
 #endif

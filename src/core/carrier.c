@@ -3,6 +3,7 @@
  * carrier.c - see carrier.h.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "carrier.h"
@@ -83,7 +84,7 @@ int carrier_make(struct carrier **out, struct cpu *cpu)
         return -ENOMEM;
     }
     if (cpu != NULL) {
-        snprintf(name, sizeof(name), "idle-%u", cpu->id);
+        snprintf(name, sizeof(name), "idle-%" PRIu32, cpu->id);
     } else {
         snprintf(name, sizeof(name), "idle-spare");
     }

@@ -7,6 +7,7 @@
  * their own: a caller that may end cannot be a CPU. The main thread is foreign then.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -394,7 +395,7 @@ void rt_on_exit(void)
 
 void rt_describe_thread(const struct thread *t, char *text, size_t size)
 {
-    snprintf(text, size, "%u.%u \"%s\"", t->index, t->generation, t->name);
+    snprintf(text, size, "%" PRIu32 ".%" PRIu32 " \"%s\"", t->index, t->generation, t->name);
 }
 
 void rt_describe_full_stack(const struct thread *t, char *text, size_t size)

@@ -3,6 +3,7 @@
  * stats.c - see stats.h. One table of the counters serves the sum and all formats.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,7 +215,7 @@ size_t stats_prometheus(char *text, size_t size)
     text_add(
         &page,
         "# HELP pirn_threads_alive threads that have not ended\n# TYPE pirn_threads_alive gauge\n"
-        "pirn_threads_alive %u\n",
+        "pirn_threads_alive %" PRIu32 "\n",
         life_count());
     text_add(&page, "# HELP pirn_uptime_seconds time since the runtime started\n"
                     "# TYPE pirn_uptime_seconds gauge\npirn_uptime_seconds ");

@@ -4,6 +4,7 @@
  * active, and samples may come, while the file is written: it has what was there when it looked.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,13 +92,13 @@ static void say_meta(struct text *out)
              : rt.policy.name != NULL ? rt.policy.name
                                       : "");
     text_add(out, "meta\tcpus\t%u\n", rt.ncpu != 0 ? rt.ncpu : 1);
-    text_add(out, "meta\trate\t%u\n", prof.rate);
+    text_add(out, "meta\trate\t%" PRIu32 "\n", prof.rate);
     text_add(out, "meta\tclock\t%s\n", prof.wall ? "wall" : "cpu");
     text_add(out, "meta\tframes\t%d\n", prof.frames);
     text_add(out, "meta\tstart_unix_ns\t%llu\n", (unsigned long long)prof.start_unix_ns);
     text_add(out, "meta\telapsed_ns\t%llu\n", (unsigned long long)(port_now() - prof.start_ns));
-    text_add(out, "meta\tnodes\t%u\n", tree.limit);
-    text_add(out, "meta\tplaces\t%u\n", sample.mask + 1);
+    text_add(out, "meta\tnodes\t%" PRIu32 "\n", tree.limit);
+    text_add(out, "meta\tplaces\t%" PRIu32 "\n", sample.mask + 1);
 }
 
 static void say_counts(struct text *out)
@@ -122,8 +123,8 @@ static void say_thread(struct text *out, const struct prof_node *root, uint32_t 
     enum prof_root kind = tree_root(root, &index, &generation);
     unsigned long long threads = kind == PROF_OTHERS ? at_load_rlx(&root->calls) : 1;
     const char *text = root->entry != PROF_NO_ENTRY ? tree.entries[root->entry].name : "";
-    text_add(out, "thread\t%u\t%s\t%u\t%u\t%llu\t%s\n", at, roots[kind], index, generation, threads,
-             clean(text, name, sizeof(name)));
+    text_add(out, "thread\t%" PRIu32 "\t%s\t%" PRIu32 "\t%" PRIu32 "\t%llu\t%s\n", at, roots[kind],
+             index, generation, threads, clean(text, name, sizeof(name)));
 }
 
 /* Of so many look-ups; those that found their node at once are not counted by themselves. */
@@ -269,8 +270,8 @@ static void samples_begin(void)
         return;
     }
     char text[256];
-    int n = snprintf(text, sizeof(text), "pirn: option profrate=\"%u\": %s; valid here: 0\n",
-                     prof.rate, why);
+    int n = snprintf(text, sizeof(text),
+                     "pirn: option profrate=\"%" PRIu32 "\": %s; valid here: 0\n", prof.rate, why);
     port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
     port_exit_now(2);
 }

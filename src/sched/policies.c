@@ -8,6 +8,7 @@
  * that register the same name at once, one finds the other.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -173,7 +174,8 @@ static int check_table(const struct pirn_policy *p)
     }
     if (p->version != PIRN_POLICY_VERSION) {
         return refuse(-EPROTO,
-                      "the table has version %u, and Pirn %s takes version %u: compile it against "
+                      "the table has version %" PRIu32
+                      ", and Pirn %s takes version %u: compile it against "
                       "the headers of the library that is used",
                       p->version, RT_VERSION, PIRN_POLICY_VERSION);
     }

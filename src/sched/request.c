@@ -24,6 +24,7 @@
  * every CPU to put its queue in order (`reorder`): the thread may be on its way between two.
  */
 #include <errno.h>
+#include <inttypes.h>
 
 #include "cpu.h"
 #include "mailbox.h"
@@ -161,7 +162,7 @@ static void request_answer(struct cpu *self, unsigned to)
     }
     at_sub_acq_rel(&rc->promised, 1u); /* ORDER(request) */
     if (!mailbox_send_spsc(&request_cpus[to].box[self->id], t)) {
-        RT_PANIC("answer from CPU %u to CPU %u does not fit", self->id, to);
+        RT_PANIC("answer from CPU %" PRIu32 " to CPU %u does not fit", self->id, to);
     }
     trace_answer(self, to, t != NULL);
     rt_post(rt.cpus[to], RT_PENDING_POLL);

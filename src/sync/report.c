@@ -4,6 +4,7 @@
  */
 #include "report.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -226,14 +227,14 @@ static void say_wait(const struct thread *t)
     if (!port_where(t, where, sizeof(where))) {
         where[0] = '\0';
     }
-    say("pirn:   thread %u \"%s\" waits for %s", t->index, t->name,
+    say("pirn:   thread %" PRIu32 " \"%s\" waits for %s", t->index, t->name,
         t->wait_reason < WAIT_REASONS ? rt_wait_text[t->wait_reason] : "?");
     if (t->wait_reason == WAIT_JOIN) {
-        say(" %u \"%s\"", on != NULL ? on->index : 0, on != NULL ? on->name : "");
+        say(" %" PRIu32 " \"%s\"", on != NULL ? on->index : 0, on != NULL ? on->name : "");
     } else if (wait_is_inner(t->wait_reason)) {
         say(" %p", t->wait_object);
         if (on != NULL) {
-            say(", owned by thread %u \"%s\"", on->index, on->name);
+            say(", owned by thread %" PRIu32 " \"%s\"", on->index, on->name);
         }
     }
     say("%s%s\n", where[0] != '\0' ? ", in " : "", where);
@@ -250,7 +251,7 @@ static void say_thread(struct thread *t, void *arg)
     if (state == THREAD_BLOCKED) {
         say_wait(t);
     } else {
-        say("pirn:   thread %u \"%s\" %s\n", t->index, t->name,
+        say("pirn:   thread %" PRIu32 " \"%s\" %s\n", t->index, t->name,
             (t->flags & THREAD_FOREIGN)                ? "is a kernel thread of the program's"
             : state != THREAD_RUNNING                  ? "is ready"
             : t->cpu != NULL && rt_cpu_runs(t->cpu, t) ? "runs"
@@ -271,11 +272,11 @@ static void say_cycle(struct thread *t, void *arg)
             return;
         }
     }
-    say("pirn: cycle: thread %u \"%s\"", t->index, t->name);
+    say("pirn: cycle: thread %" PRIu32 " \"%s\"", t->index, t->name);
     struct thread *at = t;
     do {
         at = waits_on(at);
-        say(" -> %u \"%s\"", at->index, at->name);
+        say(" -> %" PRIu32 " \"%s\"", at->index, at->name);
     } while (at != t);
     say("\n");
 }
