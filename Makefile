@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-release fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
+        check-aarch64 check-riscv64 check-boards check-release boards fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
 help:
@@ -89,7 +89,7 @@ $(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '
 endef
 
 ## check: everything that has to pass: lint, all builds, tests; ends with the release tests
-check: setup lint check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-release
+check: setup lint check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-boards check-release
 
 ## check-release: the whole test suite on the release build
 check-release: setup build-release
@@ -118,6 +118,23 @@ check-aarch64: setup build-aarch64
 ## check-riscv64: cross build of the libraries, few tests under qemu-user
 check-riscv64: setup build-riscv64
 	$(call run_tests,riscv64)
+
+# Boards, by family: what has to be set up, and what `make boards` runs.
+BOARDS_riscv := riscv64-virt riscv32-virt
+BOARD_FAMILIES := riscv
+
+boards-%: setup
+	@tools/setup-boards --quiet --target $*
+	$(foreach board,$(BOARDS_$*),$(MAKE) --no-print-directory build-$(board) && ctest --preset $(board) --parallel $(JOBS) &&) true
+
+## boards: set up, build, and run all tests on all boards under QEMU
+boards: $(addprefix boards-,$(BOARD_FAMILIES))
+
+## check-boards: one board of each family, few tests
+check-boards: setup
+	@tools/setup-boards --quiet --target riscv
+	$(MAKE) --no-print-directory build-riscv64-virt
+	ctest --preset riscv64-virt --parallel $(JOBS) -L fast
 
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every organization, on 1 and 2 CPUs, preempted and not

@@ -36,7 +36,7 @@ struct port_cpu {
 
 struct port_thread {
     uintptr_t tls; /* thread pointer */
-    uintptr_t low; /* lowest address of the stack, where the canary is; 0: no stack of ours */
+    uintptr_t low; /* lowest address of the stack, where the canary is */
     struct port_fp fp;
 };
 
@@ -56,7 +56,9 @@ ALWAYS_INLINE struct cpu *port_cpu_self(void)
 #define port_thread_init(t) ((void)(t))
 #define port_thread_fini(t) ((void)(t))
 
-/* The last word of a stack, which nobody uses. */
+/* The last word of a stack, which nobody uses: there is no memory that cannot be accessed. It, and
+ * the stack pointer, are looked at whenever a thread stops running; interrupts look at the latter
+ * (the trap's entry). A frame that skips the word and is left again before is not found. */
 #define BARE_CANARY 0x5ca1ab1eu
 NORETURN void bare_overflow(const struct port_thread *t);
 
@@ -68,7 +70,8 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 
 ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struct port_thread *to)
 {
-    if (from->low != 0 && unlikely(*(const volatile uint32_t *)from->low != BARE_CANARY)) {
+    bool below = (uintptr_t)__builtin_frame_address(0) < from->low;
+    if (unlikely(below || *(const volatile uint32_t *)from->low != BARE_CANARY)) {
         bare_overflow(from);
     }
     arch_core()->stack_low = to->low;

@@ -37,12 +37,24 @@ static void line_get(void)
     }
 }
 
+/* A backslash stands in front of what belongs to a word in any case. */
 static unsigned words_split(void)
 {
     unsigned n = 0;
-    char *rest = process.line;
-    for (char *word; n < WORDS_MAX && (word = strtok_r(rest, " ", &rest)) != NULL;) {
-        process.words[n++] = word;
+    const char *from = process.line;
+    char *to = process.line; /* never ahead of `from` */
+    while (n < WORDS_MAX) {
+        from += strspn(from, " ");
+        if (*from == '\0') {
+            break;
+        }
+        process.words[n++] = to;
+        while (*from != ' ' && *from != '\0') {
+            from += *from == '\\' && from[1] != '\0';
+            *to++ = *from++;
+        }
+        from += *from == ' ';
+        *to++ = '\0';
     }
     return n;
 }
@@ -66,7 +78,7 @@ int process_arguments(char ***argv)
         process.arguments[nargs++] = process.words[i];
     }
     if (nargs == 0) {
-        process.arguments[nargs++] = process.line + sizeof(process.line) - 1; /* "" */
+        process.arguments[nargs++] = process.line + sizeof(process.line) - 1; /* it has no name */
     }
     *argv = process.arguments;
     return (int)nargs;
@@ -209,11 +221,12 @@ void _exit(int status)
     board_exit(status & 0xff);
 }
 
-/* Tools put the function and the line behind such lines. */
-static void say_at(uintptr_t pc)
+/* Tools put the function and the line behind such lines. which: "at", or "from": a return address.
+ */
+static void say_place(const char *which, uintptr_t pc)
 {
     char text[48];
-    int n = snprintf(text, sizeof(text), "pirn: at %#lx\n", (unsigned long)pc);
+    int n = snprintf(text, sizeof(text), "pirn: %s %#lx\n", which, (unsigned long)pc);
     port_write(text, (size_t)n);
 }
 
@@ -228,9 +241,9 @@ void bare_fault(const struct bare_fault *fault)
                      fault->what, fault->cause, (unsigned long)fault->address,
                      who[0] != '\0' ? ", in thread " : "", who);
     port_write(text, (size_t)n);
-    say_at(fault->pc);
+    say_place("at", fault->pc);
     if (fault->caller != 0) {
-        say_at(fault->caller);
+        say_place("from", fault->caller);
     }
     crash();
 }
@@ -244,7 +257,7 @@ static NORETURN void overflow(uintptr_t pc)
     }
     port_write(text, strlen(text));
     if (pc != 0) {
-        say_at(pc);
+        say_place("at", pc);
     }
     crash();
 }

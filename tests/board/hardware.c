@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hardware.c - what only boards have: interrupts, a console, files of the machine that runs the
+ * program, a C library whose locks are ours; and misuse that ends the program with a message.
+ *
+ *     hardware MODE [ARGUMENT]
+ */
+#include <errno.h>
+#include <pirn/pirn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#define THREADS 16
+
+static void run_threads(void *(*fn)(void *))
+{
+    pirn_thread_t t[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++) {
+        CHECK(pirn_create(&t[i], NULL, fn, (void *)i) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *ret;
+        CHECK(pirn_join(t[i], &ret) == 0 && ret == NULL);
+    }
+}
+
+/* ---- the C library from many threads on many cores ---- */
+
+static void *allocates(void *arg)
+{
+    enum { KEPT = 32, ROUNDS = 2000 };
+    unsigned char *kept[KEPT] = {0};
+    size_t sizes[KEPT] = {0};
+    uint32_t random = (uint32_t)(uintptr_t)arg + 1;
+    unsigned char mark = (unsigned char)((uintptr_t)arg + 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        random = random * 1664525u + 1013904223u;
+        unsigned k = random >> 16 & (KEPT - 1);
+        for (size_t j = 0; j < sizes[k]; j++) {
+            CHECK(kept[k][j] == mark);
+        }
+        free(kept[k]);
+        sizes[k] = 1 + (random >> 8) % 500;
+        kept[k] = malloc(sizes[k]);
+        CHECK(kept[k] != NULL);
+        memset(kept[k], mark, sizes[k]);
+        if (i % 16 == 0) {
+            pirn_yield();
+        }
+    }
+    for (int k = 0; k < KEPT; k++) {
+        free(kept[k]);
+    }
+    return NULL;
+}
+
+static void *prints(void *arg)
+{
+    for (int i = 0; i < 20; i++) {
+        printf("line %02u %02d of one thread, whole: %.3f\n", (unsigned)(uintptr_t)arg, i, i / 8.0);
+    }
+    return NULL;
+}
+
+static void *keeps_errno(void *arg)
+{
+    for (int i = 0; i < 200; i++) {
+        errno = (int)(uintptr_t)arg + 1;
+        pirn_yield();
+        CHECK(errno == (int)(uintptr_t)arg + 1);
+    }
+    return NULL;
+}
+
+static void *sets_variable(void *arg)
+{
+    char name[24], value[24];
+    snprintf(name, sizeof(name), "VARIABLE_%u", (unsigned)(uintptr_t)arg);
+    for (int i = 0; i < 50; i++) {
+        snprintf(value, sizeof(value), "%d", i);
+        CHECK(setenv(name, value, 1) == 0);
+        pirn_yield();
+        CHECK(getenv(name) != NULL && strcmp(getenv(name), value) == 0);
+    }
+    return NULL;
+}
+
+static void at_the_end(void)
+{
+    puts("exit handler");
+}
+
+static void libc(void)
+{
+    CHECK(atexit(at_the_end) == 0);
+    run_threads(allocates);
+    run_threads(keeps_errno);
+    run_threads(sets_variable);
+    run_threads(prints);
+    puts("done");
+}
+
+/* ---- files ---- */
+
+static void *writes_own_file(void *arg)
+{
+    char name[64], line[64];
+    snprintf(name, sizeof(name), "%s.%u", getenv("FILES"), (unsigned)(uintptr_t)arg);
+    FILE *f = fopen(name, "w+");
+    CHECK(f != NULL);
+    for (int i = 0; i < 500; i++) {
+        CHECK(fprintf(f, "%u %d\n", (unsigned)(uintptr_t)arg, i) > 0);
+    }
+    CHECK(fseek(f, 0, SEEK_SET) == 0);
+    for (int i = 0; i < 500; i++) {
+        char want[64];
+        snprintf(want, sizeof(want), "%u %d\n", (unsigned)(uintptr_t)arg, i);
+        CHECK(fgets(line, sizeof(line), f) != NULL && strcmp(line, want) == 0);
+    }
+    CHECK(fgets(line, sizeof(line), f) == NULL && feof(f));
+    CHECK(fclose(f) == 0);
+    f = fopen(name, "a");
+    CHECK(f != NULL && fputs("more\n", f) >= 0 && fclose(f) == 0);
+    f = fopen(name, "r");
+    CHECK(f != NULL && fseek(f, -5, SEEK_END) == 0);
+    CHECK(fgets(line, sizeof(line), f) != NULL && strcmp(line, "more\n") == 0 && fclose(f) == 0);
+    CHECK(remove(name) == 0);
+    errno = 0;
+    CHECK(fopen(name, "r") == NULL && errno == ENOENT);
+    return NULL;
+}
+
+static void files(void)
+{
+    CHECK(getenv("FILES") != NULL);
+    run_threads(writes_own_file);
+    puts("done");
+}
+
+/* ---- console ---- */
+
+static volatile bool reading;
+
+static void *counts_meanwhile(void *count)
+{
+    while (reading) {
+        __atomic_add_fetch((unsigned long *)count, 1, __ATOMIC_RELAXED);
+        pirn_yield();
+    }
+    return NULL;
+}
+
+/* Others run while one waits for a line. */
+static void console(void)
+{
+    char line[128];
+    unsigned long count = 0;
+    pirn_thread_t t;
+    reading = true;
+    CHECK(pirn_create(&t, NULL, counts_meanwhile, &count) == 0);
+    while (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0) {
+        pirn_yield();
+    }
+    puts("ready");
+    CHECK(fgets(line, sizeof(line), stdin) != NULL);
+    reading = false;
+    CHECK(pirn_join(t, NULL) == 0);
+    printf("got %s", line);
+}
+
+/* ---- ticks ---- */
+
+static volatile int runs;
+
+static void *spins(void *unused)
+{
+    (void)unused;
+    __atomic_add_fetch(&runs, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&runs, __ATOMIC_RELAXED) < THREADS) {
+    }
+    return NULL;
+}
+
+/* Threads that never call anything: all of them begin, on whatever number of cores. */
+static void ticks(void)
+{
+    run_threads(spins);
+    puts("done");
+}
+
+/* ---- misuse ---- */
+
+/* A little too deep; then something that lets the runtime look. */
+static __attribute__((noinline)) int recurses(unsigned left, void (*then)(void))
+{
+    volatile char room[256];
+    for (unsigned i = 0; i < sizeof(room); i++) {
+        room[i] = (char)left;
+    }
+    if (left < sizeof(room)) {
+        then();
+        return room[0];
+    }
+    return recurses(left - (unsigned)sizeof(room), then) + room[0];
+}
+
+static void yields(void)
+{
+    pirn_yield();
+}
+
+static void computes(void)
+{
+    for (;;) {
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+static void *overflows(void *then)
+{
+    pirn_set_name(pirn_self(), "deep");
+    recurses(66000, (void (*)(void))(uintptr_t)then);
+    return NULL;
+}
+
+static void overflow(void (*then)(void))
+{
+    pirn_thread_t t;
+    pirn_attr_t attr = {.stack_size = 64 << 10};
+    CHECK(pirn_create(&t, &attr, overflows, (void *)(uintptr_t)then) == 0);
+    pirn_join(t, NULL);
+}
+
+static void overflow_then_switch(void)
+{
+    overflow(yields);
+}
+
+static void overflow_then_tick(void)
+{
+    overflow(computes);
+}
+
+static void *reads_nothing(void *unused)
+{
+    (void)unused;
+    pirn_set_name(pirn_self(), "astray");
+    return (void *)(uintptr_t) * (volatile char *)(uintptr_t)0xf0000000u;
+}
+
+static void fault(void)
+{
+    pirn_thread_t t;
+    CHECK(pirn_create(&t, NULL, reads_nothing, NULL) == 0);
+    pirn_join(t, NULL);
+}
+
+/* Threads until there is no memory: an error, and the program goes on. */
+static void *waits(void *sem)
+{
+    pirn_sem_wait(sem);
+    return NULL;
+}
+
+static void memory(void)
+{
+    static pirn_sem_t sem = PIRN_SEM_INIT(0);
+    static pirn_thread_t t[4096];
+    unsigned n = 0;
+    int error = 0;
+    while (n < sizeof(t) / sizeof(t[0]) && (error = pirn_create(&t[n], NULL, waits, &sem)) == 0) {
+        n++;
+    }
+    CHECK(error == -EAGAIN);
+    for (unsigned i = 0; i < n; i++) {
+        CHECK(pirn_sem_post(&sem) == 0);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    run_threads(keeps_errno);
+    printf("done: %s\n", n > 500 ? "more than 500 threads" : "too few threads");
+}
+
+static void cores(void)
+{
+    printf("%u cores\n", pirn_cpu_count());
+}
+
+static void words(int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        printf("[%s]", argv[i]);
+    }
+    puts("");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } modes[] = {{"libc", libc},
+                 {"files", files},
+                 {"console", console},
+                 {"ticks", ticks},
+                 {"overflow", overflow_then_switch},
+                 {"overflow-tick", overflow_then_tick},
+                 {"fault", fault},
+                 {"memory", memory},
+                 {"cores", cores}};
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (strcmp(mode, "words") == 0) {
+        words(argc, argv);
+        return 0;
+    }
+    for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(mode, modes[i].name) == 0) {
+            modes[i].run();
+            return 0;
+        }
+    }
+    printf("no mode \"%s\"\n", mode);
+    return 2;
+}
