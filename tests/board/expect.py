@@ -19,7 +19,8 @@ def run(command: list[str], text: str | None) -> tuple[int, str]:
     child = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    assert child.stdin is not None and child.stdout is not None
+    assert child.stdin is not None
+    assert child.stdout is not None
     said = []
     for line in child.stdout:
         said.append(line)
