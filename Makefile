@@ -169,9 +169,10 @@ bench:
 scheduling-cost: setup build-release
 	$(VENV)/python bench/run_scheduling.py --no-build --publish $(BENCH_ARGS)
 
-## profiling-cost: measure what profiling costs, write docs/PROFILING-COST.md (5 minutes)
+## profiling-cost: measure what profiling costs, write docs/PROFILING-COST.md (10 minutes)
 profiling-cost: setup build-release
-	$(VENV)/python bench/run_profiling.py --no-build --publish $(BENCH_ARGS)
+	@tools/setup --quiet --group programs
+	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
 
 ## figures: draw the plots again from results/*.csv
 figures: setup

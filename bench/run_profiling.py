@@ -17,12 +17,14 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness import machine, profiling, session
+from harness import machine, profiling, profiling_x264, session
 from harness.profiling import Case, Measured
 from harness.tables import markdown
 from pirn_tools import paths
+from pirn_tools.demo.clip import ClipShape, make_clip
 from pirn_tools.errors import UserError
 from pirn_tools.plotting import figure
 from rich.console import Console
@@ -49,9 +51,8 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def cases_of(build: Path, scratch: Path, puzzles: int) -> list[Case]:
+def sudoku_cases(build: Path, profile: dict[str, str], puzzles: int) -> list[Case]:
     apps = build / "apps"
-    profile = {"PIRN_PROF": str(scratch / "profile"), "PIRN_CPUS": "1"}
 
     def sudoku(part: str, name: str, kind: str, env: dict[str, str] | None = None) -> Case:
         work = ("--puzzles", str(max(puzzles // SHORT, 1) if part == SAMPLES else puzzles))
@@ -70,27 +71,19 @@ def cases_of(build: Path, scratch: Path, puzzles: int) -> list[Case]:
         for name, hz in ((f"none before {rate}", 0), (str(rate), rate)):
             env = {**profile, "PIRN_PROFCLOCK": "wall", "PIRN_PROFRATE": str(hz)}
             cases.append(sudoku(SAMPLES, name, "pirn", env))
-    return cases + program_cases(build, profile)
+    return cases
 
 
-def program_cases(build: Path, profile: dict[str, str]) -> list[Case]:
-    """Programs that are not instrumented, on what `make demo` has left."""
-    found: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {}
-    clips = sorted((build.parent / "demo").glob("*.mjpeg"))
-    if clips:
-        argv = (str(build / "apps/mjpeg-pirn"), "--quiet", "--repeat=3", str(clips[-1]))
-        found["mjpeg"] = (argv, {"PIRN_CPUS": "1"})
-    raw = sorted((build.parent / "demo").glob("*.yuv"))
-    x264 = shutil.which("x264")
-    if raw and x264:
-        size = raw[-1].name.split("-")[1]
-        argv = (x264, "--quiet", "--threads", "4", "--input-res", size, "-o", "/dev/null")
-        library = str(build / "lib/libpirn-pthread.so.0")
-        found["x264"] = ((*argv, str(raw[-1])), {"PIRN_CPUS": "1", "LD_PRELOAD": library})
+def program_cases(
+    root: Path, build: Path, binaries: Mapping[str, Path], profile: dict[str, str]
+) -> list[Case]:
+    """Whole programs, on the demo's clip."""
+    clip = make_clip(root / "build/demo", ClipShape())
+    argv = (str(build / "apps/mjpeg-pirn"), "--quiet", "--repeat=30", str(clip))
     return [
-        Case(PROGRAMS, f"{name} {kind}", argv, {**env, **more})
-        for name, (argv, env) in found.items()
-        for kind, more in (("without", {}), ("samples only", profile))
+        *profiling_x264.cases(PROGRAMS, binaries, root, profile),
+        Case(PROGRAMS, f"mjpeg: {profiling_x264.WITHOUT}", argv, {"PIRN_CPUS": "1"}),
+        Case(PROGRAMS, "mjpeg: samples only", argv, profile),
     ]
 
 
@@ -153,14 +146,22 @@ def draw_rates(path: Path, measured: Measured) -> None:
         axes.legend(fontsize="small")
 
 
-def programs_text(measured: Measured) -> str:
-    names = list(dict.fromkeys(n for p, n, _ in measured.seconds if p == PROGRAMS))
+def programs_text(
+    measured: Measured, cases: Sequence[Case], x264: profiling.Facts, version: str
+) -> str:
     rows = []
-    for name in names:
-        base = name.split()[0] + " without"
+    for name in (case.name for case in cases if case.part == PROGRAMS):
+        base = f"{name.split(':')[0]}: {profiling_x264.WITHOUT}"
+        seconds, without = measured.median(PROGRAMS, name), measured.median(PROGRAMS, base)
         more = 100 * (measured.ratio(PROGRAMS, name, base) - 1)
-        rows.append([name, f"{1e3 * measured.median(PROGRAMS, name):.0f}", f"{more:+.1f} %"])
-    return markdown(["program", "CPU ms", "more"], rows)
+        pair = f"{(seconds - without) / x264.calls * 1e9:.1f}" if "instrumented," in name else "-"
+        rows.append([name, f"{1e3 * seconds:.0f}", f"{more:+.1f} %", pair])
+    hit, _ = profiling.hit_rate(x264.distances)
+    said = (
+        f"x264 is Debian's {version}. Instrumented it makes {x264.calls:,} calls by {x264.nodes:,} "
+        f"ways to functions; {100 * hit:.2f} % of the look-ups find their node at once.\n\n"
+    )
+    return said + markdown(["program", "CPU ms", "more", "ns a call"], rows)
 
 
 def hash_text(facts: profiling.Facts) -> str:
@@ -224,12 +225,19 @@ def run() -> int:
     if not options.no_build:
         console.print("building the applications")
         session.build_programs(root, build, ["apps/all"])
+        with console.status("building x264 from Debian's source package, three times"):
+            binaries = profiling_x264.make(root, build / "lib")
+    else:
+        binaries = profiling_x264.built(root)
     facts = {k: v for k, v in machine.describe(root, build).items() if k not in PEERS}
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="pirn-bench-") as folder:
         scratch = Path(folder)
-        cases = cases_of(build, scratch, options.puzzles)
-        named = {case.name: case for case in cases if case.part == CALLS}
+        profiled = {"PIRN_PROF": str(scratch / "profile"), "PIRN_CPUS": "1"}
+        cases = sudoku_cases(build, profiled, options.puzzles)
+        cases += program_cases(root, build, binaries, profiled)
+        named = {case.name: case for case in cases}
+        x264 = run_keeping_profile(named[profiling_x264.CALLS], scratch)
         profile = run_keeping_profile(named["instrumented, calls"], scratch)
         blocks = blocks_text(root, scratch, output / PICTURES[2])
         rounds = {CALLS: options.rounds, SAMPLES: SHORT * options.rounds, PROGRAMS: options.rounds}
@@ -245,8 +253,8 @@ def run() -> int:
     parts = [session.heading("What profiling costs", facts)]
     parts += ["### Calls", calls_text(measured, profile.calls)]
     parts += ["### Samples", samples_text(measured)]
-    if any(case.part == PROGRAMS for case in cases):
-        parts += ["### A program that is not instrumented", programs_text(measured)]
+    version = profiling_x264.version(root)
+    parts += ["### Whole programs", programs_text(measured, cases, x264, version)]
     parts += ["### Look-ups", hash_text(profile), blocks]
     text = "\n\n".join(parts)
     (output / "profiling-cost.md").write_text(text + "\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 import statistics
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -138,6 +137,3 @@ def hit_rate(distances: Mapping[int, int]) -> tuple[float, float]:
     if total == 0:
         return 0.0, 0.0
     return distances.get(0, 0) / total, sum(d * n for d, n in distances.items()) / total
-
-
-RESULT = re.compile(r"\bchecksum=([0-9a-f]+)")
