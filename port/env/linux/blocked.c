@@ -41,8 +41,6 @@
 static int bell;         /* the signal; 0: off */
 static uint32_t ringing; /* the monitor is about to send it. ORDER(quiet) */
 
-int __libc_allocate_rtsig(int high) __attribute__((weak));
-
 /* Has this kernel thread gone to sleep in the kernel since the last bell, for the same thread,
  * without a switch in between? The call goes to sleep again after each bell; one that only waits
  * for a processor does not. */
@@ -82,23 +80,13 @@ int blocked_start(void)
 {
     struct sigaction act = {.sa_sigaction = on_bell,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    if (bell != 0) {
-        return 0; /* in the child of a fork */
-    }
-    report_own_handler((const void *)(uintptr_t)on_bell);
-    bell = __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(0) : -1;
-    if (bell < 0 || __sigaction(bell, &act, NULL) != 0) {
-        bell = 0;
-        return -ENOTSUP;
-    }
-    return 0;
+    const char *why;
+    return own_signal(&bell, false, &act, &why);
 }
 
 void blocked_unmask(uint64_t *set)
 {
-    if (bell != 0) {
-        *set &= ~(UINT64_C(1) << (bell - 1));
-    }
+    own_signal_unmask(bell, set);
 }
 
 static uint64_t cpu_time(int tid)

@@ -31,6 +31,17 @@ uintptr_t port_sanitizer_at(void);
 /* Ticks for the calling kernel thread, if preemption is on. */
 void preempt_begin(struct port_carrier *port);
 
+/* A real-time signal of the C library's with this handler; *signal itself where that is one
+ * already. `first`: it comes before others. 0, or -ENOTSUP and *why. And out of a set that is to be
+ * blocked, if there is one (not 0). */
+int own_signal(int *signal, bool first, const struct sigaction *action, const char **why);
+void own_signal_unmask(int signal, uint64_t *set);
+
+/* A timer that sends the signal to the calling kernel thread, which lets it in; -1: there is none.
+ * When it does that first (0: not any more), and then how often. */
+int own_timer(clockid_t clock, int signal);
+void own_timer_set(int timer, uint64_t first_ns, uint64_t interval_ns);
+
 /* Does a signal that interrupted the caller there (ucontext_t) find it where it may be stopped:
  * without a file's lock, not in the C library, on its own stack? */
 bool preempt_may_leave(const void *context);

@@ -36,11 +36,9 @@
 #include <errno.h>
 #include <link.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -59,9 +57,6 @@ static struct {
     bool found_self, found_libc, self_is_program;
 } preempt;
 
-/* Allocates one of the C library's real-time signals, as its own users do: SIGRTMIN moves. */
-int __libc_allocate_rtsig(int high) __attribute__((weak));
-
 bool preempt_pc_is_kept(uintptr_t pc, bool *own)
 {
     for (unsigned i = 0; i < preempt.nranges; i++) {
@@ -72,15 +67,6 @@ bool preempt_pc_is_kept(uintptr_t pc, bool *own)
     }
     *own = false;
     return false;
-}
-
-static void timer_set(int timer, uint64_t first_ns)
-{
-    struct itimerspec t = {
-        .it_value = {(time_t)(first_ns / 1000000000u), (long)(first_ns % 1000000000u)},
-        .it_interval = {(time_t)(preempt.tick_ns / 1000000000u),
-                        (long)(preempt.tick_ns % 1000000000u)}};
-    syscall(SYS_timer_settime, timer, 0, &t, NULL);
 }
 
 /* After a switch from inside the handler, on the worker where the thread goes on. Not inlined: it
@@ -137,7 +123,7 @@ static bool tick_ends_turn(const ucontext_t *context, struct cpu *cpu, uint64_t 
         return false;
     }
     if (!may_leave) {
-        timer_set(port->timer, RETRY_NS);
+        own_timer_set(port->timer, RETRY_NS, preempt.tick_ns);
     }
     return may_leave;
 }
@@ -237,16 +223,13 @@ static bool sanitizer_is_kept(void)
 
 void preempt_unmask(uint64_t *set)
 {
-    if (preempt.signal != 0) {
-        *set &= ~(UINT64_C(1) << (preempt.signal - 1));
-    }
+    own_signal_unmask(preempt.signal, set);
 }
 
 int port_preempt_start(uint64_t tick_ns, const char **why)
 {
     struct sigaction act = {.sa_sigaction = on_tick,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
-    report_own_handler((const void *)(uintptr_t)on_tick);
     if (!preempt_places_known()) {
         *why = "the library or the C library is linked statically: where code must not be "
                "interrupted cannot be told";
@@ -258,29 +241,15 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
             "must not be interrupted cannot be told (gcc links it dynamically)";
         return -ENOTSUP;
     }
-    int signal = preempt.signal != 0             ? preempt.signal
-                 : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(0)
-                                                 : -1;
-    if (signal < 0) {
-        *why = "no real-time signal is free";
-        return -ENOTSUP;
-    }
-    if (__sigaction(signal, &act, NULL) != 0) {
-        *why = "the signal's handler is refused";
-        return -ENOTSUP;
-    }
     preempt.tick_ns = tick_ns;
-    preempt.signal = signal;
-    return 0;
+    return own_signal(&preempt.signal, false, &act, why);
 }
 
 void preempt_pause(const struct port_carrier *port, bool pauses)
 {
-    static const struct itimerspec none;
-    if (port->timer >= 0 && pauses) {
-        syscall(SYS_timer_settime, port->timer, 0, &none, NULL);
-    } else if (port->timer >= 0) {
-        timer_set(port->timer, preempt.tick_ns);
+    if (port->timer >= 0) {
+        uint64_t ns = pauses ? 0 : preempt.tick_ns;
+        own_timer_set(port->timer, ns, ns);
     }
 }
 
@@ -293,23 +262,17 @@ size_t port_signal_room(void)
 
 void preempt_begin(struct port_carrier *port)
 {
-    sigset_t set;
     port->timer = -1;
     if (preempt.signal == 0) {
         return;
     }
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = preempt.signal};
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-    if (syscall(SYS_timer_create, METER_TICK_CLOCK(preempt.tick_ns), &event, &port->timer) != 0) {
+    port->timer = own_timer(METER_TICK_CLOCK(preempt.tick_ns), preempt.signal);
+    if (port->timer < 0) {
         static const char text[] = "pirn: no timer for a worker: its threads are not preempted\n";
         port_write(text, sizeof(text) - 1);
-        port->timer = -1;
         return;
     }
-    sigemptyset(&set);
-    sigaddset(&set, preempt.signal);
-    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, (size_t)_NSIG / 8);
-    timer_set(port->timer, preempt.tick_ns);
+    own_timer_set(port->timer, preempt.tick_ns, preempt.tick_ns);
 }
 
 #else /* no preemption */

@@ -129,9 +129,6 @@ void prof_pause(const struct port_carrier *port, bool pauses)
 
 #else
 
-/* Allocates one of the C library's real-time signals, as its own users do: SIGRTMIN moves. */
-int __libc_allocate_rtsig(int high) __attribute__((weak));
-
 static void on_sample(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
@@ -142,30 +139,16 @@ static void on_sample(int signal, siginfo_t *info, void *context)
                 context);
 }
 
-static void timer_arm(int id, uint64_t interval_ns)
-{
-    struct timespec t = {(time_t)(interval_ns / 1000000000u), (long)(interval_ns % 1000000000u)};
-    struct itimerspec both = {.it_value = t, .it_interval = t};
-    syscall(SYS_timer_settime, id, 0, &both, NULL);
-}
-
 /* Of the calling kernel thread. 0: it has none. */
 static int timer_make(void)
 {
-    int id;
-    uint64_t set = UINT64_MAX;
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = prof.signal};
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-    if (syscall(SYS_timer_create, prof.wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &event,
-                &id) != 0) {
+    int id = own_timer(prof.wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, prof.signal);
+    if (id < 0) {
         static const char text[] = "pirn: no timer for a kernel thread: it is not sampled\n";
         port_write(text, sizeof(text) - 1);
         return 0;
     }
-    prof_unmask(&set);
-    set = ~set;
-    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof(set));
-    timer_arm(id, prof.interval_ns);
+    own_timer_set(id, prof.interval_ns, prof.interval_ns);
     return id + 1;
 }
 
@@ -179,7 +162,8 @@ void prof_begin(struct port_carrier *port)
 void prof_pause(const struct port_carrier *port, bool pauses)
 {
     if (port->prof_timer != 0) {
-        timer_arm(port->prof_timer - 1, pauses ? 0 : prof.interval_ns);
+        uint64_t ns = pauses ? 0 : prof.interval_ns;
+        own_timer_set(port->prof_timer - 1, ns, ns);
     }
 }
 
@@ -187,22 +171,13 @@ int port_prof_start(uint32_t hz, bool wall, const char **why)
 {
     struct sigaction act = {.sa_sigaction = on_sample,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    int signal = prof.signal != 0                ? prof.signal
-                 : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(1)
-                                                 : -1;
-    if (signal < 0) {
-        *why = "no real-time signal is free";
-        return -ENOTSUP;
-    }
     sigfillset(&act.sa_mask);
-    report_own_handler((const void *)(uintptr_t)on_sample);
-    if (__sigaction(signal, &act, NULL) != 0) {
-        *why = "the signal's handler is refused";
-        return -ENOTSUP;
-    }
     prof.wall = wall;
     prof.interval_ns = 1000000000u / hz;
-    prof.signal = signal;
+    int error = own_signal(&prof.signal, true, &act, why);
+    if (error != 0) {
+        return error;
+    }
     timer = timer_make();
     return 0;
 }
@@ -211,9 +186,7 @@ int port_prof_start(uint32_t hz, bool wall, const char **why)
 
 void prof_unmask(uint64_t *set)
 {
-    if (prof.signal != 0) {
-        *set &= ~(UINT64_C(1) << (prof.signal - 1));
-    }
+    own_signal_unmask(prof.signal, set);
 }
 
 /* Timers are not inherited. */
