@@ -17,3 +17,10 @@ void text_add(struct text *out, const char *fmt, ...)
     RT_VERIFY(n >= 0);
     out->used += (size_t)n;
 }
+
+void text_add_name(struct text *out, const char *name)
+{
+    for (; *name != '\0'; name++) {
+        text_add(out, "%c", (unsigned char)*name < ' ' ? '?' : *name);
+    }
+}

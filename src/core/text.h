@@ -16,4 +16,7 @@ struct text {
 
 void text_add(struct text *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* What the program has chosen, in a table: ? for characters that would end a column or a line. */
+void text_add_name(struct text *out, const char *name);
+
 #endif

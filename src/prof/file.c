@@ -66,25 +66,15 @@ static const char *const roots[] = {
 static const char *const kinds[] = {
     [PROF_ROOT] = "root", [PROF_CALL] = "call", [PROF_FRAME] = "frame"};
 
-/* Without what would end a column or a line. */
-static const char *clean(const char *from, char *to, size_t size)
-{
-    size_t n = strnlen(from, size - 1);
-    for (size_t i = 0; i < n; i++) {
-        to[i] = from[i] == '\t' || from[i] == '\n' ? '?' : from[i];
-    }
-    to[n] = '\0';
-    return to;
-}
-
 static void say_meta(struct text *out)
 {
-    char program[1024];
     struct port_program_facts facts;
     const char *sched = port_option("sched");
     port_program_facts(&facts);
     text_add(out, "meta\tversion\t%s\n", RT_VERSION);
-    text_add(out, "meta\tprogram\t%s\n", clean(facts.program, program, sizeof(program)));
+    text_add(out, "meta\tprogram\t");
+    text_add_name(out, facts.program);
+    text_add(out, "\n");
     text_add(out, "meta\tpid\t%llu\n", (unsigned long long)facts.pid);
     text_add(out, "meta\tmachine\t%s\n", facts.machine);
     text_add(out, "meta\tsched\t%s\n",
@@ -118,13 +108,13 @@ static void say_map(void *arg, const struct port_code *code)
 
 static void say_thread(struct text *out, const struct prof_node *root, uint32_t at)
 {
-    char name[RT_NAME_MAX];
     uint32_t index, generation;
     enum prof_root kind = tree_root(root, &index, &generation);
     unsigned long long threads = kind == PROF_OTHERS ? at_load_rlx(&root->calls) : 1;
-    const char *text = root->entry != PROF_NO_ENTRY ? tree.entries[root->entry].name : "";
-    text_add(out, "thread\t%" PRIu32 "\t%s\t%" PRIu32 "\t%" PRIu32 "\t%llu\t%s\n", at, roots[kind],
-             index, generation, threads, clean(text, name, sizeof(name)));
+    text_add(out, "thread\t%" PRIu32 "\t%s\t%" PRIu32 "\t%" PRIu32 "\t%llu\t", at, roots[kind],
+             index, generation, threads);
+    text_add_name(out, root->entry != PROF_NO_ENTRY ? tree.entries[root->entry].name : "");
+    text_add(out, "\n");
 }
 
 /* Of so many look-ups; those that found their node at once are not counted by themselves. */

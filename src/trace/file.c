@@ -118,13 +118,10 @@ static void say_enums(struct text *out)
     say_enum(out, "state", states, ARRAY_SIZE(states));
 }
 
-/* The name of a program may hold what ends columns and lines. */
 static void say_meta(struct text *out, const char *key, const char *value)
 {
     text_add(out, "meta\t%s\t", key);
-    for (const char *c = value; *c != '\0'; c++) {
-        text_add(out, "%c", (unsigned char)*c < ' ' ? '?' : *c);
-    }
+    text_add_name(out, value);
     text_add(out, "\n");
 }
 
