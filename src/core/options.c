@@ -66,6 +66,48 @@ static int set_number(const char *value, uint64_t min, uint64_t max, uint64_t *o
     return parse_size(value, max, out) && *out >= min ? 0 : -EINVAL;
 }
 
+static int set_word(const char *value, uint32_t min, uint32_t max, uint32_t *out)
+{
+    uint64_t n;
+    if (set_number(value, min, max, &n) != 0) {
+        return -EINVAL;
+    }
+    *out = (uint32_t)n;
+    return 0;
+}
+
+/* Microseconds, kept as nanoseconds. */
+static int set_microseconds(const char *value, uint64_t min, uint64_t max, uint64_t *out)
+{
+    uint64_t us;
+    if (set_number(value, min, max, &us) != 0) {
+        return -EINVAL;
+    }
+    *out = us * 1000;
+    return 0;
+}
+
+static int set_flag(const char *value, bool *out)
+{
+    uint64_t n;
+    if (set_number(value, 0, 1, &n) != 0) {
+        return -EINVAL;
+    }
+    *out = n != 0;
+    return 0;
+}
+
+/* The place of the value among the choices ("a|b|c"). */
+static int set_choice(const char *value, const char *choices, int *out)
+{
+    int choice = sched_choice(choices, value);
+    if (choice < 0) {
+        return -EINVAL;
+    }
+    *out = choice;
+    return 0;
+}
+
 static int set_cpus(const char *value, const char **why)
 {
     uint64_t n;
@@ -99,20 +141,15 @@ static int set_reservoir(const char *value, const char **why)
 
 static int set_detour(const char *value, const char **why)
 {
-    uint64_t n;
     (void)why;
-    if (set_number(value, 0, 1, &n) != 0) {
-        return -EINVAL;
-    }
-    rt.detour = n != 0;
-    return 0;
+    return set_flag(value, &rt.detour);
 }
 
 static int set_tls(const char *value, const char **why)
 {
-    int choice = sched_choice("auto|own|own-syscall|shared", value);
+    int choice;
     (void)why;
-    if (choice < 0) {
+    if (set_choice(value, "auto|own|own-syscall|shared", &choice) != 0) {
         return -EINVAL;
     }
     rt.tls = (enum rt_tls)choice;
@@ -121,13 +158,8 @@ static int set_tls(const char *value, const char **why)
 
 static int set_spin(const char *value, const char **why)
 {
-    uint64_t us;
     (void)why;
-    if (set_number(value, 0, RT_SPIN_MAX, &us) != 0) {
-        return -EINVAL;
-    }
-    rt.spin_ns = us * 1000;
-    return 0;
+    return set_microseconds(value, 0, RT_SPIN_MAX, &rt.spin_ns);
 }
 
 static int set_preempt(const char *value, const char **why)
@@ -137,31 +169,24 @@ static int set_preempt(const char *value, const char **why)
         rt.preempt = rt_preempt_default;
         return 0;
     }
-    uint64_t n;
-    if (set_number(value, 0, 1, &n) != 0) {
+    if (set_flag(value, &rt.preempt) != 0) {
         return -EINVAL;
     }
-    rt.preempt = n != 0;
     rt.preempt_asked = rt.preempt;
     return 0;
 }
 
 static int set_spares(const char *value, const char **why)
 {
-    uint64_t n;
     (void)why;
-    if (set_number(value, 0, 100000, &n) != 0) {
-        return -EINVAL;
-    }
-    rt.spares = (uint32_t)n;
-    return 0;
+    return set_word(value, 0, 100000, &rt.spares);
 }
 
 static int set_deadlock(const char *value, const char **why)
 {
-    int choice = sched_choice("report|abort|off", value);
+    int choice;
     (void)why;
-    if (choice < 0) {
+    if (set_choice(value, "report|abort|off", &choice) != 0) {
         return -EINVAL;
     }
     rt.deadlock = (enum rt_deadlock)choice;
@@ -177,13 +202,8 @@ static int set_dump(const char *value, const char **why)
 
 static int set_tick(const char *value, const char **why)
 {
-    uint64_t us;
     (void)why;
-    if (set_number(value, RT_TICK_MIN, RT_TICK_MAX, &us) != 0) {
-        return -EINVAL;
-    }
-    rt.tick_ns = us * 1000;
-    return 0;
+    return set_microseconds(value, RT_TICK_MIN, RT_TICK_MAX, &rt.tick_ns);
 }
 
 static int set_sched_option(const struct pirn_policy *policy, char *text, const char **why)
@@ -267,13 +287,8 @@ static int set_sched(const char *value, const char **why)
 
 static int set_slice(const char *value, const char **why)
 {
-    uint64_t us;
     (void)why;
-    if (set_number(value, RT_TICK_MIN, RT_TICK_MAX, &us) != 0) {
-        return -EINVAL;
-    }
-    rt.slice_ns = us * 1000;
-    return 0;
+    return set_microseconds(value, RT_TICK_MIN, RT_TICK_MAX, &rt.slice_ns);
 }
 
 static int set_tracesize(const char *value, const char **why)
@@ -289,9 +304,9 @@ static int set_tracesize(const char *value, const char **why)
 
 static int set_tracefull(const char *value, const char **why)
 {
-    int choice = sched_choice("oldest|stop", value);
+    int choice;
     (void)why;
-    if (choice < 0) {
+    if (set_choice(value, "oldest|stop", &choice) != 0) {
         return -EINVAL;
     }
     trace_set_full(choice == 1);
@@ -300,20 +315,20 @@ static int set_tracefull(const char *value, const char **why)
 
 static int set_profrate(const char *value, const char **why)
 {
-    uint64_t hz;
+    uint32_t hz;
     (void)why;
-    if (set_number(value, 0, 100000, &hz) != 0) {
+    if (set_word(value, 0, 100000, &hz) != 0) {
         return -EINVAL;
     }
-    prof_set_rate((uint32_t)hz);
+    prof_set_rate(hz);
     return 0;
 }
 
 static int set_profclock(const char *value, const char **why)
 {
-    int choice = sched_choice("cpu|wall", value);
+    int choice;
     (void)why;
-    if (choice < 0) {
+    if (set_choice(value, "cpu|wall", &choice) != 0) {
         return -EINVAL;
     }
     prof_set_clock(choice == 1);
@@ -322,34 +337,34 @@ static int set_profclock(const char *value, const char **why)
 
 static int set_profframes(const char *value, const char **why)
 {
-    uint64_t n;
+    bool on;
     (void)why;
-    if (set_number(value, 0, 1, &n) != 0) {
+    if (set_flag(value, &on) != 0) {
         return -EINVAL;
     }
-    prof_set_frames(n != 0);
+    prof_set_frames(on);
     return 0;
 }
 
 static int set_profnodes(const char *value, const char **why)
 {
-    uint64_t n;
+    uint32_t n;
     (void)why;
-    if (set_number(value, 64, 64u << 20, &n) != 0) {
+    if (set_word(value, 64, 64u << 20, &n) != 0) {
         return -EINVAL;
     }
-    prof_set_sizes((uint32_t)n, 0);
+    prof_set_sizes(n, 0);
     return 0;
 }
 
 static int set_profthreads(const char *value, const char **why)
 {
-    uint64_t n;
+    uint32_t n;
     (void)why;
-    if (set_number(value, 1, 1u << 20, &n) != 0) {
+    if (set_word(value, 1, 1u << 20, &n) != 0) {
         return -EINVAL;
     }
-    prof_set_sizes(0, (uint32_t)n);
+    prof_set_sizes(0, n);
     return 0;
 }
 
