@@ -8,42 +8,8 @@
 
 #include <pirn/pirn.h>
 
-#define PLAIN __attribute__((no_instrument_function))
-#define SEPARATE __attribute__((noinline))
-
-enum { THREADS = 8, ROUNDS = 100, LEAVES = 10, MANY = 20 };
-
-SEPARATE static void leaf(void)
-{
-    __asm__ volatile("");
-}
-
-SEPARATE static void middle(void)
-{
-    for (int i = 0; i < LEAVES; i++) {
-        leaf();
-    }
-    pirn_yield();
-}
-
-SEPARATE static int fib(int n)
-{
-    return n < 2 ? n : fib(n - 1) + fib(n - 2);
-}
-
-static void *work(void *arg)
-{
-    for (int i = 0; i < ROUNDS; i++) {
-        middle();
-    }
-    return arg;
-}
-
-static void *work_once(void *arg)
-{
-    middle();
-    return arg;
-}
+#define YIELD pirn_yield
+#include "functions.h"
 
 PLAIN static bool run_threads(void *(*fn)(void *), unsigned n)
 {
@@ -69,7 +35,7 @@ SEPARATE static bool calls(void)
 SEPARATE static bool many(void)
 {
     bool good = true;
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < TIMES; i++) {
         good &= run_threads(work_once, MANY);
     }
     return good;

@@ -17,38 +17,8 @@
 
 #include <pirn/pirn.h>
 
-#define PLAIN __attribute__((no_instrument_function))
-#define SEPARATE __attribute__((noinline))
-
-enum { THREADS = 8, ROUNDS = 100, LEAVES = 10 };
-
-static volatile unsigned long sink;
-
-SEPARATE static void leaf(void)
-{
-    sink++;
-}
-
-SEPARATE static void middle(void)
-{
-    for (int i = 0; i < LEAVES; i++) {
-        leaf();
-    }
-    sched_yield();
-}
-
-SEPARATE static int fib(int n)
-{
-    return n < 2 ? n : fib(n - 1) + fib(n - 2);
-}
-
-static void *work(void *arg)
-{
-    for (int i = 0; i < ROUNDS; i++) {
-        middle();
-    }
-    return arg;
-}
+#define YIELD sched_yield
+#include "functions.h"
 
 PLAIN static void run_threads(void *(*fn)(void *), unsigned n)
 {
@@ -74,17 +44,10 @@ SEPARATE static void calls(void)
     run_threads(work, THREADS);
 }
 
-/* Many threads, more than have trees of their own. */
-static void *work_once(void *arg)
-{
-    middle();
-    return arg;
-}
-
 SEPARATE static void many(void)
 {
-    for (int i = 0; i < 50; i++) {
-        run_threads(work_once, 20);
+    for (int i = 0; i < TIMES; i++) {
+        run_threads(work_once, MANY);
     }
 }
 
@@ -95,6 +58,7 @@ SEPARATE static void recursion(void)
 
 /* A function that is left by longjmp every other time. */
 static __thread jmp_buf env;
+static volatile unsigned long sink;
 
 SEPARATE static void jumps(int i)
 {

@@ -145,15 +145,21 @@ static void samples_are_all_there(void)
     CHECK(n == sim_samples());
 }
 
+/* whole: there is room for each way to a function. */
+static void calls_are_counted(struct shared *s, uint32_t nodes, uint32_t threads, bool whole)
+{
+    profile_begins(nodes, threads);
+    all_call(s);
+    prof_set_on(false);
+    trees_are_as_counted(s, whole);
+    samples_are_all_there();
+}
+
 static void test_own_trees_have_every_call(void *unused)
 {
     struct shared s = {.jumps = false};
     (void)unused;
-    profile_begins(1024, 16);
-    all_call(&s);
-    prof_set_on(false);
-    trees_are_as_counted(&s, true);
-    samples_are_all_there();
+    calls_are_counted(&s, 1024, 16, true);
     CHECK(roots(PROF_USER) >= THREADS && roots(PROF_OTHERS) == 0);
     CHECK(PEEK(&tree.strays) == 0 && PEEK(&tree.left) == 0);
 }
@@ -162,11 +168,7 @@ static void test_shared_trees_have_every_call(void *unused)
 {
     struct shared s = {.jumps = false};
     (void)unused;
-    profile_begins(1024, 1);
-    all_call(&s);
-    prof_set_on(false);
-    trees_are_as_counted(&s, true);
-    samples_are_all_there();
+    calls_are_counted(&s, 1024, 1, true);
     CHECK(roots(PROF_USER) <= 1 && roots(PROF_OTHERS) >= 1);
     CHECK(PEEK(&tree.strays) == 0 && PEEK(&tree.left) == 0);
 }
@@ -176,11 +178,7 @@ static void test_calls_without_a_node_are_counted(void *unused)
 {
     struct shared s = {.jumps = false};
     (void)unused;
-    profile_begins(64, 1 + test_random(8));
-    all_call(&s);
-    prof_set_on(false);
-    trees_are_as_counted(&s, false);
-    samples_are_all_there();
+    calls_are_counted(&s, 64, 1 + test_random(8), false);
     CHECK(PEEK(&tree.lost) == 0 || roots(PROF_REST) >= 1);
 }
 
@@ -188,11 +186,7 @@ static void test_functions_left_by_jumps_leave_the_tree(void *unused)
 {
     struct shared s = {.jumps = true};
     (void)unused;
-    profile_begins(1024, 16);
-    all_call(&s);
-    prof_set_on(false);
-    trees_are_as_counted(&s, true);
-    samples_are_all_there();
+    calls_are_counted(&s, 1024, 16, true);
 }
 
 /* Calls before and after are whole; those that begin in a pause are not there. */
