@@ -353,7 +353,7 @@ static int set_profnodes(const char *value, const char **why)
     if (set_word(value, 64, 64u << 20, &n) != 0) {
         return -EINVAL;
     }
-    prof_set_sizes(n, 0);
+    prof_set_nodes(n);
     return 0;
 }
 
@@ -364,7 +364,7 @@ static int set_profthreads(const char *value, const char **why)
     if (set_word(value, 1, 1u << 20, &n) != 0) {
         return -EINVAL;
     }
-    prof_set_sizes(0, n);
+    prof_set_threads(n);
     return 0;
 }
 

@@ -52,10 +52,14 @@ void prof_set_frames(bool on)
     prof.frames = on;
 }
 
-void prof_set_sizes(uint32_t nodes, uint32_t threads)
+void prof_set_nodes(uint32_t n)
 {
-    prof.nodes = nodes != 0 ? nodes : prof.nodes;
-    prof.threads = threads != 0 ? threads : prof.threads;
+    prof.nodes = n;
+}
+
+void prof_set_threads(uint32_t n)
+{
+    prof.threads = n;
 }
 
 /* The text. */

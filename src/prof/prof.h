@@ -77,6 +77,7 @@ int prof_set_output(const char *value, const char **why);
 void prof_set_rate(uint32_t hz);
 void prof_set_clock(bool wall);
 void prof_set_frames(bool on);
-void prof_set_sizes(uint32_t nodes, uint32_t threads);
+void prof_set_nodes(uint32_t n);
+void prof_set_threads(uint32_t n);
 
 #endif

@@ -33,7 +33,8 @@ static void profile_begins(uint32_t nodes, uint32_t threads)
     CHECK(prof_set_output("simulated", &why) == 0);
     prof_set_rate(1000000000u / (100 + test_random(3000)));
     prof_set_frames(test_random(2) != 0);
-    prof_set_sizes(nodes, threads);
+    prof_set_nodes(nodes);
+    prof_set_threads(threads);
     prof_start();
     CHECK(prof_set_on(true) == 0);
 }
