@@ -4,8 +4,8 @@
     python fuzz_prof.py [--files N] [--first SEED]
 
 mutates small profiles, N of them, one after the other by their seeds; in every tenth the program
-that its addresses are from is damaged instead. The seed of one that fails repeats it. Warnings
-count as failures. `make fuzz-prof` reads 100,000.
+that its addresses are from is damaged instead, by turns one with compressed debug information. The
+seed of one that fails repeats it. Warnings count as failures. `make fuzz-prof` reads 100,000.
 """
 
 from __future__ import annotations
@@ -111,9 +111,10 @@ def mutate(text: str, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def damaged_program(folder: Path, chance: random.Random) -> bytes:
+def damaged_program(folder: Path, chance: random.Random, *flags: str) -> bytes:
     """A profile whose program has mistakes: in its head, its tables, its debug information."""
-    data = bytearray(program("-no-pie").read_bytes())
+    binary = program("-no-pie", *flags)
+    data = bytearray(binary.read_bytes())
     for _ in range(chance.choice((1, 3, 10, 100))):
         at = chance.choice((chance.randrange(64), chance.randrange(len(data)), len(data) - 1))
         at = min(at, len(data) - 1)
@@ -122,8 +123,7 @@ def damaged_program(folder: Path, chance: random.Random) -> bytes:
         del data[chance.randrange(len(data)) :]
     damaged = folder / "damaged"
     damaged.write_bytes(data)
-    text = example(program("-no-pie")).text()
-    return text.replace(str(program("-no-pie")), str(damaged)).encode()
+    return example(binary).text().replace(str(binary), str(damaged)).encode()
 
 
 def use(profile: Profile, folder: Path, chance: random.Random) -> None:
@@ -165,7 +165,8 @@ def check(seed: int, originals: list[str], folder: Path) -> str | None:
     if seed % 10:
         path.write_bytes(mutate(chance.choice(originals), chance))
     else:
-        path.write_bytes(damaged_program(folder, chance))
+        compressed = ("-gz",) if seed % 20 else ()
+        path.write_bytes(damaged_program(folder, chance, *compressed))
     start = time.monotonic()
     try:
         use(load(path), folder, chance)

@@ -8,6 +8,7 @@ row is three numbers. A unit is read when an address in it is asked for.
 from __future__ import annotations
 
 import bisect
+import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
@@ -19,13 +20,15 @@ from pirn_tools.prof.read import printable
 
 # What a damaged file, or a kind of file that the library does not know, makes of reading it.
 DAMAGE = (
+    ArithmeticError,
     AssertionError,
     AttributeError,
     IndexError,
     KeyError,
-    OverflowError,
+    NotImplementedError,
     TypeError,
     ValueError,
+    zlib.error,
 )
 
 
