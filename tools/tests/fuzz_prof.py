@@ -10,15 +10,11 @@ seed of one that fails repeats it. Warnings count as failures. `make fuzz-prof` 
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import tempfile
-import time
-import traceback
-import warnings
 from pathlib import Path
 
+from fuzzing import attempt, failures, main
 from profiles import Writer, example, program
 
 from pirn_tools.errors import UserError
@@ -39,7 +35,6 @@ from pirn_tools.prof import (
 from pirn_tools.prof.read import Profile, load
 from pirn_tools.prof.symbols import Symbols
 
-SLOW = 20.0  # seconds that nobody would wait for so small a file
 WORDS = (
     *("0", "1", "2", "3", "7", "100", "65536", "4294967295", "9223372036854775807"),
     *("18446744073709551615", "18446744073709551616", "99999999999999999999999", "-1", "", " 1"),
@@ -167,42 +162,18 @@ def check(seed: int, originals: list[str], folder: Path) -> str | None:
     else:
         compressed = ("-gz",) if seed % 20 else ()
         path.write_bytes(damaged_program(folder, chance, *compressed))
-    start = time.monotonic()
-    try:
-        use(load(path), folder, chance)
-    except UserError as error:
-        if not error.message.startswith(f"{path}: line ") or error.exit_code != 2:
-            return f"the message does not name file and line: {error.message}"
-    except Exception:
-        return traceback.format_exc()
-    took = time.monotonic() - start
-    return f"took {took:.0f} s" if took > SLOW else None
+
+    def says_where(error: UserError) -> bool:
+        return error.message.startswith(f"{path}: line ") and error.exit_code == 2
+
+    return attempt(lambda: use(load(path), folder, chance), says_where)
 
 
 def fuzz(first: int, files: int) -> list[str]:
     """The failures."""
-    failures = []
     originals = bases()
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for seed in range(first, first + files):
-            problem = check(seed, originals, Path(folder))
-            if problem is not None:
-                failures.append(f"seed {seed}: {problem}")
-    return failures
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args()
-    failures = fuzz(options.first, options.files)
-    for failure in failures[:20]:
-        print(failure, file=sys.stderr)
-    print(f"{options.files} damaged profiles, {len(failures)} failures")
-    return 1 if failures else 0
+    return failures(lambda seed, folder: check(seed, originals, folder), first, files)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, "profiles", fuzz))

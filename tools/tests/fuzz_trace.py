@@ -9,27 +9,21 @@ repeats it. Warnings count as failures. `make fuzz-trace` runs 100,000.
 
 from __future__ import annotations
 
-import argparse
 import io
 import random
 import struct
 import sys
-import tempfile
-import time
-import traceback
-import warnings
 from pathlib import Path
 
+from fuzzing import attempt, failures, main
 from synthetic import play
 
-from pirn_tools.errors import UserError
 from pirn_tools.trace import diff, export_chrome, export_csv, export_vcd, loads, report
 from pirn_tools.trace.model import Model, build
 from pirn_tools.trace.plot import Window, subjects
 from pirn_tools.trace.read import load
 from pirn_tools.trace.stat import compute
 
-SLOW = 20.0  # seconds that nobody would wait for so small a file
 NUMBERS = (
     0,
     1,
@@ -130,42 +124,17 @@ def check(seed: int, originals: list[bytes], folder: Path) -> str | None:
     chance = random.Random(seed)
     path = folder / "fuzzed.pirn"
     path.write_bytes(mutate(chance.choice(originals), chance))
-    start = time.monotonic()
-    try:
-        use(build(load(path)), chance.random() < 0.1)
-    except UserError as error:
-        if not error.message.startswith(str(path)):
-            return f"the message does not name the file: {error.message}"
-    except Exception:
-        return traceback.format_exc()
-    took = time.monotonic() - start
-    return f"took {took:.0f} s" if took > SLOW else None
+    return attempt(
+        lambda: use(build(load(path)), chance.random() < 0.1),
+        lambda error: error.message.startswith(str(path)),
+    )
 
 
 def fuzz(first: int, files: int) -> list[str]:
     """The failures."""
-    failures = []
     originals = bases()
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for seed in range(first, first + files):
-            problem = check(seed, originals, Path(folder))
-            if problem is not None:
-                failures.append(f"seed {seed}: {problem}")
-    return failures
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args()
-    failures = fuzz(options.first, options.files)
-    for failure in failures[:20]:
-        print(failure, file=sys.stderr)
-    print(f"{options.files} damaged traces, {len(failures)} failures")
-    return 1 if failures else 0
+    return failures(lambda seed, folder: check(seed, originals, folder), first, files)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, "traces", fuzz))

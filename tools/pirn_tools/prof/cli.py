@@ -7,22 +7,19 @@ import gc
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pirn_tools.arguments import FILE, Function, done, output_option
 from pirn_tools.errors import UserError
 from pirn_tools.group import Group
-from pirn_tools.paths import short
 from pirn_tools.prof.record import lost, record
 
 # The modules that compute are imported by the verb that needs them: other commands need not wait.
 if TYPE_CHECKING:
     from pirn_tools.prof.model import Tree
     from pirn_tools.prof.prune import Pruned
-
-FILE = click.argument("file", type=click.Path(path_type=Path))
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def chained(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
@@ -90,17 +87,6 @@ PRUNING = chained(
 JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
-def output_option(text: str) -> Callable[[Function], Function]:
-    """-o FILE."""
-    return click.option(
-        "-o",
-        "--output",
-        required=True,
-        type=click.Path(dir_okay=False, path_type=Path),
-        help=text,
-    )
-
-
 def load_tree(
     file: Path,
     threads: tuple[str, ...] = (),
@@ -145,10 +131,6 @@ def say(tree: Tree, lines: Iterable[str]) -> None:
 def remarks(tree: Tree) -> None:
     for text in tree.symbols.remarks:
         click.echo(text, err=True)
-
-
-def done(output: Path) -> None:
-    click.echo(f"{short(output)}: {output.stat().st_size / 1e3:,.1f} kB", err=True)
 
 
 @click.group(cls=Group, short_help="Record where a program spends its time, and look at it.")

@@ -5,24 +5,21 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
+from pirn_tools.arguments import FILE, done, output_option
 from pirn_tools.errors import UserError
 from pirn_tools.group import Group
-from pirn_tools.paths import short
 from pirn_tools.trace.record import record
 
 # The modules that compute are imported by the verb that needs them: numpy and matplotlib take a
 # while, which other commands need not wait.
 if TYPE_CHECKING:
     from pirn_tools.trace.model import Model
-
-FILE = click.argument("file", type=click.Path(path_type=Path))
 
 
 def load_model(file: Path) -> Model:
@@ -36,21 +33,6 @@ def load_model(file: Path) -> Model:
     for remark in trace.remarks:
         click.echo(f"{file}: {remark}", err=True)
     return build(trace)
-
-
-def output_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """-o FILE."""
-    return click.option(
-        "-o",
-        "--output",
-        required=True,
-        type=click.Path(dir_okay=False, path_type=Path),
-        help=text,
-    )
-
-
-def done(output: Path) -> None:
-    click.echo(f"{short(output)}: {output.stat().st_size / 1e6:,.1f} MB", err=True)
 
 
 @click.group(cls=Group, short_help="Record what the scheduler does, and look at it.")
