@@ -45,14 +45,10 @@ each connection a closed loop; the load has one thread with epoll and shares the
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=7, help="paired rounds [7]")
+    parser = session.parser_of(__doc__, rounds=7)
     parser.add_argument("--only", choices=PARTS, help="only this part")
-    parser.add_argument("--output", type=Path, help="folder for the results [results]")
-    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
     options = parser.parse_args()
-    if options.rounds < 1:
-        parser.error(f"--rounds {options.rounds}: at least 1")
+    session.at_least_one(parser, options, "rounds")
     return options
 
 
@@ -143,20 +139,14 @@ def run_echo(console: Console, root: Path, build: Path, output: Path, rounds: in
 def run() -> int:
     console = Console()
     options = arguments()
-    root = paths.project()
-    build = paths.build_dir(root)
-    output: Path = options.output or root / "results"
-    output.mkdir(parents=True, exist_ok=True)
+    place = session.place_of(options)
+    root, build, output = place.root, place.build, place.output
     parts = [session.heading("Macro benchmarks", machine.describe(root, build))]
-    if not options.no_build:
-        console.print("building the applications")
-        session.build_programs(root, build, ["all"])
+    session.build_what(console, options, place, "the applications", "all")
     runs = {"report": run_report, "organizations": run_organizations, "echo": run_echo}
     for part in [options.only] if options.only else PARTS:
         parts.append(runs[part](console, root, build, output, options.rounds))
-    text = "\n\n".join(parts) + "\n"
-    (output / "macro.md").write_text(text)
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    session.show(console, place, "macro.md", "\n\n".join(parts))
     console.print(f"written: {paths.short(output)}/macro.md, macro-*.csv, macro-*.png")
     return 0
 

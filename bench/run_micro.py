@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from pathlib import Path
 
 from harness import machine, plots, session, tables
 from harness.goals import load_goals
@@ -35,12 +34,10 @@ comparison."""
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = session.parser_of(__doc__)
     parser.add_argument("--rounds", type=int, help="instead of the suite's number")
     parser.add_argument("--row", action="append", default=[], help="only this row (repeatable)")
     parser.add_argument("--peer", action="append", default=[], help="only this system (repeatable)")
-    parser.add_argument("--output", type=Path, help="folder for the results [results]")
-    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
     return parser.parse_args()
 
 
@@ -73,20 +70,19 @@ def report(outcome: Outcome, lines: list[Line], head: str) -> str:
     for title, reasons in (("Skipped", outcome.skipped), ("Failed", outcome.failed)):
         if reasons:
             parts += [f"## {title}", "\n".join(f"- {gap}" for gap in tables.gaps(reasons))]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts)
 
 
-def measure(console: Console, options: argparse.Namespace, root: Path, build: Path) -> Outcome:
-    every = load_suites(root / "bench/suites.toml")
+def measure(console: Console, options: argparse.Namespace, place: session.Place) -> Outcome:
+    every = load_suites(place.root / "bench/suites.toml")
     suites = [every["floor"], every["micro"]]
     check_names(options, suites)
     # The floor's rows are few and quick, and nothing can be said without them.
     rows = [*options.row, *(row.name for row in suites[0].rows)] if options.row else []
     peers = [*options.peer, FLOOR] if options.peer else []
-    if not options.no_build:
-        console.print("building the benchmarks' programs and the peers")
-        session.build_programs(root, build, ["all", "bench-peers"])
-    places = session.places_of(root, build)
+    what = "the benchmarks' programs and the peers"
+    session.build_what(console, options, place, what, "all", "bench-peers")
+    places = session.places_of(place.root, place.build)
     rounds = options.rounds or suites[1].rounds
     jobs = jobs_of(suites, rows, peers, places)
     with session.progress_of(console, rounds * sum(len(job.peers) for job in jobs)) as step:
@@ -96,11 +92,10 @@ def measure(console: Console, options: argparse.Namespace, root: Path, build: Pa
 def run() -> int:
     console = Console()
     options = arguments()
-    root = paths.project()
-    build = paths.build_dir(root)
-    output: Path = options.output or root / "results"
+    place = session.place_of(options)
+    root, build, output = place.root, place.build, place.output
     about = machine.describe(root, build)
-    outcome = measure(console, options, root, build)
+    outcome = measure(console, options, place)
     order = [peer.name for peer in load_suites(root / "bench/suites.toml")["micro"].peers]
     lines = summarize(outcome.samples, load_goals(root / "bench/goals.toml"), order)
     if not lines:
@@ -108,9 +103,8 @@ def run() -> int:
     write_csv(output / "micro.csv", outcome.samples)
     tables.write_summary(output / "micro-summary.csv", lines, outcome.samples)
     text = report(outcome, lines, session.heading("Micro benchmarks", about))
-    (output / "micro.md").write_text(text)
     plots.write_micro(output / "micro.png", lines, f"micro benchmarks, {about['processor']}")
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    session.show(console, place, "micro.md", text)
     console.print(f"written: {paths.short(output)}/micro.csv, -summary.csv, .md, .png")
     return any(peer in OURS for _, peer in outcome.failed)
 

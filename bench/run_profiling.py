@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness import machine, profiling, profiling_x264, session
+from harness import page, profiling, profiling_x264, session
 from harness.profiling import Case, Measured
 from harness.tables import markdown
 from pirn_tools import paths
@@ -29,8 +28,6 @@ from pirn_tools.errors import UserError
 from pirn_tools.plotting import figure
 from rich.console import Console
 
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-PEERS = ("Boost.Fiber", "GNU Pth", "Go", "Rust", "may", "Tokio")  # not in these measurements
 PICTURES = ("profiling-rate.png", "profiling-hash.png", "profiling-blocks.png")
 RATES = (250, 500, 1000, 2000, 4000, 8000, 16000)
 SHORT = 5  # runs that samples are taken of are so many times shorter, and more
@@ -38,16 +35,11 @@ CALLS, SAMPLES, PROGRAMS = "calls", "samples", "programs"
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=7, help="paired rounds [7]")
+    parser = session.parser_of(__doc__, rounds=7)
     parser.add_argument("--puzzles", type=int, default=300, help="work of a run [300]")
-    parser.add_argument("--output", type=Path, help="folder for the results [results]")
-    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
     parser.add_argument("--publish", action="store_true", help="into docs/PROFILING-COST.md, too")
     options = parser.parse_args()
-    for name in ("rounds", "puzzles"):
-        if getattr(options, name) < 1:
-            parser.error(f"--{name} {getattr(options, name)}: at least 1")
+    session.at_least_one(parser, options, "rounds", "puzzles")
     return options
 
 
@@ -204,32 +196,18 @@ def blocks_text(root: Path, scratch: Path, picture: Path) -> str:
     return f"Lists of blocks in each node, for the same calls:\n\n```\n{table}\n```"
 
 
-def publish(root: Path, output: Path, text: str) -> None:
-    page = root / "docs/PROFILING-COST.md"
-    old = page.read_text()
-    if old.count(BEGIN) != 1 or old.count(END) != 1:
-        raise UserError(f'{paths.short(page)} must have "{BEGIN}" and "{END}" once each')
-    before, rest = old.split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
-    for name in PICTURES:
-        shutil.copyfile(output / name, root / "docs/img" / name)
-
-
 def run() -> int:
     console = Console()
     options = arguments()
-    root = paths.project()
-    build = paths.build_dir(root)
-    output: Path = options.output or root / "results"
-    output.mkdir(parents=True, exist_ok=True)
+    place = session.place_of(options)
+    root, build, output = place.root, place.build, place.output
+    session.build_what(console, options, place, "the applications", "apps/all")
     if not options.no_build:
-        console.print("building the applications")
-        session.build_programs(root, build, ["apps/all"])
         with console.status("building x264 from Debian's source package, three times"):
             binaries = profiling_x264.make(root, build / "lib")
     else:
         binaries = profiling_x264.built(root)
-    facts = {k: v for k, v in machine.describe(root, build).items() if k not in PEERS}
+    facts = page.machine_before(root, build)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="pirn-bench-") as folder:
         scratch = Path(folder)
@@ -247,9 +225,7 @@ def run() -> int:
     profiling.write_csv(output / "profiling-cost.csv", measured)
     draw_rates(output / PICTURES[0], measured)
     draw_hash(output / PICTURES[1], profile)
-    facts["kernel"] = facts["kernel"].split("-")[0]
-    facts["load after"] = machine.describe(root, build)["load before"]
-    facts["rounds"] = f"{options.rounds}, {time.monotonic() - begun:.0f} s in all"
+    facts = page.machine_after(facts, root, build, options.rounds, begun)
     parts = [session.heading("What profiling costs", facts)]
     parts += ["### Calls", calls_text(measured, profile.calls)]
     parts += ["### Samples", samples_text(measured)]
@@ -257,10 +233,9 @@ def run() -> int:
     parts += ["### Whole programs", programs_text(measured, cases, x264, version)]
     parts += ["### Look-ups", hash_text(profile), blocks]
     text = "\n\n".join(parts)
-    (output / "profiling-cost.md").write_text(text + "\n")
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    session.show(console, place, "profiling-cost.md", text)
     if options.publish:
-        publish(root, output, text.split("\n", 2)[2])
+        page.publish(root / "docs/PROFILING-COST.md", text, output, PICTURES)
     console.print(f"written: {paths.short(output / 'profiling-cost.md')}")
     return 0
 

@@ -12,12 +12,11 @@ docs/SCHEDULING-COST.md, between its two marks, and its pictures; that says how 
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 import time
 from pathlib import Path
 
-from harness import machine, scheduling, scheduling_profile, session
+from harness import page, scheduling, scheduling_profile, session
 from harness import scheduling_report as report
 from harness.scheduling import Measured, Plan
 from harness.tables import gaps
@@ -25,8 +24,6 @@ from pirn_tools import paths
 from pirn_tools.errors import UserError
 from rich.console import Console
 
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-PEERS = ("Boost.Fiber", "GNU Pth", "Go", "Rust", "may", "Tokio")  # not in these measurements
 PICTURES = {"ticks": "scheduling-ticks.png", "patterns": "scheduling-chain.png"}
 
 PROFILE = "profile"
@@ -34,17 +31,13 @@ TITLES = {"master_worker": "Master/worker", "join_chain": "Join chain"}
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5, help="paired rounds [5]")
+    parser = session.parser_of(__doc__, rounds=5)
     choices = [*scheduling.PARTS, PROFILE]
     parser.add_argument("--only", choices=choices, help="only this part")
-    parser.add_argument("--output", type=Path, help="folder for the results [results]")
     parser.add_argument("--plan", type=Path, help="instead of bench/macro/scheduling.toml")
-    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
     parser.add_argument("--publish", action="store_true", help="into docs/SCHEDULING-COST.md, too")
     options = parser.parse_args()
-    if options.rounds < 1:
-        parser.error(f"--rounds {options.rounds}: at least 1")
+    session.at_least_one(parser, options, "rounds")
     if options.publish and (options.only or options.plan):
         parser.error("--publish: only with all parts, of the usual plan")
     return options
@@ -99,30 +92,15 @@ def profiled(plan: Plan, apps: Path, scratch: Path, only: str | None) -> list[st
     return ["### Where the instructions go", scheduling_profile.table(plan, apps, scratch)]
 
 
-def publish(root: Path, output: Path, text: str) -> None:
-    page = root / "docs/SCHEDULING-COST.md"
-    old = page.read_text()
-    if old.count(BEGIN) != 1 or old.count(END) != 1:
-        raise UserError(f'{paths.short(page)} must have "{BEGIN}" and "{END}" once each')
-    before, rest = old.split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
-    for name in PICTURES.values():
-        shutil.copyfile(output / name, root / "docs/img" / name)
-
-
 def run() -> int:
     console = Console()
     options = arguments()
-    root = paths.project()
-    build = paths.build_dir(root)
-    output: Path = options.output or root / "results"
-    output.mkdir(parents=True, exist_ok=True)
+    place = session.place_of(options)
+    root, build, output = place.root, place.build, place.output
     plan = scheduling.load_plan(options.plan or root / "bench/macro/scheduling.toml")
-    if not options.no_build:
-        console.print("building the applications")
-        session.build_programs(root, build, ["apps/all"])
+    session.build_what(console, options, place, "the applications", "apps/all")
     check_built(plan, build / "apps")
-    facts = {k: v for k, v in machine.describe(root, build).items() if k not in PEERS}
+    facts = page.machine_before(root, build)
     begun = time.monotonic()
     names = [name for name in scheduling.PARTS if options.only in (None, name)]
     groups = [group for name in names for group in scheduling.PARTS[name](plan)]
@@ -135,19 +113,16 @@ def run() -> int:
             )
         profile = profiled(plan, build / "apps", Path(scratch), options.only)
     scheduling.write_csv(output / "scheduling-cost.csv", measured)
-    facts["kernel"] = facts["kernel"].split("-")[0]
-    facts["load after"] = machine.describe(root, build)["load before"]
-    facts["rounds"] = f"{options.rounds}, {time.monotonic() - begun:.0f} s in all"
+    facts = page.machine_after(facts, root, build, options.rounds, begun)
     parts = [session.heading("What scheduling costs", facts)]
     for name in names:
         parts += sections(plan, name, measured)
         draw(plan, name, measured, output)
     parts += [*profile, *(["\n".join(failures(measured))] if measured.failed else [])]
     text = "\n\n".join(parts)
-    (output / "scheduling-cost.md").write_text(text + "\n")
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    session.show(console, place, "scheduling-cost.md", text)
     if options.publish:
-        publish(root, output, text.split("\n", 2)[2])
+        page.publish(root / "docs/SCHEDULING-COST.md", text, output, PICTURES.values())
     console.print(
         f"written: {paths.short(output)}/scheduling-cost.md, scheduling-cost.csv, scheduling-*.png"
     )

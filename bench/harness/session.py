@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from pirn_tools import paths
 from pirn_tools.errors import UserError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -55,6 +58,53 @@ def build_programs(root: Path, build: Path, targets: Sequence[str]) -> None:
                 print(line)
         if done.returncode != 0:
             raise UserError("\n".join([shlex.join(command), done.stdout[-3000:], done.stderr]))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run finds what it measures, and leaves what it found."""
+
+    root: Path
+    build: Path
+    output: Path
+
+
+def parser_of(doc: str | None, rounds: int | None = None) -> argparse.ArgumentParser:
+    """The options that all runners have; --rounds, too, if there is a usual number."""
+    parser = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
+    if rounds is not None:
+        parser.add_argument("--rounds", type=int, default=rounds, help=f"paired rounds [{rounds}]")
+    parser.add_argument("--output", type=Path, help="folder for the results [results]")
+    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
+    return parser
+
+
+def at_least_one(parser: argparse.ArgumentParser, options: argparse.Namespace, *names: str) -> None:
+    for name in names:
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} {getattr(options, name)}: at least 1")
+
+
+def place_of(options: argparse.Namespace) -> Place:
+    root = paths.project()
+    output: Path = options.output or root / "results"
+    output.mkdir(parents=True, exist_ok=True)
+    return Place(root, paths.build_dir(root), output)
+
+
+def build_what(
+    console: Console, options: argparse.Namespace, place: Place, what: str, *targets: str
+) -> None:
+    """Unless --no-build."""
+    if not options.no_build:
+        console.print(f"building {what}")
+        build_programs(place.root, place.build, targets)
+
+
+def show(console: Console, place: Place, name: str, text: str) -> None:
+    """The report, also as a file."""
+    (place.output / name).write_text(text + "\n")
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -12,12 +12,13 @@ import pytest
 BENCH = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
-from harness import organizations, tables  # noqa: E402
+from harness import organizations, page, tables  # noqa: E402
 from harness.goals import Goal, Goals, constants, load_goals, total  # noqa: E402
 from harness.rounds import Outcome, grouped, jobs_of, rotated, run_rounds  # noqa: E402
 from harness.summary import summarize  # noqa: E402
 from pirn_tools.bench.runner import Sample  # noqa: E402
 from pirn_tools.bench.suites import load_suites  # noqa: E402
+from pirn_tools.errors import UserError  # noqa: E402
 
 SUITES = """
 [suite.micro]
@@ -110,3 +111,23 @@ def test_plan_of_the_organizations_loads() -> None:
     settings = organizations.settings_of(plan, plan.apps[1], Path("loads"))
     assert settings[1].environment["PIRN_SCHED"] == "central:unit=tree,place=loads"
     assert len(grouped(load_suites(BENCH / "suites.toml")["micro"].rows)) == 20
+
+
+def test_published_text_is_between_the_marks(tmp_path: Path) -> None:
+    (tmp_path / "img").mkdir()
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/a.png").write_text("picture")
+    target = tmp_path / "PAGE.md"
+    target.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
+    for text in ("one", "two"):
+        page.publish(target, f"# Title\n\n{text}", tmp_path / "results", ["a.png"])
+        assert target.read_text() == f"before\n{page.BEGIN}\n{text}\n{page.END}\nafter\n"
+    assert (tmp_path / "img/a.png").read_text() == "picture"
+
+
+def test_page_without_its_marks_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / "PAGE.md"
+    target.write_text(f"{page.BEGIN}\n{page.BEGIN}\n{page.END}\n")
+    with pytest.raises(UserError, match="once each"):
+        page.publish(target, "# Title\n\ntext", tmp_path, [])
+    assert target.read_text() == f"{page.BEGIN}\n{page.BEGIN}\n{page.END}\n"
