@@ -75,6 +75,7 @@ def cases(
 
     return [
         case(f"{IN_C}: {WITHOUT}", "x264-c", {}),
+        case(f"{IN_C}: no samples", "x264-c", {**profile, "PIRN_PROFRATE": "0"}),
         case(f"{IN_C}: samples only", "x264-c", profile),
         case(f"{IN_C}: instrumented, no profile", "x264-instrumented", {}),
         case(CALLS, "x264-instrumented", {**profile, "PIRN_PROFRATE": "0", **ROOM}),
