@@ -18,6 +18,7 @@
 #define PLIC_ENABLE(hart, source) (PLIC + 0x2000u + 0x100u * (hart) + (source) / 32u * 4u)
 #define PLIC_THRESHOLD(hart) (PLIC + 0x200000u + 0x2000u * (hart))
 #define PLIC_CLAIM(hart) (PLIC_THRESHOLD(hart) + 4u)
+#define PLIC_SOURCES 95u
 #define UART_SOURCE 10u
 
 #define UART 0x10000000u
@@ -143,21 +144,35 @@ int board_console_get(void)
 
 void board_console_listen(void)
 {
-    uintptr_t hart = arch_core()->hart;
-    put32(PLIC_PRIORITY(UART_SOURCE), 1);
-    put32(PLIC_THRESHOLD(hart), 0);
-    put32(PLIC_ENABLE(hart, UART_SOURCE), 1u << UART_SOURCE % 32);
     put8(UART_INTERRUPTS, UART_ON_DATA);
+}
+
+unsigned board_console_source(void)
+{
+    return UART_SOURCE;
+}
+
+/* The caller has a lock that is held for every change. */
+bool board_irq_enable(unsigned source, bool on)
+{
+    uintptr_t hart = arch_core()->hart;
+    if (source == 0 || source > PLIC_SOURCES) {
+        return false;
+    }
+    uintptr_t enable = PLIC_ENABLE(hart, source);
+    uint32_t bit = 1u << source % 32;
+    put32(PLIC_PRIORITY(source), on);
+    put32(PLIC_THRESHOLD(hart), 0);
+    put32(enable, on ? get32(enable) | bit : get32(enable) & ~bit);
+    return true;
 }
 
 void board_on_device(void)
 {
     uintptr_t claim = PLIC_CLAIM(arch_core()->hart);
     uint32_t source = get32(claim);
-    if (source == UART_SOURCE) {
-        bare_on_input();
-    }
     if (source != 0) {
+        bare_on_device(source);
         put32(claim, source);
     }
 }

@@ -45,8 +45,11 @@ void bare_first_begin(unsigned long hart);
 void bare_irq_begin(void);
 void bare_on_timer(void);
 void bare_on_ipi(void);
-void bare_on_input(void);
 void bare_irq_end(uintptr_t pc);
+
+/* Devices: irq.c. What pirn_irq_attach does, for the console, too. */
+void bare_on_device(unsigned source);
+int bare_irq_attach(unsigned source, void (*fn)(void *arg), void *arg);
 
 /* The core cannot go on: what is said of it, and the end. registers: addresses of code. */
 struct bare_fault {

@@ -37,12 +37,17 @@ void board_timer_set(uint64_t at);
 /* The console. Write a byte, waiting until there is room; any context. */
 void board_console_put(char c);
 
-/* Take a byte that has come: -1: there is none. After board_console_listen its interrupt calls
- * bare_on_input on the core that has called it, until none is left. */
+/* Take a byte that has come: -1: there is none. After board_console_listen it interrupts while one
+ * is there, as board_console_source(). */
 int board_console_get(void);
 void board_console_listen(void);
+unsigned board_console_source(void);
 
-/* An interrupt of a device: find out which, and handle it. */
+/* Interrupts of a device come to the calling core from now on, or not any more. False: there is no
+ * such source. */
+bool board_irq_enable(unsigned source, bool on);
+
+/* A device has interrupted: find out which, and call bare_on_device. */
 void board_on_device(void);
 
 /* End the machine: as exit status of whoever runs it, 0 to 255. */

@@ -49,9 +49,10 @@ int port_io_arm(int fd, uint32_t events)
     return 0;
 }
 
-void bare_on_input(void)
+static void on_input(void *unused)
 {
     int byte;
+    (void)unused;
     while ((byte = board_console_get()) >= 0) {
         uint32_t put = input.put;
         if (put - __atomic_load_n(&input.got, __ATOMIC_ACQUIRE) < ROOM) { /* ORDER(console) */
@@ -68,6 +69,7 @@ static size_t take(char *to, size_t most)
     unsigned long irq = bare_lock(&input.lock);
     if (input.listens == 0) {
         input.listens = 1;
+        bare_irq_attach(board_console_source(), on_input, NULL);
         board_console_listen();
     }
     uint32_t got = input.got;

@@ -17,9 +17,11 @@
  * kept until its handler has run: nothing is lost between looking and waiting. A poster stores the
  * permit before it interrupts. ORDER(permit)
  *
- * Each core has one timer, set to the earlier of two times: when the runtime asked for rt_on_tick,
- * and when the running thread's tick is over. A core that sleeps has no ticks.
+ * Each core has one timer, set to the earliest of some times: when the runtime asked for
+ * rt_on_tick, and when the running thread's tick is over; and of a third one, for samples. A core
+ * that sleeps has no ticks, and no samples unless they count the clock on the wall.
  */
+#include "../../../src/prof/prof.h"
 #include "bare.h"
 
 #include <errno.h>
@@ -35,8 +37,10 @@ bool port_fence_asymmetric;
 static char trap_stacks[BARE_CORES][2048] ALIGNED(16);
 
 static struct {
-    uint64_t tick_ns; /* 0: no preemption */
-    uint32_t ncores;  /* that have begun, or are to: the first one has */
+    uint64_t tick_ns;   /* 0: no preemption */
+    uint64_t sample_ns; /* 0: no samples */
+    bool sample_idle;   /* of cores that sleep, too */
+    uint32_t ncores;    /* that have begun, or are to: the first one has */
     struct carrier *carrier[BARE_CORES];
 } cores = {.ncores = 1};
 
@@ -72,6 +76,7 @@ static void timer_arm(struct port_cpu *port)
     unsigned long irq = bare_lock(&port->lock);
     uint64_t at = port->timer_at < port->slice_at ? port->timer_at : port->slice_at;
     at = port->wake_at < at ? port->wake_at : at;
+    at = port->sample_at < at ? port->sample_at : at;
     board_timer_set(at == UINT64_MAX ? UINT64_MAX : ticks_of(at));
     bare_unlock(&port->lock, irq);
 }
@@ -112,6 +117,20 @@ static void slice_begin(struct port_cpu *port)
     port->slice_at = cores.tick_ns != 0 ? port_now() + cores.tick_ns : UINT64_MAX;
 }
 
+static void samples_begin(struct port_cpu *port)
+{
+    port->sample_at = cores.sample_ns != 0 ? port_now() + cores.sample_ns : UINT64_MAX;
+}
+
+/* The first core has its CPU later. */
+int port_prof_start(uint32_t hz, bool wall, const char **why)
+{
+    (void)why;
+    cores.sample_ns = 1000000000u / hz;
+    cores.sample_idle = wall;
+    return 0;
+}
+
 void bare_irq_begin(void)
 {
     arch_core()->depth++;
@@ -146,6 +165,10 @@ void bare_on_timer(void)
     }
     if (port->wake_at <= now) {
         port->wake_at = UINT64_MAX;
+    }
+    if (port->sample_at <= now) {
+        port->sampled = true;
+        port->sample_at = now + cores.sample_ns;
     }
     if (port->slice_at <= now) {
         slice_begin(port);
@@ -197,6 +220,10 @@ void bare_irq_end(uintptr_t pc)
     struct bare_core *core = arch_core();
     struct cpu *cpu = core->cpu;
     core->depth--;
+    if (cpu != NULL && rt_cpu_port(cpu)->sampled) {
+        rt_cpu_port(cpu)->sampled = false;
+        prof_sample(pc, 1, NULL);
+    }
     if (cores.tick_ns != 0 && cpu != NULL && !rt_thread_is_idle(rt_cpu_thread(cpu))) {
         interrupted(cpu, pc);
     }
@@ -211,6 +238,9 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
     struct port_cpu *port = rt_cpu_port(cpu);
     port->slice_at = UINT64_MAX;
     port->wake_at = deadline;
+    if (!cores.sample_idle) {
+        port->sample_at = UINT64_MAX;
+    }
     timer_arm(port);
     while (__atomic_exchange_n(&port->permit, 0, __ATOMIC_ACQUIRE) == 0 && /* ORDER(permit) */
            port_now() < deadline) {
@@ -220,6 +250,9 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
     }
     port->wake_at = UINT64_MAX;
     slice_begin(port);
+    if (!cores.sample_idle) {
+        samples_begin(port);
+    }
     timer_arm(port);
 }
 
@@ -309,6 +342,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     port->hart = (uint32_t)core->hart;
     port->timer_at = port->wake_at = port->over_at = UINT64_MAX;
     slice_begin(port);
+    samples_begin(port);
     timer_arm(port);
     port_irq_restore(irq);
 }

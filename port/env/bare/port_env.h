@@ -27,11 +27,13 @@ struct port_cpu {
     uint32_t hart;     /* of the core that executes it */
     uint64_t timer_at; /* ns: rt_on_tick; UINT64_MAX: never */
     /* own */
-    uint64_t slice_at; /* ns: the next tick of the running thread; UINT64_MAX: none */
-    uint64_t wake_at;  /* ns: an interrupt for the sake of what follows it; UINT64_MAX: none */
-    uint64_t seen;     /* switches at the last tick */
-    uint64_t over_at;  /* switches when a turn was over; UINT64_MAX: none is */
-    struct port_fp fp; /* of the threads without THREAD_FP, while one with it runs */
+    uint64_t slice_at;  /* ns: the next tick of the running thread; UINT64_MAX: none */
+    uint64_t wake_at;   /* ns: an interrupt for the sake of what follows it; UINT64_MAX: none */
+    uint64_t sample_at; /* ns: the next sample; UINT64_MAX: none */
+    bool sampled;       /* one is due, where the interrupt was */
+    uint64_t seen;      /* switches at the last tick */
+    uint64_t over_at;   /* switches when a turn was over; UINT64_MAX: none is */
+    struct port_fp fp;  /* of the threads without THREAD_FP, while one with it runs */
 };
 
 struct port_thread {

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof.c (bare) - what the profiler asks of the place: calls of instrumented functions are counted
- * as everywhere; there are no samples yet.
+ * prof.c (bare) - what the profiler asks of the place. The samples' clock is in core.c; they know
+ * where the core was, and no frames above.
  */
 #include "../../../src/prof/prof.h"
 #include "bare.h"
-
-#include <errno.h>
-
-int port_prof_start(uint32_t hz, bool wall, const char **why)
-{
-    (void)hz;
-    (void)wall;
-    *why = "boards take no samples: profrate must be 0";
-    return -ENOTSUP;
-}
 
 /* Before it executes a CPU, the first core runs what will be the main thread. */
 struct prof_thread *port_prof_outside(void)
@@ -38,6 +28,7 @@ bool port_prof_stack(uintptr_t *low, uintptr_t *high)
     return true;
 }
 
+/* No chain of frame pointers is known at an interrupt. */
 unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
                           unsigned max)
 {

@@ -3,6 +3,7 @@
  * start.c (bare) - the first core, from reset to main, which is an ordinary C program's; the
  * runtime starts with its first call (B1).
  */
+#include "../../../src/prof/prof.h"
 #include "bare.h"
 
 #include <stdlib.h>
@@ -23,6 +24,10 @@ void bare_main(unsigned long hart)
     bare_first_begin(hart);
     port_irq_restore(0);
     int argc = process_arguments(&argv);
+    prof_program_begins();
+    if (atexit(prof_end) != 0) {
+        bare_stop("no room for an exit handler", 1);
+    }
     __libc_init_array();
     exit(main(argc, argv, environ));
 }
