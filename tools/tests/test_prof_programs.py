@@ -67,7 +67,7 @@ __attribute__((noinline)) void below(void) { medium(); large(); sink++; }
 
 void *worker(void *arg)
 {
-    for (int i = 0; i < 350; i++) { below(); small(); }
+    for (int i = 0; i < 2000; i++) { below(); small(); }
     return arg;
 }
 
