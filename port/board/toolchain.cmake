@@ -20,7 +20,7 @@ set(PIRN_BOARD_HEADERS "-nostdinc -isystem ${PIRN_BOARD_LIBC}/include -isystem $
 set(CMAKE_C_FLAGS_INIT "${PIRN_BOARD_FLAGS} ${PIRN_BOARD_HEADERS}")
 set(CMAKE_CXX_FLAGS_INIT "${PIRN_BOARD_FLAGS}")
 set(CMAKE_ASM_FLAGS_INIT "${PIRN_BOARD_FLAGS}")
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-static -nostdlib -nostartfiles -Wl,--gc-sections -Wl,--no-warn-rwx-segments")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-static -nostdlib -nostartfiles -Wl,--gc-sections -Wl,-z,max-page-size=4096 -Wl,--no-warn-rwx-segments")
 
 set(CMAKE_FIND_ROOT_PATH ${PIRN_BOARD_LIBC})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

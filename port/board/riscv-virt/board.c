@@ -6,6 +6,7 @@
 #include "board.h"
 #include "arch_bare.h"
 #include "bare.h"
+#include "mmio.h"
 
 #define CLINT 0x2000000u
 #define MSIP(hart) (CLINT + 4u * (hart))
@@ -37,26 +38,6 @@
 #define MIE_TIMER 0x80u
 #define MIE_DEVICE 0x800u
 
-static void put32(uintptr_t at, uint32_t value)
-{
-    *(volatile uint32_t *)at = value;
-}
-
-static uint32_t get32(uintptr_t at)
-{
-    return *(volatile uint32_t *)at;
-}
-
-static void put8(uintptr_t at, uint8_t value)
-{
-    *(volatile uint8_t *)at = value;
-}
-
-static uint8_t get8(uintptr_t at)
-{
-    return *(volatile uint8_t *)at;
-}
-
 /* A hart that does not exist has no timer that would keep what is written. */
 unsigned board_core_count(void)
 {
@@ -79,6 +60,12 @@ void board_cores_wake(void)
             board_ipi(hart);
         }
     }
+}
+
+void board_core_wait(void)
+{
+    arch_wait();
+    board_ipi_taken();
 }
 
 void board_core_begin(void)

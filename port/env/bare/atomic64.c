@@ -6,7 +6,7 @@
  */
 #include "bare.h"
 
-#if UINTPTR_MAX == 0xffffffffu
+#if __GCC_ATOMIC_LLONG_LOCK_FREE != 2
 
 static uint32_t lock;
 

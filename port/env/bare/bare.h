@@ -8,9 +8,7 @@
 
 #include "board.h"
 #include "port.h"
-
-#define BARE_CORES 8u         /* at most; further ones sleep */
-#define BARE_CORE_STACK 8192u /* of each core's scheduler context: linker scripts know */
+#include "sizes.h"
 
 extern struct bare_core bare_cores[BARE_CORES];
 

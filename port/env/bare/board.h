@@ -15,8 +15,11 @@
 /* Cores of the machine that is running, found at reset. */
 unsigned board_core_count(void);
 
-/* Have the other cores, which wait since reset, look at whether they are to start. */
+/* Have the other cores, which wait since reset, look at whether they are to start. And how they
+ * wait: until the former is called; may return early. What has ended a wait does not end the next.
+ */
 void board_cores_wake(void);
+void board_core_wait(void);
 
 /* On each core, before it takes interrupts: its timer and its inter-core interrupt exist, the timer
  * is not set. */
@@ -47,7 +50,8 @@ unsigned board_console_source(void);
  * such source. */
 bool board_irq_enable(unsigned source, bool on);
 
-/* A device has interrupted: find out which, and call bare_on_device. */
+/* A device has interrupted: find out which, and call bare_on_device. Where one controller has all
+ * interrupts, timers and those between cores, too: bare_on_timer, bare_on_ipi. */
 void board_on_device(void);
 
 /* End the machine: as exit status of whoever runs it, 0 to 255. */

@@ -36,6 +36,9 @@ bool port_fence_asymmetric;
 /* For the report of a stack that is full. */
 static char trap_stacks[BARE_CORES][2048] ALIGNED(16);
 
+/* Of the others than the first one; the start code knows it. */
+char bare_core_stacks[BARE_CORES][BARE_CORE_STACK] ALIGNED(16);
+
 static struct {
     uint64_t tick_ns;   /* 0: no preemption */
     uint64_t sample_ns; /* 0: no samples */
@@ -46,7 +49,7 @@ static struct {
 
 /* The linker script puts the library's code between them. */
 extern char bare_library_begin[], bare_library_end[];
-extern char bare_core_stacks[], bare_first_stack[];
+extern char bare_first_stack[];
 
 /*
  * The clock.
@@ -373,9 +376,9 @@ void bare_core_main(unsigned number, unsigned long hart)
 {
     struct carrier *k;
     while ((k = __atomic_load_n(&cores.carrier[number], __ATOMIC_ACQUIRE)) == NULL) {
-        arch_wait(); /* ORDER(carrier) */
+        board_core_wait(); /* ORDER(carrier) */
     }
-    core_begin(number, hart, (uintptr_t)&bare_core_stacks[number * BARE_CORE_STACK]);
+    core_begin(number, hart, (uintptr_t)bare_core_stacks[number]);
     rt_carrier_main(k);
     port_panic();
 }

@@ -5,9 +5,8 @@
  * `arrived` and `released` until it has.
  */
 #include "arch_bare.h"
+#include "sizes.h"
 
-#define CORES 8
-#define CORE_STACK 8192
 #define MSTATUS_FS 0x2000
 #define MIE_SOFT 8
 
@@ -54,7 +53,7 @@ _start:
     /* The others sleep until the first one interrupts them. */
 2:  li t0, MIE_SOFT
     csrw mie, t0
-    li t1, CORES
+    li t1, BARE_CORES
     la t2, released
 3:  wfi
     bgeu s0, t1, 3b
@@ -63,7 +62,7 @@ _start:
     fence r, rw
     la sp, bare_core_stacks
     addi t0, s0, 1
-    li t1, CORE_STACK
+    li t1, BARE_CORE_STACK
     mul t0, t0, t1
     add sp, sp, t0
     mv a0, s0
@@ -78,9 +77,3 @@ _start:
     .balign 4
 arrived:  .word 0
 released: .word 0
-
-    .section .noinit.stacks, "aw", @nobits
-    .balign 16
-    .globl bare_core_stacks
-bare_core_stacks:
-    .space CORES * CORE_STACK

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sizes.h (bare) - sizes that assembly knows, too.
+ */
+#ifndef PIRN_ENV_BARE_SIZES_H
+#define PIRN_ENV_BARE_SIZES_H
+
+#define BARE_CORES 8         /* at most; further ones sleep */
+#define BARE_CORE_STACK 8192 /* of each core's scheduler context, but the first one's */
+
+#endif
