@@ -44,7 +44,7 @@ ALLOWED = {
     "prof.h": {"core"},
     "port": {"port.h", "prof.h"},
     # Boards: environment, architecture's half and board know each other's contracts.
-    "bare": {"port.h", "prof.h", "bare"},
+    "bare": {"include", "port.h", "prof.h", "bare"},
     # The simulator is a port and, beyond that, the oracle: it looks into the scheduler it runs.
     "sim": {"port.h", "policy.h", "core", "sync", "trace.h", "prof.h"},
 }
