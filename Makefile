@@ -121,7 +121,8 @@ check-riscv64: setup build-riscv64
 
 # Boards, by family: what has to be set up, and what `make boards` runs.
 BOARDS_riscv := riscv64-virt riscv32-virt
-BOARD_FAMILIES := riscv
+BOARDS_arm := realview-eb-mpcore vexpress-a9 arm-virt
+BOARD_FAMILIES := riscv arm
 
 boards-%: setup
 	@tools/setup-boards --quiet --target $*

@@ -20,6 +20,7 @@ enum semihost_operation {
     SEMIHOST_TIME = 0x11,   /* seconds since 1970 */
     SEMIHOST_ERRNO = 0x13,  /* of the last operation */
     SEMIHOST_LINE = 0x15,   /* struct semihost_line: 0 or -1 */
+    SEMIHOST_EXIT = 0x20,   /* struct semihost_exit: ends the machine */
 };
 
 enum semihost_mode {
@@ -45,6 +46,13 @@ struct semihost_transfer {
     unsigned long handle;
     void *memory;
     unsigned long length;
+};
+
+#define SEMIHOST_EXITED 0x20026u /* of the program's own accord */
+
+struct semihost_exit {
+    unsigned long reason;
+    unsigned long status;
 };
 
 struct semihost_line {

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_bare.h (ARM, privileged modes) - what the bare environment needs of the architecture.
+ *
+ * Programs run in system mode, the whole time but for some instructions. The register TPIDRPRW
+ * shows the core's struct bare_core, and so do the stack pointers of the modes that interrupts and
+ * faults come in, which have no other use: their stack is the running thread's.
+ */
+#ifndef PIRN_ARCH_BARE_H
+#define PIRN_ARCH_BARE_H
+
+/* trap.S knows these, and that `scratch` is behind `cpu`. */
+#define BARE_CORE_STACK_LOW 12
+#define BARE_CORE_TRAP_STACK 16
+
+/* arch_fault's argument. */
+#define ARCH_FAULT_UNDEFINED 0
+#define ARCH_FAULT_FETCH 1
+#define ARCH_FAULT_DATA 2
+#define ARCH_FAULT_CALL 3
+#define ARCH_FAULT_FAST 4
+
+#define ARCH_MODE_INTERRUPT 0x12
+#define ARCH_MODE_SYSTEM 0x1f
+
+/* The interrupt's frame: six registers that calls do not keep, pc, status; at most four bytes that
+ * align it; two words; the registers of the floating-point unit that calls do not keep. */
+#ifdef __ARM_NEON
+#define ARCH_FRAME_FP (24 * 8)
+#else
+#define ARCH_FRAME_FP (8 * 8)
+#endif
+#define ARCH_FRAME_SIZE (8 * 4 + 4 + 8 + ARCH_FRAME_FP)
+
+/* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
+#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
+
+/* Thread-local storage begins behind a header of two words, as aligned as it is itself; the thread
+ * pointer shows the header. */
+#define ARCH_TLS_HEADER ((size_t)__arm32_tls_tcb_offset)
+#define ARCH_TLS_OFFSET (0u - ARCH_TLS_HEADER)
+
+#ifndef __ASSEMBLER__
+
+#include "compiler.h"
+
+struct cpu;
+
+extern char __arm32_tls_tcb_offset[]; /* the linker's */
+
+struct bare_core {
+    struct cpu *cpu;      /* that it executes; NULL: none yet */
+    uintptr_t scratch[2]; /* of the trap's entry */
+    uintptr_t stack_low;  /* lowest address of the running thread's stack */
+    uintptr_t trap_stack; /* where faults are reported from */
+    unsigned long hart;
+    uint32_t depth; /* interrupts under way */
+};
+
+ALWAYS_INLINE struct bare_core *arch_core(void)
+{
+    struct bare_core *core;
+    __asm__ volatile("mrc p15, 0, %0, c13, c0, 4" : "=r"(core));
+    return core;
+}
+
+void arch_core_set(struct bare_core *core);
+
+#define ARCH_IRQ_OUT 0x80u /* of the status */
+
+/* 0: interrupts were not out. */
+ALWAYS_INLINE unsigned long arch_irq_save(void)
+{
+    unsigned long status;
+    __asm__ volatile("mrs %0, cpsr\n\tcpsid i" : "=r"(status)::"memory");
+    return status & ARCH_IRQ_OUT;
+}
+
+ALWAYS_INLINE void arch_irq_restore(unsigned long state)
+{
+    if (state == 0) {
+        __asm__ volatile("cpsie i" ::: "memory");
+    } else {
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+/* Accesses before it have ended before anything behind it begins. */
+ALWAYS_INLINE void arch_barrier(void)
+{
+#if __ARM_ARCH >= 7
+    __asm__ volatile("dsb" ::: "memory");
+#else
+    __asm__ volatile("mcr p15, 0, %0, c7, c10, 4" ::"r"(0) : "memory");
+#endif
+}
+
+/* Until an interrupt is pending, masked or not. */
+ALWAYS_INLINE void arch_wait(void)
+{
+    arch_barrier();
+    __asm__ volatile("wfi" ::: "memory");
+}
+
+/* A call of the machine that runs the program (semihosting); -1: there is none. */
+long arch_semihost(unsigned long operation, const void *arguments);
+
+#endif
+#endif
