@@ -257,11 +257,52 @@ static void *reads_nothing(void *unused)
     return (void *)(uintptr_t) * (volatile char *)(uintptr_t)0xf0000000u;
 }
 
-static void fault(void)
+static void *writes_nothing(void *unused)
+{
+    pirn_set_name(pirn_self(), "astray");
+    *(volatile char *)(uintptr_t)0xf0000000u = 1;
+    return unused;
+}
+
+static void *jumps_nowhere(void *unused)
+{
+    pirn_set_name(pirn_self(), "astray");
+    ((void (*)(void))(uintptr_t)0xf0000000u)();
+    return unused;
+}
+
+static void *traps(void *unused)
+{
+    (void)unused;
+    pirn_set_name(pirn_self(), "astray");
+    __builtin_trap();
+}
+
+static void fault_of(void *(*fn)(void *))
 {
     pirn_thread_t t;
-    CHECK(pirn_create(&t, NULL, reads_nothing, NULL) == 0);
+    CHECK(pirn_create(&t, NULL, fn, NULL) == 0);
     pirn_join(t, NULL);
+}
+
+static void fault(void)
+{
+    fault_of(reads_nothing);
+}
+
+static void fault_write(void)
+{
+    fault_of(writes_nothing);
+}
+
+static void fault_jump(void)
+{
+    fault_of(jumps_nowhere);
+}
+
+static void fault_trap(void)
+{
+    fault_of(traps);
 }
 
 /* Threads until there is no memory: an error, and the program goes on. */
@@ -316,6 +357,9 @@ int main(int argc, char **argv)
                  {"overflow", overflow_then_switch},
                  {"overflow-tick", overflow_then_tick},
                  {"fault", fault},
+                 {"fault-write", fault_write},
+                 {"fault-jump", fault_jump},
+                 {"fault-trap", fault_trap},
                  {"memory", memory},
                  {"cores", cores}};
     const char *mode = argc > 1 ? argv[1] : "";
