@@ -90,6 +90,8 @@ trap_entry:
     LOAD a2, ARCH_FRAME_STATUS(sp)
     csrw mepc, a1
     csrw mstatus, a2
+    addi a0, sp, ARCH_FRAME_STATUS      /* done with: a reservation ends, which an lr has made before */
+    sc.w zero, zero, (a0)
     LOAD t0, 1*ARCH_WORD(sp)
     each LOAD
     addi sp, sp, ARCH_FRAME_SIZE
