@@ -131,11 +131,15 @@ boards-%: setup
 ## boards: set up, build, and run all tests on all boards under QEMU
 boards: $(addprefix boards-,$(BOARD_FAMILIES))
 
+# Of the second family: each kind of test once, with 4 cores.
+BOARDS_SHORT := -4$$|-4-1$$
+
 ## check-boards: one board of each family, few tests
 check-boards: setup
-	@tools/setup-boards --quiet --target riscv
-	$(MAKE) --no-print-directory build-riscv64-virt
+	@tools/setup-boards --quiet --target riscv --target armv6k
+	$(MAKE) --no-print-directory build-riscv64-virt build-realview-eb-mpcore
 	ctest --preset riscv64-virt --parallel $(JOBS) -L fast
+	ctest --preset realview-eb-mpcore --parallel $(JOBS) -L fast -R '$(BOARDS_SHORT)'
 
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every organization, on 1 and 2 CPUs, preempted and not

@@ -21,7 +21,10 @@ NAME = f"picolibc_{picolibc.VERSION}.orig.tar.gz"
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--target", "sparc"], 'no target "sparc" (valid: riscv, arm, aarch64, mips, all)'),
+        (
+            ["--target", "sparc"],
+            'no target "sparc" (valid: riscv, arm, aarch64, mips, all, rv64, rv32, ',
+        ),
         (["--target"], "--target needs a value"),
         (["--nope"], "usage: tools/setup-boards"),
     ],
@@ -38,8 +41,13 @@ def test_the_script_knows_all_families() -> None:
         assert f" {family}," in done.stdout
 
 
-def test_targets_are_chosen_by_family() -> None:
+def test_targets_are_chosen_by_family_or_name() -> None:
     table = targets.load()
+    assert [one.name for one in targets.choose(table, ["riscv", "armv6k"])] == [
+        "rv64",
+        "rv32",
+        "armv6k",
+    ]
     assert [one.name for one in targets.choose(table, ["riscv"])] == ["rv64", "rv32"]
     assert targets.choose(table, ["all"]) == table
     with pytest.raises(UserError, match=r'no target "risc"; did you mean "riscv"\?'):

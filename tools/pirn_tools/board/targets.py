@@ -46,12 +46,12 @@ def families(targets: Iterable[Target]) -> list[str]:
 
 
 def choose(targets: list[Target], names: Iterable[str]) -> list[Target]:
-    """Those of the named families; all for "all"."""
-    valid = [*families(targets), "all"]
+    """Those that are named, or are of the named families; all for "all"."""
+    valid = [*families(targets), "all", *(target.name for target in targets)]
     wanted = list(names)
     for name in wanted:
         if name not in valid:
             raise UserError(
                 f'no target "{name}"{did_you_mean(name, valid)} (valid: {listing(valid)})', status=2
             )
-    return [t for t in targets if "all" in wanted or t.family in wanted]
+    return [t for t in targets if "all" in wanted or t.family in wanted or t.name in wanted]
