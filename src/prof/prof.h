@@ -18,7 +18,9 @@ struct thread;
 /* What each thread, and each kernel thread outside the runtime, keeps of its own: written by it
  * alone, and by signal handlers on it. Zero: it has not been seen. */
 struct prof_thread {
-    uint32_t life; /* which life of which profile the rest belongs to: tree.c */
+    uint32_t life;       /* which life of which profile the rest belongs to: tree.c */
+    uint32_t entry_life; /* the same, of entry */
+    uint32_t entry;
     uint32_t node; /* the innermost active call */
     uint32_t root;
     uint32_t skipped;     /* active calls below it that have no node */

@@ -280,6 +280,16 @@ static uint32_t entry_take(void)
     return PROF_NO_ENTRY;
 }
 
+/* The one of the calling thread. A hook that interrupts the thread's first one finds it taken. */
+static uint32_t entry_get(struct prof_thread *p, const struct thread *t)
+{
+    if (p->entry_life != life_of(t)) {
+        p->entry = entry_take();
+        p->entry_life = life_of(t);
+    }
+    return p->entry;
+}
+
 /* A root of a thread's own. */
 static void root_made(struct prof_node *root, const struct thread *t, uint32_t entry)
 {
@@ -322,7 +332,7 @@ static COLD bool thread_begins(struct prof_thread *p, const struct thread *t)
     bool again = kind == PROF_USER && had_own(p, t);
     uint32_t entry = kind == PROF_MAIN ? 0 : PROF_NO_ENTRY;
     if (kind == PROF_USER && !again) {
-        entry = entry_take();
+        entry = entry_get(p, t);
         kind = entry != PROF_NO_ENTRY ? PROF_USER : PROF_OTHERS;
     }
     uint32_t root = root_get(t, kind, entry);
