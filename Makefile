@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-boards check-release boards fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
+        check-aarch64 check-riscv64 check-boards check-release boards board-cost fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
 help:
@@ -130,6 +130,10 @@ boards-%: setup
 
 ## boards: set up, build, and run all tests on all boards under QEMU
 boards: $(addprefix boards-,$(BOARD_FAMILIES))
+
+## board-cost: count the instructions of operations on boards, write docs/BOARD-COST.md
+board-cost: $(foreach family,$(BOARD_FAMILIES),$(addprefix build-,$(BOARDS_$(family))))
+	$(VENV)/python bench/run_board.py --publish
 
 # Of the second family: each kind of test once, with 4 cores.
 BOARDS_SHORT := -4$$|-4-1$$

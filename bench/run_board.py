@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Counts the instructions of the runtime's operations on boards under QEMU.
+
+    .venv/bin/python bench/run_board.py [--board riscv64-virt]... [--publish]
+
+Writes into --output (results/): board-cost.csv, board-cost.md. With --publish also
+docs/BOARD-COST.md, between its two marks. The boards must be built (`make boards`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness import page, session
+from harness.tables import markdown
+from pirn_tools import paths
+from pirn_tools.board import boards
+from pirn_tools.errors import UserError
+
+ORGANIZATIONS = ("single", "central", "dist", "steal", "request")
+CORES = (1, 2, 4)
+NS = 8  # an instruction under `pirn board run --icount`
+Count = tuple[str, str, int, str, float]  # board, organization, cores, operation, instructions
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--board", action="append", help="this one [all that are built]")
+    parser.add_argument("--output", type=Path, default=None, help="folder [results]")
+    parser.add_argument("--publish", action="store_true", help="into docs/BOARD-COST.md, too")
+    return parser.parse_args()
+
+
+def program_of(root: Path, board: str) -> Path:
+    return root / "build" / board / "bench/board/kernel_ops.elf"
+
+
+def chosen(root: Path, asked: Sequence[str] | None) -> list[str]:
+    known = [board.name for board in boards.load_all(root)]
+    names = asked or [name for name in known if program_of(root, name).exists()]
+    if not names:
+        raise UserError("no board is built; `make boards` builds them")
+    for name in names:
+        if not program_of(root, name).exists():
+            raise UserError(
+                f"there is no {paths.short(program_of(root, name))}; `make boards` builds it"
+            )
+    return list(names)
+
+
+def count(root: Path, board: str, organization: str, cores: int) -> list[Count]:
+    command = [
+        str(root / ".venv/bin/pirn"), "board", "run", "--icount", "--cpus", str(cores),
+        board, str(program_of(root, board)), str(NS),
+    ]  # fmt: skip
+    settings = {"PIRN_SCHED": organization, "PIRN_SPIN": "0"}
+    done = subprocess.run(
+        command, env={**os.environ, **settings}, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise UserError(
+            f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}"
+        )
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    return [
+        (board, organization, cores, row["operation"], float(row["instructions"])) for row in rows
+    ]
+
+
+def table(counts: Sequence[Count], columns: Sequence[tuple[str, tuple[str, int]]]) -> str:
+    """columns: head, (organization, cores). Operations in the order of the program."""
+    operations = list(dict.fromkeys(row[3] for row in counts))
+    found = {(row[1], row[2], row[3]): row[4] for row in counts}
+
+    def cells(operation: str) -> list[str]:
+        values = [found.get((*what, operation)) for _, what in columns]
+        return [operation, *("-" if value is None else f"{value:.0f}" for value in values)]
+
+    body = [cells(operation) for operation in operations]
+    return markdown(
+        ["operation", *(head for head, _ in columns)], [b for b in body if set(b[1:]) != {"-"}]
+    )
+
+
+def report(counts: Sequence[Count]) -> str:
+    parts = ["# Instructions of operations on boards", ""]
+    for board in dict.fromkeys(row[0] for row in counts):
+        mine = [row for row in counts if row[0] == board]
+        cores = [(f"{n} core{'s' * (n > 1)}", ("single", n)) for n in CORES]
+        names = [(name, (name, 1)) for name in ORGANIZATIONS]
+        parts += [f"### {board}", "", "Organization `single`:", "", table(mine, cores), ""]
+        parts += ["Organizations, on one core:", "", table(mine, names), ""]
+    return "\n".join(parts)
+
+
+def run() -> int:
+    options = arguments()
+    root = paths.project()
+    output = options.output or root / "results"
+    counts: list[Count] = []
+    for board in chosen(root, options.board):
+        for organization in ORGANIZATIONS:
+            for cores in CORES:
+                counts += count(root, board, organization, cores)
+    output.mkdir(parents=True, exist_ok=True)
+    with (output / "board-cost.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["board", "organization", "cores", "operation", "instructions"])
+        writer.writerows(counts)
+    text = report(counts)
+    (output / "board-cost.md").write_text(text)
+    print(text)
+    if options.publish:
+        page.publish(root / "docs/BOARD-COST.md", text, output, ())
+    return 0
+
+
+if __name__ == "__main__":
+    session.main("run_board.py", run)
