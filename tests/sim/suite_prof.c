@@ -102,13 +102,25 @@ static void node_is_below_its_caller(const struct prof_node *n)
     }
 }
 
+static bool is_root(const struct prof_node *n)
+{
+    return PEEK(&n->state) >= NODE_MADE && n->kind == PROF_ROOT;
+}
+
+/* Two nodes of one tree's root count once: a hook that interrupts a thread's first one makes
+ * another. */
 static uint32_t roots(enum prof_root kind)
 {
     uint32_t n = 0, index, generation;
-    for (uint32_t i = 1; i <= tree.mask; i++) {
-        const struct prof_node *node = &tree.nodes[i];
-        n += PEEK(&node->state) >= NODE_MADE && node->kind == PROF_ROOT &&
-             tree_root(node, &index, &generation) == kind;
+    for (const struct prof_node *at = &tree.nodes[1]; at <= &tree.nodes[tree.mask]; at++) {
+        const struct prof_node *same = &tree.nodes[1];
+        if (!is_root(at) || tree_root(at, &index, &generation) != kind) {
+            continue;
+        }
+        while (!is_root(same) || same->site != at->site || same->fn != at->fn) {
+            same++;
+        }
+        n += same == at;
     }
     return n;
 }
