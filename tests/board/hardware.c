@@ -197,6 +197,74 @@ static void ticks(void)
     puts("done");
 }
 
+/* ---- registers ---- */
+
+enum { TERMS = 100000, SERIES = 12 };
+
+/* Series that keep many registers of both kinds busy, and call nothing. */
+static double series(unsigned seed)
+{
+    double sums[SERIES], all = 0;
+    unsigned mix[SERIES];
+    for (unsigned i = 0; i < SERIES; i++) {
+        sums[i] = mix[i] = seed + i;
+    }
+    for (unsigned n = 1; n < TERMS; n++) {
+#pragma GCC unroll 12
+        for (unsigned i = 0; i < SERIES; i++) {
+            sums[i] = sums[i] * 0.999 + n;
+            mix[i] = mix[i] * 69069u + n;
+        }
+    }
+    for (unsigned i = 0; i < SERIES; i++) {
+        all += sums[i] + mix[i];
+    }
+    return all;
+}
+
+static double wanted_series[THREADS];
+
+static void *sums_up(void *arg)
+{
+    uintptr_t i = (uintptr_t)arg;
+    for (int round = 0; round < 3; round++) {
+        CHECK(series((unsigned)i) == wanted_series[i]);
+    }
+    return NULL;
+}
+
+/* Interrupted threads go on with the registers that they had. */
+static void registers(void)
+{
+    for (unsigned i = 0; i < THREADS; i++) {
+        wanted_series[i] = series(i);
+    }
+    run_threads(sums_up);
+    puts("done");
+}
+
+/* ---- clock ---- */
+
+static void *sleeps_long(void *arg)
+{
+    const uint64_t second = 1000000000u;
+    uint64_t ns = (30 + (uintptr_t)arg) * second;
+    for (int i = 0; i < 8; i++) {
+        uint64_t before = pirn_now();
+        pirn_sleep(ns);
+        uint64_t took = pirn_now() - before;
+        CHECK(took >= ns && took < ns + second);
+    }
+    return NULL;
+}
+
+/* For minutes, in which a counter of 32 bits starts again; on a machine whose time is not ours. */
+static void clock_runs(void)
+{
+    run_threads(sleeps_long);
+    puts("done");
+}
+
 /* ---- misuse ---- */
 
 /* A little too deep; then something that lets the runtime look. */
@@ -354,6 +422,8 @@ int main(int argc, char **argv)
                  {"files", files},
                  {"console", console},
                  {"ticks", ticks},
+                 {"registers", registers},
+                 {"clock", clock_runs},
                  {"overflow", overflow_then_switch},
                  {"overflow-tick", overflow_then_tick},
                  {"fault", fault},

@@ -26,10 +26,14 @@
 #define PORT_ARCH_NAME "arm"
 
 #ifdef __ARM_FP
+#define PORT_ARCH_FP_READ "vmrs %0, fpscr"
+#define PORT_ARCH_FP_WRITE "vmsr fpscr, %0"
 #define PORT_ARCH_FP_CLOBBERS                                                                      \
     , "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "d12", "d13",      \
         "d14", "d15"
 #else
+#define PORT_ARCH_FP_READ "mov %0, #0"
+#define PORT_ARCH_FP_WRITE ""
 #define PORT_ARCH_FP_CLOBBERS
 #endif
 #ifdef __ARM_NEON
@@ -115,23 +119,14 @@ struct port_fp {
 
 ALWAYS_INLINE void port_arch_fp_save(struct port_fp *fp)
 {
-#ifdef __ARM_FP
-    __asm__ volatile("vmrs %0, fpscr" : "=r"(fp->control));
-#else
-    fp->control = 0;
-#endif
+    __asm__ volatile(PORT_ARCH_FP_READ : "=r"(fp->control));
 }
 
 ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port_fp *now)
 {
-#ifdef __ARM_FP
     if (unlikely(fp->control != now->control)) {
-        __asm__ volatile("vmsr fpscr, %0" : : "r"(fp->control));
+        __asm__ volatile(PORT_ARCH_FP_WRITE : : "r"(fp->control));
     }
-#else
-    (void)fp;
-    (void)now;
-#endif
 }
 
 #endif

@@ -85,14 +85,16 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
     }
 }
 
+#if __ARM_ARCH >= 7
+#define ARCH_BARRIER "dsb"
+#else
+#define ARCH_BARRIER "mcr p15, 0, %0, c7, c10, 4"
+#endif
+
 /* Accesses before it have ended before anything behind it begins. */
 ALWAYS_INLINE void arch_barrier(void)
 {
-#if __ARM_ARCH >= 7
-    __asm__ volatile("dsb" ::: "memory");
-#else
-    __asm__ volatile("mcr p15, 0, %0, c7, c10, 4" ::"r"(0) : "memory");
-#endif
+    __asm__ volatile(ARCH_BARRIER ::"r"(0) : "memory");
 }
 
 /* Until an interrupt is pending, masked or not. */
