@@ -136,7 +136,7 @@ board-cost: $(foreach family,$(BOARD_FAMILIES),$(addprefix build-,$(BOARDS_$(fam
 	$(VENV)/python bench/run_board.py --publish
 
 # Of the second family: each kind of test once, with 4 cores.
-BOARDS_SHORT := -4$$|-4-1$$
+BOARDS_SHORT := [-](4|4-1)$$
 
 ## check-boards: one board of each family, few tests
 check-boards: setup
