@@ -8,15 +8,12 @@
  * says what is enough, and less is EINVAL; but the constant itself is taken for a stack that we
  * allocate, which then gets the least that there is: programs have been compiled with it.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
 #include "posix.h"
 
 _Static_assert(sizeof(struct posix_attr) <= sizeof(pthread_attr_t), "pthread_attr_t");
-_Static_assert(offsetof(struct posix_attr, guard) == 16, "pthread_attr_t");
-_Static_assert(offsetof(struct posix_attr, size) == 32, "pthread_attr_t");
 
 /* PTHREAD_STACK_MIN without _GNU_SOURCE. */
 #define PTHREAD_STACK_CONSTANT 16384u
@@ -57,9 +54,9 @@ int pirn_pthread_attr_getdetachstate(const pthread_attr_t *attr, int *state)
 /* Larger ones hold any signal frame: the runtime, which knows, need not start for them. */
 #define STACK_SURELY (256u << 10)
 
-/* Of ours, of the caller's. The runtime itself uses an attribute while it starts: then nothing is
+/* The runtime itself uses an attribute while it starts: then nothing is
  * known yet. */
-static size_t stack_least(bool given)
+size_t posix_stack_least(bool given)
 {
     if (at_load_rlx(&rt.started) == 1) {
         return RT_STACK_MIN;
@@ -89,7 +86,7 @@ int pirn_pthread_attr_setstacksize(pthread_attr_t *attr, size_t size)
         return EINVAL;
     }
     if (size < STACK_SURELY && size != PTHREAD_STACK_CONSTANT) {
-        size_t least = stack_least(false);
+        size_t least = posix_stack_least(false);
         if (size < least) {
             return stack_refused(size, least);
         }
@@ -111,7 +108,7 @@ int pirn_pthread_attr_setstack(pthread_attr_t *attr, void *low, size_t size)
     if (low == NULL || size > RT_STACK_MAX) {
         return EINVAL;
     }
-    size_t least = stack_least(true);
+    size_t least = posix_stack_least(true);
     if (size < least) {
         return stack_refused(size, least);
     }
@@ -125,18 +122,6 @@ int pirn_pthread_attr_getstack(const pthread_attr_t *attr, void **low, size_t *s
     const struct posix_attr *a = CONST_ATTR(attr);
     pirn_pthread_attr_getstacksize(attr, size);
     *low = a->flags & POSIX_ATTR_STACK ? a->top - a->size : NULL;
-    return 0;
-}
-
-int pirn_pthread_attr_setstackaddr(pthread_attr_t *attr, void *top)
-{
-    ATTR(attr)->top = top;
-    return attr_set_flag(attr, POSIX_ATTR_STACK, true);
-}
-
-int pirn_pthread_attr_getstackaddr(const pthread_attr_t *attr, void **top)
-{
-    *top = CONST_ATTR(attr)->top;
     return 0;
 }
 
@@ -227,7 +212,7 @@ int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out)
     if (a->guard > RT_STACK_MAX) {
         return EINVAL;
     }
-    int error = posix_attr_translate_extension(a->extension, out);
+    int error = posix_attr_translate_more(a, out);
     if (error != 0) {
         return error;
     }
@@ -243,21 +228,4 @@ int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out)
         out->flags |= THREAD_CREATE_GUARD;
     }
     return 0;
-}
-
-typedef long (*sysconf_fn)(int);
-
-/* The sanitizers ask for the size of a page before they are ready for code that they watch. */
-__attribute__((no_sanitize("address", "thread"))) long pirn_posix_sysconf(int name)
-{
-    static sysconf_fn next;
-    if (name == _SC_THREAD_STACK_MIN) {
-        return (long)stack_least(true);
-    }
-    sysconf_fn libc = __atomic_load_n(&next, __ATOMIC_RELAXED);
-    if (unlikely(libc == NULL)) {
-        libc = (sysconf_fn)dlsym(RTLD_NEXT, "sysconf"); /* NOLINT: a pointer to a function */
-        __atomic_store_n(&next, libc, __ATOMIC_RELAXED);
-    }
-    return libc(name);
 }

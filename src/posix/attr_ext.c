@@ -14,6 +14,8 @@
 
 #include "signal.h"
 
+_Static_assert(offsetof(struct posix_attr, guard) == 16, "pthread_attr_t");
+_Static_assert(offsetof(struct posix_attr, size) == 32, "pthread_attr_t");
 _Static_assert(offsetof(struct posix_attr, extension) == 40, "pthread_attr_t");
 
 _Atomic(uint32_t) posix_attr_default_set;
@@ -36,6 +38,19 @@ static struct posix_attr_extension *extension_of(pthread_attr_t *attr)
         a->extension = calloc(1, sizeof(*a->extension));
     }
     return a->extension;
+}
+
+int pirn_pthread_attr_setstackaddr(pthread_attr_t *attr, void *top)
+{
+    ATTR(attr)->top = top;
+    ATTR(attr)->flags |= POSIX_ATTR_STACK;
+    return 0;
+}
+
+int pirn_pthread_attr_getstackaddr(const pthread_attr_t *attr, void **top)
+{
+    *top = CONST_ATTR(attr)->top;
+    return 0;
 }
 
 int pirn_pthread_attr_destroy(pthread_attr_t *attr)
@@ -123,8 +138,9 @@ int pirn_pthread_attr_getsigmask_np(const pthread_attr_t *attr, sigset_t *mask)
     return 0;
 }
 
-int posix_attr_translate_extension(const struct posix_attr_extension *x, struct thread_attr *out)
+int posix_attr_translate_more(const struct posix_attr *attr, struct thread_attr *out)
 {
+    const struct posix_attr_extension *x = attr->extension;
     const struct port_cpus *cpus;
     if (x == NULL) {
         return 0;

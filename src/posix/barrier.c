@@ -18,7 +18,7 @@ _Static_assert(offsetof(struct rt_shbarrier, shared) == offsetof(struct rt_barri
 
 #define BARRIER(barrier) ((struct rt_barrier *)(barrier))
 #define SHBARRIER(barrier) ((struct rt_shbarrier *)(barrier))
-#define SHARED(barrier) unlikely(BARRIER(barrier)->shared != 0)
+#define SHARED(barrier) (POSIX_PROCESSES && unlikely(BARRIER(barrier)->shared != 0))
 
 int pirn_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attr,
                               unsigned count)
@@ -26,7 +26,7 @@ int pirn_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barriera
     if (count == 0 || count > INT_MAX) {
         return EINVAL;
     }
-    if (attr != NULL && *(const int *)attr == PTHREAD_PROCESS_SHARED) {
+    if (POSIX_PROCESSES && attr != NULL && *(const int *)attr == PTHREAD_PROCESS_SHARED) {
         *SHBARRIER(barrier) = (struct rt_shbarrier){.count = count, .shared = BARRIER_SHARED};
         return 0;
     }

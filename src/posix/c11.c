@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <threads.h>
 
-#include "sanitizer.h"
+#include "posix.h"
+#include "posix_place.h"
 
 _Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "mtx_t");
 _Static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t), "cnd_t");

@@ -10,9 +10,6 @@
 #include "mutex.h"
 
 _Static_assert(sizeof(struct rt_cond) <= sizeof(pthread_cond_t), "pthread_cond_t");
-_Static_assert(offsetof(struct rt_cond, flags) == offsetof(pthread_cond_t, __data.__wrefs),
-               "where other processes would look for the clock and the shared bit");
-
 _Static_assert(offsetof(struct rt_shcond, flags) == offsetof(struct rt_cond, flags), "flags");
 
 enum { FLAG_SHARED = 1, FLAG_MONOTONIC = 2 };
@@ -31,7 +28,7 @@ int pirn_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 
 ALWAYS_INLINE bool is_shared(const pthread_cond_t *cond)
 {
-    return unlikely(((const struct rt_cond *)cond)->flags & FLAG_SHARED);
+    return POSIX_PROCESSES && unlikely(((const struct rt_cond *)cond)->flags & FLAG_SHARED);
 }
 
 int pirn_pthread_cond_destroy(pthread_cond_t *cond)

@@ -39,25 +39,25 @@ static struct posix_local *local_or_die(void)
     return local;
 }
 
-void posix_cleanup_register(__pthread_unwind_buf_t *buf)
+void posix_cleanup_register(posix_cleanup *buf)
 {
     struct posix_local *local = local_or_die();
     OLDER(buf) = local->cleanup;
     local->cleanup = buf;
 }
 
-void posix_cleanup_unregister(__pthread_unwind_buf_t *buf)
+void posix_cleanup_unregister(posix_cleanup *buf)
 {
     local_or_die()->cleanup = OLDER(buf);
 }
 
-void posix_cleanup_register_defer(__pthread_unwind_buf_t *buf)
+void posix_cleanup_register_defer(posix_cleanup *buf)
 {
     posix_cleanup_register(buf);
     TYPE_BEFORE(buf) = (void *)(intptr_t)posix_cancel_type(PTHREAD_CANCEL_DEFERRED);
 }
 
-void posix_cleanup_unregister_restore(__pthread_unwind_buf_t *buf)
+void posix_cleanup_unregister_restore(posix_cleanup *buf)
 {
     posix_cleanup_unregister(buf);
     posix_cancel_type((int)(intptr_t)TYPE_BEFORE(buf));
@@ -75,7 +75,7 @@ static NORETURN void thread_end(struct thread *self)
 NORETURN void cleanup_longjmp(struct __cancel_jmp_buf_tag *env, int value) __asm__("siglongjmp");
 
 /* The buffer is used up: a handler that calls pthread_exit goes on with the next older one. */
-static NORETURN void jump_to(struct posix_local *local, __pthread_unwind_buf_t *buf)
+static NORETURN void jump_to(struct posix_local *local, posix_cleanup *buf)
 {
     local->cleanup = OLDER(buf);
     cleanup_longjmp(buf->__cancel_jmp_buf, 1);
@@ -87,7 +87,7 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
 {
     struct thread *self = rt_self();
     struct posix_local *local = self->local;
-    __pthread_unwind_buf_t *buf = local->cleanup;
+    posix_cleanup *buf = local->cleanup;
     bool end = actions & _UA_END_OF_STACK;
     (void)version;
     (void)class;
@@ -114,8 +114,8 @@ static NORETURN void unwind(struct thread *self)
     struct posix_local *local = posix_local();
     if (local != NULL) {
         memset(&local->unwind, 0, sizeof(local->unwind));
-        local->unwind.exception_cleanup = swallowed;
-        _Unwind_ForcedUnwind(&local->unwind, stop, NULL);
+        local->unwind.exception.exception_cleanup = swallowed;
+        _Unwind_ForcedUnwind(&local->unwind.exception, stop, NULL);
         /* It does not return, but where a frame cannot be unwound. */
         if (local->cleanup != NULL) {
             jump_to(local, local->cleanup);
@@ -124,7 +124,7 @@ static NORETURN void unwind(struct thread *self)
     thread_end(self);
 }
 
-void posix_cleanup_next(__pthread_unwind_buf_t *buf)
+void posix_cleanup_next(posix_cleanup *buf)
 {
     (void)buf;
     unwind(rt_self());

@@ -12,7 +12,8 @@
  */
 #include <errno.h>
 
-#include "sanitizer.h"
+#include "posix.h"
+#include "posix_place.h"
 
 typedef void (*destructor_fn)(void *);
 

@@ -11,8 +11,6 @@
 #include "mutex.h"
 
 _Static_assert(sizeof(struct rt_mutex) <= sizeof(pthread_mutex_t), "pthread_mutex_t");
-_Static_assert(offsetof(struct rt_mutex, kind) == offsetof(pthread_mutex_t, __data.__kind),
-               "the static initialisers set the kind");
 
 int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
 {
@@ -21,7 +19,7 @@ int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *a
     if (error != 0) {
         return error;
     }
-    if (kind & MUTEX_SHARED) {
+    if (POSIX_PROCESSES && (kind & MUTEX_SHARED)) {
         shmutex_init(SHMUTEX(mutex), kind);
     } else if (kind > MUTEX_TYPE) {
         omutex_init(OMUTEX(mutex), kind, attr);

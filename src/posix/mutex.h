@@ -63,7 +63,7 @@ ALWAYS_INLINE void mutex_take(struct rt_mutex *m, struct thread *owner, uint32_t
 
 ALWAYS_INLINE bool mutex_is_shared(const struct rt_mutex *m)
 {
-    return (m->kind & ~(MUTEX_TYPE | MUTEX_ELISION)) == MUTEX_SHARED;
+    return POSIX_PROCESSES && (m->kind & ~(MUTEX_TYPE | MUTEX_ELISION)) == MUTEX_SHARED;
 }
 
 /* The pthread functions for struct rt_omutex. */

@@ -128,7 +128,7 @@ int mutex_kind_of(const pthread_mutexattr_t *attr, uint32_t *kind)
         return EINVAL;
     }
     *kind = type | protocols[protocol] | (bits & BIT_ROBUST ? OM_ROBUST : 0);
-    if (bits & BIT_SHARED) {
+    if (POSIX_PROCESSES && (bits & BIT_SHARED)) {
         if (*kind > MUTEX_TYPE) {
             return ENOTSUP;
         }

@@ -12,14 +12,9 @@
 #include "rwlock.h"
 
 _Static_assert(sizeof(struct rt_rwlock) <= sizeof(pthread_rwlock_t), "pthread_rwlock_t");
-_Static_assert(offsetof(struct rt_rwlock, prefer_writer) ==
-                   offsetof(pthread_rwlock_t, __data.__flags),
-               "the static initialisers set the kind");
-_Static_assert(offsetof(struct rt_rwlock, shared) == offsetof(pthread_rwlock_t, __data.__shared),
-               "where other processes would look for the shared bit");
 
 #define RWLOCK(lock) ((struct rt_rwlock *)(lock))
-#define SHARED(lock) unlikely(RWLOCK(lock)->shared != 0)
+#define SHARED(lock) (POSIX_PROCESSES && unlikely(RWLOCK(lock)->shared != 0))
 
 struct attr {
     int kind, shared;
@@ -49,7 +44,7 @@ int pirn_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t 
 {
     bool prefer_writer =
         attr != NULL && CONST_ATTR_OF(attr)->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
-    if (attr != NULL && CONST_ATTR_OF(attr)->shared == PTHREAD_PROCESS_SHARED) {
+    if (POSIX_PROCESSES && attr != NULL && CONST_ATTR_OF(attr)->shared == PTHREAD_PROCESS_SHARED) {
         shrwlock_init(lock, prefer_writer);
         return 0;
     }

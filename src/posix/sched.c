@@ -4,7 +4,6 @@
  * says so by its error number, none pretends.
  */
 #include <errno.h>
-#include <sys/syscall.h>
 
 #include "posix.h"
 

@@ -6,14 +6,14 @@
  */
 #include <errno.h>
 
+#include "posix_place.h"
 #include "sem.h"
-#include "signal.h"
 
 _Static_assert(sizeof(struct rt_sem) <= sizeof(sem_t), "sem_t");
 _Static_assert(offsetof(struct rt_sem, shared) == 8, "sem_t");
 _Static_assert(offsetof(struct rt_shsem, shared) == 8, "sem_t");
 
-#define SHARED(sem) unlikely(SEM(sem)->shared != 0)
+#define SHARED(sem) (POSIX_PROCESSES && unlikely(SEM(sem)->shared != 0))
 
 ALWAYS_INLINE int sem_result(int error)
 {
@@ -33,7 +33,7 @@ int pirn_posix_sem_init(sem_t *sem, int shared, unsigned value)
     if (value > SEM_VALUE_MAX) {
         return posix_fail(EINVAL);
     }
-    if (shared != 0) {
+    if (POSIX_PROCESSES && shared != 0) {
         shsem_init(sem, value);
         return 0;
     }

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sleep.c - sleeping. A user thread gives its CPU to others; a kernel thread that is not a worker,
- * and a program that has not started the runtime, sleep in the kernel. All of them are cancellation
- * points.
+ * sleep.c - sleeping. A user thread gives its CPU to others; who is none sleeps elsewhere
+ * (posix_place.h). All of them are cancellation points.
  */
 #include <errno.h>
-#include <sys/syscall.h>
 
-#include "clock.h"
-#include "io.h"
-#include "signal.h"
+#include "posix.h"
+#include "posix_place.h"
 
 #define NS_PER_S 1000000000
-
-static int kernel_sleep(clockid_t clock, int flags, const struct timespec *time,
-                        struct timespec *left)
-{
-    if (IO_CALL(IO_BLOCKS, SYS_clock_nanosleep, clock, flags, time, left) == 0) {
-        return 0;
-    }
-    if (errno == ECANCELED) {
-        posix_point();
-    }
-    return errno;
-}
 
 static uint64_t ns_of(const struct timespec *time)
 {
@@ -73,17 +58,13 @@ static int user_sleep_until(clockid_t clock, const struct timespec *time)
 int pirn_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                                struct timespec *left)
 {
-    if (clock == CLOCK_THREAD_CPUTIME_ID || time->tv_nsec < 0 || time->tv_nsec >= NS_PER_S ||
-        time->tv_sec < 0) {
+    if (time->tv_nsec < 0 || time->tv_nsec >= NS_PER_S || time->tv_sec < 0) {
         return EINVAL;
     }
-    if (clock >= CLOCK_OURS) {
-        return posix_clock_sleep(clock);
+    if (!posix_clock_valid(clock) || posix_is_foreign()) {
+        return posix_sleep_elsewhere(clock, flags, time, left);
     }
     posix_point();
-    if (posix_is_foreign() || !posix_clock_valid(clock)) {
-        return kernel_sleep(clock, flags, time, left);
-    }
     if (flags & TIMER_ABSTIME) {
         return user_sleep_until(clock, time);
     }

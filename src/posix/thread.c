@@ -4,10 +4,9 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 
-#include "sanitizer.h"
-#include "signal.h"
+#include "posix.h"
+#include "posix_place.h"
 
 _Static_assert(sizeof(pthread_t) == sizeof(struct thread *), "a pthread_t holds an address");
 
@@ -50,7 +49,7 @@ int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*s
     }
     if (unlikely(attr != NULL)) {
         error = posix_attr_translate(attr, &internal);
-    } else if (unlikely(at_load_rlx(&posix_attr_default_set))) {
+    } else if (unlikely(posix_attr_has_default())) {
         error = posix_attr_translate_default(&internal);
     }
     if (likely(error == 0)) {
@@ -122,25 +121,6 @@ int pirn_pthread_detach(pthread_t thread)
 {
     struct thread *t = posix_thread(thread);
     return t == NULL ? ESRCH : -rt_thread_detach(t);
-}
-
-pthread_t pirn_pthread_self(void)
-{
-    if (likely(port_tls_own)) {
-        return (pthread_t)port_tls_handle_self();
-    }
-    if (port_helper_self()) {
-        return posix_sanitizer_self();
-    }
-    struct thread *self = rt_self();
-    return (pthread_t)port_thread_handle(self);
-}
-
-/* With TLS blocks of their own, threads have the ids that the C library knows them by: unique, the
- * same on each worker, and no kernel thread's (but the main thread's). */
-pid_t pirn_posix_gettid(void)
-{
-    return port_tls_own ? port_tls_tid() : (pid_t)syscall(SYS_gettid);
 }
 
 int pirn_pthread_equal(pthread_t a, pthread_t b)

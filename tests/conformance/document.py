@@ -41,7 +41,8 @@ how many of the cases fail, or are not tried, under all of Pirn; the reasons are
 def own_names() -> set[str]:
     """What the layer exports under its POSIX name."""
     names = set()
-    for line in (ROOT / "src/posix/posix.def").read_text().splitlines():
+    definitions = [ROOT / "src/posix" / name for name in ("posix.def", "glibc/posix_more.def")]
+    for line in "".join(path.read_text() for path in definitions).splitlines():
         match = re.match(r"(PTHREAD|POSIX)\([^,]*, (\w+),", line)
         if match:
             names.add(("pthread_" if match[1] == "PTHREAD" else "") + match[2])

@@ -10,7 +10,10 @@ list(APPEND RUN --unlisted-only)
 # ThreadSanitizer otherwise sleeps a second at each exit.
 set(SANITIZER_OPTIONS "TSAN_OPTIONS=halt_on_error=1:history_size=7:atexit_sleep_ms=0")
 
-file(STRINGS ${CMAKE_SOURCE_DIR}/src/posix/posix.def entries REGEX "^(PTHREAD|POSIX)\\(")
+foreach(definitions posix.def glibc/posix_more.def)
+  file(STRINGS ${CMAKE_SOURCE_DIR}/src/posix/${definitions} some REGEX "^(PTHREAD|POSIX)\\(")
+  list(APPEND entries ${some})
+endforeach()
 set(names "/* Generated: the POSIX names as src/posix has them inside. */\n")
 foreach(entry ${entries})
   if(entry MATCHES "^PTHREAD\\([^,]*, ([a-z0-9_]+),")

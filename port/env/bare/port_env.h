@@ -55,6 +55,11 @@ ALWAYS_INLINE struct cpu *port_cpu_self(void)
 #define PORT_TLS_ALWAYS true
 #define PORT_CALLS_BLOCK false
 
+/* For the POSIX layer: port_may_wait can tell whether a handler has interrupted the runtime;
+ * nothing has to start before threads can be cancelled. */
+#define PORT_KNOWS_INSIDE true
+#define port_cancel_start() 0
+
 #define port_thread_init(t) ((void)(t))
 #define port_thread_fini(t) ((void)(t))
 

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pthread.h (boards) - threads, after POSIX.1-2017 (XSH 2.9), for programs without an operating
+ * system: the library's functions under their POSIX names, and types of its own.
+ *
+ * Functions return 0 or an error's number, and say where they differ from the standard: each has
+ * its page there (XSH 3). Those that end in _np, and clockjoin, clocklock and clockwait, are as in
+ * glibc. Times are absolute; of CLOCK_REALTIME where no clock is given and the object has none.
+ *
+ * All are called by threads; main is one. Interrupt handlers may call pthread_self, pthread_equal
+ * and pthread_getspecific, and post semaphores (<semaphore.h>).
+ *
+ * Cancellation points: pthread_join and its relatives, pthread_cond_wait, _timedwait, _clockwait,
+ * pthread_testcancel, sem_wait and its relatives, sleep, usleep, nanosleep, clock_nanosleep. A
+ * thread with PTHREAD_CANCEL_ASYNCHRONOUS is cancelled at these, and where it sets type or state:
+ * nothing interrupts it in between.
+ *
+ * What boards do not have: processes, so there is no pthread_atfork, and objects that are
+ * PTHREAD_PROCESS_SHARED are like others; signals, so there is no pthread_sigmask; CPU time of
+ * threads, so there is no pthread_getcpuclockid. pthread_exit and cancellation call the handlers of
+ * pthread_cleanup_push and the destructors of keys; they unwind no C++ frames.
+ */
+#ifndef PIRN_BARE_PTHREAD_H
+#define PIRN_BARE_PTHREAD_H
+
+#include <limits.h>
+#include <sched.h>
+#include <sys/_pthreadtypes.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- threads ---- */
+
+enum { PTHREAD_CREATE_JOINABLE, PTHREAD_CREATE_DETACHED };
+enum { PTHREAD_INHERIT_SCHED, PTHREAD_EXPLICIT_SCHED };
+enum { PTHREAD_SCOPE_SYSTEM, PTHREAD_SCOPE_PROCESS };
+enum { PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED };
+
+/* EAGAIN: no memory; EINVAL: the attribute; EPERM: a real-time class, and the discipline has none.
+ * The new thread's stack is PIRN_STACK bytes (64 KiB) where the attribute asks for nothing else. */
+int pthread_create(pthread_t *__restrict thread, const pthread_attr_t *__restrict attr,
+                   void *(*start)(void *), void *__restrict arg);
+
+/* EDEADLK: the caller itself, or a circle of joins; EINVAL: detached, or somebody else joins it;
+ * tryjoin: EBUSY, timedjoin, clockjoin: ETIMEDOUT. */
+int pthread_join(pthread_t thread, void **ret);
+int pthread_tryjoin_np(pthread_t thread, void **ret);
+int pthread_timedjoin_np(pthread_t thread, void **ret, const struct timespec *time);
+int pthread_clockjoin_np(pthread_t thread, void **ret, clockid_t clock,
+                         const struct timespec *time);
+int pthread_detach(pthread_t thread);
+pthread_t pthread_self(void);
+int pthread_equal(pthread_t a, pthread_t b);
+
+/* Called by main, the program goes on until its last thread has ended. */
+void pthread_exit(void *ret) __attribute__((__noreturn__));
+
+/* A signal is for nobody: 0 for signal 0, else EINVAL. */
+int pthread_kill(pthread_t thread, int signal);
+
+/* Up to 15 bytes; ERANGE: it is longer, or `size` is too small. */
+int pthread_setname_np(pthread_t thread, const char *name);
+int pthread_getname_np(pthread_t thread, char *name, size_t size);
+
+/* ---- attributes of threads ---- */
+
+/* EINVAL: no such value; ENOTSUP: PTHREAD_SCOPE_PROCESS. Stacks: bytes; the least is
+ * PTHREAD_STACK_MIN, and sysconf(_SC_THREAD_STACK_MIN) for memory of the program's own. There is no
+ * memory that cannot be accessed: the guard's size is only kept; an overflow is found when the
+ * thread is interrupted or switched. */
+int pthread_attr_init(pthread_attr_t *attr);
+int pthread_attr_destroy(pthread_attr_t *attr);
+int pthread_attr_setdetachstate(pthread_attr_t *attr, int state);
+int pthread_attr_getdetachstate(const pthread_attr_t *attr, int *state);
+int pthread_attr_setstacksize(pthread_attr_t *attr, size_t size);
+int pthread_attr_getstacksize(const pthread_attr_t *__restrict attr, size_t *__restrict size);
+int pthread_attr_setstack(pthread_attr_t *attr, void *low, size_t size);
+int pthread_attr_getstack(const pthread_attr_t *__restrict attr, void **__restrict low,
+                          size_t *__restrict size);
+int pthread_attr_setguardsize(pthread_attr_t *attr, size_t size);
+int pthread_attr_getguardsize(const pthread_attr_t *__restrict attr, size_t *__restrict size);
+int pthread_attr_setschedpolicy(pthread_attr_t *attr, int policy);
+int pthread_attr_getschedpolicy(const pthread_attr_t *__restrict attr, int *__restrict policy);
+int pthread_attr_setschedparam(pthread_attr_t *__restrict attr,
+                               const struct sched_param *__restrict param);
+int pthread_attr_getschedparam(const pthread_attr_t *__restrict attr,
+                               struct sched_param *__restrict param);
+int pthread_attr_setinheritsched(pthread_attr_t *attr, int inherit);
+int pthread_attr_getinheritsched(const pthread_attr_t *__restrict attr, int *__restrict inherit);
+int pthread_attr_setscope(pthread_attr_t *attr, int scope);
+int pthread_attr_getscope(const pthread_attr_t *__restrict attr, int *__restrict scope);
+
+/* ---- scheduling ---- */
+
+/* EINVAL: no such class or priority; EPERM: a real-time class, and the discipline (PIRN_SCHED) has
+ * none. setconcurrency: a hint that changes nothing. */
+int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param);
+int pthread_getschedparam(pthread_t thread, int *__restrict policy,
+                          struct sched_param *__restrict param);
+int pthread_setschedprio(pthread_t thread, int priority);
+int pthread_setconcurrency(int level);
+int pthread_getconcurrency(void);
+
+/* ---- mutexes ---- */
+
+enum {
+    PTHREAD_MUTEX_NORMAL,
+    PTHREAD_MUTEX_RECURSIVE,
+    PTHREAD_MUTEX_ERRORCHECK,
+    PTHREAD_MUTEX_ADAPTIVE_NP, /* as PTHREAD_MUTEX_NORMAL */
+    PTHREAD_MUTEX_DEFAULT = PTHREAD_MUTEX_NORMAL
+};
+enum { PTHREAD_MUTEX_STALLED, PTHREAD_MUTEX_ROBUST };
+enum { PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT, PTHREAD_PRIO_PROTECT };
+
+#define __PIRN_MUTEX_OF(type)                                                                      \
+    {                                                                                              \
+        {0}, 0, type, 0,                                                                           \
+        {                                                                                          \
+            {0}, 0                                                                                 \
+        }                                                                                          \
+    }
+#define PTHREAD_MUTEX_INITIALIZER __PIRN_MUTEX_OF(PTHREAD_MUTEX_NORMAL)
+#define PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP __PIRN_MUTEX_OF(PTHREAD_MUTEX_RECURSIVE)
+#define PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP __PIRN_MUTEX_OF(PTHREAD_MUTEX_ERRORCHECK)
+
+/* EBUSY: trylock, destroy; ETIMEDOUT; EDEADLK, EPERM: error-checking ones, unlock also recursive
+ * and robust ones; EAGAIN: locked too often; EOWNERDEAD, ENOTRECOVERABLE: robust ones; EINVAL:
+ * destroyed, or the caller's priority is above the ceiling. No cancellation points. */
+int pthread_mutex_init(pthread_mutex_t *__restrict mutex,
+                       const pthread_mutexattr_t *__restrict attr);
+int pthread_mutex_destroy(pthread_mutex_t *mutex);
+int pthread_mutex_lock(pthread_mutex_t *mutex);
+int pthread_mutex_trylock(pthread_mutex_t *mutex);
+int pthread_mutex_timedlock(pthread_mutex_t *__restrict mutex,
+                            const struct timespec *__restrict time);
+int pthread_mutex_clocklock(pthread_mutex_t *__restrict mutex, clockid_t clock,
+                            const struct timespec *__restrict time);
+int pthread_mutex_unlock(pthread_mutex_t *mutex);
+int pthread_mutex_consistent(pthread_mutex_t *mutex);
+int pthread_mutex_getprioceiling(const pthread_mutex_t *__restrict mutex, int *__restrict ceiling);
+int pthread_mutex_setprioceiling(pthread_mutex_t *__restrict mutex, int ceiling,
+                                 int *__restrict old);
+
+int pthread_mutexattr_init(pthread_mutexattr_t *attr);
+int pthread_mutexattr_destroy(pthread_mutexattr_t *attr);
+int pthread_mutexattr_settype(pthread_mutexattr_t *attr, int type);
+int pthread_mutexattr_gettype(const pthread_mutexattr_t *__restrict attr, int *__restrict type);
+int pthread_mutexattr_setpshared(pthread_mutexattr_t *attr, int shared);
+int pthread_mutexattr_getpshared(const pthread_mutexattr_t *__restrict attr,
+                                 int *__restrict shared);
+int pthread_mutexattr_setrobust(pthread_mutexattr_t *attr, int robust);
+int pthread_mutexattr_getrobust(const pthread_mutexattr_t *__restrict attr, int *__restrict robust);
+int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attr, int protocol);
+int pthread_mutexattr_getprotocol(const pthread_mutexattr_t *__restrict attr,
+                                  int *__restrict protocol);
+int pthread_mutexattr_setprioceiling(pthread_mutexattr_t *attr, int ceiling);
+int pthread_mutexattr_getprioceiling(const pthread_mutexattr_t *__restrict attr,
+                                     int *__restrict ceiling);
+
+/* ---- condition variables ---- */
+
+#define PTHREAD_COND_INITIALIZER                                                                   \
+    {                                                                                              \
+        {{0}, 0}, {0}, 0                                                                           \
+    }
+
+/* ETIMEDOUT; EPERM: the mutex, error-checking, recursive or robust, is not the caller's; EINVAL:
+ * the time; EBUSY: destroy, somebody waits; EOWNERDEAD, ENOTRECOVERABLE: of the mutex. Waiters are
+ * served by priority, then in order of arrival. */
+int pthread_cond_init(pthread_cond_t *__restrict cond, const pthread_condattr_t *__restrict attr);
+int pthread_cond_destroy(pthread_cond_t *cond);
+int pthread_cond_wait(pthread_cond_t *__restrict cond, pthread_mutex_t *__restrict mutex);
+int pthread_cond_timedwait(pthread_cond_t *__restrict cond, pthread_mutex_t *__restrict mutex,
+                           const struct timespec *__restrict time);
+int pthread_cond_clockwait(pthread_cond_t *__restrict cond, pthread_mutex_t *__restrict mutex,
+                           clockid_t clock, const struct timespec *__restrict time);
+int pthread_cond_signal(pthread_cond_t *cond);
+int pthread_cond_broadcast(pthread_cond_t *cond);
+
+int pthread_condattr_init(pthread_condattr_t *attr);
+int pthread_condattr_destroy(pthread_condattr_t *attr);
+int pthread_condattr_setclock(pthread_condattr_t *attr, clockid_t clock);
+int pthread_condattr_getclock(const pthread_condattr_t *__restrict attr,
+                              clockid_t *__restrict clock);
+int pthread_condattr_setpshared(pthread_condattr_t *attr, int shared);
+int pthread_condattr_getpshared(const pthread_condattr_t *__restrict attr, int *__restrict shared);
+
+/* ---- readers-writer locks ---- */
+
+enum {
+    PTHREAD_RWLOCK_PREFER_READER_NP,
+    PTHREAD_RWLOCK_PREFER_WRITER_NP, /* as the first */
+    PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP,
+    PTHREAD_RWLOCK_DEFAULT_NP = PTHREAD_RWLOCK_PREFER_READER_NP
+};
+
+#define __PIRN_RWLOCK_OF(kind)                                                                     \
+    {                                                                                              \
+        {0}, {{0}, 0}, kind, 0                                                                     \
+    }
+#define PTHREAD_RWLOCK_INITIALIZER __PIRN_RWLOCK_OF(0)
+#define PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP                                          \
+    __PIRN_RWLOCK_OF(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)
+
+/* EBUSY: try, destroy; ETIMEDOUT; EDEADLK: the caller has it for writing; EAGAIN: too many readers;
+ * EPERM: unlock, it is not held, or by another writer; EINVAL: the time. No cancellation points. */
+int pthread_rwlock_init(pthread_rwlock_t *__restrict lock,
+                        const pthread_rwlockattr_t *__restrict attr);
+int pthread_rwlock_destroy(pthread_rwlock_t *lock);
+int pthread_rwlock_rdlock(pthread_rwlock_t *lock);
+int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock);
+int pthread_rwlock_timedrdlock(pthread_rwlock_t *__restrict lock,
+                               const struct timespec *__restrict time);
+int pthread_rwlock_clockrdlock(pthread_rwlock_t *__restrict lock, clockid_t clock,
+                               const struct timespec *__restrict time);
+int pthread_rwlock_wrlock(pthread_rwlock_t *lock);
+int pthread_rwlock_trywrlock(pthread_rwlock_t *lock);
+int pthread_rwlock_timedwrlock(pthread_rwlock_t *__restrict lock,
+                               const struct timespec *__restrict time);
+int pthread_rwlock_clockwrlock(pthread_rwlock_t *__restrict lock, clockid_t clock,
+                               const struct timespec *__restrict time);
+int pthread_rwlock_unlock(pthread_rwlock_t *lock);
+
+int pthread_rwlockattr_init(pthread_rwlockattr_t *attr);
+int pthread_rwlockattr_destroy(pthread_rwlockattr_t *attr);
+int pthread_rwlockattr_setkind_np(pthread_rwlockattr_t *attr, int kind);
+int pthread_rwlockattr_getkind_np(const pthread_rwlockattr_t *__restrict attr,
+                                  int *__restrict kind);
+int pthread_rwlockattr_setpshared(pthread_rwlockattr_t *attr, int shared);
+int pthread_rwlockattr_getpshared(const pthread_rwlockattr_t *__restrict attr,
+                                  int *__restrict shared);
+
+/* ---- barriers, spin locks, once ---- */
+
+#define PTHREAD_BARRIER_SERIAL_THREAD (-1)
+
+/* EINVAL: count is 0; EBUSY: destroy, somebody waits. No cancellation point. */
+int pthread_barrier_init(pthread_barrier_t *__restrict barrier,
+                         const pthread_barrierattr_t *__restrict attr, unsigned count);
+int pthread_barrier_destroy(pthread_barrier_t *barrier);
+int pthread_barrier_wait(pthread_barrier_t *barrier);
+int pthread_barrierattr_init(pthread_barrierattr_t *attr);
+int pthread_barrierattr_destroy(pthread_barrierattr_t *attr);
+int pthread_barrierattr_setpshared(pthread_barrierattr_t *attr, int shared);
+int pthread_barrierattr_getpshared(const pthread_barrierattr_t *__restrict attr,
+                                   int *__restrict shared);
+
+/* Who spins lets other threads of its core run after a while. EBUSY: trylock. */
+int pthread_spin_init(pthread_spinlock_t *lock, int shared);
+int pthread_spin_destroy(pthread_spinlock_t *lock);
+int pthread_spin_lock(pthread_spinlock_t *lock);
+int pthread_spin_trylock(pthread_spinlock_t *lock);
+int pthread_spin_unlock(pthread_spinlock_t *lock);
+
+#define PTHREAD_ONCE_INIT                                                                          \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+/* If the function's thread ends in it, by pthread_exit or cancelled, it has not run. */
+int pthread_once(pthread_once_t *once, void (*fn)(void));
+
+/* ---- thread-specific data ---- */
+
+/* EAGAIN: PTHREAD_KEYS_MAX exist; ENOMEM; EINVAL: no such key. */
+int pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+int pthread_key_delete(pthread_key_t key);
+void *pthread_getspecific(pthread_key_t key);
+int pthread_setspecific(pthread_key_t key, const void *value);
+
+/* ---- cancellation, cleanup handlers ---- */
+
+enum { PTHREAD_CANCEL_ENABLE, PTHREAD_CANCEL_DISABLE };
+enum { PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS };
+#define PTHREAD_CANCELED ((void *)-1)
+
+/* EINVAL: no such state or type. */
+int pthread_cancel(pthread_t thread);
+int pthread_setcancelstate(int state, int *old);
+int pthread_setcanceltype(int type, int *old);
+void pthread_testcancel(void);
+
+struct __pirn_cleanup {
+    struct __pirn_cleanup *__older;
+    void (*__fn)(void *);
+    void *__arg;
+    int __type;
+};
+void __pirn_cleanup_push(struct __pirn_cleanup *cleanup);
+void __pirn_cleanup_pop(struct __pirn_cleanup *cleanup, int run);
+void __pirn_cleanup_push_defer(struct __pirn_cleanup *cleanup);
+void __pirn_cleanup_pop_restore(struct __pirn_cleanup *cleanup, int run);
+
+/* In pairs, in the same block: they open one and close it. */
+#define pthread_cleanup_push(fn, arg)                                                              \
+    do {                                                                                           \
+        struct __pirn_cleanup __cleanup = {0, fn, arg, 0};                                         \
+        __pirn_cleanup_push(&__cleanup);
+#define pthread_cleanup_pop(run)                                                                   \
+    __pirn_cleanup_pop(&__cleanup, run);                                                           \
+    }                                                                                              \
+    while (0)
+/* The same, with PTHREAD_CANCEL_DEFERRED in between. */
+#define pthread_cleanup_push_defer_np(fn, arg)                                                     \
+    do {                                                                                           \
+        struct __pirn_cleanup __cleanup = {0, fn, arg, 0};                                         \
+        __pirn_cleanup_push_defer(&__cleanup);
+#define pthread_cleanup_pop_restore_np(run)                                                        \
+    __pirn_cleanup_pop_restore(&__cleanup, run);                                                   \
+    }                                                                                              \
+    while (0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

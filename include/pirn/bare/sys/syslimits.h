@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys/syslimits.h (boards) - the C library's part of <limits.h>, and what libpirn-pthread adds:
+ * keys of thread-specific data, rounds of their destructors, bytes of the smallest stack, the
+ * largest value of a semaphore.
+ */
+#ifndef PIRN_BARE_SYS_SYSLIMITS_H
+#define PIRN_BARE_SYS_SYSLIMITS_H
+
+#include_next <sys/syslimits.h>
+
+#define PTHREAD_DESTRUCTOR_ITERATIONS 4
+#define PTHREAD_KEYS_MAX 128
+#define PTHREAD_STACK_MIN 16384
+#define SEM_VALUE_MAX 0x7fffffff
+
+#endif

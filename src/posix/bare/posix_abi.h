@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_abi.h (bare) - boards: the types are those of include/pirn/bare, as large as what is in
+ * them. pthread_t is the thread's descriptor.
+ */
+#ifndef PIRN_POSIX_ABI_H
+#define PIRN_POSIX_ABI_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../sync/sync.h"
+
+/* There is one: what is shared between processes is as other objects are. */
+#define POSIX_PROCESSES false
+
+/* Memory for thread->local is taken so many bytes at a time. */
+#define POSIX_SLAB_BYTES (4u << 10)
+
+/* Cleanup handlers: exit.c. */
+typedef struct __pirn_cleanup posix_cleanup;
+
+/* pthread_exit unwinds nothing. */
+struct posix_unwind {
+};
+
+ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
+{
+    return thread;
+}
+
+/* A thread that calls before there is a runtime starts it. */
+ALWAYS_INLINE bool posix_is_foreign(void)
+{
+    return false;
+}
+
+/* pthread_attr_t. */
+struct posix_attr {
+    int priority;
+    int policy;
+    int flags;
+    size_t guard;
+    char *top; /* of the stack; POSIX_ATTR_STACK says whether it is set */
+    size_t size;
+};
+
+/* Attributes have no more than that, and there are no defaults of the program's own. */
+ALWAYS_INLINE int posix_attr_translate_more(const struct posix_attr *attr, struct thread_attr *out)
+{
+    (void)attr;
+    (void)out;
+    return 0;
+}
+
+ALWAYS_INLINE bool posix_attr_has_default(void)
+{
+    return false;
+}
+
+ALWAYS_INLINE int posix_attr_translate_default(struct thread_attr *out)
+{
+    (void)out;
+    return 0;
+}
+
+ALWAYS_INLINE size_t posix_attr_default_size(void)
+{
+    return 0;
+}
+
+#endif
