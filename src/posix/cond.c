@@ -10,7 +10,9 @@
 #include "mutex.h"
 
 _Static_assert(sizeof(struct rt_cond) <= sizeof(pthread_cond_t), "pthread_cond_t");
-_Static_assert(offsetof(struct rt_shcond, flags) == offsetof(struct rt_cond, flags), "flags");
+_Static_assert(!POSIX_PROCESSES ||
+                   offsetof(struct rt_shcond, flags) == offsetof(struct rt_cond, flags),
+               "flags");
 
 enum { FLAG_SHARED = 1, FLAG_MONOTONIC = 2 };
 

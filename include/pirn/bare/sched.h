@@ -27,7 +27,7 @@ int sched_get_priority_max(int policy);
 int sched_get_priority_min(int policy);
 
 /* Length of a slice of SCHED_RR (option PIRN_SLICE). process: 0 or 1. 0; -1 and ESRCH: another
- * process. (XSH sched_rr_get_interval) */
+ * process, EINVAL: a negative number. (XSH sched_rr_get_interval) */
 int sched_rr_get_interval(pid_t process, struct timespec *interval);
 
 #ifdef __cplusplus

@@ -66,3 +66,9 @@ int pirn_posix_clock_settime(clockid_t clock, const struct timespec *t)
     rt_mutex_unlock(&calendar.lock);
     return 0;
 }
+
+/* C11: the base, or 0. */
+int pirn_posix_timespec_get(struct timespec *t, int base)
+{
+    return base == TIME_UTC && pirn_posix_clock_gettime(CLOCK_REALTIME, t) == 0 ? base : 0;
+}

@@ -63,7 +63,7 @@ int pirn_posix_sched_rr_get_interval(pid_t process, struct timespec *interval)
 {
     rt_self(); /* knows the options */
     if (process != 0 && process != 1) {
-        return posix_fail(ESRCH);
+        return posix_fail(process < 0 ? EINVAL : ESRCH);
     }
     uint64_t ns = (uint64_t)rt.slice_ticks * rt.tick_ns;
     *interval = (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};

@@ -10,7 +10,7 @@
 #include_next <sys/syslimits.h>
 
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4
-#define PTHREAD_KEYS_MAX 128
+#define PTHREAD_KEYS_MAX 256
 #define PTHREAD_STACK_MIN 16384
 #define SEM_VALUE_MAX 0x7fffffff
 
