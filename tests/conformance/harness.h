@@ -29,6 +29,7 @@
 
 struct conformance_case {
     const char *name;
+    const char *file;
     void (*run)(void);              /* either this */
     void (*run_with)(const void *); /* or this, for a row of a table */
     const void *row;
@@ -39,7 +40,7 @@ void case_add(struct conformance_case *c);
 
 #define CASE(id)                                                                                   \
     static void id(void);                                                                          \
-    static struct conformance_case case_##id = {.name = #id, .run = (id)};                         \
+    static struct conformance_case case_##id = {.name = #id, .file = __FILE__, .run = (id)};       \
     static __attribute__((constructor)) void register_##id(void)                                   \
     {                                                                                              \
         case_add(&case_##id);                                                                      \
@@ -47,8 +48,9 @@ void case_add(struct conformance_case *c);
     static void id(void)
 
 /* A case for each of `count` rows; `name_of` gives a name that stays. */
-void cases_add(void (*run)(const void *), const void *rows, size_t size, size_t count,
-               const char *(*name_of)(const void *));
+#define cases_add(...) cases_add_of(__FILE__, __VA_ARGS__)
+void cases_add_of(const char *file, void (*run)(const void *), const void *rows, size_t size,
+                  size_t count, const char *(*name_of)(const void *));
 
 /* Ends the process: the case has passed. For cases in which main does not return. */
 _Noreturn void case_passed(void);
@@ -95,6 +97,11 @@ _Noreturn void case_unsupported(const char *reason);
  * the other cases do not rely on it. */
 void set_errno(int value);
 int get_errno(void);
+
+/* Where the C library keeps it. */
+#ifndef MUTEX_KIND
+#define MUTEX_KIND(mutex) ((mutex).__data.__kind)
+#endif
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NS_PER_MS 1000000L

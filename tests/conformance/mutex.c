@@ -516,7 +516,7 @@ CASE(unlock_wakes_every_waiter_in_turn)
 CASE(unknown_kind_is_einval)
 {
     pthread_mutex_t strange = PTHREAD_MUTEX_INITIALIZER;
-    strange.__data.__kind = 0x7f00;
+    MUTEX_KIND(strange) = 0x7f00;
     CHECK_EQ(pthread_mutex_lock(&strange), EINVAL);
     CHECK_EQ(pthread_mutex_trylock(&strange), EINVAL);
     CHECK_EQ(pthread_mutex_unlock(&strange), EINVAL);

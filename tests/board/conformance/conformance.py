@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Runs conformance cases on a board: one boot for as many as follow each other.
+
+usage: conformance.py [--verbose] [--left-out] COMMAND... [-- AREA...]
+
+COMMAND boots the program (harness_board.c). A case that ends the program, or after which it is not
+as new, is followed by another boot; one that fails is tried again as the first of a boot, because
+it is meant to have a process of its own. Exit status: 0 when every case passed or was unsupported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import subprocess
+import sys
+
+UNSUPPORTED = "unsupported: "
+
+
+class Tally:
+    def __init__(self) -> None:
+        self.passed = 0
+        self.unsupported: list[str] = []
+        self.failed: list[str] = []
+        self.boots = 0
+
+
+def boot(command: list[str], words: list[str]) -> tuple[int, list[str]]:
+    child = subprocess.run(
+        [*command, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    return child.returncode, [line.rstrip("\r") for line in child.stdout.splitlines()]
+
+
+def cases_of(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """What each case that began has printed."""
+    cases: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.startswith("run "):
+            cases.append((line.removeprefix("run "), []))
+        elif cases:
+            cases[-1][1].append(line)
+    return cases
+
+
+def judge(name: str, said: list[str], status: int | None, first: bool, tally: Tally) -> bool:
+    """False: try again. status: how the program ended, if it ended in this case."""
+    if f"pass {name}" in said and not status:
+        tally.passed += 1
+        return True
+    reasons = [line.removeprefix(UNSUPPORTED) for line in said if line.startswith(UNSUPPORTED)]
+    if reasons:
+        tally.unsupported.append(f"{name}: {reasons[0]}")
+        return True
+    if not first:
+        return False
+    tally.failed.append(f"{name}: status {status}\n    " + "\n    ".join(said))
+    return True
+
+
+def run(command: list[str], areas: list[str], verbose: bool) -> Tally:
+    tally = Tally()
+    _, names = boot(command, ["--list", *areas])
+    names = [name for name in names if "." in name and " " not in name]
+    left = names
+    while left:
+        status, lines = boot(command, ["--from", left[0], *areas])
+        tally.boots += 1
+        cases = cases_of(lines)
+        ended = "done" in lines
+        if verbose:
+            print("\n".join(lines), flush=True)
+        if not cases:
+            if not ended:
+                tally.failed.append(f"{left[0]}: nothing began\n    " + "\n    ".join(lines))
+            break
+        again = None
+        for i, (name, said) in enumerate(cases):
+            last = i == len(cases) - 1 and not ended
+            if not judge(name, said, status if last else None, i == 0, tally):
+                again = name
+        if ended:
+            break
+        at = names.index(again) if again is not None else names.index(cases[-1][0]) + 1
+        left = names[at:]
+    return tally
+
+
+def main() -> int:
+    words, areas = sys.argv[1:], []
+    if "--" in words:
+        words, areas = words[: words.index("--")], words[words.index("--") + 1 :]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--verbose", action="store_true", help="all that the program prints")
+    parser.add_argument("--left-out", action="store_true", help="name the cases that are left out")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    args = parser.parse_args(words)
+    _, lines = boot(args.command, ["--left-out"])
+    left_out = [
+        f"{what}: {why.strip()}"
+        for what, why in itertools.pairwise(lines)
+        if what.startswith("left out ")
+    ]
+    ncases = sum(not line.startswith("left out area ") for line in left_out)
+    tally = run(args.command, areas, args.verbose)
+    print(
+        f"{tally.passed} passed, {len(tally.unsupported)} unsupported, {len(tally.failed)} failed;"
+        f" {tally.boots} boots; {ncases} cases are left out, and {len(left_out) - ncases} areas"
+    )
+    for line in tally.unsupported:
+        print(f"UNSUPPORTED {line}")
+    for line in left_out if args.left_out else []:
+        print(line)
+    for line in tally.failed:
+        print(f"FAIL {line}")
+    return 1 if tally.failed or not tally.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * harness_board.c - tests/conformance/harness.h for boards: one program has the cases of all files,
+ * and runs them one after the other.
+ *
+ *     conformance [--from CASE] [--case CASE] [--list] [AREA...]     CASE: AREA.name
+ *
+ * "run CASE" stands before each; then "pass CASE", "unsupported: reason", or a failure, with which
+ * the program ends. A case may also end the program, and what it leaves behind (threads that live
+ * on) ends it, too: conformance.py starts it again with the next case. Those that boards cannot run
+ * are in left_out.def. At the end of all: "done".
+ */
+#include "harness.h"
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+
+#include <pirn/pthread_np.h>
+
+enum { PASSED = 0, FAILED = 1, UNSUPPORTED = 77, USAGE = 2 };
+enum { NAME_BYTES = 160 };
+
+static struct conformance_case *first, **last = &first;
+static const struct conformance_case *current;
+
+static const struct left_out {
+    const char *pattern, *reason;
+} left_out[] = {
+#define LEFT_OUT(pattern, reason) {pattern, reason},
+#include "left_out.def"
+};
+
+void case_add(struct conformance_case *c)
+{
+    *last = c;
+    last = &c->next;
+}
+
+static void say(const char *what, const char *name, const char *more)
+{
+    char line[512];
+    int n = snprintf(line, sizeof(line), "%s%s%s\n", what, name, more);
+    write(STDOUT_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+}
+
+/* tests/conformance/mutex.c: "mutex." and the case's own. */
+static void name_of(const struct conformance_case *c, char *name)
+{
+    const char *base = strrchr(c->file, '/');
+    base = base != NULL ? base + 1 : c->file;
+    snprintf(name, NAME_BYTES, "%.*s.%s", (int)strcspn(base, "."), base, c->name);
+}
+
+static void say_of(const char *what, const struct conformance_case *c)
+{
+    char name[NAME_BYTES];
+    name_of(c, name);
+    say(what, name, "");
+}
+
+void case_passed(void)
+{
+    say_of("pass ", current);
+    _exit(PASSED);
+}
+
+void case_fail(const char *file, int line, const char *what, long got, long want)
+{
+    char text[512];
+    const char *base = strrchr(file, '/');
+    snprintf(text, sizeof(text), "%s:%d: %s: got %ld, want %ld", base ? base + 1 : file, line, what,
+             got, want);
+    say(text, "", "");
+    _exit(FAILED);
+}
+
+void case_unsupported(const char *reason)
+{
+    say("unsupported: ", reason, "");
+    _exit(UNSUPPORTED);
+}
+
+/* ---- what boards do not have ---- */
+
+#define ABSENT(ret, name, params)                                                                  \
+    ret name params;                                                                               \
+    ret name params                                                                                \
+    {                                                                                              \
+        say(#name, ": boards do not have it, and left_out.def does not list the case", "");        \
+        _exit(FAILED);                                                                             \
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+ABSENT(pid_t, fork, (void))
+ABSENT(pid_t, waitpid, (pid_t child, int *status, int options))
+ABSENT(int, getrlimit, (int what, struct rlimit *limit))
+ABSENT(int, setrlimit, (int what, const struct rlimit *limit))
+ABSENT(int, sched_setaffinity, (pid_t process, size_t size, const cpu_set_t *set))
+ABSENT(int, sched_getaffinity, (pid_t process, size_t size, cpu_set_t *set))
+ABSENT(int, pthread_getaffinity_np, (pthread_t thread, size_t size, cpu_set_t *set))
+ABSENT(int, pthread_attr_setaffinity_np, (pthread_attr_t * attr, size_t size, const cpu_set_t *set))
+ABSENT(int, pthread_attr_getaffinity_np, (const pthread_attr_t *attr, size_t size, cpu_set_t *set))
+ABSENT(int, pthread_getattr_np, (pthread_t thread, pthread_attr_t *attr))
+ABSENT(int, pthread_getcpuclockid, (pthread_t thread, clockid_t *clock))
+ABSENT(int, pthread_attr_setstackaddr, (pthread_attr_t * attr, void *top))
+ABSENT(int, pthread_attr_getstackaddr, (const pthread_attr_t *attr, void **top))
+ABSENT(int, pthread_getattr_default_np, (pthread_attr_t * attr))
+ABSENT(int, pthread_setattr_default_np, (const pthread_attr_t *attr))
+ABSENT(int, pthread_yield, (void))
+ABSENT(int, sched_getcpu, (void))
+ABSENT(int, pthread_mutexattr_setrobust_np, (pthread_mutexattr_t * attr, int robust))
+ABSENT(int, pthread_mutexattr_getrobust_np, (const pthread_mutexattr_t *attr, int *robust))
+ABSENT(int, pthread_mutex_consistent_np, (pthread_mutex_t * mutex))
+ABSENT(int, mprotect, (void *at, size_t size, int protection))
+ABSENT(int, setgroups, (int n, const gid_t *list))
+ABSENT(int, setuid, (uid_t user))
+ABSENT(uid_t, geteuid, (void))
+ABSENT(unsigned, alarm, (unsigned seconds))
+ABSENT(int, sigaction, (int signal, const struct sigaction *action, struct sigaction *old))
+ABSENT(int, timer_create, (clockid_t clock, struct sigevent *event, timer_t *timer))
+ABSENT(int, timer_delete, (timer_t timer))
+ABSENT(int, timer_settime,
+       (timer_t timer, int flags, const struct itimerspec *value, struct itimerspec *old))
+ABSENT(int, setitimer, (int which, const struct itimerval *value, struct itimerval *old))
+ABSENT(int, setgid, (gid_t group))
+ABSENT(int, chdir, (const char *path))
+ABSENT(char *, getcwd, (char *path, size_t size))
+ABSENT(pid_t, child_start, (void (*fn)(void)))
+ABSENT(void, child_ends_well, (pid_t child))
+ABSENT(void, in_child, (void (*fn)(void)))
+ABSENT(void *, shared_memory, (size_t size))
+#pragma GCC diagnostic pop
+
+char *program_invocation_short_name;
+
+void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    (void)at, (void)protection, (void)flags, (void)fd, (void)offset;
+    void *p = memalign(64, size);
+    return p != NULL ? memset(p, 0, size) : MAP_FAILED;
+}
+
+int munmap(void *at, size_t size)
+{
+    (void)size;
+    free(at);
+    return 0;
+}
+
+void need_one_cpu(void)
+{
+    if (pthread_num_processors_np() > 1) {
+        case_unsupported("threads of one CPU run on several cores");
+    }
+}
+
+/* Of one core, that one. */
+cpu_set_t first_cpu(void)
+{
+    need_one_cpu();
+    return (cpu_set_t){1};
+}
+
+int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
+{
+    (void)thread;
+    return size == sizeof(*set) && set->bits == 1 && pthread_num_processors_np() == 1 ? 0 : EINVAL;
+}
+
+int getpagesize(void)
+{
+    return (int)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- running ---- */
+
+static bool matches(const char *pattern, const char *name)
+{
+    size_t n = strcspn(pattern, "*");
+    return pattern[n] == '*' ? strncmp(pattern, name, n) == 0 : strcmp(pattern, name) == 0;
+}
+
+static const char *why_left_out(const char *name)
+{
+    for (size_t i = 0; i < COUNT(left_out); i++) {
+        if (matches(left_out[i].pattern, name)) {
+            return left_out[i].reason;
+        }
+    }
+    return NULL;
+}
+
+/* Threads of the case that live on, after a while: the program is not as new. */
+static bool is_alone(void)
+{
+    unsigned life_count(void);
+    for (int i = 0; i < 200 && life_count() > 1; i++) {
+        usleep(1000);
+    }
+    return life_count() == 1;
+}
+
+static void leave_as_new(void)
+{
+    const struct sched_param other = {.sched_priority = 0};
+    int policy;
+    struct sched_param param;
+    OK(pthread_getschedparam(pthread_self(), &policy, &param));
+    if (policy != SCHED_OTHER) {
+        OK(pthread_setschedparam(pthread_self(), SCHED_OTHER, &other));
+    }
+    OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL));
+    OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL));
+    if (!is_alone()) {
+        _exit(PASSED);
+    }
+}
+
+static void run(const struct conformance_case *c, bool only)
+{
+    current = c;
+    say_of("run ", c);
+    if (c->run != NULL) {
+        c->run();
+    } else {
+        c->run_with(c->row);
+    }
+    say_of("pass ", c);
+    if (!only) {
+        leave_as_new();
+    }
+}
+
+static bool is_asked(const char *name, char **areas, int n)
+{
+    for (int i = 0; i < n; i++) {
+        size_t length = strlen(areas[i]);
+        if (strncmp(name, areas[i], length) == 0 && name[length] == '.') {
+            return true;
+        }
+    }
+    return n == 0;
+}
+
+struct asked {
+    bool list;
+    const char *from, *only;
+    char **areas;
+    int nareas;
+};
+
+static bool run_all(const struct asked *asked)
+{
+    char name[NAME_BYTES];
+    bool begun = asked->from == NULL, found = false;
+    for (const struct conformance_case *c = first; c != NULL; c = c->next) {
+        name_of(c, name);
+        begun = begun || strcmp(name, asked->from) == 0;
+        if (!begun || !is_asked(name, asked->areas, asked->nareas) ||
+            (asked->only != NULL && strcmp(name, asked->only) != 0)) {
+            continue;
+        }
+        found = true;
+        if (why_left_out(name) != NULL) {
+            continue;
+        }
+        if (asked->list) {
+            say(name, "", "");
+        } else {
+            run(c, asked->only != NULL);
+        }
+    }
+    return found;
+}
+
+static bool is_unbuilt_area(const char *pattern)
+{
+    char name[NAME_BYTES];
+    for (const struct conformance_case *c = first; c != NULL; c = c->next) {
+        name_of(c, name);
+        if (matches(pattern, name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The whole table: cases, and areas that the program has not. */
+static void say_left_out(void)
+{
+    char name[NAME_BYTES];
+    for (const struct conformance_case *c = first; c != NULL; c = c->next) {
+        name_of(c, name);
+        const char *why = why_left_out(name);
+        if (why != NULL) {
+            say("left out ", name, "");
+            say("    ", why, "");
+        }
+    }
+    for (size_t i = 0; i < COUNT(left_out); i++) {
+        if (is_unbuilt_area(left_out[i].pattern)) {
+            say("left out area ", left_out[i].pattern, "");
+            say("    ", left_out[i].reason, "");
+        }
+    }
+}
+
+static struct asked parse(int argc, char **argv)
+{
+    struct asked asked = {.areas = argv + argc};
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        if (strcmp(argv[i], "--list") == 0) {
+            asked.list = true;
+        } else if (strcmp(argv[i], "--left-out") == 0) {
+            say_left_out();
+            _exit(PASSED);
+        } else if (strcmp(argv[i], "--from") == 0 && i + 1 < argc) {
+            asked.from = argv[++i];
+        } else if (strcmp(argv[i], "--case") == 0 && i + 1 < argc) {
+            asked.only = argv[++i];
+        } else {
+            say(argv[i], ": valid: --list, --left-out, --from CASE, --case CASE, areas", "");
+            _exit(USAGE);
+        }
+    }
+    asked.areas = argv + i;
+    asked.nareas = argc - i;
+    return asked;
+}
+
+int main(int argc, char **argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+    program_invocation_short_name = slash != NULL ? (char *)slash + 1 : argv[0];
+    struct asked asked = parse(argc, argv);
+    if (!run_all(&asked)) {
+        say("no such case or area; --list names them", "", "");
+        return USAGE;
+    }
+    say("done", "", "");
+    return PASSED;
+}
