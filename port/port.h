@@ -52,6 +52,9 @@ struct thread;
  *   port_thread_cpus(t, set)              the new thread t gets this CPU set, the port's own thing
  *   port_thread_handle(t)                 what the place's libraries take for the thread's id
  *                                         (pthread_t)
+ *   PORT_KNOWS_INSIDE                     for a POSIX layer: port_may_wait can tell whether a
+ *                                         handler has interrupted the runtime
+ *   port_cancel_start()                   likewise: threads will be cancelled. 0 or -errno
  *   port_san_*                            tell AddressSanitizer and ThreadSanitizer about stacks
  *                                         and switches
  *   port_trace_clock()                    ticks of the clock of the event trace, the same on all
