@@ -11,7 +11,7 @@
 #define MEMORY (SECTION | 0x1100c)
 #define DEVICE (SECTION | 0x14)
 
-    .section .rodata.map, "a"
+    .section .data.map, "aw"            /* not beside the code: its alignment is its segment's */
     .balign 16384
     .globl arch_map
 arch_map:
