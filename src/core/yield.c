@@ -46,10 +46,16 @@ bool yield_slow(struct cpu *cpu)
     return true;
 }
 
+/* Before that, who starts the runtime has a CPU already, and the organization may not be ready. */
+static bool has_started(void)
+{
+    return at_load_acq(&rt.started) == 2; /* ORDER(start) */
+}
+
 void rt_preempt(void)
 {
     struct cpu *cpu = port_cpu_self();
-    if (cpu == NULL || (cpu->current->flags & THREAD_IDLE)) {
+    if (cpu == NULL || (cpu->current->flags & THREAD_IDLE) || !has_started()) {
         return;
     }
     bool switched;
@@ -76,6 +82,9 @@ bool rt_cpu_pending(const struct cpu *cpu)
 void rt_interrupted(void)
 {
     struct cpu *cpu = port_cpu_self();
+    if (!has_started()) {
+        return;
+    }
     if (rt_has_classes()) {
         rt_resched();
     } else {

@@ -7,7 +7,8 @@
  * waits until the handler is done: bare_irq_end calls the core, on the thread's stack, above the
  * registers that the interrupt has saved there; when the thread's turn comes again, perhaps on
  * another core, the interrupt returns. It does not do so
- *   1. if the core executes no CPU yet, or its idle thread, which looks by itself;
+ *   1. if the core executes no CPU yet, or its idle thread, which looks by itself (nor while the
+ *      runtime is starting: rt_preempt);
  *   2. where the interrupted instruction lies in the library, which reads the core and what belongs
  *      to it in several steps, outside its own critical sections, too. Then the timer is set to
  * come again soon.
