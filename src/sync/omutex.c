@@ -134,12 +134,13 @@ void rt_omutex_ceiling_changed(struct thread *self)
 
 /* ---- lock ---- */
 
-/* The word has no owner: take it as it is. 0, -EOWNERDEAD, -ENOTRECOVERABLE, -EBUSY. */
+/* The word has no owner: take it as it is. Release, too: who finds the owner there reads its
+ * priority. 0, -EOWNERDEAD, -ENOTRECOVERABLE, -EBUSY. */
 static int om_try(struct rt_omutex *m, struct thread *self)
 {
     uint32_t word = at_load_rlx(&m->word);
     while ((word & OM_OWNER) == 0) {
-        if (at_cas_acq(&m->word, &word, word | self->index)) { /* ORDER(mutex) */
+        if (at_cas_acq_rel(&m->word, &word, word | self->index)) { /* ORDER(mutex) */
             held_push(self, m);
             return word & OM_DIED ? -EOWNERDEAD : 0;
         }
@@ -162,11 +163,11 @@ int rt_omutex_trylock(struct rt_omutex *m)
  * for (0, OM_LOST). */
 static uint32_t om_mark_locked(struct rt_omutex *m)
 {
-    uint32_t word = at_load_rlx(&m->word);
+    uint32_t word = at_load_acq(&m->word); /* ORDER(mutex) */
     for (;;) {
         uint32_t owner = word & OM_OWNER;
         if (owner == 0 || owner == OM_LOST || (word & OM_WAITERS) ||
-            at_cas_rlx(&m->word, &word, word | OM_WAITERS)) {
+            at_cas_acq_rel(&m->word, &word, word | OM_WAITERS)) { /* ORDER(mutex) */
             return owner;
         }
     }
