@@ -262,6 +262,10 @@ void port_report_poke(void);
  * threads, signal handlers? True where that cannot be told. */
 bool port_outsiders(void);
 
+/* Are all kernel threads of the process the runtime's own; without a runtime, is there one only?
+ * False where that cannot be told. */
+bool port_alone(void);
+
 /* Call fn where the threads are as at one moment, and where it harms nobody if it fails. */
 void port_report_run(void (*fn)(void));
 

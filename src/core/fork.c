@@ -11,8 +11,20 @@
  * and whose main thread is the one that forked, with its descriptor, id, keys and mutexes. A child
  * that only calls exec starts none.
  *
- * What another kernel thread was doing in the parent at the moment of the fork is left half done:
- * our locks are given back here, those in the program's objects are not (STATUS.md).
+ * What another kernel thread was doing in the parent at the moment of the fork is left half done.
+ * Our own locks are given back here. Those in the program's objects nobody can list: they are given
+ * back when somebody waits for one (rt_fork_give_back), for as long as it is certain that nobody in
+ * this process holds it:
+ *   1. The thread that forked holds none: it forked outside the runtime.
+ *   2. It is the only thread that has ever run here: none has been created, and the program has no
+ *      other kernel threads.
+ *   3. It has not been switched away: nothing has had a reason to end a wait of its.
+ * So handlers of fork, which give back what they have taken in the parent, find those locks free;
+ * they are the ones for whom this is. All others of the program's objects POSIX gives up.
+ *
+ * The object is in order then: its queue is emptied, as all who waited are dead, and may have been
+ * caught half linked. Its state is one word, which changes at once. Of an object with inheritance
+ * there is no group any more (prio.h), whatever its word `leader` says.
  */
 #include "carrier.h"
 #include "id.h"
@@ -22,6 +34,7 @@
 #include "prio.h"
 
 struct thread *rt_survivor;
+bool rt_is_child;
 
 /* Wakers that meet it in a queue unlink it and go on (waitq_take_locked). */
 static void bury(struct thread *t, void *survivor)
@@ -30,6 +43,7 @@ static void bury(struct thread *t, void *survivor)
         t->claimable = 1;
         at_store_rlx(&t->park, (uint32_t)PARK_REMOVED);
     }
+    t->prio_wait = NULL;
 }
 
 static void inherit(struct thread *self)
@@ -37,6 +51,7 @@ static void inherit(struct thread *self)
     at_init(&self->join.lock.word, 0u);
     self->join.first = NULL; /* who waited for it is dead */
     self->join_flags &= (uint8_t)~JOIN_WAITING;
+    prio_forked(self);
     at_init(&rt.main_gone, self->flags & THREAD_MAIN ? at_load_rlx(&rt.main_gone) : 1u);
 }
 
@@ -86,5 +101,17 @@ bool rt_forked(void)
     rt_once_reset();
     prio_reset();
     at_init(&rt.started, 0u);
+    rt_is_child = true;
     return true;
+}
+
+void rt_fork_give_back(statelock_t *lock)
+{
+    const struct cpu *cpu = rt.cpus[0];
+    bool first = at_load_rlx(&rt.started) != 2 ||
+                 (life_created_ever() == 1 && STAT_GET(&cpu->stats.switches) == 0);
+    if (first && port_alone()) {
+        CONTAINER_OF(lock, struct waitq, lock)->first = NULL;
+        at_store_rel(&lock->word, lock_state(lock)); /* ORDER(spinlock) */
+    }
 }

@@ -30,7 +30,7 @@ static uint32_t sum_exited(void)
     return sum;
 }
 
-static uint32_t sum_created(void)
+uint32_t life_created_ever(void)
 {
     uint32_t sum = at_load_acq(&life_created_foreign); /* ORDER(life) */
     for (unsigned i = 0; i < rt.ncpu; i++) {
@@ -42,14 +42,14 @@ static uint32_t sum_created(void)
 uint32_t life_count(void)
 {
     uint32_t exited = sum_exited();
-    return sum_created() - exited;
+    return life_created_ever() - exited;
 }
 
 void life_exited_late(void)
 {
     at_fence_heavy(); /* ORDER(life-main) */
     uint32_t exited = sum_exited();
-    if (sum_created() == exited && at_xchg_acq_rel(&ended, 1u) == 0) { /* ORDER(life-main) */
+    if (life_created_ever() == exited && at_xchg_acq_rel(&ended, 1u) == 0) { /* ORDER(life-main) */
         port_exit(0);
     }
 }

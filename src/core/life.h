@@ -37,6 +37,9 @@ NORETURN void life_main_exit(void *ret);
 /* Threads alive, main included; exact when nothing is created or ends meanwhile. */
 uint32_t life_count(void);
 
+/* Threads that there have ever been, main included. */
+uint32_t life_created_ever(void);
+
 void life_reset(void);
 
 #endif

@@ -32,6 +32,14 @@ void prio_reset(void)
     at_init(&lock.word, 0u);
 }
 
+void prio_forked(struct thread *self)
+{
+    unsigned base = rt_thread_base(self);
+    self->boosters = NULL;
+    at_store_rlx(&self->priority, base > self->ceiling ? base : self->ceiling);
+}
+
+/* NULL, too, if the leader is not in this process: it is the child of a fork. */
 static struct prio_wait *group_of(const uint32_t *leader)
 {
     return *leader != 0 ? id_thread(*leader)->prio_wait : NULL;
@@ -132,7 +140,7 @@ static void prio_update(struct thread *t)
 void prio_wait_begin_locked(struct prio_wait *w, struct thread *self, struct thread *owner)
 {
     self->prio_wait = w;
-    if (*w->leader == 0) {
+    if (group_of(w->leader) == NULL) {
         *w->leader = self->index;
         group_link(w, owner);
     }
@@ -166,9 +174,9 @@ void prio_pass_locked(uint32_t *leader, struct thread *from, struct thread *to)
     if (group != NULL) {
         group_unlink(group);
         group_link(group, to);
-        if (to == NULL) {
-            *leader = 0;
-        }
+    }
+    if (to == NULL) {
+        *leader = 0;
     }
     prio_update(to);
     prio_update(from);

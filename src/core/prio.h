@@ -77,4 +77,7 @@ void prio_orphan_locked(uint32_t *leader, struct thread *from);
 
 void prio_reset(void); /* between runs of the simulator; the child of a fork */
 
+/* In the child of a fork, `self` is the only thread: nobody boosts it. */
+void prio_forked(struct thread *self);
+
 #endif

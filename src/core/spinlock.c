@@ -6,6 +6,8 @@
 
 #include "mutant.h"
 
+#define CHILD_LOOKS 64u /* rounds between two looks, which are system calls */
+
 void spin_lock_slow(spinlock_t *lock)
 {
     unsigned round = 0;
@@ -16,12 +18,20 @@ void spin_lock_slow(spinlock_t *lock)
     } while (at_xchg_acq(&lock->word, 1u) != 0); /* ORDER(spinlock) */
 }
 
+void state_wait(statelock_t *lock, unsigned round)
+{
+    if (unlikely(rt_is_child) && round % CHILD_LOOKS == CHILD_LOOKS - 1) {
+        rt_fork_give_back(lock);
+    }
+    port_relax(round);
+}
+
 void state_lock_slow(statelock_t *lock)
 {
     unsigned round = 0;
     do {
         while (at_load_rlx(&lock->word) & STATE_LOCKED) {
-            port_relax(round++);
+            state_wait(lock, round++);
         }
     } while (at_or_acq(&lock->word, STATE_LOCKED) & STATE_LOCKED); /* ORDER(spinlock) */
 }

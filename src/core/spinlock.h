@@ -69,6 +69,15 @@ typedef struct statelock {
 
 COLD void state_lock_slow(statelock_t *lock);
 
+/* One round of a loop that waits for STATE_LOCKED to go. The lock is the first member of a struct
+ * waitq. */
+COLD void state_wait(statelock_t *lock, unsigned round);
+
+/* Supplied by fork.c: this process is the child of a fork; there the holder may be a thread that it
+ * does not have, and the lock is given back then. */
+extern bool rt_is_child;
+void rt_fork_give_back(statelock_t *lock);
+
 ALWAYS_INLINE void state_lock(statelock_t *lock, enum lockrank rank)
 {
     if (unlikely(at_or_acq(&lock->word, STATE_LOCKED) & STATE_LOCKED)) { /* ORDER(spinlock) */

@@ -55,7 +55,7 @@ int rt_mutex_trylock(struct rt_mutex *m)
     uint32_t word = at_load_rlx(at);
     for (unsigned round = 0; !(word & MUTEX_OWNED); round++) {
         if (word & STATE_LOCKED) {
-            port_relax(round);
+            state_wait(&m->queue.lock, round);
             word = at_load_rlx(at);
         } else if (at_cas_acq(at, &word, word | MUTEX_OWNED)) { /* ORDER(mutex) */
             rt_mutex_note_owner(m);

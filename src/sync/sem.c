@@ -40,7 +40,7 @@ ALWAYS_INLINE int sem_trywait(struct rt_sem *s)
     uint32_t word = at_load_rlx(at);
     for (unsigned round = 0; (word & ~STATE_LOCKED) != 0; round++) {
         if (word & STATE_LOCKED) {
-            port_relax(round);
+            state_wait(&s->queue.lock, round);
             word = at_load_rlx(at);
         } else if (at_cas_acq(at, &word, word - SEM_UNIT)) { /* ORDER(sem) */
             return 0;

@@ -120,6 +120,11 @@ bool port_outsiders(void)
     return true;
 }
 
+bool port_alone(void)
+{
+    return false;
+}
+
 void port_report_poke(void) {}
 
 void port_report_run(void (*fn)(void))

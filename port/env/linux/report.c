@@ -74,11 +74,20 @@ static bool any_handler(void)
     return false;
 }
 
-bool port_outsiders(void)
+bool port_alone(void)
 {
     struct stat tasks;
-    return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink < 3 ||
-           tasks.st_nlink - 2 > kernel_threads_begun() || any_handler();
+    unsigned begun = kernel_threads_begun(), ours = begun != 0 ? begun : 1;
+    int saved = errno;
+    bool alone =
+        stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink >= 3 && tasks.st_nlink - 2 <= ours;
+    errno = saved;
+    return alone;
+}
+
+bool port_outsiders(void)
+{
+    return !port_alone() || any_handler();
 }
 
 static void copy_prepare(void)

@@ -141,6 +141,11 @@ bool port_outsiders(void)
     return true;
 }
 
+bool port_alone(void)
+{
+    return false;
+}
+
 void port_report_run(void (*fn)(void))
 {
     fn();
