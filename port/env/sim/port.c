@@ -96,10 +96,7 @@ void port_carrier_wake(struct carrier *k)
 
 static void device_call(uint64_t after)
 {
-    struct context *device = &sim.contexts[DEVICE];
-    if (sim.now + after < device->deadline) {
-        device->deadline = sim.now + after;
-    }
+    context_wake_by(&sim.contexts[DEVICE], sim.now + after);
 }
 
 void port_carrier_interrupt(struct carrier *k)
@@ -275,10 +272,7 @@ uint64_t port_now(void)
 void port_timer_set(struct cpu *cpu, uint64_t deadline)
 {
     sim.tick_at[cpu->id] = deadline;
-    struct context *device = &sim.contexts[DEVICE];
-    if (deadline < device->deadline) {
-        device->deadline = deadline;
-    }
+    context_wake_by(&sim.contexts[DEVICE], deadline);
 }
 
 /* Deliver ticks some time after they are due; watch calls; make carriers. What comes up meanwhile
@@ -308,9 +302,7 @@ void sim_device(void *unused)
         for (unsigned i = 0; i < sim.config.ncpu; i++) {
             next = sim.tick_at[i] < next ? sim.tick_at[i] : next;
         }
-        struct context *c = &sim.contexts[DEVICE];
-        c->deadline = next;
-        c->state = CTX_WAITING;
+        context_waits(&sim.contexts[DEVICE], next);
         sim_switch(true);
     }
 }

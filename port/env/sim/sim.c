@@ -99,13 +99,37 @@ void sim_fail(const char *fmt, ...)
     sim_leave();
 }
 
+static void context_set_state(struct context *c, enum context_state state)
+{
+    unsigned n = (unsigned)(c - sim.contexts);
+    uint64_t bit = 1ull << (n % 64);
+    sim.nrunnable += (state == CTX_RUNNABLE) - (c->state == CTX_RUNNABLE);
+    c->state = state;
+    sim.runnable[n / 64] =
+        state == CTX_RUNNABLE ? sim.runnable[n / 64] | bit : sim.runnable[n / 64] & ~bit;
+}
+
+void context_wake_by(struct context *c, uint64_t deadline)
+{
+    c->deadline = deadline < c->deadline ? deadline : c->deadline;
+    sim.wake_at = deadline < sim.wake_at ? deadline : sim.wake_at;
+}
+
+void context_waits(struct context *c, uint64_t deadline)
+{
+    c->deadline = UINT64_MAX;
+    context_wake_by(c, deadline);
+    context_set_state(c, CTX_WAITING);
+    sim.permits |= c->permit;
+}
+
 static void context_entry(struct port_ctx *from, struct port_ctx *to, void *cpu, void *arg,
                           uintptr_t post)
 {
     (void)from, (void)to, (void)cpu, (void)arg, (void)post;
     struct context *c = &sim.contexts[sim_current];
     c->fn(c->arg);
-    c->state = CTX_DONE;
+    context_set_state(c, CTX_DONE);
     sim_point(99, 0);
     abort();
 }
@@ -127,7 +151,7 @@ unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
     c->fn = fn;
     c->arg = arg;
     c->cpu = cpu;
-    c->state = CTX_RUNNABLE;
+    context_set_state(c, CTX_RUNNABLE);
     c->priority = PCT_FLOOR + 1 + sim_choose(1000);
     port_ctx_init(&c->ctx, stack, HOST_STACK, context_entry);
     if (sim_active) {
@@ -138,10 +162,17 @@ unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
 
 static void contexts_wake_due(void)
 {
+    if (!sim.permits && sim.now < sim.wake_at) {
+        return;
+    }
+    sim.permits = false;
+    sim.wake_at = UINT64_MAX;
     for (unsigned i = 0; i < sim_ncontexts; i++) {
         struct context *c = &sim.contexts[i];
         if (c->state == CTX_WAITING && (c->permit || c->deadline <= sim.now)) {
-            c->state = CTX_RUNNABLE;
+            context_set_state(c, CTX_RUNNABLE);
+        } else if (c->state == CTX_WAITING && c->deadline < sim.wake_at) {
+            sim.wake_at = c->deadline;
         }
     }
 }
@@ -206,12 +237,14 @@ void sim_check_steps(void)
     }
 }
 
-static unsigned choose_walk(unsigned runnable)
+static unsigned choose_walk(void)
 {
-    unsigned k = sim_choose(runnable);
-    for (unsigned i = 0;; i++) {
-        if (sim.contexts[i].state == CTX_RUNNABLE && k-- == 0) {
-            return i;
+    unsigned k = sim_choose(sim.nrunnable);
+    for (unsigned word = 0;; word++) {
+        for (uint64_t left = sim.runnable[word]; left != 0; left &= left - 1) {
+            if (k-- == 0) {
+                return word * 64 + (unsigned)__builtin_ctzll(left);
+            }
         }
     }
 }
@@ -219,10 +252,12 @@ static unsigned choose_walk(unsigned runnable)
 static unsigned choose_pct(void)
 {
     unsigned best = SIM_CONTEXTS;
-    for (unsigned i = 0; i < sim_ncontexts; i++) {
-        if (sim.contexts[i].state == CTX_RUNNABLE &&
-            (best == SIM_CONTEXTS || sim.contexts[i].priority > sim.contexts[best].priority)) {
-            best = i;
+    for (unsigned word = 0; word * 64 < sim_ncontexts; word++) {
+        for (uint64_t left = sim.runnable[word]; left != 0; left &= left - 1) {
+            unsigned i = word * 64 + (unsigned)__builtin_ctzll(left);
+            if (best == SIM_CONTEXTS || sim.contexts[i].priority > sim.contexts[best].priority) {
+                best = i;
+            }
         }
     }
     return best;
@@ -230,12 +265,8 @@ static unsigned choose_pct(void)
 
 static unsigned choose_next(bool must_leave)
 {
-    unsigned runnable = 0;
     contexts_wake_due();
-    for (unsigned i = 0; i < sim_ncontexts; i++) {
-        runnable += sim.contexts[i].state == CTX_RUNNABLE;
-    }
-    if (runnable == 0) {
+    if (sim.nrunnable == 0) {
         if (!time_jump()) {
             sim_stuck("deadlock");
         }
@@ -248,7 +279,7 @@ static unsigned choose_next(bool must_leave)
     if (!must_leave && self->state == CTX_RUNNABLE && sim_choose(sim.walk) != 0) {
         return sim_current;
     }
-    return choose_walk(runnable);
+    return choose_walk();
 }
 
 void sim_switch(bool must_leave)
@@ -263,17 +294,29 @@ void sim_switch(bool must_leave)
     port_ctx_switch(&from->ctx, &sim.contexts[next].ctx, none);
 }
 
+/* The running context falls back if its time has come; port_relax counts steps, too, and may have
+ * passed by one. */
+static void priority_change(void)
+{
+    sim.change_next = UINT64_MAX;
+    for (unsigned i = 0; i < ARRAY_SIZE(sim.change_at); i++) {
+        uint64_t at = sim.change_at[i];
+        if (sim.steps == at) {
+            sim.contexts[sim_current].priority = --sim.floor;
+        } else if (at > sim.steps && at < sim.change_next) {
+            sim.change_next = at;
+        }
+    }
+}
+
 void sim_point(uint32_t what, uint32_t detail)
 {
-    struct context *self = &sim.contexts[sim_current];
     sim.steps++;
     sim.now += 5;
     sim.hash = (sim.hash ^ (sim_current << 24 ^ what << 16 ^ detail)) * 0x100000001b3ull;
     sim_check_steps();
-    for (unsigned i = 0; sim.pct && i < ARRAY_SIZE(sim.change_at); i++) {
-        if (sim.steps == sim.change_at[i]) {
-            self->priority = --sim.floor;
-        }
+    if (sim.pct && sim.steps >= sim.change_next) {
+        priority_change();
     }
     sim_switch(false);
     if (what <= 3 || what >= 8) { /* anything but a spin */
@@ -391,10 +434,8 @@ void sim_context_wait(struct context *c, uint64_t deadline)
 {
     sim_point(42, 0);
     if (!c->permit && sim_choose(16) != 0) { /* sometimes it returns early */
-        c->deadline = deadline;
-        c->state = CTX_WAITING;
+        context_waits(c, deadline);
         sim_switch(true);
-        c->state = CTX_RUNNABLE;
     }
     c->permit = false;
 }
@@ -402,7 +443,7 @@ void sim_context_wait(struct context *c, uint64_t deadline)
 void sim_context_permit(unsigned n)
 {
     sim_point(43, n);
-    sim.contexts[n].permit = true;
+    sim.contexts[n].permit = sim.permits = true;
 }
 
 struct main_arg {
@@ -457,6 +498,11 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.samples = 0;
     sim.nstacks = 0;
     sim_ncontexts = 0;
+    memset(sim.runnable, 0, sizeof(sim.runnable));
+    sim.nrunnable = 0;
+    sim.wake_at = UINT64_MAX;
+    sim.permits = false;
+    sim.change_next = 0;
     sim_mutant = config->mutant;
     sim.pct = sim_choose(3) == 0;
     sim.tls = sim_choose(2) == 0;
@@ -525,8 +571,7 @@ void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
     struct port_note none = {0};
     sim_begin(config, result);
     sim_context_new(sim_device, NULL, NULL);
-    sim.contexts[DEVICE].state = CTX_WAITING;
-    sim.contexts[DEVICE].deadline = UINT64_MAX;
+    context_waits(&sim.contexts[DEVICE], UINT64_MAX);
     unsigned first = sim_context_new(main_context, &m, NULL);
     sim_current = first;
     sim_quiet = false;

@@ -9,6 +9,7 @@
 #include "sim.h"
 
 #define SIM_MAX_STACKS 65536u
+#define SIM_CONTEXT_WORDS ((SIM_CONTEXTS + 63u) / 64)
 #define DEVICE 0u /* context number; the program's main thread starts on 1 */
 
 enum context_state { CTX_FREE, CTX_RUNNABLE, CTX_WAITING, CTX_DONE };
@@ -18,12 +19,12 @@ void sim_preempts(bool on);
 struct context {
     struct port_ctx ctx;
     void *stack;
-    enum context_state state;
-    struct cpu *cpu;     /* NULL: device, foreign, or a carrier without */
-    struct thread *left; /* runs on a carrier without a CPU */
+    enum context_state state; /* written by context_set_state */
+    struct cpu *cpu;          /* NULL: device, foreign, or a carrier without */
+    struct thread *left;      /* runs on a carrier without a CPU */
     void (*fn)(void *);
     void *arg;
-    uint64_t deadline; /* while waiting */
+    uint64_t deadline; /* while waiting; written by context_waits, context_wake_by */
     uint64_t priority; /* PCT */
     unsigned irq_off;
     unsigned spins; /* port_relax since the last progress */
@@ -43,6 +44,10 @@ struct sim {
     struct port_ctx driver;
     struct context contexts[SIM_CONTEXTS];
     uint64_t now, hash, steps;
+    uint64_t runnable[SIM_CONTEXT_WORDS]; /* a bit for each context in this state */
+    unsigned nrunnable;
+    uint64_t wake_at;              /* no context waits for an earlier time */
+    bool permits;                  /* one that waits may have got a permit */
     uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
     bool preempt;
     uint32_t fd_state[SIM_FDS], fd_armed[SIM_FDS];
@@ -53,6 +58,7 @@ struct sim {
     uint32_t walk;         /* switch at one in so many points */
     uint64_t floor;        /* PCT: lowest priority given */
     uint64_t change_at[4]; /* PCT: steps at which the running context falls back */
+    uint64_t change_next;  /* the first of them that is to come */
     unsigned allocations;
     bool mended;
     uint64_t sample_ns, sample_at; /* prof.c */
@@ -65,6 +71,8 @@ extern struct sim sim;
 
 /* sim.c */
 unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu);
+void context_waits(struct context *c, uint64_t deadline);    /* its state from now on */
+void context_wake_by(struct context *c, uint64_t deadline);  /* not later than so */
 void sim_context_wait(struct context *c, uint64_t deadline); /* for a permit or the deadline */
 void sim_context_permit(unsigned n);
 void sim_switch(bool must_leave);
