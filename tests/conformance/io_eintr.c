@@ -6,6 +6,7 @@
  */
 #include "calls.h"
 
+#include <fcntl.h>
 #include <signal.h>
 
 static flag_t handled, tried;
@@ -102,6 +103,32 @@ static void goes_on_with_restart(const void *row)
 static void goes_on_after_a_handler(const void *row)
 {
     goes_on(row, 0);
+}
+
+static flag_t opened;
+
+static void *opens_files(void *arg)
+{
+    for (int i = 0; i < 3000; i++) {
+        int fd = open("/proc/self/exe", O_RDONLY);
+        CHECK(fd >= 0);
+        close(fd);
+    }
+    flag_set(&opened, 1);
+    return arg;
+}
+
+/* Opening what is nobody's to wait for: whenever the signal comes. */
+CASE(open_of_a_file_is_not_ended_by_signals)
+{
+    handle(0);
+    pthread_t t = start(opens_files, NULL);
+    while (!flag_get(&opened)) {
+        OK(pthread_kill(t, SIGUSR1));
+        sched_yield();
+    }
+    join(t);
+    CHECK(flag_get(&handled) >= 1);
 }
 
 static const char *suffix;
