@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+# install-board.cmake - Pirn for a board, for projects elsewhere. Included by the root. What it takes is
+# in one folder; its toolchain file is all that a project names:
+#
+#   <prefix>/lib/pirn/boards/<board>/    toolchain.cmake, board.toml, libraries, headers, linker script,
+#                                        the package of find_package(pirn), pirn.mk for make
+#   <prefix>/lib/pirn/boards/            what the toolchain files of all boards have in common
+#   <prefix>/lib/pirn/libc/<target>/     the C library
+#
+# The folder of the build is such a package, too: the toolchain file of this tree names it.
+include(CMakePackageConfigHelpers)
+
+set(boards_dir ${CMAKE_INSTALL_LIBDIR}/pirn/boards)
+set(board_dir ${boards_dir}/${PIRN_BOARD})
+set(board_port ${PROJECT_SOURCE_DIR}/port/board)
+
+# pirn_board_package(FOLDER): package_... → the two files that say where everything is
+function(pirn_board_package folder)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board-config.cmake.in ${folder}/pirn-config.cmake @ONLY)
+  list(TRANSFORM package_scripts PREPEND -L)
+  list(JOIN package_scripts " " package_mk_scripts)
+  foreach(what headers libc pirn pthread)
+    set(package_mk_${what} ${package_${what}})
+  endforeach()
+  foreach(what headers libc pirn pthread scripts)
+    string(REPLACE "\${CMAKE_CURRENT_LIST_DIR}" "$(PIRN_HERE)" package_mk_${what} "${package_mk_${what}}")
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board.mk.in ${folder}/pirn.mk @ONLY)
+  write_basic_package_version_file(${folder}/pirn-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+endfunction()
+
+set(package_toolchain ${board_port}/${PIRN_BOARD}/toolchain.cmake)
+set(package_pirn ${PROJECT_BINARY_DIR}/src/libpirn.a)
+set(package_pthread ${PROJECT_BINARY_DIR}/src/posix/libpirn-pthread.a)
+set(package_headers ${PROJECT_SOURCE_DIR}/include)
+set(package_scripts ${PIRN_BOARD_SCRIPTS})
+set(package_program ${board_port}/program.cmake)
+set(package_libc ${PIRN_BOARD_LIBC})
+pirn_board_package(${PROJECT_BINARY_DIR})
+
+set(here "\${CMAKE_CURRENT_LIST_DIR}")
+set(package_toolchain ${here}/toolchain.cmake)
+set(package_pirn ${here}/libpirn.a)
+set(package_pthread ${here}/libpirn-pthread.a)
+set(package_headers ${here}/include)
+set(package_scripts ${here})
+set(package_program ${here}/program.cmake)
+set(package_libc ${here}/../../libc/${PIRN_BOARD_TARGET})
+pirn_board_package(${PROJECT_BINARY_DIR}/package)
+
+install(TARGETS pirn pirn-pthread ARCHIVE DESTINATION ${board_dir})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pirn DESTINATION ${board_dir}/include)
+list(GET PIRN_BOARD_SCRIPTS 0 board_code)
+install(FILES ${board_port}/${PIRN_BOARD}/toolchain.cmake ${board_port}/${PIRN_BOARD}/board.toml ${board_code}/board.ld
+              ${board_port}/image.ld ${board_port}/program.cmake DESTINATION ${board_dir})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/package/ DESTINATION ${board_dir})
+# installed.cmake says that it is installed, and which command runs programs.
+file(WRITE ${PROJECT_BINARY_DIR}/installed.cmake "set(PIRN_COMMAND \"${PIRN_COMMAND}\")\n")
+install(FILES ${board_port}/toolchain.cmake ${PROJECT_BINARY_DIR}/installed.cmake DESTINATION ${boards_dir})
+install(DIRECTORY ${PIRN_BOARD_LIBC}/include ${PIRN_BOARD_LIBC}/lib DESTINATION ${CMAKE_INSTALL_LIBDIR}/pirn/libc/${PIRN_BOARD_TARGET})

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+#
+# pirn_board_program(TARGET [PTHREAD]): the executable TARGET is an image for the board. In this tree
+# library.cmake includes it, elsewhere find_package(pirn) (cmake/pirn-board-config.cmake.in). Both have
+#
+#   pirn::pirn, pirn::pthread    the libraries
+#   PIRN_BOARD_LIBC              the C library's folder, from the toolchain file
+#   PIRN_BOARD_SCRIPTS           where board.ld is, and what it includes
+#   PIRN_BOARD_POSIX_HEADERS     what comes before the C library's headers
+#
+# The whole of the libraries is linked: nobody refers to the start code but the linker script, nor to
+# what runs before main.
+function(pirn_board_program target)
+  cmake_parse_arguments(with "PTHREAD" "" "" ${ARGN})
+  if(with_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "pirn_board_program(${target}): \"${with_UNPARSED_ARGUMENTS}\"; valid is PTHREAD, or nothing")
+  endif()
+  if(with_PTHREAD)
+    set(libraries $<TARGET_FILE:pirn::pthread>)
+    add_dependencies(${target} pirn::pthread)
+    target_include_directories(${target} SYSTEM PRIVATE ${PIRN_BOARD_POSIX_HEADERS})
+  endif()
+  target_link_libraries(${target} PRIVATE -Wl,--whole-archive pirn::pirn ${libraries} -Wl,--no-whole-archive -L${PIRN_BOARD_LIBC}/lib
+                        -Wl,--start-group -lc -lgcc -Wl,--end-group)
+  list(TRANSFORM PIRN_BOARD_SCRIPTS PREPEND -L OUTPUT_VARIABLE folders)
+  target_link_options(${target} PRIVATE -T board.ld ${folders})
+  set(scripts)
+  foreach(folder ${PIRN_BOARD_SCRIPTS})
+    file(GLOB found ${folder}/*.ld)
+    list(APPEND scripts ${found})
+  endforeach()
+  set_target_properties(${target} PROPERTIES SUFFIX .elf LINK_DEPENDS "${scripts}")
+endfunction()
