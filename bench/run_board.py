@@ -42,7 +42,7 @@ def program_of(root: Path, board: str) -> Path:
 
 
 def chosen(root: Path, asked: Sequence[str] | None) -> list[str]:
-    known = [board.name for board in boards.load_all(root)]
+    known = [board.name for board in boards.load_all([boards.folder(root)])]
     names = asked or [name for name in known if program_of(root, name).exists()]
     if not names:
         raise UserError("no board is built; `make boards` builds them")

@@ -30,7 +30,7 @@ PLACES = [
 @pytest.mark.parametrize(("name", "base"), PLACES)
 def test_the_library_does_what_a_port_needs(tmp_path: Path, name: str, base: str) -> None:
     root = paths.project()
-    board = boards.find(root, name)
+    board = boards.find([boards.folder(root)], name)
     library = picolibc.Folders(root / ".boards").library(board.target)
     family = board.target.family
     programs = [f"{board.target.compiler}gcc", board.qemu]

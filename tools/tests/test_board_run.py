@@ -293,7 +293,7 @@ def test_run_says_what_installs_qemu(tmp_path: Path) -> None:
 
 @pytest.fixture
 def virt() -> Board:
-    return boards.find(paths.project(), BOARD)
+    return boards.find(boards.folders(), BOARD)
 
 
 def test_the_command_has_cpus_words_and_port(virt: Board) -> None:
@@ -328,7 +328,7 @@ def test_the_port_of_gdb_may_be_left_out() -> None:
 def test_every_board_can_be_shown() -> None:
     listed = pirn("list", COLUMNS="200")
     assert listed.returncode == 0
-    for board in boards.load_all(paths.project()):
+    for board in boards.load_all(boards.folders()):
         assert board.name in listed.stdout
         shown = pirn("info", board.name)
         assert shown.returncode == 0

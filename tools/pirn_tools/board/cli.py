@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`pirn board`: programs on boards, which are machines of QEMU."""
+"""`pirn board`: programs on boards, which are machines of QEMU, or what a command reaches."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pirn_tools import paths
-from pirn_tools.board import boards, machine, watch
+from pirn_tools.board import boards, machine, new, package, runner, watch
 from pirn_tools.board.boards import Board
+from pirn_tools.board.options import boards_option
 from pirn_tools.board.places import Filter, Places
+from pirn_tools.board.recording import Recording, finish
 from pirn_tools.group import Group
 from pirn_tools.launch import valued
 
@@ -30,36 +31,50 @@ def board() -> None:
 
 
 @board.command("list")
-def list_boards() -> None:
+@boards_option
+def list_boards(places: tuple[Path, ...]) -> None:
     """List the boards."""
     table = Table(show_header=True, header_style="bold")
     table.add_column("board", no_wrap=True)
     table.add_column("target", no_wrap=True)
     table.add_column("CPUs", no_wrap=True)
     table.add_column("what it is")
-    for one in boards.load_all(paths.project()):
+    for one in boards.load_all(boards.folders(places)):
         table.add_row(one.name, one.target.name, f"1 to {one.cpus_most}", one.description)
     Console().print(table)
 
 
 @board.command()
+@boards_option
 @click.argument("name", metavar="BOARD")
-def info(name: str) -> None:
+def info(name: str, places: tuple[Path, ...]) -> None:
     """Say what BOARD is: CPUs, memory, how its programs are compiled and how they end."""
-    one = boards.find(paths.project(), name)
-    line = [one.qemu, *one.arguments]
+    one = boards.find(boards.folders(places), name)
     rows = [
         ("board", f"{one.name}: {one.description}"),
         ("CPUs", f"1 to {one.cpus_most}, {one.cpus_default} without --cpus"),
         ("target", f"{one.target.name}: {one.target.what}"),
         ("compiler", shlex.join([f"{one.target.compiler}gcc", *one.target.flags])),
-        ("machine", shlex.join(line)),
+        ("machine", shlex.join(one.runner.command if one.runner else [one.qemu, *one.arguments])),
         ("exit", one.exit),
     ]
+    if one.package.name != one.name:
+        rows.insert(3, ("programs", f"those of {one.package.name}"))
     for title, text in rows:
         click.echo(f"{title:<10} {text}")
     for i, (address, what) in enumerate(one.memory):
         click.echo(f"{'' if i else 'memory':<10} {address:#010x}  {what}")
+
+
+@board.command()
+@boards_option
+@click.argument("name", metavar="BOARD")
+def toolchain(name: str, places: tuple[Path, ...]) -> None:
+    """Print the toolchain file of BOARD, with which CMake builds programs for it."""
+    click.echo(package.find(boards.find(boards.folders(places), name)).toolchain)
+
+
+board.add_command(new.command)
 
 
 class RunCommand(click.Command):
@@ -107,33 +122,56 @@ def _with_port(args: list[str], others: frozenset[str]) -> list[str]:
     metavar="NAME=VALUE",
     help="A variable of the program's environment; PIRN_... of ours are handed on.",
 )
+@click.option("--trace", metavar="FILE", help="Write an event trace: PIRN_TRACE.")
+@click.option("--prof", metavar="FILE", help="Write a profile: PIRN_PROF.")
 @click.option("--dry-run", is_flag=True, help="Only print the command.")
+@boards_option
 @click.argument("name", metavar="BOARD")
 @click.argument("program")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def run(name: str, program: str, args: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401
+def run(
+    name: str,
+    program: str,
+    args: tuple[str, ...],
+    places: tuple[Path, ...],
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Run PROGRAM with its ARGS on BOARD; the exit status is the program's.
 
     Files that it opens are those of this computer, from the current directory. Lines "pirn: at
     ADDRESS" of its output get function, file and line.
     """
-    one = boards.find(paths.project(), name)
-    line = _line(one, program, args, options)
+    one = boards.find(boards.folders(places), name)
+    recordings = [
+        Recording.asked(kind, options[kind]) for kind in ("trace", "prof") if options[kind]
+    ]
+    line = _line(one, program, args, options, recordings)
     if options["dry_run"]:
         click.echo(shlex.join(line))
         return
-    machine.check_qemu(one)
+    (runner.check if one.runner else machine.check_qemu)(one)
     port, timeout = options["gdb"], options["timeout"]
     if port is not None:
         click.echo(f"pirn: waiting for {machine.gdb_command(program, port)}", err=True)
     if timeout is None:
         timeout = TIMEOUT if port is None else 0
-    places = Places(Path(program))
-    sys.exit(watch.run(line, timeout, (Filter(places), Filter(places))))
+    symbols = Places(Path(program))
+    stdin = runner.stdin(one, program) if one.runner else None
+    status = watch.run(line, timeout, (Filter(symbols), Filter(symbols)), stdin)
+    sys.exit(finish(recordings, program, status))
 
 
-def _line(one: Board, program: str, args: tuple[str, ...], options: dict[str, Any]) -> list[str]:
+def _line(
+    one: Board,
+    program: str,
+    args: tuple[str, ...],
+    options: dict[str, Any],
+    recordings: list[Recording],
+) -> list[str]:
     machine.check_program(one, program)
     environment = machine.environment(options["env"], os.environ)
+    environment.update(recording.setting for recording in recordings)
     chosen = machine.Options(options["cpus"], options["icount"], options["gdb"])
+    if one.runner:
+        return runner.command(one, program, environment, args, chosen)
     return machine.command(one, program, machine.words(environment, program, args), chosen)

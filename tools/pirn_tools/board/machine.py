@@ -21,7 +21,7 @@ COMMON = ("-display", "none", "-monitor", "none", "-serial", "stdio")
 ICOUNT = ("-icount", "shift=3,sleep=off")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Variables of the tools on this side.
-OURS = frozenset({"PIRN_APPS", "PIRN_BUILD", "PIRN_LIBRARY"})
+OURS = frozenset({"PIRN_APPS", "PIRN_BOARDS", "PIRN_BUILD", "PIRN_LIBRARY"})
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,22 @@ class Options:
 
 def command(board: Board, program: str, words: Sequence[str], options: Options) -> list[str]:
     """QEMU's. words: what the program gets, see `words`."""
-    cpus = board.cpus_default if options.cpus is None else options.cpus
-    if not 1 <= cpus <= board.cpus_most:
-        raise UserError(f"--cpus {cpus}: {board.name} has 1 to {board.cpus_most}", status=2)
     semihosting = ["enable=on", "target=native", *(f"arg={_doubled(word)}" for word in words)]
-    line = [board.qemu, *board.arguments, "-smp", str(cpus), *COMMON]
+    line = [board.qemu, *board.arguments, "-smp", str(cpus(board, options)), *COMMON]
     line += ["-semihosting-config", ",".join(semihosting)]
     if options.icount:
         line += ICOUNT
     if options.gdb is not None:
         line += ["-gdb", f"tcp:127.0.0.1:{options.gdb}", "-S"]
     return [*line, "-kernel", program]
+
+
+def cpus(board: Board, options: Options) -> int:
+    """How many."""
+    chosen = board.cpus_default if options.cpus is None else options.cpus
+    if not 1 <= chosen <= board.cpus_most:
+        raise UserError(f"--cpus {chosen}: {board.name} has 1 to {board.cpus_most}", status=2)
+    return chosen
 
 
 def _doubled(word: str) -> str:

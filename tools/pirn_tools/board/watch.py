@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""QEMU while it runs: its output, the time it may take, and its end, whatever happens to us."""
+"""QEMU, or what else runs a program, while it does: its output, the time it may take, and its end,
+whatever happens to us."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import IO
 
@@ -28,18 +30,23 @@ PR_SET_PDEATHSIG = 1
 Filter = Callable[[bytes], bytes]
 
 
-def run(line: list[str], timeout: float, filters: tuple[Filter, Filter]) -> int:
-    """The status of a QEMU; filters: for its standard output and error output."""
+def run(
+    line: list[str], timeout: float, filters: tuple[Filter, Filter], stdin: Path | None = None
+) -> int:
+    """The status of a QEMU; filters: for its standard output and error output; stdin: a file that
+    it reads instead of ours."""
     # The sound of boards that have some is of no use, and its drivers may not be installed.
     environment = {**os.environ, "QEMU_AUDIO_DRV": "none"}
     try:
-        qemu = subprocess.Popen(
-            line,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            preexec_fn=_die_with_parent,
-        )
+        with stdin.open("rb") if stdin is not None else contextlib.nullcontext() as source:
+            qemu = subprocess.Popen(
+                line,
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                preexec_fn=_die_with_parent,
+            )
     except OSError as error:
         raise UserError(f"cannot run {line[0]}: {error.strerror}", status=2) from None
     in_time = False
