@@ -18,6 +18,7 @@ from pirn_tools.prof.cli import prof
 from pirn_tools.programs.command import programs
 from pirn_tools.run import run
 from pirn_tools.sched import sched
+from pirn_tools.testing.command import command as test
 from pirn_tools.trace.cli import trace
 
 
@@ -39,7 +40,7 @@ def man_page(output: Path | None) -> None:
         output.write_text(text)
 
 
-COMMANDS = (run, sched, bench, figures, demo, programs, board, trace, prof, ps, dump, top)
+COMMANDS = (run, sched, bench, figures, demo, programs, board, test, trace, prof, ps, dump, top)
 for command in COMMANDS:
     main.add_command(command)
 

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""Projects outside this tree, on a board under QEMU: what `pirn board new` makes, done literally as
+it says; with make; against an installed Pirn. Skipped where Pirn has not been built for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from loopback import environment, pirn
+
+from pirn_tools import paths
+from pirn_tools.board import boards, package
+from pirn_tools.errors import UserError
+
+BOARD = "riscv64-virt"
+
+
+def missing() -> str | None:
+    """Why there is nothing to test."""
+    try:
+        board = boards.find(boards.folders(), BOARD)
+        package.find(board)
+    except UserError as error:
+        return error.message
+    return None if shutil.which(board.qemu) else f"no {board.qemu}"
+
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+MAKEFILE = """\
+include $(PIRN_MK)
+.PHONY: test native
+test: test.elf
+test.elf: ../hello/test_sum.c ../hello/sum.c
+\t$(PIRN_CC) $(PIRN_PTHREAD_CFLAGS) -O2 -g $^ -o $@ $(PIRN_LDFLAGS) $(PIRN_PTHREAD_LDLIBS)
+native: native.elf
+native.elf: native.c
+\t$(PIRN_CC) $(PIRN_CFLAGS) -O2 -g $^ -o $@ $(PIRN_LDFLAGS) $(PIRN_LDLIBS)
+"""
+NATIVE = """\
+#include <pirn/pirn.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *run(void *arg)
+{
+    abort();
+    return arg;
+}
+int main(void)
+{
+    pirn_thread_t t;
+    puts("it begins");
+    fflush(stdout);
+    return pirn_create(&t, NULL, run, NULL) != 0 || pirn_join(t, NULL) != 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Pirn is installed for the board."""
+    folder = tmp_path_factory.mktemp("prefix") / "a prefix"
+    build = paths.project() / "build" / BOARD
+    subprocess.run(
+        ["cmake", "--install", str(build), "--prefix", str(folder)], check=True, capture_output=True
+    )
+    return folder / "lib" / "pirn" / "boards"
+
+
+@pytest.fixture
+def hello(tmp_path: Path) -> Path:
+    done = pirn("board", "new", "hello", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "hello"
+
+
+def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        ["bash", "-c", line],
+        cwd=folder,
+        env=environment(**variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def test_what_new_prints_does_what_it_says(tmp_path: Path) -> None:
+    done = pirn("board", "new", "with space/hello", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = [line.strip() for line in done.stdout.splitlines()[1:]]
+    said = [shell(line, tmp_path).stdout for line in lines]
+    assert len(said) == 4
+    assert said[2] == "4 cores, sum 4950\n"
+    assert "pass  hello: sum  (" in said[3]
+    assert said[3].endswith(f"1 passed, 0 failed, 0 skipped, in 1 project on {BOARD}\n")
+    assert not list(tmp_path.rglob("*@*"))
+
+
+def test_what_its_readme_says(hello: Path) -> None:
+    folder = hello.parent / "bin"
+    folder.mkdir()
+    (folder / "pirn").write_text('#!/bin/sh\nexec python3 -m pirn_tools "$@"\n')
+    (folder / "pirn").chmod(0o755)
+    venv = paths.project() / ".venv" / "bin"
+    where = f"{folder}:{venv}:{os.environ['PATH']}"
+    lines = [
+        line.strip()
+        for line in (hello / "README.md").read_text().splitlines()
+        if line[:4] == "    "
+    ]
+    assert len(lines) == 4
+    said = [shell(line, hello, PATH=where).stdout for line in lines]
+    assert said[2] == "4 cores, sum 4950\n"
+    assert "1 passed" in said[3]
+
+
+def test_a_failing_test_is_seen(hello: Path) -> None:
+    source = hello / "test_sum.c"
+    source.write_text(source.read_text().replace("sum != 4950", "sum == 4950"))
+    done = pirn("test", "hello", cwd=hello.parent)
+    assert done.returncode == 1
+    assert "FAIL  hello: sum  (exit status 1, " in done.stdout
+    assert "---- output\nthe sum is 4950, not 4950\n" in done.stdout
+    source.write_text("no C\n")
+    done = pirn("test", "hello", cwd=hello.parent)
+    assert "FAIL  hello: build  (cmake (build): exit status 1, " in done.stdout
+    assert "error: " in done.stdout
+
+
+def test_projects_for_make_and_a_crash(hello: Path) -> None:
+    other = hello.parent / "other"
+    other.mkdir()
+    (other / "Makefile").write_text(MAKEFILE)
+    (other / "native.c").write_text(NATIVE)
+    done = pirn("test", "other", cwd=hello.parent)
+    assert (done.returncode, done.stdout[:12]) == (0, "pass  other "), done.stdout
+    (other / "pirn-test.toml").write_text('rule = "native"\nprogram = "native.elf"\n')
+    done = pirn("test", "other", cwd=hello.parent)
+    assert done.returncode == 1
+    assert "FAIL  other  (exit status 134: crashed or aborted, " in done.stdout
+    assert "it begins\n" in done.stdout
+
+
+def test_against_an_installed_pirn(hello: Path, prefix: Path) -> None:
+    other = hello.parent / "other"
+    other.mkdir()
+    (other / "Makefile").write_text(MAKEFILE)
+    moved = prefix.parents[2].rename(hello.parent / "moved")
+    try:
+        boards_folder = moved / "lib" / "pirn" / "boards"
+        done = pirn("test", ".", "--boards", boards_folder, cwd=hello.parent)
+        assert done.returncode == 0, done.stdout
+        assert "2 passed" in done.stdout
+        cache = (hello / "build" / BOARD / "CMakeCache.txt").read_text()
+        assert str(boards_folder / BOARD / "toolchain.cmake") in cache
+        printed = pirn("board", "toolchain", "--boards", boards_folder, BOARD, cwd=hello)
+        assert printed.stdout == f"{boards_folder / BOARD / 'toolchain.cmake'}\n"
+    finally:
+        moved.rename(prefix.parents[2])
+
+
+def test_a_project_for_another_board_says_so(hello: Path, prefix: Path) -> None:
+    line = ["cmake", "-S", str(hello), "-B", str(hello / "x"), f"-Dpirn_DIR={prefix / BOARD}"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    said = " ".join(done.stderr.split())
+    assert f"this Pirn is for the board {BOARD}: configure with --toolchain" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["hello"], "hello is there already, and is not an empty folder"),
+        (["hello/main.c"], '"main.c" cannot be the name of a program'),
+        (["test"], '"test" cannot be the name of a program'),
+        (["new", "--board", "riscv64"], f'no board "riscv64"; did you mean "{BOARD}"?'),
+        (["new", "--board", "aarch64-vrt"], 'no board "aarch64-vrt"'),
+        ([], "Missing argument 'NAME'"),
+    ],
+)
+def test_new_says_what_is_wrong(hello: Path, arguments: list[str], said: str) -> None:
+    before = sorted(hello.rglob("*"))
+    done = pirn("board", "new", *arguments, cwd=hello.parent)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert sorted(hello.rglob("*")) == before
+    assert not (hello.parent / "new").exists()
+
+
+def test_trace_and_profile_of_a_run(hello: Path) -> None:
+    assert pirn("test", "hello", cwd=hello.parent).returncode == 0
+    program = hello / "build" / BOARD / "hello.elf"
+    done = pirn(
+        *("board", "run", "--trace", "a.trace", "--prof", "a.prof", "--cpus", 2, BOARD, program),
+        cwd=hello,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "2 cores, sum 4950\n"
+    assert "a.trace: " in done.stderr
+    assert "pirn trace stat a.trace" in done.stderr
+    assert "pirn prof flat a.prof" in done.stderr
+    stat = pirn("trace", "stat", "a.trace", cwd=hello)
+    assert "on 2 CPUs" in stat.stdout
+    assert pirn("prof", "flat", "a.prof", cwd=hello).returncode == 0
