@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -210,3 +211,35 @@ def test_trace_and_profile_of_a_run(hello: Path) -> None:
     stat = pirn("trace", "stat", "a.trace", cwd=hello)
     assert "on 2 CPUs" in stat.stdout
     assert pirn("prof", "flat", "a.prof", cwd=hello).returncode == 0
+
+
+REMOTE = """#!/bin/sh
+# The machine beside the board: the program comes on standard input.
+cat >{folder}/remote.elf
+exec {python} -m pirn_tools board run --timeout 60 {board} {folder}/remote.elf
+"""
+
+
+def test_a_board_that_a_command_reaches(hello: Path) -> None:
+    folder = hello.parent
+    script = folder / "remote"
+    script.write_text(REMOTE.format(folder=folder, python=sys.executable, board=BOARD))
+    script.chmod(0o755)
+    place = folder / "mine" / "cellar"
+    place.mkdir(parents=True)
+    (place / "board.toml").write_text(
+        f'like = "{BOARD}"\ndescription = "in the cellar"\n'
+        f'[runner]\ncommand = ["{script}"]\ninput = "program"\n'
+    )
+    line = ("test", "--boards", folder / "mine", "--board", "cellar", "hello")
+    done = pirn(*line, cwd=folder)
+    assert done.returncode == 0, done.stdout
+    assert (folder / "remote.elf").read_bytes() == (
+        hello / "build" / "cellar" / "test_sum.elf"
+    ).read_bytes()
+    source = hello / "test_sum.c"
+    source.write_text('#include <stdio.h>\nint main(void) { puts("far away"); return 7; }\n')
+    done = pirn(*line, cwd=folder)
+    assert done.returncode == 1
+    assert "FAIL  hello: sum  (exit status 7, " in done.stdout
+    assert "---- output\nfar away\n" in done.stdout

@@ -317,8 +317,8 @@ def test_projects_for_cmake_that_fail_before_they_run(work: Work) -> None:
 def test_a_project_for_cmake_is_built_in_its_own_folder(work: Work) -> None:
     text = 'if(NOT X STREQUAL "y z")\n  message(FATAL_ERROR "X is ${X}")\nendif()\n'
     text += "add_test(NAME t COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} ${CMAKE_SOURCE_DIR}/a.elf)\n"
-    path = work.cmake("c", text, 'cmake = ["-DX=y z"]\ncpus = 4\n[env]\nA = "b"\n')
-    program(path / "a.elf", 'test "$cpus:$*" = 4:A=b')
+    path = work.cmake("c", text, 'cmake = ["-DX=y z"]\ncpus = 4\n[env]\nA = "b;c"\n')
+    program(path / "a.elf", 'test "$cpus:$*" = "4:A=b;c"')
     done = work.test("--verbose")
     assert done.returncode == 0, done.stdout
     build = path / "build" / NAME

@@ -34,7 +34,7 @@ def test(project: Project, plan: Plan) -> list[Case]:
             why = f"cmake ({what}): {ended(done.status)}"
             return [_failed(project, why, seconds, done)]
     if plan.compile_only:
-        return [Case(project.name, "build", State.PASSED, "compiled", seconds)]
+        return [Case(project.name, "build", State.PASSED, "compiled", seconds, done.output)]
     return _run(project, plan, build)
 
 
@@ -50,7 +50,7 @@ def _configure(project: Project, plan: Plan, build: Path) -> list[str]:
         line += ["-G", "Ninja"] if shutil.which("ninja") else []
     elif _cached(build, "CMAKE_TOOLCHAIN_FILE") != toolchain:
         line.append("--fresh")
-    emulator = ";".join(plan.runner(project))
+    emulator = ";".join(word.replace(";", "\\;") for word in plan.runner(project))
     return [*line, f"-DCMAKE_CROSSCOMPILING_EMULATOR={emulator}", *project.settings.cmake]
 
 

@@ -31,7 +31,7 @@ def test(project: Project, plan: Plan) -> list[Case]:
         why = f"make {rule} has made no {project.settings.program}"
         return [_failed(project, why, seconds, done.output)]
     if plan.compile_only:
-        return [Case(project.name, "build", State.PASSED, "compiled", seconds)]
+        return [Case(project.name, "build", State.PASSED, "compiled", seconds, done.output)]
     return [_run(project, plan)]
 
 
