@@ -14,7 +14,11 @@ from xml.etree import ElementTree
 
 import loopback
 import pytest
+from click.testing import CliRunner
 from loopback import HEADER, NAME, board, environment, pirn, program
+
+from pirn_tools.cli import main
+from pirn_tools.testing.scan import scan
 
 needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake")
 MAKEFILE = """\
@@ -129,10 +133,10 @@ def test_settings_of_a_project(work: Work) -> None:
 
 
 def test_a_program_that_does_not_end(work: Work) -> None:
-    work.make("endless", "echo begun; while :; do sleep 0.1; done", "timeout = 8")
+    work.make("endless", "echo begun; while :; do sleep 0.1; done", "timeout = 12")
     work.make("slow", "sleep 2; echo done")
     done = work.test("--junit", work.junit)
-    assert "FAIL  endless  (no end after 8 s, " in done.stdout
+    assert "FAIL  endless  (no end after 12 s, " in done.stdout
     assert "---- output\nbegun\n" in done.stdout
     assert "pass  slow" in done.stdout
     done = work.test("--timeout", 0.5)
@@ -223,14 +227,20 @@ def test_what_is_a_project(work: Work) -> None:
         ('rule = "absent"', 'make has no rule "absent"'),
     ],
 )
-def test_a_broken_description_fails_and_the_others_go_on(work: Work, toml: str, said: str) -> None:
+def test_a_wrong_description_is_named(work: Work, toml: str, said: str) -> None:
     path = work.make("broken", "", toml)
+    (project,) = scan(work.root, "test")
+    assert project.kind == "broken"
+    assert str(path) in project.problem
+    assert said in project.problem
+
+
+def test_a_wrong_description_fails_and_the_others_go_on(work: Work) -> None:
+    work.make("broken", "", "cpus = 0")
     work.make("good", "exit 0")
     done = work.test("--junit", work.junit)
     assert done.returncode == 1
     assert "FAIL  broken: build  (" in done.stdout
-    assert str(path) in done.stdout
-    assert said in done.stdout
     assert "pass  good" in done.stdout
     assert work.report()["broken: build"].startswith("error: ")
     listed = work.test("--scan-only")
@@ -352,10 +362,11 @@ def test_a_project_for_cmake_is_built_in_its_own_folder(work: Work) -> None:
 )
 def test_a_wrong_command_line(work: Work, arguments: list[str], said: str) -> None:
     work.make("good", "exit 0")
-    done = work.test(*arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    line = [str(word) for word in work.line(*arguments, work.root)]
+    done = CliRunner().invoke(main, line, env={"PATH": work.path})
+    assert done.exit_code == 2
+    assert said in done.output
+    assert isinstance(done.exception, SystemExit)
 
 
 def test_folders_without_projects(work: Work) -> None:
