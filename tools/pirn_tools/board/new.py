@@ -24,7 +24,7 @@ TAKEN |= {"package", "package_source", "rebuild_cache", "test", "test_sum"}
 
 
 @click.command("new")
-@click.option("--board", "board", default=DEFAULT, show_default=True, metavar="BOARD")
+@click.option("--board", default=DEFAULT, show_default=True, metavar="BOARD", help="Its board.")
 @boards_option
 @click.argument("path", metavar="NAME", type=click.Path(path_type=Path))
 def command(path: Path, board: str, places: tuple[Path, ...]) -> None:

@@ -32,7 +32,9 @@ NONE = (
 
 
 @click.command("test")
-@click.option("--board", "board", default=DEFAULT, show_default=True, metavar="BOARD")
+@click.option(
+    "--board", default=DEFAULT, show_default=True, metavar="BOARD", help="Where they run."
+)
 @click.option("--rule", default=RULE, show_default=True, help="The rule of projects for make.")
 @click.option("--compile-only", is_flag=True, help="Build, but do not run.")
 @click.option("--clean", is_flag=True, help="Build everything anew.")
