@@ -122,8 +122,9 @@ check-riscv64: setup build-riscv64
 # Boards, by family: what has to be set up, and what `make boards` runs.
 BOARDS_riscv := riscv64-virt riscv32-virt
 BOARDS_arm := realview-eb-mpcore vexpress-a9 arm-virt
+BOARDS_aarch64 := aarch64-virt
 BOARDS_mips := malta-p5600
-BOARD_FAMILIES := riscv arm mips
+BOARD_FAMILIES := riscv arm aarch64 mips
 
 boards-%: setup
 	@tools/setup-boards --quiet --target $*

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_bare.h (AArch64, exception level 1) - what the bare environment needs of the architecture.
+ *
+ * TPIDR_EL1 shows the core's struct bare_core, always. Programs, interrupts and faults have one
+ * stack pointer, that of level 1; TPIDRRO_EL0, which nothing else uses, keeps a register for a
+ * moment in the interrupt's entry.
+ */
+#ifndef PIRN_ARCH_BARE_H
+#define PIRN_ARCH_BARE_H
+
+/* trap.S knows these. */
+#define BARE_CORE_SCRATCH 8
+#define BARE_CORE_STACK_LOW 16
+#define BARE_CORE_TRAP_STACK 24
+
+/* arch_fault's argument. */
+#define ARCH_FAULT_EXCEPTION 0
+#define ARCH_FAULT_FAST 1
+#define ARCH_FAULT_ERROR 2
+#define ARCH_FAULT_LEVEL 3
+
+/* The interrupt's frame: twenty registers that calls do not keep, pc, status; the floating-point
+ * unit's control and status, and all of its registers: of eight, calls keep one half only. A
+ * multiple of 16. */
+#define ARCH_FRAME_PC (20 * 8)
+#define ARCH_FRAME_CONTROL (22 * 8)
+#define ARCH_FRAME_FP (24 * 8)
+#define ARCH_FRAME_SIZE (ARCH_FRAME_FP + 32 * 16)
+
+/* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
+#define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)
+
+/* Thread-local storage begins behind a header of two words, as aligned as it is itself; the thread
+ * pointer shows the header. */
+#define ARCH_TLS_HEADER ((size_t)__arm64_tls_tcb_offset)
+#define ARCH_TLS_OFFSET (0u - ARCH_TLS_HEADER)
+
+#ifndef __ASSEMBLER__
+
+#include "compiler.h"
+
+struct cpu;
+
+extern char __arm64_tls_tcb_offset[]; /* the linker's */
+
+struct bare_core {
+    struct cpu *cpu;      /* that it executes; NULL: none yet */
+    uintptr_t scratch;    /* of the interrupt's entry */
+    uintptr_t stack_low;  /* lowest address of the running thread's stack */
+    uintptr_t trap_stack; /* where faults are reported from */
+    unsigned long hart;
+    uint32_t depth; /* interrupts under way */
+};
+
+ALWAYS_INLINE struct bare_core *arch_core(void)
+{
+    struct bare_core *core;
+    __asm__ volatile("mrs %0, tpidr_el1" : "=r"(core));
+    return core;
+}
+
+ALWAYS_INLINE void arch_core_set(struct bare_core *core)
+{
+    __asm__ volatile("msr tpidr_el1, %0" ::"r"(core) : "memory");
+}
+
+#define ARCH_IRQ_OUT 0x80u /* of the mask bits */
+
+/* 0: interrupts were not out. */
+ALWAYS_INLINE unsigned long arch_irq_save(void)
+{
+    unsigned long masks;
+    __asm__ volatile("mrs %0, daif\n\tmsr daifset, #2" : "=r"(masks)::"memory");
+    return masks & ARCH_IRQ_OUT;
+}
+
+ALWAYS_INLINE void arch_irq_restore(unsigned long state)
+{
+    if (state == 0) {
+        __asm__ volatile("msr daifclr, #2" ::: "memory");
+    } else {
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+/* Accesses before it have ended before anything behind it begins. */
+ALWAYS_INLINE void arch_barrier(void)
+{
+    __asm__ volatile("dsb sy" ::: "memory");
+}
+
+/* Until an interrupt is pending, masked or not. */
+ALWAYS_INLINE void arch_wait(void)
+{
+    __asm__ volatile("dsb sy\n\twfi" ::: "memory");
+}
+
+/* A call of the machine that runs the program (semihosting); -1: there is none. */
+long arch_semihost(unsigned long operation, const void *arguments);
+
+#endif
+#endif
