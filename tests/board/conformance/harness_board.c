@@ -24,10 +24,21 @@ enum { NAME_BYTES = 160 };
 static struct conformance_case *first, **last = &first;
 static const struct conformance_case *current;
 
-static const struct left_out {
+struct left_out {
     const char *pattern, *reason;
-} left_out[] = {
+};
+
+static const struct left_out left_out[] = {
 #define LEFT_OUT(pattern, reason) {pattern, reason},
+#define NEEDS_TICKS(pattern, reason)
+#include "left_out.def"
+#undef LEFT_OUT
+#undef NEEDS_TICKS
+};
+
+static const struct left_out needs_ticks[] = {
+#define LEFT_OUT(pattern, reason)
+#define NEEDS_TICKS(pattern, reason) {pattern, reason},
 #include "left_out.def"
 };
 
@@ -181,14 +192,28 @@ static bool matches(const char *pattern, const char *name)
     return pattern[n] == '*' ? strncmp(pattern, name, n) == 0 : strcmp(pattern, name) == 0;
 }
 
-static const char *why_left_out(const char *name)
+static const char *reason_in(const struct left_out *list, size_t n, const char *name)
 {
-    for (size_t i = 0; i < COUNT(left_out); i++) {
-        if (matches(left_out[i].pattern, name)) {
-            return left_out[i].reason;
+    for (size_t i = 0; i < n; i++) {
+        if (matches(list[i].pattern, name)) {
+            return list[i].reason;
         }
     }
     return NULL;
+}
+
+static const char *why_left_out(const char *name)
+{
+    return reason_in(left_out, COUNT(left_out), name);
+}
+
+static void need_ticks(const char *name)
+{
+    const char *preempt = getenv("PIRN_PREEMPT");
+    const char *why = reason_in(needs_ticks, COUNT(needs_ticks), name);
+    if (why != NULL && preempt != NULL && strcmp(preempt, "0") == 0) {
+        case_unsupported(why);
+    }
 }
 
 /* Threads of the case that live on, after a while: the program is not as new. */
@@ -219,8 +244,11 @@ static void leave_as_new(void)
 
 static void run(const struct conformance_case *c, bool only)
 {
+    char name[NAME_BYTES];
     current = c;
     say_of("run ", c);
+    name_of(c, name);
+    need_ticks(name);
     if (c->run != NULL) {
         c->run();
     } else {
