@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-boards check-release boards board-cost fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
+        check-aarch64 check-riscv64 check-boards check-release boards board-cost board-size board-sections fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
 help:
@@ -136,6 +136,18 @@ boards: $(addprefix boards-,$(BOARD_FAMILIES))
 ## board-cost: count the instructions of operations on boards, write docs/BOARD-COST.md
 board-cost: $(foreach family,$(BOARD_FAMILIES),$(addprefix build-,$(BOARDS_$(family))))
 	$(VENV)/python bench/run_board.py --publish
+
+## board-size: build what small systems leave out, write docs/BOARD-SIZE.md
+board-size: build-riscv64-virt build-malta-p5600
+	$(VENV)/python -B tests/board/small/small.py --update --nm riscv64-unknown-elf-nm riscv64-virt
+	$(VENV)/python -B tests/board/small/small.py --update --nm mipsel-linux-gnu-nm malta-p5600
+	$(VENV)/python -B tests/board/small/small.py --publish
+
+## board-sections: count how long interrupts are out on a board, write docs/BOARD-SECTIONS.md
+board-sections: setup
+	cmake --preset riscv64-virt -B build/riscv64-virt/sections -DPIRN_SECTIONS=ON -DBUILD_TESTING=OFF
+	cmake --build build/riscv64-virt/sections --parallel $(JOBS)
+	$(VENV)/python bench/run_sections.py --publish
 
 # Of the second family: each kind of test once, with 4 cores.
 BOARDS_SHORT := [-](4|4-1)$$

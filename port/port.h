@@ -38,6 +38,9 @@ struct thread;
  *   PORT_TLS_ALWAYS                       threads have TLS blocks of their own, whatever the user
  *                                         and the layer above say: they cost nothing
  *   PORT_CALLS_BLOCK                      calls of the system may block a carrier
+ *   PORT_IDLE_STACK                       bytes of the stack of CPU 0's scheduler context
+ *   PORT_FOREIGN                          there may be kernel threads that are not the runtime's
+ *   PORT_SIGNALS                          there are signals, which end waits
  *   port_cpu_interrupt(cpu)               have a CPU that runs a thread look at what is pending for
  *                                         it; a no-op where interrupting costs more than waiting
  *                                         for its next tick or call
@@ -154,7 +157,9 @@ void port_relax(unsigned round);
 /* The heavy half of the asymmetric fence pair (core/atomic.h), and whether it reaches the other
  * CPUs. */
 void port_fence_heavy(void);
+#ifndef PIRN_BARE /* there it is false: a constant of atomic.h */
 HIDDEN extern bool port_fence_asymmetric;
+#endif
 
 /* Monotonic nanoseconds. */
 uint64_t port_now(void);
@@ -348,9 +353,9 @@ int port_file_claim(const char *path);
  * %. */
 int port_name_expand(const char *from, char *to, size_t size);
 
-/* A whole file of at most `max` bytes, with a final NUL; the caller frees it. NULL if it cannot be
- * read. */
-char *port_file_read(const char *path, size_t max);
+/* A whole file of at most `max` bytes, with a final NUL, in a table of *size bytes, which the
+ * caller gives back. NULL if it cannot be read. */
+char *port_file_read(const char *path, size_t max, size_t *size);
 
 /* Stop the program at once with `status` (a usage error) or with a crash (our own bug). */
 NORETURN void port_exit_now(int status);
@@ -408,6 +413,13 @@ void rt_interrupted(void);
  * the thread's own stack, in a signal or interrupt handler, with interrupts out; it returns when
  * the thread runs again, perhaps on another CPU. */
 void rt_preempt(void);
+
+/* CPU i, of rt_cpu_count(); is it asleep; has it a ready thread beside the one that runs? Hints,
+ * any context, once the runtime has started, which the first one sees to. */
+unsigned rt_cpu_count(void);
+struct cpu *rt_cpu_at(unsigned i);
+bool rt_cpu_asleep(unsigned i);
+bool rt_cpu_has_ready(struct cpu *cpu);
 
 unsigned rt_cpu_id(const struct cpu *cpu);
 uint64_t rt_cpu_switches(const struct cpu *cpu);

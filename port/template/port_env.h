@@ -30,6 +30,9 @@ void port_irq_entered(void);
 
 #define PORT_TLS_ALWAYS false
 #define PORT_CALLS_BLOCK true
+#define PORT_FOREIGN true
+#define PORT_SIGNALS true
+#define PORT_IDLE_STACK (64u << 10)
 void port_cpu_interrupt(struct cpu *cpu);
 bool port_may_switch(void);
 

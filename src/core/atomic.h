@@ -82,7 +82,11 @@ ALWAYS_INLINE void at_fence_seq(void)
 #endif
 
 /* Set by the port at start if at_fence_heavy really reaches the other CPUs. */
+#ifdef PIRN_BARE
+#define port_fence_asymmetric false
+#else
 HIDDEN extern bool port_fence_asymmetric;
+#endif
 void port_fence_heavy(void);
 
 ALWAYS_INLINE void at_fence_light(void)
@@ -147,7 +151,9 @@ ALWAYS_INLINE uint64_t stat_get(const uint64_t *p)
     return value;
 }
 #endif
-#if defined(__x86_64__) && !defined(PIRN_TSAN)
+#if defined(PIRN_WITHOUT_STATS)
+#define STAT_ADD(p, n) ((void)0)
+#elif defined(__x86_64__) && !defined(PIRN_TSAN)
 #define STAT_ADD(p, n) __asm__("addq %1, %0" : "+m"(*(p)) : "er"((uint64_t)(n)) : "cc")
 #else
 #define STAT_ADD(p, n) STAT_SET((p), *(p) + (n))

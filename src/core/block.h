@@ -40,7 +40,7 @@ ALWAYS_INLINE struct thread *waitq_pop_inline_locked(struct waitq *q)
         return NULL;
     }
     struct thread *t = CONTAINER_OF(node, struct thread, wait_link);
-    if (unlikely(node->next != node || t->claimable)) {
+    if (!RT_SPEED || unlikely(node->next != node || t->claimable)) {
         return waitq_pop_locked(q);
     }
     q->first = NULL;
@@ -77,15 +77,18 @@ ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q, str
 }
 
 /* Can anything but a waker end it? */
+#define WAITQ_MAY_END (RT_TIMED || RT_CANCEL || PORT_SIGNALS)
+
 ALWAYS_INLINE bool waitq_may_end(const struct waitq_how *how)
 {
-    return how->deadline != UINT64_MAX || how->removable || how->interruptible;
+    return (RT_TIMED && how->deadline != UINT64_MAX) || (RT_CANCEL && how->removable) ||
+           (PORT_SIGNALS && how->interruptible);
 }
 
 /* As waitq_block_locked. */
 ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q, struct waitq_how how)
 {
-    if (likely(cpu != NULL && !waitq_may_end(&how))) {
+    if (RT_SPEED && likely((!PORT_FOREIGN || cpu != NULL) && !waitq_may_end(&how))) {
         waitq_block_user_locked(cpu, q, how);
         return 0;
     }

@@ -10,7 +10,9 @@
 #include "spinlock.h"
 
 void (*rt_cancel_act)(void);
+#if PORT_SIGNALS
 bool rt_signals;
+#endif
 void (*rt_signals_start)(void);
 void (*rt_signals_act)(void);
 void (*rt_signals_end)(struct thread *self);

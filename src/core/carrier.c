@@ -3,8 +3,6 @@
  * carrier.c - see carrier.h.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "carrier.h"
 #include "id.h"
@@ -61,8 +59,7 @@ void cpu_init(struct cpu *cpu, unsigned id)
 {
     cpu->id = id;
     at_init(&cpu->pending, 0u);
-    at_init(&cpu->timers.armed, 0u);
-    at_init(&cpu->timers.lock.word, 0u);
+    timer_heap_init(&cpu->timers);
     at_init(&cpu->inbox, (struct thread *)NULL);
     at_init(&cpu->created, 0u);
     at_init(&cpu->exited, 0u);
@@ -76,24 +73,36 @@ static void carrier_begins_with(struct carrier *k, struct cpu *cpu)
     k->idle.cpu = cpu;
 }
 
+/* "idle-12" */
+static void idle_name(struct thread *t, uint32_t id)
+{
+    char name[RT_NAME_MAX] = "idle-", *end = name + 5;
+    for (uint32_t rest = id; rest >= 10; rest /= 10) {
+        end++;
+    }
+    for (char *at = end; at >= name + 5; at--, id /= 10) {
+        *at = (char)('0' + id % 10);
+    }
+    thread_set_name(t, name);
+}
+
 int carrier_make(struct carrier **out, struct cpu *cpu)
 {
     struct carrier *k = port_table_alloc(sizeof(struct carrier));
-    char name[RT_NAME_MAX];
     if (k == NULL) {
         return -ENOMEM;
     }
+    thread_init_bare(&k->idle, THREAD_IDLE | (rt.tls_room != 0 ? THREAD_TLS : 0), "idle-spare");
     if (cpu != NULL) {
-        snprintf(name, sizeof(name), "idle-%" PRIu32, cpu->id);
-    } else {
-        snprintf(name, sizeof(name), "idle-spare");
+        idle_name(&k->idle, cpu->id);
     }
-    thread_init_bare(&k->idle, THREAD_IDLE | (rt.tls_room != 0 ? THREAD_TLS : 0), name);
     at_init(&k->idle.state, (uint32_t)THREAD_READY);
     at_init(&k->cpu, cpu);
     at_init(&k->left, (struct thread *)NULL);
-    cpu_init(&k->limbo, RT_NO_CPU);
-    carrier_begins_with(k, &k->limbo);
+    if (PORT_CALLS_BLOCK) {
+        cpu_init(k->limbo, RT_NO_CPU);
+        carrier_begins_with(k, k->limbo);
+    }
     if (cpu != NULL) {
         carrier_begins_with(k, cpu);
     }
@@ -155,8 +164,10 @@ void rt_carrier_main(struct carrier *k)
 {
     struct cpu *cpu = at_load_rlx(&k->cpu);
     port_carrier_begin(k, &k->idle);
-    port_cpu_take(k, &k->limbo);
-    if (cpu == NULL) {
+    if (PORT_CALLS_BLOCK) {
+        port_cpu_take(k, k->limbo);
+    }
+    if (PORT_CALLS_BLOCK && cpu == NULL) {
         cpu = carrier_wait(k);
     } else {
         carrier_carry(k, cpu);
@@ -169,7 +180,7 @@ void rt_call_begin(struct rt_call *call, bool blocks)
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
     call->cpu = cpu;
-    if (cpu == NULL || rt.spares == 0) {
+    if (!PORT_CALLS_BLOCK || cpu == NULL || rt.spares == 0) {
         call->cpu = NULL;
         rt_leave(irq);
         return;
@@ -201,7 +212,7 @@ static void call_return(struct thread *self)
     struct carrier *k = self->carrier;
     trace_called(NULL, self);
     at_store_rlx(&k->left, (struct thread *)NULL);
-    struct cpu *limbo = &k->limbo;
+    struct cpu *limbo = k->limbo;
     limbo->current = self;
     port_cpu_take(k, limbo);
     switch_to(limbo, &k->idle, POST_RETURN, NULL);
@@ -209,7 +220,7 @@ static void call_return(struct thread *self)
 
 void rt_call_end(struct rt_call *call)
 {
-    if (call->cpu == NULL) {
+    if (!PORT_CALLS_BLOCK || call->cpu == NULL) {
         return;
     }
     unsigned long irq = port_irq_save();

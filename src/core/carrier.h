@@ -51,7 +51,7 @@ struct carrier {
     struct carrier *next_made;     /* (spares lock) all of them */
     _Atomic(struct thread *) left; /* (A) runs here without a CPU, which it lost by surprise */
     struct port_carrier port;
-    struct cpu limbo;
+    struct cpu limbo[PORT_CALLS_BLOCK ? 1 : 0];
 };
 
 struct rt_call {

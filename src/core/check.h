@@ -11,7 +11,27 @@
 
 #include "compiler.h"
 
+#ifdef PIRN_WITHOUT_MESSAGES
+
+/* The end of the program, or its status, says all there is. */
+NORETURN COLD void rt_panic_quietly(void);
+NORETURN COLD void rt_refuse_quietly(void);
+int rt_format(const char *fmt, ...) PRINTF_LIKE(1, 2); /* nowhere: its arguments are checked */
+#define rt_say(...) ((void)sizeof(rt_format(__VA_ARGS__)))
+#define rt_refuse(...) (rt_say(__VA_ARGS__), rt_refuse_quietly())
+#define rt_panic(file, line, ...)                                                                  \
+    ((void)(file), (void)(line), rt_say(__VA_ARGS__), rt_panic_quietly())
+
+#else
+
 NORETURN COLD void rt_panic(const char *file, int line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* What the user asks for cannot be: the sentence, and the end with status 2. And a sentence alone.
+ */
+NORETURN COLD void rt_refuse(const char *fmt, ...) PRINTF_LIKE(1, 2);
+COLD void rt_say(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+#endif
 
 #define RT_VERIFY(cond)                                                                            \
     do {                                                                                           \

@@ -14,7 +14,13 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+#ifdef PIRN_WITHOUT_SPEED /* src/features.cmake: the compiler decides, for size */
+#define ALWAYS_INLINE static inline
+#define SHARED_INLINE HIDDEN __attribute__((weak, noinline)) /* the linker keeps one */
+#else
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define SHARED_INLINE ALWAYS_INLINE
+#endif
 #define NOINLINE __attribute__((noinline))
 #define COLD __attribute__((cold, noinline))
 #define NORETURN __attribute__((noreturn))

@@ -5,13 +5,97 @@
 #ifndef PIRN_CORE_CONFIG_H
 #define PIRN_CORE_CONFIG_H
 
+#define RT_TEXT(number) RT_TEXT_OF(number)
+#define RT_TEXT_OF(text) #text
+
 #define RT_VERSION "0.1.0"
 
 /* Fields written by different CPUs stay this far apart. */
 #define RT_CACHELINE 64
 
 /* Upper bound of CPUs: sizes the idle bitmap and the CPU table. The simulator uses hundreds. */
+#ifndef RT_MAX_CPUS
 #define RT_MAX_CPUS 256
+#endif
+
+/* What is built in: constants, so that what they switch off is no code. src/features.cmake */
+#ifdef PIRN_WITHOUT_SETTINGS
+#define RT_DETOUR false
+#else
+#define RT_DETOUR true
+#endif
+#ifdef PIRN_WITHOUT_CLASSES
+#define RT_CLASSES false
+#else
+#define RT_CLASSES true
+#endif
+#ifdef PIRN_WITHOUT_OWNED
+#define RT_OWNED false
+#else
+#define RT_OWNED true
+#endif
+#ifdef PIRN_WITHOUT_TIMED
+#define RT_TIMED false
+#else
+#define RT_TIMED true
+#endif
+#ifdef PIRN_WITHOUT_CANCEL
+#define RT_CANCEL false
+#else
+#define RT_CANCEL true
+#endif
+#ifdef PIRN_WITHOUT_STACKS
+#define RT_STACKS false
+#else
+#define RT_STACKS true
+#endif
+#ifdef PIRN_WITHOUT_WATCHDOG
+#define RT_WATCHDOG false
+#else
+#define RT_WATCHDOG true
+#endif
+#ifdef PIRN_WITHOUT_INPUT
+#define RT_INPUT false
+#else
+#define RT_INPUT true
+#endif
+#ifdef PIRN_WITHOUT_PROF
+#define RT_PROF false
+#else
+#define RT_PROF true
+#endif
+/* Is there something to do when the program ends? */
+#if defined(PIRN_WITHOUT_TRACE) && defined(PIRN_WITHOUT_STATS) && defined(PIRN_WITHOUT_LOADS)
+#define RT_AT_EXIT false
+#else
+#define RT_AT_EXIT true
+#endif
+/* Is code for size, not for speed? */
+#ifdef PIRN_WITHOUT_SPEED
+#define RT_SPEED false
+#else
+#define RT_SPEED true
+#endif
+#ifdef PIRN_WITHOUT_PREEMPT
+#define RT_PREEMPT false
+#else
+#define RT_PREEMPT true
+#endif
+
+/* The organization that is used if the user names none; and its table. */
+#ifndef RT_SCHED_DEFAULT
+#define RT_SCHED_DEFAULT "steal"
+#define RT_SCHED_FIRST sched_steal
+#endif
+
+/* Threads at once, and for how many of them the table of ids grows at a time: powers of two. */
+#ifdef PIRN_BARE
+#define RT_ID_INDEX_BITS 16u
+#define RT_ID_CHUNK_BITS 6u
+#else
+#define RT_ID_INDEX_BITS 25u
+#define RT_ID_CHUNK_BITS 12u
+#endif
 
 /* Bytes in a thread descriptor that belong to the policy. */
 #define RT_POLICY_ROOM 32
@@ -21,10 +105,15 @@
 
 /* Default stack of a native thread: one page is touched by a thread that only blocks. */
 #define RT_STACK_DEFAULT (64u << 10)
+#ifndef RT_STACK_MIN
 #define RT_STACK_MIN (16u << 10)
+#define RT_STACK_MIN_TEXT "16K"
+#else
+#define RT_STACK_MIN_TEXT RT_TEXT(RT_STACK_MIN)
+#endif
 /* Beside the signal frame, where threads are preempted; minima are multiples of the unit. */
-#define RT_STACK_MARGIN (8u << 10)
-#define RT_STACK_UNIT 4096u
+#define RT_STACK_MARGIN (RT_STACK_MIN / 2)
+#define RT_STACK_UNIT (RT_STACK_MIN < 4096u ? 64u : 4096u)
 #define RT_STACK_MAX (1ul << 30)
 #define RT_GUARD_DEFAULT 4096u
 

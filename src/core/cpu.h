@@ -29,9 +29,23 @@ enum post_action {
 enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2, RT_PENDING_RESCHED = 4, RT_PENDING_STACKS = 8 };
 
 struct cpu_stats {
+#ifdef PIRN_WITHOUT_STATS
+    uint32_t switches; /* the port tells by it whether a thread has run for a whole tick */
+#else
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
         stacks_recycled, sleeps, preemptions, ticks;
+#endif
 };
+
+#ifdef PIRN_WITHOUT_STATS
+#define CPU_COUNT_SWITCH(cpu) ((void)(cpu)->stats.switches++)
+#define CPU_SWITCHES(cpu) ((cpu)->stats.switches)
+#define IDLE_SINCE(cpu, ns) ((void)(ns))
+#else
+#define CPU_COUNT_SWITCH(cpu) STAT_INC(&(cpu)->stats.switches)
+#define CPU_SWITCHES(cpu) STAT_GET(&(cpu)->stats.switches)
+#define IDLE_SINCE(cpu, ns) STAT_SET(&(cpu)->idle_since, (ns))
+#endif
 
 struct cpu {
     /* (O) every switch */
@@ -42,11 +56,15 @@ struct cpu {
     struct carrier *carrier; /* what executes this CPU now: carrier.h */
     void *own;               /* (P) the policy's data of this CPU */
     uint32_t calls;          /* begun: the last ticket */
+#ifndef PIRN_WITHOUT_STACKS
     struct stack_cache stacks[STACK_CLASSES];
+#endif
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
     struct port_cpu port;
     struct cpu_stats stats;
+#ifndef PIRN_WITHOUT_STATS
     uint64_t idle_since; /* since when it has no thread; 0: it has. Not in stats.idle_ns yet */
+#endif
 #ifdef PIRN_DEBUG
     uint32_t ranks_held;
 #endif
@@ -96,7 +114,7 @@ struct rt {
 
     /* (A) low half: CPUs that search for work, high half: CPUs asleep */
     _Atomic(uint32_t) idle_word ALIGNED(RT_CACHELINE);
-    _Atomic(uint32_t) idle_map[RT_MAX_CPUS / 32]; /* (A) bit set: asleep and unclaimed */
+    _Atomic(uint32_t) idle_map[(RT_MAX_CPUS + 31) / 32]; /* (A) bit set: asleep and unclaimed */
 
     _Atomic(uint32_t) started ALIGNED(RT_CACHELINE); /* (A) 0 no, 1 starting, 2 yes */
     _Atomic(uint32_t) main_gone;                     /* (A) main thread has called pirn_exit */
@@ -145,6 +163,7 @@ COLD bool rt_is_foreign(void);
 /* Start the runtime: the caller becomes the main thread on CPU 0. 0 or -errno; idempotent. */
 int rt_start(void);
 
+#ifndef PIRN_WITHOUT_STACKS
 ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
 {
     unsigned class = t->stack_class;
@@ -157,6 +176,13 @@ ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
     cpu->stacks[class].first = t;
     cpu->stacks[class].count++;
 }
+#else
+ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
+{
+    (void)cpu;
+    (void)t;
+}
+#endif
 
 /* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
@@ -178,7 +204,8 @@ ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
 COLD void rt_kick_sleeper(struct cpu *self);
 void rt_kick_named(struct cpu *self, struct pirn_kick kick);
 
-ALWAYS_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
+SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick);
+SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 {
     at_fence_light(); /* ORDER(idle-wake) */
     if (likely(kick.cpu == PIRN_KICK_ANY)) {
@@ -192,7 +219,8 @@ ALWAYS_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 }
 
 /* rt_wake for a thread that is not foreign, and no hand-over. */
-ALWAYS_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why)
+SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why);
+SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     thread_set_state(t, THREAD_READY);
     trace_wake(self, t, why);
@@ -205,7 +233,7 @@ ALWAYS_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why wh
 /* Does the organization, in its discipline, schedule by class and priority? */
 ALWAYS_INLINE bool rt_has_classes(void)
 {
-    return rt.policy.preempt != NULL;
+    return RT_CLASSES && rt.policy.preempt != NULL;
 }
 
 /* A more urgent thread may be ready for CPU `id`: have it look. It does so when it picks, or in
@@ -237,7 +265,8 @@ ALWAYS_INLINE void rt_leave_unlock(unsigned long irq, spinlock_t *lock, enum loc
 ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
 {
     struct cpu *cpu = port_cpu_self();
-    if (likely(cpu != NULL) && unlikely(at_load_rlx(&cpu->pending) & RT_PENDING_RESCHED)) {
+    if (RT_CLASSES && likely(cpu != NULL) &&
+        unlikely(at_load_rlx(&cpu->pending) & RT_PENDING_RESCHED)) {
         rt_resched();
     }
     rt_leave(irq);
@@ -251,8 +280,13 @@ bool rt_all_asleep(void);
 
 /* Supplied by the layer above (sync/report.c): the runtime starts; the caller's CPU, inside the
  * runtime, has said that it sleeps, and nothing of its own will wake it. */
+#ifndef PIRN_WITHOUT_REPORT
 void rt_report_start(void);
 void rt_report_idle(void);
+#else
+ALWAYS_INLINE void rt_report_start(void) {}
+ALWAYS_INLINE void rt_report_idle(void) {}
+#endif
 
 /* The scheduling loop, on a carrier's own stack; never returns. */
 NORETURN void rt_cpu_main(struct cpu *cpu);

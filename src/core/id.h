@@ -15,10 +15,10 @@
 #include "thread.h"
 
 /* Indexes are below 1 << ID_INDEX_BITS. */
-#define ID_INDEX_BITS 25u
+#define ID_INDEX_BITS RT_ID_INDEX_BITS
 
 /* The table: so many chunks of so many slots, for debuggers (sync/layout.h). */
-#define ID_CHUNK_BITS 12u
+#define ID_CHUNK_BITS RT_ID_CHUNK_BITS
 #define ID_CHUNKS (1u << (ID_INDEX_BITS - ID_CHUNK_BITS))
 struct id_slot;
 extern _Atomic(struct id_slot *) id_chunk[ID_CHUNKS];

@@ -7,9 +7,6 @@
  * their own: a caller that may end cannot be a CPU. The main thread is foreign then.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "carrier.h"
 #include "id.h"
@@ -49,7 +46,7 @@ static int cpu_make(unsigned id)
 static int idle_make_stack(struct cpu *cpu)
 {
     struct thread *t = cpu->idle;
-    int error = port_stack_alloc(&t->stack, RT_STACK_DEFAULT + rt.tls_room, RT_GUARD_DEFAULT);
+    int error = port_stack_alloc(&t->stack, PORT_IDLE_STACK + rt.tls_room, RT_GUARD_DEFAULT);
     if (error != 0) {
         return error;
     }
@@ -83,7 +80,9 @@ static int main_adopt(struct cpu *cpu)
     }
     if (error == 0) {
         prof_adopt(t);
-        port_cpu_take(cpu->carrier, &cpu->carrier->limbo);
+        if (PORT_CALLS_BLOCK) {
+            port_cpu_take(cpu->carrier, cpu->carrier->limbo);
+        }
         port_cpu_take(cpu->carrier, cpu);
     }
     return error;
@@ -91,11 +90,10 @@ static int main_adopt(struct cpu *cpu)
 
 static NORETURN void tls_refuse(const char *value, const char *why, const char *valid)
 {
-    char text[256];
-    int n = snprintf(text, sizeof(text), "pirn: option tls=\"%s\": %s; valid here: %s\n", value,
-                     why, valid);
-    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
-    port_exit_now(2);
+    (void)value; /* without messages */
+    (void)why;
+    (void)valid;
+    rt_refuse("pirn: option tls=\"%s\": %s; valid here: %s\n", value, why, valid);
 }
 
 static void tls_start_always(void)
@@ -132,24 +130,19 @@ static void tls_start(void)
     if (rt.tls != RT_TLS_AUTO) {
         tls_refuse(rt.tls == RT_TLS_OWN ? "own" : "own-syscall", why, "auto, shared");
     }
-    char text[256];
     if (error != -ENOSYS) {
-        int n = snprintf(text, sizeof(text),
-                         "pirn: threads share thread-local storage (__thread, errno): %s\n", why);
-        port_write(text, (size_t)n);
+        rt_say("pirn: threads share thread-local storage (__thread, errno): %s\n", why);
     }
 }
 
 /* With tools that follow threads, which pthread_create has to wait for in the kernel. */
 static void tools_check(void)
 {
-    static const char text[] =
-        "pirn: the program is built with AddressSanitizer or ThreadSanitizer: under them threads "
-        "need thread-local storage of their own (option tls: auto, own or own-syscall; x86-64; "
-        "glibc 2.36), and option spares must not be 0\n";
     if (rt_last_end != NULL && (rt.tls_room == 0 || rt.spares == 0)) {
-        port_write(text, sizeof(text) - 1);
-        port_exit_now(2);
+        rt_refuse(
+            "pirn: the program is built with AddressSanitizer or ThreadSanitizer: under them threads "
+            "need thread-local storage of their own (option tls: auto, own or own-syscall; x86-64; "
+            "glibc 2.36), and option spares must not be 0\n");
     }
 }
 
@@ -158,10 +151,7 @@ static void preempt_start(void)
     const char *why = "";
     rt.preempt = port_preempt_start(rt.tick_ns, &why) == 0;
     if (!rt.preempt && rt.preempt_asked) {
-        char text[256];
-        int n = snprintf(text, sizeof(text), "pirn: option preempt=1: %s\n", why);
-        port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
-        port_exit_now(2);
+        rt_refuse("pirn: option preempt=1: %s\n", why);
     }
 }
 
@@ -184,19 +174,19 @@ static int rt_start_once(void)
     prof_start();
     rt_report_start();
     sched_settle(&rt.policy, rt.detour);
-    rt.start_ns = port_now();
+    rt.start_ns = RT_TIMED ? port_now() : 0;
     bool main_calls = false;
     int error = port_init(&main_calls);
     if (error == 0) {
         tls_start();
         tools_check();
     }
-    if (error == 0 && rt.dump_signal != 0) {
+    if (PORT_SIGNALS && error == 0 && rt.dump_signal != 0) {
         error = port_dump_start(rt.dump_signal);
     }
     /* Threads that share TLS notice it: a TLS address in a register may be another worker's. */
-    rt.preempt = rt.preempt && (rt.preempt_asked || rt.tls_room != 0);
-    if (error == 0 && rt.preempt) {
+    rt.preempt = RT_PREEMPT && rt.preempt && (rt.preempt_asked || rt.tls_room != 0);
+    if (RT_PREEMPT && error == 0 && rt.preempt) {
         preempt_start();
     }
     stack_min_set();
@@ -229,10 +219,7 @@ int rt_start(void)
     if (at_cas_acq(&rt.started, &state, 1u)) { /* ORDER(start) */
         int error = rt_start_once();
         if (error != 0) {
-            char text[128];
-            int n =
-                snprintf(text, sizeof(text), "pirn: cannot start the runtime: error %d\n", -error);
-            port_write(text, (size_t)n);
+            rt_say("pirn: cannot start the runtime: error %d\n", -error);
             port_exit_now(1);
         }
         at_store_rel(&rt.started, 2u); /* ORDER(start) */
@@ -254,7 +241,7 @@ struct thread *rt_self_slow(void)
         return rt_self();
     }
     struct thread *t = port_foreign_self();
-    if (!(t->flags & THREAD_FOREIGN)) {
+    if (PORT_CALLS_BLOCK && !(t->flags & THREAD_FOREIGN)) {
         rt_call_return(t);
     }
     return t;
@@ -269,7 +256,9 @@ bool rt_is_foreign(void)
     if (t == NULL || t->wait_reason == WAIT_CALL) {
         return true; /* in a call, a signal handler asks: the thread's CPU is on offer */
     }
-    rt_call_return(t);
+    if (PORT_CALLS_BLOCK) {
+        rt_call_return(t);
+    }
     return false;
 }
 
@@ -290,7 +279,7 @@ struct port_cpu *rt_cpu_port(struct cpu *cpu)
 
 uint64_t rt_cpu_switches(const struct cpu *cpu)
 {
-    return STAT_GET(&cpu->stats.switches);
+    return CPU_SWITCHES(cpu);
 }
 
 struct port_carrier *rt_carrier_port(struct carrier *k)
@@ -306,6 +295,27 @@ struct cpu *rt_thread_cpu(const struct thread *t)
 struct carrier *rt_cpu_carrier(struct cpu *cpu)
 {
     return cpu->carrier;
+}
+
+unsigned rt_cpu_count(void)
+{
+    rt_self();
+    return rt.ncpu;
+}
+
+struct cpu *rt_cpu_at(unsigned i)
+{
+    return rt.cpus[i];
+}
+
+bool rt_cpu_asleep(unsigned i)
+{
+    return rt_cpu_sleeps(i);
+}
+
+bool rt_cpu_has_ready(struct cpu *cpu)
+{
+    return rt.policy.has_work(cpu);
 }
 
 unsigned rt_cpu_id(const struct cpu *cpu)
@@ -393,48 +403,7 @@ void rt_on_exit(void)
     }
 }
 
-void rt_describe_thread(const struct thread *t, char *text, size_t size)
-{
-    snprintf(text, size, "%" PRIu32 ".%" PRIu32 " \"%s\"", t->index, t->generation, t->name);
-}
-
-void rt_describe_full_stack(const struct thread *t, char *text, size_t size)
-{
-    char who[64];
-    rt_describe_thread(t, who, sizeof(who));
-    snprintf(
-        text, size,
-        "pirn: stack overflow in thread %s: its %zu bytes are used up (PIRN_STACK or the stack size "
-        "attribute makes it larger)\n",
-        who, t->stack.size);
-}
-
 struct thread *rt_thread_of_port(const struct port_thread *port)
 {
     return CONTAINER_OF(port, struct thread, port);
-}
-
-bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t size)
-{
-    struct thread *t = cpu->current;
-    uintptr_t low = (uintptr_t)t->stack.low;
-    if (low == 0 || address >= low || address < low - t->stack.guard) {
-        return false;
-    }
-    rt_describe_full_stack(t, text, size);
-    return true;
-}
-
-void rt_panic(const char *file, int line, const char *fmt, ...)
-{
-    char text[512];
-    va_list args;
-    int n = snprintf(text, sizeof(text), "pirn: internal error at %s:%d: ", file, line);
-    va_start(args, fmt);
-    n += vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, args);
-    va_end(args);
-    n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
-    text[n++] = '\n';
-    port_write(text, (size_t)n);
-    port_panic();
 }

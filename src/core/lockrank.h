@@ -30,6 +30,12 @@ enum lockrank {
 void lockrank_acquire(enum lockrank rank);
 void lockrank_release(enum lockrank rank);
 void lockrank_release_last(void); /* the only one held */
+#elif defined(PIRN_SECTIONS)      /* port/env/bare/section.h counts instead */
+void section_lock(void);
+void section_unlock(void);
+#define lockrank_acquire(rank) ((void)(rank), section_lock())
+#define lockrank_release(rank) ((void)(rank), section_unlock())
+#define lockrank_release_last() section_unlock()
 #else
 ALWAYS_INLINE void lockrank_acquire(enum lockrank rank)
 {

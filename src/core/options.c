@@ -369,12 +369,12 @@ static int set_profthreads(const char *value, const char **why)
 }
 
 const struct rt_option rt_options[] = {
-    {"sched", "spec", "steal", "ORGANIZATION[:OPTION=VALUE,...]",
+    {"sched", "spec", RT_SCHED_DEFAULT, "ORGANIZATION[:OPTION=VALUE,...]",
      "scheduler organization and its options", set_sched},
-    {"cpus", "number", "all", "1 to 256, or all", "number of CPUs (worker kernel threads)",
-     set_cpus},
-    {"stack", "size", "64K", "16K to 1G", "stack of a thread that asks for no size of its own",
-     set_stack},
+    {"cpus", "number", "all", "1 to " RT_TEXT(RT_MAX_CPUS) ", or all",
+     "number of CPUs (worker kernel threads)", set_cpus},
+    {"stack", "size", "64K", RT_STACK_MIN_TEXT " to 1G",
+     "stack of a thread that asks for no size of its own", set_stack},
     {"reservoir", "number", "4096", "0 to 4M", "stacks kept for recycling; 0: none (M4)",
      set_reservoir},
     {"detour", "flag", "0", "0 or 1", "1: a yield passes through the scheduler context (M2)",

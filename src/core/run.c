@@ -18,9 +18,9 @@
  *
  * A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches.
  */
+#include "block.h"
 #include "carrier.h"
 #include "mutant.h"
-#include "switch.h"
 
 /* Clear the CPU's bit: true if it slept and is now the caller's to wake. */
 static bool idle_claim(unsigned id)
@@ -66,7 +66,7 @@ void rt_kick_sleeper(struct cpu *self)
 
 void rt_kick_named(struct cpu *self, struct pirn_kick kick)
 {
-    if (kick.preempt) {
+    if (RT_CLASSES && kick.preempt) {
         rt_preempt_cpu(self, (unsigned)kick.cpu);
     } else {
         rt_kick_cpu(self, (unsigned)kick.cpu);
@@ -92,7 +92,7 @@ void rt_kick_any(struct cpu *self)
 
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why)
 {
-    if (unlikely(t->flags & THREAD_FOREIGN)) {
+    if (PORT_FOREIGN && unlikely(t->flags & THREAD_FOREIGN)) {
         rt_wake_foreign(t);
         return;
     }
@@ -113,10 +113,14 @@ void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, v
         rt_wake(cpu, prev, PIRN_WHY_PREEMPT);
         break;
     case POST_PARK:
-        finish_park(cpu, prev, arg);
+        if (WAITQ_MAY_END) {
+            finish_park(cpu, prev, arg);
+        }
         break;
     case POST_RETURN:
-        rt_wake(NULL, prev, PIRN_WHY_WAKE);
+        if (PORT_CALLS_BLOCK) {
+            rt_wake(NULL, prev, PIRN_WHY_WAKE);
+        }
         break;
     case POST_NONE:
     case POST_UNLOCK:
@@ -154,7 +158,7 @@ bool rt_resched(void)
         return false;
     }
     rt_service(cpu);
-    if ((cpu->current->flags & THREAD_IDLE) || rt.policy.preempt == NULL) {
+    if ((cpu->current->flags & THREAD_IDLE) || !rt_has_classes()) {
         return false;
     }
     struct thread *next = rt.policy.preempt(cpu, cpu->current, PIRN_WHY_PREEMPT);
@@ -182,7 +186,7 @@ void rt_poll(struct cpu *cpu)
 void rt_service(struct cpu *cpu)
 {
     uint32_t bits = at_xchg_acq(&cpu->pending, 0u); /* ORDER(pending) */
-    if (bits & RT_PENDING_TICK) {
+    if (RT_TIMED && (bits & RT_PENDING_TICK)) {
         uint64_t next = timer_expire(cpu, port_now());
         if (next != UINT64_MAX) {
             port_timer_set(cpu, next);
@@ -191,7 +195,7 @@ void rt_service(struct cpu *cpu)
     if (bits & RT_PENDING_POLL) {
         rt_poll(cpu);
     }
-    if (unlikely(bits & RT_PENDING_STACKS)) {
+    if (RT_STACKS && unlikely(bits & RT_PENDING_STACKS)) {
         stack_free_cached(cpu);
     }
 }
@@ -265,7 +269,7 @@ static void idle_found(struct cpu *cpu)
 static void idle_sleep(struct cpu *cpu)
 {
     uint64_t deadline = UINT64_MAX;
-    if (at_load_rlx(&cpu->timers.armed) != 0) {
+    if (timer_any(&cpu->timers)) {
         deadline = timer_expire(cpu, port_now());
     }
     uint32_t bit = 1u << (cpu->id % 32);
@@ -293,10 +297,10 @@ static void idle_sleep(struct cpu *cpu)
 static struct thread *idle_wait(struct cpu *cpu)
 {
     struct thread *next = NULL;
-    uint64_t spin = rt.ncpu > 1 ? rt.spin_ns : 0;
-    uint64_t from = port_now();
+    uint64_t spin = RT_TIMED && rt.ncpu > 1 ? rt.spin_ns : 0;
+    uint64_t from = RT_TIMED ? port_now() : 0;
     uint64_t until = from + spin;
-    STAT_SET(&cpu->idle_since, from);
+    IDLE_SINCE(cpu, from);
     port_meter_idle(true);
     trace_idle(cpu, true);
     if (rt.policy.idle_enter != NULL) {
@@ -304,12 +308,12 @@ static struct thread *idle_wait(struct cpu *cpu)
     }
     at_add_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
     for (unsigned round = 0; (next = idle_look(cpu)) == NULL; round++) {
-        if (rt_io_waiting() != 0 && round % 8 == 0) {
+        if (RT_INPUT && rt_io_waiting() != 0 && round % 8 == 0) {
             port_io_poll();
         }
-        if (port_now() >= until && !idle_has_work(cpu)) {
+        if ((!RT_TIMED || port_now() >= until) && !idle_has_work(cpu)) {
             idle_sleep(cpu);
-            until = port_now() + spin;
+            until = RT_TIMED ? port_now() + spin : 0;
             round = 0;
         }
         port_relax(round < 32 ? round : 32);
@@ -318,7 +322,7 @@ static struct thread *idle_wait(struct cpu *cpu)
     if (rt.policy.idle_exit != NULL) {
         rt.policy.idle_exit(cpu);
     }
-    STAT_SET(&cpu->idle_since, (uint64_t)0); /* first: who reads both sees no time twice */
+    IDLE_SINCE(cpu, (uint64_t)0); /* first: who reads both sees no time twice */
     STAT_ADD(&cpu->stats.idle_ns, port_now() - from);
     trace_idle(cpu, false);
     port_meter_idle(false);
@@ -328,7 +332,7 @@ static struct thread *idle_wait(struct cpu *cpu)
 void rt_cpu_main(struct cpu *cpu)
 {
     for (;;) {
-        if (unlikely(cpu->id == RT_NO_CPU)) {
+        if (PORT_CALLS_BLOCK && unlikely(cpu->id == RT_NO_CPU)) {
             cpu = carrier_wait(cpu->carrier);
         }
         struct thread *next = rt_pick(cpu);

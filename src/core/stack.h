@@ -18,6 +18,8 @@ struct thread;
 #define STACK_CLASSES 4
 #define STACK_NO_CLASS STACK_CLASSES
 
+#ifndef PIRN_WITHOUT_STACKS
+
 struct stack_cache {
     struct thread *first; /* (O) linked through rq.next */
     unsigned count;       /* (O) */
@@ -46,5 +48,16 @@ void stack_drain_all(void);
 
 /* Forget what is cached (the child of a fork), or gone already (end of a failed simulator run). */
 void stack_forget_all(void);
+
+#else
+
+/* All stacks and descriptors are the program's. */
+ALWAYS_INLINE void stack_forget_all(void) {}
+ALWAYS_INLINE void stack_free_cached(struct cpu *cpu)
+{
+    (void)cpu;
+}
+
+#endif
 
 #endif

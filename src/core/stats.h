@@ -5,7 +5,11 @@
 #ifndef PIRN_CORE_STATS_H
 #define PIRN_CORE_STATS_H
 
+#include <string.h>
+
 #include "cpu.h"
+
+#ifndef PIRN_WITHOUT_STATS
 
 /* Option stats: off, text, json:FILE, prometheus:FILE. */
 int stats_set_output(const char *value, const char **why);
@@ -18,5 +22,16 @@ size_t stats_prometheus(char *text, size_t size);
 
 /* What the option asked for; called once at the end of the program. */
 void stats_report(void);
+
+#else
+
+ALWAYS_INLINE int stats_set_output(const char *value, const char **why)
+{
+    *why = "this library is built without counters; valid: off";
+    return strcmp(value, "off") == 0 ? 0 : -1;
+}
+ALWAYS_INLINE void stats_report(void) {}
+
+#endif
 
 #endif

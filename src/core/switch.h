@@ -59,7 +59,9 @@ ALWAYS_INLINE void finish_switch(struct port_note note)
 }
 
 /* switch_to for who knows the running thread: `prev`. */
-ALWAYS_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thread *next,
+SHARED_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thread *next,
+                               enum post_action post, void *arg);
+SHARED_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thread *next,
                                enum post_action post, void *arg)
 {
     RT_ASSERT(prev == cpu->current);
@@ -71,7 +73,7 @@ ALWAYS_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thre
         STAT_INC(&cpu->stats.migrations);
     }
     thread_set_state(next, THREAD_RUNNING);
-    STAT_INC(&cpu->stats.switches);
+    CPU_COUNT_SWITCH(cpu);
     trace_switch(cpu, prev, post);
     port_thread_switch(cpu, prev, next);
     port_san_switch(prev, next, post == POST_EXIT);

@@ -2,6 +2,8 @@
 /*
  * thread.c - creating, joining, detaching, ending. Called by the native API and by the POSIX layer.
  *
+ * Length: creating, ending and joining are chains of inlined steps, which have to be in one file.
+ *
  * Exit and join meet at the join lock (t->join.lock):
  *   1. The exiting thread takes it, sets JOIN_DONE, unlinks the joiner, and gives it back in
  * finish_exit, when its stack is left. Then it stores EXITED (release): the last access to its
@@ -59,7 +61,7 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
     at_init(&t->base_priority, 0u);
     at_init(&t->sched.attr, 0u);
     t->flags = flags;
-    t->prof = (struct prof_thread){0};
+    memset(&t->prof, 0, sizeof(t->prof));
     t->stack_class = STACK_NO_CLASS;
     thread_set_name(t, name);
     port_thread_init(t);
@@ -116,6 +118,7 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     port_san_create(t, top);
 }
 
+#ifndef PIRN_WITHOUT_STACKS
 ALWAYS_INLINE struct thread *thread_get_default(struct cpu *cpu)
 {
     if (likely(cpu != NULL)) {
@@ -130,9 +133,29 @@ ALWAYS_INLINE struct thread *thread_get_default(struct cpu *cpu)
     return stack_get_slow(cpu, rt.stack_size);
 }
 
+static struct thread *thread_get_sized(struct cpu *cpu, const struct thread_attr *attr, size_t size)
+{
+    return attr->flags & THREAD_CREATE_GUARD ? stack_get_guarded(cpu, size, attr->guard)
+                                             : stack_get_slow(cpu, size);
+}
+#else
+ALWAYS_INLINE struct thread *thread_get_default(struct cpu *cpu)
+{
+    (void)cpu;
+    return NULL;
+}
+
+static struct thread *thread_get_sized(struct cpu *cpu, const struct thread_attr *attr, size_t size)
+{
+    (void)attr;
+    (void)size;
+    return thread_get_default(cpu);
+}
+#endif
+
 static void stack_give_back(struct port_stack *stack, uint32_t flags)
 {
-    (flags & THREAD_OWN_STACK ? port_stack_end : port_stack_free)(stack);
+    (!RT_STACKS || (flags & THREAD_OWN_STACK) ? port_stack_end : port_stack_free)(stack);
 }
 
 /* Descriptor and stack where either was given by the caller. */
@@ -144,17 +167,16 @@ static NOINLINE int thread_get_given(struct cpu *cpu, const struct thread_attr *
         return -EINVAL;
     }
     size = size < rt.stack_min ? rt.stack_min : size;
-    bool guarded = attr->flags & THREAD_CREATE_GUARD;
-    size_t guard = guarded ? attr->guard : RT_GUARD_DEFAULT;
+    size_t guard = attr->flags & THREAD_CREATE_GUARD ? attr->guard : RT_GUARD_DEFAULT;
     if (attr->storage == NULL && attr->stack == NULL) {
-        *out = guarded ? stack_get_guarded(cpu, size, guard) : stack_get_slow(cpu, size);
+        *out = thread_get_sized(cpu, attr, size);
         return *out != NULL ? 0 : -EAGAIN;
     }
     struct port_stack stack = {.low = attr->stack, .size = size};
     uint32_t flags = attr->stack != NULL ? THREAD_OWN_STACK : 0;
     struct thread *t = attr->storage;
     if (stack.low == NULL) {
-        if (port_stack_alloc(&stack, size + rt.tls_room, guard) != 0) {
+        if (!RT_STACKS || port_stack_alloc(&stack, size + rt.tls_room, guard) != 0) {
             return -EAGAIN;
         }
     }
@@ -280,8 +302,11 @@ ALWAYS_INLINE int thread_create(struct cpu *cpu, unsigned long irq, struct threa
         }
     }
     thread_begin(t, start, arg);
-    at_init(&t->sigmask, attr != NULL && attr->sigmask != NULL ? *attr->sigmask
-                                                               : at_load_rlx(&creator->sigmask));
+    if (PORT_SIGNALS) {
+        at_init(&t->sigmask, attr != NULL && attr->sigmask != NULL
+                                 ? *attr->sigmask
+                                 : at_load_rlx(&creator->sigmask));
+    }
     if (attr != NULL) {
         thread_inherit(t, creator);
         thread_apply(t, attr, creator);
@@ -319,6 +344,7 @@ static NOINLINE int thread_create_with(struct thread **out, const struct thread_
 /* There is no memory for another stack. Those that CPUs keep for later are given back, and threads
  * that are ready may end, before that is an error. Not longer than RT_NEED_NS: a CPU that does not
  * pick gives back what it has when it does, for the next attempt. */
+#ifndef PIRN_WITHOUT_STACKS
 static COLD NOINLINE int thread_create_in_need(struct thread **out, const struct thread_attr *attr,
                                                void *(*start)(void *), void *arg)
 {
@@ -334,6 +360,9 @@ static COLD NOINLINE int thread_create_in_need(struct thread **out, const struct
         port_relax(UINT32_MAX);
     }
 }
+#else
+#define thread_create_in_need(out, attr, start, arg) (-EAGAIN)
+#endif
 
 /* The ordinary case has its own code: no attributes, and none to inherit. */
 int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
@@ -352,7 +381,8 @@ int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *
             error = thread_create_with(out, NULL, start, arg);
         }
     }
-    return likely(error != -EAGAIN) ? error : thread_create_in_need(out, attr, start, arg);
+    return likely(!RT_STACKS || error != -EAGAIN) ? error
+                                                  : thread_create_in_need(out, attr, start, arg);
 }
 
 /* Runs on the next thread's stack. Afterwards prev's memory belongs to somebody else. */
@@ -387,7 +417,7 @@ static NOINLINE void thread_end_user(struct thread *user)
     if (user->local != NULL) {
         rt_local_end(user);
     }
-    if (user->held != NULL) {
+    if (RT_OWNED && user->held != NULL) {
         rt_held_end(user);
     }
     if (rt_signals) {

@@ -33,12 +33,13 @@
 enum thread_state { THREAD_NEW, THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_EXITED };
 
 enum thread_flags {
-    THREAD_IDLE = 1 << 0,      /* a CPU's scheduler context */
-    THREAD_MAIN = 1 << 1,      /* runs on the program's own stack */
-    THREAD_FOREIGN = 1 << 2,   /* a kernel thread that is not a worker; blocks in the kernel */
-    THREAD_STATIC = 1 << 3,    /* descriptor in the caller's storage (M7) */
-    THREAD_OWN_STACK = 1 << 4, /* stack given by the caller */
-    THREAD_CXX = 1 << 5,       /* carries the C++ exception globals */
+    THREAD_IDLE = 1 << 0, /* a CPU's scheduler context */
+    THREAD_MAIN = 1 << 1, /* runs on the program's own stack */
+    /* a kernel thread that is not a worker; blocks in the kernel. 0: there are none here */
+    THREAD_FOREIGN = PORT_FOREIGN ? 1 << 2 : 0,
+    THREAD_STATIC = 1 << 3,          /* descriptor in the caller's storage (M7) */
+    THREAD_OWN_STACK = 1 << 4,       /* stack given by the caller */
+    THREAD_CXX = 1 << 5,             /* carries the C++ exception globals */
     THREAD_CREATE_DETACHED = 1 << 6, /* attribute only */
     THREAD_TLS = 1 << 7,             /* has a TLS block of its own; all threads or none */
     THREAD_FP = 1 << 8,              /* has floating-point control of its own */
@@ -269,7 +270,11 @@ extern void (*rt_exit_hook)(void);
 /* Set by the layer that has signals: there are some, and threads that wait are to notice; the
  * caller, outside the runtime, takes what there is for it (see cancel.h); it ends, and takes none
  * any more. */
+#if PORT_SIGNALS
 HIDDEN extern bool rt_signals;
+#else
+#define rt_signals false
+#endif
 extern void (*rt_signals_start)(void); /* a runtime has been started by the caller */
 HIDDEN extern void (*rt_signals_act)(void);
 extern void (*rt_signals_end)(struct thread *self);

@@ -11,6 +11,43 @@
 
 #include "spinlock.h"
 
+struct cpu;
+
+#ifdef PIRN_WITHOUT_TIMED
+
+struct timer {
+};
+struct timer_heap {
+};
+
+ALWAYS_INLINE void timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline)
+{
+    (void)cpu;
+    (void)timer;
+    (void)deadline;
+}
+ALWAYS_INLINE void timer_disarm(struct timer *timer)
+{
+    (void)timer;
+}
+ALWAYS_INLINE uint64_t timer_expire(struct cpu *cpu, uint64_t now)
+{
+    (void)cpu;
+    (void)now;
+    return UINT64_MAX;
+}
+ALWAYS_INLINE void timer_heap_init(struct timer_heap *heap)
+{
+    (void)heap;
+}
+ALWAYS_INLINE bool timer_any(const struct timer_heap *heap)
+{
+    (void)heap;
+    return false;
+}
+
+#else
+
 struct timer {
     uint64_t deadline;
     struct timer *child, *sibling,
@@ -33,5 +70,19 @@ void timer_disarm(struct timer *timer);
 
 /* Expire what is due; returns the next deadline (UINT64_MAX: none). Calls waitq_timeout. */
 uint64_t timer_expire(struct cpu *cpu, uint64_t now);
+
+ALWAYS_INLINE void timer_heap_init(struct timer_heap *heap)
+{
+    at_init(&heap->armed, 0u);
+    at_init(&heap->lock.word, 0u);
+}
+
+/* Is any armed? A hint; the owner's own it knows. */
+ALWAYS_INLINE bool timer_any(const struct timer_heap *heap)
+{
+    return at_load_rlx(&heap->armed) != 0;
+}
+
+#endif
 
 #endif

@@ -78,7 +78,7 @@ struct thread *waitq_peek_locked(const struct waitq *q)
 ALWAYS_INLINE bool waitq_take_locked(struct waitq *q, struct thread *t)
 {
     waitq_unlink_locked(q, t);
-    return likely(!t->claimable) ||
+    return !WAITQ_MAY_END || likely(!t->claimable) ||
            waitq_claim(t, PARK_PARKED | (t->claimable & PARK_FLAGS), PARK_WOKEN);
 }
 
@@ -195,14 +195,14 @@ static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *se
 int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
 {
     struct cpu *cpu = port_cpu_self();
-    if (likely(cpu != NULL && !waitq_may_end(how))) {
+    if (likely((!PORT_FOREIGN || cpu != NULL) && !waitq_may_end(how))) {
         waitq_block_user_locked(cpu, q, *how);
         return 0;
     }
-    struct thread *self = cpu != NULL ? cpu->current : port_foreign_self();
+    struct thread *self = !PORT_FOREIGN || cpu != NULL ? cpu->current : port_foreign_self();
     waitq_enter_locked(cpu, q, self, *how, true);
-    int result =
-        cpu != NULL ? waitq_block_timed(cpu, q, self, how) : waitq_block_foreign(q, self, how);
+    int result = !PORT_FOREIGN || cpu != NULL ? waitq_block_timed(cpu, q, self, how)
+                                              : waitq_block_foreign(q, self, how);
     waitq_entered(self);
     return result;
 }

@@ -18,10 +18,10 @@
 /* Who runs next. With priorities, that may be the caller. */
 static struct thread *yield_to(struct cpu *cpu)
 {
-    if (unlikely(rt.detour)) {
+    if (RT_DETOUR && unlikely(rt.detour)) {
         return cpu->idle;
     }
-    if (rt.policy.preempt == NULL) {
+    if (!rt_has_classes()) {
         return rt_pick(cpu);
     }
     if (at_load_rlx(&cpu->pending) != 0) {
@@ -69,8 +69,7 @@ void rt_preempt(void)
         switched = yield_slow(cpu);
     }
     if (switched) {
-        struct cpu *now = port_cpu_self();
-        STAT_INC(&now->stats.preemptions);
+        STAT_INC(&port_cpu_self()->stats.preemptions);
     }
 }
 

@@ -14,7 +14,7 @@
  * program ends with a message.
  */
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/lock.h>
 
 #include "../sync/sync.h"
@@ -46,9 +46,29 @@ static void lock_wait(struct __lock *lock)
     rt_mutex_lock_slow(&lock->mutex, UINT64_MAX);
 }
 
+/* Locks of the standard streams need no heap: a program that opens no files can do without one. Who
+ * opens files has it, and it is in the image then. */
+#define STANDARD_STREAMS 3
+static struct __lock standard[STANDARD_STREAMS];
+static uint32_t standard_used;
+
+void *malloc(size_t size) __attribute__((weak));
+void free(void *p) __attribute__((weak));
+
+static struct __lock *lock_new(void)
+{
+    uint32_t i = __atomic_load_n(&standard_used, __ATOMIC_RELAXED);
+    if (i < STANDARD_STREAMS &&
+        (i = __atomic_fetch_add(&standard_used, 1, __ATOMIC_RELAXED)) < STANDARD_STREAMS) {
+        return &standard[i];
+    }
+    struct __lock *l = malloc != NULL ? malloc(sizeof(struct __lock)) : NULL;
+    return l != NULL ? memset(l, 0, sizeof(*l)) : NULL;
+}
+
 void __retarget_lock_init(_LOCK_T *lock)
 {
-    struct __lock *l = calloc(1, sizeof(struct __lock));
+    struct __lock *l = lock_new();
     if (l == NULL) {
         static const char text[] = "pirn: no memory for a lock of the C library\n";
         port_write(text, sizeof(text) - 1);
@@ -59,7 +79,9 @@ void __retarget_lock_init(_LOCK_T *lock)
 
 void __retarget_lock_close(_LOCK_T lock)
 {
-    free(lock);
+    if (lock < standard || lock >= standard + STANDARD_STREAMS) {
+        free(lock);
+    }
 }
 
 void __retarget_lock_acquire(_LOCK_T lock)

@@ -12,7 +12,6 @@
 #include "io.h"
 #include "life.h"
 #include "options.h"
-#include "stats.h"
 
 _Static_assert(sizeof(struct thread) <= PIRN_THREAD_STORAGE_SIZE, "PIRN_THREAD_STORAGE_SIZE");
 _Static_assert(sizeof(struct rt_call) <= sizeof(pirn_call_t), "pirn_call_t");
@@ -29,7 +28,6 @@ _Static_assert((int)PIRN_CLASS_FIFO == (int)SCHED_CLASS_FIFO, "enum pirn_class")
 _Static_assert((int)PIRN_CLASS_RR == (int)SCHED_CLASS_RR, "enum pirn_class");
 _Static_assert(PIRN_WEIGHT_DEFAULT == SCHED_WEIGHT_DEFAULT, "PIRN_WEIGHT_DEFAULT");
 _Static_assert(PIRN_WEIGHT_MAX == SCHED_WEIGHT_MAX, "PIRN_WEIGHT_MAX");
-_Static_assert(sizeof(struct cpu_stats) == sizeof(struct pirn_counters), "pirn_stats");
 
 #define MUTEX(m) ((struct rt_mutex *)(m))
 #define COND(c) ((struct rt_cond *)(c))
@@ -495,15 +493,4 @@ EXPORT int pirn_fe_read_until(pirn_fe_t *word, uint64_t *value, uint64_t deadlin
 EXPORT int pirn_fe_take_until(pirn_fe_t *word, uint64_t *value, uint64_t deadline)
 {
     return rt_fe_take_until(FE(word), value, deadline);
-}
-
-EXPORT size_t pirn_stats_prometheus(char *text, size_t size)
-{
-    rt_self();
-    return stats_prometheus(text, size);
-}
-
-EXPORT void pirn_stats(struct pirn_counters *stats)
-{
-    stats_sum((struct cpu_stats *)stats);
 }

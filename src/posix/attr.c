@@ -69,13 +69,10 @@ size_t posix_stack_least(bool given)
 static int stack_refused(size_t size, size_t least)
 {
     static _Atomic(uint32_t) told;
-    char text[160];
     if (size >= RT_STACK_MIN && at_xchg_rlx(&told, 1u) == 0) {
-        int n = snprintf(text, sizeof(text),
-                         "pirn: a stack of %zu bytes is refused: threads that can be preempted need"
-                         " %zu (sysconf(_SC_THREAD_STACK_MIN)); fewer with PIRN_PREEMPT=0\n",
-                         size, least);
-        port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+        rt_say("pirn: a stack of %zu bytes is refused: threads that can be preempted need %zu"
+               " (sysconf(_SC_THREAD_STACK_MIN)); fewer with PIRN_PREEMPT=0\n",
+               size, least);
     }
     return EINVAL;
 }

@@ -21,7 +21,7 @@ int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *a
     }
     if (POSIX_PROCESSES && (kind & MUTEX_SHARED)) {
         shmutex_init(SHMUTEX(mutex), kind);
-    } else if (kind > MUTEX_TYPE) {
+    } else if (RT_OWNED && kind > MUTEX_TYPE) {
         omutex_init(OMUTEX(mutex), kind, attr);
     } else {
         rt_mutex_init(MUTEX(mutex));

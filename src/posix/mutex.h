@@ -47,7 +47,7 @@ ALWAYS_INLINE bool mutex_is_owned(const struct rt_mutex *m)
 ALWAYS_INLINE bool mutex_is_omutex(const struct rt_mutex *m)
 {
     const uint32_t bits = OM_ROBUST | OM_INHERIT | OM_PROTECT;
-    return (m->kind & bits) != 0 && (m->kind & ~(bits | MUTEX_TYPE)) == 0;
+    return RT_OWNED && (m->kind & bits) != 0 && (m->kind & ~(bits | MUTEX_TYPE)) == 0;
 }
 
 ALWAYS_INLINE struct thread *mutex_owner(struct rt_mutex *m)

@@ -128,6 +128,9 @@ int mutex_kind_of(const pthread_mutexattr_t *attr, uint32_t *kind)
         return EINVAL;
     }
     *kind = type | protocols[protocol] | (bits & BIT_ROBUST ? OM_ROBUST : 0);
+    if (!RT_OWNED && *kind > MUTEX_TYPE) {
+        return ENOTSUP;
+    }
     if (POSIX_PROCESSES && (bits & BIT_SHARED)) {
         if (*kind > MUTEX_TYPE) {
             return ENOTSUP;

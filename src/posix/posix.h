@@ -16,6 +16,7 @@
 #define PIRN_POSIX_H
 
 #include "posix_abi.h"
+#include <errno.h>
 
 #include <pirn/pthread_np.h>
 
@@ -81,7 +82,7 @@ COLD void posix_cancel_now(void);
 ALWAYS_INLINE void posix_point(void)
 {
     const struct cpu *cpu = port_cpu_self();
-    if (likely(cpu != NULL) && cancel_is_due(at_load_rlx(&cpu->current->cancel))) {
+    if (RT_CANCEL && likely(cpu != NULL) && cancel_is_due(at_load_rlx(&cpu->current->cancel))) {
         posix_cancel_now();
     }
 }
@@ -102,7 +103,17 @@ ALWAYS_INLINE bool posix_clock_valid(clockid_t clock)
 
 /* Convert to the time of port_now. 0, EINVAL (clock or tv_nsec), ETIMEDOUT (past; *deadline is
  * now). CLOCK_REALTIME is read once, here: a wait does not follow later steps of that clock. */
+#ifdef PIRN_WITHOUT_TIMED
+/* No deadline is a valid one. */
+ALWAYS_INLINE int posix_deadline(const struct posix_limit *limit, uint64_t *deadline)
+{
+    (void)limit;
+    *deadline = UINT64_MAX;
+    return EINVAL;
+}
+#else
 int posix_deadline(const struct posix_limit *limit, uint64_t *deadline);
+#endif
 
 /* The same for objects between processes: the system waits for them, and follows the clock. */
 struct rt_shared_limit;

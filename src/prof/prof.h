@@ -15,6 +15,8 @@
 struct cpu;
 struct thread;
 
+#ifndef PIRN_WITHOUT_PROF
+
 /* What each thread, and each kernel thread outside the runtime, keeps of its own: written by it
  * alone, and by signal handlers on it. Zero: it has not been seen. */
 struct prof_thread {
@@ -81,5 +83,66 @@ void prof_set_clock(bool wall);
 void prof_set_frames(bool on);
 void prof_set_nodes(uint32_t n);
 void prof_set_threads(uint32_t n);
+
+#else
+
+struct prof_thread {
+};
+
+ALWAYS_INLINE void prof_start(void) {}
+ALWAYS_INLINE void prof_end(void) {}
+ALWAYS_INLINE void prof_forked(void) {}
+ALWAYS_INLINE void prof_program_begins(void) {}
+ALWAYS_INLINE void prof_adopt(struct thread *t)
+{
+    (void)t;
+}
+ALWAYS_INLINE void prof_rename(const struct thread *t)
+{
+    (void)t;
+}
+ALWAYS_INLINE void prof_sample(uintptr_t pc, uint32_t weight, const void *context)
+{
+    (void)pc;
+    (void)weight;
+    (void)context;
+}
+ALWAYS_INLINE int prof_set_on(bool on)
+{
+    (void)on;
+    return -2; /* -ENOENT */
+}
+ALWAYS_INLINE int prof_write(const char *path)
+{
+    (void)path;
+    return -2;
+}
+ALWAYS_INLINE int prof_set_output(const char *value, const char **why)
+{
+    *why = "this library is built without the profiler; valid: off";
+    return value[0] == 'o' && value[1] == 'f' && value[2] == 'f' && value[3] == '\0' ? 0 : -1;
+}
+ALWAYS_INLINE void prof_set_rate(uint32_t hz)
+{
+    (void)hz;
+}
+ALWAYS_INLINE void prof_set_clock(bool wall)
+{
+    (void)wall;
+}
+ALWAYS_INLINE void prof_set_frames(bool on)
+{
+    (void)on;
+}
+ALWAYS_INLINE void prof_set_nodes(uint32_t n)
+{
+    (void)n;
+}
+ALWAYS_INLINE void prof_set_threads(uint32_t n)
+{
+    (void)n;
+}
+
+#endif
 
 #endif

@@ -58,8 +58,8 @@ static struct thread *central_pick(struct cpu *self)
             pinned_of(t)->queued = 0;
         }
         spin_unlock(&central.lock, RANK_RUNQ);
-    } else if (q->classes != NULL) {
-        classes_take(self, q->classes, NULL);
+    } else if (RUNQ_CLASSES(q) != NULL) {
+        classes_take(self, RUNQ_CLASSES(q), NULL);
     }
     if (unlikely(place_measuring)) {
         place_account(t);
@@ -102,7 +102,7 @@ static void central_requeue(struct thread *t)
     struct pinned *p = pinned_of(t);
     spin_lock(&central.lock, RANK_RUNQ);
     if (p->queued) {
-        classq_requeue(central.queues[p->home].classes, t);
+        classq_requeue(RUNQ_CLASSES(&central.queues[p->home]), t);
     }
     spin_unlock(&central.lock, RANK_RUNQ);
     rt_preempt_cpu(port_cpu_self(), p->home); /* it looks whether who runs there still should */
@@ -119,7 +119,7 @@ static bool central_direct(struct cpu *self, struct thread *t)
         return false;
     }
     struct runq *q = &central.queues[self->id];
-    if (likely(q->classes == NULL)) {
+    if (likely(RUNQ_CLASSES(q) == NULL)) {
         return true;
     }
     spin_lock(&central.lock, RANK_RUNQ);
@@ -143,10 +143,10 @@ static void central_check(void)
 const struct pirn_policy sched_central = {
     .name = "central",
     .help = "one scheduler and lock for all CPUs, threads pinned by measured load (P1: NON_SMP_CS)",
-    .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, PLACE_OPTIONS, {0}},
+    .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
     .pinned = true,
     .init = central_init,
-    .fini = central_fini,
+    .fini = FOR_TESTS(central_fini),
     .at_exit = place_at_exit,
     .enqueue = central_enqueue,
     .pick = central_pick,
@@ -154,8 +154,8 @@ const struct pirn_policy sched_central = {
     .has_work = central_has_work,
     .direct = central_direct,
     .thread_init = place_thread_init,
-    .check = central_check,
-    .preempt = central_preempt,
-    .requeue = central_requeue,
-    .charge = classes_charge,
+    .check = FOR_TESTS(central_check),
+    .preempt = WITH_CLASSES(central_preempt),
+    .requeue = WITH_CLASSES(central_requeue),
+    .charge = WITH_CLASSES(classes_charge),
 };

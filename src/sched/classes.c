@@ -156,9 +156,9 @@ static void check_ready(struct thread *t)
 void ready_check_locked(struct runq *q)
 {
     checked = 0;
-    if (q->classes != NULL) {
-        classq_for_each(q->classes, check_ready);
-        RT_VERIFY(checked == classq_length(q->classes));
+    if (RUNQ_CLASSES(q) != NULL) {
+        classq_for_each(RUNQ_CLASSES(q), check_ready);
+        RT_VERIFY(checked == classq_length(RUNQ_CLASSES(q)));
     } else {
         for (struct list *node = q->threads.next; node != &q->threads; node = node->next) {
             RT_VERIFY(at_load_rlx(&CONTAINER_OF(node, struct thread, rq)->state) == THREAD_READY);

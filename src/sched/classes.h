@@ -28,6 +28,10 @@ struct sched_runs {
 } ALIGNED(RT_CACHELINE);
 HIDDEN extern struct sched_runs sched_running[RT_MAX_CPUS];
 
+/* In a table of an organization: NULL where there are no classes. */
+#ifndef PIRN_WITHOUT_CLASSES
+#define WITH_CLASSES(function) function
+
 int sched_set_discipline(const char *value, const char **why);
 int sched_set_queue(const char *value, const char **why);
 int sched_set_start(const char *value, const char **why);
@@ -119,5 +123,59 @@ bool classes_charge(struct cpu *self, struct thread *running, unsigned ticks);
 /* t's priority has changed, and it is in no queue: if it runs, its CPU looks whether it still
  * should. */
 void classes_look_again(const struct thread *t);
+
+#else
+
+#define WITH_CLASSES(function) (false ? (function) : NULL)
+
+int sched_set_discipline(const char *value, const char **why);
+
+#define DISCIPLINE_OPTIONS                                                                         \
+    {                                                                                              \
+        .name = "discipline", .values = "auto|fifo|lifo", .deflt = "auto",                         \
+        .help = "order of a ready queue; auto: fifo", .set = sched_set_discipline                  \
+    }
+
+ALWAYS_INLINE bool sched_has_classes(void)
+{
+    return false;
+}
+
+ALWAYS_INLINE int classes_init(unsigned n)
+{
+    (void)n;
+    return 0;
+}
+ALWAYS_INLINE void classes_fini(void) {}
+ALWAYS_INLINE struct classq *classes_queue(unsigned i)
+{
+    (void)i;
+    return NULL;
+}
+ALWAYS_INLINE struct thread *classes_take(const struct cpu *self, const struct classq *q,
+                                          struct thread *t)
+{
+    (void)self;
+    (void)q;
+    return t;
+}
+ALWAYS_INLINE struct thread *classes_take_plain(const struct cpu *self, struct thread *t)
+{
+    (void)self;
+    return t;
+}
+ALWAYS_INLINE struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t urgency)
+{
+    (void)self;
+    (void)urgency;
+    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
+}
+struct pirn_kick classes_kick_home(struct cpu *self, unsigned home, uint32_t urgency);
+int classes_thread_init(struct thread *t, struct thread *creator);
+bool classes_charge(struct cpu *self, struct thread *running, unsigned ticks);
+void classes_preempt_lowest(uint32_t urgency);
+void classes_look_again(const struct thread *t);
+
+#endif
 
 #endif

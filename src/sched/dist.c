@@ -68,7 +68,7 @@ static void dist_poll(struct cpu *self)
         dist_push_owner(self, t, pinned_of(t)->why);
         t = next;
     }
-    struct classq *classes = dist[self->id].q.classes;
+    struct classq *classes = RUNQ_CLASSES(&dist[self->id].q);
     if (classes != NULL && at_xchg_acq(&dist[self->id].reorder, 0u) != 0) { /* ORDER(reorder) */
         classq_reorder(classes);
     }
@@ -135,7 +135,7 @@ static void dist_requeue(struct thread *t)
     unsigned home = pinned_of(t)->home;
     if (self != NULL && self->id == home) {
         if (pinned_of(t)->queued) {
-            classq_requeue(dist[home].q.classes, t);
+            classq_requeue(RUNQ_CLASSES(&dist[home].q), t);
         }
     } else {
         at_store_rel(&dist[home].reorder, 1u); /* ORDER(reorder) */
@@ -169,10 +169,10 @@ static bool dist_direct(struct cpu *self, struct thread *t)
 const struct pirn_policy sched_dist = {
     .name = "dist",
     .help = "a scheduler for each CPU, threads pinned by measured load (P1: NON_SMP_DS)",
-    .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, PLACE_OPTIONS, {0}},
+    .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
     .pinned = true,
     .init = dist_init,
-    .fini = dist_fini,
+    .fini = FOR_TESTS(dist_fini),
     .at_exit = place_at_exit,
     .enqueue = dist_enqueue,
     .pick = dist_pick,
@@ -182,8 +182,8 @@ const struct pirn_policy sched_dist = {
     .poll = dist_poll,
     .direct = dist_direct,
     .thread_init = place_thread_init,
-    .check = dist_check,
-    .preempt = dist_preempt,
-    .requeue = dist_requeue,
-    .charge = classes_charge,
+    .check = FOR_TESTS(dist_check),
+    .preempt = WITH_CLASSES(dist_preempt),
+    .requeue = WITH_CLASSES(dist_requeue),
+    .charge = WITH_CLASSES(classes_charge),
 };

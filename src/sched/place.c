@@ -79,9 +79,13 @@ static bool loads_add(uint64_t task, uint64_t ns)
 {
     if (nloads == room) {
         size_t more = room != 0 ? room * 2 : 256;
-        struct load *bigger = realloc(loads, more * sizeof(*loads));
+        struct load *bigger = port_table_alloc(more * sizeof(*loads));
         if (bigger == NULL) {
             return false;
+        }
+        if (room != 0) {
+            memcpy(bigger, loads, nloads * sizeof(*loads));
+            port_table_free(loads, room * sizeof(*loads));
         }
         loads = bigger;
         room = more;
@@ -149,12 +153,13 @@ static void place_spread(unsigned ncpu)
 
 static void place_read(void)
 {
-    char *text = port_file_read(file, FILE_MAX);
+    size_t size;
+    char *text = port_file_read(file, FILE_MAX, &size);
     if (text == NULL) {
         place_fatal(file, 0, "cannot be read");
     }
     place_parse(text);
-    free(text);
+    port_table_free(text, size);
 }
 
 int place_init(unsigned ncpu)
@@ -234,7 +239,7 @@ void place_account(struct thread *t)
 static void place_write(void)
 {
     size_t size = 64 + nloads * 40;
-    char *text = malloc(size);
+    char *text = port_table_alloc(size);
     if (text == NULL) {
         return;
     }
@@ -249,7 +254,7 @@ static void place_write(void)
                               (unsigned long long)ns);
     }
     int error = port_file_write(measure_file, text, n);
-    free(text);
+    port_table_free(text, size);
     if (error != 0) {
         place_fatal(measure_file, 0, "cannot be written");
     }
@@ -265,7 +270,9 @@ void place_at_exit(void)
 
 void place_fini(void)
 {
-    free(loads);
+    if (room != 0) {
+        port_table_free(loads, room * sizeof(*loads));
+    }
     loads = NULL;
     nloads = room = 0;
     accounted = NULL;

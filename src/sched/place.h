@@ -31,6 +31,7 @@ ALWAYS_INLINE struct pinned *pinned_of(struct thread *t)
     return (struct pinned *)t->policy;
 }
 
+#ifndef PIRN_WITHOUT_LOADS
 #define PLACE_OPTIONS                                                                              \
     {.name = "place",                                                                              \
      .values = "<file>",                                                                           \
@@ -63,5 +64,25 @@ int place_thread_init(struct thread *t, struct thread *creator);
 /* While measuring: the CPU switches to t (NULL: idle). */
 HIDDEN extern bool place_measuring;
 void place_account(struct thread *t);
+
+#else
+
+/* In turn, whatever they do. */
+#define PLACE_OPTIONS                                                                              \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define place_measuring false
+#define place_at_exit NULL
+
+int place_init(unsigned ncpu);
+int place_thread_init(struct thread *t, struct thread *creator);
+ALWAYS_INLINE void place_fini(void) {}
+ALWAYS_INLINE void place_account(struct thread *t)
+{
+    (void)t;
+}
+
+#endif
 
 #endif

@@ -13,16 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "built_in.h"
 #include "cpu.h"
 #include "options.h"
 #include "steal.h"
 
-extern const struct pirn_policy sched_single, sched_central, sched_dist, sched_steal, sched_request;
-
 #define NAME_MAX_BYTES 31
 
-static const struct pirn_policy *const builtin[] = {&sched_steal, &sched_single, &sched_central,
-                                                    &sched_dist, &sched_request};
+static const struct pirn_policy *const builtin[] = {
+    SCHED_STEAL SCHED_SINGLE SCHED_CENTRAL SCHED_DIST SCHED_REQUEST};
 static _Atomic(const struct pirn_policy *) registered[SCHED_REGISTERED_MAX];
 static bool (*own_yield)(void); /* of the organization that is used; NULL: it has none */
 static char refusal[256];       /* (refusing) */
@@ -71,18 +70,19 @@ static void fit_discipline(struct pirn_policy *to)
     to->preempt = NULL;
     to->requeue = NULL;
     to->charge = NULL;
-    if (to->thread_init == classes_thread_init) {
+    if (to->thread_init == WITH_CLASSES(classes_thread_init)) {
         to->thread_init = NULL;
     }
 }
 
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
 {
-    *to = policy == &sched_steal && sched_has_classes() ? sched_steal_classes : *policy;
-    own_yield = policy == &sched_steal     ? sched_has_classes() ? steal_classes_yield : steal_yield
-                : policy == &sched_dist    ? dist_yield
-                : policy == &sched_request ? request_yield
-                                           : NULL;
+    *to = *policy;
+    own_yield = sched_yield_of(policy);
+    if (sched_has_classes() && sched_is_steal(policy)) {
+        *to = sched_steal_classes;
+        own_yield = steal_classes_yield;
+    }
     for (unsigned i = 0; i < ARRAY_SIZE(builtin); i++) {
         if (policy == builtin[i]) {
             fit_discipline(to);

@@ -45,6 +45,21 @@ bool sched_good_name(const char *name);
 /* Index of `value` in "a|b|c"; -1 if it is none of them. */
 int sched_choice(const char *values, const char *value);
 
+/* Operations and options in a table: NULL where nobody calls or reads them. Operations for tests:
+ * the simulator's; options: where they are read (settings), or tell the discipline (classes). */
+#if defined(PIRN_SIM) || defined(PIRN_DEBUG) || !defined(PIRN_BARE)
+#define FOR_TESTS(function) function
+#else
+#define FOR_TESTS(function) (false ? (function) : NULL)
+#endif
+#if defined(PIRN_WITHOUT_SETTINGS) && defined(PIRN_WITHOUT_CLASSES)
+#define SCHED_OPTIONS(...) NULL
+#define SCHED_OPTIONS_OF(options) NULL
+#else
+#define SCHED_OPTIONS(...) ((const struct pirn_policy_option[]){__VA_ARGS__, {0}})
+#define SCHED_OPTIONS_OF(options) options
+#endif
+
 /* In the order of enum discipline, which begins with fifo. */
 #define SCHED_DISCIPLINES "auto|fifo|lifo|posix|shmac"
 

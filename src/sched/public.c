@@ -11,7 +11,7 @@
 
 _Static_assert(PIRN_POLICY_ROOM == RT_POLICY_ROOM, "PIRN_POLICY_ROOM");
 _Static_assert(PIRN_POLICY_LINK == sizeof(struct list), "PIRN_POLICY_LINK");
-_Static_assert(PIRN_POLICY_CPUS == RT_MAX_CPUS, "PIRN_POLICY_CPUS");
+_Static_assert(PIRN_POLICY_CPUS >= RT_MAX_CPUS, "PIRN_POLICY_CPUS");
 _Static_assert(sizeof(struct runq) <= sizeof(pirn_runq_t), "pirn_runq_t");
 _Static_assert(sizeof(spinlock_t) == sizeof(pirn_policy_lock_t), "pirn_policy_lock_t");
 _Static_assert(sizeof(_Atomic(uintptr_t)) == sizeof(pirn_policy_word_t), "pirn_policy_word_t");

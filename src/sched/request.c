@@ -195,8 +195,8 @@ static void request_poll(struct cpu *self)
         t = next;
     }
     struct request_cpu *rc = &request_cpus[self->id];
-    if (rc->q.classes != NULL && at_xchg_acq(&rc->reorder, 0u) != 0) { /* ORDER(reorder) */
-        classq_reorder(rc->q.classes);
+    if (RUNQ_CLASSES(&rc->q) != NULL && at_xchg_acq(&rc->reorder, 0u) != 0) { /* ORDER(reorder) */
+        classq_reorder(RUNQ_CLASSES(&rc->q));
     }
     for (unsigned from = 0; from < rt.ncpu; from++) {
         request_receive(self, from);
@@ -335,9 +335,9 @@ static void request_check(void)
 const struct pirn_policy sched_request = {
     .name = "request",
     .help = "a ready queue for each CPU; CPUs without work ask others by message (B7)",
-    .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, {0}},
+    .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
     .init = request_init,
-    .fini = request_fini,
+    .fini = FOR_TESTS(request_fini),
     .enqueue = request_enqueue,
     .pick = request_pick,
     .rotate = request_rotate,
@@ -346,9 +346,9 @@ const struct pirn_policy sched_request = {
     .has_work = request_has_work,
     .poll = request_poll,
     .direct = request_direct,
-    .thread_init = classes_thread_init,
-    .check = request_check,
-    .preempt = request_preempt,
-    .requeue = request_requeue,
-    .charge = classes_charge,
+    .thread_init = WITH_CLASSES(classes_thread_init),
+    .check = FOR_TESTS(request_check),
+    .preempt = WITH_CLASSES(request_preempt),
+    .requeue = WITH_CLASSES(request_requeue),
+    .charge = WITH_CLASSES(classes_charge),
 };

@@ -13,13 +13,13 @@
 ALWAYS_INLINE void ready_init(struct runq *q, unsigned i)
 {
     runq_init(q, sched_chosen.discipline == DISCIPLINE_LIFO);
-    q->classes = classes_queue(i);
+    RUNQ_SET_CLASSES(q, classes_queue(i));
 }
 
 ALWAYS_INLINE void ready_push_locked(struct runq *q, struct thread *t, enum pirn_why why)
 {
-    if (unlikely(q->classes != NULL)) {
-        classq_push(q->classes, t, why);
+    if (unlikely(RUNQ_CLASSES(q) != NULL)) {
+        classq_push(RUNQ_CLASSES(q), t, why);
         runq_add_length_locked(q, 1);
     } else {
         runq_push_locked(q, t, runq_to_head(q, why));
@@ -29,24 +29,24 @@ ALWAYS_INLINE void ready_push_locked(struct runq *q, struct thread *t, enum pirn
 /* The next one, for CPU self to run. */
 ALWAYS_INLINE struct thread *ready_pop_locked(struct cpu *self, struct runq *q)
 {
-    if (likely(q->classes == NULL)) {
+    if (likely(RUNQ_CLASSES(q) == NULL)) {
         return runq_pop_locked(q);
     }
-    struct thread *t = classq_pop(q->classes);
+    struct thread *t = classq_pop(RUNQ_CLASSES(q));
     if (t != NULL) {
         runq_add_length_locked(q, -1);
     }
-    return classes_take(self, q->classes, t);
+    return classes_take(self, RUNQ_CLASSES(q), t);
 }
 
 /* ready_rotate_locked where there are classes. */
 ALWAYS_INLINE struct thread *ready_rotate_classes_locked(struct cpu *self, struct runq *q,
                                                          struct thread *t)
 {
-    if (unlikely(!classq_all_plain(q->classes) || !classq_plain(t))) {
+    if (unlikely(!classq_all_plain(RUNQ_CLASSES(q)) || !classq_plain(t))) {
         return NULL;
     }
-    struct thread *next = classq_lane_rotate(q->classes, t);
+    struct thread *next = classq_lane_rotate(RUNQ_CLASSES(q), t);
     return likely(next != NULL) ? classes_take_plain(self, next) : NULL;
 }
 
@@ -54,7 +54,7 @@ ALWAYS_INLINE struct thread *ready_rotate_classes_locked(struct cpu *self, struc
  * in the lane; t's context need not be saved. NULL: nothing done. */
 ALWAYS_INLINE struct thread *ready_rotate_locked(struct cpu *self, struct runq *q, struct thread *t)
 {
-    if (likely(q->classes == NULL)) {
+    if (likely(RUNQ_CLASSES(q) == NULL)) {
         return runq_rotate_locked(q, t);
     }
     return ready_rotate_classes_locked(self, q, t);
@@ -63,16 +63,16 @@ ALWAYS_INLINE struct thread *ready_rotate_locked(struct cpu *self, struct runq *
 /* One to be run by another CPU: from the tail, or where threads differ the most urgent one. */
 ALWAYS_INLINE bool ready_gives_tail_locked(const struct runq *q)
 {
-    return q->classes == NULL || classq_all_plain(q->classes);
+    return RUNQ_CLASSES(q) == NULL || classq_all_plain(RUNQ_CLASSES(q));
 }
 
 ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q)
 {
-    if (likely(q->classes == NULL)) {
+    if (likely(RUNQ_CLASSES(q) == NULL)) {
         return runq_pop_tail_locked(q);
     }
-    struct thread *t =
-        classq_all_plain(q->classes) ? classq_lane_pop_tail(q->classes) : classq_take(q->classes);
+    struct thread *t = classq_all_plain(RUNQ_CLASSES(q)) ? classq_lane_pop_tail(RUNQ_CLASSES(q))
+                                                         : classq_take(RUNQ_CLASSES(q));
     if (t != NULL) {
         runq_add_length_locked(q, -1);
     }
@@ -83,11 +83,11 @@ ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q)
 ALWAYS_INLINE struct thread *ready_preempt_locked(struct cpu *self, struct runq *q,
                                                   struct thread *running, enum pirn_why why)
 {
-    struct thread *next = classq_preempt(q->classes, running, why);
+    struct thread *next = classq_preempt(RUNQ_CLASSES(q), running, why);
     if (next != NULL) {
         runq_add_length_locked(q, -1);
     }
-    classes_take(self, q->classes, next != NULL ? next : running);
+    classes_take(self, RUNQ_CLASSES(q), next != NULL ? next : running);
     return next;
 }
 
@@ -95,38 +95,38 @@ ALWAYS_INLINE struct thread *ready_preempt_locked(struct cpu *self, struct runq 
  * urgent: their order is promised. */
 ALWAYS_INLINE bool ready_may_run_locked(struct runq *q, const struct thread *t)
 {
-    if (likely(q->classes == NULL)) {
+    if (likely(RUNQ_CLASSES(q) == NULL)) {
         return true;
     }
-    struct thread *first = classq_peek(q->classes);
+    struct thread *first = classq_peek(RUNQ_CLASSES(q));
     if (first == NULL || first == t) {
         return true;
     }
-    uint32_t own = classq_urgency(q->classes, t);
-    uint32_t there = classq_urgency(q->classes, first);
+    uint32_t own = classq_urgency(RUNQ_CLASSES(q), t);
+    uint32_t there = classq_urgency(RUNQ_CLASSES(q), first);
     return there < own || (there == own && own == URGENCY_OTHER);
 }
 
 /* t goes past the queue. */
 ALWAYS_INLINE void ready_run_locked(struct cpu *self, struct runq *q, struct thread *t)
 {
-    if (unlikely(q->classes != NULL)) {
-        classq_run(q->classes, t);
-        classes_take(self, q->classes, t);
+    if (unlikely(RUNQ_CLASSES(q) != NULL)) {
+        classq_run(RUNQ_CLASSES(q), t);
+        classes_take(self, RUNQ_CLASSES(q), t);
     }
 }
 
 /* t, which is in q, is to run now: take it out, unless somebody more urgent is there. */
 ALWAYS_INLINE bool ready_remove_locked(struct cpu *self, struct runq *q, struct thread *t)
 {
-    if (likely(q->classes == NULL)) {
+    if (likely(RUNQ_CLASSES(q) == NULL)) {
         runq_remove_locked(q, t);
         return true;
     }
     if (self == NULL || !ready_may_run_locked(q, t)) {
         return false;
     }
-    classq_remove(q->classes, t);
+    classq_remove(RUNQ_CLASSES(q), t);
     runq_add_length_locked(q, -1);
     ready_run_locked(self, q, t);
     return true;
@@ -137,7 +137,8 @@ void ready_check_locked(struct runq *q);
 
 ALWAYS_INLINE uint32_t ready_urgency(const struct runq *q, const struct thread *t)
 {
-    return unlikely(q->classes != NULL) ? classq_urgency(q->classes, t) : (uint32_t)URGENCY_OTHER;
+    return unlikely(RUNQ_CLASSES(q) != NULL) ? classq_urgency(RUNQ_CLASSES(q), t)
+                                             : (uint32_t)URGENCY_OTHER;
 }
 
 #endif

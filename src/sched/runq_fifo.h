@@ -23,8 +23,18 @@ struct runq {
     _Atomic(uint32_t) length;
     uint32_t picks; /* LIFO */
     bool lifo;
+#ifndef PIRN_WITHOUT_CLASSES
     struct classq *classes; /* (C) holds the threads instead of the list: runq.h */
+#endif
 };
+
+#ifdef PIRN_WITHOUT_CLASSES
+#define RUNQ_CLASSES(q) ((void)(q), (struct classq *)NULL)
+#define RUNQ_SET_CLASSES(q, c) ((void)(q), (void)(c))
+#else
+#define RUNQ_CLASSES(q) ((q)->classes)
+#define RUNQ_SET_CLASSES(q, c) ((void)((q)->classes = (c)))
+#endif
 
 ALWAYS_INLINE void runq_init(struct runq *q, bool lifo)
 {
@@ -32,7 +42,7 @@ ALWAYS_INLINE void runq_init(struct runq *q, bool lifo)
     at_init(&q->length, 0u);
     q->picks = 0;
     q->lifo = lifo;
-    q->classes = NULL;
+    RUNQ_SET_CLASSES(q, NULL);
 }
 
 ALWAYS_INLINE void runq_add_length_locked(struct runq *q, int n)

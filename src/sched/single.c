@@ -28,14 +28,14 @@ static NOINLINE struct pirn_kick single_enqueue_class(struct cpu *self, struct t
 {
     spin_lock(&queue.lock, RANK_RUNQ);
     ready_push_locked(&queue.q, t, why);
-    uint32_t urgency = classq_urgency(queue.q.classes, t); /* in the queue: see requeue */
+    uint32_t urgency = classq_urgency(RUNQ_CLASSES(&queue.q), t); /* in the queue: see requeue */
     spin_unlock(&queue.lock, RANK_RUNQ);
     return classes_kick_lowest(self, urgency);
 }
 
 static struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
-    if (unlikely(queue.q.classes != NULL)) {
+    if (unlikely(RUNQ_CLASSES(&queue.q) != NULL)) {
         return single_enqueue_class(self, t, why);
     }
     bool head = runq_to_head(&queue.q, why); /* outside: the lock is held for few instructions */
@@ -48,8 +48,8 @@ static struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum 
 static struct thread *single_pick(struct cpu *self)
 {
     if (runq_estimate(&queue.q) == 0) {
-        if (queue.q.classes != NULL) {
-            classes_take(self, queue.q.classes, NULL);
+        if (RUNQ_CLASSES(&queue.q) != NULL) {
+            classes_take(self, RUNQ_CLASSES(&queue.q), NULL);
         }
         return NULL;
     }
@@ -61,8 +61,9 @@ static struct thread *single_pick(struct cpu *self)
 
 static bool single_has(const struct thread *t)
 {
-    return queue.q.classes != NULL ? classq_queued(t)
-                                   : at_load_rlx(&t->state) == THREAD_READY && list_linked(&t->rq);
+    return RUNQ_CLASSES(&queue.q) != NULL
+               ? classq_queued(t)
+               : at_load_rlx(&t->state) == THREAD_READY && list_linked(&t->rq);
 }
 
 static bool single_remove(struct cpu *self, struct thread *t)
@@ -87,7 +88,7 @@ static void single_requeue(struct thread *t)
     spin_lock(&queue.lock, RANK_RUNQ);
     bool queued = single_has(t);
     if (queued) {
-        classq_requeue(queue.q.classes, t);
+        classq_requeue(RUNQ_CLASSES(&queue.q), t);
     }
     uint32_t urgency = ready_urgency(&queue.q, t);
     spin_unlock(&queue.lock, RANK_RUNQ);
@@ -114,16 +115,16 @@ static void single_check(void)
 const struct pirn_policy sched_single = {
     .name = "single",
     .help = "one ready queue shared by all CPUs; threads migrate (P1: SMP)",
-    .options = (const struct pirn_policy_option[]){DISCIPLINE_OPTIONS, {0}},
+    .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
     .init = single_init,
-    .fini = classes_fini,
+    .fini = FOR_TESTS(classes_fini),
     .enqueue = single_enqueue,
     .pick = single_pick,
     .remove = single_remove,
     .has_work = single_has_work,
-    .thread_init = classes_thread_init,
-    .check = single_check,
-    .preempt = single_preempt,
-    .requeue = single_requeue,
-    .charge = classes_charge,
+    .thread_init = WITH_CLASSES(classes_thread_init),
+    .check = FOR_TESTS(single_check),
+    .preempt = WITH_CLASSES(single_preempt),
+    .requeue = WITH_CLASSES(single_requeue),
+    .charge = WITH_CLASSES(classes_charge),
 };

@@ -73,7 +73,7 @@ int steal_init(unsigned ncpu)
     at_init(&steal.shared_lock.word, 0u);
     at_init(&steal.urgency, (uint32_t)URGENCY_IDLE);
     runq_init(&steal.shared, false);
-    steal.shared.classes = classes_queue(ncpu);
+    RUNQ_SET_CLASSES(&steal.shared, classes_queue(ncpu));
     for (unsigned i = 0; i < ncpu; i++) {
         steal_queue_init(&steal.queues[i], i);
     }
@@ -384,9 +384,9 @@ const struct pirn_policy_option steal_options[] = {{.name = "victim",
 const struct pirn_policy sched_steal = {
     .name = "steal",
     .help = "a ready queue for each CPU; CPUs without work steal from others (M3)",
-    .options = steal_options,
+    .options = SCHED_OPTIONS_OF(steal_options),
     .init = steal_init,
-    .fini = classes_fini,
+    .fini = FOR_TESTS(classes_fini),
     .enqueue = steal_enqueue,
     .pick = steal_pick,
     .rotate = steal_rotate,
@@ -396,5 +396,5 @@ const struct pirn_policy sched_steal = {
     .poll = steal_poll,
     .idle_enter = steal_idle_enter,
     .direct = steal_direct,
-    .check = steal_check,
+    .check = FOR_TESTS(steal_check),
 };

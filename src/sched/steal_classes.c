@@ -27,12 +27,12 @@
 
 static struct classq *local_of(struct cpu *self)
 {
-    return queue_of(self)->q.classes;
+    return RUNQ_CLASSES(&queue_of(self)->q);
 }
 
 static void shared_note_locked(void)
 {
-    struct classq *q = steal.shared.classes;
+    struct classq *q = RUNQ_CLASSES(&steal.shared);
     struct thread *first = classq_peek(q);
     at_store_rlx(&steal.urgency, first != NULL ? classq_urgency(q, first) : (uint32_t)URGENCY_IDLE);
 }
@@ -45,7 +45,7 @@ static uint32_t shared_push(struct thread *t, enum pirn_why why)
     at_fence_light(); /* ORDER(requeue) */
     ready_push_locked(&steal.shared, t, why);
     shared_note_locked();
-    uint32_t urgency = classq_urgency(steal.shared.classes, t);
+    uint32_t urgency = classq_urgency(RUNQ_CLASSES(&steal.shared), t);
     spin_unlock(&steal.shared_lock, RANK_RUNQ);
     return urgency;
 }
@@ -75,7 +75,7 @@ static bool local_push(struct cpu *self, struct thread *t, enum pirn_why why)
     bias_lock_owner(&sq->lock);
     at_store_rlx(&stealable_of(t)->in, sq);
     at_fence_light(); /* ORDER(requeue) */
-    bool stays = likely(classq_urgency(sq->q.classes, t) == URGENCY_OTHER);
+    bool stays = likely(classq_urgency(RUNQ_CLASSES(&sq->q), t) == URGENCY_OTHER);
     if (likely(stays)) {
         ready_push_locked(&sq->q, t, why);
     } else {
@@ -94,7 +94,7 @@ static NOINLINE void shared_drain(struct cpu *self)
     list_init(&batch);
     spin_lock(&steal.shared_lock, RANK_RUNQ);
     for (unsigned n = 0; n < BATCH_MAX && at_load_rlx(&steal.urgency) == URGENCY_OTHER; n++) {
-        t = shared_taken_locked(classq_take(steal.shared.classes));
+        t = shared_taken_locked(classq_take(RUNQ_CLASSES(&steal.shared)));
         runq_add_length_locked(&steal.shared, -1);
         list_push_back(&batch, &t->rq);
     }
@@ -111,7 +111,7 @@ static NOINLINE void shared_drain(struct cpu *self)
 static NOINLINE struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thread *t,
                                                     enum pirn_why why)
 {
-    uint32_t urgency = classq_urgency(steal.shared.classes, t);
+    uint32_t urgency = classq_urgency(RUNQ_CLASSES(&steal.shared), t);
     if (self == NULL || urgency > URGENCY_OTHER || !local_push(self, t, why)) {
         urgency = shared_push(t, why);
     }
@@ -131,12 +131,12 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     }
     at_store_rlx(&stealable_of(t)->in, sq);
     at_fence_light(); /* ORDER(requeue) */
-    if (unlikely(!classq_all_plain(sq->q.classes) || !classq_plain(t))) {
+    if (unlikely(!classq_all_plain(RUNQ_CLASSES(&sq->q)) || !classq_plain(t))) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
         bias_unlock_owner(&sq->lock);
         return steal_enqueue_slow(self, t, why);
     }
-    classq_lane_push(sq->q.classes, t, runq_to_head(&sq->q, why));
+    classq_lane_push(RUNQ_CLASSES(&sq->q), t, runq_to_head(&sq->q, why));
     runq_add_length_locked(&sq->q, 1);
     bias_unlock_owner(&sq->lock);
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
@@ -208,8 +208,8 @@ static struct thread *steal_pick(struct cpu *self)
         return steal_pick_slow(self);
     }
     struct thread *t = NULL;
-    if (likely(classq_all_plain(sq->q.classes))) {
-        t = classq_lane_pop(sq->q.classes);
+    if (likely(classq_all_plain(RUNQ_CLASSES(&sq->q)))) {
+        t = classq_lane_pop(RUNQ_CLASSES(&sq->q));
     }
     if (likely(t != NULL)) {
         runq_add_length_locked(&sq->q, -1);
@@ -244,7 +244,7 @@ static struct thread *local_preempt(struct cpu *self, struct thread *running, en
 static struct thread *steal_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
 {
     struct steal_queue *sq = queue_of(self);
-    uint32_t here = classq_urgency(sq->q.classes, running);
+    uint32_t here = classq_urgency(RUNQ_CLASSES(&sq->q), running);
     uint32_t shared = at_load_rlx(&steal.urgency);
     if (unlikely(here > URGENCY_OTHER)) {
         return shared_preempt(self, running, why);
@@ -275,10 +275,10 @@ static bool local_requeue(struct cpu *self, struct steal_queue *sq, struct threa
         bias_lock_guest(&sq->lock);
     }
     bool there = at_load_rlx(&stealable_of(t)->in) == sq;
-    if (there && classq_urgency(sq->q.classes, t) == URGENCY_OTHER) {
-        classq_requeue(sq->q.classes, t);
+    if (there && classq_urgency(RUNQ_CLASSES(&sq->q), t) == URGENCY_OTHER) {
+        classq_requeue(RUNQ_CLASSES(&sq->q), t);
     } else if (there) {
-        classq_remove(sq->q.classes, t);
+        classq_remove(RUNQ_CLASSES(&sq->q), t);
         runq_add_length_locked(&sq->q, -1);
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
         out = true;
@@ -302,7 +302,7 @@ static bool shared_requeue(struct thread *t)
     spin_lock(&steal.shared_lock, RANK_RUNQ);
     bool there = at_load_rlx(&stealable_of(t)->in) == SHARED;
     if (there) {
-        classq_requeue(steal.shared.classes, t);
+        classq_requeue(RUNQ_CLASSES(&steal.shared), t);
         shared_note_locked();
     }
     spin_unlock(&steal.shared_lock, RANK_RUNQ);
@@ -318,7 +318,7 @@ static void steal_requeue(struct thread *t)
         done = in == SHARED ? shared_requeue(t) : local_requeue(self, in, t);
     }
     if (done) {
-        classes_preempt_lowest(classq_urgency(steal.shared.classes, t));
+        classes_preempt_lowest(classq_urgency(RUNQ_CLASSES(&steal.shared), t));
     } else {
         classes_look_again(t);
     }
@@ -356,8 +356,8 @@ static bool steal_remove(struct cpu *self, struct thread *t)
         return false; /* a thief is about to take it, or another one */
     }
     bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
-    if (likely(ours && classq_all_plain(sq->q.classes) && classq_plain(t))) {
-        classq_lane_remove(sq->q.classes, t);
+    if (likely(ours && classq_all_plain(RUNQ_CLASSES(&sq->q)) && classq_plain(t))) {
+        classq_lane_remove(RUNQ_CLASSES(&sq->q), t);
         runq_add_length_locked(&sq->q, -1);
         classes_take_plain(self, t);
     } else {

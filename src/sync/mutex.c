@@ -115,6 +115,9 @@ static bool mutex_wants_handover(uint32_t losses, uint64_t *since)
     if (losses == 0 || rt.ncpu == 1) {
         return losses != 0;
     }
+    if (!RT_TIMED) {
+        return losses % CLOCK_EVERY == 0;
+    }
     if (losses == 1) {
         *since = port_now();
         return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace.h - the event trace: hooks for the core and the organizations, and their twins that do
- * nothing (PIRN_UNTRACED). The events: events.def; the file: format.h.
+ * nothing (PIRN_WITHOUT_TRACE). The events: events.def; the file: format.h.
  *
  * While the trace is off a hook costs two instructions, a comparison and a jump that is not taken.
  * What it reads for the event it reads behind that jump. Callers give it what they have at hand:
@@ -20,7 +20,7 @@
 struct cpu;
 struct thread;
 
-#ifndef PIRN_UNTRACED
+#ifndef PIRN_WITHOUT_TRACE
 
 HIDDEN extern bool trace_on;
 

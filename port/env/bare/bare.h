@@ -7,6 +7,7 @@
 #define PIRN_ENV_BARE_H
 
 #include "board.h"
+#include "config.h"
 #include "port.h"
 #include "sizes.h"
 
@@ -21,11 +22,13 @@ ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
             port_cpu_relax();
         }
     }
+    section_lock();
     return irq;
 }
 
 ALWAYS_INLINE void bare_unlock(uint32_t *word, unsigned long irq)
 {
+    section_unlock();
     __atomic_store_n(word, 0, __ATOMIC_RELEASE); /* ORDER(spinlock) */
     port_irq_restore(irq);
 }
@@ -62,7 +65,16 @@ NORETURN void bare_fault(const struct bare_fault *fault);
 NORETURN void bare_no_room(uintptr_t pc);
 
 /* A message "pirn: what", and the end. */
+/* More CPUs are asked for than there are cores: that, and the end. */
+NORETURN void bare_few_cores(unsigned there);
+#ifdef PIRN_WITHOUT_MESSAGES
+NORETURN void bare_stop_quietly(int status);
+#define bare_stop(what, status) bare_stop_quietly(status)
+#define BARE_WHAT(text) (false ? (text) : NULL)
+#else
 NORETURN void bare_stop(const char *what, int status);
+#define BARE_WHAT(text) (text)
+#endif
 
 /* Memory beside the image: pool.c. From above; sbrk takes from below. */
 void pool_begin(void);
@@ -82,7 +94,11 @@ int process_arguments(char ***argv);
 const char *process_name(void);
 
 /* Write the trace's file, if there is one and it has not been written. Any context. */
+#ifdef PIRN_WITHOUT_TRACE
+ALWAYS_INLINE void trace_save(void) {}
+#else
 void trace_save(void);
+#endif
 
 /* The linker scripts put the code at the first page of the file that is not a header. */
 #define BARE_TEXT_OFFSET 0x1000u

@@ -24,15 +24,20 @@
  */
 #include "../../../src/prof/prof.h"
 #include "bare.h"
+#include "watchdog.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <pirn/watchdog.h>
 #include <stdlib.h>
 
 #define RETRY_NS 20000u
 
+/* Is there anything to set it for? src/features.cmake */
+#define BARE_TIMER (RT_PREEMPT || RT_TIMED || RT_PROF || RT_WATCHDOG)
+
 struct bare_core bare_cores[BARE_CORES];
-bool port_fence_asymmetric;
+
+static uint32_t timer_interrupts[BARE_CORES];
 
 /* For the report of a stack that is full. */
 static char trap_stacks[BARE_CORES][2048] ALIGNED(16);
@@ -77,10 +82,14 @@ uint64_t port_now(void)
 /* Set the core's timer; interrupts are out. */
 static void timer_arm(struct port_cpu *port)
 {
+    if (!BARE_TIMER) {
+        return;
+    }
     unsigned long irq = bare_lock(&port->lock);
     uint64_t at = port->timer_at < port->slice_at ? port->timer_at : port->slice_at;
     at = port->wake_at < at ? port->wake_at : at;
     at = port->sample_at < at ? port->sample_at : at;
+    at = port->watch_at < at ? port->watch_at : at;
     board_timer_set(at == UINT64_MAX ? UINT64_MAX : ticks_of(at));
     bare_unlock(&port->lock, irq);
 }
@@ -116,14 +125,19 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
     return 0;
 }
 
+bool core_preempts(void)
+{
+    return RT_PREEMPT && cores.tick_ns != 0;
+}
+
 static void slice_begin(struct port_cpu *port)
 {
-    port->slice_at = cores.tick_ns != 0 ? port_now() + cores.tick_ns : UINT64_MAX;
+    port->slice_at = RT_PREEMPT && cores.tick_ns != 0 ? port_now() + cores.tick_ns : UINT64_MAX;
 }
 
 static void samples_begin(struct port_cpu *port)
 {
-    port->sample_at = cores.sample_ns != 0 ? port_now() + cores.sample_ns : UINT64_MAX;
+    port->sample_at = RT_PROF && cores.sample_ns != 0 ? port_now() + cores.sample_ns : UINT64_MAX;
 }
 
 /* The first core has its CPU later. */
@@ -138,6 +152,7 @@ int port_prof_start(uint32_t hz, bool wall, const char **why)
 void bare_irq_begin(void)
 {
     arch_core()->depth++;
+    section_off();
 }
 
 /* A tick: the turn of a thread that has run for a whole one is over. */
@@ -151,17 +166,24 @@ static void tick(struct cpu *cpu, struct port_cpu *port)
     rt_tick_ends(ends);
 }
 
+uint32_t pirn_timer_interrupts(unsigned core)
+{
+    return core < BARE_CORES ? __atomic_load_n(&timer_interrupts[core], __ATOMIC_RELAXED) : 0;
+}
+
 void bare_on_timer(void)
 {
     struct cpu *cpu = port_cpu_self();
-    if (cpu == NULL) {
+    uint32_t *count = &timer_interrupts[arch_core() - bare_cores];
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* its own */
+    if (!BARE_TIMER || cpu == NULL) {
         board_timer_set(UINT64_MAX);
         return;
     }
     struct port_cpu *port = rt_cpu_port(cpu);
     uint64_t now = port_now();
     unsigned long irq = bare_lock(&port->lock);
-    bool due = port->timer_at <= now;
+    bool due = RT_TIMED && port->timer_at <= now;
     port->timer_at = due ? UINT64_MAX : port->timer_at;
     bare_unlock(&port->lock, irq);
     if (due) {
@@ -170,15 +192,26 @@ void bare_on_timer(void)
     if (port->wake_at <= now) {
         port->wake_at = UINT64_MAX;
     }
-    if (port->sample_at <= now) {
+    if (RT_PROF && port->sample_at <= now) {
         port->sampled = true;
         port->sample_at = now + cores.sample_ns;
     }
-    if (port->slice_at <= now) {
+    if (RT_WATCHDOG && port->watch_at <= now) {
+        watchdog_look(cpu, port);
+    }
+    if (RT_PREEMPT && port->slice_at <= now) {
         slice_begin(port);
         tick(cpu, port);
     }
     timer_arm(port);
+}
+
+/* The watchdog may have been asked for, or not any more; or the CPU has slept. */
+static void watchdog_set(struct port_cpu *port)
+{
+    if (RT_WATCHDOG && (port->watch_at != UINT64_MAX) != (watchdog_on != 0)) {
+        watchdog_begin(port);
+    }
 }
 
 void bare_on_ipi(void)
@@ -186,8 +219,11 @@ void bare_on_ipi(void)
     struct cpu *cpu = port_cpu_self();
     board_ipi_taken();
     if (cpu != NULL) {
+        watchdog_set(rt_cpu_port(cpu));
         timer_arm(rt_cpu_port(cpu));
-        port_io_poll();
+        if (RT_INPUT) {
+            port_io_poll();
+        }
     }
 }
 
@@ -224,13 +260,14 @@ void bare_irq_end(uintptr_t pc)
     struct bare_core *core = arch_core();
     struct cpu *cpu = core->cpu;
     core->depth--;
-    if (cpu != NULL && rt_cpu_port(cpu)->sampled) {
+    if (RT_PROF && cpu != NULL && rt_cpu_port(cpu)->sampled) {
         rt_cpu_port(cpu)->sampled = false;
         prof_sample(pc, 1, NULL);
     }
-    if (cores.tick_ns != 0 && cpu != NULL && !rt_thread_is_idle(rt_cpu_thread(cpu))) {
+    if (RT_PREEMPT && cores.tick_ns != 0 && cpu != NULL && !rt_thread_is_idle(rt_cpu_thread(cpu))) {
         interrupted(cpu, pc);
     }
+    section_on();
 }
 
 /*
@@ -242,17 +279,23 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
     struct port_cpu *port = rt_cpu_port(cpu);
     port->slice_at = UINT64_MAX;
     port->wake_at = deadline;
+    if (RT_WATCHDOG && watchdog_on != 0) {
+        watchdog_sleeps(cpu, port);
+    }
     if (!cores.sample_idle) {
         port->sample_at = UINT64_MAX;
     }
     timer_arm(port);
     while (__atomic_exchange_n(&port->permit, 0, __ATOMIC_ACQUIRE) == 0 && /* ORDER(permit) */
-           port_now() < deadline) {
+           (!RT_TIMED || port_now() < deadline)) {
+        section_on(); /* the rest of it is none */
         arch_wait();
         arch_irq_restore(0); /* the handlers run here */
         arch_irq_save();
+        section_off();
     }
     port->wake_at = UINT64_MAX;
+    watchdog_set(port);
     slice_begin(port);
     if (!cores.sample_idle) {
         samples_begin(port);
@@ -307,16 +350,14 @@ static void on_exit_here(void)
 int port_init(bool *caller_is_main)
 {
     *caller_is_main = true;
-    return atexit(on_exit_here) == 0 ? 0 : -ENOMEM;
+    return !RT_AT_EXIT || atexit(on_exit_here) == 0 ? 0 : -ENOMEM;
 }
 
 int port_carrier_start(struct carrier *k)
 {
     uint32_t core = cores.ncores;
     if (core >= port_cpu_count()) {
-        char text[64];
-        snprintf(text, sizeof(text), "option cpus: the board has %u cores", port_cpu_count());
-        bare_stop(text, 2);
+        bare_few_cores(port_cpu_count());
     }
     rt_carrier_port(k)->core = core;
     __atomic_store_n(&cores.carrier[core], k, __ATOMIC_RELEASE); /* ORDER(carrier) */
@@ -344,7 +385,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     core->cpu = cpu;
     port->fp = rt_carrier_port(k)->fp;
     port->hart = (uint32_t)core->hart;
-    port->timer_at = port->wake_at = port->over_at = UINT64_MAX;
+    port->timer_at = port->wake_at = port->over_at = port->watch_at = UINT64_MAX;
     slice_begin(port);
     samples_begin(port);
     timer_arm(port);

@@ -15,6 +15,8 @@
 
 #include "arch_bare.h"
 #include "compiler.h"
+#include "section.h"
+#include "sizes.h"
 
 struct port_carrier {
     uint32_t core;     /* its number; 0 until it has one */
@@ -27,13 +29,15 @@ struct port_cpu {
     uint32_t hart;     /* of the core that executes it */
     uint64_t timer_at; /* ns: rt_on_tick; UINT64_MAX: never */
     /* own */
-    uint64_t slice_at;  /* ns: the next tick of the running thread; UINT64_MAX: none */
-    uint64_t wake_at;   /* ns: an interrupt for the sake of what follows it; UINT64_MAX: none */
-    uint64_t sample_at; /* ns: the next sample; UINT64_MAX: none */
-    bool sampled;       /* one is due, where the interrupt was */
-    uint64_t seen;      /* switches at the last tick */
-    uint64_t over_at;   /* switches when a turn was over; UINT64_MAX: none is */
-    struct port_fp fp;  /* of the threads without THREAD_FP, while one with it runs */
+    uint64_t slice_at;   /* ns: the next tick of the running thread; UINT64_MAX: none */
+    uint64_t wake_at;    /* ns: an interrupt for the sake of what follows it; UINT64_MAX: none */
+    uint64_t sample_at;  /* ns: the next sample; UINT64_MAX: none */
+    bool sampled;        /* one is due, where the interrupt was */
+    uint64_t watch_at;   /* ns: a look for the watchdog; UINT64_MAX: none */
+    uint64_t watch_seen; /* switches at the last one */
+    uint64_t seen;       /* switches at the last tick */
+    uint64_t over_at;    /* switches when a turn was over; UINT64_MAX: none is */
+    struct port_fp fp;   /* of the threads without THREAD_FP, while one with it runs */
 };
 
 struct port_thread {
@@ -48,12 +52,29 @@ ALWAYS_INLINE struct cpu *port_cpu_self(void)
 }
 
 /* 0: interrupts were not out. */
-#define port_irq_save() arch_irq_save()
-#define port_irq_restore(state) arch_irq_restore(state)
+ALWAYS_INLINE unsigned long port_irq_save(void)
+{
+    unsigned long state = arch_irq_save();
+    if (state == 0) {
+        section_off();
+    }
+    return state;
+}
+
+ALWAYS_INLINE void port_irq_restore(unsigned long state)
+{
+    if (state == 0) {
+        section_on();
+    }
+    arch_irq_restore(state);
+}
 #define port_irq_entered() ((void)0)
 
 #define PORT_TLS_ALWAYS true
 #define PORT_CALLS_BLOCK false
+#define PORT_FOREIGN false
+#define PORT_SIGNALS false
+#define PORT_IDLE_STACK BARE_CORE_STACK
 
 /* For the POSIX layer: port_may_wait can tell whether a handler has interrupted the runtime;
  * nothing has to start before threads can be cancelled. */

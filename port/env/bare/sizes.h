@@ -5,7 +5,7 @@
 #ifndef PIRN_ENV_BARE_SIZES_H
 #define PIRN_ENV_BARE_SIZES_H
 
-#define BARE_CORES 8         /* at most; further ones sleep */
-#define BARE_CORE_STACK 8192 /* of each core's scheduler context, but the first one's */
+#define BARE_CORES RT_MAX_CPUS /* at most; further ones sleep */
+#define BARE_CORE_STACK 8192   /* of each core's scheduler context, but the first one's */
 
 #endif

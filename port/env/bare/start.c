@@ -25,7 +25,7 @@ void bare_main(unsigned long hart)
     port_irq_restore(0);
     int argc = process_arguments(&argv);
     prof_program_begins();
-    if (atexit(prof_end) != 0) {
+    if (RT_PROF && atexit(prof_end) != 0) {
         bare_stop("no room for an exit handler", 1);
     }
     __libc_init_array();

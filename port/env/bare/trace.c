@@ -46,13 +46,3 @@ uint64_t port_trace_clock_hz(void)
 {
     return board_clock_hz();
 }
-
-void port_program_facts(struct port_program_facts *facts)
-{
-    long seconds = arch_semihost(SEMIHOST_TIME, NULL);
-    *facts =
-        (struct port_program_facts){.program = process_name(),
-                                    .machine = PORT_ARCH_NAME,
-                                    .pid = 1,
-                                    .unix_ns = (uint64_t)(seconds > 0 ? seconds : 0) * 1000000000u};
-}

@@ -256,6 +256,9 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 /* A CPU is interrupted by its own ticks only; handlers can be left. */
 #define PORT_TLS_ALWAYS false
 #define PORT_CALLS_BLOCK true
+#define PORT_FOREIGN true
+#define PORT_SIGNALS true
+#define PORT_IDLE_STACK (64u << 10)
 #define port_cpu_interrupt(cpu) ((void)(cpu))
 #define port_may_switch() true
 

@@ -148,17 +148,19 @@ int port_file_write(const char *path, const char *text, size_t length)
     return syscall(SYS_close, fd) == 0 ? 0 : -errno;
 }
 
-char *port_file_read(const char *path, size_t max)
+char *port_file_read(const char *path, size_t max, size_t *size)
 {
     FILE *f = fopen(path, "re");
-    char *text = f != NULL ? malloc(max + 1) : NULL;
+    char *text = f != NULL ? port_table_alloc(*size = max + 1) : NULL;
     size_t n = text != NULL ? fread(text, 1, max, f) : 0;
     bool whole = text != NULL && ferror(f) == 0 && feof(f);
     if (f != NULL) {
         fclose(f);
     }
     if (!whole) {
-        free(text);
+        if (text != NULL) {
+            port_table_free(text, *size);
+        }
         return NULL;
     }
     text[n] = '\0';

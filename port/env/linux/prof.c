@@ -92,7 +92,8 @@ unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, ui
 
 void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg)
 {
-    char *text = port_file_read("/proc/self/maps", 64u << 20), *rest = text;
+    size_t size;
+    char *text = port_file_read("/proc/self/maps", 64u << 20, &size), *rest = text;
     for (char *l; rest != NULL && (l = strsep(&rest, "\n")) != NULL;) {
         unsigned long long start, end, offset;
         char access[8];
@@ -103,7 +104,9 @@ void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *a
             fn(arg, &code);
         }
     }
-    free(text);
+    if (text != NULL) {
+        port_table_free(text, size);
+    }
 }
 
 #if defined(PIRN_TSAN) || defined(PIRN_ASAN)

@@ -513,11 +513,13 @@ int port_file_write(const char *path, const char *text, size_t length)
     return 0;
 }
 
-char *port_file_read(const char *path, size_t max)
+char *port_file_read(const char *path, size_t max, size_t *size)
 {
     (void)path;
     (void)max;
-    return sim_file[0] != '\0' ? strdup(sim_file) : NULL;
+    *size = strlen(sim_file) + 1;
+    char *text = *size > 1 ? port_table_alloc(*size) : NULL;
+    return text != NULL ? strcpy(text, sim_file) : NULL;
 }
 
 void port_panic(void)

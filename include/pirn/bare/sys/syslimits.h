@@ -11,7 +11,11 @@
 
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4
 #define PTHREAD_KEYS_MAX 256
+#ifdef PIRN_STACK_LEAST /* the library's build says so */
+#define PTHREAD_STACK_MIN PIRN_STACK_LEAST
+#else
 #define PTHREAD_STACK_MIN 16384
+#endif
 #define SEM_VALUE_MAX 0x7fffffff
 
 #endif

@@ -35,10 +35,10 @@
 #define INVALIDATE_I 8              /* cache: store the tag at this index */
 #define INVALIDATE_D 9
 
+    /* The linker script has these two at the beginning of a page each. */
     .section .text.vectors, "ax"
 
     /* EBase. Missing addresses have the first vector, all else that one at 0x180. */
-    .balign 4096
 vectors:
     b trap_entry
     .org 0x180
@@ -67,7 +67,7 @@ vectors:
 2:
     .endm
 
-    .balign 4096
+    .section .text.reset, "ax"
     .globl core_reset
     .type core_reset, @function
 core_reset:
@@ -98,7 +98,7 @@ core_reset:
 
     /* Debug exceptions: 0x480 behind the address of reset. A call of the machine that runs the
      * program (trap.S) gets here if there is none, and goes on; anything else was no call. */
-    .org 0x1480
+    .org 0x480
     mfc0 $26, DEPC
     la $27, semihost_trap
     beq $26, $27, 1f

@@ -63,12 +63,13 @@ static NORETURN void exception(uint32_t cause, const struct arch_frame *frame)
     unsigned code = cause >> 2 & 31;
     uintptr_t pc = cause & CAUSE_IN_DELAY_SLOT ? frame->pc + 4 : frame->pc;
     uintptr_t address = ARCH_CP0_READ(8, 0);
-    bare_fault(&(struct bare_fault){what_of(code, pc, address), code, pc, address, frame->ra});
+    bare_fault(
+        &(struct bare_fault){BARE_WHAT(what_of(code, pc, address)), code, pc, address, frame->ra});
 }
 
 void arch_breakpoint(uintptr_t pc)
 {
-    bare_fault(&(struct bare_fault){exception_name(BREAKPOINT), BREAKPOINT, pc, pc, 0});
+    bare_fault(&(struct bare_fault){BARE_WHAT(exception_name(BREAKPOINT)), BREAKPOINT, pc, pc, 0});
 }
 
 void arch_trap(uint32_t cause, struct arch_frame *frame)

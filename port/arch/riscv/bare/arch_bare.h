@@ -79,6 +79,14 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
     __asm__ volatile("csrs mstatus, %0" ::"r"(state ^ ARCH_MIE) : "memory");
 }
 
+/* A counter of instructions; under QEMU with -icount, of nanoseconds that they take. */
+ALWAYS_INLINE unsigned long arch_instructions(void)
+{
+    unsigned long n;
+    __asm__ volatile("csrr %0, minstret" : "=r"(n)::"memory");
+    return n;
+}
+
 /* Until an interrupt is pending, masked or not. */
 ALWAYS_INLINE void arch_wait(void)
 {

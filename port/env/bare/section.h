@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * section.h (bare) - how long interrupts are out, and how long locks are held, in instructions: for
+ * a library that counts that (PIRN_SECTIONS; docs/BOARD-SECTIONS.md). Else it is nothing.
+ *
+ * Each core keeps its longest sections. A section with interrupts out goes from where they are kept
+ * out to where they are let in again, whoever runs then, or from a trap's begin to its end; waiting
+ * for an interrupt is none. Of nested locks the outermost counts. What counting takes itself is
+ * taken off, but for the call.
+ */
+#ifndef PIRN_ENV_BARE_SECTION_H
+#define PIRN_ENV_BARE_SECTION_H
+
+#include "compiler.h"
+
+#ifdef PIRN_SECTIONS
+
+void section_off(void);    /* interrupts have just been kept out */
+void section_on(void);     /* and are about to be let in */
+void section_lock(void);   /* a lock has just been taken */
+void section_unlock(void); /* and is about to be released */
+
+/* The longest since the last call, of all cores, in the counter's units: for programs. */
+void bare_sections_take(unsigned long *off, unsigned long *held);
+
+#else
+
+ALWAYS_INLINE void section_off(void) {}
+ALWAYS_INLINE void section_on(void) {}
+ALWAYS_INLINE void section_lock(void) {}
+ALWAYS_INLINE void section_unlock(void) {}
+
+#endif
+#endif

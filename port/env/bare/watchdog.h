@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watchdog.h (bare) - what core.c tells the watchdog. On the CPU itself, interrupts out.
+ */
+#ifndef PIRN_ENV_BARE_WATCHDOG_H
+#define PIRN_ENV_BARE_WATCHDOG_H
+
+#include "port.h"
+
+extern uint32_t watchdog_on;
+
+/* A period begins for the CPU: set port->watch_at. It is over. The CPU goes to sleep. */
+void watchdog_begin(struct port_cpu *port);
+void watchdog_look(struct cpu *cpu, struct port_cpu *port);
+void watchdog_sleeps(struct cpu *cpu, struct port_cpu *port);
+
+/* Do ticks end threads' turns? core.c */
+bool core_preempts(void);
+
+#endif

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+#
+# What of the runtime a board's library leaves out, for small systems (docs/BOARDS.md, small systems):
+#
+#   PIRN_WITHOUT         names of features, or "everything"; a list
+#   PIRN_WITH            with everything left out: what stays all the same
+#   PIRN_ORGANIZATIONS   those that there are; the first one is the default
+#   PIRN_CPUS_MOST       cores that are used, at most; further ones sleep
+#   PIRN_STACK_MIN       bytes of the smallest stack
+#
+# A feature that is left out has no file in CORE_SOURCES, or its small twin; where others refer to it, its header
+# has a twin that does nothing (PIRN_WITHOUT_...). A program that needs it does not link: the linker
+# names what is missing.
+set(features
+    trace     # the event trace
+    prof      # the profiler
+    stats     # counters
+    settings  # options, read when the program starts; words for main. Without: pirn_settings of <pirn/static.h>
+    classes   # disciplines posix and shmac: classes and priorities
+    owned     # mutexes that are robust, inherit priorities, or have a ceiling
+    loads     # placing threads by measured loads (central, dist). Without: in turn
+    report    # who waits for what, in a deadlock
+    timed     # waits with a deadline, sleeping
+    cancel    # cancellation points
+    preempt   # ticks that end a thread's turn
+    stacks    # stacks and descriptors that the runtime makes. Without: <pirn/static.h>, pirn_attr_t
+    watchdog  # <pirn/watchdog.h>
+    input     # waiting for the console
+    messages  # texts of what ends a program. Without: its status alone
+    speed)    # code for speed: -O2, inlined paths. Without: -Os
+set(organizations steal single central dist request)
+set(PIRN_WITHOUT "" CACHE STRING "features that are left out, for boards: everything, or of: ${features}")
+set(PIRN_WITH "" CACHE STRING "with PIRN_WITHOUT=everything: features that stay all the same")
+set(PIRN_ORGANIZATIONS "" CACHE STRING "organizations that there are, for boards; none: all of: ${organizations}")
+set(PIRN_CPUS_MOST 8 CACHE STRING "cores that are used at most, for boards")
+set(PIRN_STACK_MIN 16384 CACHE STRING "bytes of the smallest stack, for boards")
+
+function(check_names variable what)
+  foreach(name ${${variable}})
+    if(NOT name IN_LIST ARGN)
+      list(JOIN ARGN ", " valid)
+      message(FATAL_ERROR "${variable}: there is no ${what} \"${name}\"; valid: ${valid}")
+    endif()
+  endforeach()
+endfunction()
+
+function(check_number variable least most)
+  if(NOT ${variable} MATCHES "^[1-9][0-9]*$" OR ${variable} LESS least OR ${variable} GREATER most)
+    message(FATAL_ERROR "${variable}=\"${${variable}}\" is not valid; valid: ${least} to ${most}")
+  endif()
+endfunction()
+
+check_names(PIRN_WITHOUT feature everything ${features})
+check_names(PIRN_WITH feature ${features})
+check_names(PIRN_ORGANIZATIONS organization ${organizations})
+check_number(PIRN_CPUS_MOST 1 32)
+check_number(PIRN_STACK_MIN 1024 1048576)
+math(EXPR rest "${PIRN_STACK_MIN} % 64")
+if(rest)
+  message(FATAL_ERROR "PIRN_STACK_MIN=\"${PIRN_STACK_MIN}\" is not valid; valid: multiples of 64")
+endif()
+set(without ${PIRN_WITHOUT})
+if("everything" IN_LIST without)
+  set(without ${features})
+  list(REMOVE_ITEM without "" ${PIRN_WITH})
+elseif(PIRN_WITH)
+  message(FATAL_ERROR "PIRN_WITH=\"${PIRN_WITH}\" says what stays of PIRN_WITHOUT=everything, which is not there")
+endif()
+set(chosen ${PIRN_ORGANIZATIONS})
+if(NOT chosen)
+  set(chosen ${organizations})
+endif()
+
+# Files that go, and twins that come: WITHOUT_trace_REMOVES, WITHOUT_trace_ADDS.
+set(trace_removes ${TRACE_SOURCES})
+set(prof_removes prof/file.c prof/instrument.c prof/sample.c prof/tree.c)
+set(stats_removes core/stats.c native/stats.c)
+set(settings_removes core/options.c)
+set(settings_adds core/options_fixed.c)
+set(classes_removes sched/classq.c sched/classq_heap.c sched/classq_levels.c sched/classes.c sched/steal_classes.c)
+set(owned_removes sync/omutex.c sync/robust.c)
+set(classes_adds sched/classes_none.c)
+set(loads_removes sched/place.c)
+set(loads_adds sched/place_turn.c)
+set(report_removes sync/report.c)
+set(timed_removes core/timer.c sync/sleep.c) # and deadline.c of the POSIX layer
+set(stacks_removes core/stack.c)
+set(input_removes core/io.c)
+set(messages_removes core/message.c)
+set(messages_adds core/message_none.c)
+
+set(definitions PIRN_BARE RT_MAX_CPUS=${PIRN_CPUS_MOST} RT_STACK_MIN=${PIRN_STACK_MIN})
+foreach(feature ${without})
+  string(TOUPPER ${feature} name)
+  list(APPEND definitions PIRN_WITHOUT_${name})
+  list(REMOVE_ITEM CORE_SOURCES ${${feature}_removes})
+  list(APPEND CORE_SOURCES ${${feature}_adds})
+endforeach()
+foreach(organization ${organizations})
+  if(NOT organization IN_LIST chosen)
+    string(TOUPPER ${organization} name)
+    list(APPEND definitions PIRN_WITHOUT_${name})
+    list(REMOVE_ITEM CORE_SOURCES sched/${organization}.c)
+    if(organization STREQUAL steal)
+      list(REMOVE_ITEM CORE_SOURCES sched/steal_classes.c)
+    endif()
+  endif()
+endforeach()
+if(NOT "central" IN_LIST chosen AND NOT "dist" IN_LIST chosen)
+  list(REMOVE_ITEM CORE_SOURCES sched/place.c sched/place_turn.c)
+endif()
+list(GET chosen 0 first)
+list(APPEND definitions RT_SCHED_DEFAULT="${first}" RT_SCHED_FIRST=sched_${first})
+set(PIRN_FEATURE_DEFINITIONS ${definitions})
+set(PIRN_LEFT_OUT ${without})
+set(PIRN_SMALL_CODE OFF)
+if("speed" IN_LIST without)
+  set(PIRN_SMALL_CODE ON)
+endif()
+list(JOIN chosen " " chosen_text)
+list(JOIN without " " without_text)
+message(STATUS "pirn: organizations: ${chosen_text}; left out: ${without_text}")

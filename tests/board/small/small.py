@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""Libraries that leave something out, and their sizes.
+
+usage: small.py [--root DIR] [--build DIR] BOARD [NAME...]     build, run, compare with sizes.toml
+       small.py --update ...                                   ... and write the sizes there
+       small.py --refused BOARD                                settings that CMake has to refuse
+       small.py --publish                                      the table into docs/BOARD-SIZE.md
+
+A configuration (sizes.toml) is built in a folder of its own. Its programs run on 1 core and on
+all that it allows. A size may shrink; one that grows by more than 2 percent is a failure.
+
+Sizes are bytes of code and constants in the image of kernel.elf, by origin, from the linker's map:
+what fills up to an alignment is not counted. core: src/, but for the POSIX layer; posix: that;
+place: port/, the board, its start and traps; libc: the C library and the compiler's. data: the
+library's variables, zeroed ones too, without the stacks of cores; per_cpu: bytes of the
+organization's own variables for each core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+TOLERANCE = 1.02
+KINDS = ("core", "posix", "place", "libc", "data", "per_cpu")
+PROGRAMS = ("static", "kernel")
+PLACES = ("port/env/bare", "port/arch", "port/board")
+# What CMake has to refuse, and how it begins to say so.
+REFUSED = {
+    "-DPIRN_WITHOUT=trase": 'PIRN_WITHOUT: there is no feature "trase"; valid: everything, trace,',
+    "-DPIRN_WITH=trace": 'PIRN_WITH="trace" says what stays of PIRN_WITHOUT=everything',
+    "-DPIRN_ORGANIZATIONS=steal;singel": 'there is no organization "singel"; valid: steal, single,',
+    "-DPIRN_CPUS_MOST=0": 'PIRN_CPUS_MOST="0" is not valid; valid: 1 to 32',
+    "-DPIRN_STACK_MIN=1000": 'PIRN_STACK_MIN="1000" is not valid; valid: 1024 to 1048576',
+    "-DPIRN_STACK_MIN=2000": 'PIRN_STACK_MIN="2000" is not valid; valid: multiples of 64',
+}
+
+
+def call(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+
+
+def configure(
+    root: Path, board: str, build: Path, settings: list[str]
+) -> subprocess.CompletedProcess[str]:
+    return call("cmake", "-S", root, "--preset", board, "-B", build, *settings)
+
+
+def built(root: Path, board: str, build: Path, settings: list[str]) -> None:
+    for step in (
+        configure(root, board, build, settings),
+        call("cmake", "--build", build, "--parallel", "2"),
+    ):
+        if step.returncode != 0:
+            sys.exit(f"{step.args}\n{step.stdout[-6000:]}{step.stderr[-6000:]}")
+
+
+def sections(map_file: Path) -> list[tuple[str, int, str]]:
+    text = map_file.read_text()
+    text = text[text.index("Linker script and memory map") :]
+    found = re.finditer(
+        r"^ (\.\S+)\s*\n?\s+0x[0-9a-f]+\s+(0x[0-9a-f]+) (\S.*)$", text, re.MULTILINE
+    )
+    return [(m[1], int(m[2], 16), m[3]) for m in found]
+
+
+def objects_of_place(root: Path) -> set[str]:
+    """Names of objects in libpirn.a that come from port/. The core has a message.c, too."""
+    names = {f"{f.name}.obj" for place in PLACES for f in (root / place).rglob("*.[cS]")}
+    return names | {f"{f.name}.obj" for f in (root / "src/libc").glob("*.c")}
+
+
+def origin(file: str, place: set[str]) -> str | None:
+    if "libpirn-pthread.a" in file:
+        return "posix"
+    if "libpirn.a" in file:
+        member = re.search(r"\((.*)\)", file)
+        return "place" if member is not None and member[1] in place else "core"
+    return "libc" if re.search(r"lib(c|gcc)\.a", file) else None
+
+
+def measure(root: Path, build: Path, nm: str, cpus: int, organization: str) -> dict[str, int]:
+    sizes: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
+    place = objects_of_place(root)
+    for section, size, file in sections(build / "tests/board/small/kernel.map"):
+        kind = origin(file, place)
+        if kind is not None and section.startswith((".text", ".rodata", ".srodata")):
+            sizes[kind] += size
+        elif kind in ("core", "posix", "place") and section.startswith(
+            (".data", ".sdata", ".bss", ".sbss")
+        ):
+            sizes["data"] += size if "bare_core_stacks" not in section else 0
+    listing = call(nm, "--print-size", "--radix=d", build / "tests/board/small/kernel.elf").stdout
+    own = re.search(rf"^\d+ (\d+) [bBdD] {organization}(?:_cpus)?$", listing, re.MULTILINE)
+    sizes["per_cpu"] = int(own[1]) // cpus if own is not None and organization != "single" else 0
+    return dict(sizes)
+
+
+def run(root: Path, board: str, build: Path, cpus: int) -> None:
+    for program in PROGRAMS:
+        for n in sorted({1, cpus}):
+            image = build / f"tests/board/small/{program}.elf"
+            end = call(
+                root / ".venv/bin/pirn",
+                "board",
+                "run",
+                "--timeout",
+                "120",
+                "--cpus",
+                str(n),
+                board,
+                image,
+            )
+            if end.returncode != 0 or (
+                program == "static" and end.stdout != "static threads: done\n"
+            ):
+                sys.exit(
+                    f"{image} with {n} cores: status {end.returncode}\n{end.stdout}{end.stderr}"
+                )
+
+
+def settings_of(entry: dict) -> list[str]:
+    names = {"without": "PIRN_WITHOUT", "with": "PIRN_WITH", "organizations": "PIRN_ORGANIZATIONS"}
+    lists = [f"-D{cmake}={';'.join(entry.get(key, []))}" for key, cmake in names.items()]
+    return [
+        *lists,
+        f"-DPIRN_CPUS_MOST={entry['cpus']}",
+        f"-DPIRN_STACK_MIN={entry['stack']}",
+        "-DPIRN_SMALL_TESTS=ON",
+    ]
+
+
+def grown(name: str, sizes: dict[str, int], before: dict[str, int]) -> list[str]:
+    return [
+        f"{name}: {kind} has grown from {before.get(kind, 0)} to {size} bytes"
+        for kind, size in sizes.items()
+        if size > before.get(kind, 0) * TOLERANCE
+    ]
+
+
+def update(name: str, sizes: dict[str, int]) -> None:
+    line = "sizes = { " + ", ".join(f"{kind} = {sizes[kind]}" for kind in KINDS) + " }"
+    text = (HERE / "sizes.toml").read_text()
+    head, found, rest = text.partition(f'[["{name}"]]\n'.replace("[[", "[").replace("]]", "]"))
+    if not found:
+        sys.exit(f"sizes.toml has no [{name}]")
+    body, sep, others = rest.partition("\n[")
+    body = re.sub(r"\nsizes = .*", "", "\n" + body).strip("\n")
+    (HERE / "sizes.toml").write_text(f"{head}{found}{body}\n{line}\n{sep}{others}")
+
+
+def refused(root: Path, board: str, build: Path) -> int:
+    failures = 0
+    for setting, message in REFUSED.items():
+        end = configure(root, board, build / "refused", ["--fresh", setting])
+        said = " ".join(end.stderr.split())
+        if end.returncode == 0 or message not in said:
+            print(
+                f"{setting}: expected an error with {message!r}, but CMake said: {said or 'none'}"
+            )
+            failures += 1
+    return 1 if failures else 0
+
+
+def table() -> str:
+    entries = tomllib.loads((HERE / "sizes.toml").read_text())
+    rows = [
+        f"| {' | '.join(('board, configuration', *KINDS[:4], 'sum', *KINDS[4:]))} |",
+        "| :-- |" + " --: |" * 7,
+    ]
+    for name, entry in entries.items():
+        sizes = entry["sizes"]
+        values = [*(sizes[kind] for kind in KINDS[:4]), sum(sizes[kind] for kind in KINDS[:4])]
+        values += [sizes[kind] for kind in KINDS[4:]]
+        rows.append(f"| {name} | " + " | ".join(str(v) for v in values) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def publish(page: Path) -> None:
+    before, rest = page.read_text().split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--root", type=Path, default=HERE.parents[2])
+    parser.add_argument("--build", type=Path)
+    parser.add_argument("--nm")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--refused", action="store_true")
+    parser.add_argument("--publish", action="store_true")
+    parser.add_argument("board", nargs="?")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    if options.publish:
+        publish(options.root / "docs/BOARD-SIZE.md")
+        return 0
+    build = options.build or options.root / "build" / options.board / "small"
+    if options.refused:
+        return refused(options.root, options.board, build)
+    entries = tomllib.loads((HERE / "sizes.toml").read_text())
+    names = [n for n in entries if n.startswith(f"{options.board}-")]
+    unknown = [n for n in options.names if n not in names]
+    if unknown or not names:
+        parser.error(
+            f"no configuration {', '.join(unknown) or options.board}; "
+            f"valid: {', '.join(names or entries)}"
+        )
+    failures = []
+    for name in options.names or names:
+        entry, folder = entries[name], build / name
+        built(options.root, options.board, folder, settings_of(entry))
+        sizes = measure(
+            options.root,
+            folder,
+            options.nm,
+            entry["cpus"],
+            (entry.get("organizations") or ["steal"])[0],
+        )
+        print(name, sizes)
+        run(options.root, options.board, folder, entry["cpus"])
+        if options.update:
+            update(name, sizes)
+        else:
+            failures += grown(name, sizes, entry.get("sizes", {}))
+    for failure in failures:
+        print(failure)
+    if failures:
+        print(
+            f"If that is meant: {sys.argv[0]} --update --nm {options.nm} {options.board}; "
+            "then `make board-size`"
+        )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

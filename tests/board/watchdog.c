@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watchdog.c - on a board: cores that sleep have no ticks; a watchdog is petted while every CPU
+ * makes progress, and not if one does not. No time limit passes or fails it: what is counted is how
+ * many of the one there are while there are many of the other.
+ *
+ *     watchdog tickless|progress|stuck-off|stuck-thread
+ */
+#include <pirn/irq.h>
+#include <pirn/pirn.h>
+#include <pirn/watchdog.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS 1000000u
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static void compute(uint64_t ns)
+{
+    uint64_t until = pirn_now() + ns;
+    while (pirn_now() < until) {
+    }
+}
+
+/* With ticks of 1 ms. Main computes: its core has ticks, the others none. Then it sleeps: nobody
+ * has, but for the interrupt that ends the sleep. */
+static void tickless(void)
+{
+    uint32_t before[8], cores = pirn_cpu_count(), mine = 0, others = 0, all = 0;
+    pirn_sleep(20 * MS); /* the others have started, and found nothing */
+    for (unsigned i = 0; i < cores; i++) {
+        before[i] = pirn_timer_interrupts(i);
+    }
+    compute(300 * MS);
+    int self = pirn_cpu_self();
+    for (unsigned i = 0; i < cores; i++) {
+        uint32_t n = pirn_timer_interrupts(i) - before[i];
+        *((int)i == self ? &mine : &others) += n;
+        before[i] += n;
+    }
+    CHECK(mine >= 100 && others == 0);
+    pirn_sleep(300 * MS);
+    for (unsigned i = 0; i < cores; i++) {
+        all += pirn_timer_interrupts(i) - before[i];
+    }
+    CHECK(all >= 1 && all <= 3);
+    CHECK(pirn_timer_interrupts(1000) == 0);
+}
+
+static volatile uint32_t pets;
+
+static void pet(void)
+{
+    pets++;
+}
+
+static void *busy(void *arg)
+{
+    compute(200 * MS);
+    return arg;
+}
+
+/* Sleeping, switching, computing alone: all of it is progress. */
+static void progress(void)
+{
+    pirn_thread_t t[6];
+    CHECK(pirn_watchdog(1000, pet) < 0);
+    CHECK(pirn_watchdog(5 * MS, pet) == 0);
+    pirn_sleep(200 * MS);
+    uint32_t asleep = pets;
+    CHECK(asleep >= 10);
+    for (unsigned i = 0; i < 6; i++) {
+        CHECK(pirn_create(&t[i], NULL, busy, NULL) == 0);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    uint32_t computed = pets;
+    CHECK(computed - asleep >= 10);
+    compute(200 * MS);
+    CHECK(pets - computed >= 10);
+    CHECK(pirn_watchdog(0, NULL) == 0);
+    pirn_sleep(20 * MS);
+    uint32_t end = pets;
+    pirn_sleep(100 * MS);
+    CHECK(pets == end);
+}
+
+/* The running thread keeps its CPU, and another one waits for it (no preemption; one core). */
+static void stuck_thread(void)
+{
+    pirn_thread_t t;
+    CHECK(pirn_watchdog(5 * MS, pet) == 0);
+    compute(50 * MS);
+    CHECK(pets >= 3);
+    CHECK(pirn_create(&t, NULL, busy, NULL) == 0);
+    compute(20 * MS);
+    uint32_t stuck = pets;
+    compute(200 * MS);
+    CHECK(pets == stuck);
+    CHECK(pirn_join(t, NULL) == 0);
+    pirn_sleep(50 * MS);
+    CHECK(pets > stuck);
+}
+
+/* A handler of interrupts that does not end, on another core than the watching one. */
+static volatile bool spins;
+
+static void never_ends(void)
+{
+    while (spins) {
+    }
+}
+
+static void *watches(void *arg)
+{
+    CHECK(pirn_watchdog(5 * MS, arg != NULL ? pet : NULL) == 0);
+    return arg;
+}
+
+static void *holds_up(void *arg)
+{
+    (void)arg;
+#if defined(__riscv)
+    __asm__ volatile("csrc mstatus, 8");
+    never_ends();
+    __asm__ volatile("csrs mstatus, 8");
+#elif defined(__arm__)
+    __asm__ volatile("cpsid i");
+    never_ends();
+    __asm__ volatile("cpsie i");
+#elif defined(__mips__)
+    __asm__ volatile("di\n\tehb");
+    never_ends();
+    __asm__ volatile("ei\n\tehb");
+#endif
+    return NULL;
+}
+
+static void stuck_off(void)
+{
+    pirn_thread_t t;
+    CHECK(pirn_cpu_count() > 1);
+    watches(&t);
+    pirn_sleep(50 * MS);
+    CHECK(pets >= 3);
+    spins = true;
+    CHECK(pirn_create(&t, NULL, holds_up, NULL) == 0);
+    compute(40 * MS); /* another core takes it */
+    uint32_t stuck = pets;
+    compute(200 * MS);
+    CHECK(pets == stuck);
+    spins = false;
+    CHECK(pirn_join(t, NULL) == 0);
+    compute(50 * MS);
+    CHECK(pets > stuck);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} modes[] = {{"tickless", tickless},
+             {"progress", progress},
+             {"stuck-thread", stuck_thread},
+             {"stuck-off", stuck_off}};
+
+int main(int argc, char **argv)
+{
+    for (unsigned i = 0; argc == 2 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(argv[1], modes[i].name) == 0) {
+            modes[i].run();
+            printf("done\n");
+            return 0;
+        }
+    }
+    printf("usage: watchdog tickless|progress|stuck-thread|stuck-off\n");
+    return 2;
+}
