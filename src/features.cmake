@@ -19,11 +19,12 @@ set(features
     classes   # disciplines posix and shmac: classes and priorities
     owned     # mutexes that are robust, inherit priorities, or have a ceiling
     loads     # placing threads by measured loads (central, dist). Without: in turn
-    report    # who waits for what, in a deadlock
+    report    # who waits for what, in a deadlock; not without stats
     timed     # waits with a deadline, sleeping
     cancel    # cancellation points
     preempt   # ticks that end a thread's turn
     stacks    # stacks and descriptors that the runtime makes. Without: <pirn/static.h>, pirn_attr_t
+    marks     # how much of its stack a thread has used
     watchdog  # <pirn/watchdog.h>
     input     # waiting for the console
     messages  # texts of what ends a program. Without: its status alone
@@ -66,6 +67,9 @@ if("everything" IN_LIST without)
 elseif(PIRN_WITH)
   message(FATAL_ERROR "PIRN_WITH=\"${PIRN_WITH}\" says what stays of PIRN_WITHOUT=everything, which is not there")
 endif()
+if("stats" IN_LIST without AND NOT "report" IN_LIST without)
+  list(APPEND without report) # which tells by counters whether a CPU has moved
+endif()
 set(chosen ${PIRN_ORGANIZATIONS})
 if(NOT chosen)
   set(chosen ${organizations})
@@ -85,6 +89,7 @@ set(loads_adds sched/place_turn.c)
 set(report_removes sync/report.c)
 set(timed_removes core/timer.c sync/sleep.c) # and deadline.c of the POSIX layer
 set(stacks_removes core/stack.c)
+set(marks_removes core/mark.c)
 set(input_removes core/io.c)
 set(messages_removes core/message.c)
 set(messages_adds core/message_none.c)

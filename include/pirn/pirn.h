@@ -93,6 +93,12 @@ typedef struct pirn_attr {
  * whose size depends on the machine. */
 size_t pirn_stack_min(void);
 
+/* Bytes of its stack that a thread has used so far, at most, what the runtime needs included. 0:
+ * not known: the option stackfill is 0 (PIRN_STACKFILL=1), or it is the main thread. The thread has
+ * not been joined, nor detached and ended. The option stats shows who, of those that have ended,
+ * used most. */
+size_t pirn_stack_used(pirn_thread_t thread);
+
 /* Start fn(arg) in a new thread. attr may be NULL. -EAGAIN: no memory for another thread; -EINVAL:
  * stack too small or fn NULL; -EINVAL, -ENOTSUP: `sched`, as pirn_set_sched. (After POSIX
  * pthread_create.) */

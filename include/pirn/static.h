@@ -83,6 +83,7 @@ void pirn_static_begin(pirn_static_thread_t *thread);
  */
 struct pirn_settings {
     unsigned cpus;      /* at most; default: all */
+    bool stack_fill;    /* as option stackfill; default: no */
     bool preempt;       /* default: only with POSIX threads */
     uint32_t tick_us;   /* between ticks: 1000 or more; default 10000 */
     uint32_t slice_us;  /* at least a tick; default 10000 */

@@ -57,6 +57,7 @@ function(pirn_board_pthread_library)
   target_include_directories(pirn-pthread PRIVATE ${CMAKE_SOURCE_DIR}/src/posix/bare ${CMAKE_SOURCE_DIR}/src/posix ${board_includes})
   target_compile_definitions(pirn-pthread PRIVATE _GNU_SOURCE ${PIRN_FEATURE_DEFINITIONS} $<$<BOOL:${PIRN_DEBUG}>:PIRN_DEBUG>)
   target_link_libraries(pirn-pthread PUBLIC pirn PRIVATE $<BUILD_INTERFACE:pirn_flags>)
+  target_compile_options(pirn-pthread PRIVATE ${board_size_flags})
   add_library(pirn::pthread ALIAS pirn-pthread)
 endfunction()
 

@@ -49,6 +49,11 @@
 #else
 #define RT_STACKS true
 #endif
+#ifdef PIRN_WITHOUT_MARKS
+#define RT_MARKS false
+#else
+#define RT_MARKS true
+#endif
 #ifdef PIRN_WITHOUT_WATCHDOG
 #define RT_WATCHDOG false
 #else

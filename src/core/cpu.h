@@ -69,6 +69,13 @@ struct cpu {
     uint32_t ranks_held;
 #endif
 
+#ifndef PIRN_WITHOUT_MARKS
+    struct {
+        size_t used, size; /* of the stack that was used most, of threads that ended here */
+        char name[RT_NAME_MAX];
+    } most;
+#endif
+
     struct timer_heap timers ALIGNED(RT_CACHELINE);
 
     /* (A) RT_PENDING_*, and beside it, on the same cache line, what is pending most often */
@@ -102,6 +109,7 @@ struct rt {
     uint64_t slice_ns;          /* (C) */
     uint32_t slice_ticks;       /* (C) ticks of a slice, at least 1 */
     size_t stack_size;          /* (C) */
+    bool stack_fill;            /* (C) option stackfill */
     size_t stack_min;           /* (C) with room for the signal frame of a preemption */
     uint64_t reservoir;         /* (C) */
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */

@@ -133,6 +133,16 @@ static int set_stack(const char *value, const char **why)
     return 0;
 }
 
+static int set_stackfill(const char *value, const char **why)
+{
+    *why = "this library is built without marks; valid: 0";
+    int error = set_flag(value, &rt.stack_fill);
+    if (error != 0) {
+        *why = NULL;
+    }
+    return error == 0 && rt.stack_fill && !RT_MARKS ? -EINVAL : error;
+}
+
 static int set_reservoir(const char *value, const char **why)
 {
     (void)why;
@@ -377,6 +387,8 @@ const struct rt_option rt_options[] = {
      "stack of a thread that asks for no size of its own", set_stack},
     {"reservoir", "number", "4096", "0 to 4M", "stacks kept for recycling; 0: none (M4)",
      set_reservoir},
+    {"stackfill", "flag", "0", "0 or 1",
+     "1: stacks are filled with a pattern, which tells how much of each was used", set_stackfill},
     {"detour", "flag", "0", "0 or 1", "1: a yield passes through the scheduler context (M2)",
      set_detour},
     {"spin", "number", "200", "0 to 1000000",

@@ -59,6 +59,7 @@ void options_load(void)
     rt.slice_ticks = (or_default(s->slice_us, 10000) - 1) / or_default(s->tick_us, 10000) + 1;
     rt.spin_ns = RT_SPIN_DEFAULT * 1000ull;
     rt.stack_size = or_default(s->stack_size, RT_STACK_DEFAULT);
+    rt.stack_fill = RT_MARKS && s->stack_fill;
     rt.reservoir = s->reservoir;
     rt.stack_cache_limit = s->reservoir / (2 * rt.ncpu);
     organization_use();

@@ -122,6 +122,23 @@ static size_t stats_format_own(char *text, size_t size, bool json)
     return n < size ? n : size - 1;
 }
 
+/* The stack that was used most, where they are filled. */
+static size_t stats_format_stack(char *text, size_t size, bool json)
+{
+    const struct cpu *most = rt.cpus[0];
+    for (unsigned c = 1; c < rt.ncpu; c++) {
+        most = rt.cpus[c]->most.used > most->most.used ? rt.cpus[c] : most;
+    }
+    if (!rt.stack_fill || most->most.used == 0) {
+        return 0;
+    }
+    size_t n = (size_t)snprintf(text, size,
+                                json ? ",\"stack_most\":%zu,\"stack_most_of\":%zu"
+                                     : "pirn: stack_most %zu of %zu, thread \"%.15s\"\n",
+                                most->most.used, most->most.size, most->most.name);
+    return n < size ? n : size - 1;
+}
+
 static size_t stats_format(char *text, size_t size, bool json, uint64_t wall)
 {
     struct cpu_stats sum;
@@ -135,6 +152,7 @@ static size_t stats_format(char *text, size_t size, bool json, uint64_t wall)
         n += (size_t)snprintf(text + n, size - n, json ? ",\"%s\":%llu" : "pirn: %s %llu\n",
                               counters[i].name, (unsigned long long)value);
     }
+    n += n < size ? stats_format_stack(text + n, size - n, json) : 0;
     n += n < size ? stats_format_own(text + n, size - n, json) : 0;
     return n < size ? n : size - 1;
 }

@@ -21,6 +21,7 @@
 #include "cancel.h"
 #include "id.h"
 #include "life.h"
+#include "mark.h"
 #include "mutant.h"
 
 static const char *const state_names[] = {"new", "ready", "running", "blocked", "exited"};
@@ -114,6 +115,9 @@ ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *
     at_init(&t->join.lock.word, 0u);
     t->flags &= ~(uint32_t)(THREAD_CXX | THREAD_FP);
     uintptr_t top = (uintptr_t)t->stack_top;
+    if (RT_MARKS && unlikely(rt.stack_fill)) {
+        stack_fill(t);
+    }
     port_ctx_init(&t->ctx, t->stack.low, top - (uintptr_t)t->stack.low, thread_entry);
     port_san_create(t, top);
 }
@@ -453,6 +457,9 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
     struct cpu *cpu = rt_enter(&irq);
     struct thread *self = cpu->current;
     self->arg_ret = ret;
+    if (RT_MARKS && unlikely(rt.stack_fill)) {
+        stack_note(cpu, self);
+    }
     trace_exit(cpu);
     life_exited(cpu);
     if (rt.policy.thread_exit != NULL) {

@@ -11,6 +11,7 @@
 #include "id.h"
 #include "io.h"
 #include "life.h"
+#include "mark.h"
 #include "options.h"
 
 _Static_assert(sizeof(struct thread) <= PIRN_THREAD_STORAGE_SIZE, "PIRN_THREAD_STORAGE_SIZE");
@@ -84,6 +85,11 @@ EXPORT void pirn_call_begin(pirn_call_t *call, bool blocks)
 EXPORT void pirn_call_end(pirn_call_t *call)
 {
     rt_call_end((struct rt_call *)call);
+}
+
+EXPORT size_t pirn_stack_used(pirn_thread_t thread)
+{
+    return stack_used(thread);
 }
 
 EXPORT size_t pirn_stack_min(void)

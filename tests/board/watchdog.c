@@ -30,8 +30,9 @@ static void compute(uint64_t ns)
     }
 }
 
-/* With ticks of 1 ms. Main computes: its core has ticks, the others none. Then it sleeps: nobody
- * has, but for the interrupt that ends the sleep. */
+/* With ticks of 1 ms. Main computes for 300 of them: its core has ticks, the others none; one
+ * whose clock has to be read now and then, or that falls asleep only now, has one interrupt. Then
+ * main sleeps: nobody has ticks. */
 static void tickless(void)
 {
     uint32_t before[8], cores = pirn_cpu_count(), mine = 0, others = 0, all = 0;
@@ -46,12 +47,12 @@ static void tickless(void)
         *((int)i == self ? &mine : &others) += n;
         before[i] += n;
     }
-    CHECK(mine >= 100 && others == 0);
+    CHECK(mine >= 100 && others < cores);
     pirn_sleep(300 * MS);
     for (unsigned i = 0; i < cores; i++) {
         all += pirn_timer_interrupts(i) - before[i];
     }
-    CHECK(all >= 1 && all <= 3);
+    CHECK(all >= 1 && all <= 2 + cores);
     CHECK(pirn_timer_interrupts(1000) == 0);
 }
 

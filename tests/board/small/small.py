@@ -98,7 +98,7 @@ def measure(root: Path, build: Path, nm: str, cpus: int, organization: str) -> d
         ):
             sizes["data"] += size if "bare_core_stacks" not in section else 0
     listing = call(nm, "--print-size", "--radix=d", build / "tests/board/small/kernel.elf").stdout
-    own = re.search(rf"^\d+ (\d+) [bBdD] {organization}(?:_cpus)?$", listing, re.MULTILINE)
+    own = re.search(rf"^-?\d+ (\d+) [bBdD] {organization}(?:_cpus)?$", listing, re.MULTILINE)
     sizes["per_cpu"] = int(own[1]) // cpus if own is not None and organization != "single" else 0
     return dict(sizes)
 
