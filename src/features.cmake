@@ -67,6 +67,10 @@ if("everything" IN_LIST without)
 elseif(PIRN_WITH)
   message(FATAL_ERROR "PIRN_WITH=\"${PIRN_WITH}\" says what stays of PIRN_WITHOUT=everything, which is not there")
 endif()
+if("settings" IN_LIST without) # by which alone these are asked for
+  list(APPEND without trace prof stats)
+  list(REMOVE_DUPLICATES without)
+endif()
 if("stats" IN_LIST without AND NOT "report" IN_LIST without)
   list(APPEND without report) # which tells by counters whether a CPU has moved
 endif()

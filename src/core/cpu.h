@@ -47,6 +47,12 @@ struct cpu_stats {
 #define IDLE_SINCE(cpu, ns) STAT_SET(&(cpu)->idle_since, (ns))
 #endif
 
+/* The stack that was used most: mark.h. */
+struct stack_most {
+    size_t used, size;
+    char name[RT_NAME_MAX];
+};
+
 struct cpu {
     /* (O) every switch */
     struct thread *current;
@@ -70,10 +76,7 @@ struct cpu {
 #endif
 
 #ifndef PIRN_WITHOUT_MARKS
-    struct {
-        size_t used, size; /* of the stack that was used most, of threads that ended here */
-        char name[RT_NAME_MAX];
-    } most;
+    struct stack_most most; /* (O) of threads that ended here */
 #endif
 
     struct timer_heap timers ALIGNED(RT_CACHELINE);

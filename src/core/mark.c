@@ -47,3 +47,12 @@ void stack_note(struct cpu *cpu, const struct thread *t)
         }
     }
 }
+
+const struct stack_most *stack_most(void)
+{
+    const struct stack_most *most = &rt.cpus[0]->most;
+    for (unsigned i = 1; i < rt.ncpu; i++) {
+        most = rt.cpus[i]->most.used > most->used ? &rt.cpus[i]->most : most;
+    }
+    return rt.stack_fill && most->used != 0 ? most : NULL;
+}

@@ -8,6 +8,13 @@
 
 #include "cpu.h"
 
+/* Of all CPUs, of threads that have ended; NULL: not known. */
+#ifdef PIRN_WITHOUT_MARKS
+#define stack_most() NULL
+#else
+const struct stack_most *stack_most(void);
+#endif
+
 /* Fill the stack of t, whose life is about to begin. */
 void stack_fill(struct thread *t);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "life.h"
+#include "mark.h"
 #include "stats.h"
 #include "text.h"
 
@@ -125,17 +126,14 @@ static size_t stats_format_own(char *text, size_t size, bool json)
 /* The stack that was used most, where they are filled. */
 static size_t stats_format_stack(char *text, size_t size, bool json)
 {
-    const struct cpu *most = rt.cpus[0];
-    for (unsigned c = 1; c < rt.ncpu; c++) {
-        most = rt.cpus[c]->most.used > most->most.used ? rt.cpus[c] : most;
-    }
-    if (!rt.stack_fill || most->most.used == 0) {
+    const struct stack_most *most = stack_most();
+    if (most == NULL) {
         return 0;
     }
     size_t n = (size_t)snprintf(text, size,
                                 json ? ",\"stack_most\":%zu,\"stack_most_of\":%zu"
                                      : "pirn: stack_most %zu of %zu, thread \"%.15s\"\n",
-                                most->most.used, most->most.size, most->most.name);
+                                most->used, most->size, most->name);
     return n < size ? n : size - 1;
 }
 

@@ -98,7 +98,7 @@ static uint64_t moves(void)
 static bool timers_armed(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
-        if (at_load_rlx(&rt.cpus[i]->timers.armed) != 0) {
+        if (timer_any(&rt.cpus[i]->timers)) {
             return true;
         }
     }

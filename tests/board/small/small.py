@@ -4,6 +4,8 @@
 usage: small.py [--root DIR] [--build DIR] BOARD [NAME...]     build, run, compare with sizes.toml
        small.py --update ...                                   ... and write the sizes there
        small.py --refused BOARD                                settings that CMake has to refuse
+       small.py --each BOARD [NAME...]                         each feature left out alone, and each
+                                                               organization alone: built and run
        small.py --publish                                      the table into docs/BOARD-SIZE.md
 
 A configuration (sizes.toml) is built in a folder of its own. Its programs run on 1 core and on
@@ -169,6 +171,29 @@ def refused(root: Path, board: str, build: Path) -> int:
     return 1 if failures else 0
 
 
+def alone(root: Path) -> dict[str, list[str]]:
+    """Settings: each feature left out alone, each organization alone."""
+    text = (root / "src/features.cmake").read_text()
+    features = re.findall(r"^ {4}(\w+) +#|^ {4}(\w+)\) +#", text, re.MULTILINE)
+    organizations = re.search(r"set\(organizations ([^)]*)\)", text)
+    assert features
+    assert organizations is not None
+    settings = {a or b: [f"-DPIRN_WITHOUT={a or b}"] for a, b in features}
+    return settings | {o: [f"-DPIRN_ORGANIZATIONS={o}"] for o in organizations[1].split()}
+
+
+def each(root: Path, board: str, build: Path, names: list[str]) -> int:
+    known = alone(root)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"no feature or organization {', '.join(unknown)}; valid: {', '.join(known)}")
+    for name in names or known:
+        built(root, board, build / "each", ["--fresh", *known[name], "-DPIRN_SMALL_TESTS=ON"])
+        run(root, board, build / "each", 4)
+        print(f"{name}: built, and runs")
+    return 0
+
+
 def table() -> str:
     entries = tomllib.loads((HERE / "sizes.toml").read_text())
     rows = [
@@ -197,6 +222,7 @@ def main() -> int:
     parser.add_argument("--nm")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--refused", action="store_true")
+    parser.add_argument("--each", action="store_true")
     parser.add_argument("--publish", action="store_true")
     parser.add_argument("board", nargs="?")
     parser.add_argument("names", nargs="*")
@@ -207,6 +233,8 @@ def main() -> int:
     build = options.build or options.root / "build" / options.board / "small"
     if options.refused:
         return refused(options.root, options.board, build)
+    if options.each:
+        return each(options.root, options.board, build, options.names)
     entries = tomllib.loads((HERE / "sizes.toml").read_text())
     names = [n for n in entries if n.startswith(f"{options.board}-")]
     unknown = [n for n in options.names if n not in names]
