@@ -108,8 +108,8 @@ bool rt_forked(void)
 void rt_fork_give_back(statelock_t *lock)
 {
     const struct cpu *cpu = rt.cpus[0];
-    bool first = at_load_rlx(&rt.started) != 2 ||
-                 (life_created_ever() == 1 && CPU_SWITCHES(cpu) == 0);
+    bool first =
+        at_load_rlx(&rt.started) != 2 || (life_created_ever() == 1 && CPU_SWITCHES(cpu) == 0);
     if (first && port_alone()) {
         CONTAINER_OF(lock, struct waitq, lock)->first = NULL;
         at_store_rel(&lock->word, lock_state(lock)); /* ORDER(spinlock) */
