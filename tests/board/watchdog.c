@@ -138,6 +138,10 @@ static void *holds_up(void *arg)
     __asm__ volatile("cpsid i");
     never_ends();
     __asm__ volatile("cpsie i");
+#elif defined(__aarch64__)
+    __asm__ volatile("msr daifset, #2");
+    never_ends();
+    __asm__ volatile("msr daifclr, #2");
 #elif defined(__mips__)
     __asm__ volatile("di\n\tehb");
     never_ends();

@@ -209,7 +209,8 @@ void bare_on_timer(void)
 /* The watchdog may have been asked for, or not any more; or the CPU has slept. */
 static void watchdog_set(struct port_cpu *port)
 {
-    if (RT_WATCHDOG && (port->watch_at != UINT64_MAX) != (watchdog_on != 0)) {
+    if (RT_WATCHDOG &&
+        (port->watch_at != UINT64_MAX) != (__atomic_load_n(&watchdog_us, __ATOMIC_RELAXED) != 0)) {
         watchdog_begin(port);
     }
 }
@@ -279,7 +280,7 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
     struct port_cpu *port = rt_cpu_port(cpu);
     port->slice_at = UINT64_MAX;
     port->wake_at = deadline;
-    if (RT_WATCHDOG && watchdog_on != 0) {
+    if (RT_WATCHDOG && __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED) != 0) {
         watchdog_sleeps(cpu, port);
     }
     if (!cores.sample_idle) {

@@ -6,8 +6,8 @@
  * watching one looks and has no note either gets one more period, because it may just have woken
  * up.
  *
- * Lock: dog.lock guards all but `noted`: bits of CPUs, set by each of them, cleared by the watching
- * one. watchdog_on is a hint; what it is about is read under the lock.
+ * There is no lock, which cores would meet at each period: every word is by itself, and whoever
+ * sees an old one is late by a period. `missed` is the watching CPU's.
  */
 #include <errno.h>
 #include <pirn/watchdog.h>
@@ -15,54 +15,55 @@
 #include "bare.h"
 #include "watchdog.h"
 
+#define US 1000u
 #define LEAST_NS 1000000u
+#define MOST_NS 3600000000000u
 
-uint32_t watchdog_on;
+uint32_t watchdog_us;
 
 static struct {
-    uint32_t lock;
-    void (*pet)(void); /* NULL: off */
-    uint64_t period;
+    void (*pet)(void);
     struct cpu *watching;
-    uint32_t missed; /* bits of CPUs */
-    uint32_t noted;  /* (A) */
+    uint32_t noted;  /* bits of CPUs */
+    uint32_t missed; /* the same */
 } dog;
 
 int pirn_watchdog(uint64_t period, void (*pet)(void))
 {
-    if (pet != NULL && period < LEAST_NS) {
+    if (pet != NULL && (period < LEAST_NS || period > MOST_NS)) {
         return -EINVAL;
     }
     unsigned n = rt_cpu_count();
-    unsigned long irq = bare_lock(&dog.lock);
-    dog.pet = pet;
-    dog.period = period;
-    dog.watching = port_cpu_self();
-    dog.missed = 0;
+    unsigned long irq = port_irq_save();
     __atomic_store_n(&dog.noted, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&watchdog_on, pet != NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&dog.pet, pet, __ATOMIC_RELAXED);
+    __atomic_store_n(&dog.watching, port_cpu_self(), __ATOMIC_RELAXED);
+    dog.missed = 0;
+    __atomic_store_n(&watchdog_us, pet != NULL ? (uint32_t)(period / US) : 0, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < n; i++) {
         board_ipi(rt_cpu_port(rt_cpu_at(i))->hart); /* each sets its timer */
     }
-    bare_unlock(&dog.lock, irq);
+    port_irq_restore(irq);
     return 0;
 }
 
 void watchdog_begin(struct port_cpu *port)
 {
-    unsigned long irq = bare_lock(&dog.lock);
-    port->watch_at = dog.pet != NULL ? port_now() + dog.period : UINT64_MAX;
-    bare_unlock(&dog.lock, irq);
+    uint64_t us = __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED);
+    port->watch_at = us != 0 ? port_now() + us * US : UINT64_MAX;
+}
+
+static bool watches(const struct cpu *cpu)
+{
+    return cpu == __atomic_load_n(&dog.watching, __ATOMIC_RELAXED);
 }
 
 /* Only the watching CPU wakes up for it. */
 void watchdog_sleeps(struct cpu *cpu, struct port_cpu *port)
 {
-    unsigned long irq = bare_lock(&dog.lock);
-    if (cpu != dog.watching) {
+    if (!watches(cpu)) {
         port->watch_at = UINT64_MAX;
     }
-    bare_unlock(&dog.lock, irq);
 }
 
 static uint32_t awake(void)
@@ -74,13 +75,15 @@ static uint32_t awake(void)
     return bits;
 }
 
-/* Whom to call: unless somebody awake has said nothing, for the second time. */
-static void (*look_locked(void))(void)
+/* Unless somebody awake has said nothing, for the second time. */
+static void look(void)
 {
+    void (*pet)(void) = __atomic_load_n(&dog.pet, __ATOMIC_RELAXED);
     uint32_t silent = awake() & ~__atomic_exchange_n(&dog.noted, 0, __ATOMIC_RELAXED);
-    bool stuck = (silent & dog.missed) != 0;
+    if ((silent & dog.missed) == 0 && pet != NULL) {
+        pet();
+    }
     dog.missed = silent;
-    return stuck ? NULL : dog.pet;
 }
 
 void watchdog_look(struct cpu *cpu, struct port_cpu *port)
@@ -91,11 +94,8 @@ void watchdog_look(struct cpu *cpu, struct port_cpu *port)
         __atomic_fetch_or(&dog.noted, 1u << rt_cpu_id(cpu), __ATOMIC_RELAXED);
     }
     port->watch_seen = switches;
-    unsigned long irq = bare_lock(&dog.lock);
-    void (*pet)(void) = cpu == dog.watching ? look_locked() : NULL;
-    bare_unlock(&dog.lock, irq);
-    if (pet != NULL) {
-        pet();
+    if (watches(cpu)) {
+        look();
     }
     watchdog_begin(port);
 }

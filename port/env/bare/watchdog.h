@@ -7,7 +7,8 @@
 
 #include "port.h"
 
-extern uint32_t watchdog_on;
+/* The period in microseconds; 0: there is none. */
+extern uint32_t watchdog_us;
 
 /* A period begins for the CPU: set port->watch_at. It is over. The CPU goes to sleep. */
 void watchdog_begin(struct port_cpu *port);
