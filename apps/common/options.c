@@ -36,7 +36,9 @@ static void print_help(const struct option_page *page)
         const char *equals = o->value_name == NULL ? "" : optional ? "[=" : "=";
         char left[48];
 
-        snprintf(left, sizeof left, "--%s%s%s%s", o->name, equals,
+        char letter[] = {'-', o->letter, ',', ' ', '\0'};
+
+        snprintf(left, sizeof left, "%s--%s%s%s%s", o->letter ? letter : "", o->name, equals,
                  o->value_name ? o->value_name : "", optional ? "]" : "");
         printf("  %-22s %s", left, o->help);
         if (o->kind == OPTION_NUMBER)
@@ -49,16 +51,31 @@ static void print_help(const struct option_page *page)
     exit(EXIT_SUCCESS);
 }
 
-static void parse_number(const struct option_spec *o, const char *value)
+static bool whole_number(const char *value, long min, long max, long *number)
 {
     char *end;
-    long number;
 
     errno = 0;
-    number = strtol(value, &end, 10);
-    if (end == value || *end != '\0' || errno != 0 || number < o->min || number > o->max)
+    *number = strtol(value, &end, 10);
+    return end != value && *end == '\0' && errno == 0 && *number >= min && *number <= max;
+}
+
+static void parse_number(const struct option_spec *o, const char *value)
+{
+    long number;
+
+    if (!whole_number(value, o->min, o->max, &number))
         usage_error("--%s=%s: not a whole number from %ld to %ld", o->name, value, o->min, o->max);
     *o->number = number;
+}
+
+long operand_number(const char *name, const char *value, long min, long max)
+{
+    long number;
+
+    if (!whole_number(value, min, max, &number))
+        usage_error("%s '%s': not a whole number from %ld to %ld", name, value, min, max);
+    return number;
 }
 
 static void parse_choice(const struct option_spec *o, const char *value)
@@ -98,21 +115,52 @@ static int argument_of(enum option_kind kind)
     return kind == OPTION_FLAG_AND_TEXT ? optional_argument : required_argument;
 }
 
-static const char *take_operand(int argc, char **argv, const struct option_page *page)
+static int words(const char *text)
+{
+    int count = text ? 1 : 0;
+
+    for (; text && *text; text++)
+        count += *text == ' ';
+    return count;
+}
+
+/* The name of operand `index`, as the page says it, into `name`. */
+static const char *operand_name(const struct option_page *page, int index, char *name, size_t size)
+{
+    const char *start = page->operand;
+
+    while (index-- > 0)
+        start = strchr(start, ' ') + 1;
+    snprintf(name, size, "%.*s", (int)strcspn(start, " "), start);
+    return name;
+}
+
+static char **take_operands(int argc, char **argv, const struct option_page *page)
 {
     int given = argc - optind;
-    int wanted = page->operand ? 1 : 0;
+    int wanted = words(page->operand);
+    char name[32];
 
     if (given > wanted)
         usage_error("'%s': one operand too many", argv[optind + wanted]);
     if (given < wanted)
-        usage_error("%s is missing", page->operand);
-    return wanted ? argv[optind] : NULL;
+        usage_error("%s is missing", operand_name(page, given, name, sizeof name));
+    return argv + optind;
 }
 
-const char *options_parse(int argc, char **argv, const struct option_page *page)
+static int index_of(const struct option_page *page, int letter)
+{
+    int index = 0;
+
+    while (page->options[index].letter != letter)
+        index++;
+    return index;
+}
+
+char **options_parse(int argc, char **argv, const struct option_page *page)
 {
     struct option table[MAX_OPTIONS + 2] = {{0}};
+    char letters[MAX_OPTIONS + 2] = ":";
     int count = 0;
     int index = 0;
     int seen;
@@ -120,16 +168,20 @@ const char *options_parse(int argc, char **argv, const struct option_page *page)
     for (; page->options[count].name && count < MAX_OPTIONS; count++) {
         table[count].name = page->options[count].name;
         table[count].has_arg = argument_of(page->options[count].kind);
+        if (page->options[count].letter)
+            strncat(letters, &page->options[count].letter, 1);
     }
     table[count].name = "help";
-    while ((seen = getopt_long(argc, argv, ":", table, &index)) != -1) {
+    while ((seen = getopt_long(argc, argv, letters, table, &index)) != -1) {
         if (seen == '?')
             usage_error("'%s': no such option, or it takes no value", argv[optind - 1]);
         if (seen == ':')
             usage_error("'%s': the value is missing", argv[optind - 1]);
+        if (seen != 0)
+            index = index_of(page, seen);
         if (index == count)
             print_help(page);
         store(&page->options[index], optarg);
     }
-    return take_operand(argc, argv, page);
+    return take_operands(argc, argv, page);
 }

@@ -19,6 +19,7 @@ enum option_kind {
 
 struct option_spec {
     const char *name; /* without the dashes; NULL ends the table */
+    char letter;      /* -letter is the same; 0: none. Flags only */
     enum option_kind kind;
     const char *value_name; /* for --help; NULL for a flag */
     const char *help;
@@ -43,11 +44,14 @@ static inline struct option_spec option_number(const char *name, long *number, l
 
 struct option_page {
     const char *summary; /* what the program does, one sentence */
-    const char *operand; /* name of the single operand, or NULL if none is taken */
+    const char *operand; /* names of the operands, blanks between them; NULL if none is taken */
     const struct option_spec *options;
 };
 
-/* Stores the values and returns the operand (NULL if the page has none). */
-const char *options_parse(int argc, char **argv, const struct option_page *page);
+/* Stores the values and returns the operands, as many as the page names. */
+char **options_parse(int argc, char **argv, const struct option_page *page);
+
+/* An operand that is a number; `name` is as the page says it. */
+long operand_number(const char *name, const char *value, long min, long max);
 
 #endif

@@ -61,7 +61,7 @@ static void parse_arguments(int argc, char **argv, struct arguments *a)
         .options = options,
     };
 
-    a->input = options_parse(argc, argv, &page);
+    a->input = options_parse(argc, argv, &page)[0];
 }
 
 /* Reads to the end rather than asking for the size, so that pipes work too. */
