@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 #
-# apps-zlib: the system's, or for boards what `tools/setup-boards` has made of its source.
+# apps-zlib: the system's. For boards it is compiled from its source, which `tools/setup-boards` fetches;
+# without its functions for files.
 if(PIRN_BOARD)
-  set(zlib ${PIRN_ROOT}/.boards/zlib/${PIRN_BOARD_TARGET})
-  if(NOT EXISTS ${zlib}/lib/libz.a)
-    message(FATAL_ERROR "no zlib for the board ${PIRN_BOARD} in ${zlib}: tools/setup-boards makes it")
+  set(zlib ${PIRN_ROOT}/.boards/sources/zlib/source)
+  if(NOT EXISTS ${zlib}/zlib.h)
+    message(FATAL_ERROR "no source of zlib in ${zlib}: tools/setup-boards fetches it")
   endif()
-  add_library(apps-zlib INTERFACE)
-  target_include_directories(apps-zlib SYSTEM INTERFACE ${zlib}/include)
-  target_link_libraries(apps-zlib INTERFACE ${zlib}/lib/libz.a)
+  set(zlib_sources adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil)
+  list(TRANSFORM zlib_sources REPLACE "(.+)" "${zlib}/\\1.c")
+  add_library(apps-zlib STATIC ${zlib_sources})
+  target_include_directories(apps-zlib SYSTEM PUBLIC ${zlib})
+  target_compile_options(apps-zlib PRIVATE -w) # others' code
 elseif(CMAKE_CROSSCOMPILING)
   message(STATUS "dedup is left out: there is no zlib for this cross build")
 else()

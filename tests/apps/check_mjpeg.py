@@ -5,9 +5,11 @@ usage: check_mjpeg.py reference MJPEG PSNR CLIPS CLIP   as good as ffmpeg's deco
        check_mjpeg.py variants MJPEG CLIPS CLIP         every way to run gives the same bits
        check_mjpeg.py faults MJPEG CLIPS                bad streams are refused in words
        check_mjpeg.py truncated MJPEG CLIPS CLIP        a stream that ends anywhere is refused
+       check_mjpeg.py command CLIPS CLIP COMMAND...     few runs; COMMAND starts the program
 """
 
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -154,11 +156,40 @@ def check_truncated(mjpeg: str, clips_name: str, clip: str) -> None:
         refused(mjpeg, good[:length])
 
 
+def noise(frames: Path, reference: Path) -> float:
+    """The signal-to-noise ratio of all samples, in dB."""
+    ours, theirs = frames.read_bytes(), reference.read_bytes()
+    squares = sum((a - b) ** 2 for a, b in zip(ours, theirs, strict=True))
+    return 10 * math.log10(255**2 * len(ours) / max(squares, 1))
+
+
+def check_command(clips_name: str, clip: str, *command: str) -> None:
+    path = Path(clips_name) / f"{clip}.mjpeg"
+    seen = set()
+    for options in (["--slices=8"], ["--slices=1"], ["--graph=stages"]):
+        with tempfile.TemporaryDirectory() as scratch:
+            frames = Path(scratch) / "frames.yuv"
+            done = run(*command, "--quiet", *options, f"--output={frames}", path)
+            closing = CLOSING_LINE.search(done.stdout)
+            if done.returncode != 0 or closing is None or closing[1] != "6":
+                sys.exit(f"{options}: status {done.returncode}\n{done.stdout}{done.stderr}")
+            if noise(frames, path.with_suffix(".yuv")) < LEAST_PSNR:
+                sys.exit(f"{options}: less than {LEAST_PSNR} dB")
+        seen.add(closing[5])
+    if len(seen) != 1:
+        sys.exit(f"{len(seen)} different results: {seen}")
+    done = run(*command, path.with_suffix(".none"))
+    said = done.stdout + done.stderr
+    if done.returncode != 1 or "No such file" not in said:
+        sys.exit(f"status {done.returncode}, and 1 expected\n{said}")
+
+
 CHECKS: dict[str, Callable[..., None]] = {
     "reference": check_reference,
     "variants": check_variants,
     "faults": check_faults,
     "truncated": check_truncated,
+    "command": check_command,
 }
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The part of tools/setup-boards that comes after the packages: the C libraries."""
+"""The part of tools/setup-boards that comes after the packages: C libraries, zlib's source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from pirn_tools.board import picolibc, targets
+from pirn_tools.board import picolibc, sources, targets
 from pirn_tools.errors import UserError
 
 
@@ -34,7 +34,10 @@ def main(
         for target in missing:
             picolibc.build(target, folders, tree, _say)
         shutil.rmtree(tree)
-    if missing or not quiet:
+    has_sources = sources.is_there(folders)
+    if not has_sources:
+        sources.fetch(folders, _say)
+    if missing or not has_sources or not quiet:
         _say(f"ready: {', '.join(one.name for one in chosen)} in {folders.prefix / 'picolibc'}")
 
 
@@ -46,6 +49,8 @@ def _list(chosen: list[targets.Target], folders: picolibc.Folders) -> None:
             built = False
         if not built:
             _say_item(f"picolibc for {target.name}", f"C library: {target.what}")
+    if not sources.is_there(folders):
+        _say_item(f"source of {sources.ZLIB}", "for the application dedup")
 
 
 def _say(text: str) -> None:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+#
+# The applications on a board, with real files: the checks of tests/apps, with the board in front.
+set(APPS ${CMAKE_SOURCE_DIR}/tests/apps)
+set(CLIPS ${CMAKE_CURRENT_BINARY_DIR}/clips)
+set(RUN ${CMAKE_SOURCE_DIR}/.venv/bin/pirn board run --timeout 240)
+
+add_test(NAME apps-clips COMMAND ${Python3_EXECUTABLE} ${APPS}/make_clips.py ${CLIPS})
+set_tests_properties(apps-clips PROPERTIES FIXTURES_SETUP clips LABELS "board;fast" TIMEOUT 120)
+
+# board_apps_test(NAME PROGRAM CORES LABELS CHECK...): CHECK, and behind it what starts PROGRAM
+function(board_apps_test name program cores labels)
+  add_test(NAME ${name}-${cores} COMMAND ${Python3_EXECUTABLE} -B ${ARGN} ${RUN} --cpus ${cores} ${PIRN_BOARD}
+                                         $<TARGET_FILE:${program}>)
+  set_tests_properties(${name}-${cores} PROPERTIES LABELS "${labels}" TIMEOUT 300 FIXTURES_REQUIRED clips)
+endfunction()
+
+set(MAKE_OPTIONS ${CMAKE_SOURCE_DIR}/apps/blackscholes/make_options.py)
+foreach(cores 1 2 4)
+  set(labels board)
+  if(cores EQUAL 4)
+    list(APPEND labels fast)
+  endif()
+  board_apps_test(blackscholes blackscholes ${cores} "${labels}" ${APPS}/check_blackscholes.py prices ${MAKE_OPTIONS})
+  board_apps_test(dedup-short dedup ${cores} "${labels}" ${APPS}/check_dedup.py short)
+  board_apps_test(mjpeg mjpeg ${cores} "${labels}" ${APPS}/check_mjpeg.py command ${CLIPS} 420-restart)
+  add_test(NAME comm-${cores} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/expect.py --status 0
+                                      --match "^comm: pairs=8 items=2000 fifo=1 work=3 seconds=[0-9.]+ checksum=796d902c4a4a81c0\n$"
+                                      -- ${RUN} --cpus ${cores} ${PIRN_BOARD} $<TARGET_FILE:comm> --pairs=8 --items=2000 --fifo=1 --work=3)
+  set_tests_properties(comm-${cores} PROPERTIES LABELS "${labels}" TIMEOUT 300)
+endforeach()
+board_apps_test(dedup-round dedup 4 board ${APPS}/check_dedup.py round)
+board_apps_test(blackscholes-faults blackscholes 2 board ${APPS}/check_blackscholes.py faults ${MAKE_OPTIONS})
+board_apps_test(dedup-faults dedup 2 board ${APPS}/check_dedup.py faults)
