@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-boards check-release boards board-cost board-size board-sections fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
+        check-aarch64 check-riscv64 check-boards check-release boards board-cost board-size board-sections board-apps fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
 help:
@@ -148,6 +148,11 @@ board-sections: setup
 	cmake --preset riscv64-virt -B build/riscv64-virt/sections -DPIRN_SECTIONS=ON -DBUILD_TESTING=OFF
 	cmake --build build/riscv64-virt/sections --parallel $(JOBS)
 	$(VENV)/python bench/run_sections.py --publish
+
+## board-apps: x264 and applications on boards: output compared, instructions of cores counted; writes docs/BOARD-PROGRAMS.md
+board-apps: build-release $(foreach board,riscv64-virt realview-eb-mpcore malta-p5600,build-$(board))
+	@tools/setup --quiet --group programs
+	$(VENV)/python bench/run_board_apps.py --publish $(BENCH_ARGS)
 
 # Of the second family: each kind of test once, with 4 cores.
 BOARDS_SHORT := [-](4|4-1)$$

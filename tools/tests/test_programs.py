@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pirn_tools import paths
+from pirn_tools.board import targets
 from pirn_tools.errors import UserError
-from pirn_tools.programs import build, compare, plan, report, sources
+from pirn_tools.programs import boards, build, compare, plan, report, sources
 from pirn_tools.programs.compare import Configuration, Outcome
 from pirn_tools.programs.plan import Program, Run
 from pirn_tools.programs.sources import Entry, Source
@@ -258,3 +259,46 @@ def test_page_shows_ratios_and_failures(tmp_path: Path) -> None:
     assert "| prog | a run | 500 | 2.00 |" in text
     assert "- **prog**: killed by SIGSEGV. Why: no signals. Seen under single (a run)." in text
     assert 'prog,"a run",pirn,steal,0,0.250000,0.250000,""' in report.csv([row])
+
+
+# ---- boards ----------------------------------------------------------------------------------
+
+
+def board_program(tmp_path: Path) -> tuple[Program, Source]:
+    (tmp_path / "source").mkdir()
+    steps = ("sh -c 'echo \"$CC {cross}\" > prog && chmod +x prog'",)
+    return program(board=steps, cross="--for {cpu} {prefix}"), Source("1", tmp_path / "source", "")
+
+
+def test_board_builds_get_the_boards_compiler_and_others_none(tmp_path: Path) -> None:
+    one, source = board_program(tmp_path)
+    board = tmp_path / "riscv64-virt"
+    target = targets.Target("rv64", "riscv", "a test", "rv-", (), "riscv64")
+    with pytest.raises(UserError, match=r"no libraries in .*riscv64-virt; `make boards`"):
+        boards.build_board(one, source, target, board, tmp_path / "out")
+    for name in boards.LIBRARIES:
+        (board / name).parent.mkdir(parents=True, exist_ok=True)
+        (board / name).write_text("1")
+    built = boards.build_board(one, source, target, board, tmp_path / "out")
+    assert built.read_text() == f"{board / 'pirn-cc'} --for riscv64 rv-\n"
+    assert boards.build_host(one, source, tmp_path / "out").read_text() == " \n"
+
+
+def test_board_builds_are_stale_when_a_library_changes(tmp_path: Path) -> None:
+    one, source = board_program(tmp_path)
+    board = tmp_path / "riscv64-virt"
+    target = targets.Target("rv64", "riscv", "a test", "rv-", (), "riscv64")
+    for name in boards.LIBRARIES:
+        (board / name).parent.mkdir(parents=True, exist_ok=True)
+        (board / name).write_text("1")
+    built = boards.build_board(one, source, target, board, tmp_path / "out")
+    built.write_text("mine")
+    assert boards.build_board(one, source, target, board, tmp_path / "out").read_text() == "mine"
+    (board / boards.LIBRARIES[1]).write_text("2")
+    again = boards.build_board(one, source, target, board, tmp_path / "out")
+    assert again.read_text() != "mine"
+
+
+def test_board_builds_need_commands(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"prog has no commands for boards in programs\.toml"):
+        boards.build_host(program(), Source("1", tmp_path, ""), tmp_path / "out")

@@ -32,13 +32,15 @@ def text(sources: Iterable[Path], target: Path) -> Path:
     return target
 
 
-def video(cache: Path, target: Path) -> Path:
+def video(
+    cache: Path, target: Path, size: tuple[int, int] = SIZE, pictures: int = PICTURES
+) -> Path:
     """Uncompressed pictures of the demo's clip."""
     if target.exists():
         return target
     part = target.with_suffix(".part")
-    options = ["-i", str(source_video(cache)), "-an", "-frames:v", str(PICTURES)]
-    options += ["-vf", f"scale={SIZE[0]}:{SIZE[1]}", "-pix_fmt", "yuv420p", "-flags", "+bitexact"]
+    options = ["-i", str(source_video(cache)), "-an", "-frames:v", str(pictures)]
+    options += ["-vf", f"scale={size[0]}:{size[1]}", "-pix_fmt", "yuv420p", "-flags", "+bitexact"]
     ffmpeg([*options, "-f", "yuv4mpegpipe", str(part)], f"making {target.name}")
     part.rename(target)
     return target

@@ -31,6 +31,8 @@ class Program:
     installed: str
     runs: tuple[Run, ...]
     fails: dict[str, str] = field(default_factory=dict)  # family: why
+    board: tuple[str, ...] = ()  # how it is built for boards, and for comparison on this machine
+    cross: str = ""
 
 
 def load(path: Path) -> list[Program]:
@@ -56,7 +58,7 @@ def choose(programs: list[Program], names: Iterable[str]) -> list[Program]:
 
 def _program(entry: dict[str, Any]) -> Program:
     missing = [key for key in NEEDED if not entry.get(key)]
-    unknown = set(entry) - {*NEEDED, "fails"}
+    unknown = set(entry) - {*NEEDED, "fails", "board", "cross"}
     if missing or unknown:
         words = [f"no {key}" for key in missing] + [f"unknown: {key}" for key in sorted(unknown)]
         raise ValueError(f"program {entry.get('name', '?')}: {', '.join(words)}")
@@ -72,4 +74,6 @@ def _program(entry: dict[str, Any]) -> Program:
         entry["installed"],
         tuple(Run(run["what"], run["args"]) for run in entry["run"]),
         fails,
+        tuple(entry.get("board", ())),
+        entry.get("cross", ""),
     )
