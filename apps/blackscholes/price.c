@@ -19,7 +19,7 @@ static float normal_tail(float x) /* x >= 0: the part of the distribution above 
 
     for (int i = 3; i >= 0; i--)
         sum = b[i] + t * sum;
-    return ONE_BY_ROOT_OF_TWO_PI * (float)exp(-0.5f * x * x) * t * sum;
+    return ONE_BY_ROOT_OF_TWO_PI * (float)exp((double)(-0.5f * x * x)) * t * sum;
 }
 
 static float normal_below(float x)
@@ -29,11 +29,11 @@ static float normal_below(float x)
 
 float option_price(const struct option *o)
 {
-    float spread = o->volatility * (float)sqrt(o->years);
+    float spread = o->volatility * (float)sqrt((double)o->years);
     float drift = (o->rate + 0.5f * o->volatility * o->volatility) * o->years;
-    float d1 = ((float)log(o->spot / o->strike) + drift) / spread;
+    float d1 = ((float)log((double)(o->spot / o->strike)) + drift) / spread;
     float d2 = d1 - spread;
-    float strike_today = o->strike * (float)exp(-o->rate * o->years);
+    float strike_today = o->strike * (float)exp((double)(-o->rate * o->years));
 
     if (o->put)
         return strike_today * (1.0f - normal_below(d2)) - o->spot * (1.0f - normal_below(d1));

@@ -22,7 +22,7 @@ from pirn_tools.programs.sources import Source, fetch, machine_apts
 THREADS = 4
 TIMEOUT = 300  # seconds, of a run
 TEXT_BYTES = 512 << 10
-VIDEO_SIZE, PICTURES = (80, 60), 16
+VIDEO_SIZE, PICTURES = (160, 120), 16
 OPTIONS = 24
 
 
