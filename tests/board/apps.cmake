@@ -31,3 +31,8 @@ foreach(cores 1 2 4)
 endforeach()
 board_apps_test(blackscholes-faults blackscholes 2 board ${APPS}/check_blackscholes.py faults ${MAKE_OPTIONS})
 board_apps_test(dedup-faults dedup 2 board ${APPS}/check_dedup.py faults)
+
+# What build systems of others are given.
+add_test(NAME pirn-cc-4 COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_cc.py ${CMAKE_BINARY_DIR}/pirn-cc ${RUN} --cpus 4
+                                ${PIRN_BOARD})
+set_tests_properties(pirn-cc-4 PROPERTIES LABELS "board;fast" TIMEOUT 300)
