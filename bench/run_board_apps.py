@@ -123,7 +123,7 @@ def run() -> int:
     wanted = {work.name: run_host(programs.host(work), work) for work in all_works}
     results: list[Result] = []
     for name in options.board or BOARDS:
-        board = boards.find(root, name)
+        board = boards.find([boards.folder(root)], name)
         for work in all_works:
             binary = programs.on(board, work)
             results += measure(board, binary, work, wanted[work.name], plugin, options.rounds)

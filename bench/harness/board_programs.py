@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -128,8 +127,7 @@ def run_board(
 ) -> tuple[list[int], bytes]:
     """Each core's instructions, and what the program wrote."""
     machine.check_program(board, str(binary))
-    if shutil.which(board.qemu) is None:
-        raise UserError(f"{board.qemu} is not installed; tools/setup-boards installs it")
+    machine.check_qemu(board)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         # Cores that wait for work count as idle.
