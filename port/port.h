@@ -41,6 +41,7 @@ struct thread;
  *   PORT_IDLE_STACK                       bytes of the stack of CPU 0's scheduler context
  *   PORT_FOREIGN                          there may be kernel threads that are not the runtime's
  *   PORT_SIGNALS                          there are signals, which end waits
+ *   PORT_DEADLOCK                         what the option "deadlock" is unless set, as text
  *   port_cpu_interrupt(cpu)               have a CPU that runs a thread look at what is pending for
  *                                         it; a no-op where interrupting costs more than waiting
  *                                         for its next tick or call
@@ -260,7 +261,7 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
  */
 
 /* Have rt_report_turn called soon, and then again at the times that it returns, by a kernel thread
- * that is no carrier. Any context. */
+ * that is no carrier; or by the calling CPU while it sleeps. Any context. */
 void port_report_poke(void);
 
 /* May something of the program's call the runtime that is none of its user threads: other kernel
@@ -277,6 +278,10 @@ void port_report_run(void (*fn)(void));
 /* Where the program's own code has called what thread t waits in; called by fn above. False:
  * cannot tell. */
 bool port_where(const struct thread *t, char *text, size_t size);
+
+/* Say, in lines of its own, which calls are active in thread t, which waits; called by fn above.
+ * May say nothing. */
+void port_say_calls(const struct thread *t);
 
 /* The number of a signal by its name or number; -1: there is no such signal. And: have
  * rt_dump_asked called when it comes. 0 or -errno. */
@@ -427,6 +432,7 @@ struct cpu *rt_thread_cpu(const struct thread *t); /* where it runs or ran last;
 struct port_thread *rt_thread_port(struct thread *t);
 struct carrier *rt_thread_carrier(struct thread *t); /* of one that port_left_self has returned */
 void *rt_thread_stack(struct thread *t);             /* its lowest address */
+uintptr_t rt_thread_stack_top(const struct thread *t);
 bool rt_cpu_runs(struct cpu *cpu, const struct thread *t); /* a look from outside */
 struct thread *rt_cpu_thread(struct cpu *cpu); /* that the CPU runs; called by the CPU */
 bool rt_thread_is_foreign(const struct thread *t);

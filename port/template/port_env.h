@@ -33,6 +33,7 @@ void port_irq_entered(void);
 #define PORT_FOREIGN true
 #define PORT_SIGNALS true
 #define PORT_IDLE_STACK (64u << 10)
+#define PORT_DEADLOCK "report"
 void port_cpu_interrupt(struct cpu *cpu);
 bool port_may_switch(void);
 

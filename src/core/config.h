@@ -59,6 +59,11 @@
 #else
 #define RT_WATCHDOG true
 #endif
+#ifdef PIRN_WITHOUT_REPORT
+#define RT_REPORT false
+#else
+#define RT_REPORT true
+#endif
 #ifdef PIRN_WITHOUT_INPUT
 #define RT_INPUT false
 #else

@@ -338,6 +338,11 @@ void *rt_thread_stack(struct thread *t)
     return t->stack.low;
 }
 
+uintptr_t rt_thread_stack_top(const struct thread *t)
+{
+    return (uintptr_t)t->stack_top;
+}
+
 /* The CPU writes it plainly; whoever calls this has made sure that an old value does no harm. */
 NO_TSAN bool rt_cpu_runs(struct cpu *cpu, const struct thread *t)
 {

@@ -412,7 +412,7 @@ const struct rt_option rt_options[] = {
      "microseconds that a thread runs before others of its class have their turn (discipline=posix, "
      "shmac)",
      set_slice},
-    {"deadlock", "choice", "report", "report, abort or off",
+    {"deadlock", "choice", PORT_DEADLOCK, "report, abort or off",
      "when every thread waits and nothing can wake one any more: say who waits for what; abort: and "
      "then abort",
      set_deadlock},

@@ -58,6 +58,7 @@ void options_load(void)
     rt.slice_ns = or_default(s->slice_us, 10000) * 1000ull;
     rt.slice_ticks = (or_default(s->slice_us, 10000) - 1) / or_default(s->tick_us, 10000) + 1;
     rt.spin_ns = RT_SPIN_DEFAULT * 1000ull;
+    rt.deadlock = RT_DEADLOCK_ABORT;
     rt.stack_size = or_default(s->stack_size, RT_STACK_DEFAULT);
     rt.stack_fill = RT_MARKS && s->stack_fill;
     rt.reservoir = s->reservoir;

@@ -57,7 +57,7 @@ static bool wait_is_inner(uint8_t reason)
 static _Atomic(uint32_t) watched; /* a CPU has said that it is the last one, and a turn will come */
 static _Atomic(uint32_t) dump;    /* asked for */
 
-/* (the kernel thread of rt_report_turn) */
+/* (who calls rt_report_turn: one at a time, by `watched`) */
 static struct {
     uint64_t at;       /* when to look; UINT64_MAX: not */
     uint64_t interval; /* between this look and the next */
@@ -238,6 +238,7 @@ static void say_wait(const struct thread *t)
         }
     }
     say("%s%s\n", where[0] != '\0' ? ", in " : "", where);
+    port_say_calls(t);
 }
 
 static void say_thread(struct thread *t, void *arg)
@@ -284,7 +285,7 @@ static void say_cycle(struct thread *t, void *arg)
 static NO_TSAN void report(void)
 {
     unsigned lines = 0;
-    reporter = port_foreign_self();
+    reporter = port_cpu_self() == NULL ? port_foreign_self() : NULL;
     if (is_deadlock) {
         say("pirn: deadlock: %u thread%s wait%s, and nothing is left that can wake %s\n", nwaiting,
             nwaiting == 1 ? "" : "s", nwaiting == 1 ? "s" : "", nwaiting == 1 ? "it" : "one");

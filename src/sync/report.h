@@ -5,11 +5,11 @@
  *
  * A deadlock is reported if every thread waits, and nothing can wake one of them any more. When the
  * last CPU goes to sleep it says so (rt_report_idle); the port then calls rt_report_turn, on a
- * kernel thread that is no carrier, after a while in which no CPU has moved. It looks, in this
- * order, for:
+ * kernel thread that is no carrier, or on that CPU while it sleeps, after a while in which no CPU
+ * has moved. It looks, in this order, for:
  *   1. timers, waits for descriptors: a CPU will be woken, and will say again that it sleeps;
  *   2. what the program has beside user threads (port_outsiders): other kernel threads, which may
- *      call us; signal handlers, which may come at any time;
+ *      call us; handlers of signals or interrupts, which may come at any time;
  *   3. threads that do not wait, or wait for something that comes from outside (a call, a sleep);
  *   4. whether a CPU has moved since 1.
  * Never falsely: user threads run on CPUs only, or on carriers in calls. If nobody was found and no

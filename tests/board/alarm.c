@@ -10,6 +10,7 @@
 #include <pirn/pirn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
@@ -22,6 +23,7 @@
 #define ALARMS 200
 #define BUSY 6
 #define PERIOD_NS 300000u
+#define LATE_NS 400000000u
 
 static pirn_sem_t rang = PIRN_SEM_INIT(0);
 static unsigned alarms, done;
@@ -60,8 +62,24 @@ static void *keeps_busy(void *arg)
     return NULL;
 }
 
-int main(void)
+/* All wait, for what an interrupt brings later than the runtime looks for a deadlock; and then for
+ * nothing: no handler is there any more. */
+static void one_then_none(void)
 {
+    alarms = ALARMS; /* one more */
+    CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
+    alarm_in(LATE_NS);
+    pirn_sem_wait(&rang);
+    CHECK(pirn_irq_attach(ALARM_SOURCE, NULL, NULL) == 0);
+    puts("one alarm");
+    pirn_sem_wait(&rang);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "late") == 0) {
+        one_then_none();
+    }
     pirn_thread_t waiter, busy[BUSY];
     CHECK(pirn_irq_attach(100000, on_alarm, NULL) == -EINVAL);
     CHECK(ALARM_SOURCE == 0 || pirn_irq_attach(0, on_alarm, NULL) == -EINVAL);

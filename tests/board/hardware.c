@@ -386,6 +386,19 @@ static void fault_trap(void)
     fault_of(traps);
 }
 
+static void *locks_crooked(void *unused)
+{
+    static char room[sizeof(pirn_mutex_t) + sizeof(void *)] __attribute__((aligned(16)));
+    pirn_set_name(pirn_self(), "crooked");
+    pirn_mutex_lock((pirn_mutex_t *)(void *)(room + 2));
+    return unused;
+}
+
+static void unaligned(void)
+{
+    fault_of(locks_crooked);
+}
+
 /* Threads until there is no memory: an error, and the program goes on. */
 static void *waits(void *sem)
 {
@@ -443,6 +456,7 @@ int main(int argc, char **argv)
                  {"fault-write", fault_write},
                  {"fault-jump", fault_jump},
                  {"fault-trap", fault_trap},
+                 {"unaligned", unaligned},
                  {"memory", memory},
                  {"cores", cores}};
     const char *mode = argc > 1 ? argv[1] : "";

@@ -51,6 +51,7 @@ void bare_irq_end(uintptr_t pc);
 /* Devices: irq.c. What pirn_irq_attach does, for the console, too. */
 void bare_on_device(unsigned source);
 int bare_irq_attach(unsigned source, void (*fn)(void *arg), void *arg);
+bool bare_irq_outsiders(void); /* may a handler of the program's come? */
 
 /* The core cannot go on: what is said of it, and the end. registers: addresses of code. */
 struct bare_fault {
@@ -58,11 +59,24 @@ struct bare_fault {
     unsigned long cause;
     uintptr_t pc, address;
     uintptr_t caller; /* 0: not known */
+    uintptr_t sp;     /* 0: not known */
 };
 NORETURN void bare_fault(const struct bare_fault *fault);
 
 /* The trap's frame does not fit on the running thread's stack. */
 NORETURN void bare_no_room(uintptr_t pc);
+
+/* Lines "pirn: from ADDRESS" of the calls that may be active on the stack between `from` and `to`,
+ * or its end, of thread t, or of a core's own if it is NULL: report.c. */
+void bare_say_calls(const struct thread *t, uintptr_t from, uintptr_t to, unsigned lines);
+
+/* Is this where a call returns to: does the instruction in front of it call? Where to; 0: to an
+ * address in a register. The architecture's: calls.c. */
+bool arch_call_before(uintptr_t address, uintptr_t *target);
+
+/* Tools put the function and the line behind such lines. which: "at", or "from": a return address.
+ */
+void bare_say_place(const char *which, uintptr_t pc);
 
 /* A message "pirn: what", and the end. */
 /* More CPUs are asked for than there are cores: that, and the end. */

@@ -33,7 +33,7 @@
 #define RETRY_NS 20000u
 
 /* Is there anything to set it for? src/features.cmake */
-#define BARE_TIMER (RT_PREEMPT || RT_TIMED || RT_PROF || RT_WATCHDOG)
+#define BARE_TIMER (RT_PREEMPT || RT_TIMED || RT_PROF || RT_WATCHDOG || RT_REPORT)
 
 struct bare_core bare_cores[BARE_CORES];
 
@@ -275,20 +275,30 @@ void bare_irq_end(uintptr_t pc)
  * Sleeping, waking.
  */
 
+/* The core that went to sleep last looks whether that is for ever: report.c. When next. */
+static uint64_t report(struct port_cpu *port)
+{
+    if (port->report_at != UINT64_MAX && port->report_at <= port_now()) {
+        port->report_at = rt_report_turn(port_now());
+    }
+    return port->report_at;
+}
+
 void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
     port->slice_at = UINT64_MAX;
-    port->wake_at = deadline;
     if (RT_WATCHDOG && __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED) != 0) {
         watchdog_sleeps(cpu, port);
     }
     if (!cores.sample_idle) {
         port->sample_at = UINT64_MAX;
     }
-    timer_arm(port);
     while (__atomic_exchange_n(&port->permit, 0, __ATOMIC_ACQUIRE) == 0 && /* ORDER(permit) */
            (!RT_TIMED || port_now() < deadline)) {
+        uint64_t report_at = RT_REPORT ? report(port) : UINT64_MAX;
+        port->wake_at = report_at < deadline ? report_at : deadline;
+        timer_arm(port);
         section_on(); /* the rest of it is none */
         arch_wait();
         arch_irq_restore(0); /* the handlers run here */
@@ -386,7 +396,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     core->cpu = cpu;
     port->fp = rt_carrier_port(k)->fp;
     port->hart = (uint32_t)core->hart;
-    port->timer_at = port->wake_at = port->over_at = port->watch_at = UINT64_MAX;
+    port->timer_at = port->wake_at = port->over_at = port->report_at = UINT64_MAX;
     slice_begin(port);
     samples_begin(port);
     timer_arm(port);

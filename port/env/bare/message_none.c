@@ -32,3 +32,9 @@ void bare_overflow(const struct port_thread *t)
     (void)t;
     port_panic();
 }
+
+void bare_say_place(const char *which, uintptr_t pc)
+{
+    (void)which;
+    (void)pc;
+}

@@ -114,29 +114,8 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
     nobody();
 }
 
-/* Interrupt handlers may wake threads: that all wait is no deadlock for sure. */
-bool port_outsiders(void)
-{
-    return true;
-}
-
 bool port_alone(void)
 {
-    return false;
-}
-
-void port_report_poke(void) {}
-
-void port_report_run(void (*fn)(void))
-{
-    (void)fn;
-}
-
-bool port_where(const struct thread *t, char *text, size_t size)
-{
-    (void)t;
-    (void)text;
-    (void)size;
     return false;
 }
 

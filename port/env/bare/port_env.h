@@ -33,6 +33,7 @@ struct port_cpu {
     uint64_t wake_at;    /* ns: an interrupt for the sake of what follows it; UINT64_MAX: none */
     uint64_t sample_at;  /* ns: the next sample; UINT64_MAX: none */
     bool sampled;        /* one is due, where the interrupt was */
+    uint64_t report_at;  /* ns: it looks for a deadlock, if it sleeps; UINT64_MAX: others do */
     uint64_t watch_at;   /* ns: a look for the watchdog; UINT64_MAX: none */
     uint64_t watch_seen; /* switches at the last one */
     uint64_t seen;       /* switches at the last tick */
@@ -75,6 +76,7 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 #define PORT_FOREIGN false
 #define PORT_SIGNALS false
 #define PORT_IDLE_STACK BARE_CORE_STACK
+#define PORT_DEADLOCK "abort" /* nothing will ever happen */
 
 /* For the POSIX layer: port_may_wait can tell whether a handler has interrupted the runtime;
  * nothing has to start before threads can be cancelled. */

@@ -82,6 +82,7 @@ static void look(void)
     uint32_t silent = awake() & ~__atomic_exchange_n(&dog.noted, 0, __ATOMIC_RELAXED);
     if ((silent & dog.missed) == 0 && pet != NULL) {
         pet();
+        bare_look_again();
     }
     dog.missed = silent;
 }

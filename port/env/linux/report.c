@@ -167,6 +167,12 @@ int port_dump_start(int signal)
     return __sigaction(signal, &act, NULL) == 0 ? 0 : -errno;
 }
 
+/* Debuggers do. */
+void port_say_calls(const struct thread *t)
+{
+    (void)t;
+}
+
 #ifdef PORT_ARCH_CALL_UNDER
 
 void port_call_under(const struct port_arch_frame *frame, void (*fn)(void *), void *arg);

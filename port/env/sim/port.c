@@ -156,6 +156,11 @@ bool port_where(const struct thread *t, char *text, size_t size)
     return false;
 }
 
+void port_say_calls(const struct thread *t)
+{
+    (void)t;
+}
+
 int port_signal_of(const char *name)
 {
     (void)name;

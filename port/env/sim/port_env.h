@@ -41,6 +41,7 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 #define PORT_FOREIGN true
 #define PORT_SIGNALS true
 #define PORT_IDLE_STACK (64u << 10)
+#define PORT_DEADLOCK "report"
 #define port_cpu_interrupt(cpu) ((void)(cpu))
 #define port_may_switch() true
 

@@ -64,7 +64,7 @@ no_room:
     .fnend
     .size trap_interrupt, . - trap_interrupt
 
-    /* arch_fault(which, pc, where its function returns to) */
+    /* arch_fault(which, pc, where its function returns to, sp) */
     .type trap_undefined, %function
 trap_undefined:
     .fnstart
@@ -92,10 +92,11 @@ trap_call:
     sub     r1, lr, #4
     mov     r0, #ARCH_FAULT_CALL
 fault:
-    ldr     r3, [sp, #BARE_CORE_TRAP_STACK]
+    ldr     r12, [sp, #BARE_CORE_TRAP_STACK]
     cps     #ARCH_MODE_SYSTEM
     mov     r2, lr
-    mov     sp, r3
+    mov     r3, sp
+    mov     sp, r12
     mov     r11, #0
     bl      arch_fault
     .cantunwind

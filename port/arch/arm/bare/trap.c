@@ -11,7 +11,7 @@ struct arch_frame {
 };
 
 void arch_interrupt(struct arch_frame *frame);
-NORETURN void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller);
+NORETURN void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller, uintptr_t sp);
 
 /* Of the fault status. */
 #define STATUS_WRITE (1u << 11)
@@ -34,37 +34,45 @@ static const char *data_fault_name(uint32_t status)
     return status & STATUS_WRITE ? "no such memory to write" : "no such memory to read";
 }
 
-static NORETURN void data_fault(uintptr_t pc, uintptr_t caller)
+/* `fault` has what is known already. */
+static NORETURN void data_fault(struct bare_fault fault)
 {
     uint32_t status;
-    uintptr_t address;
     __asm__ volatile("mrc p15, 0, %0, c5, c0, 0" : "=r"(status));
-    __asm__ volatile("mrc p15, 0, %0, c6, c0, 0" : "=r"(address));
-    bare_fault(
-        &(struct bare_fault){data_fault_name(status), STATUS_CAUSE(status), pc, address, caller});
+    __asm__ volatile("mrc p15, 0, %0, c6, c0, 0" : "=r"(fault.address));
+    fault.what = data_fault_name(status);
+    fault.cause = STATUS_CAUSE(status);
+    bare_fault(&fault);
 }
 
-static NORETURN void fetch_fault(uintptr_t pc, uintptr_t caller)
+static NORETURN void fetch_fault(struct bare_fault fault)
 {
     uint32_t status;
     __asm__ volatile("mrc p15, 0, %0, c5, c0, 1" : "=r"(status));
-    const char *name =
-        STATUS_CAUSE(status) == CAUSE_DEBUG ? "breakpoint" : "no such instruction memory";
-    bare_fault(&(struct bare_fault){name, STATUS_CAUSE(status), pc, pc, caller});
+    fault.cause = STATUS_CAUSE(status);
+    fault.what = fault.cause == CAUSE_DEBUG ? "breakpoint" : "no such instruction memory";
+    bare_fault(&fault);
 }
 
-void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller)
+static NORETURN void other_fault(struct bare_fault fault, const char *what)
 {
+    fault.what = what;
+    bare_fault(&fault);
+}
+
+void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller, uintptr_t sp)
+{
+    struct bare_fault fault = {.pc = pc, .address = pc, .caller = caller, .sp = sp};
     switch (which) {
     case ARCH_FAULT_DATA:
-        data_fault(pc, caller);
+        data_fault(fault);
     case ARCH_FAULT_FETCH:
-        fetch_fault(pc, caller);
+        fetch_fault(fault);
     case ARCH_FAULT_UNDEFINED:
-        bare_fault(&(struct bare_fault){"undefined instruction", 0, pc, pc, caller});
+        other_fault(fault, "undefined instruction");
     case ARCH_FAULT_CALL:
-        bare_fault(&(struct bare_fault){"supervisor call", 0, pc, pc, caller});
+        other_fault(fault, "supervisor call");
     default:
-        bare_fault(&(struct bare_fault){"fast interrupt", 0, pc, pc, caller});
+        other_fault(fault, "fast interrupt");
     }
 }

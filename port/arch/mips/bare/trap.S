@@ -114,6 +114,7 @@ no_room:
     .globl breakpoint
 breakpoint:
     move $4, $26
+    move $5, $29
     mfc0 $26, CORE
     lw $29, BARE_CORE_TRAP_STACK($26)
     la $25, arch_breakpoint

@@ -28,7 +28,7 @@ _Static_assert(offsetof(struct bare_core, trap_stack) == BARE_CORE_TRAP_STACK, "
 #define TRAP_DIVISION 7u /* compilers' */
 
 void arch_trap(uint32_t cause, struct arch_frame *frame);
-NORETURN void arch_breakpoint(uintptr_t pc);
+NORETURN void arch_breakpoint(uintptr_t pc, uintptr_t sp);
 
 static const char *exception_name(unsigned code)
 {
@@ -63,13 +63,21 @@ static NORETURN void exception(uint32_t cause, const struct arch_frame *frame)
     unsigned code = cause >> 2 & 31;
     uintptr_t pc = cause & CAUSE_IN_DELAY_SLOT ? frame->pc + 4 : frame->pc;
     uintptr_t address = ARCH_CP0_READ(8, 0);
-    bare_fault(
-        &(struct bare_fault){BARE_WHAT(what_of(code, pc, address)), code, pc, address, frame->ra});
+    bare_fault(&(struct bare_fault){.what = BARE_WHAT(what_of(code, pc, address)),
+                                    .cause = code,
+                                    .pc = pc,
+                                    .address = address,
+                                    .caller = frame->ra,
+                                    .sp = (uintptr_t)frame + ARCH_FRAME_SIZE});
 }
 
-void arch_breakpoint(uintptr_t pc)
+void arch_breakpoint(uintptr_t pc, uintptr_t sp)
 {
-    bare_fault(&(struct bare_fault){BARE_WHAT(exception_name(BREAKPOINT)), BREAKPOINT, pc, pc, 0});
+    bare_fault(&(struct bare_fault){.what = BARE_WHAT(exception_name(BREAKPOINT)),
+                                    .cause = BREAKPOINT,
+                                    .pc = pc,
+                                    .address = pc,
+                                    .sp = sp});
 }
 
 void arch_trap(uint32_t cause, struct arch_frame *frame)

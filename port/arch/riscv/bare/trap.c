@@ -34,7 +34,12 @@ static NORETURN void exception(unsigned long cause, const struct arch_frame *fra
 {
     unsigned long address;
     __asm__ volatile("csrr %0, mtval" : "=r"(address));
-    bare_fault(&(struct bare_fault){exception_name(cause), cause, frame->pc, address, frame->ra});
+    bare_fault(&(struct bare_fault){.what = exception_name(cause),
+                                    .cause = cause,
+                                    .pc = frame->pc,
+                                    .address = address,
+                                    .caller = frame->ra,
+                                    .sp = (uintptr_t)frame + ARCH_FRAME_SIZE});
 }
 
 void arch_trap(unsigned long cause, struct arch_frame *frame)

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deadlock.c - programs in which every thread waits: for ever, or for something that comes later
+ * than the runtime looks for a deadlock. "hello" is what the console gets.
+ *
+ *     deadlock CASE
+ */
+#include <pirn/pirn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#define LATER_NS 400000000u
+
+static pirn_mutex_t a = PIRN_MUTEX_INIT, b = PIRN_MUTEX_INIT;
+static pirn_sem_t ready = PIRN_SEM_INIT(0), go = PIRN_SEM_INIT(0), never = PIRN_SEM_INIT(0);
+
+static pirn_thread_t start(const char *name, void *(*fn)(void *))
+{
+    pirn_thread_t t;
+    CHECK(pirn_create(&t, NULL, fn, NULL) == 0);
+    pirn_set_name(t, name);
+    return t;
+}
+
+static __attribute__((noinline)) void lock_both(pirn_mutex_t *first, pirn_mutex_t *second)
+{
+    pirn_mutex_lock(first);
+    pirn_sem_post(&ready);
+    pirn_sem_wait(&go);
+    pirn_mutex_lock(second);
+    pirn_mutex_unlock(second);
+    pirn_mutex_unlock(first);
+}
+
+static void *takes_b(void *unused)
+{
+    lock_both(&a, &b);
+    return unused;
+}
+
+static void *takes_a(void *unused)
+{
+    lock_both(&b, &a);
+    return unused;
+}
+
+static void cycle(void)
+{
+    pirn_thread_t t = start("takes-b", takes_b);
+    start("takes-a", takes_a);
+    for (int i = 0; i < 2; i++) {
+        pirn_sem_wait(&ready);
+    }
+    for (int i = 0; i < 2; i++) {
+        pirn_sem_post(&go);
+    }
+    pirn_join(t, NULL);
+}
+
+static void alone(void)
+{
+    pirn_sem_wait(&never);
+}
+
+static void *sleeps(void *unused)
+{
+    pirn_sleep(LATER_NS);
+    pirn_sem_post(&go);
+    return unused;
+}
+
+/* Another thread sleeps. */
+static void timer(void)
+{
+    pirn_thread_t t = start("sleeps", sleeps);
+    pirn_sem_wait(&go);
+    CHECK(pirn_join(t, NULL) == 0);
+}
+
+static void *reads(void *unused)
+{
+    char line[64];
+    puts("ready");
+    CHECK(fgets(line, sizeof(line), stdin) != NULL);
+    pirn_sem_post(&go);
+    return unused;
+}
+
+/* Another thread waits for input; and then nobody waits for anything that could come. */
+static void input(void)
+{
+    pirn_thread_t t = start("reads", reads);
+    pirn_sem_wait(&go);
+    CHECK(pirn_join(t, NULL) == 0);
+}
+
+static void input_then_nothing(void)
+{
+    input();
+    puts("read");
+    alone();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"cycle", cycle},
+                 {"alone", alone},
+                 {"timer", timer},
+                 {"input", input},
+                 {"input-then-nothing", input_then_nothing}};
+    for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (strcmp(argv[1], cases[i].name) == 0) {
+            cases[i].run();
+            puts("done");
+            return 0;
+        }
+    }
+    printf("usage: deadlock CASE\n");
+    return 2;
+}
