@@ -302,7 +302,7 @@ def test_the_command_has_cpus_words_and_port(virt: Board) -> None:
     assert line[0] == QEMU
     assert " -smp 2 " in text
     assert " enable=on,target=native,arg=A=1,,2,arg=a.elf " in text
-    assert " -icount shift=3,sleep=off -gdb tcp:127.0.0.1:99 -S -kernel a.elf" in text
+    assert " -icount shift=3,sleep=off -rtc clock=vm -gdb tcp:127.0.0.1:99 -S -kernel a.elf" in text
     assert f" -smp {virt.cpus_default} " in " ".join(machine.command(virt, "a", [], Options()))
 
 

@@ -17,8 +17,9 @@ from pirn_tools.board.boards import Board
 from pirn_tools.errors import UserError
 
 COMMON = ("-display", "none", "-monitor", "none", "-serial", "stdio")
-# One instruction takes 8 ns, and time goes on at once when all CPUs wait: runs repeat.
-ICOUNT = ("-icount", "shift=3,sleep=off")
+# One instruction takes 8 ns, and time goes on at once when all CPUs wait, also that of calendar
+# clocks: runs repeat.
+ICOUNT = ("-icount", "shift=3,sleep=off", "-rtc", "clock=vm")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Variables of the tools on this side.
 OURS = frozenset({"PIRN_APPS", "PIRN_BOARDS", "PIRN_BUILD", "PIRN_LIBRARY"})
