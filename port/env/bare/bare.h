@@ -48,6 +48,10 @@ void bare_on_timer(void);
 void bare_on_ipi(void);
 void bare_irq_end(uintptr_t pc);
 
+/* A handler may have made a thread ready: the calling core, if it sleeps, looks. Organizations that
+ * put the thread into the core's own queue wake nobody for it. */
+void bare_look_again(void);
+
 /* Devices: irq.c. What pirn_irq_attach does, for the console, too. */
 void bare_on_device(unsigned source);
 int bare_irq_attach(unsigned source, void (*fn)(void *arg), void *arg);

@@ -33,6 +33,7 @@ void port_io_poll(void)
 {
     if (has_input() && __atomic_exchange_n(&input.armed, 0, __ATOMIC_SEQ_CST) != 0) {
         rt_io_ready(0, BARE_POLLIN);
+        bare_look_again();
     }
 }
 

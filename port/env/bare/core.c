@@ -321,6 +321,14 @@ void port_cpu_kick(struct cpu *cpu)
     port_cpu_interrupt(cpu);
 }
 
+void bare_look_again(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (cpu != NULL) {
+        __atomic_store_n(&rt_cpu_port(cpu)->permit, 1, __ATOMIC_RELEASE); /* ORDER(permit) */
+    }
+}
+
 void port_cpu_interrupt(struct cpu *cpu)
 {
     if (cpu != port_cpu_self()) {

@@ -68,6 +68,7 @@ void bare_on_device(unsigned source)
         return;
     }
     fn(arg);
+    bare_look_again();
     if (programs) {
         irq = bare_lock(&lock);
         under_way--;
