@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-boards check-release boards board-cost board-size board-sections board-apps fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
+        check-aarch64 check-riscv64 check-boards check-release boards board-cost board-scheduling board-size board-sections board-apps fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
 help:
@@ -153,6 +153,10 @@ board-sections: setup
 board-apps: build-release $(foreach board,riscv64-virt realview-eb-mpcore malta-p5600,build-$(board))
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_board_apps.py --publish $(BENCH_ARGS)
+
+## board-scheduling: count what scheduling costs on boards, write docs/BOARD-SCHEDULING.md
+board-scheduling: $(foreach family,$(BOARD_FAMILIES),$(addprefix build-,$(BOARDS_$(family))))
+	$(VENV)/python bench/run_board_scheduling.py --publish $(foreach family,$(BOARD_FAMILIES),--board $(firstword $(BOARDS_$(family))))
 
 # Of the second family: each kind of test once, with 4 cores.
 BOARDS_SHORT := [-](4|4-1)$$

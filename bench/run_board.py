@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness import board as runner
 from harness import page, session
+from harness.board import Place
 from harness.tables import markdown
 from pirn_tools import paths
-from pirn_tools.board import boards
-from pirn_tools.errors import UserError
 
 ORGANIZATIONS = ("single", "central", "dist", "steal", "request")
 CORES = (1, 2, 4)
-NS = 8  # an instruction under `pirn board run --icount`
+PROGRAM, INTERRUPTS = "kernel_ops", "interrupts"  # the latter: of boards that have an alarm
 Count = tuple[str, str, int, str, float]  # board, organization, cores, operation, instructions
 
 
@@ -37,40 +35,19 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def program_of(root: Path, board: str) -> Path:
-    return root / "build" / board / "bench/board/kernel_ops.elf"
-
-
-def chosen(root: Path, asked: Sequence[str] | None) -> list[str]:
-    known = [board.name for board in boards.load_all([boards.folder(root)])]
-    names = asked or [name for name in known if program_of(root, name).exists()]
-    if not names:
-        raise UserError("no board is built; `make boards` builds them")
-    for name in names:
-        if not program_of(root, name).exists():
-            raise UserError(
-                f"there is no {paths.short(program_of(root, name))}; `make boards` builds it"
-            )
-    return list(names)
-
-
-def count(root: Path, board: str, organization: str, cores: int) -> list[Count]:
-    command = [
-        str(root / ".venv/bin/pirn"), "board", "run", "--icount", "--cpus", str(cores),
-        board, str(program_of(root, board)), str(NS),
-    ]  # fmt: skip
+def count(place: Place, organization: str, cores: int) -> list[Count]:
     settings = {"PIRN_SCHED": organization, "PIRN_SPIN": "0"}
-    done = subprocess.run(
-        command, env={**os.environ, **settings}, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise UserError(
-            f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}"
-        )
-    rows = list(csv.DictReader(done.stdout.splitlines()))
-    return [
-        (board, organization, cores, row["operation"], float(row["instructions"])) for row in rows
-    ]
+    found: list[Count] = []
+    programs = [PROGRAM]
+    shown = cores == 1 or organization == ORGANIZATIONS[0]  # what the tables show
+    if shown and place.program(INTERRUPTS).exists():
+        programs.append(INTERRUPTS)
+    for program in programs:
+        said = runner.run(place, program, cores, settings, [str(runner.NS)])
+        for row in csv.DictReader(said.splitlines()):
+            what, value = row["operation"], float(row["instructions"])
+            found.append((place.board, organization, cores, what, value))
+    return found
 
 
 def table(counts: Sequence[Count], columns: Sequence[tuple[str, tuple[str, int]]]) -> str:
@@ -104,10 +81,10 @@ def run() -> int:
     root = paths.project()
     output = options.output or root / "results"
     counts: list[Count] = []
-    for board in chosen(root, options.board):
+    for place in runner.chosen(root, options.board, [PROGRAM]):
         for organization in ORGANIZATIONS:
             for cores in CORES:
-                counts += count(root, board, organization, cores)
+                counts += count(place, organization, cores)
     output.mkdir(parents=True, exist_ok=True)
     with (output / "board-cost.csv").open("w", newline="") as file:
         writer = csv.writer(file)

@@ -5,11 +5,8 @@
 #include "crowd.h"
 
 #include "check.h"
-#include "clock.h"
 
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 static pthread_attr_t attr;
 static pthread_once_t attr_once = PTHREAD_ONCE_INIT;
@@ -27,20 +24,6 @@ void crowd_start(pthread_t *thread, void *(*entry)(void *), void *arg, long inde
     rc = pthread_create(thread, &attr, entry, arg);
     if (rc != 0)
         app_die("pthread_create, thread %ld of %ld: %s", index + 1, count, strerror(rc));
-}
-
-struct cost cost_now(void)
-{
-    struct timespec cpu;
-    struct rusage used;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    getrusage(RUSAGE_SELF, &used);
-    return (struct cost){
-        .wall = clock_seconds(),
-        .cpu = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec,
-        .system = (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec,
-    };
 }
 
 struct cost cost_since(struct cost before)

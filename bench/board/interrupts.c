@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interrupts.c - what a device's interrupt takes on a board, in instructions (P6): from the
+ * interrupted instruction to the program's handler; from a post in the handler to the thread that
+ * waited for it, on a board whose cores sleep. As kernel_ops.c, with an instruction counter as
+ * clock, and with the alarm of tests/board as device.
+ *
+ *     interrupts NS        NS: nanoseconds that an instruction takes
+ *
+ * Interrupted is a thread that only reads the clock, over and over. Its last reading lies half of a
+ * round before the interrupt, on average, and the part of a round between reading and writing down;
+ * the handler's first reading that part after its beginning which a round has before the reading.
+ * Together that is one and a half rounds, which are subtracted.
+ */
+#include "alarm.h"
+
+#include <pirn/irq.h>
+#include <pirn/pirn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum { ALARMS = 100, ROUNDS = 10000 };
+
+static double ns_per_instruction;
+static pirn_sem_t rang = PIRN_SEM_INIT(0);
+static volatile uint64_t last, before, entered; /* readings of the thread's, and the handler's */
+static volatile unsigned alarms;
+
+/* At times that do not keep step with the rounds. */
+static void next_alarm(void)
+{
+    static uint32_t random = 1;
+    random = random * 1664525u + 1013904223u;
+    alarm_in(2000000 + (random >> 16) * 8);
+}
+
+static void row(const char *name, double ns)
+{
+    printf("\"%s\",%u,%.1f\n", name, pirn_cpu_count(), ns / ns_per_instruction);
+}
+
+static __attribute__((noinline)) void reads_clock(unsigned until, uint64_t rounds)
+{
+    while (alarms != until && rounds-- != 0) {
+        last = pirn_now();
+    }
+}
+
+static double round_ns(void)
+{
+    uint64_t from = pirn_now();
+    reads_clock(1, ROUNDS);
+    return (double)(pirn_now() - from) / ROUNDS;
+}
+
+static void on_alarm(void *unused)
+{
+    (void)unused;
+    entered = pirn_now();
+    before = last;
+    alarm_clear();
+    alarms = alarms + 1;
+}
+
+/* Nothing has waited yet: main is on the core that it has begun on, and the interrupts are, too.
+ * Those that come before main has read the clock do not count. */
+static void measure_entry(double round)
+{
+    double sum = 0;
+    unsigned counted = 0;
+    CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
+    for (unsigned i = 1; i <= ALARMS; i++) {
+        next_alarm();
+        uint64_t set = pirn_now();
+        reads_clock(i, UINT64_MAX);
+        if (before > set) {
+            sum += (double)(entered - before);
+            counted++;
+        }
+    }
+    CHECK(counted > ALARMS / 2);
+    row("interrupt, to its handler", sum / counted - 1.5 * round);
+}
+
+static void on_alarm_post(void *unused)
+{
+    (void)unused;
+    alarm_clear();
+    entered = pirn_now();
+    pirn_sem_post(&rang);
+}
+
+static void measure_wake(double round)
+{
+    double sum = 0;
+    CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm_post, NULL) == 0);
+    for (unsigned i = 0; i < ALARMS; i++) {
+        next_alarm();
+        pirn_sem_wait(&rang);
+        sum += (double)(pirn_now() - entered);
+    }
+    row("its handler posts, to the thread that waits", sum / ALARMS - round);
+}
+
+int main(int argc, char **argv)
+{
+    ns_per_instruction = argc == 2 ? atof(argv[1]) : 0;
+    if (ns_per_instruction <= 0) {
+        printf("usage: interrupts NS (nanoseconds an instruction)\n");
+        return 2;
+    }
+    printf("operation,cores,instructions\n");
+    double round = round_ns();
+    measure_entry(round);
+    measure_wake(round);
+    return 0;
+}
