@@ -103,7 +103,7 @@ no_room:
     .cfi_endproc
     .size trap_interrupt, . - trap_interrupt
 
-    /* arch_fault(which, pc, where its function returns to) */
+    /* arch_fault(which, pc, where its function returns to, sp) */
     .type trap_exception, %function
 trap_exception:
     .cfi_startproc
@@ -121,11 +121,12 @@ trap_exception:
 1:  mov     x0, #ARCH_FAULT_EXCEPTION
 fault:
     msr     spsel, #1
-    mrs     x3, tpidr_el1
-    ldr     x3, [x3, #BARE_CORE_TRAP_STACK]
+    mrs     x4, tpidr_el1
+    ldr     x4, [x4, #BARE_CORE_TRAP_STACK]
     mrs     x1, elr_el1
     mov     x2, x30
-    mov     sp, x3
+    mov     x3, sp
+    mov     sp, x4
     mov     x29, xzr
     bl      arch_fault
     .cfi_endproc

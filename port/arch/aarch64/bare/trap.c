@@ -16,7 +16,7 @@ _Static_assert(offsetof(struct bare_core, stack_low) == BARE_CORE_STACK_LOW, "tr
 _Static_assert(offsetof(struct bare_core, trap_stack) == BARE_CORE_TRAP_STACK, "trap.S knows it");
 
 void arch_interrupt(struct arch_frame *frame);
-NORETURN void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller);
+NORETURN void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller, uintptr_t sp);
 
 /* Of an exception's syndrome: its class, and what a fault of memory was. */
 #define SYNDROME_CLASS(syndrome) ((unsigned)((syndrome) >> 26) & 0x3fu)
@@ -84,25 +84,35 @@ static bool has_address(uint64_t syndrome)
     return class == CLASS_FETCH || class == CLASS_PC_ALIGNMENT || class == CLASS_DATA;
 }
 
-static NORETURN void exception(uintptr_t pc, uintptr_t caller)
+/* `fault` has what is known already. */
+static NORETURN void exception(struct bare_fault fault)
 {
     uint64_t syndrome;
     uintptr_t address;
     __asm__ volatile("mrs %0, esr_el1\n\tmrs %1, far_el1" : "=r"(syndrome), "=r"(address));
-    bare_fault(&(struct bare_fault){exception_name(syndrome), SYNDROME_CLASS(syndrome), pc,
-                                    has_address(syndrome) ? address : pc, caller});
+    fault.what = exception_name(syndrome);
+    fault.cause = SYNDROME_CLASS(syndrome);
+    fault.address = has_address(syndrome) ? address : fault.pc;
+    bare_fault(&fault);
 }
 
-void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller)
+static NORETURN void other_fault(struct bare_fault fault, const char *what)
 {
+    fault.what = what;
+    bare_fault(&fault);
+}
+
+void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller, uintptr_t sp)
+{
+    struct bare_fault fault = {.pc = pc, .address = pc, .caller = caller, .sp = sp};
     switch (which) {
     case ARCH_FAULT_EXCEPTION:
-        exception(pc, caller);
+        exception(fault);
     case ARCH_FAULT_FAST:
-        bare_fault(&(struct bare_fault){"fast interrupt", 0, pc, pc, caller});
+        other_fault(fault, "fast interrupt");
     case ARCH_FAULT_ERROR:
-        bare_fault(&(struct bare_fault){"error of the memory system", 0, pc, pc, caller});
+        other_fault(fault, "error of the memory system");
     default:
-        bare_fault(&(struct bare_fault){"exception of another level", 0, pc, pc, caller});
+        other_fault(fault, "exception of another level");
     }
 }
