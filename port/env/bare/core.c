@@ -404,7 +404,8 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     core->cpu = cpu;
     port->fp = rt_carrier_port(k)->fp;
     port->hart = (uint32_t)core->hart;
-    port->timer_at = port->wake_at = port->over_at = port->report_at = UINT64_MAX;
+    port->timer_at = port->wake_at = port->over_at = UINT64_MAX;
+    port->report_at = port->watch_at = UINT64_MAX;
     slice_begin(port);
     samples_begin(port);
     timer_arm(port);
