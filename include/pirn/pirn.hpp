@@ -19,10 +19,18 @@
  * initialiser of a function's static variable must not be held across a wait: they block the whole
  * worker.
  *
+ *   - Without exceptions (-fno-exceptions, and on boards) it is freestanding.hpp: the same classes,
+ * but for what that says.
+ *
  * Length: the whole C++ interface, most of it documentation, in the one file that users include.
  */
 #ifndef PIRN_PIRN_HPP
 #define PIRN_PIRN_HPP
+
+/* Boards have no C++ library; no exceptions, no failures to throw: a part of it then. */
+#if !defined(__cpp_exceptions)
+#include <pirn/freestanding.hpp>
+#else
 
 #include <atomic>
 #include <cerrno>
@@ -997,4 +1005,5 @@ struct std::hash<pirn::thread::id> {
     }
 };
 
+#endif /* __cpp_exceptions */
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The libraries for a board. libpirn.a: core, native API, bare environment, architecture, board.
-# libpirn-pthread.a: the POSIX layer over it. Programs are made by program.cmake. Toolchain files
+# libpirn-pthread.a: the POSIX layer over it. libpirn-cxx.a: what C++ programs need. Programs are made by program.cmake. Toolchain files
 # of boards set:
 #
 #   PIRN_BOARD          its name
@@ -49,6 +49,13 @@ endif()
 target_compile_definitions(pirn PUBLIC PIRN_STACK_LEAST=${PIRN_STACK_MIN})
 set(board_size_flags $<$<BOOL:${PIRN_SMALL_CODE}>:-Os> CACHE INTERNAL "")
 target_compile_options(pirn PRIVATE ${board_size_flags})
+
+file(GLOB cxx_sources CONFIGURE_DEPENDS ${boards}/cxx/*.cpp)
+add_library(pirn-cxx STATIC ${cxx_sources})
+target_link_libraries(pirn-cxx PRIVATE $<BUILD_INTERFACE:pirn_flags>)
+target_include_directories(pirn-cxx PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(pirn-cxx PRIVATE ${board_size_flags})
+add_library(pirn::cxx ALIAS pirn-cxx)
 
 # pirn_board_pthread_library(SOURCES...): the layer's own headers come before the C library's
 function(pirn_board_pthread_library)

@@ -4,12 +4,13 @@
 # library.cmake includes it, elsewhere find_package(pirn) (cmake/pirn-board-config.cmake.in). Both have
 #
 #   pirn::pirn, pirn::pthread    the libraries
+#   pirn::cxx                    what programs in C++ call, where there is no C++ library
 #   PIRN_BOARD_LIBC              the C library's folder, from the toolchain file
 #   PIRN_BOARD_SCRIPTS           where board.ld is, and what it includes
 #   PIRN_BOARD_POSIX_HEADERS     what comes before the C library's headers
 #
 # The whole of the libraries is linked: nobody refers to the start code but the linker script, nor to
-# what runs before main.
+# what runs before main. pirn::cxx comes before the C library, whose atexit it replaces.
 function(pirn_board_program target)
   cmake_parse_arguments(with "PTHREAD" "" "" ${ARGN})
   if(with_UNPARSED_ARGUMENTS)
@@ -21,7 +22,7 @@ function(pirn_board_program target)
     target_include_directories(${target} SYSTEM PRIVATE ${PIRN_BOARD_POSIX_HEADERS})
   endif()
   target_link_libraries(${target} PRIVATE -Wl,--whole-archive pirn::pirn ${libraries} -Wl,--no-whole-archive -L${PIRN_BOARD_LIBC}/lib
-                        -Wl,--start-group -lc -lgcc -Wl,--end-group)
+                        "$<$<LINK_LANGUAGE:CXX>:-Wl,-u,__cxa_pure_virtual,-u,__cxa_deleted_virtual;pirn::cxx>" -Wl,--start-group -lc -lgcc -Wl,--end-group)
   list(TRANSFORM PIRN_BOARD_SCRIPTS PREPEND -L OUTPUT_VARIABLE folders)
   target_link_options(${target} PRIVATE -T board.ld ${folders})
   set(scripts)

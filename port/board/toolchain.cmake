@@ -27,6 +27,7 @@ if(NOT DEFINED pirn_DIR)
 endif()
 
 set(CMAKE_C_COMPILER ${PIRN_BOARD_COMPILER}gcc)
+set(CMAKE_CXX_COMPILER ${PIRN_BOARD_COMPILER}g++)
 set(CMAKE_ASM_COMPILER ${PIRN_BOARD_COMPILER}gcc)
 execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=include OUTPUT_VARIABLE PIRN_BOARD_GCC_HEADERS OUTPUT_STRIP_TRAILING_WHITESPACE)
 # Some compilers have <limits.h> here.
@@ -35,6 +36,9 @@ list(JOIN PIRN_BOARD_FLAGS " " PIRN_BOARD_FLAGS)
 string(APPEND PIRN_BOARD_FLAGS " -ftls-model=local-exec -ffunction-sections -fdata-sections -fno-pic")
 set(PIRN_BOARD_HEADERS "-nostdinc -isystem ${PIRN_BOARD_LIBC}/include -isystem ${PIRN_BOARD_GCC_HEADERS} -isystem ${PIRN_BOARD_GCC_FIXED}")
 set(CMAKE_C_FLAGS_INIT "${PIRN_BOARD_FLAGS} ${PIRN_BOARD_HEADERS}")
+# There is no C++ library, nor what exceptions and types at run time need of one (port/board/cxx).
+set(PIRN_BOARD_CXX_FLAGS "-nostdinc++ -fno-exceptions -fno-rtti")
+set(CMAKE_CXX_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} ${PIRN_BOARD_CXX_FLAGS}")
 set(CMAKE_ASM_FLAGS_INIT "${PIRN_BOARD_FLAGS}")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static -nostdlib -nostartfiles -Wl,--gc-sections -Wl,-z,max-page-size=4096 -Wl,--build-id=none -Wl,--no-warn-rwx-segments")
 
