@@ -52,14 +52,15 @@ typedef struct pirn_static_thread {
         0, fn, arg, name##_stack, sizeof(name##_stack), &name##_storage, #name, 0}
 
 /* The same, and it is created before main begins, in the order of the file's definitions. The
- * runtime starts with it. A thread that cannot be created ends the program with a message. */
+ * runtime starts with it. A thread that cannot be created ends the program with a message. In C++
+ * it begins before the file's objects that have constructors are made. */
 #define PIRN_THREAD_DEFINE(name, bytes, fn, arg)                                                   \
     PIRN_THREAD_ROOM(name, bytes, fn, arg);                                                        \
     static __attribute__((constructor)) void name##_begins(void)                                   \
     {                                                                                              \
         pirn_static_begin(&name);                                                                  \
     }                                                                                              \
-    static pirn_static_thread_t name
+    struct pirn_static_thread
 
 /* Create the thread, as pirn_create. -EBUSY: it has been created, and nobody has joined it;
  * -EINVAL: its stack is too small. Any thread, one at a time for each variable; not an interrupt

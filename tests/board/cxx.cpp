@@ -7,6 +7,7 @@
  */
 #include "../cpp/freestanding.hpp"
 
+#include <pirn/static.h>
 #include <string.h>
 
 /* ---- before main, and at the end ---- */
@@ -61,8 +62,17 @@ struct many<0> {
     static unsigned build() { return 0; }
 };
 
+static void *answer(void *arg)
+{
+    return arg;
+}
+static int question;
+PIRN_THREAD_DEFINE(answerer, 64u << 10, answer, &question);
+
 static void test_static_objects_are_made_in_order_before_main()
 {
+    void *answered = nullptr;
+    CHECK(pirn_static_join(&answerer, &answered) == 0 && answered == &question);
     CHECK(before_main.seen == 7 && after_early.value == 8);
     CHECK(many<50>::build() == 1275);
 }

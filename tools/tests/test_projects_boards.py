@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from loopback import environment, pirn
-
 from pirn_tools import paths
 from pirn_tools.board import boards, package
 from pirn_tools.errors import UserError
@@ -34,10 +33,14 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 MAKEFILE = """\
 include $(PIRN_MK)
-.PHONY: test native
+.PHONY: test cxx native
 test: test.elf
 test.elf: ../hello/test_sum.c ../hello/sum.c
 \t$(PIRN_CC) $(PIRN_PTHREAD_CFLAGS) -O2 -g $^ -o $@ $(PIRN_LDFLAGS) $(PIRN_PTHREAD_LDLIBS)
+cxx: cxx.elf
+cxx.elf: cxx.cpp
+\t$(PIRN_CXX) $(PIRN_PTHREAD_CFLAGS) $(PIRN_CXXFLAGS) -O2 $^ -o $@ \\
+\t  $(PIRN_LDFLAGS) $(PIRN_CXX_LIBS) $(PIRN_PTHREAD_LDLIBS)
 native: native.elf
 native.elf: native.c
 \t$(PIRN_CC) $(PIRN_CFLAGS) -O2 -g $^ -o $@ $(PIRN_LDFLAGS) $(PIRN_LDLIBS)
@@ -58,6 +61,54 @@ int main(void)
     fflush(stdout);
     return pirn_create(&t, NULL, run, NULL) != 0 || pirn_join(t, NULL) != 0;
 }
+"""
+
+# Static objects, operator new, a local static variable, classes of Pirn, threads of POSIX.
+CXX = """\
+#include <pirn/pirn.hpp>
+#include <pthread.h>
+#include <stdio.h>
+struct base {
+    base() { puts("constructed"); }
+    virtual ~base() { puts("destroyed"); }
+    virtual int value() = 0;
+};
+struct derived : base {
+    int value() override { return 41; }
+};
+static int the_value()
+{
+    static base *object = new derived;
+    const int value = object->value();
+    delete object;
+    return value;
+}
+static derived global;
+static void *run(void *arg)
+{
+    pirn::thread([arg] { *static_cast<int *>(arg) = the_value(); }).join();
+    return nullptr;
+}
+int main()
+{
+    int value = 0;
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, run, &value) != 0 || pthread_join(thread, nullptr) != 0) {
+        return 1;
+    }
+    printf("%d\\n", value + global.value());
+    return 0;
+}
+"""
+CXX_SAYS = "constructed\nconstructed\ndestroyed\n82\ndestroyed\n"
+CXX_PROJECT = """\
+cmake_minimum_required(VERSION 3.25)
+project(cxx LANGUAGES CXX)
+include(CTest)
+find_package(pirn REQUIRED)
+add_executable(cxx cxx.cpp)
+pirn_board_program(cxx PTHREAD)
+add_test(NAME cxx COMMAND cxx)
 """
 
 
@@ -148,6 +199,32 @@ def test_projects_for_make_and_a_crash(hello: Path) -> None:
     assert done.returncode == 1
     assert "FAIL  other  (exit status 134: crashed or aborted, " in done.stdout
     assert "it begins\n" in done.stdout
+
+
+def passes_in_cxx(folder: Path, *options: str) -> None:
+    (folder / "made" / "cxx.elf").unlink(missing_ok=True)
+    done = pirn("test", "--verbose", *options, ".", cwd=folder)
+    assert done.returncode == 0, done.stdout
+    said = [line.strip().rpartition(": ")[2] for line in done.stdout.splitlines()]
+    assert "\n".join(said).count(CXX_SAYS) == 2, done.stdout
+
+
+def test_programs_in_cxx(tmp_path: Path, prefix: Path) -> None:
+    both = tmp_path / "both"
+    for name, file, text in (
+        ("made", "Makefile", MAKEFILE),
+        ("cmaked", "CMakeLists.txt", CXX_PROJECT),
+    ):
+        (both / name).mkdir(parents=True)
+        (both / name / file).write_text(text)
+        (both / name / "cxx.cpp").write_text(CXX)
+    (both / "made" / "pirn-test.toml").write_text('rule = "cxx"\nprogram = "cxx.elf"\n')
+    passes_in_cxx(both)
+    moved = prefix.parents[2].rename(tmp_path / "moved")
+    try:
+        passes_in_cxx(both, "--boards", str(moved / "lib" / "pirn" / "boards"))
+    finally:
+        moved.rename(prefix.parents[2])
 
 
 def test_against_an_installed_pirn(hello: Path, prefix: Path) -> None:
