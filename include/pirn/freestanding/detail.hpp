@@ -122,10 +122,10 @@ template <class A>
 inline constexpr bool is_same<A, A> = true;
 
 template <bool condition>
-struct only_if {
+struct enable_if {
 };
 template <>
-struct only_if<true> {
+struct enable_if<true> {
     using type = int;
 };
 

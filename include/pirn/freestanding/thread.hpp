@@ -29,7 +29,9 @@ public:
     thread() noexcept = default;
 
     template <class F,
-              typename detail::only_if<!detail::is_same<detail::plain_t<F>, thread>>::type = 0>
+              typename detail::enable_if<!detail::is_same<detail::plain_t<F>, thread>>::type = 0>
+    /* clang-tidy knows std::enable_if alone. */
+    // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
     explicit thread(F &&fn) noexcept : thread(thread_attributes(), static_cast<F &&>(fn))
     {
     }
