@@ -134,7 +134,7 @@ static enum look look(unsigned *waiting)
     if (!rt_all_asleep()) {
         return LOOK_AWAKE;
     }
-    if (timers_armed() || rt_io_waiting() != 0) {
+    if (timers_armed() || (RT_INPUT && rt_io_waiting() != 0)) {
         return LOOK_LATER;
     }
     if (port_outsiders()) {
