@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from loopback import environment, pirn
+
 from pirn_tools import paths
 from pirn_tools.board import boards, package
 from pirn_tools.errors import UserError
