@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-boards check-release boards board-cost board-scheduling board-size board-sections board-apps fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
+        check-aarch64 check-riscv64 check-boards check-release boards boards-repeat board-cost board-scheduling board-size board-sections board-apps fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
 help:
@@ -132,6 +132,14 @@ boards-%: setup
 
 ## boards: set up, build, and run all tests on all boards under QEMU
 boards: $(addprefix boards-,$(BOARD_FAMILIES))
+
+## boards-repeat: some tests of each kind, RUNS times (100) on each of BOARDS (one of each family), on a busy machine
+RUNS ?= 100
+BOARDS ?= $(foreach family,$(BOARD_FAMILIES),$(firstword $(BOARDS_$(family))))
+boards-repeat: setup
+	@tools/setup-boards --quiet
+	$(foreach board,$(BOARDS),$(MAKE) --no-print-directory build-$(board) && \
+	    ctest --preset $(board) --parallel $$((2 * $(JOBS))) -L repeat --repeat until-fail:$(RUNS) &&) true
 
 ## board-cost: count the instructions of operations on boards, write docs/BOARD-COST.md
 board-cost: $(foreach family,$(BOARD_FAMILIES),$(addprefix build-,$(BOARDS_$(family))))

@@ -4,8 +4,8 @@
 usage: conformance.py [--verbose] [--left-out] COMMAND... [-- AREA...]
 
 COMMAND boots the program (harness_board.c). A case that ends the program, or after which it is not
-as new, is followed by another boot; one that fails is tried again as the first of a boot, because
-it is meant to have a process of its own. Exit status: 0 when every case passed or was unsupported.
+as new, is followed by another boot; nothing is tried again. Exit status: 0 when every case passed
+or was unsupported.
 """
 
 from __future__ import annotations
@@ -50,19 +50,16 @@ def cases_of(lines: list[str]) -> list[tuple[str, list[str]]]:
     return cases
 
 
-def judge(name: str, said: list[str], status: int | None, first: bool, tally: Tally) -> bool:
-    """False: try again. status: how the program ended, if it ended in this case."""
+def judge(name: str, said: list[str], status: int | None, tally: Tally) -> None:
+    """status: how the program ended, if it ended in this case."""
     if f"pass {name}" in said and not status:
         tally.passed += 1
-        return True
+        return
     reasons = [line.removeprefix(UNSUPPORTED) for line in said if line.startswith(UNSUPPORTED)]
     if reasons:
         tally.unsupported.append(f"{name}: {reasons[0]}")
-        return True
-    if not first:
-        return False
+        return
     tally.failed.append(f"{name}: status {status}\n    " + "\n    ".join(said))
-    return True
 
 
 def run(command: list[str], areas: list[str], verbose: bool) -> Tally:
@@ -81,15 +78,12 @@ def run(command: list[str], areas: list[str], verbose: bool) -> Tally:
             if not ended:
                 tally.failed.append(f"{left[0]}: nothing began\n    " + "\n    ".join(lines))
             break
-        again = None
         for i, (name, said) in enumerate(cases):
             last = i == len(cases) - 1 and not ended
-            if not judge(name, said, status if last else None, i == 0, tally):
-                again = name
+            judge(name, said, status if last else None, tally)
         if ended:
             break
-        at = names.index(again) if again is not None else names.index(cases[-1][0]) + 1
-        left = names[at:]
+        left = names[names.index(cases[-1][0]) + 1 :]
     return tally
 
 
