@@ -68,22 +68,34 @@ void rt_mutex_init(struct rt_mutex *m);
 int rt_mutex_trylock(struct rt_mutex *m);
 enum { MUTEX_FREE = 0, MUTEX_OWNED = 2, MUTEX_WAITERS = 4 };
 
-/* The caller has it. Nobody clears it: it counts while the mutex is locked. NULL: the caller is no
- * user thread, or has no CPU just now. */
-ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
+/* Who the caller is as an owner; NULL: no user thread, or without a CPU just now. */
+ALWAYS_INLINE void *rt_mutex_self(void)
 {
     struct cpu *cpu = port_cpu_self();
-    at_store_rlx((_Atomic(void *) *)&m->owner, likely(cpu != NULL) ? (void *)cpu->current : NULL);
+    return likely(cpu != NULL) ? (void *)cpu->current : NULL;
 }
 
-/* Lock and unlock without anybody else about. False: nothing done. */
+/* The caller has it. Nobody clears it: it counts while the mutex is locked. */
+ALWAYS_INLINE void rt_mutex_set_owner(struct rt_mutex *m, void *self)
+{
+    at_store_rlx((_Atomic(void *) *)&m->owner, self);
+}
+
+ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
+{
+    rt_mutex_set_owner(m, rt_mutex_self());
+}
+
+/* Lock and unlock without anybody else about. False: nothing done. Who the caller is is read first:
+ * loads behind the locked instruction wait for it, and the unlock's one for their store. */
 ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)
 {
+    void *self = rt_mutex_self();
     uint32_t word = MUTEX_FREE;
     if (unlikely(!at_cas_acq(&m->queue.lock.word, &word, MUTEX_OWNED))) { /* ORDER(mutex) */
         return false;
     }
-    rt_mutex_note_owner(m);
+    rt_mutex_set_owner(m, self);
     return true;
 }
 
