@@ -49,6 +49,7 @@ struct thread;
  *   port_cpu_self()                       the CPU of the caller; re-read after every switch; NULL
  *                                         on a foreign kernel thread
  *   port_irq_save(), port_irq_restore(s)  keep interrupts (signals, simulated interrupts) out
+ *   port_irq_out()                        the first of them for who knows that they are not out
  *   port_thread_switch(cpu, from, to)     thread state that is not in callee-saved registers:
  *                                         errno, TLS block, floating-point control
  *   port_thread_inherit(t)                the new thread t gets the caller's floating-point control

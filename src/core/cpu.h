@@ -143,6 +143,13 @@ ALWAYS_INLINE struct cpu *rt_enter(unsigned long *irq)
     return port_cpu_self();
 }
 
+/* The same for who is not inside already, and leaves by rt_leave(0). */
+ALWAYS_INLINE struct cpu *rt_enter_first(void)
+{
+    port_irq_out();
+    return port_cpu_self();
+}
+
 ALWAYS_INLINE void rt_leave(unsigned long irq)
 {
     port_irq_restore(irq);

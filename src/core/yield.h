@@ -18,10 +18,9 @@ typedef struct pirn_rotation yield_rotate_t(struct cpu *self, struct thread *t);
 /* locks: rotate always leaves a lock. */
 ALWAYS_INLINE bool yield_by(yield_rotate_t *rotate, bool locks)
 {
-    unsigned long irq;
-    struct cpu *cpu = rt_enter(&irq);
+    struct cpu *cpu = rt_enter_first();
     if (unlikely(cpu == NULL)) {
-        rt_leave(irq);
+        rt_leave(0);
         return yield_without_cpu();
     }
     bool switched = true;
@@ -37,7 +36,7 @@ ALWAYS_INLINE bool yield_by(yield_rotate_t *rotate, bool locks)
     } else {
         switched = yield_slow(cpu);
     }
-    rt_leave(irq);
+    rt_leave(0);
     return switched;
 }
 

@@ -62,6 +62,11 @@ ALWAYS_INLINE unsigned long port_irq_save(void)
     return state;
 }
 
+ALWAYS_INLINE void port_irq_out(void)
+{
+    (void)port_irq_save();
+}
+
 ALWAYS_INLINE void port_irq_restore(unsigned long state)
 {
     if (state == 0) {

@@ -117,6 +117,13 @@ ALWAYS_INLINE unsigned long port_irq_save(void)
     return 0;
 }
 
+/* A store: an increment would wait for the decrement of the thread that left last. */
+ALWAYS_INLINE void port_irq_out(void)
+{
+    PORT_ARCH_TLS_SET(port_tls_inside, 1);
+    meter_entered();
+}
+
 ALWAYS_INLINE void port_irq_restore(unsigned long state)
 {
     bool outside;
@@ -135,6 +142,8 @@ ALWAYS_INLINE unsigned long port_irq_save(void)
 {
     return 0;
 }
+
+ALWAYS_INLINE void port_irq_out(void) {}
 
 ALWAYS_INLINE void port_irq_restore(unsigned long state)
 {
@@ -224,11 +233,6 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
             port_errno_switch((cpu), (from), (to));                                                \
         } else {                                                                                   \
             __asm__ volatile("" : : : "memory"); /* no register holds the flags up to here */      \
-            if (likely((from)->flags & (to)->flags & THREAD_FP)) {                                 \
-                port_fp_switch(&(from)->port.fp, &(to)->port.fp);                                  \
-            } else if (((from)->flags | (to)->flags) & THREAD_FP) {                                \
-                port_fp_switch_one((cpu), (from), (to), ((from)->flags & THREAD_FP) != 0);         \
-            }                                                                                      \
             if (likely(port_tls_own)) {                                                            \
                 port_tls_switch((cpu), &(to)->port);                                               \
             } else {                                                                               \
@@ -236,6 +240,12 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
                 if (((from)->flags | (to)->flags) & THREAD_CXX) {                                  \
                     port_cxx_switch((cpu), (from), (to));                                          \
                 }                                                                                  \
+            }                                                                                      \
+            /* Last: the control words are read while the thread pointer is being written. */      \
+            if (likely((from)->flags & (to)->flags & THREAD_FP)) {                                 \
+                port_fp_switch(&(from)->port.fp, &(to)->port.fp);                                  \
+            } else if (((from)->flags | (to)->flags) & THREAD_FP) {                                \
+                port_fp_switch_one((cpu), (from), (to), ((from)->flags & THREAD_FP) != 0);         \
             }                                                                                      \
         }                                                                                          \
     } while (0)

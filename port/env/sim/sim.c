@@ -415,6 +415,13 @@ unsigned long sim_irq_save(void)
     return old;
 }
 
+void sim_irq_out(void)
+{
+    if (sim_irq_save() != 0) {
+        RT_PANIC("interrupts are out already");
+    }
+}
+
 void sim_irq_restore(unsigned long state)
 {
     struct context *c = &sim.contexts[sim_current];
