@@ -90,6 +90,18 @@ ALWAYS_INLINE struct list *list_pop_back(struct list *head)
     return node;
 }
 
+/* The one behind the first; the first if it is alone. */
+ALWAYS_INLINE struct list *list_pop_second(struct list *head)
+{
+    struct list *node = head->next;
+    if (node == head) {
+        return NULL;
+    }
+    node = node->next != head ? node->next : node;
+    list_remove(node);
+    return node;
+}
+
 /* Move everything of `from` to the back of `to`. */
 ALWAYS_INLINE void list_splice_back(struct list *to, struct list *from)
 {

@@ -36,17 +36,20 @@ void state_lock_slow(statelock_t *lock)
     } while (at_or_acq(&lock->word, STATE_LOCKED) & STATE_LOCKED); /* ORDER(spinlock) */
 }
 
-void bias_lock_collision(struct biaslock *lock)
+void bias_lock_owner(struct biaslock *lock)
 {
-    unsigned round = 0;
-    do {
-        at_store_rel(&lock->owner_in, 0u); /* ORDER(bias-section) */
-        while (at_load_rlx(&lock->guest_in)) {
-            port_relax(round++);
-        }
-        at_store_rlx(&lock->owner_in, 1u);
-        at_fence_light();                   /* ORDER(bias-entry) */
-    } while (at_load_acq(&lock->guest_in)); /* ORDER(bias-section) */
+    if (!bias_trylock_owner(lock)) {
+        spin_lock(&lock->entry, RANK_RUNQ);
+    }
+}
+
+void bias_unlock_owner(struct biaslock *lock)
+{
+    if (at_load_rlx(&lock->owner_in) != 0) {
+        bias_unlock_tried(lock);
+    } else {
+        spin_unlock(&lock->entry, RANK_RUNQ);
+    }
 }
 
 static void bias_enter_guest(struct biaslock *lock)
@@ -58,6 +61,9 @@ static void bias_enter_guest(struct biaslock *lock)
     }
     while (at_load_acq(&lock->owner_in)) { /* ORDER(bias-section) */
         port_relax(round++);
+    }
+    if (unlikely(at_xchg_acq(&lock->entry.word, 1u) != 0)) { /* ORDER(spinlock) */
+        spin_lock_slow(&lock->entry);
     }
 }
 
@@ -78,6 +84,7 @@ void bias_lock_guest(struct biaslock *lock)
 
 void bias_unlock_guest(struct biaslock *lock)
 {
-    at_store_rel(&lock->guest_in, 0u); /* ORDER(bias-section) */
+    at_store_rel(&lock->entry.word, 0u); /* ORDER(spinlock) */
+    at_store_rel(&lock->guest_in, 0u);   /* ORDER(bias-section) */
     spin_unlock(&lock->guests, RANK_RUNQ);
 }

@@ -12,15 +12,19 @@
  * nothing. With state 0 it is a spinlock.
  *
  * biaslock: for data that one CPU (the owner) uses all the time and others (guests) rarely: the run
- * queue of a CPU, and the thieves. The owner enters and leaves with plain stores and a light fence;
- * a guest pays for both with a heavy fence. Invariants:
+ * queue of a CPU, and the thieves. The owner's short way in and out is plain stores and a light
+ * fence; a guest pays for both with a heavy fence, which takes microseconds. An owner that finds a
+ * guest takes its long way, the spinlock `entry`, and so need not wait for that fence. Invariants:
  *   1. owner_in is written by the owner only, guest_in by the holder of `guests` only.
- *   2. Owner: owner_in = 1, light fence, guest_in? Guest: guest_in = 1, heavy fence, owner_in?
- *      By the fence pair one of them sees the other: never both inside.
- *   3. On a collision the owner steps back and waits; the guest waits for the owner to step back.
- * No deadlock.
+ *   2. Owner, short: owner_in = 1, light fence, guest_in? Guest: guest_in = 1, heavy fence,
+ *      owner_in? By the fence pair one of them sees the other: the owner steps back, the guest
+ *      waits for that, and then takes `entry`. So never a guest and the owner by the short way.
+ *   3. The owner by the long way and a guest both hold `entry`; owner_in is 0 then, so the owner
+ *      knows by which way it came.
  *   4. What the section wrote is published by the release store that leaves it and by the acquire
- * load that finds the other side outside; the fences order only the entry protocol.
+ * that enters the next one: of owner_in by a guest, of guest_in by the owner, of `entry`. A guest
+ * leaves `entry` before guest_in. The fences order only the entry protocol.
+ * No deadlock: nobody waits for owner_in or `entry` with a section of its own under way.
  */
 #ifndef PIRN_CORE_SPINLOCK_H
 #define PIRN_CORE_SPINLOCK_H
@@ -122,21 +126,18 @@ struct biaslock {
     _Atomic(uint32_t) owner_in; /* (O) */
     _Atomic(uint32_t) guest_in; /* (guests) */
     spinlock_t guests;
+    spinlock_t entry;
 };
 
-COLD void bias_lock_collision(struct biaslock *lock);
-
-ALWAYS_INLINE void bias_lock_owner(struct biaslock *lock)
+ALWAYS_INLINE void bias_init(struct biaslock *lock)
 {
-    at_store_rlx(&lock->owner_in, 1u);
-    at_fence_light();                               /* ORDER(bias-entry) */
-    if (unlikely(at_is_set_acq(&lock->guest_in))) { /* ORDER(bias-section) */
-        bias_lock_collision(lock);
-    }
-    lockrank_acquire(RANK_RUNQ);
+    at_init(&lock->owner_in, 0u);
+    at_init(&lock->guest_in, 0u);
+    at_init(&lock->guests.word, 0u);
+    at_init(&lock->entry.word, 0u);
 }
 
-/* False at a collision: bias_lock_owner would wait. */
+/* The short way; false if there is a guest. */
 ALWAYS_INLINE bool bias_trylock_owner(struct biaslock *lock)
 {
     at_store_rlx(&lock->owner_in, 1u);
@@ -149,13 +150,18 @@ ALWAYS_INLINE bool bias_trylock_owner(struct biaslock *lock)
     return true;
 }
 
-ALWAYS_INLINE void bias_unlock_owner(struct biaslock *lock)
+/* After bias_trylock_owner. */
+ALWAYS_INLINE void bias_unlock_tried(struct biaslock *lock)
 {
     lockrank_release(RANK_RUNQ);
     at_store_rel(&lock->owner_in, 0u); /* ORDER(bias-section) */
 }
 
-/* In place of bias_unlock_owner, for who leaves it to state_unlock_last. */
+/* Either way. */
+void bias_lock_owner(struct biaslock *lock);
+void bias_unlock_owner(struct biaslock *lock);
+
+/* In place of bias_unlock_tried, for who leaves it to state_unlock_last. */
 ALWAYS_INLINE struct pirn_policy_spin *bias_held_owner(struct biaslock *lock)
 {
     return (struct pirn_policy_spin *)&lock->owner_in;

@@ -156,9 +156,10 @@ ALWAYS_INLINE struct thread *classq_lane_pop(struct classq *q)
     return classq_lane_taken(q, list_pop_front(&q->lane));
 }
 
-ALWAYS_INLINE struct thread *classq_lane_pop_tail(struct classq *q)
+/* As runq_give_locked. */
+ALWAYS_INLINE struct thread *classq_lane_give(struct classq *q, bool head)
 {
-    return classq_lane_taken(q, list_pop_back(&q->lane));
+    return classq_lane_taken(q, head ? list_pop_second(&q->lane) : list_pop_back(&q->lane));
 }
 
 /* Plain t to the tail, and the first one out. NULL: nothing done. */

@@ -173,7 +173,7 @@ EXPORT pirn_thread_t pirn_runq_pop(pirn_runq_t *queue)
 
 EXPORT pirn_thread_t pirn_runq_pop_tail(pirn_runq_t *queue)
 {
-    return runq_pop_tail_locked(RUNQ(queue));
+    return runq_give_locked(RUNQ(queue), false);
 }
 
 EXPORT pirn_thread_t pirn_runq_rotate(pirn_runq_t *queue, pirn_thread_t t)

@@ -157,7 +157,7 @@ static void request_answer(struct cpu *self, unsigned to)
     struct request_cpu *rc = &request_cpus[self->id];
     struct thread *t = NULL;
     if (runq_estimate(&rc->q) >= SPARE) {
-        t = ready_give_locked(&rc->q);
+        t = ready_give_locked(&rc->q, false);
         at_store_rlx(queued_in(t), (struct cpu *)NULL);
     }
     at_sub_acq_rel(&rc->promised, 1u); /* ORDER(request) */

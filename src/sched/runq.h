@@ -60,18 +60,20 @@ ALWAYS_INLINE struct thread *ready_rotate_locked(struct cpu *self, struct runq *
     return ready_rotate_classes_locked(self, q, t);
 }
 
-/* One to be run by another CPU: from the tail, or where threads differ the most urgent one. */
-ALWAYS_INLINE bool ready_gives_tail_locked(const struct runq *q)
+/* Do threads not differ? */
+ALWAYS_INLINE bool ready_all_alike_locked(const struct runq *q)
 {
     return RUNQ_CLASSES(q) == NULL || classq_all_plain(RUNQ_CLASSES(q));
 }
 
-ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q)
+/* One to be run by another CPU: from the head or the tail; where threads differ the most urgent
+ * one. */
+ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q, bool head)
 {
     if (likely(RUNQ_CLASSES(q) == NULL)) {
-        return runq_pop_tail_locked(q);
+        return runq_give_locked(q, head);
     }
-    struct thread *t = classq_all_plain(RUNQ_CLASSES(q)) ? classq_lane_pop_tail(RUNQ_CLASSES(q))
+    struct thread *t = classq_all_plain(RUNQ_CLASSES(q)) ? classq_lane_give(RUNQ_CLASSES(q), head)
                                                          : classq_take(RUNQ_CLASSES(q));
     if (t != NULL) {
         runq_add_length_locked(q, -1);

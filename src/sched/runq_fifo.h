@@ -84,9 +84,10 @@ ALWAYS_INLINE struct thread *runq_rotate_locked(struct runq *q, struct thread *t
     return likely(node != NULL) ? CONTAINER_OF(node, struct thread, rq) : NULL;
 }
 
-ALWAYS_INLINE struct thread *runq_pop_tail_locked(struct runq *q)
+/* One for another CPU, from either end. The first one of all may have been handed to this CPU. */
+ALWAYS_INLINE struct thread *runq_give_locked(struct runq *q, bool head)
 {
-    struct list *node = list_pop_back(&q->threads);
+    struct list *node = head ? list_pop_second(&q->threads) : list_pop_back(&q->threads);
     if (node == NULL) {
         return NULL;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal.c - organization "steal" (M3): a ready queue for each CPU; CPUs without work steal from the
- * tail of others' queues.
+ * steal.c - organization "steal" (M3): a ready queue for each CPU; CPUs without work steal from
+ * others' queues.
  *
  * Options: victim = neighbour (round robin from the right neighbour), max (longest queue by
- * unlocked estimate), random; amount = one, half (true half, in one visit); discipline = fifo,
- * lifo; posix and shmac are in steal_classes.c.
+ * unlocked estimate), random; amount = one, half (true half, in one visit); end = far, tail;
+ * discipline = fifo, lifo; posix and shmac are in steal_classes.c.
  *
  * Invariants:
  *   1. A queue is guarded by its asymmetric lock: the owner enters with plain stores, a thief with
@@ -15,6 +15,14 @@
  *   3. Threads that foreign kernel threads make ready go to the shared queue; every CPU looks there
  * when its own is empty, at every SHARED_EVERY-th pick, and at the first one after a tick: threads
  * that never yield make 64 picks in as many ticks.
+ *
+ * From which end. A thread that joins another one takes that out of its CPU's queue, to run it at
+ * once. Where threads create threads and join them (fork-join), those are the newest ones, and at
+ * the other end lie the oldest, from which most will come; where one thread joins a row of others
+ * in their order, they are the oldest. A thief takes from the end at which the owner's last join
+ * did not take (end=far): it works far from the owner, and what it takes is not what the owner is
+ * about to wait for. Not the first of all: what was handed over lies there (M5). Without joins, or
+ * with end=tail, from the tail.
  *
  * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
  * was posted and the poster is going to block): taking it would bounce the pair between CPUs. So a
@@ -54,13 +62,18 @@ static int steal_set_amount(const char *value, const char **why)
     return 0;
 }
 
+static int steal_set_end(const char *value, const char **why)
+{
+    (void)why;
+    steal.far = sched_choice("far|tail", value) == END_FAR;
+    return 0;
+}
+
 static void steal_queue_init(struct steal_queue *sq, unsigned id)
 {
     *sq = (struct steal_queue){
         .turns = SHARED_EVERY, .random = id * 0x9e3779b97f4a7c15ull + 1, .seen_victim = UINT32_MAX};
-    at_init(&sq->lock.owner_in, 0u);
-    at_init(&sq->lock.guest_in, 0u);
-    at_init(&sq->lock.guests.word, 0u);
+    bias_init(&sq->lock);
     ready_init(&sq->q, id);
     rt.cpus[id]->own = sq;
 }
@@ -102,12 +115,6 @@ static COLD struct thread *shared_pop(void)
     return t;
 }
 
-ALWAYS_INLINE void steal_push_unlock(struct steal_queue *sq, struct thread *t, enum pirn_why why)
-{
-    steal_push_locked(sq, t, runq_to_head(&sq->q, why));
-    bias_unlock_owner(&sq->lock);
-}
-
 /* The short ways below have no calls, so the compiler saves no registers for them. */
 static COLD struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thread *t,
                                                 enum pirn_why why)
@@ -117,7 +124,8 @@ static COLD struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thread 
     } else {
         struct steal_queue *sq = queue_of(self);
         bias_lock_owner(&sq->lock);
-        steal_push_unlock(sq, t, why);
+        steal_push_locked(sq, t, runq_to_head(&sq->q, why));
+        bias_unlock_owner(&sq->lock);
     }
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
@@ -131,17 +139,17 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     if (unlikely(!bias_trylock_owner(&sq->lock))) {
         return steal_enqueue_slow(self, t, why);
     }
-    steal_push_unlock(sq, t, why);
+    steal_push_locked(sq, t, runq_to_head(&sq->q, why));
+    bias_unlock_tried(&sq->lock);
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
-ALWAYS_INLINE struct thread *steal_pop_unlock(struct steal_queue *sq)
+ALWAYS_INLINE struct thread *steal_pop_locked(struct steal_queue *sq)
 {
     struct thread *t = runq_pop_locked(&sq->q);
     if (likely(t != NULL)) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
     }
-    bias_unlock_owner(&sq->lock);
     return t;
 }
 
@@ -157,7 +165,8 @@ static NOINLINE struct thread *steal_pick_slow(struct steal_queue *sq)
     }
     if (runq_estimate(&sq->q) != 0) {
         bias_lock_owner(&sq->lock);
-        t = steal_pop_unlock(sq);
+        t = steal_pop_locked(sq);
+        bias_unlock_owner(&sq->lock);
     }
     return t == NULL && shared ? shared_pop() : t;
 }
@@ -169,7 +178,8 @@ static struct thread *steal_pick(struct cpu *self)
                  !bias_trylock_owner(&sq->lock))) {
         return steal_pick_slow(sq);
     }
-    struct thread *t = steal_pop_unlock(sq);
+    struct thread *t = steal_pop_locked(sq);
+    bias_unlock_tried(&sq->lock);
     return likely(t != NULL) ? t : steal_pick_slow(sq);
 }
 
@@ -183,7 +193,7 @@ ALWAYS_INLINE struct pirn_rotation steal_rotate(struct cpu *self, struct thread 
     struct thread *next = runq_rotate_locked(&sq->q, t);
     if (unlikely(next == NULL)) {
         sq->turns++;
-        bias_unlock_owner(&sq->lock);
+        bias_unlock_tried(&sq->lock);
         return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
@@ -196,8 +206,7 @@ bool steal_yield(void)
     return yield_by(steal_rotate, true);
 }
 
-/* From the tail of the victim's queue, or where its threads differ from its head: the first one to
- * run now, the rest, in their order, to our own queue. */
+/* Of the victim's queue: the first one to run now, the rest, in their order, to our own. */
 static struct thread *steal_from(struct cpu *self, unsigned victim)
 {
     struct steal_queue *from = &steal.queues[victim];
@@ -208,11 +217,13 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
     if (!bias_trylock_guest(&from->lock)) {
         return NULL;
     }
-    bool tail = ready_gives_tail_locked(&from->q);
+    bool head = steal.far && from->head_is_far;
+    bool tail = ready_all_alike_locked(&from->q) && !head;
     uint32_t want = steal.half ? (runq_estimate(&from->q) + 1) / 2 : 1;
     list_init(&batch);
     for (struct thread *t;
-         taken < want && taken < BATCH_MAX && (t = ready_give_locked(&from->q)) != NULL; taken++) {
+         taken < want && taken < BATCH_MAX && (t = ready_give_locked(&from->q, head)) != NULL;
+         taken++) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
         if (tail) {
             list_push_front(&batch, &t->rq);
@@ -321,21 +332,36 @@ void steal_idle_enter(struct cpu *self)
     sq->batch_since = 0;
 }
 
-static bool steal_remove(struct cpu *self, struct thread *t)
+ALWAYS_INLINE bool steal_remove_locked(struct steal_queue *sq, struct thread *t)
 {
-    if (self == NULL) {
-        return false;
-    }
-    struct steal_queue *sq = queue_of(self);
-    if (at_load_rlx(&stealable_of(t)->in) != sq || unlikely(!bias_trylock_owner(&sq->lock))) {
-        return false; /* if a thief is inside, it is about to take t, or another one */
-    }
     bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
-    if (ours) {
+    if (likely(ours)) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        sq->head_is_far = sq->q.threads.next != &t->rq;
         runq_remove_locked(&sq->q, t);
     }
+    return ours;
+}
+
+static COLD bool steal_remove_slow(struct steal_queue *sq, struct thread *t)
+{
+    bias_lock_owner(&sq->lock);
+    bool ours = steal_remove_locked(sq, t);
     bias_unlock_owner(&sq->lock);
+    return ours;
+}
+
+static bool steal_remove(struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = self != NULL ? queue_of(self) : NULL;
+    if (sq == NULL || at_load_rlx(&stealable_of(t)->in) != sq) {
+        return false;
+    }
+    if (unlikely(!bias_trylock_owner(&sq->lock))) {
+        return steal_remove_slow(sq, t);
+    }
+    bool ours = steal_remove_locked(sq, t);
+    bias_unlock_tried(&sq->lock);
     return ours;
 }
 
@@ -376,8 +402,14 @@ const struct pirn_policy_option steal_options[] = {{.name = "victim",
                                                    {.name = "amount",
                                                     .values = "one|half",
                                                     .deflt = "half",
-                                                    .help = "how much to steal, from the tail",
+                                                    .help = "how much to steal",
                                                     .set = steal_set_amount},
+                                                   {.name = "end",
+                                                    .values = "far|tail",
+                                                    .deflt = "far",
+                                                    .help = "from which end of its queue: far "
+                                                            "from where joins take, or the tail",
+                                                    .set = steal_set_end},
                                                    DISCIPLINE_OPTIONS,
                                                    {0}};
 

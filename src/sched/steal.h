@@ -9,6 +9,7 @@
 #include "runq.h"
 
 enum { VICTIM_NEIGHBOUR, VICTIM_MAX, VICTIM_RANDOM };
+enum { END_FAR, END_TAIL };
 
 struct steal_queue;
 
@@ -20,8 +21,9 @@ _Static_assert(sizeof(struct stealable) <= RT_POLICY_ROOM, "RT_POLICY_ROOM");
 
 struct steal_queue {
     struct biaslock lock ALIGNED(RT_CACHELINE);
-    struct runq q;  /* (lock) */
-    uint32_t turns; /* (O) picks up to the one that looks into the shared queue; never 0 */
+    struct runq q;    /* (lock) */
+    bool head_is_far; /* (lock) the thread that a join took last was not at the head */
+    uint32_t turns;   /* (O) picks up to the one that looks into the shared queue; never 0 */
 
     /* (O) the thief's own notes */
     uint32_t looks ALIGNED(RT_CACHELINE);
@@ -35,6 +37,7 @@ struct steal_queue {
 HIDDEN extern struct steal {
     unsigned victim; /* (C) */
     bool half;       /* (C) */
+    bool far;        /* (C) */
     spinlock_t shared_lock;
     struct runq shared;        /* (shared_lock) */
     _Atomic(uint32_t) urgency; /* (shared_lock) of the first in it; read without */

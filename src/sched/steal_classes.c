@@ -133,12 +133,12 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
     at_fence_light(); /* ORDER(requeue) */
     if (unlikely(!classq_all_plain(RUNQ_CLASSES(&sq->q)) || !classq_plain(t))) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-        bias_unlock_owner(&sq->lock);
+        bias_unlock_tried(&sq->lock);
         return steal_enqueue_slow(self, t, why);
     }
     classq_lane_push(RUNQ_CLASSES(&sq->q), t, runq_to_head(&sq->q, why));
     runq_add_length_locked(&sq->q, 1);
-    bias_unlock_owner(&sq->lock);
+    bias_unlock_tried(&sq->lock);
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
@@ -153,7 +153,7 @@ ALWAYS_INLINE struct pirn_rotation steal_rotate(struct cpu *self, struct thread 
     struct thread *next = ready_rotate_classes_locked(self, &sq->q, t);
     if (unlikely(next == NULL)) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-        bias_unlock_owner(&sq->lock);
+        bias_unlock_tried(&sq->lock);
         return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
@@ -216,7 +216,7 @@ static struct thread *steal_pick(struct cpu *self)
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
         classes_take_plain(self, t);
     }
-    bias_unlock_owner(&sq->lock);
+    bias_unlock_tried(&sq->lock);
     return likely(t != NULL) ? t : steal_pick_slow(self);
 }
 
@@ -346,17 +346,11 @@ static struct thread *classes_search(struct cpu *self)
     return NULL;
 }
 
-static bool steal_remove(struct cpu *self, struct thread *t)
+ALWAYS_INLINE bool steal_remove_locked(struct cpu *self, struct steal_queue *sq, struct thread *t)
 {
-    struct steal_queue *sq = self != NULL ? queue_of(self) : NULL;
-    if (sq == NULL || at_load_rlx(&stealable_of(t)->in) != sq || !may_run_other(self)) {
-        return false;
-    }
-    if (unlikely(!bias_trylock_owner(&sq->lock))) {
-        return false; /* a thief is about to take it, or another one */
-    }
     bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
     if (likely(ours && classq_all_plain(RUNQ_CLASSES(&sq->q)) && classq_plain(t))) {
+        sq->head_is_far = RUNQ_CLASSES(&sq->q)->lane.next != &t->rq;
         classq_lane_remove(RUNQ_CLASSES(&sq->q), t);
         runq_add_length_locked(&sq->q, -1);
         classes_take_plain(self, t);
@@ -366,7 +360,28 @@ static bool steal_remove(struct cpu *self, struct thread *t)
     if (ours) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
     }
+    return ours;
+}
+
+static COLD bool steal_remove_slow(struct cpu *self, struct steal_queue *sq, struct thread *t)
+{
+    bias_lock_owner(&sq->lock);
+    bool ours = steal_remove_locked(self, sq, t);
     bias_unlock_owner(&sq->lock);
+    return ours;
+}
+
+static bool steal_remove(struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = self != NULL ? queue_of(self) : NULL;
+    if (sq == NULL || at_load_rlx(&stealable_of(t)->in) != sq || !may_run_other(self)) {
+        return false;
+    }
+    if (unlikely(!bias_trylock_owner(&sq->lock))) {
+        return steal_remove_slow(self, sq, t);
+    }
+    bool ours = steal_remove_locked(self, sq, t);
+    bias_unlock_tried(&sq->lock);
     return ours;
 }
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steal_end.c - from which end of a ready queue thieves of organization "steal" take: not where the
+ * owner's joins take, never what was handed over, and the tail where it was asked for.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/sched/steal.h"
+
+extern const struct pirn_policy sched_steal;
+
+enum { N = 6, LOOKS = 64 };
+
+static struct cpu cpus[2];
+static struct thread *t[N];
+static const struct pirn_policy *policy;
+static const char *where;
+static int failures;
+
+static void expect(const struct thread *got, const struct thread *wanted, const char *what)
+{
+    if (got != wanted) {
+        fprintf(stderr, "FAILED %s: %s\n", where, what);
+        failures++;
+    }
+}
+
+static void fresh(struct thread **thread)
+{
+    free(*thread);
+    *thread = aligned_alloc(RT_CACHELINE, (sizeof(**thread) + 63) & ~(size_t)63);
+    if (*thread == NULL) {
+        perror("thread");
+        exit(1);
+    }
+    memset((void *)*thread, 0, sizeof(**thread));
+    if (policy->thread_init != NULL && policy->thread_init(*thread, NULL) != 0) {
+        fprintf(stderr, "thread_init\n");
+        exit(1);
+    }
+}
+
+/* Two CPUs; t[0] to t[N - 1] are ready on the first, in this order. */
+static void begin(bool far)
+{
+    rt.ncpu = 2;
+    rt.slice_ticks = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        memset((void *)&cpus[i], 0, sizeof(cpus[i]));
+        cpus[i].id = i;
+        rt.cpus[i] = &cpus[i];
+    }
+    if (policy->init(2) != 0) {
+        fprintf(stderr, "init\n");
+        exit(1);
+    }
+    steal.half = false;
+    steal.far = far;
+    for (unsigned i = 0; i < 2; i++) {
+        if (sched_has_classes()) {
+            classes_announce_other(&cpus[i]);
+        }
+    }
+    for (unsigned i = 0; i < N; i++) {
+        fresh(&t[i]);
+        policy->enqueue(&cpus[0], t[i], PIRN_WHY_SPAWN);
+    }
+}
+
+static void join(unsigned i)
+{
+    if (!policy->remove(&cpus[0], t[i])) {
+        fprintf(stderr, "FAILED %s: remove\n", where);
+        failures++;
+    }
+}
+
+/* What the second CPU takes when it has looked often enough. */
+static struct thread *stolen(void)
+{
+    struct thread *got = NULL;
+    steal.queues[1].backoff_until = 0;
+    for (unsigned look = 0; look < LOOKS && got == NULL; look++) {
+        got = policy->search(&cpus[1]);
+    }
+    return got;
+}
+
+static void ends(void)
+{
+    begin(true);
+    expect(stolen(), t[N - 1], "without joins, from the tail");
+
+    begin(true);
+    join(N - 1);
+    expect(stolen(), t[1], "who joins the newest loses the oldest but the first");
+    join(0);
+    expect(stolen(), t[N - 2], "who joins the oldest loses the newest");
+
+    begin(true);
+    for (unsigned i = N - 1; i > 0; i--) {
+        join(i);
+    }
+    expect(stolen(), t[0], "the only one");
+
+    begin(false);
+    join(N - 1);
+    expect(stolen(), t[N - 2], "end=tail");
+}
+
+int main(void)
+{
+    policy = &sched_steal;
+    where = "fifo";
+    sched_chosen.discipline = DISCIPLINE_FIFO;
+    ends();
+    policy = &sched_steal_classes;
+    where = "posix";
+    sched_chosen.discipline = DISCIPLINE_POSIX;
+    ends();
+    return failures != 0;
+}
