@@ -3,7 +3,8 @@
 # in one folder; its toolchain file is all that a project names:
 #
 #   <prefix>/lib/pirn/boards/<board>/    toolchain.cmake, board.toml, libraries, headers, linker script,
-#                                        the package of find_package(pirn), pirn.mk for make
+#                                        the package of find_package(pirn), pirn.mk for make, pirn-cc for
+#                                        build systems of others
 #   <prefix>/lib/pirn/boards/            what the toolchain files of all boards have in common
 #   <prefix>/lib/pirn/libc/<target>/     the C library
 #
@@ -14,18 +15,23 @@ set(boards_dir ${CMAKE_INSTALL_LIBDIR}/pirn/boards)
 set(board_dir ${boards_dir}/${PIRN_BOARD})
 set(board_port ${PROJECT_SOURCE_DIR}/port/board)
 
-# pirn_board_package(FOLDER): package_... → the two files that say where everything is
+# pirn_board_package(FOLDER): package_... → the three files that say where everything is
 function(pirn_board_package folder)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board-config.cmake.in ${folder}/pirn-config.cmake @ONLY)
-  list(TRANSFORM package_scripts PREPEND -L)
-  list(JOIN package_scripts " " package_mk_scripts)
+  list(TRANSFORM package_scripts REPLACE "(.+)" "-L\\1" OUTPUT_VARIABLE package_mk_scripts)
+  list(TRANSFORM package_scripts REPLACE "(.+)" "-L\"\\1\"" OUTPUT_VARIABLE package_cc_scripts)
   foreach(what headers libc pirn pthread cxx)
     set(package_mk_${what} ${package_${what}})
+    set(package_cc_${what} ${package_${what}})
   endforeach()
   foreach(what headers libc pirn pthread cxx scripts)
     string(REPLACE "\${CMAKE_CURRENT_LIST_DIR}" "$(PIRN_HERE)" package_mk_${what} "${package_mk_${what}}")
+    string(REPLACE "\${CMAKE_CURRENT_LIST_DIR}" "$here" package_cc_${what} "${package_cc_${what}}")
   endforeach()
+  list(JOIN package_mk_scripts " " package_mk_scripts)
+  list(JOIN package_cc_scripts " " package_cc_scripts)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board.mk.in ${folder}/pirn.mk @ONLY)
+  configure_file(${board_port}/cc.in ${folder}/pirn-cc @ONLY USE_SOURCE_PERMISSIONS)
   write_basic_package_version_file(${folder}/pirn-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 endfunction()
 
@@ -55,7 +61,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pirn DESTINATION ${board_dir}/in
 list(GET PIRN_BOARD_SCRIPTS 0 board_code)
 install(FILES ${board_port}/${PIRN_BOARD}/toolchain.cmake ${board_port}/${PIRN_BOARD}/board.toml ${board_code}/board.ld
               ${board_port}/image.ld ${board_port}/program.cmake DESTINATION ${board_dir})
-install(DIRECTORY ${PROJECT_BINARY_DIR}/package/ DESTINATION ${board_dir})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/package/ DESTINATION ${board_dir} USE_SOURCE_PERMISSIONS)
 # installed.cmake says that it is installed, and which command runs programs.
 file(WRITE ${PROJECT_BINARY_DIR}/installed.cmake "set(PIRN_COMMAND \"${PIRN_COMMAND}\")\n")
 install(FILES ${board_port}/toolchain.cmake ${PROJECT_BINARY_DIR}/installed.cmake DESTINATION ${boards_dir})

@@ -72,10 +72,3 @@ set(PIRN_BOARD_SCRIPTS ${board} ${boards} CACHE INTERNAL "folders of the linker 
 set(PIRN_BOARD_POSIX_HEADERS ${CMAKE_SOURCE_DIR}/include/pirn/bare CACHE INTERNAL "headers of the POSIX layer")
 set(board_includes ${CORE_INCLUDES} ${bare} ${arch}/bare ${board} ${boards}/devices CACHE INTERNAL "the library's folders")
 include(${boards}/program.cmake)
-
-# build/<board>/pirn-cc, for programs that have a build system of their own.
-list(TRANSFORM PIRN_BOARD_SCRIPTS PREPEND -L OUTPUT_VARIABLE script_folders)
-list(JOIN script_folders " " script_folders)
-configure_file(${boards}/cc.in ${CMAKE_BINARY_DIR}/pirn-cc.in @ONLY)
-file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/pirn-cc INPUT ${CMAKE_BINARY_DIR}/pirn-cc.in
-     FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)

@@ -116,7 +116,7 @@ add_test(NAME cxx COMMAND cxx)
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where Pirn is installed for the board."""
-    folder = tmp_path_factory.mktemp("prefix") / "a prefix"
+    folder = tmp_path_factory.mktemp("prefix") / "prefix"
     build = paths.project() / "build" / BOARD
     subprocess.run(
         ["cmake", "--install", str(build), "--prefix", str(folder)], check=True, capture_output=True
@@ -242,6 +242,47 @@ def test_against_an_installed_pirn(hello: Path, prefix: Path) -> None:
         assert str(boards_folder / BOARD / "toolchain.cmake") in cache
         printed = pirn("board", "toolchain", "--boards", boards_folder, BOARD, cwd=hello)
         assert printed.stdout == f"{boards_folder / BOARD / 'toolchain.cmake'}\n"
+    finally:
+        moved.rename(prefix.parents[2])
+
+
+CONFIGURED = """\
+#include <pthread.h>
+#include <stdio.h>
+static void *run(void *arg) { return arg; }
+int main(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        return 1;
+    puts("linked");
+    return 0;
+}
+"""
+
+
+def test_folders_with_spaces(tmp_path: Path, prefix: Path) -> None:
+    """CMake and pirn-cc take them; make cannot, and says so."""
+    folder = tmp_path / "my projects"
+    made, cmaked = folder / "made", folder / "cmaked"
+    for where, file, text in ((made, "Makefile", MAKEFILE), (cmaked, "CMakeLists.txt", CXX_PROJECT)):
+        where.mkdir(parents=True)
+        (where / file).write_text(text)
+    (cmaked / "cxx.cpp").write_text(CXX)
+    moved = prefix.parents[2].rename(tmp_path / "my prefix")
+    try:
+        boards_folder = moved / "lib" / "pirn" / "boards"
+        done = pirn("test", "--boards", boards_folder, "--verbose", folder, cwd=tmp_path)
+        assert done.returncode == 1
+        assert CXX_SAYS.splitlines()[3] in done.stdout, done.stdout
+        assert "1 passed, 1 failed, 0 skipped" in done.stdout, done.stdout
+        makefile = boards_folder / BOARD / "pirn.mk"
+        assert f"make includes no file whose path has a space: {makefile}" in done.stdout
+        (folder / "a.c").write_text(CONFIGURED)
+        compiler = f"'{boards_folder / BOARD / 'pirn-cc'}'"
+        shell(f"{compiler} -pthread -O2 a.c -o 'the program' -lpthread", folder)
+        done = pirn("board", "run", BOARD, "the program", cwd=folder)
+        assert (done.returncode, done.stdout) == (0, "linked\n"), done.stderr
     finally:
         moved.rename(prefix.parents[2])
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A project for make: `make RULE` makes a program, which is the test.
 
-make gets PIRN_MK, the file to include (cmake/pirn-board.mk.in), and PIRN_BOARD.
+make gets PIRN_MK, the file to include (cmake/pirn-board.mk.in), and PIRN_BOARD. It takes a space
+in a file's name for its end: such a Pirn is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from pirn_tools.testing.scan import OF_MAKE
 
 def test(project: Project, plan: Plan) -> list[Case]:
     rule = project.settings.rule or plan.rule
+    if len(str(plan.package.make).split()) > 1:
+        why = f"make includes no file whose path has a space: {plan.package.make}"
+        return [_failed(project, why, 0.0, "")]
     environment = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
     line = ["make", f"--jobs={plan.jobs}", f"PIRN_MK={plan.package.make}"]
     line.append(f"PIRN_BOARD={plan.board.name}")
