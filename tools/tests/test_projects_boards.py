@@ -265,7 +265,10 @@ def test_folders_with_spaces(tmp_path: Path, prefix: Path) -> None:
     """CMake and pirn-cc take them; make cannot, and says so."""
     folder = tmp_path / "my projects"
     made, cmaked = folder / "made", folder / "cmaked"
-    for where, file, text in ((made, "Makefile", MAKEFILE), (cmaked, "CMakeLists.txt", CXX_PROJECT)):
+    for where, file, text in (
+        (made, "Makefile", MAKEFILE),
+        (cmaked, "CMakeLists.txt", CXX_PROJECT),
+    ):
         where.mkdir(parents=True)
         (where / file).write_text(text)
     (cmaked / "cxx.cpp").write_text(CXX)
