@@ -450,6 +450,9 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
 {
     unsigned long irq;
     struct thread *user = rt_self(); /* starts a runtime if this is the child of a fork */
+    if (PORT_SIGNALS && unlikely(at_load_rlx(&user->cancel) & CANCEL_SIGNALLED)) {
+        rt_signals_left(); /* what was sent before its end is handled before it */
+    }
     at_store_rlx(&user->cancel, (uint32_t)CANCEL_ENDING); /* a request that comes now may be lost */
     if (thread_end_matters(user)) {
         thread_end_user(user);

@@ -173,6 +173,7 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
             rt_leave(irq);
             rt_signals_act();
             rt_enter(&irq);
+            result = 0; /* the next look may find it free */
         } else if (result != 0) {
             break;
         }

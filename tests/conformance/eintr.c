@@ -517,3 +517,23 @@ static __attribute__((constructor)) void add_uninterrupted(void)
     cases_add(is_never_eintr, uninterrupted, sizeof(uninterrupted[0]), COUNT(uninterrupted),
               name_of);
 }
+
+/* The handler may run before the wait is looked at again, or after. */
+static void is_satisfied_beside_a_handler(const void *row)
+{
+    const struct wait *w = row;
+    handle(0);
+    pthread_t t = wait_begins(w);
+    OK(pthread_kill(t, SIGUSR1));
+    w->satisfy();
+    join(t);
+    OK(result);
+    flag_wait(&handled, 1);
+}
+
+static __attribute__((constructor)) void add_satisfied(void)
+{
+    suffix = "is_satisfied_beside_a_handler";
+    cases_add(is_satisfied_beside_a_handler, uninterrupted, sizeof(uninterrupted[0]),
+              COUNT(uninterrupted), name_of);
+}

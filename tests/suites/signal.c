@@ -97,7 +97,8 @@ static void *on_sem(void *arg)
 static void *on_mutex(void *arg)
 {
     struct waits *w = arg;
-    pirn_mutex_lock(&w->mutex);
+    CHECK(pirn_mutex_lock_until(&w->mutex, PIRN_FOREVER) == 0);
+    CHECK(pirn_mutex_trylock(&w->mutex) == -EBUSY);
     w->units++;
     pirn_mutex_unlock(&w->mutex);
     return NULL;
