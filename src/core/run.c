@@ -16,11 +16,19 @@
  * the last one searching wakes another sleeper unconditionally: while it searched, wakers relied on
  * it, and what they published may be more than the one thread that it found.
  *
- * A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches.
+ * A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches. So where
+ * threads are pinned nobody counts as searching: the word would go from CPU to CPU with every
+ * thread that is awaited for a moment.
  */
 #include "block.h"
 #include "carrier.h"
 #include "mutant.h"
+
+/* What a searching CPU adds to the word. */
+static uint32_t idle_searching(void)
+{
+    return rt.policy.pinned ? 0 : RT_SEARCHING;
+}
 
 /* Clear the CPU's bit: true if it slept and is now the caller's to wake. */
 static bool idle_claim(unsigned id)
@@ -32,7 +40,7 @@ static bool idle_claim(unsigned id)
     if (!(at_and_acq_rel(&rt.idle_map[id / 32], ~bit) & bit)) { /* ORDER(idle-claim) */
         return false;
     }
-    at_add_acq_rel(&rt.idle_word, RT_SEARCHING - RT_SLEEPING); /* ORDER(idle-wake) */
+    at_add_acq_rel(&rt.idle_word, idle_searching() - RT_SLEEPING); /* ORDER(idle-wake) */
     return true;
 }
 
@@ -257,8 +265,18 @@ static bool idle_has_work(struct cpu *cpu)
     return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
 }
 
+static void idle_begin(void)
+{
+    if (!rt.policy.pinned) {
+        at_add_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
+    }
+}
+
 static void idle_found(struct cpu *cpu)
 {
+    if (rt.policy.pinned) {
+        return;
+    }
     uint32_t before = at_sub_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
     if (rt.ncpu > 1 && rt_idle_searching(before) == 1 && rt_idle_sleeping(before) != 0) {
         rt_kick_sleeper(cpu);
@@ -273,8 +291,8 @@ static void idle_sleep(struct cpu *cpu)
         deadline = timer_expire(cpu, port_now());
     }
     uint32_t bit = 1u << (cpu->id % 32);
-    at_or_acq_rel(&rt.idle_map[cpu->id / 32], bit);            /* ORDER(idle-claim) */
-    at_add_acq_rel(&rt.idle_word, RT_SLEEPING - RT_SEARCHING); /* ORDER(idle-wake) */
+    at_or_acq_rel(&rt.idle_map[cpu->id / 32], bit);                /* ORDER(idle-claim) */
+    at_add_acq_rel(&rt.idle_word, RT_SLEEPING - idle_searching()); /* ORDER(idle-wake) */
     if (!MUTANT(NO_IDLE_FENCE)) {
         at_fence_heavy(); /* ORDER(idle-wake) */
     }
@@ -293,12 +311,14 @@ static void idle_sleep(struct cpu *cpu)
     }
 }
 
-/* Without work: search and sleep until there is a thread. */
+/* Without work: search and sleep until there is a thread. The time is that of the last look: a
+ * clock read when there is a thread would be read while that waits. */
 static struct thread *idle_wait(struct cpu *cpu)
 {
     struct thread *next = NULL;
     uint64_t spin = RT_TIMED && rt.ncpu > 1 ? rt.spin_ns : 0;
     uint64_t from = RT_TIMED ? port_now() : 0;
+    uint64_t now = from;
     uint64_t until = from + spin;
     IDLE_SINCE(cpu, from);
     port_meter_idle(true);
@@ -306,14 +326,16 @@ static struct thread *idle_wait(struct cpu *cpu)
     if (rt.policy.idle_enter != NULL) {
         rt.policy.idle_enter(cpu);
     }
-    at_add_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
+    idle_begin();
     for (unsigned round = 0; (next = idle_look(cpu)) == NULL; round++) {
         if (RT_INPUT && rt_io_waiting() != 0 && round % 8 == 0) {
             port_io_poll();
         }
-        if ((!RT_TIMED || port_now() >= until) && !idle_has_work(cpu)) {
+        now = RT_TIMED ? port_now() : 0;
+        if (now >= until && !idle_has_work(cpu)) {
             idle_sleep(cpu);
-            until = RT_TIMED ? port_now() + spin : 0;
+            now = RT_TIMED ? port_now() : 0;
+            until = now + spin;
             round = 0;
         }
         port_relax(round < 32 ? round : 32);
@@ -323,7 +345,7 @@ static struct thread *idle_wait(struct cpu *cpu)
         rt.policy.idle_exit(cpu);
     }
     IDLE_SINCE(cpu, (uint64_t)0); /* first: who reads both sees no time twice */
-    STAT_ADD(&cpu->stats.idle_ns, port_now() - from);
+    STAT_ADD(&cpu->stats.idle_ns, now - from);
     trace_idle(cpu, false);
     port_meter_idle(false);
     return next;
