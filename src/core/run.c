@@ -311,6 +311,9 @@ static void idle_sleep(struct cpu *cpu)
     }
 }
 
+/* What others send is seen between two looks everywhere, which take longer. */
+#define LOOKS_AT_PENDING 4u
+
 /* Without work: search and sleep until there is a thread. The time is that of the last look: a
  * clock read when there is a thread would be read while that waits. */
 static struct thread *idle_wait(struct cpu *cpu)
@@ -338,7 +341,9 @@ static struct thread *idle_wait(struct cpu *cpu)
             until = now + spin;
             round = 0;
         }
-        port_relax(round < 32 ? round : 32);
+        for (unsigned i = 0; i < LOOKS_AT_PENDING && at_load_rlx(&cpu->pending) == 0; i++) {
+            port_relax(round < 32 ? round : 32);
+        }
     }
     idle_found(cpu);
     if (rt.policy.idle_exit != NULL) {
