@@ -62,7 +62,7 @@ int pirn_posix_sem_destroy(sem_t *sem)
     return sem_result(SHARED(sem) ? rt_shsem_destroy(SHSEM(sem)) : private_destroy(SEM(sem)));
 }
 
-/* POSIX lets the function fail after a handler; with SA_RESTART it goes on. */
+/* POSIX lets the functions fail after a handler; with SA_RESTART they go on. */
 static int private_wait(struct rt_sem *s, uint64_t deadline)
 {
     posix_signals_expect();
@@ -73,10 +73,20 @@ static int private_wait(struct rt_sem *s, uint64_t deadline)
     return error;
 }
 
+static int shared_wait(struct rt_shsem *s, const struct rt_shared_limit *limit)
+{
+    posix_signals_expect();
+    int error;
+    do {
+        error = rt_shsem_wait(s, limit);
+    } while (unlikely(error == -EINTR) && !posix_interrupted(true));
+    return error;
+}
+
 int pirn_posix_sem_wait(sem_t *sem)
 {
     posix_point();
-    return wait_result(SHARED(sem) ? rt_shsem_wait(SHSEM(sem), NULL)
+    return wait_result(SHARED(sem) ? shared_wait(SHSEM(sem), NULL)
                                    : private_wait(SEM(sem), UINT64_MAX));
 }
 
@@ -92,7 +102,7 @@ static int shared_clockwait(struct rt_shsem *s, const struct posix_limit *limit)
         return 0;
     }
     int error = posix_shared_limit(limit, &shared);
-    return error != 0 ? -error : rt_shsem_wait(s, &shared);
+    return error != 0 ? -error : shared_wait(s, &shared);
 }
 
 static int private_clockwait(struct rt_sem *s, const struct posix_limit *limit)

@@ -117,8 +117,9 @@ static void request_cancel(struct request *r)
     port_shared_wake(r->word, RT_SHARED_ALL);
 }
 
+/* point: a cancellation point. interruptible: a handler is for the caller to run. */
 static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit,
-                       bool point)
+                       bool point, bool interruptible)
 {
     uint64_t deadline = limit != NULL ? limit->deadline : UINT64_MAX;
     bool realtime = limit != NULL && limit->realtime;
@@ -135,23 +136,29 @@ static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_
         return r.result;
     }
     int error;
-    while ((error = rt_sem_wait_point(&r.done, UINT64_MAX)) == -EINTR) {
+    while ((error = rt_sem_wait_point(&r.done, UINT64_MAX)) == -EINTR && !interruptible) {
         rt_signals_act();
     }
     if (error != 0) {
         request_cancel(&r);
-        return -ECANCELED;
+        return error == -EINTR ? -EINTR : -ECANCELED;
     }
     return r.result;
 }
 
 int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit)
 {
-    return shared_wait(word, value, limit, false);
+    return shared_wait(word, value, limit, false, false);
 }
 
 int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
                          const struct rt_shared_limit *limit)
 {
-    return shared_wait(word, value, limit, true);
+    return shared_wait(word, value, limit, true, false);
+}
+
+int rt_shared_wait_interruptible(_Atomic(uint32_t) *word, uint32_t value,
+                                 const struct rt_shared_limit *limit)
+{
+    return shared_wait(word, value, limit, true, true);
 }

@@ -26,6 +26,9 @@ int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shar
 /* The same as a cancellation point: -ECANCELED, too. */
 int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
                          const struct rt_shared_limit *limit);
+/* And -EINTR: there is a signal for the caller, who takes it. */
+int rt_shared_wait_interruptible(_Atomic(uint32_t) *word, uint32_t value,
+                                 const struct rt_shared_limit *limit);
 
 ALWAYS_INLINE void rt_shared_wake(_Atomic(uint32_t) *word, unsigned n)
 {

@@ -57,7 +57,7 @@ int rt_shsem_wait(struct rt_shsem *s, const struct rt_shared_limit *limit)
     uint64_t word = at_load_rlx(&s->word);
     for (;;) {
         if (VALUE(word) == 0) {
-            int error = rt_shared_wait_point(value_of(s), 0, limit);
+            int error = rt_shared_wait_interruptible(value_of(s), 0, limit);
             if (error != 0) {
                 at_sub_acq_rel(&s->word, ONE_WAITER); /* ORDER(sem) */
                 return error;

@@ -73,6 +73,11 @@ static void semaphore_setup(void)
     OK(sem_init(&s, 0, 0));
 }
 
+static void shared_semaphore_setup(void)
+{
+    OK(sem_init(&s, 1, 0));
+}
+
 /* It ends when the pipe is closed. */
 static void child_setup(void)
 {
@@ -174,6 +179,8 @@ struct wait {
 static const struct wait waits[] = {
     {"sem_wait", call_sem_wait, semaphore_setup, post, true},
     {"sem_timedwait", call_sem_timedwait, semaphore_setup, post, true},
+    {"shared_sem_wait", call_sem_wait, shared_semaphore_setup, post, true},
+    {"shared_sem_timedwait", call_sem_timedwait, shared_semaphore_setup, post, true},
     {"sem_clockwait", call_sem_clockwait, semaphore_setup, post, true},
     {"read", call_read, pipe_setup, send_byte, true},
     {"write", call_write, full_pipe_setup, take_bytes, true},
