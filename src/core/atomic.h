@@ -71,6 +71,15 @@ ALWAYS_INLINE void at_fence_seq(void)
     static atomic_uint dummy;
     atomic_fetch_add_explicit(&dummy, 0, memory_order_seq_cst);
 }
+#elif defined(__ARM_ARCH) && __ARM_ARCH == 6
+/* The barrier of ARMv6 is a write to a coprocessor, which QEMU takes for nothing; a
+ * read-modify-write is a barrier of the host's there. The compiler puts the former around it. */
+ALWAYS_INLINE void at_fence_seq(void)
+{
+    atomic_uint dummy;
+    atomic_init(&dummy, 0u);
+    atomic_fetch_add_explicit(&dummy, 0, memory_order_seq_cst);
+}
 #else
 #define at_fence_seq() atomic_thread_fence(memory_order_seq_cst)
 #endif

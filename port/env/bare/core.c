@@ -23,6 +23,7 @@
  * that sleeps has no ticks, and no samples unless they count the clock on the wall.
  */
 #include "../../../src/prof/prof.h"
+#include "atomic.h"
 #include "bare.h"
 #include "watchdog.h"
 
@@ -345,7 +346,7 @@ void port_relax(unsigned round)
 /* The light half is a full fence, too. */
 void port_fence_heavy(void)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    at_fence_seq();
 }
 
 /*
