@@ -130,12 +130,16 @@ void in_child(void (*fn)(void));
 /* A number that threads set and wait for, without the objects under test. */
 typedef struct flag {
     int value;
+    struct flag *next; /* the harness's */
 } flag_t;
 
 void flag_set(flag_t *f, int value);
 int flag_add(flag_t *f, int n);
 int flag_get(const flag_t *f);
 void flag_wait(const flag_t *f, int at_least);
+
+/* The harness's: a flag changes. */
+void flag_changes(flag_t *f);
 
 /* From here on the caller, and threads that it starts, share one CPU. */
 void need_one_cpu(void);

@@ -76,11 +76,13 @@ void *in_thread(void *(*fn)(void *), void *arg)
 
 void flag_set(flag_t *f, int value)
 {
+    flag_changes(f);
     __atomic_store_n(&f->value, value, __ATOMIC_SEQ_CST);
 }
 
 int flag_add(flag_t *f, int n)
 {
+    flag_changes(f);
     return __atomic_add_fetch(&f->value, n, __ATOMIC_SEQ_CST);
 }
 

@@ -236,6 +236,36 @@ static bool is_to_be_first(const char *name)
     return false;
 }
 
+/* Static flags that have been changed: each case finds them as new. */
+static flag_t list_end;
+static flag_t *changed = &list_end;
+extern char __bss_start[], __bss_end[];
+
+void flag_changes(flag_t *f)
+{
+    bool is_static = (uintptr_t)f >= (uintptr_t)__bss_start && (uintptr_t)f < (uintptr_t)__bss_end;
+    flag_t *next = NULL;
+    if (!is_static || !__atomic_compare_exchange_n(&f->next, &next, &list_end, false,
+                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        return;
+    }
+    next = __atomic_load_n(&changed, __ATOMIC_RELAXED);
+    do {
+        __atomic_store_n(&f->next, next, __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(&changed, &next, f, false, __ATOMIC_RELEASE,
+                                          __ATOMIC_RELAXED));
+}
+
+/* Nobody changes any. */
+static void flags_as_new(void)
+{
+    while (changed != &list_end) {
+        flag_t *f = changed;
+        changed = f->next;
+        *f = (flag_t){0};
+    }
+}
+
 /* Threads of the case that live on, after a while: the program is not as new. */
 static bool is_alone(void)
 {
@@ -260,6 +290,7 @@ static void leave_as_new(void)
     if (!is_alone()) {
         _exit(PASSED);
     }
+    flags_as_new();
 }
 
 static void run(const struct conformance_case *c, bool only)
