@@ -12,7 +12,10 @@
  * read-modify-write, which on x86 is that fence (at_fence_after_rmw): a write after it could still
  * be in the store buffer.
  *
- * Lock: id_table.lock (RANK_ID) for assigning and releasing indexes.
+ * Each that does looks again with the table's lock held, under which one that is refused takes its
+ * target back: of those that have seen the same cycle one is refused.
+ *
+ * Lock: id_table.lock (RANK_ID) for assigning and releasing indexes, and for refusing joins.
  */
 #include <errno.h>
 
@@ -142,6 +145,17 @@ bool id_join_walk(struct thread *self, uint32_t at)
         at = at_load_rlx(&slot_of(at)->join_target); /* ORDER(join-cycle) */
     }
     return false;
+}
+
+bool id_join_refuse(struct thread *self, struct thread *t)
+{
+    spin_lock(&id_table.lock, RANK_ID);
+    bool closes = id_join_walk(self, t->index);
+    if (closes) {
+        id_join_clear(self);
+    }
+    spin_unlock(&id_table.lock, RANK_ID);
+    return closes;
 }
 
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg)

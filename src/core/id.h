@@ -72,6 +72,10 @@ ALWAYS_INLINE bool id_join_closes_cycle(struct thread *self, struct thread *t)
     return unlikely(next != 0) && id_join_walk(self, next);
 }
 
+/* It was: does it still? Then self's target is cleared, and the join has to be refused. Of those
+ * that close a cycle at the same moment the first one is, and the others' is none any more. */
+COLD bool id_join_refuse(struct thread *self, struct thread *t);
+
 /* Call fn for every descriptor that exists. */
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg);
 /* The same with the table's lock held, so that none of them is freed meanwhile. */

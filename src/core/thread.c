@@ -542,7 +542,7 @@ ALWAYS_INLINE int join_wait_locked(struct thread *t, struct thread *self, uint64
         return -EINVAL;
     }
     bool ends = point && cancel_is_due(at_load_rlx(&self->cancel)); /* and will not wait */
-    if (!ends && id_join_closes_cycle(self, t)) {
+    if (!ends && id_join_closes_cycle(self, t) && id_join_refuse(self, t)) {
         state_unlock(&t->join.lock, RANK_JOIN);
         return -EDEADLK;
     }

@@ -108,28 +108,40 @@ static void *joins_other(void *arg)
     return NULL;
 }
 
+/* Each joins the next one. One gets EDEADLK and ends; who joins it ends, too, and so on; the one
+ * that it wanted to join is left to us. */
+static void join_in_a_circle(unsigned n)
+{
+    struct mutual m[3] = {{NULL, 1}, {NULL, 1}, {NULL, 1}};
+    pirn_thread_t t[3];
+    unsigned refused = n;
+    for (unsigned i = 0; i < n; i++) {
+        CHECK(pirn_create(&t[i], NULL, joins_other, &m[i]) == 0);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        TEST_SET(&m[i].other, t[(i + 1) % n]);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        while (TEST_GET(&m[i].result) == 1) {
+            pirn_sleep(100);
+        }
+        if (m[i].result == -EDEADLK) {
+            CHECK(refused == n);
+            refused = i;
+        } else {
+            CHECK(m[i].result == 0);
+        }
+    }
+    CHECK(refused < n);
+    CHECK(pirn_join(t[(refused + 1) % n], NULL) == 0);
+}
+
 static void test_join_reports_deadlock_when_joins_form_a_cycle(void *unused)
 {
     (void)unused;
-    struct mutual m[2] = {{NULL, 1}, {NULL, 1}};
-    pirn_thread_t t[2];
     CHECK(pirn_join(pirn_self(), NULL) == -EDEADLK);
-    CHECK(pirn_create(&t[0], NULL, joins_other, &m[0]) == 0);
-    CHECK(pirn_create(&t[1], NULL, joins_other, &m[1]) == 0);
-    TEST_SET(&m[1].other, t[0]);
-    TEST_SET(&m[0].other, t[1]);
-    /* One of them gets EDEADLK and ends; the other joins it, and is left to us. */
-    while (TEST_GET(&m[0].result) == 1 || TEST_GET(&m[1].result) == 1) {
-        pirn_sleep(100);
-    }
-    bool first = m[0].result == -EDEADLK;
-    CHECK(m[first ? 0 : 1].result == -EDEADLK || m[first ? 0 : 1].result == 0);
-    if (m[0].result == -EDEADLK && m[1].result == -EDEADLK) {
-        CHECK(pirn_join(t[0], NULL) == 0 && pirn_join(t[1], NULL) == 0);
-    } else {
-        CHECK(m[0].result + m[1].result == -EDEADLK);
-        CHECK(pirn_join(t[first ? 1 : 0], NULL) == 0);
-    }
+    join_in_a_circle(2);
+    join_in_a_circle(3);
 }
 
 static void *sleeper(void *arg)
