@@ -50,6 +50,13 @@ struct thread;
  *                                         on a foreign kernel thread
  *   port_irq_save(), port_irq_restore(s)  keep interrupts (signals, simulated interrupts) out
  *   port_irq_out()                        the first of them for who knows that they are not out
+ *   port_irq_window(s)                    interrupts that wait come in, unless s says that they
+ *                                         stay out, and nobody else runs on this CPU: between the
+ *                                         steps of a long section, without locks, where a thread
+ *                                         has called the runtime. A no-op where no interrupt waits
+ *                                         for it
+ *   PORT_EXPIRE_MOST                      how many timers expire at once, at least 1; for the rest
+ *                                         there is another tick
  *   port_thread_switch(cpu, from, to)     thread state that is not in callee-saved registers:
  *                                         errno, TLS block, floating-point control
  *   port_thread_inherit(t)                the new thread t gets the caller's floating-point control

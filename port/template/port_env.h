@@ -28,6 +28,8 @@ unsigned long port_irq_save(void);
 void port_irq_out(void);
 void port_irq_restore(unsigned long state);
 void port_irq_entered(void);
+void port_irq_window(unsigned long state);
+#define PORT_EXPIRE_MOST 1u
 
 #define PORT_TLS_ALWAYS false
 #define PORT_CALLS_BLOCK true

@@ -107,9 +107,9 @@ uint64_t timer_expire(struct cpu *cpu, uint64_t now)
     struct timer_heap *heap = &cpu->timers;
     uint64_t next = UINT64_MAX;
     spin_lock(&heap->lock, RANK_TIMER);
-    while (heap->root != NULL) {
+    for (uint32_t room = PORT_EXPIRE_MOST; heap->root != NULL; room--) {
         struct timer *due = heap->root;
-        if (due->deadline > now) {
+        if (due->deadline > now || room == 0) {
             next = due->deadline;
             break;
         }

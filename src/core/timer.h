@@ -68,7 +68,8 @@ void timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline);
  */
 void timer_disarm(struct timer *timer);
 
-/* Expire what is due; returns the next deadline (UINT64_MAX: none). Calls waitq_timeout. */
+/* Expire what is due, PORT_EXPIRE_MOST at most; returns the next deadline (UINT64_MAX: none), which
+ * may be over. Calls waitq_timeout. */
 uint64_t timer_expire(struct cpu *cpu, uint64_t now);
 
 ALWAYS_INLINE void timer_heap_init(struct timer_heap *heap)

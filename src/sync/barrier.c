@@ -73,7 +73,7 @@ bool rt_barrier_wait(struct rt_barrier *b)
         b->round++;
         waitq_pop_all_locked(&b->queue, &woken);
         state_unlock(&b->queue.lock, RANK_WAITQ);
-        rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
+        rt_wake_list(cpu, &woken, PIRN_WHY_WAKE, irq);
     }
     rt_leave_woken(irq);
     return last;

@@ -136,11 +136,12 @@ void rt_cond_signal(struct rt_cond *c)
     rt_leave_woken(irq);
 }
 
-void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why)
+void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why, unsigned long irq)
 {
     struct list *node;
     while ((node = list_pop_front(list)) != NULL) {
         rt_wake(cpu, CONTAINER_OF(node, struct thread, wait_link), why);
+        port_irq_window(irq);
     }
 }
 
@@ -153,6 +154,6 @@ void rt_cond_broadcast(struct rt_cond *c)
     state_lock(&c->queue.lock, RANK_COND);
     waitq_pop_all_locked(&c->queue, &woken);
     state_unlock(&c->queue.lock, RANK_COND);
-    rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
+    rt_wake_list(cpu, &woken, PIRN_WHY_WAKE, irq);
     rt_leave_woken(irq);
 }

@@ -97,7 +97,7 @@ static int fe_access(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t de
         }
     }
     state_unlock(&w->queue.lock, RANK_WAITQ);
-    rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
+    rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF, irq);
     rt_leave_woken(irq);
     return result;
 }
@@ -133,7 +133,7 @@ static void fe_force(struct rt_fe *w, bool full, uint64_t value)
         fe_refill_locked(w, &woken);
     }
     state_unlock(&w->queue.lock, RANK_WAITQ);
-    rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
+    rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF, irq);
     rt_leave_woken(irq);
 }
 

@@ -330,7 +330,7 @@ static void om_lose_irqoff(struct cpu *cpu, struct rt_omutex *m, struct thread *
     }
     at_store_rel(&m->word, OM_LOST); /* ORDER(mutex) */
     om_unlock(m);
-    rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
+    rt_wake_list(cpu, &woken, PIRN_WHY_WAKE, RT_IRQ_STAY);
 }
 
 /* The ceiling of the caller falls when the mutex is free: it may then wait for the CPU. */

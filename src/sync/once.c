@@ -63,7 +63,7 @@ void rt_once_end(struct rt_once *once, bool done)
         waitq_pop_all_locked(q, &woken);
     }
     state_unlock(&q->lock, RANK_WAITQ);
-    rt_wake_list(cpu, &woken, PIRN_WHY_WAKE);
+    rt_wake_list(cpu, &woken, PIRN_WHY_WAKE, irq);
     rt_leave_woken(irq);
 }
 

@@ -114,7 +114,7 @@ static void rw_hand_over_locked(struct rt_rwlock *l, struct list *woken)
 /* A waiter gave up: readers that waited only because of it may enter, and if it was the last,
  * nobody waits. While a reader holds the lock and RW_WAITING is set, no writer gets in and the last
  * reader cannot leave without the queue lock; so adding readers needs no loop. */
-static void rw_gave_up(struct rt_rwlock *l)
+static void rw_gave_up(struct rt_rwlock *l, unsigned long irq)
 {
     struct list woken;
     list_init(&woken);
@@ -128,7 +128,7 @@ static void rw_gave_up(struct rt_rwlock *l)
         at_and_acq_rel(&l->word, ~RW_WAITING); /* ORDER(rwlock) */
     }
     state_unlock(&l->queue.lock, RANK_WAITQ);
-    rt_wake_list(port_cpu_self(), &woken, PIRN_WHY_HANDOFF);
+    rt_wake_list(port_cpu_self(), &woken, PIRN_WHY_HANDOFF, irq);
 }
 
 static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
@@ -149,7 +149,7 @@ static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
                                 .rank = RANK_WAITQ};
         result = waitq_block_locked(&l->queue, &how);
         if (result != 0) {
-            rw_gave_up(l);
+            rw_gave_up(l, irq);
         }
     }
     rt_leave(irq);
@@ -189,7 +189,7 @@ static bool rw_unlock_slow(struct rt_rwlock *l, uint32_t word)
         rw_hand_over_locked(l, &woken);
     }
     state_unlock(&l->queue.lock, RANK_WAITQ);
-    rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF);
+    rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF, irq);
     rt_leave_woken(irq);
     return owned;
 }

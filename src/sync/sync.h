@@ -174,7 +174,9 @@ void rt_sleep_until(uint64_t deadline);
 /* The same as a cancellation point: 0, -ECANCELED. */
 int rt_sleep_point(uint64_t deadline);
 
-/* Make a list of unlinked waiters ready, oldest first. */
-void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why);
+/* Make a list of unlinked waiters ready, oldest first. irq: what rt_enter has stored; interrupts
+ * that wait come in after each, unless it is RT_IRQ_STAY (the caller holds locks). */
+#define RT_IRQ_STAY 1ul
+void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why, unsigned long irq);
 
 #endif

@@ -302,8 +302,7 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
         timer_arm(port);
         section_on(); /* the rest of it is none */
         arch_wait();
-        arch_irq_restore(0); /* the handlers run here */
-        arch_irq_save();
+        arch_irq_window();
         section_off();
     }
     port->wake_at = UINT64_MAX;

@@ -76,6 +76,19 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 }
 #define port_irq_entered() ((void)0)
 
+/* The handlers run here; whoever they wake has to wait, since this is the library's code (core.c).
+ */
+ALWAYS_INLINE void port_irq_window(unsigned long state)
+{
+    if (state == 0) {
+        section_on();
+        arch_irq_window();
+        section_off();
+    }
+}
+/* The others by an interrupt each so many. */
+#define PORT_EXPIRE_MOST 8u
+
 #define PORT_TLS_ALWAYS true
 #define PORT_CALLS_BLOCK false
 #define PORT_FOREIGN false

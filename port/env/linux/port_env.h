@@ -154,6 +154,10 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 #define PORT_KNOWS_INSIDE false /* whether a signal handler has interrupted the runtime */
 #endif
 
+/* Ticks are all that the runtime keeps out, and they have time. */
+#define port_irq_window(irq) ((void)(irq))
+#define PORT_EXPIRE_MOST UINT32_MAX
+
 /* Set by handlers of our own that find the thread without a CPU, in a call: EINTR may be theirs. */
 extern __thread bool port_disturbed
     __attribute__((tls_model("initial-exec"), visibility("hidden")));

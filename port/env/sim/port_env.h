@@ -23,6 +23,7 @@ struct cpu *sim_cpu_self(void);
 unsigned long sim_irq_save(void);
 void sim_irq_out(void);
 void sim_irq_restore(unsigned long state);
+void sim_irq_window(unsigned long state);
 void sim_tls_switch(struct thread *from, struct thread *to);
 
 #define port_cpu_self() sim_cpu_self()
@@ -30,6 +31,8 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 #define port_irq_out() sim_irq_out()
 #define port_irq_restore(state) sim_irq_restore(state)
 #define port_irq_entered() ((void)0)
+#define port_irq_window(irq) sim_irq_window(irq)
+#define PORT_EXPIRE_MOST 2u
 #define port_thread_init(t) ((void)(t))
 #define port_thread_fini(t) ((void)(t))
 #define port_thread_switch(cpu, from, to) sim_tls_switch((from), (to))

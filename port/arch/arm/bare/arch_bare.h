@@ -87,9 +87,17 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
 
 #if __ARM_ARCH >= 7
 #define ARCH_BARRIER "dsb"
+#define ARCH_FLUSH "isb"
 #else
 #define ARCH_BARRIER "mcr p15, 0, %0, c7, c10, 4"
+#define ARCH_FLUSH "mcr p15, 0, %0, c7, c5, 4"
 #endif
+
+/* With interrupts out: let in those that are pending, at the barrier at the latest. */
+ALWAYS_INLINE void arch_irq_window(void)
+{
+    __asm__ volatile("cpsie i\n\t" ARCH_FLUSH "\n\tcpsid i" ::"r"(0) : "memory");
+}
 
 /* Accesses before it have ended before anything behind it begins. */
 ALWAYS_INLINE void arch_barrier(void)

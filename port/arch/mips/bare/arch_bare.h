@@ -97,6 +97,12 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
     }
 }
 
+/* With interrupts out: let in those that are pending. */
+ALWAYS_INLINE void arch_irq_window(void)
+{
+    __asm__ volatile("ei\n\tehb\n\tdi\n\tehb" ::: "memory");
+}
+
 /* With interrupts out: until one is pending. */
 void arch_wait(void);
 
