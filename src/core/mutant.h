@@ -14,6 +14,7 @@ enum mutant {
     MUTANT_PUBLISH_EARLY, /* a yielding thread is enqueued before its context is saved */
     MUTANT_NO_RECHECK,    /* an idle CPU sleeps without the last look */
     MUTANT_NO_IDLE_FENCE, /* no fence between announcing idleness and the last look */
+    MUTANT_NO_FOUND_LOOK, /* nor between the end of a search and a look for more */
     MUTANT_NO_BIAS_FENCE, /* a thief enters a run queue without the heavy fence */
     MUTANT_MUTEX_DROP,    /* unlock forgets to wake */
     MUTANT_MUTEX_FORGETS, /* who takes a mutex does not see that others wait for it */

@@ -12,9 +12,10 @@
  *   waker:   publish the thread | light fence | any CPU searching? then it will find it; else claim
  * a sleeper sleeper: count itself as asleep | heavy fence | has_work? then stay awake; else sleep
  * By the fence pair the sleeper sees the thread or the waker sees the sleeper (or another searching
- * CPU, which comes through the same gate). ORDER(idle-wake) A searching CPU that finds work and was
- * the last one searching wakes another sleeper unconditionally: while it searched, wakers relied on
- * it, and what they published may be more than the one thread that it found.
+ * CPU, which comes through the same gate). ORDER(idle-wake) While a CPU searched, wakers relied on
+ * it, and what they published may be more than the one thread that it found. So if it was the last
+ * one searching it does as a sleeper does, that it stops counts as searching | heavy fence |
+ * has_work?, and wakes a sleeper if there is work.
  *
  * A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches. So where
  * threads are pinned nobody counts as searching: the word would go from CPU to CPU with every
@@ -278,7 +279,15 @@ static void idle_found(struct cpu *cpu)
         return;
     }
     uint32_t before = at_sub_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
-    if (rt.ncpu > 1 && rt_idle_searching(before) == 1 && rt_idle_sleeping(before) != 0) {
+    if (rt.ncpu == 1 || rt_idle_searching(before) != 1 || rt_idle_sleeping(before) == 0) {
+        return;
+    }
+    bool more = idle_has_work(cpu); /* a fence costs most of what a needless kick does */
+    if (!more && !MUTANT(NO_FOUND_LOOK)) {
+        at_fence_heavy(); /* ORDER(idle-wake) */
+        more = idle_has_work(cpu);
+    }
+    if (more) {
         rt_kick_sleeper(cpu);
     }
 }

@@ -26,6 +26,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_PUBLISH_EARLY] = "publish-early",
     [MUTANT_NO_RECHECK] = "no-recheck",
     [MUTANT_NO_IDLE_FENCE] = "no-idle-fence",
+    [MUTANT_NO_FOUND_LOOK] = "no-found-look",
     [MUTANT_NO_BIAS_FENCE] = "no-bias-fence",
     [MUTANT_MUTEX_DROP] = "mutex-drop",
     [MUTANT_MUTEX_FORGETS] = "mutex-forgets",
