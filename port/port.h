@@ -38,6 +38,8 @@ struct thread;
  *   PORT_TLS_ALWAYS                       threads have TLS blocks of their own, whatever the user
  *                                         and the layer above say: they cost nothing
  *   PORT_CALLS_BLOCK                      calls of the system may block a carrier
+ *   PORT_CPU_SHARED                       defined if the system lets others run on the processors,
+ *                                         too; port_relax of a high round offers the caller's
  *   PORT_IDLE_STACK                       bytes of the stack of CPU 0's scheduler context
  *   PORT_FOREIGN                          there may be kernel threads that are not the runtime's
  *   PORT_SIGNALS                          there are signals, which end waits

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Runs echo_server and echo_load against each other, for suite echo.
 
-    echo_pair.py SERVER LOAD CONNECTIONS [OPTION OF THE LOAD...]
+    echo_pair.py SERVER LOAD CONNECTIONS [--busy=N] [OPTION OF THE LOAD...]
+
+With --busy as many other processes compute all the time.
 
 Prints the load's line, and what the server used: server_cpu_us (processor time a message, kernel
 and opening of the connections included) and server_kb (its largest resident set, a connection; what
@@ -10,6 +12,7 @@ the kernel keeps for threads and sockets is not in it).
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -39,6 +42,10 @@ def number_of(name: str, text: str) -> float:
     return float(match[1])
 
 
+def compute(processes: int) -> list[subprocess.Popen[bytes]]:
+    return [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+
+
 def measure(server: subprocess.Popen[str], load: str, connections: int, options: list[str]) -> None:
     command = [load, f"--port={port_of(server)}", f"--connections={connections}"]
     command += [f"--patience={PATIENCE}", *options]
@@ -62,15 +69,22 @@ def without_pirn() -> dict[str, str]:
 
 
 def main() -> None:
-    server_path, load, connections, *options = sys.argv[1:]
-    command = [server_path, f"--serve={connections}", f"--connections={connections}"]
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("server")
+    parser.add_argument("load")
+    parser.add_argument("connections", type=int)
+    parser.add_argument("--busy", type=int, default=0)
+    args, options = parser.parse_known_args()
+    command = [args.server, f"--serve={args.connections}", f"--connections={args.connections}"]
+    others = compute(args.busy)
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        measure(server, load, int(connections), options)
+        measure(server, args.load, args.connections, options)
     finally:
-        if server.returncode is None:
-            server.kill()
-            server.wait()
+        for process in (server, *others):
+            if process.returncode is None:
+                process.kill()
+                process.wait()
 
 
 if __name__ == "__main__":

@@ -71,6 +71,10 @@ struct cpu {
 #ifndef PIRN_WITHOUT_STATS
     uint64_t idle_since; /* since when it has no thread; 0: it has. Not in stats.idle_ns yet */
 #endif
+#ifdef PORT_CPU_SHARED
+    uint64_t search_from;  /* (O) before that time it does not search: run.c */
+    uint64_t search_pause; /* (O) how long it did not the last time */
+#endif
 #ifdef PIRN_DEBUG
     uint32_t ranks_held;
 #endif

@@ -9,13 +9,15 @@
  * reason.
  *
  * No lost wake-up:
- *   waker:   publish the thread | light fence | any CPU searching? then it will find it; else claim
- * a sleeper sleeper: count itself as asleep | heavy fence | has_work? then stay awake; else sleep
+ *   - the waker publishes the thread | light fence | is any CPU searching? then that will find it;
+ *     else the waker claims a sleeper;
+ *   - the sleeper counts itself as asleep | heavy fence | has_work? then it stays awake.
+ *
  * By the fence pair the sleeper sees the thread or the waker sees the sleeper (or another searching
  * CPU, which comes through the same gate). ORDER(idle-wake) While a CPU searched, wakers relied on
  * it, and what they published may be more than the one thread that it found. So if it was the last
- * one searching it does as a sleeper does, that it stops counts as searching | heavy fence |
- * has_work?, and wakes a sleeper if there is work.
+ * one searching it does what a sleeper does: it stops counting as searching | heavy fence |
+ * has_work? then it wakes a sleeper.
  *
  * A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches. So where
  * threads are pinned nobody counts as searching: the word would go from CPU to CPU with every
@@ -24,6 +26,7 @@
 #include "block.h"
 #include "carrier.h"
 #include "mutant.h"
+#include "search.h"
 
 /* What a searching CPU adds to the word. */
 static uint32_t idle_searching(void)
@@ -328,8 +331,8 @@ static void idle_sleep(struct cpu *cpu)
 static struct thread *idle_wait(struct cpu *cpu)
 {
     struct thread *next = NULL;
-    uint64_t spin = RT_TIMED && rt.ncpu > 1 ? rt.spin_ns : 0;
     uint64_t from = RT_TIMED ? port_now() : 0;
+    uint64_t spin = RT_TIMED && rt.ncpu > 1 && search_pays(cpu, from) ? rt.spin_ns : 0;
     uint64_t now = from;
     uint64_t until = from + spin;
     IDLE_SINCE(cpu, from);
@@ -340,10 +343,20 @@ static struct thread *idle_wait(struct cpu *cpu)
     }
     idle_begin();
     for (unsigned round = 0; (next = idle_look(cpu)) == NULL; round++) {
-        if (RT_INPUT && rt_io_waiting() != 0 && round % 8 == 0) {
-            port_io_poll();
+        uint64_t then = now;
+        bool offered = false;
+        if (round % ROUNDS_TO_OFFER == 0) {
+            bool io = RT_INPUT && rt_io_waiting() != 0;
+            offered = spin != 0 && search_offers(until - spin, now, io);
+            if (io) {
+                port_io_poll();
+            }
         }
         now = RT_TIMED ? port_now() : 0;
+        if (offered && !idle_has_work(cpu) && !search_goes_on(cpu, then, now)) {
+            spin = 0;
+            until = now;
+        }
         if (now >= until && !idle_has_work(cpu)) {
             idle_sleep(cpu);
             now = RT_TIMED ? port_now() : 0;

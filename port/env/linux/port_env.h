@@ -270,6 +270,7 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 /* A CPU is interrupted by its own ticks only; handlers can be left. */
 #define PORT_TLS_ALWAYS false
 #define PORT_CALLS_BLOCK true
+#define PORT_CPU_SHARED
 #define PORT_FOREIGN true
 #define PORT_SIGNALS true
 #define PORT_IDLE_STACK (64u << 10)

@@ -43,6 +43,7 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 /* A CPU is interrupted by its own ticks only; handlers can be left. */
 #define PORT_TLS_ALWAYS false
 #define PORT_CALLS_BLOCK true
+#define PORT_CPU_SHARED
 #define PORT_FOREIGN true
 #define PORT_SIGNALS true
 #define PORT_IDLE_STACK (64u << 10)
