@@ -31,6 +31,8 @@ struct thread;
  *                                         over in the registers of a function's arguments, so that
  *                                         entry gets one, too
  *   port_cpu_relax()                      the instruction for spin loops
+ *   PORT_ARCH_FRAME_NONE                  defined if functions' frames are no chain that samples
+ *                                         could follow (env/frames.h)
  *
  * port_env.h: CPU, interrupts, thread state outside the registers.
  *

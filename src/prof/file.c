@@ -260,6 +260,14 @@ static bool file_begin(void)
 static void samples_begin(void)
 {
     const char *why = "";
+#ifdef PORT_ARCH_FRAME_NONE
+    if (prof.frames) {
+        static const char none[] = "pirn: option profframes=\"1\": functions' frames are no chain on "
+                                   "this architecture; valid here: 0\n";
+        port_write(none, sizeof(none) - 1);
+        port_exit_now(2);
+    }
+#endif
     if (prof.rate == 0 || port_prof_start(prof.rate, prof.wall, &why) == 0) {
         return;
     }

@@ -120,6 +120,7 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 #define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.pc = (to))
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.sp)
 #define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.regs[29])
+#define PORT_ARCH_SIGNAL_LINK(context) ((uintptr_t)(context)->uc_mcontext.regs[30])
 #define PORT_ARCH_FRAME_NEXT 0
 #define PORT_ARCH_FRAME_RETURN 1
 #define PORT_ARCH_NAME "aarch64"

@@ -25,6 +25,10 @@
 
 #define PORT_ARCH_NAME "arm"
 
+/* Of frames, as gcc makes them: port/env/frames.h. */
+#define PORT_ARCH_FRAME_NEXT (-1)
+#define PORT_ARCH_FRAME_RETURN 0
+
 #ifdef __ARM_FP
 #define PORT_ARCH_FP_READ "vmrs %0, fpscr"
 #define PORT_ARCH_FP_WRITE "vmsr fpscr, %0"

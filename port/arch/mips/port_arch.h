@@ -20,6 +20,9 @@
 
 #define PORT_ARCH_NAME "mipsel"
 
+/* Where a function keeps its caller's frame pointer is its own affair: port/env/frames.h. */
+#define PORT_ARCH_FRAME_NONE
+
 /* At the stack pointer of a thread that does not run: room for arguments in registers, the fifth
  * one, the frame pointer. A multiple of 16. */
 #define PORT_ARCH_ROOM 32

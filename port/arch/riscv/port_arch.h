@@ -28,6 +28,10 @@
 #define PORT_ARCH_WORD "4"
 #endif
 
+/* Of frames: port/env/frames.h. */
+#define PORT_ARCH_FRAME_NEXT (-2)
+#define PORT_ARCH_FRAME_RETURN (-1)
+
 #ifdef __riscv_flen
 #define PORT_ARCH_FP_CLOBBERS                                                                      \
     , "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "ft8", "ft9", "ft10", "ft11", "fa0", \
@@ -137,8 +141,7 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 #define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.__gregs[REG_PC] = (to))
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_SP])
 #define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_S0])
-#define PORT_ARCH_FRAME_NEXT (-2)
-#define PORT_ARCH_FRAME_RETURN (-1)
+#define PORT_ARCH_SIGNAL_LINK(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_RA])
 
 /* See the x86-64 port: port_stop_call. */
 #define PORT_ARCH_STOP_CALL                                                                        \

@@ -246,6 +246,7 @@ ALWAYS_INLINE bool port_arch_in_syscall(uintptr_t pc)
 
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RSP])
 #define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RBP])
+#define PORT_ARCH_SIGNAL_LINK(context) ((uintptr_t)0)
 /* Words from what the frame pointer points to: of the caller's frame pointer, of the return
  * address. */
 #define PORT_ARCH_FRAME_NEXT 0

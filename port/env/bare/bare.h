@@ -6,6 +6,7 @@
 #ifndef PIRN_ENV_BARE_H
 #define PIRN_ENV_BARE_H
 
+#include "../frames.h"
 #include "board.h"
 #include "config.h"
 #include "port.h"
@@ -41,12 +42,17 @@ NORETURN void bare_core_main(unsigned number, unsigned long hart);
 void bare_first_begin(unsigned long hart);
 
 /* Interrupts, called by the architecture with interrupts out, in this order: begin; one of the
- * three; end. pc: where it was. A thread that goes on later, maybe on another core, returns from
+ * three; end. pc: where it was; frame: what the trap saved. A thread that goes on later, maybe on another core, returns from
  * bare_irq_end then. */
 void bare_irq_begin(void);
 void bare_on_timer(void);
 void bare_on_ipi(void);
-void bare_irq_end(uintptr_t pc);
+struct arch_frame;
+void bare_irq_end(uintptr_t pc, const struct arch_frame *frame);
+
+/* The registers from which the callers of what was interrupted are found; the architecture's, if it
+ * has a chain of frames. */
+void arch_registers(const struct arch_frame *frame, struct frame_registers *at);
 
 /* A handler may have made a thread ready: the calling core, if it sleeps, looks. Organizations that
  * put the thread into the core's own queue wake nobody for it. */

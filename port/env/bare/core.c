@@ -257,14 +257,14 @@ static NOINLINE void interrupted(struct cpu *cpu, uintptr_t pc)
     }
 }
 
-void bare_irq_end(uintptr_t pc)
+void bare_irq_end(uintptr_t pc, const struct arch_frame *frame)
 {
     struct bare_core *core = arch_core();
     struct cpu *cpu = core->cpu;
     core->depth--;
     if (RT_PROF && cpu != NULL && rt_cpu_port(cpu)->sampled) {
         rt_cpu_port(cpu)->sampled = false;
-        prof_sample(pc, 1, NULL);
+        prof_sample(pc, 1, frame);
     }
     if (RT_PREEMPT && cores.tick_ns != 0 && cpu != NULL && !rt_thread_is_idle(rt_cpu_thread(cpu))) {
         interrupted(cpu, pc);

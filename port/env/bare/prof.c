@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof.c (bare) - what the profiler asks of the place. The samples' clock is in core.c; they know
- * where the core was, and no frames above.
+ * prof.c (bare) - what the profiler asks of the place. The samples' clock is in core.c.
  */
 #include "../../../src/prof/prof.h"
 #include "bare.h"
@@ -28,22 +27,33 @@ bool port_prof_stack(uintptr_t *low, uintptr_t *high)
     return true;
 }
 
-/* No chain of frame pointers is known at an interrupt. */
+extern char bare_text_begin[], bare_text_end[];
+
 unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
                           unsigned max)
 {
+    unsigned n = 0;
+#ifndef PORT_ARCH_FRAME_NONE
+    struct frame_registers at;
+    arch_registers(context, &at);
+    unsigned found = frames_follow(&at, low, high, frames, max);
+    while (n < found && frames[n] > (uintptr_t)bare_text_begin &&
+           frames[n] <= (uintptr_t)bare_text_end) {
+        n++;
+    }
+#else
     (void)context;
     (void)low;
     (void)high;
     (void)frames;
     (void)max;
-    return 0;
+#endif
+    return n;
 }
 
 /* The image is where its file says. */
 void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg)
 {
-    extern char bare_text_begin[], bare_text_end[];
     fn(arg, &(struct port_code){.start = (uintptr_t)bare_text_begin,
                                 .end = (uintptr_t)bare_text_end,
                                 .offset = BARE_TEXT_OFFSET,

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "../../../src/prof/prof.h"
+#include "../frames.h"
 
 static struct {
     int signal; /* 0: there are no samples */
@@ -65,29 +66,14 @@ bool port_prof_stack(uintptr_t *low, uintptr_t *high)
     return true;
 }
 
-/* Between the stack pointer and the stack's top everything can be read. What is no frame pointer
- * (code compiled without) ends the chain, or adds something that is no code. */
 unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
                           unsigned max)
 {
     const ucontext_t *uc = context;
-    const uintptr_t word = sizeof(uintptr_t);
-    uintptr_t sp = PORT_ARCH_SIGNAL_SP(uc), fp = PORT_ARCH_SIGNAL_FP(uc);
-    uintptr_t first = sp - (uintptr_t)(PORT_ARCH_FRAME_NEXT * (intptr_t)word);
-    unsigned n = 0;
-    if (sp < low || sp >= high) {
-        return 0;
-    }
-    while (n < max && fp != 0 && fp % word == 0 && fp >= first && fp < high - 2 * word) {
-        const uintptr_t *frame = (const uintptr_t *)fp;
-        if (frame[PORT_ARCH_FRAME_RETURN] < PAGE_SIZE) {
-            break;
-        }
-        frames[n++] = frame[PORT_ARCH_FRAME_RETURN];
-        first = fp + word;
-        fp = frame[PORT_ARCH_FRAME_NEXT];
-    }
-    return n;
+    return frames_follow(&(struct frame_registers){.sp = PORT_ARCH_SIGNAL_SP(uc),
+                                                   .fp = PORT_ARCH_SIGNAL_FP(uc),
+                                                   .link = PORT_ARCH_SIGNAL_LINK(uc)},
+                         low, high, frames, max);
 }
 
 void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg)

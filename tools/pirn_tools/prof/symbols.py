@@ -15,6 +15,8 @@ from pirn_tools.prof.lines import Place
 from pirn_tools.prof.objects import ObjectFile
 from pirn_tools.prof.read import Mapping, Profile, printable
 
+SECOND_NS = 1_000_000_000
+
 try:
     from cxxfilt import InvalidName
     from cxxfilt import demangle as _demangle
@@ -71,7 +73,9 @@ class Symbols:
         self._called: dict[int, Function] = {}
         self._memory: dict[int, int] = {}  # starts, by the ids of functions
         self._sites: dict[int, Place | None] = {}
-        self._written_ns = profile.number("start_unix_ns") + profile.number("elapsed_ns")
+        start_ns = profile.number("start_unix_ns")
+        unsure_ns = SECOND_NS - 1 if start_ns % SECOND_NS == 0 else 0  # boards' clocks count seconds
+        self._written_ns = start_ns + unsure_ns + profile.number("elapsed_ns") if start_ns else 0
         self.profile = profile
         self.remarks: list[str] = []
 

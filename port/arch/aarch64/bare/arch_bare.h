@@ -21,11 +21,12 @@
 #define ARCH_FAULT_LEVEL 3
 
 /* The interrupt's frame: twenty registers that calls do not keep, pc, status; the floating-point
- * unit's control and status, and all of its registers: of eight, calls keep one half only. A
- * multiple of 16. */
+ * unit's control and status; the frame pointer (to be read); all of that unit's registers: of eight,
+ * calls keep one half only. A multiple of 16. */
 #define ARCH_FRAME_PC (20 * 8)
 #define ARCH_FRAME_CONTROL (22 * 8)
-#define ARCH_FRAME_FP (24 * 8)
+#define ARCH_FRAME_CHAIN (24 * 8)
+#define ARCH_FRAME_FP (26 * 8)
 #define ARCH_FRAME_SIZE (ARCH_FRAME_FP + 32 * 16)
 
 /* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */

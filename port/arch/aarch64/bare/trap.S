@@ -79,6 +79,7 @@ trap_interrupt:
     mrs     x0, fpcr
     mrs     x1, fpsr
     stp     x0, x1, [sp, #ARCH_FRAME_CONTROL]
+    str     x29, [sp, #ARCH_FRAME_CHAIN]
     each_fp stp
     mov     x0, sp
     bl      arch_interrupt

@@ -9,8 +9,11 @@
 struct arch_frame {
     uint64_t x0_x17[18], x18, x30;
     uint64_t pc, status;
+    uint64_t fpcr, fpsr;
+    uint64_t x29;
 };
 _Static_assert(offsetof(struct arch_frame, pc) == ARCH_FRAME_PC, "trap.S knows it");
+_Static_assert(offsetof(struct arch_frame, x29) == ARCH_FRAME_CHAIN, "trap.S knows it");
 _Static_assert(offsetof(struct bare_core, scratch) == BARE_CORE_SCRATCH, "trap.S knows it");
 _Static_assert(offsetof(struct bare_core, stack_low) == BARE_CORE_STACK_LOW, "trap.S knows it");
 _Static_assert(offsetof(struct bare_core, trap_stack) == BARE_CORE_TRAP_STACK, "trap.S knows it");
@@ -36,11 +39,17 @@ enum exception_class {
     CLASS_BREAKPOINT = 0x3c,
 };
 
+void arch_registers(const struct arch_frame *frame, struct frame_registers *at)
+{
+    *at = (struct frame_registers){
+        .sp = (uintptr_t)frame + ARCH_FRAME_SIZE, .fp = frame->x29, .link = frame->x30};
+}
+
 void arch_interrupt(struct arch_frame *frame)
 {
     bare_irq_begin();
     board_on_device();
-    bare_irq_end(frame->pc);
+    bare_irq_end(frame->pc, frame);
 }
 
 static const char *data_fault_name(uint64_t syndrome)

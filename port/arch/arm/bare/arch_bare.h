@@ -23,14 +23,14 @@
 #define ARCH_MODE_INTERRUPT 0x12
 #define ARCH_MODE_SYSTEM 0x1f
 
-/* The interrupt's frame: six registers that calls do not keep, pc, status; at most four bytes that
- * align it; two words; the registers of the floating-point unit that calls do not keep. */
+/* The interrupt's frame: six registers that calls do not keep and the frame pointer (to be read), pc,
+ * status; at most four bytes that align it; two words; the registers of the floating-point unit that calls do not keep. */
 #ifdef __ARM_NEON
 #define ARCH_FRAME_FP (24 * 8)
 #else
 #define ARCH_FRAME_FP (8 * 8)
 #endif
-#define ARCH_FRAME_SIZE (8 * 4 + 4 + 8 + ARCH_FRAME_FP)
+#define ARCH_FRAME_SIZE (9 * 4 + 4 + 8 + ARCH_FRAME_FP)
 
 /* Bytes of its stack that an interrupt needs at most: the frame, and the handlers. */
 #define ARCH_TRAP_ROOM (ARCH_FRAME_SIZE + 2048)

@@ -28,7 +28,7 @@ trap_interrupt:
     ldmib   sp, {r0, r1}
     srsdb   sp!, #ARCH_MODE_SYSTEM
     cps     #ARCH_MODE_SYSTEM
-    push    {r0-r3, r12, lr}
+    push    {r0-r3, r11, r12, lr}
     mov     r0, sp
     bic     sp, sp, #7
 #ifdef __ARM_NEON
@@ -50,7 +50,7 @@ trap_interrupt:
 #endif
     mov     sp, r0
     clrex                               /* an ldrex before the interrupt has no strex behind it */
-    pop     {r0-r3, r12, lr}
+    pop     {r0-r3, r11, r12, lr}
     rfeia   sp!
 
 no_room:

@@ -7,7 +7,7 @@
 
 /* trap.S */
 struct arch_frame {
-    uint32_t r0, r1, r2, r3, r12, lr, pc, status;
+    uint32_t r0, r1, r2, r3, r11, r12, lr, pc, status;
 };
 
 void arch_interrupt(struct arch_frame *frame);
@@ -19,11 +19,17 @@ NORETURN void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller, uintptr
 #define CAUSE_ALIGNMENT 1u
 #define CAUSE_DEBUG 2u
 
+void arch_registers(const struct arch_frame *frame, struct frame_registers *at)
+{
+    *at = (struct frame_registers){
+        .sp = (uintptr_t)(frame + 1), .fp = frame->r11, .link = frame->lr};
+}
+
 void arch_interrupt(struct arch_frame *frame)
 {
     bare_irq_begin();
     board_on_device();
-    bare_irq_end(frame->pc);
+    bare_irq_end(frame->pc, frame);
 }
 
 static const char *data_fault_name(uint32_t status)

@@ -94,5 +94,5 @@ void arch_trap(uint32_t cause, struct arch_frame *frame)
     } else if (pending & ARCH_CAUSE(ARCH_LINE_DEVICE)) {
         board_on_device();
     }
-    bare_irq_end(frame->pc);
+    bare_irq_end(frame->pc, frame);
 }

@@ -18,11 +18,12 @@
 #define BARE_CORE_STACK_LOW (2 * ARCH_WORD)
 #define BARE_CORE_TRAP_STACK (3 * ARCH_WORD)
 
-/* The trap's frame: sixteen registers that calls do not keep, pc, status; twenty of the
- * floating-point unit, and its control. A multiple of 16. */
+/* The trap's frame: sixteen registers that calls do not keep, pc, status, the frame pointer (to be
+ * read); twenty of the floating-point unit, and its control. A multiple of 16. */
 #define ARCH_FRAME_PC (16 * ARCH_WORD)
 #define ARCH_FRAME_STATUS (17 * ARCH_WORD)
-#define ARCH_FRAME_FP (18 * ARCH_WORD)
+#define ARCH_FRAME_CHAIN (18 * ARCH_WORD)
+#define ARCH_FRAME_FP (20 * ARCH_WORD)
 #ifdef __riscv_flen
 #define ARCH_FRAME_FCSR (ARCH_FRAME_FP + 20 * (__riscv_flen / 8))
 #define ARCH_FRAME_SIZE ((ARCH_FRAME_FCSR + ARCH_WORD + 15) / 16 * 16)

@@ -73,6 +73,7 @@ trap_entry:
     csrr a2, mstatus
     SAVE a1, ARCH_FRAME_PC(sp)
     SAVE a2, ARCH_FRAME_STATUS(sp)
+    SAVE s0, ARCH_FRAME_CHAIN(sp)
     each_fp FSAVE
 #ifdef __riscv_flen
     frcsr a2

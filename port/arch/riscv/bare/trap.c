@@ -8,7 +8,7 @@
 /* trap.S */
 struct arch_frame {
     unsigned long ra, t0, t1, t2, t3, t4, t5, t6, a0, a1, a2, a3, a4, a5, a6, a7;
-    unsigned long pc, status;
+    unsigned long pc, status, s0;
 };
 
 enum { INTERRUPT_SOFT = 3, INTERRUPT_TIMER = 7, INTERRUPT_DEVICE = 11, EXCEPTION_BREAKPOINT = 3 };
@@ -42,6 +42,12 @@ static NORETURN void exception(unsigned long cause, const struct arch_frame *fra
                                     .sp = (uintptr_t)frame + ARCH_FRAME_SIZE});
 }
 
+void arch_registers(const struct arch_frame *frame, struct frame_registers *at)
+{
+    *at = (struct frame_registers){
+        .sp = (uintptr_t)frame + ARCH_FRAME_SIZE, .fp = frame->s0, .link = frame->ra};
+}
+
 void arch_trap(unsigned long cause, struct arch_frame *frame)
 {
     if ((long)cause >= 0) {
@@ -64,5 +70,5 @@ void arch_trap(unsigned long cause, struct arch_frame *frame)
         board_on_device();
         break;
     }
-    bare_irq_end(frame->pc);
+    bare_irq_end(frame->pc, frame);
 }
