@@ -4,7 +4,7 @@
  * holds a lock: for a library that counts that (-DPIRN_SECTIONS=ON), under an instruction counter
  * (`pirn board run --icount`). Prints a line for each operation.
  *
- *     sections NS        NS: nanoseconds that an instruction takes
+ *     sections UNITS     UNITS: of the library's counter, that an instruction takes
  */
 #include <pirn/pirn.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ void bare_sections_take(unsigned long *off, unsigned long *held);
 
 enum { ROUNDS = 200, MANY = 100 };
 
-static unsigned long ns;
+static double units;
 
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
@@ -34,7 +34,8 @@ static void end(const char *name)
 {
     unsigned long off, held;
     bare_sections_take(&off, &held);
-    printf("\"%s\",%u,%lu,%lu\n", name, pirn_cpu_count(), off / ns, held / ns);
+    printf("\"%s\",%u,%.0f,%.0f\n", name, pirn_cpu_count(), (double)off / units,
+           (double)held / units);
 }
 
 static pirn_mutex_t mutex;
@@ -224,9 +225,9 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    ns = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
-    if (ns == 0) {
-        printf("usage: sections NS (nanoseconds an instruction)\n");
+    units = argc == 2 ? strtod(argv[1], NULL) : 0;
+    if (!(units > 0)) {
+        printf("usage: sections UNITS (of the counter, an instruction)\n");
         return 2;
     }
     CHECK(pirn_sem_init(&ready, 0) == 0 && pirn_sem_init(&go, 0) == 0 &&

@@ -20,7 +20,8 @@ struct frame_registers {
 #define FRAMES_CODE_FIRST 4096u /* no code is below */
 
 /* The word `offset` words from fp, if it lies from `least` to high. */
-static inline const uintptr_t *frames_word(uintptr_t fp, int offset, uintptr_t least, uintptr_t high)
+static inline const uintptr_t *frames_word(uintptr_t fp, int offset, uintptr_t least,
+                                           uintptr_t high)
 {
     const uintptr_t word = sizeof(uintptr_t);
     uintptr_t at = fp + (uintptr_t)((intptr_t)offset * (intptr_t)word);
@@ -50,8 +51,7 @@ static inline unsigned frames_follow(const struct frame_registers *at, uintptr_t
             break;
         }
         bool leaf = n == 0 && at->link != 0 && *back > fp && *back <= high;
-        const uintptr_t *next =
-            leaf ? back : frames_word(fp, PORT_ARCH_FRAME_NEXT, least, high);
+        const uintptr_t *next = leaf ? back : frames_word(fp, PORT_ARCH_FRAME_NEXT, least, high);
         uintptr_t to = leaf ? at->link : *back;
         if (next == NULL || to < FRAMES_CODE_FIRST) {
             break;

@@ -262,8 +262,9 @@ static void samples_begin(void)
     const char *why = "";
 #ifdef PORT_ARCH_FRAME_NONE
     if (prof.frames) {
-        static const char none[] = "pirn: option profframes=\"1\": functions' frames are no chain on "
-                                   "this architecture; valid here: 0\n";
+        static const char none[] =
+            "pirn: option profframes=\"1\": functions' frames are no chain on "
+            "this architecture; valid here: 0\n";
         port_write(none, sizeof(none) - 1);
         port_exit_now(2);
     }

@@ -420,6 +420,7 @@ static void core_begin(unsigned number, unsigned long hart, uintptr_t stack_low)
     core->trap_stack = (uintptr_t)&trap_stacks[number + 1];
     *(volatile uint32_t *)stack_low = BARE_CANARY;
     arch_core_set(core);
+    section_begin();
     void *block = pool_alloc(tls_size(), TLS_ALIGNMENT);
     if (block == NULL) {
         bare_stop("no memory for a core's thread-local storage", 1);

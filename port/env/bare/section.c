@@ -16,6 +16,15 @@ static struct {
 
 #define MINE (&sections[arch_core() - bare_cores])
 
+#ifndef ARCH_INSTRUCTIONS
+#error "PIRN_SECTIONS: this architecture's port has no counter of instructions"
+#endif
+
+void section_begin(void)
+{
+    arch_instructions_begin();
+}
+
 void section_off(void)
 {
     MINE->off_since = arch_instructions();

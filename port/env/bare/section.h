@@ -15,16 +15,18 @@
 
 #ifdef PIRN_SECTIONS
 
+void section_begin(void);  /* on each core, before the others */
 void section_off(void);    /* interrupts have just been kept out */
 void section_on(void);     /* and are about to be let in */
 void section_lock(void);   /* a lock has just been taken */
 void section_unlock(void); /* and is about to be released */
 
-/* The longest since the last call, of all cores, in the counter's units: for programs. */
+/* The longest since the last call, of all cores, in units of arch_instructions: for programs. */
 void bare_sections_take(unsigned long *off, unsigned long *held);
 
 #else
 
+ALWAYS_INLINE void section_begin(void) {}
 ALWAYS_INLINE void section_off(void) {}
 ALWAYS_INLINE void section_on(void) {}
 ALWAYS_INLINE void section_lock(void) {}

@@ -21,8 +21,8 @@
 #define ARCH_FAULT_LEVEL 3
 
 /* The interrupt's frame: twenty registers that calls do not keep, pc, status; the floating-point
- * unit's control and status; the frame pointer (to be read); all of that unit's registers: of eight,
- * calls keep one half only. A multiple of 16. */
+ * unit's control and status; the frame pointer (to be read); all of that unit's registers: of
+ * eight, calls keep one half only. A multiple of 16. */
 #define ARCH_FRAME_PC (20 * 8)
 #define ARCH_FRAME_CONTROL (22 * 8)
 #define ARCH_FRAME_CHAIN (24 * 8)
@@ -101,6 +101,25 @@ ALWAYS_INLINE void arch_barrier(void)
 ALWAYS_INLINE void arch_wait(void)
 {
     __asm__ volatile("dsb sy\n\twfi" ::: "memory");
+}
+
+/* A counter of cycles, for section.c; under QEMU with -icount, of nanoseconds that instructions
+ * take.
+ */
+#define ARCH_INSTRUCTIONS
+ALWAYS_INLINE void arch_instructions_begin(void)
+{
+    uint64_t control;
+    __asm__ volatile("mrs %0, pmcr_el0" : "=r"(control));
+    __asm__ volatile("msr pmcr_el0, %0" ::"r"(control | 1u << 6 | 1u));
+    __asm__ volatile("msr pmcntenset_el0, %0" ::"r"(UINT64_C(1) << 31));
+}
+
+ALWAYS_INLINE unsigned long arch_instructions(void)
+{
+    unsigned long n;
+    __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(n)::"memory");
+    return n;
 }
 
 /* A call of the machine that runs the program (semihosting); -1: there is none. */

@@ -23,8 +23,9 @@
 #define ARCH_MODE_INTERRUPT 0x12
 #define ARCH_MODE_SYSTEM 0x1f
 
-/* The interrupt's frame: six registers that calls do not keep and the frame pointer (to be read), pc,
- * status; at most four bytes that align it; two words; the registers of the floating-point unit that calls do not keep. */
+/* The interrupt's frame: six registers that calls do not keep and the frame pointer (to be read),
+ * pc, status; at most four bytes that align it; two words; the registers of the floating-point unit
+ * that calls do not keep. */
 #ifdef __ARM_NEON
 #define ARCH_FRAME_FP (24 * 8)
 #else
@@ -111,6 +112,27 @@ ALWAYS_INLINE void arch_wait(void)
     arch_barrier();
     __asm__ volatile("wfi" ::: "memory");
 }
+
+#if __ARM_ARCH >= 7
+/* A counter of cycles, for section.c; under QEMU with -icount, of nanoseconds that instructions
+ * take.
+ */
+#define ARCH_INSTRUCTIONS
+ALWAYS_INLINE void arch_instructions_begin(void)
+{
+    uint32_t control;
+    __asm__ volatile("mrc p15, 0, %0, c9, c12, 0" : "=r"(control));
+    __asm__ volatile("mcr p15, 0, %0, c9, c12, 0" ::"r"(control | 1u));
+    __asm__ volatile("mcr p15, 0, %0, c9, c12, 1" ::"r"(1u << 31));
+}
+
+ALWAYS_INLINE unsigned long arch_instructions(void)
+{
+    unsigned long n;
+    __asm__ volatile("mrc p15, 0, %0, c9, c13, 0" : "=r"(n)::"memory");
+    return n;
+}
+#endif
 
 /* A call of the machine that runs the program (semihosting); -1: there is none. */
 long arch_semihost(unsigned long operation, const void *arguments);

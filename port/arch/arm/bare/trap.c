@@ -21,8 +21,8 @@ NORETURN void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller, uintptr
 
 void arch_registers(const struct arch_frame *frame, struct frame_registers *at)
 {
-    *at = (struct frame_registers){
-        .sp = (uintptr_t)(frame + 1), .fp = frame->r11, .link = frame->lr};
+    *at =
+        (struct frame_registers){.sp = (uintptr_t)(frame + 1), .fp = frame->r11, .link = frame->lr};
 }
 
 void arch_interrupt(struct arch_frame *frame)

@@ -86,7 +86,11 @@ ALWAYS_INLINE void arch_irq_window(void)
     __asm__ volatile("csrsi mstatus, 8\n\tcsrci mstatus, 8" ::: "memory");
 }
 
-/* A counter of instructions; under QEMU with -icount, of nanoseconds that they take. */
+/* A counter of instructions, for section.c; under QEMU with -icount, of nanoseconds that they take.
+ */
+#define ARCH_INSTRUCTIONS
+ALWAYS_INLINE void arch_instructions_begin(void) {}
+
 ALWAYS_INLINE unsigned long arch_instructions(void)
 {
     unsigned long n;
