@@ -151,10 +151,15 @@ board-size: build-riscv64-virt build-malta-p5600
 	$(VENV)/python -B tests/board/small/small.py --update --nm mipsel-linux-gnu-nm malta-p5600
 	$(VENV)/python -B tests/board/small/small.py --publish
 
-## board-sections: count how long interrupts are out on a board, write docs/BOARD-SECTIONS.md
+# Those that bench/run_sections.py runs: one of a family that has a counter.
+BOARDS_SECTIONS := riscv64-virt aarch64-virt arm-virt malta-p5600
+
+## board-sections: count how long interrupts are out on boards, write docs/BOARD-SECTIONS.md
 board-sections: setup
-	cmake --preset riscv64-virt -B build/riscv64-virt/sections -DPIRN_SECTIONS=ON -DBUILD_TESTING=OFF
-	cmake --build build/riscv64-virt/sections --parallel $(JOBS)
+	@tools/setup-boards --quiet
+	@set -e; for board in $(BOARDS_SECTIONS); do \
+	  cmake --preset $$board -B build/$$board/sections -DPIRN_SECTIONS=ON -DBUILD_TESTING=OFF; \
+	  cmake --build build/$$board/sections --parallel $(JOBS); done
 	$(VENV)/python bench/run_sections.py --publish
 
 ## board-apps: x264 and applications on boards: output compared, instructions of cores counted; writes docs/BOARD-PROGRAMS.md

@@ -16,7 +16,9 @@ from collections import Counter
 from pathlib import Path
 
 WITHOUT_CHAIN = ("malta-p5600",)
-REFUSED = 'option profframes="1": functions\' frames are no chain on this architecture; valid here: 0'
+REFUSED = (
+    'option profframes="1": functions\' frames are no chain on this architecture; valid here: 0'
+)
 CHAINS = (("spins",), ("counts",), ("nothing",), ("counts", "nothing"))
 ABOVE = ("works", "outer", "inner")
 

@@ -42,8 +42,8 @@ NORETURN void bare_core_main(unsigned number, unsigned long hart);
 void bare_first_begin(unsigned long hart);
 
 /* Interrupts, called by the architecture with interrupts out, in this order: begin; one of the
- * three; end. pc: where it was; frame: what the trap saved. A thread that goes on later, maybe on another core, returns from
- * bare_irq_end then. */
+ * three; end. pc: where it was; frame: what the trap saved. A thread that goes on later, maybe on
+ * another core, returns from bare_irq_end then. */
 void bare_irq_begin(void);
 void bare_on_timer(void);
 void bare_on_ipi(void);
@@ -57,6 +57,10 @@ void arch_registers(const struct arch_frame *frame, struct frame_registers *at);
 /* A handler may have made a thread ready: the calling core, if it sleeps, looks. Organizations that
  * put the thread into the core's own queue wake nobody for it. */
 void bare_look_again(void);
+
+/* The clock: clock.c. When the board's has been found; its first tick not before a time. */
+void bare_clock_begin(void);
+uint64_t bare_clock_at(uint64_t ns);
 
 /* Devices: irq.c. What pirn_irq_attach does, for the console, too. */
 void bare_on_device(unsigned source);

@@ -29,7 +29,8 @@ void board_core_begin(void);
 void board_ipi(unsigned hart);
 void board_ipi_taken(void);
 
-/* The clock: the same on all cores; ticks a second. */
+/* The clock: the same on all cores; ticks a second, which stay the same once the first core has
+ * begun (board_core_begin). */
 uint64_t board_clock(void);
 uint32_t board_clock_hz(void);
 

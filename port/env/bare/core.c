@@ -58,28 +58,6 @@ static struct {
 extern char bare_library_begin[], bare_library_end[];
 extern char bare_first_stack[];
 
-/*
- * The clock.
- */
-
-static uint64_t ns_of(uint64_t ticks)
-{
-    uint32_t hz = board_clock_hz();
-    return ticks / hz * 1000000000u + ticks % hz * 1000000000u / hz;
-}
-
-/* Not before: rounded up. */
-static uint64_t ticks_of(uint64_t ns)
-{
-    uint32_t hz = board_clock_hz();
-    return ns / 1000000000u * hz + (ns % 1000000000u * hz + 999999999u) / 1000000000u;
-}
-
-uint64_t port_now(void)
-{
-    return ns_of(board_clock());
-}
-
 /* Set the core's timer; interrupts are out. */
 static void timer_arm(struct port_cpu *port)
 {
@@ -91,7 +69,7 @@ static void timer_arm(struct port_cpu *port)
     at = port->wake_at < at ? port->wake_at : at;
     at = port->sample_at < at ? port->sample_at : at;
     at = port->watch_at < at ? port->watch_at : at;
-    board_timer_set(at == UINT64_MAX ? UINT64_MAX : ticks_of(at));
+    board_timer_set(at == UINT64_MAX ? UINT64_MAX : bare_clock_at(at));
     bare_unlock(&port->lock, irq);
 }
 
@@ -433,6 +411,7 @@ void bare_first_begin(unsigned long hart)
 {
     pool_begin();
     core_begin(0, hart, (uintptr_t)bare_first_stack);
+    bare_clock_begin();
 }
 
 void bare_core_main(unsigned number, unsigned long hart)

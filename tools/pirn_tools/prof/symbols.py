@@ -74,7 +74,8 @@ class Symbols:
         self._memory: dict[int, int] = {}  # starts, by the ids of functions
         self._sites: dict[int, Place | None] = {}
         start_ns = profile.number("start_unix_ns")
-        unsure_ns = SECOND_NS - 1 if start_ns % SECOND_NS == 0 else 0  # boards' clocks count seconds
+        # Boards' hosts tell whole seconds only.
+        unsure_ns = SECOND_NS - 1 if start_ns % SECOND_NS == 0 else 0
         self._written_ns = start_ns + unsure_ns + profile.number("elapsed_ns") if start_ns else 0
         self.profile = profile
         self.remarks: list[str] = []
