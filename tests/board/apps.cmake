@@ -32,6 +32,11 @@ endforeach()
 board_apps_test(blackscholes-faults blackscholes 2 board ${APPS}/check_blackscholes.py faults ${MAKE_OPTIONS})
 board_apps_test(dedup-faults dedup 2 board ${APPS}/check_dedup.py faults)
 
+# Placement by loads that were measured on one core: written and read through the board's files.
+add_test(NAME place-measured COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/unit/check_place.py ${RUN} --cpus "{cpus}"
+                                     ${PIRN_BOARD} $<TARGET_FILE:comm> --pairs=8 --items=2000 --fifo=1 --work=3)
+set_tests_properties(place-measured PROPERTIES LABELS "board;fast" TIMEOUT 600)
+
 # What build systems of others are given.
 add_test(NAME pirn-cc-4 COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_cc.py ${CMAKE_BINARY_DIR}/pirn-cc ${RUN} --cpus 4
                                 ${PIRN_BOARD})

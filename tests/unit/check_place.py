@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Placement by measured load (P1): a run on one CPU writes the file, later runs read it.
 
-usage: check_place.py PROGRAM [ARG ...]
+usage: check_place.py COMMAND [ARG ...]
 
-For both pinned organizations: measure, place on 2 and 4 CPUs, and log that no thread has moved.
+For both pinned organizations: measure, place on 2 and 4 CPUs, and log that no thread has moved. A
+word "{cpus}" stands for their number: COMMAND may run the program on a board.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ import tempfile
 from pathlib import Path
 
 
+def with_cpus(command: list[str], cpus: int) -> list[str]:
+    return [word.replace("{cpus}", str(cpus)) for word in command]
+
+
 def run(command: list[str], sched: str, cpus: int, stats: Path) -> dict[str, int]:
     env = os.environ | {
         "PIRN_SCHED": sched,
         "PIRN_CPUS": str(cpus),
         "PIRN_STATS": f"json:{stats}",
     }
-    subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL, timeout=120)
+    full = with_cpus(command, cpus)
+    subprocess.run(full, env=env, check=True, stdout=subprocess.DEVNULL, timeout=120)
     counters: dict[str, int] = json.loads(stats.read_text())
     return counters
 
@@ -49,9 +55,10 @@ def check(name: str, command: list[str], folder: Path) -> None:
                 fail(f"{name}: a pinned thread has moved")
     loads.write_text("pirn-place 1\nnonsense\n")
     env = os.environ | {"PIRN_SCHED": f"{name}:place={loads}"}
-    bad = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
-    if bad.returncode != 2 or "line 2" not in bad.stderr:
-        fail(f"a corrupt place file: status {bad.returncode}, {bad.stderr!r}")
+    full = with_cpus(command, 2)
+    bad = subprocess.run(full, env=env, capture_output=True, text=True, timeout=60, check=False)
+    if bad.returncode != 2 or "line 2" not in bad.stdout + bad.stderr:
+        fail(f"a corrupt place file: status {bad.returncode}, {bad.stdout!r} {bad.stderr!r}")
 
 
 def main() -> None:
