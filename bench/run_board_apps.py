@@ -46,7 +46,7 @@ class Result:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--board", action="append", help=f"this one [{', '.join(BOARDS)}]")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each, from 1 [3]")
+    parser.add_argument("--rounds", type=int, default=9, help="runs of each, from 1 [9]")
     parser.add_argument("--output", type=Path, default=None, help="folder [results]")
     parser.add_argument("--publish", action="store_true", help="into docs/BOARD-PROGRAMS.md, too")
     options = parser.parse_args()
