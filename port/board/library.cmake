@@ -40,9 +40,6 @@ target_compile_definitions(pirn PRIVATE ${PIRN_FEATURE_DEFINITIONS} $<$<BOOL:${P
 target_link_libraries(pirn PRIVATE $<BUILD_INTERFACE:pirn_flags>)
 add_library(pirn::pirn ALIAS pirn)
 if(PIRN_SECTIONS)
-  if(PIRN_BOARD STREQUAL realview-eb-mpcore)
-    message(FATAL_ERROR "PIRN_SECTIONS: ${PIRN_BOARD} has no counter of instructions; valid: the other boards")
-  endif()
   target_compile_definitions(pirn PRIVATE PIRN_SECTIONS)
 endif()
 # What of the library is left out concerns whoever sizes memory for it.

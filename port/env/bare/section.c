@@ -17,7 +17,7 @@ static struct {
 #define MINE (&sections[arch_core() - bare_cores])
 
 #ifndef ARCH_INSTRUCTIONS
-#error "PIRN_SECTIONS: this architecture's port has no counter of instructions"
+#error "PIRN_SECTIONS=ON: no counter of instructions is known here (ARCH_INSTRUCTIONS)"
 #endif
 
 void section_begin(void)
