@@ -14,6 +14,9 @@
  *   1. port_cpu_self() is NULL: it has no CPU any more.
  *   2. port_tls_inside is not 0: it is in the runtime (or idle there). It will leave on its own.
  *   3. The interrupted instruction is not a system call: the thread runs. The signal was too late.
+ * The handler runs on the carrier's signal stack, as threads need no room for it so, and keeps out
+ * all other signals: a thread that is interrupted there must not be switched (frame.c).
+ *
  * Calls that the kernel does not restart after a handler (poll, epoll_wait, futex with a limit,
  * ...) end with EINTR. Those of the C library's interface are announced by the POSIX layer and get
  * no signal; so does nothing under the native API, where this is off (rt_surprise).
@@ -81,6 +84,7 @@ int blocked_start(void)
     struct sigaction act = {.sa_sigaction = on_bell,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     const char *why;
+    sigfillset(&act.sa_mask);
     return own_signal(&bell, false, &act, &why);
 }
 

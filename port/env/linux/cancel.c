@@ -93,18 +93,23 @@ static void mask_change(int how)
     syscall(SYS_rt_sigprocmask, how, &own_bit, NULL, sizeof(own_bit));
 }
 
+void cancel_tell_later(void)
+{
+    int saved = errno;
+    mask_change(SIG_BLOCK);
+    send((int)syscall(SYS_gettid));
+    errno = saved;
+}
+
 /* Blocked where the handler returns to, and sent again: it comes when that has returned in turn to
  * where it is not blocked, or when the thread accepts it. */
 static void put_off(ucontext_t *context)
 {
-    int saved = errno;
     uint64_t mask;
-    mask_change(SIG_BLOCK);
+    cancel_tell_later();
     memcpy(&mask, &context->uc_sigmask, sizeof(mask));
     mask |= own_bit;
     memcpy(&context->uc_sigmask, &mask, sizeof(mask));
-    send((int)syscall(SYS_gettid));
-    errno = saved;
 }
 
 void port_interrupt_accept(void)

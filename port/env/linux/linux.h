@@ -141,6 +141,22 @@ void signals_forked(void);
 /* sigaction of the C library, also where the POSIX layer has taken the name. */
 int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
+/* Frames of signal handlers: frame.c. The last thing that a handler does in which the thread may
+ * have been switched: the frame gets the mask of the calling kernel thread, which blocks all from
+ * then on, and no signal stack. */
+void frame_leave(void *frame);
+/* Does the frame's handler interrupt the carrier's signal stack; does the caller, called by that
+ * handler, run there; does the caller, whoever it is? */
+bool frame_interrupts_signal_stack(const void *frame);
+bool frame_on_signal_stack(const void *frame);
+bool on_signal_stack(void);
+
+/* The mask that all carriers have in common. False: they do not yet. */
+bool signals_mask_common(uint64_t *mask);
+
+/* CANCEL_SIGNAL comes to the calling carrier when the handler that it is in has returned. */
+void cancel_tell_later(void);
+
 /* A file descriptor, out of the way of programs that count on low numbers. */
 int fd_move_up(int fd);
 void fd_init(void); /* before the first helper */

@@ -197,6 +197,7 @@ int port_cpus_set_foreign(const struct port_thread *t, const void *set, size_t s
 /* Into a cpu_set_t. 0 or -errno. */
 int port_cpus_get(const struct port_thread *t, void *set);
 
+const char *port_switch_refused(struct cpu *cpu);
 void port_cxx_switch(struct cpu *cpu, struct thread *from, struct thread *to);
 
 /* One of the two has THREAD_FP: from, or to. */

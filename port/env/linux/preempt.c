@@ -22,8 +22,8 @@
  * Other locks of the C library that are held around the program's code (that of an fopencookie
  * stream, a callback of dl_iterate_phdr) are not seen.
  *
- * What belongs to the kernel thread and is restored from the frame, the signal mask and the
- * alternative stack, is replaced in the frame by that of the worker on which the thread goes on.
+ * What the frame restores beside registers, the signal mask and the alternative stack, belongs to
+ * the kernel thread on which the handler returns: frame.c.
  * The signal is not blocked while its handler runs (SA_NODEFER): the next thread needs its ticks.
  *
  * A thread with asynchronous cancellation (core/cancel.h) is ended from the handler, too.
@@ -69,23 +69,6 @@ bool preempt_pc_is_kept(uintptr_t pc, bool *own)
     return false;
 }
 
-/* After a switch from inside the handler, on the worker where the thread goes on. Not inlined: it
- * reads the worker anew. */
-static NOINLINE void frame_adopt(ucontext_t *context, struct cpu *before)
-{
-    if (port_cpu_self() != before) {
-        syscall(SYS_sigaltstack, NULL, &context->uc_stack);
-        syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &context->uc_sigmask, (size_t)_NSIG / 8);
-    }
-}
-
-/* The flag in the frame says how the stack was set up, not whether it was in use. */
-static bool on_signal_stack(const ucontext_t *context)
-{
-    uintptr_t low = (uintptr_t)context->uc_stack.ss_sp;
-    return PORT_ARCH_SIGNAL_SP(context) - low < context->uc_stack.ss_size;
-}
-
 /* Who runs next begins with this tick: the next one is a whole one of his, too. Not inlined: after
  * a switch the worker is another one. */
 static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches)
@@ -102,7 +85,7 @@ bool preempt_may_leave(const void *context)
     bool own;
     return port_tls_files == 0 &&
            !preempt_pc_is_kept(PORT_ARCH_SIGNAL_PC((const ucontext_t *)context), &own) &&
-           !on_signal_stack(context);
+           !frame_interrupts_signal_stack(context);
 }
 
 /* What a tick means for the thread: true, and it is to make room now. */
@@ -148,16 +131,20 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     unsigned long irq = port_irq_save();
     times_tick(cpu);
     preempt_now(cpu, switches);
-    frame_adopt(context, cpu);
-    port_irq_restore(irq);
+    port_irq_restore(irq); /* a tick that has come meanwhile: another switch */
     rt_cancel_async();
     signals_take(context);
+    frame_leave(context);
 }
 
-/* Left the runtime, or one level of it, with a tick marked. A switch since then was its answer. */
+/* Left the runtime, or one level of it, with a tick marked. A switch since then was its answer. On
+ * the carrier's signal stack the mark stays, for the next time. */
 void preempt_deferred(void)
 {
     while (port_tls_inside == PREEMPT_DEFERRED) {
+        if (on_signal_stack()) {
+            return;
+        }
         port_irq_entered();
         meter_begin();
         struct cpu *cpu = port_cpu_self();

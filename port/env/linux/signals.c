@@ -29,10 +29,9 @@
  * threads of the carrier need, except in a system call there: then later, the sender tries again.
  *   3. A thread takes them by itself where it is safe: port_signals_accept sends the signal to
  *      itself at an instruction that the handler knows.
- * While a handler runs, its thread may be switched away and go on elsewhere. The frame therefore
- * restores what all carriers have in common, the mask; and no signal stack at all: the flags of
- * that in the frame are made invalid, which the kernel ignores (sigaltstack fails, sigreturn goes
- * on).
+ * While a handler runs, its thread may be switched away and go on elsewhere: frame.c says what the
+ * frame restores then. Handlers never run on the carrier's signal stack: there signals are put off
+ * until the thread is back on its own.
  *
  * Only where it is known whether a thread is inside the runtime, with TLS blocks of threads' own.
  */
@@ -73,8 +72,6 @@ uint64_t port_signals_own(void)
 }
 
 #if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
-
-#define NO_STACK 0x40 /* no flag of sigaltstack's */
 
 PORT_ARCH_ACCEPT_CALL;
 PORT_ARCH_CALL_ON;
@@ -124,10 +121,10 @@ static bool is_carrier(void)
     return port_cpu_self() != NULL || port_left_self() != NULL;
 }
 
-static void frame_own(ucontext_t *context)
+bool signals_mask_common(uint64_t *mask)
 {
-    memcpy(&context->uc_sigmask, &signals.mask, SET_BYTES);
-    context->uc_stack.ss_flags = NO_STACK;
+    *mask = signals.mask;
+    return is_on();
 }
 
 /* A call that the C library makes for itself, which was interrupted, or not begun, and after whose
@@ -166,10 +163,15 @@ static bool may_run_at(const ucontext_t *context)
     return !preempt_pc_is_kept(pc, &own) || (!own && port_arch_in_syscall(pc));
 }
 
+/* Unless a handler that is interrupted has put CANCEL_SIGNAL off: that stays blocked. */
 void signals_adopt(void *frame)
 {
+    ucontext_t *context = frame;
     if (is_on() && is_carrier()) {
-        memcpy(&((ucontext_t *)frame)->uc_sigmask, &signals.mask, SET_BYTES);
+        uint64_t mask;
+        memcpy(&mask, &context->uc_sigmask, SET_BYTES);
+        mask = signals.mask | (mask & BIT(CANCEL_SIGNAL));
+        memcpy(&context->uc_sigmask, &mask, SET_BYTES);
         if (__atomic_load_n(&signals.main_has, __ATOMIC_RELAXED) == 0 &&
             (int)syscall(SYS_gettid) == getpid()) {
             __atomic_store_n(&signals.main_has, 1, __ATOMIC_RELEASE); /* ORDER(signals-on) */
@@ -185,9 +187,9 @@ void signals_take(void *frame)
     }
     if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
         port_tls_inside |= PREEMPT_DEFERRED;
-    } else if (may_run_at(context)) {
+    } else if (!frame_on_signal_stack(context) && may_run_at(context)) {
         bool fails = signals.up->take(context);
-        frame_own(context);
+        frame_leave(context);
         if (fails) {
             call_fail(context);
         }
@@ -215,13 +217,20 @@ void signals_leave(void)
 static void fault(int signal, siginfo_t *info, void *context)
 {
     signals.up->run(signal, info, context);
-    frame_own(context);
+    frame_leave(context);
 }
 
-static bool on_carriers_stack(const ucontext_t *context)
+/* For the thread, outside of the runtime. Leaving that again may switch threads. */
+static void arrives(int signal, siginfo_t *info, ucontext_t *context)
 {
-    uintptr_t low = (uintptr_t)context->uc_stack.ss_sp, here = (uintptr_t)&low;
-    return here - low < context->uc_stack.ss_size;
+    bool thread = (BIT(signal) & (CAUSED | TICKS)) || info->si_code == SI_TKILL;
+    signals.up->arrived(info, thread);
+    if (frame_on_signal_stack(context)) {
+        cancel_tell_later(); /* it is taken on the thread's stack */
+    } else {
+        signals_take(context);
+        frame_leave(context);
+    }
 }
 
 static void on_signal(int signal, siginfo_t *info, void *frame)
@@ -238,7 +247,7 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
         return;
     }
     bool caused = (BIT(signal) & FAULTS) && (info->si_code > 0 || info->si_code == SI_TKILL);
-    if (caused && on_carriers_stack(context)) {
+    if (caused && frame_on_signal_stack(context)) {
         PORT_ARCH_FRAME_MOVE(context, info, signals.up->stack(PORT_ARCH_SIGNAL_SP(context)), signal,
                              fault);
     }
@@ -248,8 +257,7 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
         late |= BIT(signal);
         port_tls_inside |= PREEMPT_DEFERRED;
     } else {
-        signals.up->arrived(info, (BIT(signal) & (CAUSED | TICKS)) || info->si_code == SI_TKILL);
-        signals_take(context);
+        arrives(signal, info, context);
     }
 }
 
@@ -451,6 +459,12 @@ void signals_forked(void)
 }
 
 #else
+
+bool signals_mask_common(uint64_t *mask)
+{
+    (void)mask;
+    return false;
+}
 
 int port_signals_start(const struct port_signal_upcalls *up)
 {
