@@ -63,6 +63,9 @@ struct thread;
  *                                         there is another tick
  *   port_thread_switch(cpu, from, to)     thread state that is not in callee-saved registers:
  *                                         errno, TLS block, floating-point control
+ *   port_switch_refused(cpu)              for debug builds: why the caller, which is about to stop
+ *                                         running on this CPU, must not do so here, as the CPU or
+ *                                         the stack is not its own; NULL: it may
  *   port_thread_inherit(t)                the new thread t gets the caller's floating-point control
  *                                         and CPU set
  *   port_thread_cpus(t, set)              the new thread t gets this CPU set, the port's own thing

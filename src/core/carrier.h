@@ -65,7 +65,9 @@ void rt_call_begin(struct rt_call *call, bool blocks);
 void rt_call_end(struct rt_call *call);
 
 /* The calling user thread, outside the runtime (and about to go on there), gives its CPU away.
- * False if there is no spare yet. From a signal handler of the port's. */
+ * False if there is no spare yet. From a signal handler of the port's, which may run on the
+ * carrier's signal stack: it keeps out all interrupts, so that leaving the runtime switches nobody
+ * there. */
 bool rt_call_surprised(void);
 
 /* The caller, which rt_self found without a CPU, is a user thread: give it one. */

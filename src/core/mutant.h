@@ -36,6 +36,7 @@ enum mutant {
     MUTANT_SHARED_DROP,    /* an object between processes forgets to wake */
     MUTANT_CALL_BACK,     /* a thread takes its CPU back without asking whether it was given away */
     MUTANT_CALL_UNSEEN,   /* nobody watches a call */
+    MUTANT_BELL_OPEN,     /* a thread that is to lose its CPU may be interrupted meanwhile */
     MUTANT_CANCEL_UNSEEN, /* a thread that is about to wait does not look for a request again */
     MUTANT_SIGNAL_UNSEEN, /* nor for a signal */
     MUTANT_TRACE_LATE,    /* events that wait for their time do not get it */

@@ -20,9 +20,14 @@ void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock);
 void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, void *arg);
 
 #ifdef PIRN_DEBUG
-/* The oracle of invariant 2 of thread.h: nobody resumes a thread whose context is not saved. */
-ALWAYS_INLINE void switch_check(struct thread *prev, struct thread *next)
+/* The oracles: nobody resumes a thread whose context is not saved (invariant 2 of thread.h); a CPU
+ * is executed by its carrier only, and on a stack that may be left. */
+ALWAYS_INLINE void switch_check(struct cpu *cpu, struct thread *prev, struct thread *next)
 {
+    const char *why = port_switch_refused(cpu);
+    if (why != NULL) {
+        RT_PANIC("CPU %u switches from thread %u %s: %s", cpu->id, prev->index, prev->name, why);
+    }
     if (next->on_cpu) {
         RT_PANIC("thread %u %s is resumed before its context is saved", next->index, next->name);
     }
@@ -33,8 +38,9 @@ ALWAYS_INLINE void switch_check_saved(struct thread *prev)
     prev->on_cpu = false;
 }
 #else
-ALWAYS_INLINE void switch_check(struct thread *prev, struct thread *next)
+ALWAYS_INLINE void switch_check(struct cpu *cpu, struct thread *prev, struct thread *next)
 {
+    (void)cpu;
     (void)prev;
     (void)next;
 }
@@ -65,7 +71,7 @@ SHARED_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thre
                                enum post_action post, void *arg)
 {
     RT_ASSERT(prev == cpu->current);
-    switch_check(prev, next);
+    switch_check(cpu, prev, next);
     cpu->current = next;
     if (unlikely(next->cpu != cpu)) {
         trace_migrate(cpu, prev, next);

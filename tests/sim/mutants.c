@@ -48,6 +48,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_SHARED_DROP] = "shared-drop",
     [MUTANT_CALL_BACK] = "call-back",
     [MUTANT_CALL_UNSEEN] = "call-unseen",
+    [MUTANT_BELL_OPEN] = "bell-open",
     [MUTANT_ARM_ONCE] = "arm-once",
     [MUTANT_CANCEL_UNSEEN] = "cancel-unseen",
     [MUTANT_SIGNAL_UNSEEN] = "signal-unseen",

@@ -135,6 +135,7 @@ ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struc
         port_arch_tp_set((to)->port.tls, true);                                                    \
     } while (0)
 
+#define port_switch_refused(cpu) ((cpu) == port_cpu_self() ? NULL : "another core executes it")
 #define port_thread_inherit(t) port_arch_fp_save(&(t)->port.fp)
 #define port_thread_cpus(t, set) ((void)(t), (void)(set))
 #define port_thread_handle(t) ((void *)(t))

@@ -69,6 +69,19 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     c->left = NULL;
 }
 
+/* A CPU has one carrier, and that runs here; a thread runs on one stack, and not on another's. */
+const char *port_switch_refused(struct cpu *cpu)
+{
+    const struct context *c = &sim.contexts[sim_current];
+    const struct port_stack *stack = &cpu->current->stack;
+    uintptr_t above = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)stack->low;
+    return cpu->carrier->port.context != sim_current    ? "another carrier executes it"
+           : c->cpu != cpu                              ? "this carrier has another"
+           : c->on_signal_stack                         ? "this is the signal stack of its carrier"
+           : stack->low != NULL && above >= stack->size ? "this is not the thread's stack"
+                                                        : NULL;
+}
+
 void port_cpu_back(struct cpu *cpu)
 {
     port_cpu_take(cpu->carrier, cpu);

@@ -35,6 +35,7 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 #define PORT_EXPIRE_MOST 2u
 #define port_thread_init(t) ((void)(t))
 #define port_thread_fini(t) ((void)(t))
+const char *port_switch_refused(struct cpu *cpu);
 #define port_thread_switch(cpu, from, to) sim_tls_switch((from), (to))
 #define port_thread_inherit(t) ((void)(t))
 #define port_thread_cpus(t, set) ((void)(t), (void)(set))

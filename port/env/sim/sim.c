@@ -348,17 +348,6 @@ void sim_preempts(bool on)
     sim.preempt = on;
 }
 
-void sim_block(uint32_t ns)
-{
-    sim_context_wait(&sim.contexts[sim_current], sim.now + ns);
-}
-
-bool sim_surprise(void)
-{
-    sim_point(46, 0);
-    return sim.contexts[sim_current].cpu != NULL && rt_call_surprised();
-}
-
 void sim_pause(void)
 {
     sim_point(40, 0);

@@ -35,6 +35,7 @@ struct context {
     const volatile void *shared; /* word that it waits for in port_shared_wait */
     struct prof_thread outside;
     bool sampling;
+    bool on_signal_stack; /* in a handler that runs there */
 };
 
 struct sim {
