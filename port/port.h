@@ -306,11 +306,12 @@ int port_dump_start(int signal);
 /* Start a foreign kernel thread that calls fn(arg) and then ends. 0 or -errno. */
 int port_foreign_start(void (*fn)(void *), void *arg);
 
-/* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given.
- */
+/* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given,
+ * and always where the user has fewer rights than the process (set-user-ID). */
 const char *port_option(const char *name);
 
-/* Name of the i-th option that the user gave, in lower case, known or not; NULL after the last. */
+/* Name of the i-th option that the user gave, in lower case, known or not; NULL after the last, and
+ * where port_option always is. */
 const char *port_option_name(unsigned i);
 
 /* Unbuffered output to the user's error stream; safe in a signal handler. */

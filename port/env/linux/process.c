@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * process.c (Linux) - the process around the runtime: options, output, ending, stack overflow.
+ *
+ * S1. In a process with AT_SECURE (set-user-ID, set-group-ID, capabilities of its file) the
+ *     environment belongs to a user who has fewer rights than the process. There are no options
+ *     then: port_option and port_option_name, which alone read PIRN_ variables, find none.
+ * S2. The PIRN_ variables of such a process are removed before main: programs that it executes
+ *     with its own rights have no AT_SECURE and would obey them.
  */
 #include "linux.h"
 
@@ -10,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,8 +29,38 @@ extern char **environ;
 static const char prefix[] = "PIRN_";
 #define PREFIX_LENGTH (sizeof(prefix) - 1)
 
+/* S1: does the environment come from somebody else than the one whose rights the process has? */
+static bool environment_is_foreign(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+/* S2. As unsetenv does it, in place: whatever `environ` is by now. */
+static void options_remove(void)
+{
+    char **to = environ;
+    for (char **from = environ; from != NULL && *from != NULL; from++) {
+        if (strncmp(*from, prefix, PREFIX_LENGTH) != 0) {
+            *to++ = *from;
+        }
+    }
+    if (to != NULL) {
+        *to = NULL;
+    }
+}
+
+static __attribute__((constructor)) void environment_check(void)
+{
+    if (environment_is_foreign()) {
+        options_remove();
+    }
+}
+
 const char *port_option(const char *name)
 {
+    if (environment_is_foreign()) {
+        return NULL;
+    }
     char variable[64] = "PIRN_";
     size_t n = strlen(name);
     if (n >= sizeof(variable) - PREFIX_LENGTH) {
@@ -46,7 +83,10 @@ static char case_swapped(char c)
 const char *port_option_name(unsigned i)
 {
     static char name[64];
-    for (char **e = environ; *e != NULL; e++) {
+    if (environment_is_foreign()) {
+        return NULL;
+    }
+    for (char **e = environ; e != NULL && *e != NULL; e++) {
         if (strncmp(*e, prefix, PREFIX_LENGTH) != 0 || i-- != 0) {
             continue;
         }
