@@ -317,7 +317,9 @@ const char *port_option_name(unsigned i);
 /* Unbuffered output to the user's error stream; safe in a signal handler. */
 void port_write(const char *text, size_t length);
 
-/* Write a whole file. 0 or -errno. */
+/* Write a whole file, or nothing of it. A new file is its owner's alone. 0 or -errno; of a name
+ * that has one already, -ELOOP: it is a symbolic link; -ENODEV: neither an ordinary file nor a
+ * folder. */
 int port_file_write(const char *path, const char *text, size_t length);
 
 /* What traces and profiles say of the program. */
@@ -331,8 +333,8 @@ void port_program_facts(struct port_program_facts *facts);
 
 /*
  * The event trace. Make its file: `size` bytes of zeroes in memory, which are in the file, too,
- * whenever and however the process ends. In `path` %p stands for the process id. 0 or -errno;
- * -EBUSY: another process writes a trace there. Drop the memory; the file stays.
+ * whenever and however the process ends; there is room for all of them. In `path` %p stands for the
+ * process id. 0 or -errno, as port_file_claim. Drop the memory; the file stays.
  */
 int port_trace_open(const char *path, size_t size, void **at);
 void port_trace_drop(void *at, size_t size);
@@ -365,8 +367,8 @@ struct port_code {
 void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg);
 
 /* Open the file, make it if need be; until the process ends, or becomes another program, nobody
- * else can claim it. A descriptor, or -errno; -EBUSY: another process has claimed it; -EINVAL: it
- * is no ordinary file. */
+ * else can claim it. A descriptor, or -errno as port_file_write; -EBUSY: another process has
+ * claimed it. */
 int port_file_claim(const char *path);
 
 /* The name of a file with %p replaced by the process id, %% by %. 0, -ENAMETOOLONG, -EINVAL:

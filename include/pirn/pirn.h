@@ -160,7 +160,8 @@ int pirn_trace(bool on);
  * when it ends are forgotten, so that what they call afterwards is below the thread's root.
  *
  * Write the profile so far to a file, with no part in the one that is written when the program
- * ends: 0, -ENOENT as above, or -errno of the file. Both: any thread, no cancellation point.
+ * ends: 0, -ENOENT as above, or -errno of the file (-ELOOP: the name is a symbolic link's; -ENODEV:
+ * a FIFO's, a socket's or a device's). Both: any thread, no cancellation point.
  */
 int pirn_prof(bool on);
 int pirn_prof_write(const char *path);

@@ -247,10 +247,10 @@ static void stats_write(const char *path, const char *text, size_t n)
 {
     int error = port_file_write(path, text, n);
     if (error != 0) {
-        char message[640];
+        char message[768];
         int length =
             snprintf(message, sizeof(message), "pirn: cannot write counters to \"%s\": %s\n", path,
-                     strerror(-error));
+                     text_file_error(error));
         port_write(message, (size_t)length);
     }
 }

@@ -19,4 +19,8 @@ void text_add(struct text *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* What the program has chosen, in a table: ? for characters that would end a column or a line. */
 void text_add_name(struct text *out, const char *name);
 
+/* Why a file that the runtime writes cannot be written, by the -errno of port_file_claim,
+ * port_file_write or port_trace_open; and what would be valid. */
+const char *text_file_error(int error);
+
 #endif

@@ -221,9 +221,9 @@ int prof_write(const char *path)
 
 static void file_error(const char *doing, int error)
 {
-    char text[PATH_MAX_BYTES + 128];
+    char text[PATH_MAX_BYTES + 256];
     int n = snprintf(text, sizeof(text), "pirn: option prof=\"%s\": cannot %s the file: %s\n",
-                     prof.path, doing, strerror(-error));
+                     prof.path, doing, text_file_error(error));
     port_write(text, (size_t)n);
 }
 

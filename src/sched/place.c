@@ -17,6 +17,7 @@
 
 #include "classes.h"
 #include "cpu.h"
+#include "text.h"
 
 #define ROOT_TASK 0x9ae16a3b2f90404full
 #define FILE_MAX (64u << 20)
@@ -256,7 +257,9 @@ static void place_write(void)
     int error = port_file_write(measure_file, text, n);
     port_table_free(text, size);
     if (error != 0) {
-        place_fatal(measure_file, 0, "cannot be written");
+        char why[192];
+        snprintf(why, sizeof(why), "cannot be written: %s", text_file_error(error));
+        place_fatal(measure_file, 0, why);
     }
 }
 

@@ -245,6 +245,22 @@ static void say_present(void)
     }
 }
 
+static void trace_refused(int error)
+{
+    char text[PATH_MAX_BYTES + 256];
+    bool busy = error == -EBUSY, large = error == -ENOSPC || error == -EFBIG;
+    int n = snprintf(text, sizeof(text), "pirn: option trace=\"%s\": %s%s%s\n", trace.path,
+                     busy ? "another process writes its trace there: this one writes none (%p in "
+                            "the name stands for the process id)"
+                          : "cannot make the file: ",
+                     busy ? "" : text_file_error(error),
+                     large ? "; option tracesize makes it smaller" : "");
+    port_write(text, (size_t)n);
+    if (!busy) {
+        port_exit_now(2);
+    }
+}
+
 void trace_start(void)
 {
     if (trace.path[0] == '\0' || (trace.child && strstr(trace.path, "%p") == NULL)) {
@@ -256,17 +272,7 @@ void trace_start(void)
         trace_on = true;
         return;
     }
-    char text[PATH_MAX_BYTES + 128];
-    bool busy = error == -EBUSY;
-    int n = snprintf(text, sizeof(text), "pirn: option trace=\"%s\": %s%s\n", trace.path,
-                     busy ? "another process writes its trace there: this one writes none (%p in "
-                            "the name stands for the process id)"
-                          : "cannot make the file: ",
-                     busy ? "" : strerror(-error));
-    port_write(text, (size_t)n);
-    if (!busy) {
-        port_exit_now(2);
-    }
+    trace_refused(error);
 }
 
 /* Both events say less than they could: `pause` comes before the first event that is missing, and

@@ -195,7 +195,7 @@ def test_refused(d: str) -> None:
     refused("", 'option trace="": valid: off, or the name of a file')
     refused(f"{d}/none/t", "cannot make the file: No such file or directory")
     refused(d, "cannot make the file: Is a directory")
-    refused("/dev/null", "cannot make the file: Invalid argument")
+    refused("/dev/null", "cannot make the file: it is a FIFO, a socket or a device; valid: ")
     refused(f"{d}/%q", "cannot make the file: Invalid argument")
     refused("x" * 600, "the name is too long; valid: up to 511 bytes")
     refused(f"{d}/t", 'option tracesize="1K" is not valid; valid: 64K to 1G', tracesize="1K")

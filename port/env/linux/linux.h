@@ -159,6 +159,10 @@ void cancel_tell_later(void);
 
 /* A file descriptor, out of the way of programs that count on low numbers. */
 int fd_move_up(int fd);
+
+/* files.c: the open file becomes `size` zeroes, for which there is room on the disk. 0 or -errno.
+ */
+int file_fill(int fd, size_t size);
 void fd_init(void); /* before the first helper */
 
 #define SIGNAL_STACK (64u << 10)

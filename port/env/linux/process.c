@@ -11,15 +11,11 @@
 #include "linux.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,88 +119,6 @@ void port_program_facts(struct port_program_facts *facts)
                                          .pid = (uint64_t)syscall(SYS_getpid),
                                          .unix_ns = (uint64_t)now.tv_sec * 1000000000u +
                                                     (uint64_t)now.tv_nsec};
-}
-
-int port_file_claim(const char *name)
-{
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return -errno;
-    }
-    struct stat st;
-    int error = 0;
-    fd = fd_move_up(fd);
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        error = -EINVAL;
-    } else if (syscall(SYS_flock, fd, LOCK_EX | LOCK_NB) != 0) {
-        error = errno == EWOULDBLOCK ? -EBUSY : -errno;
-    }
-    if (error != 0) {
-        syscall(SYS_close, fd);
-        return error;
-    }
-    return fd;
-}
-
-int port_name_expand(const char *from, char *to, size_t size)
-{
-    size_t n = 0;
-    for (; *from != '\0' && n < size; from++) {
-        if (*from != '%') {
-            to[n++] = *from;
-        } else if (from[1] == '%') {
-            to[n++] = *from++;
-        } else if (from[1] == 'p') {
-            n += (size_t)snprintf(to + n, size - n, "%d", (int)syscall(SYS_getpid));
-            from++;
-        } else {
-            return -EINVAL;
-        }
-    }
-    if (n >= size) {
-        return -ENAMETOOLONG;
-    }
-    to[n] = '\0';
-    return 0;
-}
-
-int port_file_write(const char *path, const char *text, size_t length)
-{
-    int fd =
-        (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return -errno;
-    }
-    while (length != 0) {
-        ssize_t n = syscall(SYS_write, fd, text, length);
-        if (n <= 0) {
-            int error = n < 0 ? errno : EIO;
-            syscall(SYS_close, fd);
-            return -error;
-        }
-        text += n;
-        length -= (size_t)n;
-    }
-    return syscall(SYS_close, fd) == 0 ? 0 : -errno;
-}
-
-char *port_file_read(const char *path, size_t max, size_t *size)
-{
-    FILE *f = fopen(path, "re");
-    char *text = f != NULL ? port_table_alloc(*size = max + 1) : NULL;
-    size_t n = text != NULL ? fread(text, 1, max, f) : 0;
-    bool whole = text != NULL && ferror(f) == 0 && feof(f);
-    if (f != NULL) {
-        fclose(f);
-    }
-    if (!whole) {
-        if (text != NULL) {
-            port_table_free(text, *size);
-        }
-        return NULL;
-    }
-    text[n] = '\0';
-    return text;
 }
 
 /* Not _exit, whose name a sanitizer may have taken. */
