@@ -104,7 +104,7 @@ void rt_kick_any(struct cpu *self)
 
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why)
 {
-    if (PORT_FOREIGN && unlikely(t->flags & THREAD_FOREIGN)) {
+    if (PORT_FOREIGN && unlikely(t->flags & (THREAD_FOREIGN | THREAD_AWAY))) {
         rt_wake_foreign(t);
         return;
     }

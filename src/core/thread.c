@@ -476,7 +476,8 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
         rt_wake(cpu, joiner, PIRN_WHY_HANDOFF);
         joiner = NULL;
     }
-    if (likely(joiner != NULL && !(joiner->flags & THREAD_FOREIGN) && rt.policy.direct != NULL &&
+    if (likely(joiner != NULL && !(joiner->flags & (THREAD_FOREIGN | THREAD_AWAY)) &&
+               rt.policy.direct != NULL &&
                rt_may_bypass_pick(cpu) && rt.policy.direct(cpu, joiner))) {
         thread_set_state(joiner, THREAD_READY);
         trace_wake(cpu, joiner, PIRN_WHY_HANDOFF);

@@ -37,6 +37,8 @@ enum thread_flags {
     THREAD_MAIN = 1 << 1, /* runs on the program's own stack */
     /* a kernel thread that is not a worker; blocks in the kernel. 0: there are none here */
     THREAD_FOREIGN = PORT_FOREIGN ? 1 << 2 : 0,
+    /* a user thread that has lost its CPU waits, on its kernel thread: waitq.c */
+    THREAD_AWAY = PORT_CALLS_BLOCK ? 1 << 11 : 0,
     THREAD_STATIC = 1 << 3,          /* descriptor in the caller's storage (M7) */
     THREAD_OWN_STACK = 1 << 4,       /* stack given by the caller */
     THREAD_CXX = 1 << 5,             /* carries the C++ exception globals */

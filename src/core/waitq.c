@@ -141,13 +141,37 @@ static void waitq_foreign_settle(struct thread *self)
     thread_set_state(self, THREAD_RUNNING);
 }
 
-static int waitq_block_foreign(struct waitq *q, struct thread *self, const struct waitq_how *how)
+static uint32_t waitq_flags(struct thread *self, const struct waitq_how *how)
 {
-    at_store_rlx(&self->park, (uint32_t)PARK_PARKED);
+    return (how->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0) |
+           (how->interruptible ? PARK_INTERRUPTIBLE : 0);
+}
+
+/* The request, or the signal, that came before we were PARKING (PARKED, without a CPU) has not ended
+ * this wait: see cancel.h. True: it ends now. */
+static bool waitq_end_self(struct thread *self, uint32_t park)
+{
+    at_fence_light();                           /* ORDER(cancel) */
+    uint32_t word = at_load_rlx(&self->cancel); /* ORDER(cancel) */
+    if ((park & PARK_REMOVABLE) && cancel_is_due(word) && !MUTANT(CANCEL_UNSEEN)) {
+        return waitq_claim(self, park, PARK_REMOVED);
+    }
+    return (park & PARK_INTERRUPTIBLE) && (word & CANCEL_SIGNALLED) && !MUTANT(SIGNAL_UNSEEN) &&
+           waitq_claim(self, park, PARK_INTERRUPTED);
+}
+
+static int waitq_block_foreign(struct waitq *q, struct thread *self, const struct waitq_how *how,
+                               uint32_t flags)
+{
+    uint32_t park = PARK_PARKED | flags;
+    at_store_rlx(&self->park, park);
     state_unlock(&q->lock, how->rank);
-    while (at_load_acq(&self->park) == PARK_PARKED) { /* ORDER(park) */
+    if (flags && waitq_end_self(self, park)) {
+        thread_set_state(self, THREAD_READY);
+    }
+    while (at_load_acq(&self->park) == park) { /* ORDER(park) */
         port_foreign_park(self, how->deadline);
-        if (port_now() >= how->deadline && waitq_claim(self, PARK_PARKED, PARK_TIMEDOUT)) {
+        if (port_now() >= how->deadline && waitq_claim(self, park, PARK_TIMEDOUT)) {
             thread_set_state(self, THREAD_READY);
         }
     }
@@ -157,29 +181,36 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self, const struc
                : waitq_leave(q, self, how->rank); /* ORDER(park) */
 }
 
-/* The request, or the signal, that came before we were PARKING has not ended this wait: see
- * cancel.h. */
-static void waitq_end_self(struct thread *self, uint32_t flags)
+/* A user thread that has lost its CPU in the middle of its own code (carrier.h) and comes here
+ * without having asked for one (rt_self): it may hold q's lock, so that it cannot queue for one now.
+ * It waits as a foreign one does. THREAD_AWAY is seen by all who find it in the queue, for it is set
+ * under q's lock; and when it is taken back nobody looks any more (waitq_foreign_settle). */
+static COLD int waitq_block_away(struct waitq *q, struct thread *self, const struct waitq_how *how)
 {
-    at_fence_light();                           /* ORDER(cancel) */
-    uint32_t word = at_load_rlx(&self->cancel); /* ORDER(cancel) */
-    if ((flags & PARK_REMOVABLE) && cancel_is_due(word) && !MUTANT(CANCEL_UNSEEN)) {
-        waitq_claim(self, PARK_PARKING | flags, PARK_REMOVED);
-    } else if ((flags & PARK_INTERRUPTIBLE) && (word & CANCEL_SIGNALLED) &&
-               !MUTANT(SIGNAL_UNSEEN)) {
-        waitq_claim(self, PARK_PARKING | flags, PARK_INTERRUPTED);
-    }
+    uint32_t flags = waitq_flags(self, how);
+    self->claimable |= (uint8_t)flags;
+    self->flags |= THREAD_AWAY;
+    int result = waitq_block_foreign(q, self, how, flags);
+    self->flags &= ~(uint32_t)THREAD_AWAY;
+    return result;
+}
+
+static int waitq_block_without_cpu(struct waitq *q, struct thread *self,
+                                   const struct waitq_how *how)
+{
+    return PORT_CALLS_BLOCK && !(self->flags & THREAD_FOREIGN)
+               ? waitq_block_away(q, self, how)
+               : waitq_block_foreign(q, self, how, 0);
 }
 
 static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *self,
                              const struct waitq_how *how)
 {
-    uint32_t flags = (how->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0) |
-                     (how->interruptible ? PARK_INTERRUPTIBLE : 0);
+    uint32_t flags = waitq_flags(self, how);
     self->claimable |= (uint8_t)flags;
     at_store_rlx(&self->park, PARK_PARKING | flags);
     if (flags) {
-        waitq_end_self(self, flags);
+        waitq_end_self(self, PARK_PARKING | flags);
     }
     if (how->deadline != UINT64_MAX) {
         timer_arm(cpu, &self->timer, how->deadline);
@@ -202,7 +233,7 @@ int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
     struct thread *self = !PORT_FOREIGN || cpu != NULL ? cpu->current : port_foreign_self();
     waitq_enter_locked(cpu, q, self, *how, true);
     int result = !PORT_FOREIGN || cpu != NULL ? waitq_block_timed(cpu, q, self, how)
-                                              : waitq_block_foreign(q, self, how);
+                                              : waitq_block_without_cpu(q, self, how);
     waitq_entered(self);
     return result;
 }

@@ -155,6 +155,7 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
     if (mutex_spin(m)) {
         return 0;
     }
+    rt_self(); /* while it looked it may have lost its CPU */
     trace_contend(rt_enter(&irq), WAIT_MUTEX, m);
     int result = 0;
     for (;;) {
@@ -172,6 +173,7 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
         if (result == -EINTR) {
             rt_leave(irq);
             rt_signals_act();
+            rt_self();
             rt_enter(&irq);
             result = 0; /* the next look may find it free */
         } else if (result != 0) {

@@ -205,6 +205,7 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
     unsigned long irq;
     int error = -EBUSY;
     while (error == -EBUSY) {
+        rt_self();
         rt_enter(&irq);
         om_lock(m);
         uint32_t owner = om_mark_locked(m);
