@@ -207,8 +207,7 @@ void port_stack_end(struct port_stack *stack);
  * place has that. port_tls_start is called once, after port_init and before any thread exists
  * beside the caller. 0: from now on all threads have blocks, those of carriers included, and
  * port_thread_switch switches between them. Else threads share the block of the CPU that runs them,
- * and *why says why: -ENOSYS: this port has no such thing; -ENOTSUP, -ENOMEM: it has, but it does
- * not work here, and users may want to know.
+ * and *why says why: -ENOTSUP, -ENOMEM: users are to know; -ENOSYS: they are not (builds for tests).
  * by_syscall: switch by a system call even where an instruction can, to measure that.
  */
 int port_tls_start(bool by_syscall, const char **why);
@@ -406,8 +405,7 @@ uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
 void rt_io_ready(int fd, uint32_t events);
 int rt_io_await(int fd, uint32_t events); /* the calling user thread waits for a report: 0,
                                              -ECANCELED */
-extern bool rt_surprise_default; /* set by the layer above: blocked threads that said nothing lose
-                                    their CPU */
+bool rt_takes_calls(void); /* blocked threads that said nothing lose their CPU */
 uint64_t rt_report_turn(uint64_t now); /* when to call it again */
 void rt_dump_asked(void);              /* any context */
 const struct port_ctx *rt_thread_ctx(const struct thread *t);
@@ -419,6 +417,7 @@ void rt_tick_ends(bool preempts);
 void rt_on_kick(struct cpu *cpu);
 void rt_on_tick(struct cpu *cpu);
 bool rt_forked(void);  /* this is the child of a fork; true if there was a runtime */
+void rt_forked_above(void); /* and then, whether there was or not: the layer above hears of it */
 void rt_on_exit(void); /* the program ends in the ordinary way */
 
 /* For ports that see the core's structures only as names. */

@@ -9,13 +9,9 @@
 #include "mutant.h"
 #include "spinlock.h"
 
-void (*rt_cancel_act)(void);
 #if PORT_SIGNALS
 bool rt_signals;
 #endif
-void (*rt_signals_start)(void);
-void (*rt_signals_act)(void);
-void (*rt_signals_end)(struct thread *self);
 
 uint32_t rt_cancel_set(struct thread *self, uint32_t set, uint32_t clear)
 {
@@ -142,7 +138,7 @@ bool rt_signalled(void)
 
 void rt_signals_left(void)
 {
-    if (rt_signalled() && rt_signals_act != NULL) {
+    if (rt_signalled() && rt_personality.signals_act != NULL) {
         rt_signals_act();
     }
 }
@@ -151,7 +147,7 @@ void rt_cancel_async(void)
 {
     struct cpu *cpu = port_cpu_self();
     uint32_t word = cpu != NULL ? at_load_rlx(&cpu->current->cancel) : 0;
-    if (cancel_is_due(word) && (word & CANCEL_ASYNC) && rt_cancel_act != NULL) {
-        rt_cancel_act();
+    if (cancel_is_due(word) && (word & CANCEL_ASYNC) && rt_personality.cancel_act != NULL) {
+        rt_personality.cancel_act();
     }
 }

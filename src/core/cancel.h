@@ -69,7 +69,4 @@ void rt_thread_signal(struct thread *t);
 bool rt_cancel_call_begin(struct thread *self);
 void rt_cancel_call_end(struct thread *self);
 
-/* Set by the layer above: the calling thread, whose request is due, ends. */
-extern void (*rt_cancel_act)(void);
-
 #endif

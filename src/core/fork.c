@@ -66,7 +66,7 @@ static struct thread *main_new(void)
         port_exit_now(1);
     }
     t->flags = THREAD_MAIN | (rt.tls_room != 0 ? (uint32_t)THREAD_TLS : 0);
-    thread_set_name(t, rt_main_name);
+    thread_set_name(t, rt_personality.main_name());
     at_init(&rt.main_gone, 0u);
     return t;
 }
@@ -103,6 +103,13 @@ bool rt_forked(void)
     at_init(&rt.started, 0u);
     rt_is_child = true;
     return true;
+}
+
+void rt_forked_above(void)
+{
+    if (rt_personality.forked != NULL) {
+        rt_personality.forked();
+    }
 }
 
 void rt_fork_give_back(statelock_t *lock)

@@ -15,8 +15,6 @@
 #include "stats.h"
 #include "switch.h"
 
-const char *rt_main_name = "main";
-
 struct rt rt;
 
 static NORETURN void idle_entry(struct port_ctx *from, struct port_ctx *to, void *cpu, void *arg,
@@ -58,7 +56,8 @@ static int idle_make_stack(struct cpu *cpu)
 
 static int main_make(struct thread *t)
 {
-    thread_init_bare(t, THREAD_MAIN | (rt.tls_room != 0 ? THREAD_TLS : 0), rt_main_name);
+    thread_init_bare(t, THREAD_MAIN | (rt.tls_room != 0 ? THREAD_TLS : 0),
+                     rt_personality.main_name());
     at_init(&t->state, (uint32_t)THREAD_RUNNING);
     return id_assign(t);
 }
@@ -111,6 +110,7 @@ static void tls_start_always(void)
 /* The option "tls". What was asked for by name and cannot be had is an error. */
 static void tls_start(void)
 {
+    static bool told; /* a child of a fork need not be */
     const char *why;
     if (rt.tls_room != 0) {
         return; /* in the child of a fork */
@@ -119,7 +119,7 @@ static void tls_start(void)
         tls_start_always();
         return;
     }
-    if (rt.tls == RT_TLS_SHARED || (rt.tls == RT_TLS_AUTO && !rt_tls_default)) {
+    if (rt.tls == RT_TLS_SHARED || (rt.tls == RT_TLS_AUTO && !rt_personality.own_tls)) {
         return;
     }
     int error = port_tls_start(rt.tls == RT_TLS_OWN_SYSCALL, &why);
@@ -130,7 +130,8 @@ static void tls_start(void)
     if (rt.tls != RT_TLS_AUTO) {
         tls_refuse(rt.tls == RT_TLS_OWN ? "own" : "own-syscall", why, "auto, shared");
     }
-    if (error != -ENOSYS) {
+    if (error != -ENOSYS && !told) {
+        told = true;
         rt_say("pirn: threads share thread-local storage (__thread, errno): %s\n", why);
     }
 }
@@ -138,7 +139,7 @@ static void tls_start(void)
 /* With tools that follow threads, which pthread_create has to wait for in the kernel. */
 static void tools_check(void)
 {
-    if (rt_last_end != NULL && (rt.tls_room == 0 || rt.spares == 0)) {
+    if (rt_tooled && (rt.tls_room == 0 || rt.spares == 0)) {
         rt_refuse(
             "pirn: the program is built with AddressSanitizer or ThreadSanitizer: under them threads "
             "need thread-local storage of their own (option tls: auto, own or own-syscall; x86-64; "
@@ -168,6 +169,9 @@ static void stack_min_set(void)
 
 static int rt_start_once(void)
 {
+    if (rt_personality.begin != NULL) {
+        rt_personality.begin();
+    }
     port_check();
     options_load();
     rt.spares = PORT_CALLS_BLOCK ? rt.spares : 0;
@@ -223,8 +227,8 @@ int rt_start(void)
             port_exit_now(1);
         }
         at_store_rel(&rt.started, 2u); /* ORDER(start) */
-        if (rt_signals_start != NULL) {
-            rt_signals_start();
+        if (rt_personality.started != NULL) {
+            rt_personality.started();
         }
         return 0;
     }
@@ -260,6 +264,11 @@ bool rt_is_foreign(void)
         rt_call_return(t);
     }
     return false;
+}
+
+bool rt_takes_calls(void)
+{
+    return rt_personality.take_calls;
 }
 
 bool rt_thread_waits(const struct thread *t)
@@ -387,7 +396,7 @@ struct thread *rt_foreign_new(void)
 void rt_foreign_free(struct thread *t)
 {
     if (t->local != NULL) {
-        rt_local_end(t);
+        rt_personality.local_end(t);
     }
     if (t->held != NULL) {
         rt_held_end(t);
@@ -403,8 +412,8 @@ void rt_on_exit(void)
     }
     stats_report();
     trace_end();
-    if (rt_exit_hook != NULL) {
-        rt_exit_hook();
+    if (rt_tooled) {
+        rt_personality.tools_exit();
     }
 }
 

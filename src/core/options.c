@@ -17,11 +17,6 @@
 #define DESCRIBE_OWN 16384
 #define DESCRIBE_REGISTERED 4096
 
-size_t rt_stack_default;
-bool rt_preempt_default;
-bool rt_surprise_default;
-bool rt_tls_default;
-bool rt_classes_default;
 
 static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
@@ -176,7 +171,7 @@ static int set_preempt(const char *value, const char **why)
 {
     (void)why;
     if (strcmp(value, "auto") == 0) {
-        rt.preempt = rt_preempt_default;
+        rt.preempt = rt_personality.preempt;
         return 0;
     }
     if (set_flag(value, &rt.preempt) != 0) {
@@ -503,8 +498,8 @@ void options_load(void)
     for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
         option_load(o);
     }
-    if (rt_stack_default != 0 && port_option("stack") == NULL) {
-        rt.stack_size = rt_stack_default;
+    if (rt_personality.stack_size != NULL && port_option("stack") == NULL) {
+        rt.stack_size = rt_personality.stack_size();
     }
     if (rt.slice_ns < rt.tick_ns) {
         usage_error(

@@ -22,19 +22,6 @@ struct rt_option {
 
 extern const struct rt_option rt_options[];
 
-/* Default of the option "stack" where a layer above the core knows a better one; 0: the table's. */
-extern size_t rt_stack_default;
-
-/* What option preempt=auto means. Set before the runtime starts. */
-extern bool rt_preempt_default;
-
-/* Whether threads have TLS blocks of their own where the option "tls" is auto: a layer above the
- * core sets it. */
-extern bool rt_tls_default;
-
-/* What discipline=auto means: posix, else fifo. Set before the runtime starts. */
-extern bool rt_classes_default;
-
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);
 

@@ -10,12 +10,6 @@
 
 extern const struct pirn_policy RT_SCHED_FIRST; /* the build's choice */
 
-size_t rt_stack_default;
-bool rt_preempt_default;
-bool rt_surprise_default;
-bool rt_tls_default;
-bool rt_classes_default;
-
 const struct pirn_settings pirn_settings __attribute__((weak)) = {0};
 
 static uint32_t or_default(uint32_t value, uint32_t deflt)
@@ -52,7 +46,7 @@ void options_load(void)
     unsigned there = port_cpu_count();
     options_check(s);
     rt.ncpu = s->cpus != 0 && s->cpus < there ? s->cpus : there;
-    rt.preempt = s->preempt || (rt_preempt_default && RT_PREEMPT);
+    rt.preempt = s->preempt || (rt_personality.preempt && RT_PREEMPT);
     rt.preempt_asked = s->preempt;
     rt.tick_ns = or_default(s->tick_us, 10000) * 1000ull;
     rt.slice_ns = or_default(s->slice_us, 10000) * 1000ull;

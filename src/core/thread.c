@@ -262,7 +262,7 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr,
         thread_set_name(t, attr->name);
     } else if (attr->flags & THREAD_CREATE_NAMED) {
         /* A foreign creator is called so by us alone. */
-        thread_set_name(t, creator->flags & THREAD_FOREIGN ? rt_main_name : creator->name);
+        thread_set_name(t, creator->flags & THREAD_FOREIGN ? rt_personality.main_name() : creator->name);
     }
     if (attr->handle != NULL) {
         *attr->handle = port_thread_handle(t);
@@ -408,9 +408,7 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
     }
 }
 
-void (*rt_local_end)(struct thread *self);
-void (*rt_last_end)(struct thread *self);
-void (*rt_exit_hook)(void);
+bool rt_tooled;
 
 /* What runs in a thread that ends while it may still block. */
 static NOINLINE void thread_end_user(struct thread *user)
@@ -419,16 +417,16 @@ static NOINLINE void thread_end_user(struct thread *user)
         port_tls_end();
     }
     if (user->local != NULL) {
-        rt_local_end(user);
+        rt_personality.local_end(user);
     }
     if (RT_OWNED && user->held != NULL) {
         rt_held_end(user);
     }
     if (rt_signals) {
-        rt_signals_end(user);
+        rt_personality.signals_end(user);
     }
-    if (rt_last_end != NULL) {
-        rt_last_end(user);
+    if (rt_tooled) {
+        rt_personality.tools_end(user);
     }
     if ((user->flags & (THREAD_TLS | THREAD_MAIN)) == THREAD_TLS && !MUTANT(TLS_STALE)) {
         port_tls_reset();
@@ -439,7 +437,7 @@ static NOINLINE void thread_end_user(struct thread *user)
 /* Is there any of that? */
 ALWAYS_INLINE bool thread_end_matters(const struct thread *user)
 {
-    return ((uintptr_t)user->local | (uintptr_t)user->held | (uintptr_t)rt_last_end | rt_signals |
+    return ((uintptr_t)user->local | (uintptr_t)user->held | rt_tooled | rt_signals |
             (user->flags & THREAD_TLS)) != 0;
 }
 

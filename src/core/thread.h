@@ -26,6 +26,7 @@
 #include "atomic.h"
 #include "config.h"
 #include "list.h"
+#include "personality.h"
 #include "port.h"
 #include "timer.h"
 #include "waitq.h"
@@ -258,28 +259,21 @@ void rt_thread_set_sched(struct thread *t, const struct sched_how *how, bool tai
 
 NORETURN void rt_thread_exit(void *ret);
 
-/* Set by the layer that sets thread->local: called in the thread when it ends, while it may still
- * block and create threads. */
-HIDDEN extern void (*rt_local_end)(struct thread *self);
+/* Set by the layer above (personality.h): tools of the program's keep data of threads. */
+HIDDEN extern bool rt_tooled;
 
-/* The same, after rt_local_end and whatever else runs for the program: for data that its tools
- * keep. NULL: nobody has any. */
-HIDDEN extern void (*rt_last_end)(struct thread *self);
-
-/* For such tools, too: the process ends (exit), by a thread or a foreign one. NULL: nothing. */
-extern void (*rt_exit_hook)(void);
-
-/* Set by the layer that has signals: there are some, and threads that wait are to notice; the
- * caller, outside the runtime, takes what there is for it (see cancel.h); it ends, and takes none
- * any more. */
+/* Set by the layer that has signals: there are some, and threads that wait are to notice. */
 #if PORT_SIGNALS
 HIDDEN extern bool rt_signals;
 #else
 #define rt_signals false
 #endif
-extern void (*rt_signals_start)(void); /* a runtime has been started by the caller */
-HIDDEN extern void (*rt_signals_act)(void);
-extern void (*rt_signals_end)(struct thread *self);
+
+/* The caller, outside the runtime, takes what signals there are for it (see cancel.h). */
+ALWAYS_INLINE void rt_signals_act(void)
+{
+    rt_personality.signals_act();
+}
 
 /* Supplied by the layer above (sync/robust.c): called when a thread ends that holds such mutexes.
  */
@@ -297,9 +291,6 @@ bool rt_yield(void);
 /* What rt_yield calls: the organization's own code for it, if it has any (yield.h). */
 HIDDEN extern bool (*rt_yield_way)(void);
 void rt_yield_use(bool (*way)(void)); /* NULL: any organization's */
-
-/* What the main thread is called. */
-extern const char *rt_main_name;
 
 /* Make an otherwise empty descriptor valid (idle, main and foreign threads). */
 void thread_init_bare(struct thread *t, uint32_t flags, const char *name);

@@ -96,7 +96,7 @@ int pirn_pthread_attr_getstacksize(const pthread_attr_t *attr, size_t *size)
 {
     const struct posix_attr *a = CONST_ATTR(attr);
     size_t deflt = posix_attr_default_size();
-    *size = a->size != 0 ? a->size : deflt != 0 ? deflt : rt_stack_default;
+    *size = a->size != 0 ? a->size : deflt != 0 ? deflt : rt_personality.stack_size();
     return 0;
 }
 

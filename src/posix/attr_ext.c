@@ -205,7 +205,7 @@ int pirn_pthread_getattr_default_np(pthread_attr_t *attr)
         free(x);
     }
     if (ATTR(attr)->size == 0) {
-        ATTR(attr)->size = rt_stack_default;
+        ATTR(attr)->size = rt_personality.stack_size();
     }
     return 0;
 }

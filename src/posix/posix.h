@@ -59,7 +59,7 @@ struct posix_local {
 /* The caller's; made if need be; NULL without memory. */
 struct posix_local *posix_local(void);
 
-/* The thread ends: run key destructors, give its local back. For rt_local_end. */
+/* The thread ends: run key destructors, give its local back. rt_personality.local_end. */
 void posix_local_end(struct thread *self);
 
 /* In the child of a fork: its lock is free. */

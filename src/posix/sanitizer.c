@@ -11,7 +11,7 @@
  *
  *   1. Keys, before the C library has begun, and in kernel threads that are none of ours (keys made
  *      before our constructor). Their values lie in our TLS: present from the beginning, the
- *      thread's own in user threads. Their destructors come last in a thread's life (last_end).
+ *      thread's own in user threads. Their destructors come last in a thread's life (posix_sanitizer_end).
  *   2. Its pthread_create waits in the kernel until the new thread has run so far that it is known,
  *      and that needs a CPU while its creator has the only one. So the creator gives its CPU away
  *      on its way out (as one that is seen to sleep in the kernel: rt_call_surprised), waits on its
@@ -95,7 +95,7 @@ static bool keys_round(void)
 }
 
 /* ThreadSanitizer's destructor counts rounds, so that it comes after all others. */
-static void last_end(struct thread *self)
+void posix_sanitizer_end(struct thread *self)
 {
     if (self->flags & THREAD_MAIN) {
         return; /* it lives as long as the process */
@@ -120,7 +120,7 @@ static void stack_root(struct thread *t, void *unused)
 }
 
 /* Before the search, which begins when the sanitizer's library is finished. */
-static void at_exit(void)
+void posix_sanitizer_exit(void)
 {
     unsigned long irq;
     rt_enter(&irq);
@@ -143,7 +143,7 @@ static void refuse(const char *text)
     port_exit_now(2);
 }
 
-void posix_sanitizer_hook(void)
+void posix_sanitizer_begin(void)
 {
     hooked = true;
     if (port_sanitizer() == SANITIZER_NONE) {
@@ -154,8 +154,7 @@ void posix_sanitizer_hook(void)
                "libpirn-pthread; it must come before: link the program with -lpirn-pthread, or "
                "name both in LD_PRELOAD, that library first\n");
     }
-    rt_exit_hook = at_exit;
-    rt_last_end = last_end;
+    rt_tooled = true;
     posix_sanitized = true;
 }
 

@@ -10,8 +10,12 @@
 /* The program has one, and this library is not built with it. (C) */
 extern bool posix_sanitized;
 
-/* From the library's constructor. */
-void posix_sanitizer_hook(void);
+/* Before a runtime starts, at the latest in the library's constructor. */
+void posix_sanitizer_begin(void);
+
+/* Of rt_personality. */
+void posix_sanitizer_end(struct thread *self);
+void posix_sanitizer_exit(void);
 
 /* The keys of its runtime come after all others. */
 #define POSIX_TOOL_KEYS 8u

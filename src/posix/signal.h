@@ -107,8 +107,11 @@ bool posix_signals_mine(void);
 /* In the child of a fork. */
 void posix_signals_forked(void);
 
-/* For the program's entry: what the C library and the kernel have. */
-void posix_signals_hook(void);
+/* Before a runtime starts: what the C library and the kernel have. */
+void posix_signals_learn(void);
+
+/* A runtime has been started by the caller. */
+void posix_signals_started(void);
 
 ALWAYS_INLINE uint64_t posix_signal_set(const sigset_t *set)
 {
@@ -173,7 +176,7 @@ void posix_signals_fetch(void);
 /* The receiver's work: the same, and telling again. When to come again, ns of port_now. */
 uint64_t posix_signals_pump(void);
 
-/* The thread ends: it takes nothing any more. For rt_signals_end. */
+/* The thread ends: it takes nothing any more. rt_personality.signals_end. */
 void posix_signals_end(struct thread *self);
 
 /* The mask of the caller, a user thread, and taking what it lets through. */

@@ -177,8 +177,6 @@ bool posix_signals_begin(void)
         return posix_signals_on(); /* ORDER(start) */
     }
     if (at_cas_acq(&posix_signals_are_on, &state, 1u)) { /* ORDER(signals-on) */
-        rt_signals_act = posix_signals_take;
-        rt_signals_end = posix_signals_end;
         actions_learn();
         bool works = port_signals_start(&posix_signal_upcalls) == 0;
         rt_signals = works;
@@ -212,7 +210,7 @@ static void alternate_begin(struct thread *self)
 }
 
 /* The program's main thread has brought a mask, handlers and an alternate stack with it. */
-static void runtime_started(void)
+void posix_signals_started(void)
 {
     uint64_t mask = 0;
     bool handlers = false;
@@ -230,9 +228,8 @@ static void runtime_started(void)
 }
 
 /* The runtime catches these two: what the program has is to be known before. */
-void posix_signals_hook(void)
+void posix_signals_learn(void)
 {
-    rt_signals_start = runtime_started;
     signal_action_locked(SIGSEGV);
     signal_action_locked(SIGBUS);
 }

@@ -19,7 +19,7 @@ int sched_set_discipline(const char *value, const char **why)
 {
     (void)why;
     int i = sched_choice(SCHED_DISCIPLINES, value);
-    enum discipline automatic = rt_classes_default ? DISCIPLINE_POSIX : DISCIPLINE_FIFO;
+    enum discipline automatic = rt_personality.classes ? DISCIPLINE_POSIX : DISCIPLINE_FIFO;
     sched_chosen.discipline = i == 0 ? automatic : (enum discipline)(i - 1);
     return 0;
 }

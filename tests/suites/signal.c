@@ -45,12 +45,18 @@ static void ends(struct thread *self)
     (void)self;
 }
 
+static const char *main_name(void)
+{
+    return "main";
+}
+
+const struct rt_personality rt_personality = {
+    .main_name = main_name, .signals_act = act, .signals_end = ends};
+
 static void begin(void)
 {
     memset(&g, 0, sizeof(g));
     pirn_sem_init(&g.handled, 0);
-    rt_signals_act = act;
-    rt_signals_end = ends;
     rt_signals = true;
 }
 

@@ -220,6 +220,7 @@ static void on_fork_here(void)
         port_tls_self = NULL;
     }
     prof_in_child();
+    rt_forked_above();
 }
 
 int port_fork_watch(void)
@@ -238,7 +239,7 @@ int port_init(bool *caller_is_main)
     fd_init();
     affinity_init();
     bool again = started_by != 0;
-    if (rt_surprise_default) {
+    if (rt_takes_calls()) {
         blocked_start();
     }
     started_by = getpid();

@@ -54,7 +54,7 @@ static int blocks_start(const char **why)
 static int blocks_start(const char **why)
 {
     *why = "there is no such block on this architecture yet (on x86-64 there is)";
-    return -ENOSYS;
+    return -ENOTSUP;
 }
 #else
 static int blocks_start(const char **why)

@@ -68,11 +68,13 @@ ALWAYS_INLINE bool posix_is_foreign(void)
 }
 
 /* This process, which changes by fork. */
-extern _Atomic(uint32_t) posix_process_id;
+extern _Atomic(uint32_t) posix_process_id; /* 0: not known yet */
+uint32_t posix_process_learn(void);
 
 ALWAYS_INLINE uint32_t posix_process(void)
 {
-    return at_load_rlx(&posix_process_id);
+    uint32_t id = at_load_rlx(&posix_process_id);
+    return likely(id != 0) ? id : posix_process_learn();
 }
 
 /* glibc's attribute, field for field, because its own functions that take one (timer_create,

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * personality.h - what the layer above the core makes of threads: one constant table, which each
+ * library has when it is linked. So it counts whoever calls first, before any constructor of the
+ * library has run.
+ *
+ * src/native/personality.c has the native API's, a weak definition; a library with the POSIX layer
+ * has that layer's in its place (src/posix/personality.c, src/posix/bare/personality.c).
+ *
+ * NULL: there is nothing to do, or the core's default counts. What is not said to be called
+ * otherwise is called in the thread that it concerns, outside the runtime.
+ */
+#ifndef PIRN_CORE_PERSONALITY_H
+#define PIRN_CORE_PERSONALITY_H
+
+#include "compiler.h"
+
+struct thread;
+
+struct rt_personality {
+    /* What the options mean where they are "auto". */
+    bool own_tls;    /* threads have thread-local storage of their own: option tls */
+    bool preempt;    /* option preempt */
+    bool classes;    /* a discipline with scheduling classes: option discipline */
+    bool take_calls; /* threads that block their kernel thread without a word lose their CPU */
+    size_t (*stack_size)(void); /* of the option stack where it is not given */
+
+    const char *(*main_name)(void); /* of the main thread */
+
+    /* A runtime is about to be started by the caller, with nothing done yet; it has been started.
+     */
+    void (*begin)(void);
+    void (*started)(void);
+
+    void (*local_end)(struct thread *self); /* a thread with thread->local ends: it may block */
+    void (*tools_end)(struct thread *self); /* with rt_tooled: after everything else of a thread */
+    void (*tools_exit)(void);               /* with rt_tooled: the process ends (exit) */
+    void (*cancel_act)(void);               /* the caller, whose request to end is due, ends */
+    void (*signals_act)(void);              /* with rt_signals: it takes what there is for it */
+    void (*signals_end)(struct thread *self); /* with rt_signals: it takes none any more */
+    void (*forked)(void); /* in the child, after the core, before handlers of the program's */
+};
+
+HIDDEN extern const struct rt_personality rt_personality;
+
+#endif
