@@ -210,7 +210,19 @@ def prepare(program: str, args: Sequence[str], preload: bool, **values: str | No
     return Launch(path, (program, *args), environment)
 
 
+# At what the dynamic linker splits a variable, and how that is said. In both it replaces $ORIGIN.
+_SPLITS = {"LD_PRELOAD": (" :$", "spaces, colons or $"), "LD_LIBRARY_PATH": (":;$", "a :, ; or $")}
+
+
 def _put_first(environment: dict[str, str], name: str, what: Path) -> None:
+    """A path that the linker would not read as one is an error: it would say little or nothing,
+    and the program would run on the system's threads."""
+    characters, said = _SPLITS[name]
+    if any(character in str(what) for character in characters):
+        raise UserError(
+            f"the path {str(what)!r} has {said}, which {name} cannot hold: "
+            "install or move the library to a path without them"
+        )
     earlier = environment.get(name, "")
     environment[name] = ":".join(filter(None, [str(what), earlier]))
 
@@ -270,9 +282,18 @@ def check_preloadable(path: Path, name: str) -> None:
         raise UserError(
             f"{name} is set-user-ID or set-group-ID: the system ignores --preload for it"
         )
+    if _has_capabilities(path):
+        raise UserError(f"{name} has file capabilities: the system ignores --preload for it")
     binary = elf.read(path)
     if binary is not None and not binary.dynamic:
         raise UserError(f"{name} is a static program: nothing can be preloaded into it")
+
+
+def _has_capabilities(path: Path) -> bool:
+    try:
+        return bool(os.getxattr(path, "security.capability"))
+    except OSError:
+        return False
 
 
 def brings_organizations(path: Path) -> bool:

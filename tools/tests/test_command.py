@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +63,40 @@ def test_run_passes_on_the_exit_status_when_preloading() -> None:
         pytest.skip("libpirn-pthread is not built")
     result = pirn("run", "--preload", "--", "sh", "-c", "exit 7")
     assert result.returncode == 7, result.stderr
+
+
+@needs_library
+@pytest.mark.parametrize("folder", ["with space", "with:colon", "with$dollar"])
+def test_run_refuses_to_preload_when_the_linker_cannot_read_the_path(
+    folder: str, tmp_path: Path
+) -> None:
+    built = Path(os.environ["PIRN_LIBRARY"])
+    if not built.with_name(PTHREAD_SONAME).exists():
+        pytest.skip("libpirn-pthread is not built")
+    (tmp_path / folder).mkdir()
+    for library in (built, built.with_name(PTHREAD_SONAME)):
+        shutil.copy(library, tmp_path / folder / library.name)
+    moved = str(tmp_path / folder / built.name)
+    result = pirn("run", "--preload", "--", "sh", "-c", "echo ran", PIRN_LIBRARY=moved)
+    assert result.returncode == 1, result
+    assert result.stdout == ""
+    assert str(tmp_path / folder / PTHREAD_SONAME) in result.stderr
+    assert "LD_PRELOAD cannot hold" in result.stderr
+
+
+@needs_library
+def test_run_refuses_to_preload_when_the_program_has_capabilities(tmp_path: Path) -> None:
+    program = tmp_path / "true"
+    shutil.copy("/bin/true", program)
+    try:
+        # struct vfs_cap_data, version 2: CAP_CHOWN, effective.
+        value = struct.pack("<5I", 0x02000001, 1, 0, 0, 0)
+        os.setxattr(program, "security.capability", value)
+    except OSError as error:
+        pytest.skip(f"no file capabilities here: {error.strerror}")
+    result = pirn("run", "--preload", "--", str(program))
+    assert result.returncode == 1, result
+    assert "has file capabilities: the system ignores --preload" in result.stderr
 
 
 @needs_library

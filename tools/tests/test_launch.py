@@ -85,3 +85,16 @@ def test_outputs_are_the_files_that_are_new_or_changed(tmp_path: Path) -> None:
     (tmp_path / "run.b.x").touch()
     os.utime(tmp_path / "run.1.x", ns=(1, 1))
     assert outputs.written(name, before) == [tmp_path / "run.1.x", tmp_path / "run.3.x"]
+
+
+@pytest.mark.parametrize("folder", ["/with:colon", "/with;semicolon", "/with$ORIGIN"])
+def test_prepare_is_refused_when_the_linker_cannot_read_the_folder(
+    folder: str, description: Description, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "load", lambda: description)
+    monkeypatch.setattr(launch, "check_linked", lambda *_: Path(folder))
+    with pytest.raises(UserError, match="LD_LIBRARY_PATH cannot hold"):
+        launch.prepare("true", (), preload=False)
+    monkeypatch.setattr(launch, "check_linked", lambda *_: Path("/with space"))
+    made = launch.prepare("true", (), preload=False)
+    assert made.environment["LD_LIBRARY_PATH"].split(":")[0] == "/with space"
