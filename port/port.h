@@ -313,6 +313,10 @@ const char *port_option(const char *name);
  * where port_option always is. */
 const char *port_option_name(unsigned i);
 
+/* Has the program been given the runtime from outside (LD_PRELOAD), without being linked with it?
+ */
+bool port_preloaded(void);
+
 /* Unbuffered output to the user's error stream; safe in a signal handler. */
 void port_write(const char *text, size_t length);
 

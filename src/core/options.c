@@ -457,32 +457,6 @@ static void option_load(const struct rt_option *o)
     usage_error("pirn: option %s=\"%.64s\" is not valid; valid: %s\n", o->name, value, o->values);
 }
 
-static bool option_known(const char *name)
-{
-    for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
-        if (strcmp(o->name, name) == 0) {
-            return true;
-        }
-    }
-    /* What the pirn command and the benchmarks read: where the library and the builds are. */
-    return strcmp(name, "library") == 0 || strcmp(name, "build") == 0 || strcmp(name, "apps") == 0;
-}
-
-static void options_refuse_unknown(void)
-{
-    const char *name;
-    for (unsigned i = 0; (name = port_option_name(i)) != NULL; i++) {
-        if (!option_known(name)) {
-            char known[256];
-            struct text out = {known, sizeof(known), 0};
-            for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
-                text_add(&out, " %s", o->name);
-            }
-            usage_error("pirn: there is no option \"%s\"; there are:%s\n", name, known);
-        }
-    }
-}
-
 void options_load_of(const char *prefix)
 {
     for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
@@ -494,7 +468,7 @@ void options_load_of(const char *prefix)
 
 void options_load(void)
 {
-    options_refuse_unknown();
+    options_check_names();
     for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
         option_load(o);
     }

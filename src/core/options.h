@@ -25,6 +25,9 @@ extern const struct rt_option rt_options[];
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);
 
+/* Of the user's options, those that do not exist: an error, or a warning (options_names.c). */
+void options_check_names(void);
+
 /* Those only whose names begin so; they are read again with the others. */
 void options_load_of(const char *prefix);
 

@@ -120,6 +120,11 @@ const char *port_option_name(unsigned i)
     return NULL;
 }
 
+bool port_preloaded(void)
+{
+    return false;
+}
+
 void port_program_facts(struct port_program_facts *facts)
 {
     long seconds = arch_semihost(SEMIHOST_TIME, NULL);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options_names.c - options that the user gives and that do not exist. Called by options_load.
+ *
+ * A mistyped option of a program that is linked with the runtime ends it, before anything runs with
+ * settings that are not meant. A preloaded library is in many programs, all children of a shell
+ * among them, which have not asked for it: they are warned.
+ */
+#include <string.h>
+
+#include "check.h"
+#include "options.h"
+#include "port.h"
+#include "text.h"
+
+static bool name_known(const char *name)
+{
+    for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
+        if (strcmp(o->name, name) == 0) {
+            return true;
+        }
+    }
+    /* What the pirn command and the benchmarks read: where the library and the builds are. */
+    return strcmp(name, "library") == 0 || strcmp(name, "build") == 0 || strcmp(name, "apps") == 0;
+}
+
+/* A word of a list in a buffer, if it fits. */
+static void list_add(struct text *list, const char *name)
+{
+    if (list->used + strlen(name) + 1 < list->size) {
+        text_add(list, " %s", name);
+    }
+}
+
+void options_check_names(void)
+{
+    char known[256] = "", unknown[128] = "";
+    struct text all = {known, sizeof(known), 0}, others = {unknown, sizeof(unknown), 0};
+    const char *name;
+    for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
+        list_add(&all, o->name);
+    }
+    for (unsigned i = 0; (name = port_option_name(i)) != NULL; i++) {
+        if (!name_known(name)) {
+            if (!port_preloaded()) {
+                rt_refuse("pirn: there is no option \"%s\"; there are:%s\n", name, known);
+            }
+            list_add(&others, name);
+        }
+    }
+    if (others.used != 0) {
+        rt_say("pirn: ignored, since there are no such options:%s; there are:%s\n", unknown, known);
+    }
+}
