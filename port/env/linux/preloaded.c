@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * preloaded.c (Linux) - has the program itself been linked with this library? It has if its file
- * names the library among those that it needs. LD_PRELOAD says less: it is in the environment of
+ * names the library among those that it needs, or contains it. LD_PRELOAD says less: it is in the environment of
  * programs that are linked, too, and programs change it; /etc/ld.so.preload is in none.
  */
 #include "linux.h"
@@ -41,9 +41,12 @@ static int look(struct dl_phdr_info *program, size_t size, void *linked)
     (void)size;
     for (unsigned i = 0; i < program->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &program->dlpi_phdr[i];
-        if (p->p_type == PT_DYNAMIC) {
-            const void *entries = (const void *)(program->dlpi_addr + p->p_vaddr);
-            *(bool *)linked = names_us(program, entries);
+        uintptr_t at = program->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_DYNAMIC && names_us(program, (const void *)at)) {
+            *(bool *)linked = true;
+        }
+        if (p->p_type == PT_LOAD && (uintptr_t)look - at < p->p_memsz) {
+            *(bool *)linked = true; /* it is linked statically */
         }
     }
     return 1;
