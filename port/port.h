@@ -234,8 +234,23 @@ void port_table_free(void *p, size_t size);
 
 /* Report once, by rt_io_ready(fd, what), any of `events` (bits of poll(), errors always) of the
  * descriptor, also what is so already; replaces what was asked before. With interrupts out. 0 or
- * -errno: it cannot be watched. */
+ * -errno: it cannot be watched. 1: it can, and nothing was asked before about the file that has
+ * this number now. */
 int port_io_arm(int fd, uint32_t events);
+
+/* A copy of a descriptor whose number is about to be closed: another number for its file, which is
+ * the runtime's own. What was asked about the file by the old number is forgotten. -errno; -ECHILD:
+ * the caller's process is not the one in which the runtime runs, though it shares its memory.
+ * Interrupts out. port_io_drop closes a copy, and keeps errno. */
+int port_io_copy(int fd);
+void port_io_drop(int fd);
+
+/* The lowest number from `first` on that is a descriptor of the port's own; UINT_MAX: none. */
+unsigned port_io_own(unsigned first);
+
+/* Is the caller inside the runtime (a signal handler, which has interrupted it)? As far as the port
+ * knows. */
+bool port_is_inside(void);
 
 /* Deliver what is there, without waiting. A searching CPU calls it now and then while
  * rt_io_waiting(); one that sleeps (port_cpu_idle) waits for it. */

@@ -94,7 +94,7 @@ set(report_removes sync/report.c)
 set(timed_removes core/timer.c sync/sleep.c) # and deadline.c of the POSIX layer
 set(stacks_removes core/stack.c)
 set(marks_removes core/mark.c)
-set(input_removes core/io.c)
+set(input_removes core/io.c core/io_close.c)
 set(messages_removes core/message.c)
 set(messages_adds core/message_none.c)
 

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io.c - see io.h.
+ * io.c - waiting for descriptors: io.h. Closing them is in io_close.c.
  */
 #include "io.h"
 
 #include <errno.h>
 
+#include "io_entry.h"
 #include "mutant.h"
-#include "spinlock.h"
 #include "switch.h"
 
-#define CHUNK_BITS 10
-#define CHUNK_SIZE (1u << CHUNK_BITS)
-#define CHUNKS 1024u
-
-struct io_entry {
-    spinlock_t lock;
-    uint32_t armed;    /* (lock) */
-    struct list waits; /* (lock) struct rt_io; {NULL}: not used yet */
-};
-
-static _Atomic(struct io_entry *) chunks[CHUNKS];
+_Atomic(struct io_entry *) io_chunks[IO_CHUNKS];
 static _Atomic(uint32_t) waiting; /* threads in rt_io_wait: a hint */
 
 uint32_t rt_io_waiting(void)
@@ -28,67 +18,43 @@ uint32_t rt_io_waiting(void)
     return at_load_rlx(&waiting);
 }
 
-/* NULL: no such descriptor, or no memory. */
-static struct io_entry *entry_of(int fd)
+struct io_entry *io_entry_of(int fd)
 {
-    unsigned n = (unsigned)fd >> CHUNK_BITS;
-    if (fd < 0 || n >= CHUNKS) {
+    unsigned n = (unsigned)fd >> IO_CHUNK_BITS;
+    if (fd < 0 || n >= IO_CHUNKS) {
         return NULL;
     }
-    struct io_entry *chunk = at_load_acq(&chunks[n]); /* ORDER(io-chunk) */
+    struct io_entry *chunk = at_load_acq(&io_chunks[n]); /* ORDER(io-chunk) */
     if (chunk == NULL) {
-        struct io_entry *mine = port_table_alloc(CHUNK_SIZE * sizeof(struct io_entry));
+        struct io_entry *mine = port_table_alloc(IO_CHUNK_SIZE * sizeof(struct io_entry));
         if (mine == NULL) {
             return NULL;
         }
-        if (at_cas_acq_rel(&chunks[n], &chunk, mine)) { /* ORDER(io-chunk) */
+        if (at_cas_acq_rel(&io_chunks[n], &chunk, mine)) { /* ORDER(io-chunk) */
             chunk = mine;
+            at_fence_seq(); /* ORDER(io-close) */
         } else {
-            port_table_free(mine, CHUNK_SIZE * sizeof(struct io_entry));
+            port_table_free(mine, IO_CHUNK_SIZE * sizeof(struct io_entry));
         }
     }
-    return &chunk[(unsigned)fd & (CHUNK_SIZE - 1)];
+    return &chunk[(unsigned)fd & (IO_CHUNK_SIZE - 1)];
 }
 
-/* What is armed may be so for a file that had this number before: the port is asked each time. */
-static int arm_locked(struct io_entry *e, int fd, uint32_t wanted)
+/* Locks the entry whose list a linked record is in. */
+static struct io_entry *entry_lock(const struct rt_io *io)
 {
-    if (MUTANT(ARM_ONCE) && (wanted & ~e->armed) == 0) {
-        return 0;
+    for (;;) {
+        int fd = at_load_rlx(&io->fd);
+        struct io_entry *e = io_entry_of(fd);
+        spin_lock(&e->lock, RANK_IO);
+        if (at_load_rlx(&io->fd) == fd) {
+            return e;
+        }
+        spin_unlock(&e->lock, RANK_IO);
     }
-    wanted |= e->armed;
-    int error = port_io_arm(fd, wanted);
-    e->armed = error == 0 ? wanted : 0;
-    return error;
 }
 
-static int io_link(struct rt_io *io)
-{
-    struct io_entry *e = entry_of(io->fd);
-    if (e == NULL) {
-        return -EBADF;
-    }
-    spin_lock(&e->lock, RANK_IO);
-    if (e->waits.next == NULL) {
-        list_init(&e->waits);
-    }
-    int error = arm_locked(e, io->fd, io->events);
-    if (error == 0) {
-        list_push_back(&e->waits, &io->link);
-    }
-    spin_unlock(&e->lock, RANK_IO);
-    return error;
-}
-
-static void io_unlink(struct rt_io *io)
-{
-    struct io_entry *e = entry_of(io->fd);
-    spin_lock(&e->lock, RANK_IO);
-    list_remove(&io->link);
-    spin_unlock(&e->lock, RANK_IO);
-}
-
-/* Under the lock of an entry where one of its waits is linked. */
+/* Under the lock of an entry where one of its records is linked. */
 static void waiter_fire(struct io_waiter *w)
 {
     state_lock(&w->queue.lock, RANK_WAITQ);
@@ -98,6 +64,76 @@ static void waiter_fire(struct io_waiter *w)
     if (t != NULL) {
         rt_wake(port_cpu_self(), t, PIRN_WHY_WAKE);
     }
+}
+
+void io_give_up_locked(struct io_entry *e, uint32_t why)
+{
+    for (struct list *at = e->waits.next; at != &e->waits; at = at->next) {
+        struct rt_io *io = CONTAINER_OF(at, struct rt_io, link);
+        if (!(io->got & RT_IO_LOST)) {
+            io->got = why;
+            waiter_fire(io->waiter);
+        }
+    }
+}
+
+/* What is armed may be so for a file that had this number before: the port is asked each time, and
+ * if it does not know this file yet, the records that are linked wait for one that is gone
+ * (invariant 7). */
+static int arm_locked(struct io_entry *e, int fd, uint32_t wanted)
+{
+    if (MUTANT(ARM_ONCE) && (wanted & ~e->armed) == 0) {
+        return 0;
+    }
+    int known = port_io_arm(fd, wanted | e->armed);
+    if (known > 0 && !MUTANT(IO_STRANGER)) {
+        io_give_up_locked(e, RT_IO_GONE);
+    }
+    e->armed = known >= 0 ? wanted | e->armed : 0;
+    return known < 0 ? known : 0;
+}
+
+/* Has a close of the number come in between? */
+static bool is_late_locked(const struct io_entry *e, const struct rt_io *io)
+{
+    return io->partial &&
+           (at_load_rlx(&e->closing) != 0 ||
+            at_load_rlx(&e->state) >> RT_IO_KIND_BITS != io->since >> RT_IO_KIND_BITS);
+}
+
+/* False: it is not linked, and io->got says why. */
+static bool io_link(struct rt_io *io)
+{
+    int fd = at_load_rlx(&io->fd);
+    struct io_entry *e = io_entry_of(fd);
+    io->got = RT_IO_FAILED;
+    if (e == NULL) {
+        return false;
+    }
+    spin_lock(&e->lock, RANK_IO);
+    io_entry_begin_locked(e);
+    if (is_late_locked(e, io)) {
+        io->got = RT_IO_LATE;
+    } else if (arm_locked(e, fd, io->events) == 0) {
+        io->got = 0;
+        list_push_back(&e->waits, &io->link);
+    }
+    spin_unlock(&e->lock, RANK_IO);
+    return io->got == 0;
+}
+
+/* A record that has waited before. */
+static bool io_rearm(struct rt_io *io)
+{
+    struct io_entry *e = entry_lock(io);
+    if (!(io->got & RT_IO_LOST)) {
+        io->got = 0;
+        if (arm_locked(e, at_load_rlx(&io->fd), io->events) != 0) {
+            io->got = RT_IO_FAILED;
+        }
+    }
+    spin_unlock(&e->lock, RANK_IO);
+    return io->got == 0;
 }
 
 /* Fire what `events` concerns; returns what the others want. */
@@ -119,7 +155,7 @@ static uint32_t fire_locked(struct io_entry *e, uint32_t events)
 
 void rt_io_ready(int fd, uint32_t events)
 {
-    struct io_entry *e = entry_of(fd);
+    struct io_entry *e = io_entry_of(fd);
     if (e == NULL) {
         return;
     }
@@ -150,58 +186,160 @@ static int waiter_block(struct io_waiter *w, uint64_t deadline)
     return waitq_block_locked(&w->queue, &how);
 }
 
-int rt_io_wait(struct rt_io *io, unsigned n, uint64_t deadline)
+/* Link all, or arm them again: false: one of them says why not. A record that is fired meanwhile
+ * and then armed makes the wait end for nothing. */
+static bool waiter_arm(struct io_waiter *w)
 {
-    struct io_waiter w = {.io = io, .n = n};
+    bool armed = true;
+    state_lock(&w->queue.lock, RANK_WAITQ);
+    w->fired = false;
+    state_unlock(&w->queue.lock, RANK_WAITQ);
+    for (unsigned i = 0; i < w->linked && armed; i++) {
+        armed = io_rearm(&w->io[i]);
+    }
+    while (armed && w->linked < w->n) {
+        w->io[w->linked].waiter = w;
+        armed = io_link(&w->io[w->linked]);
+        w->linked += armed;
+    }
+    return armed;
+}
+
+int rt_io_wait(struct io_waiter *w, uint64_t deadline)
+{
     unsigned long irq;
-    unsigned linked = 0;
-    bool failed = false;
     rt_self();
     rt_enter(&irq);
     at_add_acq_rel(&waiting, 1u);
-    for (; linked < n && !failed; linked++) {
-        io[linked].got = 0;
-        io[linked].waiter = &w;
-        failed = io_link(&io[linked]) != 0;
-    }
-    if (failed) {
-        io[--linked].got = RT_IO_FAILED;
-    }
-    int error = failed ? 0 : waiter_block(&w, deadline);
-    for (unsigned i = 0; i < linked; i++) {
-        io_unlink(&io[i]);
-    }
+    int error = waiter_arm(w) ? waiter_block(w, deadline) : 0;
     at_sub_acq_rel(&waiting, 1u);
     rt_leave(irq);
     return error;
 }
 
+int rt_io_try_begin(struct io_waiter *w, unsigned long *irq)
+{
+    struct rt_io *io = w->io;
+    rt_self();
+    rt_enter(irq);
+    struct io_entry *e = entry_lock(io);
+    int fd = io->got & RT_IO_GONE                                    ? -EBADF
+             : io->got & RT_IO_LATE || at_load_rlx(&e->closing) != 0 ? -EAGAIN
+                                                                     : at_load_rlx(&io->fd);
+    if (fd >= 0 && !MUTANT(IO_UNCOUNTED)) {
+        w->trying = &e->tries;
+        at_add_rlx(w->trying, 1u); /* the closer takes the lock afterwards */
+    }
+    spin_unlock(&e->lock, RANK_IO);
+    if (fd < 0) {
+        rt_leave(*irq);
+    }
+    return fd;
+}
+
+void rt_io_try_end(struct io_waiter *w, unsigned long irq)
+{
+    if (w->trying != NULL) {
+        at_sub_acq_rel(w->trying, 1u); /* ORDER(io-try) */
+        w->trying = NULL;
+    }
+    rt_leave(irq);
+}
+
+/* A copy goes with the last record. Its number may be given to another file as soon as the system
+ * call frees it, and closing that waits until we say that it is no longer ours (settle). */
+static void io_unlink(struct rt_io *io)
+{
+    struct io_entry *e = entry_lock(io);
+    list_remove(&io->link);
+    bool last = at_load_rlx(&e->held) == IO_HELD && list_empty(&e->waits);
+    if (last) {
+        at_store_rlx(&e->held, (uint32_t)IO_GOING);
+        e->armed = 0;
+    }
+    spin_unlock(&e->lock, RANK_IO);
+    if (last) {
+        port_io_drop(at_load_rlx(&io->fd));
+        at_store_rel(&e->held, 0u); /* ORDER(io-held) */
+    }
+}
+
+void rt_io_end(struct io_waiter *w)
+{
+    unsigned long irq;
+    if (w->linked == 0) {
+        return;
+    }
+    rt_self();
+    rt_enter(&irq);
+    while (w->linked != 0) {
+        io_unlink(&w->io[--w->linked]);
+    }
+    rt_leave(irq);
+}
+
 int rt_io_await(int fd, uint32_t events)
 {
     struct rt_io io = {.fd = fd, .events = events};
-    return rt_io_wait(&io, 1, UINT64_MAX);
+    struct io_waiter w = RT_IO_WAITER(&io, 1);
+    int error = rt_io_wait(&w, UINT64_MAX);
+    rt_io_end(&w);
+    return error;
 }
 
-void io_forked(void)
+uint32_t rt_io_state(int fd)
 {
-    for (unsigned i = 0; i < CHUNKS; i++) {
-        struct io_entry *chunk = at_load_rlx(&chunks[i]);
-        for (unsigned j = 0; chunk != NULL && j < CHUNK_SIZE; j++) {
-            at_init(&chunk[j].lock.word, 0u);
-            chunk[j].armed = 0;
-            list_init(&chunk[j].waits);
+    struct io_entry *e = io_entry_of(fd);
+    return e != NULL ? at_load_acq(&e->state) : 0; /* ORDER(io-state) */
+}
+
+void rt_io_learn(int fd, uint32_t state, uint32_t kind)
+{
+    struct io_entry *e = io_entry_of(fd);
+    if (e != NULL) {
+        at_cas_rlx(&e->state, &state, (state & ~RT_IO_KIND) | kind);
+    }
+}
+
+bool rt_io_same(int fd, uint32_t state)
+{
+    struct io_entry *e = io_entry_of(fd);
+    at_fence_seq();
+    return e != NULL && at_load_acq(&e->closing) == 0 &&                    /* ORDER(io-state) */
+           ((at_load_acq(&e->state) ^ state) & ~(uint32_t)RT_IO_KIND) == 0; /* ORDER(io-state) */
+}
+
+void io_reset(void)
+{
+    for (unsigned i = 0; i < IO_CHUNKS; i++) {
+        struct io_entry *chunk = at_load_rlx(&io_chunks[i]);
+        if (chunk != NULL) {
+            port_table_free(chunk, IO_CHUNK_SIZE * sizeof(struct io_entry));
+            at_init(&io_chunks[i], (struct io_entry *)NULL);
         }
     }
     at_init(&waiting, 0u);
 }
 
-void io_reset(void)
+static void entry_forked(struct io_entry *e, int fd)
 {
-    for (unsigned i = 0; i < CHUNKS; i++) {
-        struct io_entry *chunk = at_load_rlx(&chunks[i]);
-        if (chunk != NULL) {
-            port_table_free(chunk, CHUNK_SIZE * sizeof(struct io_entry));
-            at_init(&chunks[i], (struct io_entry *)NULL);
+    if (at_load_rlx(&e->held) != 0) {
+        port_io_drop(fd);
+    }
+    at_init(&e->lock.word, 0u);
+    at_init(&e->held, 0u);
+    at_init(&e->closing, 0u);
+    at_init(&e->tries, 0u);
+    e->armed = 0;
+    list_init(&e->waits);
+}
+
+void io_forked(void)
+{
+    for (unsigned i = 0; i < IO_CHUNKS; i++) {
+        struct io_entry *chunk = at_load_rlx(&io_chunks[i]);
+        for (unsigned j = 0; chunk != NULL && j < IO_CHUNK_SIZE; j++) {
+            entry_forked(&chunk[j], (int)(i * IO_CHUNK_SIZE + j));
         }
     }
     at_init(&waiting, 0u);

@@ -5,17 +5,49 @@
  * The port watches descriptors (Linux: one epoll instance): port_io_arm asks for one report of any
  * of the given events, and a report is a call of rt_io_ready. Bits of events are those of poll().
  *
- * For each descriptor there is an entry with the waits for it and what is armed. Invariants, under
- * the entry's lock:
- *   1. Every event that an unfired wait of the list asks for is armed. A wait is linked and armed
- * in one section, always anew: what others armed may be for a file that is closed by now, and the
- * port reports what was already the case: no event between the caller's failed attempt and its wait
- * is lost.
- *   2. A report disarms; it fires the waits that it concerns, and arms what the others want.
- *   3. A wait is unlinked by its own thread only, which takes the lock for it: whoever fires it,
- * under the same lock, finds it alive. A report may be spurious (a number that was closed and used
- * again): the caller tries again and waits again. Closing a descriptor while others wait for it
- * ends no wait, as in the kernel.
+ * A wait belongs to a file (an open file description), as a blocked call does in the kernel. The
+ * program knows the file by a number, and may close the number, or put another file there, while
+ * the wait lasts. The caller therefore keeps its records linked for as long as its call lasts:
+ *
+ *     try by number: it would block
+ *     rt_io_wait(&w, ...)                    links the records, waits
+ *     fd = rt_io_try_begin(&w, &irq); try by fd, without blocking; rt_io_try_end(&w, irq)
+ *     ... and so on;  rt_io_end(&w)          unlinks
+ *
+ * Whoever closes a number (src/posix/io_close.c) does it between rt_io_close_begin and
+ * rt_io_close_end. If records are linked there, the runtime makes a copy of the descriptor (dup),
+ * moves them to its number, and closes the copy when the last of them has left: so the file lives
+ * until the calls that wait for it have ended.
+ *
+ * For each descriptor number there is an entry with the records for it and what is armed.
+ * Invariants, under the entry's lock:
+ *   1. Every event that an unfired record of the list asks for is armed. A record is linked and
+ *      armed in one section, and armed anew for each wait: what others armed may be for a file that
+ *      is closed by now, and the port reports what was already the case: no event between the
+ *      caller's failed attempt and its wait is lost.
+ *   2. A report disarms; it fires the records that it concerns, and arms what the others want. A
+ *      report may be spurious: the caller tries again and waits again.
+ *   3. A record is unlinked by its own thread only, and moved by a close only, with the locks of
+ *      both entries. Its `fd` is stored under them: who holds the lock of the entry that `fd` names
+ *      and reads `fd` again, unchanged, has the list that it is in.
+ *   4. An attempt by number happens between rt_io_try_begin and rt_io_try_end, with interrupts out,
+ *      and is counted in `tries`, under the lock, where the record has been found. A close waits
+ *      for the count to become 0 after it has moved the records, before it makes the system call;
+ *      no attempt begins while a close is under way. So no attempt reaches a file that got the
+ *      number later. Attempts do not block: the close does not wait for long. ORDER(io-try)
+ *   5. The first attempt of a call, before anything is linked, needs none of this as long as it has
+ *      done nothing: the call might as well have begun later. If it has done a part of its work
+ *      (`partial`), the rest is for the same file: the generation of the number, which every close
+ *      increments before and after, was read before that attempt (`since`). If it has changed, or a
+ *      close is under way, the wait is refused (RT_IO_LATE).
+ *   6. A record that is linked while a close is under way may be armed for the file that is about
+ *      to go. The end of the close fires all records that it finds (RT_IO_LATE): they begin anew.
+ *      A closer that finds no entry looks again afterwards. ORDER(io-close)
+ *   7. Closes that are not announced (system calls by other ways than the C library's names) are
+ *      noticed when the number is armed for another file while records are linked: the port says
+ *      that the file is new. The older records have lost theirs: RT_IO_GONE.
+ * The number of a copy is the runtime's: closing it is refused. In the child of a fork the copies
+ * are closed: their waits are the parent's.
  */
 #ifndef PIRN_CORE_IO_H
 #define PIRN_CORE_IO_H
@@ -24,28 +56,78 @@
 
 struct rt_io;
 
-/* A thread in rt_io_wait, on its stack. */
+/* A call that waits, on its thread's stack. */
 struct io_waiter {
     struct waitq queue; /* its lock guards fired */
     bool fired;
-    const struct rt_io *io; /* (C) what it waits for, for debuggers */
-    unsigned n;
+    struct rt_io *io;          /* (C) what it waits for */
+    unsigned n;                /* (C) */
+    unsigned linked;           /* (O) so many of them are linked */
+    _Atomic(uint32_t) *trying; /* (O) where the attempt under way is counted */
 };
 
 struct rt_io {
-    int fd;
+    _Atomic(int) fd; /* stored under the entry's lock while linked */
     uint32_t events; /* wanted */
-    uint32_t got;    /* what was reported; RT_IO_FAILED: the descriptor cannot be waited for */
+    uint32_t got;    /* what was reported, or one of these: */
+    uint32_t since;  /* rt_io_state of the number, before the first attempt */
+    bool partial;    /* part of the work is done: the rest is for the same file */
     struct list link;
     struct io_waiter *waiter;
 };
 
-#define RT_IO_FAILED 0x80000000u
+#define RT_IO_FAILED 0x80000000u /* the descriptor cannot be waited for */
+#define RT_IO_GONE 0x40000000u   /* the file is no longer there */
+#define RT_IO_LATE 0x20000000u   /* the number is being closed, or was: begin anew */
+#define RT_IO_LOST (RT_IO_GONE | RT_IO_LATE)
 #define RT_IO_ALWAYS 0x38u /* POLLERR, POLLHUP, POLLNVAL: reported without being asked for */
 
-/* Wait until one of the n is ready, or fails, or until `deadline`. User threads. 0, -ETIMEDOUT,
- * -ECANCELED: it is a cancellation point. */
-int rt_io_wait(struct rt_io *io, unsigned n, uint64_t deadline);
+#define RT_IO_WAITER(records, count)                                                               \
+    {                                                                                              \
+        .io = (records), .n = (count)                                                              \
+    }
+
+/* Wait until one of the records is ready, or fails, or until `deadline`. User threads. 0,
+ * -ETIMEDOUT, -ECANCELED: it is a cancellation point; -EINTR. The records stay linked: nothing that
+ * may leave the function by a jump (handlers of the program's) runs before rt_io_end. */
+int rt_io_wait(struct io_waiter *w, uint64_t deadline);
+
+/* An attempt with the file of the first record, which is linked: its number, to be used at once and
+ * without blocking. -EAGAIN: begin anew, by the program's number; -EBADF: the file is gone. Only if
+ * it is a number is the end to be called; interrupts are out until then. */
+int rt_io_try_begin(struct io_waiter *w, unsigned long *irq);
+void rt_io_try_end(struct io_waiter *w, unsigned long irq);
+
+/* Unlink what is linked. May close a file. Errno is kept. */
+void rt_io_end(struct io_waiter *w);
+
+/* What the layer above knows about the file of a number, until the number is closed: in the lowest
+ * bits; 0: nothing. Above them the generation. */
+#define RT_IO_KIND 3u
+uint32_t rt_io_state(int fd);            /* 0, for ever: there is no entry, and none to be had */
+bool rt_io_same(int fd, uint32_t state); /* no close of it since, nor under way */
+void rt_io_learn(int fd, uint32_t state, uint32_t kind);
+void rt_io_opened(int fd); /* it is a new file's */
+
+/* Around a system call that closes a number or gives it to another file. Any context. False: it is
+ * the runtime's own: the call is not to be made, nor the end. */
+struct rt_io_close {
+    int fd;
+    bool counted; /* in the entry, which was there */
+};
+bool rt_io_close_begin(struct rt_io_close *c, int fd);
+void rt_io_close_end(const struct rt_io_close *c);
+
+/* The same for a range in which no number is the runtime's own: rt_io_own_from gives the lowest of
+ * them from there on; UINT_MAX: there is none. */
+#define IO_CHUNKS 1024u
+struct rt_io_range {
+    unsigned first, last;
+    uint32_t counted[IO_CHUNKS / 32]; /* chunks of entries that were there */
+};
+void rt_io_range_begin(struct rt_io_range *r, unsigned first, unsigned last);
+void rt_io_range_end(const struct rt_io_range *r);
+unsigned rt_io_own_from(unsigned first);
 
 /* In the child of a fork: nothing is armed, and nobody waits. */
 void io_forked(void);

@@ -49,6 +49,10 @@ enum mutant {
     MUTANT_MOVE_QUIET,    /* a ready thread that goes to another queue wakes nobody */
     MUTANT_SHARED_LATE,   /* a tick does not make a CPU look for what foreign threads made ready */
     MUTANT_ARM_ONCE,      /* what was armed for a descriptor counts for the next file, too */
+    MUTANT_IO_KEEPS,      /* a close does not copy the file for those who wait */
+    MUTANT_IO_UNCOUNTED,  /* nor waits for an attempt under way */
+    MUTANT_IO_LATE_STAYS, /* nor wakes who began to wait meanwhile */
+    MUTANT_IO_STRANGER,   /* an older wait is kept when the number means another file */
     MUTANT_CANCEL_LEAVES, /* a thread leaves a call before the interruption of it has come */
     MUTANT_PROF_TAKE,     /* two CPUs take the same place in the table of call trees */
     MUTANT_PROF_PLAIN,    /* threads that share a call tree count as if each were alone */

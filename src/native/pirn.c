@@ -67,14 +67,20 @@ EXPORT int pirn_cpu_self(void)
 EXPORT int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline)
 {
     struct rt_io io = {.fd = fd, .events = events};
+    struct io_waiter w = RT_IO_WAITER(&io, 1);
     if (rt_self()->flags & THREAD_FOREIGN) {
         return port_io_block(fd, events, deadline);
     }
     int error;
-    while ((error = rt_io_wait(&io, 1, deadline)) == -EINTR) {
+    for (;;) {
+        error = rt_io_wait(&w, deadline);
+        rt_io_end(&w);
+        if (error != -EINTR) {
+            break;
+        }
         rt_signals_act();
     }
-    return error == 0 && io.got == RT_IO_FAILED ? -EBADF : error;
+    return error == 0 && (io.got & (RT_IO_FAILED | RT_IO_GONE)) ? -EBADF : error;
 }
 
 EXPORT void pirn_call_begin(pirn_call_t *call, bool blocks)

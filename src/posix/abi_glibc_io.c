@@ -53,11 +53,18 @@ ALSO(__connect, connect)
 ALSO(__poll, poll)
 ALSO(__select, select)
 ALSO(__close, close)
+ALSO(__dup2, dup2)
+ALSO(_IO_fclose, fclose)
 ALSO(lockf64, lockf)
 ALSO(aio_suspend64, aio_suspend)
 ALSO(__wait, wait)
 ALSO(__waitpid, waitpid)
 ALSO(__sigsuspend, sigsuspend)
+
+NAMED(void, abi_closefrom, "closefrom", (int first))
+{
+    pirn_posix_closefrom(first);
+}
 
 static mode_t mode_of(int flags, va_list args)
 {

@@ -5,11 +5,8 @@
 #include "io.h"
 #include "signal.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 
 #ifndef RWF_NOWAIT
@@ -80,164 +77,90 @@ long io_call(unsigned how, const long *args)
     return result;
 }
 
-NOINLINE int io_errno(void)
-{
-    return errno;
-}
-
-bool io_nonblocking(int fd)
-{
-    long flags = syscall(SYS_fcntl, fd, F_GETFL);
-    return flags >= 0 && (flags & O_NONBLOCK);
-}
-
-static uint64_t time_out(int fd, int option)
-{
-    struct timeval t;
-    socklen_t size = sizeof(t);
-    if (option == 0 || syscall(SYS_getsockopt, fd, SOL_SOCKET, option, &t, &size) != 0 ||
-        (t.tv_sec == 0 && t.tv_usec == 0)) {
-        return UINT64_MAX;
-    }
-    return port_now() + (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
-}
-
-/* 0: ready; EAGAIN: it is not to wait, or has waited long enough; ECANCELED: a request is due;
- * EINTR: a handler has run; ENOTSUP: it cannot wait. Sockets with a limit of time are not read
- * again in spite of SA_RESTART, as in Linux (signal(7)). */
-static int await(const struct io_try *try)
-{
-    if (io_nonblocking(try->fd)) {
-        return EAGAIN;
-    }
-    struct rt_io io = {.fd = try->fd, .events = (uint32_t)(unsigned short)try->events};
-    uint64_t deadline = time_out(try->fd, try->option);
-    posix_signals_expect();
-    int error = rt_io_wait(&io, 1, deadline);
-    if (error == -EINTR) {
-        return posix_interrupted(deadline == UINT64_MAX) ? EINTR : 0;
-    }
-    return error == -ECANCELED      ? ECANCELED
-           : error != 0             ? EAGAIN
-           : io.got == RT_IO_FAILED ? ENOTSUP
-                                    : 0;
-}
-
-static bool flag_is_unknown(int error)
-{
-    return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL || error == ESPIPE;
-}
-
-NOINLINE enum io_next io_next(const struct io_try *try, long result)
-{
-    int error = errno;
-    if (result >= 0) {
-        return IO_DONE;
-    }
-    if (try->by_flag && flag_is_unknown(error)) {
-        return IO_BLOCK;
-    }
-    if (error != EAGAIN) {
-        return IO_DONE;
-    }
-    error = await(try);
-    if (error == EAGAIN || error == ECANCELED || error == EINTR) {
-        posix_fail(error);
-        return IO_DONE;
-    }
-    return error == 0 ? IO_AGAIN : IO_BLOCK;
-}
-
 /* One attempt that does not block. With offset -1 it uses the file's own. */
 static ssize_t try_vector(long number, int fd, const struct iovec *iov, int n)
 {
     return syscall(number, fd, iov, (long)n, -1L, -1L, (long)RWF_NOWAIT);
 }
 
-/* IO_DONE: *got is the result; else IO_BLOCK. */
-static enum io_next read_nowait(int fd, const struct iovec *iov, int n, ssize_t *got)
+/* IO_DONE: *got is the result; IO_BLOCK: the call is to be made. */
+static enum io_next read_nowait(struct io_try *try, int fd, const struct iovec *iov, int n,
+                                ssize_t *got)
 {
-    const struct io_try try = {fd, POLLIN, SO_RCVTIMEO, true};
-    enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
+    enum io_next next = io_try_start(try, fd, POLLIN, SO_RCVTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
     while (next == IO_AGAIN) {
-        *got = try_vector(SYS_preadv2, fd, iov, n);
-        next = io_next(&try, *got);
+        *got = try_vector(SYS_preadv2, io_try_fd(try), iov, n);
+        next = io_next(try, *got, false);
     }
     return next;
 }
 
 ssize_t pirn_posix_readv(int fd, const struct iovec *iov, int n)
 {
+    struct io_try try;
     ssize_t got = -1;
-    enum io_next next = read_nowait(fd, iov, n, &got);
-    return next == IO_DONE ? got : IO_CALL(IO_MAY_BLOCK, SYS_readv, fd, iov, n);
+    if (read_nowait(&try, fd, iov, n, &got) == IO_BLOCK) {
+        got = IO_CALL(IO_MAY_BLOCK, SYS_readv, try.fd, iov, n);
+        io_left(&try, got);
+    }
+    return got;
 }
 
 ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
 {
+    struct io_try try;
     struct iovec iov = {buffer, size};
     ssize_t got = -1;
-    enum io_next next = read_nowait(fd, &iov, 1, &got);
-    return next == IO_DONE ? got : IO_CALL(IO_MAY_BLOCK, SYS_read, fd, buffer, size);
+    if (read_nowait(&try, fd, &iov, 1, &got) == IO_BLOCK) {
+        got = IO_CALL(IO_MAY_BLOCK, SYS_read, try.fd, buffer, size);
+        io_left(&try, got);
+    }
+    return got;
 }
 
 /* A blocking write takes all. Part of it may be written when it cannot go on: then that counts. */
 ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
 {
-    const struct io_try try = {fd, POLLOUT, SO_SNDTIMEO, true};
-    enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
-    size_t done = 0;
+    struct io_try try;
+    enum io_next next =
+        io_try_start(&try, fd, POLLOUT, SO_SNDTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
     ssize_t put = -1;
     while (next == IO_AGAIN) {
-        struct iovec iov = {(char *)buffer + done, size - done};
-        put = try_vector(SYS_pwritev2, fd, &iov, 1);
-        next = io_next(&try, put);
-        done += put > 0 ? (size_t)put : 0;
-        if (put > 0 && done < size) {
-            next = IO_AGAIN;
-        }
+        struct iovec iov = {(char *)buffer + try.done, size - try.done};
+        put = try_vector(SYS_pwritev2, io_try_fd(&try), &iov, 1);
+        next = io_next(&try, put, put > 0 && (size_t)put < iov.iov_len);
     }
     if (next == IO_BLOCK) {
-        put = IO_CALL(IO_MAY_BLOCK, SYS_write, fd, (const char *)buffer + done, size - done);
-        done += put > 0 ? (size_t)put : 0;
+        put = IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, (const char *)buffer + try.done,
+                      size - try.done);
+        io_left(&try, put);
     }
-    return done != 0 ? (ssize_t)done : put;
+    return io_result(&try, put);
 }
 
+/* The first attempt is for all, further ones for a piece: no vector is copied. */
 ssize_t pirn_posix_writev(int fd, const struct iovec *iov, int n)
 {
-    const struct io_try try = {fd, POLLOUT, SO_SNDTIMEO, true};
-    enum io_next next = io_is_plain() ? IO_BLOCK : IO_AGAIN;
+    struct io_try try;
+    struct iovec rest;
+    enum io_next next =
+        io_try_start(&try, fd, POLLOUT, SO_SNDTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
+    bool more = true;
     ssize_t put = -1;
     while (next == IO_AGAIN) {
-        put = try_vector(SYS_pwritev2, fd, iov, n);
-        next = io_next(&try, put);
+        put = try.done == 0 ? try_vector(SYS_pwritev2, io_try_fd(&try), iov, n)
+                            : try_vector(SYS_pwritev2, io_try_fd(&try), &rest, 1);
+        if (put > 0) {
+            rest = io_rest(iov, (size_t)n, try.done + (size_t)put, &more);
+        }
+        next = io_next(&try, put, put > 0 && more);
     }
     if (next == IO_BLOCK) {
-        return IO_CALL(IO_MAY_BLOCK, SYS_writev, fd, iov, n);
+        put = try.done == 0 ? IO_CALL(IO_MAY_BLOCK, SYS_writev, try.fd, iov, n)
+                            : IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, rest.iov_base, rest.iov_len);
+        io_left(&try, put);
     }
-    return put <= 0 ? put : put + io_write_rest(fd, iov, n, (size_t)put, 0);
-}
-
-ssize_t io_write_rest(int fd, const struct iovec *iov, int n, size_t done, int flags)
-{
-    ssize_t more = 0;
-    for (int i = 0; i < n; i++) {
-        if (done >= iov[i].iov_len) {
-            done -= iov[i].iov_len;
-            continue;
-        }
-        const char *from = (const char *)iov[i].iov_base + done;
-        size_t size = iov[i].iov_len - done;
-        ssize_t put =
-            flags != 0 ? pirn_posix_send(fd, from, size, flags) : pirn_posix_write(fd, from, size);
-        done = 0;
-        more += put > 0 ? put : 0;
-        if (put != (ssize_t)size) {
-            break;
-        }
-    }
-    return more;
+    return io_result(&try, put);
 }
 
 /* With an offset of their own: files, which do not keep anybody waiting for long. */

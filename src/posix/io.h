@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * io.h - shared by the calls of the C library that may block the kernel thread: io.c (reading and
- * writing), io_socket.c, io_poll.c, io_other.c.
+ * writing), io_try.c (attempts and waits), io_socket.c, io_poll.c, io_other.c, closing.c.
  *
  * What they do for a user thread (for others: the system call):
  *   1. Where the kernel can say "not now" (sockets, pipes, ...) they ask it not to block. If it
  * would have, the thread waits for the descriptor (rt_io_wait) and tries again: no kernel thread is
- *      held up. Descriptors that the program itself made non-blocking are left alone.
+ *      held up. Descriptors that the program itself made non-blocking are left alone; it is the
+ *      flag at the time of the first attempt that counts, as in the kernel. From the first wait on
+ *      the call belongs to the file, whatever becomes of the number (io_try.c).
  *   2. Everything else runs between rt_call_begin and rt_call_end: the CPU is given away if the
  * call turns out to block, or at once where it is known to. errno and results are the kernel's.
  * Those that are cancellation points (IO in io.def) look for a request at first (abi_glibc_io.c). A
@@ -20,7 +22,9 @@
 
 #include <aio.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
 #include <sys/resource.h>
@@ -77,30 +81,74 @@ long io_call_stoppable(struct thread *self, bool point, const long *args);
     io_call((how), (const long[]){(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), \
                                   (long)(f)})
 
-/* Has the program made the descriptor non-blocking? */
-bool io_nonblocking(int fd);
+/* What is known of a file: RT_IO_KIND of core/io.h. */
+enum io_kind {
+    IO_UNKNOWN = 0,
+    IO_STREAM = 1,     /* a pipe, a socket, an event descriptor, ...: may be asked not to block */
+    IO_OTHER_KIND = 2, /* ordinary files, devices: an attempt would be cut short by what is not in
+                        * memory, and the rest would be a call of its own */
+};
 
 /* What comes after an attempt that was not to block. */
 enum io_next {
     IO_DONE,  /* return the attempt's result; errno is right */
-    IO_AGAIN, /* the descriptor is ready: try again */
-    IO_BLOCK, /* it cannot be tried or waited for: make the call, between begin and end */
+    IO_AGAIN, /* try again */
+    IO_BLOCK, /* it cannot be tried or waited for: make the call for try.fd, by IO_CALL, then
+                 io_left */
 };
 
+/* A call that tries and waits. */
 struct io_try {
     int fd;
-    short events; /* of poll(), to wait for */
     int option;   /* SO_RCVTIMEO, SO_SNDTIMEO: the socket's time-out; 0: it has none */
-    bool by_flag; /* the attempt was made with RWF_NOWAIT, which not all files know */
+    bool by_flag; /* the attempt is made with RWF_NOWAIT, which not all files know */
+    size_t done;  /* bytes that attempts have moved */
+    bool asked;   /* it is known not to be non-blocking; `deadline` is valid */
+    bool trying;  /* between rt_io_try_begin and its end */
+    bool copied;  /* fd is a copy of our own */
+    int before;   /* errno, which a call that succeeds does not change */
+    uint64_t deadline;
+    unsigned long irq;
+    struct rt_io io;
+    struct io_waiter waiter;
 };
 
-/* `result` and errno are those of the attempt. Waits where the call would have. Not inlined: the
- * thread may change the worker, and errno its place. */
-enum io_next io_next(const struct io_try *try, long result);
+/* False: make the call, without attempts. events: of poll(), to wait for. With RWF_NOWAIT: IO_FLAG
+ * beside the option; it depends on the kind of file. */
+#define IO_FLAG 0x10000
+bool io_try_start(struct io_try *try, int fd, uint32_t events, int how);
 
-/* Write what lies behind the first `done` bytes of the vector; by send with these flags if there
- * are any. Returns how much was written. */
-ssize_t io_write_rest(int fd, const struct iovec *iov, int n, size_t done, int flags);
+/* The number for the next attempt, to be used at once. -1: the file is gone; then the attempt gets
+ * EBADF. */
+int io_try_fd(struct io_try *try);
+
+/* The attempt has been made. io_next and io_take say so. */
+void io_try_over(struct io_try *try);
+
+/* `result` and errno are those of the attempt. `more`: it has moved a part, and the call is to move
+ * all. Waits where the call would have. Not inlined: the thread may change the worker, and errno
+ * its place. */
+enum io_next io_next(struct io_try *try, long result, bool more);
+
+/* The file is ready, as an attempt that moves nothing has found: the call is to be made for
+ * try->fd. IO_BLOCK; IO_DONE: there is no descriptor for it (errno). */
+enum io_next io_take(struct io_try *try);
+
+/* After IO_BLOCK: that call's result. */
+void io_left(struct io_try *try, long result);
+
+/* What the function returns: what has been moved, else the last result. */
+ALWAYS_INLINE ssize_t io_result(const struct io_try *try, ssize_t result)
+{
+    return try->done != 0 ? (ssize_t)try->done : result;
+}
+
+/* What lies behind the first `done` bytes of the vector, as far as it is in one piece. *more: there
+ * is anything. */
+struct iovec io_rest(const struct iovec *iov, size_t n, size_t done, bool *more);
+
+/* As its name says; no value, which io.def has not. */
+void pirn_posix_closefrom(int first);
 
 /* openat. */
 int io_open(int at, const char *path, int flags, mode_t mode);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_more.c - further calls that may wait: closing, terminals, file locks, message queues,
+ * io_more.c - further calls that may wait: terminals, file locks, message queues,
  * asynchronous input and output.
  */
 #include "io.h"
@@ -10,13 +10,6 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <sys/ioctl.h>
-
-/* The descriptor is gone when the call has been made, whatever it says: a request does not end it.
- * Nothing else is done here: children of vfork, which share our memory, call it. */
-int pirn_posix_close(int fd)
-{
-    return (int)syscall(SYS_close, fd);
-}
 
 int pirn_posix_tcdrain(int fd)
 {

@@ -84,6 +84,7 @@ int io_open(int at, const char *path, int flags, mode_t mode)
     do {
         fd = (int)IO_CALL(IO_MAY_BLOCK, SYS_openat, at, path, flags, mode);
     } while (fd < 0 && io_errno() == EINTR && !opening_waits(at, path));
+    rt_io_opened(fd);
     return fd;
 }
 

@@ -7,6 +7,7 @@
 #include "io.h"
 #include "signal.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -41,12 +42,15 @@ static bool is_valid(const struct timespec *t)
     return t == NULL || (t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < 1000000000);
 }
 
-/* Wait for any of the records. False: the limit has passed, or it cannot be done (*block), or a
- * handler has run (*interrupted). There is nothing yet that a request could lose. */
-static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *block,
-                     bool *interrupted)
+/* Wait for any of the records, which stay linked if it returns true. False: the limit has passed,
+ * or it cannot be done (*block), or a handler has run (*interrupted). There is nothing yet that a
+ * request could lose. */
+static bool wait_linked(struct io_waiter *w, uint64_t deadline, bool *block, bool *interrupted)
 {
-    int error = n == 0 ? rt_sleep_point(deadline) : rt_io_wait(io, n, deadline);
+    int error = w->n == 0 ? rt_sleep_point(deadline) : rt_io_wait(w, deadline);
+    if (error == -ECANCELED || error == -EINTR) {
+        rt_io_end(w);
+    }
     if (error == -ECANCELED) {
         posix_point();
     }
@@ -54,13 +58,24 @@ static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *bloc
         *interrupted = posix_interrupted(false);
         return !*interrupted;
     }
-    if (n == 0) {
+    if (w->n == 0) {
         return false;
     }
-    for (unsigned i = 0; i < n; i++) {
-        *block |= io[i].got == RT_IO_FAILED;
+    for (unsigned i = 0; i < w->n; i++) {
+        *block |= w->io[i].got == RT_IO_FAILED;
     }
     return error == 0 && !*block;
+}
+
+/* For poll and select, which look by number each time, as the kernel does: a file that has been
+ * closed is waited for until it reports, and what the number means then is looked at. */
+static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *block,
+                     bool *interrupted)
+{
+    struct io_waiter w = RT_IO_WAITER(io, n);
+    bool again = wait_linked(&w, deadline, block, interrupted);
+    rt_io_end(&w);
+    return again;
 }
 
 /* A look that finds nothing is EINTR if a signal comes meanwhile. Either a handler of the program's
@@ -191,12 +206,34 @@ static unsigned set_records(struct rt_io *io, int n, const struct sets *s)
     return used;
 }
 
+/* Descriptors that are closed while somebody waits for them are ready, as in Linux since 5.16. The
+ * number of bits set in `got`. */
+static long closed_now(const struct sets *asked, struct sets *got, int n)
+{
+    long bits = 0;
+    memset(got, 0, sizeof(*got));
+    for (int fd = 0; fd < n; fd++) {
+        bool wanted = FD_ISSET(fd, &asked->read) || FD_ISSET(fd, &asked->write);
+        if (wanted && syscall(SYS_fcntl, fd, F_GETFD) < 0) {
+            if (FD_ISSET(fd, &asked->read)) {
+                FD_SET(fd, &got->read);
+                bits++;
+            }
+            if (FD_ISSET(fd, &asked->write)) {
+                FD_SET(fd, &got->write);
+                bits++;
+            }
+        }
+    }
+    return bits;
+}
+
 /* `left` gets what remains of the limit, as from the system call. */
 static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadline)
 {
     struct sets asked, got;
     struct rt_io io[FEW];
-    bool block = false, waits = true, interrupted = false;
+    bool block = false, waits = true, waited = false, interrupted = false;
     long ready = 0;
     posix_signals_expect();
     sets_load(&asked, r, w, e);
@@ -205,11 +242,15 @@ static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadlin
         got = asked;
         struct timespec now = {0, 0};
         ready = syscall(SYS_pselect6, n, &got.read, &got.write, &got.except, &now, NULL);
+        if (ready < 0 && waited && io_errno() == EBADF) {
+            ready = closed_now(&asked, &got, n);
+        }
         if (!is_cut_short(ready, &interrupted)) {
             if (ready != 0 || !waits) {
                 break;
             }
             waits = wait_few(io, used, deadline, &block, &interrupted);
+            waited = true;
         }
         if (interrupted) {
             return posix_fail(EINTR);
@@ -266,7 +307,55 @@ int pirn_posix_select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *li
     return ready;
 }
 
+static long epoll_now(struct io_try *try, struct epoll_event *events, int n)
+{
+    long ready = syscall(SYS_epoll_pwait, io_try_fd(try), events, n, 0, NULL, (size_t)8);
+    int error = errno;
+    io_try_over(try);
+    return ready >= 0 ? ready : posix_fail(error);
+}
+
+static int epoll_block(struct io_try *try, struct epoll_event *events, int n, uint64_t deadline)
+{
+    struct timespec left = left_until(deadline);
+    long ms = deadline == UINT64_MAX ? -1 : left.tv_sec * 1000 + (left.tv_nsec + 999999) / 1000000;
+    if (io_take(try) == IO_DONE) {
+        return -1;
+    }
+    int ready = (int)IO_CALL(IO_BLOCKS, SYS_epoll_pwait, try->fd, events, n, ms, NULL, 8);
+    io_left(try, ready < 0 ? -1 : 0);
+    return ready;
+}
+
 /* An epoll descriptor is readable when it has something to report. */
+static int epoll_until(int fd, struct epoll_event *events, int n, uint64_t deadline)
+{
+    struct io_try try;
+    bool block = false, waits = true, interrupted = false;
+    (void)io_try_start(&try, fd, POLLIN, 0);
+    posix_signals_expect();
+    while (!block && !interrupted) {
+        long ready = epoll_now(&try, events, n);
+        if (ready < 0 && io_errno() == EINTR) {
+            rt_io_end(&try.waiter); /* before handlers run */
+        }
+        if (!is_cut_short(ready, &interrupted)) {
+            if (ready != 0 || !waits) {
+                int error = io_errno();
+                rt_io_end(&try.waiter);
+                posix_fail(ready >= 0 ? try.before : error);
+                return (int)ready;
+            }
+            waits = wait_linked(&try.waiter, deadline, &block, &interrupted);
+        }
+    }
+    if (block) {
+        return epoll_block(&try, events, n, deadline);
+    }
+    rt_io_end(&try.waiter);
+    return posix_fail(EINTR);
+}
+
 int pirn_posix_epoll_pwait(int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask)
 {
     if (mask_lent(mask)) {
@@ -276,25 +365,7 @@ int pirn_posix_epoll_pwait(int fd, struct epoll_event *events, int n, int ms, co
         return (int)IO_CALL(ms != 0, SYS_epoll_pwait, fd, events, n, ms, mask, 8);
     }
     struct timespec limit = {ms / 1000, (ms % 1000) * 1000000L};
-    uint64_t deadline = deadline_in(ms >= 0 ? &limit : NULL);
-    bool block = false, waits = true, interrupted = false;
-    posix_signals_expect();
-    for (;;) {
-        long ready = syscall(SYS_epoll_pwait, fd, events, n, 0, NULL, (size_t)8);
-        if (!is_cut_short(ready, &interrupted)) {
-            if (ready != 0 || !waits) {
-                return (int)ready;
-            }
-            struct rt_io io = {.fd = fd, .events = POLLIN};
-            waits = wait_few(&io, 1, deadline, &block, &interrupted);
-        }
-        if (interrupted) {
-            return posix_fail(EINTR);
-        }
-        if (block) {
-            return (int)IO_CALL(IO_BLOCKS, SYS_epoll_pwait, fd, events, n, ms, NULL, 8);
-        }
-    }
+    return epoll_until(fd, events, n, deadline_in(ms >= 0 ? &limit : NULL));
 }
 
 int pirn_posix_epoll_wait(int fd, struct epoll_event *events, int n, int ms)

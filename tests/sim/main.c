@@ -18,7 +18,7 @@
 
 static const struct suite *const suites[] = {&suite_core,    &suite_sync, &suite_policy,
                                              &suite_classes, &suite_call, &suite_cancel,
-                                             &suite_signal,  &suite_prof};
+                                             &suite_signal,  &suite_prof, &suite_io};
 
 static const char *const default_scheds[] = {"single",
                                              "single:discipline=lifo",
@@ -56,7 +56,7 @@ const char *test_sched(void)
 
 static struct argp_option argp_options[] = {
     {"suite", 's', "NAME", 0,
-     "core, sync, policy, classes, call, cancel, signal or prof (default: all)", 0},
+     "core, sync, policy, classes, call, cancel, signal, prof or io (default: all)", 0},
     {"test", 't', "NAME", 0, "one test", 0},
     {"sched", 'o', "SPEC", 0, "one organization, as in PIRN_SCHED (default: all)", 0},
     {"first", 'f', "SEED", 0, "first seed (default 1)", 0},

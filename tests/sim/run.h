@@ -23,7 +23,7 @@ struct options {
 };
 extern struct options options;
 
-extern const struct suite suite_prof; /* of the simulator alone */
+extern const struct suite suite_prof, suite_io; /* of the simulator alone */
 
 /* A suite under an organization in a memory mode. */
 struct place {

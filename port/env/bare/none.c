@@ -6,6 +6,7 @@
 #include "bare.h"
 
 #include <errno.h>
+#include <limits.h>
 
 /* Whoever calls is a thread, or an interrupt handler of a core that runs one. */
 static NORETURN void nobody(void)
@@ -88,6 +89,29 @@ void port_interrupt_accept(void) {}
 void port_thread_interrupt(struct thread *t)
 {
     (void)t;
+}
+
+/* No descriptor is closed there while a thread waits for it. */
+int port_io_copy(int fd)
+{
+    (void)fd;
+    return -ENOSYS;
+}
+
+void port_io_drop(int fd)
+{
+    (void)fd;
+}
+
+unsigned port_io_own(unsigned first)
+{
+    (void)first;
+    return UINT_MAX;
+}
+
+bool port_is_inside(void)
+{
+    return false;
 }
 
 int port_io_block(int fd, uint32_t events, uint64_t deadline)

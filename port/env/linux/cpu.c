@@ -441,6 +441,15 @@ bool port_may_wait(void)
 #endif
 }
 
+bool port_is_inside(void)
+{
+#ifdef PORT_ARCH_TLS_INC
+    return (port_tls_inside & ~PREEMPT_DEFERRED) != 0;
+#else
+    return false;
+#endif
+}
+
 struct thread *port_left_self(void)
 {
     struct thread *t = port_tls_thread;

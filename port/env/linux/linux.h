@@ -133,6 +133,7 @@ void signals_take(void *frame);
 void signals_leave(void); /* the same for a thread that leaves the runtime */
 void signals_mask(uint64_t *mask, bool of_carrier); /* what carriers and helpers block */
 void signals_forked(void);
+int signals_descriptor(void); /* where they are fetched; -1 */
 
 /* The signal by which a thread is told of requests and signals: the C library's own for
  * cancellation, the first real-time signal of the kernel. */

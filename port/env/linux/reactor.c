@@ -12,11 +12,15 @@
  * else, while all are busy, the monitor, every REACTOR_LOOK_NS. A worker that goes to sleep while
  * threads wait takes the place if it is free; so if nobody is there, somebody is awake, and the
  * monitor looks.
+ *
+ * epoll knows a request by number and file, and forgets it when the file's last descriptor is
+ * closed. So whether EPOLL_CTL_MOD finds one says whether the number still means the same file.
  */
 #include "linux.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -34,6 +38,7 @@ static struct {
     int kick;         /* eventfd */
     uint32_t making;  /* lock */
     uint32_t fetcher; /* a worker sleeps here */
+    long process;     /* whose descriptors they are */
 } reactor = {.epoll = -1, .kick = -1};
 
 int fd_move_up(int fd)
@@ -67,6 +72,7 @@ static int reactor_make(void)
         syscall(SYS_close, kick);
         return -error;
     }
+    reactor.process = syscall(SYS_getpid);
     __atomic_store_n(&reactor.kick, kick, __ATOMIC_RELAXED);
     __atomic_store_n(&reactor.epoll, epoll, __ATOMIC_RELEASE); /* ORDER(reactor) */
     return 0;
@@ -99,18 +105,64 @@ int port_io_arm(int fd, uint32_t events)
     if (epoll < 0) {
         return epoll;
     }
-    int error = 0;
+    int known = 0;
     if (fd == epoll || fd == reactor.kick) {
-        error = -EBADF;
-    } else if (syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_MOD, fd, &event) != 0 &&
-               (errno != ENOENT || syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, fd, &event) != 0)) {
-        error = -errno;
+        known = -EBADF;
+    } else if (syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
+        known = errno == ENOENT && syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, fd, &event) == 0
+                    ? 1
+                    : -errno;
     }
     if (__atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 0) {
         monitor_wakes();
     }
     errno = saved;
-    return error;
+    return known;
+}
+
+static void forget(int fd)
+{
+    struct epoll_event none = {0};
+    syscall(SYS_epoll_ctl, reactor.epoll, EPOLL_CTL_DEL, fd, &none);
+}
+
+int port_io_copy(int fd)
+{
+    int saved = errno, copy;
+    if (syscall(SYS_getpid) != reactor.process) {
+        return -ECHILD;
+    }
+    copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_FLOOR);
+    copy = copy < 0 ? (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0) : copy;
+    copy = copy < 0 ? -errno : copy;
+    forget(fd);
+    errno = saved;
+    return copy;
+}
+
+/* A child of fork shares the instance with its parent, whose requests are not for it to change. */
+void port_io_drop(int fd)
+{
+    int saved = errno;
+    if (syscall(SYS_getpid) == reactor.process) {
+        forget(fd);
+    }
+    syscall(SYS_close, fd);
+    errno = saved;
+}
+
+unsigned port_io_own(unsigned first)
+{
+    const unsigned own[] = {
+        (unsigned)__atomic_load_n(&reactor.epoll, __ATOMIC_RELAXED),
+        (unsigned)__atomic_load_n(&reactor.kick, __ATOMIC_RELAXED),
+        (unsigned)signals_descriptor(),
+    };
+    unsigned least = UINT_MAX; /* as -1 is */
+    for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        least = own[i] >= first && own[i] < least ? own[i] : least;
+    }
+    return least;
 }
 
 static void deliver(const struct epoll_event *events, int n)

@@ -444,6 +444,11 @@ int port_signals_start(const struct port_signal_upcalls *up)
     return error;
 }
 
+int signals_descriptor(void)
+{
+    return __atomic_load_n(&signals.fd, __ATOMIC_RELAXED);
+}
+
 void signals_forked(void)
 {
     if (signals.fd >= 0) {
@@ -464,6 +469,11 @@ bool signals_mask_common(uint64_t *mask)
 {
     (void)mask;
     return false;
+}
+
+int signals_descriptor(void)
+{
+    return -1;
 }
 
 int port_signals_start(const struct port_signal_upcalls *up)

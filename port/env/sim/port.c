@@ -107,7 +107,7 @@ void port_carrier_wake(struct carrier *k)
     sim_context_permit(k->port.context);
 }
 
-static void device_call(uint64_t after)
+void sim_device_call(uint64_t after)
 {
     context_wake_by(&sim.contexts[DEVICE], sim.now + after);
 }
@@ -128,7 +128,7 @@ void port_thread_interrupt(struct thread *t)
 void port_carrier_ask(void)
 {
     sim.ask = true;
-    device_call(0);
+    sim_device_call(0);
 }
 
 void port_check(void) {}
@@ -186,75 +186,10 @@ int port_dump_start(int signal)
     return -ENOSYS;
 }
 
-int port_io_arm(int fd, uint32_t events)
-{
-    if (fd < 0 || fd >= SIM_FDS) {
-        return -EBADF;
-    }
-    sim.fd_armed[fd] = events;
-    device_call(100);
-    return 0;
-}
-
-void sim_fd_set(int fd, uint32_t events)
-{
-    sim_point(47, (uint32_t)fd);
-    sim.fd_state[fd] = events;
-    device_call(100);
-}
-
-void sim_fd_renew(int fd)
-{
-    sim_point(49, (uint32_t)fd);
-    sim.fd_state[fd] = sim.fd_armed[fd] = 0;
-}
-
-uint32_t sim_fd_get(int fd)
-{
-    sim_point(48, (uint32_t)fd);
-    return sim.fd_state[fd];
-}
-
-/* Report what is armed and the case; sometimes what is not. */
-void port_io_poll(void)
-{
-    for (int fd = 0; fd < SIM_FDS; fd++) {
-        uint32_t armed = sim.fd_armed[fd], events = sim.fd_state[fd] & armed;
-        if (armed != 0 && events == 0 && sim_choose(32) == 0) {
-            events = armed;
-        }
-        if (events != 0) {
-            sim.fd_armed[fd] = 0;
-            rt_io_ready(fd, events);
-        }
-    }
-}
-
-int port_io_block(int fd, uint32_t events, uint64_t deadline)
-{
-    while ((sim_fd_get(fd) & events) == 0) {
-        if (sim.now >= deadline) {
-            return -ETIMEDOUT;
-        }
-        port_relax(0);
-    }
-    return 0;
-}
-
-static bool io_due(void)
-{
-    for (int fd = 0; fd < SIM_FDS; fd++) {
-        if ((sim.fd_state[fd] & sim.fd_armed[fd]) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void port_calls_watch(void)
 {
     sim.watch = true;
-    device_call(200);
+    sim_device_call(200);
 }
 
 void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
@@ -324,7 +259,7 @@ void sim_device(void *unused)
             }
         }
         port_io_poll();
-        uint64_t next = sim.ask || io_due() ? sim.now : sim.watch ? sim.now + 200 : UINT64_MAX;
+        uint64_t next = sim.ask || sim_fds_due() ? sim.now : sim.watch ? sim.now + 200 : UINT64_MAX;
         for (unsigned i = 0; i < sim.config.ncpu; i++) {
             next = sim.tick_at[i] < next ? sim.tick_at[i] : next;
         }
@@ -403,6 +338,11 @@ void port_table_free(void *p, size_t size)
 {
     (void)size;
     free(p);
+}
+
+bool port_is_inside(void)
+{
+    return sim.contexts[sim_current].irq_off != 0;
 }
 
 bool port_may_wait(void)

@@ -485,8 +485,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.now = 1000000;
     sim.hash = 0xcbf29ce484222325ull;
     sim.steps = 0;
-    memset(sim.fd_state, 0, sizeof(sim.fd_state));
-    memset(sim.fd_armed, 0, sizeof(sim.fd_armed));
+    sim_fds_reset();
     sim.preempt = sim.watch = sim.ask = false;
     sim.allocations = 0;
     sim.mended = false;

@@ -82,10 +82,14 @@ void sim_block(uint32_t ns);
 bool sim_surprise(void);
 
 /* Descriptors of the simulator: what is the case with fd, from now on (bits of poll()). */
-enum { SIM_FDS = 8 };
+enum { SIM_FDS = 24, SIM_FILES = 64 };
 void sim_fd_set(int fd, uint32_t events);
 uint32_t sim_fd_get(int fd);
-void sim_fd_renew(int fd); /* closed, and made anew: nothing is the case, nothing armed */
+void sim_fd_renew(int fd); /* it means a new file, of which nothing is the case */
+void sim_fd_close(int fd);
+void sim_fd_copy(int fd, int to); /* as dup2 */
+int sim_fd_take(int fd); /* as a read: what was the case is no more. The file's id; -errno */
+int sim_fd_id(int fd);
 
 /* Samples that the profiler has got in this run. */
 unsigned sim_samples(void);

@@ -38,6 +38,19 @@ struct context {
     bool on_signal_stack; /* in a handler that runs there */
 };
 
+/* What descriptors mean. Freed when no number means it. */
+struct sim_file {
+    uint32_t state; /* what is the case: bits of poll() */
+    unsigned numbers;
+    int id; /* no two files of a run have the same; 0: none */
+};
+
+/* file: 0: not open. asked_of: whose state was asked for by this number; 0: none. */
+struct sim_fd {
+    unsigned file, asked_of;
+    uint32_t armed;
+};
+
 struct sim {
     struct sim_config config;
     struct sim_result *result;
@@ -51,7 +64,9 @@ struct sim {
     bool permits;                  /* one that waits may have got a permit */
     uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
     bool preempt;
-    uint32_t fd_state[SIM_FDS], fd_armed[SIM_FDS];
+    struct sim_file files[SIM_FILES]; /* fd.c */
+    struct sim_fd fds[SIM_FDS];
+    int file_ids;
     bool watch; /* scan the calls */
     bool ask;   /* make a spare carrier */
     bool tls;   /* threads have TLS blocks in this run */
@@ -81,7 +96,12 @@ void sim_check_steps(void);
 NORETURN void sim_leave(void);
 
 /* port.c */
+void sim_device_call(uint64_t after);
 void sim_device(void *unused);
+
+/* fd.c */
+void sim_fds_reset(void);
+bool sim_fds_due(void);
 
 /* trace.c: the options; look at the trace, if there is one, write it, and forget it: NULL or what
  * is wrong */
