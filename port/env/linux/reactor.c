@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reactor.c (Linux) - descriptors that threads wait for (core/io.h): one epoll instance, made at
- * the first wait.
+ * reactor.c (Linux) - descriptors that threads wait for (core/io.h): one epoll instance, made
+ * when the runtime starts.
  *
  * Each request is one report (EPOLLONESHOT), so that nothing has to be known of descriptors that
  * are closed, and whose numbers are used again: EPOLL_CTL_MOD says that the number is new (ENOENT).
@@ -51,16 +51,6 @@ int fd_move_up(int fd)
     return fd;
 }
 
-/* In a process of several kernel threads, growing the table of descriptors takes the kernel 10 to
- * 20 ms (synchronize_rcu), with all who look at it waiting. So it grows before there are any. */
-void fd_init(void)
-{
-    int fd = fd_move_up((int)syscall(SYS_eventfd2, 0, EFD_CLOEXEC));
-    if (fd >= 0) {
-        syscall(SYS_close, fd);
-    }
-}
-
 static int reactor_make(void)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = KICK};
@@ -95,6 +85,18 @@ static int reactor_get(void)
     }
     __atomic_store_n(&reactor.making, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
     return error == 0 ? reactor.epoll : error;
+}
+
+/* Made when the runtime starts, for two reasons. The program may have used all descriptors up by
+ * the first wait, and each wait would cost a kernel thread. And in a process of several kernel
+ * threads, growing the table of descriptors takes the kernel 10 to 20 ms (synchronize_rcu), with
+ * all who look at it waiting: so it grows before there are any. Without it, the first wait tries
+ * again. */
+void fd_init(void)
+{
+    int saved = errno;
+    reactor_get();
+    errno = saved;
 }
 
 int port_io_arm(int fd, uint32_t events)
