@@ -29,7 +29,8 @@ long io_call_stoppable(struct thread *self, bool point, const long *args)
         rt_cancel_call_end(self);
     }
     bool due = point && cancel_is_due(at_load_rlx(&self->cancel));
-    return due && (result == PORT_CALL_STOPPED || result == -EINTR) ? -ECANCELED : result;
+    bool ended = result == PORT_CALL_STOPPED || result == PORT_CALL_REPEATS || result == -EINTR;
+    return due && ended ? -ECANCELED : result;
 }
 
 /* A signal of our own (a tick that came just before the call) is none to the program: again. Limits
@@ -49,8 +50,28 @@ static long make_call(struct thread *self, unsigned how, const long *args)
     return result;
 }
 
-/* One that a signal has ended, or kept from being made, is made again if only handlers with
- * SA_RESTART have run; if it is not one that the kernel makes again (EINTR), it is not. */
+/* What signals have done to the call: is it to be made again? One that they kept from being made is
+ * (the handlers run before it, as if they had come a little earlier: it is no call that they end);
+ * one that they have ended, if only handlers with SA_RESTART have run and the kernel makes such calls
+ * again. *result is what it returns otherwise. */
+static bool is_made_again(const struct thread *self, long *result)
+{
+    bool repeats = *result == PORT_CALL_REPEATS;
+    if (*result == PORT_CALL_STOPPED) {
+        posix_signals_take();
+        posix_signals_expect();
+        return true;
+    }
+    if (!repeats && *result != -EINTR) {
+        return false;
+    }
+    *result = -EINTR;
+    return at_load_rlx(&self->cancel) & CANCEL_SIGNALLED
+               ? !posix_interrupted(repeats)
+               : repeats && posix_signals_ran() != RAN_PLAIN;
+}
+
+/* From here: errno = EINTR only where the kernel says so. */
 long io_call(unsigned how, const long *args)
 {
     if (io_is_plain()) {
@@ -58,16 +79,10 @@ long io_call(unsigned how, const long *args)
     }
     struct thread *self = rt_self();
     long result;
-    bool again;
     posix_signals_expect();
     do {
         result = make_call(self, how, args);
-        bool stopped = result == PORT_CALL_STOPPED, told = stopped || result == -EINTR;
-        again = told && (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) != 0
-                    ? !posix_interrupted(stopped)
-                    : stopped && posix_signals_ran() != RAN_PLAIN;
-        result = stopped ? -EINTR : result;
-    } while (again);
+    } while (is_made_again(self, &result));
     if (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) {
         posix_signals_take();
     }

@@ -11,7 +11,6 @@
 #include <sys/file.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* Has a child ended already? Then nobody waits. */
@@ -69,21 +68,9 @@ int io_fcntl_lock(int fd, int command, void *lock)
     return (int)IO_CALL(IO_BLOCKS, SYS_fcntl, fd, command, lock);
 }
 
-/* FIFOs and devices wait for their other ends. */
-static bool opening_waits(int at, const char *path)
-{
-    struct stat file;
-    return fstatat(at, path, &file, 0) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode);
-}
-
-/* A signal that keeps the call from being made is none that ends it: opening an ordinary file is
- * never EINTR, and programs do not expect it. */
 int io_open(int at, const char *path, int flags, mode_t mode)
 {
-    int fd;
-    do {
-        fd = (int)IO_CALL(IO_MAY_BLOCK, SYS_openat, at, path, flags, mode);
-    } while (fd < 0 && io_errno() == EINTR && !opening_waits(at, path));
+    int fd = (int)IO_CALL(IO_MAY_BLOCK, SYS_openat, at, path, flags, mode);
     rt_io_opened(fd);
     return fd;
 }

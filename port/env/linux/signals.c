@@ -127,13 +127,14 @@ bool signals_mask_common(uint64_t *mask)
     return is_on();
 }
 
-/* A call that the C library makes for itself, which was interrupted, or not begun, and after whose
- * handler it is not to go on. */
+/* A call that the C library makes for itself, which was interrupted, and is not to be repeated after
+ * its handler. Where no handler may run (this library) this is not called. */
 static void call_fail(ucontext_t *context)
 {
     bool own;
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
-    if (!preempt_pc_is_kept(pc, &own) || own || !port_arch_is_call((const unsigned char *)pc)) {
+    if (!preempt_pc_is_kept(pc, &own) || own || !port_arch_is_call((const unsigned char *)pc) ||
+        !PORT_ARCH_SIGNAL_REPEATS(context)) {
         return;
     }
     switch (PORT_ARCH_SIGNAL_CALL(context)) {
