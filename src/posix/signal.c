@@ -255,6 +255,21 @@ static void call_handler(struct thread *self, struct taken *taken, void *context
     fn(signal, &taken->info, context);
 }
 
+/* The handler's own calls ask, too, what has run meanwhile (posix_signals_expect): the answer for the
+ * call that it has interrupted is put back afterwards. One that is left by siglongjmp returns to no
+ * call. */
+static void call_keeping_ran(struct thread *self, struct taken *taken, void *context)
+{
+    const struct posix_signals *before = self->signals;
+    bool ran = before != NULL && before->ran, plain = before != NULL && before->ran_plain;
+    call_handler(self, taken, context);
+    struct posix_signals *s = self->signals;
+    if (s != NULL) {
+        s->ran = ran;
+        s->ran_plain = plain;
+    }
+}
+
 /* The handler sees the mask that it returns to, and may change it there. */
 static void run_taken(struct thread *self, struct taken *taken, ucontext_t *context)
 {
@@ -266,7 +281,7 @@ static void run_taken(struct thread *self, struct taken *taken, ucontext_t *cont
         return;
     }
     memcpy(&context->uc_sigmask, &taken->before, SET_BYTES);
-    call_handler(self, taken, context);
+    call_keeping_ran(self, taken, context);
     uint64_t after;
     unsigned long irq;
     memcpy(&after, &context->uc_sigmask, SET_BYTES);

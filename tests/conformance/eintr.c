@@ -3,6 +3,7 @@
  * eintr.c - what a signal handler does to a thread that waits: the call fails with EINTR, or goes
  * on (SA_RESTART), and the functions of threads never say EINTR. A row for each call.
  */
+#include "busy_handler.h"
 #include "harness.h"
 
 #include <fcntl.h>
@@ -27,6 +28,14 @@ static void counts(int number)
 
 static flag_t tried;
 
+static void is_busy_and_counts(int number)
+{
+    int error = get_errno();
+    busy_calls();
+    counts(number);
+    set_errno(error);
+}
+
 static void *is_sent_a_signal(void *arg)
 {
     flag_wait(&tried, 1);
@@ -34,9 +43,9 @@ static void *is_sent_a_signal(void *arg)
 }
 
 /* Installs the handler. If threads cannot be sent signals, there is no use in waiting for one. */
-static void handle(int flags)
+static void handle_by(void (*handler)(int), int flags)
 {
-    struct sigaction action = {.sa_handler = counts, .sa_flags = flags};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
     OK(sigaction(SIGUSR1, &action, NULL));
     pthread_t t = start(is_sent_a_signal, NULL);
     OK(pthread_kill(t, SIGUSR1));
@@ -44,6 +53,11 @@ static void handle(int flags)
     flag_set(&handled, 0);
     flag_set(&tried, 1);
     join(t);
+}
+
+static void handle(int flags)
+{
+    handle_by(counts, flags);
 }
 
 static void pipe_setup(void)
@@ -150,6 +164,53 @@ static int call_epoll_wait(void)
     return error_of(epoll_wait(e, &event, 1, LONG_MS));
 }
 
+static int call_nanosleep(void)
+{
+    struct timespec time = {.tv_sec = LONG_MS / 1000};
+    return error_of(nanosleep(&time, NULL));
+}
+static int call_clock_nanosleep(void)
+{
+    struct timespec at = after_ms(CLOCK_MONOTONIC, LONG_MS);
+    return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+static int call_pause(void)
+{
+    return error_of(pause());
+}
+static int call_sigsuspend(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    return error_of(sigsuspend(&none));
+}
+static int call_sigtimedwait(void)
+{
+    struct timespec time = {.tv_sec = LONG_MS / 1000};
+    sigset_t others;
+    sigemptyset(&others);
+    sigaddset(&others, SIGUSR2);
+    return error_of(sigtimedwait(&others, NULL, &time));
+}
+static int call_ppoll(void)
+{
+    struct timespec time = {.tv_sec = LONG_MS / 1000};
+    sigset_t none;
+    sigemptyset(&none);
+    return error_of(ppoll(NULL, 0, &time, &none));
+}
+static int call_pselect(void)
+{
+    struct timespec time = {.tv_sec = LONG_MS / 1000};
+    sigset_t none;
+    sigemptyset(&none);
+    return error_of(pselect(0, NULL, NULL, NULL, &time, &none));
+}
+
+static void no_setup(void)
+{
+}
+
 static void post(void)
 {
     OK(sem_post(&s));
@@ -172,7 +233,7 @@ struct wait {
     const char *name;
     int (*call)(void);
     void (*setup)(void);
-    void (*satisfy)(void);
+    void (*satisfy)(void); /* or NULL: nothing but a signal ends it in time */
     bool restarts; /* with SA_RESTART */
 };
 
@@ -189,6 +250,13 @@ static const struct wait waits[] = {
     {"poll", call_poll, pipe_setup, send_byte, false},
     {"select", call_select, pipe_setup, send_byte, false},
     {"epoll_wait", call_epoll_wait, pipe_setup, send_byte, false},
+    {"nanosleep", call_nanosleep, no_setup, NULL, false},
+    {"clock_nanosleep", call_clock_nanosleep, no_setup, NULL, false},
+    {"pause", call_pause, no_setup, NULL, false},
+    {"sigsuspend", call_sigsuspend, no_setup, NULL, false},
+    {"sigtimedwait", call_sigtimedwait, no_setup, NULL, false},
+    {"ppoll", call_ppoll, no_setup, NULL, false},
+    {"pselect", call_pselect, no_setup, NULL, false},
 };
 
 static int result;
@@ -230,6 +298,16 @@ static void is_eintr(const void *row)
     CHECK(flag_get(&handled) >= 1);
 }
 
+static void is_eintr_after_a_busy_handler(const void *row)
+{
+    busy_begin();
+    handle_by(is_busy_and_counts, 0);
+    pthread_t t = wait_begins(row);
+    interrupt_until_done(t);
+    join(t);
+    CHECK_EQ(result, EINTR);
+}
+
 static void goes_on(const void *row)
 {
     const struct wait *w = row;
@@ -269,6 +347,8 @@ static __attribute__((constructor)) void add(void)
     for (const struct wait *w = waits; w != waits + COUNT(waits); w++) {
         suffix = "is_eintr";
         cases_add(is_eintr, w, sizeof(*w), 1, name_of);
+        suffix = "is_eintr_after_a_busy_handler";
+        cases_add(is_eintr_after_a_busy_handler, w, sizeof(*w), 1, name_of);
         suffix = w->restarts ? "goes_on_with_restart" : "is_eintr_in_spite_of_restart";
         cases_add(w->restarts ? goes_on : is_eintr_in_spite_of_restart, w, sizeof(*w), 1, name_of);
     }

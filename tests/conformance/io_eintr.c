@@ -4,6 +4,7 @@
  * (SA_RESTART). The signal is sent to the thread, or to the process, whose other threads block it.
  * eintr.c has the waits for objects and for time.
  */
+#include "busy_handler.h"
 #include "calls.h"
 
 #include <fcntl.h>
@@ -15,6 +16,14 @@ static void counts(int number)
 {
     (void)number;
     flag_add(&handled, 1);
+}
+
+static void is_busy_and_counts(int number)
+{
+    int error = get_errno();
+    busy_calls();
+    counts(number);
+    set_errno(error);
 }
 
 static void *is_sent_a_signal(void *arg)
@@ -32,9 +41,9 @@ static void mask(int how)
 }
 
 /* Installs the handler. If threads cannot be sent signals, there is no use in waiting for one. */
-static void handle(int flags)
+static void handle_by(void (*handler)(int), int flags)
 {
-    struct sigaction action = {.sa_handler = counts, .sa_flags = flags};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
     OK(sigaction(SIGUSR1, &action, NULL));
     pthread_t t = start(is_sent_a_signal, NULL);
     OK(pthread_kill(t, SIGUSR1));
@@ -42,6 +51,11 @@ static void handle(int flags)
     flag_set(&handled, 0);
     flag_set(&tried, 1);
     join(t);
+}
+
+static void handle(int flags)
+{
+    handle_by(counts, flags);
 }
 
 /* A signal that comes before the wait does not count: repeat. */
@@ -72,6 +86,13 @@ static void is_eintr_in_spite_of_restart(const void *row)
     interrupt_until_it_returns(call_start(row), false);
 }
 
+static void is_eintr_after_a_busy_handler(const void *row)
+{
+    busy_begin();
+    handle_by(is_busy_and_counts, 0);
+    interrupt_until_it_returns(call_start(row), false);
+}
+
 static void is_eintr_by_a_signal_to_the_process(const void *row)
 {
     handle(0);
@@ -80,9 +101,8 @@ static void is_eintr_by_a_signal_to_the_process(const void *row)
     interrupt_until_it_returns(t, true);
 }
 
-static void goes_on(const struct call *c, int flags)
+static void goes_on(const struct call *c)
 {
-    handle(flags);
     pthread_t t = call_start(c);
     for (int i = 1; i <= 3; i++) {
         OK(pthread_kill(t, SIGUSR1));
@@ -97,12 +117,21 @@ static void goes_on(const struct call *c, int flags)
 
 static void goes_on_with_restart(const void *row)
 {
-    goes_on(row, SA_RESTART);
+    handle(SA_RESTART);
+    goes_on(row);
+}
+
+static void goes_on_after_a_busy_handler_with_restart(const void *row)
+{
+    busy_begin();
+    handle_by(is_busy_and_counts, SA_RESTART);
+    goes_on(row);
 }
 
 static void goes_on_after_a_handler(const void *row)
 {
-    goes_on(row, 0);
+    handle(0);
+    goes_on(row);
 }
 
 static flag_t opened;
@@ -154,9 +183,12 @@ static void add(const struct call_table *t)
             continue;
         }
         add_case(c, is_eintr, "is_eintr");
+        add_case(c, is_eintr_after_a_busy_handler, "is_eintr_after_a_busy_handler");
         add_case(c, is_eintr_by_a_signal_to_the_process, "is_eintr_by_a_signal_to_the_process");
         if (c->handler == RESTARTS) {
             add_case(c, goes_on_with_restart, "goes_on_with_restart");
+            add_case(c, goes_on_after_a_busy_handler_with_restart,
+                     "goes_on_after_a_busy_handler_with_restart");
         } else {
             add_case(c, is_eintr_in_spite_of_restart, "is_eintr_in_spite_of_restart");
         }
