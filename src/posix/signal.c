@@ -293,15 +293,9 @@ static void run_taken(struct thread *self, struct taken *taken, ucontext_t *cont
     signals_unlock(irq);
 }
 
-static struct thread *taker(void)
-{
-    struct cpu *cpu = port_cpu_self();
-    return cpu != NULL ? cpu->current : port_left_self();
-}
-
 static bool take(void *context)
 {
-    struct thread *self = taker();
+    struct thread *self = signals_taker();
     struct taken taken;
     bool fails = false;
     for (;;) {
@@ -349,7 +343,7 @@ static void run_foreign(struct taken *taken, void *context)
 /* A fault does not ask for the mask: the kernel would end the process if it were blocked. */
 static void run_caused(int signal, void *info, void *context)
 {
-    struct thread *self = taker();
+    struct thread *self = signals_taker();
     struct taken taken = {.info = *(const siginfo_t *)info};
     if (self == NULL || (self->flags & THREAD_IDLE)) {
         taken.action = signals.action[signal];
@@ -371,7 +365,7 @@ static void run_caused(int signal, void *info, void *context)
 /* Of a fault whose handler wants the alternate stack. */
 static void *stack_for(uintptr_t sp)
 {
-    const struct posix_signals *s = taker()->signals;
+    const struct posix_signals *s = signals_taker()->signals;
     if (s != NULL && s->alternate.ss_size != 0 && !on_stack(&s->alternate, sp)) {
         return (char *)s->alternate.ss_sp + s->alternate.ss_size;
     }
@@ -380,7 +374,7 @@ static void *stack_for(uintptr_t sp)
 
 static void arrived(const void *info, bool thread)
 {
-    posix_signal_arrived(info, thread ? taker() : NULL);
+    posix_signal_arrived(info, thread ? signals_taker() : NULL);
 }
 
 const struct port_signal_upcalls posix_signal_upcalls = {.run = run_caused,

@@ -132,6 +132,13 @@ ALWAYS_INLINE void signals_unlock(unsigned long irq)
     rt_leave_woken(irq);
 }
 
+/* The calling user thread, with a CPU or without; NULL: the receiver, or another kernel thread. */
+ALWAYS_INLINE struct thread *signals_taker(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    return cpu != NULL ? cpu->current : port_left_self();
+}
+
 /* ---- signal_action.c ---- */
 
 const struct sigaction *signal_action_locked(int signal);

@@ -194,7 +194,8 @@ void signals_tell_locked(struct thread *t)
 
 struct search {
     uint64_t bit;
-    uint32_t skip; /* so many first */
+    uint32_t skip;               /* so many first */
+    const struct thread *except; /* or NULL */
     struct thread *found;
 };
 
@@ -207,20 +208,19 @@ static bool may_take(const struct thread *t, uint64_t bit)
 static void search_look(struct thread *t, void *arg)
 {
     struct search *s = arg;
-    if (s->found == NULL && may_take(t, s->bit) && s->skip-- == 0) {
+    if (s->found == NULL && t != s->except && may_take(t, s->bit) && s->skip-- == 0) {
         s->found = t;
     }
 }
 
-/* The caller, the main thread, else somebody; the next one each time that `again` says that whoever
- * was told has not taken it. NULL: all block it. */
+/* As in Linux: the main thread, if it does not block the signal, else another one. The caller comes
+ * last: only if nobody else takes the signal has kill() to deliver it before it returns (POSIX), and
+ * a main thread in pause() is not to miss what a worker sends to the process. `again`: whoever was
+ * told has not taken it; the next one each time. NULL: all block it. */
 static struct thread *taker_locked(uint64_t bit, bool again)
 {
-    struct cpu *cpu = port_cpu_self();
-    struct search s = {.bit = bit, .skip = again ? ++signals.turn : 0};
-    if (!again && cpu != NULL && may_take(cpu->current, bit)) {
-        return cpu->current;
-    }
+    struct thread *caller = signals_taker();
+    struct search s = {.bit = bit, .except = caller, .skip = again ? ++signals.turn : 0};
     if (!again && rt_main_is_carrier() && may_take(&rt.main_thread, bit)) {
         return &rt.main_thread;
     }
@@ -229,7 +229,9 @@ static struct thread *taker_locked(uint64_t bit, bool again)
         signals.turn = s.skip = 0;
         id_for_each(search_look, &s);
     }
-    return s.found;
+    return s.found != NULL                             ? s.found
+           : caller != NULL && may_take(caller, bit) ? caller
+                                                       : NULL;
 }
 
 static void retell_locked(uint64_t set, bool again)

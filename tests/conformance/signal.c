@@ -272,6 +272,53 @@ CASE(process_signal_waits_until_a_thread_unblocks_it)
     join(t);
 }
 
+static void *sends_to_the_process(void *arg)
+{
+    for (int i = 0; i < 20; i++) {
+        OK(kill(getpid(), SIGUSR1));
+        flag_wait(&handled, i + 1);
+        CHECK(pthread_equal(handled_by, *(pthread_t *)arg));
+    }
+    flag_set(&go, 1);
+    return NULL;
+}
+
+/* Linux prefers the main thread, to the sender, too, wherever it is. */
+CASE(process_signal_goes_to_the_main_thread_rather_than_to_its_sender)
+{
+    pthread_t self = pthread_self();
+    handle(SIGUSR1, 0);
+    pthread_t t = start(sends_to_the_process, &self);
+    flag_wait(&go, 1);
+    join(t);
+    flag_set(&go, 0);
+    flag_set(&handled, 0);
+    t = start(sends_to_the_process, &self); /* and now it waits where signals end no wait */
+    join(t);
+}
+
+static void *sends_unblocked(void *arg)
+{
+    change_mask(SIG_UNBLOCK, SIGUSR1);
+    for (int i = 0; i < 20; i++) {
+        OK(kill(getpid(), SIGUSR1));
+        CHECK_EQ(flag_get(&handled), i + 1); /* before that returned */
+        CHECK(pthread_equal(handled_by, pthread_self()));
+    }
+    return arg;
+}
+
+CASE(process_signal_is_handled_by_its_sender_if_all_others_block_it)
+{
+    handle(SIGUSR1, 0);
+    change_mask(SIG_BLOCK, SIGUSR1);
+    pthread_t t = start(spins_until_go, NULL);
+    flag_wait(&ready, 1);
+    in_thread(sends_unblocked, NULL);
+    flag_set(&go, 1);
+    join(t);
+}
+
 static void *raises(void *arg)
 {
     OK(raise(SIGUSR1));
