@@ -319,6 +319,53 @@ CASE(process_signal_is_handled_by_its_sender_if_all_others_block_it)
     join(t);
 }
 
+static void *pauses(void *arg)
+{
+    flag_add(&ready, 1);
+    FAILS(pause(), EINTR);
+    flag_set(&go, 1);
+    return arg;
+}
+
+/* SIGABRT that is sent is a signal like any other. */
+CASE(abort_signal_that_is_sent_ends_a_wait)
+{
+    handle(SIGABRT, 0);
+    pthread_t t = start(pauses, NULL);
+    flag_wait(&ready, 1);
+    while (!flag_get(&go)) {
+        OK(pthread_kill(t, SIGABRT));
+        give_way();
+    }
+    join(t);
+    CHECK(flag_get(&handled) >= 1 && pthread_equal(handled_by, t));
+}
+
+static void sends_abort_for_ever(void)
+{
+    pid_t parent = getppid();
+    while (getppid() == parent && kill(parent, SIGABRT) == 0) {
+        usleep(1000);
+    }
+    _exit(0);
+}
+
+/* From outside, while no thread runs. */
+CASE(abort_signal_to_the_process_ends_the_wait_of_a_thread)
+{
+    handle(SIGABRT, 0);
+    pid_t child = child_start(sends_abort_for_ever);
+    change_mask(SIG_BLOCK, SIGABRT);
+    pthread_attr_t attr;
+    sigset_t none = set_of(0);
+    OK(pthread_attr_init(&attr));
+    OK(pthread_attr_setsigmask_np(&attr, &none));
+    pthread_t t = start_with(&attr, pauses, NULL);
+    join(t);
+    OK(kill(child, SIGKILL));
+    CHECK(pthread_equal(handled_by, t));
+}
+
 static void *raises(void *arg)
 {
     OK(raise(SIGUSR1));

@@ -11,14 +11,16 @@
  *
  * SIGNALS_OPEN are those that the kernel raises in the kernel thread whose instruction or call
  * caused them. They come here on the spot:
- *   1. A fault (and SIGABRT): the handler runs at once, wherever the thread is: it would only fault
- * again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it is moved to the
+ *   1. A fault (and SIGABRT of abort()): the handler runs at once, wherever the thread is: it would
+ * only fault again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it is moved to the
  *      thread's own alternate stack, or to its stack, before the handler runs, because the handler
  * may switch threads, or be left by siglongjmp. The moved frame is as the kernel makes them.
  *   2. SIGPIPE, SIGXFSZ, SIGSYS: pending for the thread, and taken at once.
  *   3. SIGPROF, SIGVTALRM, whose place is what profilers want to know: for the thread, if it does
  *      not block them; inside the runtime: when it leaves.
- *   4. What comes to a carrier that runs no thread was sent to the process: the receiver gets it.
+ *   4. What was sent to the process by kill(), or comes to a carrier that runs no thread: the receiver
+ * gets it (where it is known to be for nobody else: SIGABRT is no fault then). The runtime's other
+ * kernel threads block SIGABRT: the kernel does not choose them.
  *
  * Handlers run in a frame of a signal that we send to the carrier (cancel.c's), on the thread's
  * stack, as if the kernel had delivered the program's signal there:
@@ -58,7 +60,8 @@
 
 void signals_mask(uint64_t *mask, bool of_carrier)
 {
-    *mask = ~((of_carrier ? SIGNALS_OPEN : FAULTS) | BIT(CANCEL_SIGNAL) | BIT(CANCEL_SIGNAL + 1));
+    uint64_t open = of_carrier ? SIGNALS_OPEN : FAULTS & ~BIT(SIGABRT);
+    *mask = ~(open | BIT(CANCEL_SIGNAL) | BIT(CANCEL_SIGNAL + 1));
     preempt_unmask(mask);
     prof_unmask(mask);
     blocked_unmask(mask);
@@ -221,11 +224,32 @@ static void fault(int signal, siginfo_t *info, void *context)
     frame_leave(context);
 }
 
-/* For the thread, outside of the runtime. Leaving that again may switch threads. */
+/* It was sent to the process, and came here by chance: the receiver gets it. */
+static void leave_to_receiver(int signal)
+{
+    __atomic_fetch_or(&signals.stray, BIT(signal), __ATOMIC_RELAXED);
+    port_signals_wake(); /* ORDER(rung) */
+}
+
+/* Made by the thread that it has come to: by its instruction, abort() or tgkill. */
+static bool is_caused(int signal, const siginfo_t *info)
+{
+    return (BIT(signal) & FAULTS) && (info->si_code > 0 || info->si_code == SI_TKILL);
+}
+
+/* By kill() or sigqueue(), not by what the thread did, or for how long it has run. The kernel's SIGPIPE
+ * and SIGXFSZ look like the process's own kill(). */
+static bool is_for_process(int signal, const siginfo_t *info)
+{
+    bool sent = info->si_code == SI_QUEUE ||
+                (info->si_code == SI_USER && (!(BIT(signal) & CAUSED) || info->si_pid != getpid()));
+    return (BIT(signal) & (CAUSED | TICKS)) ? sent : info->si_code != SI_TKILL;
+}
+
+/* The thread is outside of the runtime. Leaving that again may switch threads. */
 static void arrives(int signal, siginfo_t *info, ucontext_t *context)
 {
-    bool thread = (BIT(signal) & (CAUSED | TICKS)) || info->si_code == SI_TKILL;
-    signals.up->arrived(info, thread);
+    signals.up->arrived(info, !is_for_process(signal, info));
     if (frame_on_signal_stack(context)) {
         cancel_tell_later(); /* it is taken on the thread's stack */
     } else {
@@ -238,27 +262,28 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
 {
     ucontext_t *context = frame;
     const struct thread *t = is_on() ? running() : NULL;
+    bool caused = is_caused(signal, info);
     if (t == NULL) {
-        if (!is_on() || !is_carrier() || (BIT(signal) & FAULTS)) {
+        if (!is_on() || !is_carrier() || caused) {
             signals.up->run(signal, info, context);
         } else {
-            __atomic_fetch_or(&signals.stray, BIT(signal), __ATOMIC_RELAXED);
-            port_signals_wake(); /* ORDER(rung) */
+            leave_to_receiver(signal);
         }
         return;
     }
-    bool caused = (BIT(signal) & FAULTS) && (info->si_code > 0 || info->si_code == SI_TKILL);
     if (caused && frame_on_signal_stack(context)) {
         PORT_ARCH_FRAME_MOVE(context, info, signals.up->stack(PORT_ARCH_SIGNAL_SP(context)), signal,
                              fault);
     }
     if (caused) {
         fault(signal, info, context);
-    } else if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
+    } else if ((port_tls_inside & ~PREEMPT_DEFERRED) == 0) {
+        arrives(signal, info, context);
+    } else if (is_for_process(signal, info)) {
+        leave_to_receiver(signal);
+    } else {
         late |= BIT(signal);
         port_tls_inside |= PREEMPT_DEFERRED;
-    } else {
-        arrives(signal, info, context);
     }
 }
 
