@@ -299,12 +299,12 @@ int pirn_posix_select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *li
     }
     struct timespec t = {limit->tv_sec + limit->tv_usec / 1000000, limit->tv_usec % 1000000 * 1000};
     uint64_t deadline = deadline_in(&t);
-    int ready = pirn_posix_pselect(n, r, w, e, &t, NULL);
-    if (ready >= 0) {
-        t = left_until(deadline);
+    int ready = pirn_posix_pselect(n, r, w, e, &t, NULL), error = io_errno();
+    if (deadline != UINT64_MAX) {
+        t = left_until(deadline); /* Linux: after EINTR, too */
         *limit = (struct timeval){t.tv_sec, t.tv_nsec / 1000};
     }
-    return ready;
+    return ready >= 0 ? ready : posix_fail(error);
 }
 
 static long epoll_now(struct io_try *try, struct epoll_event *events, int n)

@@ -84,13 +84,11 @@ int pirn_posix_usleep(useconds_t microseconds)
     return pirn_posix_nanosleep(&time, NULL);
 }
 
+/* What is left, without the part of a second, as in the C library. */
 unsigned pirn_posix_sleep(unsigned seconds)
 {
     struct timespec time = {.tv_sec = seconds};
-    if (pirn_posix_nanosleep(&time, &time) != 0) {
-        return (unsigned)time.tv_sec + (time.tv_nsec >= NS_PER_S / 2);
-    }
-    return 0;
+    return pirn_posix_nanosleep(&time, &time) != 0 ? (unsigned)time.tv_sec : 0;
 }
 
 int pirn_pthread_delay_np(const struct timespec *interval)

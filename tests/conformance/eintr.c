@@ -418,11 +418,16 @@ CASE(clock_nanosleep_until_a_time_is_eintr)
     CHECK_EQ(left.tv_sec, -7);
 }
 
+/* Whole seconds: some of the last one has passed. */
 static void *sleeps_seconds(void *arg)
 {
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
     flag_set(&about_to_wait, 1);
     unsigned rest = sleep(LONG_MS / 1000);
-    CHECK(rest > 0 && rest <= LONG_MS / 1000);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    CHECK(rest < LONG_MS / 1000);
+    CHECK((int64_t)(rest + 1) * NS_PER_S >= LONG_MS * NS_PER_MS - ns_between(&before, &after));
     flag_set(&done, 1);
     return arg;
 }
@@ -431,6 +436,31 @@ CASE(sleep_tells_what_is_left)
 {
     handle(0);
     pthread_t t = start(sleeps_seconds, NULL);
+    flag_wait(&about_to_wait, 1);
+    interrupt_until_done(t);
+    join(t);
+}
+
+static void *selects(void *arg)
+{
+    const struct timeval long_time = {.tv_sec = LONG_MS / 1000};
+    struct timeval time = long_time;
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    flag_set(&about_to_wait, 1);
+    FAILS(select(0, NULL, NULL, NULL, &time), EINTR);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    CHECK(time.tv_sec < long_time.tv_sec);
+    CHECK((int64_t)(time.tv_sec + 1) * NS_PER_S >=
+          LONG_MS * NS_PER_MS - ns_between(&before, &after));
+    flag_set(&done, 1);
+    return arg;
+}
+
+CASE(select_that_is_eintr_tells_what_is_left)
+{
+    handle(SA_RESTART); /* makes no difference here */
+    pthread_t t = start(selects, NULL);
     flag_wait(&about_to_wait, 1);
     interrupt_until_done(t);
     join(t);
