@@ -239,12 +239,15 @@ void rt_call_end(struct rt_call *call)
     port_irq_restore(irq);
 }
 
+/* Leaving may run a handler, which may lose the CPU again. */
 void rt_call_return(struct thread *self)
 {
-    unsigned long irq = port_irq_save();
-    call_return(self);
-    self->carrier = NULL;
-    port_irq_restore(irq);
+    do {
+        unsigned long irq = port_irq_save();
+        call_return(self);
+        self->carrier = NULL;
+        port_irq_restore(irq);
+    } while (port_cpu_self() == NULL && !MUTANT(RETURN_ONCE));
 }
 
 bool rt_call_surprised(void)

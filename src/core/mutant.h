@@ -39,6 +39,7 @@ enum mutant {
     MUTANT_BELL_OPEN,     /* a thread that is to lose its CPU may be interrupted meanwhile */
     MUTANT_CANCEL_UNSEEN, /* a thread that is about to wait does not look for a request again */
     MUTANT_SIGNAL_UNSEEN, /* nor for a signal */
+    MUTANT_RETURN_ONCE,   /* who loses its CPU on the way back with one goes on without */
     MUTANT_TRACE_LATE,    /* events that wait for their time do not get it */
     MUTANT_RANK_STAY,     /* a ready thread whose priority changes keeps its place */
     MUTANT_SLICE_FREE,    /* ticks cost no virtual time */

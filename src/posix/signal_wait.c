@@ -72,7 +72,7 @@ static int waiter_wait(struct posix_waiter *w, uint64_t deadline)
                             .removable = true,
                             .interruptible = true,
                             .rank = RANK_WAITQ};
-    rt_self(); /* handlers may have run since it was queued */
+    rt_self(); /* a handler may have lost the CPU since the caller asked */
     rt_enter(&irq);
     state_lock(&w->queue.lock, RANK_WAITQ);
     if (w->got) {

@@ -37,7 +37,7 @@ static void barrier_block_locked(struct rt_barrier *b, unsigned long *irq)
     while (waitq_block_locked(&b->queue, &how) == -EINTR) {
         rt_leave(*irq);
         rt_signals_act();
-        rt_self();
+        rt_self(); /* a handler may have lost the CPU */
         rt_enter(irq);
         state_lock(&b->queue.lock, RANK_WAITQ);
         if (b->round != round) {

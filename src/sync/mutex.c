@@ -173,7 +173,7 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
         if (result == -EINTR) {
             rt_leave(irq);
             rt_signals_act();
-            rt_self();
+            rt_self(); /* a handler may have lost the CPU */
             rt_enter(&irq);
             result = 0; /* the next look may find it free */
         } else if (result != 0) {

@@ -205,7 +205,8 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
     unsigned long irq;
     int error = -EBUSY;
     while (error == -EBUSY) {
-        rt_self();
+        rt_self(); /* a handler, by rt_signals_act or when the last round left, may have lost the
+                      CPU */
         rt_enter(&irq);
         om_lock(m);
         uint32_t owner = om_mark_locked(m);

@@ -52,6 +52,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_ARM_ONCE] = "arm-once",
     [MUTANT_CANCEL_UNSEEN] = "cancel-unseen",
     [MUTANT_SIGNAL_UNSEEN] = "signal-unseen",
+    [MUTANT_RETURN_ONCE] = "return-once",
     [MUTANT_TRACE_LATE] = "trace-late",
     [MUTANT_RANK_STAY] = "rank-stay",
     [MUTANT_SLICE_FREE] = "slice-free",

@@ -16,6 +16,7 @@
 #include "cancel.h"
 #include "mutant.h"
 
+#include "../../src/sync/omutex.h"
 #include "../../src/sync/sync.h"
 
 #define SEM(s) ((struct rt_sem *)(s))
@@ -26,6 +27,7 @@ static struct {
     pirn_sem_t handled; /* posted by each handler */
     pirn_sem_t *also;   /* and this, if not NULL */
     int runs;
+    bool surprises; /* the handler loses its CPU, as in a call of the kernel */
 } g;
 
 static void act(void)
@@ -37,6 +39,9 @@ static void act(void)
             pirn_sem_post(g.also);
         }
         pirn_sem_post(&g.handled);
+    }
+    if (g.surprises && test_random(2) != 0) {
+        test_surprise(); /* the function that waits again has to get a CPU first */
     }
 }
 
@@ -72,13 +77,14 @@ static void pause_somewhat(void)
     }
 }
 
-enum wait { ON_SEM, ON_MUTEX, ON_COND, ON_RWLOCK, ON_BARRIER, ON_ONCE, ON_JOIN, WAITS };
+enum wait { ON_SEM, ON_MUTEX, ON_OMUTEX, ON_COND, ON_RWLOCK, ON_BARRIER, ON_ONCE, ON_JOIN, WAITS };
 
 struct waits {
     enum wait wait;
     pirn_thread_t first; /* of two that wait; or NULL */
     pirn_sem_t sem;
     pirn_mutex_t mutex;
+    struct rt_omutex omutex;
     pirn_cond_t cond;
     pirn_rwlock_t rwlock;
     pirn_barrier_t barrier;
@@ -107,6 +113,16 @@ static void *on_mutex(void *arg)
     CHECK(pirn_mutex_trylock(&w->mutex) == -EBUSY);
     w->units++;
     pirn_mutex_unlock(&w->mutex);
+    return NULL;
+}
+
+static void *on_omutex(void *arg)
+{
+    struct waits *w = arg;
+    CHECK(rt_omutex_lock_until(&w->omutex, UINT64_MAX) == 0);
+    CHECK(rt_omutex_is_mine(&w->omutex, rt_self()));
+    w->units++;
+    rt_omutex_unlock(&w->omutex);
     return NULL;
 }
 
@@ -173,8 +189,8 @@ static void *waits_for_sem(void *arg)
     return NULL;
 }
 
-static void *(*const wait_fn[WAITS])(void *) = {on_sem,     on_mutex, on_cond, on_rwlock,
-                                                on_barrier, on_once,  on_join};
+static void *(*const wait_fn[WAITS])(void *) = {on_sem,    on_mutex,   on_omutex, on_cond,
+                                                on_rwlock, on_barrier, on_once,   on_join};
 
 static void waits_init(struct waits *w, enum wait wait)
 {
@@ -182,12 +198,16 @@ static void waits_init(struct waits *w, enum wait wait)
     w->wait = wait;
     pirn_sem_init(&w->sem, 0);
     pirn_mutex_init(&w->mutex);
+    rt_omutex_init(&w->omutex, test_random(2) != 0 ? OM_ROBUST : OM_ROBUST | OM_INHERIT, 0);
     pirn_cond_init(&w->cond);
     pirn_rwlock_init(&w->rwlock);
     pirn_barrier_init(&w->barrier, 2);
     switch (wait) {
     case ON_MUTEX:
         pirn_mutex_lock(&w->mutex);
+        break;
+    case ON_OMUTEX:
+        CHECK(rt_omutex_lock_until(&w->omutex, UINT64_MAX) == 0);
         break;
     case ON_RWLOCK:
         pirn_rwlock_wrlock(&w->rwlock);
@@ -230,6 +250,9 @@ static void satisfy(struct waits *w)
     case ON_MUTEX:
         pirn_mutex_unlock(&w->mutex);
         break;
+    case ON_OMUTEX:
+        rt_omutex_unlock(&w->omutex);
+        break;
     case ON_COND:
         pirn_mutex_lock(&w->mutex);
         w->ready = true;
@@ -249,11 +272,11 @@ static void satisfy(struct waits *w)
 }
 
 /* The handler runs while the thread waits, and the wait is as it was. */
-static void test_handler_runs_while_thread_waits(void *unused)
+static void handlers_run(bool surprises)
 {
-    (void)unused;
     struct waits w;
     pirn_thread_t t = waits_begin(&w);
+    g.surprises = surprises;
     int times = 1 + (int)test_random(2);
     for (int i = 0; i < times; i++) {
         pause_somewhat();
@@ -264,6 +287,23 @@ static void test_handler_runs_while_thread_waits(void *unused)
     waits_end(&w, t);
     CHECK(g.runs == times);
     finish();
+}
+
+static void test_handler_runs_while_thread_waits(void *unused)
+{
+    (void)unused;
+    handlers_run(false);
+}
+
+/* The handler makes a call of the kernel, which gives its CPU to others. */
+static void test_wait_goes_on_when_handler_loses_the_cpu(void *unused)
+{
+    (void)unused;
+    pirn_call_t call;
+    pirn_call_begin(&call, true); /* from now on there are spares */
+    test_block(1000);
+    pirn_call_end(&call);
+    handlers_run(true);
 }
 
 static void *sends(void *arg)
@@ -329,6 +369,8 @@ static void test_handler_posts_what_its_thread_uses(void *unused)
 
 static const struct test tests[] = {
     {"handler_runs_while_thread_waits", test_handler_runs_while_thread_waits, MUTANT_SIGNAL_UNSEEN},
+    {"wait_goes_on_when_handler_loses_the_cpu", test_wait_goes_on_when_handler_loses_the_cpu,
+     MUTANT_RETURN_ONCE},
     {"wait_ends_once_when_signal_races", test_wait_ends_once_when_signal_races, 0},
     {"handler_posts_what_its_thread_uses", test_handler_posts_what_its_thread_uses, 0},
     {NULL, NULL, 0},

@@ -36,9 +36,11 @@ unsigned sim_tls_blocks(void)
     return nblocks;
 }
 
+/* With a CPU or, after a handler that has lost it, without. */
 static struct sim_tls *tls_self(void)
 {
-    return sim_cpu_self()->current->port.tls;
+    const struct cpu *cpu = sim_cpu_self();
+    return (cpu != NULL ? cpu->current : port_left_self())->port.tls;
 }
 
 uint64_t *sim_tls_word(void)
