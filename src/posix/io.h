@@ -71,9 +71,9 @@ enum io_how {
 long io_call(unsigned how, const long *args);
 
 /* The same for who is between rt_call_begin and rt_call_end: -errno. stoppable: of a user thread;
- * PORT_CALL_STOPPED: there are signals for it, and it was not made; PORT_CALL_REPEATS: they have ended
- * it, and the kernel would make it again after a handler with SA_RESTART. point:
- * with cancellation enabled; a request ends it: -ECANCELED. */
+ * PORT_CALL_STOPPED: there are signals for it, and it was not made; PORT_CALL_REPEATS: they have
+ * ended it, and the kernel would make it again after a handler with SA_RESTART. point: with
+ * cancellation enabled; a request ends it: -ECANCELED. */
 long io_call_plain(const long *args);
 long io_call_stoppable(struct thread *self, bool point, const long *args);
 

@@ -255,9 +255,9 @@ static void call_handler(struct thread *self, struct taken *taken, void *context
     fn(signal, &taken->info, context);
 }
 
-/* The handler's own calls ask, too, what has run meanwhile (posix_signals_expect): the answer for the
- * call that it has interrupted is put back afterwards. One that is left by siglongjmp returns to no
- * call. */
+/* The handler's own calls ask, too, what has run meanwhile (posix_signals_expect): the answer for
+ * the call that it has interrupted is put back afterwards. One that is left by siglongjmp returns
+ * to no call. */
 static void call_keeping_ran(struct thread *self, struct taken *taken, void *context)
 {
     const struct posix_signals *before = self->signals;

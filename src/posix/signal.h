@@ -63,9 +63,9 @@ struct posix_signals {
     bool restores;                /* own: sigmask is for a call; this is to come back: */
     uint64_t restore;
     stack_t alternate; /* own; ss_size 0: none */
-    bool ran;          /* own: a handler has run since posix_signals_expect: one that has interrupted
-                        * the call, not one that interrupted a call of a handler's */
-    bool ran_plain;    /* own: one without SA_RESTART */
+    bool ran;       /* own: a handler has run since posix_signals_expect: one that has interrupted
+                     * the call, not one that interrupted a call of a handler's */
+    bool ran_plain; /* own: one without SA_RESTART */
 };
 
 struct posix_waiter {

@@ -214,9 +214,9 @@ static void search_look(struct thread *t, void *arg)
 }
 
 /* As in Linux: the main thread, if it does not block the signal, else another one. The caller comes
- * last: only if nobody else takes the signal has kill() to deliver it before it returns (POSIX), and
- * a main thread in pause() is not to miss what a worker sends to the process. `again`: whoever was
- * told has not taken it; the next one each time. NULL: all block it. */
+ * last: only if nobody else takes the signal has kill() to deliver it before it returns (POSIX),
+ * and a main thread in pause() is not to miss what a worker sends to the process. `again`: whoever
+ * was told has not taken it; the next one each time. NULL: all block it. */
 static struct thread *taker_locked(uint64_t bit, bool again)
 {
     struct thread *caller = signals_taker();
@@ -229,9 +229,7 @@ static struct thread *taker_locked(uint64_t bit, bool again)
         signals.turn = s.skip = 0;
         id_for_each(search_look, &s);
     }
-    return s.found != NULL                             ? s.found
-           : caller != NULL && may_take(caller, bit) ? caller
-                                                       : NULL;
+    return s.found != NULL ? s.found : caller != NULL && may_take(caller, bit) ? caller : NULL;
 }
 
 static void retell_locked(uint64_t set, bool again)

@@ -207,9 +207,7 @@ static int call_pselect(void)
     return error_of(pselect(0, NULL, NULL, NULL, &time, &none));
 }
 
-static void no_setup(void)
-{
-}
+static void no_setup(void) {}
 
 static void post(void)
 {
@@ -234,7 +232,7 @@ struct wait {
     int (*call)(void);
     void (*setup)(void);
     void (*satisfy)(void); /* or NULL: nothing but a signal ends it in time */
-    bool restarts; /* with SA_RESTART */
+    bool restarts;         /* with SA_RESTART */
 };
 
 static const struct wait waits[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * eintr_never.c - calls that do not wait are not ended by signals, whenever these come: a row for
- * each call. A signal is sent when the thread says that it is about to call, again and again, so that
- * many come just before the call, in it, and behind it. The handler is without SA_RESTART.
+ * each call. A signal is sent when the thread says that it is about to call, again and again, so
+ * that many come just before the call, in it, and behind it. The handler is without SA_RESTART.
  *
  * Not here: sendfile, which Linux ends before it has begun.
  */

@@ -187,8 +187,8 @@ ALWAYS_INLINE struct port_arch_frame port_arch_frame_of(const struct port_ctx *c
  * any of the bits of the word is set, make the system call args[0] with six arguments; the kernel's
  * result, or PORT_CALL_STOPPED. A signal handler that finds the interrupted instruction between
  * port_stop_begin and port_stop_end, where the call has not been made or is to be made again, may
- * go on at port_stop_out instead; or, PORT_ARCH_SIGNAL_REPEATS, let it fail (PORT_ARCH_SIGNAL_FAIL).
- * `bits` are in rcx then, if it has not been made: never an address.
+ * go on at port_stop_out instead; or, PORT_ARCH_SIGNAL_REPEATS, let it fail
+ * (PORT_ARCH_SIGNAL_FAIL). `bits` are in rcx then, if it has not been made: never an address.
  */
 #define PORT_ARCH_STOP_CALL                                                                        \
     __asm__(".pushsection .text\n\t"                                                               \

@@ -331,9 +331,9 @@ int port_everywhere(long number, long a, long b, long c);
 int port_cancel_start(void);
 
 /* A system call that any of the bits of the word ends, by a signal: the kernel's result, or
- * PORT_CALL_STOPPED: it has not been made (where that cannot be told from the other: one of the two);
- * PORT_CALL_REPEATS: it was made and waited, and the kernel would make it again after a handler with
- * SA_RESTART. args: the call's number, then six arguments. */
+ * PORT_CALL_STOPPED: it has not been made (where that cannot be told from the other: one of the
+ * two); PORT_CALL_REPEATS: it was made and waited, and the kernel would make it again after a
+ * handler with SA_RESTART. args: the call's number, then six arguments. */
 #define PORT_CALL_STOPPED (-4096L)
 #define PORT_CALL_REPEATS (-4097L)
 long port_stop_call(const void *word, uint32_t bits, const long *args)

@@ -12,15 +12,16 @@
  * SIGNALS_OPEN are those that the kernel raises in the kernel thread whose instruction or call
  * caused them. They come here on the spot:
  *   1. A fault (and SIGABRT of abort()): the handler runs at once, wherever the thread is: it would
- * only fault again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it is moved to the
- *      thread's own alternate stack, or to its stack, before the handler runs, because the handler
- * may switch threads, or be left by siglongjmp. The moved frame is as the kernel makes them.
+ * only fault again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it is
+ * moved to the thread's own alternate stack, or to its stack, before the handler runs, because the
+ * handler may switch threads, or be left by siglongjmp. The moved frame is as the kernel makes
+ * them.
  *   2. SIGPIPE, SIGXFSZ, SIGSYS: pending for the thread, and taken at once.
  *   3. SIGPROF, SIGVTALRM, whose place is what profilers want to know: for the thread, if it does
  *      not block them; inside the runtime: when it leaves.
- *   4. What was sent to the process by kill(), or comes to a carrier that runs no thread: the receiver
- * gets it (where it is known to be for nobody else: SIGABRT is no fault then). The runtime's other
- * kernel threads block SIGABRT: the kernel does not choose them.
+ *   4. What was sent to the process by kill(), or comes to a carrier that runs no thread: the
+ * receiver gets it (where it is known to be for nobody else: SIGABRT is no fault then). The
+ * runtime's other kernel threads block SIGABRT: the kernel does not choose them.
  *
  * Handlers run in a frame of a signal that we send to the carrier (cancel.c's), on the thread's
  * stack, as if the kernel had delivered the program's signal there:
@@ -130,8 +131,8 @@ bool signals_mask_common(uint64_t *mask)
     return is_on();
 }
 
-/* A call that the C library makes for itself, which was interrupted, and is not to be repeated after
- * its handler. Where no handler may run (this library) this is not called. */
+/* A call that the C library makes for itself, which was interrupted, and is not to be repeated
+ * after its handler. Where no handler may run (this library) this is not called. */
 static void call_fail(ucontext_t *context)
 {
     bool own;
@@ -237,8 +238,8 @@ static bool is_caused(int signal, const siginfo_t *info)
     return (BIT(signal) & FAULTS) && (info->si_code > 0 || info->si_code == SI_TKILL);
 }
 
-/* By kill() or sigqueue(), not by what the thread did, or for how long it has run. The kernel's SIGPIPE
- * and SIGXFSZ look like the process's own kill(). */
+/* By kill() or sigqueue(), not by what the thread did, or for how long it has run. The kernel's
+ * SIGPIPE and SIGXFSZ look like the process's own kill(). */
 static bool is_for_process(int signal, const siginfo_t *info)
 {
     bool sent = info->si_code == SI_QUEUE ||
