@@ -3,6 +3,7 @@
  * getattr.c - pthread_getattr_np: the attributes that a thread really has. Garbage collectors and
  * language runtimes ask it for the bounds of their stacks.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -72,6 +73,29 @@ static int get_stack(struct thread *t, struct posix_attr *a)
     return 0;
 }
 
+/* The C library's function of that name. */
+#define NEXT(name)                                                                                 \
+    ((__typeof__(&name))dlsym(RTLD_NEXT, #name)) /* NOLINT: a pointer to a function */
+
+/* A kernel thread that the C library has made (for SIGEV_THREAD, for instance) asks for itself: the
+ * C library knows. Its attributes begin as ours do. */
+static int foreign_stack(const struct thread *t, struct posix_attr *a)
+{
+    pthread_attr_t theirs;
+    if (t != rt_self()) {
+        return ESRCH;
+    }
+    int error = NEXT(pthread_getattr_np)(NEXT(pthread_self)(), &theirs);
+    if (error == 0) {
+        a->top = ATTR(&theirs)->top;
+        a->size = ATTR(&theirs)->size;
+        a->guard = ATTR(&theirs)->guard;
+        a->flags |= ATTR(&theirs)->flags & POSIX_ATTR_DETACHED;
+        NEXT(pthread_attr_destroy)(&theirs);
+    }
+    return error;
+}
+
 int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
     if (unlikely(port_helper_self())) {
@@ -79,15 +103,17 @@ int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
     }
     struct thread *t = posix_thread(thread);
     cpu_set_t cpus;
-    if (t == NULL || t->flags & THREAD_FOREIGN) {
+    if (t == NULL) {
         return ESRCH;
     }
     pirn_pthread_attr_init(attr);
-    ATTR(attr)->flags = POSIX_ATTR_STACK | (is_detached(t) ? POSIX_ATTR_DETACHED : 0);
+    bool foreign = t->flags & THREAD_FOREIGN;
+    ATTR(attr)->flags = POSIX_ATTR_STACK;
+    ATTR(attr)->flags |= !foreign && is_detached(t) ? POSIX_ATTR_DETACHED : 0;
     struct sched_param param;
     pirn_pthread_getschedparam(thread, &ATTR(attr)->policy, &param);
     ATTR(attr)->priority = param.sched_priority;
-    int error = get_stack(t, ATTR(attr));
+    int error = foreign ? foreign_stack(t, ATTR(attr)) : get_stack(t, ATTR(attr));
     if (error == 0) {
         error = -port_cpus_get(&t->port, &cpus);
     }

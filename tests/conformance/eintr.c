@@ -6,6 +6,7 @@
 #include "busy_handler.h"
 #include "harness.h"
 
+#include <aio.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -207,6 +208,16 @@ static int call_pselect(void)
     return error_of(pselect(0, NULL, NULL, NULL, &time, &none));
 }
 
+static int call_lio_listio(void)
+{
+    static char c;
+    static struct aiocb one;
+    struct aiocb *list[] = {&one};
+    one = (struct aiocb){
+        .aio_fildes = fd[0], .aio_buf = &c, .aio_nbytes = 1, .aio_lio_opcode = LIO_READ};
+    return error_of(lio_listio(LIO_WAIT, list, 1, NULL));
+}
+
 static void no_setup(void) {}
 
 static void post(void)
@@ -255,6 +266,7 @@ static const struct wait waits[] = {
     {"sigtimedwait", call_sigtimedwait, no_setup, NULL, false},
     {"ppoll", call_ppoll, no_setup, NULL, false},
     {"pselect", call_pselect, no_setup, NULL, false},
+    {"lio_listio", call_lio_listio, pipe_setup, send_byte, true},
 };
 
 static int result;

@@ -226,6 +226,30 @@ CASE(pending_signals_are_not_inherited)
     in_thread(pends_nothing, NULL);
 }
 
+static void *pends_neither(void *arg)
+{
+    CHECK(!is_pending(SIGUSR1) && !is_pending(SIGPIPE));
+    CHECK(is_pending(SIGUSR2)); /* the process's */
+    return arg;
+}
+
+/* Before there is any other thread. */
+CASE(signals_that_main_has_raised_early_stay_its_own)
+{
+    sigset_t set = set_of(SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGPIPE);
+    OK(sigprocmask(SIG_BLOCK, &set, NULL));
+    OK(raise(SIGUSR1));
+    OK(raise(SIGPIPE));
+    OK(kill(getpid(), SIGUSR2));
+    in_thread(pends_neither, NULL);
+    CHECK(is_pending(SIGUSR1) && is_pending(SIGUSR2) && is_pending(SIGPIPE));
+    CHECK_EQ(sigwaitinfo(&set, &info), SIGUSR1);
+    CHECK_EQ(sigwaitinfo(&set, &info), SIGPIPE); /* its own first */
+    CHECK_EQ(sigwaitinfo(&set, &info), SIGUSR2);
+}
+
 static void *unblocks(void *arg)
 {
     change_mask(SIG_UNBLOCK, SIGUSR1);

@@ -192,6 +192,31 @@ CASE(timer_starts_a_thread_each_time)
     OK(pthread_attr_destroy(&a));
 }
 
+static void knows_its_stack(union sigval value)
+{
+    pthread_attr_t a;
+    void *low = NULL;
+    size_t size = 0;
+    OK(pthread_getattr_np(pthread_self(), &a));
+    OK(pthread_attr_getstack(&a, &low, &size));
+    CHECK((uintptr_t)&value - (uintptr_t)low < size);
+    OK(pthread_attr_destroy(&a));
+    flag_add(&expired, 1);
+}
+
+CASE(timer_thread_knows_its_stack)
+{
+    NOT_SANITIZED("the sanitizer does not see the thread of the C library");
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD,
+                             .sigev_notify_function = knows_its_stack};
+    struct itimerspec when = {.it_value = {.tv_nsec = NS_PER_MS}};
+    timer_t timer;
+    OK(timer_create(CLOCK_MONOTONIC, &event, &timer));
+    OK(timer_settime(timer, 0, &when, NULL));
+    flag_wait(&expired, 1);
+    OK(timer_delete(timer));
+}
+
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 static bool told;

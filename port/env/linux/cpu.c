@@ -255,6 +255,9 @@ int port_init(bool *caller_is_main)
 
 static void *carrier_main(void *arg)
 {
+    uint64_t mask;
+    signals_mask(&mask, true);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
     port_irq_entered();
     rt_carrier_main(arg);
     return NULL;
@@ -288,13 +291,14 @@ static int join_real(pthread_t thread, void **ret)
 #endif
 
 /* Signals of the process are not for helpers and other workers than the main thread's: they start
- * with all blocked that is not raised by what a thread does. */
+ * with all blocked that is not raised by what a thread does, and what the creator blocks: opening
+ * that for a moment would let in what is pending. Carriers set their own mask when they begin. */
 static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
                          void *arg, bool carrier)
 {
     uint64_t mask, old;
     signals_mask(&mask, carrier);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &old, sizeof(mask));
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, sizeof(mask));
     int error = create_real(thread, attr, fn, arg);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
     return -error;
