@@ -51,7 +51,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-boards check-release boards boards-repeat board-cost board-scheduling board-size board-sections board-apps fuzz-trace fuzz-prof top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
+        check-aarch64 check-riscv64 check-boards check-release boards boards-repeat board-cost board-scheduling board-size board-sections board-apps fuzz-trace fuzz-prof fuzz-layout top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
 help:
@@ -197,6 +197,10 @@ fuzz-trace: setup
 ## fuzz-prof: read 100,000 damaged profiles (15 minutes)
 fuzz-prof: setup
 	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_prof.py $(FUZZ_ARGS)
+
+## fuzz-layout: look at 100,000 processes with damaged data (20 minutes)
+fuzz-layout: setup
+	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_layout.py $(FUZZ_ARGS)
 
 ## top-picture: the README's picture of pirn top, from a program that runs
 top-picture: build-release

@@ -192,7 +192,7 @@ def fake(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("magic", "version", "entries", "text"),
     [
-        ("pirn-dbg", 1, 1, "has not started its runtime yet"),
+        ("pirn-dbg", 1, 1, "table is damaged: it has no sizeof.cpu"),
         ("pirn-dbg", 99, 1, "has version 99 of the library's table, this command reads version 1"),
         ("pirn-dbg", 1, 1 << 30, "table is damaged: it has 1073741824 entries"),
         ("something", 1, 1, "has no table at its symbol"),

@@ -5,17 +5,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 from rich.console import Console
 
 from pirn_tools.errors import UserError
+from pirn_tools.limits import LimitError, guard
+from pirn_tools.live.objects import MEMORY, Allowance
 from pirn_tools.live.process import Process
 from pirn_tools.live.snapshot import Runtime
 
 PIPE_WIDTH = 200  # where the output is no terminal
+LIMIT = 1.5  # s of CPU time
+FOR_FILES = 2 / 3
 SORTS = ("id", "name", "class", "state", "cpu", "share", "time", "waits")
 
 
@@ -30,6 +35,42 @@ def pid_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def limit_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--limit SECONDS."""
+    return click.option(
+        "--limit",
+        type=click.FloatRange(0.1),
+        default=LIMIT,
+        show_default=True,
+        metavar="SECONDS",
+        help="CPU time that a look may take, and 128 MiB of memory for each second.",
+    )(command)
+
+
+@contextmanager
+def limited(pid: int, seconds: float) -> Iterator[None]:
+    """Whoever controls the process controls what is read of it: that may not take for ever."""
+    try:
+        with guard(seconds, int(seconds * MEMORY), "to look at it"):
+            yield
+    except LimitError as error:
+        raise UserError(
+            f"process {pid}: {error.message}: it has very many threads, or its data are damaged; "
+            "--limit SECONDS allows more"
+        ) from None
+
+
+def allowance(seconds: float) -> Allowance:
+    """Of the limit, for names and lines; without them the rest makes sense, too."""
+    return Allowance(seconds * FOR_FILES)
+
+
+def say_limits(runtime: Runtime) -> None:
+    """Why names and lines are missing."""
+    for text in runtime.objects.allowance.limits:
+        click.echo(f"names are missing: {text}; --limit SECONDS allows more", err=True)
+
+
 def console() -> Console:
     """The standard output."""
     return Console(
@@ -42,7 +83,8 @@ def console() -> Console:
 
 @click.command(short_help="Workers and threads of a running program.")
 @pid_option
-def ps(pid: int) -> None:
+@limit_option
+def ps(pid: int, limit: float) -> None:
     """Print the workers and the threads of a running program, once.
 
     The program is not stopped. Ready: threads that wait for a CPU, and ran on this one last. Idle:
@@ -50,8 +92,8 @@ def ps(pid: int) -> None:
     """
     from pirn_tools.live import tables
 
-    with Process(pid) as process:
-        runtime = Runtime(process)
+    with Process(pid) as process, limited(pid, limit):
+        runtime = Runtime(process, allowance(limit))
         snapshot = runtime.look()
         found = tables.in_order(tables.rows(runtime, snapshot), tables.COLUMNS[0])
         out = console()
@@ -61,11 +103,13 @@ def ps(pid: int) -> None:
         tables.print_text(out, tables.threads_text(found, tables.columns(top=False)))
         if not snapshot.counted:
             out.print(tables.UNCOUNTED, style="dim")
+        say_limits(runtime)
 
 
 @click.command(short_help="Who waits for what in a running program, with back traces.")
 @pid_option
-def dump(pid: int) -> None:
+@limit_option
+def dump(pid: int, limit: float) -> None:
     """Print what each thread of a running program does or waits for, with its back trace.
 
     The program is not stopped; threads that run have no back trace. Threads that wait for each
@@ -74,12 +118,13 @@ def dump(pid: int) -> None:
     from pirn_tools.live import tables
     from pirn_tools.live.dump import Dump
 
-    with Process(pid) as process:
-        runtime = Runtime(process)
+    with Process(pid) as process, limited(pid, limit):
+        runtime = Runtime(process, allowance(limit))
         snapshot = runtime.look()
         click.echo(tables.heading(runtime, snapshot))
         for line in Dump(runtime, snapshot).lines():
             click.echo(line)
+        say_limits(runtime)
 
 
 @click.command(short_help="A running program's workers and threads, live.")
@@ -108,7 +153,8 @@ def dump(pid: int) -> None:
     show_default=True,
     help="The column to sort by, at first.",
 )
-def top(pid: int, delay: float, count: int | None, sort: str) -> None:
+@limit_option
+def top(pid: int, delay: float, count: int | None, sort: str, limit: float) -> None:
     """Show the workers and the threads of a running program, again and again.
 
     Keys: q quits; < and >, or i n c s p u t w, choose the column to sort by, r the other direction;
@@ -125,11 +171,13 @@ def top(pid: int, delay: float, count: int | None, sort: str) -> None:
         )
     view = module.View(SORTS.index(sort))
     with Process(pid) as process:
-        runtime = Runtime(process)
+        with limited(pid, limit):
+            runtime = Runtime(process, allowance(limit))
+        screen = module.Screen(runtime, console(), view, delay, lambda: limited(pid, limit))
         if count is None:
-            module.live(runtime, console(), view, delay)
+            screen.live()
         else:
-            module.batch(runtime, console(), view, delay, count)
+            screen.batch(count)
 
 
 def _has_screen() -> bool:

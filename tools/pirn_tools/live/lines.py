@@ -7,7 +7,6 @@ import bisect
 from functools import cached_property
 from pathlib import Path
 
-from elftools.common.exceptions import DWARFError, ELFError
 from elftools.dwarf.aranges import ARanges
 from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.dwarfinfo import DWARFInfo
@@ -22,7 +21,7 @@ class Lines:
     """Of one file; without debug information there are none."""
 
     def __init__(self, found: Object) -> None:
-        self._bias = found.bias
+        self._file, self._bias = found, found.bias
         self._elf = found.elf
         self._rows: dict[int, list[Row]] = {}
 
@@ -50,11 +49,9 @@ class Lines:
 
     def at(self, address: int) -> str | None:
         """`file.c:12`."""
-        try:
-            return self._at(address - self._bias)
-        # Damaged, or of a kind that the library does not know.
-        except (DWARFError, ELFError, AssertionError, KeyError, IndexError, TypeError, ValueError):
-            return None
+        return self._file.allowance.call(
+            self._file.name, "lines", lambda: self._at(address - self._bias)
+        )
 
     def _at(self, value: int) -> str | None:
         dwarf = self._dwarf

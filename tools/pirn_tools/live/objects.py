@@ -4,31 +4,69 @@
 from __future__ import annotations
 
 import bisect
-import io
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
+from pirn_tools import damage, files
+from pirn_tools.limits import MIB, LimitError, guard
 from pirn_tools.live.process import Mapping, Process, printable
 
 SYMBOL = struct.Struct("<IBBHQQ")
 DATA, FUNCTION = 1, 2  # types of symbols
 PAGE = 4096
 FRESH = 1.0  # s, for which the mappings are taken for unchanged
+SECONDS = 1.0  # of CPU time
+MEMORY = 128 * MIB  # for each second
+MOST_PROBLEMS = 16  # that are kept
+Result = TypeVar("Result")
+
+
+class Allowance:
+    """For reading files of a process: whoever controls it controls them. All of them together."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._left, self._memory = seconds, int(seconds * MEMORY)
+        self.problems: list[str] = []  # for people
+        self.limits: list[str] = []  # the same, of what took too long or too much
+
+    def call(self, name: str, what: str, function: Callable[[], Result]) -> Result | None:
+        """Reads; None: it may take no more, or the file is damaged."""
+        if self._left <= 0:
+            return None
+        start = time.process_time()
+        try:
+            with guard(self._left, self._memory, f"reading the {what} of {name}"):
+                return function()
+        except LimitError as error:
+            self._left = 0.0
+            self._problem(error.message)
+            self.limits.append(error.message)
+        except files.RefusedError as error:
+            self._problem(f"{name} {error.strerror}")
+        except OSError as error:
+            self._problem(f"{name} cannot be read: {error.strerror}")
+        except damage.KINDS as error:
+            self._problem(f"{name} is damaged ({what}): {printable(damage.said(error))}")
+        finally:
+            self._left -= time.process_time() - start
+        return None
+
+    def _problem(self, text: str) -> None:
+        if text not in self.problems and len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(text)
 
 
 class Object:
     """An ELF file that is mapped; addresses are those in the process."""
 
-    def __init__(self, path: str, elf: ELFFile, first: Mapping) -> None:
-        self.path, self.elf = path, elf
+    def __init__(self, path: str, elf: ELFFile, first: Mapping, allowance: Allowance) -> None:
+        self.path, self.elf, self.allowance = path, elf, allowance
         self.name = printable(Path(path).name)
         self.bias = 0
         for segment in elf.iter_segments():
@@ -41,6 +79,10 @@ class Object:
     @cached_property
     def _table(self) -> tuple[list[int], list[tuple[int, int, str]], dict[str, int]]:
         """Starts of functions and data, in order; those; all symbols that are defined."""
+        found = self.allowance.call(self.name, "symbols", self._read_table)
+        return found if found is not None else ([], [], {})
+
+    def _read_table(self) -> tuple[list[int], list[tuple[int, int, str]], dict[str, int]]:
         entries: dict[int, tuple[int, int, str]] = {}
         names: dict[str, int] = {}
         for section in (".dynsym", ".symtab"):
@@ -86,8 +128,9 @@ def _symbols(elf: ELFFile, section: str) -> Iterator[tuple[str, int, int, int]]:
 class Objects:
     """All files that are mapped into a process. Read again where an address is in none of them."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, allowance: Allowance | None = None) -> None:
         self.process = process
+        self.allowance = allowance or Allowance()
         self._groups: dict[tuple[str, int], list[Mapping]] = {}
         self._opened: dict[tuple[str, int], Object | None] = {}
         self._look()
@@ -127,16 +170,16 @@ class Objects:
 
     def _open(self, key: tuple[str, int]) -> Object | None:
         if key not in self._opened:
-            self._opened[key] = self._read(self._groups[key])
+            first = self._groups[key][0]
+            name = printable(Path(first.path).name)
+            self._opened[key] = self.allowance.call(name, "head", lambda: self._read(first))
         return self._opened[key]
 
-    def _read(self, maps: list[Mapping]) -> Object | None:
-        for path in self.process.files_of(maps[0]):
-            with suppress(OSError, ELFError, ValueError, KeyError, struct.error):
-                elf = ELFFile(io.BytesIO(path.read_bytes()))
-                if elf.elfclass == 64 and elf.little_endian:
-                    return Object(maps[0].path, elf, maps[0])
-        return None
+    def _read(self, first: Mapping) -> Object | None:
+        elf = ELFFile(cast("Any", files.contents(self.process.file_of(first))))
+        if elf.elfclass != 64 or not elf.little_endian:
+            return None
+        return Object(first.path, elf, first, self.allowance)
 
 
 def _is_elf(maps: list[Mapping]) -> bool:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from pirn_tools.errors import UserError
 from pirn_tools.live.layout import find, text_of
-from pirn_tools.live.objects import Objects
+from pirn_tools.live.objects import Allowance, Objects
 from pirn_tools.live.process import Process, UnreadableError
 
 STARTED = 2
@@ -117,9 +117,9 @@ class Snapshot:
 class Runtime:
     """The runtime in a process; `look` as often as one likes."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, allowance: Allowance | None = None) -> None:
         self.process = process
-        self.objects = Objects(process)
+        self.objects = Objects(process, allowance)
         self.layout = find(process, self.objects)
         try:
             started = self._field("rt.started") == STARTED
@@ -152,11 +152,12 @@ class Runtime:
             raise UnreadableError
         at = layout.rt + layout["rt.cpus"]
         pointers = struct.unpack(f"<{count}Q", self.process.read(at, 8 * count))
-        raws = [self.process.read(p, layout.size("cpu")) for p in pointers]
-        cpus = [self._cpu(i, p, raw) for i, (p, raw) in enumerate(zip(pointers, raws, strict=True))]
-        counted = layout.has("TIMES_BIT") and any(
-            layout.get(raw, "cpu.port.cpus") & layout["TIMES_BIT"] for raw in raws
-        )
+        cpus, counted = [], False
+        for i, pointer in enumerate(pointers):
+            raw = self.process.read(pointer, layout.size("cpu"))
+            cpus.append(self._cpu(i, pointer, raw))
+            if layout.has("TIMES_BIT"):
+                counted |= bool(layout.get(raw, "cpu.port.cpus") & layout["TIMES_BIT"])
         name = text_of(self.process.read(self._field("rt.policy.name"), 16))
         started = self._field("rt.start_ns") if layout.has("rt.start_ns") else None
         reader = _Threads(self, cpus, counted)
@@ -170,7 +171,7 @@ class Runtime:
             return get(f"stats.{name}") if self.layout.has(f"cpu.stats.{name}") else None
 
         now, idle = time.monotonic_ns(), stat("idle_ns")
-        if idle is not None and get("idle_since"):
+        if idle is not None and self.layout.has("cpu.idle_since") and get("idle_since"):
             idle += max(now - get("idle_since"), 0)
         return Cpu(
             number=number,
@@ -208,32 +209,34 @@ class _Threads:
         }
 
     def all(self) -> Iterator[Thread]:
-        for at in self._addresses():
+        for index, at in self._addresses():
             for _ in range(TRIES):
                 try:
-                    found = self._read(at)
+                    found = self._read(index, at)
                 except UnreadableError:
                     break  # the memory of one that has ended
                 if found is not None:
                     yield found
                     break
 
-    def _addresses(self) -> Iterator[int]:
+    def _addresses(self) -> Iterator[tuple[int, int]]:
+        """Index and address of each descriptor."""
         layout = self.layout
         per, size = 1 << layout["ID_CHUNK_BITS"], layout.size("id_slot")
         offset = layout["id_slot.thread"]
         raw = self.process.read(layout.chunks, 8 * layout["ID_CHUNKS"])
-        for (chunk,) in struct.iter_unpack("<Q", raw):
+        for number, (chunk,) in enumerate(struct.iter_unpack("<Q", raw)):
             if chunk == 0:
                 return
             slots = self.process.read(chunk, per * size)
-            for i in range(offset, per * size, size):
-                at = int.from_bytes(slots[i : i + 8], "little")
+            for i in range(per):
+                begin = i * size + offset
+                at = int.from_bytes(slots[begin : begin + 8], "little")
                 if at:
-                    yield at
+                    yield number * per + i, at
 
-    def _read(self, at: int) -> Thread | None:
-        """None: it is none that lives, or changes just now."""
+    def _read(self, index: int, at: int) -> Thread | None:
+        """None: it is none that lives, or changes just now, or is another one's by now."""
         raw, fields = self.process.read(at, self.size), self.fields
 
         def get(name: str) -> int:
@@ -241,7 +244,7 @@ class _Threads:
 
         flags = get("flags")
         name = self.states.get(get("state"), "")
-        if flags & self.not_ours or not name:
+        if flags & self.not_ours or not name or get("index") != index:
             return None
         cpu, tid = self.number.get(get("cpu")), None
         if flags & self.layout["THREAD_FOREIGN"]:

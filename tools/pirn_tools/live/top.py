@@ -10,6 +10,8 @@ import sys
 import termios
 import time
 import tty
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
@@ -145,48 +147,76 @@ def _line(text: str, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
 
-def live(runtime: Runtime, console: Console, view: View, delay: float) -> None:
-    """On the screen, until q, an interrupt, or the end of the program."""
-    end = None
-    before = runtime.look()
-    time.sleep(min(FIRST, delay))
-    try:
-        with Keys() as keys, Live(console=console, screen=True, auto_refresh=False) as screen:
-            while True:
-                snapshot, until = runtime.look(), time.monotonic() + delay
-                key: str | None = ""
-                while key is not None:
-                    drawn = view.draw(runtime, snapshot, before, console.height)
-                    screen.update(drawn, refresh=True)
-                    key = keys.wait(until - time.monotonic())
-                    if key == "q":
-                        return
-                    view.press(key or "")
-                before = snapshot
-    except EndedError as error:
-        end = error
-    except KeyboardInterrupt:
-        pass
-    if end is not None:
-        click.echo(end.message, err=True)
+class Screen:
+    """What is looked at and where it is drawn. limited: around each look and drawing."""
 
+    def __init__(
+        self,
+        runtime: Runtime,
+        console: Console,
+        view: View,
+        delay: float,
+        limited: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self.runtime, self.console, self.view, self.delay = runtime, console, view, delay
+        self.limited = limited
 
-def batch(runtime: Runtime, console: Console, view: View, delay: float, count: int) -> None:
-    """Printed so many times, all threads, one beneath the other."""
-    chosen = tables.COLUMNS[view.column]
-    try:
-        before = runtime.look()
-        for _ in range(count):
-            time.sleep(delay)
-            snapshot = runtime.look()
-            found = tables.in_order(tables.rows(runtime, snapshot, before), chosen, view.reverse)
-            console.print(tables.heading(runtime, snapshot))
-            console.print(tables.cpus_table(snapshot, before))
-            console.print()
-            tables.print_text(console, tables.threads_text(found, tables.COLUMNS))
-            console.print()
-            before = snapshot
-    except EndedError as error:
-        click.echo(error.message, err=True)
-    except KeyboardInterrupt:
-        return
+    def look(self) -> Snapshot:
+        with self.limited():
+            return self.runtime.look()
+
+    def live(self) -> None:
+        """On the screen, until q, an interrupt, or the end of the program."""
+        end = None
+        before = self.look()
+        time.sleep(min(FIRST, self.delay))
+        try:
+            with (
+                Keys() as keys,
+                Live(console=self.console, screen=True, auto_refresh=False) as screen,
+            ):
+                while self._show(keys, screen, before, now := self.look()):
+                    before = now
+        except EndedError as error:
+            end = error
+        except KeyboardInterrupt:
+            pass
+        if end is not None:
+            click.echo(end.message, err=True)
+
+    def _show(self, keys: Keys, screen: Live, before: Snapshot, now: Snapshot) -> bool:
+        """Until the next look is due; false: q was pressed."""
+        until = time.monotonic() + self.delay
+        key: str | None = ""
+        while key is not None:
+            with self.limited():
+                drawn = self.view.draw(self.runtime, now, before, self.console.height)
+            screen.update(drawn, refresh=True)
+            key = keys.wait(until - time.monotonic())
+            if key == "q":
+                return False
+            self.view.press(key or "")
+        return True
+
+    def batch(self, count: int) -> None:
+        """Printed so many times, all threads, one beneath the other."""
+        try:
+            before = self.look()
+            for _ in range(count):
+                time.sleep(self.delay)
+                now = self.look()
+                with self.limited():
+                    self._print(before, now)
+                before = now
+        except EndedError as error:
+            click.echo(error.message, err=True)
+
+    def _print(self, before: Snapshot, now: Snapshot) -> None:
+        runtime, console, view = self.runtime, self.console, self.view
+        chosen = tables.COLUMNS[view.column]
+        found = tables.in_order(tables.rows(runtime, now, before), chosen, view.reverse)
+        console.print(tables.heading(runtime, now))
+        console.print(tables.cpus_table(now, before))
+        console.print()
+        tables.print_text(console, tables.threads_text(found, tables.COLUMNS))
+        console.print()

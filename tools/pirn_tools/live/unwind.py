@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from elftools.common.exceptions import DWARFError, ELFError
 from elftools.dwarf.callframe import CallFrameInfo, CFARule, RegisterRule
 from elftools.dwarf.constants import DW_CFA
 
@@ -22,6 +21,7 @@ RBP, RSP, RIP = 6, 7, 16  # the numbers of registers in DWARF
 KEPT = (3, RBP, 12, 13, 14, 15)  # by a function that is called
 DEPTH = 64
 MASK = (1 << 64) - 1
+MOST_BITS = 70  # of a number in an expression, with what pads it
 HEADER = struct.Struct("<BBBBiI")  # .eh_frame_hdr
 SDATA4, DATAREL_SDATA4, UDATA4, PCREL_SDATA4 = 0x0B, 0x3B, 0x03, 0x1B
 
@@ -45,12 +45,15 @@ class Tables:
     """The unwind tables of one file."""
 
     def __init__(self, found: Object) -> None:
-        self._bias = found.bias
+        self._bias, self._file = found.bias, found
         self._starts: list[tuple[int, int]] = []  # first address of a function, address of its FDE
         self._cache: dict[int, Rules | None] = {}
-        elf = found.elf
         self._at = 0
         self._info: Any = None
+        found.allowance.call(found.name, "unwind tables", self._read)
+
+    def _read(self) -> None:
+        found, elf = self._file, self._file.elf
         frames = elf.get_section_by_name(".eh_frame")
         header = elf.get_section_by_name(".eh_frame_hdr")
         if frames is None or header is None or found.machine != "EM_X86_64":
@@ -69,11 +72,10 @@ class Tables:
         """Those for an address in the process."""
         value = address - self._bias
         if value not in self._cache:
-            try:
-                self._cache[value] = self._rules(value)
-            # The library says so of tables that are damaged or that it does not know.
-            except (DWARFError, ELFError, AssertionError, KeyError, IndexError, TypeError):
-                self._cache[value] = None
+            file = self._file
+            self._cache[value] = file.allowance.call(
+                file.name, "unwind tables", lambda: self._rules(value)
+            )
         return self._cache[value]
 
     def _rules(self, value: int) -> Rules | None:
@@ -118,6 +120,8 @@ def _leb(code: Iterator[int], signed: bool) -> int:
         shift += 7
         if not byte & 0x80:
             return value - (1 << shift) if signed and byte & 0x40 else value
+        if shift > MOST_BITS:
+            break
     raise LostError
 
 

@@ -111,14 +111,15 @@ class Waits:
                 edges[t.at] = wait.on
         done: set[int] = set()
         for start in self.snapshot.threads:
-            path: list[Thread] = []
+            path: dict[int, Thread] = {}  # by address, in order
             at: Thread | None = start
-            while at is not None and at.at not in done and at not in path:
-                path.append(at)
+            while at is not None and at.at not in done and at.at not in path:
+                path[at.at] = at
                 at = edges.get(at.at)
-            if at is not None and at in path:
-                yield path[path.index(at) :]
-            done.update(t.at for t in path)
+            if at is not None and at.at in path:
+                chain = list(path.values())
+                yield chain[chain.index(path[at.at]) :]
+            done.update(path)
 
 
 def state_text(t: Thread) -> str:
