@@ -32,6 +32,6 @@ KINDS = (
 
 
 def said(error: Exception) -> str:
-    """For people, in one line."""
-    text = " ".join(str(error).split())
+    """For people, in one line. Parts of the file may be in it: not to move the cursor."""
+    text = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
     return text[:100] if text else type(error).__name__

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from pirn_tools import damage, files
 from pirn_tools.errors import UserError
+from pirn_tools.limits import MIB, guard
 
+SECONDS, MEMORY = 30, 512 * MIB  # for one file
 SYSTEM_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
 
 
@@ -49,14 +51,15 @@ def find_program(name: str) -> Path:
 def read(path: Path) -> Binary | None:
     """The ELF file, or None when it is something else (a script)."""
     try:
-        with path.open("rb") as stream:
+        with guard(SECONDS, MEMORY, f"reading {path}"):
+            stream = files.contents(files.open_ordinary(path))
             if stream.read(4) != b"\x7fELF":
                 return None
-            return _read_elf(path, ELFFile(stream))
+            return _read_elf(path, ELFFile(cast("Any", stream)))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}", status=126) from None
-    except ELFError as error:
-        raise UserError(f"{path} is a damaged ELF file: {error}", status=126) from None
+    except damage.KINDS as error:
+        raise UserError(f"{path} is a damaged ELF file: {damage.said(error)}", status=126) from None
 
 
 def _read_elf(path: Path, elf: ELFFile) -> Binary:

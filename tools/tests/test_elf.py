@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -103,3 +105,29 @@ def test_brings_organizations_when_the_program_or_its_library_registers(tmp_path
     assert not brings(plain)
     assert brings(direct)
     assert brings(nested)
+
+
+@needs_cc
+def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
+    """Three hundred of them: never a traceback."""
+    data = compile_c(tmp_path, "whole", "int main(void) { return 0; }\n").read_bytes()
+    damaged, chance, refused = tmp_path / "damaged", random.Random(1), 0
+    for _ in range(300):
+        raw = bytearray(data)
+        for _ in range(chance.choice((1, 3, 10, 100))):
+            at = chance.choice((chance.randrange(64), chance.randrange(len(raw)), len(raw) - 9))
+            raw[at] = chance.choice((0, 1, 127, 128, 255))
+        damaged.write_bytes(raw[: chance.randrange(len(raw))] if chance.random() < 0.2 else raw)
+        try:
+            elf.read(damaged)
+        except UserError as error:
+            assert "is a damaged ELF file: " in error.message  # noqa: PT017
+            assert error.exit_code == 126  # noqa: PT017
+            refused += 1
+    assert 10 < refused < 290
+
+
+def test_fifo_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(UserError, match="is a FIFO, not an ordinary file"):
+        elf.read(tmp_path / "fifo")

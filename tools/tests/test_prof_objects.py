@@ -3,13 +3,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import resource
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from profiles import needs_cc, program
+from profiles import example, needs_cc, program
 
+from pirn_tools.prof import annotate
+from pirn_tools.prof.lines import Lines
 from pirn_tools.prof.objects import ObjectFile
+from pirn_tools.prof.symbols import plain_name
 
 pytestmark = needs_cc
 
@@ -61,3 +72,117 @@ def test_damaged_compressed_sections_have_no_lines(tmp_path: Path, section: str)
     binary = program("-no-pie", "-gz")
     head_of_stream = place(binary, section) + 24
     assert looked_up(tmp_path, binary, head_of_stream, 255) == ("leaf", False)
+
+
+SPARSE = 10 << 30
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, SPARSE)
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (fifo, "is a FIFO, not an ordinary file"),
+        (device, "is a device, not an ordinary file"),
+        (sparse, f"is too large: {SPARSE} bytes"),
+        (Path.mkdir, "is a folder, not an ordinary file"),
+    ],
+)
+def test_profile_is_shown_without_names_when_it_names_no_ordinary_file(
+    tmp_path: Path, make: Callable[[Path], None], problem: str
+) -> None:
+    """In so little room that reading without limit fails at once."""
+    named = tmp_path / "pro\x1bgram"
+    make(named)
+    binary = program("-no-pie")
+    profile = tmp_path / "p.prof"
+    profile.write_text(example(binary).text().replace(str(binary), str(named)))
+    said = subprocess.run(
+        [sys.executable, "-m", "pirn_tools", "prof", "tree", str(profile)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
+    )
+    assert said.returncode == 0, said.stderr
+    assert f"{tmp_path}/pro?gram {problem}" in said.stderr + said.stdout
+    assert "100.00%" in said.stdout or "main" in said.stdout, said.stdout
+    assert "\x1b" not in said.stderr + said.stdout
+
+
+def test_file_that_is_linked_is_read(tmp_path: Path) -> None:
+    """As libraries are."""
+    (tmp_path / "link").symlink_to(program("-no-pie"))
+    assert ObjectFile(str(tmp_path / "link")).named["leaf"].name == "leaf"
+
+
+def test_source_that_is_no_ordinary_file_is_not_shown(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "calls.c")
+    assert annotate.find(str(tmp_path / "calls.c"), ()) is None
+    assert annotate.find("/nul\0l", ()) is None
+
+
+def bomb(folder: Path) -> Path:
+    """Debug information that is compressed to a thousandth."""
+    binary = program("-no-pie", "-gz")
+    with binary.open("rb") as stream:
+        elf = ELFFile(stream)
+        offset = elf.get_section_by_name(".debug_info")["sh_offset"]
+        sections, step = elf["e_shoff"], elf["e_shentsize"]
+        number = elf.get_section_index(".debug_info")
+    data = bytearray(binary.read_bytes())
+    size = 2 << 30
+    packer = zlib.compressobj(9)
+    packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(size >> 20)) + packer.flush()
+    head = bytes(data[offset : offset + 4]).ljust(8, b"\0") + struct.pack("<QQ", size, 1)
+    at = sections + number * step
+    data[at + 24 : at + 40] = struct.pack("<QQ", len(data), len(head) + len(packed))
+    made = folder / "bomb"
+    made.write_bytes(bytes(data) + head + packed)
+    return made
+
+
+def test_debug_information_without_end_leaves_names_and_a_remark(tmp_path: Path) -> None:
+    remarks: list[str] = []
+    file = ObjectFile(str(bomb(tmp_path)), remarks)
+    start = file.named["leaf"].start
+    assert file.line(start) is None
+    assert remarks[0].startswith("reading the lines of bomb takes more than ")
+    assert "MiB of memory: they are not known" in remarks[0]
+
+
+def test_lines_that_take_too_long_leave_names_and_a_remark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def for_ever(self: Lines, address: int) -> None:
+        while True:
+            with contextlib.suppress(Exception):
+                address += 1
+
+    monkeypatch.setattr(Lines, "at", for_ever)
+    remarks: list[str] = []
+    file = ObjectFile(str(program("-no-pie")), remarks)
+    start = file.named["leaf"].start
+    assert file.line(start) is None
+    assert file.line(start + 1) is None
+    assert file.symbol(start) is not None
+    assert "s of CPU time: they are not known" in remarks[0]
+
+
+def test_names_that_stand_for_longer_ones_stay_as_they_are() -> None:
+    twice = "".join(f"_ZN1{chr(97 + i % 26)}" for i in range(3000))
+    assert plain_name(twice) == twice
+    doubled = "_Z1fSt4pairI" + "St4pairI" * 20 + "i" + "E" * 21
+    assert len(plain_name(doubled)) < 1 << 24

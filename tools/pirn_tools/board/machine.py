@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
+from pirn_tools import damage
 from pirn_tools.board.boards import Board
 from pirn_tools.errors import UserError
 
@@ -98,7 +98,7 @@ def check_program(board: Board, program: str) -> None:
             executable = elf["e_type"] == "ET_EXEC"
     except OSError as error:
         raise UserError(f"{program}: {error.strerror}", status=2) from None
-    except ELFError:
+    except damage.KINDS:
         raise UserError(f"{program} is not an ELF file", status=2) from None
     if found != board.target.elf:
         raise UserError(

@@ -14,11 +14,11 @@ import re
 from functools import cached_property
 from pathlib import Path
 
-from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from pirn_tools.prof.lines import DAMAGE, Lines
+from pirn_tools.damage import KINDS as DAMAGE
+from pirn_tools.prof.lines import Lines
 from pirn_tools.prof.read import printable
 
 LINE = re.compile(rb"pirn: +(at|from) +0x([0-9a-fA-F]{1,16})\Z")
@@ -56,7 +56,7 @@ class Places:
     def _function(self, address: int) -> str | None:
         try:
             functions = self._functions
-        except (ELFError, *DAMAGE):
+        except DAMAGE:
             return None
         place = bisect.bisect_right(functions, (address, 1 << 64, "")) - 1
         if place < 0:
@@ -73,7 +73,7 @@ class Places:
     def _line(self, address: int) -> str | None:
         try:
             found = self._lines.at(address) if self._lines is not None else None
-        except (ELFError, DWARFError, *DAMAGE):
+        except DAMAGE:
             return None
         return f"{found.file}:{found.line}" if found is not None else None
 

@@ -12,9 +12,10 @@ from typing import Any
 import click
 from rich.console import Console
 
+from pirn_tools.allowance import Allowance
 from pirn_tools.errors import UserError
 from pirn_tools.limits import LimitError, guard
-from pirn_tools.live.objects import MEMORY, Allowance
+from pirn_tools.live.objects import MEMORY
 from pirn_tools.live.process import Process
 from pirn_tools.live.snapshot import Runtime
 
@@ -62,7 +63,7 @@ def limited(pid: int, seconds: float) -> Iterator[None]:
 
 def allowance(seconds: float) -> Allowance:
     """Of the limit, for names and lines; without them the rest makes sense, too."""
-    return Allowance(seconds * FOR_FILES)
+    return Allowance(seconds * FOR_FILES, int(seconds * FOR_FILES * MEMORY))
 
 
 def say_limits(runtime: Runtime) -> None:

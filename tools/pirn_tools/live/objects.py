@@ -6,15 +6,16 @@ from __future__ import annotations
 import bisect
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from elftools.elf.elffile import ELFFile
 
-from pirn_tools import damage, files
-from pirn_tools.limits import MIB, LimitError, guard
+from pirn_tools import files
+from pirn_tools.allowance import Allowance
+from pirn_tools.limits import MIB
 from pirn_tools.live.process import Mapping, Process, printable
 
 SYMBOL = struct.Struct("<IBBHQQ")
@@ -23,43 +24,6 @@ PAGE = 4096
 FRESH = 1.0  # s, for which the mappings are taken for unchanged
 SECONDS = 1.0  # of CPU time
 MEMORY = 128 * MIB  # for each second
-MOST_PROBLEMS = 16  # that are kept
-Result = TypeVar("Result")
-
-
-class Allowance:
-    """For reading files of a process: whoever controls it controls them. All of them together."""
-
-    def __init__(self, seconds: float = SECONDS) -> None:
-        self._left, self._memory = seconds, int(seconds * MEMORY)
-        self.problems: list[str] = []  # for people
-        self.limits: list[str] = []  # the same, of what took too long or too much
-
-    def call(self, name: str, what: str, function: Callable[[], Result]) -> Result | None:
-        """Reads; None: it may take no more, or the file is damaged."""
-        if self._left <= 0:
-            return None
-        start = time.process_time()
-        try:
-            with guard(self._left, self._memory, f"reading the {what} of {name}"):
-                return function()
-        except LimitError as error:
-            self._left = 0.0
-            self._problem(error.message)
-            self.limits.append(error.message)
-        except files.RefusedError as error:
-            self._problem(f"{name} {error.strerror}")
-        except OSError as error:
-            self._problem(f"{name} cannot be read: {error.strerror}")
-        except damage.KINDS as error:
-            self._problem(f"{name} is damaged ({what}): {printable(damage.said(error))}")
-        finally:
-            self._left -= time.process_time() - start
-        return None
-
-    def _problem(self, text: str) -> None:
-        if text not in self.problems and len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(text)
 
 
 class Object:
@@ -130,7 +94,7 @@ class Objects:
 
     def __init__(self, process: Process, allowance: Allowance | None = None) -> None:
         self.process = process
-        self.allowance = allowance or Allowance()
+        self.allowance = allowance or Allowance(SECONDS, int(SECONDS * MEMORY))
         self._groups: dict[tuple[str, int], list[Mapping]] = {}
         self._opened: dict[tuple[str, int], Object | None] = {}
         self._look()

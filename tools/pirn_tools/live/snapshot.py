@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from pirn_tools.allowance import Allowance
 from pirn_tools.errors import UserError
 from pirn_tools.live.layout import find, text_of
-from pirn_tools.live.objects import Allowance, Objects
+from pirn_tools.live.objects import Objects
 from pirn_tools.live.process import Process, UnreadableError
 
 STARTED = 2

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pirn_tools import files
 from pirn_tools.errors import UserError, did_you_mean
 from pirn_tools.prof.model import Tree
 from pirn_tools.prof.symbols import Function
+
+LARGEST = 64 << 20  # bytes of a source file
 
 CONTEXT = 3  # lines around those that count
 
@@ -100,8 +103,8 @@ def find(path: str, folders: tuple[Path, ...]) -> list[str] | None:
         places += [folder.joinpath(*parts[first:]) for first in range(1, len(parts))]
     for place in places:
         try:
-            return place.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
+            return files.read_ordinary(place, LARGEST).decode(errors="replace").splitlines()
+        except (OSError, ValueError):  # not there, no ordinary file, or no path at all
             continue
     return None
 

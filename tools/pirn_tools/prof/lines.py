@@ -8,7 +8,6 @@ row is three numbers. A unit is read when an address in it is asked for.
 from __future__ import annotations
 
 import bisect
-import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
@@ -16,20 +15,8 @@ from elftools.dwarf.aranges import ARanges
 from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.dwarfinfo import DWARFInfo
 
+from pirn_tools.damage import KINDS as DAMAGE
 from pirn_tools.prof.read import printable
-
-# What a damaged file, or a kind of file that the library does not know, makes of reading it.
-DAMAGE = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    IndexError,
-    KeyError,
-    NotImplementedError,
-    TypeError,
-    ValueError,
-    zlib.error,
-)
 
 
 class Place(NamedTuple):

@@ -8,27 +8,32 @@ for by the build-id under /usr/lib/debug. Addresses here are the file's own (as 
 from __future__ import annotations
 
 import bisect
-import io
+import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
-from elftools.common.exceptions import DWARFError, ELFError
-from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
+from pirn_tools import files
+from pirn_tools.allowance import Allowance
+from pirn_tools.damage import KINDS as DAMAGE
+from pirn_tools.damage import said
+from pirn_tools.limits import MIB, LimitError
 from pirn_tools.prof.inlines import Inlined, Inlines
-from pirn_tools.prof.lines import DAMAGE as DWARF_DAMAGE
 from pirn_tools.prof.lines import Lines, Place
 from pirn_tools.prof.read import printable
 
 DEBUG = Path("/usr/lib/debug/.build-id")
-DAMAGE = (*DWARF_DAMAGE, ELFError, DWARFError, ConstructError, struct.error)
 NOTYPE, FUNCTION, INDIRECT = 0, 2, 10  # types of symbols
 LOCAL, GLOBAL, WEAK = 0, 1, 2
 EXECUTABLE = 4  # flag of a section
+SECONDS, MEMORY = 1.5, 192 * MIB  # for one file, and more for what it has on the disk:
+SECONDS_PER_MIB, MEMORY_PER_MIB = 1.0, 32 * MIB
+LARGEST_SHARE = 1 << 10  # MiB
+Result = TypeVar("Result")
 
 
 class Symbol(NamedTuple):
@@ -42,26 +47,60 @@ class Symbol(NamedTuple):
 class ObjectFile:
     """One file. Where it cannot be read, `problem` says why, and it has neither names nor lines."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, remarks: list[str] | None = None) -> None:
+        """What takes too long later on is said in the remarks."""
         self.path = path
         self.name = printable(Path(path).name) if path.startswith("/") else printable(path)
         self.problem = ""
         self.build_id = ""
         self.modified_ns = 0
+        self._remarks = remarks if remarks is not None else []
         self._elf: ELFFile | None = None
         self._segments: list[tuple[int, int, int, bool]] = []  # offset, size, address, executable
+        self._allowance = Allowance(SECONDS, MEMORY)
         if path.startswith("["):
             self.problem = "is no file"
             return
         try:
-            self.modified_ns = Path(path).stat().st_mtime_ns
-            self._elf = ELFFile(io.BytesIO(Path(path).read_bytes()))
-            self._read_segments()
-            self.build_id = _build_id(self._elf)
+            self._open()
+        except files.RefusedError as error:
+            self.problem = str(error.strerror)
         except OSError as error:
             self.problem = f"cannot be read: {error.strerror}"
+        except ValueError:
+            self.problem = "is no path"
+
+    def _open(self) -> None:
+        fd = files.open_ordinary(self.path)
+        found = os.fstat(fd)
+        self.modified_ns = found.st_mtime_ns
+        stream = files.contents(fd)
+        # By its blocks: a file with nothing in it may be as long as it likes.
+        share = min(found.st_blocks * 512, found.st_size, LARGEST_SHARE * MIB) / MIB
+        self._allowance = Allowance(
+            SECONDS + share * SECONDS_PER_MIB, MEMORY + int(share * MEMORY_PER_MIB)
+        )
+        try:
+            with self._allowance.use(f"reading {self.name}"):
+                self._elf = ELFFile(cast("Any", stream))
+                self._read_segments()
+                self.build_id = _build_id(self._elf)
+        except LimitError as error:
+            self._elf, self.problem = None, f"is damaged: {error.message}"
         except DAMAGE as error:
-            self.problem = f"is damaged, or no ELF file: {printable(str(error))}"
+            self.problem = f"is damaged, or no ELF file: {said(error)}"
+
+    def _within(self, what: str, function: Callable[[], Result], otherwise: Result) -> Result:
+        """Reads more of it; what takes too much, or is damaged, is not known."""
+        try:
+            with self._allowance.use(f"reading the {what} of {self.name}"):
+                return function()
+        except LimitError as error:
+            if error.message not in self._remarks:
+                self._remarks.append(f"{error.message}: they are not known")
+            return otherwise
+        except DAMAGE:
+            return otherwise
 
     def _read_segments(self) -> None:
         for one in cast("Any", self._elf).iter_segments():
@@ -102,7 +141,7 @@ class ObjectFile:
             return None
         path = DEBUG / self.build_id[:2] / f"{self.build_id[2:]}.debug"
         try:
-            return ELFFile(io.BytesIO(path.read_bytes()))
+            return ELFFile(cast("Any", files.contents(files.open_ordinary(path))))
         except (OSError, *DAMAGE):
             return None
 
@@ -114,6 +153,9 @@ class ObjectFile:
     @cached_property
     def symbols(self) -> list[Symbol]:
         """Its functions, in the order of their addresses; one name for each address."""
+        return self._within("functions", self._read_symbols, [])
+
+    def _read_symbols(self) -> list[Symbol]:
         best: dict[int, tuple[tuple[Any, ...], int, str]] = {}
         for elf in self._files():
             try:
@@ -135,14 +177,14 @@ class ObjectFile:
 
     @cached_property
     def _stubs(self) -> list[tuple[int, int]]:
-        try:
+        def read() -> list[tuple[int, int]]:
             return [
                 (one["sh_addr"], one["sh_addr"] + one["sh_size"])
                 for one in (self._elf.iter_sections() if self._elf is not None else ())
                 if one.name.startswith(".plt")
             ]
-        except DAMAGE:
-            return []
+
+        return self._within("sections", read, [])
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -160,6 +202,9 @@ class ObjectFile:
     @cached_property
     def lines(self) -> Lines | None:
         """None: it has no debug information."""
+        return self._within("lines", self._read_lines, None)
+
+    def _read_lines(self) -> Lines | None:
         for elf in self._files():
             try:
                 if elf.has_dwarf_info(strict=True):
@@ -169,10 +214,8 @@ class ObjectFile:
         return None
 
     def line(self, address: int) -> Place | None:
-        try:
-            return self.lines.at(address) if self.lines is not None else None
-        except DAMAGE:
-            return None
+        lines = self.lines
+        return self._within("lines", lambda: lines.at(address), None) if lines else None
 
     @cached_property
     def named(self) -> dict[str, Symbol]:
@@ -185,20 +228,18 @@ class ObjectFile:
 
     def inlined(self, address: int) -> list[Inlined]:
         """Functions that are inlined there, outermost first."""
-        try:
-            unit = self.lines.unit(address) if self.lines is not None else None
-            if unit is None or self._inlines is None:
-                return []
-            return self._inlines.at(unit, address)
-        except DAMAGE:
+        return self._within("inlined functions", lambda: self._read_inlined(address), [])
+
+    def _read_inlined(self, address: int) -> list[Inlined]:
+        unit = self.lines.unit(address) if self.lines is not None else None
+        if unit is None or self._inlines is None:
             return []
+        return self._inlines.at(unit, address)
 
     def span(self, low: int, high: int) -> list[Place]:
         """Lines of the instructions from low to before high."""
-        try:
-            return list(self.lines.within(low, high)) if self.lines is not None else []
-        except DAMAGE:
-            return []
+        lines = self.lines
+        return self._within("lines", lambda: list(lines.within(low, high)), []) if lines else []
 
 
 def _build_id(elf: ELFFile) -> str:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable
 
+from pirn_tools.limits import MIB, LimitError, guard
 from pirn_tools.prof.lines import Place
 from pirn_tools.prof.objects import ObjectFile
 from pirn_tools.prof.read import Mapping, Profile, printable
 
 SECOND_NS = 1_000_000_000
+LONGEST = 8192  # of a mangled name
+DEMANGLE_SECONDS, DEMANGLE_MEMORY = 1, 16 * MIB  # a short name may stand for a very long one
 
 try:
     from cxxfilt import InvalidName
@@ -52,11 +55,12 @@ class Function:
 
 def plain_name(mangled: str) -> str:
     """As it was written; names that are not of C++ as they are."""
-    if _demangle is None or not mangled.startswith("_Z"):
+    if _demangle is None or not mangled.startswith("_Z") or len(mangled) > LONGEST:
         return mangled
     try:
-        return str(_demangle(mangled))
-    except (InvalidName, ValueError):
+        with guard(DEMANGLE_SECONDS, DEMANGLE_MEMORY, "the name of a function"):
+            return str(_demangle(mangled))
+    except (InvalidName, LimitError, ValueError):
         return mangled
 
 
@@ -89,12 +93,14 @@ class Symbols:
     def file(self, path: str) -> ObjectFile:
         """The file of that name; says once what keeps its functions from having names."""
         if path not in self._files:
-            self._files[path] = found = ObjectFile(path)
+            self._files[path] = found = ObjectFile(path, self.remarks)
             if found.problem and not path.startswith("["):
-                self.remarks.append(f"{found.path} {found.problem}: its functions have no names")
+                self.remarks.append(
+                    f"{printable(path)} {found.problem}: its functions have no names"
+                )
             elif self._written_ns and found.modified_ns > self._written_ns:
                 self.remarks.append(
-                    f"{found.path} is newer than the profile: names and lines may be wrong"
+                    f"{printable(path)} is newer than the profile: names and lines may be wrong"
                 )
         return self._files[path]
 

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""What reading program files may cost, if somebody else has made them; and what was wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from pirn_tools import damage, files
+from pirn_tools.limits import LimitError, guard
+
+MOST_PROBLEMS = 16  # that are kept
+Result = TypeVar("Result")
+
+
+class Allowance:
+    """For all that is read with it together: so many seconds of CPU time, so many bytes."""
+
+    def __init__(self, seconds: float, memory: int) -> None:
+        self.seconds, self._left, self._memory = seconds, seconds, memory
+        self.problems: list[str] = []  # for people
+        self.limits: list[str] = []  # the same, of what took too long or too much
+
+    @contextmanager
+    def use(self, what: str) -> Iterator[None]:
+        """Nothing of it is left when a block has taken too much."""
+        if self._left <= 0:
+            raise LimitError(f"{what} takes more than {self.seconds:g} s of CPU time")
+        start = time.process_time()
+        try:
+            with guard(self._left, self._memory, what):
+                yield
+        except LimitError:
+            self._left = 0.0
+            raise
+        finally:
+            self._left -= time.process_time() - start
+
+    def call(self, name: str, what: str, function: Callable[[], Result]) -> Result | None:
+        """Reads; None: it may take no more, or the file is damaged."""
+        if self._left <= 0:
+            return None
+        try:
+            with self.use(f"reading the {what} of {name}"):
+                return function()
+        except LimitError as error:
+            self._problem(error.message)
+            self.limits.append(error.message)
+        except files.RefusedError as error:
+            self._problem(f"{name} {error.strerror}")
+        except OSError as error:
+            self._problem(f"{name} cannot be read: {error.strerror}")
+        except damage.KINDS as error:
+            self._problem(f"{name} is damaged ({what}): {damage.said(error)}")
+        return None
+
+    def _problem(self, text: str) -> None:
+        if text not in self.problems and len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(text)
