@@ -12,19 +12,23 @@ MARKS = ("CMakePresets.json", "tools/pirn_tools")
 
 
 def find_project() -> Path | None:
-    """The project's root: the tree this package lives in, else one above the current directory."""
-    here = Path(__file__).resolve().parent
-    for folder in (here.parent.parent, *_upwards(Path.cwd())):
-        if all((folder / mark).exists() for mark in MARKS):
-            return folder
-    return None
+    """The project's root, if this package lies in its tree.
+
+    Never one above the current directory: that may be anybody's, and what is found there is loaded
+    (the library) or run (boards' commands).
+    """
+    root = Path(__file__).resolve().parent.parent.parent
+    return root if all((root / mark).exists() for mark in MARKS) else None
 
 
 def project() -> Path:
     """The project's root, or an error for commands that make no sense outside it."""
     root = find_project()
     if root is None:
-        raise UserError("this command works inside the project's tree; go there and run it again")
+        raise UserError(
+            "this command belongs to the project's tree, and this pirn is installed outside: "
+            "run the tree's own, .venv/bin/pirn (make setup)"
+        )
     return root
 
 
@@ -46,7 +50,3 @@ def short(path: Path) -> str:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:
         return str(path)
-
-
-def _upwards(folder: Path) -> list[Path]:
-    return [folder, *folder.parents]

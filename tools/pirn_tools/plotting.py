@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def figure(path: Path, width: float, height: float) -> Iterator[Axes]:
     """Axes to draw on; leaving the block writes the file: PNG, or what its suffix says."""
-    # Its cache goes where it can be written even without a home directory.
-    os.environ.setdefault("MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / "pirn-matplotlib"))
+    if "MPLCONFIGDIR" not in os.environ:
+        os.environ["MPLCONFIGDIR"] = _settings()
     # Imported here: half a second that commands without a plot need not wait.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -28,3 +30,19 @@ def figure(path: Path, width: float, height: float) -> Iterator[Axes]:
     yield made.add_subplot()
     path.parent.mkdir(parents=True, exist_ok=True)
     made.savefig(path, dpi=150)
+
+
+def _settings() -> str:
+    """A folder for matplotlib's settings and cache, the user's own: in a temporary folder another
+    user could make it first. Without a home directory it is a new one, for this process only."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    try:
+        own = cache / "pirn" / "matplotlib"
+        own.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(own, os.W_OK):
+            return str(own)
+    except OSError:
+        pass
+    made = tempfile.mkdtemp(prefix="pirn-matplotlib-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
