@@ -1,28 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * message.c - what the runtime says of itself: sentences for people, and how threads are named in
- * them. Any context.
+ * them. Any context; the rt_describe_... functions in signal handlers, too, at any instruction:
+ * they use nothing of the C library, whose printf takes locks, and more stack than a handler has.
  */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "cpu.h"
 
+/* What is written so far, and its end. Ends with a NUL, whatever fits; needs room for that. */
+struct line {
+    char *at, *end;
+};
+
+static struct line line_in(char *text, size_t size)
+{
+    *text = '\0';
+    return (struct line){text, text + size - 1};
+}
+
+static void line_add(struct line *line, const char *text)
+{
+    while (*text != '\0' && line->at < line->end) {
+        *line->at++ = *text++;
+    }
+    *line->at = '\0';
+}
+
+static void line_number(struct line *line, uint64_t value)
+{
+    char digits[21], *first = digits + sizeof(digits) - 1;
+    *first = '\0';
+    do {
+        *--first = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    line_add(line, first);
+}
+
+static void line_thread(struct line *line, const struct thread *t)
+{
+    line_number(line, t->index);
+    line_add(line, ".");
+    line_number(line, t->generation);
+    line_add(line, " \"");
+    line_add(line, t->name);
+    line_add(line, "\"");
+}
+
 void rt_describe_thread(const struct thread *t, char *text, size_t size)
 {
-    snprintf(text, size, "%" PRIu32 ".%" PRIu32 " \"%s\"", t->index, t->generation, t->name);
+    struct line line = line_in(text, size);
+    line_thread(&line, t);
 }
 
 void rt_describe_full_stack(const struct thread *t, char *text, size_t size)
 {
-    char who[64];
-    rt_describe_thread(t, who, sizeof(who));
-    snprintf(
-        text, size,
-        "pirn: stack overflow in thread %s: its %zu bytes are used up (PIRN_STACK or the stack size "
-        "attribute makes it larger)\n",
-        who, t->stack.size);
+    struct line line = line_in(text, size);
+    line_add(&line, "pirn: stack overflow in thread ");
+    line_thread(&line, t);
+    line_add(&line, ": its ");
+    line_number(&line, t->stack.size);
+    line_add(&line,
+             " bytes are used up (PIRN_STACK or the stack size attribute makes it larger)\n");
 }
 
 bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t size)
@@ -36,11 +77,17 @@ bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t
     return true;
 }
 
+/* How much is in a buffer of `size`, which is not 0, after snprintf has said n. */
+static size_t fitting(int n, size_t size)
+{
+    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
 static void say(const char *fmt, va_list args)
 {
     char text[512];
     int n = vsnprintf(text, sizeof(text), fmt, args);
-    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    port_write(text, fitting(n, sizeof(text)));
 }
 
 void rt_say(const char *fmt, ...)
@@ -63,13 +110,13 @@ void rt_refuse(const char *fmt, ...)
 void rt_panic(const char *file, int line, const char *fmt, ...)
 {
     char text[512];
+    const size_t most = sizeof(text) - 1; /* and the line's end */
     va_list args;
-    int n = snprintf(text, sizeof(text), "pirn: internal error at %s:%d: ", file, line);
+    size_t n = fitting(snprintf(text, most, "pirn: internal error at %s:%d: ", file, line), most);
     va_start(args, fmt);
-    n += vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, args);
+    n += fitting(vsnprintf(text + n, most - n, fmt, args), most - n);
     va_end(args);
-    n = n < (int)sizeof(text) - 1 ? n : (int)sizeof(text) - 2;
     text[n++] = '\n';
-    port_write(text, (size_t)n);
+    port_write(text, n);
     port_panic();
 }

@@ -21,6 +21,9 @@
         }                                                                                          \
     } while (0)
 
+/* vsnprintf ends the program (stdio.c; not in builds with a sanitizer, which needs its own). */
+extern bool fault_no_stdio;
+
 /* Overflow a stack; `whose`: joinable, detached, static, elsewhere. Does not return. */
 void fault_overflow(const char *whose);
 

@@ -24,6 +24,7 @@ static void *overflow_main(void *arg)
         pirn_yield();
     }
     __atomic_store_n(&arrived, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&fault_no_stdio, true, __ATOMIC_SEQ_CST);
     return (void *)(uintptr_t)(deeper(0) + (arg != NULL));
 }
 
