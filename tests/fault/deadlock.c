@@ -5,13 +5,16 @@
  * looks for a deadlock.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,6 +220,102 @@ static void dump(void)
     pthread_join(t, NULL);
 }
 
+enum { BLOCKED = 8, ATTEMPTS = 3 };
+
+static int gate[2];
+
+/* The runtime does not see the call: only another carrier goes on with the CPU. */
+static void *blocks(void *arg)
+{
+    char byte;
+    sem_post(&ready);
+    if (syscall(SYS_read, gate[0], &byte, 1) != 1) {
+        abort();
+    }
+    return arg;
+}
+
+/* Is there a copy of this process that writes a report, and has not ended? */
+static bool report_runs(void)
+{
+    siginfo_t info = {.si_pid = 0};
+    int how = WEXITED | WNOHANG | WNOWAIT | (int)__WCLONE;
+    return syscall(SYS_waitid, P_ALL, 0, &info, how, NULL) == 0 && info.si_pid == 0;
+}
+
+/* A pipe without room. */
+static void fill(int full[2])
+{
+    static const char bytes[4096];
+    if (pipe(full) != 0 || fcntl(full[1], F_SETFL, O_NONBLOCK) != 0) {
+        abort();
+    }
+    while (write(full[1], bytes, sizeof(bytes)) > 0) {
+    }
+    if (fcntl(full[1], F_SETFL, 0) != 0) {
+        abort();
+    }
+}
+
+/* A report begins, and hangs: nobody reads what it writes. */
+static void report_begin(int full)
+{
+    int own = dup(STDERR_FILENO);
+    dup2(full, STDERR_FILENO);
+    kill(getpid(), SIGQUIT);
+    while (!report_runs()) {
+        usleep(1000);
+    }
+    dup2(own, STDERR_FILENO);
+    close(own);
+}
+
+/* More threads than there are spare carriers block in the kernel while a report hangs. true: all of
+ * them did so before it ended, and main went on. */
+static bool blocks_in_report(unsigned n)
+{
+    pthread_t t[BLOCKED * ATTEMPTS];
+    int full[2];
+    fill(full);
+    report_begin(full[1]);
+    for (unsigned i = 0; i < n; i++) {
+        t[i] = start("blocks", blocks);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        sem_wait(&ready);
+    }
+    usleep(1000);
+    bool in_time = report_runs();
+    close(full[0]);
+    close(full[1]);
+    for (unsigned i = 0; i < n; i++) {
+        if (write(gate[1], "", 1) != 1) {
+            abort();
+        }
+    }
+    for (unsigned i = 0; i < n; i++) {
+        pthread_join(t[i], NULL);
+    }
+    return in_time;
+}
+
+/* A loaded machine may be late once: the report ends by itself after 10 s. Carriers stay: each
+ * attempt needs more of them than the one before. */
+static void carriers(void)
+{
+    bool in_time = false;
+    if (pipe(gate) != 0) {
+        abort();
+    }
+    for (unsigned i = 0; i < ATTEMPTS && !in_time; i++) {
+        in_time = blocks_in_report(BLOCKED * (i + 1));
+    }
+    if (!in_time) {
+        fprintf(stderr, "threads wait for the end of a report\n");
+        exit(1);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -227,7 +326,7 @@ static const struct {
     {"timer", timer, 0},     {"descriptor", descriptor, 0},
     {"child", child, 0},     {"handler", handler, 0},
     {"foreign", foreign, 1}, {"foreign-ends", foreign_ends, 0},
-    {"dump", dump, 0},
+    {"dump", dump, 0},       {"carriers", carriers, 0},
 };
 
 int main(int argc, char **argv)

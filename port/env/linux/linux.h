@@ -115,6 +115,10 @@ void reactor_forked(void);
 /* A worker wakes up: the monitor may have to look at it again. */
 void monitor_wakes(void);
 
+/* The maker of carriers, which writes the reports, too, waits until then at the latest, and makes a
+ * carrier if one is wanted meanwhile. */
+void maker_turn(uint64_t until);
+
 /* The calling kernel thread is one of the runtime's and will not end; how many have said so. */
 void kernel_thread_begun(void);
 unsigned kernel_threads_begun(void);

@@ -141,15 +141,20 @@ unsigned kernel_threads_begun(void)
     return __atomic_load_n(&monitor.begun, __ATOMIC_RELAXED);
 }
 
+void maker_turn(uint64_t until)
+{
+    permit_wait(&monitor.ask, until);
+    if (__atomic_exchange_n(&monitor.wanted, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
+        rt_carrier_add();
+    }
+}
+
 static void *maker_main(void *unused)
 {
     (void)unused;
     kernel_thread_begun();
     for (uint64_t next = UINT64_MAX;; next = rt_report_turn(port_now())) {
-        permit_wait(&monitor.ask, next);
-        if (__atomic_exchange_n(&monitor.wanted, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
-            rt_carrier_add();
-        }
+        maker_turn(next);
     }
     return NULL;
 }

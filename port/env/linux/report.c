@@ -25,6 +25,7 @@
 #include <unwind.h>
 
 #define REPORT_SECONDS 10
+#define LOOK_NS 2000000u /* between two looks whether the copy has ended */
 #define OWN_MAX 8
 #define FRAMES_MAX 64
 
@@ -101,10 +102,24 @@ static void copy_prepare(void)
     alarm(REPORT_SECONDS);
 }
 
+/* Its status; 0 if the program has waited for all of its children. Carriers are made meanwhile: all
+ * CPUs may be in need of one for as long as the copy hangs. A request for a report that comes
+ * meanwhile ends a turn, too; what is poked at the end looks for it. */
+static int copy_wait(long pid)
+{
+    int status = 0;
+    long done;
+    while ((done = syscall(SYS_wait4, pid, &status, __WCLONE | WNOHANG, NULL)) == 0 ||
+           (done < 0 && errno == EINTR)) {
+        maker_turn(port_now() + LOOK_NS);
+    }
+    port_report_poke();
+    return done == pid ? status : 0;
+}
+
 /* No signal tells the program that the copy has ended, and no wait of its own finds it. */
 void port_report_run(void (*fn)(void))
 {
-    int status;
     long pid = syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
     if (pid == 0) {
         copy_prepare();
@@ -116,9 +131,7 @@ void port_report_run(void (*fn)(void))
         port_write(text, sizeof(text) - 1);
         return;
     }
-    while (syscall(SYS_wait4, pid, &status, __WCLONE, NULL) < 0 && errno == EINTR) {
-    }
-    if (WIFSIGNALED(status)) {
+    if (WIFSIGNALED(copy_wait(pid))) {
         static const char text[] =
             "pirn: the report ends here: a stack or an object is damaged, or "
             "a lock of the C library is held\n";
