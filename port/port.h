@@ -207,8 +207,8 @@ void port_stack_end(struct port_stack *stack);
  * place has that. port_tls_start is called once, after port_init and before any thread exists
  * beside the caller. 0: from now on all threads have blocks, those of carriers included, and
  * port_thread_switch switches between them. Else threads share the block of the CPU that runs them,
- * and *why says why: -ENOTSUP, -ENOMEM: users are to know; -ENOSYS: they are not (builds for tests).
- * by_syscall: switch by a system call even where an instruction can, to measure that.
+ * and *why says why: -ENOTSUP, -ENOMEM: users are to know; -ENOSYS: they are not (builds for
+ * tests). by_syscall: switch by a system call even where an instruction can, to measure that.
  */
 int port_tls_start(bool by_syscall, const char **why);
 
@@ -266,8 +266,13 @@ bool port_may_wait(void);
 /* For a foreign kernel thread: wait itself. 0, -ETIMEDOUT, -EBADF. */
 int port_io_block(int fd, uint32_t events, uint64_t deadline);
 
+/*
+ * port_is_helper(): is the caller a kernel thread of the runtime's own? The start may wait for it.
+ */
+
 /* The stand-in of the calling foreign kernel thread (port_cpu_self() == NULL); of a carrier without
- * a CPU the thread that it runs. */
+ * a CPU the thread that it runs. With PORT_IDENTITY also before the runtime has started: then that
+ * of the program's main thread is rt_main_identity(); calls nothing of the program's. */
 struct thread *port_foreign_self(void);
 
 /* A foreign kernel thread that must block: wait until port_foreign_unpark, or until `deadline`.
@@ -424,9 +429,9 @@ uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
 void rt_io_ready(int fd, uint32_t events);
 int rt_io_await(int fd, uint32_t events); /* the calling user thread waits for a report: 0,
                                              -ECANCELED */
-bool rt_takes_calls(void); /* blocked threads that said nothing lose their CPU */
-uint64_t rt_report_turn(uint64_t now); /* when to call it again */
-void rt_dump_asked(void);              /* any context */
+bool rt_takes_calls(void);                /* blocked threads that said nothing lose their CPU */
+uint64_t rt_report_turn(uint64_t now);    /* when to call it again */
+void rt_dump_asked(void);                 /* any context */
 const struct port_ctx *rt_thread_ctx(const struct thread *t);
 bool rt_thread_waits(const struct thread *t);
 /* For the event trace: a tick has interrupted the running thread; its handler returns, or is about
@@ -435,9 +440,9 @@ void rt_tick_begins(void);
 void rt_tick_ends(bool preempts);
 void rt_on_kick(struct cpu *cpu);
 void rt_on_tick(struct cpu *cpu);
-bool rt_forked(void);  /* this is the child of a fork; true if there was a runtime */
+bool rt_forked(void);       /* this is the child of a fork; true if there was a runtime */
 void rt_forked_above(void); /* and then, whether there was or not: the layer above hears of it */
-void rt_on_exit(void); /* the program ends in the ordinary way */
+void rt_on_exit(void);      /* the program ends in the ordinary way */
 
 /* For ports that see the core's structures only as names. */
 struct port_cpu *rt_cpu_port(struct cpu *cpu);
@@ -473,9 +478,11 @@ bool rt_cpu_runs(struct cpu *cpu, const struct thread *t); /* a look from outsid
 struct thread *rt_cpu_thread(struct cpu *cpu); /* that the CPU runs; called by the CPU */
 bool rt_thread_is_foreign(const struct thread *t);
 bool rt_thread_is_idle(const struct thread *t);
-bool rt_main_is_carrier(void);       /* the program's main kernel thread executes CPUs */
+bool rt_main_is_carrier(void);         /* the program's main kernel thread executes CPUs */
+struct thread *rt_main_identity(void); /* of the program's main kernel thread without a CPU */
 struct thread *rt_foreign_new(void); /* stand-in of a foreign kernel thread; NULL without memory */
 void rt_foreign_free(struct thread *t);
+void rt_foreign_becomes(struct thread *t, struct thread *idle);
 
 /* For reports of ports: the thread's number and name; that it has used up its stack. */
 void rt_describe_thread(const struct thread *t, char *text, size_t size);

@@ -34,6 +34,8 @@ void port_irq_window(unsigned long state);
 #define PORT_TLS_ALWAYS false
 #define PORT_CALLS_BLOCK true
 #define PORT_FOREIGN true
+#define PORT_IDENTITY false
+#define port_is_helper() false
 #define PORT_SIGNALS true
 #define PORT_IDLE_STACK (64u << 10)
 #define PORT_DEADLOCK "report"

@@ -169,6 +169,16 @@ ALWAYS_INLINE struct thread *rt_self(void)
     return likely(cpu != NULL) ? cpu->current : rt_self_slow();
 }
 
+/* Who the caller is, as an owner of mutexes and of values of keys: the same, but that it starts no
+ * runtime. */
+COLD struct thread *rt_identity_slow(void);
+
+ALWAYS_INLINE struct thread *rt_identity(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    return likely(cpu != NULL) ? cpu->current : rt_identity_slow();
+}
+
 /* The least size of a stack of the caller's: block of thread-local storage and descriptor lie in
  * it, too. */
 ALWAYS_INLINE size_t rt_stack_min_given(void)
@@ -182,8 +192,14 @@ ALWAYS_INLINE size_t rt_stack_min_given(void)
  * yet? A user thread that has lost its CPU gets one. */
 COLD bool rt_is_foreign(void);
 
-/* Start the runtime: the caller becomes the main thread on CPU 0. 0 or -errno; idempotent. */
+/* Start the runtime: the caller becomes the main thread on CPU 0. While another thread does that,
+ * wait for it, or return at once if kernel threads may call meanwhile (rt_personality.early). 0, or
+ * -EAGAIN: the caller itself starts it. */
 int rt_start(void);
+
+/* For who has come while the runtime starts and needs it: 0, or -EAGAIN: the caller starts it, or
+ * helps to. */
+int rt_start_awaited(const struct thread *self);
 
 #ifndef PIRN_WITHOUT_STACKS
 ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)

@@ -100,6 +100,8 @@ bool rt_forked(void)
     life_reset();
     rt_once_reset();
     prio_reset();
+    rt_survivor->flags |= THREAD_FOREIGN; /* it has no CPU: init.c */
+    rt.main_carries = false;
     at_init(&rt.started, 0u);
     rt_is_child = true;
     return true;

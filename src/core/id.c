@@ -28,8 +28,10 @@
 
 static struct {
     spinlock_t lock;
-    uint32_t used; /* (lock) indexes ever given: 0 .. used - 1 */
+    uint32_t used; /* (lock) indexes ever given, or kept: 0 .. used - 1 */
     uint32_t free; /* (lock) head of the free list, 0 = none */
+    uint32_t kept; /* (lock) for idle threads: the first indexes; 0: they came first */
+    uint32_t idle; /* (lock) and how many of those are given */
 } id_table;
 
 _Atomic(struct id_slot *) id_chunk[CHUNKS];
@@ -57,17 +59,36 @@ static struct id_slot *slot_new_locked(uint32_t index)
     return entry;
 }
 
+/* Threads may have ids before the CPUs are made; those of their idle threads are the first. */
+static uint32_t index_locked(const struct thread *t)
+{
+    if (id_table.used == 0 && !(t->flags & THREAD_IDLE)) {
+        id_table.used = id_table.kept = rt.ncpu != 0 ? rt.ncpu : 1;
+    }
+    if ((t->flags & THREAD_IDLE) && id_table.idle < id_table.kept) {
+        return id_table.idle;
+    }
+    return id_table.free != 0 ? id_table.free : id_table.used;
+}
+
+static void index_taken_locked(uint32_t index, const struct id_slot *entry)
+{
+    if (index < id_table.kept && index == id_table.idle) {
+        id_table.idle++;
+    } else if (index == id_table.used) {
+        id_table.used++;
+    } else {
+        id_table.free = entry->next_free;
+    }
+}
+
 int id_assign(struct thread *t)
 {
     spin_lock(&id_table.lock, RANK_ID);
-    uint32_t index = id_table.free != 0 ? id_table.free : id_table.used;
+    uint32_t index = index_locked(t);
     struct id_slot *entry = slot_new_locked(index);
     if (entry != NULL) {
-        if (index == id_table.used) {
-            id_table.used++;
-        } else {
-            id_table.free = entry->next_free;
-        }
+        index_taken_locked(index, entry);
         t->index = index;
         t->id_slot = entry;
         t->generation = entry->generation;
@@ -185,7 +206,7 @@ void id_reset(void)
         port_table_free(chunk, CHUNK_SIZE * sizeof(struct id_slot));
         at_init(&id_chunk[i], (struct id_slot *)NULL);
     }
-    id_table.used = id_table.free = 0;
+    id_table.used = id_table.free = id_table.kept = id_table.idle = 0;
     at_init(&id_table.lock.word, 0u); /* a foreign thread may have been inside when a run ended */
 }
 

@@ -5,6 +5,21 @@
  * scheduler context gets a stack of its own; every other CPU schedules on the stack that the port
  * starts it with (M1). A first call from another kernel thread starts all CPUs on kernel threads of
  * their own: a caller that may end cannot be a CPU. The main thread is foreign then.
+ *
+ * Who is who before there are CPUs. Starting calls the program's code: its allocator
+ * (pthread_create, ld.so), which calls mutexes, keys and pthread_self, from the starting thread and
+ * from the kernel threads that are being started. So, where PORT_IDENTITY:
+ *   1. Each kernel thread has a descriptor from its first call on, as a foreign thread has
+ *      (port_foreign_self); the main one's is that which it keeps: rt.main_thread, in the child of
+ * a fork rt_survivor. What it has locked, and its keys, stay its own when it gets a CPU.
+ *   2. While the runtime starts (started == 1) everybody is foreign: nobody waits for the start but
+ *      who is to create a thread (rt_start_awaited). That is refused in the thread that starts, and
+ *      in kernel threads of the runtime's own, for which the start may be waiting.
+ *   3. The main thread's flag THREAD_FOREIGN goes when it takes its CPU, between two calls of
+ *      anything else: as it runs it waits for nothing, so nobody wakes it by the flag's old value.
+ *   4. Making a descriptor calls nothing of the program's: its memory is the kernel's own
+ *      (port_table_alloc).
+ * Elsewhere the first call starts the runtime, and nothing else can come meanwhile.
  */
 #include <errno.h>
 
@@ -54,35 +69,49 @@ static int idle_make_stack(struct cpu *cpu)
     return rt.tls_room != 0 ? port_tls_alloc(t, top) : 0;
 }
 
-static int main_make(struct thread *t)
-{
-    thread_init_bare(t, THREAD_MAIN | (rt.tls_room != 0 ? THREAD_TLS : 0),
-                     rt_personality.main_name());
-    at_init(&t->state, (uint32_t)THREAD_RUNNING);
-    return id_assign(t);
-}
-
-/* The caller, or in the child of a fork the thread that it has been so far. */
-static int main_adopt(struct cpu *cpu)
+/* The caller, or in the child of a fork the thread that it has been so far. NULL without memory. */
+struct thread *rt_main_identity(void)
 {
     struct thread *t = rt_survivor != NULL ? rt_survivor : &rt.main_thread;
-    int error = rt_survivor != NULL ? 0 : main_make(t);
+    if (t->id_slot != NULL) {
+        return t;
+    }
+    if (PORT_IDENTITY && rt.ncpu == 0) {
+        options_load_of("cpus"); /* so many ids are kept for the idle threads */
+    }
+    thread_init_bare(t, THREAD_MAIN | THREAD_FOREIGN, rt_personality.main_name());
+    at_init(&t->state, (uint32_t)THREAD_RUNNING);
+    return id_assign(t) == 0 ? t : NULL;
+}
+
+static void main_takes(struct thread *t, struct cpu *cpu)
+{
+    t->flags &= ~(uint32_t)THREAD_FOREIGN;
+    t->flags |= rt.tls_room != 0 ? (uint32_t)THREAD_TLS : 0;
+    if (PORT_CALLS_BLOCK) {
+        port_cpu_take(cpu->carrier, cpu->carrier->limbo);
+    }
+    port_cpu_take(cpu->carrier, cpu);
+}
+
+static int main_adopt(struct cpu *cpu)
+{
+    struct thread *t = rt_main_identity();
+    int error = t != NULL ? 0 : -ENOMEM;
+    if (error != 0) {
+        return error;
+    }
     rt_survivor = NULL;
     t->cpu = cpu;
     cpu->current = t;
     at_store_rel(&cpu->created, 1u); /* ORDER(life) */
-    if (error == 0) {
-        error = idle_make_stack(cpu);
-    }
+    error = idle_make_stack(cpu);
     if (error == 0) {
         error = port_carrier_begin(cpu->carrier, t);
     }
     if (error == 0) {
         prof_adopt(t);
-        if (PORT_CALLS_BLOCK) {
-            port_cpu_take(cpu->carrier, cpu->carrier->limbo);
-        }
-        port_cpu_take(cpu->carrier, cpu);
+        main_takes(t, cpu);
     }
     return error;
 }
@@ -217,38 +246,66 @@ static int rt_start_once(void)
     return error;
 }
 
+/* (A) The thread that starts the runtime; NULL: none, or not PORT_IDENTITY. */
+static _Atomic(struct thread *) starter;
+
 int rt_start(void)
 {
     uint32_t state = 0;
+    struct thread *self = PORT_IDENTITY ? port_foreign_self() : NULL;
     if (at_cas_acq(&rt.started, &state, 1u)) { /* ORDER(start) */
+        at_store_rlx(&starter, self);
         int error = rt_start_once();
         if (error != 0) {
             rt_say("pirn: cannot start the runtime: error %d\n", -error);
             port_exit_now(1);
         }
+        at_store_rlx(&starter, (struct thread *)NULL);
         at_store_rel(&rt.started, 2u); /* ORDER(start) */
         if (rt_personality.started != NULL) {
             rt_personality.started();
         }
         return 0;
     }
+    return rt_personality.early ? 0 : rt_start_awaited(self);
+}
+
+int rt_start_awaited(const struct thread *self)
+{
     for (unsigned round = 0; at_load_acq(&rt.started) != 2; round++) { /* ORDER(start) */
+        if ((self != NULL && at_load_rlx(&starter) == self) || port_is_helper()) {
+            return -EAGAIN;
+        }
         port_relax(round);
     }
     return 0;
 }
 
+/* Before the runtime has started, or while it starts. */
+static struct thread *self_early(void)
+{
+    if (at_load_acq(&rt.started) == 1 && rt_personality.early) { /* ORDER(start) */
+        return port_foreign_self();
+    }
+    return rt_start() == 0 ? rt_self() : port_foreign_self();
+}
+
 struct thread *rt_self_slow(void)
 {
     if (at_load_acq(&rt.started) != 2) { /* ORDER(start) */
-        rt_start();
-        return rt_self();
+        return self_early();
     }
     struct thread *t = port_foreign_self();
     if (PORT_CALLS_BLOCK && !(t->flags & THREAD_FOREIGN)) {
         rt_call_return(t);
     }
     return t;
+}
+
+struct thread *rt_identity_slow(void)
+{
+    bool early = PORT_IDENTITY && at_load_acq(&rt.started) != 2; /* ORDER(start) */
+    return early ? port_foreign_self() : rt_self_slow();
 }
 
 bool rt_is_foreign(void)
@@ -391,6 +448,14 @@ struct thread *rt_foreign_new(void)
         return NULL;
     }
     return t;
+}
+
+/* A carrier has had a stand-in; the values of its keys go on with its idle thread. */
+void rt_foreign_becomes(struct thread *t, struct thread *idle)
+{
+    idle->local = t->local;
+    t->local = NULL;
+    rt_foreign_free(t);
 }
 
 void rt_foreign_free(struct thread *t)

@@ -22,6 +22,7 @@ struct rt_personality {
     bool own_tls;    /* threads have thread-local storage of their own: option tls */
     bool preempt;    /* option preempt */
     bool classes;    /* a discipline with scheduling classes: option discipline */
+    bool early;      /* kernel threads call while the runtime starts: see init.c */
     bool take_calls; /* threads that block their kernel thread without a word lose their CPU */
     size_t (*stack_size)(void); /* of the option stack where it is not given */
 
@@ -32,11 +33,12 @@ struct rt_personality {
     void (*begin)(void);
     void (*started)(void);
 
-    void (*local_end)(struct thread *self); /* a thread with thread->local ends: it may block */
-    void (*tools_end)(struct thread *self); /* with rt_tooled: after everything else of a thread */
-    void (*tools_exit)(void);               /* with rt_tooled: the process ends (exit) */
-    void (*cancel_act)(void);               /* the caller, whose request to end is due, ends */
-    void (*signals_act)(void);              /* with rt_signals: it takes what there is for it */
+    void (*local_end)(struct thread *self);  /* a thread with thread->local ends: it may block */
+    void (*local_drop)(struct thread *self); /* it was needed again after its end */
+    void (*tools_end)(struct thread *self);  /* with rt_tooled: after everything else of a thread */
+    void (*tools_exit)(void);                /* with rt_tooled: the process ends (exit) */
+    void (*cancel_act)(void);                /* the caller, whose request to end is due, ends */
+    void (*signals_act)(void);               /* with rt_signals: it takes what there is for it */
     void (*signals_end)(struct thread *self); /* with rt_signals: it takes none any more */
     void (*forked)(void); /* in the child, after the core, before handlers of the program's */
 };

@@ -262,7 +262,8 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr,
         thread_set_name(t, attr->name);
     } else if (attr->flags & THREAD_CREATE_NAMED) {
         /* A foreign creator is called so by us alone. */
-        thread_set_name(t, creator->flags & THREAD_FOREIGN ? rt_personality.main_name() : creator->name);
+        thread_set_name(t, creator->flags & THREAD_FOREIGN ? rt_personality.main_name()
+                                                           : creator->name);
     }
     if (attr->handle != NULL) {
         *attr->handle = port_thread_handle(t);
@@ -430,6 +431,9 @@ static NOINLINE void thread_end_user(struct thread *user)
     }
     if ((user->flags & (THREAD_TLS | THREAD_MAIN)) == THREAD_TLS && !MUTANT(TLS_STALE)) {
         port_tls_reset();
+        if (user->local != NULL) {
+            rt_personality.local_drop(user); /* an allocator has set a key, to free what is left */
+        }
     }
     rt_self(); /* what ran last may have left us without a CPU */
 }

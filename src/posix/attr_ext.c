@@ -55,7 +55,11 @@ int pirn_pthread_attr_getstackaddr(const pthread_attr_t *attr, void **top)
 
 int pirn_pthread_attr_destroy(pthread_attr_t *attr)
 {
-    free(ATTR(attr)->extension);
+    struct posix_attr_extension *x = ATTR(attr)->extension;
+    if (x != NULL && x->cpuset != &x->set) {
+        free(x->cpuset); /* of the C library's pthread_getattr_np */
+    }
+    free(x);
     ATTR(attr)->extension = NULL;
     return 0;
 }

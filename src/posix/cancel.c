@@ -54,7 +54,7 @@ int pirn_pthread_cancel(pthread_t thread)
 /* A bit of the caller's word; what it was before. */
 static bool swap(uint32_t bit, bool value)
 {
-    struct thread *self = rt_self();
+    struct thread *self = rt_identity();
     bool before = (at_load_rlx(&self->cancel) & bit) != 0;
     if (value != before) {
         rt_cancel_set(self, value ? bit : 0, value ? 0 : bit);

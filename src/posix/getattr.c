@@ -3,7 +3,6 @@
  * getattr.c - pthread_getattr_np: the attributes that a thread really has. Garbage collectors and
  * language runtimes ask it for the bounds of their stacks.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -73,27 +72,13 @@ static int get_stack(struct thread *t, struct posix_attr *a)
     return 0;
 }
 
-/* The C library's function of that name. */
-#define NEXT(name)                                                                                 \
-    ((__typeof__(&name))dlsym(RTLD_NEXT, #name)) /* NOLINT: a pointer to a function */
-
-/* A kernel thread that the C library has made (for SIGEV_THREAD, for instance) asks for itself: the
- * C library knows. Its attributes begin as ours do. */
-static int foreign_stack(const struct thread *t, struct posix_attr *a)
+/* A kernel thread that is none of ours: the C library knows its stack. */
+static int foreign(struct thread *t, pthread_t thread, pthread_attr_t *attr)
 {
-    pthread_attr_t theirs;
-    if (t != rt_self()) {
-        return ESRCH;
+    if (t == rt_identity()) {
+        return posix_sanitizer_getattr(posix_sanitizer_self(), attr);
     }
-    int error = NEXT(pthread_getattr_np)(NEXT(pthread_self)(), &theirs);
-    if (error == 0) {
-        a->top = ATTR(&theirs)->top;
-        a->size = ATTR(&theirs)->size;
-        a->guard = ATTR(&theirs)->guard;
-        a->flags |= ATTR(&theirs)->flags & POSIX_ATTR_DETACHED;
-        NEXT(pthread_attr_destroy)(&theirs);
-    }
-    return error;
+    return port_tls_own ? posix_sanitizer_getattr(thread, attr) : ESRCH;
 }
 
 int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
@@ -106,14 +91,15 @@ int pirn_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
     if (t == NULL) {
         return ESRCH;
     }
+    if ((t->flags & (THREAD_FOREIGN | THREAD_MAIN)) == THREAD_FOREIGN) {
+        return foreign(t, thread, attr);
+    }
     pirn_pthread_attr_init(attr);
-    bool foreign = t->flags & THREAD_FOREIGN;
-    ATTR(attr)->flags = POSIX_ATTR_STACK;
-    ATTR(attr)->flags |= !foreign && is_detached(t) ? POSIX_ATTR_DETACHED : 0;
+    ATTR(attr)->flags = POSIX_ATTR_STACK | (is_detached(t) ? POSIX_ATTR_DETACHED : 0);
     struct sched_param param;
     pirn_pthread_getschedparam(thread, &ATTR(attr)->policy, &param);
     ATTR(attr)->priority = param.sched_priority;
-    int error = foreign ? foreign_stack(t, ATTR(attr)) : get_stack(t, ATTR(attr));
+    int error = get_stack(t, ATTR(attr));
     if (error == 0) {
         error = -port_cpus_get(&t->port, &cpus);
     }

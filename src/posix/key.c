@@ -56,17 +56,12 @@ int pirn_pthread_key_delete(pthread_key_t key)
     return EINVAL;
 }
 
-/* Before the runtime runs nobody has a value; except in the child of a fork. */
 void *pirn_pthread_getspecific(pthread_key_t key)
 {
     if (unlikely(key >= PTHREAD_KEYS_MAX)) {
         return posix_sanitizer_getspecific(key);
     }
-    struct cpu *cpu = port_cpu_self();
-    if (unlikely(cpu == NULL) && at_load_rlx(&rt.started) == 0 && rt_survivor == NULL) {
-        return NULL;
-    }
-    struct posix_local *local = rt_self()->local;
+    struct posix_local *local = rt_identity()->local;
     if (local == NULL || key >= local->nslots) {
         return NULL;
     }

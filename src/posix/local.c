@@ -64,14 +64,19 @@ static COLD struct posix_local *local_make(struct thread *self)
 
 struct posix_local *posix_local(void)
 {
-    struct thread *self = rt_self();
+    struct thread *self = rt_identity();
     return likely(self->local != NULL) ? self->local : local_make(self);
 }
 
 void posix_local_end(struct thread *self)
 {
+    posix_keys_end(self->local);
+    posix_local_drop(self);
+}
+
+void posix_local_drop(struct thread *self)
+{
     struct posix_local *local = self->local;
-    posix_keys_end(local);
     self->local = NULL;
     if (local->slots != local->inline_slots) {
         posix_sanitizer_root(local->slots, PTHREAD_KEYS_MAX * sizeof(struct posix_slot), false);

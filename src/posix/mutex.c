@@ -84,7 +84,7 @@ static COLD int owned_lock(struct rt_mutex *m, const struct posix_limit *limit)
     if (!mutex_is_owned(m)) {
         return word_lock(m, limit);
     }
-    struct thread *self = rt_self();
+    struct thread *self = rt_identity();
     if (mutex_owner(m) == self) {
         return lock_again(m, EDEADLK);
     }
@@ -126,7 +126,7 @@ static COLD int owned_trylock(struct rt_mutex *m)
                : mutex_is_shared(m) ? shmutex_trylock(SHMUTEX(m))
                                     : EINVAL;
     }
-    struct thread *self = rt_self();
+    struct thread *self = rt_identity();
     if (mutex_is_owned(m) && mutex_owner(m) == self) {
         return lock_again(m, EBUSY);
     }
@@ -151,7 +151,7 @@ static COLD int owned_unlock(struct rt_mutex *m)
                                     : EINVAL;
     }
     if (mutex_is_owned(m)) {
-        if (mutex_owner(m) != rt_self()) {
+        if (mutex_owner(m) != rt_identity()) {
             return EPERM;
         }
         if (--m->count != 0) {

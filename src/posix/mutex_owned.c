@@ -55,10 +55,10 @@ static int locked(struct rt_omutex *m, int error)
 int omutex_lock(struct rt_omutex *m, const struct posix_limit *limit)
 {
     uint64_t deadline = UINT64_MAX;
-    if (rt_omutex_is_mine(m, rt_self()) && type_of(m) == PTHREAD_MUTEX_ERRORCHECK) {
+    if (rt_omutex_is_mine(m, rt_identity()) && type_of(m) == PTHREAD_MUTEX_ERRORCHECK) {
         return EDEADLK;
     }
-    if (rt_omutex_is_mine(m, rt_self()) && type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
+    if (rt_omutex_is_mine(m, rt_identity()) && type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
         return lock_again(m);
     }
     int error = -rt_omutex_trylock(m);
@@ -73,7 +73,7 @@ int omutex_lock(struct rt_omutex *m, const struct posix_limit *limit)
 
 int omutex_trylock(struct rt_omutex *m)
 {
-    if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && rt_omutex_is_mine(m, rt_self())) {
+    if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && rt_omutex_is_mine(m, rt_identity())) {
         return lock_again(m);
     }
     return locked(m, -rt_omutex_trylock(m));
@@ -81,7 +81,7 @@ int omutex_trylock(struct rt_omutex *m)
 
 int omutex_unlock(struct rt_omutex *m)
 {
-    if (!rt_omutex_is_mine(m, rt_self())) {
+    if (!rt_omutex_is_mine(m, rt_identity())) {
         return EPERM;
     }
     if (--m->count == 0) {
@@ -93,7 +93,7 @@ int omutex_unlock(struct rt_omutex *m)
 /* Released whole and taken back as it was. */
 int omutex_cond_wait(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline)
 {
-    if (!rt_omutex_is_mine(m, rt_self())) {
+    if (!rt_omutex_is_mine(m, rt_identity())) {
         return EPERM;
     }
     uint32_t count = m->count;
@@ -106,7 +106,7 @@ int omutex_cond_wait(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline)
 
 int omutex_release(struct rt_omutex *m, uint32_t *count)
 {
-    if (!rt_omutex_is_mine(m, rt_self())) {
+    if (!rt_omutex_is_mine(m, rt_identity())) {
         return EPERM;
     }
     *count = m->count;
@@ -151,7 +151,7 @@ int pirn_pthread_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *
     if (!has_ceiling(mutex) || !mutex_ceiling_valid(ceiling)) {
         return EINVAL;
     }
-    bool mine = rt_omutex_is_mine(m, rt_self());
+    bool mine = rt_omutex_is_mine(m, rt_identity());
     if (mine && type_of(m) == PTHREAD_MUTEX_ERRORCHECK) {
         return EDEADLK;
     }
@@ -167,7 +167,7 @@ int pirn_pthread_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *
     }
     at_store_rlx(&m->ceiling, (uint32_t)ceiling);
     if (again) {
-        rt_omutex_ceiling_changed(rt_self());
+        rt_omutex_ceiling_changed(rt_identity());
     } else {
         rt_omutex_unlock(m);
     }

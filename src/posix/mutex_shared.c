@@ -31,7 +31,7 @@ static bool has_owner(const struct rt_shmutex *m)
 static bool is_mine(struct rt_shmutex *m)
 {
     return has_owner(m) && at_load_rlx(FIELD(m->owner)) == posix_process() &&
-           at_load_rlx(FIELD(m->users)) == rt_self()->index + 1;
+           at_load_rlx(FIELD(m->users)) == rt_identity()->index + 1;
 }
 
 static void take(struct rt_shmutex *m, uint32_t count)
@@ -39,7 +39,7 @@ static void take(struct rt_shmutex *m, uint32_t count)
     if (has_owner(m)) {
         m->count = count;
         at_store_rlx(FIELD(m->owner), posix_process());
-        at_store_rlx(FIELD(m->users), rt_self()->index + 1);
+        at_store_rlx(FIELD(m->users), rt_identity()->index + 1);
     }
 }
 

@@ -62,6 +62,9 @@ struct posix_local *posix_local(void);
 /* The thread ends: run key destructors, give its local back. rt_personality.local_end. */
 void posix_local_end(struct thread *self);
 
+/* Give it back; the values of keys are gone. For rt_personality. */
+void posix_local_drop(struct thread *self);
+
 /* In the child of a fork: its lock is free. */
 void posix_local_forked(void);
 

@@ -35,7 +35,7 @@ ALWAYS_INLINE void rw_set_hint(struct rt_rwlock *l, uint32_t hint)
 
 ALWAYS_INLINE uint32_t rw_me(void)
 {
-    return rt_self()->index + 1;
+    return rt_identity()->index + 1;
 }
 
 /* As with the system's own: only the non-recursive kind prefers writers, because with the other a

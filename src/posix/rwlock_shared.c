@@ -28,7 +28,7 @@ static void set_owner(struct rt_shrwlock *l, uint32_t process, uint32_t thread)
 static bool is_mine(struct rt_shrwlock *l)
 {
     return at_load_rlx(FIELD(l->owner[0])) == posix_process() &&
-           at_load_rlx(FIELD(l->owner[1])) == rt_self()->index + 1;
+           at_load_rlx(FIELD(l->owner[1])) == rt_identity()->index + 1;
 }
 
 void shrwlock_init(pthread_rwlock_t *lock, bool prefer_writer)
@@ -49,7 +49,7 @@ int shrwlock_trylock(pthread_rwlock_t *lock, bool write)
     }
     int error = -rt_shrwlock_trywrlock(l);
     if (error == 0) {
-        set_owner(l, posix_process(), rt_self()->index + 1);
+        set_owner(l, posix_process(), rt_identity()->index + 1);
     }
     return error;
 }
@@ -70,7 +70,7 @@ int shrwlock_lock(pthread_rwlock_t *lock, bool write, const struct posix_limit *
         error = -(write ? rt_shrwlock_wrlock(l, until) : rt_shrwlock_rdlock(l, until));
     }
     if (error == 0 && write) {
-        set_owner(l, posix_process(), rt_self()->index + 1);
+        set_owner(l, posix_process(), rt_identity()->index + 1);
     }
     return error;
 }

@@ -14,13 +14,18 @@ _Static_assert(sizeof(pthread_t) == sizeof(struct thread *), "a pthread_t holds 
  * in TLS blocks of their own. */
 void *__cxa_get_globals(void) __attribute__((weak));
 
-/* The main thread carries the same as those it creates; it is the caller and runs, so its flags are
- * its own. */
-static COLD void main_carries(struct thread *self, uint32_t flags)
+/* A creator that carries less than its threads will. The main thread comes to carry the same; it is
+ * the caller and runs, so its flags are its own. A foreign one may have come while the runtime
+ * starts: 0, EAGAIN. */
+static COLD int creator_differs(struct thread *self, uint32_t flags)
 {
+    if (self->flags & THREAD_FOREIGN) {
+        return -rt_start_awaited(self);
+    }
     if (self->flags & THREAD_MAIN) {
         self->flags |= flags;
     }
+    return 0;
 }
 
 static int create_with(pthread_t *thread, const struct thread_attr *attr, void *(*start)(void *),
@@ -32,7 +37,10 @@ static int create_with(pthread_t *thread, const struct thread_attr *attr, void *
     full.flags |= carries | THREAD_CREATE_NAMED;
     full.handle = (void **)thread;
     if (unlikely(~self->flags & carries)) {
-        main_carries(self, carries);
+        int error = creator_differs(self, carries);
+        if (error != 0) {
+            return error;
+        }
     }
     return -rt_thread_create(&t, &full, start, arg);
 }

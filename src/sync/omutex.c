@@ -155,7 +155,7 @@ static bool om_forbidden(struct rt_omutex *m, const struct thread *self)
 
 int rt_omutex_trylock(struct rt_omutex *m)
 {
-    struct thread *self = rt_self();
+    struct thread *self = rt_identity();
     return unlikely(om_forbidden(m, self)) ? -EINVAL : om_try(m, self);
 }
 
@@ -204,6 +204,7 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
 {
     unsigned long irq;
     int error = -EBUSY;
+    rt_self();
     while (error == -EBUSY) {
         rt_self(); /* a handler, by rt_signals_act or when the last round left, may have lost the
                       CPU */
@@ -239,14 +240,14 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
 
 int rt_omutex_lock_unlimited(struct rt_omutex *m, uint64_t deadline)
 {
-    struct thread *self = rt_self();
+    struct thread *self = rt_identity();
     int error = om_try(m, self);
     return likely(error != -EBUSY) ? error : om_lock_slow(m, self, deadline);
 }
 
 int rt_omutex_lock_until(struct rt_omutex *m, uint64_t deadline)
 {
-    if (unlikely(om_forbidden(m, rt_self()))) {
+    if (unlikely(om_forbidden(m, rt_identity()))) {
         return -EINVAL;
     }
     return rt_omutex_lock_unlimited(m, deadline);
@@ -351,7 +352,7 @@ static void om_unlock_irqoff(struct cpu *cpu, struct rt_omutex *m, struct thread
 
 void rt_omutex_unlock_irqoff(struct cpu *cpu, struct rt_omutex *m)
 {
-    struct thread *self = cpu != NULL ? cpu->current : rt_self();
+    struct thread *self = cpu != NULL ? cpu->current : rt_identity();
     bool protect = m->kind & OM_PROTECT;
     om_unlock_irqoff(cpu, m, self);
     if (protect) {

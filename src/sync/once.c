@@ -32,6 +32,7 @@ static void once_wait(struct rt_once *once)
     struct waitq *q = once_queue(once);
     unsigned long irq;
     bool interrupted = false;
+    rt_self();
     rt_enter(&irq);
     state_lock(&q->lock, RANK_WAITQ);
     if (at_load_acq(&once->state) == ONCE_RUNNING) { /* ORDER(once) */
@@ -88,7 +89,7 @@ bool rt_once_begin(struct rt_once *once)
 {
     while (unlikely(at_load_acq(&once->state) != ONCE_DONE)) { /* ORDER(once) */
         uint32_t state = ONCE_NEW;
-        rt_self();
+        rt_identity();
         if (at_cas_acq(&once->state, &state, (uint32_t)ONCE_RUNNING)) { /* ORDER(once) */
             return true;
         }

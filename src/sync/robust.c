@@ -15,7 +15,7 @@
 int rt_omutex_consistent(struct rt_omutex *m)
 {
     uint32_t word = at_load_rlx(&m->word);
-    if (!(m->kind & OM_ROBUST) || !(word & OM_DIED) || (word & OM_OWNER) != rt_self()->index) {
+    if (!(m->kind & OM_ROBUST) || !(word & OM_DIED) || (word & OM_OWNER) != rt_identity()->index) {
         return -EINVAL;
     }
     /* Waiters may be marking the word meanwhile. */

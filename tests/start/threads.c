@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - a program that is linked with early.c: are its threads what the C library's are, after
- * a constructor that came first? Each has variables of its own, and one that computes does not keep
- * the others from running. Prints "done".
+ * threads.c - a program that is linked with early.c: are its threads what the C library's are,
+ * after a constructor that came first? Each has variables of its own, and one that computes does
+ * not keep the others from running. Prints "done".
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define THREADS 16
@@ -31,6 +32,8 @@ static void *reader(void *arg)
     strcpy(text, expected);
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < ROUNDS; i++) {
+        void *volatile memory = malloc((size_t)i + 1);
+        free(realloc(memory, (size_t)i + 1000));
         seen += own != me || strcmp(text, expected) != 0;
         sched_yield();
     }
@@ -55,7 +58,11 @@ static void *frees(void *unused)
 int main(void)
 {
     pthread_t t[THREADS];
-    early_holds();
+    void *volatile memory = malloc(1);
+    free(memory);
+    if (early_holds() != 0) {
+        return 1;
+    }
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (long i = 0; i < THREADS; i++) {
         pthread_create(&t[i], NULL, reader, (void *)i);

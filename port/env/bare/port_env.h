@@ -92,6 +92,8 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_TLS_ALWAYS true
 #define PORT_CALLS_BLOCK false
 #define PORT_FOREIGN false
+#define PORT_IDENTITY false
+#define port_is_helper() false
 #define PORT_SIGNALS false
 #define PORT_IDLE_STACK BARE_CORE_STACK
 #define PORT_DEADLOCK "abort" /* nothing will ever happen */

@@ -112,6 +112,7 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
 {
     struct port_carrier *port = rt_carrier_port(k);
     kernel_thread_begun();
+    foreign_becomes(t);
     port->tid = (int)syscall(SYS_gettid);
     port->errno_at = &errno;
     port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
@@ -218,6 +219,7 @@ static void on_fork_here(void)
         affinity_forked();
         signals_forked();
         port_tls_self = NULL;
+        foreign_forked();
     }
     prof_in_child();
     rt_forked_above();
@@ -259,6 +261,7 @@ static void *carrier_main(void *arg)
     signals_mask(&mask, true);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
     port_irq_entered();
+    foreign_is_helper();
     rt_carrier_main(arg);
     return NULL;
 }
@@ -420,17 +423,6 @@ int port_carrier_start(struct carrier *k)
     return kernel_thread_create(carrier_main, k);
 }
 
-/* What a C++ thread_local with a destructor calls. pthread keys are no choice here: those names may
- * be the POSIX layer's, which keeps the keys of a foreign thread in its stand-in. */
-int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *dso);
-extern void *__dso_handle __attribute__((visibility("hidden")));
-
-static void foreign_end(void *t)
-{
-    rt_foreign_free(t);
-    port_tls_thread = NULL;
-}
-
 bool port_may_wait(void)
 {
 #ifdef PORT_ARCH_TLS_INC
@@ -452,38 +444,4 @@ bool port_is_inside(void)
 #else
     return false;
 #endif
-}
-
-struct thread *port_left_self(void)
-{
-    struct thread *t = port_tls_thread;
-    return t != NULL && !rt_thread_is_foreign(t) ? t : NULL;
-}
-
-struct thread *port_foreign_self(void)
-{
-    if (port_tls_thread == NULL) {
-        struct thread *t = rt_foreign_new();
-        if (t == NULL || __cxa_thread_atexit_impl(foreign_end, t, &__dso_handle) != 0) {
-            static const char text[] = "pirn: no memory for the stand-in of a kernel thread\n";
-            port_write(text, sizeof(text) - 1);
-            port_exit_now(1);
-        }
-        rt_thread_port(t)->tls = port_arch_tp();
-        rt_thread_port(t)->tid = (int)syscall(SYS_gettid);
-        port_tls_thread = t;
-    }
-    return port_tls_thread;
-}
-
-void port_foreign_park(struct thread *t, uint64_t deadline)
-{
-    permit_wait(&rt_thread_port(t)->permit, deadline);
-}
-
-void port_foreign_unpark(struct thread *t)
-{
-    int saved = errno;
-    permit_post(&rt_thread_port(t)->permit);
-    errno = saved;
 }

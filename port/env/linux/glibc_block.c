@@ -237,6 +237,7 @@ static void *template_take(void *unused)
 {
     uintptr_t tp = port_arch_tp();
     (void)unused;
+    foreign_is_helper();
     memcpy(template.libc, (char *)tp + glibc.libc.at, glibc.libc.size);
     template.descriptor_at = tp - glibc_descriptor_offset();
     memcpy(template.descriptor, (void *)template.descriptor_at, glibc.descriptor);

@@ -14,6 +14,12 @@
 #include "port.h"
 
 /* Sleep while *word == value, until `deadline` on the monotonic clock (UINT64_MAX: none). */
+/* The carrier's thread, which begins, gets what its kernel thread's stand-in has, if it has one.
+ * And in the child of a fork: the caller is who has forked. */
+void foreign_is_helper(void); /* of a kernel thread of our own, when it begins */
+void foreign_becomes(struct thread *t);
+void foreign_forked(void);
+
 void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline);
 void futex_wake(uint32_t *word);
 

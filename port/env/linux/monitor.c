@@ -152,6 +152,7 @@ void maker_turn(uint64_t until)
 static void *maker_main(void *unused)
 {
     (void)unused;
+    foreign_is_helper();
     kernel_thread_begun();
     for (uint64_t next = UINT64_MAX;; next = rt_report_turn(port_now())) {
         maker_turn(next);
@@ -175,6 +176,7 @@ void port_report_poke(void)
 static void *monitor_main(void *unused)
 {
     (void)unused;
+    foreign_is_helper();
     kernel_thread_begun();
     for (;;) {
         uint64_t now = port_now(), calls = calls_watch(now), look = workers_watch(now);

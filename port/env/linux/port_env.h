@@ -265,14 +265,16 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define port_thread_cpus(t, set) port_cpus_begin(&(t)->port, (set))
 
 #define port_thread_of_handle(handle)                                                              \
-    (port_tls_own && (handle) != NULL ? port_tls_thread_of(handle) : (struct thread *)(handle))
-#define port_thread_handle(t) (port_tls_own ? port_tls_handle(&(t)->port) : (void *)(t))
+    (port_tls_own && (handle) != NULL ? port_tls_thread_of(handle) : port_shared_thread_of(handle))
+#define port_thread_handle(t) (port_tls_own ? port_tls_handle(&(t)->port) : port_shared_handle(t))
 
 /* A CPU is interrupted by its own ticks only; handlers can be left. */
 #define PORT_TLS_ALWAYS false
 #define PORT_CALLS_BLOCK true
 #define PORT_CPU_SHARED
 #define PORT_FOREIGN true
+#define PORT_IDENTITY true
+bool port_is_helper(void);
 #define PORT_SIGNALS true
 #define PORT_IDLE_STACK (64u << 10)
 #define PORT_DEADLOCK "report"
@@ -412,6 +414,25 @@ ALWAYS_INLINE void *port_tls_handle(const struct port_thread *t)
 ALWAYS_INLINE void *port_tls_handle_self(void)
 {
     return (void *)(port_arch_tp() - port_tls_handle_offset);
+}
+
+/* Where threads share TLS handles are the addresses of their descriptors. Not those that may be
+ * asked for before that is decided: the main thread's is what the C library takes for it, in any
+ * case; and kernel threads that call while the runtime starts know themselves by theirs. */
+HIDDEN extern struct thread *port_main_thread; /* (C) NULL: it was not asked for */
+HIDDEN extern void *port_main_handle;          /* (C) */
+
+ALWAYS_INLINE struct thread *port_shared_thread_of(const void *handle)
+{
+    if (handle != NULL && handle == port_main_handle) {
+        return port_main_thread;
+    }
+    return handle == port_tls_handle_self() ? port_tls_thread : (struct thread *)(uintptr_t)handle;
+}
+
+ALWAYS_INLINE void *port_shared_handle(struct thread *t)
+{
+    return t == port_main_thread ? port_main_handle : t;
 }
 
 ALWAYS_INLINE struct thread *port_tls_thread_of(const void *handle)

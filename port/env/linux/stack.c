@@ -56,16 +56,48 @@ static void arena_unlock(void)
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(arena) */
 }
 
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+/* The sanitizer must see what becomes of memory. */
+static void *map(size_t size, int flags)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+}
+
+static void unmap(void *p, size_t size)
+{
+    munmap(p, size);
+}
+#else
+/* By the kernel itself: the C library's functions may be the program's own, or call it (hooks of
+ * RDMA libraries); that would enter the runtime, which may hold a lock, or be about to learn who
+ * calls. */
+static void *map(size_t size, int flags)
+{
+    long at = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+    return at != -1 ? (void *)at : MAP_FAILED;
+}
+
+static void unmap(void *p, size_t size)
+{
+    syscall(SYS_munmap, p, size);
+}
+#endif
+
+/* Likewise. */
+static int advise(void *p, size_t size, int advice)
+{
+    return (int)syscall(SYS_madvise, p, size, advice);
+}
+
 void *port_table_alloc(size_t size)
 {
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
+    void *p = map(size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
     return p != MAP_FAILED ? p : NULL;
 }
 
 void port_table_free(void *p, size_t size)
 {
-    munmap(p, size);
+    unmap(p, size);
 }
 
 static struct arena *arena_map(size_t slot, size_t guard, unsigned slots)
@@ -74,13 +106,12 @@ static struct arena *arena_map(size_t slot, size_t guard, unsigned slots)
     if (a == NULL) {
         return NULL;
     }
-    a->base = mmap(NULL, slot * slots, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    a->base = map(slot * slots, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK);
     if (a->base == MAP_FAILED) {
         port_table_free(a, sizeof(*a));
         return NULL;
     }
-    madvise(a->base, slot * slots, MADV_NOHUGEPAGE);
+    advise(a->base, slot * slots, MADV_NOHUGEPAGE);
     a->slot = slot;
     a->guard = guard;
     a->slots = slots;
@@ -121,7 +152,7 @@ static bool guard_holds(const char *page)
 static bool guard_advise(char *low, size_t size)
 {
     static bool tried;
-    if (madvise(low, size, MADV_GUARD_INSTALL) != 0) {
+    if (advise(low, size, MADV_GUARD_INSTALL) != 0) {
         guard_by_protect = errno == EINVAL;
         return false;
     }
@@ -135,7 +166,7 @@ static int guard_install(char *low, size_t size)
     if (size == 0 || (!guard_by_protect && guard_advise(low, size))) {
         return 0;
     }
-    if (guard_by_protect && mprotect(low, size, PROT_NONE) == 0) {
+    if (guard_by_protect && syscall(SYS_mprotect, low, size, PROT_NONE) == 0) {
         return 0;
     }
     static bool said;
@@ -262,7 +293,7 @@ static void arena_drop_locked(struct arena *a)
     for (struct arena **link = &arenas->next; *link != NULL; link = &(*link)->next) {
         if (*link == a) {
             *link = a->next;
-            munmap(a->base, a->slot * a->slots);
+            unmap(a->base, a->slot * a->slots);
             port_table_free(a, sizeof(*a));
             return;
         }
@@ -275,7 +306,7 @@ void port_stack_free(struct port_stack *stack)
     struct arena *a = stack->arena;
     ptrdiff_t slot = ((char *)stack->low - a->base) / (ptrdiff_t)a->slot; /* the guard rounds off */
     valgrind_forget(a->known[slot]);
-    madvise(stack->low, stack->size, MADV_DONTNEED);
+    advise(stack->low, stack->size, MADV_DONTNEED);
     arena_lock();
     a->free[a->nfree++] = (uint16_t)slot;
     if (a->nfree == a->bump) {

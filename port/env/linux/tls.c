@@ -119,7 +119,9 @@ int port_tls_alloc(struct thread *t, void *at)
     char *low = rt_thread_stack(t), *end = (char *)at + port_tls_room();
     uintptr_t slot;
     unsigned long irq = port_irq_save();
+    uint32_t inside = port_tls_inside;
     port->tls = glibc_block_make(low, (size_t)(end - low), &port->estate);
+    port_tls_inside = inside; /* a yield of the allocator's counts from 0: yield.h */
     port_irq_restore(irq);
     if (port->tls == 0) {
         return -ENOMEM;

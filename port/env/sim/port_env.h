@@ -46,6 +46,8 @@ const char *port_switch_refused(struct cpu *cpu);
 #define PORT_CALLS_BLOCK true
 #define PORT_CPU_SHARED
 #define PORT_FOREIGN true
+#define PORT_IDENTITY false
+#define port_is_helper() false
 #define PORT_SIGNALS true
 #define PORT_IDLE_STACK (64u << 10)
 #define PORT_DEADLOCK "report"

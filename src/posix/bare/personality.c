@@ -27,5 +27,6 @@ const struct rt_personality rt_personality = {
     .stack_size = stack_size,
     .main_name = main_name,
     .local_end = posix_local_end,
+    .local_drop = posix_local_drop,
     .cancel_act = posix_cancel_now,
 };

@@ -55,8 +55,8 @@ struct posix_unwind {
 ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
 {
     struct thread *t = port_thread_of_handle((void *)thread);
-    if (unlikely(t == NULL) && port_tls_own && (void *)thread == port_tls_handle_self()) {
-        t = rt_self(); /* makes its stand-in */
+    if (unlikely(t == NULL) && (void *)thread == port_tls_handle_self()) {
+        t = rt_identity(); /* makes its stand-in */
     }
     return t;
 }
