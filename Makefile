@@ -50,7 +50,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup apps programs demo check check-seeds check-conformance check-debug check-clang check-asan check-tsan \
+.PHONY: help setup apps programs demo check check-seeds stress check-conformance check-debug check-clang check-asan check-tsan \
         check-aarch64 check-riscv64 check-boards check-release boards boards-repeat board-cost board-scheduling board-size board-sections board-apps fuzz-trace fuzz-prof fuzz-layout top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
@@ -189,6 +189,14 @@ check-conformance: setup build-release
 ## check-seeds: the simulator's long run over thousands of seeds (20 minutes)
 check-seeds: setup build-release
 	ctest --preset release --parallel $(JOBS) -C seeds -L seeds --timeout 1800
+
+## stress: POSIX threads at random, many seeds and workers, for STRESS_MINUTES (30); STRESS_ARGS: seeds.py --help
+STRESS_MINUTES ?= 30
+stress: setup
+	$(call configure,release)
+	cmake --build --preset release --parallel $(JOBS) --target pirn-stress-posix-pirn
+	$(VENV)/python -B tests/stress/seeds.py --minutes $(STRESS_MINUTES) $(STRESS_ARGS) \
+	    build/release/tests/stress/pirn-stress-posix-pirn
 
 ## fuzz-trace: read 100,000 damaged traces (15 minutes)
 fuzz-trace: setup
