@@ -17,7 +17,7 @@
 
 #include "posix_mix.h"
 
-enum { PLACES = 256, MIN_SECONDS = 60, MAX_CPU_SECONDS = 60, MAX_ASLEEP = 120 };
+enum { PLACES = 256, MIN_SECONDS = 60, MAX_CPU_SECONDS = 30, MAX_ASLEEP = 120 };
 
 /* Written by the test, read by the watch. */
 static struct {
