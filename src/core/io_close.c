@@ -107,7 +107,7 @@ static void close_count(struct io_entry *e, int fd)
 
 static void close_discount(struct io_entry *e, bool counted)
 {
-    unsigned long irq;
+    unsigned long irq = 0;
     bool inside = port_is_inside();
     if (!inside) {
         rt_enter(&irq);
