@@ -2,6 +2,8 @@
 /*
  * eintr.c - what a signal handler does to a thread that waits: the call fails with EINTR, or goes
  * on (SA_RESTART), and the functions of threads never say EINTR. A row for each call.
+ *
+ * Length: a table of calls, each with the few lines that make it.
  */
 #include "busy_handler.h"
 #include "harness.h"

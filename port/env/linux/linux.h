@@ -145,6 +145,9 @@ void signals_mask(uint64_t *mask, bool of_carrier); /* what carriers and helpers
 void signals_forked(void);
 int signals_descriptor(void); /* where they are fetched; -1 */
 
+/* Of the calling kernel thread alone: for its user thread, now. */
+void pending_fetch(const struct port_signal_upcalls *up);
+
 /* The signal by which a thread is told of requests and signals: the C library's own for
  * cancellation, the first real-time signal of the kernel. */
 #define CANCEL_SIGNAL __SIGRTMIN

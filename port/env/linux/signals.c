@@ -41,9 +41,7 @@
 #include "linux.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -441,35 +439,6 @@ static void main_masks(void)
     }
 }
 
-/* What is pending for the calling kernel thread alone. No call tells that apart from what is
- * pending for the process; without /proc: nothing. */
-static uint64_t pending_here(void)
-{
-    static const char name[] = "\nSigPnd:\t";
-    char text[4096];
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-    long size = fd >= 0 ? syscall(SYS_read, fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0) {
-        syscall(SYS_close, fd);
-    }
-    text[size > 0 ? size : 0] = '\0';
-    const char *at = strstr(text, name);
-    return at != NULL ? strtoull(at + sizeof(name) - 1, NULL, 16) : 0;
-}
-
-/* The program's main thread has blocked and raised them before there was a runtime: they are its
- * own, not those of whatever thread this carrier runs. Before the carrier's mask opens to them. */
-static void pending_fetch(void)
-{
-    static const struct timespec none = {0, 0};
-    uint64_t set = port_signals_of_kernel() != 0 ? pending_here() : 0;
-    siginfo_t info;
-    while (set != 0 && syscall(SYS_rt_sigtimedwait, &set, &info, &none, SET_BYTES) > 0) {
-        signals.up->arrived(&info, true);
-        set = pending_here();
-    }
-}
-
 int port_signals_start(const struct port_signal_upcalls *up)
 {
     uint64_t set;
@@ -491,7 +460,7 @@ int port_signals_start(const struct port_signal_upcalls *up)
         return -errno;
     }
     if (is_carrier()) {
-        pending_fetch();
+        pending_fetch(signals.up);
     }
     __atomic_store_n(&signals.on, true, __ATOMIC_RELEASE); /* ORDER(signals-on) */
     if (is_carrier()) {
