@@ -48,10 +48,17 @@ ssize_t pirn_posix_mq_receive(mqd_t queue, char *message, size_t size, unsigned 
     return pirn_posix_mq_timedreceive(queue, message, size, priority, NULL);
 }
 
+/* The process may have asked for a signal when there is a message (mq_notify): then the kernel has
+ * it now, and a caller that is to take it does so before the function returns, as after kill. */
 int pirn_posix_mq_timedsend(mqd_t queue, const char *message, size_t size, unsigned priority,
                             const struct timespec *limit)
 {
-    return (int)IO_CALL(IO_MAY_BLOCK, SYS_mq_timedsend, queue, message, size, priority, limit);
+    int sent = (int)IO_CALL(IO_MAY_BLOCK, SYS_mq_timedsend, queue, message, size, priority, limit);
+    if (sent == 0 && !io_is_plain() && posix_signals_mine()) {
+        posix_signals_fetch();
+        posix_signals_take();
+    }
+    return sent;
 }
 
 int pirn_posix_mq_send(mqd_t queue, const char *message, size_t size, unsigned priority)

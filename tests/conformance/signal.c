@@ -2,6 +2,8 @@
 /* signal.c - signals and threads: masks, directed and process signals, queued ones. */
 #include "harness.h"
 
+#include <fcntl.h>
+#include <mqueue.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -294,6 +296,33 @@ CASE(process_signal_waits_until_a_thread_unblocks_it)
     CHECK(!is_pending(SIGUSR1));
     flag_set(&go, 1);
     join(t);
+}
+
+static void *does_nothing(void *arg)
+{
+    return arg;
+}
+
+/* The main thread has sent the message, and takes the signal. */
+CASE(message_signals_the_process_before_mq_send_returns)
+{
+    struct mq_attr attr = {.mq_maxmsg = 1, .mq_msgsize = 8};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+    char name[64], text[8];
+    snprintf(name, sizeof(name), "/pirn-signal-%d", (int)getpid());
+    mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
+    CHECK(queue != (mqd_t)-1);
+    OK(mq_unlink(name));
+    handle(SIGRTMIN, 0);
+    in_thread(does_nothing, NULL);
+    for (int i = 1; i <= 5; i++) {
+        OK(mq_notify(queue, &event));
+        OK(mq_send(queue, "text", 5, 0));
+        CHECK_EQ(flag_get(&handled), i);
+        CHECK_EQ(info.si_code, SI_MESGQ);
+        CHECK_EQ(mq_receive(queue, text, sizeof(text), NULL), 5);
+    }
+    OK(mq_close(queue));
 }
 
 static void *sends_to_the_process(void *arg)
