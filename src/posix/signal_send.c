@@ -196,6 +196,7 @@ struct search {
     uint64_t bit;
     uint32_t skip;               /* so many first */
     const struct thread *except; /* or NULL */
+    bool deaf;                   /* those, too, that do not hear it now */
     struct thread *found;
 };
 
@@ -205,38 +206,63 @@ static bool may_take(const struct thread *t, uint64_t bit)
            at_load_rlx(&t->state) != THREAD_EXITED && !(at_load_rlx(&t->sigmask) & bit);
 }
 
+/* Not in a wait that signals do not end: one that began before threads had signals of their own, or
+ * whose object does not know them. A hint. */
+static bool hears(const struct thread *t)
+{
+    return at_load_rlx(&t->state) != THREAD_BLOCKED ||
+           (at_load_rlx(&t->park) & PARK_INTERRUPTIBLE) != 0;
+}
+
 static void search_look(struct thread *t, void *arg)
 {
     struct search *s = arg;
-    if (s->found == NULL && t != s->except && may_take(t, s->bit) && s->skip-- == 0) {
+    if (s->found == NULL && t != s->except && may_take(t, s->bit) && (s->deaf || hears(t)) &&
+        s->skip-- == 0) {
         s->found = t;
     }
 }
 
+static struct thread *search(uint64_t bit, const struct thread *except, bool deaf, uint32_t skip)
+{
+    struct search s = {.bit = bit, .except = except, .deaf = deaf, .skip = skip};
+    id_for_each(search_look, &s);
+    return s.found;
+}
+
 /* As in Linux: the main thread, if it does not block the signal, else another one. The caller comes
  * last: only if nobody else takes the signal has kill() to deliver it before it returns (POSIX),
- * and a main thread in pause() is not to miss what a worker sends to the process. `again`: whoever
- * was told has not taken it; the next one each time. NULL: all block it. */
-static struct thread *taker_locked(uint64_t bit, bool again)
+ * and a main thread in pause() is not to miss what a worker sends to the process. Who would take it
+ * only after its wait comes behind all who hear it now. NULL: all block it. */
+static struct thread *taker_locked(uint64_t bit)
 {
-    struct thread *caller = signals_taker();
-    struct search s = {.bit = bit, .except = caller, .skip = again ? ++signals.turn : 0};
-    if (!again && rt_main_is_carrier() && may_take(&rt.main_thread, bit)) {
+    struct thread *caller = signals_taker(), *found;
+    if (rt_main_is_carrier() && may_take(&rt.main_thread, bit) && hears(&rt.main_thread)) {
         return &rt.main_thread;
     }
-    id_for_each(search_look, &s);
-    if (s.found == NULL && again) {
-        signals.turn = s.skip = 0;
-        id_for_each(search_look, &s);
+    found = search(bit, caller, false, 0);
+    if (found == NULL && caller != NULL && may_take(caller, bit)) {
+        found = caller;
     }
-    return s.found != NULL ? s.found : caller != NULL && may_take(caller, bit) ? caller : NULL;
+    return found != NULL ? found : search(bit, caller, true, 0);
+}
+
+/* Whoever was told has not taken it: the next one, each time. */
+static struct thread *next_taker_locked(uint64_t bit)
+{
+    struct thread *found = search(bit, NULL, true, ++signals.turn);
+    if (found == NULL) {
+        signals.turn = 0;
+        found = search(bit, NULL, true, 0);
+    }
+    return found;
 }
 
 static void retell_locked(uint64_t set, bool again)
 {
     while (set != 0) {
         uint64_t bit = set & -set;
-        struct thread *t = taker_locked(bit, again);
+        struct thread *t = again ? next_taker_locked(bit) : taker_locked(bit);
         if (t != NULL) {
             signals_tell_locked(t);
         }
@@ -305,7 +331,7 @@ static void process_gets_locked(const siginfo_t *info, bool *ends)
     if (waiter_gets_locked(info, NULL)) {
         return;
     }
-    struct thread *t = taker_locked(SIGNAL_BIT(signal), false);
+    struct thread *t = taker_locked(SIGNAL_BIT(signal));
     if (t != NULL && signal_is_ignored_locked(signal)) {
         return;
     }
