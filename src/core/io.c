@@ -247,7 +247,8 @@ void rt_io_try_end(struct io_waiter *w, unsigned long irq)
 }
 
 /* A copy goes with the last record. Its number may be given to another file as soon as the system
- * call frees it, and closing that waits until we say that it is no longer ours (settle). */
+ * call frees it, and closing that waits until we say that it is no longer ours (settle). Unless it
+ * is the number of another copy by then. */
 static void io_unlink(struct rt_io *io)
 {
     struct io_entry *e = entry_lock(io);
@@ -260,7 +261,8 @@ static void io_unlink(struct rt_io *io)
     spin_unlock(&e->lock, RANK_IO);
     if (last) {
         port_io_drop(at_load_rlx(&io->fd));
-        at_store_rel(&e->held, 0u); /* ORDER(io-held) */
+        uint32_t going = IO_GOING;
+        at_cas_rel(&e->held, &going, 0u); /* ORDER(io-held) */
     }
 }
 

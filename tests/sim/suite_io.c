@@ -159,6 +159,14 @@ static void test_readers_keep_their_file_when_it_is_closed(void *unused)
     readers_end(r, READERS);
 }
 
+static void no_copies_are_left(void)
+{
+    CHECK(rt_io_own_from(0) == UINT32_MAX);
+    for (int fd = 8; fd < SIM_FDS; fd++) {
+        CHECK(sim_fd_id(fd) == 0);
+    }
+}
+
 /* No copy is left open when all have read, and its numbers can be used. */
 static void test_copies_are_closed_when_readers_leave(void *unused)
 {
@@ -170,10 +178,29 @@ static void test_copies_are_closed_when_readers_leave(void *unused)
     readers_know(r, READERS);
     number_closes(true);
     readers_end(r, READERS);
-    CHECK(rt_io_own_from(0) == UINT32_MAX);
-    for (int fd = 8; fd < SIM_FDS; fd++) {
-        CHECK(sim_fd_id(fd) == 0);
+    no_copies_are_left();
+}
+
+/* One copy's end, and its number's next use as a copy. */
+static void test_numbers_of_copies_are_used_again(void *unused)
+{
+    (void)unused;
+    struct reader r[2] = {0};
+    sim_fd_set(NUMBER, 0);
+    readers_start(&r[0], 1);
+    pirn_sleep(test_random(500));
+    number_closes(true);
+    readers_start(&r[1], 1);
+    pirn_sleep(test_random(100));
+    for (int fd = 0; fd < SIM_FDS; fd++) {
+        sim_fd_set(fd, fd == NUMBER ? 0 : READABLE); /* the first reader leaves its copy */
     }
+    for (unsigned pauses = test_random(30); pauses != 0; pauses--) {
+        test_pause();
+    }
+    number_closes(true);
+    readers_end(r, 2);
+    no_copies_are_left();
 }
 
 static void reader_waits(struct reader *r)
@@ -238,6 +265,7 @@ static const struct test tests[] = {
     {"readers_keep_their_file_when_it_is_closed", test_readers_keep_their_file_when_it_is_closed,
      0},
     {"copies_are_closed_when_readers_leave", test_copies_are_closed_when_readers_leave, 0},
+    {"numbers_of_copies_are_used_again", test_numbers_of_copies_are_used_again, 0},
     {"unannounced_closes_are_noticed", test_unannounced_closes_are_noticed, 0},
     {"work_is_not_continued_with_another_file", test_work_is_not_continued_with_another_file, 0},
     {NULL, NULL, 0},

@@ -101,6 +101,7 @@ void port_io_drop(int fd)
     sim.fds[fd].asked_of = 0;
     sim.fds[fd].armed = 0;
     mean(fd, 0);
+    sim_point(47, (uint32_t)fd); /* its number may be in use again */
 }
 
 unsigned port_io_own(unsigned first)
