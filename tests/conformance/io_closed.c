@@ -8,6 +8,8 @@
  * So each case is tried with growing delays before the change, and passes when the call had begun:
  * where the runtime mixes files up, it never does. Calls that have done a part of their work are
  * known to have begun.
+ *
+ * Length: one table of files and of ways to lose a number, which all calls use.
  */
 #include <fcntl.h>
 #include <poll.h>
