@@ -420,11 +420,22 @@ bool rt_calls_scan(void);
  * over. */
 enum rt_told { RT_TOLD_NOTHING, RT_TOLD_STOP, RT_TOLD_SIGNAL, RT_TOLD_LATER };
 enum rt_told rt_cancel_told(bool at_call);
+bool rt_cancel_async_due(void);
 void rt_cancel_async(void); /* does not return if a request to end is due */
 bool rt_signalled(void);    /* there may be signals for the calling user thread, and it may take
                                them: it is in no call (rt_call_begin) */
 void rt_signals_left(void); /* it takes them, outside the runtime */
 bool rt_call_surprised(void);
+/* A user thread has run for a whole tick where it must not be switched, as in the C library.
+ * NOBODY: no other thread is to run instead. MADE: it has no CPU any more, and goes on. NO_CARRIER:
+ * there is none for the CPU yet; again, soon. Conditions as for rt_preempt, but for a switch. */
+enum rt_room { RT_ROOM_NOBODY, RT_ROOM_MADE, RT_ROOM_NO_CARRIER };
+enum rt_room rt_preempt_away(void);
+void rt_preempt_away_soon(void); /* it is to be expected: have a carrier made */
+/* The caller is a user thread without a CPU, and in no call (rt_call_begin): rt_left_returns,
+ * outside of the runtime, queues for one. */
+bool rt_left_may_return(void);
+void rt_left_returns(void);
 uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
 void rt_io_ready(int fd, uint32_t events);
 int rt_io_await(int fd, uint32_t events); /* the calling user thread waits for a report: 0,

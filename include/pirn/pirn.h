@@ -358,7 +358,7 @@ int pirn_fe_take_until(pirn_fe_t *word, uint64_t *value, uint64_t deadline);
 
 struct pirn_counters {
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
-        stacks_recycled, sleeps, preemptions, ticks;
+        stacks_recycled, sleeps, preemptions, ticks, handovers;
 };
 
 /* Sums over all CPUs since the start; a snapshot. Any thread. */

@@ -143,11 +143,16 @@ void rt_signals_left(void)
     }
 }
 
-void rt_cancel_async(void)
+bool rt_cancel_async_due(void)
 {
     struct cpu *cpu = port_cpu_self();
     uint32_t word = cpu != NULL ? at_load_rlx(&cpu->current->cancel) : 0;
-    if (cancel_is_due(word) && (word & CANCEL_ASYNC) && rt_personality.cancel_act != NULL) {
+    return cancel_is_due(word) && (word & CANCEL_ASYNC) && rt_personality.cancel_act != NULL;
+}
+
+void rt_cancel_async(void)
+{
+    if (rt_cancel_async_due()) {
         rt_personality.cancel_act();
     }
 }

@@ -9,6 +9,7 @@
 #include "mutant.h"
 #include "spinlock.h"
 #include "switch.h"
+#include "yield.h"
 
 static struct {
     spinlock_t lock;
@@ -29,19 +30,24 @@ static void spare_put(struct carrier *k)
     spin_unlock(&spares.lock, RANK_SPARE);
 }
 
+/* Is one more to be made, so that one is ahead? The caller asks for it, without the lock. */
+static bool spare_wanted_locked(void)
+{
+    bool ask = spares.idle == 0 && spares.extra < rt.spares && !spares.asked;
+    spares.asked |= ask;
+    return ask;
+}
+
 /* NULL: there is none, and one more was asked for if the limit allows it. */
 static struct carrier *spare_take(void)
 {
-    bool ask = false;
     spin_lock(&spares.lock, RANK_SPARE);
     struct carrier *k = spares.first;
     if (k != NULL) {
         spares.first = k->next_spare;
         spares.idle--;
     }
-    if (spares.idle == 0 && spares.extra < rt.spares && !spares.asked) {
-        ask = spares.asked = true;
-    }
+    bool ask = spare_wanted_locked();
     spin_unlock(&spares.lock, RANK_SPARE);
     if (ask) {
         port_carrier_ask();
@@ -168,7 +174,7 @@ void rt_carrier_main(struct carrier *k)
         port_cpu_take(k, k->limbo);
     }
     if (PORT_CALLS_BLOCK && cpu == NULL) {
-        cpu = carrier_wait(k);
+        cpu = k->limbo; /* it begins with a wait for a CPU */
     } else {
         carrier_carry(k, cpu);
     }
@@ -250,21 +256,76 @@ void rt_call_return(struct thread *self)
     } while (port_cpu_self() == NULL && !MUTANT(RETURN_ONCE));
 }
 
+/* The running thread goes on without a CPU, which k executes from now on, beginning with `next`
+ * (NULL: whoever is picked). */
+static void cpu_lose(struct cpu *cpu, struct carrier *k, struct thread *next)
+{
+    struct thread *self = cpu->current;
+    RT_ASSERT(!(self->flags & THREAD_IDLE) && *cpu->given == NULL);
+    RT_ASSERT(at_load_rlx(&k->cpu) == NULL && k != cpu->carrier);
+    trace_call(cpu, self, true);
+    self->carrier = cpu->carrier;
+    at_store_rlx(&self->carrier->left, self);
+    *cpu->given = next;
+    port_cpu_leave(self);
+    carrier_give(k, cpu);
+}
+
 bool rt_call_surprised(void)
 {
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
     struct carrier *k = rt.spares != 0 ? spare_take() : NULL;
     if (k != NULL) {
-        struct thread *self = cpu->current;
-        trace_call(cpu, self, true);
-        self->carrier = cpu->carrier;
-        at_store_rlx(&self->carrier->left, self);
-        port_cpu_leave(self);
-        carrier_give(k, cpu);
+        cpu_lose(cpu, k, NULL);
     }
     rt_leave(irq);
     return k != NULL;
+}
+
+enum rt_room rt_preempt_away(void)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    enum rt_room room = RT_ROOM_NO_CARRIER;
+    struct carrier *k = rt.spares != 0 && rt_may_preempt(cpu) ? spare_take() : NULL;
+    if (k != NULL) {
+        struct thread *next = preempt_next(cpu);
+        room = next != NULL ? RT_ROOM_MADE : RT_ROOM_NOBODY;
+        if (next != NULL) {
+            STAT_INC(&cpu->stats.preemptions);
+            STAT_INC(&cpu->stats.handovers);
+            cpu_lose(cpu, k, next);
+        } else {
+            spare_put(k);
+        }
+    }
+    rt_leave(irq);
+    return room;
+}
+
+void rt_preempt_away_soon(void)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    spin_lock(&spares.lock, RANK_SPARE);
+    bool ask = spare_wanted_locked();
+    spin_unlock(&spares.lock, RANK_SPARE);
+    if (ask) {
+        port_carrier_ask();
+    }
+    rt_leave(irq);
+}
+
+void rt_left_returns(void)
+{
+    rt_call_return(port_left_self());
+}
+
+bool rt_left_may_return(void)
+{
+    struct thread *t = port_cpu_self() == NULL ? port_left_self() : NULL;
+    return t != NULL && !(t->flags & THREAD_IDLE) && t->wait_reason != WAIT_CALL;
 }
 
 struct carrier *rt_carrier_here(void)

@@ -15,9 +15,11 @@
  * has lost two atomic operations. If somebody did, the thread goes to the ready queue, and its
  * carrier to the spares.
  *
- * A thread can also lose its CPU in the middle of its own code, where it waits in the kernel
- * without having said so: rt_call_surprised. It gets one at its next entry of the runtime
- * (rt_self).
+ * A thread can also lose its CPU in the middle of its own code: where it waits in the kernel
+ * without having said so (rt_call_surprised), and where it has run for long enough but cannot be
+ * switched (rt_preempt_away). It goes on, on its kernel thread, and gets a CPU again at its next
+ * entry of the runtime (rt_self), or when the port finds it where it can be switched
+ * (rt_call_return).
  *
  * The argument, by owner of the CPU's (O) fields:
  *   1. cpu->call is 0 or the ticket of a call. It becomes a ticket by the CPU's thread, with
@@ -69,6 +71,11 @@ void rt_call_end(struct rt_call *call);
  * carrier's signal stack: it keeps out all interrupts, so that leaving the runtime switches nobody
  * there. */
 bool rt_call_surprised(void);
+
+/* The calling user thread, outside the runtime (and about to go on there), has run for a whole tick
+ * where it cannot be switched. If others are to run now, as rt_preempt would find, it loses its
+ * CPU, on which they go on. From a signal handler of the port's. (port.h: enum rt_room.) */
+enum rt_room rt_preempt_away(void);
 
 /* The caller, which rt_self found without a CPU, is a user thread: give it one. */
 COLD void rt_call_return(struct thread *self);

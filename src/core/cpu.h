@@ -33,7 +33,7 @@ struct cpu_stats {
     uint32_t switches; /* the port tells by it whether a thread has run for a whole tick */
 #else
     uint64_t threads, switches, steals, steal_attempts, migrations, kicks, idle_ns, stacks_new,
-        stacks_recycled, sleeps, preemptions, ticks;
+        stacks_recycled, sleeps, preemptions, ticks, handovers;
 #endif
 };
 
@@ -61,7 +61,9 @@ struct cpu {
     struct thread *idle;     /* scheduler context: that of the carrier */
     struct carrier *carrier; /* what executes this CPU now: carrier.h */
     void *own;               /* (P) the policy's data of this CPU */
-    uint32_t calls;          /* begun: the last ticket */
+    /* for the carrier that takes this CPU: the thread to begin with, or NULL */
+    struct thread *given[PORT_CALLS_BLOCK ? 1 : 0];
+    uint32_t calls; /* begun: the last ticket */
 #ifndef PIRN_WITHOUT_STACKS
     struct stack_cache stacks[STACK_CLASSES];
 #endif

@@ -379,9 +379,10 @@ bool rt_cpu_asleep(unsigned i)
     return rt_cpu_sleeps(i);
 }
 
+/* The monitor asks from the beginning of the start on. */
 bool rt_cpu_has_ready(struct cpu *cpu)
 {
-    return rt.policy.has_work(cpu);
+    return at_load_acq(&rt.started) == 2 && rt.policy.has_work(cpu); /* ORDER(start) */
 }
 
 unsigned rt_cpu_id(const struct cpu *cpu)

@@ -381,10 +381,15 @@ static struct thread *idle_wait(struct cpu *cpu)
 void rt_cpu_main(struct cpu *cpu)
 {
     for (;;) {
+        struct thread *next = NULL;
         if (PORT_CALLS_BLOCK && unlikely(cpu->id == RT_NO_CPU)) {
             cpu = carrier_wait(cpu->carrier);
+            next = *cpu->given;
+            *cpu->given = NULL;
         }
-        struct thread *next = rt_pick(cpu);
+        if (likely(next == NULL)) {
+            next = rt_pick(cpu);
+        }
         if (next == NULL) {
             next = idle_wait(cpu);
         }

@@ -41,6 +41,9 @@ static const struct {
                 COUNTER(stacks_new, "stacks made"),
                 COUNTER(stacks_recycled, "threads that got a stack that another one had left"),
                 COUNTER(preemptions, "threads that had to make room"),
+                COUNTER(handovers,
+                        "threads that had to, where they could not be switched: they lost "
+                        "their CPU"),
                 COUNTER(ticks, "ticks that found a thread running for a whole one")};
 
 #define PROMETHEUS "prometheus:"

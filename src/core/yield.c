@@ -52,10 +52,28 @@ static bool has_started(void)
     return at_load_acq(&rt.started) == 2; /* ORDER(start) */
 }
 
+bool rt_may_preempt(const struct cpu *cpu)
+{
+    return cpu != NULL && !(cpu->current->flags & THREAD_IDLE) && has_started();
+}
+
+struct thread *preempt_next(struct cpu *cpu)
+{
+    STAT_INC(&cpu->stats.ticks);
+    trace_preempt(cpu);
+    rt_poll(cpu);
+    if (rt_has_classes()) {
+        rt_charge(cpu, 1);
+        rt_service(cpu);
+        return rt.policy.preempt(cpu, cpu->current, PIRN_WHY_PREEMPT);
+    }
+    return rt_pick(cpu);
+}
+
 void rt_preempt(void)
 {
     struct cpu *cpu = port_cpu_self();
-    if (cpu == NULL || (cpu->current->flags & THREAD_IDLE) || !has_started()) {
+    if (!rt_may_preempt(cpu)) {
         return;
     }
     bool switched;

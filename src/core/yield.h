@@ -13,6 +13,11 @@ NOINLINE bool yield_slow(struct cpu *cpu);
 
 COLD bool yield_without_cpu(void);
 
+/* May the running thread be made to make room? And: it has run for a tick; who is to run instead of
+ * it, out of the queue; NULL: nobody. */
+bool rt_may_preempt(const struct cpu *cpu);
+struct thread *preempt_next(struct cpu *cpu);
+
 typedef struct pirn_rotation yield_rotate_t(struct cpu *self, struct thread *t);
 
 /* locks: rotate always leaves a lock. */

@@ -5,7 +5,8 @@
  * so that stdio's functions respect it; they wait for it in the kernel, and nobody is told when
  * they release it: hence tries, at growing distances.
  *
- * A thread that holds a stream is not preempted: each that printed meanwhile would stop a worker.
+ * A thread that holds a stream is not switched when it has run for a tick: each that printed
+ * meanwhile would stop a worker. It loses its CPU instead (core/carrier.h).
  *
  * Where threads share TLS, the C library tells owners apart by their workers: nothing to be done.
  */
@@ -41,9 +42,11 @@ static try_fn libc_try(void)
     return at_load_rlx(&libc.try);
 }
 
+/* One that has lost its CPU gets one here: it must find what it has locked counted when it unlocks.
+ */
 static bool is_user_thread(void)
 {
-    return port_tls_own && port_cpu_self() != NULL;
+    return port_tls_own && (port_cpu_self() != NULL || !rt_is_foreign());
 }
 
 int pirn_posix_ftrylockfile(FILE *file)

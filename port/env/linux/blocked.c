@@ -102,13 +102,16 @@ static uint64_t cpu_time(int tid)
 
 /* Who is to become quiet says so, and then waits until the monitor is not about to ring: by the
  * order of both pairs (seq-cst) one of the two sees the other. ORDER(quiet) */
-static void ring(const struct port_carrier *k, int tid)
+bool monitor_ring(const struct port_carrier *k, int signal)
 {
+    bool sent = false;
     __atomic_store_n(&ringing, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&k->quiet, __ATOMIC_SEQ_CST) == 0) { /* ORDER(quiet) */
-        syscall(SYS_tgkill, getpid(), tid, bell);
+        sent =
+            syscall(SYS_tgkill, getpid(), __atomic_load_n(&k->tid, __ATOMIC_RELAXED), signal) == 0;
     }
     __atomic_store_n(&ringing, 0, __ATOMIC_SEQ_CST);
+    return sent;
 }
 
 void blocked_quiet(struct port_carrier *port)
@@ -130,13 +133,13 @@ void blocked_look(struct cpu *cpu)
     port->look_used = used;
     port->look_tid = tid;
     if (bell != 0 && still && worker_awake(cpu)) {
-        ring(rt_carrier_port(rt_cpu_carrier(cpu)), tid);
+        monitor_ring(rt_carrier_port(rt_cpu_carrier(cpu)), bell);
     }
 }
 
 uint64_t blocked_interval(void)
 {
-    return bell != 0 ? LOOK_NS : UINT64_MAX;
+    return bell != 0 || preempt_is_on() ? LOOK_NS : UINT64_MAX;
 }
 
 #else

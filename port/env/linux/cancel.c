@@ -94,10 +94,21 @@ static void mask_change(int how)
     syscall(SYS_rt_sigprocmask, how, &own_bit, NULL, sizeof(own_bit));
 }
 
-void cancel_tell_later(void)
+static void block_in(ucontext_t *context)
+{
+    uint64_t mask;
+    memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+    mask |= own_bit;
+    memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+}
+
+void cancel_tell_later(void *frame)
 {
     int saved = errno;
     mask_change(SIG_BLOCK);
+    if (frame != NULL && frame_interrupts_signal_stack(frame)) {
+        block_in(frame);
+    }
     send((int)syscall(SYS_gettid));
     errno = saved;
 }
@@ -106,11 +117,8 @@ void cancel_tell_later(void)
  * where it is not blocked, or when the thread accepts it. */
 static void put_off(ucontext_t *context)
 {
-    uint64_t mask;
-    cancel_tell_later();
-    memcpy(&mask, &context->uc_sigmask, sizeof(mask));
-    mask |= own_bit;
-    memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+    cancel_tell_later(NULL);
+    block_in(context);
 }
 
 void port_interrupt_accept(void)

@@ -55,6 +55,8 @@ bool preempt_may_leave(const void *context);
 /* Is it known where the C library's code lies, and our own? Is the address there (own: ours)? */
 bool preempt_places_known(void);
 bool preempt_pc_is_kept(uintptr_t pc, bool *own);
+void preempt_look(struct cpu *cpu); /* by the monitor, now and then: it may need a tick */
+bool preempt_is_on(void);
 void preempt_unmask(uint64_t *set); /* its signal, out of a set that is to be blocked */
 void preempt_pause(const struct port_carrier *port, bool pauses); /* no ticks for a while */
 
@@ -109,6 +111,8 @@ int blocked_start(void);
 void blocked_unmask(uint64_t *set); /* out of a set that is to be blocked */
 bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
 void blocked_look(struct cpu *cpu);
+/* By the monitor: send it to the kernel thread. False: not now. */
+bool monitor_ring(const struct port_carrier *k, int signal);
 uint64_t blocked_interval(void);               /* ns between two looks; UINT64_MAX: off */
 void blocked_quiet(struct port_carrier *port); /* no bells for it from now on: port->quiet */
 
@@ -168,8 +172,9 @@ bool on_signal_stack(void);
 /* The mask that all carriers have in common. False: they do not yet. */
 bool signals_mask_common(uint64_t *mask);
 
-/* CANCEL_SIGNAL comes to the calling carrier when the handler that it is in has returned. */
-void cancel_tell_later(void);
+/* CANCEL_SIGNAL comes to the calling carrier when the handler that it is in has returned; if `frame`
+ * has interrupted another handler on the signal stack, when that has. */
+void cancel_tell_later(void *frame);
 
 /* A file descriptor, out of the way of programs that count on low numbers. */
 int fd_move_up(int fd);

@@ -85,6 +85,7 @@ static void workers_look(void)
         struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
         if (cpu != NULL && worker_awake(cpu)) {
             blocked_look(cpu);
+            preempt_look(cpu);
         }
     }
 }

@@ -49,11 +49,9 @@ int own_timer(clockid_t clock, int signal)
     uint64_t set = UINT64_C(1) << (signal - 1);
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal};
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-    if (syscall(SYS_timer_create, clock, &event, &timer) != 0) {
-        return -1;
-    }
+    bool made = syscall(SYS_timer_create, clock, &event, &timer) == 0;
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof(set));
-    return timer;
+    return made ? timer : -1;
 }
 
 void own_timer_set(int timer, uint64_t first_ns, uint64_t interval_ns)

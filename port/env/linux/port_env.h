@@ -36,15 +36,16 @@ struct times {
 
 /* A kernel thread that executes CPUs (core/carrier.h). */
 struct port_carrier {
-    uint32_t permit; /* futex: 0 none, 1 permit, 2 it sleeps */
-    int tid;         /* the kernel's */
-    uint32_t rung;   /* CANCEL_SIGNAL is on its way. ORDER(rung) */
-    uint32_t quiet;  /* it gets no bells: it is about to become another program */
-    int timer;       /* of ticks: the kernel's id, -1 = none */
-    int prof_timer;  /* of samples: the kernel's id + 1, 0 = none */
+    uint32_t permit;    /* futex: 0 none, 1 permit, 2 it sleeps */
+    int tid;            /* the kernel's */
+    uint32_t rung;      /* CANCEL_SIGNAL is on its way. ORDER(rung) */
+    uint32_t tick_sent; /* and so is a tick of the monitor's. ORDER(rung) */
+    uint32_t quiet;     /* it gets no bells: it is about to become another program */
+    int timer;          /* of ticks: the kernel's id, -1 = none */
+    int prof_timer;     /* of samples: the kernel's id + 1, 0 = none */
     int *errno_at;
     uint64_t *cxx_at;             /* two words of __cxa_get_globals; NULL without libstdc++ */
-    void *signal_stack;           /* for faults */
+    void *signal_stack;           /* ours; NULL: the program's */
     struct port_fp fp;            /* as the kernel thread began */
     const struct port_cpus *cpus; /* where it may run, while it has no CPU */
     struct times times;
@@ -66,6 +67,7 @@ struct port_cpu {
     uint64_t look_switches, look_used;
     uint64_t bell_switches; /* at the last bell; own */
     long bell_slept;        /* how often the kernel thread had slept then */
+    uint64_t sent_switches; /* (A) as the monitor saw it last, for ticks that it sends */
     uint64_t seen;          /* switches at the last tick */
     uint64_t deferred_at;   /* switches when a tick was deferred */
     struct meter meter;     /* of the metered library */

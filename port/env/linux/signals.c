@@ -193,7 +193,9 @@ void signals_take(void *frame)
     }
     if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
         port_tls_inside |= PREEMPT_DEFERRED;
-    } else if (!frame_on_signal_stack(context) && may_run_at(context)) {
+    } else if (frame_on_signal_stack(context)) {
+        cancel_tell_later(context);
+    } else if (may_run_at(context)) {
         bool fails = signals.up->take(context);
         frame_leave(context);
         if (fails) {
@@ -253,7 +255,7 @@ static void arrives(int signal, siginfo_t *info, ucontext_t *context)
 {
     signals.up->arrived(info, !is_for_process(signal, info));
     if (frame_on_signal_stack(context)) {
-        cancel_tell_later(); /* it is taken on the thread's stack */
+        cancel_tell_later(context); /* it is taken on the thread's stack */
     } else {
         signals_take(context);
         frame_leave(context);
@@ -367,7 +369,8 @@ void port_exec_end(void)
     preempt_pause(port, false);
     prof_pause(port, false);
     __atomic_store_n(&port->quiet, 0, __ATOMIC_SEQ_CST);
-    __atomic_exchange_n(&port->rung, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+    __atomic_store_n(&port->tick_sent, 0, __ATOMIC_RELEASE); /* ORDER(rung) */
+    __atomic_exchange_n(&port->rung, 0, __ATOMIC_ACQ_REL);   /* ORDER(rung) */
     port_signal_mask(NULL);
 }
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * starve.c - threads that spend all of their time in one function of the C library, or elsewhere
+ * where they cannot be switched, let others run: how late is a thread that sleeps?
+ *
+ * --test: each function and place in turn, or those that are named. CPU time is what counts, not
+ * the clock: how much do the computing threads use, all together, between the moment when the
+ * sleeper may run and when it does? A tick is CPU time of a worker, too, so that a loaded machine
+ * makes this test slow, and nothing else. The limit is what all kernel threads use in two ticks
+ * each, for a CPU that is left to the sleeper at once and for one where another thread had its turn
+ * first. The best of a few sleeps is taken: the kernel may stop the very thread that is measured.
+ *
+ * Without: prints how late sleeps are, for docs. It can be built without the library, too.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "functions.h"
+
+enum { THREADS = 4, SLEEP_US = 20000, SLEEPS_PRINTED = 20, SLEEPS_TESTED = 5 };
+
+static _Atomic(const struct function *) now_running;
+static atomic_bool stop;
+static atomic_ulong calls[THREADS];
+
+static uint64_t clock_of(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void go(const struct function *to)
+{
+    now_running = to;
+    functions_phase++;
+}
+
+static void *computes(void *arg)
+{
+    atomic_ulong *count = arg;
+    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+        atomic_load_explicit(&now_running, memory_order_relaxed)->call();
+        atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+/* Two clocks: how long beyond its time a sleep lasts, and what the process computes in a sleep. */
+struct late {
+    uint64_t worst_ns, best_cpu_ns, worst_cpu_ns, sum_ns;
+};
+
+static struct late sleeps(unsigned count)
+{
+    struct late late = {0, UINT64_MAX, 0, 0};
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t at = clock_of(CLOCK_MONOTONIC), cpu = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+        usleep(SLEEP_US);
+        uint64_t ns = clock_of(CLOCK_MONOTONIC) - at - SLEEP_US * 1000u;
+        cpu = clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        late.worst_ns = ns > late.worst_ns ? ns : late.worst_ns;
+        late.best_cpu_ns = cpu < late.best_cpu_ns ? cpu : late.best_cpu_ns;
+        late.worst_cpu_ns = cpu > late.worst_cpu_ns ? cpu : late.worst_cpu_ns;
+        late.sum_ns += ns;
+    }
+    return late;
+}
+
+static bool is_named(int argc, char **argv, const char *name)
+{
+    bool any = false;
+    for (int i = 1; i < argc; i++) {
+        any |= argv[i][0] != '-';
+        if (strcmp(argv[i], name) == 0) {
+            return true;
+        }
+    }
+    return !any;
+}
+
+static unsigned long option_number(const char *name, unsigned long otherwise)
+{
+    const char *value = getenv(name);
+    return value != NULL ? strtoul(value, NULL, 10) : otherwise;
+}
+
+/* What may be computed in a sleep: by all processors while it lasts, and then until the sleeper
+ * runs. */
+static uint64_t cpu_limit(void)
+{
+    uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t tick = option_number("PIRN_TICK", 10000) * 1000u;
+    uint64_t workers = option_number("PIRN_CPUS", processors);
+    uint64_t kernel_threads = workers + THREADS;
+    return SLEEP_US * 1000u * processors + kernel_threads * (3 * tick + 2000000u) * 2;
+}
+
+static bool measure(const struct function *function, bool test)
+{
+    unsigned count = test ? SLEEPS_TESTED : SLEEPS_PRINTED;
+    go(function);
+    struct late late = sleeps(count);
+    bool ok = !test || late.best_cpu_ns <= cpu_limit();
+    printf("%-12s worst %8.2f ms, mean %8.2f ms, computed in a sleep %.2f to %.2f ms%s\n",
+           function->name, (double)late.worst_ns / 1e6, (double)late.sum_ns / 1e6 / count,
+           (double)late.best_cpu_ns / 1e6, (double)late.worst_cpu_ns / 1e6, ok ? "" : "  TOO MUCH");
+    fflush(stdout);
+    return ok;
+}
+
+static unsigned measure_all(const struct function *list, unsigned n, int argc, char **argv,
+                            bool test)
+{
+    unsigned failed = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (is_named(argc, argv, list[i].name)) {
+            failed += !measure(&list[i], test);
+        }
+    }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread[THREADS];
+    bool test = argc > 1 && strcmp(argv[1], "--test") == 0;
+    unsigned failed = 0;
+    functions_begin();
+    now_running = &functions[0];
+    for (unsigned i = 0; i < THREADS; i++) {
+        if (pthread_create(&thread[i], NULL, computes, &calls[i]) != 0) {
+            return 2;
+        }
+    }
+    failed += measure_all(functions, nfunctions, argc, argv, test);
+    failed += measure_all(places, nplaces, argc, argv, test);
+    stop = true;
+    go(&functions[0]);
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+    functions_end();
+    if (test) {
+        printf("limit %.2f ms\n", (double)cpu_limit() / 1e6);
+    }
+    return failed != 0;
+}
