@@ -50,7 +50,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup apps programs demo check check-seeds stress check-conformance check-debug check-clang check-asan check-tsan \
+.PHONY: help setup apps programs check-packages demo check check-seeds stress check-conformance check-debug check-clang check-asan check-tsan \
         check-aarch64 check-riscv64 check-boards check-release boards boards-repeat board-cost board-scheduling board-size board-sections board-apps fuzz-trace fuzz-prof fuzz-layout top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
 
 ## help: this list
@@ -70,6 +70,10 @@ apps: setup build-release
 programs: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/pirn programs --output docs/PROGRAMS.md $(PROGRAMS_ARGS)
+
+## check-packages: allocators and redis-server of Debian's packages, unpacked, with the library preloaded (network)
+check-packages: setup build-release
+	tests/start/packages.sh $(CURDIR)/build/release/lib/libpirn-pthread.so $(CURDIR)/build/programs/start
 
 ## demo: decode a real video under NPTL and every organization; table and plot
 demo: setup build-release

@@ -11,7 +11,8 @@
  *
  *   1. Keys, before the C library has begun, and in kernel threads that are none of ours (keys made
  *      before our constructor). Their values lie in our TLS: present from the beginning, the
- *      thread's own in user threads. Their destructors come last in a thread's life (posix_sanitizer_end).
+ *      thread's own in user threads. Their destructors come last in a thread's life
+ * (posix_sanitizer_end).
  *   2. Its pthread_create waits in the kernel until the new thread has run so far that it is known,
  *      and that needs a CPU while its creator has the only one. So the creator gives its CPU away
  *      on its way out (as one that is seen to sleep in the kernel: rt_call_surprised), waits on its

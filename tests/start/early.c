@@ -121,9 +121,9 @@ static const struct {
     const char *name;
     void (*call)(void);
 } calls[] = {
-    {"self", on_self},     {"mutex", on_mutex}, {"create", on_create}, {"once", on_once},
-    {"sem", on_sem},       {"key", on_key},     {"rwlock", on_rwlock}, {"cond", on_cond},
-    {"attr", on_attr},     {"yield", on_yield},
+    {"self", on_self}, {"mutex", on_mutex}, {"create", on_create}, {"once", on_once},
+    {"sem", on_sem},   {"key", on_key},     {"rwlock", on_rwlock}, {"cond", on_cond},
+    {"attr", on_attr}, {"yield", on_yield},
 };
 
 static int asked(const char *name)
