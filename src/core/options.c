@@ -17,7 +17,6 @@
 #define DESCRIBE_OWN 16384
 #define DESCRIBE_REGISTERED 4096
 
-
 static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 static void usage_error(const char *fmt, ...)

@@ -33,8 +33,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EVERY 64 /* of so many calls of malloc one makes all calls; the first ones all do */
-#define FIRST 200
+#define EVERY 256 /* of so many calls of malloc one makes all calls; the first ones all do */
+#define FIRST 60
 #define CREATED 40 /* threads, by the first of them */
 
 /* What the C library calls them itself. */
