@@ -20,8 +20,10 @@
  *   4. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
  * every thread's set, and all switches come here, to be counted (times.c).
  *
- * Lock: `lock`, taken inside of everything else; interrupts are out, because its holder's kernel
- * thread matters.
+ * Lock: `lock`, taken inside of everything else; interrupts are kept out, because its holder's kernel
+ * thread matters. Its waiters sleep. Waiters that spun, even with sched_yield, kept the holder from
+ * running: the kernel has moved it to one processor, where they were, too (a livelock of minutes with 8
+ * workers on 2 busy processors).
  */
 #include "linux.h"
 
@@ -34,6 +36,7 @@
 #include "config.h"
 
 #define SETS_MAX 1024u
+#define SPINS 100u
 
 struct port_cpus {
     cpu_set_t set;
@@ -44,24 +47,55 @@ static struct port_cpus *sets[SETS_MAX];
 static unsigned nsets; /* (lock) */
 static struct cpu *workers[RT_MAX_CPUS];
 static unsigned nworkers; /* (lock) */
-static uint32_t lock;
+static uint32_t lock; /* futex: 0 free, 1 taken, 2 taken and somebody sleeps */
 
 #define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~TIMES_BIT))
 
 static uintptr_t times_bit; /* (A) written under the lock */
 
+static bool lock_try(void)
+{
+    uint32_t free = 0;
+    return __atomic_compare_exchange_n(&lock, &free, 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED); /* ORDER(affinity) */
+}
+
+/* Waiters sleep in the kernel: it has just moved the holder to a processor, perhaps theirs. */
+static COLD void lock_wait(void)
+{
+    int saved = errno;
+    for (unsigned round = 0; round < SPINS; round++) {
+        if (lock_try()) {
+            return;
+        }
+        port_cpu_relax();
+    }
+    while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE) != 0) { /* ORDER(affinity) */
+        futex_wait(&lock, 2, UINT64_MAX);
+    }
+    errno = saved;
+}
+
+static void lock_release(void)
+{
+    int saved = errno;
+    if (__atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2) { /* ORDER(affinity) */
+        futex_wake(&lock);
+    }
+    errno = saved;
+}
+
 static void affinity_lock(unsigned long *irq)
 {
     *irq = port_irq_save();
-    for (unsigned round = 0; __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0;
-         round++) { /* ORDER(affinity) */
-        port_relax(round);
+    if (!lock_try()) {
+        lock_wait();
     }
 }
 
 static void affinity_unlock(unsigned long irq)
 {
-    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(affinity) */
+    lock_release();
     port_irq_restore(irq);
 }
 
@@ -86,15 +120,15 @@ bool affinity_times(void)
  * asks. */
 void affinity_times_begin(void)
 {
-    if (affinity_times() || __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0) {
-        return; /* ORDER(affinity) */
+    if (affinity_times() || !lock_try()) {
+        return;
     }
     __atomic_store_n(&times_bit, TIMES_BIT, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < nworkers; i++) {
         struct port_cpu *cpu = rt_cpu_port(workers[i]);
         cpus_store_locked(cpu, cpus_load(cpu));
     }
-    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(affinity) */
+    lock_release();
 }
 
 /* Somebody asks who is no user thread. Before the runtime starts he may become one. */
