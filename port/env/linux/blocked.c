@@ -67,6 +67,10 @@ static void on_bell(int signal, siginfo_t *info, void *arg)
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
     (void)signal;
     (void)info;
+    struct carrier *k = rt_carrier_here();
+    if (k != NULL) {
+        __atomic_exchange_n(&rt_carrier_port(k)->bell_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+    }
     signals_adopt(arg);
     port_disturbed |= port_cpu_self() == NULL;
     if (port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0 &&
@@ -84,7 +88,7 @@ int blocked_start(void)
     struct sigaction act = {.sa_sigaction = on_bell,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     const char *why;
-    sigfillset(&act.sa_mask);
+    own_signal_alone(&act);
     return own_signal(&bell, false, &act, &why);
 }
 
@@ -102,7 +106,7 @@ static uint64_t cpu_time(int tid)
 
 /* Who is to become quiet says so, and then waits until the monitor is not about to ring: by the
  * order of both pairs (seq-cst) one of the two sees the other. ORDER(quiet) */
-bool monitor_ring(const struct port_carrier *k, int signal)
+static bool ring(const struct port_carrier *k, int signal)
 {
     bool sent = false;
     __atomic_store_n(&ringing, 1, __ATOMIC_SEQ_CST);
@@ -112,6 +116,15 @@ bool monitor_ring(const struct port_carrier *k, int signal)
     }
     __atomic_store_n(&ringing, 0, __ATOMIC_SEQ_CST);
     return sent;
+}
+
+/* The kernel queues these signals. One that is on its way to a kernel thread that gets no processor is
+ * enough: a thousand would use up what the user may queue, and would all be handled at once. */
+void monitor_ring(struct port_carrier *k, uint32_t *sent, int signal)
+{
+    if (__atomic_exchange_n(sent, 1, __ATOMIC_ACQ_REL) == 0 && !ring(k, signal)) { /* ORDER(rung) */
+        __atomic_store_n(sent, 0, __ATOMIC_RELEASE);                               /* ORDER(rung) */
+    }
 }
 
 void blocked_quiet(struct port_carrier *port)
@@ -133,7 +146,8 @@ void blocked_look(struct cpu *cpu)
     port->look_used = used;
     port->look_tid = tid;
     if (bell != 0 && still && worker_awake(cpu)) {
-        monitor_ring(rt_carrier_port(rt_cpu_carrier(cpu)), bell);
+        struct port_carrier *k = rt_carrier_port(rt_cpu_carrier(cpu));
+        monitor_ring(k, &k->bell_sent, bell);
     }
 }
 

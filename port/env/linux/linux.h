@@ -42,6 +42,7 @@ void preempt_begin(struct port_carrier *port);
  * blocked, if there is one (not 0). */
 int own_signal(int *signal, bool first, const struct sigaction *action, const char **why);
 void own_signal_unmask(int signal, uint64_t *set);
+void own_signal_alone(struct sigaction *action); /* its handler keeps out all signals */
 
 /* A timer that sends the signal to the calling kernel thread, which lets it in; -1: there is none.
  * When it does that first (0: not any more), and then how often. */
@@ -111,8 +112,9 @@ int blocked_start(void);
 void blocked_unmask(uint64_t *set); /* out of a set that is to be blocked */
 bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
 void blocked_look(struct cpu *cpu);
-/* By the monitor: send it to the kernel thread. False: not now. */
-bool monitor_ring(const struct port_carrier *k, int signal);
+/* By the monitor: send it to the kernel thread, unless *sent says that one is on its way; its handler
+ * clears *sent first. */
+void monitor_ring(struct port_carrier *k, uint32_t *sent, int signal);
 uint64_t blocked_interval(void);               /* ns between two looks; UINT64_MAX: off */
 void blocked_quiet(struct port_carrier *port); /* no bells for it from now on: port->quiet */
 

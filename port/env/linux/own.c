@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,12 @@ int own_signal(int *signal, bool first, const struct sigaction *action, const ch
     }
     *signal = number;
     return 0;
+}
+
+/* Those of the C library too, which sigfillset leaves out. */
+void own_signal_alone(struct sigaction *action)
+{
+    memset(&action->sa_mask, 0xff, sizeof(action->sa_mask));
 }
 
 void own_signal_unmask(int signal, uint64_t *set)

@@ -40,6 +40,7 @@ struct port_carrier {
     int tid;            /* the kernel's */
     uint32_t rung;      /* CANCEL_SIGNAL is on its way. ORDER(rung) */
     uint32_t tick_sent; /* and so is a tick of the monitor's. ORDER(rung) */
+    uint32_t bell_sent; /* and a bell: blocked.c. ORDER(rung) */
     uint32_t quiet;     /* it gets no bells: it is about to become another program */
     int timer;          /* of ticks: the kernel's id, -1 = none */
     int prof_timer;     /* of samples: the kernel's id + 1, 0 = none */

@@ -40,7 +40,8 @@
  * the next although others wait. It counts for threads that cannot be switched, and for workers
  * without a timer (RLIMIT_SIGPENDING is used up: then the signal is one that is not queued).
  *
- * The signal is not blocked while its handler runs (SA_NODEFER): the next thread needs its ticks.
+ * On the alternate stack the handler keeps out all signals, so that frames do not pile up there. On the
+ * thread's stack it lets them in before it switches: the next thread needs its ticks.
  *
  * A thread with asynchronous cancellation (core/cancel.h) is ended from the handler, too.
  */
@@ -149,7 +150,7 @@ static void tick_switches(int signal, siginfo_t *info, void *arg)
     ucontext_t *context = arg;
     (void)signal;
     (void)info;
-    port_interrupt_accept(); /* if it was put off while this was on the alternate stack */
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &context->uc_sigmask, NULL, (size_t)_NSIG / 8);
     rt_cancel_async();
     struct cpu *cpu = port_cpu_self();
     if (cpu == NULL) {
@@ -385,10 +386,7 @@ void preempt_look(struct cpu *cpu)
     __atomic_store_n(&port->sent_switches, switches, __ATOMIC_RELAXED);
     if (preempt.signal != 0 && still && (rt_cpu_pending(cpu) || rt_cpu_has_ready(cpu))) {
         struct port_carrier *k = rt_carrier_port(rt_cpu_carrier(cpu));
-        if (__atomic_exchange_n(&k->tick_sent, 1, __ATOMIC_ACQ_REL) == 0 && /* ORDER(rung) */
-            !monitor_ring(k, preempt.signal)) {
-            __atomic_store_n(&k->tick_sent, 0, __ATOMIC_RELEASE); /* ORDER(rung) */
-        }
+        monitor_ring(k, &k->tick_sent, preempt.signal);
     }
 }
 
@@ -427,6 +425,7 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
         preempt.signal = signal_unqueued();
     }
     act.sa_flags |= under_valgrind() ? 0 : SA_ONSTACK;
+    own_signal_alone(&act);
     preempt.tick_ns = tick_ns;
     preempt.room = port_signal_room() + SWITCH_ROOM;
     return own_signal(&preempt.signal, false, &act, why);

@@ -160,7 +160,7 @@ int port_prof_start(uint32_t hz, bool wall, const char **why)
 {
     struct sigaction act = {.sa_sigaction = on_sample,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    sigfillset(&act.sa_mask);
+    own_signal_alone(&act);
     prof.wall = wall;
     prof.interval_ns = 1000000000u / hz;
     int error = own_signal(&prof.signal, true, &act, why);

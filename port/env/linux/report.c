@@ -176,7 +176,7 @@ static void on_dump(int signal)
 int port_dump_start(int signal)
 {
     struct sigaction act = {.sa_handler = on_dump, .sa_flags = SA_RESTART | SA_ONSTACK};
-    sigfillset(&act.sa_mask); /* none that would switch threads on that stack */
+    own_signal_alone(&act); /* none that would switch threads on that stack */
     report_own_handler((const void *)(uintptr_t)on_dump);
     return __sigaction(signal, &act, NULL) == 0 ? 0 : -errno;
 }

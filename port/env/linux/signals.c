@@ -370,6 +370,7 @@ void port_exec_end(void)
     prof_pause(port, false);
     __atomic_store_n(&port->quiet, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&port->tick_sent, 0, __ATOMIC_RELEASE); /* ORDER(rung) */
+    __atomic_store_n(&port->bell_sent, 0, __ATOMIC_RELEASE); /* ORDER(rung) */
     __atomic_exchange_n(&port->rung, 0, __ATOMIC_ACQ_REL);   /* ORDER(rung) */
     port_signal_mask(NULL);
 }
