@@ -271,6 +271,7 @@ void sim_device(void *unused)
 void sim_tick(void)
 {
     unsigned long irq;
+    rt_self(); /* it may have lost its CPU */
     struct cpu *cpu = rt_enter(&irq);
     rt_charge(cpu, 1);
     rt_leave_woken(irq);
@@ -371,16 +372,22 @@ struct thread *port_foreign_self(void)
     return &c->thread;
 }
 
+static struct context *context_of_waiting(struct thread *t)
+{
+    return t->flags & THREAD_AWAY ? &sim.contexts[t->carrier->port.context]
+                                  : CONTAINER_OF(t, struct context, thread);
+}
+
 void port_foreign_park(struct thread *t, uint64_t deadline)
 {
-    struct context *c = CONTAINER_OF(t, struct context, thread);
+    struct context *c = context_of_waiting(t);
     sim_context_wait(c, deadline);
     at_xchg_acq(&c->posted, 0u);
 }
 
 void port_foreign_unpark(struct thread *t)
 {
-    struct context *c = CONTAINER_OF(t, struct context, thread);
+    struct context *c = context_of_waiting(t);
     at_xchg_rel(&c->posted, 1u);
     sim_context_permit((unsigned)(c - sim.contexts));
 }

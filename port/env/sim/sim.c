@@ -348,10 +348,15 @@ void sim_preempts(bool on)
     sim.preempt = on;
 }
 
+/* In the test's own work a tick may also take the CPU away, as in the C library. */
 void sim_pause(void)
 {
     sim_point(40, 0);
-    sim_interrupt();
+    if (!sim.preempt || sim.contexts[sim_current].irq_off != 0 || sim_choose(16) != 0) {
+        sim_interrupt();
+    } else {
+        sim_away();
+    }
 }
 
 /* The oracle: nobody is inside the runtime, no permit is on its way, and a CPU sleeps although it

@@ -95,6 +95,9 @@ void sim_switch(bool must_leave);
 void sim_check_steps(void);
 NORETURN void sim_leave(void);
 
+/* blocked.c: a tick where the thread cannot be switched takes its CPU; or it gets one again. */
+void sim_away(void);
+
 /* port.c */
 void sim_device_call(uint64_t after);
 void sim_device(void *unused);
