@@ -269,16 +269,16 @@ lint-tools:
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
 	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py
 
-# On the clang build's compile commands. Tests and benchmarks are left to the compilers' warnings.
+# On the clang build's compile commands, as of now. Tests and benchmarks are left to the compilers' warnings.
 TIDY = $(VENV)/python tools/checks/tidy.py --build build/clang --jobs $(JOBS)
 
 tidy-shallow:
-	$(call configure,clang)
+	@cmake --preset clang > /dev/null
 	$(TIDY) --shallow
 
 ## tidy: clang-tidy whose analyzer follows all paths and calls: before a release (10 minutes)
 tidy: setup
-	$(call configure,clang)
+	@cmake --preset clang > /dev/null
 	$(TIDY)
 
 ## install: install libraries, headers and the manual page (PREFIX=/usr/local, DESTDIR)

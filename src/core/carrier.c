@@ -216,6 +216,7 @@ void rt_call_begin(struct rt_call *call, bool blocks)
 static void call_return(struct thread *self)
 {
     struct carrier *k = self->carrier;
+    RT_ASSERT(k != NULL); /* set by whatever took the CPU */
     trace_called(NULL, self);
     at_store_rlx(&k->left, (struct thread *)NULL);
     struct cpu *limbo = k->limbo;

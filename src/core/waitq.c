@@ -147,8 +147,8 @@ static uint32_t waitq_flags(struct thread *self, const struct waitq_how *how)
            (how->interruptible ? PARK_INTERRUPTIBLE : 0);
 }
 
-/* The request, or the signal, that came before we were PARKING (PARKED, without a CPU) has not ended
- * this wait: see cancel.h. True: it ends now. */
+/* The request, or the signal, that came before we were PARKING (PARKED, without a CPU) has not
+ * ended this wait: see cancel.h. True: it ends now. */
 static bool waitq_end_self(struct thread *self, uint32_t park)
 {
     at_fence_light();                           /* ORDER(cancel) */
@@ -182,9 +182,9 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self, const struc
 }
 
 /* A user thread that has lost its CPU in the middle of its own code (carrier.h) and comes here
- * without having asked for one (rt_self): it may hold q's lock, so that it cannot queue for one now.
- * It waits as a foreign one does. THREAD_AWAY is seen by all who find it in the queue, for it is set
- * under q's lock; and when it is taken back nobody looks any more (waitq_foreign_settle). */
+ * without having asked for one (rt_self): it may hold q's lock, so that it cannot queue for one
+ * now. It waits as a foreign one does. THREAD_AWAY is seen by all who find it in the queue, for it
+ * is set under q's lock; and when it is taken back nobody looks any more (waitq_foreign_settle). */
 static COLD int waitq_block_away(struct waitq *q, struct thread *self, const struct waitq_how *how)
 {
     uint32_t flags = waitq_flags(self, how);

@@ -2,8 +2,8 @@
 /*
  * altstack.c - a worker's alternate signal stack belongs to its kernel thread: no handler of the
  * program's runs there, for it may switch threads, and the next frame there would overwrite its
- * own. And a kernel thread keeps the stack that it has, wherever the threads that it runs come from:
- * two with the same one would go on with each other's registers.
+ * own. And a kernel thread keeps the stack that it has, wherever the threads that it runs come
+ * from: two with the same one would go on with each other's registers.
  *
  * Threads raise signals whose handlers ask for an alternate stack (SA_ONSTACK) and yield in them;
  * half of the threads have one of their own, half have none. Others compute for several ticks, and

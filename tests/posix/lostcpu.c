@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lostcpu.c - a thread that waits is interrupted by a signal, and loses its CPU in the handler, which
- * sleeps in a system call that the runtime does not know of. When the handler has returned it waits
- * again. It must then wait as any other thread: be woken once, go on once, and be cancelled.
+ * lostcpu.c - a thread that waits is interrupted by a signal, and loses its CPU in the handler,
+ * which sleeps in a system call that the runtime does not know of. When the handler has returned it
+ * waits again. It must then wait as any other thread: be woken once, go on once, and be cancelled.
  */
 #include <semaphore.h>
 #include <signal.h>

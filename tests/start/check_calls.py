@@ -23,11 +23,17 @@ def main() -> int:
     called = set(re.findall(r"^CALL\((\w+),", text, re.MULTILINE))
     left = re.findall(r"^LEFT\(([\w*]+),", text, re.MULTILINE)
     names = exported(sys.argv[2])
-    problems = [f"{name}: exported, but no line in calls.def" for name in sorted(names - called)
-                if not any(fnmatch.fnmatchcase(name, pattern) for pattern in left)]
+    problems = [
+        f"{name}: exported, but no line in calls.def"
+        for name in sorted(names - called)
+        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in left)
+    ]
     problems += [f"CALL({name}): is not exported" for name in sorted(called - names)]
-    problems += [f"LEFT({pattern}): is for no name" for pattern in left
-                 if not any(fnmatch.fnmatchcase(name, pattern) for name in names - called)]
+    problems += [
+        f"LEFT({pattern}): is for no name"
+        for pattern in left
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in names - called)
+    ]
     for problem in problems:
         print(problem)
     return 1 if problems or not called else 0

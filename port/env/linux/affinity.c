@@ -20,10 +20,10 @@
  *   4. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
  * every thread's set, and all switches come here, to be counted (times.c).
  *
- * Lock: `lock`, taken inside of everything else; interrupts are kept out, because its holder's kernel
- * thread matters. Its waiters sleep. Waiters that spun, even with sched_yield, kept the holder from
- * running: the kernel has moved it to one processor, where they were, too (a livelock of minutes with 8
- * workers on 2 busy processors).
+ * Lock: `lock`, taken inside of everything else; interrupts are kept out, because its holder's
+ * kernel thread matters. Its waiters sleep. Waiters that spun, even with sched_yield, kept the
+ * holder from running: the kernel has moved it to one processor, where they were, too (a livelock
+ * of minutes with 8 workers on 2 busy processors).
  */
 #include "linux.h"
 
@@ -47,7 +47,7 @@ static struct port_cpus *sets[SETS_MAX];
 static unsigned nsets; /* (lock) */
 static struct cpu *workers[RT_MAX_CPUS];
 static unsigned nworkers; /* (lock) */
-static uint32_t lock; /* futex: 0 free, 1 taken, 2 taken and somebody sleeps */
+static uint32_t lock;     /* futex: 0 free, 1 taken, 2 taken and somebody sleeps */
 
 #define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~TIMES_BIT))
 

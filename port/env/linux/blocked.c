@@ -118,8 +118,8 @@ static bool ring(const struct port_carrier *k, int signal)
     return sent;
 }
 
-/* The kernel queues these signals. One that is on its way to a kernel thread that gets no processor is
- * enough: a thousand would use up what the user may queue, and would all be handled at once. */
+/* The kernel queues these signals. One that is on its way to a kernel thread that gets no processor
+ * is enough: a thousand would use up what the user may queue, and would all be handled at once. */
 void monitor_ring(struct port_carrier *k, uint32_t *sent, int signal)
 {
     if (__atomic_exchange_n(sent, 1, __ATOMIC_ACQ_REL) == 0 && !ring(k, signal)) { /* ORDER(rung) */

@@ -112,8 +112,8 @@ int blocked_start(void);
 void blocked_unmask(uint64_t *set); /* out of a set that is to be blocked */
 bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
 void blocked_look(struct cpu *cpu);
-/* By the monitor: send it to the kernel thread, unless *sent says that one is on its way; its handler
- * clears *sent first. */
+/* By the monitor: send it to the kernel thread, unless *sent says that one is on its way; its
+ * handler clears *sent first. */
 void monitor_ring(struct port_carrier *k, uint32_t *sent, int signal);
 uint64_t blocked_interval(void);               /* ns between two looks; UINT64_MAX: off */
 void blocked_quiet(struct port_carrier *port); /* no bells for it from now on: port->quiet */
@@ -174,8 +174,8 @@ bool on_signal_stack(void);
 /* The mask that all carriers have in common. False: they do not yet. */
 bool signals_mask_common(uint64_t *mask);
 
-/* CANCEL_SIGNAL comes to the calling carrier when the handler that it is in has returned; if `frame`
- * has interrupted another handler on the signal stack, when that has. */
+/* CANCEL_SIGNAL comes to the calling carrier when the handler that it is in has returned; if
+ * `frame` has interrupted another handler on the signal stack, when that has. */
 void cancel_tell_later(void *frame);
 
 /* A file descriptor, out of the way of programs that count on low numbers. */

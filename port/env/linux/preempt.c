@@ -40,8 +40,8 @@
  * the next although others wait. It counts for threads that cannot be switched, and for workers
  * without a timer (RLIMIT_SIGPENDING is used up: then the signal is one that is not queued).
  *
- * On the alternate stack the handler keeps out all signals, so that frames do not pile up there. On the
- * thread's stack it lets them in before it switches: the next thread needs its ticks.
+ * On the alternate stack the handler keeps out all signals, so that frames do not pile up there. On
+ * the thread's stack it lets them in before it switches: the next thread needs its ticks.
  *
  * A thread with asynchronous cancellation (core/cancel.h) is ended from the handler, too.
  */
@@ -61,8 +61,9 @@
 
 #define RANGES 16
 #define RETRY_NS 100000
-#define SWITCH_ROOM 4096u /* of stack, beside the frame: what a switch needs from the handler on   \
-                           */
+#define SWITCH_ROOM                                                                                \
+    4096u /* of stack, beside the frame: what a switch needs from the handler on                   \
+           */
 #define RED_ZONE 128u
 #define MAIN_STACK (128u << 20) /* below the top of the process's stack nothing else is mapped */
 #define MINSIGSTKSZ_BEFORE_AUXV 4096u /* kernels before 5.14 do not say */
@@ -271,9 +272,9 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     }
 }
 
-/* Left the runtime in a handler that runs on the carrier's alternate stack (frame.c, 3). The tick stays
- * marked, and comes again soon in case the thread does not call; signals come when the handler has
- * returned. */
+/* Left the runtime in a handler that runs on the carrier's alternate stack (frame.c, 3). The tick
+ * stays marked, and comes again soon in case the thread does not call; signals come when the
+ * handler has returned. */
 static COLD void deferred_stays(void)
 {
     struct cpu *cpu = port_cpu_self();
