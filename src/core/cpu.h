@@ -181,6 +181,9 @@ ALWAYS_INLINE struct thread *rt_identity(void)
     return likely(cpu != NULL) ? cpu->current : rt_identity_slow();
 }
 
+/* The same before the runtime has started; NULL: it has, or the caller is not known yet. */
+COLD struct thread *rt_identity_early(void);
+
 /* The least size of a stack of the caller's: block of thread-local storage and descriptor lie in
  * it, too. */
 ALWAYS_INLINE size_t rt_stack_min_given(void)

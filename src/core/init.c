@@ -308,6 +308,12 @@ struct thread *rt_identity_slow(void)
     return early ? port_foreign_self() : rt_self_slow();
 }
 
+struct thread *rt_identity_early(void)
+{
+    bool early = PORT_IDENTITY && at_load_acq(&rt.started) == 0; /* ORDER(start) */
+    return early ? port_foreign_self() : NULL;
+}
+
 bool rt_is_foreign(void)
 {
     if (at_load_acq(&rt.started) != 2) { /* ORDER(start) */

@@ -76,8 +76,11 @@ static int join_limited(pthread_t thread, void **ret, const struct posix_limit *
     if (t == NULL) {
         return ESRCH;
     }
-    if (t->flags & THREAD_FOREIGN) {
-        return EINVAL;
+    if (unlikely(t->flags & THREAD_FOREIGN)) {
+        rt_self(); /* starts the runtime: before that the main thread is a foreign one, too */
+        if (t->flags & THREAD_FOREIGN) {
+            return EINVAL;
+        }
     }
     if (limit != NULL) {
         int error = posix_deadline(limit, &deadline);

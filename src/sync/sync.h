@@ -68,11 +68,12 @@ void rt_mutex_init(struct rt_mutex *m);
 int rt_mutex_trylock(struct rt_mutex *m);
 enum { MUTEX_FREE = 0, MUTEX_OWNED = 2, MUTEX_WAITERS = 4 };
 
-/* Who the caller is as an owner; NULL: no user thread, or without a CPU just now. */
+/* Who the caller is as an owner; NULL: no user thread, or without a CPU just now. The main thread is
+ * known before the runtime has started. */
 ALWAYS_INLINE void *rt_mutex_self(void)
 {
     struct cpu *cpu = port_cpu_self();
-    return likely(cpu != NULL) ? (void *)cpu->current : NULL;
+    return likely(cpu != NULL) ? (void *)cpu->current : (void *)rt_identity_early();
 }
 
 /* The caller has it. Nobody clears it: it counts while the mutex is locked. */
