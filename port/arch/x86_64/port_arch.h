@@ -245,6 +245,20 @@ ALWAYS_INLINE bool port_arch_in_syscall(uintptr_t pc)
            ((pc & 4095u) >= 2u && p[-2] == 0x0f && p[-1] == 0x05);
 }
 
+/* The number of the system call there, if the instruction before it loads a constant, as in the C
+ * library's functions that only make a call; -1: it does not. */
+ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
+{
+    const unsigned char *call = (const unsigned char *)pc;
+    if ((pc & 4095u) >= 2u && call[-2] == 0x0f && call[-1] == 0x05) {
+        call -= 2;
+    }
+    if (((uintptr_t)call & 4095u) < 5u || call[-5] != 0xb8) {
+        return -1;
+    }
+    return (long)call[-4] | (long)call[-3] << 8 | (long)call[-2] << 16 | (long)call[-1] << 24;
+}
+
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RSP])
 #define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RBP])
 #define PORT_ARCH_SIGNAL_LINK(context) ((uintptr_t)0)

@@ -29,7 +29,8 @@
  *      interrupts the runtime, and what handlers may call (sem_post) never finds a lock held below
  *      it.
  *   2. Not in this library, nor in the C library's own code, which may hold locks that other
- * threads of the carrier need, except in a system call there: then later, the sender tries again.
+ * threads of the carrier need, except in a system call there that is not for memory (the allocator
+ * holds locks then): then later, the sender tries again.
  *   3. A thread takes them by itself where it is safe: port_signals_accept sends the signal to
  *      itself at an instruction that the handler knows.
  * While a handler runs, its thread may be switched away and go on elsewhere: frame.c says what the
@@ -159,6 +160,14 @@ static void call_fail(ucontext_t *context)
     }
 }
 
+/* Calls that the C library's allocator makes with its locks held. A handler there may be switched away
+ * with them, and workers that need them wait in the kernel. */
+static bool is_for_memory(long call)
+{
+    return call == SYS_mmap || call == SYS_munmap || call == SYS_mremap || call == SYS_mprotect ||
+           call == SYS_madvise || call == SYS_brk;
+}
+
 static bool may_run_at(const ucontext_t *context)
 {
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
@@ -166,7 +175,8 @@ static bool may_run_at(const ucontext_t *context)
     if (pc >= (uintptr_t)port_accept_begin && pc <= (uintptr_t)port_accept_end) {
         return true;
     }
-    return !preempt_pc_is_kept(pc, &own) || (!own && port_arch_in_syscall(pc));
+    return !preempt_pc_is_kept(pc, &own) ||
+           (!own && port_arch_in_syscall(pc) && !is_for_memory(port_arch_call_number(pc)));
 }
 
 /* Unless a handler that is interrupted has put CANCEL_SIGNAL off: that stays blocked. */
