@@ -261,13 +261,13 @@ void rt_call_return(struct thread *self)
  * (NULL: whoever is picked). */
 static void cpu_lose(struct cpu *cpu, struct carrier *k, struct thread *next)
 {
-    struct thread *self = cpu->current;
-    RT_ASSERT(!(self->flags & THREAD_IDLE) && *cpu->given == NULL);
+    struct thread *self = cpu->current, **given = cpu->given;
+    RT_ASSERT(!(self->flags & THREAD_IDLE) && *given == NULL);
     RT_ASSERT(at_load_rlx(&k->cpu) == NULL && k != cpu->carrier);
     trace_call(cpu, self, true);
     self->carrier = cpu->carrier;
     at_store_rlx(&self->carrier->left, self);
-    *cpu->given = next;
+    *given = next;
     port_cpu_leave(self);
     carrier_give(k, cpu);
 }

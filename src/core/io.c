@@ -101,9 +101,10 @@ static bool is_late_locked(const struct io_entry *e, const struct rt_io *io)
             at_load_rlx(&e->state) >> RT_IO_KIND_BITS != io->since >> RT_IO_KIND_BITS);
 }
 
-/* False: it is not linked, and io->got says why. */
+/* False: it is not linked, and io->got says why. Once it is linked, others write io->got. */
 static bool io_link(struct rt_io *io)
 {
+    bool linked = false;
     int fd = at_load_rlx(&io->fd);
     struct io_entry *e = io_entry_of(fd);
     io->got = RT_IO_FAILED;
@@ -117,9 +118,10 @@ static bool io_link(struct rt_io *io)
     } else if (arm_locked(e, fd, io->events) == 0) {
         io->got = 0;
         list_push_back(&e->waits, &io->link);
+        linked = true;
     }
     spin_unlock(&e->lock, RANK_IO);
-    return io->got == 0;
+    return linked;
 }
 
 /* A record that has waited before. */
@@ -132,8 +134,9 @@ static bool io_rearm(struct rt_io *io)
             io->got = RT_IO_FAILED;
         }
     }
+    bool armed = io->got == 0;
     spin_unlock(&e->lock, RANK_IO);
-    return io->got == 0;
+    return armed;
 }
 
 /* Fire what `events` concerns; returns what the others want. */

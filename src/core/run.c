@@ -384,8 +384,9 @@ void rt_cpu_main(struct cpu *cpu)
         struct thread *next = NULL;
         if (PORT_CALLS_BLOCK && unlikely(cpu->id == RT_NO_CPU)) {
             cpu = carrier_wait(cpu->carrier);
-            next = *cpu->given;
-            *cpu->given = NULL;
+            struct thread **given = cpu->given;
+            next = *given;
+            *given = NULL;
         }
         if (likely(next == NULL)) {
             next = rt_pick(cpu);
