@@ -68,8 +68,8 @@ void rt_mutex_init(struct rt_mutex *m);
 int rt_mutex_trylock(struct rt_mutex *m);
 enum { MUTEX_FREE = 0, MUTEX_OWNED = 2, MUTEX_WAITERS = 4 };
 
-/* Who the caller is as an owner; NULL: no user thread, or without a CPU just now. The main thread is
- * known before the runtime has started. */
+/* Who the caller is as an owner; NULL: no user thread, or without a CPU just now. The main thread
+ * is known before the runtime has started. */
 ALWAYS_INLINE void *rt_mutex_self(void)
 {
     struct cpu *cpu = port_cpu_self();

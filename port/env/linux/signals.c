@@ -160,8 +160,8 @@ static void call_fail(ucontext_t *context)
     }
 }
 
-/* Calls that the C library's allocator makes with its locks held. A handler there may be switched away
- * with them, and workers that need them wait in the kernel. */
+/* Calls that the C library's allocator makes with its locks held. A handler there may be switched
+ * away with them, and workers that need them wait in the kernel. */
 static bool is_for_memory(long call)
 {
     return call == SYS_mmap || call == SYS_munmap || call == SYS_mremap || call == SYS_mprotect ||
