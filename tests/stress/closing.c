@@ -230,7 +230,10 @@ static void *keeps(void *arg)
 static void slot_start(unsigned i)
 {
     struct slot *s = &slots[i];
-    *s = (struct slot){.fd = open("/dev/null", O_RDWR), .feed = -1, .reading = i % 2, .random = i};
+    *s = (struct slot){.feed = -1, .reading = i % 2, .random = i};
+    pthread_mutex_lock(&making);
+    s->fd = open("/dev/null", O_RDWR);
+    pthread_mutex_unlock(&making);
     CHECK(s->fd >= 0 && s->fd < OUT_OF_THE_WAY);
     replace(s);
     CHECK(pthread_create(&s->user, NULL, s->reading ? reads : writes, s) == 0);
