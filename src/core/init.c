@@ -196,6 +196,16 @@ static void stack_min_set(void)
     rt.stack_size = rt.stack_size > rt.stack_min ? rt.stack_size : rt.stack_min;
 }
 
+/* A spare carrier, before one is needed. Making it later takes locks of the C library, and they may be
+ * held by a thread that waits for a CPU which only a spare carrier can free. Without it the runtime
+ * works all the same. */
+static void spare_first(void)
+{
+    if (PORT_CALLS_BLOCK) {
+        (void)rt_carrier_add();
+    }
+}
+
 static int rt_start_once(void)
 {
     if (rt_personality.begin != NULL) {
@@ -242,6 +252,9 @@ static int rt_start_once(void)
     for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu && error == 0; i++) {
         at_init(&rt.cpus[i]->idle->state, (uint32_t)THREAD_RUNNING);
         error = port_carrier_start(rt.cpus[i]->carrier);
+    }
+    if (error == 0 && rt.spares != 0 && rt_personality.take_calls) {
+        spare_first();
     }
     return error;
 }

@@ -299,6 +299,7 @@ ALWAYS_INLINE int thread_create(struct cpu *cpu, unsigned long irq, struct threa
     if (unlikely(rt.tls_room != 0 && !(t->flags & THREAD_TLS))) {
         rt_leave(irq);
         error = thread_get_tls(t);
+        rt_self(); /* it may have lost its CPU there */
         cpu = rt_enter(&irq);
         if (error != 0) {
             thread_release(cpu, t);

@@ -233,6 +233,43 @@ int port_fork_watch(void)
     return -error;
 }
 
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+/* The sanitizer's own pthread_create must see the thread. */
+static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                       void *arg)
+{
+    return pthread_create(thread, attr, fn, arg);
+}
+static int join_real(pthread_t thread, void **ret)
+{
+    return pthread_join(thread, ret);
+}
+static void real_find(void) {}
+#else
+/* (C) Found at the start. The linker's lock, which looking them up takes, may be held later by a thread
+ * that waits for a CPU, and that for a carrier to be made. */
+static struct {
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*join)(pthread_t, void **);
+} real;
+
+static void real_find(void)
+{
+    *(void **)&real.create = dlsym(RTLD_NEXT, "pthread_create");
+    *(void **)&real.join = dlsym(RTLD_NEXT, "pthread_join");
+}
+
+static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                       void *arg)
+{
+    return real.create != NULL ? real.create(thread, attr, fn, arg) : ENOSYS;
+}
+static int join_real(pthread_t thread, void **ret)
+{
+    return real.join != NULL ? real.join(thread, ret) : ENOSYS;
+}
+#endif
+
 int port_init(bool *caller_is_main)
 {
     *caller_is_main = syscall(SYS_gettid) == getpid();
@@ -241,6 +278,7 @@ int port_init(bool *caller_is_main)
     fd_init();
     affinity_init();
     bool again = started_by != 0;
+    real_find();
     if (rt_takes_calls()) {
         blocked_start();
     }
@@ -265,33 +303,6 @@ static void *carrier_main(void *arg)
     rt_carrier_main(arg);
     return NULL;
 }
-
-#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
-/* The sanitizer's own pthread_create must see the thread. */
-static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
-                       void *arg)
-{
-    return pthread_create(thread, attr, fn, arg);
-}
-static int join_real(pthread_t thread, void **ret)
-{
-    return pthread_join(thread, ret);
-}
-#else
-static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
-                       void *arg)
-{
-    typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    create_fn real = (create_fn)dlsym(RTLD_NEXT, "pthread_create");
-    return real != NULL ? real(thread, attr, fn, arg) : ENOSYS;
-}
-static int join_real(pthread_t thread, void **ret)
-{
-    typedef int (*join_fn)(pthread_t, void **);
-    join_fn real = (join_fn)dlsym(RTLD_NEXT, "pthread_join");
-    return real != NULL ? real(thread, ret) : ENOSYS;
-}
-#endif
 
 /* Signals of the process are not for helpers and other workers than the main thread's: they start
  * with all blocked that is not raised by what a thread does, and what the creator blocks: opening

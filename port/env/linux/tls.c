@@ -68,12 +68,39 @@ static int blocks_start(const char **why)
 }
 #endif
 
+/* A restartable sequence's area is in the TLS block; the kernel writes to the address that it was
+ * given, whatever block the thread pointer shows now. */
+#ifdef RSEQ_SIG
+static const ptrdiff_t *rseq_offset; /* (C) of the area; NULL: there is none */
+
+/* At the start: looking symbols up takes the linker's lock (cpu.c). */
+static void rseq_find(void)
+{
+    const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+    rseq_offset = size != NULL && *size != 0 ? dlsym(RTLD_DEFAULT, "__rseq_offset") : NULL;
+}
+
+static void rseq_give_up(void)
+{
+    if (rseq_offset != NULL) {
+        int saved = errno;
+        syscall(SYS_rseq, port_arch_tp() + (uintptr_t)*rseq_offset, sizeof(struct rseq),
+                RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+        errno = saved;
+    }
+}
+#else /* the C library knows no signature for this architecture, and so registers none */
+static void rseq_find(void) {}
+static void rseq_give_up(void) {}
+#endif
+
 int port_tls_start(bool by_syscall, const char **why)
 {
     int error = blocks_start(why);
     if (error != 0) {
         return error;
     }
+    rseq_find();
     HANDLE_OFFSET_SET(glibc_descriptor_offset());
     bool may = (getauxval(AT_HWCAP2) & PORT_ARCH_TLS_HWCAP2) == PORT_ARCH_TLS_HWCAP2;
     port_tls_by_instruction = may && !by_syscall;
@@ -85,24 +112,6 @@ size_t port_tls_room(void)
 {
     return glibc_block_room();
 }
-
-/* A restartable sequence's area is in the TLS block; the kernel writes to the address that it was
- * given, whatever block the thread pointer shows now. */
-#ifdef RSEQ_SIG
-static void rseq_give_up(void)
-{
-    const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
-    const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
-    if (offset != NULL && size != NULL && *size != 0) {
-        int saved = errno;
-        syscall(SYS_rseq, port_arch_tp() + (uintptr_t)*offset, sizeof(struct rseq),
-                RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
-        errno = saved;
-    }
-}
-#else /* the C library knows no signature for this architecture, and so registers none */
-static void rseq_give_up(void) {}
-#endif
 
 void tls_adopt(struct thread *t)
 {
@@ -118,11 +127,7 @@ int port_tls_alloc(struct thread *t, void *at)
     struct port_thread *port = rt_thread_port(t);
     char *low = rt_thread_stack(t), *end = (char *)at + port_tls_room();
     uintptr_t slot;
-    unsigned long irq = port_irq_save();
-    uint32_t inside = port_tls_inside;
     port->tls = glibc_block_make(low, (size_t)(end - low), &port->estate);
-    port_tls_inside = inside; /* a yield of the allocator's counts from 0: yield.h */
-    port_irq_restore(irq);
     if (port->tls == 0) {
         return -ENOMEM;
     }
