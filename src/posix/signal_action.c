@@ -170,13 +170,19 @@ static void install_all(void)
     signals_unlock(irq);
 }
 
+/* Creating the receiver allocates: in an allocator of the program's, which may call what comes here
+ * again. For that thread signals are not of our own yet. */
+static _Atomic(struct thread *) beginner;
+
 bool posix_signals_begin(void)
 {
     uint32_t state = 0;
+    struct thread *self = rt_identity();
     if (at_load_rlx(&posix_signals_are_on) >= 2 || at_load_acq(&rt.started) != 2) {
         return posix_signals_on(); /* ORDER(start) */
     }
     if (at_cas_acq(&posix_signals_are_on, &state, 1u)) { /* ORDER(signals-on) */
+        at_store_rlx(&beginner, self);
         actions_learn();
         bool works = port_signals_start(&posix_signal_upcalls) == 0;
         rt_signals = works;
@@ -184,8 +190,12 @@ bool posix_signals_begin(void)
         if (works) {
             install_all();
         }
+        at_store_rlx(&beginner, (struct thread *)NULL);
     }
     for (unsigned round = 0; at_load_acq(&posix_signals_are_on) < 2; round++) {
+        if (at_load_rlx(&beginner) == self) {
+            return false;
+        }
         port_relax(round); /* ORDER(signals-on) */
     }
     return posix_signals_on();
@@ -248,6 +258,7 @@ void posix_signals_forked(void)
     bool were_on = posix_signals_on();
     at_init(&signals.lock.word, 0u);
     at_init(&posix_signals_are_on, 0u);
+    at_init(&beginner, (struct thread *)NULL);
     rt_signals = false;
     signals.process = (struct posix_pending){0};
     signals.told = NULL;
