@@ -14,7 +14,7 @@
  *     fd = rt_io_try_begin(&w, &irq); try by fd, without blocking; rt_io_try_end(&w, irq)
  *     ... and so on;  rt_io_end(&w)          unlinks
  *
- * Whoever closes a number (src/posix/io_close.c) does it between rt_io_close_begin and
+ * Whoever closes a number (src/posix/closing.c) does it between rt_io_close_begin and
  * rt_io_close_end. If records are linked there, the runtime makes a copy of the descriptor (dup),
  * moves them to its number, and closes the copy when the last of them has left: so the file lives
  * until the calls that wait for it have ended.
@@ -45,7 +45,8 @@
  *      A closer that finds no entry looks again afterwards. ORDER(io-close)
  *   7. Closes that are not announced (system calls by other ways than the C library's names) are
  *      noticed when the number is armed for another file while records are linked: the port says
- *      that the file is new. The older records have lost theirs: RT_IO_GONE.
+ *      that the file is new. The older records have lost theirs: RT_IO_GONE. An attempt that is
+ *      under way then may reach the new file.
  * The number of a copy is the runtime's: closing it is refused. In the child of a fork the copies
  * are closed: their waits are the parent's.
  */

@@ -212,7 +212,8 @@ static void reader_waits(struct reader *r)
 }
 
 /* The file stays open under another number, so its reports go on. Who waited for it before gets
- * nothing of the new file. */
+ * nothing of the new file, unless its attempt was under way when that was noticed: no close has
+ * waited for its end. */
 static void test_unannounced_closes_are_noticed(void *unused)
 {
     (void)unused;
@@ -226,8 +227,9 @@ static void test_unannounced_closes_are_noticed(void *unused)
     }
     sim_fd_renew(NUMBER);
     reader_waits(&r[1]);
+    bool tried = r[0].waiter.trying != NULL;
     readers_end(r, 2);
-    CHECK(r[0].got == -EBADF || (kept && r[0].got == old));
+    CHECK(r[0].got == -EBADF || (kept && r[0].got == old) || tried);
     CHECK(r[1].got == sim_fd_id(NUMBER));
 }
 

@@ -54,16 +54,17 @@ int main(void)
 }
 """
 
-# Of the time in percent, under callers that take none themselves.
-SHARES = {"large": 60.0, "medium": 30.0, "small": 10.0}
+# Of the time 60, 30 and 10 percent, under callers that take none themselves.
 TIMES = """\
 #include <pthread.h>
 
 volatile unsigned long sink;
 
-__attribute__((noinline)) void small(void) { for (int i = 0; i < 100000; i++) sink += i; }
-__attribute__((noinline)) void medium(void) { for (int i = 0; i < 300000; i++) sink += i; }
-__attribute__((noinline)) void large(void) { for (int i = 0; i < 600000; i++) sink += i; }
+#define ROUNDS(n) unsigned long x = sink; for (int i = 0; i < (n); i++) x = x * 25214903917u + 11; sink = x
+
+__attribute__((noinline)) void small(void) { ROUNDS(100000); }
+__attribute__((noinline)) void medium(void) { ROUNDS(300000); }
+__attribute__((noinline)) void large(void) { ROUNDS(600000); }
 __attribute__((noinline)) void below(void) { medium(); large(); sink++; }
 
 void *worker(void *arg)
@@ -166,14 +167,10 @@ def shares(functions: list[dict[str, Any]]) -> dict[str, float]:
     return {name: 100 * samples / sum(own.values()) for name, samples in own.items()}
 
 
-def plausible(found: dict[str, float]) -> bool:
-    """The order of the functions, and about their times."""
-    near = bool(found == pytest.approx(SHARES, abs=15))
-    return near and sorted(found, key=lambda name: -found[name]) == TOP
-
-
 def agree(found: dict[str, float], others: dict[str, float]) -> None:
-    assert plausible(found) and plausible(others)
+    """The same order, and about the same times."""
+    assert sorted(found, key=lambda name: -found[name]) == TOP
+    assert sorted(others, key=lambda name: -others[name]) == TOP
     assert found == pytest.approx(others, abs=15)  # gprof has some 200 samples
 
 
@@ -197,28 +194,18 @@ def gprof_shares(binary: Path, gmon: Path) -> dict[str, float]:
     return {name: 100 * one / sum(seconds.values()) for name, one in seconds.items()}
 
 
-def test_shares_are_those_that_the_program_has(ours: dict[str, float]) -> None:
-    agree(ours, SHARES)
-
-
-# Its own samples favour the shortest function on some machines, when they are busy.
 @pytest.mark.skipif(shutil.which("gprof") is None, reason="no gprof")
 def test_gprof_finds_the_same_functions(tmp_path: Path, ours: dict[str, float]) -> None:
     own = program("-pg", "-pthread", text=TIMES)
     subprocess.run([own], check=True, cwd=tmp_path, timeout=100)
     theirs = gprof_shares(own, tmp_path / "gmon.out")
-    if not plausible(theirs):
-        pytest.skip(f"gprof itself is wrong here: {theirs}; the program has {SHARES}")
     agree(ours, theirs)
-
-
-@pytest.mark.skipif(shutil.which("gprof") is None, reason="no gprof")
-def test_gprof_reads_what_is_converted(tmp_path: Path) -> None:
+    # And of what we have counted and sampled, converted.
     binary = linked("-finstrument-functions", text=TIMES)
     file = record(tmp_path, "--rate", 500, "--cpus", 2, "--", binary)
     result = prof("gprof", file, "-o", tmp_path / "ours.out")
     assert result.exit_code == 0, result.output
-    agree(gprof_shares(binary, tmp_path / "ours.out"), SHARES)
+    agree(gprof_shares(binary, tmp_path / "ours.out"), theirs)
 
 
 def perf(tmp_path: Path) -> dict[str, float]:
