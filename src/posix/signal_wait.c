@@ -19,16 +19,19 @@ static uint64_t pending_locked(const struct thread *self)
 int pirn_posix_sigpending(sigset_t *set)
 {
     unsigned long irq;
+    uint64_t pending;
     if (!posix_signals_mine()) {
-        return (int)syscall(SYS_rt_sigpending, set, SET_BYTES);
+        pending = port_signals_of_kernel();
+    } else {
+        struct thread *self = rt_self();
+        posix_signals_fetch();
+        signals_lock(&irq);
+        pending = pending_locked(self) | port_signals_of_kernel();
+        signals_unlock(irq);
+        pending &= at_load_rlx(&self->sigmask);
     }
-    struct thread *self = rt_self();
-    posix_signals_fetch();
-    signals_lock(&irq);
-    uint64_t pending = pending_locked(self) | port_signals_of_kernel();
-    signals_unlock(irq);
     sigemptyset(set);
-    *(uint64_t *)(void *)set = pending & at_load_rlx(&self->sigmask);
+    *(uint64_t *)(void *)set = pending;
     return 0;
 }
 

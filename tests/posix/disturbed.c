@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * disturbed.c - signals of the runtime's own, which reach a kernel thread at any moment, are none
- * to the program: no call fails with EINTR, or earlier than it may. Another process sends them all
- * the time, to every kernel thread of this one.
+ * to the program: no call fails with EINTR, or earlier than it may: another process sends them all
+ * the time, to every kernel thread of this one. And none is taken for one of the program's, whose
+ * handler would be the runtime's.
  */
 #include <dirent.h>
 #include <poll.h>
@@ -151,8 +152,52 @@ static void calls_go_on(void)
     CHECK_EQ(waitpid(child, &status, 0), child);
 }
 
+/* The program has no handler for it. */
+static bool is_of_runtime(int signal)
+{
+    struct {
+        uintptr_t handler;
+        unsigned long rest[3];
+    } action;
+    CHECK_EQ(syscall(SYS_rt_sigaction, signal, NULL, &action, sizeof(uint64_t)), 0);
+    return action.handler != (uintptr_t)SIG_DFL && action.handler != (uintptr_t)SIG_IGN;
+}
+
+/* It has come to the kernel thread, which has not taken it yet. */
+static void stays_while_asked(int signal)
+{
+    uint64_t set = UINT64_C(1) << (signal - 1), pending = 0;
+    sigset_t seen;
+    CHECK_EQ(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, sizeof(set)), 0);
+    CHECK_EQ(syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal), 0);
+    OK(sigpending(&seen));
+    CHECK(sigisemptyset(&seen));
+    CHECK_EQ(syscall(SYS_rt_sigpending, &pending, sizeof(pending)), 0);
+    CHECK((pending & set) == set);
+    CHECK_EQ(syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof(set)), 0);
+}
+
+/* By a function that looks for the program's. */
+static void none_is_fetched(void)
+{
+    unsigned n = 0;
+    sigset_t some;
+    cancel_one();
+    sigemptyset(&some);
+    sigaddset(&some, SIGUSR1);
+    OK(pthread_sigmask(SIG_BLOCK, &some, NULL)); /* from now on threads have masks of their own */
+    for (int signal = __SIGRTMIN; signal < _NSIG; signal++) {
+        if (is_of_runtime(signal)) {
+            stays_while_asked(signal);
+            n++;
+        }
+    }
+    CHECK(n >= 3); /* to stop calls, to end time slices, to find calls that block */
+}
+
 int main(void)
 {
     RUN(calls_go_on);
+    RUN(none_is_fetched);
     return 0;
 }

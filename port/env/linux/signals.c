@@ -55,8 +55,9 @@
     (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT))
 #define CAUSED (BIT(SIGPIPE) | BIT(SIGXFSZ) | BIT(SIGSYS))
 #define TICKS (BIT(SIGPROF) | BIT(SIGVTALRM))
-/* Beside them the signals of our own, which no mask here has. The terminal's are the kernel's to
- * judge by the mask of who reads or writes there. */
+/* Beside them the signals of our own, which no set here has (signals_mask): who fetched one would
+ * take it for the program's, and run our handler as that of the program. The terminal's are the
+ * kernel's to judge by the mask of who reads or writes there. */
 #define SIGNALS_OPEN (FAULTS | CAUSED | TICKS | BIT(SIGTTIN) | BIT(SIGTTOU))
 #define SET_BYTES sizeof(uint64_t)
 
@@ -320,6 +321,12 @@ static bool stray_fetch(siginfo_t *info)
     return true;
 }
 
+/* What is fetched, and not left to whoever asks the kernel. */
+static uint64_t fetched(uint64_t left)
+{
+    return signals.mask & ~left;
+}
+
 /* The caller has a lock: nobody else fetches. */
 bool port_signal_fetch(void *info)
 {
@@ -327,7 +334,7 @@ bool port_signal_fetch(void *info)
     if (stray_fetch(info)) {
         return true;
     }
-    uint64_t set = ~(SIGNALS_OPEN | __atomic_load_n(&signals.left, __ATOMIC_RELAXED));
+    uint64_t set = fetched(__atomic_load_n(&signals.left, __ATOMIC_RELAXED));
     int saved = errno;
     bool got = syscall(SYS_rt_sigtimedwait, &set, info, &none, SET_BYTES) > 0;
     errno = saved;
@@ -338,7 +345,7 @@ uint64_t port_signals_of_kernel(void)
 {
     uint64_t set = 0;
     syscall(SYS_rt_sigpending, &set, SET_BYTES);
-    return set | __atomic_load_n(&signals.stray, __ATOMIC_RELAXED);
+    return (set & ~port_signals_own()) | __atomic_load_n(&signals.stray, __ATOMIC_RELAXED);
 }
 
 void port_signal_default(int signal)
@@ -414,7 +421,7 @@ void port_signals_wake(void)
 void port_signals_leave_to_kernel(uint64_t more)
 {
     uint64_t left = __atomic_or_fetch(&signals.left, more, __ATOMIC_RELAXED);
-    uint64_t set = ~(SIGNALS_OPEN | left);
+    uint64_t set = fetched(left);
     if (is_on()) {
         syscall(SYS_signalfd4, signals.fd, &set, SET_BYTES, 0);
     }
@@ -465,7 +472,7 @@ int port_signals_start(const struct port_signal_upcalls *up)
     }
     signals.up = up;
     signals_mask(&signals.mask, true);
-    set = ~(SIGNALS_OPEN | signals.left);
+    set = fetched(signals.left);
     if (signals.fd < 0) {
         signals.fd = fd_move_up(
             (int)syscall(SYS_signalfd4, -1, &set, SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK));

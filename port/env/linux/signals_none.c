@@ -8,6 +8,8 @@
 #if !(defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN))
 
 #include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 bool signals_mask_common(uint64_t *mask)
 {
@@ -49,7 +51,9 @@ bool port_signal_fetch(void *info)
 
 uint64_t port_signals_of_kernel(void)
 {
-    never();
+    uint64_t set = 0;
+    syscall(SYS_rt_sigpending, &set, sizeof(set));
+    return set & ~port_signals_own();
 }
 
 void port_signal_default(int signal)
