@@ -11,14 +11,7 @@
 #include <string.h>
 
 #include "cpu.h"
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                      \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "fault.h"
 
 enum { LONGEST = 2000, BUFFER = 512 };
 
