@@ -71,7 +71,7 @@ programs: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/pirn programs --output docs/PROGRAMS.md $(PROGRAMS_ARGS)
 
-## check-packages: allocators and redis-server of Debian's packages, unpacked, with the library preloaded (network)
+## check-packages: allocators, OpenMP with GLib, rustc, MPICH, nginx, redis of Debian's packages, preloaded (network)
 check-packages: setup build-release
 	tests/start/packages.sh $(CURDIR)/build/release/lib/libpirn-pthread.so $(CURDIR)/build/programs/start
 

@@ -196,9 +196,9 @@ static void stack_min_set(void)
     rt.stack_size = rt.stack_size > rt.stack_min ? rt.stack_size : rt.stack_min;
 }
 
-/* A spare carrier, before one is needed. Making it later takes locks of the C library, and they may be
- * held by a thread that waits for a CPU which only a spare carrier can free. Without it the runtime
- * works all the same. */
+/* A spare carrier, before one is needed. Making it later takes locks of the C library, and they may
+ * be held by a thread that waits for a CPU which only a spare carrier can free. Without it the
+ * runtime works all the same. */
 static void spare_first(void)
 {
     if (PORT_CALLS_BLOCK) {

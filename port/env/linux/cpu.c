@@ -246,8 +246,8 @@ static int join_real(pthread_t thread, void **ret)
 }
 static void real_find(void) {}
 #else
-/* (C) Found at the start. The linker's lock, which looking them up takes, may be held later by a thread
- * that waits for a CPU, and that for a carrier to be made. */
+/* (C) Found at the start. The linker's lock, which looking them up takes, may be held later by a
+ * thread that waits for a CPU, and that for a carrier to be made. */
 static struct {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*join)(pthread_t, void **);

@@ -364,8 +364,8 @@ size_t glibc_block_room(void)
 }
 
 /* Its dtv, and the static TLS of all modules. The C library takes locks, of the linker and the
- * allocator, whose holder may be a thread that waits for a CPU: so not inside the runtime, where the
- * caller would keep its own CPU while it waits in the kernel. */
+ * allocator, whose holder may be a thread that waits for a CPU: so not inside the runtime, where
+ * the caller would keep its own CPU while it waits in the kernel. */
 static bool block_fill_tls(uintptr_t tp, const struct tls_estate *estate)
 {
     *dtv_of(tp) = estate->dtv;
