@@ -3,7 +3,7 @@
  * disturbed.c - signals of the runtime's own, which reach a kernel thread at any moment, are none
  * to the program: no call fails with EINTR, or earlier than it may: another process sends them all
  * the time, to every kernel thread of this one. And none is taken for one of the program's, whose
- * handler would be the runtime's.
+ * handler would be the runtime's. Handlers of the program's run, too, where no signal can be queued.
  */
 #include <dirent.h>
 #include <poll.h>
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -195,9 +196,37 @@ static void none_is_fetched(void)
     CHECK(n >= 3); /* to stop calls, to end time slices, to find calls that block */
 }
 
+static volatile int handled;
+
+static void handles(int signal)
+{
+    (void)signal;
+    handled++;
+}
+
+/* The kernel queues no more signals for this user. */
+static void handlers_run_without_a_queue(void)
+{
+    struct rlimit none = {0, 0};
+    struct sigaction action = {.sa_handler = handles};
+    OK(sigaction(SIGUSR1, &action, NULL));
+    OK(sigaction(SIGUSR2, &action, NULL));
+    OK(setrlimit(RLIMIT_SIGPENDING, &none));
+    OK(pthread_kill(pthread_self(), SIGUSR2));
+    CHECK_EQ(handled, 1);
+    OK(raise(SIGUSR1)); /* blocked */
+    CHECK_EQ(handled, 1);
+    sigset_t some;
+    sigemptyset(&some);
+    sigaddset(&some, SIGUSR1);
+    OK(pthread_sigmask(SIG_UNBLOCK, &some, NULL));
+    CHECK_EQ(handled, 2);
+}
+
 int main(void)
 {
     RUN(calls_go_on);
     RUN(none_is_fetched);
+    RUN(handlers_run_without_a_queue);
     return 0;
 }

@@ -65,12 +65,22 @@ static bool is_outside(void)
 }
 #endif
 
-/* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING). They do not stay so. */
-static void send(int tid)
+/* To itself a kernel thread may send what looks like kill(): that needs no place in a queue. */
+static bool send_unqueued(int tid)
+{
+    siginfo_t info = {.si_signo = CANCEL_SIGNAL, .si_code = SI_USER};
+    return syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, CANCEL_SIGNAL, &info) == 0;
+}
+
+/* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING). */
+void cancel_send(int tid)
 {
     int saved = errno;
     for (unsigned round = 0;
          syscall(SYS_tgkill, getpid(), tid, CANCEL_SIGNAL) != 0 && errno == EAGAIN; round++) {
+        if (tid == (int)syscall(SYS_gettid) && send_unqueued(tid)) {
+            break;
+        }
         port_relax(round);
     }
     errno = saved;
@@ -83,7 +93,7 @@ static void tell(struct carrier *k)
 {
     struct port_carrier *port = rt_carrier_port(k);
     if (__atomic_exchange_n(&port->rung, 1, __ATOMIC_ACQ_REL) == 0) { /* ORDER(rung) */
-        send(__atomic_load_n(&port->tid, __ATOMIC_RELAXED));
+        cancel_send(__atomic_load_n(&port->tid, __ATOMIC_RELAXED));
     }
 }
 
@@ -109,7 +119,7 @@ void cancel_tell_later(void *frame)
     if (frame != NULL && frame_interrupts_signal_stack(frame)) {
         block_in(frame);
     }
-    send((int)syscall(SYS_gettid));
+    cancel_send((int)syscall(SYS_gettid));
     errno = saved;
 }
 

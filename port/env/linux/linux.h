@@ -178,6 +178,9 @@ bool signals_mask_common(uint64_t *mask);
  * `frame` has interrupted another handler on the signal stack, when that has. */
 void cancel_tell_later(void *frame);
 
+/* CANCEL_SIGNAL to a kernel thread of this process, as soon as it can be queued. errno is kept. */
+void cancel_send(int tid);
+
 /* A file descriptor, out of the way of programs that count on low numbers. */
 int fd_move_up(int fd);
 

@@ -361,7 +361,10 @@ void port_signal_default(int signal)
 /* errno is the handlers' to change. */
 void port_signals_accept(void)
 {
-    port_accept_call(getpid(), (int)syscall(SYS_gettid), CANCEL_SIGNAL);
+    int self = (int)syscall(SYS_gettid);
+    if (port_accept_call(getpid(), self, CANCEL_SIGNAL) == -EAGAIN) {
+        cancel_send(self);
+    }
 }
 
 void port_exec_begin(const uint64_t *mask)
@@ -413,7 +416,7 @@ void port_signals_wake(void)
     int saved = errno;
     int receiver = __atomic_load_n(&signals.receiver, __ATOMIC_ACQUIRE); /* ORDER(signals-on) */
     if (receiver != 0 && __atomic_exchange_n(&signals.woken, 1, __ATOMIC_ACQ_REL) == 0) {
-        syscall(SYS_tgkill, getpid(), receiver, CANCEL_SIGNAL);
+        cancel_send(receiver);
     }
     errno = saved;
 }
@@ -453,7 +456,7 @@ static void main_masks(void)
     if (!rt_main_is_carrier()) {
         return;
     }
-    syscall(SYS_tgkill, getpid(), getpid(), CANCEL_SIGNAL);
+    cancel_send(getpid());
     for (unsigned round = 0; __atomic_load_n(&signals.main_has, __ATOMIC_ACQUIRE) == 0;
          round++) { /* ORDER(signals-on) */
         port_relax(round);
