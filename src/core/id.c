@@ -21,6 +21,7 @@
 
 #include "cpu.h"
 #include "id.h"
+#include "options.h"
 
 #define CHUNK_BITS ID_CHUNK_BITS
 #define CHUNK_SIZE (1u << CHUNK_BITS)
@@ -59,10 +60,15 @@ static struct id_slot *slot_new_locked(uint32_t index)
     return entry;
 }
 
-/* Threads may have ids before the CPUs are made; those of their idle threads are the first. */
+/* Threads may have ids before the CPUs are made; those of their idle threads are the first. Under
+ * the lock, because kernel threads may come at once. The runtime starts later: who starts it has an
+ * id. */
 static uint32_t index_locked(const struct thread *t)
 {
     if (id_table.used == 0 && !(t->flags & THREAD_IDLE)) {
+        if (PORT_IDENTITY && rt.ncpu == 0) {
+            options_load_of("cpus");
+        }
         id_table.used = id_table.kept = rt.ncpu != 0 ? rt.ncpu : 1;
     }
     if ((t->flags & THREAD_IDLE) && id_table.idle < id_table.kept) {

@@ -76,9 +76,6 @@ struct thread *rt_main_identity(void)
     if (t->id_slot != NULL) {
         return t;
     }
-    if (PORT_IDENTITY && rt.ncpu == 0) {
-        options_load_of("cpus"); /* so many ids are kept for the idle threads */
-    }
     thread_init_bare(t, THREAD_MAIN | THREAD_FOREIGN, rt_personality.main_name());
     at_init(&t->state, (uint32_t)THREAD_RUNNING);
     return id_assign(t) == 0 ? t : NULL;
