@@ -3,7 +3,8 @@
  * disturbed.c - signals of the runtime's own, which reach a kernel thread at any moment, are none
  * to the program: no call fails with EINTR, or earlier than it may: another process sends them all
  * the time, to every kernel thread of this one. And none is taken for one of the program's, whose
- * handler would be the runtime's. Handlers of the program's run, too, where no signal can be queued.
+ * handler would be the runtime's. Handlers of the program's run, too, where no signal can be
+ * queued.
  */
 #include <dirent.h>
 #include <poll.h>
