@@ -167,7 +167,8 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline);
 /* Post one permit (idempotent). Callable from any thread, CPU or interrupt handler. */
 void port_cpu_kick(struct cpu *cpu);
 
-/* Spin loops call this with the number of rounds already spun; long spins give the machine away. */
+/* Spin loops call this with the number of rounds already spun; long spins give the machine away,
+ * very long ones for some time. UINT32_MAX: give it away now. */
 void port_relax(unsigned round);
 
 /* The heavy half of the asymmetric fence pair (core/atomic.h), and whether it reaches the other

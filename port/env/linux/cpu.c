@@ -19,6 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define RELAX_PAUSES 64u /* rounds: instructions */
+#define RELAX_YIELDS 128u
+
 __thread struct cpu *port_tls_self;
 __thread uint32_t port_tls_inside;
 __thread bool port_disturbed;
@@ -81,12 +84,18 @@ void port_cpu_kick(struct cpu *cpu)
     errno = saved;
 }
 
+/* The names may be the POSIX layer's. Threads that only yield, in several groups of the scheduler's
+ * (autogroups, containers), keep others from the processors for a minute (Linux 6.18): who waits
+ * longer sleeps. */
 void port_relax(unsigned round)
 {
-    if (round < 64) {
+    static const struct timespec moment = {0, 1}; /* 50 microseconds: the timer's slack */
+    if (round < RELAX_PAUSES) {
         port_cpu_relax();
+    } else if (round < RELAX_YIELDS || round == UINT32_MAX) {
+        syscall(SYS_sched_yield);
     } else {
-        syscall(SYS_sched_yield); /* the name may be the POSIX layer's */
+        syscall(SYS_nanosleep, &moment, NULL);
     }
 }
 
