@@ -93,7 +93,9 @@ def test_threads(d: str) -> None:
             run("threads", file, sched=sched, cpus=cpus)
             trace = read(file)
             threads(trace, 10)
-            assert trace.count(SWITCH) > 10 * 20 // 2, (sched, trace.count(SWITCH))
+            # With two workers each thread may find nobody to yield to.
+            least = 10 * 20 // 2 if cpus == "1" else 10
+            assert trace.count(SWITCH) > least, (sched, cpus, trace.count(SWITCH))
             marks = sorted(e.ab for e in trace.only(MARK) if e.text == "begin")
             assert marks == list(range(10)), marks
 
