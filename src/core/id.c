@@ -60,9 +60,9 @@ static struct id_slot *slot_new_locked(uint32_t index)
     return entry;
 }
 
-/* Threads may have ids before the CPUs are made; those of their idle threads are the first. Under
- * the lock, because kernel threads may come at once. The runtime starts later: who starts it has an
- * id. */
+/* Threads may have ids before the CPUs are made; those of their idle threads are the first. The
+ * number of CPUs is learnt under the lock, because several kernel threads may come at once. It is
+ * not set again meanwhile: the thread that starts the runtime has an id by then. */
 static uint32_t index_locked(const struct thread *t)
 {
     if (id_table.used == 0 && !(t->flags & THREAD_IDLE)) {

@@ -193,12 +193,12 @@ static void stack_min_set(void)
     rt.stack_size = rt.stack_size > rt.stack_min ? rt.stack_size : rt.stack_min;
 }
 
-/* A spare carrier, before one is needed. Making it later takes locks of the C library, and they may
- * be held by a thread that waits for a CPU which only a spare carrier can free. Without it the
- * runtime works all the same. */
+/* A spare carrier, before one is needed. Making one takes locks of the C library. Later these may
+ * be held by a thread that waits for a CPU, and only a spare carrier could free one. If it cannot
+ * be made, the runtime works all the same. */
 static void spare_first(void)
 {
-    if (PORT_CALLS_BLOCK) {
+    if (PORT_CALLS_BLOCK && rt.spares != 0 && rt_personality.take_calls) {
         (void)rt_carrier_add();
     }
 }
@@ -250,7 +250,7 @@ static int rt_start_once(void)
         at_init(&rt.cpus[i]->idle->state, (uint32_t)THREAD_RUNNING);
         error = port_carrier_start(rt.cpus[i]->carrier);
     }
-    if (error == 0 && rt.spares != 0 && rt_personality.take_calls) {
+    if (error == 0) {
         spare_first();
     }
     return error;

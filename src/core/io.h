@@ -45,8 +45,8 @@
  *      A closer that finds no entry looks again afterwards. ORDER(io-close)
  *   7. Closes that are not announced (system calls by other ways than the C library's names) are
  *      noticed when the number is armed for another file while records are linked: the port says
- *      that the file is new. The older records have lost theirs: RT_IO_GONE. An attempt that is
- *      under way then may reach the new file.
+ *      that the file is new. The older records have lost theirs: RT_IO_GONE. An attempt that
+ *      is under way at that moment may reach the new file.
  * The number of a copy is the runtime's: closing it is refused. In the child of a fork the copies
  * are closed: their waits are the parent's.
  */

@@ -170,8 +170,8 @@ static void install_all(void)
     signals_unlock(irq);
 }
 
-/* Creating the receiver allocates: in an allocator of the program's, which may call what comes here
- * again. For that thread signals are not of our own yet. */
+/* Creating the receiver allocates memory. An allocator of the program's may then call a function
+ * that comes here again, on the same thread: the answer is no, not yet. */
 static _Atomic(struct thread *) beginner;
 
 bool posix_signals_begin(void)

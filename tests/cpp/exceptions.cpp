@@ -217,7 +217,7 @@ static void disturb(const std::atomic<bool> &end)
     }
 }
 
-/* It goes on until one has moved, however busy the machine is. */
+/* Until the thread has moved, however long a busy machine takes. */
 TEST(exception_is_rethrown_when_another_worker_runs_the_thread)
 {
     std::atomic<bool> moved{!test_threads_migrate()};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disturbed.c - signals of the runtime's own, which reach a kernel thread at any moment, are none
- * to the program: no call fails with EINTR, or earlier than it may: another process sends them all
- * the time, to every kernel thread of this one. And none is taken for one of the program's, whose
- * handler would be the runtime's. Handlers of the program's run, too, where no signal can be
- * queued.
+ * disturbed.c - the runtime's own signals reach kernel threads at any moment, and the program does
+ * not notice them. No call fails with EINTR, or earlier than it may, while another process sends
+ * such signals to every kernel thread. None is fetched as one of the program's. The program's
+ * handlers run even if no signal can be queued.
  */
 #include <dirent.h>
 #include <poll.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heldlocks.c - a thread that waits for a CPU holds a lock that others wait for in the kernel: of
- * the program's allocator, or of the dynamic linker. They lose their CPU, and it goes on.
+ * heldlocks.c - a thread that waits for a CPU holds a lock of the program's allocator or of the
+ * dynamic linker. Others wait for the lock in the kernel. They lose their CPUs, so the holder gets
+ * one and goes on.
  *
  *   allocator   pthread_create allocates, and waits for the allocator's lock
  *   linker      a library's constructor waits in the kernel: another kernel thread must be made

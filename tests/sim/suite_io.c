@@ -211,9 +211,9 @@ static void reader_waits(struct reader *r)
     }
 }
 
-/* The file stays open under another number, so its reports go on. Who waited for it before gets
- * nothing of the new file, unless its attempt was under way when that was noticed: no close has
- * waited for its end. */
+/* The file stays open under another number, so its reports go on. A reader that waited for
+ * it before gets nothing of the new file, unless its attempt was under way when the new file was
+ * noticed: a close that nobody announces does not wait for attempts. */
 static void test_unannounced_closes_are_noticed(void *unused)
 {
     (void)unused;

@@ -6,6 +6,7 @@
 # with I/O threads and its own allocator. Needs apt-get with its lists, dpkg-deb, cc with OpenMP, python3 and, the
 # first time, Debian's mirror (90 MB).
 set -eu
+# Commands whose result is judged by what they say or leave behind end with "|| true".
 library=$1 folder=$2
 here=$(cd "$(dirname "$0")" && pwd)
 port=${PORT:-17391}

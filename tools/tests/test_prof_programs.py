@@ -54,8 +54,8 @@ int main(void)
 }
 """
 
-# Of the time 60, 30 and 10 percent, under callers that take none themselves. In registers: rounds
-# through memory take as long as it happens, by where a loop lies.
+# Of the time 60, 30 and 10 percent, under callers that take none themselves. They
+# compute in registers: the time of a loop through memory depends on where it lies.
 TIMES = """\
 #include <pthread.h>
 

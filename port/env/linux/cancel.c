@@ -65,14 +65,15 @@ static bool is_outside(void)
 }
 #endif
 
-/* To itself a kernel thread may send what looks like kill(): that needs no place in a queue. */
+/* A signal that looks like kill()'s needs no place in the queue. Linux lets a kernel thread send
+ * one to itself only. */
 static bool send_unqueued(int tid)
 {
     siginfo_t info = {.si_signo = CANCEL_SIGNAL, .si_code = SI_USER};
     return syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, CANCEL_SIGNAL, &info) == 0;
 }
 
-/* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING). */
+/* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING): try until there is room. */
 void cancel_send(int tid)
 {
     int saved = errno;

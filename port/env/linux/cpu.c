@@ -84,9 +84,9 @@ void port_cpu_kick(struct cpu *cpu)
     errno = saved;
 }
 
-/* The names may be the POSIX layer's. Threads that only yield, in several groups of the scheduler's
- * (autogroups, containers), keep others from the processors for a minute (Linux 6.18): who waits
- * longer sleeps. */
+/* A long wait sleeps. Programs whose threads do nothing but yield have kept all others from the
+ * processors for a minute (Linux 6.18, each program in an autogroup of its own). System calls,
+ * because the POSIX layer may have the names. */
 void port_relax(unsigned round)
 {
     static const struct timespec moment = {0, 1}; /* 50 microseconds: the timer's slack */
@@ -255,8 +255,8 @@ static int join_real(pthread_t thread, void **ret)
 }
 static void real_find(void) {}
 #else
-/* (C) Found at the start. The linker's lock, which looking them up takes, may be held later by a
- * thread that waits for a CPU, and that for a carrier to be made. */
+/* (C) Found at the start, because dlsym takes the linker's lock. Later the lock may be held by a
+ * thread that waits for the very carrier that is to be made. */
 static struct {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*join)(pthread_t, void **);

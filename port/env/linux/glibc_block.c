@@ -363,9 +363,9 @@ size_t glibc_block_room(void)
     return glibc.static_size + glibc_descriptor_offset() + glibc.align;
 }
 
-/* Its dtv, and the static TLS of all modules. The C library takes locks, of the linker and the
- * allocator, whose holder may be a thread that waits for a CPU: so not inside the runtime, where
- * the caller would keep its own CPU while it waits in the kernel. */
+/* Its dtv, and the static TLS of all modules. Not to be called inside the runtime: the C library
+ * takes locks of the linker and the allocator here, and would wait for them with the caller's CPU
+ * (docs/DESIGN.md, "Calls that block"). */
 static bool block_fill_tls(uintptr_t tp, const struct tls_estate *estate)
 {
     *dtv_of(tp) = estate->dtv;

@@ -55,9 +55,9 @@
     (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT))
 #define CAUSED (BIT(SIGPIPE) | BIT(SIGXFSZ) | BIT(SIGSYS))
 #define TICKS (BIT(SIGPROF) | BIT(SIGVTALRM))
-/* Beside them the signals of our own, which no set here has (signals_mask): who fetched one would
- * take it for the program's, and run our handler as that of the program. The terminal's are the
- * kernel's to judge by the mask of who reads or writes there. */
+/* The runtime's own signals are in no set here (signals_mask). If one were fetched, it would be
+ * taken for the program's, and the runtime's handler would run as the program's. SIGTTIN and
+ * SIGTTOU are open because the kernel looks at the mask of the thread that uses the terminal. */
 #define SIGNALS_OPEN (FAULTS | CAUSED | TICKS | BIT(SIGTTIN) | BIT(SIGTTOU))
 #define SET_BYTES sizeof(uint64_t)
 
@@ -321,7 +321,7 @@ static bool stray_fetch(siginfo_t *info)
     return true;
 }
 
-/* What is fetched, and not left to whoever asks the kernel. */
+/* The signals that are fetched: those that carriers block, without those left for signalfd. */
 static uint64_t fetched(uint64_t left)
 {
     return signals.mask & ~left;
