@@ -28,7 +28,7 @@ SKIP_clang := ^(unit|cpp)-.*-[14]$$
 SKIP_asan := ^(unit|cpp)-.*-1$$
 SKIP_tsan := ^(unit|cpp)-.*-1$$
 SKIP_aarch64 := ^(unit|cpp|policy-unit)-.*-[14]$$
-# What the preset finds is mostly that it does not compile: one run of each organization.
+# What the preset finds is mostly that it does not compile: one run of each policy.
 SKIP_riscv64 := ^(classq|cpp|policy)-|^unit-.*(:|-[14]$$)
 
 # Targets of Ninja; FOLDER/all is what the folder defines.
@@ -75,7 +75,7 @@ programs: setup build-release
 check-packages: setup build-release
 	tests/start/packages.sh $(CURDIR)/build/release/lib/libpirn-pthread.so $(CURDIR)/build/programs/start
 
-## demo: decode a real video under NPTL and every organization; table and plot
+## demo: decode a real video under NPTL and every policy; table and plot
 demo: setup build-release
 	$(VENV)/pirn demo $(DEMO_ARGS)
 
@@ -158,7 +158,7 @@ board-size: build-riscv64-virt build-malta-p5600
 # Those that bench/run_sections.py runs: one of a family that has a counter.
 BOARDS_SECTIONS := riscv64-virt aarch64-virt arm-virt malta-p5600
 
-## board-sections: count how long interrupts are out on boards, write docs/BOARD-SECTIONS.md
+## board-sections: count how long interrupts are disabled on boards, write docs/BOARD-SECTIONS.md
 board-sections: setup
 	@tools/setup-boards --quiet
 	@set -e; for board in $(BOARDS_SECTIONS); do \
@@ -186,7 +186,7 @@ check-boards: setup
 	ctest --preset realview-eb-mpcore --parallel $(JOBS) -L fast -R '$(BOARDS_SHORT)'
 
 # Tests declared with CONFIGURATIONS seeds run only here.
-## check-conformance: the conformance suite under every organization, on 1 and 2 CPUs, preempted and not
+## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not
 check-conformance: setup build-release
 	ctest --preset release --parallel $(TEST_JOBS) -C conformance -L conformance
 

@@ -21,10 +21,10 @@ from harness.board import Place
 from harness.tables import markdown
 from pirn_tools import paths
 
-ORGANIZATIONS = ("single", "central", "dist", "steal", "request")
+POLICIES = ("single", "central", "dist", "steal", "request")
 CORES = (1, 2, 4)
 PROGRAM, INTERRUPTS = "kernel_ops", "interrupts"  # the latter: of boards that have an alarm
-Count = tuple[str, str, int, str, float]  # board, organization, cores, operation, instructions
+Count = tuple[str, str, int, str, float]  # board, policy, cores, operation, instructions
 
 
 def arguments() -> argparse.Namespace:
@@ -35,23 +35,23 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def count(place: Place, organization: str, cores: int) -> list[Count]:
-    settings = {"PIRN_SCHED": organization, "PIRN_SPIN": "0"}
+def count(place: Place, policy: str, cores: int) -> list[Count]:
+    settings = {"PIRN_SCHED": policy, "PIRN_SPIN": "0"}
     found: list[Count] = []
     programs = [PROGRAM]
-    shown = cores == 1 or organization == ORGANIZATIONS[0]  # what the tables show
+    shown = cores == 1 or policy == POLICIES[0]  # what the tables show
     if shown and place.program(INTERRUPTS).exists():
         programs.append(INTERRUPTS)
     for program in programs:
         said = runner.run(place, program, cores, settings, [str(runner.NS)])
         for row in csv.DictReader(said.splitlines()):
             what, value = row["operation"], float(row["instructions"])
-            found.append((place.board, organization, cores, what, value))
+            found.append((place.board, policy, cores, what, value))
     return found
 
 
 def table(counts: Sequence[Count], columns: Sequence[tuple[str, tuple[str, int]]]) -> str:
-    """columns: head, (organization, cores). Operations in the order of the program."""
+    """columns: head, (policy, cores). Operations in the order of the program."""
     operations = list(dict.fromkeys(row[3] for row in counts))
     found = {(row[1], row[2], row[3]): row[4] for row in counts}
 
@@ -70,9 +70,9 @@ def report(counts: Sequence[Count]) -> str:
     for board in dict.fromkeys(row[0] for row in counts):
         mine = [row for row in counts if row[0] == board]
         cores = [(f"{n} core{'s' * (n > 1)}", ("single", n)) for n in CORES]
-        names = [(name, (name, 1)) for name in ORGANIZATIONS]
-        parts += [f"### {board}", "", "Organization `single`:", "", table(mine, cores), ""]
-        parts += ["Organizations, on one core:", "", table(mine, names), ""]
+        names = [(name, (name, 1)) for name in POLICIES]
+        parts += [f"### {board}", "", "Policy `single`:", "", table(mine, cores), ""]
+        parts += ["Policies, on one core:", "", table(mine, names), ""]
     return "\n".join(parts)
 
 
@@ -82,13 +82,13 @@ def run() -> int:
     output = options.output or root / "results"
     counts: list[Count] = []
     for place in runner.chosen(root, options.board, [PROGRAM]):
-        for organization in ORGANIZATIONS:
+        for policy in POLICIES:
             for cores in CORES:
-                counts += count(place, organization, cores)
+                counts += count(place, policy, cores)
     output.mkdir(parents=True, exist_ok=True)
     with (output / "board-cost.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["board", "organization", "cores", "operation", "instructions"])
+        writer.writerow(["board", "policy", "cores", "operation", "instructions"])
         writer.writerows(counts)
     text = report(counts)
     (output / "board-cost.md").write_text(text)

@@ -26,7 +26,7 @@ from harness.tables import markdown
 from pirn_tools import paths
 from pirn_tools.errors import UserError
 
-ORGANIZATIONS = ("steal", "single", "central", "dist", "request")
+POLICIES = ("steal", "single", "central", "dist", "request")
 CORES = (1, 2, 4)
 WORKERS = (4, 40, 400)
 CHAINS = (40, 400)
@@ -39,7 +39,7 @@ THESIS_CHAINS = {40: 1.7, 400: 28.4}  # seconds
 THESIS_HZ = 60e6
 PROFILED = 8  # functions
 PROGRAMS = ("master_worker", "join_chain")
-COLUMNS = ("board", "what", "threads", "cores", "organization", "rate", "value")
+COLUMNS = ("board", "what", "threads", "cores", "policy", "rate", "value")
 Row = tuple[str, str, int, int, str, int, float]
 
 
@@ -55,12 +55,12 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def settings(organization: str = "steal", rate: int = 0) -> dict[str, str]:
+def settings(policy: str = "steal", rate: int = 0) -> dict[str, str]:
     """Idle cores sleep at once: one that searches takes instructions that nobody waits for."""
     us = str(1_000_000 // rate) if rate else "10000"
     preempt = "1" if rate else "0"
     ticks = {"PIRN_PREEMPT": preempt, "PIRN_TICK": us, "PIRN_SLICE": us}
-    return {"PIRN_SPIN": "0", "PIRN_SCHED": organization, **ticks}
+    return {"PIRN_SPIN": "0", "PIRN_SCHED": policy, **ticks}
 
 
 def count(
@@ -87,9 +87,9 @@ class Board:
         self.useful = self.work * self.step
 
     def add(
-        self, what: str, threads: int, cores: int, organization: str, rate: int, value: float
+        self, what: str, threads: int, cores: int, policy: str, rate: int, value: float
     ) -> float:
-        self.rows.append((self.place.board, what, threads, cores, organization, rate, value))
+        self.rows.append((self.place.board, what, threads, cores, policy, rate, value))
         return value
 
     def workers(self, threads: int, cores: int, rate: int = 0) -> float:
@@ -97,11 +97,9 @@ class Board:
         total = count(self.place, "master_worker", cores, settings(rate=rate), **numbers)
         return self.add("master_worker", threads, cores, "steal", rate, total)
 
-    def chain(self, threads: int, cores: int, organization: str = "steal", rate: int = 0) -> float:
-        total = count(
-            self.place, "join_chain", cores, settings(organization, rate), threads=threads
-        )
-        return self.add("join_chain", threads, cores, organization, rate, total)
+    def chain(self, threads: int, cores: int, policy: str = "steal", rate: int = 0) -> float:
+        total = count(self.place, "join_chain", cores, settings(policy, rate), threads=threads)
+        return self.add("join_chain", threads, cores, policy, rate, total)
 
     def ticks(self, rate: int) -> int:
         """How many there are in master/worker with 4 threads on one core."""
@@ -140,7 +138,7 @@ def chain_table(b: Board) -> str:
     return markdown(head, body)
 
 
-def organizations_table(b: Board) -> str:
+def policies_table(b: Board) -> str:
     def cells(name: str) -> list[str]:
         chains = [b.chain(400, cores, name) for cores in CORES]
         chains += [b.chain(400, CORES[-1], name, rate) for rate in CHAIN_RATES]
@@ -148,7 +146,7 @@ def organizations_table(b: Board) -> str:
 
     head = ["a link of 400", *(f"{n} core{'s' * (n > 1)}" for n in CORES)]
     head += [f"{CORES[-1]}, ticks of {rate} Hz" for rate in CHAIN_RATES]
-    return markdown(head, [cells(name) for name in ORGANIZATIONS])
+    return markdown(head, [cells(name) for name in POLICIES])
 
 
 def ticks_table(b: Board) -> str:
@@ -186,7 +184,7 @@ def sections(place: Place) -> tuple[list[str], list[Row]]:
     text = [
         f"### {place.board}",
         f"Master/worker; the work is {b.useful / 1e6:.2f} M instructions:", workers_table(b),
-        "Join chain:", chain_table(b), organizations_table(b),
+        "Join chain:", chain_table(b), policies_table(b),
         "Master/worker with 4 workers on one core, and ticks:", ticks_table(b),
         "Join chains of 400 on one core, profile:", profile_table(b),
     ]  # fmt: skip
@@ -206,12 +204,10 @@ def short(place: Place) -> None:
     check(b.useful < total < 1.5 * b.useful, f"4 workers: {total} of {b.useful} instructions")
     check(b.workers(4, 2) == total, "the same run again has another number of instructions")
     tick = 1e9 / board.NS / 10
-    for organization in ("steal", "dist"):
-        slow, fast = (b.chain(40, 2, organization, rate) for rate in (10, 1000))
-        check(
-            slow < tick, f"{organization}: a chain of 40 takes {slow} instructions, a tick {tick}"
-        )
-        check(fast < 1.5 * slow, f"{organization}: {slow} instructions at 10 Hz, {fast} at 1000 Hz")
+    for policy in ("steal", "dist"):
+        slow, fast = (b.chain(40, 2, policy, rate) for rate in (10, 1000))
+        check(slow < tick, f"{policy}: a chain of 40 takes {slow} instructions, a tick {tick}")
+        check(fast < 1.5 * slow, f"{policy}: {slow} instructions at 10 Hz, {fast} at 1000 Hz")
     print("done")
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs whole applications: the measurements of the M:N report, the organizations compared, and the
+"""Runs whole applications: the measurements of the M:N report, the policies compared, and the
 echo server.
 
-    .venv/bin/python bench/run_macro.py [--rounds 7] [--only report|organizations|echo]
+    .venv/bin/python bench/run_macro.py [--rounds 7] [--only report|policies|echo]
 
-Writes into --output (results/): macro-report.csv, macro-organizations.csv, macro-echo.csv (every
-sample), macro.md (the tables), macro-report.png, macro-organizations.png. README.md says how to
+Writes into --output (results/): macro-report.csv, macro-policies.csv, macro-echo.csv (every
+sample), macro.md (the tables), macro-report.png, macro-policies.png. README.md says how to
 read it.
 """
 
@@ -18,7 +18,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from harness import machine, organizations, plots, session
+from harness import machine, plots, policies, session
 from harness.rounds import Outcome, jobs_of, run_rounds
 from harness.summary import paired_ratio, values
 from harness.tables import gaps, markdown, number
@@ -31,11 +31,11 @@ from rich.console import Console
 
 Measurements = list[dict[str, Any]]
 
-PARTS = ("report", "organizations", "echo")
+PARTS = ("report", "policies", "echo")
 REPORT_LEGEND = """\
 Ratio: median over the rounds of (time before / time after); above 1, the change helps. `theirs` is
 the report's, on other hardware."""
-ORGANIZATIONS_LEGEND = """\
+POLICIES_LEGEND = """\
 Median milliseconds, and in brackets the share of the workers' time without a thread to run. There
 are {cpus} CPUs: more workers than that share them."""
 
@@ -93,18 +93,18 @@ def run_report(console: Console, root: Path, build: Path, output: Path, rounds: 
     )
 
 
-def run_organizations(console: Console, root: Path, build: Path, output: Path, rounds: int) -> str:
-    plan = organizations.load_plan(root / "bench/macro/organizations.toml")
+def run_policies(console: Console, root: Path, build: Path, output: Path, rounds: int) -> str:
+    plan = policies.load_plan(root / "bench/macro/policies.toml")
     cache = root / "build/demo"
     cache.mkdir(parents=True, exist_ok=True)
     clip = make_clip(cache, ClipShape())
-    with session.progress_of(console, organizations.size(plan, rounds)) as step:
-        runs = organizations.run_plan(plan, build / "apps", clip, rounds, step)
-    organizations.write_runs(output / "macro-organizations.csv", runs)
-    plots.write_organizations(output / "macro-organizations.png", plan, runs)
-    parts = ["## Organizations", ORGANIZATIONS_LEGEND.format(cpus=session.usable_cpus())]
+    with session.progress_of(console, policies.size(plan, rounds)) as step:
+        runs = policies.run_plan(plan, build / "apps", clip, rounds, step)
+    policies.write_runs(output / "macro-policies.csv", runs)
+    plots.write_policies(output / "macro-policies.png", plan, runs)
+    parts = ["## Policies", POLICIES_LEGEND.format(cpus=session.usable_cpus())]
     for app in plan.apps:
-        parts += [f"### {app.name}", organizations.app_table(plan, app, runs)]
+        parts += [f"### {app.name}", policies.app_table(plan, app, runs)]
     return "\n\n".join(parts)
 
 
@@ -143,7 +143,7 @@ def run() -> int:
     root, build, output = place.root, place.build, place.output
     parts = [session.heading("Macro benchmarks", machine.describe(root, build))]
     session.build_what(console, options, place, "the applications", "all")
-    runs = {"report": run_report, "organizations": run_organizations, "echo": run_echo}
+    runs = {"report": run_report, "policies": run_policies, "echo": run_echo}
     for part in [options.only] if options.only else PARTS:
         parts.append(runs[part](console, root, build, output, options.rounds))
     session.show(console, place, "macro.md", "\n\n".join(parts))

@@ -63,10 +63,8 @@ def sections(plan: Plan, part: str, measured: Measured) -> list[str]:
     for pattern in plan.patterns:
         title = TITLES.get(pattern.name, pattern.name)
         text += [f"### {title}", report.pattern_table(plan, pattern, measured)]
-        text += [
-            "By organization, share of the workers' time in the scheduler, nanoseconds an event:"
-        ]
-        text += [report.organizations_table(plan, pattern, measured)]
+        text += ["By policy, share of the workers' time in the scheduler, nanoseconds an event:"]
+        text += [report.policies_table(plan, pattern, measured)]
         text += ["In all, milliseconds:", report.totals_table(plan, pattern, measured)]
     return text
 

@@ -53,7 +53,7 @@ struct thread;
  *   port_cpu_self()                       the CPU of the caller; re-read after every switch; NULL
  *                                         on a foreign kernel thread
  *   port_irq_save(), port_irq_restore(s)  keep interrupts (signals, simulated interrupts) out
- *   port_irq_out()                        the first of them for who knows that they are not out
+ *   port_irq_disabled()                        the first of them for who knows that they are not out
  *   port_irq_window(s)                    interrupts that wait come in, unless s says that they
  *                                         stay out, and nobody else runs on this CPU: between the
  *                                         steps of a long section, without locks, where a thread
@@ -143,13 +143,13 @@ void port_carrier_wait(struct carrier *k);
 void port_carrier_wake(struct carrier *k);
 
 /* Interrupt the system call in which a thread without CPU is on carrier k: a handler there calls
- * rt_cancel_told, exactly once for each time. Interrupts are out. */
+ * rt_cancel_notice, exactly once for each time. Interrupts are disabled. */
 void port_carrier_interrupt(struct carrier *k);
 
 /* The caller takes the interruption now that its carrier has put off. */
 void port_interrupt_accept(void);
 
-/* Have rt_cancel_told called soon by user thread t, if it runs, and then, outside the runtime,
+/* Have rt_cancel_notice called soon by user thread t, if it runs, and then, outside the runtime,
  * rt_cancel_async, or what the layer above has for signals. As above. */
 void port_thread_interrupt(struct thread *t);
 
@@ -234,7 +234,7 @@ void *port_table_alloc(size_t size);
 void port_table_free(void *p, size_t size);
 
 /* Report once, by rt_io_ready(fd, what), any of `events` (bits of poll(), errors always) of the
- * descriptor, also what is so already; replaces what was asked before. With interrupts out. 0 or
+ * descriptor, also what is so already; replaces what was asked before. With interrupts disabled. 0 or
  * -errno: it cannot be watched. 1: it can, and nothing was asked before about the file that has
  * this number now. */
 int port_io_arm(int fd, uint32_t events);
@@ -242,7 +242,7 @@ int port_io_arm(int fd, uint32_t events);
 /* A copy of a descriptor whose number is about to be closed: another number for its file, which is
  * the runtime's own. What was asked about the file by the old number is forgotten. -errno; -ECHILD:
  * the caller's process is not the one in which the runtime runs, though it shares its memory.
- * Interrupts out. port_io_drop closes a copy, and keeps errno. */
+ * Interrupts disabled. port_io_drop closes a copy, and keeps errno. */
 int port_io_copy(int fd);
 void port_io_drop(int fd);
 
@@ -419,14 +419,14 @@ bool rt_calls_scan(void);
  * due: stop it. SIGNAL: there are signals for the thread: stop it likewise. LATER: something else
  * was interrupted, a handler of the program's on top of the call perhaps: once more when that is
  * over. */
-enum rt_told { RT_TOLD_NOTHING, RT_TOLD_STOP, RT_TOLD_SIGNAL, RT_TOLD_LATER };
-enum rt_told rt_cancel_told(bool at_call);
+enum rt_notice { RT_NOTICE_NONE, RT_NOTICE_STOP, RT_NOTICE_SIGNAL, RT_NOTICE_LATER };
+enum rt_notice rt_cancel_notice(bool at_call);
 bool rt_cancel_async_due(void);
 void rt_cancel_async(void); /* does not return if a request to end is due */
 bool rt_signalled(void);    /* there may be signals for the calling user thread, and it may take
                                them: it is in no call (rt_call_begin) */
 void rt_signals_left(void); /* it takes them, outside the runtime */
-bool rt_call_surprised(void);
+bool rt_call_unannounced(void);
 /* A user thread has run for a whole tick where it must not be switched, as in the C library.
  * NOBODY: no other thread is to run instead. MADE: it has no CPU any more, and goes on. NO_CARRIER:
  * there is none for the CPU yet; again, soon. Conditions as for rt_preempt, but for a switch. */
@@ -468,7 +468,7 @@ bool rt_cpu_pending(const struct cpu *cpu);
 void rt_interrupted(void);
 
 /* The running thread's slice is over: let the next one run, if there is one. The port calls it on
- * the thread's own stack, in a signal or interrupt handler, with interrupts out; it returns when
+ * the thread's own stack, in a signal or interrupt handler, with interrupts disabled; it returns when
  * the thread runs again, perhaps on another CPU. */
 void rt_preempt(void);
 

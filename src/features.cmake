@@ -4,7 +4,7 @@
 #
 #   PIRN_WITHOUT         names of features, or "everything"; a list
 #   PIRN_WITH            with everything left out: what stays all the same
-#   PIRN_ORGANIZATIONS   those that there are; the first one is the default
+#   PIRN_POLICIES   those that there are; the first one is the default
 #   PIRN_CPUS_MOST       cores that are used, at most; further ones sleep
 #   PIRN_STACK_MIN       bytes of the smallest stack
 #
@@ -29,10 +29,10 @@ set(features
     input     # waiting for the console
     messages  # texts of what ends a program. Without: its status alone
     speed)    # code for speed: -O2, inlined paths. Without: -Os
-set(organizations steal single central dist request)
+set(policies steal single central dist request)
 set(PIRN_WITHOUT "" CACHE STRING "features that are left out, for boards: everything, or of: ${features}")
 set(PIRN_WITH "" CACHE STRING "with PIRN_WITHOUT=everything: features that stay all the same")
-set(PIRN_ORGANIZATIONS "" CACHE STRING "organizations that there are, for boards; none: all of: ${organizations}")
+set(PIRN_POLICIES "" CACHE STRING "policies that there are, for boards; none: all of: ${policies}")
 set(PIRN_CPUS_MOST 8 CACHE STRING "cores that are used at most, for boards")
 set(PIRN_STACK_MIN 16384 CACHE STRING "bytes of the smallest stack, for boards")
 
@@ -53,7 +53,7 @@ endfunction()
 
 check_names(PIRN_WITHOUT feature everything ${features})
 check_names(PIRN_WITH feature ${features})
-check_names(PIRN_ORGANIZATIONS organization ${organizations})
+check_names(PIRN_POLICIES policy ${policies})
 check_number(PIRN_CPUS_MOST 1 32)
 check_number(PIRN_STACK_MIN 1024 1048576)
 math(EXPR rest "${PIRN_STACK_MIN} % 64")
@@ -74,9 +74,9 @@ endif()
 if("stats" IN_LIST without AND NOT "report" IN_LIST without)
   list(APPEND without report) # which tells by counters whether a CPU has moved
 endif()
-set(chosen ${PIRN_ORGANIZATIONS})
+set(chosen ${PIRN_POLICIES})
 if(NOT chosen)
-  set(chosen ${organizations})
+  set(chosen ${policies})
 endif()
 
 # Files that go, and twins that come: WITHOUT_trace_REMOVES, WITHOUT_trace_ADDS.
@@ -105,12 +105,12 @@ foreach(feature ${without})
   list(REMOVE_ITEM CORE_SOURCES ${${feature}_removes})
   list(APPEND CORE_SOURCES ${${feature}_adds})
 endforeach()
-foreach(organization ${organizations})
-  if(NOT organization IN_LIST chosen)
-    string(TOUPPER ${organization} name)
+foreach(policy ${policies})
+  if(NOT policy IN_LIST chosen)
+    string(TOUPPER ${policy} name)
     list(APPEND definitions PIRN_WITHOUT_${name})
-    list(REMOVE_ITEM CORE_SOURCES sched/${organization}.c)
-    if(organization STREQUAL steal)
+    list(REMOVE_ITEM CORE_SOURCES sched/${policy}.c)
+    if(policy STREQUAL steal)
       list(REMOVE_ITEM CORE_SOURCES sched/steal_classes.c)
     endif()
   endif()
@@ -128,4 +128,4 @@ if("speed" IN_LIST without)
 endif()
 list(JOIN chosen " " chosen_text)
 list(JOIN without " " without_text)
-message(STATUS "pirn: organizations: ${chosen_text}; left out: ${without_text}")
+message(STATUS "pirn: policies: ${chosen_text}; left out: ${without_text}")

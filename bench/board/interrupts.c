@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interrupts.c - what a device's interrupt takes on a board, in instructions (P6): from the
+ * interrupts.c - what a device's interrupt takes on a board, in instructions: from the
  * interrupted instruction to the program's handler; from a post in the handler to the thread that
  * waited for it, on a board whose cores sleep. As kernel_ops.c, with an instruction counter as
  * clock, and with the alarm of tests/board as device.

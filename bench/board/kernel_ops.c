@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_ops.c - what the runtime's operations take on a board, in instructions (P6). To be run
+ * kernel_ops.c - what the runtime's operations take on a board, in instructions. To be run
  * with an instruction counter as clock (`pirn board run --icount`): then the time that passes on
  * the board is that of the instructions of all its cores, one after the other, and a core that
  * sleeps takes none.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sections.c - the longest time, in instructions, that each operation keeps interrupts out and
+ * sections.c - the longest time, in instructions, that each operation keeps interrupts disabled and
  * holds a lock: for a library that counts that (-DPIRN_SECTIONS=ON), under an instruction counter
  * (`pirn board run --icount`). Prints a line for each operation.
  *

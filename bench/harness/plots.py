@@ -11,7 +11,7 @@ from typing import Any
 from pirn_tools.bench.runner import Sample
 from pirn_tools.plotting import figure
 
-from harness.organizations import NPTL, Plan, Run, median
+from harness.policies import NPTL, Plan, Run, median
 from harness.summary import OURS, Line, values
 from harness.tables import systems
 
@@ -84,13 +84,13 @@ def write_report(
         axes.legend(fontsize="small")
 
 
-def write_organizations(path: Path, plan: Plan, runs: Sequence[Run]) -> None:
+def write_policies(path: Path, plan: Plan, runs: Sequence[Run]) -> None:
     """For every application a group of bars a number of workers: time; idle share hatched."""
     groups = [(app.name, workers) for app in plan.apps for workers in plan.workers]
-    width = 0.8 / len(plan.organizations)
+    width = 0.8 / len(plan.policies)
     with figure(path, width=12.0, height=5.0) as axes:
-        for index, name in enumerate(plan.organizations):
-            left = (index - (len(plan.organizations) - 1) / 2) * width
+        for index, name in enumerate(plan.policies):
+            left = (index - (len(plan.policies) - 1) / 2) * width
             for at, (app, workers) in enumerate(groups):
                 own = [run for run in runs if run.app == app]
                 seconds = 1e3 * median(own, name, workers)

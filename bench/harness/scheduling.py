@@ -52,7 +52,7 @@ class Profile:
 class Plan:
     """The whole file."""
 
-    organizations: tuple[str, ...]
+    policies: tuple[str, ...]
     workers: tuple[int, ...]
     timeout: float
     patterns: tuple[Pattern, ...]
@@ -68,7 +68,7 @@ class Case:
 
     part: str
     row: str
-    system: str  # an organization, or NPTL
+    system: str  # a policy, or NPTL
     workers: int
     build: str
     args: tuple[str, ...]
@@ -125,7 +125,7 @@ def plan_of(raw: Mapping[str, Any]) -> Plan:
     )
     ticks = raw["ticks"]
     return Plan(
-        organizations=tuple(raw["organizations"]),
+        policies=tuple(raw["policies"]),
         workers=tuple(raw["workers"]),
         timeout=float(raw["timeout"]),
         patterns=patterns,
@@ -144,7 +144,7 @@ def pattern_cases(plan: Plan) -> list[list[Case]]:
             args = tuple(pattern.argv(threads))
             for workers in plan.workers:
                 group = [Case(pattern.name, str(threads), NPTL, workers, NPTL, args)]
-                for name in plan.organizations:
+                for name in plan.policies:
                     for build in (PIRN, METERED):
                         own = (pattern.name, str(threads), name, workers, build, args)
                         group.append(Case(*own, {"PIRN_SCHED": name}))
@@ -157,7 +157,7 @@ def latency_cases(plan: Plan) -> list[list[Case]]:
     for row, text in plan.latency.items():
         args = tuple(shlex.split(text))
         group = [Case(LATENCY, row, NPTL, 2, NPTL, (*args, "--by=cpu"))]
-        for name in plan.organizations:
+        for name in plan.policies:
             group.append(Case(LATENCY, row, name, 2, PIRN, args, {"PIRN_SCHED": name}))
         groups.append(group)
     return groups
@@ -171,7 +171,7 @@ def tick_options(tick: int) -> dict[str, str]:
 
 def tick_cases(plan: Plan) -> list[list[Case]]:
     args = tuple(shlex.split(plan.tick_args))
-    system = plan.organizations[0]
+    system = plan.policies[0]
     return [
         [
             Case(TICKS, str(tick), system, 1, build, args, tick_options(tick))

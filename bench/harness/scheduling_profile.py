@@ -55,7 +55,7 @@ def table(plan: Plan, apps: Path, scratch: Path) -> str:
     columns: list[list[str]] = []
     header = []
     for name, profile in plan.profiles.items():
-        found = run(apps / f"{name}-pirn", profile.args, plan.organizations[0], scratch)
+        found = run(apps / f"{name}-pirn", profile.args, plan.policies[0], scratch)
         whole = sum(found.values())
         top = found.most_common(SHOWN)
         cells = [f"{function}: {number / whole:.1%}" for function, number in top]

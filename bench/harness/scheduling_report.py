@@ -43,8 +43,8 @@ def own_ratio(measured: Measured, row: tuple[str, str, str, int]) -> str:
 
 
 def pattern_table(plan: Plan, pattern: Pattern, measured: Measured) -> str:
-    """The default organization, beside NPTL: the thesis's tables 5.1 to 5.3, 5.5 and 5.6."""
-    default = plan.organizations[0]
+    """The default policy, beside NPTL: the thesis's tables 5.1 to 5.3, 5.5 and 5.6."""
+    default = plan.policies[0]
     body = []
     for workers in plan.workers:
         for threads in map(str, pattern.threads):
@@ -79,18 +79,18 @@ def pattern_table(plan: Plan, pattern: Pattern, measured: Measured) -> str:
     return markdown(header, body)
 
 
-def organizations_table(plan: Plan, pattern: Pattern, measured: Measured) -> str:
+def policies_table(plan: Plan, pattern: Pattern, measured: Measured) -> str:
     """Share, and nanoseconds an event."""
     body = []
     for workers in plan.workers:
         for threads in map(str, pattern.threads):
             cells = []
-            for name in plan.organizations:
+            for name in plan.policies:
                 at = (pattern.name, threads, name, workers, METERED)
                 share, event = measured.median(*at, "share"), measured.median(*at, "event_ns")
                 cells.append(f"{percent(share)}, {scaled(event, 1)}")
             body.append([str(workers), count(threads), *cells])
-    return markdown(["workers", "threads", *plan.organizations], body)
+    return markdown(["workers", "threads", *plan.policies], body)
 
 
 def totals_table(plan: Plan, pattern: Pattern, measured: Measured) -> str:
@@ -100,15 +100,15 @@ def totals_table(plan: Plan, pattern: Pattern, measured: Measured) -> str:
         for threads in map(str, pattern.threads):
             medians = [
                 measured.median(pattern.name, threads, name, workers, build, "seconds")
-                for name, build in [(NPTL, NPTL), *((own, PIRN) for own in plan.organizations)]
+                for name, build in [(NPTL, NPTL), *((own, PIRN) for own in plan.policies)]
             ]
             body.append([str(workers), count(threads), *(scaled(value, 1e3) for value in medians)])
-    return markdown(["workers", "threads", "NPTL", *plan.organizations], body)
+    return markdown(["workers", "threads", "NPTL", *plan.policies], body)
 
 
 def latency_table(plan: Plan, measured: Measured) -> str:
     body = []
-    for name, build in [*((own, PIRN) for own in plan.organizations), (NPTL, NPTL)]:
+    for name, build in [*((own, PIRN) for own in plan.policies), (NPTL, NPTL)]:
         cells = []
         for row in plan.latency:
             found = {
@@ -140,7 +140,7 @@ class Ticks(NamedTuple):
 
 def ticks_of(plan: Plan, measured: Measured) -> list[Ticks]:
     """A run without ticks, of the same round, is what each is compared with."""
-    system = plan.organizations[0]
+    system = plan.policies[0]
     found = []
     for build, ticks in plan.ticks.items():
         still = measured.values.get((TICKS, "0", system, 1, build), {})
@@ -218,9 +218,7 @@ def draw_chain(path: Path, plan: Plan, measured: Measured) -> None:
     """Join chain: what a link costs, by the length of the chain."""
     pattern = next(one for one in plan.patterns if one.name == "join_chain")
     with figure(path, width=9.0, height=5.0) as axes:
-        for at, (name, build) in enumerate(
-            [*((own, PIRN) for own in plan.organizations), (NPTL, NPTL)]
-        ):
+        for at, (name, build) in enumerate([*((own, PIRN) for own in plan.policies), (NPTL, NPTL)]):
             for workers, style in zip(plan.workers, ("-", ":"), strict=False):
                 points = [
                     (threads, value / 1e3)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * micro-pirn and micro-pirn-pthread: Pirn takes the number of workers and the organization from
+ * micro-pirn and micro-pirn-pthread: Pirn takes the number of workers and the policy from
  * the environment when it starts, which is at the first call. What the caller's environment says
- * of organization and spinning wins.
+ * of policy and spinning wins.
  */
 #include SYS_HEADER
 
@@ -43,7 +43,7 @@ int sys_cpu(void)
     return (int)syscall(SYS_gettid);
 }
 
-/* The organization places threads on workers. This binds the caller's worker to a CPU: the first
+/* The policy places threads on workers. This binds the caller's worker to a CPU: the first
  * one that comes to the first, and so on. */
 void sys_place(int index)
 {

@@ -12,7 +12,7 @@ import pytest
 BENCH = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
-from harness import organizations, page, tables  # noqa: E402
+from harness import page, policies, tables  # noqa: E402
 from harness.goals import Goal, Goals, constants, load_goals, total  # noqa: E402
 from harness.rounds import Outcome, grouped, jobs_of, rotated, run_rounds  # noqa: E402
 from harness.summary import summarize  # noqa: E402
@@ -106,9 +106,9 @@ def test_report_names_suites_that_exist() -> None:
         assert {entry["before"], entry["after"]} <= {peer.name for peer in suite.peers}
 
 
-def test_plan_of_the_organizations_loads() -> None:
-    plan = organizations.load_plan(BENCH / "macro/organizations.toml")
-    settings = organizations.settings_of(plan, plan.apps[1], Path("loads"))
+def test_plan_of_the_policies_loads() -> None:
+    plan = policies.load_plan(BENCH / "macro/policies.toml")
+    settings = policies.settings_of(plan, plan.apps[1], Path("loads"))
     assert settings[1].environment["PIRN_SCHED"] == "central:unit=tree,place=loads"
     assert len(grouped(load_suites(BENCH / "suites.toml")["micro"].rows)) == 20
 

@@ -53,7 +53,7 @@ def test_plan_runs_every_system_with_every_size() -> None:
     groups = scheduling.pattern_cases(plan)
     sizes = sum(len(pattern.threads) for pattern in plan.patterns)
     assert len(groups) == sizes * len(plan.workers)
-    assert {len(group) for group in groups} == {1 + 2 * len(plan.organizations)}
+    assert {len(group) for group in groups} == {1 + 2 * len(plan.policies)}
     chain = next(one for one in plan.patterns if one.name == "join_chain")
     assert chain.argv(400) == ["--threads=400", "--repeat=100"]
     keys = [case.key for make in scheduling.PARTS.values() for g in make(plan) for case in g]

@@ -37,7 +37,7 @@ extern "C" {
 /* Version of the library, "major.minor.patch". */
 const char *pirn_version(void);
 
-/* JSON text that describes the options and the scheduler organizations of this library. Static
+/* JSON text that describes the options and the scheduler policies of this library. Static
  * storage. */
 const char *pirn_describe(void);
 
@@ -60,7 +60,7 @@ typedef struct pirn_thread_storage {
 } pirn_thread_storage_t;
 
 /*
- * Scheduling classes, after POSIX XSH 2.8.4. They count where PIRN_SCHED chooses an organization
+ * Scheduling classes, after POSIX XSH 2.8.4. They count where PIRN_SCHED chooses a policy
  * with discipline=posix (or shmac, docs/POLICY.md): in it a ready thread of class FIFO or RR with a
  * higher priority runs before one with a lower, and all of them before those of class OTHER, which
  * share by weight. FIFO threads run until they block or yield; RR and OTHER have slices

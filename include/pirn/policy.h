@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.h - the contract of a scheduler organization ("policy"): for those that come with the
+ * policy.h - the contract of a scheduling policy: for those that come with the
  * library, and for those that a program brings.
  *
  * The runtime owns the loop, the thread states, stopping and waking. A policy says where a ready

@@ -25,7 +25,7 @@ struct port_thread {
 struct cpu *port_cpu_self(void);
 
 unsigned long port_irq_save(void);
-void port_irq_out(void);
+void port_irq_disabled(void);
 void port_irq_restore(unsigned long state);
 void port_irq_entered(void);
 void port_irq_window(unsigned long state);

@@ -50,16 +50,16 @@ ALWAYS_INLINE struct thread *waitq_pop_inline_locked(struct waitq *q)
 
 /* What the wait is, and into the queue. */
 ALWAYS_INLINE void waitq_enter_locked(struct cpu *cpu, struct waitq *q, struct thread *self,
-                                      struct waitq_how how, bool claimable)
+                                      struct waitq_options options, bool claimable)
 {
-    self->wait_reason = how.reason;
-    self->wait_kind = how.kind;
+    self->wait_reason = options.reason;
+    self->wait_kind = options.kind;
     self->claimable = claimable;
-    self->wait_object = how.object;
+    self->wait_object = options.object;
     self->wait_queue = q;
     thread_set_state(self, THREAD_BLOCKED);
     trace_block(cpu, self);
-    waitq_link_locked(q, self, how.front);
+    waitq_link_locked(q, self, options.front);
 }
 
 ALWAYS_INLINE void waitq_entered(struct thread *self)
@@ -68,31 +68,34 @@ ALWAYS_INLINE void waitq_entered(struct thread *self)
     self->wait_queue = NULL;
 }
 
-ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q, struct waitq_how how)
+ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q,
+                                           struct waitq_options options)
 {
     struct thread *self = cpu->current;
-    waitq_enter_locked(cpu, q, self, how, false);
-    switch_from(cpu, self, waitq_pick_next(cpu, how.prefer), POST_UNLOCK, &q->lock);
+    waitq_enter_locked(cpu, q, self, options, false);
+    switch_from(cpu, self, waitq_pick_next(cpu, options.prefer), POST_UNLOCK, &q->lock);
     waitq_entered(self);
 }
 
 /* Can anything but a waker end it? */
 #define WAITQ_MAY_END (RT_TIMED || RT_CANCEL || PORT_SIGNALS)
 
-ALWAYS_INLINE bool waitq_may_end(const struct waitq_how *how)
+ALWAYS_INLINE bool waitq_may_end(const struct waitq_options *options)
 {
-    return (RT_TIMED && how->deadline != UINT64_MAX) || (RT_CANCEL && how->removable) ||
-           (PORT_SIGNALS && how->interruptible);
+    return (RT_TIMED && options->deadline != UINT64_MAX) || (RT_CANCEL && options->removable) ||
+           (PORT_SIGNALS && options->interruptible);
 }
 
 /* As waitq_block_locked. */
-ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q, struct waitq_how how)
+ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q,
+                                            struct waitq_options options)
 {
-    if (RT_SPEED && likely((!PORT_FOREIGN || cpu != NULL) && !waitq_may_end(&how))) {
-        waitq_block_user_locked(cpu, q, how);
+    if (RT_SPEED && likely((!PORT_FOREIGN || cpu != NULL) && !waitq_may_end(&options))) {
+        waitq_block_user_locked(cpu, q, options);
         return 0;
     }
-    struct waitq_how in_memory = how; /* here alone: above it is in registers, or constant */
+    struct waitq_options in_memory =
+        options; /* here alone: above it is in registers, or constant */
     return waitq_block_locked(q, &in_memory);
 }
 

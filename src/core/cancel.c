@@ -30,10 +30,10 @@ static void cancel_locked(struct thread *t)
             return;
         }
         next = word | CANCEL_REQUESTED;
-        next |= (word & (CANCEL_CALL | CANCEL_DISABLED)) == CANCEL_CALL ? CANCEL_TOLD : 0;
+        next |= (word & (CANCEL_CALL | CANCEL_DISABLED)) == CANCEL_CALL ? CANCEL_NOTIFIED : 0;
     } while (!at_cas_acq_rel(&t->cancel, &word, next)); /* ORDER(cancel) */
-    if (next & CANCEL_TOLD) {
-        if (!(word & CANCEL_TOLD)) {
+    if (next & CANCEL_NOTIFIED) {
+        if (!(word & CANCEL_NOTIFIED)) {
             port_carrier_interrupt(t->carrier);
         }
         return;
@@ -67,10 +67,10 @@ void rt_thread_signal(struct thread *t)
     rt_enter(&irq);
     uint32_t word = at_load_rlx(&t->cancel), next;
     do {
-        next = word | CANCEL_SIGNALLED | (word & CANCEL_CALL ? (uint32_t)CANCEL_TOLD : 0);
+        next = word | CANCEL_SIGNALLED | (word & CANCEL_CALL ? (uint32_t)CANCEL_NOTIFIED : 0);
     } while (!at_cas_acq_rel(&t->cancel, &word, next)); /* ORDER(cancel) */
-    if (next & CANCEL_TOLD) {
-        if (!(word & CANCEL_TOLD)) {
+    if (next & CANCEL_NOTIFIED) {
+        if (!(word & CANCEL_NOTIFIED)) {
             port_carrier_interrupt(t->carrier);
         }
     } else {
@@ -100,7 +100,7 @@ bool rt_cancel_call_begin(struct thread *self)
 void rt_cancel_call_end(struct thread *self)
 {
     uint32_t word = rt_cancel_set(self, 0, CANCEL_CALL);
-    for (unsigned round = 0; (word & CANCEL_TOLD) && !MUTANT(CANCEL_LEAVES); round++) {
+    for (unsigned round = 0; (word & CANCEL_NOTIFIED) && !MUTANT(CANCEL_LEAVES); round++) {
         port_interrupt_accept();
         port_relax(round);
         word = at_load_acq(&self->cancel); /* ORDER(cancel) */
@@ -113,20 +113,20 @@ static struct thread *running(void)
     return cpu != NULL ? cpu->current : port_left_self();
 }
 
-enum rt_told rt_cancel_told(bool at_call)
+enum rt_notice rt_cancel_notice(bool at_call)
 {
     struct thread *self = running();
-    const uint32_t both = CANCEL_CALL | CANCEL_TOLD;
+    const uint32_t both = CANCEL_CALL | CANCEL_NOTIFIED;
     if (self == NULL) {
-        return RT_TOLD_NOTHING;
+        return RT_NOTICE_NONE;
     }
     if (!at_call && (at_load_rlx(&self->cancel) & both) == both) {
-        return RT_TOLD_LATER;
+        return RT_NOTICE_LATER;
     }
-    uint32_t word = rt_cancel_set(self, 0, CANCEL_TOLD);
-    return cancel_is_due(word)       ? RT_TOLD_STOP
-           : word & CANCEL_SIGNALLED ? RT_TOLD_SIGNAL
-                                     : RT_TOLD_NOTHING;
+    uint32_t word = rt_cancel_set(self, 0, CANCEL_NOTIFIED);
+    return cancel_is_due(word)       ? RT_NOTICE_STOP
+           : word & CANCEL_SIGNALLED ? RT_NOTICE_SIGNAL
+                                     : RT_NOTICE_NONE;
 }
 
 bool rt_signalled(void)

@@ -5,7 +5,7 @@
  * wait ends, or its call of the kernel, or that it is interrupted.
  *
  * All is in one word, thread->cancel: its own thread sets and clears DISABLED, ASYNC, CALL, clears
- * SIGNALLED and sets ENDING, others set REQUESTED, once, or SIGNALLED, and TOLD with either; all by
+ * SIGNALLED and sets ENDING, others set REQUESTED, once, or SIGNALLED, and NOTIFIED with either; all by
  * read-modify-write, so that each side knows what the other did before. A request is due if it is
  * REQUESTED and neither DISABLED nor ENDING. The argument, by what the thread is doing when
  * REQUESTED is set:
@@ -20,7 +20,7 @@
  *   3. It waits elsewhere (for a mutex, or with cancellation disabled). Its park does not have
  * PARK_REMOVABLE, so nothing happens. A canceller that is late may find it in another wait than the
  * one that it was in; but if that is a cancellation point, the request is due there.
- *   4. It is in a call of the kernel: CALL. Then TOLD is set together with REQUESTED, and the
+ *   4. It is in a call of the kernel: CALL. Then NOTIFIED is set together with REQUESTED, and the
  * carrier gets a signal. If that comes before the system call, or while it waits, the call does not
  * happen, or ends, and says so; if the call has a result already, that counts. The port decides it
  * by the interrupted instruction. The thread does not leave the call before the signal has come

@@ -272,7 +272,7 @@ static void cpu_lose(struct cpu *cpu, struct carrier *k, struct thread *next)
     carrier_give(k, cpu);
 }
 
-bool rt_call_surprised(void)
+bool rt_call_unannounced(void)
 {
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);

@@ -16,7 +16,7 @@
  * carrier to the spares.
  *
  * A thread can also lose its CPU in the middle of its own code: where it waits in the kernel
- * without having said so (rt_call_surprised), and where it has run for long enough but cannot be
+ * without having said so (rt_call_unannounced), and where it has run for long enough but cannot be
  * switched (rt_preempt_away). It goes on, on its kernel thread, and gets a CPU again at its next
  * entry of the runtime (rt_self), or when the port finds it where it can be switched
  * (rt_call_return).
@@ -51,7 +51,7 @@ struct carrier {
     _Atomic(struct cpu *) cpu;     /* (A) given to it; NULL: a spare, or with a thread in limbo */
     struct carrier *next_spare;    /* (spares lock) */
     struct carrier *next_made;     /* (spares lock) all of them */
-    _Atomic(struct thread *) left; /* (A) runs here without a CPU, which it lost by surprise */
+    _Atomic(struct thread *) left; /* (A) runs here without a CPU, which it lost unannounced */
     struct port_carrier port;
     struct cpu limbo[PORT_CALLS_BLOCK ? 1 : 0];
 };
@@ -70,7 +70,7 @@ void rt_call_end(struct rt_call *call);
  * False if there is no spare yet. From a signal handler of the port's, which may run on the
  * carrier's signal stack: it keeps out all interrupts, so that leaving the runtime switches nobody
  * there. */
-bool rt_call_surprised(void);
+bool rt_call_unannounced(void);
 
 /* The calling user thread, outside the runtime (and about to go on there), has run for a whole tick
  * where it cannot be switched. If others are to run now, as rt_preempt would find, it loses its
@@ -84,7 +84,7 @@ COLD void rt_call_return(struct thread *self);
  * not a CPU. */
 bool rt_calls_scan(void);
 
-/* Interrupt the carrier on which t runs without a CPU that it lost by surprise. False: there is
+/* Interrupt the carrier on which t runs without a CPU that it lost unannounced. False: there is
  * none. */
 bool carrier_interrupt_left(struct thread *t);
 

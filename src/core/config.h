@@ -92,7 +92,7 @@
 #define RT_PREEMPT true
 #endif
 
-/* The organization that is used if the user names none; and its table. */
+/* The policy that is used if the user names none; and its table. */
 #ifndef RT_SCHED_DEFAULT
 #define RT_SCHED_DEFAULT "steal"
 #define RT_SCHED_FIRST sched_steal
@@ -127,7 +127,7 @@
 #define RT_STACK_MAX (1ul << 30)
 #define RT_GUARD_DEFAULT 4096u
 
-/* Recycled stacks kept per process (M4); 0 switches recycling off. */
+/* Recycled stacks kept per process; 0 switches recycling off. */
 #define RT_RESERVOIR_DEFAULT 4096u
 #define RT_RESERVOIR_MAX (1u << 22)
 

@@ -3,7 +3,7 @@
  * cpu.h - per-CPU data, the runtime's global data, and the way into the runtime.
  *
  * A CPU is what the port says it is: a kernel thread, a core, a simulated CPU. Its fields are
- * grouped by writer: (O) only the CPU itself, with interrupts out; (A) atomic, anyone.
+ * grouped by writer: (O) only the CPU itself, with interrupts disabled; (A) atomic, anyone.
  */
 #ifndef PIRN_CORE_CPU_H
 #define PIRN_CORE_CPU_H
@@ -141,7 +141,7 @@ struct rt {
 
 HIDDEN extern struct rt rt;
 
-/* Inside the runtime interrupts are out: no signal, interrupt or simulated preemption enters it on
+/* Inside the runtime interrupts are disabled: no signal, interrupt or simulated preemption enters it on
  * this CPU. Returns NULL on a foreign kernel thread. */
 ALWAYS_INLINE struct cpu *rt_enter(unsigned long *irq)
 {
@@ -152,7 +152,7 @@ ALWAYS_INLINE struct cpu *rt_enter(unsigned long *irq)
 /* The same for who is not inside already, and leaves by rt_leave(0). */
 ALWAYS_INLINE struct cpu *rt_enter_first(void)
 {
-    port_irq_out();
+    port_irq_disabled();
     return port_cpu_self();
 }
 
@@ -273,7 +273,7 @@ SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why wh
     }
 }
 
-/* Does the organization, in its discipline, schedule by class and priority? */
+/* Does the policy, in its discipline, schedule by class and priority? */
 ALWAYS_INLINE bool rt_has_classes(void)
 {
     return RT_CLASSES && rt.policy.preempt != NULL;

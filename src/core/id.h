@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * id.h - thread ids (B5): O(1) from id to thread; the idle threads have ids below the number of
+ * id.h - thread ids: O(1) from id to thread; the idle threads have ids below the number of
  * CPUs.
  *
  * An id is (generation << 32 | index). The index belongs to a descriptor as long as the descriptor

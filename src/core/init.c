@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * init.c - starting the runtime: the first call of the API does it (B1). If it comes from the
+ * init.c - starting the runtime: the first call of the API does it. If it comes from the
  * program's main thread, that becomes a schedulable thread like any other, on CPU 0, and CPU 0's
  * scheduler context gets a stack of its own; every other CPU schedules on the stack that the port
- * starts it with (M1). A first call from another kernel thread starts all CPUs on kernel threads of
+ * starts it with. A first call from another kernel thread starts all CPUs on kernel threads of
  * their own: a caller that may end cannot be a CPU. The main thread is foreign then.
  *
  * Who is who before there are CPUs. Starting calls the program's code: its allocator
@@ -136,7 +136,7 @@ static void tls_start_always(void)
 /* The option "tls". What was asked for by name and cannot be had is an error. */
 static void tls_start(void)
 {
-    static bool told; /* a child of a fork need not be */
+    static bool warned; /* a child of a fork need not be */
     const char *why;
     if (rt.tls_room != 0) {
         return; /* in the child of a fork */
@@ -156,8 +156,8 @@ static void tls_start(void)
     if (rt.tls != RT_TLS_AUTO) {
         tls_refuse(rt.tls == RT_TLS_OWN ? "own" : "own-syscall", why, "auto, shared");
     }
-    if (error != -ENOSYS && !told) {
-        told = true;
+    if (error != -ENOSYS && !warned) {
+        warned = true;
         rt_say("pirn: threads share thread-local storage (__thread, errno): %s\n", why);
     }
 }

@@ -175,18 +175,18 @@ void rt_io_ready(int fd, uint32_t events)
 
 static int waiter_block(struct io_waiter *w, uint64_t deadline)
 {
-    struct waitq_how how = {.deadline = deadline,
-                            .object = w,
-                            .reason = WAIT_IO,
-                            .rank = RANK_WAITQ,
-                            .removable = true,
-                            .interruptible = rt_signals};
+    struct waitq_options options = {.deadline = deadline,
+                                    .object = w,
+                                    .reason = WAIT_IO,
+                                    .rank = RANK_WAITQ,
+                                    .removable = true,
+                                    .interruptible = rt_signals};
     state_lock(&w->queue.lock, RANK_WAITQ);
     if (w->fired) {
         state_unlock(&w->queue.lock, RANK_WAITQ);
         return 0;
     }
-    return waitq_block_locked(&w->queue, &how);
+    return waitq_block_locked(&w->queue, &options);
 }
 
 /* Link all, or arm them again: false: one of them says why not. A record that is fired meanwhile

@@ -30,7 +30,7 @@
  *   3. A record is unlinked by its own thread only, and moved by a close only, with the locks of
  *      both entries. Its `fd` is stored under them: who holds the lock of the entry that `fd` names
  *      and reads `fd` again, unchanged, has the list that it is in.
- *   4. An attempt by number happens between rt_io_try_begin and rt_io_try_end, with interrupts out,
+ *   4. An attempt by number happens between rt_io_try_begin and rt_io_try_end, with interrupts disabled,
  *      and is counted in `tries`, under the lock, where the record has been found. A close waits
  *      for the count to become 0 after it has moved the records, before it makes the system call;
  *      no attempt begins while a close is under way. So no attempt reaches a file that got the
@@ -95,7 +95,7 @@ int rt_io_wait(struct io_waiter *w, uint64_t deadline);
 
 /* An attempt with the file of the first record, which is linked: its number, to be used at once and
  * without blocking. -EAGAIN: begin anew, by the program's number; -EBADF: the file is gone. Only if
- * it is a number is the end to be called; interrupts are out until then. */
+ * it is a number is the end to be called; interrupts are disabled until then. */
 int rt_io_try_begin(struct io_waiter *w, unsigned long *irq);
 void rt_io_try_end(struct io_waiter *w, unsigned long irq);
 

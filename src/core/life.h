@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life.h - how many threads live, and the end of the program (M6).
+ * life.h - how many threads live, and the end of the program.
  */
 #ifndef PIRN_CORE_LIFE_H
 #define PIRN_CORE_LIFE_H

@@ -45,8 +45,8 @@ enum mutant {
     MUTANT_SLICE_FREE,    /* ticks cost no virtual time */
     MUTANT_PREEMPT_TAIL,  /* a preempted thread goes to the tail of its level */
     MUTANT_HANDOFF_FIRST, /* a real-time thread that is handed something goes before its equals */
-    MUTANT_LANE_KEEP,     /* who has met ticks is let into the lane at once */
-    MUTANT_LANE_LATE,     /* who mostly waits has no credit before those who compute */
+    MUTANT_UNRANKED_KEEP, /* who has met ticks is let into the unranked list at once */
+    MUTANT_UNRANKED_LATE, /* who mostly waits has no credit before those who compute */
     MUTANT_MOVE_QUIET,    /* a ready thread that goes to another queue wakes nobody */
     MUTANT_SHARED_LATE,   /* a tick does not make a CPU look for what foreign threads made ready */
     MUTANT_ARM_ONCE,      /* what was armed for a descriptor counts for the next file, too */

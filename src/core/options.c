@@ -13,7 +13,7 @@
 #include "stats.h"
 #include "text.h"
 
-/* Bytes of the description: what is the library's own, and each registered organization at most. */
+/* Bytes of the description: what is the library's own, and each registered policy at most. */
 #define DESCRIBE_OWN 16384
 #define DESCRIBE_REGISTERED 4096
 
@@ -244,8 +244,7 @@ static int unknown_sched(const char *name, size_t length, const char **why)
 {
     static char message[640];
     struct text out = {message, sizeof(message), 0};
-    text_add(&out, "there is no organization \"%.*s\"; there are:", length < 64 ? (int)length : 64,
-             name);
+    text_add(&out, "there is no policy \"%.*s\"; there are:", length < 64 ? (int)length : 64, name);
     const struct pirn_policy *known;
     for (unsigned i = 0; (known = sched_at(i)) != NULL; i++) {
         text_add(&out, " %s", known->name);
@@ -373,17 +372,16 @@ static int set_profthreads(const char *value, const char **why)
 }
 
 const struct rt_option rt_options[] = {
-    {"sched", "spec", RT_SCHED_DEFAULT, "ORGANIZATION[:OPTION=VALUE,...]",
-     "scheduler organization and its options", set_sched},
+    {"sched", "spec", RT_SCHED_DEFAULT, "POLICY[:OPTION=VALUE,...]",
+     "scheduler policy and its options", set_sched},
     {"cpus", "number", "all", "1 to " RT_TEXT(RT_MAX_CPUS) ", or all",
      "number of CPUs (worker kernel threads)", set_cpus},
     {"stack", "size", "64K", RT_STACK_MIN_TEXT " to 1G",
      "stack of a thread that asks for no size of its own", set_stack},
-    {"reservoir", "number", "4096", "0 to 4M", "stacks kept for recycling; 0: none (M4)",
-     set_reservoir},
+    {"reservoir", "number", "4096", "0 to 4M", "stacks kept for recycling; 0: none", set_reservoir},
     {"stackfill", "flag", "0", "0 or 1",
      "1: stacks are filled with a pattern, which tells how much of each was used", set_stackfill},
-    {"detour", "flag", "0", "0 or 1", "1: a yield passes through the scheduler context (M2)",
+    {"detour", "flag", "0", "0 or 1", "1: a yield passes through the scheduler context",
      set_detour},
     {"spin", "number", "200", "0 to 1000000",
      "microseconds that a CPU searches for work before it sleeps", set_spin},
@@ -555,7 +553,7 @@ const char *options_describe(void)
             "%s{\"name\":\"%s\",\"env\":\"%s\",\"type\":\"%s\",\"default\":\"%s\",\"values\":\"%s\",\"help\":\"%s\"}",
             o == rt_options ? "" : ",", o->name, env, o->type, o->deflt, o->values, o->help);
     }
-    text_add(&out, "],\"organizations\":[");
+    text_add(&out, "],\"policies\":[");
     const struct pirn_policy *policy;
     for (unsigned i = 0; (policy = sched_at(i)) != NULL; i++) {
         text_add(&out, "%s", i == 0 ? "" : ",");

@@ -31,7 +31,7 @@ void options_check_names(void);
 /* Those only whose names begin so; they are read again with the others. */
 void options_load_of(const char *prefix);
 
-/* JSON description of options and organizations; is there room for one more like this? */
+/* JSON description of options and policies; is there room for one more like this? */
 const char *options_describe(void);
 bool options_describe_fits(const struct pirn_policy *policy);
 

@@ -30,7 +30,7 @@ static void options_check(const struct pirn_settings *s)
     }
 }
 
-static void organization_use(void)
+static void policy_use(void)
 {
     const struct pirn_policy *first = &RT_SCHED_FIRST;
     const char *why = NULL;
@@ -57,7 +57,7 @@ void options_load(void)
     rt.stack_fill = RT_MARKS && s->stack_fill;
     rt.reservoir = s->reservoir;
     rt.stack_cache_limit = s->reservoir / (2 * rt.ncpu);
-    organization_use();
+    policy_use();
 }
 
 void options_load_of(const char *prefix)
@@ -68,7 +68,7 @@ void options_load_of(const char *prefix)
 /* Nothing can be chosen. */
 const char *options_describe(void)
 {
-    return "{\"version\":\"" RT_VERSION "\",\"options\":[],\"organizations\":[]}";
+    return "{\"version\":\"" RT_VERSION "\",\"options\":[],\"policies\":[]}";
 }
 
 bool options_describe_fits(const struct pirn_policy *policy)

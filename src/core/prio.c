@@ -220,28 +220,28 @@ void rt_thread_set_base(struct thread *t, unsigned priority)
     rt_leave_woken(irq);
 }
 
-int rt_sched_valid(const struct sched_how *how)
+int rt_sched_valid(const struct sched_params *params)
 {
-    bool plain = how->class == SCHED_CLASS_OTHER &&
-                 (how->weight == 0 || how->weight == SCHED_WEIGHT_DEFAULT);
+    bool plain = params->class == SCHED_CLASS_OTHER &&
+                 (params->weight == 0 || params->weight == SCHED_WEIGHT_DEFAULT);
     return plain || rt_has_classes() ? 0 : -ENOTSUP;
 }
 
-struct sched_how rt_thread_sched(const struct thread *t)
+struct sched_params rt_thread_sched(const struct thread *t)
 {
-    return (struct sched_how){
+    return (struct sched_params){
         .class = sched_class_of(t), .priority = rt_thread_base(t), .weight = sched_weight_of(t)};
 }
 
-void rt_thread_set_sched(struct thread *t, const struct sched_how *how, bool tail)
+void rt_thread_set_sched(struct thread *t, const struct sched_params *params, bool tail)
 {
     unsigned long irq;
-    uint32_t attr = sched_attr_of(how);
+    uint32_t attr = sched_attr_of(params);
     rt_self();
     rt_enter(&irq);
     prio_lock();
     at_store_rlx(&t->sched.attr, attr | (tail ? SCHED_TO_TAIL : 0));
-    at_store_rlx(&t->base_priority, how->priority);
+    at_store_rlx(&t->base_priority, params->priority);
     prio_update(t);
     if (rt.policy.requeue != NULL) {
         rt.policy.requeue(t); /* for the class and the weight, and for the tail */
@@ -249,7 +249,7 @@ void rt_thread_set_sched(struct thread *t, const struct sched_how *how, bool tai
     at_store_rlx(&t->sched.attr, attr);
     prio_unlock();
     rt_leave_woken(irq);
-    if (tail && how->class != SCHED_CLASS_OTHER && t == rt_self()) {
+    if (tail && params->class != SCHED_CLASS_OTHER && t == rt_self()) {
         rt_yield(); /* at the tail it lets its equals run */
     }
 }

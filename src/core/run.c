@@ -4,7 +4,7 @@
  *
  * A CPU without a thread runs its idle thread, which searches for a while (spinning) and then
  * sleeps. rt.idle_word counts both kinds: searching CPUs (low half) and sleeping ones (high half).
- * One freed thread wakes one CPU (P4): the waker claims a sleeper by clearing its bit in idle_map
+ * One freed thread wakes one CPU: the waker claims a sleeper by clearing its bit in idle_map
  * and counts it as searching at once, so that the next waker does not wake another for the same
  * reason.
  *

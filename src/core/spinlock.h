@@ -114,7 +114,7 @@ ALWAYS_INLINE void state_unlock(statelock_t *lock, enum lockrank rank)
 }
 
 /* Release the only lock that this CPU holds: for finish_switch, which does not know its rank. What
- * rotate of an organization leaves locked, a spinlock or the owner's side of a biaslock, is
+ * rotate of a policy leaves locked, a spinlock or the owner's side of a biaslock, is
  * released alike: the lowest bit is cleared. */
 ALWAYS_INLINE void state_unlock_last(statelock_t *lock)
 {

@@ -7,7 +7,7 @@
  * pair to pair: without it the hot lines of all threads would compete for the same few cache sets.
  *
  * Invariants:
- *   1. cpu->stacks[] is touched by its CPU only, with interrupts out.
+ *   1. cpu->stacks[] is touched by its CPU only, with interrupts disabled.
  *   2. pool.total <= reservoir: it counts what lies in the global pool; a CPU's cache holds at most
  *      reservoir / (2 * ncpu), so that all caches and the pool together stay within the limit.
  * Lock: pool.lock (RANK_STACK), never held while calling the port.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack.h - stacks with their thread descriptor, and their recycling (M4).
+ * stack.h - stacks with their thread descriptor, and their recycling.
  *
  * A descriptor lives in the top page of its stack, so that a blocked thread costs one page. Pairs
  * that are done go to a LIFO cache of the CPU, from there in batches to a global pool, and beyond

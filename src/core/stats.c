@@ -12,7 +12,7 @@
 #include "stats.h"
 #include "text.h"
 
-/* Counters of the organization's own (policy.stat), by name, summed over the CPUs. */
+/* Counters of the policy's own (policy.stat), by name, summed over the CPUs. */
 #define OWN_MAX 16
 struct own {
     struct {
@@ -98,7 +98,7 @@ static void own_add(void *to, const char *name, uint64_t value)
     }
     if (i == own->n) {
         if (!sched_good_name(name) || own->n == OWN_MAX) {
-            RT_PANIC("organization %s: counter \"%.64s\" is badly named, or one of more than %d",
+            RT_PANIC("policy %s: counter \"%.64s\" is badly named, or one of more than %d",
                      rt.policy.name, name, OWN_MAX);
         }
         own->counter[own->n++].name = name;
@@ -198,7 +198,7 @@ static void say_counter(struct text *page, unsigned i)
     }
 }
 
-/* An organization's own: what they are, it alone knows. Their names have letters, digits, - and _.
+/* A policy's own: what they are, it alone knows. Their names have letters, digits, - and _.
  */
 static void say_own(struct text *page)
 {
@@ -212,10 +212,9 @@ static void say_own(struct text *page)
         for (int k = 0; k < n && name[k] != '\0'; k++) {
             name[k] = name[k] == '-' ? '_' : name[k];
         }
-        text_add(
-            page,
-            "# HELP %s counted by the organization\n# TYPE %s untyped\n%s{sched=\"%s\"} %llu\n",
-            name, name, name, rt.policy.name, (unsigned long long)own.counter[i].value);
+        text_add(page,
+                 "# HELP %s counted by the policy\n# TYPE %s untyped\n%s{sched=\"%s\"} %llu\n",
+                 name, name, name, rt.policy.name, (unsigned long long)own.counter[i].value);
     }
 }
 

@@ -551,14 +551,14 @@ ALWAYS_INLINE int join_wait_locked(struct thread *t, struct thread *self, uint64
         return -EDEADLK;
     }
     t->join_flags |= JOIN_WAITING;
-    struct waitq_how how = {.deadline = deadline,
-                            .object = t,
-                            .reason = WAIT_JOIN,
-                            .removable = point,
-                            .interruptible = point && rt_signals,
-                            .rank = RANK_JOIN,
-                            .prefer = t};
-    int error = waitq_block_inline_locked(port_cpu_self(), &t->join, how);
+    struct waitq_options options = {.deadline = deadline,
+                                    .object = t,
+                                    .reason = WAIT_JOIN,
+                                    .removable = point,
+                                    .interruptible = point && rt_signals,
+                                    .rank = RANK_JOIN,
+                                    .prefer = t};
+    int error = waitq_block_inline_locked(port_cpu_self(), &t->join, options);
     if (error != 0 && join_lock(t)) {
         t->join_flags &= (uint8_t)~JOIN_WAITING;
         state_unlock(&t->join.lock, RANK_JOIN);

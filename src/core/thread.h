@@ -40,7 +40,7 @@ enum thread_flags {
     THREAD_FOREIGN = PORT_FOREIGN ? 1 << 2 : 0,
     /* a user thread that has lost its CPU waits, on its kernel thread: waitq.c */
     THREAD_AWAY = PORT_CALLS_BLOCK ? 1 << 11 : 0,
-    THREAD_STATIC = 1 << 3,          /* descriptor in the caller's storage (M7) */
+    THREAD_STATIC = 1 << 3,          /* descriptor in the caller's storage */
     THREAD_OWN_STACK = 1 << 4,       /* stack given by the caller */
     THREAD_CXX = 1 << 5,             /* carries the C++ exception globals */
     THREAD_CREATE_DETACHED = 1 << 6, /* attribute only */
@@ -63,7 +63,7 @@ enum cancel_bits {
     CANCEL_ASYNC = 1 << 2,     /* acts anywhere, not only at cancellation points */
     CANCEL_ENDING = 1 << 3,    /* it ends already: requests change nothing */
     CANCEL_CALL = 1 << 4,      /* in a call of the kernel that a request is to interrupt */
-    CANCEL_TOLD = 1 << 5,      /* the interruption is on its way */
+    CANCEL_NOTIFIED = 1 << 5,  /* the interruption is on its way */
     CANCEL_SIGNALLED = 1 << 6, /* there may be signals for it: the layer above knows */
 };
 
@@ -101,7 +101,7 @@ struct thread_sched {
     _Atomic(uint32_t) attr; /* (A) see above */
     uint16_t ticks_left;    /* (O) of the slice */
     uint8_t place;          /* where it is linked; 0 = nowhere */
-    bool even;              /* its time is that of whatever queue it enters */
+    bool no_vtime;          /* its time is that of whatever queue it enters */
     struct classq *queue;   /* not even: whose time vtime is */
     uint64_t vtime;         /* virtual time; shmac: how often it was chosen */
     uint64_t lag;           /* ahead of the queue's time when it was chosen */
@@ -183,16 +183,16 @@ ALWAYS_INLINE unsigned sched_weight_of(const struct thread *t)
 }
 
 /* Class, priority and weight. */
-struct sched_how {
+struct sched_params {
     enum sched_class class;
     unsigned priority; /* 1 to 99; 0 in class OTHER */
     unsigned weight;   /* 1 to SCHED_WEIGHT_MAX; 0 = the default */
 };
 
-ALWAYS_INLINE uint32_t sched_attr_of(const struct sched_how *how)
+ALWAYS_INLINE uint32_t sched_attr_of(const struct sched_params *params)
 {
-    unsigned weight = how->weight != SCHED_WEIGHT_DEFAULT ? how->weight : 0;
-    return (uint32_t)how->class | weight << SCHED_WEIGHT_SHIFT;
+    unsigned weight = params->weight != SCHED_WEIGHT_DEFAULT ? params->weight : 0;
+    return (uint32_t)params->class | weight << SCHED_WEIGHT_SHIFT;
 }
 
 /* Attributes of a new thread; zero = default. */
@@ -200,14 +200,14 @@ struct thread_attr {
     size_t stack_size;
     size_t guard;  /* with THREAD_CREATE_GUARD: bytes below a stack that is not the caller's */
     void *stack;   /* the caller's stack of stack_size bytes */
-    void *storage; /* the caller's descriptor (M7) */
+    void *storage; /* the caller's descriptor */
     const char *name;
     const void *cpus;    /* where it may run, the port's own thing; NULL: where its creator may */
     void **handle;       /* if not NULL, gets the thread's handle (port.h) before it runs */
     uint32_t flags;      /* THREAD_CREATE_*, THREAD_CXX, THREAD_FP */
     bool explicit_sched; /* `sched` counts; else the creator's */
     const uint64_t *sigmask; /* NULL: the creator's */
-    struct sched_how sched;
+    struct sched_params sched;
 };
 
 const char *thread_state_name(uint32_t state);
@@ -247,15 +247,15 @@ int rt_thread_detach(struct thread *t);
 
 /* 0, or -ENOTSUP: the discipline does not know classes, and this is not class OTHER with the
  * default weight. */
-int rt_sched_valid(const struct sched_how *how);
+int rt_sched_valid(const struct sched_params *params);
 
 /* What was set, whatever t inherits for the moment. */
-struct sched_how rt_thread_sched(const struct thread *t);
+struct sched_params rt_thread_sched(const struct thread *t);
 
 /* Change it. tail: if t is ready it goes to the tail of its level in any case (else to the head
  * where its priority falls), and if it is the caller and a real-time thread, it yields. The caller
  * may be preempted. */
-void rt_thread_set_sched(struct thread *t, const struct sched_how *how, bool tail);
+void rt_thread_set_sched(struct thread *t, const struct sched_params *params, bool tail);
 
 NORETURN void rt_thread_exit(void *ret);
 
@@ -288,9 +288,9 @@ extern struct thread *rt_survivor;
 /* True if another thread ran meanwhile. */
 bool rt_yield(void);
 
-/* What rt_yield calls: the organization's own code for it, if it has any (yield.h). */
+/* What rt_yield calls: the policy's own code for it, if it has any (yield.h). */
 HIDDEN extern bool (*rt_yield_way)(void);
-void rt_yield_use(bool (*way)(void)); /* NULL: any organization's */
+void rt_yield_use(bool (*way)(void)); /* NULL: any policy's */
 
 /* Make an otherwise empty descriptor valid (idle, main and foreign threads). */
 void thread_init_bare(struct thread *t, uint32_t flags, const char *name);

@@ -141,10 +141,10 @@ static void waitq_foreign_settle(struct thread *self)
     thread_set_state(self, THREAD_RUNNING);
 }
 
-static uint32_t waitq_flags(struct thread *self, const struct waitq_how *how)
+static uint32_t waitq_flags(struct thread *self, const struct waitq_options *options)
 {
-    return (how->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0) |
-           (how->interruptible ? PARK_INTERRUPTIBLE : 0);
+    return (options->removable && cancel_is_enabled(self) ? PARK_REMOVABLE : 0) |
+           (options->interruptible ? PARK_INTERRUPTIBLE : 0);
 }
 
 /* The request, or the signal, that came before we were PARKING (PARKED, without a CPU) has not
@@ -160,80 +160,81 @@ static bool waitq_end_self(struct thread *self, uint32_t park)
            waitq_claim(self, park, PARK_INTERRUPTED);
 }
 
-static int waitq_block_foreign(struct waitq *q, struct thread *self, const struct waitq_how *how,
-                               uint32_t flags)
+static int waitq_block_foreign(struct waitq *q, struct thread *self,
+                               const struct waitq_options *options, uint32_t flags)
 {
     uint32_t park = PARK_PARKED | flags;
     at_store_rlx(&self->park, park);
-    state_unlock(&q->lock, how->rank);
+    state_unlock(&q->lock, options->rank);
     if (flags && waitq_end_self(self, park)) {
         thread_set_state(self, THREAD_READY);
     }
     while (at_load_acq(&self->park) == park) { /* ORDER(park) */
-        port_foreign_park(self, how->deadline);
-        if (port_now() >= how->deadline && waitq_claim(self, park, PARK_TIMEDOUT)) {
+        port_foreign_park(self, options->deadline);
+        if (port_now() >= options->deadline && waitq_claim(self, park, PARK_TIMEDOUT)) {
             thread_set_state(self, THREAD_READY);
         }
     }
     waitq_foreign_settle(self);
     return at_load_acq(&self->park) == PARK_WOKEN
                ? 0
-               : waitq_leave(q, self, how->rank); /* ORDER(park) */
+               : waitq_leave(q, self, options->rank); /* ORDER(park) */
 }
 
 /* A user thread that has lost its CPU in the middle of its own code (carrier.h) and comes here
  * without having asked for one (rt_self): it may hold q's lock, so that it cannot queue for one
  * now. It waits as a foreign one does. THREAD_AWAY is seen by all who find it in the queue, for it
  * is set under q's lock; and when it is taken back nobody looks any more (waitq_foreign_settle). */
-static COLD int waitq_block_away(struct waitq *q, struct thread *self, const struct waitq_how *how)
+static COLD int waitq_block_away(struct waitq *q, struct thread *self,
+                                 const struct waitq_options *options)
 {
-    uint32_t flags = waitq_flags(self, how);
+    uint32_t flags = waitq_flags(self, options);
     self->claimable |= (uint8_t)flags;
     self->flags |= THREAD_AWAY;
-    int result = waitq_block_foreign(q, self, how, flags);
+    int result = waitq_block_foreign(q, self, options, flags);
     self->flags &= ~(uint32_t)THREAD_AWAY;
     return result;
 }
 
 static int waitq_block_without_cpu(struct waitq *q, struct thread *self,
-                                   const struct waitq_how *how)
+                                   const struct waitq_options *options)
 {
     return PORT_CALLS_BLOCK && !(self->flags & THREAD_FOREIGN)
-               ? waitq_block_away(q, self, how)
-               : waitq_block_foreign(q, self, how, 0);
+               ? waitq_block_away(q, self, options)
+               : waitq_block_foreign(q, self, options, 0);
 }
 
 static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *self,
-                             const struct waitq_how *how)
+                             const struct waitq_options *options)
 {
-    uint32_t flags = waitq_flags(self, how);
+    uint32_t flags = waitq_flags(self, options);
     self->claimable |= (uint8_t)flags;
     at_store_rlx(&self->park, PARK_PARKING | flags);
     if (flags) {
         waitq_end_self(self, PARK_PARKING | flags);
     }
-    if (how->deadline != UINT64_MAX) {
-        timer_arm(cpu, &self->timer, how->deadline);
+    if (options->deadline != UINT64_MAX) {
+        timer_arm(cpu, &self->timer, options->deadline);
     }
-    switch_to(cpu, waitq_pick_next(cpu, how->prefer), POST_PARK, &q->lock);
+    switch_to(cpu, waitq_pick_next(cpu, options->prefer), POST_PARK, &q->lock);
     uint32_t end = at_load_acq(&self->park); /* ORDER(park) */
-    if (end != PARK_TIMEDOUT && how->deadline != UINT64_MAX) {
+    if (end != PARK_TIMEDOUT && options->deadline != UINT64_MAX) {
         timer_disarm(&self->timer);
     }
-    return end == PARK_WOKEN ? 0 : waitq_leave(q, self, how->rank);
+    return end == PARK_WOKEN ? 0 : waitq_leave(q, self, options->rank);
 }
 
-int waitq_block_locked(struct waitq *q, const struct waitq_how *how)
+int waitq_block_locked(struct waitq *q, const struct waitq_options *options)
 {
     struct cpu *cpu = port_cpu_self();
-    if (likely((!PORT_FOREIGN || cpu != NULL) && !waitq_may_end(how))) {
-        waitq_block_user_locked(cpu, q, *how);
+    if (likely((!PORT_FOREIGN || cpu != NULL) && !waitq_may_end(options))) {
+        waitq_block_user_locked(cpu, q, *options);
         return 0;
     }
     struct thread *self = !PORT_FOREIGN || cpu != NULL ? cpu->current : port_foreign_self();
-    waitq_enter_locked(cpu, q, self, *how, true);
-    int result = !PORT_FOREIGN || cpu != NULL ? waitq_block_timed(cpu, q, self, how)
-                                              : waitq_block_without_cpu(q, self, how);
+    waitq_enter_locked(cpu, q, self, *options, true);
+    int result = !PORT_FOREIGN || cpu != NULL ? waitq_block_timed(cpu, q, self, options)
+                                              : waitq_block_without_cpu(q, self, options);
     waitq_entered(self);
     return result;
 }

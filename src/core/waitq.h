@@ -56,7 +56,7 @@ enum park_state {
 #define PARK_INTERRUPTIBLE 16u
 #define PARK_FLAGS (PARK_REMOVABLE | PARK_INTERRUPTIBLE)
 
-struct waitq_how {
+struct waitq_options {
     uint64_t deadline;  /* ns of port_now; UINT64_MAX = none */
     const void *object; /* for dumps */
     uint8_t reason;     /* enum wait_reason */
@@ -78,7 +78,7 @@ ALWAYS_INLINE bool waitq_empty_locked(const struct waitq *q)
  * (removed) or -EINTR (there are signals for it). The lock is not held on return. Interrupts are
  * out (rt_enter) before and after.
  */
-int waitq_block_locked(struct waitq *q, const struct waitq_how *how);
+int waitq_block_locked(struct waitq *q, const struct waitq_options *options);
 
 /* Unlink the first waiter that still waits; NULL if none. The caller makes it ready with rt_wake,
  * after releasing the lock or under it. */

@@ -46,7 +46,7 @@ bool yield_slow(struct cpu *cpu)
     return true;
 }
 
-/* Before that, who starts the runtime has a CPU already, and the organization may not be ready. */
+/* Before that, who starts the runtime has a CPU already, and the policy may not be ready. */
 static bool has_started(void)
 {
     return at_load_acq(&rt.started) == 2; /* ORDER(start) */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yield.h - the body of rt_yield, for an organization to be compiled with its own `rotate` in it:
+ * yield.h - the body of rt_yield, for a policy to be compiled with its own `rotate` in it:
  * that saves a yield an indirect call and what goes with it. The argument stands in yield.c.
  */
 #ifndef PIRN_CORE_YIELD_H

@@ -105,7 +105,7 @@ EXPORT size_t pirn_stack_min(void)
 }
 
 /* Class, priority and weight as the core takes them. */
-static int sched_translate(const pirn_sched_t *sched, struct sched_how *out)
+static int sched_translate(const pirn_sched_t *sched, struct sched_params *out)
 {
     unsigned class = (unsigned)sched->sched_class;
     bool real_time = class != PIRN_CLASS_OTHER;
@@ -113,17 +113,17 @@ static int sched_translate(const pirn_sched_t *sched, struct sched_how *out)
         sched->priority > PIRN_PRIORITY_MAX || real_time != (sched->priority != 0)) {
         return -EINVAL;
     }
-    *out = (struct sched_how){(enum sched_class) class, sched->priority, sched->weight};
+    *out = (struct sched_params){(enum sched_class) class, sched->priority, sched->weight};
     return rt_sched_valid(out);
 }
 
 EXPORT int pirn_set_sched(pirn_thread_t thread, const pirn_sched_t *sched)
 {
-    struct sched_how how;
+    struct sched_params params;
     rt_self();
-    int error = sched_translate(sched, &how);
+    int error = sched_translate(sched, &params);
     if (error == 0) {
-        rt_thread_set_sched(thread, &how, true);
+        rt_thread_set_sched(thread, &params, true);
     }
     return error;
 }
@@ -131,20 +131,20 @@ EXPORT int pirn_set_sched(pirn_thread_t thread, const pirn_sched_t *sched)
 EXPORT int pirn_set_priority(pirn_thread_t thread, unsigned priority)
 {
     pirn_sched_t sched;
-    struct sched_how how;
+    struct sched_params params;
     pirn_get_sched(thread, &sched);
     sched.priority = priority;
-    int error = sched_translate(&sched, &how);
+    int error = sched_translate(&sched, &params);
     if (error == 0) {
-        rt_thread_set_sched(thread, &how, false);
+        rt_thread_set_sched(thread, &params, false);
     }
     return error;
 }
 
 EXPORT void pirn_get_sched(pirn_thread_t thread, pirn_sched_t *sched)
 {
-    struct sched_how how = rt_thread_sched(thread);
-    *sched = (pirn_sched_t){(enum pirn_class)how.class, how.priority, how.weight};
+    struct sched_params params = rt_thread_sched(thread);
+    *sched = (pirn_sched_t){(enum pirn_class)params.class, params.priority, params.weight};
 }
 
 static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)

@@ -68,8 +68,8 @@ size_t posix_stack_least(bool given)
 /* EINVAL says too little where the program did as <limits.h> says. */
 static int stack_refused(size_t size, size_t least)
 {
-    static _Atomic(uint32_t) told;
-    if (size >= RT_STACK_MIN && at_xchg_rlx(&told, 1u) == 0) {
+    static _Atomic(uint32_t) warned;
+    if (size >= RT_STACK_MIN && at_xchg_rlx(&warned, 1u) == 0) {
         rt_say("pirn: a stack of %zu bytes is refused: threads that can be preempted need %zu"
                " (sysconf(_SC_THREAD_STACK_MIN)); fewer with PIRN_PREEMPT=0\n",
                size, least);

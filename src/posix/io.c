@@ -35,12 +35,12 @@ long io_call_stoppable(struct thread *self, bool point, const long *args)
 
 /* A signal of our own (a tick that came just before the call) is none to the program: again. Limits
  * of time are what the kernel has left of them. */
-static long make_call(struct thread *self, unsigned how, const long *args)
+static long make_call(struct thread *self, unsigned flags, const long *args)
 {
     struct rt_call call;
-    bool point = !(how & IO_NO_POINT) && cancel_is_enabled(self);
+    bool point = !(flags & IO_NO_POINT) && cancel_is_enabled(self);
     long result;
-    rt_call_begin(&call, how & IO_BLOCKS);
+    rt_call_begin(&call, flags & IO_BLOCKS);
     do {
         port_disturbed = false;
         result = point || rt_signals ? io_call_stoppable(self, point, args) : io_call_plain(args);
@@ -72,7 +72,7 @@ static bool is_made_again(const struct thread *self, long *result)
 }
 
 /* From here: errno = EINTR only where the kernel says so. */
-long io_call(unsigned how, const long *args)
+long io_call(unsigned flags, const long *args)
 {
     if (io_is_plain()) {
         return syscall(args[0], args[1], args[2], args[3], args[4], args[5], args[6]);
@@ -81,7 +81,7 @@ long io_call(unsigned how, const long *args)
     long result;
     posix_signals_expect();
     do {
-        result = make_call(self, how, args);
+        result = make_call(self, flags, args);
     } while (is_made_again(self, &result));
     if (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) {
         posix_signals_take();

@@ -68,7 +68,7 @@ enum io_how {
 
 /* args: the call's number, then six arguments. Result and errno as the system's; ECANCELED: a
  * request is due, and it was not made, or ended without having done anything. */
-long io_call(unsigned how, const long *args);
+long io_call(unsigned flags, const long *args);
 
 /* The same for who is between rt_call_begin and rt_call_end: -errno. stoppable: of a user thread;
  * PORT_CALL_STOPPED: there are signals for it, and it was not made; PORT_CALL_REPEATS: they have
@@ -77,10 +77,10 @@ long io_call(unsigned how, const long *args);
 long io_call_plain(const long *args);
 long io_call_stoppable(struct thread *self, bool point, const long *args);
 
-#define IO_CALL(how, number, ...) IO_CALL_((how), (number), __VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define IO_CALL_(how, number, a, b, c, d, e, f, ...)                                               \
-    io_call((how), (const long[]){(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), \
-                                  (long)(f)})
+#define IO_CALL(flags, number, ...) IO_CALL_((flags), (number), __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define IO_CALL_(flags, number, a, b, c, d, e, f, ...)                                             \
+    io_call((flags), (const long[]){(number), (long)(a), (long)(b), (long)(c), (long)(d),          \
+                                    (long)(e), (long)(f)})
 
 /* What is known of a file: RT_IO_KIND of core/io.h. */
 enum io_kind {
@@ -117,7 +117,7 @@ struct io_try {
 /* False: make the call, without attempts. events: of poll(), to wait for. With RWF_NOWAIT: IO_FLAG
  * beside the option; it depends on the kind of file. */
 #define IO_FLAG 0x10000
-bool io_try_start(struct io_try *try, int fd, uint32_t events, int how);
+bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags);
 
 /* The number for the next attempt, to be used at once. -1: the file is gone; then the attempt gets
  * EBADF. */

@@ -65,7 +65,7 @@ static uint32_t kind_learn(int fd, uint32_t state)
     return kind;
 }
 
-bool io_try_start(struct io_try *try, int fd, uint32_t events, int how)
+bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
 {
     try->fd = fd;
     try->done = 0;
@@ -75,8 +75,8 @@ bool io_try_start(struct io_try *try, int fd, uint32_t events, int how)
         return false;
     }
     uint32_t state = rt_io_state(fd);
-    try->option = how & ~IO_FLAG;
-    try->by_flag = (how & IO_FLAG) != 0;
+    try->option = flags & ~IO_FLAG;
+    try->by_flag = (flags & IO_FLAG) != 0;
     try->asked = try->trying = false;
     try->io = (struct rt_io){.fd = fd, .events = events, .since = state};
     try->waiter = (struct io_waiter)RT_IO_WAITER(&try->io, 1);

@@ -72,7 +72,7 @@ void posix_local_forked(void);
 void posix_keys_end(struct posix_local *local);
 
 /* 0 or a positive error number. */
-int posix_sched_translate(int policy, int priority, unsigned weight, struct sched_how *how);
+int posix_sched_translate(int policy, int priority, unsigned weight, struct sched_params *params);
 
 /* The calling user thread, whose request is due, ends as cancelled: cleanup handlers, key
  * destructors. Returns only in a signal handler that has interrupted the runtime: then a later

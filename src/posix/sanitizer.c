@@ -15,7 +15,7 @@
  * (posix_sanitizer_end).
  *   2. Its pthread_create waits in the kernel until the new thread has run so far that it is known,
  *      and that needs a CPU while its creator has the only one. So the creator gives its CPU away
- *      on its way out (as one that is seen to sleep in the kernel: rt_call_surprised), waits on its
+ *      on its way out (as one that is seen to sleep in the kernel: rt_call_unannounced), waits on its
  *      kernel thread, and gets a CPU again at its next call of ours.
  *   3. Kernel threads: ThreadSanitizer's own, which it creates without attributes (those of the
  *      program get some from the interceptor); and of ours that which allocates
@@ -186,7 +186,7 @@ int posix_sanitizer_getattr(pthread_t thread, pthread_attr_t *attr)
 void posix_sanitizer_created(void)
 {
     for (unsigned round = 0; round < CREATED_ROUNDS && port_cpu_self() != NULL; round++) {
-        if (rt_call_surprised()) {
+        if (rt_call_unannounced()) {
             return;
         }
         port_relax(round);

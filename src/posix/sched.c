@@ -16,7 +16,7 @@ static int policy_of(enum sched_class class)
 
 /* SCHED_FIFO, SCHED_RR: 1 to 99, SCHED_OTHER: 0. Where the discipline has no classes, real-time
  * ones get EPERM: that is what programs without the privilege get, and are prepared for. */
-int posix_sched_translate(int policy, int priority, unsigned weight, struct sched_how *how)
+int posix_sched_translate(int policy, int priority, unsigned weight, struct sched_params *params)
 {
     if (policy != SCHED_OTHER && policy != SCHED_FIFO && policy != SCHED_RR) {
         return sched_get_priority_min(policy) < 0 ? EINVAL : ENOTSUP;
@@ -27,28 +27,28 @@ int posix_sched_translate(int policy, int priority, unsigned weight, struct sche
     enum sched_class class = policy == SCHED_FIFO ? SCHED_CLASS_FIFO
                              : policy == SCHED_RR ? SCHED_CLASS_RR
                                                   : SCHED_CLASS_OTHER;
-    *how = (struct sched_how){class, (unsigned)priority, weight};
+    *params = (struct sched_params){class, (unsigned)priority, weight};
     rt_self();
-    int error = -rt_sched_valid(how);
+    int error = -rt_sched_valid(params);
     return error == ENOTSUP && class != SCHED_CLASS_OTHER ? EPERM : error;
 }
 
 int pirn_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param)
 {
-    struct sched_how how = rt_thread_sched(posix_thread(thread));
-    *policy = policy_of(how.class);
-    *param = (struct sched_param){.sched_priority = (int)how.priority};
+    struct sched_params params = rt_thread_sched(posix_thread(thread));
+    *policy = policy_of(params.class);
+    *param = (struct sched_param){.sched_priority = (int)params.priority};
     return 0;
 }
 
 int pirn_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
 {
     struct thread *t = posix_thread(thread);
-    struct sched_how how;
+    struct sched_params params;
     int error =
-        posix_sched_translate(policy, param->sched_priority, rt_thread_sched(t).weight, &how);
+        posix_sched_translate(policy, param->sched_priority, rt_thread_sched(t).weight, &params);
     if (error == 0) {
-        rt_thread_set_sched(t, &how, true);
+        rt_thread_set_sched(t, &params, true);
     }
     return error;
 }
@@ -56,10 +56,10 @@ int pirn_pthread_setschedparam(pthread_t thread, int policy, const struct sched_
 int pirn_pthread_setschedprio(pthread_t thread, int priority)
 {
     struct thread *t = posix_thread(thread);
-    struct sched_how how = rt_thread_sched(t);
-    int error = posix_sched_translate(policy_of(how.class), priority, how.weight, &how);
+    struct sched_params params = rt_thread_sched(t);
+    int error = posix_sched_translate(policy_of(params.class), priority, params.weight, &params);
     if (error == 0) {
-        rt_thread_set_sched(t, &how, false);
+        rt_thread_set_sched(t, &params, false);
     }
     return error;
 }
@@ -67,15 +67,15 @@ int pirn_pthread_setschedprio(pthread_t thread, int priority)
 int pirn_pthread_setweight_np(pthread_t thread, unsigned weight)
 {
     struct thread *t = posix_thread(thread);
-    struct sched_how how = rt_thread_sched(t);
+    struct sched_params params = rt_thread_sched(t);
     if (weight < 1 || weight > SCHED_WEIGHT_MAX) {
         return EINVAL;
     }
-    how.weight = weight;
+    params.weight = weight;
     rt_self();
-    int error = -rt_sched_valid(&how);
+    int error = -rt_sched_valid(&params);
     if (error == 0) {
-        rt_thread_set_sched(t, &how, false);
+        rt_thread_set_sched(t, &params, false);
     }
     return error;
 }

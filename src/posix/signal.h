@@ -17,9 +17,9 @@
  * Invariants, all under `signals.lock`:
  *   1. If a thread that runs outside the runtime has a signal pending that it does not block, its
  * bit is set. A process signal that some thread does not block has been told to such a thread, or
- * is on its way to one: `told` is not empty, or the receiver will look (port_signals_wake).
+ * is on its way to one: `notified` is not empty, or the receiver will look (port_signals_wake).
  *   2. The bit is cleared when the thread has nothing to take, and only then.
- *   3. A thread on `told` has not ended: ending takes it off. Its bit was set and it may not have
+ *   3. A thread on `notified` has not ended: ending takes it off. Its bit was set and it may not have
  * noticed, because it was ready and did not run, or ran where no handler may run. The receiver
  * tells it again, at growing intervals, until the bit is clear. So a signal is never lost, whatever
  * single attempt misses.
@@ -58,8 +58,8 @@ struct posix_pending {
 struct posix_signals {
     struct posix_pending pending; /* (lock) */
     struct thread *thread;        /* (lock) */
-    struct posix_signals *next;   /* (lock) on `told`, or in the pool */
-    bool told;                    /* (lock) on `told` */
+    struct posix_signals *next;   /* (lock) on `notified`, or in the pool */
+    bool notified;                /* (lock) on `notified` */
     bool restores;                /* own: sigmask is for a call; this is to come back: */
     uint64_t restore;
     stack_t alternate; /* own; ss_size 0: none */
@@ -80,8 +80,8 @@ struct posix_waiter {
 struct posix_signal_state {
     spinlock_t lock;
     struct posix_pending process;      /* (lock) */
-    struct posix_signals *told;        /* (lock) */
-    bool told_more;                    /* (lock) since the receiver has looked */
+    struct posix_signals *notified;    /* (lock) */
+    bool notified_more;                /* (lock) since the receiver has looked */
     struct posix_waiter *waiters;      /* (lock) */
     struct posix_queued *queued_free;  /* (lock) */
     struct posix_signals *thread_free; /* (lock) */

@@ -261,7 +261,7 @@ void posix_signals_forked(void)
     at_init(&beginner, (struct thread *)NULL);
     rt_signals = false;
     signals.process = (struct posix_pending){0};
-    signals.told = NULL;
+    signals.notified = NULL;
     signals.waiters = NULL;
     if (!were_on || rt_survivor == NULL) {
         return;
@@ -278,7 +278,7 @@ void posix_signals_forked(void)
                  at_load_rlx(&rt_survivor->cancel) & ~(uint32_t)CANCEL_SIGNALLED);
     if (s != NULL) {
         s->pending = (struct posix_pending){0};
-        s->told = false;
+        s->notified = false;
         if (s->alternate.ss_size != 0) {
             syscall(SYS_sigaltstack, &s->alternate, NULL);
         }

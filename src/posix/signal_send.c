@@ -141,9 +141,9 @@ struct posix_signals *signals_of_locked(struct thread *t)
     return s;
 }
 
-static struct posix_signals **told_find_locked(const struct posix_signals *s)
+static struct posix_signals **notified_find_locked(const struct posix_signals *s)
 {
-    struct posix_signals **at = &signals.told;
+    struct posix_signals **at = &signals.notified;
     while (*at != NULL && *at != s) {
         at = &(*at)->next;
     }
@@ -158,8 +158,8 @@ void posix_signals_end(struct thread *self)
     at_store_rlx(&self->sigmask, ~UINT64_C(0));
     if (s != NULL) {
         pending_drop_locked(&s->pending, ~UINT64_C(0));
-        if (s->told) {
-            *told_find_locked(s) = s->next;
+        if (s->notified) {
+            *notified_find_locked(s) = s->next;
         }
         self->signals = NULL;
         s->next = signals.thread_free;
@@ -181,11 +181,11 @@ void signals_tell_locked(struct thread *t)
         return;
     }
     rt_thread_signal(t);
-    signals.told_more = true;
-    if (s != NULL && !s->told) {
-        s->told = true;
-        s->next = signals.told;
-        signals.told = s;
+    signals.notified_more = true;
+    if (s != NULL && !s->notified) {
+        s->notified = true;
+        s->next = signals.notified;
+        signals.notified = s;
         port_signals_wake();
     }
 }
@@ -388,20 +388,20 @@ void posix_signals_fetch(void)
 }
 
 /* Tell those again whose bit is set still; the others have taken all. */
-static bool tell_again_locked(void)
+static bool notify_again_locked(void)
 {
-    struct posix_signals **at = &signals.told;
+    struct posix_signals **at = &signals.notified;
     while (*at != NULL) {
         struct posix_signals *s = *at;
         if (at_load_rlx(&s->thread->cancel) & CANCEL_SIGNALLED) {
             rt_thread_signal(s->thread);
             at = &s->next;
         } else {
-            s->told = false;
+            s->notified = false;
             *at = s->next;
         }
     }
-    return signals.told != NULL;
+    return signals.notified != NULL;
 }
 
 uint64_t posix_signals_pump(void)
@@ -410,8 +410,8 @@ uint64_t posix_signals_pump(void)
     unsigned long irq;
     posix_signals_fetch();
     signals_lock(&irq);
-    bool waits = tell_again_locked(), more = signals.told_more;
-    signals.told_more = false;
+    bool waits = notify_again_locked(), more = signals.notified_more;
+    signals.notified_more = false;
     if (waits && signals.process.set != 0 && interval == TELL_AGAIN_MAX_NS) {
         retell_locked(signals.process.set, true);
     }

@@ -69,19 +69,19 @@ static int waiter_wait(struct posix_waiter *w, uint64_t deadline)
 {
     unsigned long irq;
     int error = 0;
-    struct waitq_how how = {.deadline = deadline,
-                            .object = w,
-                            .reason = WAIT_SIGNAL,
-                            .removable = true,
-                            .interruptible = true,
-                            .rank = RANK_WAITQ};
+    struct waitq_options options = {.deadline = deadline,
+                                    .object = w,
+                                    .reason = WAIT_SIGNAL,
+                                    .removable = true,
+                                    .interruptible = true,
+                                    .rank = RANK_WAITQ};
     rt_self(); /* a handler may have lost the CPU since the caller asked */
     rt_enter(&irq);
     state_lock(&w->queue.lock, RANK_WAITQ);
     if (w->got) {
         state_unlock(&w->queue.lock, RANK_WAITQ);
     } else {
-        error = waitq_block_locked(&w->queue, &how);
+        error = waitq_block_locked(&w->queue, &options);
     }
     rt_leave(irq);
     signals_lock(&irq);

@@ -99,7 +99,7 @@ static void say_counts(struct text *out)
 {
     text_add(out, "count\tlost_calls\t%llu\n", (unsigned long long)at_load_rlx(&tree.lost));
     text_add(out, "count\tlost_samples\t%llu\n", (unsigned long long)at_load_rlx(&sample.lost));
-    text_add(out, "count\tstrays\t%llu\n", (unsigned long long)at_load_rlx(&tree.strays));
+    text_add(out, "count\tstrays\t%llu\n", (unsigned long long)at_load_rlx(&tree.unmatched));
     text_add(out, "count\tskipped\t%llu\n", (unsigned long long)at_load_rlx(&tree.left));
 }
 

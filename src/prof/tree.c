@@ -513,7 +513,7 @@ static NOINLINE void exit_slow(uintptr_t fn, uintptr_t site)
             return;
         }
     }
-    count_shared(&tree.strays);
+    count_shared(&tree.unmatched);
 }
 
 void prof_exit(uintptr_t fn, uintptr_t site)

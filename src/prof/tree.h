@@ -47,7 +47,7 @@ struct tree {
     uint32_t nentries;          /* (C) threads with a tree of their own, at most */
     _Atomic(uint32_t) made;     /* nodes */
     _Atomic(uint32_t) used;     /* entries */
-    _Atomic(uintptr_t) lost, strays, left;
+    _Atomic(uintptr_t) lost, unmatched, left;
     _Atomic(uintptr_t) distance[TREE_DISTANCES];
 };
 

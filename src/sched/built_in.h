@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * built_in.h - which organizations the library has: all, unless its build leaves some out
+ * built_in.h - which policies the library has: all, unless its build leaves some out
  * (src/features.cmake). For policies.c.
  */
 #ifndef PIRN_SCHED_BUILT_IN_H
@@ -53,7 +53,7 @@ extern const struct pirn_policy sched_single, sched_central, sched_dist, sched_s
 #define REQUEST_YIELD request_yield
 #endif
 
-/* The organization's own code for a yield; NULL: it has none. */
+/* The policy's own code for a yield; NULL: it has none. */
 ALWAYS_INLINE bool (*sched_yield_of(const struct pirn_policy *policy))(void)
 {
     return sched_is_steal(policy)     ? STEAL_YIELD

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * central.c - organization "central" (P1, NON_SMP_CS): one scheduler and one lock for all CPUs,
+ * central.c - policy "central" (P1, NON_SMP_CS): one scheduler and one lock for all CPUs,
  * threads pinned.
  *
  * Lock: lock (RANK_RUNQ) guards every queue and pinned.queued.
@@ -142,7 +142,7 @@ static void central_check(void)
 
 const struct pirn_policy sched_central = {
     .name = "central",
-    .help = "one scheduler and lock for all CPUs, threads pinned by measured load (P1: NON_SMP_CS)",
+    .help = "one scheduler and lock for all CPUs, threads pinned by measured load",
     .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
     .pinned = true,
     .init = central_init,

@@ -49,7 +49,8 @@ int classes_init(unsigned n)
         return -ENOMEM;
     }
     nqueues = n;
-    sched_chosen.evens = sched_chosen.discipline == DISCIPLINE_POSIX && sched_chosen.copy;
+    sched_chosen.inherit_no_vtime =
+        sched_chosen.discipline == DISCIPLINE_POSIX && sched_chosen.copy;
     bool heap = sched_chosen.heap || sched_chosen.discipline == DISCIPLINE_SHMAC;
     for (unsigned i = 0; i < n; i++) {
         classq_init(&queues[i], sched_chosen.discipline, heap ? &classq_heap : &classq_levels);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes.h - what the organizations share for disciplines with classes: options, the queues'
+ * classes.h - what the policies share for disciplines with classes: options, the queues'
  * memory, who runs where, and whom a thread that becomes ready preempts.
  *
  * sched_running tells what each CPU runs: how urgent it is, and which thread. Written by the CPU
@@ -18,7 +18,7 @@ struct sched_choice_of_user {
     enum discipline discipline; /* (C) */
     bool heap;                  /* (C) */
     bool copy;                  /* (C) a new thread starts at its creator's virtual time */
-    bool evens;                 /* (C) posix with `copy`: threads made by even ones are even */
+    bool inherit_no_vtime;      /* (C) posix with `copy`: threads made by even ones are even */
 };
 extern struct sched_choice_of_user sched_chosen;
 
@@ -28,7 +28,7 @@ struct sched_runs {
 } ALIGNED(RT_CACHELINE);
 HIDDEN extern struct sched_runs sched_running[RT_MAX_CPUS];
 
-/* In a table of an organization: NULL where there are no classes. */
+/* In a table of a policy: NULL where there are no classes. */
 #ifndef PIRN_WITHOUT_CLASSES
 #define WITH_CLASSES(function) function
 
@@ -89,7 +89,7 @@ ALWAYS_INLINE void classes_announce_other(const struct cpu *self)
     }
 }
 
-/* The CPU takes t from a lane: it is of class OTHER. */
+/* The CPU takes t from a unranked list: it is of class OTHER. */
 ALWAYS_INLINE struct thread *classes_take_plain(const struct cpu *self, struct thread *t)
 {
     struct sched_runs *r = &sched_running[self->id];

@@ -17,9 +17,9 @@ void classq_init(struct classq *q, enum discipline discipline, const struct clas
 {
     q->backend = backend;
     q->discipline = discipline;
-    q->ranked = q->in_lane = 0;
-    list_init(&q->lane);
-    q->lane_time = 0;
+    q->ranked = q->unranked = 0;
+    list_init(&q->unranked_list);
+    q->unranked_time = 0;
     q->min = discipline == DISCIPLINE_POSIX ? START : 0;
     backend->init(q);
 }
@@ -103,7 +103,7 @@ static uint64_t count_in(const struct classq *q, const struct thread *t)
 /* t is even no more, but has the queue's time, as its own. */
 static void settle(struct classq *q, struct thread *t)
 {
-    t->sched.even = false;
+    t->sched.no_vtime = false;
     t->sched.queue = q;
     t->sched.vtime = q->min;
     t->sched.lag = 0;
@@ -141,27 +141,27 @@ ALWAYS_INLINE bool same_class(uint64_t a, uint64_t b)
     return a >= RANK_RR && b >= RANK_RR && (a >= RANK_OTHER) == (b >= RANK_OTHER);
 }
 
-ALWAYS_INLINE bool in_lane(const struct thread *t)
+ALWAYS_INLINE bool is_unranked(const struct thread *t)
 {
-    return t->sched.place == CLASSQ_LANE;
+    return t->sched.place == CLASSQ_UNRANKED;
 }
 
 static uint64_t rank_of(const struct classq *q, const struct thread *t)
 {
-    return in_lane(t) ? RANK_OTHER + q->lane_time : t->sched.rank;
+    return is_unranked(t) ? RANK_OTHER + q->unranked_time : t->sched.rank;
 }
 
-/* Somebody may be going to be ranked: where nobody was, the lane has the queue's time. */
-ALWAYS_INLINE void lane_begin(struct classq *q)
+/* Somebody may be going to be ranked: where nobody was, the unranked list has the queue's time. */
+ALWAYS_INLINE void unranked_begin(struct classq *q)
 {
     if (q->ranked == 0) {
-        q->lane_time = q->min;
+        q->unranked_time = q->min;
     }
 }
 
 static void insert(struct classq *q, struct thread *t, bool head)
 {
-    lane_begin(q);
+    unranked_begin(q);
     q->backend->insert(q, t, head);
     q->ranked++;
 }
@@ -174,21 +174,22 @@ static void remove_ranked(struct classq *q, struct thread *t)
 
 void classq_remove(struct classq *q, struct thread *t)
 {
-    if (in_lane(t)) {
-        classq_lane_remove(q, t);
+    if (is_unranked(t)) {
+        classq_unranked_remove(q, t);
     } else {
         remove_ranked(q, t);
     }
 }
 
-ALWAYS_INLINE struct thread *lane_first(struct classq *q)
+ALWAYS_INLINE struct thread *unranked_first(struct classq *q)
 {
-    return list_empty(&q->lane) ? NULL : CONTAINER_OF(q->lane.next, struct thread, rq);
+    return list_empty(&q->unranked_list) ? NULL
+                                         : CONTAINER_OF(q->unranked_list.next, struct thread, rq);
 }
 
 struct thread *classq_peek(struct classq *q)
 {
-    struct thread *waiting = lane_first(q);
+    struct thread *waiting = unranked_first(q);
     if (likely(classq_all_plain(q))) {
         return waiting;
     }
@@ -196,77 +197,77 @@ struct thread *classq_peek(struct classq *q)
     return waiting == NULL || ranked->sched.rank < rank_of(q, waiting) ? ranked : waiting;
 }
 
-/* Nobody is in the lane, and t comes. Who has waited finds it as far behind the queue as it was
+/* Nobody is in the unranked list, and t comes. Who has waited finds it as far behind the queue as it was
  * left, but for the credit of a long sleep; so those who mostly wait run before those who mostly
  * compute, until what they pay has used it up. */
-static void lane_open(struct classq *q, enum pirn_why why)
+static void unranked_open(struct classq *q, enum pirn_why why)
 {
     bool waited = why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF;
-    if (!waited || q->lane_time > q->min || MUTANT(LANE_LATE)) {
-        q->lane_time = q->min;
-    } else if (q->lane_time + CREDIT < q->min) {
-        q->lane_time = q->min - CREDIT;
+    if (!waited || q->unranked_time > q->min || MUTANT(UNRANKED_LATE)) {
+        q->unranked_time = q->min;
+    } else if (q->unranked_time + CREDIT < q->min) {
+        q->unranked_time = q->min - CREDIT;
     }
 }
 
 /* An even thread, where others are ranked. False: it has to be ranked, too. */
-static bool lane_enter_even(struct classq *q, struct thread *t, enum pirn_why why)
+static bool unranked_enter_no_vtime(struct classq *q, struct thread *t, enum pirn_why why)
 {
     if (!classq_usual(t)) {
         return false;
     }
-    if (why == PIRN_WHY_HANDOFF && !in_lane(classq_peek(q))) {
+    if (why == PIRN_WHY_HANDOFF && !is_unranked(classq_peek(q))) {
         return false;
     }
-    if (q->in_lane == 0) {
-        lane_open(q, why);
+    if (q->unranked == 0) {
+        unranked_open(q, why);
     }
-    classq_lane_push(q, t, why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT);
-    q->lane_time += (why == PIRN_WHY_YIELD  ? CLASSQ_SLICE
-                     : why == PIRN_WHY_WAKE ? CLASSQ_SLICE / STINT_PART
-                                            : 0) /
-                    q->in_lane;
+    classq_unranked_push(q, t, why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT);
+    q->unranked_time += (why == PIRN_WHY_YIELD  ? CLASSQ_SLICE
+                         : why == PIRN_WHY_WAKE ? CLASSQ_SLICE / STINT_PART
+                                                : 0) /
+                        q->unranked;
     return true;
 }
 
 /* May a thread with a time of its own, which has not met a tick lately, be let in? */
-static bool lane_admits(const struct classq *q, const struct thread *t)
+static bool unranked_admits(const struct classq *q, const struct thread *t)
 {
-    uint64_t now = q->in_lane != 0 ? q->lane_time : q->min;
+    uint64_t now = q->unranked != 0 ? q->unranked_time : q->min;
     return !is_shmac(q) && classq_usual(t) &&
-           (t->sched.vtime <= now + CLASSQ_SLICE || MUTANT(LANE_KEEP));
+           (t->sched.vtime <= now + CLASSQ_SLICE || MUTANT(UNRANKED_KEEP));
 }
 
-static void lane_enter(struct classq *q, struct thread *t)
+static void unranked_enter(struct classq *q, struct thread *t)
 {
-    if (q->in_lane == 0) {
-        q->lane_time = t->sched.vtime > q->min ? t->sched.vtime : q->min;
+    if (q->unranked == 0) {
+        q->unranked_time = t->sched.vtime > q->min ? t->sched.vtime : q->min;
     }
-    t->sched.even = true;
-    classq_lane_push(q, t, false);
+    t->sched.no_vtime = true;
+    classq_unranked_push(q, t, false);
 }
 
 static NOINLINE void push_slow(struct classq *q, struct thread *t, enum pirn_why why)
 {
     struct thread_sched *s = &t->sched;
     bool preempted = why == PIRN_WHY_PREEMPT && !slice_ended(t);
-    lane_begin(q);
-    if (s->even) {
-        if (lane_enter_even(q, t, why)) {
+    unranked_begin(q);
+    if (s->no_vtime) {
+        if (unranked_enter_no_vtime(q, t, why)) {
             return;
         }
         settle(q, t);
     }
-    bool calm =
-        MUTANT(LANE_KEEP) || (s->charge == 0 && why != PIRN_WHY_PREEMPT && why != PIRN_WHY_HANDOFF);
+    bool calm = MUTANT(UNRANKED_KEEP) ||
+                (s->charge == 0 && why != PIRN_WHY_PREEMPT && why != PIRN_WHY_HANDOFF);
     s->vtime = unlikely(is_shmac(q)) ? count_in(q, t) : time_in(q, t, used_until(t, why));
     s->queue = q;
     s->charge = 0;
     if (!preempted) {
         s->ticks_left = (uint16_t)rt.slice_ticks;
     }
-    if (calm && lane_admits(q, t)) {
-        lane_enter(q, t);
+    if (calm && unranked_admits(q, t)) {
+        unranked_enter(q, t);
         return;
     }
     s->rank = rank_in(q, t, s->vtime);
@@ -274,7 +275,8 @@ static NOINLINE void push_slow(struct classq *q, struct thread *t, enum pirn_why
     bool handoff = why == PIRN_WHY_HANDOFF && (s->rank >= RANK_RR || MUTANT(HANDOFF_FIRST));
     if (handoff && classq_length(q) != 0) {
         struct thread *before = classq_peek(q);
-        uint64_t first = rank_of(q, before) - in_lane(before); /* of equals, the lane is first */
+        uint64_t first =
+            rank_of(q, before) - is_unranked(before); /* of equals, the unranked list is first */
         s->rank = same_class(first, s->rank) && first < s->rank ? first : s->rank;
     }
     insert(q, t, (preempted && !MUTANT(PREEMPT_TAIL)) || handoff);
@@ -283,7 +285,7 @@ static NOINLINE void push_slow(struct classq *q, struct thread *t, enum pirn_why
 void classq_push(struct classq *q, struct thread *t, enum pirn_why why)
 {
     if (likely(classq_all_plain(q) && classq_plain(t))) {
-        classq_lane_push(q, t, why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT);
+        classq_unranked_push(q, t, why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT);
     } else {
         push_slow(q, t, why);
     }
@@ -300,11 +302,11 @@ ALWAYS_INLINE void note_lag(const struct classq *q, struct thread *t)
 struct thread *classq_take(struct classq *q)
 {
     if (likely(classq_all_plain(q))) {
-        return classq_lane_pop(q);
+        return classq_unranked_pop(q);
     }
     struct thread *t = classq_peek(q);
-    if (in_lane(t)) {
-        time_passes(q, q->lane_time);
+    if (is_unranked(t)) {
+        time_passes(q, q->unranked_time);
         classq_remove(q, t);
         return t;
     }
@@ -338,7 +340,7 @@ struct thread *classq_pop(struct classq *q)
 void classq_run(struct classq *q, struct thread *t)
 {
     struct thread_sched *s = &t->sched;
-    if (s->even) {
+    if (s->no_vtime) {
         return;
     }
     s->vtime = is_shmac(q) ? count_in(q, t) : time_in(q, t, used_until(t, PIRN_WHY_WAKE));
@@ -349,7 +351,7 @@ void classq_run(struct classq *q, struct thread *t)
     count_choice(q, t);
 }
 
-static void requeue_from_lane(struct classq *q, struct thread *t, bool tail)
+static void requeue_unranked(struct classq *q, struct thread *t, bool tail)
 {
     if (!classq_plain(t)) {
         classq_remove(q, t);
@@ -358,7 +360,7 @@ static void requeue_from_lane(struct classq *q, struct thread *t, bool tail)
         insert(q, t, false);
     } else if (tail) {
         classq_remove(q, t);
-        classq_lane_push(q, t, false);
+        classq_unranked_push(q, t, false);
     }
 }
 
@@ -369,8 +371,8 @@ void classq_requeue(struct classq *q, struct thread *t)
     if (MUTANT(RANK_STAY)) {
         return;
     }
-    if (in_lane(t)) {
-        requeue_from_lane(q, t, tail);
+    if (is_unranked(t)) {
+        requeue_unranked(q, t, tail);
         return;
     }
     uint64_t rank = rank_in(q, t, s->vtime);
@@ -392,9 +394,9 @@ void classq_reorder(struct classq *q)
         remove_ranked(q, t);
         list_push_back(&all, &t->rq);
     }
-    for (struct list *node = q->lane.next, *next; node != &q->lane; node = next) {
+    for (struct list *node = q->unranked_list.next, *next; node != &q->unranked_list; node = next) {
         next = node->next;
-        requeue_from_lane(q, CONTAINER_OF(node, struct thread, rq), false);
+        requeue_unranked(q, CONTAINER_OF(node, struct thread, rq), false);
     }
     for (struct list *node; (node = list_pop_front(&all)) != NULL;) {
         t = CONTAINER_OF(node, struct thread, rq);
@@ -440,7 +442,7 @@ static bool turn_of_first(struct classq *q, const struct thread *first, const st
 struct thread *classq_preempt(struct classq *q, struct thread *running, enum pirn_why why)
 {
     if (why == PIRN_WHY_YIELD && likely(classq_all_plain(q) && classq_usual(running))) {
-        return classq_lane_pop(q);
+        return classq_unranked_pop(q);
     }
     struct thread *first = classq_peek(q);
     uint32_t there = first != NULL ? classq_urgency(q, first) : 0;
@@ -465,8 +467,8 @@ bool classq_charge(const struct classq *q, struct thread *running, unsigned tick
         return false; /* it has no slices, and keeps its place when it is preempted */
     }
     if (!is_shmac(q) && sched_class_of(running) == SCHED_CLASS_OTHER) {
-        if (s->even) { /* and starts from where the queue is that it will enter */
-            s->even = false;
+        if (s->no_vtime) { /* and starts from where the queue is that it will enter */
+            s->no_vtime = false;
             s->queue = NULL;
             s->lag = 0;
         }
@@ -484,12 +486,12 @@ void classq_new_thread(struct classq *q, struct thread *t, const struct thread *
 {
     struct thread_sched *s = &t->sched;
     bool shmac = is_shmac(q);
-    if (!shmac && copy && (creator == NULL || creator->sched.even)) {
-        classq_new_even(t);
+    if (!shmac && copy && (creator == NULL || creator->sched.no_vtime)) {
+        classq_new_no_vtime(t);
         return;
     }
     s->queue = NULL;
-    s->even = false;
+    s->no_vtime = false;
     s->vtime = s->lag = s->charge = 0;
     s->place = 0;
     s->ticks_left = (uint16_t)rt.slice_ticks;
@@ -527,7 +529,7 @@ static void list_for_each (struct list *head, void (*fn)(struct thread *t))
 
 void classq_for_each(struct classq *q, void (*fn)(struct thread *t))
 {
-    list_for_each (&q->lane, fn)
+    list_for_each (&q->unranked_list, fn)
         ;
     if (q->backend == &classq_heap) {
         heap_for_each(q->heap.root, fn);

@@ -2,7 +2,7 @@
 /*
  * classq.h - ready queue with scheduling classes: the disciplines "posix" and "shmac".
  *
- * A classq decides who is next; where it is and who may touch it is the organization's business,
+ * A classq decides who is next; where it is and who may touch it is the policy's business,
  * whose lock the caller holds (_locked), or whose only CPU it is. What it knows of a thread is in
  * t->sched (thread.h), beside the priority that inheritance and ceilings change (t->priority).
  *
@@ -22,18 +22,18 @@
  *
  * Lane. Most threads never differ: class OTHER, the default weight, nothing inherited, and no tick
  * since they were chosen. Those are *plain*; they stand in the order of their coming in a list
- * beside the back end, all of them at one time, lane_time, and are *even*: whatever queue such a
- * thread enters, its time is that of the lane there. While nobody is in the back end, time stands
- * still, and a queue is a FIFO list with a few loads more. Else the lane takes part with lane_time
+ * beside the back end, all of them at one time, unranked_time, and are *even*: whatever queue such a
+ * thread enters, its time is that of the unranked list there. While nobody is in the back end, time stands
+ * still, and a queue is a FIFO list with a few loads more. Else the unranked list takes part with unranked_time
  * as one thread would, and what one of n threads in it pays moves it by an n-th. A thread that met
- * a tick leaves the lane, and is let in again when it has run without one and is not more than a
- * slice ahead. While it is empty the lane sleeps, as a thread does: those who come back from a wait
+ * a tick leaves the unranked list, and is let in again when it has run without one and is not more than a
+ * slice ahead. While it is empty the unranked list sleeps, as a thread does: those who come back from a wait
  * find it with the credit of a long sleep.
  *
- * Invariants of the lane:
- *   1. Who is in it (place == CLASSQ_LANE) is even; so is who was taken from it, until it is
+ * Invariants of the unranked list:
+ *   1. Who is in it (place == CLASSQ_UNRANKED) is even; so is who was taken from it, until it is
  * charged or ranked.
- *   2. While the back end has threads and the lane, too: lane_time is at most the credit behind
+ *   2. While the back end has threads and the unranked list, too: unranked_time is at most the credit behind
  * min. It is set when the first thread enters either.
  *
  * Virtual time belongs to a queue. A thread keeps its own (vtime) and how far that was ahead of the
@@ -62,7 +62,7 @@ enum discipline { DISCIPLINE_FIFO, DISCIPLINE_LIFO, DISCIPLINE_POSIX, DISCIPLINE
 
 #define CLASSQ_STEPS 64u
 
-#define CLASSQ_LANE 255u /* `place` in the lane; back ends use less */
+#define CLASSQ_UNRANKED 255u /* `place` in the unranked list; back ends use less */
 
 struct classq;
 
@@ -79,10 +79,10 @@ extern const struct classq_backend classq_levels, classq_heap;
 struct classq {
     const struct classq_backend *backend;
     enum discipline discipline;
-    uint32_t ranked;  /* threads in the back end */
-    uint32_t in_lane; /* threads in the lane */
-    struct list lane; /* see above */
-    uint64_t lane_time;
+    uint32_t ranked;           /* threads in the back end */
+    uint32_t unranked;         /* threads in the unranked list */
+    struct list unranked_list; /* see above */
+    uint64_t unranked_time;
     uint64_t min; /* virtual time of the queue: never falls */
     union {
         struct {
@@ -107,7 +107,7 @@ uint32_t classq_urgency(const struct classq *q, const struct thread *t);
 
 ALWAYS_INLINE uint32_t classq_length(const struct classq *q)
 {
-    return q->ranked + q->in_lane;
+    return q->ranked + q->unranked;
 }
 
 /* Class OTHER, default weight, nothing inherited. */
@@ -118,10 +118,10 @@ ALWAYS_INLINE bool classq_usual(const struct thread *t)
 
 ALWAYS_INLINE bool classq_plain(const struct thread *t)
 {
-    return t->sched.even && classq_usual(t);
+    return t->sched.no_vtime && classq_usual(t);
 }
 
-/* Nobody there or in the lane only. */
+/* Nobody there or in the unranked list only. */
 ALWAYS_INLINE bool classq_all_plain(const struct classq *q)
 {
     return q->ranked == 0;
@@ -129,57 +129,58 @@ ALWAYS_INLINE bool classq_all_plain(const struct classq *q)
 
 /* The short ways: for a queue where all are plain. */
 
-ALWAYS_INLINE void classq_lane_push(struct classq *q, struct thread *t, bool head)
+ALWAYS_INLINE void classq_unranked_push(struct classq *q, struct thread *t, bool head)
 {
-    t->sched.place = CLASSQ_LANE;
-    q->in_lane++;
+    t->sched.place = CLASSQ_UNRANKED;
+    q->unranked++;
     if (head) {
-        list_push_front(&q->lane, &t->rq);
+        list_push_front(&q->unranked_list, &t->rq);
     } else {
-        list_push_back(&q->lane, &t->rq);
+        list_push_back(&q->unranked_list, &t->rq);
     }
 }
 
-ALWAYS_INLINE struct thread *classq_lane_taken(struct classq *q, struct list *node)
+ALWAYS_INLINE struct thread *classq_unranked_taken(struct classq *q, struct list *node)
 {
     if (unlikely(node == NULL)) {
         return NULL;
     }
     struct thread *t = CONTAINER_OF(node, struct thread, rq);
     t->sched.place = 0;
-    q->in_lane--;
+    q->unranked--;
     return t;
 }
 
-ALWAYS_INLINE struct thread *classq_lane_pop(struct classq *q)
+ALWAYS_INLINE struct thread *classq_unranked_pop(struct classq *q)
 {
-    return classq_lane_taken(q, list_pop_front(&q->lane));
+    return classq_unranked_taken(q, list_pop_front(&q->unranked_list));
 }
 
 /* As runq_give_locked. */
-ALWAYS_INLINE struct thread *classq_lane_give(struct classq *q, bool head)
+ALWAYS_INLINE struct thread *classq_unranked_give(struct classq *q, bool head)
 {
-    return classq_lane_taken(q, head ? list_pop_second(&q->lane) : list_pop_back(&q->lane));
+    return classq_unranked_taken(q, head ? list_pop_second(&q->unranked_list)
+                                         : list_pop_back(&q->unranked_list));
 }
 
 /* Plain t to the tail, and the first one out. NULL: nothing done. */
-ALWAYS_INLINE struct thread *classq_lane_rotate(struct classq *q, struct thread *t)
+ALWAYS_INLINE struct thread *classq_unranked_rotate(struct classq *q, struct thread *t)
 {
-    struct list *first = list_rotate(&q->lane, &t->rq);
+    struct list *first = list_rotate(&q->unranked_list, &t->rq);
     if (unlikely(first == NULL)) {
         return NULL;
     }
     struct thread *next = CONTAINER_OF(first, struct thread, rq);
     next->sched.place = 0;
-    t->sched.place = CLASSQ_LANE;
+    t->sched.place = CLASSQ_UNRANKED;
     return next;
 }
 
-/* t is in the lane. */
-ALWAYS_INLINE void classq_lane_remove(struct classq *q, struct thread *t)
+/* t is in the unranked list. */
+ALWAYS_INLINE void classq_unranked_remove(struct classq *q, struct thread *t)
 {
     list_remove(&t->rq);
-    classq_lane_taken(q, &t->rq);
+    classq_unranked_taken(q, &t->rq);
 }
 
 void classq_push(struct classq *q, struct thread *t, enum pirn_why why);
@@ -210,9 +211,9 @@ bool classq_charge(const struct classq *q, struct thread *running, unsigned tick
 void classq_new_thread(struct classq *q, struct thread *t, const struct thread *creator, bool copy);
 
 /* The short way, of posix: made by an even thread, it is even, too. */
-ALWAYS_INLINE void classq_new_even(struct thread *t)
+ALWAYS_INLINE void classq_new_no_vtime(struct thread *t)
 {
-    t->sched.even = true;
+    t->sched.no_vtime = true;
     t->sched.charge = 0;
     t->sched.ticks_left = (uint16_t)rt.slice_ticks;
 }

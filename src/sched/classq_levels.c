@@ -13,8 +13,8 @@
  *   2. The window is CLASSQ_STEPS steps from one before the queue's time (q->min), where sleepers'
  * credit ends. That time never passes the first thread, so nobody is left behind the window.
  *   3. A thread beyond the window stands in its last step. If that one is the first, nobody is
- * ranked nearer than that. If nobody is in the lane either, time passes up to there, and the thread
- * moves on; else the lane is nearer, and goes first.
+ * ranked nearer than that. If nobody is in the unranked list either, time passes up to there, and the thread
+ * moves on; else the unranked list is nearer, and goes first.
  */
 #include "classq.h"
 
@@ -107,7 +107,7 @@ static struct thread *first_other(struct classq *q)
         uint64_t turned = q->bits.steps >> from | q->bits.steps << ((64 - from) % 64);
         uint64_t step = low + (unsigned)__builtin_ctzll(turned);
         struct thread *t = head_of(&q->bits.other[step % CLASSQ_STEPS]);
-        if (likely(step_of(t) <= step) || !list_empty(&q->lane)) {
+        if (likely(step_of(t) <= step) || !list_empty(&q->unranked_list)) {
             return t;
         }
         q->min = step << CLASSQ_SLICE_SHIFT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dist.c - organization "dist" (P1, NON_SMP_DS): a scheduler for each CPU, threads pinned.
+ * dist.c - policy "dist" (P1, NON_SMP_DS): a scheduler for each CPU, threads pinned.
  *
  * Only its CPU touches a queue, so it needs no lock; a thread that another CPU or a foreign kernel
  * thread makes ready comes through the inbox of its home. pinned.queued is the home's. If another
@@ -168,7 +168,7 @@ static bool dist_direct(struct cpu *self, struct thread *t)
 
 const struct pirn_policy sched_dist = {
     .name = "dist",
-    .help = "a scheduler for each CPU, threads pinned by measured load (P1: NON_SMP_DS)",
+    .help = "a scheduler for each CPU, threads pinned by measured load",
     .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
     .pinned = true,
     .init = dist_init,

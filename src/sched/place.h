@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - which CPU a pinned thread belongs to (P1), for the organizations central and dist.
+ * place.h - which CPU a pinned thread belongs to, for the policies central and dist.
  *
  * A task is named by its place in the tree of creations (n-th child of which task), which is the
  * same in every run of a deterministic program. A run on one CPU measures the run time of every

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policies.c - the organizations that exist, and those that a program registers.
+ * policies.c - the policies that exist, and those that a program registers.
  *
  * Invariants of the registered ones:
  *   1. An entry is set once, from NULL, by compare-and-swap, and the table behind it is constant.
@@ -23,7 +23,7 @@
 static const struct pirn_policy *const builtin[] = {
     SCHED_STEAL SCHED_SINGLE SCHED_CENTRAL SCHED_DIST SCHED_REQUEST};
 static _Atomic(const struct pirn_policy *) registered[SCHED_REGISTERED_MAX];
-static bool (*own_yield)(void); /* of the organization that is used; NULL: it has none */
+static bool (*own_yield)(void); /* of the policy that is used; NULL: it has none */
 static char refusal[256];       /* (refusing) */
 static _Atomic(uint32_t) refusing;
 
@@ -61,7 +61,7 @@ static struct pirn_rotation never_rotates(struct cpu *self, struct thread *t)
     return (struct pirn_rotation){0};
 }
 
-/* What an organization of ours has for the other kind of discipline goes. */
+/* What a policy of ours has for the other kind of discipline goes. */
 static void fit_discipline(struct pirn_policy *to)
 {
     if (sched_has_classes()) {
@@ -137,7 +137,7 @@ static int check_operations(const struct pirn_policy *p)
                               ? "preempt (there is a \"charge\")"
                               : NULL;
     if (missing != NULL) {
-        return refuse(-ENOSYS, "organization \"%s\" has no operation %s", p->name, missing);
+        return refuse(-ENOSYS, "policy \"%s\" has no operation %s", p->name, missing);
     }
     return 0;
 }
@@ -146,22 +146,21 @@ static int check_option(const struct pirn_policy *p, const struct pirn_policy_op
 {
     if (!sched_good_name(o->name)) {
         return refuse(-EDOM,
-                      "organization \"%s\": an option is named \"%.64s\"; valid: 1 to %d "
+                      "policy \"%s\": an option is named \"%.64s\"; valid: 1 to %d "
                       "characters of a-z, 0-9, - and _",
                       p->name, o->name, NAME_MAX_BYTES);
     }
     if (o->values == NULL || o->deflt == NULL || o->set == NULL) {
-        return refuse(-EDOM, "organization \"%s\": option %s needs values, deflt and set", p->name,
+        return refuse(-EDOM, "policy \"%s\": option %s needs values, deflt and set", p->name,
                       o->name);
     }
     if (o->values[0] != '<' && sched_choice(o->values, o->deflt) < 0) {
-        return refuse(-EDOM,
-                      "organization \"%s\": the default of option %s, \"%.64s\", is not of %.64s",
+        return refuse(-EDOM, "policy \"%s\": the default of option %s, \"%.64s\", is not of %.64s",
                       p->name, o->name, o->deflt, o->values);
     }
     for (const struct pirn_policy_option *other = p->options; other != o; other++) {
         if (strcmp(other->name, o->name) == 0) {
-            return refuse(-EDOM, "organization \"%s\" has two options %s", p->name, o->name);
+            return refuse(-EDOM, "policy \"%s\" has two options %s", p->name, o->name);
         }
     }
     return 0;
@@ -181,7 +180,7 @@ static int check_table(const struct pirn_policy *p)
     }
     if (!sched_good_name(p->name)) {
         return refuse(-EINVAL,
-                      "an organization is named \"%.64s\"; valid: 1 to %d characters of a-z, 0-9, "
+                      "a policy is named \"%.64s\"; valid: 1 to %d characters of a-z, 0-9, "
                       "- and _",
                       p->name != NULL ? p->name : "", NAME_MAX_BYTES);
     }
@@ -200,14 +199,14 @@ int sched_register(const struct pirn_policy *policy)
         return error;
     }
     if (at_load_acq(&rt.started) != 0) { /* ORDER(start) */
-        return refuse(-EBUSY, "organization \"%s\" comes too late: the runtime has started",
+        return refuse(-EBUSY, "policy \"%s\" comes too late: the runtime has started",
                       policy->name);
     }
     if (sched_find(policy->name, strlen(policy->name)) != NULL) {
-        return refuse(-EEXIST, "there is an organization \"%s\" already", policy->name);
+        return refuse(-EEXIST, "there is a policy \"%s\" already", policy->name);
     }
     if (!options_describe_fits(policy)) {
-        return refuse(-ENOSPC, "the help texts of organization \"%s\" are too long", policy->name);
+        return refuse(-ENOSPC, "the help texts of policy \"%s\" are too long", policy->name);
     }
     for (unsigned i = 0; i < SCHED_REGISTERED_MAX; i++) {
         const struct pirn_policy *there = NULL;
@@ -215,10 +214,10 @@ int sched_register(const struct pirn_policy *policy)
             return 0;
         }
         if (strcmp(there->name, policy->name) == 0) {
-            return refuse(-EEXIST, "there is an organization \"%s\" already", policy->name);
+            return refuse(-EEXIST, "there is a policy \"%s\" already", policy->name);
         }
     }
-    return refuse(-ENOSPC, "organization \"%s\" is one too many: %d are registered", policy->name,
+    return refuse(-ENOSPC, "policy \"%s\" is one too many: %d are registered", policy->name,
                   SCHED_REGISTERED_MAX);
 }
 

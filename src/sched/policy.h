@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.h - the organizations, seen from inside. Their contract is <pirn/policy.h>, for those of
+ * policy.h - the policies, seen from inside. Their contract is <pirn/policy.h>, for those of
  * this folder as for those of a program; docs/POLICY.md develops an example.
  *
  * What is in this folder uses the core's own headers instead of the functions in the second half of
@@ -23,7 +23,7 @@ const char *sched_refusal(void);
 
 const struct pirn_policy *sched_find(const char *name, size_t length);
 
-/* Organization `i`; NULL after the last. */
+/* Policy `i`; NULL after the last. */
 const struct pirn_policy *sched_at(unsigned i);
 
 /* Copy the table for use. */
@@ -39,7 +39,7 @@ bool steal_classes_yield(void);
 bool dist_yield(void);
 bool request_yield(void);
 
-/* Names of organizations, of their options and counters: such that nothing needs to quote them. */
+/* Names of policies, of their options and counters: such that nothing needs to quote them. */
 bool sched_good_name(const char *name);
 
 /* Index of `value` in "a|b|c"; -1 if it is none of them. */

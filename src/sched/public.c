@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * public.c - what <pirn/policy.h> offers to organizations from outside: the core's own inline
+ * public.c - what <pirn/policy.h> offers to policies from outside: the core's own inline
  * functions, called through the library's boundary. Whatever touches shared memory is compiled
  * here, so that the simulator sees it.
  */

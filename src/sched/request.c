@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request.c - organization "request" (B7): a CPU without work asks others for a thread, by
+ * request.c - policy "request": a CPU without work asks others for a thread, by
  * messages; no CPU ever touches another one's queue.
  *
  * Between every ordered pair of CPUs there is a ring (mailbox.h). box[to][from] carries requests
@@ -334,7 +334,7 @@ static void request_check(void)
 
 const struct pirn_policy sched_request = {
     .name = "request",
-    .help = "a ready queue for each CPU; CPUs without work ask others by message (B7)",
+    .help = "a ready queue for each CPU; CPUs without work ask others by message",
     .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
     .init = request_init,
     .fini = FOR_TESTS(request_fini),

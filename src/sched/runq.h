@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runq.h - the ready queue of an organization, in whatever discipline was chosen: a list
+ * runq.h - the ready queue of a policy, in whatever discipline was chosen: a list
  * (runq_fifo.h) or, with classes, a classq. The caller holds the queue's lock. What is threads'
  * number is the list's `length` in both.
  */
@@ -46,12 +46,12 @@ ALWAYS_INLINE struct thread *ready_rotate_classes_locked(struct cpu *self, struc
     if (unlikely(!classq_all_plain(RUNQ_CLASSES(q)) || !classq_plain(t))) {
         return NULL;
     }
-    struct thread *next = classq_lane_rotate(RUNQ_CLASSES(q), t);
+    struct thread *next = classq_unranked_rotate(RUNQ_CLASSES(q), t);
     return likely(next != NULL) ? classes_take_plain(self, next) : NULL;
 }
 
 /* The short way of a yield: t to the tail, the next one out, both of them in the lists of fifo or
- * in the lane; t's context need not be saved. NULL: nothing done. */
+ * in the unranked list; t's context need not be saved. NULL: nothing done. */
 ALWAYS_INLINE struct thread *ready_rotate_locked(struct cpu *self, struct runq *q, struct thread *t)
 {
     if (likely(RUNQ_CLASSES(q) == NULL)) {
@@ -73,8 +73,9 @@ ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q, bool head)
     if (likely(RUNQ_CLASSES(q) == NULL)) {
         return runq_give_locked(q, head);
     }
-    struct thread *t = classq_all_plain(RUNQ_CLASSES(q)) ? classq_lane_give(RUNQ_CLASSES(q), head)
-                                                         : classq_take(RUNQ_CLASSES(q));
+    struct thread *t = classq_all_plain(RUNQ_CLASSES(q))
+                           ? classq_unranked_give(RUNQ_CLASSES(q), head)
+                           : classq_take(RUNQ_CLASSES(q));
     if (t != NULL) {
         runq_add_length_locked(q, -1);
     }

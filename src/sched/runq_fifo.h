@@ -8,7 +8,7 @@
  *   FIFO  spawned, woken and yielding threads go to the tail
  *   LIFO  spawned and woken threads go to the head, yielding ones to the tail (a yield never
  * re-picks itself); every RT_LIFO_OLDEST-th pick takes the oldest thread, so that nobody starves
- * A hand-over (M5) goes to the head in both.
+ * A hand-over goes to the head in both.
  */
 #ifndef PIRN_SCHED_RUNQ_FIFO_H
 #define PIRN_SCHED_RUNQ_FIFO_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * single.c - organization "single" (P1, SMP): one ready queue for all CPUs under one lock; threads
+ * single.c - policy "single" (SMP): one ready queue for all CPUs under one lock; threads
  * migrate freely.
  *
  * Lock: queue.lock (RANK_RUNQ). queue.length is written under it and read without it by has_work,
@@ -114,7 +114,7 @@ static void single_check(void)
 
 const struct pirn_policy sched_single = {
     .name = "single",
-    .help = "one ready queue shared by all CPUs; threads migrate (P1: SMP)",
+    .help = "one ready queue shared by all CPUs; threads migrate",
     .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
     .init = single_init,
     .fini = FOR_TESTS(classes_fini),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal.c - organization "steal" (M3): a ready queue for each CPU; CPUs without work steal from
+ * steal.c - policy "steal": a ready queue for each CPU; CPUs without work steal from
  * others' queues.
  *
  * Options: victim = neighbour (round robin from the right neighbour), max (longest queue by
@@ -21,7 +21,7 @@
  * the other end lie the oldest, from which most will come; where one thread joins a row of others
  * in their order, they are the oldest. A thief takes from the end at which the owner's last join
  * did not take (end=far): it works far from the owner, and what it takes is not what the owner is
- * about to wait for. Not the first of all: what was handed over lies there (M5). Without joins, or
+ * about to wait for. Not the first of all: what was handed over lies there. Without joins, or
  * with end=tail, from the tail.
  *
  * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
@@ -415,7 +415,7 @@ const struct pirn_policy_option steal_options[] = {{.name = "victim",
 
 const struct pirn_policy sched_steal = {
     .name = "steal",
-    .help = "a ready queue for each CPU; CPUs without work steal from others (M3)",
+    .help = "a ready queue for each CPU; CPUs without work steal from others",
     .options = SCHED_OPTIONS_OF(steal_options),
     .init = steal_init,
     .fini = FOR_TESTS(classes_fini),

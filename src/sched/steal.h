@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal.h - what the two halves of organization "steal" share: steal.c (queues, thieves, lists) and
+ * steal.h - what the two halves of policy "steal" share: steal.c (queues, thieves, lists) and
  * steal_classes.c (disciplines with classes).
  */
 #ifndef PIRN_SCHED_STEAL_H
@@ -67,7 +67,7 @@ ALWAYS_INLINE bool shared_turn(struct steal_queue *sq)
 }
 #define BATCH_MAX 256u /* threads that are moved at once */
 
-/* The same organization where the discipline has classes. */
+/* The same policy where the discipline has classes. */
 extern const struct pirn_policy sched_steal_classes;
 
 /* What both have in common. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal_classes.c - organization "steal" with classes.
+ * steal_classes.c - policy "steal" with classes.
  *
  * Real-time threads are in one queue for all CPUs (steal.shared, with those that foreign kernel
  * threads made ready): so the most urgent ones run, on whatever CPU, as under "single". Threads of
@@ -136,7 +136,7 @@ static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum p
         bias_unlock_tried(&sq->lock);
         return steal_enqueue_slow(self, t, why);
     }
-    classq_lane_push(RUNQ_CLASSES(&sq->q), t, runq_to_head(&sq->q, why));
+    classq_unranked_push(RUNQ_CLASSES(&sq->q), t, runq_to_head(&sq->q, why));
     runq_add_length_locked(&sq->q, 1);
     bias_unlock_tried(&sq->lock);
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
@@ -209,7 +209,7 @@ static struct thread *steal_pick(struct cpu *self)
     }
     struct thread *t = NULL;
     if (likely(classq_all_plain(RUNQ_CLASSES(&sq->q)))) {
-        t = classq_lane_pop(RUNQ_CLASSES(&sq->q));
+        t = classq_unranked_pop(RUNQ_CLASSES(&sq->q));
     }
     if (likely(t != NULL)) {
         runq_add_length_locked(&sq->q, -1);
@@ -350,8 +350,8 @@ ALWAYS_INLINE bool steal_remove_locked(struct cpu *self, struct steal_queue *sq,
 {
     bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
     if (likely(ours && classq_all_plain(RUNQ_CLASSES(&sq->q)) && classq_plain(t))) {
-        sq->head_is_far = RUNQ_CLASSES(&sq->q)->lane.next != &t->rq;
-        classq_lane_remove(RUNQ_CLASSES(&sq->q), t);
+        sq->head_is_far = RUNQ_CLASSES(&sq->q)->unranked_list.next != &t->rq;
+        classq_unranked_remove(RUNQ_CLASSES(&sq->q), t);
         runq_add_length_locked(&sq->q, -1);
         classes_take_plain(self, t);
     } else {
@@ -403,8 +403,8 @@ static void steal_check_all(void)
 static int steal_thread_init(struct thread *t, struct thread *creator)
 {
     at_init(&stealable_of(t)->in, (struct steal_queue *)NULL);
-    if (likely(sched_chosen.evens && creator != NULL && creator->sched.even)) {
-        classq_new_even(t);
+    if (likely(sched_chosen.inherit_no_vtime && creator != NULL && creator->sched.no_vtime)) {
+        classq_new_no_vtime(t);
         return 0;
     }
     return classes_thread_init(t, creator);

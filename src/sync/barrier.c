@@ -24,17 +24,17 @@ int rt_barrier_init(struct rt_barrier *b, uint32_t count)
 /* The others have not arrived. */
 static void barrier_block_locked(struct rt_barrier *b, unsigned long *irq)
 {
-    struct waitq_how how = {.deadline = UINT64_MAX,
-                            .object = b,
-                            .reason = WAIT_BARRIER,
-                            .interruptible = rt_signals,
-                            .rank = RANK_WAITQ};
-    bool may_leave = how.interruptible;
+    struct waitq_options options = {.deadline = UINT64_MAX,
+                                    .object = b,
+                                    .reason = WAIT_BARRIER,
+                                    .interruptible = rt_signals,
+                                    .rank = RANK_WAITQ};
+    bool may_leave = options.interruptible;
     uint32_t round = b->round;
     if (may_leave) {
         at_add_rlx(&b->queue.leaving, 1u);
     }
-    while (waitq_block_locked(&b->queue, &how) == -EINTR) {
+    while (waitq_block_locked(&b->queue, &options) == -EINTR) {
         rt_leave(*irq);
         rt_signals_act();
         rt_self(); /* a handler may have lost the CPU */

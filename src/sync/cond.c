@@ -69,13 +69,13 @@ ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline, bool point,
     if (!MUTANT(COND_DROP)) {
         release(cpu, mutex);
     }
-    struct waitq_how how = {.deadline = deadline,
-                            .object = c,
-                            .reason = WAIT_COND,
-                            .removable = point,
-                            .interruptible = interruptible,
-                            .rank = RANK_COND};
-    int result = waitq_block_locked(&c->queue, &how);
+    struct waitq_options options = {.deadline = deadline,
+                                    .object = c,
+                                    .reason = WAIT_COND,
+                                    .removable = point,
+                                    .interruptible = interruptible,
+                                    .rank = RANK_COND};
+    int result = waitq_block_locked(&c->queue, &options);
     cond_leave(c, timed);
     rt_leave(irq);
     if (unlikely(result == -EINTR)) {

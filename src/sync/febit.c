@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * febit.c - Full/Empty word (H9): read when full, write when empty.
+ * febit.c - Full/Empty word: read when full, write when empty.
  *
  * Everything happens under the queue lock (RANK_WAITQ). Invariants:
  *   1. Readers and takers wait only while the word is empty, writers only while it is full: the
@@ -59,12 +59,12 @@ static int fe_block_locked(struct rt_fe *w, uint64_t *value, uint8_t kind, uint6
 {
     struct thread *self = rt_self();
     self->wait_value = *value;
-    struct waitq_how how = {.deadline = deadline,
-                            .object = w,
-                            .reason = kind == KIND_WRITE ? WAIT_FE_EMPTY : WAIT_FE_FULL,
-                            .kind = kind,
-                            .rank = RANK_WAITQ};
-    int result = waitq_block_locked(&w->queue, &how);
+    struct waitq_options options = {.deadline = deadline,
+                                    .object = w,
+                                    .reason = kind == KIND_WRITE ? WAIT_FE_EMPTY : WAIT_FE_FULL,
+                                    .kind = kind,
+                                    .rank = RANK_WAITQ};
+    int result = waitq_block_locked(&w->queue, &options);
     if (result == 0) {
         *value = self->wait_value;
     }

@@ -129,14 +129,14 @@ static bool mutex_wants_handover(uint32_t losses, uint64_t *since)
 /* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT, -EINTR. */
 static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, bool first, bool handover)
 {
-    struct waitq_how how = {.deadline = deadline,
-                            .object = m,
-                            .reason = WAIT_MUTEX,
-                            .kind = handover ? KIND_WANTS_HANDOVER : KIND_COMPETES,
-                            .interruptible = rt_signals,
-                            .front = !first,
-                            .rank = RANK_WAITQ};
-    int error = waitq_block_locked(&m->queue, &how);
+    struct waitq_options options = {.deadline = deadline,
+                                    .object = m,
+                                    .reason = WAIT_MUTEX,
+                                    .kind = handover ? KIND_WANTS_HANDOVER : KIND_COMPETES,
+                                    .interruptible = rt_signals,
+                                    .front = !first,
+                                    .rank = RANK_WAITQ};
+    int error = waitq_block_locked(&m->queue, &options);
     return error != 0 ? error : rt_self()->wait_kind == KIND_OWNS;
 }
 

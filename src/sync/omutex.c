@@ -178,12 +178,12 @@ static int om_wait_locked(struct rt_omutex *m, struct thread *self, uint32_t own
                           uint64_t deadline)
 {
     struct prio_wait wait = {.queue = &m->queue, .leader = &m->leader};
-    struct waitq_how how = {.deadline = deadline,
-                            .object = m,
-                            .reason = WAIT_MUTEX,
-                            .kind = KIND_WAITS,
-                            .interruptible = rt_signals,
-                            .rank = RANK_WAITQ};
+    struct waitq_options options = {.deadline = deadline,
+                                    .object = m,
+                                    .reason = WAIT_MUTEX,
+                                    .kind = KIND_WAITS,
+                                    .interruptible = rt_signals,
+                                    .rank = RANK_WAITQ};
     if (m->kind & OM_INHERIT) {
         prio_wait_begin_locked(&wait, self, owner != OM_GONE ? id_thread(owner) : NULL);
     }
@@ -191,7 +191,7 @@ static int om_wait_locked(struct rt_omutex *m, struct thread *self, uint32_t own
         om_queue_lock(m);
         prio_unlock();
     }
-    int error = waitq_block_locked(&m->queue, &how);
+    int error = waitq_block_locked(&m->queue, &options);
     if (error != 0 && (m->kind & OM_INHERIT)) {
         prio_lock();
         prio_wait_end_locked(self);

@@ -56,7 +56,7 @@ int rt_omutex_trylock(struct rt_omutex *m);
 /* The caller owns it. If it got it with -EOWNERDEAD and has not called rt_omutex_consistent, nobody
  * can lock it afterwards. */
 void rt_omutex_unlock(struct rt_omutex *m);
-/* With the interrupts out already, and at most a lock of rank RANK_COND held. */
+/* With the interrupts disabled already, and at most a lock of rank RANK_COND held. */
 void rt_omutex_unlock_irqoff(struct cpu *cpu, struct rt_omutex *m);
 
 /* The caller has repaired the data. 0; -EINVAL: not robust, not the caller's, or nothing is wrong.

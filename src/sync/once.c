@@ -36,12 +36,12 @@ static void once_wait(struct rt_once *once)
     rt_enter(&irq);
     state_lock(&q->lock, RANK_WAITQ);
     if (at_load_acq(&once->state) == ONCE_RUNNING) { /* ORDER(once) */
-        struct waitq_how how = {.deadline = UINT64_MAX,
-                                .object = once,
-                                .reason = WAIT_ONCE,
-                                .interruptible = rt_signals,
-                                .rank = RANK_WAITQ};
-        interrupted = waitq_block_locked(q, &how) != 0;
+        struct waitq_options options = {.deadline = UINT64_MAX,
+                                        .object = once,
+                                        .reason = WAIT_ONCE,
+                                        .interruptible = rt_signals,
+                                        .rank = RANK_WAITQ};
+        interrupted = waitq_block_locked(q, &options) != 0;
     } else {
         state_unlock(&q->lock, RANK_WAITQ);
     }

@@ -141,13 +141,13 @@ static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
     if (rw_enter_or_mark_locked(l, writer)) {
         state_unlock(&l->queue.lock, RANK_WAITQ);
     } else {
-        struct waitq_how how = {.deadline = deadline,
-                                .object = l,
-                                .reason = writer ? WAIT_WRLOCK : WAIT_RDLOCK,
-                                .kind = writer ? KIND_WRITER : KIND_READER,
-                                .interruptible = rt_signals,
-                                .rank = RANK_WAITQ};
-        result = waitq_block_locked(&l->queue, &how);
+        struct waitq_options options = {.deadline = deadline,
+                                        .object = l,
+                                        .reason = writer ? WAIT_WRLOCK : WAIT_RDLOCK,
+                                        .kind = writer ? KIND_WRITER : KIND_READER,
+                                        .interruptible = rt_signals,
+                                        .rank = RANK_WAITQ};
+        result = waitq_block_locked(&l->queue, &options);
         if (result != 0) {
             rw_gave_up(l, irq);
         }

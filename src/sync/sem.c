@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sem.c - counting semaphore with FIFO hand-over (M5).
+ * sem.c - counting semaphore with FIFO hand-over.
  *
  * The state of queue.lock is SEM_UNIT times the value. Invariants:
  *   1. Somebody waits only while the value is 0: a thread queues under the lock after it read 0
@@ -73,13 +73,13 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
     rt_self();
     rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
-        struct waitq_how how = {.deadline = deadline,
-                                .object = s,
-                                .reason = WAIT_SEM,
-                                .removable = point,
-                                .interruptible = point && rt_signals,
-                                .rank = RANK_WAITQ};
-        result = waitq_block_locked(&s->queue, &how);
+        struct waitq_options options = {.deadline = deadline,
+                                        .object = s,
+                                        .reason = WAIT_SEM,
+                                        .removable = point,
+                                        .interruptible = point && rt_signals,
+                                        .rank = RANK_WAITQ};
+        result = waitq_block_locked(&s->queue, &options);
     }
     rt_leave(irq);
     return result;
@@ -92,9 +92,9 @@ static NOINLINE bool sem_wait_plain(struct rt_sem *s)
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
-        struct waitq_how how = {
+        struct waitq_options options = {
             .deadline = UINT64_MAX, .object = s, .reason = WAIT_SEM, .rank = RANK_WAITQ};
-        waitq_block_inline_locked(cpu, &s->queue, how);
+        waitq_block_inline_locked(cpu, &s->queue, options);
     }
     rt_leave(irq);
     return true;

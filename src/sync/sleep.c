@@ -14,12 +14,12 @@ static int sleep_until(uint64_t deadline, bool point)
     rt_enter(&irq);
     at_init(&queue.lock.word, 0u);
     state_lock(&queue.lock, RANK_WAITQ);
-    struct waitq_how how = {.deadline = deadline == UINT64_MAX ? UINT64_MAX - 1 : deadline,
-                            .reason = WAIT_SLEEP,
-                            .removable = point,
-                            .interruptible = point && rt_signals,
-                            .rank = RANK_WAITQ};
-    int end = waitq_block_locked(&queue, &how);
+    struct waitq_options options = {.deadline = deadline == UINT64_MAX ? UINT64_MAX - 1 : deadline,
+                                    .reason = WAIT_SLEEP,
+                                    .removable = point,
+                                    .interruptible = point && rt_signals,
+                                    .rank = RANK_WAITQ};
+    int end = waitq_block_locked(&queue, &options);
     rt_leave(irq);
     return end;
 }

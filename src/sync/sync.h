@@ -116,7 +116,7 @@ int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline);
 int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline); /* after rt_mutex_lock_fast */
 void rt_mutex_unlock(struct rt_mutex *m);
 void rt_mutex_unlock_slow(struct rt_mutex *m);
-/* Unlock with the interrupts out already and a lock of rank RANK_COND held. */
+/* Unlock with the interrupts disabled already and a lock of rank RANK_COND held. */
 void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m);
 
 void rt_cond_init(struct rt_cond *c);

@@ -52,7 +52,7 @@ static COLD void ring_next_block(struct trace_writer *w, uint32_t running, uint6
             (struct trace_record){.event = TRACE_CLOCK, .ab = port_trace_ns()};
         w->position += BLOCK_HEAD;
     }
-    w->late = w->position;
+    w->untimed = w->position;
 }
 
 void ring_write_slow(struct trace_writer *w, uint32_t running, enum ring_time when,
@@ -61,13 +61,13 @@ void ring_write_slow(struct trace_writer *w, uint32_t running, enum ring_time wh
     uint64_t now = when == RING_NOW ? port_trace_clock() : w->last_at;
     unsigned more = text != NULL ? TRACE_TEXT_MAX / sizeof(struct trace_record) : 0;
     uint64_t in_block = w->position % TRACE_BLOCK;
-    if (when != RING_LATER && w->late != w->position) {
+    if (when != RING_LATER && w->untimed != w->position) {
         ring_late_ones(w, now - w->block_at);
     }
     if (in_block == 0 || in_block + 1 + more > TRACE_BLOCK || now - w->block_at > UINT32_MAX) {
         if (!w->full) {
             now = when == RING_LATER ? port_trace_clock() : now;
-            if (w->late != w->position) {
+            if (w->untimed != w->position) {
                 ring_late_ones(w, now - w->block_at);
             }
             ring_next_block(w, running, now);

@@ -27,7 +27,7 @@ struct trace_writer {
     uint64_t position; /* records written ever */
     uint64_t block_at; /* the clock when the block began */
     uint64_t last_at;  /* the clock at the last event that has a time */
-    uint64_t late;     /* the first of those that have none yet, up to `position` */
+    uint64_t untimed;  /* the first of those that have none yet, up to `position` */
     uint64_t events;   /* written ever */
     uint64_t earlier;  /* of these, before the block */
     bool full;         /* and keeps its oldest */
@@ -61,14 +61,14 @@ struct trace_what {
 ALWAYS_INLINE void ring_late_ones(struct trace_writer *w, uint64_t delta)
 {
     if (MUTANT(TRACE_LATE)) {
-        w->late = w->position;
+        w->untimed = w->position;
         return;
     }
     do {
-        struct trace_record *r = &w->records[w->late & w->mask];
+        struct trace_record *r = &w->records[w->untimed & w->mask];
         r->delta = delta < UINT32_MAX ? (uint32_t)delta : UINT32_MAX;
-        w->late += 1u + r->more;
-    } while (w->late != w->position);
+        w->untimed += 1u + r->more;
+    } while (w->untimed != w->position);
 }
 
 /* An event stands in the next `records` places: now it counts, and readers see it, unless its time
@@ -80,7 +80,7 @@ ALWAYS_INLINE void ring_written(struct trace_writer *w, enum ring_time when, uin
     w->events++;
     w->last_at = now;
     if (when != RING_LATER) {
-        w->late = w->position;
+        w->untimed = w->position;
         RING_PUBLISH(&w->ring->events, w->events);
         RING_PUBLISH(&w->ring->head, w->position);
     }
@@ -103,7 +103,7 @@ ALWAYS_INLINE void ring_write(struct trace_writer *w, uint32_t running, enum rin
         ring_write_slow(w, running, when, what, NULL);
         return;
     }
-    if (when != RING_LATER && w->late != w->position) {
+    if (when != RING_LATER && w->untimed != w->position) {
         ring_late_ones(w, delta);
     }
     /* Two whole words: put together in registers. */

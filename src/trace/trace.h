@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - the event trace: hooks for the core and the organizations, and their twins that do
+ * trace.h - the event trace: hooks for the core and the policies, and their twins that do
  * nothing (PIRN_WITHOUT_TRACE). The events: events.def; the file: format.h.
  *
  * While the trace is off a hook costs two instructions, a comparison and a jump that is not taken.
  * What it reads for the event it reads behind that jump. Callers give it what they have at hand:
  * an argument that has to be computed, or port_cpu_self(), would cost something all the time.
  *
- * Who writes where. A CPU that is inside the runtime (interrupts are out) is alone in writing its
+ * Who writes where. A CPU that is inside the runtime (interrupts are disabled) is alone in writing its
  * THREAD ring: plain stores. Everybody else, handlers of signals and interrupts, the program's
  * marks, kernel threads without a CPU, takes a place in an ANY ring by an atomic addition, whatever
  * it has interrupted. So no hook waits, and none can be interrupted where that matters.

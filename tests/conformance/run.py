@@ -4,7 +4,7 @@
     run.py --expected expected.txt [--configuration pirn.steal.2.preempt] PROGRAM...
 
 A program's file name is conformance-AREA-KIND; its cases are called AREA.case.
-A configuration is `nptl`, or `pirn.ORGANIZATION.CPUS.PREEMPT`, the last being `preempt` or `coop`;
+A configuration is `nptl`, or `pirn.POLICY.CPUS.PREEMPT`, the last being `preempt` or `coop`;
 further parts NAME=VALUE set PIRN_NAME. `preload....` is the same with the library of --preload
 preloaded.
 Exit status: 0 when every case passed, was unsupported, or failed as listed.
@@ -58,7 +58,7 @@ def environment(configuration: str, preload: str) -> dict[str, str]:
         env["LD_PRELOAD"] = preload
     if parts[0] != "nptl":
         if len(parts) < 4 or parts[3] not in PREEMPT:
-            form = f"{parts[0]}.ORGANIZATION.CPUS.{'|'.join(PREEMPT)}"
+            form = f"{parts[0]}.POLICY.CPUS.{'|'.join(PREEMPT)}"
             raise SystemExit(f"run.py: {configuration}: not {form}")
         env["PIRN_SCHED"], env["PIRN_CPUS"] = parts[1:3]
         env["PIRN_PREEMPT"] = PREEMPT[parts[3]]

@@ -138,7 +138,7 @@ class Case:
     def workers(self) -> None:
         said = self.at_settled("info pirn threads", "info pirn workers", "kill")
         self.table(said)
-        want(r"^organization steal\n^Worker +LWP +gdb +Switches +Runs", said)
+        want(r"^policy steal\n^Worker +LWP +gdb +Switches +Runs", said)
         want(r'^\d +\d+ +\d+ +\d+ +\d+ "\S*states"', said)
         # Or the thread that was made last: the other worker may be quick.
         want(r'^1 +\d+ +\d+ +\d+ +(nothing|\d+ "\S*states")', said)

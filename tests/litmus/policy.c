@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.c - what <pirn/policy.h> promises about memory, called as an organization from outside
+ * policy.c - what <pirn/policy.h> promises about memory, called as a policy from outside
  * calls it: words order as release and acquire, peek does not, and no word is a fence.
  */
 #include <pirn/policy.h>

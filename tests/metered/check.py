@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ORGANIZATIONS = ("steal", "single", "central", "dist", "request")
+POLICIES = ("steal", "single", "central", "dist", "request")
 
 
 def run(program: str, mode: str, sched: str, cpus: int, stats: Path, tick: int = 10000) -> dict:
@@ -55,7 +55,7 @@ def main() -> None:
     (program,) = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="pirn-metered-") as scratch:
         stats = Path(scratch) / "stats.json"
-        for sched in ORGANIZATIONS:
+        for sched in POLICIES:
             for cpus in (1, 2):
                 for mode in ("yield", "sleep", "call", "compute"):
                     wrong = check(mode, run(program, mode, sched, cpus, stats))

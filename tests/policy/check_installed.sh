@@ -25,7 +25,7 @@ export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
 others=$(cd usr/include && find . -type f ! -path './pirn/*')
 [ -z "$others" ] || fail "installed headers outside of pirn/: $others"
 
-# runs PROGRAM: under load, with each option, and the organization is the one that ran.
+# runs PROGRAM: under load, with each option, and the policy is the one that ran.
 runs() {
     for cpus in 1 2 4; do
         for sched in home home:start=here home:start=turn; do
@@ -80,10 +80,10 @@ END
     CC=$cc CXX=$cxx cmake -S . -B out -DCMAKE_PREFIX_PATH="$work/usr" && cmake --build out
 } >output 2>&1 || fail "does not build with find_package"
 runs ./out/by-cmake
-./out/by-cmake-cxx >output 2>&1 || fail "the organization in C++ does not run"
+./out/by-cmake-cxx >output 2>&1 || fail "the policy in C++ does not run"
 echo "ok ./out/by-cmake-cxx"
 
-# A program that knows nothing of Pirn, under an organization that Pirn does not come with.
+# A program that knows nothing of Pirn, under a policy that Pirn does not come with.
 cat >system.c <<'END'
 #include <pthread.h>
 #include <sched.h>
@@ -114,7 +114,7 @@ END
 "$cc" system.c -o system -pthread
 runs env "LD_PRELOAD=$libdir/libpirn-pthread.so.0:./out/libhome.so" ./system
 
-# Organizations that use all of the header find all of it in either library.
+# Policies that use all of the header find all of it in either library.
 # shellcheck disable=SC2046
 for library in pirn pirn-pthread; do
     "$cc" system.c registers.c example.c owned.c relay.c ranked.c -o "all-of-$library" -Wl,-z,defs \
@@ -150,6 +150,6 @@ if [ $status != 1 ] || ! grep -q 'the table has version 0, and Pirn .* takes ver
     fail "a table of another version is not refused"
 fi
 "$cc" -Iolder -shared -fPIC preloaded.c example.c -o older-home.so -L"$libdir" -lpirn-pthread
-refused 'no organization "home"; there are: .*; refused when it was registered: the table has version 0' \
+refused 'no policy "home"; there are: .*; refused when it was registered: the table has version 0' \
     env "LD_PRELOAD=$libdir/libpirn-pthread.so.0:./older-home.so" PIRN_SCHED=home ./system
 echo "ok refusals"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What Pirn says about organizations from outside, as programs read it.
+"""What Pirn says about policies from outside, as programs read it.
 
 usage: check_json.py REGISTER UNIT [EMULATOR...]
 
-The description of REGISTER's organizations is JSON, with their texts as they were registered; the
-counters of UNIT, run under "owned" and under "relay", have those organizations' own among them.
+The description of REGISTER's policies is JSON, with their texts as they were registered; the
+counters of UNIT, run under "owned" and under "relay", have those policies' own among them.
 """
 
 import json
@@ -41,10 +41,10 @@ def counters(command: list[str], sched: str) -> dict[str, Any]:
 def main() -> None:
     register, unit, *emulator = sys.argv[1:]
     described = json.loads(run([*emulator, register, "describe"]).splitlines()[-1])
-    names = [organization["name"] for organization in described["organizations"]]
+    names = [policy["name"] for policy in described["policies"]]
     assert names[:5] == ["steal", "single", "central", "dist", "request"], names
     assert len(names) == 13, names
-    assert EXPECTED in described["organizations"], described["organizations"]
+    assert EXPECTED in described["policies"], described["policies"]
     test = [*emulator, unit, "--suite", "core", "--repeat", "5"]
     owned = counters(test, "owned")
     assert owned["sched"] == "owned", owned

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * cxx.cpp - an organization in C++17: one ready queue for all CPUs, registered before main by a
+ * cxx.cpp - a policy in C++17: one ready queue for all CPUs, registered before main by a
  * static object, and a program that runs under it.
  */
 #include <pirn/pirn.hpp>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* example.h - the organization of example.c, for the programs that register it. */
+/* example.h - the policy of example.c, for the programs that register it. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* others.h - organizations that use what the example does not. */
+/* others.h - policies that use what the example does not. */
 #ifndef OTHERS_H
 #define OTHERS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owned.c - organization "owned", of the tests: every thread has a CPU for life, and only that CPU
+ * owned.c - policy "owned", of the tests: every thread has a CPU for life, and only that CPU
  * touches its queue. What others make ready comes through the inbox.
  *
  * Invariants:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - a program that brings its own organization: registers it, chooses it unless
+ * program.c - a program that brings its own policy: registers it, chooses it unless
  * PIRN_SCHED does, and puts it under load: threads that make threads, pass a token round by
  * semaphores, sleep, and fight for a mutex, and kernel threads that are no workers and do the same.
  *

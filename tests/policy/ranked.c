@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranked.c - organization "ranked", of the tests: one queue for all CPUs, by priority, with links
+ * ranked.c - policy "ranked", of the tests: one queue for all CPUs, by priority, with links
  * of its own in the threads' rooms. A yield goes behind all others, whatever its priority.
  *
  * Invariants (lock):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * register.c - pirn_sched_register: what it refuses, with which error and in which words; several
- * kernel threads that register at once; what pirn_describe makes of registered organizations.
+ * kernel threads that register at once; what pirn_describe makes of registered policies.
  */
 #include <errno.h>
 #include <pirn/policy.h>
@@ -93,7 +93,7 @@ static void test_table_is_refused_when_its_name_is_bad(void)
 {
     const char *const bad[] = {NULL,       "",       "Mine",
                                "my own",   "my:own", "a,b=",
-                               "\xc3\xa4", "a\n",    "an-organization-with-32-letters-"};
+                               "\xc3\xa4", "a\n",    "an-policy-with-32-letters-"};
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct pirn_policy p = good(bad[i]);
         REFUSED(&p, -EINVAL, "1 to 31 characters of a-z");
@@ -142,7 +142,7 @@ static void test_table_is_refused_when_its_texts_are_too_long(void)
     struct pirn_policy p = good("mine");
     memset(text, 'x', sizeof(text) - 1);
     p.help = text;
-    REFUSED(&p, -ENOSPC, "help texts of organization \"mine\" are too long");
+    REFUSED(&p, -ENOSPC, "help texts of policy \"mine\" are too long");
 }
 
 /* As long and as awkward as texts may be. */
@@ -162,7 +162,7 @@ static void test_description_is_whole_when_texts_need_quoting(void)
                  "{\"name\":\"file\",\"values\":[],\"default\":\"\",\"help\":\"a \\\"path\\\"\"},"
                  "{\"name\":\"how\",\"values\":[\"a\\\\b\",\"c\"],\"default\":\"c\",\"help\":\"\"}"
                  "]}") != NULL);
-    longest = good("an-organization-with-31-letters");
+    longest = good("an-policy-with-31-letters");
     memset(text, 'x', sizeof(text) - 1);
     longest.help = text;
     CHECK(pirn_sched_register(&longest) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* registers.c - linked with a program, adds the organizations of the tests before main. */
+/* registers.c - linked with a program, adds the policies of the tests before main. */
 #include <stdio.h>
 #include <stdlib.h>
 

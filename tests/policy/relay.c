@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay.c - organization "relay", of the tests: a ready queue for each CPU; one that runs dry takes
+ * relay.c - policy "relay", of the tests: a ready queue for each CPU; one that runs dry takes
  * half of another's, from the tail, and hands the search on.
  *
  * Invariants:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulated.c - organizations from outside, in the simulator: the suites that every organization
+ * simulated.c - policies from outside, in the simulator: the suites that every policy
  * must pass, and deliberate mistakes that they must catch.
  *
  *     pirn-policy-sim [SEEDS [SPEC]]

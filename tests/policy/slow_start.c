@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow_start.c - an organization that takes many ticks to begin: until it has, the thread that
+ * slow_start.c - a policy that takes many ticks to begin: until it has, the thread that
  * starts the runtime is not preempted. It says what is called too early.
  */
 #define _GNU_SOURCE

@@ -124,7 +124,7 @@ def profile(part: str, **options: object) -> Profile:
 
 
 def whole(p: Profile) -> None:
-    for count in ("lost_calls", "lost_samples", "strays"):
+    for count in ("lost_calls", "lost_samples", "unmatched"):
         assert p.counts[count] == 0, p.counts
 
 
@@ -149,12 +149,12 @@ def calls() -> None:
     assert len(ids) == THREADS, ids
 
 
-def organizations() -> None:
-    """The same under all organizations, and while threads are preempted all the time."""
+def policies() -> None:
+    """The same under all policies, and while threads are preempted all the time."""
     for sched in ("single", "central", "dist", "steal", "request"):
         p = profile("calls", sched=sched, tick=1000, slice=1000, profrate=2000, profclock="wall")
         assert p.calls()["leaf"] == THREADS * ROUNDS * LEAVES, (sched, p.calls())
-        assert p.counts["strays"] == p.counts["skipped"] == 0, (sched, p.counts)
+        assert p.counts["unmatched"] == p.counts["skipped"] == 0, (sched, p.counts)
 
 
 def shared() -> None:
@@ -206,7 +206,7 @@ def handlers() -> None:
     done = p.calls()["handled"]
     assert 0 < done <= ROUNDS, done
     assert p.arcs()["handled", "leaf"] == done, p.arcs()
-    assert p.counts["strays"] == 0, p.counts
+    assert p.counts["unmatched"] == 0, p.counts
 
 
 def near(n: float, expect: float, of: float) -> bool:

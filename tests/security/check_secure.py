@@ -94,10 +94,10 @@ def cases_of(description: dict[str, Any], file: Path) -> list[Case]:
         else:
             cases.append(Case(option["env"], "?"))
     cases.append(Case("PIRN_STATS", "text"))
-    for organization in description["organizations"]:
-        for option in organization["options"]:
+    for policy in description["policies"]:
+        for option in policy["options"]:
             if not option["values"]:
-                value = f"{organization['name']}:{option['name']}={file}"
+                value = f"{policy['name']}:{option['name']}={file}"
                 cases.append(Case("PIRN_SCHED", value, file, PIRN_CPUS="1"))
     return cases
 

@@ -45,7 +45,7 @@ void test_block(uint32_t ns)
 
 bool test_surprise(void)
 {
-    return sim_surprise();
+    return sim_unannounced();
 }
 
 void test_spin(void)

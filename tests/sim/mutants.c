@@ -4,7 +4,7 @@
  *
  * The runs go on in a child process: a mutant may crash it, or make it loop where the simulator
  * cannot interrupt; that counts as caught. What runs stands in memory shared with the parent. The
- * seeds are the outer loop: the number of seeds is what the mutant needed with all organizations
+ * seeds are the outer loop: the number of seeds is what the mutant needed with all policies
  * and memory modes together.
  */
 #include <signal.h>
@@ -48,7 +48,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_SHARED_DROP] = "shared-drop",
     [MUTANT_CALL_BACK] = "call-back",
     [MUTANT_CALL_UNSEEN] = "call-unseen",
-    [MUTANT_BELL_OPEN] = "bell-open",
+    [MUTANT_BELL_OPEN] = "probe-open",
     [MUTANT_ARM_ONCE] = "arm-once",
     [MUTANT_CANCEL_UNSEEN] = "cancel-unseen",
     [MUTANT_SIGNAL_UNSEEN] = "signal-unseen",
@@ -58,8 +58,8 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_SLICE_FREE] = "slice-free",
     [MUTANT_PREEMPT_TAIL] = "preempt-tail",
     [MUTANT_HANDOFF_FIRST] = "handoff-first",
-    [MUTANT_LANE_KEEP] = "lane-keep",
-    [MUTANT_LANE_LATE] = "lane-late",
+    [MUTANT_UNRANKED_KEEP] = "unranked-keep",
+    [MUTANT_UNRANKED_LATE] = "unranked-late",
     [MUTANT_MOVE_QUIET] = "move-quiet",
     [MUTANT_SHARED_LATE] = "shared-late",
     [MUTANT_IO_KEEPS] = "io-keeps",

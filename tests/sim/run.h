@@ -25,7 +25,7 @@ extern struct options options;
 
 extern const struct suite suite_prof, suite_io; /* of the simulator alone */
 
-/* A suite under an organization in a memory mode. */
+/* A suite under a policy in a memory mode. */
 struct place {
     const struct suite *suite;
     const char *sched;

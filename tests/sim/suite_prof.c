@@ -174,7 +174,7 @@ static void test_own_trees_have_every_call(void *unused)
     (void)unused;
     calls_are_counted(&s, 1024, 16, true);
     CHECK(roots(PROF_USER) >= THREADS && roots(PROF_OTHERS) == 0);
-    CHECK(PEEK(&tree.strays) == 0 && PEEK(&tree.left) == 0);
+    CHECK(PEEK(&tree.unmatched) == 0 && PEEK(&tree.left) == 0);
 }
 
 static void test_shared_trees_have_every_call(void *unused)
@@ -183,7 +183,7 @@ static void test_shared_trees_have_every_call(void *unused)
     (void)unused;
     calls_are_counted(&s, 1024, 1, true);
     CHECK(roots(PROF_USER) <= 1 && roots(PROF_OTHERS) >= 1);
-    CHECK(PEEK(&tree.strays) == 0 && PEEK(&tree.left) == 0);
+    CHECK(PEEK(&tree.unmatched) == 0 && PEEK(&tree.left) == 0);
 }
 
 /* By function, while there is room for that: with 8 nodes for the rest, there is not always. */

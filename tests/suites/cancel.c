@@ -132,7 +132,7 @@ static bool step_call(void)
     if (goes) {
         test_block(test_random(200));
         rt_cancel_call_end(self);
-        CHECK((at_load_rlx(&self->cancel) & (CANCEL_CALL | CANCEL_TOLD)) == 0);
+        CHECK((at_load_rlx(&self->cancel) & (CANCEL_CALL | CANCEL_NOTIFIED)) == 0);
     }
     rt_call_end(&call);
     CHECK(goes || is_due());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Suite classes: scheduling classes and priorities (disciplines posix and shmac), under each
- * organization.
+ * policy.
  *
  * Order is promised on one CPU everywhere, and on several by what every CPU runs after another: the
  * log keeps a sequence for each CPU. To have all threads of a test ready before the first of them

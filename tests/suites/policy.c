@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Suite policy: what every organization owes its threads, and what some promise in addition. */
+/* Suite policy: what every policy owes its threads, and what some promise in addition. */
 #include <string.h>
 
 #include "suite.h"
@@ -214,7 +214,7 @@ static void test_threads_of_foreign_kernel_threads_run(void *unused)
 /* ---- nobody starves ----
  *
  * Busy threads keep every CPU at work in one way; a thread that is ready for one reason must run. A
- * random number of yields first, because an organization may look outside at every n-th pick. */
+ * random number of yields first, because a policy may look outside at every n-th pick. */
 
 static struct {
     pirn_sem_t outside, turn[2];

@@ -45,7 +45,7 @@ bool test_simulated(void);
 uint64_t *test_tls(void);     /* a thread-local word; NULL if threads share them */
 void test_tick(void);         /* simulator: a tick passes on the caller's CPU */
 void test_slice(void);        /* simulator: the caller has run for a tick; Linux: it yields */
-const char *test_sched(void); /* organization and options */
+const char *test_sched(void); /* policy and options */
 
 #define CHECK(cond)                                                                                \
     do {                                                                                           \

@@ -332,7 +332,7 @@ static void *calls(void *arg)
         if (rt_cancel_call_begin(self)) {
             test_block(test_random(400));
             rt_cancel_call_end(self);
-            CHECK((at_load_rlx(&self->cancel) & (CANCEL_CALL | CANCEL_TOLD)) == 0);
+            CHECK((at_load_rlx(&self->cancel) & (CANCEL_CALL | CANCEL_NOTIFIED)) == 0);
         } else {
             stopped = true;
         }

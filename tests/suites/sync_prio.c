@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Suite sync: priority inheritance and ceilings (src/core/prio.h). Priorities are set directly; no
- * organization looks at them yet. In the simulator only: the native API has none.
+ * policy looks at them yet. In the simulator only: the native API has none.
  *
  * The oracle is the effective priority of every thread at moments when nobody moves; and at the end
  * of each test everybody has their own again.
@@ -375,20 +375,20 @@ void test_prio_ends_when_owners_wait_in_a_cycle(void *unused)
 
 static struct thread *told[8];
 static unsigned ntold, told_priority;
-static void (*organization_s)(struct thread *t);
+static void (*saved)(struct thread *t);
 
 static void note_requeue(struct thread *t)
 {
     CHECK(ntold < 8);
     told[ntold++] = t;
     told_priority = rt_thread_priority(t);
-    if (organization_s != NULL) {
-        organization_s(t);
+    if (saved != NULL) {
+        saved(t);
     }
 }
 
 /* Each change of an effective priority, once, with the new one in place. */
-void test_prio_tells_organization_when_it_changes(void *unused)
+void test_prio_tells_policy_when_it_changes(void *unused)
 {
     (void)unused;
     struct rt_omutex m;
@@ -396,7 +396,7 @@ void test_prio_tells_organization_when_it_changes(void *unused)
     mutexes_init(&m, 1);
     own_lock(&m);
     ntold = 0;
-    organization_s = rt.policy.requeue;
+    saved = rt.policy.requeue;
     rt.policy.requeue = note_requeue;
     link_begin(&l, NULL, &m, 7);
     pirn_thread_t t = link_spawn(&l);
@@ -409,7 +409,7 @@ void test_prio_tells_organization_when_it_changes(void *unused)
     CHECK(ntold == 5 && told[4] == rt_self() && told_priority == 0);
     test_end(t);
     CHECK(ntold == 5);
-    rt.policy.requeue = organization_s;
+    rt.policy.requeue = saved;
 }
 
 static void foreign_waits(void *arg)

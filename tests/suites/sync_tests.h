@@ -118,7 +118,7 @@
     X(prio_is_highest_of_all_when_several_are_held)                                                \
     X(prio_ends_as_it_began_when_all_races)                                                        \
     X(prio_ends_when_owners_wait_in_a_cycle)                                                       \
-    X(prio_tells_organization_when_it_changes)                                                     \
+    X(prio_tells_policy_when_it_changes)                                                           \
     X(prio_is_passed_when_foreign_thread_waits)                                                    \
     X(ceiling_rules_while_held_in_any_order)                                                       \
     X(ceiling_refuses_when_caller_is_above)                                                        \

@@ -4,7 +4,7 @@
 
 usage: check_place.py COMMAND [ARG ...]
 
-For both pinned organizations: measure, place on 2 and 4 CPUs, and log that no thread has moved. A
+For both pinned policies: measure, place on 2 and 4 CPUs, and log that no thread has moved. A
 word "{cpus}" stands for their number: COMMAND may run the program on a board.
 """
 

@@ -186,6 +186,6 @@ int main(int argc, char **argv)
     state = argc == 2 ? strtoull(argv[1], NULL, 0) : 1;
     run(&classq_heap);
     run(&classq_levels);
-    test_lane();
+    test_unranked();
     return 0;
 }

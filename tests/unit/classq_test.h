@@ -9,6 +9,6 @@
 
 uint32_t below(uint32_t n); /* at random */
 struct thread *make_thread(void);
-void test_lane(void);
+void test_unranked(void);
 
 #endif

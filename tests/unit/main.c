@@ -155,7 +155,7 @@ void test_foreign(void (*fn)(void *), void *arg)
 
 static const struct argp_option argp_options[] = {
     {"suite", 's', "NAME", 0,
-     "core, sync, policy, classes or call (default: all that the organization is for)", 0},
+     "core, sync, policy, classes or call (default: all that the policy is for)", 0},
     {"test", 't', "NAME", 0, "one test", 0},
     {"repeat", 'n', "N", 0, "run every test N times (default 10)", 0},
     {"verbose", 'v', NULL, 0, "a line per test", 0},

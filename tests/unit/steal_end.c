@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal_end.c - from which end of a ready queue thieves of organization "steal" take: not where the
+ * steal_end.c - from which end of a ready queue thieves of policy "steal" take: not where the
  * owner's joins take, never what was handed over, and the tail where it was asked for.
  */
 #include <stdio.h>

@@ -467,7 +467,7 @@ class InfoWorkers(gdb.Command):
             number = str(known.num) if known is not None else "-"
             rows.append((str(i), str(tid), number, str(cpu["stats.switches"]), runs))
         name = runtime.layout.field(runtime.layout.rt, "rt.policy.name")
-        gdb.write(f"organization {text_of(read(name, 16))}\n")
+        gdb.write(f"policy {text_of(read(name, 16))}\n")
         print_table(rows)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The library's own table of options and organizations (`pirn_describe()`).
+"""The library's own table of options and policies (`pirn_describe()`).
 
 That table is the only place where options are defined: this module reads it, and the options of
 `pirn run`, `pirn sched list` and the man page are made from it. A new option of the library needs
@@ -65,7 +65,7 @@ class Option:
 
 @dataclass(frozen=True)
 class OrgOption:
-    """One option of an organization, written after the colon: steal:victim=max."""
+    """One option of a policy, written after the colon: steal:victim=max."""
 
     name: str
     values: tuple[str, ...]  # empty: free text
@@ -75,8 +75,8 @@ class OrgOption:
 
 
 @dataclass(frozen=True)
-class Organization:
-    """A scheduler organization."""
+class Policy:
+    """A scheduler policy."""
 
     name: str
     help: str
@@ -89,11 +89,11 @@ class Description:
 
     version: str
     options: tuple[Option, ...]
-    organizations: tuple[Organization, ...]
+    policies: tuple[Policy, ...]
     raw: Mapping[str, Any]
 
-    def organization(self, name: str) -> Organization | None:
-        return next((org for org in self.organizations if org.name == name), None)
+    def policy(self, name: str) -> Policy | None:
+        return next((org for org in self.policies if org.name == name), None)
 
 
 def parse(text: str) -> Description:
@@ -102,7 +102,7 @@ def parse(text: str) -> Description:
     return Description(
         version=str(raw["version"]),
         options=tuple(_option(entry) for entry in raw["options"]),
-        organizations=tuple(_organization(entry) for entry in raw["organizations"]),
+        policies=tuple(_policy(entry) for entry in raw["policies"]),
         raw=raw,
     )
 
@@ -125,8 +125,8 @@ def _option(entry: Mapping[str, Any]) -> Option:
     )
 
 
-def _organization(entry: Mapping[str, Any]) -> Organization:
-    return Organization(
+def _policy(entry: Mapping[str, Any]) -> Policy:
+    return Policy(
         name=str(entry["name"]),
         help=_text(entry.get("help")),
         options=tuple(_org_option(option) for option in entry.get("options", ())),

@@ -33,7 +33,7 @@ class Binary:
     search: tuple[str, ...]  # RPATH and RUNPATH, $ORIGIN expanded
     dynamic: bool
     defines_pirn: bool  # linked statically with libpirn
-    registers: bool  # calls pirn_sched_register: brings organizations of its own
+    registers: bool  # calls pirn_sched_register: brings policies of its own
 
 
 def find_program(name: str) -> Path:
@@ -104,8 +104,8 @@ def uses_pirn(binary: Binary) -> bool:
     return binary.defines_pirn or any(_is_pirn(name) for name, _ in _loaded(binary))
 
 
-def brings_organizations(binary: Binary) -> bool:
-    """Whether the program, or a library that it loads, may register organizations."""
+def brings_policies(binary: Binary) -> bool:
+    """Whether the program, or a library that it loads, may register policies."""
     return binary.registers or any(
         library is not None and library.registers
         for name, library in _loaded(binary)

@@ -199,7 +199,7 @@ def prepare(program: str, args: Sequence[str], preload: bool, **values: str | No
     values: of the library's options, as @command gives them.
     """
     path = elf.find_program(program)
-    environment = {**os.environ, **settings(load(), values, others=brings_organizations(path))}
+    environment = {**os.environ, **settings(load(), values, others=brings_policies(path))}
     if preload:
         check_preloadable(path, program)
         _put_first(environment, "LD_PRELOAD", preload_library())
@@ -230,9 +230,9 @@ def _put_first(environment: dict[str, str], name: str, what: Path) -> None:
 def settings(
     description: Description, values: Mapping[str, str | None], *, others: bool = False
 ) -> dict[str, str]:
-    """The environment variables for the given options, organizations checked.
+    """The environment variables for the given options, policies checked.
 
-    others: there may be organizations that the library does not come with; it checks those itself.
+    others: there may be policies that the library does not come with; it checks those itself.
     """
     chosen: dict[str, str] = {}
     for option in description.options:
@@ -296,8 +296,8 @@ def _has_capabilities(path: Path) -> bool:
         return False
 
 
-def brings_organizations(path: Path) -> bool:
-    """Whether the program or something preloaded registers organizations of its own."""
+def brings_policies(path: Path) -> bool:
+    """Whether the program or something preloaded registers policies of its own."""
     preloaded = [Path(name) for name in re.split("[: ]+", os.environ.get("LD_PRELOAD", "")) if name]
     binaries = [elf.read(name) for name in (path, *preloaded) if name.exists()]
-    return any(elf.brings_organizations(binary) for binary in binaries if binary is not None)
+    return any(elf.brings_policies(binary) for binary in binaries if binary is not None)

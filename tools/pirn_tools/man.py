@@ -8,7 +8,7 @@ import time
 
 import click
 
-from pirn_tools.describe import Description, Organization, load
+from pirn_tools.describe import Description, Policy, load
 from pirn_tools.sched import option_line
 
 
@@ -25,7 +25,7 @@ def page(main: click.Group) -> str:
         *_synopsis(main, context),
         ".SH DESCRIPTION",
         "Pirn runs POSIX\\-threads programs on user\\-level threads, under a scheduler "
-        "organization chosen when the program starts.",
+        "policy chosen when the program starts.",
         ".SH COMMANDS",
         *_commands(main, context),
         ".SH RUNTIME OPTIONS",
@@ -33,8 +33,8 @@ def page(main: click.Group) -> str:
         '.BR "pirn run" ,',
         "each with the environment variable that does the same without this command.",
         *_runtime_options(description),
-        ".SH ORGANIZATIONS",
-        *_organizations(description),
+        ".SH POLICIES",
+        *_policies(description),
         ".SH EXIT STATUS",
         "That of the program, for",
         '.BR "pirn run" ;',
@@ -98,12 +98,12 @@ def _runtime_options(description: Description) -> list[str]:
     return lines
 
 
-def _organizations(description: Description) -> list[str]:
+def _policies(description: Description) -> list[str]:
     lines: list[str] = []
-    for org in description.organizations:
+    for org in description.policies:
         lines += [".TP", f".B {_roff(org.name)}", _roff(org.help), *_org_options(org)]
     return lines
 
 
-def _org_options(org: Organization) -> list[str]:
+def _org_options(org: Policy) -> list[str]:
     return [line for option in org.options for line in (".br", _roff(option_line(option)))]

@@ -9,7 +9,7 @@ from pirn_tools import launch
 
 EPILOG = (
     "Each option stands for the environment variable in brackets. Without an option the variable "
-    "counts, without both the default. `pirn sched list` lists the organizations."
+    "counts, without both the default. `pirn sched list` lists the policies."
 )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`pirn sched list`: the scheduler organizations, as the library describes them."""
+"""`pirn sched list`: the scheduler policies, as the library describes them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from pirn_tools.describe import Description, OrgOption, load
 
 @click.group()
 def sched() -> None:
-    """About the scheduler organizations."""
+    """About the scheduler policies."""
 
 
 @sched.command("list")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
-def list_organizations(as_json: bool) -> None:
-    """List the organizations, one line each, with their options."""
+def list_policies(as_json: bool) -> None:
+    """List the policies, one line each, with their options."""
     description = load()
     if as_json:
-        click.echo(json.dumps(description.raw["organizations"], indent=2))
+        click.echo(json.dumps(description.raw["policies"], indent=2))
         return
     console = Console()
-    console.print(organization_table(description))
+    console.print(policy_table(description))
     console.print(
         f"default: {default_spec(description)}"
         "   choose: pirn run --sched NAME:OPTION=VALUE,... or PIRN_SCHED",
@@ -39,12 +39,12 @@ def default_spec(description: Description) -> str:
     return next((opt.default for opt in description.options if opt.name == "sched"), "")
 
 
-def organization_table(description: Description) -> Table:
+def policy_table(description: Description) -> Table:
     table = Table(show_header=True, header_style="bold")
-    table.add_column("organization", no_wrap=True)
+    table.add_column("policy", no_wrap=True)
     table.add_column("what it is")
     table.add_column("options (default first)")
-    for org in description.organizations:
+    for org in description.policies:
         table.add_row(org.name, org.help, "\n".join(map(option_line, org.options)) or "-")
     return table
 

@@ -18,7 +18,7 @@ RAW = {
             "type": "spec",
             "default": "steal",
             "values": "ORG[:OPT=VALUE,...]",
-            "help": "the scheduler organization",
+            "help": "the scheduler policy",
         },
         {"name": "cpus", "env": "PIRN_CPUS", "type": "int", "default": 2, "values": "1.."},
         {
@@ -30,7 +30,7 @@ RAW = {
         {"name": "detour", "env": "PIRN_DETOUR", "type": "flag", "values": "0 or 1"},
         {"name": "new-one", "env": "PIRN_NEW_ONE", "type": "int", "help": "unknown to the tools"},
     ],
-    "organizations": [
+    "policies": [
         {"name": "single", "help": "one queue", "options": []},
         {
             "name": "dist",

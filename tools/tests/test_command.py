@@ -30,15 +30,15 @@ def pirn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
-def organizations() -> list[str]:
+def policies() -> list[str]:
     return [org["name"] for org in json.loads(pirn("sched", "list", "--json").stdout)]
 
 
 @needs_library
-def test_sched_list_shows_every_organization() -> None:
+def test_sched_list_shows_every_policy() -> None:
     table = pirn("sched", "list", COLUMNS="120")
     assert table.returncode == 0
-    names = organizations()
+    names = policies()
     assert len(names) >= 1
     assert all(name in table.stdout for name in names)
 
@@ -54,7 +54,7 @@ def test_run_help_shows_every_option_of_the_library() -> None:
 def test_man_page_is_made_from_the_table() -> None:
     text = pirn("man").stdout
     assert ".TH PIRN 1" in text
-    assert all(name in text for name in organizations())
+    assert all(name in text for name in policies())
 
 
 @needs_library
@@ -100,17 +100,17 @@ def test_run_refuses_to_preload_when_the_program_has_capabilities(tmp_path: Path
 
 
 @needs_library
-def test_run_starts_a_linked_program_under_every_organization() -> None:
+def test_run_starts_a_linked_program_under_every_policy() -> None:
     program = APPS / "comm-pirn"
     if not program.exists():
         pytest.skip("comm-pirn is not built")
-    for name in organizations():
+    for name in policies():
         result = pirn("run", "--sched", name, "--", str(program), "--help")
         assert result.returncode == 0, result.stderr
 
 
 @needs_library
-def test_run_knows_that_a_program_may_bring_an_organization() -> None:
+def test_run_knows_that_a_program_may_bring_an_policy() -> None:
     program = APPS.parent / "tests" / "policy" / "pirn-policy-example"
     if not program.exists():
         pytest.skip("pirn-policy-example is not built")
@@ -119,7 +119,7 @@ def test_run_knows_that_a_program_may_bring_an_organization() -> None:
     assert "under home:start=turn" in result.stdout
     result = pirn("run", "--sched", "hme", "--", str(program))
     assert result.returncode == 2
-    assert 'there is no organization "hme"; there are:' in result.stderr
+    assert 'there is no policy "hme"; there are:' in result.stderr
     result = pirn("run", "--sched", "steal:vicitm=max", "--", str(program))
     assert 'did you mean "victim"' in result.stderr
 

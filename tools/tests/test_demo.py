@@ -49,7 +49,7 @@ def test_decode_reports_when_the_decoder_fails(tmp_path: Path, body: str, text: 
     assert text in caught.value.message
 
 
-def test_contenders_are_nptl_and_every_organization() -> None:
+def test_contenders_are_nptl_and_every_policy() -> None:
     made = contenders(Path("apps"), ["single", "steal"], 2)
     assert [one.name for one in made] == ["nptl", "single", "steal"]
     assert made[2].environment == {"PIRN_SCHED": "steal", "PIRN_CPUS": "2"}

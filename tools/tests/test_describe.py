@@ -10,14 +10,14 @@ from pirn_tools.sched import default_spec, option_line
 from pirn_tools.spec import check_spec
 
 
-def test_parse_reads_organizations_and_options(description: Description) -> None:
+def test_parse_reads_policies_and_options(description: Description) -> None:
     assert description.version == "1.2.3"
-    assert [org.name for org in description.organizations] == ["single", "dist", "steal"]
+    assert [org.name for org in description.policies] == ["single", "dist", "steal"]
     assert default_spec(description) == "steal"
 
 
 def test_option_line_names_default_first(description: Description) -> None:
-    lines = [option_line(option) for org in description.organizations for option in org.options]
+    lines = [option_line(option) for org in description.policies for option in org.options]
     assert lines == ["place=FILE  from a measured run", "victim=random|max|neighbour"]
 
 
@@ -31,10 +31,10 @@ def test_check_spec_is_silent_when_valid(description: Description, spec: str) ->
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
-        ("stael", 'no organization "stael"; did you mean "steal"? (valid: single, dist, steal)'),
-        ("", 'no organization ""'),
+        ("stael", 'no policy "stael"; did you mean "steal"? (valid: single, dist, steal)'),
+        ("", 'no policy ""'),
         ("steal:vicitm=max", 'did you mean "victim"?'),
-        ("single:victim=max", 'organization "single" has no option "victim" (valid: none)'),
+        ("single:victim=max", 'policy "single" has no option "victim" (valid: none)'),
         ("steal:victim=mxa", 'did you mean "max"? (valid: max, random, neighbour)'),
         ("steal:victim", "needs a value"),
         ("dist:place=", "needs a value"),

@@ -73,11 +73,11 @@ def test_read_tells_scripts_and_damaged_files_apart(tmp_path: Path) -> None:
 def brings(path: Path) -> bool:
     binary = elf.read(path)
     assert binary is not None
-    return elf.brings_organizations(binary)
+    return elf.brings_policies(binary)
 
 
 @needs_cc
-def test_brings_organizations_when_the_program_or_its_library_registers(tmp_path: Path) -> None:
+def test_brings_policies_when_the_program_or_its_library_registers(tmp_path: Path) -> None:
     origin = "-Wl,-rpath,$ORIGIN,--no-as-needed"
     offer = "int pirn_sched_register(const void *p) { return p == 0; }\n"
     call = "int pirn_sched_register(const void *);\n"

@@ -52,7 +52,7 @@ def test_ps_shows_states_under_the_pthread_api() -> None:
     check_states(threads)
     assert re.search(r"running +[01] +-$", threads["runs"][1])
     assert re.search(r"blocked .* descriptor 0$", threads["live-waits"][1])
-    assert f"live-waits ({process.pid}), organization steal: 9 threads" in said.stdout
+    assert f"live-waits ({process.pid}), policy steal: 9 threads" in said.stdout
     assert re.search(r'^ *[01] +\d+ +0 +[\d,]+ .* \d+% +\d+\.\d+ "runs"', said.stdout, re.MULTILINE)
     assert re.search(rf"^ *0 +{process.pid} ", said.stdout, re.MULTILINE)
     assert "is counted from the program's first question" in said.stdout
@@ -64,7 +64,7 @@ def test_ps_shows_states_under_the_native_api() -> None:
         said = pirn("ps", "-p", process.pid)
     assert said.returncode == 0, said.stderr
     check_states(lines_of(said.stdout))
-    assert "organization single: 7 threads: 1 running, 6 blocked" in said.stdout
+    assert "policy single: 7 threads: 1 running, 6 blocked" in said.stdout
 
 
 @needs_programs

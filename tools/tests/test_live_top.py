@@ -162,7 +162,7 @@ def test_top_prints_so_many_times_when_asked() -> None:
     with program("waits", "run", "clock") as process:
         said = pirn("top", "-p", process.pid, "-d", 0.2, "-n", 2)
     assert said.returncode == 0, said.stderr
-    assert said.stdout.count("organization steal: 9 threads") == 2
+    assert said.stdout.count("policy steal: 9 threads") == 2
     assert "\x1b" not in said.stdout
     # Who runs has some of a CPU (how much is up to who else is on this machine), who waits nothing.
     shares = dict.fromkeys(("runs", "on-sem"), 0)

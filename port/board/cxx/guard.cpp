@@ -2,7 +2,7 @@
 /*
  * guard.cpp - static variables of functions: the first thread that comes initializes, others wait
  * as threads do. What compilers call, after the Itanium C++ ABI 3.3.2 and the one for ARM, 3.2.3:
- * the guard's first byte is 1 once the variable is there; it is read without a lock. (P1) The rest
+ * the guard's first byte is 1 once the variable is there; it is read without a lock. The rest
  * is ours: `busy` while a thread is at it. Written under the mutex alone.
  */
 #include "cxx.h"

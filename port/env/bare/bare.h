@@ -14,7 +14,7 @@
 
 extern struct bare_core bare_cores[BARE_CORES];
 
-/* A lock of the environment's own: with interrupts out; zeroed, it is free. */
+/* A lock of the environment's own: with interrupts disabled; zeroed, it is free. */
 ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
 {
     unsigned long irq = port_irq_save();
@@ -34,14 +34,14 @@ ALWAYS_INLINE void bare_unlock(uint32_t *word, unsigned long irq)
     port_irq_restore(irq);
 }
 
-/* From reset, on the first core and on the others, with interrupts out: start.S. */
+/* From reset, on the first core and on the others, with interrupts disabled: start.S. */
 NORETURN void bare_main(unsigned long hart);
 NORETURN void bare_core_main(unsigned number, unsigned long hart);
 
 /* The first core is as C needs it. */
 void bare_first_begin(unsigned long hart);
 
-/* Interrupts, called by the architecture with interrupts out, in this order: begin; one of the
+/* Interrupts, called by the architecture with interrupts disabled, in this order: begin; one of the
  * three; end. pc: where it was; frame: what the trap saved. A thread that goes on later, maybe on
  * another core, returns from bare_irq_end then. */
 void bare_irq_begin(void);
@@ -54,7 +54,7 @@ void bare_irq_end(uintptr_t pc, const struct arch_frame *frame);
  * has a chain of frames. */
 void arch_registers(const struct arch_frame *frame, struct frame_registers *at);
 
-/* A handler may have made a thread ready: the calling core, if it sleeps, looks. Organizations that
+/* A handler may have made a thread ready: the calling core, if it sleeps, looks. Policies that
  * put the thread into the core's own queue wake nobody for it. */
 void bare_look_again(void);
 

@@ -2,7 +2,7 @@
 /*
  * core.c (bare) - cores: starting, sleeping, kicking, their timers, preemption.
  *
- * The runtime keeps interrupts out by the core's own mask, so that a handler never interrupts it; a
+ * The runtime keeps interrupts disabled by the core's own mask, so that a handler never interrupts it; a
  * handler may call what the API allows it (sem_post). What is to happen to the interrupted thread
  * waits until the handler is done: bare_irq_end calls the core, on the thread's stack, above the
  * registers that the interrupt has saved there; when the thread's turn comes again, perhaps on
@@ -58,7 +58,7 @@ static struct {
 extern char bare_library_begin[], bare_library_end[];
 extern char bare_first_stack[];
 
-/* Set the core's timer; interrupts are out. */
+/* Set the core's timer; interrupts are disabled. */
 static void timer_arm(struct port_cpu *port)
 {
     if (!BARE_TIMER) {

@@ -5,7 +5,7 @@
  *
  * Free blocks are in a list, the highest first, with their size at their beginning; a block is
  * taken from the top of the first one that is large enough, and joined with its neighbours when it
- * is given back. It takes as many steps as there are free blocks, with interrupts out; threads'
+ * is given back. It takes as many steps as there are free blocks, with interrupts disabled; threads'
  * stacks are recycled by the core, so that it is rarely called.
  */
 #include "bare.h"

@@ -62,7 +62,7 @@ ALWAYS_INLINE unsigned long port_irq_save(void)
     return state;
 }
 
-ALWAYS_INLINE void port_irq_out(void)
+ALWAYS_INLINE void port_irq_disabled(void)
 {
     (void)port_irq_save();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.c (bare) - see section.h. A core's record is written by that core with interrupts out;
+ * section.c (bare) - see section.h. A core's record is written by that core with interrupts disabled;
  * bare_sections_take reads and clears all of them, while nothing that counts runs.
  */
 #include "section.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * start.c (bare) - the first core, from reset to main, which is an ordinary C program's; the
- * runtime starts with its first call (B1).
+ * runtime starts with its first call.
  */
 #include "../../../src/prof/prof.h"
 #include "bare.h"

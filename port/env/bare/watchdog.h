@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watchdog.h (bare) - what core.c tells the watchdog. On the CPU itself, interrupts out.
+ * watchdog.h (bare) - what core.c tells the watchdog. On the CPU itself, interrupts disabled.
  */
 #ifndef PIRN_ENV_BARE_WATCHDOG_H
 #define PIRN_ENV_BARE_WATCHDOG_H

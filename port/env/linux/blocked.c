@@ -6,10 +6,10 @@
  *
  * The monitor looks at every worker every LOOK_NS. One that has not switched since the last look
  * and has used no CPU time sleeps in the kernel, or waits for a processor. It is told by a signal,
- * whose handler gives the CPU away (rt_call_surprised) and returns: the system call goes on
+ * whose handler gives the CPU away (rt_call_unannounced) and returns: the system call goes on
  * (SA_RESTART), and the thread gets a CPU again when it next calls the runtime. The monitor opens
  * no file to know better: it would take a number that the program's next file is to have; the
- * handler waits for a second bell, and looks whether the kernel thread has slept in between. The
+ * handler waits for a second probe, and looks whether the kernel thread has slept in between. The
  * decision is made by the worker itself, in the handler, so there is nothing to race with:
  *   1. port_cpu_self() is NULL: it has no CPU any more.
  *   2. port_tls_inside is not 0: it is in the runtime (or idle there). It will leave on its own.
@@ -41,11 +41,11 @@
 #define LOOK_NS 10000000u
 #define BUSY_NS 1000000u /* of CPU time between two looks: it does not sleep */
 
-static int bell;         /* the signal; 0: off */
-static uint32_t ringing; /* the monitor is about to send it. ORDER(quiet) */
+static int probe;        /* the signal; 0: off */
+static uint32_t sending; /* the monitor is about to send it. ORDER(sending) */
 
-/* Has this kernel thread gone to sleep in the kernel since the last bell, for the same thread,
- * without a switch in between? The call goes to sleep again after each bell; one that only waits
+/* Has this kernel thread gone to sleep in the kernel since the last probe, for the same thread,
+ * without a switch in between? The call goes to sleep again after each probe; one that only waits
  * for a processor does not. */
 static bool has_slept(struct cpu *cpu)
 {
@@ -55,13 +55,13 @@ static bool has_slept(struct cpu *cpu)
     if (syscall(SYS_getrusage, RUSAGE_THREAD, &use) != 0) {
         return false;
     }
-    bool same = port->bell_switches == switches, slept = use.ru_nvcsw != port->bell_slept;
-    port->bell_switches = switches;
-    port->bell_slept = use.ru_nvcsw;
+    bool same = port->probe_switches == switches, slept = use.ru_nvcsw != port->probe_slept;
+    port->probe_switches = switches;
+    port->probe_slept = use.ru_nvcsw;
     return same && slept;
 }
 
-static void on_bell(int signal, siginfo_t *info, void *arg)
+static void on_probe(int signal, siginfo_t *info, void *arg)
 {
     const ucontext_t *context = arg;
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
@@ -69,7 +69,7 @@ static void on_bell(int signal, siginfo_t *info, void *arg)
     (void)info;
     struct carrier *k = rt_carrier_here();
     if (k != NULL) {
-        __atomic_exchange_n(&rt_carrier_port(k)->bell_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+        __atomic_exchange_n(&rt_carrier_port(k)->probe_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
     }
     signals_adopt(arg);
     port_disturbed |= port_cpu_self() == NULL;
@@ -77,7 +77,7 @@ static void on_bell(int signal, siginfo_t *info, void *arg)
         port_arch_in_syscall(pc)) {
         int saved = errno;
         if (has_slept(port_cpu_self())) {
-            rt_call_surprised();
+            rt_call_unannounced();
         }
         errno = saved;
     }
@@ -85,16 +85,16 @@ static void on_bell(int signal, siginfo_t *info, void *arg)
 
 int blocked_start(void)
 {
-    struct sigaction act = {.sa_sigaction = on_bell,
+    struct sigaction act = {.sa_sigaction = on_probe,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     const char *why;
     own_signal_alone(&act);
-    return own_signal(&bell, false, &act, &why);
+    return own_signal(&probe, false, &act, &why);
 }
 
 void blocked_unmask(uint64_t *set)
 {
-    own_signal_unmask(bell, set);
+    own_signal_unmask(probe, set);
 }
 
 static uint64_t cpu_time(int tid)
@@ -105,33 +105,33 @@ static uint64_t cpu_time(int tid)
 }
 
 /* Who is to become quiet says so, and then waits until the monitor is not about to ring: by the
- * order of both pairs (seq-cst) one of the two sees the other. ORDER(quiet) */
-static bool ring(const struct port_carrier *k, int signal)
+ * order of both pairs (seq-cst) one of the two sees the other. ORDER(sending) */
+static bool send(const struct port_carrier *k, int signal)
 {
     bool sent = false;
-    __atomic_store_n(&ringing, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&k->quiet, __ATOMIC_SEQ_CST) == 0) { /* ORDER(quiet) */
+    __atomic_store_n(&sending, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&k->no_probes, __ATOMIC_SEQ_CST) == 0) { /* ORDER(sending) */
         sent =
             syscall(SYS_tgkill, getpid(), __atomic_load_n(&k->tid, __ATOMIC_RELAXED), signal) == 0;
     }
-    __atomic_store_n(&ringing, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&sending, 0, __ATOMIC_SEQ_CST);
     return sent;
 }
 
 /* The kernel queues these signals. One that is on its way to a kernel thread that gets no processor
  * is enough: a thousand would use up what the user may queue, and would all be handled at once. */
-void monitor_ring(struct port_carrier *k, uint32_t *sent, int signal)
+void monitor_send(struct port_carrier *k, uint32_t *sent, int signal)
 {
-    if (__atomic_exchange_n(sent, 1, __ATOMIC_ACQ_REL) == 0 && !ring(k, signal)) { /* ORDER(rung) */
-        __atomic_store_n(sent, 0, __ATOMIC_RELEASE);                               /* ORDER(rung) */
+    if (__atomic_exchange_n(sent, 1, __ATOMIC_ACQ_REL) == 0 && !send(k, signal)) { /* ORDER(sent) */
+        __atomic_store_n(sent, 0, __ATOMIC_RELEASE);                               /* ORDER(sent) */
     }
 }
 
-void blocked_quiet(struct port_carrier *port)
+void blocked_stop_probes(struct port_carrier *port)
 {
-    __atomic_store_n(&port->quiet, 1, __ATOMIC_SEQ_CST);
-    for (unsigned round = 0; __atomic_load_n(&ringing, __ATOMIC_SEQ_CST) != 0; round++) {
-        port_relax(round); /* ORDER(quiet) */
+    __atomic_store_n(&port->no_probes, 1, __ATOMIC_SEQ_CST);
+    for (unsigned round = 0; __atomic_load_n(&sending, __ATOMIC_SEQ_CST) != 0; round++) {
+        port_relax(round); /* ORDER(sending) */
     }
 }
 
@@ -145,15 +145,15 @@ void blocked_look(struct cpu *cpu)
     port->look_switches = switches;
     port->look_used = used;
     port->look_tid = tid;
-    if (bell != 0 && still && worker_awake(cpu)) {
+    if (probe != 0 && still && worker_awake(cpu)) {
         struct port_carrier *k = rt_carrier_port(rt_cpu_carrier(cpu));
-        monitor_ring(k, &k->bell_sent, bell);
+        monitor_send(k, &k->probe_sent, probe);
     }
 }
 
 uint64_t blocked_interval(void)
 {
-    return bell != 0 || preempt_is_on() ? LOOK_NS : UINT64_MAX;
+    return probe != 0 || preempt_is_on() ? LOOK_NS : UINT64_MAX;
 }
 
 #else
@@ -175,7 +175,7 @@ void blocked_look(struct cpu *cpu)
     (void)cpu;
 }
 
-void blocked_quiet(struct port_carrier *port)
+void blocked_stop_probes(struct port_carrier *port)
 {
     (void)port;
 }

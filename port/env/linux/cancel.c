@@ -89,11 +89,11 @@ void cancel_send(int tid)
 
 /* The kernel queues this signal: a carrier that is not run for a while would find a frame on its
  * stack for each. So there is one at most; its handler says that it has come before it looks for
- * what it came for. ORDER(rung) */
+ * what it came for. ORDER(sent) */
 static void tell(struct carrier *k)
 {
     struct port_carrier *port = rt_carrier_port(k);
-    if (__atomic_exchange_n(&port->rung, 1, __ATOMIC_ACQ_REL) == 0) { /* ORDER(rung) */
+    if (__atomic_exchange_n(&port->cancel_sent, 1, __ATOMIC_ACQ_REL) == 0) { /* ORDER(sent) */
         cancel_send(__atomic_load_n(&port->tid, __ATOMIC_RELAXED));
     }
 }
@@ -113,7 +113,7 @@ static void block_in(ucontext_t *context)
     memcpy(&context->uc_sigmask, &mask, sizeof(mask));
 }
 
-void cancel_tell_later(void *frame)
+void cancel_notify_later(void *frame)
 {
     int saved = errno;
     mask_change(SIG_BLOCK);
@@ -128,7 +128,7 @@ void cancel_tell_later(void *frame)
  * where it is not blocked, or when the thread accepts it. */
 static void put_off(ucontext_t *context)
 {
-    cancel_tell_later(NULL);
+    cancel_notify_later(NULL);
     block_in(context);
 }
 
@@ -165,22 +165,23 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
     bool at_call = pc >= (uintptr_t)port_stop_begin && pc < (uintptr_t)port_stop_end;
     struct carrier *k = rt_carrier_here();
     if (k != NULL) {
-        __atomic_exchange_n(&rt_carrier_port(k)->rung, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+        __atomic_exchange_n(&rt_carrier_port(k)->cancel_sent, 0,
+                            __ATOMIC_ACQ_REL); /* ORDER(sent) */
     }
-    enum rt_told told = rt_cancel_told(at_call);
+    enum rt_notice notice = rt_cancel_notice(at_call);
     (void)signal;
     (void)info;
     signals_adopt(context);
-    if (told == RT_TOLD_LATER) {
+    if (notice == RT_NOTICE_LATER) {
         put_off(context);
         return;
     }
-    if (told != RT_TOLD_NOTHING && at_call) {
+    if (notice != RT_NOTICE_NONE && at_call) {
         call_stop(context);
         return;
     }
     port_disturbed |= port_cpu_self() == NULL; /* or it was for somebody who ran here before */
-    if (told == RT_TOLD_STOP && is_outside() && preempt_may_leave(context)) {
+    if (notice == RT_NOTICE_STOP && is_outside() && preempt_may_leave(context)) {
         rt_cancel_async();
     }
     signals_take(context);

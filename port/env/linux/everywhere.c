@@ -11,7 +11,7 @@
  *
  *   1. The caller makes the call first. If that fails, nobody else has made it.
  *   2. Then it tells all others that the C library knows (raw clone is not known, as there), and
- *      waits for their answers, which are by kernel thread id: one entry of `told` for each.
+ *      waits for their answers, which are by kernel thread id: one entry of `request` for each.
  *   3. It looks for others again until there is nobody new. A kernel thread that is created
  *      meanwhile has the ids of its creator: if the creator had not made the call yet, its id is in
  *      the C library's list before the creator answers; so the next look finds it.
@@ -21,7 +21,7 @@
  * The handler changes nothing but its entry: it runs on any kernel thread at any instruction. A
  * signal that comes too late, from a round that is over, has another number and is ignored.
  *
- * Lock: told.lock, held with preemption off; waiting for it in the kernel does not keep the handler
+ * Lock: request.lock, held with preemption off; waiting for it in the kernel does not keep the handler
  * from running.
  */
 #include "glibc.h"
@@ -57,7 +57,7 @@ static struct {
     uint32_t answers;      /* futex: changes with each answer */
     uint32_t failed;       /* error of a handler's call */
     long number, arg[3];   /* of the command */
-} told;
+} request;
 
 /* What the kernel takes for an action. */
 struct kernel_action {
@@ -67,10 +67,10 @@ struct kernel_action {
     uint64_t mask;
 };
 
-static void on_told(int signal, siginfo_t *info, void *context)
+static void on_request(int signal, siginfo_t *info, void *context)
 {
     int saved = errno;
-    uint32_t round = __atomic_load_n(&told.round, __ATOMIC_ACQUIRE); /* ORDER(everywhere) */
+    uint32_t round = __atomic_load_n(&request.round, __ATOMIC_ACQUIRE); /* ORDER(everywhere) */
     (void)signal;
     (void)context;
     if (info->si_code != SI_QUEUE || info->si_pid != getpid() ||
@@ -78,17 +78,17 @@ static void on_told(int signal, siginfo_t *info, void *context)
         return;
     }
     pid_t self = (pid_t)syscall(SYS_gettid);
-    uint32_t count = __atomic_load_n(&told.count, __ATOMIC_ACQUIRE); /* ORDER(everywhere) */
+    uint32_t count = __atomic_load_n(&request.count, __ATOMIC_ACQUIRE); /* ORDER(everywhere) */
     for (uint32_t i = 0; i < count; i++) {
-        struct entry *e = &told.entries[i];
+        struct entry *e = &request.entries[i];
         if (e->tid == self &&
             __atomic_load_n(&e->answer, __ATOMIC_ACQUIRE) == ANSWER_NONE) { /* ORDER(everywhere) */
-            if (syscall(told.number, told.arg[0], told.arg[1], told.arg[2]) != 0) {
-                __atomic_store_n(&told.failed, (uint32_t)errno, __ATOMIC_RELAXED);
+            if (syscall(request.number, request.arg[0], request.arg[1], request.arg[2]) != 0) {
+                __atomic_store_n(&request.failed, (uint32_t)errno, __ATOMIC_RELAXED);
             }
             __atomic_store_n(&e->answer, ANSWER_DONE, __ATOMIC_RELEASE); /* ORDER(everywhere) */
-            __atomic_add_fetch(&told.answers, 1, __ATOMIC_RELEASE);      /* ORDER(everywhere) */
-            futex_wake(&told.answers);
+            __atomic_add_fetch(&request.answers, 1, __ATOMIC_RELEASE);   /* ORDER(everywhere) */
+            futex_wake(&request.answers);
         }
     }
     errno = saved;
@@ -101,7 +101,7 @@ int everywhere_start(void)
         action.handler == NULL || !(action.flags & SA_SIGINFO)) {
         return -ENOTSUP;
     }
-    action.handler = on_told;
+    action.handler = on_request;
     action.flags |= SA_ONSTACK | SA_RESTART;
     action.mask = ~UINT64_C(0);
     return syscall(SYS_rt_sigaction, SIGNAL, &action, NULL, sizeof(action.mask)) == 0 ? 0 : -errno;
@@ -122,14 +122,14 @@ static void *table(size_t size)
     return p;
 }
 
-/* All kernel threads' ids to told.tids; returns their number. */
+/* All kernel threads' ids to request.tids; returns their number. */
 static unsigned look(void)
 {
     unsigned n;
-    while ((n = glibc_kernel_threads(told.tids, told.tids_room)) > told.tids_room) {
-        port_table_free(told.tids, told.tids_room * sizeof(*told.tids));
-        told.tids_room = 2 * n + 64;
-        told.tids = table(told.tids_room * sizeof(*told.tids));
+    while ((n = glibc_kernel_threads(request.tids, request.tids_room)) > request.tids_room) {
+        port_table_free(request.tids, request.tids_room * sizeof(*request.tids));
+        request.tids_room = 2 * n + 64;
+        request.tids = table(request.tids_room * sizeof(*request.tids));
     }
     return n;
 }
@@ -138,11 +138,11 @@ static unsigned look(void)
  * look into it. */
 static void grow(unsigned n)
 {
-    if (told.count + n > told.room) {
-        told.room = 2 * (told.count + n);
-        struct entry *entries = table(told.room * sizeof(*entries));
-        memcpy(entries, told.entries, told.count * sizeof(*entries));
-        told.entries = entries;
+    if (request.count + n > request.room) {
+        request.room = 2 * (request.count + n);
+        struct entry *entries = table(request.room * sizeof(*entries));
+        memcpy(entries, request.entries, request.count * sizeof(*entries));
+        request.entries = entries;
     }
 }
 
@@ -153,7 +153,7 @@ static void tell(pid_t tid)
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
     info.si_uid = getuid();
-    info.si_value.sival_int = (int)told.round;
+    info.si_value.sival_int = (int)request.round;
     for (unsigned i = 0; syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, SIGNAL, &info) != 0; i++) {
         if (errno != EAGAIN) {
             return; /* it has ended */
@@ -172,15 +172,15 @@ static bool add(pid_t tid, pid_t self)
     if (tid == self) {
         return false;
     }
-    for (uint32_t i = 0; i < told.count; i++) {
-        if (told.entries[i].tid == tid) {
+    for (uint32_t i = 0; i < request.count; i++) {
+        if (request.entries[i].tid == tid) {
             return false;
         }
     }
-    struct entry *e = &told.entries[told.count];
+    struct entry *e = &request.entries[request.count];
     e->tid = tid;
-    __atomic_store_n(&e->answer, ANSWER_NONE, __ATOMIC_RELEASE);     /* ORDER(everywhere) */
-    __atomic_store_n(&told.count, told.count + 1, __ATOMIC_RELEASE); /* ORDER(everywhere) */
+    __atomic_store_n(&e->answer, ANSWER_NONE, __ATOMIC_RELEASE);           /* ORDER(everywhere) */
+    __atomic_store_n(&request.count, request.count + 1, __ATOMIC_RELEASE); /* ORDER(everywhere) */
     tell(tid);
     return true;
 }
@@ -200,12 +200,12 @@ static bool all_answered(bool look_again)
 {
     unsigned n = look_again ? look() : 0;
     bool all = true;
-    for (uint32_t i = 0; i < told.count; i++) {
-        struct entry *e = &told.entries[i];
+    for (uint32_t i = 0; i < request.count; i++) {
+        struct entry *e = &request.entries[i];
         if (__atomic_load_n(&e->answer, __ATOMIC_ACQUIRE) != ANSWER_NONE) { /* ORDER(everywhere) */
             continue;
         }
-        if (look_again && !among(e->tid, told.tids, n)) {
+        if (look_again && !among(e->tid, request.tids, n)) {
             e->tid = 0; /* which another may get */
             __atomic_store_n(&e->answer, ANSWER_GONE, __ATOMIC_RELAXED);
         } else {
@@ -215,11 +215,11 @@ static bool all_answered(bool look_again)
     return all;
 }
 
-/* An id that belonged to one that has ended, and now to another, who was not told. */
+/* An id that belonged to one that has ended, and now to another, who was not request. */
 static void tell_again(void)
 {
-    for (uint32_t i = 0; i < told.count; i++) {
-        const struct entry *e = &told.entries[i];
+    for (uint32_t i = 0; i < request.count; i++) {
+        const struct entry *e = &request.entries[i];
         if (__atomic_load_n(&e->answer, __ATOMIC_RELAXED) == ANSWER_NONE) {
             tell(e->tid);
         }
@@ -231,12 +231,12 @@ static void answers_await(void)
     bool look_again = false;
     unsigned waits = 0;
     for (;;) {
-        uint32_t seen = __atomic_load_n(&told.answers, __ATOMIC_ACQUIRE); /* ORDER(everywhere) */
+        uint32_t seen = __atomic_load_n(&request.answers, __ATOMIC_ACQUIRE); /* ORDER(everywhere) */
         if (all_answered(look_again)) {
             return;
         }
         uint64_t until = port_now() + ANSWER_NS;
-        futex_wait(&told.answers, seen, until);
+        futex_wait(&request.answers, seen, until);
         look_again = port_now() >= until;
         if (look_again && ++waits % RETELL == 0) {
             tell_again();
@@ -253,7 +253,7 @@ static void tell_all(void)
         grow(n);
         found = false;
         for (unsigned i = 0; i < n; i++) {
-            found |= add(told.tids[i], self);
+            found |= add(request.tids[i], self);
         }
         answers_await();
     } while (found);
@@ -263,24 +263,25 @@ int port_everywhere(long number, long a, long b, long c)
 {
     int saved = errno, error = 0;
     unsigned long irq = port_irq_save();
-    glibc_lock(&told.lock);
+    glibc_lock(&request.lock);
     if (syscall(number, a, b, c) != 0) {
         error = -errno;
     } else {
-        __atomic_store_n(&told.count, 0, __ATOMIC_RELAXED);
-        told.failed = 0;
-        told.number = number;
-        told.arg[0] = a;
-        told.arg[1] = b;
-        told.arg[2] = c;
-        __atomic_store_n(&told.round, told.round + 1, __ATOMIC_RELEASE); /* ORDER(everywhere) */
+        __atomic_store_n(&request.count, 0, __ATOMIC_RELAXED);
+        request.failed = 0;
+        request.number = number;
+        request.arg[0] = a;
+        request.arg[1] = b;
+        request.arg[2] = c;
+        __atomic_store_n(&request.round, request.round + 1,
+                         __ATOMIC_RELEASE); /* ORDER(everywhere) */
         tell_all();
-        if (told.failed != 0) {
+        if (request.failed != 0) {
             fatal("pirn: a change of user or group ids has succeeded in one kernel thread and "
                   "failed in another\n");
         }
     }
-    glibc_unlock(&told.lock);
+    glibc_unlock(&request.lock);
     port_irq_restore(irq);
     errno = saved;
     return error;
@@ -288,5 +289,5 @@ int port_everywhere(long number, long a, long b, long c)
 
 void everywhere_forked(void)
 {
-    told.lock = 0;
+    request.lock = 0;
 }

@@ -31,8 +31,8 @@ static int kind_check(mode_t mode)
     return S_ISREG(mode) ? 0 : S_ISLNK(mode) ? -ELOOP : S_ISDIR(mode) ? -EISDIR : -ENODEV;
 }
 
-/* A descriptor, or -errno. `how`: O_WRONLY or O_RDWR. */
-static int output_open(const char *path, int how)
+/* A descriptor, or -errno. `access`: O_WRONLY or O_RDWR. */
+static int output_open(const char *path, int access)
 {
     struct stat st;
     int error = 0;
@@ -42,7 +42,7 @@ static int output_open(const char *path, int how)
     if (error != 0) {
         return error;
     }
-    int flags = how | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    int flags = access | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
     if (fd < 0) {
         return -errno;

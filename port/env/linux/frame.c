@@ -21,7 +21,7 @@
  *   3. While a carrier executes on its alternate stack, no user thread is switched and no handler
  *      of the program's begins: the next handler on that stack would overwrite the frames of the
  *      thread that was switched away. Ticks that come meanwhile stay marked (preempt_deferred),
- *      signals are put off until the handler has returned (cancel_tell_later). A tick whose thread
+ *      signals are put off until the handler has returned (cancel_notify_later). A tick whose thread
  * is to be switched is moved from there to the thread's stack first (preempt.c). Debug builds ask
  *      port_switch_refused at every switch.
  */

@@ -81,17 +81,17 @@ ALWAYS_INLINE size_t glibc_descriptor_offset(void)
 int glibc_block_init(void);
 
 /* What a block leaves behind for the next one when its memory goes: see glibc_block.c. */
-struct tls_estate;
+struct tls_leftover;
 
 /* Room for a block, alignment included. */
 size_t glibc_block_room(void);
 
 /* Make a block at the top of [low, low + size), the thread's stack with room for a block. May
  * allocate. Thread pointer, or 0 without memory. */
-uintptr_t glibc_block_make(char *low, size_t size, struct tls_estate **estate);
+uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftover);
 
 /* Give it up; its memory may be used for anything afterwards. Allocates nothing, frees nothing. */
-void glibc_block_drop(uintptr_t tp, struct tls_estate *estate);
+void glibc_block_drop(uintptr_t tp, struct tls_leftover *leftover);
 
 /* Of the caller's block: a life begins; thread_local destructors; the life is over, as new. */
 void glibc_block_begin(void);

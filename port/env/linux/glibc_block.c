@@ -8,8 +8,8 @@
  * locale, the pending message of dlerror and the resolver's state are reset, by public functions.
  *
  * When a block's memory goes, libc's TLS, the dtv and the descriptor's pointers to heap buffers
- * (strerror's and strsignal's) move into its *estate*, and on to the next block that is made. So
- * the number of estates, and of malloc caches, is that of the most blocks that ever existed at
+ * (strerror's and strsignal's) move into its *leftover*, and on to the next block that is made. So
+ * the number of leftovers, and of malloc caches, is that of the most blocks that ever existed at
  * once, and giving up a block neither allocates nor frees.
  *
  * Modules come and go (dlopen, dlclose). glibc counts generations of the set of modules with TLS.
@@ -21,7 +21,7 @@
  *     reset again.
  * The image comes from ld.so itself (a block made for it), under ld.so's lock.
  *
- * Locks: estates.lock, image.lock; taken alone, nothing is called under them but ld.so's functions
+ * Locks: leftovers.lock, image.lock; taken alone, nothing is called under them but ld.so's functions
  * under image.lock.
  */
 #include "glibc.h"
@@ -42,20 +42,20 @@
 /* Heap buffers that a descriptor has. */
 enum { BUFFER_STRERROR, BUFFER_STRSIGNAL, BUFFERS };
 
-struct tls_estate {
-    struct tls_estate *next; /* (estates.lock) */
-    pid_t tid;               /* (C) unique among blocks */
-    struct glibc_dtv *dtv;   /* NULL: none yet */
-    uintptr_t descriptor;    /* that the libc TLS points to; 0: unused yet */
+struct tls_leftover {
+    struct tls_leftover *next; /* (leftovers.lock) */
+    pid_t tid;                 /* (C) unique among blocks */
+    struct glibc_dtv *dtv;     /* NULL: none yet */
+    uintptr_t descriptor;      /* that the libc TLS points to; 0: unused yet */
     char *buffer[BUFFERS];
     char libc[LIBC_TLS_MAX];
 };
 
 static struct {
     uint32_t lock;
-    struct tls_estate *first; /* (lock) */
-    unsigned made;            /* (lock) */
-} estates;
+    struct tls_leftover *first; /* (lock) */
+    unsigned made;              /* (lock) */
+} leftovers;
 
 /* Words of a descriptor that are not the same in each. */
 enum patch_kind {
@@ -323,37 +323,37 @@ int glibc_block_init(void)
     return error != 0 ? error : image_init();
 }
 
-/* ---- estates ---- */
+/* ---- leftovers ---- */
 
-static void estate_put(struct tls_estate *estate)
+static void leftover_put(struct tls_leftover *leftover)
 {
-    glibc_lock(&estates.lock);
-    estate->next = estates.first;
-    estates.first = estate;
-    glibc_unlock(&estates.lock);
+    glibc_lock(&leftovers.lock);
+    leftover->next = leftovers.first;
+    leftovers.first = leftover;
+    glibc_unlock(&leftovers.lock);
 }
 
 static bool estates_grow_locked(void)
 {
-    struct tls_estate *slab = port_table_alloc(SLAB_BYTES);
+    struct tls_leftover *slab = port_table_alloc(SLAB_BYTES);
     for (size_t i = 0; slab != NULL && i < SLAB_BYTES / sizeof(*slab); i++) {
-        slab[i].tid = (pid_t)(GLIBC_FIRST_TID + estates.made++);
-        slab[i].next = estates.first;
-        estates.first = &slab[i];
+        slab[i].tid = (pid_t)(GLIBC_FIRST_TID + leftovers.made++);
+        slab[i].next = leftovers.first;
+        leftovers.first = &slab[i];
     }
     return slab != NULL;
 }
 
-static struct tls_estate *estate_get(void)
+static struct tls_leftover *leftover_get(void)
 {
-    glibc_lock(&estates.lock);
-    struct tls_estate *estate = NULL;
-    if (estates.first != NULL || estates_grow_locked()) {
-        estate = estates.first;
-        estates.first = estate->next;
+    glibc_lock(&leftovers.lock);
+    struct tls_leftover *leftover = NULL;
+    if (leftovers.first != NULL || estates_grow_locked()) {
+        leftover = leftovers.first;
+        leftovers.first = leftover->next;
     }
-    glibc_unlock(&estates.lock);
-    return estate;
+    glibc_unlock(&leftovers.lock);
+    return leftover;
 }
 
 /* ---- blocks ---- */
@@ -366,15 +366,15 @@ size_t glibc_block_room(void)
 /* Its dtv, and the static TLS of all modules. Not to be called inside the runtime: the C library
  * takes locks of the linker and the allocator here, and would wait for them with the caller's CPU
  * (docs/DESIGN.md, "Calls that block"). */
-static bool block_fill_tls(uintptr_t tp, const struct tls_estate *estate)
+static bool block_fill_tls(uintptr_t tp, const struct tls_leftover *leftover)
 {
-    *dtv_of(tp) = estate->dtv;
-    return estate->dtv != NULL ? glibc.allocate_init((void *)tp, true) != NULL
-                               : glibc.allocate((void *)tp) != NULL;
+    *dtv_of(tp) = leftover->dtv;
+    return leftover->dtv != NULL ? glibc.allocate_init((void *)tp, true) != NULL
+                                 : glibc.allocate((void *)tp) != NULL;
 }
 
 static void block_fill_descriptor(uintptr_t tp, char *low, size_t size,
-                                  const struct tls_estate *estate)
+                                  const struct tls_leftover *leftover)
 {
     char *descriptor = (char *)(tp - glibc_descriptor_offset());
     struct glibc_dtv *dtv = *dtv_of(tp);
@@ -396,20 +396,20 @@ static void block_fill_descriptor(uintptr_t tp, char *low, size_t size,
         }
     }
     *dtv_of(tp) = dtv;
-    *(pid_t *)(descriptor + glibc.tid_at) = estate->tid;
+    *(pid_t *)(descriptor + glibc.tid_at) = leftover->tid;
     for (unsigned i = 0; i < BUFFERS; i++) {
         if (template.buffer_at[i] != 0) {
-            *(char **)(descriptor + template.buffer_at[i]) = estate->buffer[i];
+            *(char **)(descriptor + template.buffer_at[i]) = leftover->buffer[i];
         }
     }
 }
 
 /* Pointers into the descriptor that it was part of point into this one. */
-static void block_fill_libc(uintptr_t tp, const struct tls_estate *estate)
+static void block_fill_libc(uintptr_t tp, const struct tls_leftover *leftover)
 {
-    bool used = estate->descriptor != 0;
-    const char *from = used ? estate->libc : template.libc;
-    uintptr_t before = used ? estate->descriptor : template.descriptor_at;
+    bool used = leftover->descriptor != 0;
+    const char *from = used ? leftover->libc : template.libc;
+    uintptr_t before = used ? leftover->descriptor : template.descriptor_at;
     uintptr_t now = tp - glibc_descriptor_offset();
     for (size_t at = 0; at < glibc.libc.size; at += sizeof(uintptr_t)) {
         uintptr_t word = *(const uintptr_t *)(from + at);
@@ -440,38 +440,38 @@ static void block_unlink(uintptr_t tp)
     glibc_unlock(glibc.blocks_lock);
 }
 
-uintptr_t glibc_block_make(char *low, size_t size, struct tls_estate **estate)
+uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftover)
 {
     uintptr_t end = (uintptr_t)low + size;
     uintptr_t tp = (end - (VARIANT_1 ? glibc.static_size : glibc.descriptor)) & ~(glibc.align - 1);
     uintptr_t slot;
     size_t generation = generation_now();
-    *estate = estate_get();
-    if (*estate == NULL) {
+    *leftover = leftover_get();
+    if (*leftover == NULL) {
         return 0;
     }
-    if (!block_fill_tls(tp, *estate)) {
-        estate_put(*estate);
+    if (!block_fill_tls(tp, *leftover)) {
+        leftover_put(*leftover);
         return 0;
     }
-    block_fill_descriptor(tp, low, size, *estate);
-    block_fill_libc(tp, *estate);
+    block_fill_descriptor(tp, low, size, *leftover);
+    block_fill_libc(tp, *leftover);
     PORT_ARCH_TLS_OFFSET(slot, block_generation);
     *(size_t *)(tp + slot) = generation;
     block_link(tp);
     return tp;
 }
 
-void glibc_block_drop(uintptr_t tp, struct tls_estate *estate)
+void glibc_block_drop(uintptr_t tp, struct tls_leftover *leftover)
 {
     block_unlink(tp);
-    estate->dtv = *dtv_of(tp);
-    estate->descriptor = tp - glibc_descriptor_offset();
-    memcpy(estate->libc, (char *)tp + glibc.libc.at, glibc.libc.size);
+    leftover->dtv = *dtv_of(tp);
+    leftover->descriptor = tp - glibc_descriptor_offset();
+    memcpy(leftover->libc, (char *)tp + glibc.libc.at, glibc.libc.size);
     for (unsigned i = 0; i < BUFFERS; i++) {
-        estate->buffer[i] = *(char **)(estate->descriptor + template.buffer_at[i]);
+        leftover->buffer[i] = *(char **)(leftover->descriptor + template.buffer_at[i]);
     }
-    estate_put(estate);
+    leftover_put(leftover);
 }
 
 /* ---- lives ---- */
@@ -538,7 +538,7 @@ void glibc_block_reset(void)
 /* A writer of the image was perhaps at work: the next life begins with a new one. */
 void glibc_block_forked(void)
 {
-    estates.lock = image.lock = 0;
+    leftovers.lock = image.lock = 0;
     image.seq += image.seq & 1u;
     image.generation = generation_now() - 1;
 }

@@ -114,9 +114,10 @@ bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
 void blocked_look(struct cpu *cpu);
 /* By the monitor: send it to the kernel thread, unless *sent says that one is on its way; its
  * handler clears *sent first. */
-void monitor_ring(struct port_carrier *k, uint32_t *sent, int signal);
-uint64_t blocked_interval(void);               /* ns between two looks; UINT64_MAX: off */
-void blocked_quiet(struct port_carrier *port); /* no bells for it from now on: port->quiet */
+void monitor_send(struct port_carrier *k, uint32_t *sent, int signal);
+uint64_t blocked_interval(void); /* ns between two looks; UINT64_MAX: off */
+void blocked_stop_probes(
+    struct port_carrier *port); /* no probes for it from now on: port->no_probes */
 
 /* Descriptors that threads wait for: reactor.c. */
 bool reactor_sleep(uint32_t *permit, uint64_t deadline); /* as permit_wait; false: not now */
@@ -176,7 +177,7 @@ bool signals_mask_common(uint64_t *mask);
 
 /* CANCEL_SIGNAL comes to the calling carrier when the handler that it is in has returned; if
  * `frame` has interrupted another handler on the signal stack, when that has. */
-void cancel_tell_later(void *frame);
+void cancel_notify_later(void *frame);
 
 /* CANCEL_SIGNAL to a kernel thread of this process, as soon as it can be queued. errno is kept. */
 void cancel_send(int tid);

@@ -11,7 +11,7 @@
  *   THREAD_FP   floating-point control words: stored, compared, loaded if they differ. Threads
  *               without share those of the worker.
  *   a set of CPUs of its own, if it has one: affinity.c.
- * Keeping interrupts out is a counter in TLS: see preempt.c.
+ * Keeping interrupts disabled is a counter in TLS: see preempt.c.
  */
 #ifndef PIRN_PORT_ENV_H
 #define PIRN_PORT_ENV_H
@@ -36,14 +36,14 @@ struct times {
 
 /* A kernel thread that executes CPUs (core/carrier.h). */
 struct port_carrier {
-    uint32_t permit;    /* futex: 0 none, 1 permit, 2 it sleeps */
-    int tid;            /* the kernel's */
-    uint32_t rung;      /* CANCEL_SIGNAL is on its way. ORDER(rung) */
-    uint32_t tick_sent; /* and so is a tick of the monitor's. ORDER(rung) */
-    uint32_t bell_sent; /* and a bell: blocked.c. ORDER(rung) */
-    uint32_t quiet;     /* it gets no bells: it is about to become another program */
-    int timer;          /* of ticks: the kernel's id, -1 = none */
-    int prof_timer;     /* of samples: the kernel's id + 1, 0 = none */
+    uint32_t permit;      /* futex: 0 none, 1 permit, 2 it sleeps */
+    int tid;              /* the kernel's */
+    uint32_t cancel_sent; /* CANCEL_SIGNAL is on its way. ORDER(sent) */
+    uint32_t tick_sent;   /* and so is a tick of the monitor's. ORDER(sent) */
+    uint32_t probe_sent;  /* and a probe: blocked.c. ORDER(sent) */
+    uint32_t no_probes;   /* it gets no probes: it is about to become another program */
+    int timer;            /* of ticks: the kernel's id, -1 = none */
+    int prof_timer;       /* of samples: the kernel's id + 1, 0 = none */
     int *errno_at;
     uint64_t *cxx_at;             /* two words of __cxa_get_globals; NULL without libstdc++ */
     void *signal_stack;           /* ours; NULL: the program's */
@@ -66,16 +66,16 @@ struct port_cpu {
     int tid;          /* of the carrier */
     int look_tid;     /* as blocked_look saw it last */
     uint64_t look_switches, look_used;
-    uint64_t bell_switches; /* at the last bell; own */
-    long bell_slept;        /* how often the kernel thread had slept then */
-    uint64_t sent_switches; /* (A) as the monitor saw it last, for ticks that it sends */
-    uint64_t seen;          /* switches at the last tick */
-    uint64_t deferred_at;   /* switches when a tick was deferred */
-    struct meter meter;     /* of the metered library */
-    struct port_fp fp;      /* of the threads without THREAD_FP, while one with it runs */
+    uint64_t probe_switches; /* at the last probe; own */
+    long probe_slept;        /* how often the kernel thread had slept then */
+    uint64_t sent_switches;  /* (A) as the monitor saw it last, for ticks that it sends */
+    uint64_t seen;           /* switches at the last tick */
+    uint64_t deferred_at;    /* switches when a tick was deferred */
+    struct meter meter;      /* of the metered library */
+    struct port_fp fp;       /* of the threads without THREAD_FP, while one with it runs */
 };
 
-struct tls_estate;
+struct tls_leftover;
 
 struct port_thread {
     const struct port_cpus *cpus; /* (A) where it may run; NULL: as the process */
@@ -85,7 +85,7 @@ struct port_thread {
     uint32_t permit; /* foreign threads: futex as above */
     int tid;         /* foreign threads: the kernel's number */
     uint64_t cxx[2];
-    struct tls_estate *estate;     /* of a block that is ours: tls_block.c */
+    struct tls_leftover *leftover; /* of a block that is ours: tls_block.c */
     uint64_t used;                 /* (A) CPU time in ns, as far as it was counted: times.c */
     struct port_carrier *timed_on; /* (A) whose present span is this thread's */
     struct san_thread san;
@@ -121,7 +121,7 @@ ALWAYS_INLINE unsigned long port_irq_save(void)
 }
 
 /* A store: an increment would wait for the decrement of the thread that left last. */
-ALWAYS_INLINE void port_irq_out(void)
+ALWAYS_INLINE void port_irq_disabled(void)
 {
     PORT_ARCH_TLS_SET(port_tls_inside, 1);
     meter_entered();
@@ -146,7 +146,7 @@ ALWAYS_INLINE unsigned long port_irq_save(void)
     return 0;
 }
 
-ALWAYS_INLINE void port_irq_out(void) {}
+ALWAYS_INLINE void port_irq_disabled(void) {}
 
 ALWAYS_INLINE void port_irq_restore(unsigned long state)
 {

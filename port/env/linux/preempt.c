@@ -256,7 +256,7 @@ static bool tick_was_sent(const siginfo_t *info)
     struct carrier *k = rt_carrier_here();
     bool sent = info->si_code != SI_TIMER;
     if (sent && k != NULL) {
-        __atomic_exchange_n(&rt_carrier_port(k)->tick_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+        __atomic_exchange_n(&rt_carrier_port(k)->tick_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
     }
     return sent;
 }
@@ -283,7 +283,7 @@ static COLD void deferred_stays(void)
         own_timer_set(rt_cpu_port(cpu)->timer, RETRY_NS, preempt.tick_ns);
     }
     if (rt_signalled()) {
-        cancel_tell_later(NULL);
+        cancel_notify_later(NULL);
     }
     errno = saved;
 }
@@ -387,7 +387,7 @@ void preempt_look(struct cpu *cpu)
     __atomic_store_n(&port->sent_switches, switches, __ATOMIC_RELAXED);
     if (preempt.signal != 0 && still && (rt_cpu_pending(cpu) || rt_cpu_has_ready(cpu))) {
         struct port_carrier *k = rt_carrier_port(rt_cpu_carrier(cpu));
-        monitor_ring(k, &k->tick_sent, preempt.signal);
+        monitor_send(k, &k->tick_sent, preempt.signal);
     }
 }
 

@@ -88,16 +88,16 @@ extern const char port_accept_end[] __attribute__((visibility("hidden")));
 static struct {
     bool on;
     const struct port_signal_upcalls *up;
-    uint64_t mask;     /* of carriers */
-    uint64_t left;     /* to whoever asks the kernel: signalfd */
-    uint32_t main_has; /* the main kernel thread has that mask */
-    int fd;            /* signalfd of the receiver */
-    int receiver;      /* its kernel thread */
-    uint32_t woken;    /* CANCEL_SIGNAL is on its way to it. ORDER(rung) */
-    uint64_t stray;    /* came to a carrier that ran no thread: for the receiver. ORDER(rung) */
+    uint64_t mask;        /* of carriers */
+    uint64_t left;        /* to whoever asks the kernel: signalfd */
+    uint32_t main_has;    /* the main kernel thread has that mask */
+    int fd;               /* signalfd of the receiver */
+    int receiver;         /* its kernel thread */
+    uint32_t woken;       /* CANCEL_SIGNAL is on its way to it. ORDER(sent) */
+    uint64_t misdirected; /* came to a carrier that ran no thread: for the receiver. ORDER(sent) */
 } signals = {.fd = -1};
 
-static __thread uint64_t late __attribute__((tls_model("initial-exec")));
+static __thread uint64_t deferred __attribute__((tls_model("initial-exec")));
 
 static void mask_set(int how, const uint64_t *mask, uint64_t *old)
 {
@@ -205,7 +205,7 @@ void signals_take(void *frame)
     if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
         port_tls_inside |= PREEMPT_DEFERRED;
     } else if (frame_on_signal_stack(context)) {
-        cancel_tell_later(context);
+        cancel_notify_later(context);
     } else if (may_run_at(context)) {
         bool fails = signals.up->take(context);
         frame_leave(context);
@@ -218,9 +218,9 @@ void signals_take(void *frame)
 /* The thread leaves the runtime. */
 void signals_leave(void)
 {
-    if (late != 0 && is_on()) {
-        uint64_t set = late;
-        late = 0;
+    if (deferred != 0 && is_on()) {
+        uint64_t set = deferred;
+        deferred = 0;
         for (int i = 1; i <= 64; i++) {
             if (set & BIT(i)) {
                 siginfo_t info = {.si_signo = i, .si_code = SI_KERNEL};
@@ -242,8 +242,8 @@ static void fault(int signal, siginfo_t *info, void *context)
 /* It was sent to the process, and came here by chance: the receiver gets it. */
 static void leave_to_receiver(int signal)
 {
-    __atomic_fetch_or(&signals.stray, BIT(signal), __ATOMIC_RELAXED);
-    port_signals_wake(); /* ORDER(rung) */
+    __atomic_fetch_or(&signals.misdirected, BIT(signal), __ATOMIC_RELAXED);
+    port_signals_wake(); /* ORDER(sent) */
 }
 
 /* Made by the thread that it has come to: by its instruction, abort() or tgkill. */
@@ -266,7 +266,7 @@ static void arrives(int signal, siginfo_t *info, ucontext_t *context)
 {
     signals.up->arrived(info, !is_for_process(signal, info));
     if (frame_on_signal_stack(context)) {
-        cancel_tell_later(context); /* it is taken on the thread's stack */
+        cancel_notify_later(context); /* it is taken on the thread's stack */
     } else {
         signals_take(context);
         frame_leave(context);
@@ -297,7 +297,7 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
     } else if (is_for_process(signal, info)) {
         leave_to_receiver(signal);
     } else {
-        late |= BIT(signal);
+        deferred |= BIT(signal);
         port_tls_inside |= PREEMPT_DEFERRED;
     }
 }
@@ -310,14 +310,14 @@ int port_signal_catch(int signal, int flags)
     return __sigaction(signal, &action, NULL) == 0 ? 0 : -errno;
 }
 
-static bool stray_fetch(siginfo_t *info)
+static bool misdirected_fetch(siginfo_t *info)
 {
-    uint64_t set = __atomic_load_n(&signals.stray, __ATOMIC_RELAXED);
+    uint64_t set = __atomic_load_n(&signals.misdirected, __ATOMIC_RELAXED);
     if (set == 0) {
         return false;
     }
     *info = (siginfo_t){.si_signo = __builtin_ctzll(set) + 1, .si_code = SI_KERNEL};
-    __atomic_fetch_and(&signals.stray, ~BIT(info->si_signo), __ATOMIC_RELAXED);
+    __atomic_fetch_and(&signals.misdirected, ~BIT(info->si_signo), __ATOMIC_RELAXED);
     return true;
 }
 
@@ -331,7 +331,7 @@ static uint64_t fetched(uint64_t left)
 bool port_signal_fetch(void *info)
 {
     static const struct timespec none = {0, 0};
-    if (stray_fetch(info)) {
+    if (misdirected_fetch(info)) {
         return true;
     }
     uint64_t set = fetched(__atomic_load_n(&signals.left, __ATOMIC_RELAXED));
@@ -345,7 +345,7 @@ uint64_t port_signals_of_kernel(void)
 {
     uint64_t set = 0;
     syscall(SYS_rt_sigpending, &set, SET_BYTES);
-    return (set & ~port_signals_own()) | __atomic_load_n(&signals.stray, __ATOMIC_RELAXED);
+    return (set & ~port_signals_own()) | __atomic_load_n(&signals.misdirected, __ATOMIC_RELAXED);
 }
 
 void port_signal_default(int signal)
@@ -373,8 +373,8 @@ void port_exec_begin(const uint64_t *mask)
     struct port_carrier *port = rt_carrier_port(rt_carrier_here());
     uint64_t all = ~UINT64_C(0), own;
     mask_set(SIG_SETMASK, &all, NULL);
-    __atomic_exchange_n(&port->rung, 1, __ATOMIC_ACQ_REL); /* ORDER(rung) */
-    blocked_quiet(port);
+    __atomic_exchange_n(&port->cancel_sent, 1, __ATOMIC_ACQ_REL); /* ORDER(sent) */
+    blocked_stop_probes(port);
     preempt_pause(port, true);
     prof_pause(port, true);
     own = port_signals_own();
@@ -388,10 +388,10 @@ void port_exec_end(void)
     struct port_carrier *port = rt_carrier_port(rt_carrier_here());
     preempt_pause(port, false);
     prof_pause(port, false);
-    __atomic_store_n(&port->quiet, 0, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&port->tick_sent, 0, __ATOMIC_RELEASE); /* ORDER(rung) */
-    __atomic_store_n(&port->bell_sent, 0, __ATOMIC_RELEASE); /* ORDER(rung) */
-    __atomic_exchange_n(&port->rung, 0, __ATOMIC_ACQ_REL);   /* ORDER(rung) */
+    __atomic_store_n(&port->no_probes, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&port->tick_sent, 0, __ATOMIC_RELEASE);      /* ORDER(sent) */
+    __atomic_store_n(&port->probe_sent, 0, __ATOMIC_RELEASE);     /* ORDER(sent) */
+    __atomic_exchange_n(&port->cancel_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
     port_signal_mask(NULL);
 }
 
@@ -439,7 +439,7 @@ static void *receiver_main(void *unused)
     __atomic_store_n(&signals.receiver, (int)syscall(SYS_gettid),
                      __ATOMIC_RELEASE); /* ORDER(signals-on) */
     for (;;) {
-        __atomic_exchange_n(&signals.woken, 0, __ATOMIC_ACQ_REL); /* ORDER(rung) */
+        __atomic_exchange_n(&signals.woken, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
         uint64_t next = signals.up->pump(), now = port_now();
         uint64_t wait = next > now ? next - now : 0;
         struct timespec limit = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
@@ -514,8 +514,8 @@ void signals_forked(void)
     signals.receiver = 0;
     signals.main_has = 0;
     signals.woken = 0;
-    signals.stray = 0;
-    late = 0;
+    signals.misdirected = 0;
+    deferred = 0;
 }
 
 #endif

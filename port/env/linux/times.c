@@ -17,7 +17,7 @@
  * their share, too.
  *
  * Invariants:
- *   1. An account is written by its kernel thread only, with interrupts out, between two changes
+ *   1. An account is written by its kernel thread only, with interrupts disabled, between two changes
  * of `seq`. A handler that finds seq odd has interrupted that, and only reads.
  *   2. t->timed_on is the account whose span is t's, NULL if there is none. It becomes NULL by a
  * release after t's share is added: who reads NULL reads the whole sum afterwards.

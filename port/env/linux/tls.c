@@ -127,7 +127,7 @@ int port_tls_alloc(struct thread *t, void *at)
     struct port_thread *port = rt_thread_port(t);
     char *low = rt_thread_stack(t), *end = (char *)at + port_tls_room();
     uintptr_t slot;
-    port->tls = glibc_block_make(low, (size_t)(end - low), &port->estate);
+    port->tls = glibc_block_make(low, (size_t)(end - low), &port->leftover);
     if (port->tls == 0) {
         return -ENOMEM;
     }
@@ -143,7 +143,7 @@ int port_tls_alloc(struct thread *t, void *at)
 void port_tls_free(struct thread *t)
 {
     struct port_thread *port = rt_thread_port(t);
-    glibc_block_drop(port->tls, port->estate);
+    glibc_block_drop(port->tls, port->leftover);
     port->tls = 0;
 }
 

@@ -24,10 +24,10 @@ static bool on_signal_stack(bool (*fn)(void))
     return result;
 }
 
-bool sim_surprise(void)
+bool sim_unannounced(void)
 {
     sim_point(46, 0);
-    return sim.contexts[sim_current].cpu != NULL && on_signal_stack(rt_call_surprised);
+    return sim.contexts[sim_current].cpu != NULL && on_signal_stack(rt_call_unannounced);
 }
 
 static bool preempt_away(void)

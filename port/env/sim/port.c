@@ -115,7 +115,7 @@ void sim_device_call(uint64_t after)
 void port_carrier_interrupt(struct carrier *k)
 {
     struct context *c = &sim.contexts[k->port.context];
-    rt_cancel_set(c->left != NULL ? c->left : c->cpu->current, 0, CANCEL_TOLD);
+    rt_cancel_set(c->left != NULL ? c->left : c->cpu->current, 0, CANCEL_NOTIFIED);
 }
 
 void port_interrupt_accept(void) {}

@@ -21,14 +21,14 @@ struct port_thread {
 
 struct cpu *sim_cpu_self(void);
 unsigned long sim_irq_save(void);
-void sim_irq_out(void);
+void sim_irq_disabled(void);
 void sim_irq_restore(unsigned long state);
 void sim_irq_window(unsigned long state);
 void sim_tls_switch(struct thread *from, struct thread *to);
 
 #define port_cpu_self() sim_cpu_self()
 #define port_irq_save() sim_irq_save()
-#define port_irq_out() sim_irq_out()
+#define port_irq_disabled() sim_irq_disabled()
 #define port_irq_restore(state) sim_irq_restore(state)
 #define port_irq_entered() ((void)0)
 #define port_irq_window(irq) sim_irq_window(irq)

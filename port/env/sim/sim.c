@@ -409,10 +409,10 @@ unsigned long sim_irq_save(void)
     return old;
 }
 
-void sim_irq_out(void)
+void sim_irq_disabled(void)
 {
     if (sim_irq_save() != 0) {
-        RT_PANIC("interrupts are out already");
+        RT_PANIC("interrupts are disabled already");
     }
 }
 

@@ -30,7 +30,7 @@ struct sim_config {
     uint64_t seed;
     unsigned ncpu;
     bool weak;
-    const char *sched;     /* organization and options */
+    const char *sched;     /* policy and options */
     const char *reservoir; /* option values, NULL = default */
     const char *detour;
     const char *preempt;
@@ -79,7 +79,7 @@ void sim_block(uint32_t ns);
 
 /* The caller, a user thread outside the runtime, loses its CPU. False: there is no spare carrier.
  */
-bool sim_surprise(void);
+bool sim_unannounced(void);
 
 /* Descriptors of the simulator: what is the case with fd, from now on (bits of poll()). */
 enum { SIM_FDS = 24, SIM_FILES = 64 };

@@ -5,7 +5,7 @@ usage: small.py [--root DIR] [--build DIR] BOARD [NAME...]     build, run, compa
        small.py --update ...                                   ... and write the sizes there
        small.py --refused BOARD                                settings that CMake has to refuse
        small.py --each BOARD [NAME...]                         each feature left out alone, and each
-                                                               organization alone: built and run
+                                                               policy alone: built and run
        small.py --publish                                      the table into docs/BOARD-SIZE.md
 
 A configuration (sizes.toml) is built in a folder of its own. Its programs run on 1 core and on
@@ -15,7 +15,7 @@ Sizes are bytes of code and constants in the image of kernel.elf, by origin, fro
 what fills up to an alignment is not counted. core: src/, but for the POSIX layer; posix: that;
 place: port/, the board, its start and traps; libc: the C library and the compiler's. data: the
 library's variables, zeroed ones too, without the stacks of cores; per_cpu: bytes of the
-organization's own variables for each core.
+policy's own variables for each core.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PLACES = ("port/env/bare", "port/arch", "port/board")
 REFUSED = {
     "-DPIRN_WITHOUT=trase": 'PIRN_WITHOUT: there is no feature "trase"; valid: everything, trace,',
     "-DPIRN_WITH=trace": 'PIRN_WITH="trace" says what stays of PIRN_WITHOUT=everything',
-    "-DPIRN_ORGANIZATIONS=steal;singel": 'there is no organization "singel"; valid: steal, single,',
+    "-DPIRN_POLICIES=steal;singel": 'there is no policy "singel"; valid: steal, single,',
     "-DPIRN_CPUS_MOST=0": 'PIRN_CPUS_MOST="0" is not valid; valid: 1 to 32',
     "-DPIRN_STACK_MIN=1000": 'PIRN_STACK_MIN="1000" is not valid; valid: 1024 to 1048576',
     "-DPIRN_STACK_MIN=2000": 'PIRN_STACK_MIN="2000" is not valid; valid: multiples of 64',
@@ -88,7 +88,7 @@ def origin(file: str, place: set[str]) -> str | None:
     return "libc" if re.search(r"lib(c|gcc)\.a", file) else None
 
 
-def measure(root: Path, build: Path, nm: str, cpus: int, organization: str) -> dict[str, int]:
+def measure(root: Path, build: Path, nm: str, cpus: int, policy: str) -> dict[str, int]:
     sizes: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
     place = objects_of_place(root)
     for section, size, file in sections(build / "tests/board/small/kernel.map"):
@@ -100,8 +100,8 @@ def measure(root: Path, build: Path, nm: str, cpus: int, organization: str) -> d
         ):
             sizes["data"] += size if "bare_core_stacks" not in section else 0
     listing = call(nm, "--print-size", "--radix=d", build / "tests/board/small/kernel.elf").stdout
-    own = re.search(rf"^-?\d+ (\d+) [bBdD] {organization}(?:_cpus)?$", listing, re.MULTILINE)
-    sizes["per_cpu"] = int(own[1]) // cpus if own is not None and organization != "single" else 0
+    own = re.search(rf"^-?\d+ (\d+) [bBdD] {policy}(?:_cpus)?$", listing, re.MULTILINE)
+    sizes["per_cpu"] = int(own[1]) // cpus if own is not None and policy != "single" else 0
     return dict(sizes)
 
 
@@ -129,7 +129,7 @@ def run(root: Path, board: str, build: Path, cpus: int) -> None:
 
 
 def settings_of(entry: dict) -> list[str]:
-    names = {"without": "PIRN_WITHOUT", "with": "PIRN_WITH", "organizations": "PIRN_ORGANIZATIONS"}
+    names = {"without": "PIRN_WITHOUT", "with": "PIRN_WITH", "policies": "PIRN_POLICIES"}
     lists = [f"-D{cmake}={';'.join(entry.get(key, []))}" for key, cmake in names.items()]
     return [
         *lists,
@@ -172,21 +172,21 @@ def refused(root: Path, board: str, build: Path) -> int:
 
 
 def alone(root: Path) -> dict[str, list[str]]:
-    """Settings: each feature left out alone, each organization alone."""
+    """Settings: each feature left out alone, each policy alone."""
     text = (root / "src/features.cmake").read_text()
     features = re.findall(r"^ {4}(\w+) +#|^ {4}(\w+)\) +#", text, re.MULTILINE)
-    organizations = re.search(r"set\(organizations ([^)]*)\)", text)
+    policies = re.search(r"set\(policies ([^)]*)\)", text)
     assert features
-    assert organizations is not None
+    assert policies is not None
     settings = {a or b: [f"-DPIRN_WITHOUT={a or b}"] for a, b in features}
-    return settings | {o: [f"-DPIRN_ORGANIZATIONS={o}"] for o in organizations[1].split()}
+    return settings | {o: [f"-DPIRN_POLICIES={o}"] for o in policies[1].split()}
 
 
 def each(root: Path, board: str, build: Path, names: list[str]) -> int:
     known = alone(root)
     unknown = [name for name in names if name not in known]
     if unknown:
-        sys.exit(f"no feature or organization {', '.join(unknown)}; valid: {', '.join(known)}")
+        sys.exit(f"no feature or policy {', '.join(unknown)}; valid: {', '.join(known)}")
     for name in names or known:
         built(root, board, build / "each", ["--fresh", *known[name], "-DPIRN_SMALL_TESTS=ON"])
         run(root, board, build / "each", 4)
@@ -252,7 +252,7 @@ def main() -> int:
             folder,
             options.nm,
             entry["cpus"],
-            (entry.get("organizations") or ["steal"])[0],
+            (entry.get("policies") or ["steal"])[0],
         )
         print(name, sizes)
         run(options.root, options.board, folder, entry["cpus"])

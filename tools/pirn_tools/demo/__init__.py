@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""`pirn demo`: a real video decoded under NPTL and under every organization of Pirn."""
+"""`pirn demo`: a real video decoded under NPTL and under every policy of Pirn."""

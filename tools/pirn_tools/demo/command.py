@@ -43,7 +43,7 @@ class Plan:
     rounds: int
 
 
-@click.command(short_help="Decode a real video under NPTL and under every organization.")
+@click.command(short_help="Decode a real video under NPTL and under every policy.")
 @click.option("--rounds", type=click.IntRange(1, 1000), default=9, show_default=True)
 @click.option("--cpus", type=click.IntRange(1, 1024), help="Workers [default: online CPUs].")
 @click.option(
@@ -61,7 +61,7 @@ class Plan:
     help="Slice threads a stage.",
 )
 def demo(rounds: int, cpus: int | None, repeat: int, slices: int) -> None:
-    """Decode a real video as Motion-JPEG under NPTL and under every organization.
+    """Decode a real video as Motion-JPEG under NPTL and under every policy.
 
     Checks that all decode every picture bit-identically and as ffmpeg does, prints a table and
     writes a plot and a CSV file to build/demo.
@@ -73,7 +73,7 @@ def demo(rounds: int, cpus: int | None, repeat: int, slices: int) -> None:
     shape = ClipShape()
     count = cpus or len(os.sched_getaffinity(0))
     apps = paths.build_dir(root) / "apps"
-    names = [org.name for org in load().organizations]
+    names = [org.name for org in load().policies]
     runners = contenders(apps, names, count)
     for runner in runners:
         paths.need_program(runner.program)

@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Contender:
-    """NPTL, or Pirn under one organization."""
+    """NPTL, or Pirn under one policy."""
 
     name: str
     program: Path
@@ -54,10 +54,10 @@ class _Usage:
     switches: int
 
 
-def contenders(apps: Path, organizations: Sequence[str], cpus: int) -> list[Contender]:
-    """NPTL first, then Pirn under each organization, all with the same number of CPUs."""
+def contenders(apps: Path, policies: Sequence[str], cpus: int) -> list[Contender]:
+    """NPTL first, then Pirn under each policy, all with the same number of CPUs."""
     pirn = apps / "mjpeg-pirn"
-    settings = {name: {"PIRN_SCHED": name, "PIRN_CPUS": str(cpus)} for name in organizations}
+    settings = {name: {"PIRN_SCHED": name, "PIRN_CPUS": str(cpus)} for name in policies}
     return [
         Contender(NPTL, apps / "mjpeg-nptl", {}),
         *(Contender(name, pirn, environment) for name, environment in settings.items()),

@@ -35,7 +35,7 @@ class Row:
     ratios: tuple[float, ...]
     threads: int
     switches: int | None
-    moved: int | None  # steals where the organization steals, else migrations
+    moved: int | None  # steals where the policy steals, else migrations
     idle_share: float | None
 
 
@@ -69,7 +69,7 @@ def _median(values: Sequence[int | None]) -> int | None:
 
 def table(rows: Sequence[Row], caption: str) -> Table:
     made = Table(header_style="bold", caption=caption, caption_justify="left")
-    made.add_column("organization", no_wrap=True)
+    made.add_column("policy", no_wrap=True)
     for column in COLUMNS:
         made.add_column(column, justify="right")
     for row in rows:

@@ -28,7 +28,7 @@ stand beside the numbers and shapes that this text states.
 What is alike, and what is not:
 
 - *Scheduler.* The thesis's library gives a new task to the least busy core, and a core without work
-  asks others. Here these are two organizations: `dist` deals threads out to CPUs, `request` asks.
+  asks others. Here these are two policies: `dist` deals threads out to CPUs, `request` asks.
   Each figure says which one ran. Within a CPU it is the thesis's order (`discipline=shmac`).
 - *Tick.* There 10 Hz, here 100 Hz (a slice is a tick). The work is chosen such that a worker runs
   for about as many ticks as there: seconds there are tenths of a second of CPU time here.

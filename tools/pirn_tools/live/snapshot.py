@@ -86,7 +86,7 @@ class Cpu:
 class Snapshot:
     """All of it."""
 
-    organization: str
+    policy: str
     started: int | None
     counted: bool  # CPU time of threads
     cpus: list[Cpu]

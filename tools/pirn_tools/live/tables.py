@@ -206,7 +206,7 @@ def heading(runtime: Runtime, snapshot: Snapshot) -> str:
     fresh = snapshot.ready_on(None)
     return (
         f"{runtime.process.command()} ({runtime.process.pid}), "
-        f"organization {snapshot.organization}: {len(snapshot.threads)} threads: {states}"
+        f"policy {snapshot.policy}: {len(snapshot.threads)} threads: {states}"
         + (f" ({fresh} of them have not run yet)" if fresh else "")
     )
 

@@ -244,7 +244,9 @@ class _Reader:
 
     def _count(self, text: str) -> None:
         _, key, value = self._columns(text, "count", "key", "n")
-        self.profile.counts[key] = self._decimal(value, key)
+        # Before 2026-11-24 the runtime wrote `strays`.
+        name = "unmatched" if key == "strays" else key
+        self.profile.counts[name] = self._decimal(value, key)
 
     def _distance(self, text: str) -> None:
         _, distance, count = self._columns(text, "distance", "d", "n")

@@ -41,7 +41,7 @@ def facts(profile: Profile) -> dict[str, Any]:
         "room_for_places": profile.number("places"),
         **{
             key: profile.counts.get(key, 0)
-            for key in ("lost_calls", "lost_samples", "strays", "skipped")
+            for key in ("lost_calls", "lost_samples", "unmatched", "skipped")
         },
         "calls_without_tree": profile.without_tree,
         "distances": dict(profile.distances),
@@ -103,7 +103,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         ("without tree", f"{found['calls_without_tree']:,} calls, known by function and site only"),
         ("lost calls", f"{found['lost_calls']:,}"),
         ("lost samples", f"{found['lost_samples']:,}"),
-        ("strays", f"{found['strays']:,} returns from what was not active"),
+        ("unmatched", f"{found['unmatched']:,} returns from what was not active"),
         ("skipped", f"{found['skipped']:,} functions left without a return"),
     ]
     if found["lookups"]:

@@ -23,7 +23,7 @@ from pirn_tools.programs.plan import Program, Run, choose
 from pirn_tools.programs.plan import load as load_plan
 from pirn_tools.programs.sources import Source, fetch, machine_apts
 
-SHOWN = "steal"  # the organization for preloading, and without preemption
+SHOWN = "steal"  # the policy for preloading, and without preemption
 
 
 @click.command(short_help="Build and compare programs of others, from Debian's source packages.")
@@ -118,8 +118,7 @@ def configurations_of(
     check_preloadable(installed, program.installed)
     chosen = [Configuration("nptl", "nptl", binaries[program.name, "nptl"])]
     chosen += [
-        Configuration(org.name, "pirn", linked, {"PIRN_SCHED": org.name})
-        for org in load().organizations
+        Configuration(org.name, "pirn", linked, {"PIRN_SCHED": org.name}) for org in load().policies
     ]
     unpreempted = {"PIRN_SCHED": SHOWN, "PIRN_PREEMPT": "0"}
     preloaded = {"PIRN_SCHED": SHOWN, "LD_PRELOAD": str(preload_library())}

@@ -27,7 +27,7 @@ start: above the number of CPUs, differences of some tens of percent are chance.
 
 LINKED = "`no ticks` is `steal` with `PIRN_PREEMPT=0`; workers: one a CPU."
 PRELOADED = """Debian's own binaries, with the library preloaded (`pirn run --preload`),
-organization `steal`."""
+policy `steal`."""
 
 
 @dataclass(frozen=True)

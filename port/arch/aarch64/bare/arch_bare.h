@@ -85,7 +85,7 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
     }
 }
 
-/* With interrupts out: let in those that are pending, at the barrier at the latest. */
+/* With interrupts disabled: let in those that are pending, at the barrier at the latest. */
 ALWAYS_INLINE void arch_irq_window(void)
 {
     __asm__ volatile("msr daifclr, #2\n\tisb\n\tmsr daifset, #2" ::: "memory");

@@ -2,7 +2,7 @@
 /*
  * start.S (AArch64) - from reset, or from the firmware that starts a core, to C. Each core comes
  * here, with translation off: all at once, or the others later; and goes down to exception level 1,
- * from level 3 without leaving the secure state. Each takes a number (P3); the first one clears
+ * from level 3 without leaving the secure state. Each takes a number; the first one clears
  * memory and goes on to bare_main, the others touch no memory but `arrived` and `released` until it
  * has.
  *

@@ -94,7 +94,7 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
 #define ARCH_FLUSH "mcr p15, 0, %0, c7, c5, 4"
 #endif
 
-/* With interrupts out: let in those that are pending, at the barrier at the latest. */
+/* With interrupts disabled: let in those that are pending, at the barrier at the latest. */
 ALWAYS_INLINE void arch_irq_window(void)
 {
     __asm__ volatile("cpsie i\n\t" ARCH_FLUSH "\n\tcpsid i" ::"r"(0) : "memory");

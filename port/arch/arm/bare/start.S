@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * start.S (ARM) - from reset, or from the firmware that starts a core, to C. Each core comes here,
- * with interrupts off: all at once, or the others later. Each takes a number (P3); the first one
+ * with interrupts off: all at once, or the others later. Each takes a number; the first one
  * clears memory and goes on to bare_main, the others touch no memory but `arrived` and `released`
  * until it has.
  *

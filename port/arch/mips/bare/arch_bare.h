@@ -35,7 +35,7 @@
 #define ARCH_LINE_TIMER 7
 #define ARCH_CAUSE(line) (0x100 << (line))
 
-/* Status: floating point on, these lines, and nothing else: kernel mode, interrupts out. */
+/* Status: floating point on, these lines, and nothing else: kernel mode, interrupts disabled. */
 #define ARCH_STATUS                                                                                \
     (0x20000000 | ARCH_CAUSE(ARCH_LINE_SELF) | ARCH_CAUSE(ARCH_LINE_DEVICE) |                      \
      ARCH_CAUSE(ARCH_LINE_IPI) | ARCH_CAUSE(ARCH_LINE_TIMER))
@@ -97,13 +97,13 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
     }
 }
 
-/* With interrupts out: let in those that are pending. */
+/* With interrupts disabled: let in those that are pending. */
 ALWAYS_INLINE void arch_irq_window(void)
 {
     __asm__ volatile("ei\n\tehb\n\tdi\n\tehb" ::: "memory");
 }
 
-/* With interrupts out: until one is pending. */
+/* With interrupts disabled: until one is pending. */
 void arch_wait(void);
 
 /* Where the other cores begin; a page, as the hardware wants it, in memory that is not cached. */

@@ -2,7 +2,7 @@
 /*
  * start.S (MIPS) - vectors, and from reset to C. The first core comes from a loader, which has made
  * caches usable; the others come from reset, when the board lets them, and do it themselves. Each
- * takes a number (P3).
+ * takes a number.
  *
  * QEMU has no caches: that the code for them is right is not shown there.
  */

@@ -110,7 +110,7 @@ no_room:
     move $30, $0
     jalr $25
 
-    /* An sdbbp that is no call, at $26; interrupts are out (start.S). */
+    /* An sdbbp that is no call, at $26; interrupts are disabled (start.S). */
     .globl breakpoint
 breakpoint:
     move $4, $26

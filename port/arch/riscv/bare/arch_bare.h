@@ -80,7 +80,7 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
     __asm__ volatile("csrs mstatus, %0" ::"r"(state ^ ARCH_MIE) : "memory");
 }
 
-/* With interrupts out: let in those that are pending. */
+/* With interrupts disabled: let in those that are pending. */
 ALWAYS_INLINE void arch_irq_window(void)
 {
     __asm__ volatile("csrsi mstatus, 8\n\tcsrci mstatus, 8" ::: "memory");

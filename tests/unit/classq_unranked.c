@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classq_lane.c - the lane of ready queues with classes (classq.h), by itself: who stands in it,
+ * classq_unranked.c - the unranked list of ready queues with classes (classq.h), by itself: who stands in it,
  * and that threads in it and beside it get what they would if each had a time of its own.
  */
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const char *backend_name;
 static void expect(bool holds, const char *what)
 {
     if (!holds) {
-        fprintf(stderr, "FAILED lane, %s: %s\n", backend_name, what);
+        fprintf(stderr, "FAILED unranked list, %s: %s\n", backend_name, what);
         exit(1);
     }
 }
@@ -37,7 +37,7 @@ static void begin(const struct classq_backend *backend)
 
 static void set_weight(struct thread *thread, unsigned weight)
 {
-    struct sched_how how = {SCHED_CLASS_OTHER, 0, weight};
+    struct sched_params how = {SCHED_CLASS_OTHER, 0, weight};
     at_store_rlx(&thread->sched.attr, sched_attr_of(&how));
 }
 
@@ -51,16 +51,16 @@ static void set_priority(struct thread *thread, unsigned priority)
 
 static void check_one(struct thread *thread)
 {
-    bool in_lane = thread->sched.place == CLASSQ_LANE;
+    bool is_unranked = thread->sched.place == CLASSQ_UNRANKED;
     expect(classq_queued(thread), "a thread in the queue has no place");
-    expect(!in_lane || classq_plain(thread), "a thread in the lane is not plain");
+    expect(!is_unranked || classq_plain(thread), "a thread in the unranked list is not plain");
 }
 
 static void check(void)
 {
     classq_for_each(&q, check_one);
-    expect(q.ranked == 0 || q.in_lane == 0 || q.lane_time + CLASSQ_SLICE >= q.min,
-           "the lane is further behind the queue than its credit");
+    expect(q.ranked == 0 || q.unranked == 0 || q.unranked_time + CLASSQ_SLICE >= q.min,
+           "the unranked list is further behind the queue than its credit");
 }
 
 /* The next one runs for so many ticks, by thread, and comes back; 0: it yields. */
@@ -121,7 +121,7 @@ static void plain_threads_go_round(const struct classq_backend *backend)
     all_ready();
     for (unsigned k = 0; k < TURNS; k++) {
         expect(turn(none) == k % N, "plain threads are not served in turn");
-        expect(classq_all_plain(&q), "a plain thread left the lane");
+        expect(classq_all_plain(&q), "a plain thread left the unranked list");
     }
 }
 
@@ -130,14 +130,15 @@ static void ticks_lead_out_and_calm_leads_back(const struct classq_backend *back
     static const unsigned none[N] = {0}, one[N] = {SLICE_TICKS};
     begin(backend);
     all_ready();
-    expect(turn(one) == 0 && t[0]->sched.place != CLASSQ_LANE, "who met a tick is in the lane");
+    expect(turn(one) == 0 && t[0]->sched.place != CLASSQ_UNRANKED,
+           "who met a tick is in the unranked list");
     for (unsigned k = 1; k < N; k++) {
         expect(turn(none) == k, "who met a tick is before who did not");
     }
     for (unsigned k = 0; k < 4 * N; k++) {
         turn(none);
     }
-    expect(classq_all_plain(&q), "who met a tick once does not come back to the lane");
+    expect(classq_all_plain(&q), "who met a tick once does not come back to the unranked list");
 }
 
 static void priorities_lead_out(const struct classq_backend *backend)
@@ -223,7 +224,7 @@ static void handed_over_thread_is_next(const struct classq_backend *backend)
     }
 }
 
-void test_lane(void)
+void test_unranked(void)
 {
     static const struct classq_backend *const backends[] = {&classq_heap, &classq_levels};
     for (unsigned i = 0; i < 2; i++) {

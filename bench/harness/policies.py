@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""macro/organizations.toml: applications under organizations and numbers of workers."""
+"""macro/policies.toml: applications under policies and numbers of workers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Plan:
     """The whole table."""
 
     workers: tuple[int, ...]
-    organizations: Mapping[str, str]
+    policies: Mapping[str, str]
     measure: str
     apps: tuple[App, ...]
 
@@ -50,7 +50,7 @@ class Run:
     """One execution."""
 
     app: str
-    organization: str
+    policy: str
     workers: int  # 0: all CPUs, as NPTL has it
     round: int
     seconds: float
@@ -60,9 +60,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Setting:
-    """An organization with a number of workers."""
+    """A policy with a number of workers."""
 
-    organization: str
+    policy: str
     workers: int
     environment: Mapping[str, str]
 
@@ -71,7 +71,7 @@ def load_plan(path: Path) -> Plan:
     raw: dict[str, Any] = tomllib.loads(path.read_text())
     return Plan(
         workers=tuple(raw["workers"]),
-        organizations=raw["organizations"],
+        policies=raw["policies"],
         measure=raw["measure"]["sched"],
         apps=tuple(App(**entry) for entry in raw["app"]),
     )
@@ -107,13 +107,13 @@ def settings_of(plan: Plan, app: App, place: Path) -> list[Setting]:
             },
         )
         for workers in plan.workers
-        for name, spec in plan.organizations.items()
+        for name, spec in plan.policies.items()
     ]
     return [*made, Setting(NPTL, 0, {})]
 
 
 def run_one(setting: Setting, app: App, apps: Path, clip: Path, stats: Path, number: int) -> Run:
-    system = "nptl" if setting.organization == NPTL else "pirn"
+    system = "nptl" if setting.policy == NPTL else "pirn"
     environment = dict(setting.environment)
     if system == "pirn":
         environment["PIRN_STATS"] = f"json:{stats}"
@@ -128,7 +128,7 @@ def run_one(setting: Setting, app: App, apps: Path, clip: Path, stats: Path, num
         idle = counters["idle_ns"] / (counters["wall_ns"] * counters["cpus"])
     return Run(
         app.name,
-        setting.organization,
+        setting.policy,
         setting.workers,
         number,
         float(seconds[1]),
@@ -138,7 +138,7 @@ def run_one(setting: Setting, app: App, apps: Path, clip: Path, stats: Path, num
 
 
 def measure_loads(plan: Plan, app: App, apps: Path, clip: Path, place: Path) -> None:
-    """The run on one worker from which the pinned organizations place their threads."""
+    """The run on one worker from which the pinned policies place their threads."""
     spec = plan.measure.format(place=place, unit=app.unit)
     environment = {"PIRN_SCHED": spec, "PIRN_CPUS": "1"}
     execute(apps / f"{app.program}-pirn", app, clip, environment)
@@ -156,7 +156,7 @@ def run_plan(
         for number in range(1, rounds + 1):
             for app in plan.apps:
                 for setting in rotated(settings_of(plan, app, places[app.name]), number):
-                    step(f"{app.name} {setting.organization} {setting.workers or ''}")
+                    step(f"{app.name} {setting.policy} {setting.workers or ''}")
                     stats = Path(scratch) / "stats.json"
                     runs.append(run_one(setting, app, apps, clip, stats, number))
     for app in plan.apps:
@@ -167,7 +167,7 @@ def run_plan(
 
 
 def size(plan: Plan, rounds: int) -> int:
-    return rounds * len(plan.apps) * (len(plan.workers) * len(plan.organizations) + 1)
+    return rounds * len(plan.apps) * (len(plan.workers) * len(plan.policies) + 1)
 
 
 def write_runs(path: Path, runs: Sequence[Run]) -> None:
@@ -178,15 +178,15 @@ def write_runs(path: Path, runs: Sequence[Run]) -> None:
         writer.writerows(asdict(run) for run in runs)
 
 
-def median(runs: Sequence[Run], organization: str, workers: int, idle: bool = False) -> float:
-    own = [r for r in runs if (r.organization, r.workers) == (organization, workers)]
+def median(runs: Sequence[Run], policy: str, workers: int, idle: bool = False) -> float:
+    own = [r for r in runs if (r.policy, r.workers) == (policy, workers)]
     return statistics.median((r.idle_share or 0.0) if idle else r.seconds for r in own)
 
 
 def app_table(plan: Plan, app: App, runs: Sequence[Run]) -> str:
     """Milliseconds and idle share, and who wins with so many workers."""
     own = [run for run in runs if run.app == app.name]
-    names = list(plan.organizations)
+    names = list(plan.policies)
     body = []
     for workers in plan.workers:
         times = {name: median(own, name, workers) for name in names}
