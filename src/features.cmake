@@ -81,8 +81,8 @@ endif()
 
 # Files that go, and twins that come: WITHOUT_trace_REMOVES, WITHOUT_trace_ADDS.
 set(trace_removes ${TRACE_SOURCES})
-set(prof_removes prof/file.c prof/instrument.c prof/sample.c prof/tree.c)
-set(stats_removes core/stats.c native/stats.c)
+set(prof_removes prof/prof_file.c prof/instrument.c prof/sample.c prof/tree.c)
+set(stats_removes core/stats.c native/native_stats.c)
 set(settings_removes core/options.c core/options_names.c)
 set(settings_adds core/options_fixed.c)
 set(classes_removes sched/classq.c sched/classq_heap.c sched/classq_levels.c sched/classes.c sched/steal_classes.c)
@@ -91,7 +91,7 @@ set(classes_adds sched/classes_none.c)
 set(loads_removes sched/place.c)
 set(loads_adds sched/place_turn.c)
 set(report_removes sync/report.c)
-set(timed_removes core/timer.c sync/sleep.c) # and deadline.c of the POSIX layer
+set(timed_removes core/timer.c sync/sleep.c) # and posix_deadline.c of the POSIX layer
 set(stacks_removes core/stack.c)
 set(marks_removes core/mark.c)
 set(input_removes core/io.c core/io_close.c)

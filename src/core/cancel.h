@@ -31,7 +31,7 @@
  * points end, too, with -EINTR (PARK_INTERRUPTIBLE): the object's function has the handlers run
  * (rt_signals_act) and waits again, or returns -EINTR if it is one that POSIX lets return it. A
  * thread that is ready but does not run is told nothing: who sends a signal tries again until it
- * has been taken (posix/signal.h), so that nothing depends on a single attempt.
+ * has been taken (signals/posix_signal.h), so that nothing depends on a single attempt.
  * The canceller holds the thread's join lock from before it sets REQUESTED until it is done: the
  * thread, which may act at once, cannot end before that (it takes that lock to end), and its memory
  * is there.

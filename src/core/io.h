@@ -14,7 +14,7 @@
  *     fd = rt_io_try_begin(&w, &irq); try by fd, without blocking; rt_io_try_end(&w, irq)
  *     ... and so on;  rt_io_end(&w)          unlinks
  *
- * Whoever closes a number (src/posix/closing.c) does it between rt_io_close_begin and
+ * Whoever closes a number (src/posix/linux/posix_closing.c) does it between rt_io_close_begin and
  * rt_io_close_end. If records are linked there, the runtime makes a copy of the descriptor (dup),
  * moves them to its number, and closes the copy when the last of them has left: so the file lives
  * until the calls that wait for it have ended.

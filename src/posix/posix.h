@@ -9,7 +9,7 @@
  *
  * There are two ABIs, each with a folder that the build puts into the include path: glibc/ (Linux),
  * bare/ (boards). posix_abi.h: the system's headers, and what this header needs of the ABI;
- * posix_place.h: what the files that both have in common call; posix_more.def: functions of one ABI
+ * posix_platform.h: what the files that both have in common call; posix_more.def: functions of one ABI
  * alone.
  */
 #ifndef PIRN_POSIX_H
@@ -90,7 +90,7 @@ ALWAYS_INLINE void posix_point(void)
     }
 }
 
-/* For exit.c. */
+/* For posix_exit.c. */
 int posix_cancel_type(int type);
 
 /* When to stop waiting: NULL for never. */

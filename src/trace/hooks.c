@@ -9,7 +9,7 @@
 #include "file.h"
 #include "trace.h"
 
-/* Why a CPU went from one thread to another: the table "switch" of file.c. */
+/* Why a CPU went from one thread to another: the table "switch" of trace_file.c. */
 static unsigned switch_why(const struct thread *prev, unsigned post)
 {
     switch ((enum post_action)post) {

@@ -63,10 +63,10 @@ target_link_libraries(by-cmake pirn::pirn Threads::Threads)
 add_executable(by-cmake-cxx cxx.cpp)
 target_compile_features(by-cmake-cxx PRIVATE cxx_std_17)
 target_link_libraries(by-cmake-cxx pirn::pirn)
-add_library(home SHARED preloaded.c example.c)
+add_library(home SHARED linux_preloaded.c example.c)
 target_link_libraries(home pirn::pthread)
 END
-cat >preloaded.c <<'END'
+cat >linux_preloaded.c <<'END'
 #include "example.h"
 #include <stdio.h>
 __attribute__((constructor)) static void add(void)
@@ -84,7 +84,7 @@ runs ./out/by-cmake
 echo "ok ./out/by-cmake-cxx"
 
 # A program that knows nothing of Pirn, under a policy that Pirn does not come with.
-cat >system.c <<'END'
+cat >posix_system.c <<'END'
 #include <pthread.h>
 #include <sched.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -111,13 +111,13 @@ int main(void)
     return sum != 10000;
 }
 END
-"$cc" system.c -o system -pthread
+"$cc" posix_system.c -o system -pthread
 runs env "LD_PRELOAD=$libdir/libpirn-pthread.so.0:./out/libhome.so" ./system
 
 # Policies that use all of the header find all of it in either library.
 # shellcheck disable=SC2046
 for library in pirn pirn-pthread; do
-    "$cc" system.c registers.c example.c owned.c relay.c ranked.c -o "all-of-$library" -Wl,-z,defs \
+    "$cc" posix_system.c registers.c example.c owned.c relay.c ranked.c -o "all-of-$library" -Wl,-z,defs \
         $(pkg-config --cflags --libs $library) -pthread >output 2>&1 || fail "something is missing in $library"
 done
 for sched in owned relay ranked home; do
@@ -149,7 +149,7 @@ status=0
 if [ $status != 1 ] || ! grep -q 'the table has version 0, and Pirn .* takes version [1-9]' output; then
     fail "a table of another version is not refused"
 fi
-"$cc" -Iolder -shared -fPIC preloaded.c example.c -o older-home.so -L"$libdir" -lpirn-pthread
+"$cc" -Iolder -shared -fPIC linux_preloaded.c example.c -o older-home.so -L"$libdir" -lpirn-pthread
 refused 'no policy "home"; there are: .*; refused when it was registered: the table has version 0' \
     env "LD_PRELOAD=$libdir/libpirn-pthread.so.0:./older-home.so" PIRN_SCHED=home ./system
 echo "ok refusals"

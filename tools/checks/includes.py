@@ -24,6 +24,8 @@ SEAMS = {
     "src/sched/policy.h": "policy.h",
     "port/port.h": "port.h",
     "port/env/frames.h": "frames.h",  # what environments share
+    "port/libc/glibc/glibc.h": "glibc.h",  # what is known of glibc's inside; Linux's port asks it
+    "port/env/linux/linux.h": "linux.h",
     "src/trace/trace.h": "trace.h",
     "src/prof/prof.h": "prof.h",
 }
@@ -44,7 +46,9 @@ ALLOWED = {
     "trace.h": {"core"},
     "prof.h": {"core"},
     "frames.h": {"port.h"},
-    "port": {"port.h", "frames.h", "prof.h"},
+    "glibc.h": {"linux.h"},
+    "linux.h": {"port.h"},
+    "port": {"port.h", "frames.h", "prof.h", "glibc.h", "linux.h"},
     # Boards: environment, architecture's half and board know each other's contracts.
     "bare": {"include", "port.h", "frames.h", "prof.h", "bare"},
     # The simulator is a port and, beyond that, the oracle: it looks into the scheduler it runs.

@@ -58,11 +58,11 @@ void arch_registers(const struct arch_frame *frame, struct frame_registers *at);
  * put the thread into the core's own queue wake nobody for it. */
 void bare_look_again(void);
 
-/* The clock: clock.c. When the board's has been found; its first tick not before a time. */
+/* The clock: bare_clock.c. When the board's has been found; its first tick not before a time. */
 void bare_clock_begin(void);
 uint64_t bare_clock_at(uint64_t ns);
 
-/* Devices: irq.c. What pirn_irq_attach does, for the console, too. */
+/* Devices: bare_irq.c. What pirn_irq_attach does, for the console, too. */
 void bare_on_device(unsigned source);
 int bare_irq_attach(unsigned source, void (*fn)(void *arg), void *arg);
 bool bare_irq_outsiders(void); /* may a handler of the program's come? */
@@ -81,11 +81,11 @@ NORETURN void bare_fault(const struct bare_fault *fault);
 NORETURN void bare_no_room(uintptr_t pc);
 
 /* Lines "pirn: from ADDRESS" of the calls that may be active on the stack between `from` and `to`,
- * or its end, of thread t, or of a core's own if it is NULL: report.c. */
+ * or its end, of thread t, or of a core's own if it is NULL: bare_report.c. */
 void bare_say_calls(const struct thread *t, uintptr_t from, uintptr_t to, unsigned lines);
 
 /* Is this where a call returns to: does the instruction in front of it call? Where to; 0: to an
- * address in a register. The architecture's: calls.c. */
+ * address in a register. The architecture's: bare_calls.c. */
 bool arch_call_before(uintptr_t address, uintptr_t *target);
 
 /* Tools put the function and the line behind such lines. which: "at", or "from": a return address.
@@ -104,7 +104,7 @@ NORETURN void bare_stop(const char *what, int status);
 #define BARE_WHAT(text) (text)
 #endif
 
-/* Memory beside the image: pool.c. From above; sbrk takes from below. */
+/* Memory beside the image: bare_pool.c. From above; sbrk takes from below. */
 void pool_begin(void);
 void *pool_alloc(size_t size, size_t alignment);
 void pool_free(void *p, size_t size);

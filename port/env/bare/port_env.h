@@ -4,10 +4,10 @@
  *
  * Each core has a struct bare_core, which a register of the core shows (arch_core). While it
  * executes a CPU, that one's cpu is in there. Two instructions read it, and the runtime does more
- * in several steps, so that a thread is never preempted in the library's own code (core.c).
+ * in several steps, so that a thread is never preempted in the library's own code (bare_core.c).
  *
  * What a thread has beside its registers: a block of thread-local storage of its own, which costs a
- * register move (tls.c), and, with THREAD_FP, floating-point control. An interrupted thread's
+ * register move (bare_tls.c), and, with THREAD_FP, floating-point control. An interrupted thread's
  * registers are on its own stack.
  */
 #ifndef PIRN_PORT_ENV_H
@@ -76,7 +76,7 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 }
 #define port_irq_entered() ((void)0)
 
-/* The handlers run here; whoever they wake has to wait, since this is the library's code (core.c).
+/* The handlers run here; whoever they wake has to wait, since this is the library's code (bare_core.c).
  */
 ALWAYS_INLINE void port_irq_window(unsigned long state)
 {

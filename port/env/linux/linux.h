@@ -61,7 +61,7 @@ bool preempt_is_on(void);
 void preempt_unmask(uint64_t *set); /* its signal, out of a set that is to be blocked */
 void preempt_pause(const struct port_carrier *port, bool pauses); /* no ticks for a while */
 
-/* Samples of the calling kernel thread, if the profiler takes any: prof.c. None for a while. Its
+/* Samples of the calling kernel thread, if the profiler takes any: linux_prof.c. None for a while. Its
  * signal, out of a set that is to be blocked. In the child of a fork. */
 void prof_begin(struct port_carrier *port);
 void prof_pause(const struct port_carrier *port, bool pauses);
@@ -87,13 +87,13 @@ void affinity_forked(void);
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_carrier *port);
 
-/* The CPUs that the process may use; and the calling worker, which may use them: affinity.c. */
+/* The CPUs that the process may use; and the calling worker, which may use them: linux_affinity.c. */
 void affinity_init(void);
 void affinity_begin(struct port_carrier *port);
 void affinity_take(struct cpu *cpu, const struct port_carrier *from);
 void affinity_leave(struct cpu *cpu, struct port_carrier *port);
 
-/* CPU time of threads: times.c. The calling kernel thread begins as carrier k, running t; it
+/* CPU time of threads: linux_times.c. The calling kernel thread begins as carrier k, running t; it
  * switches, if affinity_times(); a tick. Switches of all workers are counted from now on. */
 void times_begin(struct port_carrier *k, struct port_thread *t);
 void times_switch(struct port_carrier *k, struct port_thread *from, struct port_thread *to);
@@ -107,7 +107,7 @@ void fence_init(void);
 /* Which clock the event trace has: before port_trace_clock. */
 void trace_clock_init(void);
 
-/* Workers that block unannounced: blocked.c. */
+/* Workers that block unannounced: linux_blocked.c. */
 int blocked_start(void);
 void blocked_unmask(uint64_t *set); /* out of a set that is to be blocked */
 bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
@@ -119,7 +119,7 @@ uint64_t blocked_interval(void); /* ns between two looks; UINT64_MAX: off */
 void blocked_stop_probes(
     struct port_carrier *port); /* no probes for it from now on: port->no_probes */
 
-/* Descriptors that threads wait for: reactor.c. */
+/* Descriptors that threads wait for: linux_reactor.c. */
 bool reactor_sleep(uint32_t *permit, uint64_t deadline); /* as permit_wait; false: not now */
 void reactor_kick(void);                                 /* the worker that sleeps there */
 bool reactor_unattended(void); /* threads wait, and no worker sleeps there */
@@ -136,13 +136,13 @@ void maker_turn(uint64_t until);
 void kernel_thread_begun(void);
 unsigned kernel_threads_begun(void);
 
-/* A signal handler of the runtime's, not of the program's: report.c. */
+/* A signal handler of the runtime's, not of the program's: linux_report.c. */
 void report_own_handler(const void *fn);
 
 /* Look after the worker from now on; again does nothing. */
 void monitor_add(struct cpu *cpu);
 
-/* The program's signals: signals.c. In a handler, of whatever signal of our own (frame: a
+/* The program's signals: linux_signals.c. In a handler, of whatever signal of our own (frame: a
  * ucontext_t): the carrier gets the mask that all have; the thread takes what is for it, if it may
  * there. */
 void signals_adopt(void *frame);
@@ -162,7 +162,7 @@ void pending_fetch(const struct port_signal_upcalls *up);
 /* sigaction of the C library, also where the POSIX layer has taken the name. */
 int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
-/* Frames of signal handlers: frame.c. The last thing that a handler does in which the thread may
+/* Frames of signal handlers: linux_frame.c. The last thing that a handler does in which the thread may
  * have been switched: the frame gets the mask of the calling kernel thread, which blocks all from
  * then on, and no signal stack. */
 void frame_leave(void *frame);
@@ -185,7 +185,7 @@ void cancel_send(int tid);
 /* A file descriptor, out of the way of programs that count on low numbers. */
 int fd_move_up(int fd);
 
-/* files.c: the open file becomes `size` zeroes, for which there is room on the disk. 0 or -errno.
+/* linux_files.c: the open file becomes `size` zeroes, for which there is room on the disk. 0 or -errno.
  */
 int file_fill(int fd, size_t size);
 void fd_init(void); /* before the first helper */

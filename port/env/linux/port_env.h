@@ -5,13 +5,13 @@
  * port_cpu_self is one initial-exec TLS slot. What a thread has beside its registers:
  *   THREAD_TLS  a TLS block of its own: the switch writes the worker into the block's slot, then
  *               the thread pointer. All threads of the process have one, the workers' idle threads
- *               too (theirs is the worker's), or none has. See tls.c.
+ *               too (theirs is the worker's), or none has. See linux_tls.c.
  *   without     errno lives in the worker's TLS: the switch exchanges it; with THREAD_CXX also the
  *               C++ exception state (what __cxa_get_globals returns).
  *   THREAD_FP   floating-point control words: stored, compared, loaded if they differ. Threads
  *               without share those of the worker.
- *   a set of CPUs of its own, if it has one: affinity.c.
- * Keeping interrupts disabled is a counter in TLS: see preempt.c.
+ *   a set of CPUs of its own, if it has one: linux_affinity.c.
+ * Keeping interrupts disabled is a counter in TLS: see linux_preempt.c.
  */
 #ifndef PIRN_PORT_ENV_H
 #define PIRN_PORT_ENV_H
@@ -25,7 +25,7 @@
 
 struct port_cpus;
 
-/* How the CPU time of a kernel thread is shared out: times.c. Nanoseconds; (A), written by it. */
+/* How the CPU time of a kernel thread is shared out: linux_times.c. Nanoseconds; (A), written by it. */
 struct times {
     uint32_t seq;              /* odd while it changes */
     struct port_thread *timed; /* whose the present span is; NULL: nothing is counted yet */
@@ -40,7 +40,7 @@ struct port_carrier {
     int tid;              /* the kernel's */
     uint32_t cancel_sent; /* CANCEL_SIGNAL is on its way. ORDER(sent) */
     uint32_t tick_sent;   /* and so is a tick of the monitor's. ORDER(sent) */
-    uint32_t probe_sent;  /* and a probe: blocked.c. ORDER(sent) */
+    uint32_t probe_sent;  /* and a probe: linux_blocked.c. ORDER(sent) */
     uint32_t no_probes;   /* it gets no probes: it is about to become another program */
     int timer;            /* of ticks: the kernel's id, -1 = none */
     int prof_timer;       /* of samples: the kernel's id + 1, 0 = none */
@@ -52,11 +52,12 @@ struct port_carrier {
     struct times times;
 };
 
-/* In every port_cpu.cpus while the CPU time of threads is counted: times.c. */
+/* In every port_cpu.cpus while the CPU time of threads is counted: linux_times.c. */
 #define TIMES_BIT ((uintptr_t)1)
 
 struct port_cpu {
-    const struct port_cpus *cpus; /* (A) where the carrier may run, and TIMES_BIT: affinity.c */
+    const struct port_cpus
+        *cpus; /* (A) where the carrier may run, and TIMES_BIT: linux_affinity.c */
     struct port_carrier *carrier;
     uint32_t permit;  /* as above */
     int timer;        /* of the carrier */
@@ -86,7 +87,7 @@ struct port_thread {
     int tid;         /* foreign threads: the kernel's number */
     uint64_t cxx[2];
     struct tls_leftover *leftover; /* of a block that is ours: tls_block.c */
-    uint64_t used;                 /* (A) CPU time in ns, as far as it was counted: times.c */
+    uint64_t used;                 /* (A) CPU time in ns, as far as it was counted: linux_times.c */
     struct port_carrier *timed_on; /* (A) whose present span is this thread's */
     struct san_thread san;
 };
@@ -182,7 +183,7 @@ HIDDEN extern bool port_tls_by_instruction; /* (C) */
 COLD void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to);
 
 /* CPU time of user threads in ns, for the POSIX layer; any context. Counting begins with the first
- * call of either in the process (times.c says what is known of the time before). Of the caller:
+ * call of either in the process (linux_times.c says what is known of the time before). Of the caller:
  * false if it is no user thread. Of a user thread that does not go away meanwhile. */
 bool port_time_self(uint64_t *ns);
 uint64_t port_time_of(struct thread *t);
@@ -345,7 +346,7 @@ long port_stop_call(const void *word, uint32_t bits, const long *args)
     __attribute__((visibility("hidden")));
 
 /*
- * Signals of the program: signals.c. What decides about them is the POSIX layer's (posix/signal.h),
+ * Signals of the program: linux_signals.c. What decides about them is the POSIX layer's (signals/posix_signal.h),
  * and is called from handlers and from a kernel thread that runs no user thread.
  */
 struct port_signal_upcalls {

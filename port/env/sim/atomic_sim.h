@@ -2,7 +2,7 @@
 /*
  * atomic_sim.h - the simulator's twin of the operations in core/atomic.h.
  *
- * Each is one call into the memory model (mem.c): a scheduling point, and in weak mode a choice
+ * Each is one call into the memory model (sim_mem.c): a scheduling point, and in weak mode a choice
  * among the values that the location may show. Values travel as uint64_t.
  */
 #ifndef PIRN_ATOMIC_SIM_H

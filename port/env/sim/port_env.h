@@ -16,7 +16,7 @@ struct port_carrier {
 };
 
 struct port_thread {
-    struct sim_tls *tls; /* its block: port.c */
+    struct sim_tls *tls; /* its block: sim_port.c */
 };
 
 struct cpu *sim_cpu_self(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sim.c - the contexts of the simulator, their scheduler, the oracle, and the run. The calls of
- * port.h are in port.c.
+ * port.h are in sim_port.c.
  *
  * Contexts: one per virtual CPU, one device (it delivers ticks, as the timer of a real port would,
  * from outside any CPU), and the foreign kernel threads of the test. Exactly one runs; all others

@@ -8,7 +8,7 @@
  * al., ASPLOS 2010), chosen by the seed. Time is virtual. The same seed gives the same run and the
  * same trace hash, whatever ran before in the process.
  *
- * Memory is sequentially consistent, or weak: then mem.c keeps the recent stores of each location
+ * Memory is sequentially consistent, or weak: then sim_mem.c keeps the recent stores of each location
  * with their views, and a load may return any value that C11 without load buffering allows. Data
  * that is not atomic is always up to date: races on it are ThreadSanitizer's business.
  *
@@ -97,7 +97,7 @@ unsigned sim_samples(void);
 /* A scheduling point in the test's own code. */
 void sim_pause(void);
 
-/* Between the model and the scheduler (mem.c, sim.c). */
+/* Between the model and the scheduler (sim_mem.c, sim.c). */
 enum { SIM_CONTEXTS = 300 };
 
 struct sim_rng {

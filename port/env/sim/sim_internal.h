@@ -64,7 +64,7 @@ struct sim {
     bool permits;                  /* one that waits may have got a permit */
     uint64_t tick_at[RT_MAX_CPUS]; /* port_timer_set */
     bool preempt;
-    struct sim_file files[SIM_FILES]; /* fd.c */
+    struct sim_file files[SIM_FILES]; /* sim_fd.c */
     struct sim_fd fds[SIM_FDS];
     int file_ids;
     bool watch; /* scan the calls */
@@ -77,7 +77,7 @@ struct sim {
     uint64_t change_next;  /* the first of them that is to come */
     unsigned allocations;
     bool mended;
-    uint64_t sample_ns, sample_at; /* prof.c */
+    uint64_t sample_ns, sample_at; /* sim_prof.c */
     unsigned samples;
     struct port_stack stacks[SIM_MAX_STACKS];
     unsigned nstacks;
@@ -95,28 +95,28 @@ void sim_switch(bool must_leave);
 void sim_check_steps(void);
 NORETURN void sim_leave(void);
 
-/* blocked.c: a tick where the thread cannot be switched takes its CPU; or it gets one again. */
+/* sim_blocked.c: a tick where the thread cannot be switched takes its CPU; or it gets one again. */
 void sim_away(void);
 
-/* port.c */
+/* sim_port.c */
 void sim_device_call(uint64_t after);
 void sim_device(void *unused);
 
-/* fd.c */
+/* sim_fd.c */
 void sim_fds_reset(void);
 bool sim_fds_due(void);
 
-/* trace.c: the options; look at the trace, if there is one, write it, and forget it: NULL or what
+/* sim_trace.c: the options; look at the trace, if there is one, write it, and forget it: NULL or what
  * is wrong */
 const char *sim_trace_option(void);
 const char *sim_trace_size(void);
 const char *sim_trace_full(void);
 const char *sim_trace_end(void);
 
-/* prof.c: at a scheduling point; how many there have been. */
+/* sim_prof.c: at a scheduling point; how many there have been. */
 void sim_sample(void);
 
-/* tls.c */
+/* sim_tls.c */
 void sim_tls_reset(void);
 unsigned sim_tls_blocks(void); /* that exist, but for those of main and of the workers */
 void sim_tls_adopt(struct thread *t);

@@ -23,7 +23,7 @@
 /* Memory for thread->local is taken so many bytes at a time. */
 #define POSIX_SLAB_BYTES (4u << 10)
 
-/* Cleanup handlers: exit.c. */
+/* Cleanup handlers: posix_exit_bare.c. */
 typedef struct __pirn_cleanup posix_cleanup;
 
 /* pthread_exit unwinds nothing. */

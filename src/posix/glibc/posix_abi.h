@@ -86,7 +86,7 @@ struct posix_attr {
     size_t guard;
     char *top; /* of the stack; POSIX_ATTR_STACK says whether it is set */
     size_t size;
-    struct posix_attr_extension *extension; /* NULL, or made by malloc: attr_ext.c */
+    struct posix_attr_extension *extension; /* NULL, or made by malloc: posix_attr_ext.c */
 };
 
 /* glibc's, too, up to `set`: what does not fit into the attribute. */
@@ -112,7 +112,7 @@ ALWAYS_INLINE bool posix_attr_has_default(void)
 /* The stack size of pthread_setattr_default_np; 0 if there is none. */
 size_t posix_attr_default_size(void);
 
-/* In the child of a fork: attr_ext.c's lock is free. */
+/* In the child of a fork: posix_attr_ext.c's lock is free. */
 void posix_attr_forked(void);
 
 #endif

@@ -109,7 +109,7 @@ void arch_wait(void);
 /* Where the other cores begin; a page, as the hardware wants it, in memory that is not cached. */
 uintptr_t arch_reset_page(void);
 
-/* A counter of every second cycle, for section.c; under QEMU with -icount it goes with the
+/* A counter of every second cycle, for bare_section.c; under QEMU with -icount it goes with the
  * nanoseconds that instructions take. */
 #define ARCH_INSTRUCTIONS
 ALWAYS_INLINE void arch_instructions_begin(void) {}

@@ -86,7 +86,7 @@ ALWAYS_INLINE void arch_irq_window(void)
     __asm__ volatile("csrsi mstatus, 8\n\tcsrci mstatus, 8" ::: "memory");
 }
 
-/* A counter of instructions, for section.c; under QEMU with -icount, of their nanoseconds. */
+/* A counter of instructions, for bare_section.c; under QEMU with -icount, of their nanoseconds. */
 #define ARCH_INSTRUCTIONS
 ALWAYS_INLINE void arch_instructions_begin(void) {}
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bare_console.c (bare) - input from the board's console. The interrupt puts bytes into a ring; who
+ * reads takes them out, and waits for descriptor 0 while there is none. If the ring is full, bytes
+ * are lost: a console has no flow control.
+ *
+ * `put` is written by the handler, on the core that listens, `got` by the reader that holds the
+ * lock; both only grow. ORDER(console) Whoever finds the request for a report, and bytes, takes the
+ * request and reports: the handler, a core that is interrupted for that, or one that searches.
+ */
+#include "bare.h"
+
+#include <errno.h>
+
+#define ROOM 1024u
+#define BARE_POLLIN 1u /* as in poll() */
+
+static struct {
+    uint32_t lock;
+    uint32_t listens;
+    uint32_t put, got;
+    uint32_t armed; /* a report is asked for */
+    char bytes[ROOM];
+} input;
+
+static bool has_input(void)
+{
+    return __atomic_load_n(&input.put, __ATOMIC_SEQ_CST) !=
+           __atomic_load_n(&input.got, __ATOMIC_SEQ_CST);
+}
+
+void port_io_poll(void)
+{
+    if (has_input() && __atomic_exchange_n(&input.armed, 0, __ATOMIC_SEQ_CST) != 0) {
+        rt_io_ready(0, BARE_POLLIN);
+        bare_look_again();
+    }
+}
+
+/* With the lock of the descriptor's entry: the report comes from an interrupt. */
+int port_io_arm(int fd, uint32_t events)
+{
+    if (fd != 0 || events != BARE_POLLIN) {
+        return -ENOSYS;
+    }
+    __atomic_store_n(&input.armed, 1, __ATOMIC_SEQ_CST); /* before the look */
+    if (has_input()) {
+        board_ipi((unsigned)arch_core()->hart);
+    }
+    return 0;
+}
+
+static void on_input(void *unused)
+{
+    int byte;
+    (void)unused;
+    while ((byte = board_console_get()) >= 0) {
+        uint32_t put = input.put;
+        if (put - __atomic_load_n(&input.got, __ATOMIC_ACQUIRE) < ROOM) { /* ORDER(console) */
+            input.bytes[put % ROOM] = (char)byte;
+            __atomic_store_n(&input.put, put + 1, __ATOMIC_SEQ_CST); /* ORDER(console) */
+        }
+    }
+    port_io_poll();
+}
+
+static size_t take(char *to, size_t most)
+{
+    size_t n = 0;
+    unsigned long irq = bare_lock(&input.lock);
+    if (input.listens == 0) {
+        input.listens = 1;
+        bare_irq_attach(board_console_source(), on_input, NULL);
+        board_console_listen();
+    }
+    uint32_t got = input.got;
+    uint32_t put = __atomic_load_n(&input.put, __ATOMIC_ACQUIRE); /* ORDER(console) */
+    while (got != put && n < most) {
+        char byte = input.bytes[got++ % ROOM];
+        to[n++] = byte == '\r' ? '\n' : byte;
+    }
+    __atomic_store_n(&input.got, got, __ATOMIC_RELEASE); /* ORDER(console) */
+    bare_unlock(&input.lock, irq);
+    return n;
+}
+
+ptrdiff_t console_read(void *to, size_t most)
+{
+    size_t n = 0;
+    while (most != 0 && (n = take(to, most)) == 0) {
+        if (port_may_wait()) {
+            rt_io_await(0, BARE_POLLIN);
+        } else {
+            arch_wait();
+        }
+    }
+    return (ptrdiff_t)n;
+}

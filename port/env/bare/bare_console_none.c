@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* bare_console_none.c (bare) - input from the board's console without interrupts: who reads keeps its
+ * core until there is some. */
+#include "bare.h"
+
+ptrdiff_t console_read(void *to, size_t most)
+{
+    int byte = -1;
+    while (most != 0 && (byte = board_console_get()) < 0) {
+        port_cpu_relax();
+    }
+    if (byte < 0) {
+        return 0;
+    }
+    *(char *)to = byte == '\r' ? '\n' : (char)byte;
+    return 1;
+}

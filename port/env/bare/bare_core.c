@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bare_core.c (bare) - cores: starting, sleeping, kicking, their timers, preemption.
+ *
+ * The runtime keeps interrupts disabled by the core's own mask, so that a handler never interrupts it; a
+ * handler may call what the API allows it (sem_post). What is to happen to the interrupted thread
+ * waits until the handler is done: bare_irq_end calls the core, on the thread's stack, above the
+ * registers that the interrupt has saved there; when the thread's turn comes again, perhaps on
+ * another core, the interrupt returns. It does not do so
+ *   1. if the core executes no CPU yet, or its idle thread, which looks by itself (nor while the
+ *      runtime is starting: rt_preempt);
+ *   2. where the interrupted instruction lies in the library, which reads the core and what belongs
+ *      to it in several steps, outside its own critical sections, too. Then the timer is set to
+ * come again soon.
+ *
+ * Sleeping: the sleeper takes the permit, and waits for an interrupt with interrupts masked; one
+ * that is pending ends the wait at once, and so does one that comes before it, because a level is
+ * kept until its handler has run: nothing is lost between looking and waiting. A poster stores the
+ * permit before it interrupts. ORDER(permit)
+ *
+ * Each core has one timer, set to the earliest of some times: when the runtime asked for
+ * rt_on_tick, and when the running thread's tick is over; and of a third one, for samples. A core
+ * that sleeps has no ticks, and no samples unless they count the clock on the wall.
+ */
+#include "../../../src/prof/prof.h"
+#include "atomic.h"
+#include "bare.h"
+#include "bare_watchdog.h"
+
+#include <errno.h>
+#include <pirn/watchdog.h>
+#include <stdlib.h>
+
+#define RETRY_NS 20000u
+
+/* Is there anything to set it for? src/features.cmake */
+#define BARE_TIMER (RT_PREEMPT || RT_TIMED || RT_PROF || RT_WATCHDOG || RT_REPORT)
+
+struct bare_core bare_cores[BARE_CORES];
+
+static uint32_t timer_interrupts[BARE_CORES];
+
+/* For the report of a stack that is full. */
+static char trap_stacks[BARE_CORES][2048] ALIGNED(16);
+
+/* Of the others than the first one; the start code knows it. */
+char bare_core_stacks[BARE_CORES][BARE_CORE_STACK] ALIGNED(16);
+
+static struct {
+    uint64_t tick_ns;   /* 0: no preemption */
+    uint64_t sample_ns; /* 0: no samples */
+    bool sample_idle;   /* of cores that sleep, too */
+    uint32_t ncores;    /* that have begun, or are to: the first one has */
+    struct carrier *carrier[BARE_CORES];
+} cores = {.ncores = 1};
+
+/* The linker script puts the library's code between them. */
+extern char bare_library_begin[], bare_library_end[];
+extern char bare_first_stack[];
+
+/* Set the core's timer; interrupts are disabled. */
+static void timer_arm(struct port_cpu *port)
+{
+    if (!BARE_TIMER) {
+        return;
+    }
+    unsigned long irq = bare_lock(&port->lock);
+    uint64_t at = port->timer_at < port->slice_at ? port->timer_at : port->slice_at;
+    at = port->wake_at < at ? port->wake_at : at;
+    at = port->sample_at < at ? port->sample_at : at;
+    at = port->watch_at < at ? port->watch_at : at;
+    board_timer_set(at == UINT64_MAX ? UINT64_MAX : bare_clock_at(at));
+    bare_unlock(&port->lock, irq);
+}
+
+void port_timer_set(struct cpu *cpu, uint64_t deadline)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    unsigned long irq = bare_lock(&port->lock);
+    port->timer_at = deadline;
+    bare_unlock(&port->lock, irq);
+    irq = port_irq_save();
+    if (cpu == port_cpu_self()) {
+        timer_arm(port);
+    } else {
+        board_ipi(port->hart); /* it sets its timer */
+    }
+    port_irq_restore(irq);
+}
+
+/*
+ * Preemption.
+ */
+
+size_t port_signal_room(void)
+{
+    return ARCH_TRAP_ROOM;
+}
+
+int port_preempt_start(uint64_t tick_ns, const char **why)
+{
+    (void)why;
+    cores.tick_ns = tick_ns;
+    return 0;
+}
+
+bool core_preempts(void)
+{
+    return RT_PREEMPT && cores.tick_ns != 0;
+}
+
+static void slice_begin(struct port_cpu *port)
+{
+    port->slice_at = RT_PREEMPT && cores.tick_ns != 0 ? port_now() + cores.tick_ns : UINT64_MAX;
+}
+
+static void samples_begin(struct port_cpu *port)
+{
+    port->sample_at = RT_PROF && cores.sample_ns != 0 ? port_now() + cores.sample_ns : UINT64_MAX;
+}
+
+/* The first core has its CPU later. */
+int port_prof_start(uint32_t hz, bool wall, const char **why)
+{
+    (void)why;
+    cores.sample_ns = 1000000000u / hz;
+    cores.sample_idle = wall;
+    return 0;
+}
+
+void bare_irq_begin(void)
+{
+    arch_core()->depth++;
+    section_off();
+}
+
+/* A tick: the turn of a thread that has run for a whole one is over. */
+static void tick(struct cpu *cpu, struct port_cpu *port)
+{
+    uint64_t switches = rt_cpu_switches(cpu);
+    bool ends = port->seen == switches;
+    rt_tick_begins();
+    port->seen = switches;
+    port->over_at = ends ? switches : UINT64_MAX;
+    rt_tick_ends(ends);
+}
+
+uint32_t pirn_timer_interrupts(unsigned core)
+{
+    return core < BARE_CORES ? __atomic_load_n(&timer_interrupts[core], __ATOMIC_RELAXED) : 0;
+}
+
+void bare_on_timer(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    uint32_t *count = &timer_interrupts[arch_core() - bare_cores];
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* its own */
+    if (!BARE_TIMER || cpu == NULL) {
+        board_timer_set(UINT64_MAX);
+        return;
+    }
+    struct port_cpu *port = rt_cpu_port(cpu);
+    uint64_t now = port_now();
+    unsigned long irq = bare_lock(&port->lock);
+    bool due = RT_TIMED && port->timer_at <= now;
+    port->timer_at = due ? UINT64_MAX : port->timer_at;
+    bare_unlock(&port->lock, irq);
+    if (due) {
+        rt_on_tick(cpu);
+    }
+    if (port->wake_at <= now) {
+        port->wake_at = UINT64_MAX;
+    }
+    if (RT_PROF && port->sample_at <= now) {
+        port->sampled = true;
+        port->sample_at = now + cores.sample_ns;
+    }
+    if (RT_WATCHDOG && port->watch_at <= now) {
+        watchdog_look(cpu, port);
+    }
+    if (RT_PREEMPT && port->slice_at <= now) {
+        slice_begin(port);
+        tick(cpu, port);
+    }
+    timer_arm(port);
+}
+
+/* The watchdog may have been asked for, or not any more; or the CPU has slept. */
+static void watchdog_set(struct port_cpu *port)
+{
+    if (RT_WATCHDOG &&
+        (port->watch_at != UINT64_MAX) != (__atomic_load_n(&watchdog_us, __ATOMIC_RELAXED) != 0)) {
+        watchdog_begin(port);
+    }
+}
+
+void bare_on_ipi(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    board_ipi_taken();
+    if (cpu != NULL) {
+        watchdog_set(rt_cpu_port(cpu));
+        timer_arm(rt_cpu_port(cpu));
+        if (RT_INPUT) {
+            port_io_poll();
+        }
+    }
+}
+
+static bool in_library(uintptr_t pc)
+{
+    return pc >= (uintptr_t)bare_library_begin && pc < (uintptr_t)bare_library_end;
+}
+
+/* Is the interrupted thread to make room, or to see what is pending? It does so now, unless the
+ * interruption was in the library: then soon. Not inlined: after a switch the core is another one.
+ */
+static NOINLINE void interrupted(struct cpu *cpu, uintptr_t pc)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    uint64_t switches = rt_cpu_switches(cpu);
+    bool over = port->over_at == switches;
+    if (!over && !rt_cpu_pending(cpu)) {
+        return;
+    }
+    if (in_library(pc)) {
+        port->wake_at = port_now() + RETRY_NS;
+        timer_arm(port);
+    } else if (over) {
+        port->over_at = UINT64_MAX;
+        port->seen = switches + 1; /* who runs next begins with this tick */
+        rt_preempt();
+    } else {
+        rt_interrupted();
+    }
+}
+
+void bare_irq_end(uintptr_t pc, const struct arch_frame *frame)
+{
+    struct bare_core *core = arch_core();
+    struct cpu *cpu = core->cpu;
+    core->depth--;
+    if (RT_PROF && cpu != NULL && rt_cpu_port(cpu)->sampled) {
+        rt_cpu_port(cpu)->sampled = false;
+        prof_sample(pc, 1, frame);
+    }
+    if (RT_PREEMPT && cores.tick_ns != 0 && cpu != NULL && !rt_thread_is_idle(rt_cpu_thread(cpu))) {
+        interrupted(cpu, pc);
+    }
+    section_on();
+}
+
+/*
+ * Sleeping, waking.
+ */
+
+/* The core that went to sleep last looks whether that is for ever: bare_report.c. When next. */
+static uint64_t report(struct port_cpu *port)
+{
+    if (port->report_at != UINT64_MAX && port->report_at <= port_now()) {
+        port->report_at = rt_report_turn(port_now());
+    }
+    return port->report_at;
+}
+
+void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    port->slice_at = UINT64_MAX;
+    if (RT_WATCHDOG && __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED) != 0) {
+        watchdog_sleeps(cpu, port);
+    }
+    if (!cores.sample_idle) {
+        port->sample_at = UINT64_MAX;
+    }
+    while (__atomic_exchange_n(&port->permit, 0, __ATOMIC_ACQUIRE) == 0 && /* ORDER(permit) */
+           (!RT_TIMED || port_now() < deadline)) {
+        uint64_t report_at = RT_REPORT ? report(port) : UINT64_MAX;
+        port->wake_at = report_at < deadline ? report_at : deadline;
+        timer_arm(port);
+        section_on(); /* the rest of it is none */
+        arch_wait();
+        arch_irq_window();
+        section_off();
+    }
+    port->wake_at = UINT64_MAX;
+    watchdog_set(port);
+    slice_begin(port);
+    if (!cores.sample_idle) {
+        samples_begin(port);
+    }
+    timer_arm(port);
+}
+
+void port_cpu_kick(struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    __atomic_store_n(&port->permit, 1, __ATOMIC_RELEASE); /* ORDER(permit) */
+    port_cpu_interrupt(cpu);
+}
+
+void bare_look_again(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (cpu != NULL) {
+        __atomic_store_n(&rt_cpu_port(cpu)->permit, 1, __ATOMIC_RELEASE); /* ORDER(permit) */
+    }
+}
+
+void port_cpu_interrupt(struct cpu *cpu)
+{
+    if (cpu != port_cpu_self()) {
+        board_ipi(rt_cpu_port(cpu)->hart);
+    }
+}
+
+void port_relax(unsigned round)
+{
+    (void)round;
+    port_cpu_relax();
+}
+
+/* The light half is a full fence, too. */
+void port_fence_heavy(void)
+{
+    at_fence_seq();
+}
+
+/*
+ * Starting.
+ */
+
+unsigned port_cpu_count(void)
+{
+    unsigned n = board_core_count();
+    return n < BARE_CORES ? n : BARE_CORES;
+}
+
+void port_check(void) {}
+
+static void on_exit_here(void)
+{
+    rt_on_exit();
+    trace_save();
+}
+
+int port_init(bool *caller_is_main)
+{
+    *caller_is_main = true;
+    return !RT_AT_EXIT || atexit(on_exit_here) == 0 ? 0 : -ENOMEM;
+}
+
+int port_carrier_start(struct carrier *k)
+{
+    uint32_t core = cores.ncores;
+    if (core >= port_cpu_count()) {
+        bare_few_cores(port_cpu_count());
+    }
+    rt_carrier_port(k)->core = core;
+    __atomic_store_n(&cores.carrier[core], k, __ATOMIC_RELEASE); /* ORDER(carrier) */
+    cores.ncores = core + 1;
+    board_cores_wake();
+    return 0;
+}
+
+/* The core's own block is that of its idle thread, or of the program's first thread. */
+int port_carrier_begin(struct carrier *k, struct thread *t)
+{
+    struct port_thread *thread = rt_thread_port(t);
+    struct bare_core *core = arch_core();
+    thread->tls = port_arch_tp();
+    thread->low = core->stack_low;
+    port_arch_fp_save(&rt_carrier_port(k)->fp);
+    return 0;
+}
+
+void port_cpu_take(struct carrier *k, struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    struct bare_core *core = arch_core();
+    unsigned long irq = port_irq_save();
+    core->cpu = cpu;
+    port->fp = rt_carrier_port(k)->fp;
+    port->hart = (uint32_t)core->hart;
+    port->timer_at = port->wake_at = port->over_at = UINT64_MAX;
+    port->report_at = port->watch_at = UINT64_MAX;
+    slice_begin(port);
+    samples_begin(port);
+    timer_arm(port);
+    port_irq_restore(irq);
+}
+
+static void core_begin(unsigned number, unsigned long hart, uintptr_t stack_low)
+{
+    struct bare_core *core = &bare_cores[number];
+    core->hart = hart;
+    core->stack_low = stack_low;
+    core->trap_stack = (uintptr_t)&trap_stacks[number + 1];
+    *(volatile uint32_t *)stack_low = BARE_CANARY;
+    arch_core_set(core);
+    section_begin();
+    void *block = pool_alloc(tls_size(), TLS_ALIGNMENT);
+    if (block == NULL) {
+        bare_stop("no memory for a core's thread-local storage", 1);
+    }
+    port_arch_tp_set(tls_make(block), true);
+    board_core_begin();
+}
+
+void bare_first_begin(unsigned long hart)
+{
+    pool_begin();
+    core_begin(0, hart, (uintptr_t)bare_first_stack);
+    bare_clock_begin();
+}
+
+void bare_core_main(unsigned number, unsigned long hart)
+{
+    struct carrier *k;
+    while ((k = __atomic_load_n(&cores.carrier[number], __ATOMIC_ACQUIRE)) == NULL) {
+        board_core_wait(); /* ORDER(carrier) */
+    }
+    core_begin(number, hart, (uintptr_t)bare_core_stacks[number]);
+    rt_carrier_main(k);
+    port_panic();
+}

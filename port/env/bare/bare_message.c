@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bare_message.c (bare) - what is said of a program that cannot go on. Any context.
+ */
+#include "bare.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALLS_OF_FAULT 16
+#define OWN_CALLS 2048u /* bytes of stack */
+
+void bare_stop(const char *what, int status)
+{
+    char text[256];
+    int n = snprintf(text, sizeof(text), "pirn: %s\n", what);
+    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    board_exit(status);
+}
+
+void bare_few_cores(unsigned there)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "option cpus: the board has %u cores", there);
+    bare_stop(text, 2);
+}
+
+void bare_say_place(const char *which, uintptr_t pc)
+{
+    char text[48];
+    int n = snprintf(text, sizeof(text), "pirn: %s %#lx\n", which, (unsigned long)pc);
+    port_write(text, (size_t)n);
+}
+
+void bare_fault(const struct bare_fault *fault)
+{
+    char text[256], who[64] = "";
+    struct cpu *cpu = port_cpu_self();
+    struct thread *t = cpu != NULL ? rt_cpu_thread(cpu) : NULL;
+    if (t != NULL) {
+        rt_describe_thread(t, who, sizeof(who));
+    }
+    int n = snprintf(text, sizeof(text), "pirn: fault: %s (cause %lu), address %#lx%s%s\n",
+                     fault->what, fault->cause, (unsigned long)fault->address,
+                     who[0] != '\0' ? ", in thread " : "", who);
+    port_write(text, (size_t)n);
+    bare_say_place("at", fault->pc);
+    if (fault->caller != 0) {
+        bare_say_place("from", fault->caller);
+    }
+    if (fault->sp != 0) {
+        bare_say_calls(t, fault->sp, UINTPTR_MAX, CALLS_OF_FAULT);
+    }
+    port_panic();
+}
+
+/* What lies on its stack, from here to there. */
+static NORETURN void overflow(const struct thread *t, uintptr_t pc, uintptr_t from, uintptr_t to)
+{
+    char text[256] = "pirn: stack overflow\n";
+    if (t != NULL) {
+        rt_describe_full_stack(t, text, sizeof(text));
+    }
+    port_write(text, strlen(text));
+    if (pc != 0) {
+        bare_say_place("at", pc);
+    }
+    bare_say_calls(t, from, to, CALLS_OF_FAULT);
+    port_panic();
+}
+
+void bare_no_room(uintptr_t pc)
+{
+    struct cpu *cpu = port_cpu_self();
+    overflow(cpu != NULL ? rt_cpu_thread(cpu) : NULL, pc, arch_core()->stack_low, UINTPTR_MAX);
+}
+
+/* The core is about to switch: its running thread is the one that was to go on. If it is not deep
+ * any more, what its calls have left says more than those that are active: below what this report
+ * itself uses. */
+void bare_overflow(const struct port_thread *port)
+{
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+    bool deep = sp < port->low + OWN_CALLS;
+    overflow(rt_thread_of_port(port), 0, deep ? sp : port->low,
+             deep ? UINTPTR_MAX : sp - OWN_CALLS);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bare_message_none.c (bare) - a library without messages: the status is all that is said.
+ */
+#include "bare.h"
+
+void bare_stop_quietly(int status)
+{
+    board_exit(status);
+}
+
+void bare_few_cores(unsigned there)
+{
+    (void)there;
+    board_exit(2);
+}
+
+void bare_fault(const struct bare_fault *fault)
+{
+    (void)fault;
+    port_panic();
+}
+
+void bare_no_room(uintptr_t pc)
+{
+    (void)pc;
+    port_panic();
+}
+
+void bare_overflow(const struct port_thread *t)
+{
+    (void)t;
+    port_panic();
+}
+
+void bare_say_place(const char *which, uintptr_t pc)
+{
+    (void)which;
+    (void)pc;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bare_tls.c (bare) - thread-local storage: each thread has a block of its own, laid out and filled as
+ * the C library (picolibc) does it, and each core one for its scheduler context. A block begins at
+ * a multiple of its alignment, which is not above TLS_ALIGNMENT.
+ */
+#include "bare.h"
+
+#include <errno.h>
+#include <picotls.h>
+#include <string.h>
+
+size_t tls_size(void)
+{
+    return (ARCH_TLS_HEADER + _tls_size() + TLS_ALIGNMENT - 1) & ~(size_t)(TLS_ALIGNMENT - 1);
+}
+
+uintptr_t tls_make(void *at)
+{
+    char *block = (char *)at + ARCH_TLS_HEADER;
+    _init_tls(block);
+    return (uintptr_t)block + ARCH_TLS_OFFSET;
+}
+
+int port_tls_start(bool by_syscall, const char **why)
+{
+    (void)by_syscall;
+    if (_tls_align() > TLS_ALIGNMENT) {
+        *why = "a variable's alignment is larger than 64";
+        return -ENOTSUP;
+    }
+    return 0;
+}
+
+size_t port_tls_room(void)
+{
+    return tls_size() + TLS_ALIGNMENT;
+}
+
+static void *aligned(void *at)
+{
+    return (void *)(((uintptr_t)at + TLS_ALIGNMENT - 1) & ~(uintptr_t)(TLS_ALIGNMENT - 1));
+}
+
+int port_tls_alloc(struct thread *t, void *at)
+{
+    rt_thread_port(t)->tls = tls_make(aligned(at));
+    return 0;
+}
+
+void port_tls_free(struct thread *t)
+{
+    rt_thread_port(t)->tls = 0;
+}
+
+void port_tls_begin(void) {}
+
+/* The C library keeps no list of destructors for threads; C++'s is the POSIX layer's. */
+void port_tls_end(void) {}
+
+void port_tls_reset(void)
+{
+    _init_tls((void *)(port_arch_tp() - ARCH_TLS_OFFSET));
+}

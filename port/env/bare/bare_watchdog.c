@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bare_watchdog.c (bare) - see <pirn/watchdog.h>. Each CPU has a look at itself when its timer
+ * interrupts it for that, and notes that it makes progress; the watching CPU, which called
+ * pirn_watchdog, then asks for all notes. Who sleeps needs none: a CPU that does not sleep when the
+ * watching one looks and has no note either gets one more period, because it may just have woken
+ * up.
+ *
+ * There is no lock, which cores would meet at each period: every word is by itself, and whoever
+ * sees an old one is late by a period. `missed` is the watching CPU's.
+ */
+#include <errno.h>
+#include <pirn/watchdog.h>
+
+#include "bare.h"
+#include "bare_watchdog.h"
+
+#define US 1000u
+#define LEAST_NS 1000000u
+#define MOST_NS 3600000000000u
+
+uint32_t watchdog_us;
+
+static struct {
+    void (*pet)(void);
+    struct cpu *watching;
+    uint32_t noted;  /* bits of CPUs */
+    uint32_t missed; /* the same */
+} dog;
+
+int pirn_watchdog(uint64_t period, void (*pet)(void))
+{
+    if (pet != NULL && (period < LEAST_NS || period > MOST_NS)) {
+        return -EINVAL;
+    }
+    unsigned n = rt_cpu_count();
+    unsigned long irq = port_irq_save();
+    __atomic_store_n(&dog.noted, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&dog.pet, pet, __ATOMIC_RELAXED);
+    __atomic_store_n(&dog.watching, port_cpu_self(), __ATOMIC_RELAXED);
+    dog.missed = 0;
+    __atomic_store_n(&watchdog_us, pet != NULL ? (uint32_t)(period / US) : 0, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < n; i++) {
+        board_ipi(rt_cpu_port(rt_cpu_at(i))->hart); /* each sets its timer */
+    }
+    port_irq_restore(irq);
+    return 0;
+}
+
+void watchdog_begin(struct port_cpu *port)
+{
+    uint64_t us = __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED);
+    port->watch_at = us != 0 ? port_now() + us * US : UINT64_MAX;
+}
+
+static bool watches(const struct cpu *cpu)
+{
+    return cpu == __atomic_load_n(&dog.watching, __ATOMIC_RELAXED);
+}
+
+/* Only the watching CPU wakes up for it. */
+void watchdog_sleeps(struct cpu *cpu, struct port_cpu *port)
+{
+    if (!watches(cpu)) {
+        port->watch_at = UINT64_MAX;
+    }
+}
+
+static uint32_t awake(void)
+{
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < rt_cpu_count(); i++) {
+        bits |= rt_cpu_asleep(i) ? 0 : 1u << i;
+    }
+    return bits;
+}
+
+/* Unless somebody awake has said nothing, for the second time. */
+static void look(void)
+{
+    void (*pet)(void) = __atomic_load_n(&dog.pet, __ATOMIC_RELAXED);
+    uint32_t silent = awake() & ~__atomic_exchange_n(&dog.noted, 0, __ATOMIC_RELAXED);
+    if ((silent & dog.missed) == 0 && pet != NULL) {
+        pet();
+        bare_look_again();
+    }
+    dog.missed = silent;
+}
+
+void watchdog_look(struct cpu *cpu, struct port_cpu *port)
+{
+    uint64_t switches = rt_cpu_switches(cpu);
+    if (rt_thread_is_idle(rt_cpu_thread(cpu)) || switches != port->watch_seen || core_preempts() ||
+        !rt_cpu_has_ready(cpu)) {
+        __atomic_fetch_or(&dog.noted, 1u << rt_cpu_id(cpu), __ATOMIC_RELAXED);
+    }
+    port->watch_seen = switches;
+    if (watches(cpu)) {
+        look();
+    }
+    watchdog_begin(port);
+}

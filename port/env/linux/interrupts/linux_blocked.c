@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_blocked.c (Linux) - workers whose thread sleeps in the kernel without having said so
+ * (rt_call_begin): in the C library's own calls (stdio, the resolver, its locks), or in system
+ * calls that the program makes itself.
+ *
+ * The monitor looks at every worker every LOOK_NS. One that has not switched since the last look
+ * and has used no CPU time sleeps in the kernel, or waits for a processor. It is told by a signal,
+ * whose handler gives the CPU away (rt_call_unannounced) and returns: the system call goes on
+ * (SA_RESTART), and the thread gets a CPU again when it next calls the runtime. The monitor opens
+ * no file to know better: it would take a number that the program's next file is to have; the
+ * handler waits for a second probe, and looks whether the kernel thread has slept in between. The
+ * decision is made by the worker itself, in the handler, so there is nothing to race with:
+ *   1. port_cpu_self() is NULL: it has no CPU any more.
+ *   2. port_tls_inside is not 0: it is in the runtime (or idle there). It will leave on its own.
+ *   3. The interrupted instruction is not a system call: the thread runs. The signal was too late.
+ * The handler runs on the carrier's signal stack, as threads need no room for it so, and keeps out
+ * all other signals: a thread that is interrupted there must not be switched (linux_frame.c).
+ *
+ * Calls that the kernel does not restart after a handler (poll, epoll_wait, futex with a limit,
+ * ...) end with EINTR. Those of the C library's interface are announced by the POSIX layer and get
+ * no signal; so does nothing under the native API, where this is off (rt_surprise).
+ *
+ * While all workers sleep for want of work the monitor does not look: `dozing`. A worker that wakes
+ * up tells it: the worker's permit changes, then it reads dozing; the monitor stores dozing, then
+ * reads the permits. Sequentially consistent: one of them sees the other. ORDER(monitor)
+ */
+#include "linux.h"
+
+/* As for preemption: whether a thread is inside the runtime must be known. */
+#if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define LOOK_NS 10000000u
+#define BUSY_NS 1000000u /* of CPU time between two looks: it does not sleep */
+
+static int probe;        /* the signal; 0: off */
+static uint32_t sending; /* the monitor is about to send it. ORDER(sending) */
+
+/* Has this kernel thread gone to sleep in the kernel since the last probe, for the same thread,
+ * without a switch in between? The call goes to sleep again after each probe; one that only waits
+ * for a processor does not. */
+static bool has_slept(struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    struct rusage use;
+    uint64_t switches = rt_cpu_switches(cpu);
+    if (syscall(SYS_getrusage, RUSAGE_THREAD, &use) != 0) {
+        return false;
+    }
+    bool same = port->probe_switches == switches, slept = use.ru_nvcsw != port->probe_slept;
+    port->probe_switches = switches;
+    port->probe_slept = use.ru_nvcsw;
+    return same && slept;
+}
+
+static void on_probe(int signal, siginfo_t *info, void *arg)
+{
+    const ucontext_t *context = arg;
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    (void)signal;
+    (void)info;
+    struct carrier *k = rt_carrier_here();
+    if (k != NULL) {
+        __atomic_exchange_n(&rt_carrier_port(k)->probe_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
+    }
+    signals_adopt(arg);
+    port_disturbed |= port_cpu_self() == NULL;
+    if (port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0 &&
+        port_arch_in_syscall(pc)) {
+        int saved = errno;
+        if (has_slept(port_cpu_self())) {
+            rt_call_unannounced();
+        }
+        errno = saved;
+    }
+}
+
+int blocked_start(void)
+{
+    struct sigaction act = {.sa_sigaction = on_probe,
+                            .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    const char *why;
+    own_signal_alone(&act);
+    return own_signal(&probe, false, &act, &why);
+}
+
+void blocked_unmask(uint64_t *set)
+{
+    own_signal_unmask(probe, set);
+}
+
+static uint64_t cpu_time(int tid)
+{
+    struct timespec t = {0, 0};
+    syscall(SYS_clock_gettime, times_kernel_clock(tid), &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Who is to become quiet says so, and then waits until the monitor is not about to ring: by the
+ * order of both pairs (seq-cst) one of the two sees the other. ORDER(sending) */
+static bool send(const struct port_carrier *k, int signal)
+{
+    bool sent = false;
+    __atomic_store_n(&sending, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&k->no_probes, __ATOMIC_SEQ_CST) == 0) { /* ORDER(sending) */
+        sent =
+            syscall(SYS_tgkill, getpid(), __atomic_load_n(&k->tid, __ATOMIC_RELAXED), signal) == 0;
+    }
+    __atomic_store_n(&sending, 0, __ATOMIC_SEQ_CST);
+    return sent;
+}
+
+/* The kernel queues these signals. One that is on its way to a kernel thread that gets no processor
+ * is enough: a thousand would use up what the user may queue, and would all be handled at once. */
+void monitor_send(struct port_carrier *k, uint32_t *sent, int signal)
+{
+    if (__atomic_exchange_n(sent, 1, __ATOMIC_ACQ_REL) == 0 && !send(k, signal)) { /* ORDER(sent) */
+        __atomic_store_n(sent, 0, __ATOMIC_RELEASE);                               /* ORDER(sent) */
+    }
+}
+
+void blocked_stop_probes(struct port_carrier *port)
+{
+    __atomic_store_n(&port->no_probes, 1, __ATOMIC_SEQ_CST);
+    for (unsigned round = 0; __atomic_load_n(&sending, __ATOMIC_SEQ_CST) != 0; round++) {
+        port_relax(round); /* ORDER(sending) */
+    }
+}
+
+void blocked_look(struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    int tid = __atomic_load_n(&port->tid, __ATOMIC_RELAXED);
+    uint64_t switches = rt_cpu_switches(cpu), used = cpu_time(tid);
+    bool still = switches == port->look_switches && tid == port->look_tid &&
+                 used - port->look_used < BUSY_NS;
+    port->look_switches = switches;
+    port->look_used = used;
+    port->look_tid = tid;
+    if (probe != 0 && still && worker_awake(cpu)) {
+        struct port_carrier *k = rt_carrier_port(rt_cpu_carrier(cpu));
+        monitor_send(k, &k->probe_sent, probe);
+    }
+}
+
+uint64_t blocked_interval(void)
+{
+    return probe != 0 || preempt_is_on() ? LOOK_NS : UINT64_MAX;
+}
+
+#else
+
+#include <errno.h>
+
+int blocked_start(void)
+{
+    return -ENOTSUP;
+}
+
+void blocked_unmask(uint64_t *set)
+{
+    (void)set;
+}
+
+void blocked_look(struct cpu *cpu)
+{
+    (void)cpu;
+}
+
+void blocked_stop_probes(struct port_carrier *port)
+{
+    (void)port;
+}
+
+uint64_t blocked_interval(void)
+{
+    return UINT64_MAX;
+}
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_cancel.c (Linux) - interrupting threads that are to end (core/cancel.h) or that have signals
+ * (linux_signals.c): in a system call, or, with asynchronous cancellation and for handlers, anywhere.
+ *
+ * The signal is the one that the C library keeps for this: no mask of its functions ever blocks it.
+ * (Its own pthread_cancel is not used where this is.) In a call, which is made by port_stop_call:
+ *   1. The signal comes before the system call instruction: the handler lets the call go on at
+ *      port_stop_out (PORT_CALL_STOPPED). That it comes at all before the thread looks at its word,
+ * or afterwards, is the same: the word is written before the signal is sent.
+ *   2. The call waits in the kernel. It ends with EINTR, which the caller takes for the request's;
+ * or it is one that the kernel repeats (SA_RESTART): then the instruction is the system call, as
+ *      in 1, and the registers tell the two apart (PORT_CALL_REPEATS): a call that was not made is
+ * no call that a handler ends. A call that has moved some data ends with that.
+ *   3. The signal comes after the instruction: the result is left alone.
+ *   4. It comes while a signal handler of the program's runs on top of the call: it is put off
+ * until that has returned, and is then 1 or 2. So it is in 3, where the thread takes it when it
+ * leaves. Asynchronously: the handler ends the thread from inside itself, unwinding through the
+ * signal's frame, if the thread is outside of the runtime; the signal is not blocked while its
+ * handler runs (SA_NODEFER), and it runs on the thread's stack. If the thread is inside, or in the
+ * C library, it is left to a later tick (linux_preempt.c); without preemption to its next cancellation
+ * point.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+PORT_ARCH_STOP_CALL;
+#ifdef PORT_ARCH_SA_RESTORER
+PORT_ARCH_SIGNAL_RETURN;
+extern const char port_signal_return[] __attribute__((visibility("hidden")));
+#define RETURN_FLAG PORT_ARCH_SA_RESTORER
+#define RETURN .restorer = port_signal_return,
+#else
+#define RETURN_FLAG 0u
+#define RETURN
+#endif
+extern const char port_stop_begin[] __attribute__((visibility("hidden")));
+extern const char port_stop_end[] __attribute__((visibility("hidden")));
+extern const char port_stop_out[] __attribute__((visibility("hidden")));
+
+/* What the kernel takes for an action. Some architectures have no restorer: there the mask is in
+ * its place. Both are 0 there. */
+struct kernel_action {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    const void *restorer;
+    uint64_t mask;
+};
+
+#ifdef PORT_ARCH_TLS_INC
+static bool is_outside(void)
+{
+    return port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0;
+}
+#else
+/* Not known on this architecture. */
+static bool is_outside(void)
+{
+    return false;
+}
+#endif
+
+/* A signal that looks like kill()'s needs no place in the queue. Linux lets a kernel thread send
+ * one to itself only. */
+static bool send_unqueued(int tid)
+{
+    siginfo_t info = {.si_signo = CANCEL_SIGNAL, .si_code = SI_USER};
+    return syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, CANCEL_SIGNAL, &info) == 0;
+}
+
+/* EAGAIN: too many signals are queued (RLIMIT_SIGPENDING): try until there is room. */
+void cancel_send(int tid)
+{
+    int saved = errno;
+    for (unsigned round = 0;
+         syscall(SYS_tgkill, getpid(), tid, CANCEL_SIGNAL) != 0 && errno == EAGAIN; round++) {
+        if (tid == (int)syscall(SYS_gettid) && send_unqueued(tid)) {
+            break;
+        }
+        port_relax(round);
+    }
+    errno = saved;
+}
+
+/* The kernel queues this signal: a carrier that is not run for a while would find a frame on its
+ * stack for each. So there is one at most; its handler says that it has come before it looks for
+ * what it came for. ORDER(sent) */
+static void tell(struct carrier *k)
+{
+    struct port_carrier *port = rt_carrier_port(k);
+    if (__atomic_exchange_n(&port->cancel_sent, 1, __ATOMIC_ACQ_REL) == 0) { /* ORDER(sent) */
+        cancel_send(__atomic_load_n(&port->tid, __ATOMIC_RELAXED));
+    }
+}
+
+static const uint64_t own_bit = UINT64_C(1) << (CANCEL_SIGNAL - 1);
+
+static void mask_change(int how)
+{
+    syscall(SYS_rt_sigprocmask, how, &own_bit, NULL, sizeof(own_bit));
+}
+
+static void block_in(ucontext_t *context)
+{
+    uint64_t mask;
+    memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+    mask |= own_bit;
+    memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+}
+
+void cancel_notify_later(void *frame)
+{
+    int saved = errno;
+    mask_change(SIG_BLOCK);
+    if (frame != NULL && frame_interrupts_signal_stack(frame)) {
+        block_in(frame);
+    }
+    cancel_send((int)syscall(SYS_gettid));
+    errno = saved;
+}
+
+/* Blocked where the handler returns to, and sent again: it comes when that has returned in turn to
+ * where it is not blocked, or when the thread accepts it. */
+static void put_off(ucontext_t *context)
+{
+    cancel_notify_later(NULL);
+    block_in(context);
+}
+
+void port_interrupt_accept(void)
+{
+    int saved = errno;
+    mask_change(SIG_UNBLOCK);
+    errno = saved;
+}
+
+/* Go on behind the call, which says which of the two it was. Where the instruction leaves no trace
+ * only cancellation ends calls, to which both are the same. */
+#ifdef PORT_ARCH_SIGNAL_REPEATS
+static void call_stop(ucontext_t *context)
+{
+    if (PORT_ARCH_SIGNAL_REPEATS(context)) {
+        PORT_ARCH_SIGNAL_FAIL(context, -PORT_CALL_REPEATS);
+    } else {
+        PORT_ARCH_SIGNAL_GO(context, (uintptr_t)port_stop_out);
+    }
+}
+#else
+static void call_stop(ucontext_t *context)
+{
+    PORT_ARCH_SIGNAL_GO(context, (uintptr_t)port_stop_out);
+}
+#endif
+
+static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int signal, siginfo_t *info,
+                                                                        void *arg)
+{
+    ucontext_t *context = arg;
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    bool at_call = pc >= (uintptr_t)port_stop_begin && pc < (uintptr_t)port_stop_end;
+    struct carrier *k = rt_carrier_here();
+    if (k != NULL) {
+        __atomic_exchange_n(&rt_carrier_port(k)->cancel_sent, 0,
+                            __ATOMIC_ACQ_REL); /* ORDER(sent) */
+    }
+    enum rt_notice notice = rt_cancel_notice(at_call);
+    (void)signal;
+    (void)info;
+    signals_adopt(context);
+    if (notice == RT_NOTICE_LATER) {
+        put_off(context);
+        return;
+    }
+    if (notice != RT_NOTICE_NONE && at_call) {
+        call_stop(context);
+        return;
+    }
+    port_disturbed |= port_cpu_self() == NULL; /* or it was for somebody who ran here before */
+    if (notice == RT_NOTICE_STOP && is_outside() && preempt_may_leave(context)) {
+        rt_cancel_async();
+    }
+    signals_take(context);
+}
+
+int port_cancel_start(void)
+{
+    struct kernel_action action = {
+        .handler = on_cancel, RETURN.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | RETURN_FLAG};
+    int saved = errno;
+    int error = syscall(SYS_rt_sigaction, CANCEL_SIGNAL, &action, NULL, sizeof(action.mask)) == 0
+                    ? 0
+                    : -errno;
+    errno = saved;
+    return error;
+}
+
+void port_carrier_interrupt(struct carrier *k)
+{
+    tell(k);
+}
+
+void port_thread_interrupt(struct thread *t)
+{
+    struct cpu *cpu = rt_thread_cpu(t);
+    if (cpu != NULL && cpu != port_cpu_self()) {
+        tell(rt_cpu_carrier(cpu));
+    }
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_own.c (Linux) - signals and timers of the runtime's own: for ticks (linux_preempt.c), samples (linux_prof.c),
+ * and workers that sleep in the kernel (linux_blocked.c).
+ *
+ * The C library gives real-time signals away, to whoever asks: SIGRTMIN moves, so that the program
+ * uses none of ours.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS 1000000000u /* of a second */
+
+int __libc_allocate_rtsig(int high) __attribute__((weak));
+
+int own_signal(int *signal, bool first, const struct sigaction *action, const char **why)
+{
+    int number = *signal != 0                    ? *signal
+                 : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(first)
+                                                 : -1;
+    report_own_handler((const void *)(uintptr_t)action->sa_sigaction);
+    if (number < 0) {
+        *why = "no real-time signal is free";
+        return -ENOTSUP;
+    }
+    if (__sigaction(number, action, NULL) != 0) {
+        *why = "the signal's handler is refused";
+        return -ENOTSUP;
+    }
+    *signal = number;
+    return 0;
+}
+
+/* Those of the C library too, which sigfillset leaves out. */
+void own_signal_alone(struct sigaction *action)
+{
+    memset(&action->sa_mask, 0xff, sizeof(action->sa_mask));
+}
+
+void own_signal_unmask(int signal, uint64_t *set)
+{
+    if (signal != 0) {
+        *set &= ~(UINT64_C(1) << (signal - 1));
+    }
+}
+
+int own_timer(clockid_t clock, int signal)
+{
+    int timer;
+    uint64_t set = UINT64_C(1) << (signal - 1);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal};
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    bool made = syscall(SYS_timer_create, clock, &event, &timer) == 0;
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof(set));
+    return made ? timer : -1;
+}
+
+void own_timer_set(int timer, uint64_t first_ns, uint64_t interval_ns)
+{
+    struct itimerspec t = {.it_value = {(time_t)(first_ns / NS), (long)(first_ns % NS)},
+                           .it_interval = {(time_t)(interval_ns / NS), (long)(interval_ns % NS)}};
+    syscall(SYS_timer_settime, timer, 0, &t, NULL);
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_preempt.c (Linux) - a user thread that runs for a whole tick lets others run (signal-yield).
+ *
+ * Each worker has a timer on its own CPU time, so that a worker that sleeps or waits in the kernel
+ * gets no ticks: no idle wake-ups, and no system call that ends with EINTR because of us. The tick
+ * comes on the worker's alternate stack: where the thread's stack pointer is, there may be no room
+ * (stacks of languages that have their own). If the thread is to be switched, the frame is moved to
+ * its stack, as if the kernel had put it there, and the handler goes on there: it calls rt_preempt,
+ * which switches to the next thread; when the thread's turn comes again, perhaps on another worker,
+ * the handler returns and the kernel restores all registers from the frame.
+ *
+ * When it does not switch (enum place):
+ *   1. port_tls_inside != 0: the thread is in the runtime, which may hold a lock. The tick is
+ * marked, and port_irq_restore takes it when the thread leaves.
+ *   2. KEPT: the interrupted instruction lies in the C library or the dynamic linker. They hold
+ * locks that block a worker, not a thread (malloc, stdio, the linker's): with the holder switched
+ *      away, a worker that needs one would sleep, and with the last one nobody runs the holder.
+ *      Likewise if the thread has locked a file (flockfile).
+ *   3. KEPT: the stack pointer is not in the thread's stack, or has little room: on a stack of the
+ *      program's own making nobody knows what lies below it.
+ *   4. OURS: in this library, which reads the worker and what belongs to it in several steps; a
+ *      migration in between is not to happen. On the worker's alternate stack, where another
+ * handler has been interrupted.
+ *   5. The worker has switched since the last tick: its thread has not run for a whole one.
+ * Other locks of the C library that are held around the program's code (that of an fopencookie
+ * stream, a callback of dl_iterate_phdr) are not seen.
+ *
+ * In 4 the timer is set to come again soon. In 2 and 3 the thread loses its CPU, if others wait for
+ * it: it goes on on its kernel thread, by which it holds what it holds, and another one executes
+ * the CPU (rt_preempt_away). So a thread runs for two ticks at most while another one waits for its
+ * CPU, wherever it is. It gets a CPU again at its next call of the runtime; and a tick that finds
+ * it elsewhere than in 2 to 4 has it queue for one. While it has none the kernel shares out the
+ * processors between it and the workers.
+ *
+ * What the frame restores beside registers, the signal mask and the alternate stack, belongs to the
+ * kernel thread on which the handler returns: linux_frame.c.
+ *
+ * The monitor sends a tick, too (preempt_look), when a worker has run one thread from one look to
+ * the next although others wait. It counts for threads that cannot be switched, and for workers
+ * without a timer (RLIMIT_SIGPENDING is used up: then the signal is one that is not queued).
+ *
+ * On the alternate stack the handler keeps out all signals, so that frames do not pile up there. On
+ * the thread's stack it lets them in before it switches: the next thread needs its ticks.
+ *
+ * A thread with asynchronous cancellation (core/cancel.h) is ended from the handler, too.
+ */
+#include "linux.h"
+
+/* The sanitizers deliver signals late, from their own code. */
+#if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
+
+#include <errno.h>
+#include <link.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define RANGES 16
+#define RETRY_NS 100000
+#define SWITCH_ROOM                                                                                \
+    4096u /* of stack, beside the frame: what a switch needs from the handler on                   \
+           */
+#define RED_ZONE 128u
+#define MAIN_STACK (128u << 20) /* below the top of the process's stack nothing else is mapped */
+#define MINSIGSTKSZ_BEFORE_AUXV 4096u /* kernels before 5.14 do not say */
+
+static struct {
+    int signal; /* 0: preemption is off */
+    uint64_t tick_ns;
+    size_t room; /* of stack that a tick needs which switches */
+    unsigned nranges;
+    struct {
+        uintptr_t low, high;
+        bool own;
+    } range[RANGES];
+    bool found_self, found_libc, self_is_program;
+} preempt;
+
+bool preempt_pc_is_kept(uintptr_t pc, bool *own)
+{
+    for (unsigned i = 0; i < preempt.nranges; i++) {
+        if (pc >= preempt.range[i].low && pc < preempt.range[i].high) {
+            *own = preempt.range[i].own;
+            return true;
+        }
+    }
+    *own = false;
+    return false;
+}
+
+extern void *__libc_stack_end __attribute__((weak));
+
+/* Is the address in the thread's stack, with room for a frame and a switch below it? */
+static bool stack_has(struct thread *t, uintptr_t at)
+{
+    uintptr_t low = (uintptr_t)rt_thread_stack(t), high = rt_thread_stack_top(t);
+    if (low == 0) { /* the main thread: the process's stack, which grows */
+        high = &__libc_stack_end != NULL ? (uintptr_t)__libc_stack_end : UINTPTR_MAX;
+        low = high > MAIN_STACK ? high - MAIN_STACK : 0;
+    }
+    return at < high && at - low >= preempt.room && at > low;
+}
+
+enum place {
+    PLACE_FREE, /* it may be switched here */
+    PLACE_OURS, /* it will leave soon */
+    PLACE_KEPT, /* it may stay for as long as it likes */
+};
+
+/* Where has the signal interrupted t, which is not inside the runtime? */
+static enum place place_of(struct thread *t, const ucontext_t *context)
+{
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context), sp = PORT_ARCH_SIGNAL_SP(context);
+    bool own, kept = preempt_pc_is_kept(pc, &own);
+    if (own || frame_interrupts_signal_stack(context)) {
+        return PLACE_OURS;
+    }
+    return kept || port_tls_files != 0 || !stack_has(t, sp) ? PLACE_KEPT : PLACE_FREE;
+}
+
+/* Who runs next begins with this tick: the next one is a whole one of his, too. Not inlined: after
+ * a switch the worker is another one. */
+static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches)
+{
+    rt_cpu_port(cpu)->seen = switches + 1;
+    rt_preempt();
+    if (port_cpu_self() == cpu && rt_cpu_switches(cpu) == switches) {
+        rt_cpu_port(cpu)->seen = switches; /* nobody did */
+    }
+}
+
+bool preempt_may_leave(const void *context)
+{
+    struct cpu *cpu = port_cpu_self();
+    return cpu != NULL && place_of(rt_cpu_thread(cpu), context) == PLACE_FREE;
+}
+
+static bool is_inside(void)
+{
+    return (port_tls_inside & ~PREEMPT_DEFERRED) != 0;
+}
+
+/* The thread makes room, on its own stack: by a switch; or it has lost its CPU before, and queues
+ * for one. */
+static void tick_switches(int signal, siginfo_t *info, void *arg)
+{
+    ucontext_t *context = arg;
+    (void)signal;
+    (void)info;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &context->uc_sigmask, NULL, (size_t)_NSIG / 8);
+    rt_cancel_async();
+    struct cpu *cpu = port_cpu_self();
+    if (cpu == NULL) {
+        rt_left_returns();
+    } else {
+        unsigned long irq = port_irq_save();
+        times_tick(cpu);
+        preempt_now(cpu, rt_cpu_switches(cpu));
+        port_irq_restore(irq); /* it may switch, too */
+    }
+    rt_cancel_async();
+    signals_take(context);
+    frame_leave(context);
+}
+
+/* Does not return if the frame is on the alternate stack, which is free then. Under Valgrind, which
+ * has frames of its own kind, it is not. */
+static void tick_goes_on(int signal, siginfo_t *info, ucontext_t *context)
+{
+    if (frame_on_signal_stack(context)) {
+        PORT_ARCH_FRAME_MOVE(context, info, PORT_ARCH_SIGNAL_SP(context) - RED_ZONE, signal,
+                             tick_switches);
+    }
+    tick_switches(signal, info, context);
+}
+
+/* The thread is to make room where it cannot be switched. On return it may have no CPU. */
+static void tick_is_kept(struct cpu *cpu, enum place place)
+{
+    int timer = rt_cpu_port(cpu)->timer;
+    int saved = errno;
+    times_tick(cpu);
+    if ((place == PLACE_OURS || rt_preempt_away() == RT_ROOM_NO_CARRIER) && timer >= 0) {
+        own_timer_set(timer, RETRY_NS, preempt.tick_ns);
+    }
+    errno = saved;
+}
+
+enum meaning {
+    TICK_NOTHING,
+    TICK_SWITCHES, /* the thread makes room, or ends, where it is */
+    TICK_KEPT,     /* it is to, but cannot where it is */
+};
+
+/* Has the thread run for a whole tick? The monitor's word counts where the worker's own clock may
+ * be slow: it shares the processors with threads that have lost their CPU. */
+static bool tick_is_whole(struct port_cpu *port, uint64_t switches, enum place place, bool sent)
+{
+    bool whole = switches == port->seen;
+    if (sent) {
+        return switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED) &&
+               (place == PLACE_KEPT || port->timer < 0);
+    }
+    port->seen = switches;
+    return whole;
+}
+
+static enum meaning tick_means(struct cpu *cpu, enum place place, bool sent)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    uint64_t switches = rt_cpu_switches(cpu);
+    bool whole = tick_is_whole(port, switches, place, sent);
+    if (whole && is_inside()) {
+        port->deferred_at = switches;
+        port_tls_inside |= PREEMPT_DEFERRED;
+    }
+    if (!whole && place == PLACE_KEPT && !is_inside()) {
+        rt_preempt_away_soon();
+    }
+    if (is_inside() || !(whole || rt_cancel_async_due())) {
+        return TICK_NOTHING;
+    }
+    return place == PLACE_FREE ? TICK_SWITCHES : whole ? TICK_KEPT : TICK_NOTHING;
+}
+
+/* True: the thread makes room where it is. */
+static bool tick_of_running(struct cpu *cpu, const ucontext_t *context, bool sent)
+{
+    rt_tick_begins();
+    enum place place = place_of(rt_cpu_thread(cpu), context);
+    enum meaning means = tick_means(cpu, place, sent);
+    rt_tick_ends(means == TICK_SWITCHES);
+    if (means == TICK_KEPT) {
+        tick_is_kept(cpu, place);
+    }
+    return means == TICK_SWITCHES;
+}
+
+/* A thread without a CPU. In a call it is interrupted for nothing. Elsewhere it had one until a
+ * tick, or a system call, took it away: where it may be switched it goes back to the others. */
+static bool tick_of_left(const ucontext_t *context)
+{
+    port_disturbed = true;
+    return !is_inside() && rt_left_may_return() &&
+           place_of(port_left_self(), context) == PLACE_FREE;
+}
+
+/* The kernel queues the signal: a kernel thread that is not run for a while would find a frame on
+ * its stack for each that the monitor has sent. So there is one at most, as in linux_cancel.c. */
+static bool tick_was_sent(const siginfo_t *info)
+{
+    struct carrier *k = rt_carrier_here();
+    bool sent = info->si_code != SI_TIMER;
+    if (sent && k != NULL) {
+        __atomic_exchange_n(&rt_carrier_port(k)->tick_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
+    }
+    return sent;
+}
+
+static void on_tick(int signal, siginfo_t *info, void *arg)
+{
+    ucontext_t *context = arg;
+    struct cpu *cpu = port_cpu_self();
+    bool sent = tick_was_sent(info);
+    bool switches = cpu != NULL ? tick_of_running(cpu, context, sent) : tick_of_left(context);
+    if (switches) {
+        tick_goes_on(signal, info, context);
+    }
+}
+
+/* Left the runtime in a handler that runs on the carrier's alternate stack (linux_frame.c, 3). The tick
+ * stays marked, and comes again soon in case the thread does not call; signals come when the
+ * handler has returned. */
+static COLD void deferred_stays(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    int saved = errno;
+    if (cpu != NULL && rt_cpu_port(cpu)->timer >= 0) {
+        own_timer_set(rt_cpu_port(cpu)->timer, RETRY_NS, preempt.tick_ns);
+    }
+    if (rt_signalled()) {
+        cancel_notify_later(NULL);
+    }
+    errno = saved;
+}
+
+/* Left the runtime, or one level of it, with a tick marked. A switch since then was its answer. */
+void preempt_deferred(void)
+{
+    while (port_tls_inside == PREEMPT_DEFERRED) {
+        if (on_signal_stack()) {
+            deferred_stays();
+            return;
+        }
+        port_irq_entered();
+        meter_begin();
+        struct cpu *cpu = port_cpu_self();
+        if (cpu != NULL && rt_cpu_switches(cpu) == rt_cpu_port(cpu)->deferred_at) {
+            preempt_now(cpu, rt_cpu_port(cpu)->deferred_at);
+        }
+        meter_end();
+        PORT_ARCH_TLS_SET(port_tls_inside, 0);
+    }
+    if (port_tls_inside == 0) {
+        signals_leave();
+    }
+}
+
+static int range_add(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+    bool libc = strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0;
+    bool take = libc || strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0 ||
+                strncmp(name, "libasan.", 8) == 0 || strncmp(name, "libtsan.", 8) == 0 ||
+                strncmp(name, "liblsan.", 8) == 0;
+    (void)size;
+    (void)unused;
+    preempt.found_libc |= libc;
+    for (int pass = 0; pass < 2; pass++) {
+        for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+            const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+            uintptr_t low = info->dlpi_addr + ph->p_vaddr, high = low + ph->p_memsz;
+            if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X)) {
+                continue;
+            }
+            bool self = (uintptr_t)on_tick >= low && (uintptr_t)on_tick < high;
+            if (self) {
+                take = preempt.found_self = true;
+                preempt.self_is_program = info->dlpi_name[0] == '\0';
+            }
+            if (pass == 1 && take && preempt.nranges < RANGES) {
+                preempt.range[preempt.nranges].low = low;
+                preempt.range[preempt.nranges].own = self;
+                preempt.range[preempt.nranges++].high = high;
+            }
+        }
+    }
+    return 0;
+}
+
+bool preempt_places_known(void)
+{
+    if (preempt.nranges == 0) {
+        dl_iterate_phdr(range_add, NULL);
+    }
+    return preempt.found_self && preempt.found_libc && !preempt.self_is_program;
+}
+
+/* Its runtime has locks, too, of which the allocator's are taken inside ours. */
+static bool sanitizer_is_kept(void)
+{
+    uintptr_t at = port_sanitizer_at();
+    bool own;
+    return at == 0 || preempt_pc_is_kept(at, &own);
+}
+
+/* The kernel lets a process have so many timers as it may queue signals: RLIMIT_SIGPENDING. */
+static bool timers_are_there(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG};
+    int timer;
+    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) {
+        return false;
+    }
+    syscall(SYS_timer_delete, timer);
+    return true;
+}
+
+/* One that can be sent nevertheless, and that nothing sends on this architecture. 0: the program
+ * has taken it. */
+static int signal_unqueued(void)
+{
+    struct sigaction old;
+    return __sigaction(SIGSTKFLT, NULL, &old) == 0 && old.sa_handler == SIG_DFL ? SIGSTKFLT : 0;
+}
+
+void preempt_look(struct cpu *cpu)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    uint64_t switches = rt_cpu_switches(cpu);
+    bool still = switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED);
+    __atomic_store_n(&port->sent_switches, switches, __ATOMIC_RELAXED);
+    if (preempt.signal != 0 && still && (rt_cpu_pending(cpu) || rt_cpu_has_ready(cpu))) {
+        struct port_carrier *k = rt_carrier_port(rt_cpu_carrier(cpu));
+        monitor_send(k, &k->tick_sent, preempt.signal);
+    }
+}
+
+bool preempt_is_on(void)
+{
+    return preempt.signal != 0;
+}
+
+/* Its frames are not the kernel's, and cannot be moved. */
+static bool under_valgrind(void)
+{
+    return PORT_ARCH_VALGRIND(0x1001, 0, 0) != 0;
+}
+
+void preempt_unmask(uint64_t *set)
+{
+    own_signal_unmask(preempt.signal, set);
+}
+
+int port_preempt_start(uint64_t tick_ns, const char **why)
+{
+    struct sigaction act = {.sa_sigaction = on_tick,
+                            .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
+    if (!preempt_places_known()) {
+        *why = "the library or the C library is linked statically: where code must not be "
+               "interrupted cannot be told";
+        return -ENOTSUP;
+    }
+    if (!sanitizer_is_kept()) {
+        *why =
+            "the runtime of the program's sanitizer is linked statically, as clang does: where it "
+            "must not be interrupted cannot be told (gcc links it dynamically)";
+        return -ENOTSUP;
+    }
+    if (preempt.signal == 0 && !timers_are_there()) {
+        preempt.signal = signal_unqueued();
+    }
+    act.sa_flags |= under_valgrind() ? 0 : SA_ONSTACK;
+    own_signal_alone(&act);
+    preempt.tick_ns = tick_ns;
+    preempt.room = port_signal_room() + SWITCH_ROOM;
+    return own_signal(&preempt.signal, false, &act, why);
+}
+
+void preempt_pause(const struct port_carrier *port, bool pauses)
+{
+    if (port->timer >= 0) {
+        uint64_t ns = pauses ? 0 : preempt.tick_ns;
+        own_timer_set(port->timer, ns, ns);
+    }
+}
+
+/* The frame, with all the registers that the machine has, and ours. */
+size_t port_signal_room(void)
+{
+    unsigned long frame = getauxval(AT_MINSIGSTKSZ);
+    return frame != 0 ? frame : MINSIGSTKSZ_BEFORE_AUXV;
+}
+
+void preempt_begin(struct port_carrier *port)
+{
+    port->timer = -1;
+    if (preempt.signal == 0) {
+        return;
+    }
+    port->timer = own_timer(METER_TICK_CLOCK(preempt.tick_ns), preempt.signal);
+    if (port->timer >= 0) { /* else by the monitor's ticks */
+        own_timer_set(port->timer, preempt.tick_ns, preempt.tick_ns);
+    }
+}
+
+#else /* no preemption */
+
+#include <errno.h>
+
+#ifdef PORT_ARCH_TLS_INC
+/* No tick is ever deferred: who left a level of the runtime is still in another. */
+void preempt_deferred(void) {}
+#endif
+
+bool preempt_may_leave(const void *context)
+{
+    (void)context;
+    return false;
+}
+
+void preempt_unmask(uint64_t *set)
+{
+    (void)set;
+}
+
+void preempt_look(struct cpu *cpu)
+{
+    (void)cpu;
+}
+
+bool preempt_is_on(void)
+{
+    return false;
+}
+
+void preempt_pause(const struct port_carrier *port, bool pauses)
+{
+    (void)port;
+    (void)pauses;
+}
+
+int port_preempt_start(uint64_t tick_ns, const char **why)
+{
+    (void)tick_ns;
+    *why = "threads are preempted on x86-64 only, and not in builds with a sanitizer";
+    return -ENOTSUP;
+}
+
+size_t port_signal_room(void)
+{
+    return 0;
+}
+
+void preempt_begin(struct port_carrier *port)
+{
+    (void)port;
+}
+
+#endif

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_signals.c (Linux) - between the kernel's signals, which are for kernel threads, and the
+ * program's, which are for user threads (signals/posix_signal.h decides which).
+ *
+ * From signals_start on, every carrier blocks all signals (SIGNALS_OPEN aside), always the same
+ * ones, so that a switch of threads changes no mask. What is sent to the process stays pending in
+ * the kernel until somebody fetches it: the receiver, a kernel thread that runs no user thread and
+ * waits for that, or a thread that has sent something itself and must see it delivered before it
+ * goes on. Thread masks, pending signals and alternate stacks are the POSIX layer's, in memory.
+ *
+ * SIGNALS_OPEN are those that the kernel raises in the kernel thread whose instruction or call
+ * caused them. They come here on the spot:
+ *   1. A fault (and SIGABRT of abort()): the handler runs at once, wherever the thread is: it would
+ * only fault again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it is
+ * moved to the thread's own alternate stack, or to its stack, before the handler runs, because the
+ * handler may switch threads, or be left by siglongjmp. The moved frame is as the kernel makes
+ * them.
+ *   2. SIGPIPE, SIGXFSZ, SIGSYS: pending for the thread, and taken at once.
+ *   3. SIGPROF, SIGVTALRM, whose place is what profilers want to know: for the thread, if it does
+ *      not block them; inside the runtime: when it leaves.
+ *   4. What was sent to the process by kill(), or comes to a carrier that runs no thread: the
+ * receiver gets it (where it is known to be for nobody else: SIGABRT is no fault then). The
+ * runtime's other kernel threads block SIGABRT: the kernel does not choose them.
+ *
+ * Handlers run in a frame of a signal that we send to the carrier (linux_cancel.c's), on the thread's
+ * stack, as if the kernel had delivered the program's signal there:
+ *   1. Not inside the runtime (port_tls_inside): then when the thread leaves it. So no handler ever
+ *      interrupts the runtime, and what handlers may call (sem_post) never finds a lock held below
+ *      it.
+ *   2. Not in this library, nor in the C library's own code, which may hold locks that other
+ * threads of the carrier need, except in a system call there that is not for memory (the allocator
+ * holds locks then): then later, the sender tries again.
+ *   3. A thread takes them by itself where it is safe: port_signals_accept sends the signal to
+ *      itself at an instruction that the handler knows.
+ * While a handler runs, its thread may be switched away and go on elsewhere: linux_frame.c says what the
+ * frame restores then. Handlers never run on the carrier's signal stack: there signals are put off
+ * until the thread is back on its own.
+ *
+ * Only where it is known whether a thread is inside the runtime, with TLS blocks of threads' own.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define BIT(signal) (UINT64_C(1) << ((signal)-1))
+#define FAULTS                                                                                     \
+    (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT))
+#define CAUSED (BIT(SIGPIPE) | BIT(SIGXFSZ) | BIT(SIGSYS))
+#define TICKS (BIT(SIGPROF) | BIT(SIGVTALRM))
+/* The runtime's own signals are in no set here (signals_mask). If one were fetched, it would be
+ * taken for the program's, and the runtime's handler would run as the program's. SIGTTIN and
+ * SIGTTOU are open because the kernel looks at the mask of the thread that uses the terminal. */
+#define SIGNALS_OPEN (FAULTS | CAUSED | TICKS | BIT(SIGTTIN) | BIT(SIGTTOU))
+#define SET_BYTES sizeof(uint64_t)
+
+void signals_mask(uint64_t *mask, bool of_carrier)
+{
+    uint64_t open = of_carrier ? SIGNALS_OPEN : FAULTS & ~BIT(SIGABRT);
+    *mask = ~(open | BIT(CANCEL_SIGNAL) | BIT(CANCEL_SIGNAL + 1));
+    preempt_unmask(mask);
+    prof_unmask(mask);
+    blocked_unmask(mask);
+}
+
+uint64_t port_signals_own(void)
+{
+    uint64_t mask;
+    signals_mask(&mask, true);
+    return ~mask & ~SIGNALS_OPEN;
+}
+
+#if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
+
+PORT_ARCH_ACCEPT_CALL;
+PORT_ARCH_CALL_ON;
+long port_accept_call(int pid, int tid, int signal) __attribute__((visibility("hidden")));
+extern const char port_accept_begin[] __attribute__((visibility("hidden")));
+extern const char port_accept_end[] __attribute__((visibility("hidden")));
+
+static struct {
+    bool on;
+    const struct port_signal_upcalls *up;
+    uint64_t mask;        /* of carriers */
+    uint64_t left;        /* to whoever asks the kernel: signalfd */
+    uint32_t main_has;    /* the main kernel thread has that mask */
+    int fd;               /* signalfd of the receiver */
+    int receiver;         /* its kernel thread */
+    uint32_t woken;       /* CANCEL_SIGNAL is on its way to it. ORDER(sent) */
+    uint64_t misdirected; /* came to a carrier that ran no thread: for the receiver. ORDER(sent) */
+} signals = {.fd = -1};
+
+static __thread uint64_t deferred __attribute__((tls_model("initial-exec")));
+
+static void mask_set(int how, const uint64_t *mask, uint64_t *old)
+{
+    syscall(SYS_rt_sigprocmask, how, mask, old, SET_BYTES);
+}
+
+void port_signal_mask(const uint64_t *mask)
+{
+    mask_set(SIG_SETMASK, mask != NULL ? mask : &signals.mask, NULL);
+}
+
+static bool is_on(void)
+{
+    return __atomic_load_n(&signals.on, __ATOMIC_ACQUIRE); /* ORDER(signals-on) */
+}
+
+/* The user thread that runs on the calling kernel thread; NULL: none, or the scheduler. */
+static struct thread *running(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct thread *t = cpu != NULL ? rt_cpu_thread(cpu) : port_left_self();
+    return t != NULL && !rt_thread_is_idle(t) ? t : NULL;
+}
+
+static bool is_carrier(void)
+{
+    return port_cpu_self() != NULL || port_left_self() != NULL;
+}
+
+bool signals_mask_common(uint64_t *mask)
+{
+    *mask = signals.mask;
+    return is_on();
+}
+
+/* A call that the C library makes for itself, which was interrupted, and is not to be repeated
+ * after its handler. Where no handler may run (this library) this is not called. */
+static void call_fail(ucontext_t *context)
+{
+    bool own;
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    if (!preempt_pc_is_kept(pc, &own) || own || !port_arch_is_call((const unsigned char *)pc) ||
+        !PORT_ARCH_SIGNAL_REPEATS(context)) {
+        return;
+    }
+    switch (PORT_ARCH_SIGNAL_CALL(context)) {
+    case SYS_read:
+    case SYS_write:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_preadv2:
+    case SYS_pwritev2:
+    case SYS_openat:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_futex: /* lio_listio; its locks wait again */
+        PORT_ARCH_SIGNAL_FAIL(context, EINTR);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Calls that the C library's allocator makes with its locks held. A handler there may be switched
+ * away with them, and workers that need them wait in the kernel. */
+static bool is_for_memory(long call)
+{
+    return call == SYS_mmap || call == SYS_munmap || call == SYS_mremap || call == SYS_mprotect ||
+           call == SYS_madvise || call == SYS_brk;
+}
+
+static bool may_run_at(const ucontext_t *context)
+{
+    uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    bool own;
+    if (pc >= (uintptr_t)port_accept_begin && pc <= (uintptr_t)port_accept_end) {
+        return true;
+    }
+    return !preempt_pc_is_kept(pc, &own) ||
+           (!own && port_arch_in_syscall(pc) && !is_for_memory(port_arch_call_number(pc)));
+}
+
+/* Unless a handler that is interrupted has put CANCEL_SIGNAL off: that stays blocked. */
+void signals_adopt(void *frame)
+{
+    ucontext_t *context = frame;
+    if (is_on() && is_carrier()) {
+        uint64_t mask;
+        memcpy(&mask, &context->uc_sigmask, SET_BYTES);
+        mask = signals.mask | (mask & BIT(CANCEL_SIGNAL));
+        memcpy(&context->uc_sigmask, &mask, SET_BYTES);
+        if (__atomic_load_n(&signals.main_has, __ATOMIC_RELAXED) == 0 &&
+            (int)syscall(SYS_gettid) == getpid()) {
+            __atomic_store_n(&signals.main_has, 1, __ATOMIC_RELEASE); /* ORDER(signals-on) */
+        }
+    }
+}
+
+void signals_take(void *frame)
+{
+    ucontext_t *context = frame;
+    if (!is_on() || running() == NULL || !rt_signalled()) {
+        return;
+    }
+    if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
+        port_tls_inside |= PREEMPT_DEFERRED;
+    } else if (frame_on_signal_stack(context)) {
+        cancel_notify_later(context);
+    } else if (may_run_at(context)) {
+        bool fails = signals.up->take(context);
+        frame_leave(context);
+        if (fails) {
+            call_fail(context);
+        }
+    }
+}
+
+/* The thread leaves the runtime. */
+void signals_leave(void)
+{
+    if (deferred != 0 && is_on()) {
+        uint64_t set = deferred;
+        deferred = 0;
+        for (int i = 1; i <= 64; i++) {
+            if (set & BIT(i)) {
+                siginfo_t info = {.si_signo = i, .si_code = SI_KERNEL};
+                signals.up->arrived(&info, true);
+            }
+        }
+    }
+    if (is_on() && running() != NULL) {
+        rt_signals_left();
+    }
+}
+
+static void fault(int signal, siginfo_t *info, void *context)
+{
+    signals.up->run(signal, info, context);
+    frame_leave(context);
+}
+
+/* It was sent to the process, and came here by chance: the receiver gets it. */
+static void leave_to_receiver(int signal)
+{
+    __atomic_fetch_or(&signals.misdirected, BIT(signal), __ATOMIC_RELAXED);
+    port_signals_wake(); /* ORDER(sent) */
+}
+
+/* Made by the thread that it has come to: by its instruction, abort() or tgkill. */
+static bool is_caused(int signal, const siginfo_t *info)
+{
+    return (BIT(signal) & FAULTS) && (info->si_code > 0 || info->si_code == SI_TKILL);
+}
+
+/* By kill() or sigqueue(), not by what the thread did, or for how long it has run. The kernel's
+ * SIGPIPE and SIGXFSZ look like the process's own kill(). */
+static bool is_for_process(int signal, const siginfo_t *info)
+{
+    bool sent = info->si_code == SI_QUEUE ||
+                (info->si_code == SI_USER && (!(BIT(signal) & CAUSED) || info->si_pid != getpid()));
+    return (BIT(signal) & (CAUSED | TICKS)) ? sent : info->si_code != SI_TKILL;
+}
+
+/* The thread is outside of the runtime. Leaving that again may switch threads. */
+static void arrives(int signal, siginfo_t *info, ucontext_t *context)
+{
+    signals.up->arrived(info, !is_for_process(signal, info));
+    if (frame_on_signal_stack(context)) {
+        cancel_notify_later(context); /* it is taken on the thread's stack */
+    } else {
+        signals_take(context);
+        frame_leave(context);
+    }
+}
+
+static void on_signal(int signal, siginfo_t *info, void *frame)
+{
+    ucontext_t *context = frame;
+    const struct thread *t = is_on() ? running() : NULL;
+    bool caused = is_caused(signal, info);
+    if (t == NULL) {
+        if (!is_on() || !is_carrier() || caused) {
+            signals.up->run(signal, info, context);
+        } else {
+            leave_to_receiver(signal);
+        }
+        return;
+    }
+    if (caused && frame_on_signal_stack(context)) {
+        PORT_ARCH_FRAME_MOVE(context, info, signals.up->stack(PORT_ARCH_SIGNAL_SP(context)), signal,
+                             fault);
+    }
+    if (caused) {
+        fault(signal, info, context);
+    } else if ((port_tls_inside & ~PREEMPT_DEFERRED) == 0) {
+        arrives(signal, info, context);
+    } else if (is_for_process(signal, info)) {
+        leave_to_receiver(signal);
+    } else {
+        deferred |= BIT(signal);
+        port_tls_inside |= PREEMPT_DEFERRED;
+    }
+}
+
+int port_signal_catch(int signal, int flags)
+{
+    struct sigaction action = {.sa_sigaction = on_signal};
+    action.sa_flags =
+        SA_SIGINFO | SA_RESTART | SA_NODEFER | (flags & (SA_ONSTACK | SA_NOCLDSTOP | SA_NOCLDWAIT));
+    return __sigaction(signal, &action, NULL) == 0 ? 0 : -errno;
+}
+
+static bool misdirected_fetch(siginfo_t *info)
+{
+    uint64_t set = __atomic_load_n(&signals.misdirected, __ATOMIC_RELAXED);
+    if (set == 0) {
+        return false;
+    }
+    *info = (siginfo_t){.si_signo = __builtin_ctzll(set) + 1, .si_code = SI_KERNEL};
+    __atomic_fetch_and(&signals.misdirected, ~BIT(info->si_signo), __ATOMIC_RELAXED);
+    return true;
+}
+
+/* The signals that are fetched: those that carriers block, without those left for signalfd. */
+static uint64_t fetched(uint64_t left)
+{
+    return signals.mask & ~left;
+}
+
+/* The caller has a lock: nobody else fetches. */
+bool port_signal_fetch(void *info)
+{
+    static const struct timespec none = {0, 0};
+    if (misdirected_fetch(info)) {
+        return true;
+    }
+    uint64_t set = fetched(__atomic_load_n(&signals.left, __ATOMIC_RELAXED));
+    int saved = errno;
+    bool got = syscall(SYS_rt_sigtimedwait, &set, info, &none, SET_BYTES) > 0;
+    errno = saved;
+    return got;
+}
+
+uint64_t port_signals_of_kernel(void)
+{
+    uint64_t set = 0;
+    syscall(SYS_rt_sigpending, &set, SET_BYTES);
+    return (set & ~port_signals_own()) | __atomic_load_n(&signals.misdirected, __ATOMIC_RELAXED);
+}
+
+void port_signal_default(int signal)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    uint64_t set = BIT(signal), before;
+    __sigaction(signal, &action, NULL);
+    mask_set(SIG_UNBLOCK, &set, &before);
+    syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), signal);
+    mask_set(SIG_SETMASK, &before, NULL); /* it was one that stops the process */
+}
+
+/* errno is the handlers' to change. */
+void port_signals_accept(void)
+{
+    int self = (int)syscall(SYS_gettid);
+    if (port_accept_call(getpid(), self, CANCEL_SIGNAL) == -EAGAIN) {
+        cancel_send(self);
+    }
+}
+
+void port_exec_begin(const uint64_t *mask)
+{
+    static const struct timespec none = {0, 0};
+    struct port_carrier *port = rt_carrier_port(rt_carrier_here());
+    uint64_t all = ~UINT64_C(0), own;
+    mask_set(SIG_SETMASK, &all, NULL);
+    __atomic_exchange_n(&port->cancel_sent, 1, __ATOMIC_ACQ_REL); /* ORDER(sent) */
+    blocked_stop_probes(port);
+    preempt_pause(port, true);
+    prof_pause(port, true);
+    own = port_signals_own();
+    while (syscall(SYS_rt_sigtimedwait, &own, NULL, &none, SET_BYTES) > 0) {
+    }
+    port_signal_mask(mask);
+}
+
+void port_exec_end(void)
+{
+    struct port_carrier *port = rt_carrier_port(rt_carrier_here());
+    preempt_pause(port, false);
+    prof_pause(port, false);
+    __atomic_store_n(&port->no_probes, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&port->tick_sent, 0, __ATOMIC_RELEASE);      /* ORDER(sent) */
+    __atomic_store_n(&port->probe_sent, 0, __ATOMIC_RELEASE);     /* ORDER(sent) */
+    __atomic_exchange_n(&port->cancel_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
+    port_signal_mask(NULL);
+}
+
+bool port_signal_stack_is_programs(void)
+{
+    return rt_carrier_port(rt_cpu_carrier(port_cpu_self()))->signal_stack == NULL;
+}
+
+bool port_signal_stack(void *programs)
+{
+    struct port_carrier *port = rt_carrier_port(rt_cpu_carrier(port_cpu_self()));
+    stack_t mine = {.ss_size = SIGNAL_STACK};
+    if (port->signal_stack != NULL || (mine.ss_sp = port_table_alloc(mine.ss_size)) == NULL) {
+        return false;
+    }
+    port->signal_stack = mine.ss_sp;
+    return syscall(SYS_sigaltstack, &mine, programs) == 0;
+}
+
+void port_signals_wake(void)
+{
+    int saved = errno;
+    int receiver = __atomic_load_n(&signals.receiver, __ATOMIC_ACQUIRE); /* ORDER(signals-on) */
+    if (receiver != 0 && __atomic_exchange_n(&signals.woken, 1, __ATOMIC_ACQ_REL) == 0) {
+        cancel_send(receiver);
+    }
+    errno = saved;
+}
+
+void port_signals_leave_to_kernel(uint64_t more)
+{
+    uint64_t left = __atomic_or_fetch(&signals.left, more, __ATOMIC_RELAXED);
+    uint64_t set = fetched(left);
+    if (is_on()) {
+        syscall(SYS_signalfd4, signals.fd, &set, SET_BYTES, 0);
+    }
+}
+
+/* CANCEL_SIGNAL reaches it while it waits, and only then; that of port_everywhere always. */
+static void *receiver_main(void *unused)
+{
+    uint64_t all = ~BIT(CANCEL_SIGNAL + 1), waiting = all & ~BIT(CANCEL_SIGNAL);
+    (void)unused;
+    mask_set(SIG_SETMASK, &all, NULL);
+    __atomic_store_n(&signals.receiver, (int)syscall(SYS_gettid),
+                     __ATOMIC_RELEASE); /* ORDER(signals-on) */
+    for (;;) {
+        __atomic_exchange_n(&signals.woken, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
+        uint64_t next = signals.up->pump(), now = port_now();
+        uint64_t wait = next > now ? next - now : 0;
+        struct timespec limit = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
+        struct pollfd p = {signals.fd, POLLIN, 0};
+        syscall(SYS_ppoll, &p, 1, next != UINT64_MAX ? &limit : NULL, &waiting, SET_BYTES);
+    }
+    return NULL;
+}
+
+/* The main kernel thread, the only carrier that has not begun with that mask, learns by
+ * CANCEL_SIGNAL. Where it is no carrier the program's signals are its own affair. */
+static void main_masks(void)
+{
+    if (!rt_main_is_carrier()) {
+        return;
+    }
+    cancel_send(getpid());
+    for (unsigned round = 0; __atomic_load_n(&signals.main_has, __ATOMIC_ACQUIRE) == 0;
+         round++) { /* ORDER(signals-on) */
+        port_relax(round);
+    }
+}
+
+int port_signals_start(const struct port_signal_upcalls *up)
+{
+    uint64_t set;
+    if (!port_tls_own || !preempt_places_known()) {
+        return -ENOTSUP;
+    }
+    int error = port_cancel_start();
+    if (error != 0) {
+        return error;
+    }
+    signals.up = up;
+    signals_mask(&signals.mask, true);
+    set = fetched(signals.left);
+    if (signals.fd < 0) {
+        signals.fd = fd_move_up(
+            (int)syscall(SYS_signalfd4, -1, &set, SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+    if (signals.fd < 0) {
+        return -errno;
+    }
+    if (is_carrier()) {
+        pending_fetch(signals.up);
+    }
+    __atomic_store_n(&signals.on, true, __ATOMIC_RELEASE); /* ORDER(signals-on) */
+    if (is_carrier()) {
+        port_signal_mask(NULL);
+    }
+    error = kernel_thread_create(receiver_main, NULL);
+    if (error == 0 && (int)syscall(SYS_gettid) != getpid()) {
+        main_masks();
+    } else {
+        signals.main_has = 1;
+    }
+    return error;
+}
+
+int signals_descriptor(void)
+{
+    return __atomic_load_n(&signals.fd, __ATOMIC_RELAXED);
+}
+
+void signals_forked(void)
+{
+    if (signals.fd >= 0) {
+        syscall(SYS_close, signals.fd);
+    }
+    signals.on = false;
+    signals.fd = -1;
+    signals.receiver = 0;
+    signals.main_has = 0;
+    signals.woken = 0;
+    signals.misdirected = 0;
+    deferred = 0;
+}
+
+#endif

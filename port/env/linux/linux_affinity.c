@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_affinity.c (Linux) - CPU sets of threads.
+ *
+ * A thread with a set of its own runs on any worker: the worker takes the set on when it switches
+ * to the thread, and puts it off when it switches to one with another, or with none (NULL: the set
+ * that the process had at start). So a switch costs two loads and a compare, and a system call only
+ * where the sets differ. The idle thread runs with whatever set is there.
+ *
+ * Sets are immutable and never freed: equal sets are the same one, so that comparing addresses
+ * does. There are at most SETS_MAX different ones.
+ *
+ * Invariants:
+ *   1. A worker's affinity and port_cpu.cpus change under `lock` only.
+ *   2. port_cpu.cpus is what the worker has, or UNKNOWN; then the next switch sets it.
+ *   3. Setting the set of a thread that runs meanwhile: t's set is stored, all workers become
+ * UNKNOWN, heavy fence, and then who runs t is given the set. A worker stores what it runs before
+ * it looks at the sets: so either it is seen running t, or it sees t's new set; and one that leaves
+ * t sees UNKNOWN and waits for the lock. ORDER(affinity)
+ *   4. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
+ * every thread's set, and all switches come here, to be counted (linux_times.c).
+ *
+ * Lock: `lock`, taken inside of everything else; interrupts are kept out, because its holder's
+ * kernel thread matters. Its waiters sleep. Waiters that spun, even with sched_yield, kept the
+ * holder from running: the kernel has moved it to one processor, where they were, too (a livelock
+ * of minutes with 8 workers on 2 busy processors).
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#define SETS_MAX 1024u
+#define SPINS 100u
+
+struct port_cpus {
+    cpu_set_t set;
+};
+
+static struct port_cpus whole; /* (C) of the process at start */
+static struct port_cpus *sets[SETS_MAX];
+static unsigned nsets; /* (lock) */
+static struct cpu *workers[RT_MAX_CPUS];
+static unsigned nworkers; /* (lock) */
+static uint32_t lock;     /* futex: 0 free, 1 taken, 2 taken and somebody sleeps */
+
+#define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~TIMES_BIT))
+
+static uintptr_t times_bit; /* (A) written under the lock */
+
+static bool lock_try(void)
+{
+    uint32_t free = 0;
+    return __atomic_compare_exchange_n(&lock, &free, 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED); /* ORDER(affinity) */
+}
+
+/* Waiters sleep in the kernel: it has just moved the holder to a processor, perhaps theirs. */
+static COLD void lock_wait(void)
+{
+    int saved = errno;
+    for (unsigned round = 0; round < SPINS; round++) {
+        if (lock_try()) {
+            return;
+        }
+        port_cpu_relax();
+    }
+    while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE) != 0) { /* ORDER(affinity) */
+        futex_wait(&lock, 2, UINT64_MAX);
+    }
+    errno = saved;
+}
+
+static void lock_release(void)
+{
+    int saved = errno;
+    if (__atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2) { /* ORDER(affinity) */
+        futex_wake(&lock);
+    }
+    errno = saved;
+}
+
+static void affinity_lock(unsigned long *irq)
+{
+    *irq = port_irq_save();
+    if (!lock_try()) {
+        lock_wait();
+    }
+}
+
+static void affinity_unlock(unsigned long irq)
+{
+    lock_release();
+    port_irq_restore(irq);
+}
+
+static void cpus_store_locked(struct port_cpu *cpu, const struct port_cpus *cpus)
+{
+    uintptr_t word = (uintptr_t)cpus | times_bit;
+    __atomic_store_n(&cpu->cpus, (const struct port_cpus *)word, __ATOMIC_RELAXED);
+}
+
+ALWAYS_INLINE const struct port_cpus *cpus_load(const struct port_cpu *cpu)
+{
+    uintptr_t word = (uintptr_t)__atomic_load_n(&cpu->cpus, __ATOMIC_RELAXED);
+    return (const struct port_cpus *)(word & ~TIMES_BIT);
+}
+
+bool affinity_times(void)
+{
+    return __atomic_load_n(&times_bit, __ATOMIC_RELAXED) != 0;
+}
+
+/* A signal handler may have interrupted the lock's holder: it leaves the beginning to the next who
+ * asks. */
+void affinity_times_begin(void)
+{
+    if (affinity_times() || !lock_try()) {
+        return;
+    }
+    __atomic_store_n(&times_bit, TIMES_BIT, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < nworkers; i++) {
+        struct port_cpu *cpu = rt_cpu_port(workers[i]);
+        cpus_store_locked(cpu, cpus_load(cpu));
+    }
+    lock_release();
+}
+
+/* Somebody asks who is no user thread. Before the runtime starts he may become one. */
+void affinity_times_begin_early(void)
+{
+    if (__atomic_load_n(&nworkers, __ATOMIC_RELAXED) == 0) {
+        affinity_times_begin();
+    }
+}
+
+/* 0 or -errno; errno stays. 0 for pid is the caller. */
+static int kernel_set(pid_t pid, const cpu_set_t *set)
+{
+    int saved = errno;
+    int error = syscall(SYS_sched_setaffinity, pid, sizeof(*set), set) == 0 ? 0 : -errno;
+    errno = saved;
+    return error;
+}
+
+static int kernel_get(pid_t pid, cpu_set_t *set)
+{
+    int saved = errno;
+    CPU_ZERO(set);
+    int error = syscall(SYS_sched_getaffinity, pid, sizeof(*set), set) >= 0 ? 0 : -errno;
+    errno = saved;
+    return error;
+}
+
+void affinity_init(void)
+{
+    kernel_get(0, &whole.set);
+}
+
+unsigned port_cpu_count(void)
+{
+    cpu_set_t set;
+    int n = kernel_get(0, &set) == 0 ? CPU_COUNT(&set) : 0;
+    return n > 0 ? (unsigned)n : 1;
+}
+
+/* The first one has the process' set; others were made by one that may be elsewhere. */
+void affinity_begin(struct port_carrier *port)
+{
+    unsigned long irq;
+    affinity_lock(&irq);
+    port->cpus = nworkers == 0 ? NULL : UNKNOWN;
+    affinity_unlock(irq);
+}
+
+void affinity_take(struct cpu *cpu, const struct port_carrier *from)
+{
+    unsigned long irq;
+    unsigned i = 0;
+    struct port_cpu *port = rt_cpu_port(cpu);
+    affinity_lock(&irq);
+    cpus_store_locked(port, from->cpus);
+    __atomic_store_n(&port->tid, from->tid, __ATOMIC_RELAXED);
+    while (i < nworkers && workers[i] != cpu) {
+        i++;
+    }
+    if (i == nworkers && rt_cpu_id(cpu) < RT_MAX_CPUS) { /* not the record of a carrier's own */
+        workers[nworkers] = cpu;
+        __atomic_store_n(&nworkers, nworkers + 1, __ATOMIC_RELAXED);
+    }
+    affinity_unlock(irq);
+}
+
+/* The kernel thread keeps the set that it has, and the thread that it runs. */
+void affinity_leave(struct cpu *cpu, struct port_carrier *port)
+{
+    port->cpus = cpus_load(rt_cpu_port(cpu));
+}
+
+static void worker_set(struct port_cpu *cpu, const struct port_cpus *cpus)
+{
+    kernel_set(cpu->tid, cpus != NULL ? &cpus->set : &whole.set);
+    cpus_store_locked(cpu, cpus);
+}
+
+/* Setting fails only where the CPUs are gone: then the worker stays where it is. The idle thread
+ * runs anywhere. */
+void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
+{
+    unsigned long irq;
+    struct port_cpu *port = rt_cpu_port(cpu);
+    const struct port_thread *next = rt_thread_port(to);
+    if (affinity_times()) {
+        times_switch(port->carrier, rt_thread_port(from), rt_thread_port(to));
+    }
+    if (!rt_thread_is_idle(to) &&
+        cpus_load(port) != __atomic_load_n(&next->cpus, __ATOMIC_RELAXED)) {
+        affinity_lock(&irq);
+        worker_set(port, __atomic_load_n(&next->cpus, __ATOMIC_RELAXED));
+        affinity_unlock(irq);
+    }
+}
+
+static const struct port_cpus *find_locked(const cpu_set_t *set)
+{
+    if (CPU_EQUAL(set, &whole.set)) {
+        return &whole;
+    }
+    for (unsigned i = 0; i < nsets; i++) {
+        if (CPU_EQUAL(set, &sets[i]->set)) {
+            return sets[i];
+        }
+    }
+    struct port_cpus *new = nsets < SETS_MAX ? port_table_alloc(sizeof(*new)) : NULL;
+    if (new != NULL) {
+        new->set = *set;
+        sets[nsets++] = new;
+    }
+    return new;
+}
+
+/* What the kernel makes of a set: it is tried on the calling worker. */
+static int effective_locked(const cpu_set_t *want, cpu_set_t *got)
+{
+    cpu_set_t now;
+    int error = kernel_get(0, &now);
+    if (error == 0) {
+        error = kernel_set(0, want);
+    }
+    if (error == 0) {
+        kernel_get(0, got);
+        kernel_set(0, &now);
+    }
+    return error;
+}
+
+int port_cpus_find(const void *set, size_t size, const struct port_cpus **out)
+{
+    cpu_set_t want, got;
+    unsigned long irq;
+    CPU_ZERO(&want);
+    memcpy(&want, set, size < sizeof(want) ? size : sizeof(want));
+    affinity_lock(&irq);
+    int error = effective_locked(&want, &got);
+    if (error == 0) {
+        *out = find_locked(&got);
+        error = *out != NULL ? 0 : -ENOMEM;
+    }
+    affinity_unlock(irq);
+    return error;
+}
+
+ALWAYS_INLINE const struct port_cpus *own(const struct port_cpus *cpus)
+{
+    return cpus == &whole ? NULL : cpus;
+}
+
+void port_cpus_begin(struct port_thread *t, const struct port_cpus *cpus)
+{
+    t->cpus = own(cpus);
+}
+
+void port_cpus_set(struct thread *t, const struct port_cpus *cpus)
+{
+    unsigned long irq;
+    cpus = own(cpus);
+    affinity_lock(&irq);
+    __atomic_store_n(&rt_thread_port(t)->cpus, cpus, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < nworkers; i++) {
+        cpus_store_locked(rt_cpu_port(workers[i]), UNKNOWN);
+    }
+    port_fence_heavy(); /* ORDER(affinity) */
+    for (unsigned i = 0; i < nworkers; i++) {
+        if (rt_cpu_runs(workers[i], t)) {
+            worker_set(rt_cpu_port(workers[i]), cpus);
+        }
+    }
+    affinity_unlock(irq);
+}
+
+int port_cpus_set_foreign(const struct port_thread *t, const void *set, size_t size)
+{
+    cpu_set_t want;
+    CPU_ZERO(&want);
+    memcpy(&want, set, size < sizeof(want) ? size : sizeof(want));
+    return kernel_set(t->tid, &want);
+}
+
+int port_cpus_get(const struct port_thread *t, void *set)
+{
+    if (t->tid != 0) {
+        return kernel_get(t->tid, set);
+    }
+    const struct port_cpus *cpus = __atomic_load_n(&t->cpus, __ATOMIC_RELAXED);
+    *(cpu_set_t *)set = cpus != NULL ? cpus->set : whole.set;
+    return 0;
+}
+
+/* The kernel thread that forked is the only one, with the CPUs that it has. */
+void affinity_forked(void)
+{
+    lock = 0;
+    nworkers = 0;
+    times_bit = 0;
+}

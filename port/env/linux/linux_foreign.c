@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_foreign.c (Linux) - who a kernel thread without a CPU is: the stand-ins of foreign kernel
+ * threads, and the main thread before the runtime has started.
+ *
+ * The program's allocator may be the caller, at any time: while it is initialised, with its locks
+ * held, in a kernel thread of ours that has just begun. So nothing here calls it:
+ *   1. A stand-in's memory is the kernel's own (port_table_alloc, rt_foreign_new).
+ *   2. Its end is that of a value of a key of the C library's. The first 32 keys of a process need
+ * no memory, and the program's keys are none of them under the POSIX layer. (What C++ has for the
+ * end of a thread, __cxa_thread_atexit_impl, allocates.)
+ *   3. port_tls_thread is written before the value is set.
+ */
+#include "linux.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The C library's: the names may be the POSIX layer's. */
+static struct {
+    int (*create)(pthread_key_t *key, void (*end)(void *));
+    int (*set)(pthread_key_t key, const void *value);
+    pthread_key_t key;
+    uint32_t state; /* enum, (A) */
+} end;
+enum { END_UNKNOWN, END_BEING_MADE, END_MADE };
+
+struct thread *port_main_thread;
+void *port_main_handle;
+
+static NORETURN void no_memory(void)
+{
+    static const char text[] = "pirn: no memory for the stand-in of a kernel thread\n";
+    port_write(text, sizeof(text) - 1);
+    port_exit_now(1);
+}
+
+/* The key's destructors run after those of thread_local objects, and again if there is a new value.
+ */
+static void foreign_end(void *t)
+{
+    rt_foreign_free(t);
+    port_tls_thread = NULL;
+}
+
+static void end_make(void)
+{
+    *(void **)&end.create = dlsym(RTLD_NEXT, "pthread_key_create");
+    *(void **)&end.set = dlsym(RTLD_NEXT, "pthread_setspecific");
+    if (end.create == NULL || end.set == NULL || end.create(&end.key, foreign_end) != 0) {
+        no_memory();
+    }
+}
+
+static void end_announce(struct thread *t)
+{
+    uint32_t state = END_UNKNOWN;
+    if (__atomic_compare_exchange_n(&end.state, &state, END_BEING_MADE, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_ACQUIRE)) { /* ORDER(helper) */
+        end_make();
+        __atomic_store_n(&end.state, END_MADE, __ATOMIC_RELEASE); /* ORDER(helper) */
+    }
+    for (unsigned round = 0;
+         __atomic_load_n(&end.state, __ATOMIC_ACQUIRE) != END_MADE; /* ORDER(helper) */
+         round++) {
+        port_relax(round);
+    }
+    if (end.set(end.key, t) != 0) {
+        no_memory();
+    }
+}
+
+static __thread bool is_helper;
+
+void foreign_is_helper(void)
+{
+    is_helper = true;
+}
+
+bool port_is_helper(void)
+{
+    return is_helper;
+}
+
+struct thread *port_left_self(void)
+{
+    struct thread *t = port_tls_thread;
+    return t != NULL && !rt_thread_is_foreign(t) ? t : NULL;
+}
+
+/* Does the program's main kernel thread call, and carries no CPU? */
+static bool is_main(int tid)
+{
+    return tid == getpid() && !rt_main_is_carrier();
+}
+
+struct thread *port_foreign_self(void)
+{
+    if (port_tls_thread != NULL) {
+        return port_tls_thread;
+    }
+    int tid = (int)syscall(SYS_gettid);
+    bool main = is_main(tid);
+    struct thread *t = main ? rt_main_identity() : rt_foreign_new();
+    if (t == NULL) {
+        no_memory();
+    }
+    rt_thread_port(t)->tls = port_arch_tp();
+    rt_thread_port(t)->tid = tid;
+    port_tls_thread = t;
+    if (!main) {
+        end_announce(t);
+    } else if (port_main_thread == NULL) {
+        port_main_handle = port_tls_handle_self();
+        port_main_thread = t;
+    }
+    return t;
+}
+
+void foreign_becomes(struct thread *t)
+{
+    struct thread *before = port_tls_thread;
+    if (before != NULL && before != t) {
+        port_tls_thread = NULL;
+        end.set(end.key, NULL);
+        rt_foreign_becomes(before, t);
+    }
+}
+
+void foreign_forked(void)
+{
+    port_tls_thread = rt_main_identity();
+}
+
+void port_foreign_park(struct thread *t, uint64_t deadline)
+{
+    permit_wait(&rt_thread_port(t)->permit, deadline);
+}
+
+void port_foreign_unpark(struct thread *t)
+{
+    int saved = errno;
+    permit_post(&rt_thread_port(t)->permit);
+    errno = saved;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_frame.c (Linux) - what returning from a signal handler restores.
+ *
+ * The kernel writes a frame when it calls a handler, and sigreturn restores registers from it, and
+ * also two things that belong to the kernel thread, not to the user thread: the signal mask and the
+ * alternate signal stack. A user thread that is switched away inside a handler may go on, and
+ * return, on another kernel thread. If it restored the alternate stack of the first one there, two
+ * kernel threads would have the same: their handlers' frames would overwrite each other, and one of
+ * the two would go on with the other's registers.
+ *
+ * Invariants:
+ *   1. A carrier has its alternate stack as long as it lives, and no other kernel thread has that
+ *      stack. So a frame through which a thread may have been switched restores none:
+ *      frame_leave makes the flags invalid. The kernel then leaves the stack as it is, and
+ *      restores the rest (sigaltstack would fail with EINVAL, which sigreturn ignores).
+ *   2. Such a frame restores the mask of the kernel thread that executes sigreturn. frame_leave is
+ *      the last thing that the handler does: it blocks all signals, so that neither a migration
+ *      nor a handler that changes the mask (signals_adopt) can come in between, and writes the
+ *      mask that was there into the frame.
+ *   3. While a carrier executes on its alternate stack, no user thread is switched and no handler
+ *      of the program's begins: the next handler on that stack would overwrite the frames of the
+ *      thread that was switched away. Ticks that come meanwhile stay marked (preempt_deferred),
+ *      signals are put off until the handler has returned (cancel_notify_later). A tick whose thread
+ * is to be switched is moved from there to the thread's stack first (linux_preempt.c). Debug builds ask
+ *      port_switch_refused at every switch.
+ */
+#include "linux.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NO_STACK 0x40 /* not a flag of sigaltstack */
+#define SET_BYTES sizeof(uint64_t)
+
+void frame_leave(void *frame)
+{
+    ucontext_t *context = frame;
+    const uint64_t all = ~UINT64_C(0);
+    uint64_t mask;
+    if (!signals_mask_common(&mask)) {
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &mask, SET_BYTES);
+    }
+    memcpy(&context->uc_sigmask, &mask, SET_BYTES);
+    context->uc_stack.ss_flags = NO_STACK;
+}
+
+/* The flag in the frame says how the stack was set up, not whether it was in use. */
+static bool is_on(const stack_t *stack, uintptr_t at)
+{
+    return at - (uintptr_t)stack->ss_sp < stack->ss_size;
+}
+
+bool frame_interrupts_signal_stack(const void *frame)
+{
+    const ucontext_t *context = frame;
+    return is_on(&context->uc_stack, PORT_ARCH_SIGNAL_SP(context));
+}
+
+bool frame_on_signal_stack(const void *frame)
+{
+    const ucontext_t *context = frame;
+    return is_on(&context->uc_stack, (uintptr_t)__builtin_frame_address(0));
+}
+
+bool on_signal_stack(void)
+{
+    stack_t now;
+    return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK) != 0;
+}
+
+const char *port_switch_refused(struct cpu *cpu)
+{
+    const struct port_carrier *port = rt_carrier_port(rt_cpu_carrier(cpu));
+    const char *why = port->tid != (int)syscall(SYS_gettid) ? "another kernel thread carries it"
+                      : rt_cpu_port(cpu)->carrier != port   ? "its record names another carrier"
+                      : on_signal_stack() ? "this is the signal stack of its carrier"
+                                          : NULL;
+    return why;
+}

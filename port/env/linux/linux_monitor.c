@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_monitor.c (Linux) - a kernel thread that delivers ticks to busy workers; an idle worker sleeps
+ * with its own deadline.
+ *
+ * It starts with the runtime: later, a process near its memory limit could not start it. Each
+ * worker's tick_at is its next tick; `wake_at` is when the monitor wakes. Setting an earlier tick
+ * bumps the monitor: store tick_at, then read wake_at; the monitor stores wake_at, then reads every
+ * tick_at again. Sequentially consistent: one of them sees the other. ORDER(monitor)
+ */
+#include "linux.h"
+
+#include <string.h>
+
+#define MAX_CPUS 256
+#define WATCH_NS 500000u    /* between two looks at the calls under way */
+#define REACTOR_NS 1000000u /* between two fetches of reports that nobody else fetches */
+
+static struct {
+    struct cpu *cpus[MAX_CPUS];
+    uint64_t wake_at; /* UINT64_MAX while asleep without limit, 0 while awake */
+    uint32_t bump;    /* futex permit */
+    uint32_t watch;   /* look at the calls */
+    uint32_t dozing;  /* the workers are not looked at */
+    uint64_t look_at; /* when they are next */
+    uint32_t ask;     /* futex permit of the maker of carriers */
+    uint32_t wanted;  /* a carrier */
+    uint32_t begun;   /* kernel threads of the runtime's, beside such as end soon */
+} monitor;
+
+/* Deliver what is due; returns the next time. */
+static uint64_t monitor_deliver(uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
+        if (cpu == NULL) {
+            continue;
+        }
+        struct port_cpu *port = rt_cpu_port(cpu);
+        uint64_t at = __atomic_load_n(&port->tick_at, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+        if (at <= now && __atomic_compare_exchange_n(&port->tick_at, &at, UINT64_MAX, false,
+                                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+            rt_on_tick(cpu);
+        } else if (at < next) {
+            next = at;
+        }
+    }
+    return next;
+}
+
+/* The calls under way: when to look again; UINT64_MAX: when someone asks. */
+static uint64_t calls_watch(uint64_t now)
+{
+    if (__atomic_exchange_n(&monitor.watch, 0, __ATOMIC_SEQ_CST) == 0) { /* ORDER(monitor) */
+        return UINT64_MAX;
+    }
+    if (rt_calls_scan()) {
+        __atomic_store_n(&monitor.watch, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+        return now + WATCH_NS;
+    }
+    return UINT64_MAX;
+}
+
+/* It does not sleep for want of work. */
+bool worker_awake(struct cpu *cpu)
+{
+    return __atomic_load_n(&rt_cpu_port(cpu)->permit, __ATOMIC_SEQ_CST) < 2; /* ORDER(monitor) */
+}
+
+static bool anyone_awake(void)
+{
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
+        if (cpu != NULL && worker_awake(cpu)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void workers_look(void)
+{
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
+        if (cpu != NULL && worker_awake(cpu)) {
+            blocked_look(cpu);
+            preempt_look(cpu);
+        }
+    }
+}
+
+/* Workers that are awake: do they sleep in the kernel, and do threads wait for descriptors with
+ * nobody to fetch the reports? Returns when to look again. */
+static uint64_t workers_watch(uint64_t now)
+{
+    if (now < monitor.look_at) {
+        return monitor.look_at;
+    }
+    uint64_t interval = blocked_interval();
+    if (interval != UINT64_MAX) {
+        workers_look();
+    }
+    if (reactor_unattended()) {
+        port_io_poll();
+        interval = interval < REACTOR_NS ? interval : REACTOR_NS;
+    }
+    monitor.look_at = interval == UINT64_MAX ? UINT64_MAX : now + interval;
+    __atomic_store_n(&monitor.dozing, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    if (interval == UINT64_MAX || !anyone_awake()) {
+        monitor.look_at = 0; /* when it is woken */
+        return UINT64_MAX;
+    }
+    __atomic_store_n(&monitor.dozing, 0, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    return monitor.look_at;
+}
+
+void monitor_wakes(void)
+{
+    if (__atomic_load_n(&monitor.dozing, __ATOMIC_SEQ_CST) != 0 && /* ORDER(monitor) */
+        (blocked_interval() != UINT64_MAX || rt_io_waiting() != 0) &&
+        __atomic_exchange_n(&monitor.dozing, 0, __ATOMIC_SEQ_CST) != 0) {
+        permit_post(&monitor.bump);
+    }
+}
+
+void port_calls_watch(void)
+{
+    if (__atomic_load_n(&monitor.watch, __ATOMIC_SEQ_CST) == 0 && /* ORDER(monitor) */
+        __atomic_exchange_n(&monitor.watch, 1, __ATOMIC_SEQ_CST) == 0) {
+        permit_post(&monitor.bump);
+    }
+}
+
+void kernel_thread_begun(void)
+{
+    __atomic_add_fetch(&monitor.begun, 1, __ATOMIC_RELAXED);
+}
+
+unsigned kernel_threads_begun(void)
+{
+    return __atomic_load_n(&monitor.begun, __ATOMIC_RELAXED);
+}
+
+void maker_turn(uint64_t until)
+{
+    permit_wait(&monitor.ask, until);
+    if (__atomic_exchange_n(&monitor.wanted, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
+        rt_carrier_add();
+    }
+}
+
+static void *maker_main(void *unused)
+{
+    (void)unused;
+    foreign_is_helper();
+    kernel_thread_begun();
+    for (uint64_t next = UINT64_MAX;; next = rt_report_turn(port_now())) {
+        maker_turn(next);
+    }
+    return NULL;
+}
+
+/* Not by the monitor itself: the C library's locks, which making a kernel thread takes, may be held
+ * by threads that wait for a tick. The same goes for reports. */
+void port_carrier_ask(void)
+{
+    __atomic_store_n(&monitor.wanted, 1, __ATOMIC_RELEASE); /* ORDER(monitor) */
+    permit_post(&monitor.ask);
+}
+
+void port_report_poke(void)
+{
+    permit_post(&monitor.ask);
+}
+
+static void *monitor_main(void *unused)
+{
+    (void)unused;
+    foreign_is_helper();
+    kernel_thread_begun();
+    for (;;) {
+        uint64_t now = port_now(), calls = calls_watch(now), look = workers_watch(now);
+        uint64_t next = monitor_deliver(now);
+        next = calls < next ? calls : next;
+        next = look < next ? look : next;
+        __atomic_store_n(&monitor.wake_at, next, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+        uint64_t again = monitor_deliver(port_now());
+        if (again >= next) {
+            permit_wait(&monitor.bump, next);
+        }
+        __atomic_store_n(&monitor.wake_at, 0, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    }
+    return NULL;
+}
+
+int monitor_start(void)
+{
+    int error = kernel_thread_create(monitor_main, NULL);
+    return error == 0 ? kernel_thread_create_known(maker_main, NULL) : error;
+}
+
+void monitor_add(struct cpu *cpu)
+{
+    unsigned id = rt_cpu_id(cpu);
+    if (id < MAX_CPUS && monitor.cpus[id] == NULL) { /* a carrier's own record is no worker */
+        rt_cpu_port(cpu)->tick_at = UINT64_MAX;
+        __atomic_store_n(&monitor.cpus[id], cpu, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+        monitor_wakes();
+    }
+}
+
+void port_timer_set(struct cpu *cpu, uint64_t deadline)
+{
+    __atomic_store_n(&rt_cpu_port(cpu)->tick_at, deadline, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    if (deadline < __atomic_load_n(&monitor.wake_at, __ATOMIC_SEQ_CST)) {     /* ORDER(monitor) */
+        permit_post(&monitor.bump);
+    }
+}
+
+void monitor_forked(void)
+{
+    memset(&monitor, 0, sizeof(monitor));
+}

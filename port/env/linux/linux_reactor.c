@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_reactor.c (Linux) - descriptors that threads wait for (core/io.h): one epoll instance, made
+ * when the runtime starts.
+ *
+ * Each request is one report (EPOLLONESHOT), so that nothing has to be known of descriptors that
+ * are closed, and whose numbers are used again: EPOLL_CTL_MOD says that the number is new (ENOENT).
+ *
+ * Who fetches the reports: a worker without work that sleeps here instead of on its futex
+ * (`fetcher`; one at a time; kicks reach it through an eventfd, which stays readable until it has
+ * seen it, whoever else fetches meanwhile), a worker that searches for work, and
+ * else, while all are busy, the monitor, every REACTOR_LOOK_NS. A worker that goes to sleep while
+ * threads wait takes the place if it is free; so if nobody is there, somebody is awake, and the
+ * monitor looks.
+ *
+ * epoll knows a request by number and file, and forgets it when the file's last descriptor is
+ * closed. So whether EPOLL_CTL_MOD finds one says whether the number still means the same file.
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH 64
+#define KICK UINT64_MAX /* data of the eventfd */
+
+#define FD_FLOOR 1000
+
+static struct {
+    int epoll;        /* -1: not made */
+    int kick;         /* eventfd */
+    uint32_t making;  /* lock */
+    uint32_t fetcher; /* a worker sleeps here */
+    long process;     /* whose descriptors they are */
+} reactor = {.epoll = -1, .kick = -1};
+
+int fd_move_up(int fd)
+{
+    int up = fd >= 0 ? (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_FLOOR) : -1;
+    if (up >= 0) {
+        syscall(SYS_close, fd);
+        return up;
+    }
+    return fd;
+}
+
+static int reactor_make(void)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = KICK};
+    int epoll = fd_move_up((int)syscall(SYS_epoll_create1, EPOLL_CLOEXEC));
+    int kick = fd_move_up((int)syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (epoll < 0 || kick < 0 || syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, kick, &event) != 0) {
+        int error = errno;
+        syscall(SYS_close, epoll);
+        syscall(SYS_close, kick);
+        return -error;
+    }
+    reactor.process = syscall(SYS_getpid);
+    __atomic_store_n(&reactor.kick, kick, __ATOMIC_RELAXED);
+    __atomic_store_n(&reactor.epoll, epoll, __ATOMIC_RELEASE); /* ORDER(reactor) */
+    return 0;
+}
+
+/* The instance, or -errno. */
+static int reactor_get(void)
+{
+    int epoll = __atomic_load_n(&reactor.epoll, __ATOMIC_ACQUIRE); /* ORDER(reactor) */
+    if (likely(epoll >= 0)) {
+        return epoll;
+    }
+    int error = 0;
+    for (unsigned round = 0; __atomic_exchange_n(&reactor.making, 1, __ATOMIC_ACQUIRE) != 0;
+         round++) { /* ORDER(reactor) */
+        port_relax(round);
+    }
+    if (__atomic_load_n(&reactor.epoll, __ATOMIC_RELAXED) < 0) {
+        error = reactor_make();
+    }
+    __atomic_store_n(&reactor.making, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
+    return error == 0 ? reactor.epoll : error;
+}
+
+/* Made when the runtime starts, for two reasons. The program may have used all descriptors up by
+ * the first wait, and each wait would cost a kernel thread. And in a process of several kernel
+ * threads, growing the table of descriptors takes the kernel 10 to 20 ms (synchronize_rcu), with
+ * all who look at it waiting: so it grows before there are any. Without it, the first wait tries
+ * again. */
+void fd_init(void)
+{
+    int saved = errno;
+    reactor_get();
+    errno = saved;
+}
+
+int port_io_arm(int fd, uint32_t events)
+{
+    int saved = errno, epoll = reactor_get();
+    struct epoll_event event = {.events = events | EPOLLONESHOT,
+                                .data.u64 = (uint64_t)(uint32_t)fd};
+    if (epoll < 0) {
+        return epoll;
+    }
+    int known = 0;
+    if (fd == epoll || fd == reactor.kick) {
+        known = -EBADF;
+    } else if (syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
+        known = errno == ENOENT && syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, fd, &event) == 0
+                    ? 1
+                    : -errno;
+    }
+    if (__atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 0) {
+        monitor_wakes();
+    }
+    errno = saved;
+    return known;
+}
+
+static void forget(int fd)
+{
+    struct epoll_event none = {0};
+    syscall(SYS_epoll_ctl, reactor.epoll, EPOLL_CTL_DEL, fd, &none);
+}
+
+int port_io_copy(int fd)
+{
+    int saved = errno, copy;
+    if (syscall(SYS_getpid) != reactor.process) {
+        return -ECHILD;
+    }
+    copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_FLOOR);
+    copy = copy < 0 ? (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0) : copy;
+    copy = copy < 0 ? -errno : copy;
+    forget(fd);
+    errno = saved;
+    return copy;
+}
+
+/* A child of fork shares the instance with its parent, whose requests are not for it to change. */
+void port_io_drop(int fd)
+{
+    int saved = errno;
+    if (syscall(SYS_getpid) == reactor.process) {
+        forget(fd);
+    }
+    syscall(SYS_close, fd);
+    errno = saved;
+}
+
+unsigned port_io_own(unsigned first)
+{
+    const unsigned own[] = {
+        (unsigned)__atomic_load_n(&reactor.epoll, __ATOMIC_RELAXED),
+        (unsigned)__atomic_load_n(&reactor.kick, __ATOMIC_RELAXED),
+        (unsigned)signals_descriptor(),
+    };
+    unsigned least = UINT_MAX; /* as -1 is */
+    for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        least = own[i] >= first && own[i] < least ? own[i] : least;
+    }
+    return least;
+}
+
+static void deliver(const struct epoll_event *events, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 != KICK) {
+            rt_io_ready((int)events[i].data.u64, events[i].events);
+        }
+    }
+}
+
+int port_io_block(int fd, uint32_t events, uint64_t deadline)
+{
+    struct pollfd p = {.fd = fd, .events = (short)events};
+    int n;
+    do {
+        uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
+        struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+        n = (int)syscall(SYS_ppoll, &p, 1, deadline != UINT64_MAX ? &t : NULL, NULL, (size_t)8);
+    } while (n < 0 && errno == EINTR);
+    return n == 0 ? -ETIMEDOUT : n < 0 || (p.revents & POLLNVAL) ? -EBADF : 0;
+}
+
+void port_io_poll(void)
+{
+    struct epoll_event events[BATCH];
+    int saved = errno,
+        epoll = __atomic_load_n(&reactor.epoll, __ATOMIC_ACQUIRE); /* ORDER(reactor) */
+    if (epoll >= 0) {
+        deliver(events, (int)syscall(SYS_epoll_pwait, epoll, events, BATCH, 0, NULL, (size_t)8));
+    }
+    errno = saved;
+}
+
+static int wait_until(int epoll, struct epoll_event *events, uint64_t deadline)
+{
+    uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    int n = (int)syscall(SYS_epoll_pwait2, epoll, events, BATCH, deadline != UINT64_MAX ? &t : NULL,
+                         NULL, (size_t)8);
+    if (n < 0 && errno == ENOSYS) { /* before Linux 5.11: rounded up to milliseconds */
+        uint64_t ms = deadline != UINT64_MAX ? ns / 1000000u + 1 : UINT64_MAX;
+        int limit = ms == UINT64_MAX ? -1 : ms > 60000 ? 60000 : (int)ms;
+        n = (int)syscall(SYS_epoll_pwait, epoll, events, BATCH, limit, NULL, (size_t)8);
+    }
+    return n;
+}
+
+bool reactor_sleep(uint32_t *permit, uint64_t deadline)
+{
+    struct epoll_event events[BATCH];
+    uint32_t none = 0;
+    int n = 0;
+    int epoll = __atomic_load_n(&reactor.epoll, __ATOMIC_ACQUIRE); /* ORDER(reactor) */
+    if (epoll < 0 || __atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) != 0 ||
+        __atomic_exchange_n(&reactor.fetcher, 1, __ATOMIC_ACQ_REL) != 0) { /* ORDER(reactor) */
+        return false;
+    }
+    if (__atomic_compare_exchange_n(permit, &none, 3, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) { /* ORDER(permit) */
+        n = wait_until(epoll, events, deadline);
+    }
+    __atomic_exchange_n(permit, 0, __ATOMIC_ACQ_REL);        /* ORDER(permit) */
+    __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 == KICK) {
+            uint64_t count;
+            syscall(SYS_read, reactor.kick, &count, sizeof(count));
+        }
+    }
+    deliver(events, n);
+    return true;
+}
+
+void reactor_kick(void)
+{
+    uint64_t one = 1;
+    syscall(SYS_write, reactor.kick, &one, sizeof(one));
+}
+
+bool reactor_unattended(void)
+{
+    return rt_io_waiting() != 0 && __atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 0;
+}
+
+void reactor_forked(void)
+{
+    if (reactor.epoll >= 0) {
+        syscall(SYS_close, reactor.epoll);
+        syscall(SYS_close, reactor.kick);
+    }
+    reactor.epoll = reactor.kick = -1;
+    reactor.making = reactor.fetcher = 0;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_report.c (Linux) - what reports (sync/report.h) need of the place.
+ *
+ * A report is written by a copy of the process, made by fork: there the threads are as at one
+ * moment, and no lock that some thread holds, and no stack that is found damaged, can stop or end
+ * the program. The copy has a kernel thread only, no handlers of the program's run in it (fork's
+ * neither: the system call is made directly), and it ends after REPORT_SECONDS at the latest.
+ *
+ * Kernel threads of the process are counted without opening a file, whose number the program might
+ * notice: the directory /proc/self/task has two links and one for each.
+ */
+#include "linux.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#define REPORT_SECONDS 10
+#define LOOK_NS 2000000u /* between two looks whether the copy has ended */
+#define OWN_MAX 8
+#define FRAMES_MAX 64
+
+static const void *own_handlers[OWN_MAX]; /* written while the runtime starts */
+
+void report_own_handler(const void *fn)
+{
+    for (unsigned i = 0; i < OWN_MAX; i++) {
+        if (own_handlers[i] == NULL || own_handlers[i] == fn) {
+            own_handlers[i] = fn;
+            return;
+        }
+    }
+}
+
+static bool handler_is_own(const void *fn)
+{
+    for (unsigned i = 0; i < OWN_MAX && own_handlers[i] != NULL; i++) {
+        if (own_handlers[i] == fn) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As the kernel has it; the C library hides its own two signals. */
+struct kernel_action {
+    const void *handler;
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+};
+
+static bool any_handler(void)
+{
+    for (int signal = 1; signal < _NSIG; signal++) {
+        struct kernel_action old = {0};
+        if (signal == 32 || signal == 33 ||
+            syscall(SYS_rt_sigaction, signal, NULL, &old, sizeof(old.mask)) != 0) {
+            continue;
+        }
+        if (old.handler != (const void *)SIG_DFL && old.handler != (const void *)SIG_IGN &&
+            !handler_is_own(old.handler)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool port_alone(void)
+{
+    struct stat tasks;
+    unsigned begun = kernel_threads_begun(), ours = begun != 0 ? begun : 1;
+    int saved = errno;
+    bool alone =
+        stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink >= 3 && tasks.st_nlink - 2 <= ours;
+    errno = saved;
+    return alone;
+}
+
+bool port_outsiders(void)
+{
+    return !port_alone() || any_handler();
+}
+
+static void copy_prepare(void)
+{
+    for (int signal = 1; signal < _NSIG; signal++) {
+        struct kernel_action plain = {.handler = (const void *)SIG_DFL};
+        syscall(SYS_rt_sigaction, signal, &plain, NULL, sizeof(plain.mask));
+    }
+    uint64_t none = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
+    alarm(REPORT_SECONDS);
+}
+
+/* Its status; 0 if the program has waited for all of its children. Carriers are made meanwhile: all
+ * CPUs may be in need of one for as long as the copy hangs. A request for a report that comes
+ * meanwhile ends a turn, too; what is poked at the end looks for it. */
+static int copy_wait(long pid)
+{
+    int status = 0;
+    long done;
+    while ((done = syscall(SYS_wait4, pid, &status, __WCLONE | WNOHANG, NULL)) == 0 ||
+           (done < 0 && errno == EINTR)) {
+        maker_turn(port_now() + LOOK_NS);
+    }
+    port_report_poke();
+    return done == pid ? status : 0;
+}
+
+/* No signal tells the program that the copy has ended, and no wait of its own finds it. */
+void port_report_run(void (*fn)(void))
+{
+    long pid = syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+    if (pid == 0) {
+        copy_prepare();
+        fn();
+        syscall(SYS_exit_group, 0);
+    }
+    if (pid < 0) {
+        static const char text[] = "pirn: no memory for a report on the threads\n";
+        port_write(text, sizeof(text) - 1);
+        return;
+    }
+    if (WIFSIGNALED(copy_wait(pid))) {
+        static const char text[] =
+            "pirn: the report ends here: a stack or an object is damaged, or "
+            "a lock of the C library is held\n";
+        port_write(text, sizeof(text) - 1);
+    }
+}
+
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {
+    {"HUP", SIGHUP},     {"INT", SIGINT},   {"QUIT", SIGQUIT},     {"USR1", SIGUSR1},
+    {"USR2", SIGUSR2},   {"ALRM", SIGALRM}, {"TERM", SIGTERM},     {"CHLD", SIGCHLD},
+    {"CONT", SIGCONT},   {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN},     {"TTOU", SIGTTOU},
+    {"URG", SIGURG},     {"XCPU", SIGXCPU}, {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF},
+    {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR},
+};
+
+int port_signal_of(const char *name)
+{
+    const char *bare = strncmp(name, "SIG", 3) == 0 ? name + 3 : name;
+    for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (strcmp(bare, signals[i].name) == 0) {
+            return signals[i].number;
+        }
+    }
+    char *end;
+    long n = strtol(name, &end, 10);
+    bool valid = end != name && *end == '\0' && n > 0 && n < _NSIG;
+    return valid && n != SIGKILL && n != SIGSTOP && n != 32 && n != 33 ? (int)n : -1;
+}
+
+static void on_dump(int signal)
+{
+    int saved = errno;
+    (void)signal;
+    port_disturbed |= port_cpu_self() == NULL;
+    rt_dump_asked();
+    errno = saved;
+}
+
+int port_dump_start(int signal)
+{
+    struct sigaction act = {.sa_handler = on_dump, .sa_flags = SA_RESTART | SA_ONSTACK};
+    own_signal_alone(&act); /* none that would switch threads on that stack */
+    report_own_handler((const void *)(uintptr_t)on_dump);
+    return __sigaction(signal, &act, NULL) == 0 ? 0 : -errno;
+}
+
+/* Debuggers do. */
+void port_say_calls(const struct thread *t)
+{
+    (void)t;
+}
+
+#ifdef PORT_ARCH_CALL_UNDER
+
+void port_call_under(const struct port_arch_frame *frame, void (*fn)(void *), void *arg);
+PORT_ARCH_CALL_UNDER(port_call_under);
+
+struct walk {
+    const void *own; /* this library begins here */
+    uintptr_t pc;
+};
+
+/* The first frame outside of this library; and of the C library, if there is one. */
+static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
+{
+    struct walk *walk = arg;
+    uintptr_t pc = _Unwind_GetIP(context);
+    Dl_info info;
+    if (pc == 0 || dladdr((void *)(pc - 1), &info) == 0) {
+        return _URC_END_OF_STACK;
+    }
+    if (info.dli_fbase == walk->own) {
+        return _URC_NO_REASON;
+    }
+    walk->pc = pc - 1;
+    return _URC_END_OF_STACK;
+}
+
+static void walk_from_here(void *arg)
+{
+    _Unwind_Backtrace(walk_frame, arg);
+}
+
+bool port_where(const struct thread *t, char *text, size_t size)
+{
+    Dl_info info;
+    struct walk walk = {NULL, 0};
+    if (!rt_thread_waits(t) || dladdr((void *)(uintptr_t)port_where, &info) == 0) {
+        return false;
+    }
+    walk.own = info.dli_fbase;
+    struct port_arch_frame frame = port_arch_frame_of(rt_thread_ctx(t));
+    port_call_under(&frame, walk_from_here, &walk);
+    if (walk.pc == 0 || dladdr((void *)walk.pc, &info) == 0) {
+        return false;
+    }
+    const char *slash = info.dli_fname != NULL ? strrchr(info.dli_fname, '/') : NULL;
+    const char *file = slash != NULL ? slash + 1 : info.dli_fname != NULL ? info.dli_fname : "?";
+    int n = info.dli_sname != NULL
+                ? snprintf(text, size, "%s+%#lx (%s+%#lx)", info.dli_sname,
+                           (unsigned long)(walk.pc - (uintptr_t)info.dli_saddr), file,
+                           (unsigned long)(walk.pc - (uintptr_t)info.dli_fbase))
+                : snprintf(text, size, "%s+%#lx", file,
+                           (unsigned long)(walk.pc - (uintptr_t)info.dli_fbase));
+    return n > 0;
+}
+
+#else
+
+bool port_where(const struct thread *t, char *text, size_t size)
+{
+    (void)t;
+    (void)text;
+    (void)size;
+    return false;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_shared.c (Linux) - waiting for a word that other processes see, too: futexes that are not
+ * private; and the kernel threads that do it for user threads.
+ */
+#include "linux.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime)
+{
+    struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u),
+                         .tv_nsec = (long)(deadline % 1000000000u)};
+    int op = FUTEX_WAIT_BITSET | (realtime ? FUTEX_CLOCK_REALTIME : 0);
+    int saved = errno;
+    long result = syscall(SYS_futex, word, op, value, deadline != UINT64_MAX ? &t : NULL, NULL,
+                          FUTEX_BITSET_MATCH_ANY);
+    int error = result == 0 ? 0 : errno;
+    errno = saved;
+    return error == ETIMEDOUT ? -ETIMEDOUT : 0;
+}
+
+void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
+{
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE, n < INT_MAX ? (int)n : INT_MAX, NULL, NULL, 0);
+    errno = saved;
+}
+
+struct start {
+    void (*fn)(void *);
+    void *arg;
+};
+
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+static void detach_here(void)
+{
+    pthread_detach(pthread_self());
+}
+#else
+/* The names themselves may be the POSIX layer's. */
+static void detach_here(void)
+{
+    pthread_t (*self)(void) = (pthread_t(*)(void))dlsym(RTLD_NEXT, "pthread_self");
+    int (*detach)(pthread_t) = (int (*)(pthread_t))dlsym(RTLD_NEXT, "pthread_detach");
+    if (self != NULL && detach != NULL) {
+        detach(self());
+    }
+}
+#endif
+
+static void *start_main(void *arg)
+{
+    struct start start = *(struct start *)arg;
+    port_table_free(arg, sizeof(struct start));
+    detach_here();
+    start.fn(start.arg);
+    return NULL;
+}
+
+int port_foreign_start(void (*fn)(void *), void *arg)
+{
+    struct start *start = port_table_alloc(sizeof(*start));
+    if (start == NULL) {
+        return -ENOMEM;
+    }
+    *start = (struct start){fn, arg};
+    int error = kernel_thread_create(start_main, start);
+    if (error != 0) {
+        port_table_free(start, sizeof(*start));
+    }
+    return error;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_tls.c (Linux) - thread-local storage of user threads: the calls of port.h.
+ *
+ * Either every thread of the process has a TLS block of its own, or none: port_tls_start decides,
+ * once. The program's main thread has the block that it was started with and takes it along
+ * wherever it runs; a worker's idle thread has that of the worker's kernel thread (CPU 0's, whose
+ * kernel thread is main's, one of ours); all others have blocks at the top of their stacks.
+ *
+ * What the switch relies on:
+ *   1. A block belongs to one thread for the length of its life; so the address of a TLS variable,
+ *      which compilers keep in registers, stays right when the thread moves to another worker.
+ *   2. The one variable whose *value* changes with the worker is port_tls_self. The switch writes
+ * it in the incoming block, which nobody runs on, before it writes the thread pointer;
+ *      port_cpu_self reads it by a volatile instruction each time.
+ *   3. Kernel state that is tied to a block's address is not: restartable sequences are given up by
+ *      the kernel threads that run user threads.
+ *
+ * Blocks are made with preemption off: ld.so may call the program's malloc with its lock held.
+ *
+ * Under a sanitizer threads have no blocks: its runtime keeps its own per-thread state in TLS.
+ */
+#include "glibc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <dlfcn.h>
+
+__thread struct thread *port_tls_thread;
+__thread uint32_t port_tls_files;
+bool port_tls_own;
+bool port_tls_by_instruction;
+
+#if PORT_ARCH_TLS_VARIANT == 1
+uintptr_t port_tls_handle_offset;
+#define HANDLE_OFFSET_SET(offset) (port_tls_handle_offset = (offset))
+#else
+#define HANDLE_OFFSET_SET(offset) ((void)0)
+#endif
+
+#if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+static int blocks_start(const char **why)
+{
+    *why = "this library is built with a sanitizer, whose runtime keeps its own data in a kernel "
+           "thread's TLS";
+    return -ENOSYS;
+}
+#elif !defined(__x86_64__)
+static int blocks_start(const char **why)
+{
+    *why = "there is no such block on this architecture yet (on x86-64 there is)";
+    return -ENOTSUP;
+}
+#else
+static int blocks_start(const char **why)
+{
+    int error = glibc_find(why);
+    if (error == 0 && ((error = glibc_block_init()) != 0 || (error = everywhere_start()) != 0)) {
+        *why = error == -ENOMEM ? "there is no memory for it"
+                                : "this C library's thread descriptor is not as expected";
+    }
+    return error;
+}
+#endif
+
+/* A restartable sequence's area is in the TLS block; the kernel writes to the address that it was
+ * given, whatever block the thread pointer shows now. */
+#ifdef RSEQ_SIG
+static const ptrdiff_t *rseq_offset; /* (C) of the area; NULL: there is none */
+
+/* At the start: looking symbols up takes the linker's lock (linux_cpu.c). */
+static void rseq_find(void)
+{
+    const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+    rseq_offset = size != NULL && *size != 0 ? dlsym(RTLD_DEFAULT, "__rseq_offset") : NULL;
+}
+
+static void rseq_give_up(void)
+{
+    if (rseq_offset != NULL) {
+        int saved = errno;
+        syscall(SYS_rseq, port_arch_tp() + (uintptr_t)*rseq_offset, sizeof(struct rseq),
+                RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+        errno = saved;
+    }
+}
+#else /* the C library knows no signature for this architecture, and so registers none */
+static void rseq_find(void) {}
+static void rseq_give_up(void) {}
+#endif
+
+int port_tls_start(bool by_syscall, const char **why)
+{
+    int error = blocks_start(why);
+    if (error != 0) {
+        return error;
+    }
+    rseq_find();
+    HANDLE_OFFSET_SET(glibc_descriptor_offset());
+    bool may = (getauxval(AT_HWCAP2) & PORT_ARCH_TLS_HWCAP2) == PORT_ARCH_TLS_HWCAP2;
+    port_tls_by_instruction = may && !by_syscall;
+    port_tls_own = true;
+    return 0;
+}
+
+size_t port_tls_room(void)
+{
+    return glibc_block_room();
+}
+
+void tls_adopt(struct thread *t)
+{
+    if (port_tls_own) {
+        rseq_give_up();
+        rt_thread_port(t)->tls = port_arch_tp();
+        port_tls_thread = t;
+    }
+}
+
+int port_tls_alloc(struct thread *t, void *at)
+{
+    struct port_thread *port = rt_thread_port(t);
+    char *low = rt_thread_stack(t), *end = (char *)at + port_tls_room();
+    uintptr_t slot;
+    port->tls = glibc_block_make(low, (size_t)(end - low), &port->leftover);
+    if (port->tls == 0) {
+        return -ENOMEM;
+    }
+    PORT_ARCH_TLS_OFFSET(slot, port_tls_thread);
+    *(struct thread **)(port->tls + slot) = t;
+    PORT_ARCH_TLS_OFFSET(slot, port_tls_self);
+    *(struct cpu **)(port->tls + slot) = NULL;
+    PORT_ARCH_TLS_OFFSET(slot, port_tls_inside);
+    *(uint32_t *)(port->tls + slot) = 1; /* a thread begins inside the runtime, and ends there */
+    return 0;
+}
+
+void port_tls_free(struct thread *t)
+{
+    struct port_thread *port = rt_thread_port(t);
+    glibc_block_drop(port->tls, port->leftover);
+    port->tls = 0;
+}
+
+int port_tls_tid(void)
+{
+    return *(const int *)(port_arch_tp() - glibc_descriptor_offset() + glibc.tid_at);
+}
+
+void port_tls_begin(void)
+{
+    glibc_block_begin();
+}
+
+void port_tls_end(void)
+{
+    glibc_block_end();
+}
+
+void port_tls_reset(void)
+{
+    glibc_block_reset();
+    port_tls_files = 0;
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim_port.c - the calls of port.h on the simulator's contexts (sim.c).
+ *
+ * A CPU is a context; a tick comes from the device context, as the timer of a real port would, from
+ * outside any CPU. Stacks come from malloc and are counted, so that a run can be checked for leaks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../src/core/cancel.h"
+#include "../../../src/core/carrier.h"
+#include "../../../src/core/id.h"
+#include "../../../src/sync/sync.h"
+#include "sim_internal.h"
+
+unsigned port_cpu_count(void)
+{
+    return sim.config.ncpu;
+}
+
+static void carrier_context(void *arg)
+{
+    sim.contexts[sim_current].irq_off = 1;
+    rt_carrier_main(arg);
+}
+
+int port_init(bool *caller_is_main)
+{
+    *caller_is_main = true;
+    return 0;
+}
+
+size_t port_signal_room(void)
+{
+    return 0;
+}
+
+int port_preempt_start(uint64_t tick_ns, const char **why)
+{
+    (void)tick_ns;
+    (void)why;
+    sim_preempts(true);
+    return 0;
+}
+
+int port_carrier_start(struct carrier *k)
+{
+    k->port.context = sim_context_new(carrier_context, k, NULL);
+    return 0;
+}
+
+int port_carrier_begin(struct carrier *k, struct thread *t)
+{
+    k->port.context = sim_current;
+    sim_tls_adopt(t);
+    return 0;
+}
+
+void port_cpu_take(struct carrier *k, struct cpu *cpu)
+{
+    struct context *c = &sim.contexts[sim_current];
+    if (k->port.context != sim_current) {
+        sim_fail("a carrier runs in the place of another");
+    }
+    c->cpu = cpu;
+    c->left = NULL;
+}
+
+/* A CPU has one carrier, and that runs here; a thread runs on one stack, and not on another's. */
+const char *port_switch_refused(struct cpu *cpu)
+{
+    const struct context *c = &sim.contexts[sim_current];
+    const struct port_stack *stack = &cpu->current->stack;
+    uintptr_t above = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)stack->low;
+    return cpu->carrier->port.context != sim_current    ? "another carrier executes it"
+           : c->cpu != cpu                              ? "this carrier has another"
+           : c->on_signal_stack                         ? "this is the signal stack of its carrier"
+           : stack->low != NULL && above >= stack->size ? "this is not the thread's stack"
+                                                        : NULL;
+}
+
+void port_cpu_back(struct cpu *cpu)
+{
+    port_cpu_take(cpu->carrier, cpu);
+}
+
+void port_cpu_leave(struct thread *t)
+{
+    struct context *c = &sim.contexts[sim_current];
+    c->cpu = NULL;
+    c->left = t;
+}
+
+void port_carrier_wait(struct carrier *k)
+{
+    struct context *c = &sim.contexts[k->port.context];
+    sim_context_wait(c, UINT64_MAX);
+    at_xchg_acq(&c->posted, 0u);
+}
+
+void port_carrier_wake(struct carrier *k)
+{
+    at_xchg_rel(&sim.contexts[k->port.context].posted, 1u);
+    sim_context_permit(k->port.context);
+}
+
+void sim_device_call(uint64_t after)
+{
+    context_wake_by(&sim.contexts[DEVICE], sim.now + after);
+}
+
+void port_carrier_interrupt(struct carrier *k)
+{
+    struct context *c = &sim.contexts[k->port.context];
+    rt_cancel_set(c->left != NULL ? c->left : c->cpu->current, 0, CANCEL_NOTIFIED);
+}
+
+void port_interrupt_accept(void) {}
+
+void port_thread_interrupt(struct thread *t)
+{
+    (void)t;
+}
+
+void port_carrier_ask(void)
+{
+    sim.ask = true;
+    sim_device_call(0);
+}
+
+void port_check(void) {}
+
+void port_stack_begin(struct port_stack *stack)
+{
+    (void)stack;
+}
+
+void port_stack_end(struct port_stack *stack)
+{
+    (void)stack;
+}
+
+/* The simulator finds deadlocks itself, and ends the run. */
+void port_report_poke(void) {}
+
+bool port_outsiders(void)
+{
+    return true;
+}
+
+bool port_alone(void)
+{
+    return false;
+}
+
+void port_report_run(void (*fn)(void))
+{
+    fn();
+}
+
+bool port_where(const struct thread *t, char *text, size_t size)
+{
+    (void)t;
+    (void)text;
+    (void)size;
+    return false;
+}
+
+void port_say_calls(const struct thread *t)
+{
+    (void)t;
+}
+
+int port_signal_of(const char *name)
+{
+    (void)name;
+    return -1;
+}
+
+int port_dump_start(int signal)
+{
+    (void)signal;
+    return -ENOSYS;
+}
+
+void port_calls_watch(void)
+{
+    sim.watch = true;
+    sim_device_call(200);
+}
+
+void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
+{
+    (void)cpu;
+    sim_context_wait(&sim.contexts[sim_current], deadline);
+}
+
+void port_cpu_kick(struct cpu *cpu)
+{
+    sim_context_permit(cpu->carrier->port.context);
+}
+
+void port_relax(unsigned round)
+{
+    struct context *c = &sim.contexts[sim_current];
+    (void)round;
+    c->spins = 8;
+    sim.steps++;
+    sim.now += 20;
+    sim_check_steps();
+    if (sim.pct) {
+        c->priority = --sim.floor; /* it waits for somebody: let all others go on */
+    }
+    sim_switch(true);
+}
+
+uint64_t port_now(void)
+{
+    return sim.now;
+}
+
+/* Others run meanwhile; ticks and signals are kept out, as they would switch. */
+void sim_irq_window(unsigned long state)
+{
+    if (state == 0) {
+        sim_point(50, 0);
+    }
+}
+
+void port_timer_set(struct cpu *cpu, uint64_t deadline)
+{
+    sim.tick_at[cpu->id] = deadline;
+    context_wake_by(&sim.contexts[DEVICE], deadline);
+}
+
+/* Deliver ticks some time after they are due; watch calls; make carriers. What comes up meanwhile
+ * is seen at the end, where no other context runs in between. */
+void sim_device(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        for (unsigned i = 0; i < sim.config.ncpu; i++) {
+            if (sim.tick_at[i] <= sim.now) {
+                sim.tick_at[i] = UINT64_MAX;
+                rt_on_tick(rt.cpus[i]);
+            }
+        }
+        if (sim.ask) {
+            sim.ask = false;
+            rt_carrier_add();
+        }
+        if (sim.watch) {
+            sim.watch = false;
+            if (rt_calls_scan()) {
+                sim.watch = true;
+            }
+        }
+        port_io_poll();
+        uint64_t next = sim.ask || sim_fds_due() ? sim.now : sim.watch ? sim.now + 200 : UINT64_MAX;
+        for (unsigned i = 0; i < sim.config.ncpu; i++) {
+            next = sim.tick_at[i] < next ? sim.tick_at[i] : next;
+        }
+        context_waits(&sim.contexts[DEVICE], next);
+        sim_switch(true);
+    }
+}
+
+void sim_tick(void)
+{
+    unsigned long irq;
+    rt_self(); /* it may have lost its CPU */
+    struct cpu *cpu = rt_enter(&irq);
+    rt_charge(cpu, 1);
+    rt_leave_woken(irq);
+}
+
+void sim_preempt(void)
+{
+    unsigned long irq;
+    rt_enter(&irq);
+    rt_preempt();
+    rt_leave(irq);
+}
+
+bool sim_alloc_fails(void)
+{
+    unsigned nth = sim.config.fail_alloc, now = ++sim.allocations;
+    return nth != 0 && (now == nth || (now > nth && sim.config.fail_more && !sim.mended));
+}
+
+void sim_alloc_mend(void)
+{
+    sim.mended = true;
+}
+
+int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
+{
+    if (sim_alloc_fails()) {
+        return -ENOMEM;
+    }
+    void *low = aligned_alloc(4096, size);
+    if (low == NULL || sim.nstacks == SIM_MAX_STACKS) {
+        return -ENOMEM;
+    }
+    *stack = (struct port_stack){.low = low, .size = size, .guard = guard};
+    sim.stacks[sim.nstacks++] = *stack;
+    sim_mem_forget(low, size);
+    return 0;
+}
+
+void port_stack_free(struct port_stack *stack)
+{
+    for (unsigned i = 0; i < sim.nstacks; i++) {
+        if (sim.stacks[i].low == stack->low) {
+            sim.stacks[i] = sim.stacks[--sim.nstacks];
+            sim_mem_forget(stack->low, stack->size);
+            memset(stack->low, 0xdd, stack->size);
+            free(stack->low);
+            return;
+        }
+    }
+    sim_fail("a stack is freed twice");
+}
+
+void *port_table_alloc(size_t size)
+{
+    void *p = aligned_alloc(4096, (size + 4095) & ~(size_t)4095);
+    if (p != NULL) {
+        memset(p, 0, size);
+        sim_mem_forget(p, size);
+    }
+    return p;
+}
+
+void port_table_free(void *p, size_t size)
+{
+    (void)size;
+    free(p);
+}
+
+bool port_is_inside(void)
+{
+    return sim.contexts[sim_current].irq_off != 0;
+}
+
+bool port_may_wait(void)
+{
+    struct context *c = &sim.contexts[sim_current];
+    return c->cpu != NULL && c->irq_off == 0;
+}
+
+struct thread *port_left_self(void)
+{
+    return sim.contexts[sim_current].left;
+}
+
+struct thread *port_foreign_self(void)
+{
+    struct context *c = &sim.contexts[sim_current];
+    if (c->left != NULL) {
+        return c->left;
+    }
+    if (!c->has_thread) {
+        c->has_thread = true;
+        thread_init_bare(&c->thread, THREAD_FOREIGN, "foreign");
+        at_init(&c->thread.state, (uint32_t)THREAD_RUNNING);
+        id_assign(&c->thread);
+    }
+    return &c->thread;
+}
+
+static struct context *context_of_waiting(struct thread *t)
+{
+    return t->flags & THREAD_AWAY ? &sim.contexts[t->carrier->port.context]
+                                  : CONTAINER_OF(t, struct context, thread);
+}
+
+void port_foreign_park(struct thread *t, uint64_t deadline)
+{
+    struct context *c = context_of_waiting(t);
+    sim_context_wait(c, deadline);
+    at_xchg_acq(&c->posted, 0u);
+}
+
+void port_foreign_unpark(struct thread *t)
+{
+    struct context *c = context_of_waiting(t);
+    at_xchg_rel(&c->posted, 1u);
+    sim_context_permit((unsigned)(c - sim.contexts));
+}
+
+/* The kernel's futexes: looking at the word and going to sleep are one step. */
+int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime)
+{
+    struct context *c = &sim.contexts[sim_current];
+    (void)realtime;
+    at_fence_seq();
+    if (*(volatile uint32_t *)word != value) {
+        return 0;
+    }
+    c->shared = word;
+    sim_context_wait(c, deadline);
+    bool unwoken = c->shared != NULL;
+    c->shared = NULL;
+    return unwoken && sim.now >= deadline ? -ETIMEDOUT : 0;
+}
+
+void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
+{
+    at_fence_seq();
+    unsigned from = sim_choose(sim_ncontexts);
+    for (unsigned i = 0; i < sim_ncontexts && n > 0; i++) {
+        struct context *c = &sim.contexts[(from + i) % sim_ncontexts];
+        if (c->shared == word) {
+            c->shared = NULL;
+            n--;
+            sim_context_permit((unsigned)(c - sim.contexts));
+        }
+    }
+}
+
+int port_foreign_start(void (*fn)(void *), void *arg)
+{
+    sim_foreign(fn, arg);
+    return 0;
+}
+
+const char *port_option(const char *name)
+{
+    static char ncpu[16];
+    if (strcmp(name, "cpus") == 0) {
+        snprintf(ncpu, sizeof(ncpu), "%u", sim.config.ncpu);
+        return ncpu;
+    }
+    return strcmp(name, "sched") == 0       ? sim.config.sched
+           : strcmp(name, "reservoir") == 0 ? sim.config.reservoir
+           : strcmp(name, "detour") == 0    ? sim.config.detour
+           : strcmp(name, "preempt") == 0   ? sim.config.preempt
+           : strcmp(name, "trace") == 0     ? sim_trace_option()
+           : strcmp(name, "tracesize") == 0 ? sim_trace_size()
+           : strcmp(name, "tracefull") == 0 ? sim_trace_full()
+           : strcmp(name, "spares") == 0    ? "4"
+           : strcmp(name, "spin") == 0      ? "1"
+           : strcmp(name, "stack") == 0     ? "32K"
+           : strcmp(name, "tls") == 0       ? sim.tls ? "own" : "shared"
+                                            : NULL;
+}
+
+const char *port_option_name(unsigned i)
+{
+    (void)i;
+    return NULL;
+}
+
+bool port_preloaded(void)
+{
+    return false;
+}
+
+void port_program_facts(struct port_program_facts *facts)
+{
+    *facts = (struct port_program_facts){.program = "simulator", .machine = "simulator"};
+}
+
+void port_write(const char *text, size_t length)
+{
+    if (!sim_active) {
+        fwrite(text, 1, length, stderr);
+        return;
+    }
+    struct sim_result *r = sim.result;
+    size_t n = length < sizeof(r->why) - 1 ? length : sizeof(r->why) - 1;
+    memcpy(r->why, text, n);
+    r->why[n] = '\0';
+}
+
+/* One file, in memory, kept between runs: a run may read what an earlier one wrote. */
+static char sim_file[65536];
+
+int port_file_write(const char *path, const char *text, size_t length)
+{
+    (void)path;
+    if (length >= sizeof(sim_file)) {
+        return -ENOSPC;
+    }
+    memcpy(sim_file, text, length);
+    sim_file[length] = '\0';
+    return 0;
+}
+
+char *port_file_read(const char *path, size_t max, size_t *size)
+{
+    (void)path;
+    (void)max;
+    *size = strlen(sim_file) + 1;
+    char *text = *size > 1 ? port_table_alloc(*size) : NULL;
+    return text != NULL ? strcpy(text, sim_file) : NULL;
+}
+
+void port_panic(void)
+{
+    sim_quiet = true;
+    sim.result->failed = true;
+    sim_leave();
+}
+
+void port_exit_now(int status)
+{
+    (void)status;
+    port_panic();
+}
+
+void port_exit(int status)
+{
+    if (sim.result->exit_status != -1) {
+        sim_fail("the program ends twice");
+    }
+    sim.result->exit_status = status;
+    sim_leave();
+}

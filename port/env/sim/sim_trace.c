@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim_trace.c (simulator) - the event trace of a run: in memory, and in its file when the run has
+ * ended, failed or not. Nothing of it is a scheduling point: a seed's run is the same with it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../../src/trace/trace.h"
+#include "sim_internal.h"
+
+static struct {
+    void *at;
+    size_t size;
+} memory;
+
+uint64_t sim_clock(void)
+{
+    return sim.now;
+}
+
+int port_trace_open(const char *path, size_t size, void **at)
+{
+    (void)path;
+    memory.at = *at = calloc(1, size);
+    memory.size = size;
+    return *at != NULL ? 0 : -ENOMEM;
+}
+
+void port_trace_drop(void *at, size_t size)
+{
+    (void)size;
+    free(at);
+    memory.at = NULL;
+}
+
+uint64_t port_trace_clock_hz(void)
+{
+    return 1000000000u;
+}
+
+const char *sim_trace_option(void)
+{
+    return sim.config.trace != NULL    ? sim.config.trace
+           : sim.config.traced != NULL ? "memory"
+                                       : NULL;
+}
+
+/* Small where many runs are looked at, so that rings overflow, in both ways. */
+const char *sim_trace_size(void)
+{
+    return sim.config.trace != NULL ? NULL : "64K";
+}
+
+const char *sim_trace_full(void)
+{
+    return sim.config.trace != NULL || sim.config.seed / 8 % 2 != 0 ? NULL : "stop";
+}
+
+static const char *write_to(const char *path)
+{
+    FILE *f = fopen(path, "wb");
+    bool whole = f != NULL && fwrite(memory.at, 1, memory.size, f) == memory.size;
+    whole = f != NULL && fclose(f) == 0 && whole;
+    return whole ? NULL : "the file cannot be written";
+}
+
+const char *sim_trace_end(void)
+{
+    const char *why = NULL;
+    if (memory.at == NULL) {
+        return NULL;
+    }
+    trace_end();
+    if (sim.config.traced != NULL) {
+        why = sim.config.traced(memory.at, memory.size);
+    }
+    if (why == NULL && sim.config.trace != NULL) {
+        why = write_to(sim.config.trace);
+    }
+    trace_forget();
+    return why;
+}

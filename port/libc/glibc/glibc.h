@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * glibc.h - what is known of the inside of one C library: glibc 2.36. Used by glibc_*.c and linux_tls.c
+ * only.
+ *
+ * A TLS block is what glibc allots to a kernel thread: its descriptor (struct pthread), the static
+ * TLS of all modules beside it, and the table (dtv) of the dynamic ones. ld.so fills in the TLS;
+ * what glibc's own thread start would fill in besides comes from a template: the descriptor and the
+ * libc TLS of one real thread.
+ */
+#ifndef PIRN_PORT_LINUX_GLIBC_H
+#define PIRN_PORT_LINUX_GLIBC_H
+
+#include "linux.h"
+
+/* Where a module's TLS lies, from the thread pointer. */
+struct glibc_range {
+    ptrdiff_t at;
+    size_t size;
+};
+
+/* Doubly linked, as glibc links its thread descriptors. */
+struct glibc_list {
+    struct glibc_list *next, *prev;
+};
+
+/* One entry of the dtv; entry -1 holds the number of entries, entry 0 a generation. */
+struct glibc_dtv {
+    void *block;
+    void *to_free; /* NULL: static TLS, or none yet */
+};
+
+/* (C) after glibc_find. */
+struct glibc_facts {
+    /* ld.so and libc functions that are exported, but not for programs */
+    void *(*allocate)(void *tcb);
+    void *(*allocate_init)(void *tcb, bool init);
+    void (*deallocate)(void *tcb, bool free_tcb);
+    void (*call_destructors)(void);
+
+    size_t descriptor;            /* sizeof(struct pthread) */
+    size_t static_size;           /* of a block, descriptor included in variant 2 */
+    size_t align;                 /* of the thread pointer */
+    size_t tid_at, list_at;       /* fields of the descriptor */
+    size_t dtv_at;                /* from the thread pointer */
+    size_t first_dynamic;         /* module number: those below are never unloaded */
+    struct glibc_range libc, own; /* modules that a recycled block keeps */
+
+    const size_t *generation;   /* grows when modules with TLS come and go */
+    const size_t *static_used;  /* bytes of static TLS that modules have */
+    const size_t *module_max;   /* highest module number */
+    struct glibc_list *blocks;  /* dlopen initialises static TLS in all blocks of this list */
+    struct glibc_list *threads; /* and of this one: threads on glibc's own stacks */
+    uint32_t *blocks_lock;      /* of both */
+};
+
+extern struct glibc_facts glibc;
+
+/* Find all that, and check what can be checked. 0, or -ENOTSUP and *why. */
+int glibc_find(const char **why);
+
+/* A lock of glibc's: 0 free, 1 held, 2 held and somebody waits in the kernel. */
+void glibc_lock(uint32_t *lock);
+void glibc_unlock(uint32_t *lock);
+
+/* Ids of all kernel threads that glibc knows, `room` of them at most; returns their number. One
+ * that is being created may be missing until its creator has left pthread_create. */
+unsigned glibc_kernel_threads(pid_t *tids, unsigned room);
+
+/* Above every kernel thread id (2^22), and below the bits that a futex word has for other things
+ * (2^30): locks of the C library tell their owners by these numbers. Ids of blocks of ours. */
+#define GLIBC_FIRST_TID 0x10000000
+
+/* From a descriptor to the thread pointer. */
+ALWAYS_INLINE size_t glibc_descriptor_offset(void)
+{
+    return PORT_ARCH_TLS_VARIANT == 1 ? glibc.descriptor : 0;
+}
+
+/* Take the template. 0 or -errno. */
+int glibc_block_init(void);
+
+/* What a block leaves behind for the next one when its memory goes: see glibc_block.c. */
+struct tls_leftover;
+
+/* Room for a block, alignment included. */
+size_t glibc_block_room(void);
+
+/* Make a block at the top of [low, low + size), the thread's stack with room for a block. May
+ * allocate. Thread pointer, or 0 without memory. */
+uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftover);
+
+/* Give it up; its memory may be used for anything afterwards. Allocates nothing, frees nothing. */
+void glibc_block_drop(uintptr_t tp, struct tls_leftover *leftover);
+
+/* Of the caller's block: a life begins; thread_local destructors; the life is over, as new. */
+void glibc_block_begin(void);
+void glibc_block_end(void);
+void glibc_block_reset(void);
+
+#endif

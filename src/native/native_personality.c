@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * native_personality.c - the native API's threads: they share their worker's thread-local storage, are
+ * preempted only on request, and have no signals. Weak: a library with the POSIX layer has another.
+ */
+#include "personality.h"
+
+static const char *main_name(void)
+{
+    return "main";
+}
+
+const struct rt_personality rt_personality __attribute__((weak)) = {.main_name = main_name};

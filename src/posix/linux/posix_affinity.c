@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_affinity.c - CPU sets of threads. The kernel has its say: what it takes out of a set (CPUs that
+ * the process may not use) is not in it when it is read again.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "../posix.h"
+
+static int get(struct thread *t, size_t size, cpu_set_t *set)
+{
+    cpu_set_t got;
+    int error = -port_cpus_get(&t->port, &got);
+    if (error != 0) {
+        return error;
+    }
+    if (size % sizeof(unsigned long) != 0) {
+        return EINVAL;
+    }
+    for (size_t i = size; i < sizeof(got); i++) {
+        if (((const unsigned char *)&got)[i] != 0) {
+            return EINVAL;
+        }
+    }
+    memset(set, 0, size);
+    memcpy(set, &got, size < sizeof(got) ? size : sizeof(got));
+    return 0;
+}
+
+static int set_user(struct thread *t, size_t size, const cpu_set_t *set)
+{
+    const struct port_cpus *cpus;
+    int error = -port_cpus_find(set, size, &cpus);
+    if (error == 0) {
+        port_cpus_set(t, cpus);
+    }
+    return error;
+}
+
+int pirn_pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set)
+{
+    struct thread *t = posix_thread(thread);
+    return t == NULL ? ESRCH : get(t, size, set);
+}
+
+int pirn_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
+{
+    struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
+    return t->flags & THREAD_FOREIGN ? -port_cpus_set_foreign(&t->port, set, size)
+                                     : set_user(t, size, set);
+}
+
+/* The thread that a process number means: 0 is the caller, the process's own the main thread. NULL:
+ * that is for the kernel to know. */
+static struct thread *thread_of(pid_t pid)
+{
+    if (at_load_acq(&rt.started) != 2 || port_cpu_self() == NULL) { /* ORDER(start) */
+        return NULL;
+    }
+    struct thread *t = pid == 0 ? rt_self() : pid == getpid() ? &rt.main_thread : NULL;
+    return t != NULL && t->flags & THREAD_FOREIGN ? NULL : t;
+}
+
+int pirn_posix_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+    struct thread *t = thread_of(pid);
+    if (t == NULL) {
+        return (int)syscall(SYS_sched_setaffinity, pid, size, set);
+    }
+    int error = set_user(t, size, set);
+    return error == 0 ? 0 : posix_fail(error);
+}
+
+int pirn_posix_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    struct thread *t = thread_of(pid);
+    if (t != NULL) {
+        int error = get(t, size, set);
+        return error == 0 ? 0 : posix_fail(error);
+    }
+    long filled = syscall(SYS_sched_getaffinity, pid, size < INT_MAX ? size : INT_MAX, set);
+    if (filled < 0) {
+        return -1;
+    }
+    memset((char *)set + filled, 0, size - (size_t)filled);
+    return 0;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_clock.c - clocks for the CPU time of threads. The kernel knows that of workers only; linux_times.c of
+ * the port shares it out. All other clocks are the C library's.
+ *
+ * A clock id is made of the thread's index and the low bits of its generation, above CLOCK_OURS:
+ * the kernel has few positive ids, and refuses these. So a clock of a thread that has ended is
+ * refused (EINVAL), until its descriptor has had 32 more lives.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "../../core/id.h"
+#include "posix_clock.h"
+
+#define NS_PER_S 1000000000u
+#define LIVES ((1u << (30 - ID_INDEX_BITS)) - 1)
+
+/* The C library's function of that name. */
+#define NEXT(name)                                                                                 \
+    ((__typeof__(&name))dlsym(RTLD_NEXT, #name)) /* NOLINT: a pointer to a function */
+
+typedef int (*gettime_fn)(clockid_t, struct timespec *);
+
+static int gettime_first(clockid_t clock, struct timespec *t);
+
+/* Most calls are for other clocks, and come here for a jump only. */
+static _Atomic(gettime_fn) gettime_next = gettime_first;
+
+static int gettime_plain(clockid_t clock, struct timespec *t)
+{
+    return (int)syscall(SYS_clock_gettime, clock, t);
+}
+
+static int gettime_first(clockid_t clock, struct timespec *t)
+{
+    gettime_fn next = NEXT(clock_gettime);
+    next = next != NULL ? next : gettime_plain;
+    at_store_rlx(&gettime_next, next);
+    return next(clock, t);
+}
+
+/* Before anybody calls it in a signal handler, or where the runtime must not enter the linker. */
+static __attribute__((constructor)) void gettime_find(void)
+{
+    struct timespec t;
+    gettime_first(CLOCK_MONOTONIC, &t);
+}
+
+static clockid_t clock_of(const struct thread *t)
+{
+    return (clockid_t)((uint32_t)CLOCK_OURS | (t->generation & LIVES) << ID_INDEX_BITS | t->index);
+}
+
+static void read_time(struct thread *t, void *ns)
+{
+    *(uint64_t *)ns = port_time_of(t);
+}
+
+static void read_nothing(struct thread *t, void *unused)
+{
+    (void)t;
+    (void)unused;
+}
+
+/* False: it is no living thread's. */
+static bool clock_visit(clockid_t clock, void (*fn)(struct thread *t, void *arg), void *arg)
+{
+    unsigned long irq;
+    uint32_t index = (uint32_t)clock & ((1u << ID_INDEX_BITS) - 1);
+    bool lock = port_may_wait();
+    rt_enter(&irq);
+    bool found = id_visit(index, (uint32_t)clock >> ID_INDEX_BITS, LIVES, lock, fn, arg);
+    rt_leave(irq);
+    return found;
+}
+
+/* CLOCK_THREAD_CPUTIME_ID by its other name. */
+static bool is_own(clockid_t clock)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    struct thread *t = cpu != NULL ? cpu->current : port_left_self();
+    bool own = t != NULL && clock_of(t) == clock;
+    rt_leave(irq);
+    return own;
+}
+
+static NOINLINE int gettime_of_thread(clockid_t clock, struct timespec *t)
+{
+    uint64_t ns;
+    if (clock == CLOCK_THREAD_CPUTIME_ID || is_own(clock)) {
+        if (!port_time_self(&ns)) {
+            return at_load_rlx(&gettime_next)(clock, t);
+        }
+    } else if (!clock_visit(clock, read_time, &ns)) {
+        return posix_fail(EINVAL);
+    }
+    t->tv_sec = (time_t)(ns / NS_PER_S);
+    t->tv_nsec = (long)(ns % NS_PER_S);
+    return 0;
+}
+
+int pirn_posix_clock_gettime(clockid_t clock, struct timespec *t)
+{
+    if (unlikely(clock == CLOCK_THREAD_CPUTIME_ID || clock >= CLOCK_OURS)) {
+        return gettime_of_thread(clock, t);
+    }
+    return at_load_rlx(&gettime_next)(clock, t);
+}
+
+int pirn_posix_clock_getres(clockid_t clock, struct timespec *t)
+{
+    if (clock < CLOCK_OURS) {
+        return NEXT(clock_getres)(clock, t);
+    }
+    if (!clock_visit(clock, read_nothing, NULL)) {
+        return posix_fail(EINVAL);
+    }
+    if (t != NULL) {
+        *t = (struct timespec){.tv_nsec = 1};
+    }
+    return 0;
+}
+
+/* Nobody may set the time that a thread has used. */
+int pirn_posix_clock_settime(clockid_t clock, const struct timespec *t)
+{
+    if (clock < CLOCK_OURS) {
+        return NEXT(clock_settime)(clock, t);
+    }
+    return posix_fail(clock_visit(clock, read_nothing, NULL) ? EPERM : EINVAL);
+}
+
+/* The kernel's timer would go by the worker's time. */
+int pirn_posix_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+{
+    if (clock == CLOCK_THREAD_CPUTIME_ID ? posix_is_foreign() : clock < CLOCK_OURS) {
+        return NEXT(timer_create)(clock, event, timer);
+    }
+    bool exists = clock == CLOCK_THREAD_CPUTIME_ID || clock_visit(clock, read_nothing, NULL);
+    return posix_fail(exists ? ENOTSUP : EINVAL);
+}
+
+int posix_clock_sleep(clockid_t clock)
+{
+    return !is_own(clock) && clock_visit(clock, read_nothing, NULL) ? ENOTSUP : EINVAL;
+}
+
+int pirn_pthread_getcpuclockid(pthread_t thread, clockid_t *clock)
+{
+    struct thread *t = posix_thread(thread);
+    uint64_t ns;
+    if (t == NULL || at_load_rlx(&t->state) == THREAD_EXITED) {
+        return ESRCH;
+    }
+    if (!(t->flags & THREAD_FOREIGN) && !port_time_self(&ns)) {
+        port_time_of(t); /* counting begins now, not when the clock is read */
+    }
+    *clock = t->flags & THREAD_FOREIGN ? times_kernel_clock(t->port.tid) : clock_of(t);
+    return 0;
+}

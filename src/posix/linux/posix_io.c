@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_io.c - read, write and their relatives; and what posix_io.h declares.
+ */
+#include "posix_io.h"
+#include "../signals/posix_signal.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 0x8
+#endif
+
+long io_call_plain(const long *args)
+{
+    long result = syscall(args[0], args[1], args[2], args[3], args[4], args[5], args[6]);
+    return result == -1 ? -errno : result;
+}
+
+/* EINTR is the request's, if one is due now: the signal that was sent for it has come. */
+long io_call_stoppable(struct thread *self, bool point, const long *args)
+{
+    uint32_t bits = CANCEL_SIGNALLED | (point ? (uint32_t)CANCEL_REQUESTED : 0);
+    long result = PORT_CALL_STOPPED;
+    if (rt_cancel_call_begin(self)) {
+        result = port_stop_call(&self->cancel, bits, args);
+        rt_cancel_call_end(self);
+    }
+    bool due = point && cancel_is_due(at_load_rlx(&self->cancel));
+    bool ended = result == PORT_CALL_STOPPED || result == PORT_CALL_REPEATS || result == -EINTR;
+    return due && ended ? -ECANCELED : result;
+}
+
+/* A signal of our own (a tick that came just before the call) is none to the program: again. Limits
+ * of time are what the kernel has left of them. */
+static long make_call(struct thread *self, unsigned flags, const long *args)
+{
+    struct rt_call call;
+    bool point = !(flags & IO_NO_POINT) && cancel_is_enabled(self);
+    long result;
+    rt_call_begin(&call, flags & IO_BLOCKS);
+    do {
+        port_disturbed = false;
+        result = point || rt_signals ? io_call_stoppable(self, point, args) : io_call_plain(args);
+    } while (result == -EINTR && port_disturbed &&
+             !(at_load_rlx(&self->cancel) & CANCEL_SIGNALLED));
+    rt_call_end(&call);
+    return result;
+}
+
+/* What signals have done to the call: is it to be made again? One that they kept from being made is
+ * (the handlers run before it, as if they had come a little earlier: it is no call that they end);
+ * one that they have ended, if only handlers with SA_RESTART have run and the kernel makes such
+ * calls again. *result is what it returns otherwise. */
+static bool is_made_again(const struct thread *self, long *result)
+{
+    bool repeats = *result == PORT_CALL_REPEATS;
+    if (*result == PORT_CALL_STOPPED) {
+        posix_signals_take();
+        posix_signals_expect();
+        return true;
+    }
+    if (!repeats && *result != -EINTR) {
+        return false;
+    }
+    *result = -EINTR;
+    return at_load_rlx(&self->cancel) & CANCEL_SIGNALLED
+               ? !posix_interrupted(repeats)
+               : repeats && posix_signals_ran() != RAN_PLAIN;
+}
+
+/* From here: errno = EINTR only where the kernel says so. */
+long io_call(unsigned flags, const long *args)
+{
+    if (io_is_plain()) {
+        return syscall(args[0], args[1], args[2], args[3], args[4], args[5], args[6]);
+    }
+    struct thread *self = rt_self();
+    long result;
+    posix_signals_expect();
+    do {
+        result = make_call(self, flags, args);
+    } while (is_made_again(self, &result));
+    if (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) {
+        posix_signals_take();
+    }
+    if (result < 0 && result >= -4095) {
+        return posix_fail((int)-result);
+    }
+    return result;
+}
+
+/* One attempt that does not block. With offset -1 it uses the file's own. */
+static ssize_t try_vector(long number, int fd, const struct iovec *iov, int n)
+{
+    return syscall(number, fd, iov, (long)n, -1L, -1L, (long)RWF_NOWAIT);
+}
+
+/* IO_DONE: *got is the result; IO_BLOCK: the call is to be made. */
+static enum io_next read_nowait(struct io_try *try, int fd, const struct iovec *iov, int n,
+                                ssize_t *got)
+{
+    enum io_next next = io_try_start(try, fd, POLLIN, SO_RCVTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
+    while (next == IO_AGAIN) {
+        *got = try_vector(SYS_preadv2, io_try_fd(try), iov, n);
+        next = io_next(try, *got, false);
+    }
+    return next;
+}
+
+ssize_t pirn_posix_readv(int fd, const struct iovec *iov, int n)
+{
+    struct io_try try;
+    ssize_t got = -1;
+    if (read_nowait(&try, fd, iov, n, &got) == IO_BLOCK) {
+        got = IO_CALL(IO_MAY_BLOCK, SYS_readv, try.fd, iov, n);
+        io_left(&try, got);
+    }
+    return got;
+}
+
+ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
+{
+    struct io_try try;
+    struct iovec iov = {buffer, size};
+    ssize_t got = -1;
+    if (read_nowait(&try, fd, &iov, 1, &got) == IO_BLOCK) {
+        got = IO_CALL(IO_MAY_BLOCK, SYS_read, try.fd, buffer, size);
+        io_left(&try, got);
+    }
+    return got;
+}
+
+/* A blocking write takes all. Part of it may be written when it cannot go on: then that counts. */
+ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
+{
+    struct io_try try;
+    enum io_next next =
+        io_try_start(&try, fd, POLLOUT, SO_SNDTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
+    ssize_t put = -1;
+    while (next == IO_AGAIN) {
+        struct iovec iov = {(char *)buffer + try.done, size - try.done};
+        put = try_vector(SYS_pwritev2, io_try_fd(&try), &iov, 1);
+        next = io_next(&try, put, put > 0 && (size_t)put < iov.iov_len);
+    }
+    if (next == IO_BLOCK) {
+        put = IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, (const char *)buffer + try.done,
+                      size - try.done);
+        io_left(&try, put);
+    }
+    return io_result(&try, put);
+}
+
+/* The first attempt is for all, further ones for a piece: no vector is copied. */
+ssize_t pirn_posix_writev(int fd, const struct iovec *iov, int n)
+{
+    struct io_try try;
+    struct iovec rest;
+    enum io_next next =
+        io_try_start(&try, fd, POLLOUT, SO_SNDTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
+    bool more = true;
+    ssize_t put = -1;
+    while (next == IO_AGAIN) {
+        put = try.done == 0 ? try_vector(SYS_pwritev2, io_try_fd(&try), iov, n)
+                            : try_vector(SYS_pwritev2, io_try_fd(&try), &rest, 1);
+        if (put > 0) {
+            rest = io_rest(iov, (size_t)n, try.done + (size_t)put, &more);
+        }
+        next = io_next(&try, put, put > 0 && more);
+    }
+    if (next == IO_BLOCK) {
+        put = try.done == 0 ? IO_CALL(IO_MAY_BLOCK, SYS_writev, try.fd, iov, n)
+                            : IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, rest.iov_base, rest.iov_len);
+        io_left(&try, put);
+    }
+    return io_result(&try, put);
+}
+
+/* With an offset of their own: files, which do not keep anybody waiting for long. */
+ssize_t pirn_posix_pread(int fd, void *buffer, size_t size, off_t offset)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_pread64, fd, buffer, size, offset);
+}
+
+ssize_t pirn_posix_pwrite(int fd, const void *buffer, size_t size, off_t offset)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_pwrite64, fd, buffer, size, offset);
+}
+
+ssize_t pirn_posix_preadv(int fd, const struct iovec *iov, int n, off_t offset)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_preadv, fd, iov, n, offset, 0);
+}
+
+ssize_t pirn_posix_pwritev(int fd, const struct iovec *iov, int n, off_t offset)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_pwritev, fd, iov, n, offset, 0);
+}
+
+/* With the offset -1 they are readv and writev, of pipes and sockets, too. */
+ssize_t pirn_posix_preadv2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_preadv2, fd, iov, n, offset, 0, flags);
+}
+
+ssize_t pirn_posix_pwritev2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_pwritev2, fd, iov, n, offset, 0, flags);
+}
+
+ssize_t pirn_posix_sendfile(int out, int in, off_t *offset, size_t size)
+{
+    return IO_CALL(IO_NO_POINT, SYS_sendfile, out, in, offset, size);
+}
+
+ssize_t pirn_posix_splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t size,
+                          unsigned flags)
+{
+    return IO_CALL(IO_MAY_BLOCK, SYS_splice, in, in_at, out, out_at, size, flags);
+}
+
+int pirn_posix_fsync(int fd)
+{
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_fsync, fd);
+}
+
+int pirn_posix_fdatasync(int fd)
+{
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_fdatasync, fd);
+}
+
+int pirn_posix_msync(void *low, size_t size, int flags)
+{
+    return (int)IO_CALL(IO_MAY_BLOCK, SYS_msync, low, size, flags);
+}

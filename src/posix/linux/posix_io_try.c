@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_io_try.c - attempts that do not block, and waits between them, for one descriptor: posix_io.h.
+ *
+ * The first attempt is made by the program's number. When the thread has waited, the following ones
+ * are for the file that it has waited for (core/io.h), until the call ends or a signal handler is
+ * to run: in the kernel, too, an interrupted call gives its file up, and begins anew by number. No
+ * record stays linked while a handler runs, which may leave the function by a jump.
+ *
+ * A call that has moved a part goes on with the same file or not at all: then it returns what it
+ * has moved.
+ */
+#include "../signals/posix_signal.h"
+#include "posix_io.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+NOINLINE int io_errno(void)
+{
+    return errno;
+}
+
+static bool is_nonblocking(int fd)
+{
+    long flags = syscall(SYS_fcntl, fd, F_GETFL);
+    return flags >= 0 && (flags & O_NONBLOCK);
+}
+
+static uint64_t time_out(int fd, int option)
+{
+    struct timeval t;
+    socklen_t size = sizeof(t);
+    if (option == 0 || syscall(SYS_getsockopt, fd, SOL_SOCKET, option, &t, &size) != 0 ||
+        (t.tv_sec == 0 && t.tv_usec == 0)) {
+        return UINT64_MAX;
+    }
+    return port_now() + (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* The system may know no statx, or a filter may forbid it. No network file system is asked. */
+static enum io_kind kind_of(int fd)
+{
+    struct statx x;
+    struct stat s;
+    mode_t mode;
+    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &x) == 0) {
+        mode = x.stx_mode;
+    } else if (fstat(fd, &s) == 0) {
+        mode = s.st_mode;
+    } else {
+        return IO_OTHER_KIND;
+    }
+    return S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0 ? IO_STREAM : IO_OTHER_KIND;
+}
+
+/* 0: not known. */
+static uint32_t kind_learn(int fd, uint32_t state)
+{
+    uint32_t kind = state & RT_IO_KIND;
+    if (kind == IO_UNKNOWN) {
+        kind = kind_of(fd);
+        rt_io_learn(fd, state, kind);
+    }
+    return kind;
+}
+
+bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
+{
+    try->fd = fd;
+    try->done = 0;
+    try->copied = false;
+    try->before = io_errno();
+    if (io_is_plain()) {
+        return false;
+    }
+    uint32_t state = rt_io_state(fd);
+    try->option = flags & ~IO_FLAG;
+    try->by_flag = (flags & IO_FLAG) != 0;
+    try->asked = try->trying = false;
+    try->io = (struct rt_io){.fd = fd, .events = events, .since = state};
+    try->waiter = (struct io_waiter)RT_IO_WAITER(&try->io, 1);
+    return !try->by_flag || kind_learn(fd, state) == IO_STREAM;
+}
+
+/* Give the file up, and begin anew by the program's number. */
+static void anew(struct io_try *try)
+{
+    rt_io_end(&try->waiter);
+    try->asked = false;
+    try->io = (struct rt_io){.fd = try->fd,
+                             .events = try->io.events,
+                             .since = try->done == 0 ? rt_io_state(try->fd) : try->io.since};
+}
+
+int io_try_fd(struct io_try *try)
+{
+    if (try->waiter.linked == 0) {
+        return try->fd;
+    }
+    int fd = rt_io_try_begin(&try->waiter, &try->irq);
+    try->trying = fd >= 0;
+    if (fd == -EAGAIN) {
+        anew(try);
+        return try->done == 0 ? try->fd : -1;
+    }
+    return fd >= 0 ? fd : -1;
+}
+
+void io_try_over(struct io_try *try)
+{
+    if (try->trying) {
+        try->trying = false;
+        rt_io_try_end(&try->waiter, try->irq);
+    }
+}
+
+/* O_NONBLOCK and the time-out are asked for at the first wait. */
+static bool may_wait(struct io_try *try)
+{
+    if (!try->asked) {
+        if (is_nonblocking(try->fd)) {
+            return false;
+        }
+        try->deadline = time_out(try->fd, try->option);
+        try->asked = true;
+    }
+    return true;
+}
+
+/* Sockets with a limit of time are not read again in spite of SA_RESTART, as in Linux (signal(7)).
+ * EAGAIN: wait again, for what is left to do. */
+static int interrupted(struct io_try *try)
+{
+    bool limited = try->deadline != UINT64_MAX;
+    rt_io_end(&try->waiter);
+    if (posix_interrupted(!limited)) {
+        return EINTR;
+    }
+    if (try->done != 0) {
+        return EAGAIN;
+    }
+    anew(try);
+    try->asked = limited; /* the limit of time goes on */
+    return 0;
+}
+
+/* 0: try again; EAGAIN: it is not to wait, or has waited long enough; ECANCELED: a request is due;
+ * EINTR: a handler has run; EBADF: the file is gone; ENOTSUP: it cannot wait. */
+static int await(struct io_try *try)
+{
+    int error;
+    if (!may_wait(try)) {
+        return EAGAIN;
+    }
+    try->io.partial = try->done != 0;
+    do {
+        posix_signals_expect();
+        error = -rt_io_wait(&try->waiter, try->deadline);
+        if (error == EINTR && (error = interrupted(try)) == 0) {
+            return 0;
+        }
+    } while (error == EAGAIN);
+    if (error == 0 && (try->io.got & RT_IO_LATE)) {
+        anew(try);
+        return try->done == 0 ? 0 : EBADF;
+    }
+    return error == ETIMEDOUT            ? EAGAIN
+           : error != 0                  ? error
+           : try->io.got & RT_IO_GONE    ? EBADF
+           : try->io.got == RT_IO_FAILED ? ENOTSUP
+                                         : 0;
+}
+
+/* A filter of system calls may answer EPERM or EACCES to what it does not know. The call that is
+ * then made says the same if the error is the file's. */
+static bool flag_is_unknown(int error)
+{
+    return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL || error == ESPIPE ||
+           error == EPERM || error == EACCES;
+}
+
+/* A descriptor of its own for a call that may block, and then has the file by the kernel. Without
+ * one, a call that has moved a part returns it. */
+static enum io_next block(struct io_try *try)
+{
+    bool linked = try->waiter.linked != 0;
+    if (!linked && try->done == 0) {
+        return IO_BLOCK; /* begins now */
+    }
+    int fd = io_try_fd(try);
+    int copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0), error = errno;
+    io_try_over(try);
+    if (copy >= 0 && !linked && !rt_io_same(try->fd, try->io.since)) {
+        syscall(SYS_close, copy);
+        copy = -1;
+        error = EBADF;
+    }
+    rt_io_end(&try->waiter);
+    if (copy < 0) {
+        posix_fail(error);
+        return IO_DONE;
+    }
+    try->fd = copy;
+    try->copied = true;
+    return IO_BLOCK;
+}
+
+NOINLINE enum io_next io_take(struct io_try *try)
+{
+    io_try_over(try);
+    return block(try);
+}
+
+void io_left(struct io_try *try, long result)
+{
+    int error = io_errno();
+    try->done += result > 0 ? (size_t)result : 0;
+    if (try->copied) {
+        syscall(SYS_close, try->fd);
+    }
+    posix_fail(result < 0 && try->done == 0 ? error : try->before);
+}
+
+static enum io_next over(struct io_try *try, int error)
+{
+    rt_io_end(&try->waiter);
+    posix_fail(error != 0 && try->done == 0 ? error : try->before);
+    return IO_DONE;
+}
+
+NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
+{
+    int error = result < 0 ? errno : more ? EAGAIN : 0;
+    io_try_over(try);
+    try->done += result > 0 ? (size_t)result : 0;
+    if (result < 0 && try->by_flag && flag_is_unknown(error)) {
+        return block(try);
+    }
+    if (error != EAGAIN) {
+        return over(try, error);
+    }
+    error = await(try);
+    return error == 0 ? IO_AGAIN : error == ENOTSUP ? block(try) : over(try, error);
+}
+
+struct iovec io_rest(const struct iovec *iov, size_t n, size_t done, bool *more)
+{
+    *more = false;
+    for (size_t i = 0; i < n; i++) {
+        if (done < iov[i].iov_len) {
+            *more = true;
+            return (struct iovec){(char *)iov[i].iov_base + done, iov[i].iov_len - done};
+        }
+        done -= iov[i].iov_len;
+    }
+    return (struct iovec){NULL, 0};
+}

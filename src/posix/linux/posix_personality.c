@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_personality.c - what threads are under the POSIX names, on hosted systems; and what is to be done
+ * before the program begins.
+ *
+ * The table is constant, so it counts for a caller that comes before our constructor: libraries
+ * whose constructors start threads or lock mutexes are common (GLib, OpenMP), and a preloaded
+ * library's constructor is the last to run. What cannot be constant (posix_begin) is done by the
+ * first of constructor and runtime.
+ */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "../../sync/shared.h"
+#include "../signals/posix_signal.h"
+#include "posix_sanitizer.h"
+
+static size_t stack_of_limit(void)
+{
+    struct rlimit limit;
+    size_t size = 8u << 20;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        size = limit.rlim_cur;
+    }
+    size = size < RT_STACK_MIN ? RT_STACK_MIN : size > RT_STACK_MAX ? RT_STACK_MAX : size;
+    return size & ~(size_t)4095;
+}
+
+/* The limit that the process began with: a later one is for the programs that it starts. */
+static size_t stack_size(void)
+{
+    static _Atomic(size_t) known;
+    size_t size = at_load_rlx(&known);
+    if (size == 0) {
+        size = stack_of_limit();
+        at_store_rlx(&known, size);
+    }
+    return size;
+}
+
+_Atomic(uint32_t) posix_process_id;
+
+uint32_t posix_process_learn(void)
+{
+    uint32_t id = (uint32_t)getpid();
+    at_store_rlx(&posix_process_id, id);
+    return id;
+}
+
+static const char *main_name(void)
+{
+    return program_invocation_short_name;
+}
+
+/* A child has one kernel thread: nobody else holds our locks. */
+static void forked(void)
+{
+    posix_process_learn();
+    rt_shared_reset();
+    posix_local_forked();
+    posix_attr_forked();
+    posix_signals_forked();
+}
+
+/* Before a runtime, which catches signals, and before fork handlers that are registered after ours:
+ * in a child ours are to run first. */
+static void posix_begin(void)
+{
+    static _Atomic(uint32_t) begun;
+    if (at_xchg_rlx(&begun, 1u) != 0) {
+        return;
+    }
+    stack_size();
+    posix_sanitizer_begin();
+    if (port_fork_watch() != 0) {
+        static const char text[] = "pirn: no memory for a fork handler\n";
+        port_write(text, sizeof(text) - 1);
+        port_exit_now(1);
+    }
+    posix_signals_learn();
+}
+
+static __attribute__((constructor)) void program_begins(void)
+{
+    posix_begin();
+}
+
+const struct rt_personality rt_personality = {
+    .own_tls = true,
+    .preempt = true,
+    .classes = true,
+    .early = true,
+    .take_calls = true,
+    .stack_size = stack_size,
+    .main_name = main_name,
+    .begin = posix_begin,
+    .started = posix_signals_started,
+    .local_end = posix_local_end,
+    .local_drop = posix_local_drop,
+    .tools_end = posix_sanitizer_end,
+    .tools_exit = posix_sanitizer_exit,
+    .cancel_act = posix_cancel_now,
+    .signals_act = posix_signals_take,
+    .signals_end = posix_signals_end,
+    .forked = forked,
+};

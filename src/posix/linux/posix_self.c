@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_self.c - who the caller is: for the C library, and for the kernel.
+ */
+#include <sys/syscall.h>
+
+#include "posix_sanitizer.h"
+
+/* Before it is decided whether threads have TLS blocks of their own. A kernel thread other than the
+ * main one: it has the runtime decide, or it is one of ours, and there will be blocks if there can.
+ */
+static COLD pthread_t early_self(struct thread *self)
+{
+    if ((self->flags & (THREAD_FOREIGN | THREAD_MAIN)) == THREAD_FOREIGN) {
+        self = rt_self();
+        if (PORT_ARCH_TLS_VARIANT == 2 && at_load_acq(&rt.started) != 2) { /* ORDER(start) */
+            return (pthread_t)port_tls_handle_self();
+        }
+    }
+    return (pthread_t)port_thread_handle(self);
+}
+
+pthread_t pirn_pthread_self(void)
+{
+    if (likely(port_tls_own)) {
+        return (pthread_t)port_tls_handle_self();
+    }
+    if (port_helper_self()) {
+        return posix_sanitizer_self();
+    }
+    return early_self(rt_identity());
+}
+
+/* With TLS blocks of their own, threads have the ids that the C library knows them by: unique, the
+ * same on each worker, and no kernel thread's (but the main thread's). */
+pid_t pirn_posix_gettid(void)
+{
+    return port_tls_own ? port_tls_tid() : (pid_t)syscall(SYS_gettid);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_spawn.c - new programs. They inherit the signal mask of the thread that starts them, and its
+ * pending process signals; the kernel knows a mask of the kernel thread, which is another one where
+ * threads have signals of their own (posix_signal.h).
+ *
+ *   exec*         the kernel thread gets the thread's mask before the call, and its own back if
+ * that fails.
+ *   posix_spawn   is told the mask as an attribute.
+ *   popen         is the C library's, made while the thread holds on to its kernel thread, which
+ * has the thread's mask meanwhile.
+ *   vfork         is fork: a child that shares the memory would share masks and actions, too.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "../../core/carrier.h"
+#include "../signals/posix_signal.h"
+
+extern char **environ;
+
+/* What the library behind us has under that name. */
+static void *next_of(const char *name)
+{
+    void *fn = dlsym(RTLD_NEXT, name);
+    if (fn == NULL) {
+        errno = ENOSYS;
+    }
+    return fn;
+}
+
+struct handed_on {
+    bool begun;
+    bool locked;
+    unsigned long irq;
+    struct rt_call call;
+};
+
+/* What is pending for the process is given back to the kernel, and nobody fetches it. The kernel
+ * takes the record of what a kill, or itself, has sent from the main kernel thread only: from
+ * others, the signal is as if the process had sent it to itself. */
+static void pending_hand_on(struct handed_on *h)
+{
+    siginfo_t info;
+    h->locked = true;
+    signals_lock(&h->irq);
+    while (pending_take_locked(&signals.process, ~UINT64_C(0), &info)) {
+        if (syscall(SYS_rt_sigqueueinfo, getpid(), info.si_signo, &info) != 0) {
+            syscall(SYS_kill, getpid(), info.si_signo);
+        }
+    }
+}
+
+/* From here on the caller is on a kernel thread of its own, and takes no signals. */
+static void mask_hand_on(struct handed_on *h, bool executes)
+{
+    h->begun = posix_signals_mine();
+    h->locked = false;
+    if (h->begun) {
+        struct thread *self = rt_self();
+        uint64_t mask = at_load_rlx(&self->sigmask);
+        rt_call_begin(&h->call, false);
+        if (executes) {
+            port_exec_begin(&mask);
+            pending_hand_on(h);
+        } else {
+            port_signal_mask(&mask);
+        }
+    }
+}
+
+static void mask_take_back(struct handed_on *h)
+{
+    if (h->begun) {
+        int saved = errno;
+        if (h->locked) {
+            signals_unlock(h->irq);
+            port_exec_end();
+            port_signals_wake();
+        } else {
+            port_signal_mask(NULL);
+        }
+        rt_call_end(&h->call);
+        posix_signals_take();
+        posix_fail(saved);
+    }
+}
+
+static int exec_at(int at, const char *path, char *const argv[], char *const env[], int flags)
+{
+    struct handed_on h;
+    mask_hand_on(&h, true);
+    int result = flags < 0 ? (int)syscall(SYS_execve, path, argv, env)
+                           : (int)syscall(SYS_execveat, at, path, argv, env, flags);
+    mask_take_back(&h);
+    return result;
+}
+
+int pirn_posix_execve(const char *path, char *const argv[], char *const env[])
+{
+    return exec_at(0, path, argv, env, -1);
+}
+
+int pirn_posix_execv(const char *path, char *const argv[])
+{
+    return pirn_posix_execve(path, argv, environ);
+}
+
+int pirn_posix_execveat(int at, const char *path, char *const argv[], char *const env[], int flags)
+{
+    return exec_at(at, path, argv, env, flags & 0x7fffffff);
+}
+
+int pirn_posix_fexecve(int fd, char *const argv[], char *const env[])
+{
+    struct handed_on h;
+    int (*next)(int, char *const[], char *const[]) =
+        (int (*)(int, char *const[], char *const[]))next_of("fexecve");
+    if (next == NULL) {
+        return -1;
+    }
+    mask_hand_on(&h, true);
+    int result = next(fd, argv, env);
+    mask_take_back(&h);
+    return result;
+}
+
+int pirn_posix_execvpe(const char *file, char *const argv[], char *const env[])
+{
+    struct handed_on h;
+    int (*next)(const char *, char *const[], char *const[]) =
+        (int (*)(const char *, char *const[], char *const[]))next_of("execvpe");
+    if (next == NULL) {
+        return -1;
+    }
+    mask_hand_on(&h, true);
+    int result = next(file, argv, env);
+    mask_take_back(&h);
+    return result;
+}
+
+int pirn_posix_execvp(const char *file, char *const argv[])
+{
+    return pirn_posix_execvpe(file, argv, environ);
+}
+
+typedef int (*spawn_fn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                        const posix_spawnattr_t *, char *const[], char *const[]);
+
+static int spawn(const char *name, pid_t *child, const char *file,
+                 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+                 char *const argv[], char *const env[])
+{
+    spawn_fn next = (spawn_fn)next_of(name);
+    posix_spawnattr_t with_mask;
+    short flags = 0;
+    if (next == NULL) {
+        return ENOSYS;
+    }
+    if (attr != NULL) {
+        posix_spawnattr_getflags(attr, &flags);
+    }
+    if ((flags & POSIX_SPAWN_SETSIGMASK) || !posix_signals_mine()) {
+        return next(child, file, actions, attr, argv, env);
+    }
+    sigset_t mask;
+    pirn_pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    if (attr != NULL) {
+        with_mask = *attr;
+    } else {
+        posix_spawnattr_init(&with_mask);
+    }
+    posix_spawnattr_setsigmask(&with_mask, &mask);
+    posix_spawnattr_setflags(&with_mask, (short)(flags | POSIX_SPAWN_SETSIGMASK));
+    return next(child, file, actions, &with_mask, argv, env);
+}
+
+int pirn_posix_posix_spawn(pid_t *child, const char *path,
+                           const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+                           char *const argv[], char *const env[])
+{
+    return spawn("posix_spawn", child, path, actions, attr, argv, env);
+}
+
+int pirn_posix_posix_spawnp(pid_t *child, const char *file,
+                            const posix_spawn_file_actions_t *actions,
+                            const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+    return spawn("posix_spawnp", child, file, actions, attr, argv, env);
+}
+
+FILE *pirn_posix_popen(const char *command, const char *mode)
+{
+    struct handed_on h;
+    FILE *(*next)(const char *, const char *) =
+        (FILE * (*)(const char *, const char *)) next_of("popen");
+    if (next == NULL) {
+        return NULL;
+    }
+    mask_hand_on(&h, false);
+    FILE *f = next(command, mode);
+    mask_take_back(&h);
+    return f;
+}

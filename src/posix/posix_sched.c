@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_sched.c - class and priority of threads; and what the scheduler cannot do per thread yet: each
+ * says so by its error number, none pretends.
+ */
+#include <errno.h>
+
+#include "posix.h"
+
+static int policy_of(enum sched_class class)
+{
+    return class == SCHED_CLASS_FIFO ? SCHED_FIFO
+           : class == SCHED_CLASS_RR ? SCHED_RR
+                                     : SCHED_OTHER;
+}
+
+/* SCHED_FIFO, SCHED_RR: 1 to 99, SCHED_OTHER: 0. Where the discipline has no classes, real-time
+ * ones get EPERM: that is what programs without the privilege get, and are prepared for. */
+int posix_sched_translate(int policy, int priority, unsigned weight, struct sched_params *params)
+{
+    if (policy != SCHED_OTHER && policy != SCHED_FIFO && policy != SCHED_RR) {
+        return sched_get_priority_min(policy) < 0 ? EINVAL : ENOTSUP;
+    }
+    if (priority < sched_get_priority_min(policy) || priority > sched_get_priority_max(policy)) {
+        return EINVAL;
+    }
+    enum sched_class class = policy == SCHED_FIFO ? SCHED_CLASS_FIFO
+                             : policy == SCHED_RR ? SCHED_CLASS_RR
+                                                  : SCHED_CLASS_OTHER;
+    *params = (struct sched_params){class, (unsigned)priority, weight};
+    rt_self();
+    int error = -rt_sched_valid(params);
+    return error == ENOTSUP && class != SCHED_CLASS_OTHER ? EPERM : error;
+}
+
+int pirn_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param)
+{
+    struct sched_params params = rt_thread_sched(posix_thread(thread));
+    *policy = policy_of(params.class);
+    *param = (struct sched_param){.sched_priority = (int)params.priority};
+    return 0;
+}
+
+int pirn_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
+{
+    struct thread *t = posix_thread(thread);
+    struct sched_params params;
+    int error =
+        posix_sched_translate(policy, param->sched_priority, rt_thread_sched(t).weight, &params);
+    if (error == 0) {
+        rt_thread_set_sched(t, &params, true);
+    }
+    return error;
+}
+
+int pirn_pthread_setschedprio(pthread_t thread, int priority)
+{
+    struct thread *t = posix_thread(thread);
+    struct sched_params params = rt_thread_sched(t);
+    int error = posix_sched_translate(policy_of(params.class), priority, params.weight, &params);
+    if (error == 0) {
+        rt_thread_set_sched(t, &params, false);
+    }
+    return error;
+}
+
+int pirn_pthread_setweight_np(pthread_t thread, unsigned weight)
+{
+    struct thread *t = posix_thread(thread);
+    struct sched_params params = rt_thread_sched(t);
+    if (weight < 1 || weight > SCHED_WEIGHT_MAX) {
+        return EINVAL;
+    }
+    params.weight = weight;
+    rt_self();
+    int error = -rt_sched_valid(&params);
+    if (error == 0) {
+        rt_thread_set_sched(t, &params, false);
+    }
+    return error;
+}
+
+int pirn_pthread_getweight_np(pthread_t thread, unsigned *weight)
+{
+    *weight = rt_thread_sched(posix_thread(thread)).weight;
+    return 0;
+}
+
+/* A hint how many threads should make progress at once. The number of workers is chosen at start:
+ * the level is kept and told, as POSIX wants it, and changes nothing. */
+static _Atomic(int) concurrency;
+
+int pirn_pthread_setconcurrency(int level)
+{
+    if (level < 0) {
+        return EINVAL;
+    }
+    at_store_rlx(&concurrency, level);
+    return 0;
+}
+
+int pirn_pthread_getconcurrency(void)
+{
+    return at_load_rlx(&concurrency);
+}
+
+int pirn_pthread_num_processors_np(void)
+{
+    rt_self();
+    return (int)rt.ncpu;
+}
+
+/* On a foreign kernel thread: the system's. Where a function can return by a jump, the name itself
+ * is one (abi_glibc.c). */
+int pirn_posix_sched_yield(void)
+{
+    rt_yield();
+    return 0;
+}

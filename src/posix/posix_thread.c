@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_thread.c - creating, joining, detaching, naming.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "posix.h"
+#include "posix_platform.h"
+
+_Static_assert(sizeof(pthread_t) == sizeof(struct thread *), "a pthread_t holds an address");
+
+/* There only in programs with C++: then threads carry their exceptions with them, if these are not
+ * in TLS blocks of their own. */
+void *__cxa_get_globals(void) __attribute__((weak));
+
+/* A creator that carries less than its threads will. The main thread comes to carry the same; it is
+ * the caller and runs, so its flags are its own. A foreign one may have come while the runtime
+ * starts: 0, EAGAIN. */
+static COLD int creator_differs(struct thread *self, uint32_t flags)
+{
+    if (self->flags & THREAD_FOREIGN) {
+        return -rt_start_awaited(self);
+    }
+    if (self->flags & THREAD_MAIN) {
+        self->flags |= flags;
+    }
+    return 0;
+}
+
+static int create_with(pthread_t *thread, const struct thread_attr *attr, void *(*start)(void *),
+                       void *arg)
+{
+    struct thread_attr full = *attr;
+    struct thread *self = rt_self(), *t;
+    uint32_t carries = THREAD_FP | (__cxa_get_globals != NULL ? (uint32_t)THREAD_CXX : 0);
+    full.flags |= carries | THREAD_CREATE_NAMED;
+    full.handle = (void **)thread;
+    if (unlikely(~self->flags & carries)) {
+        int error = creator_differs(self, carries);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return -rt_thread_create(&t, &full, start, arg);
+}
+
+/* *thread is written before the new thread runs: programs rely on it, though POSIX does not say so.
+ */
+int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                        void *arg)
+{
+    struct thread_attr internal = {0};
+    int error = 0;
+    if (unlikely(posix_sanitized) && posix_sanitizer_helper(thread, attr, start, arg, &error)) {
+        return error;
+    }
+    if (unlikely(attr != NULL)) {
+        error = posix_attr_translate(attr, &internal);
+    } else if (unlikely(posix_attr_has_default())) {
+        error = posix_attr_translate_default(&internal);
+    }
+    if (likely(error == 0)) {
+        error = create_with(thread, &internal, start, arg);
+    }
+    if (unlikely(posix_sanitized) && error == 0) {
+        posix_sanitizer_created();
+    }
+    return error;
+}
+
+static int join_limited(pthread_t thread, void **ret, const struct posix_limit *limit)
+{
+    struct thread *t = posix_thread(thread);
+    uint64_t deadline = UINT64_MAX;
+    if (t == NULL) {
+        return ESRCH;
+    }
+    if (unlikely(t->flags & THREAD_FOREIGN)) {
+        rt_self(); /* starts the runtime: before that the main thread is a foreign one, too */
+        if (t->flags & THREAD_FOREIGN) {
+            return EINVAL;
+        }
+    }
+    if (limit != NULL) {
+        int error = posix_deadline(limit, &deadline);
+        if (error == EINVAL) {
+            return error;
+        }
+    }
+    posix_point();
+    int error;
+    while (unlikely((error = -rt_thread_join_point(t, ret, deadline)) == EINTR)) {
+        posix_signals_take();
+    }
+    if (unlikely(error == ECANCELED)) {
+        posix_point();
+    }
+    return error;
+}
+
+int pirn_pthread_join(pthread_t thread, void **ret)
+{
+    return join_limited(thread, ret, NULL);
+}
+
+int pirn_pthread_tryjoin_np(pthread_t thread, void **ret)
+{
+    struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
+    return t == rt_self() ? EBUSY : -rt_thread_tryjoin(t, ret);
+}
+
+int pirn_pthread_clockjoin_np(pthread_t thread, void **ret, clockid_t clock,
+                              const struct timespec *abstime)
+{
+    struct posix_limit limit = {clock, abstime};
+    if (!posix_clock_valid(clock)) {
+        return EINVAL;
+    }
+    return join_limited(thread, ret, abstime != NULL ? &limit : NULL);
+}
+
+int pirn_pthread_timedjoin_np(pthread_t thread, void **ret, const struct timespec *abstime)
+{
+    return pirn_pthread_clockjoin_np(thread, ret, CLOCK_REALTIME, abstime);
+}
+
+int pirn_pthread_detach(pthread_t thread)
+{
+    struct thread *t = posix_thread(thread);
+    return t == NULL ? ESRCH : -rt_thread_detach(t);
+}
+
+int pirn_pthread_equal(pthread_t a, pthread_t b)
+{
+    return a == b;
+}
+
+int pirn_pthread_setname_np(pthread_t thread, const char *name)
+{
+    struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
+    if (strlen(name) >= RT_NAME_MAX) {
+        return ERANGE;
+    }
+    rt_thread_rename(t, name);
+    return 0;
+}
+
+int pirn_pthread_getname_np(pthread_t thread, char *name, size_t size)
+{
+    const struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
+    if (strnlen(t->name, RT_NAME_MAX) >= size) {
+        return ERANGE;
+    }
+    memcpy(name, t->name, strnlen(t->name, RT_NAME_MAX - 1) + 1);
+    return 0;
+}

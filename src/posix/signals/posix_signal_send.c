@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_signal_send.c - sending signals to threads and to the process, and who takes the latter. See
+ * posix_signal.h.
+ */
+#include "posix_signal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "../../core/id.h"
+
+#define SLAB_BYTES (64u << 10)
+#define TELL_AGAIN_NS 100000u /* at first; then twice as long each time */
+#define TELL_AGAIN_MAX_NS 10000000u
+
+/* ---- pending ---- */
+
+static uint32_t queued_limit(void)
+{
+    static uint32_t limit;
+    struct rlimit r;
+    if (limit == 0) {
+        bool known = getrlimit(RLIMIT_SIGPENDING, &r) == 0 && r.rlim_cur < UINT32_MAX;
+        limit = known ? (uint32_t)r.rlim_cur : 1u << 20;
+    }
+    return limit;
+}
+
+static struct posix_queued *queued_get_locked(void)
+{
+    struct posix_queued *q = signals.queued_free;
+    if (signals.queued >= queued_limit()) {
+        return NULL;
+    }
+    if (q == NULL) {
+        q = port_table_alloc(SLAB_BYTES);
+        for (size_t i = 1; q != NULL && i < SLAB_BYTES / sizeof(*q); i++) {
+            q[i].next = signals.queued_free;
+            signals.queued_free = &q[i];
+        }
+    } else {
+        signals.queued_free = q->next;
+    }
+    signals.queued += q != NULL;
+    return q;
+}
+
+static void queued_put_locked(struct posix_queued *q)
+{
+    q->next = signals.queued_free;
+    signals.queued_free = q;
+    signals.queued--;
+}
+
+bool pending_put_locked(struct posix_pending *p, const siginfo_t *info)
+{
+    uint64_t bit = SIGNAL_BIT(info->si_signo);
+    bool queues = info->si_signo > __SIGRTMIN;
+    if ((p->set & bit) && !queues) {
+        return true; /* once is enough */
+    }
+    struct posix_queued *q = queued_get_locked(), **at = &p->first;
+    if (q == NULL && queues) {
+        return false;
+    }
+    p->set |= bit;
+    if (q != NULL) {
+        while (*at != NULL) {
+            at = &(*at)->next;
+        }
+        *q = (struct posix_queued){.info = *info};
+        *at = q;
+    }
+    return true;
+}
+
+static struct posix_queued **pending_find(struct posix_pending *p, struct posix_queued **at,
+                                          int signal)
+{
+    (void)p;
+    while (*at != NULL && (*at)->info.si_signo != signal) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+bool pending_take_locked(struct posix_pending *p, uint64_t set, siginfo_t *info)
+{
+    if ((p->set & set) == 0) {
+        return false;
+    }
+    int signal = __builtin_ctzll(p->set & set) + 1;
+    struct posix_queued **at = pending_find(p, &p->first, signal), *q = *at;
+    if (q == NULL) {
+        memset(info, 0, sizeof(*info));
+        info->si_signo = signal;
+        p->set &= ~SIGNAL_BIT(signal);
+        return true;
+    }
+    *at = q->next;
+    *info = q->info;
+    queued_put_locked(q);
+    if (*pending_find(p, at, signal) == NULL) {
+        p->set &= ~SIGNAL_BIT(signal);
+    }
+    return true;
+}
+
+void pending_drop_locked(struct posix_pending *p, uint64_t set)
+{
+    siginfo_t info;
+    while (pending_take_locked(p, set, &info)) {
+    }
+}
+
+/* ---- threads ---- */
+
+struct posix_signals *signals_of_locked(struct thread *t)
+{
+    struct posix_signals *s = t->signals;
+    if (s != NULL) {
+        return s;
+    }
+    s = signals.thread_free;
+    if (s == NULL) {
+        s = port_table_alloc(SLAB_BYTES);
+        for (size_t i = 1; s != NULL && i < SLAB_BYTES / sizeof(*s); i++) {
+            s[i].next = signals.thread_free;
+            signals.thread_free = &s[i];
+        }
+    } else {
+        signals.thread_free = s->next;
+    }
+    if (s != NULL) {
+        *s = (struct posix_signals){.thread = t};
+        t->signals = s;
+    }
+    return s;
+}
+
+static struct posix_signals **notified_find_locked(const struct posix_signals *s)
+{
+    struct posix_signals **at = &signals.notified;
+    while (*at != NULL && *at != s) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+void posix_signals_end(struct thread *self)
+{
+    unsigned long irq;
+    signals_lock(&irq);
+    struct posix_signals *s = self->signals;
+    at_store_rlx(&self->sigmask, ~UINT64_C(0));
+    if (s != NULL) {
+        pending_drop_locked(&s->pending, ~UINT64_C(0));
+        if (s->notified) {
+            *notified_find_locked(s) = s->next;
+        }
+        self->signals = NULL;
+        s->next = signals.thread_free;
+        signals.thread_free = s;
+    }
+    if (signals.process.set != 0) {
+        signals_retell_locked(signals.process.set);
+    }
+    signals_unlock(irq);
+}
+
+/* The caller notices by itself: when it leaves this function's caller. */
+void signals_tell_locked(struct thread *t)
+{
+    struct cpu *cpu = port_cpu_self();
+    struct posix_signals *s = signals_of_locked(t);
+    if (cpu != NULL && cpu->current == t) {
+        rt_cancel_set(t, CANCEL_SIGNALLED, 0);
+        return;
+    }
+    rt_thread_signal(t);
+    signals.notified_more = true;
+    if (s != NULL && !s->notified) {
+        s->notified = true;
+        s->next = signals.notified;
+        signals.notified = s;
+        port_signals_wake();
+    }
+}
+
+/* ---- signals of the process ---- */
+
+struct search {
+    uint64_t bit;
+    uint32_t skip;               /* so many first */
+    const struct thread *except; /* or NULL */
+    bool deaf;                   /* those, too, that do not hear it now */
+    struct thread *found;
+};
+
+static bool may_take(const struct thread *t, uint64_t bit)
+{
+    return !(t->flags & (THREAD_IDLE | THREAD_FOREIGN)) &&
+           at_load_rlx(&t->state) != THREAD_EXITED && !(at_load_rlx(&t->sigmask) & bit);
+}
+
+/* Not in a wait that signals do not end: one that began before threads had signals of their own, or
+ * whose object does not know them. A hint. */
+static bool hears(const struct thread *t)
+{
+    return at_load_rlx(&t->state) != THREAD_BLOCKED ||
+           (at_load_rlx(&t->park) & PARK_INTERRUPTIBLE) != 0;
+}
+
+static void search_look(struct thread *t, void *arg)
+{
+    struct search *s = arg;
+    if (s->found == NULL && t != s->except && may_take(t, s->bit) && (s->deaf || hears(t)) &&
+        s->skip-- == 0) {
+        s->found = t;
+    }
+}
+
+static struct thread *search(uint64_t bit, const struct thread *except, bool deaf, uint32_t skip)
+{
+    struct search s = {.bit = bit, .except = except, .deaf = deaf, .skip = skip};
+    id_for_each(search_look, &s);
+    return s.found;
+}
+
+/* As in Linux: the main thread, if it does not block the signal, else another one. The caller comes
+ * last: only if nobody else takes the signal has kill() to deliver it before it returns (POSIX),
+ * and a main thread in pause() is not to miss what a worker sends to the process. Who would take it
+ * only after its wait comes behind all who hear it now. NULL: all block it. */
+static struct thread *taker_locked(uint64_t bit)
+{
+    struct thread *caller = signals_taker(), *found;
+    if (rt_main_is_carrier() && may_take(&rt.main_thread, bit) && hears(&rt.main_thread)) {
+        return &rt.main_thread;
+    }
+    found = search(bit, caller, false, 0);
+    if (found == NULL && caller != NULL && may_take(caller, bit)) {
+        found = caller;
+    }
+    return found != NULL ? found : search(bit, caller, true, 0);
+}
+
+/* Whoever was told has not taken it: the next one, each time. */
+static struct thread *next_taker_locked(uint64_t bit)
+{
+    struct thread *found = search(bit, NULL, true, ++signals.turn);
+    if (found == NULL) {
+        signals.turn = 0;
+        found = search(bit, NULL, true, 0);
+    }
+    return found;
+}
+
+static void retell_locked(uint64_t set, bool again)
+{
+    while (set != 0) {
+        uint64_t bit = set & -set;
+        struct thread *t = again ? next_taker_locked(bit) : taker_locked(bit);
+        if (t != NULL) {
+            signals_tell_locked(t);
+        }
+        set &= ~bit;
+    }
+}
+
+void signals_retell_locked(uint64_t set)
+{
+    retell_locked(set, false);
+}
+
+/* Somebody waits for it: t itself, or, for the process, anybody. */
+static bool waiter_gets_locked(const siginfo_t *info, const struct thread *t)
+{
+    for (struct posix_waiter *w = signals.waiters; w != NULL; w = w->next) {
+        if (!w->got && (t == NULL || w->thread == t) && (w->set & SIGNAL_BIT(info->si_signo))) {
+            w->info = *info;
+            state_lock(&w->queue.lock, RANK_WAITQ);
+            w->got = true;
+            struct thread *waits = waitq_pop_locked(&w->queue);
+            state_unlock(&w->queue.lock, RANK_WAITQ);
+            if (waits != NULL) {
+                rt_wake(port_cpu_self(), waits, PIRN_WHY_WAKE);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool ends_by_default_locked(int signal)
+{
+    return !signal_has_handler_locked(signal) && !signal_is_ignored_locked(signal);
+}
+
+int signals_send_locked(struct thread *t, const siginfo_t *info, bool *ends)
+{
+    uint64_t bit = SIGNAL_BIT(info->si_signo);
+    bool blocked = (at_load_rlx(&t->sigmask) & bit) != 0;
+    *ends = false;
+    if (waiter_gets_locked(info, t) || (!blocked && signal_is_ignored_locked(info->si_signo)) ||
+        at_load_rlx(&t->state) == THREAD_EXITED || at_load_rlx(&t->sigmask) == ~UINT64_C(0)) {
+        return 0;
+    }
+    if (!blocked && ends_by_default_locked(info->si_signo)) {
+        *ends = true;
+        return 0;
+    }
+    struct posix_signals *s = signals_of_locked(t);
+    if (s == NULL || !pending_put_locked(&s->pending, info)) {
+        return EAGAIN;
+    }
+    if (!blocked) {
+        signals_tell_locked(t);
+    }
+    return 0;
+}
+
+/* As signals_send_locked. One that is lost for want of memory: as in the kernel, which said so to
+ * who sent it. */
+static void process_gets_locked(const siginfo_t *info, bool *ends)
+{
+    int signal = info->si_signo;
+    *ends = false;
+    if (waiter_gets_locked(info, NULL)) {
+        return;
+    }
+    struct thread *t = taker_locked(SIGNAL_BIT(signal));
+    if (t != NULL && signal_is_ignored_locked(signal)) {
+        return;
+    }
+    if (t != NULL && ends_by_default_locked(signal)) {
+        *ends = true;
+        return;
+    }
+    pending_put_locked(&signals.process, info);
+    if (t != NULL) {
+        signals_tell_locked(t);
+    }
+}
+
+void posix_signal_arrived(const siginfo_t *info, struct thread *t)
+{
+    unsigned long irq;
+    bool ends;
+    signals_lock(&irq);
+    if (t != NULL) {
+        signals_send_locked(t, info, &ends);
+    } else {
+        process_gets_locked(info, &ends);
+    }
+    signals_unlock(irq);
+    if (ends) {
+        port_signal_default(info->si_signo);
+    }
+}
+
+/* Fetching under the lock: who looks for what is pending finds it either in the kernel or here. */
+static int fetch_one(bool *ends)
+{
+    siginfo_t info;
+    unsigned long irq;
+    signals_lock(&irq);
+    bool got = port_signal_fetch(&info);
+    *ends = false;
+    if (got) {
+        process_gets_locked(&info, ends);
+    }
+    signals_unlock(irq);
+    return got ? info.si_signo : 0;
+}
+
+void posix_signals_fetch(void)
+{
+    bool ends;
+    int signal;
+    while ((signal = fetch_one(&ends)) != 0) {
+        if (ends) {
+            port_signal_default(signal);
+        }
+    }
+}
+
+/* Tell those again whose bit is set still; the others have taken all. */
+static bool notify_again_locked(void)
+{
+    struct posix_signals **at = &signals.notified;
+    while (*at != NULL) {
+        struct posix_signals *s = *at;
+        if (at_load_rlx(&s->thread->cancel) & CANCEL_SIGNALLED) {
+            rt_thread_signal(s->thread);
+            at = &s->next;
+        } else {
+            s->notified = false;
+            *at = s->next;
+        }
+    }
+    return signals.notified != NULL;
+}
+
+uint64_t posix_signals_pump(void)
+{
+    static uint64_t interval = TELL_AGAIN_NS;
+    unsigned long irq;
+    posix_signals_fetch();
+    signals_lock(&irq);
+    bool waits = notify_again_locked(), more = signals.notified_more;
+    signals.notified_more = false;
+    if (waits && signals.process.set != 0 && interval == TELL_AGAIN_MAX_NS) {
+        retell_locked(signals.process.set, true);
+    }
+    signals_unlock(irq);
+    interval = !waits || more                     ? TELL_AGAIN_NS
+               : interval < TELL_AGAIN_MAX_NS / 2 ? interval * 2
+                                                  : TELL_AGAIN_MAX_NS;
+    return waits ? port_now() + interval : UINT64_MAX;
+}
+
+/* ---- the interface ---- */
+
+static siginfo_t info_of(int signal, int code)
+{
+    siginfo_t info;
+    memset(&info, 0, sizeof(info));
+    info.si_signo = signal;
+    info.si_code = code;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    return info;
+}
+
+static int send(struct thread *t, const siginfo_t *info)
+{
+    unsigned long irq;
+    bool ends;
+    signals_lock(&irq);
+    int error = signals_send_locked(t, info, &ends);
+    signals_unlock(irq);
+    if (ends) {
+        port_signal_default(info->si_signo);
+    }
+    posix_signals_take();
+    return error;
+}
+
+/* By the kernel: to a kernel thread that is not ours, or where signals are all the kernel's. */
+static int send_by_kernel(const struct thread *t, siginfo_t *info)
+{
+    int tid = t != NULL && (t->flags & THREAD_FOREIGN) ? t->port.tid : (int)syscall(SYS_gettid);
+    if (info->si_signo == 0) {
+        return 0;
+    }
+    long result = info->si_code == SI_QUEUE
+                      ? syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, info->si_signo, info)
+                      : syscall(SYS_tgkill, getpid(), tid, info->si_signo);
+    return result == 0 ? 0 : errno;
+}
+
+static int thread_send(pthread_t thread, siginfo_t *info)
+{
+    struct thread *t = posix_thread(thread);
+    if (info->si_signo != 0 && !posix_signal_valid(info->si_signo)) {
+        return EINVAL;
+    }
+    if (t == NULL) {
+        return ESRCH;
+    }
+    bool self = t == rt_self();
+    if ((t->flags & THREAD_FOREIGN) || (self && !posix_signals_on())) {
+        return send_by_kernel(t, info);
+    }
+    if (info->si_signo == 0) {
+        return 0;
+    }
+    if (!posix_signals_begin()) {
+        return ENOTSUP; /* a thread has no signals of its own here */
+    }
+    return send(t, info);
+}
+
+int pirn_pthread_kill(pthread_t thread, int signal)
+{
+    siginfo_t info = info_of(signal, SI_TKILL);
+    return thread_send(thread, &info);
+}
+
+int pirn_pthread_sigqueue(pthread_t thread, int signal, union sigval value)
+{
+    siginfo_t info = info_of(signal, SI_QUEUE);
+    info.si_value = value;
+    return thread_send(thread, &info);
+}
+
+int pirn_posix_raise(int signal)
+{
+    siginfo_t info = info_of(signal, SI_TKILL);
+    if (!posix_signal_valid(signal)) {
+        return posix_fail(EINVAL);
+    }
+    int error = posix_signals_mine() ? send(rt_self(), &info) : send_by_kernel(NULL, &info);
+    return error == 0 ? 0 : posix_fail(error);
+}
+
+/* If it was for this process, and this thread may take it, it does so before the function returns
+ * (POSIX, kill). */
+static int sent(long result)
+{
+    if (result == 0 && posix_signals_mine()) {
+        posix_signals_fetch();
+        posix_signals_take();
+    }
+    return (int)result;
+}
+
+int pirn_posix_kill(pid_t pid, int signal)
+{
+    return sent(syscall(SYS_kill, pid, signal));
+}
+
+int pirn_posix_killpg(pid_t group, int signal)
+{
+    return group < 0 ? posix_fail(EINVAL) : pirn_posix_kill(-group, signal);
+}
+
+int pirn_posix_sigqueue(pid_t pid, int signal, union sigval value)
+{
+    siginfo_t info = info_of(signal, SI_QUEUE);
+    info.si_value = value;
+    return sent(syscall(SYS_rt_sigqueueinfo, pid, signal, &info));
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prof_file.c - a profile begins, ends, and is written: docs/PROFILE-FORMAT.md. A function may be
+ * active, and samples may come, while the file is written: it has what was there when it looked.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "options.h"
+#include "sample.h"
+#include "text.h"
+#include "tree.h"
+
+#define PATH_MAX_BYTES 512u
+
+bool prof_on;
+
+static struct {
+    char path[PATH_MAX_BYTES]; /* "": no profile is asked for */
+    uint32_t rate, nodes, threads;
+    bool wall, frames;
+    bool open, ended, child;
+    uint64_t pid, start_ns, start_unix_ns;
+} prof;
+
+int prof_set_output(const char *value, const char **why)
+{
+    bool off = strcmp(value, "off") == 0;
+    if (value[0] == '\0' || strlen(value) >= sizeof(prof.path)) {
+        *why = "the name of a file has 1 to 511 bytes";
+        return -EINVAL;
+    }
+    strcpy(prof.path, off ? "" : value);
+    return 0;
+}
+
+void prof_set_rate(uint32_t hz)
+{
+    prof.rate = hz;
+}
+
+void prof_set_clock(bool wall)
+{
+    prof.wall = wall;
+}
+
+void prof_set_frames(bool on)
+{
+    prof.frames = on;
+}
+
+void prof_set_nodes(uint32_t n)
+{
+    prof.nodes = n;
+}
+
+void prof_set_threads(uint32_t n)
+{
+    prof.threads = n;
+}
+
+/* The text. */
+
+static const char *const roots[] = {
+    [PROF_MAIN] = "main",       [PROF_USER] = "user",     [PROF_IDLE] = "idle",
+    [PROF_FOREIGN] = "foreign", [PROF_OTHERS] = "others", [PROF_REST] = "rest"};
+static const char *const kinds[] = {
+    [PROF_ROOT] = "root", [PROF_CALL] = "call", [PROF_FRAME] = "frame"};
+
+static void say_meta(struct text *out)
+{
+    struct port_program_facts facts;
+    const char *sched = port_option("sched");
+    port_program_facts(&facts);
+    text_add(out, "meta\tversion\t%s\n", RT_VERSION);
+    text_add(out, "meta\tprogram\t");
+    text_add_name(out, facts.program);
+    text_add(out, "\n");
+    text_add(out, "meta\tpid\t%llu\n", (unsigned long long)facts.pid);
+    text_add(out, "meta\tmachine\t%s\n", facts.machine);
+    text_add(out, "meta\tsched\t%s\n",
+             sched != NULL            ? sched
+             : rt.policy.name != NULL ? rt.policy.name
+                                      : "");
+    text_add(out, "meta\tcpus\t%u\n", rt.ncpu != 0 ? rt.ncpu : 1);
+    text_add(out, "meta\trate\t%" PRIu32 "\n", prof.rate);
+    text_add(out, "meta\tclock\t%s\n", prof.wall ? "wall" : "cpu");
+    text_add(out, "meta\tframes\t%d\n", prof.frames);
+    text_add(out, "meta\tstart_unix_ns\t%llu\n", (unsigned long long)prof.start_unix_ns);
+    text_add(out, "meta\telapsed_ns\t%llu\n", (unsigned long long)(port_now() - prof.start_ns));
+    text_add(out, "meta\tnodes\t%" PRIu32 "\n", tree.limit);
+    text_add(out, "meta\tplaces\t%" PRIu32 "\n", sample.mask + 1);
+}
+
+static void say_counts(struct text *out)
+{
+    text_add(out, "count\tlost_calls\t%llu\n", (unsigned long long)at_load_rlx(&tree.lost));
+    text_add(out, "count\tlost_samples\t%llu\n", (unsigned long long)at_load_rlx(&sample.lost));
+    text_add(out, "count\tstrays\t%llu\n", (unsigned long long)at_load_rlx(&tree.unmatched));
+    text_add(out, "count\tskipped\t%llu\n", (unsigned long long)at_load_rlx(&tree.left));
+}
+
+static void say_map(void *arg, const struct port_code *code)
+{
+    struct text *out = arg;
+    text_add(out, "map\t0x%llx\t0x%llx\t0x%llx\t%s\n", (unsigned long long)code->start,
+             (unsigned long long)code->end, (unsigned long long)code->offset, code->path);
+}
+
+static void say_thread(struct text *out, const struct prof_node *root, uint32_t at)
+{
+    uint32_t index, generation;
+    enum prof_root kind = tree_root(root, &index, &generation);
+    unsigned long long threads = kind == PROF_OTHERS ? at_load_rlx(&root->calls) : 1;
+    text_add(out, "thread\t%" PRIu32 "\t%s\t%" PRIu32 "\t%" PRIu32 "\t%llu\t", at, roots[kind],
+             index, generation, threads);
+    text_add_name(out, root->entry != PROF_NO_ENTRY ? tree.entries[root->entry].name : "");
+    text_add(out, "\n");
+}
+
+/* Of so many look-ups; those that found their node at once are not counted by themselves. */
+static void say_distances(struct text *out, uint64_t all)
+{
+    uint64_t later = 0;
+    for (unsigned d = 1; d < TREE_DISTANCES; d++) {
+        later += at_load_rlx(&tree.distance[d]);
+    }
+    text_add(out, "distance\t0\t%llu\n", (unsigned long long)(all > later ? all - later : 0));
+    for (unsigned d = 1; d < TREE_DISTANCES; d++) {
+        text_add(out, "distance\t%u\t%llu\n", d,
+                 (unsigned long long)at_load_rlx(&tree.distance[d]));
+    }
+}
+
+/* The state says in which order nodes were made; no child is older than its parent. */
+static void say_nodes(struct text *out)
+{
+    uint64_t calls_made = 0;
+    for (uint32_t i = 1; i <= tree.mask; i++) {
+        const struct prof_node *n = &tree.nodes[i];
+        uint32_t state = at_load_acq(&n->state); /* ORDER(prof-node) */
+        if (state < NODE_MADE) {
+            continue;
+        }
+        unsigned id = state - NODE_MADE + 1;
+        unsigned parent =
+            n->parent != 0 ? at_load_rlx(&tree.nodes[n->parent].state) - NODE_MADE + 1 : 0;
+        uintptr_t calls = n->kind == PROF_FRAME ? 0 : at_load_rlx(&n->calls);
+        text_add(out, "node\t%u\t%u\t%s\t0x%llx\t0x%llx\t%llu\n", id, parent, kinds[n->kind],
+                 (unsigned long long)n->fn,
+                 (unsigned long long)(n->kind == PROF_ROOT ? 0 : n->site),
+                 (unsigned long long)calls);
+        calls_made += n->kind == PROF_CALL ? calls : 0;
+        if (n->kind == PROF_ROOT) {
+            say_thread(out, n, id);
+        }
+    }
+    say_distances(out, calls_made);
+}
+
+static void say_samples(struct text *out)
+{
+    for (uint32_t i = 0; i <= sample.mask; i++) {
+        const struct prof_place *p = &sample.places[i];
+        if (at_load_acq(&p->state) < NODE_MADE) { /* ORDER(prof-node) */
+            continue;
+        }
+        unsigned node = at_load_rlx(&tree.nodes[p->node].state) - NODE_MADE + 1;
+        text_add(out, "sample\t%d\t%u\t0x%llx\t%llu\n", p->cpu == RT_NO_CPU ? -1 : (int)p->cpu,
+                 node, (unsigned long long)p->pc, (unsigned long long)at_load_rlx(&p->count));
+    }
+}
+
+/* In the last line, how many there are before it; 0 while `out` only counts. */
+static void say_end(struct text *out)
+{
+    unsigned long lines = 0;
+    size_t used = out->used < out->size ? out->used : 0;
+    for (size_t i = 0; i < used; i++) {
+        lines += out->buffer[i] == '\n';
+    }
+    text_add(out, "end\t%lu\n", lines);
+}
+
+static void say_all(struct text *out)
+{
+    text_add(out, "pirn-profile\t1\n");
+    say_meta(out);
+    say_counts(out);
+    port_code_each(say_map, out);
+    say_nodes(out);
+    say_samples(out);
+    say_end(out);
+}
+
+/* What comes between counting the bytes and writing them needs room, too. */
+#define SLACK (64u << 10)
+
+static int write_to(const char *path)
+{
+    struct text text = {NULL, 0, 0};
+    say_all(&text);
+    size_t room = text.used + text.used / 4 + SLACK;
+    text = (struct text){port_table_alloc(room), room, 0};
+    if (text.buffer == NULL) {
+        return -ENOMEM;
+    }
+    say_all(&text);
+    int error = text.used < room ? port_file_write(path, text.buffer, text.used) : -EAGAIN;
+    port_table_free(text.buffer, room);
+    return error;
+}
+
+int prof_write(const char *path)
+{
+    return prof.open ? write_to(path) : -ENOENT;
+}
+
+static void file_error(const char *doing, int error)
+{
+    char text[PATH_MAX_BYTES + 256];
+    int n = snprintf(text, sizeof(text), "pirn: option prof=\"%s\": cannot %s the file: %s\n",
+                     prof.path, doing, text_file_error(error));
+    port_write(text, (size_t)n);
+}
+
+/* From the first to the last. */
+
+/* So that what cannot be written is known now, and a program that crashes leaves no older profile
+ * behind. false: another process writes there. */
+static bool file_begin(void)
+{
+    static const char text[] = "pirn-profile\t1\nnote\tthe program runs, or ended in a way that "
+                               "writes no profile\n";
+    char name[2 * PATH_MAX_BYTES];
+    int error = port_name_expand(prof.path, name, sizeof(name));
+    if (error == 0) {
+        error = port_file_claim(name);
+    }
+    if (error >= 0) {
+        error = port_file_write(name, text, sizeof(text) - 1);
+    }
+    if (error == -EBUSY) {
+        static const char busy[] = "pirn: option prof: another process writes its profile there: "
+                                   "this one writes none (%p in the name stands for the process "
+                                   "id)\n";
+        port_write(busy, sizeof(busy) - 1);
+        return false;
+    }
+    if (error != 0) {
+        file_error("make", error);
+        port_exit_now(2);
+    }
+    return true;
+}
+
+static void samples_begin(void)
+{
+    const char *why = "";
+#ifdef PORT_ARCH_FRAME_NONE
+    if (prof.frames) {
+        static const char none[] =
+            "pirn: option profframes=\"1\": functions' frames are no chain on "
+            "this architecture; valid here: 0\n";
+        port_write(none, sizeof(none) - 1);
+        port_exit_now(2);
+    }
+#endif
+    if (prof.rate == 0 || port_prof_start(prof.rate, prof.wall, &why) == 0) {
+        return;
+    }
+    char text[256];
+    int n = snprintf(text, sizeof(text),
+                     "pirn: option profrate=\"%" PRIu32 "\": %s; valid here: 0\n", prof.rate, why);
+    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    port_exit_now(2);
+}
+
+void prof_start(void)
+{
+    struct port_program_facts facts;
+    if (prof.path[0] == '\0' || prof.open || (prof.child && strstr(prof.path, "%p") == NULL)) {
+        return;
+    }
+    if (!file_begin()) {
+        prof.path[0] = '\0';
+        return;
+    }
+    uint32_t places = 1024;
+    while (places < prof.nodes) {
+        places *= 2;
+    }
+    if (tree_make(prof.nodes, prof.threads) != 0 || sample_make(places, prof.frames) != 0) {
+        file_error("have memory for", -ENOMEM);
+        port_exit_now(1);
+    }
+    port_program_facts(&facts);
+    prof.start_ns = port_now();
+    prof.start_unix_ns = facts.unix_ns;
+    prof.pid = facts.pid;
+    prof.open = true;
+    __atomic_store_n(&prof_on, true, __ATOMIC_RELAXED);
+    samples_begin();
+}
+
+int prof_set_on(bool on)
+{
+    if (!prof.open) {
+        return -ENOENT;
+    }
+    if (on && !prof_is_on()) {
+        tree_restart();
+    }
+    __atomic_store_n(&prof_on, on, __ATOMIC_RELAXED);
+    return 0;
+}
+
+void prof_end(void)
+{
+    char name[2 * PATH_MAX_BYTES];
+    struct port_program_facts facts;
+    if (!prof.open || prof.ended) {
+        return;
+    }
+    port_program_facts(&facts);
+    if (facts.pid != prof.pid) {
+        return; /* a child of vfork */
+    }
+    prof.ended = true;
+    __atomic_store_n(&prof_on, false, __ATOMIC_RELAXED);
+    int error = port_name_expand(prof.path, name, sizeof(name));
+    if (error == 0) {
+        error = write_to(name);
+    }
+    if (error != 0) {
+        file_error("write", error);
+    }
+}
+
+void prof_forget(void)
+{
+    if (prof.open) {
+        prof_on = false;
+        prof.open = prof.ended = false;
+        tree_drop();
+        sample_drop();
+    }
+}
+
+void prof_forked(void)
+{
+    prof_forget();
+    prof.child = true;
+    prof_start();
+}
+
+void prof_program_begins(void)
+{
+    options_load_of("prof");
+    prof_start();
+}
+
+void prof_adopt(struct thread *t)
+{
+    if (prof_is_on()) {
+        tree_adopt(t);
+    }
+}
+
+void prof_rename(const struct thread *t)
+{
+    if (prof_is_on()) {
+        tree_rename(t);
+    }
+}

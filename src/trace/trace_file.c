@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_file.c - the trace's file: options, header, the text that explains the rest, beginning and end.
+ *
+ * trace_start makes the file before any CPU runs beside the caller; the rings stay where they are
+ * until the process ends, since kernel threads may write until then. trace_on is what changes:
+ * pirn_trace turns it off and on again. trace_end, once, on the way out of the program; what is
+ * written after it is in the file, too, as long as the process lives. A child of fork forgets the
+ * mapping, and begins a file of its own if its name would be another one.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "file.h"
+#include "text.h"
+#include "trace.h"
+
+#define PATH_MAX_BYTES 512u
+/* Of a CPU's share, what goes to its ANY ring. */
+#define ANY_PART 8u
+
+bool trace_on;
+struct trace_writer trace_writers[RT_MAX_CPUS];
+
+static struct {
+    char path[PATH_MAX_BYTES]; /* "": none is asked for */
+    uint64_t size;             /* bytes for a CPU */
+    bool keeps_oldest;
+    bool child;
+    uint32_t paused;                             /* by the program; a word: not every architecture
+                                                    exchanges bytes */
+    struct trace_header *header;                 /* the file; NULL: there is none */
+    struct trace_places places[RT_MAX_CPUS + 1]; /* the last one: see trace_places_of */
+} trace;
+
+int trace_set_output(const char *value, const char **why)
+{
+    if (strlen(value) >= sizeof(trace.path)) {
+        *why = "the name is too long; valid: up to 511 bytes";
+        return -EINVAL;
+    }
+    if (value[0] == '\0') {
+        *why = "valid: off, or the name of a file";
+        return -EINVAL;
+    }
+    strcpy(trace.path, strcmp(value, "off") == 0 ? "" : value);
+    return 0;
+}
+
+void trace_set_size(uint64_t bytes)
+{
+    trace.size = bytes;
+}
+
+void trace_set_full(bool keeps_oldest)
+{
+    trace.keeps_oldest = keeps_oldest;
+}
+
+struct trace_places *trace_places_of(uint32_t cpu)
+{
+    return &trace.places[cpu == RT_NO_CPU ? rt.ncpu : cpu];
+}
+
+/* The text: lines of columns that are separated by tabs. */
+
+static void say_enum(struct text *out, const char *kind, const char *const names[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        text_add(out, "enum\t%s\t%u\t%s\n", kind, i, names[i]);
+    }
+}
+
+static void say_events(struct text *out)
+{
+    static const struct {
+        unsigned id;
+        const char *name, *ring, *fields, *text;
+    } events[] = {
+#define TRACE_EVENT(id, NAME, name, ring, fields, text) {id, name, #ring, fields, text},
+#include "events.def"
+#undef TRACE_EVENT
+    };
+    for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
+        text_add(out, "event\t%u\t%s\t%s\t%s\t%s\n", events[i].id, events[i].name, events[i].ring,
+                 events[i].fields, events[i].text);
+    }
+}
+
+static void say_enums(struct text *out)
+{
+    static const char *const switches[] = {
+        [TRACE_SWITCH_IDLE] = "idle",       [TRACE_SWITCH_YIELD] = "yield",
+        [TRACE_SWITCH_PREEMPT] = "preempt", [TRACE_SWITCH_BLOCK] = "block",
+        [TRACE_SWITCH_EXIT] = "exit",       [TRACE_SWITCH_CALL] = "call",
+    };
+    static const char *const wakes[] = {
+        [PIRN_WHY_SPAWN] = "spawn", [PIRN_WHY_WAKE] = "wake",       [PIRN_WHY_HANDOFF] = "handoff",
+        [PIRN_WHY_YIELD] = "yield", [PIRN_WHY_PREEMPT] = "preempt", [PIRN_WHY_MIGRATE] = "migrate",
+    };
+    static const char *const waits[] = {
+        [WAIT_NONE] = "nothing",    [WAIT_MUTEX] = "mutex",     [WAIT_COND] = "cond",
+        [WAIT_SEM] = "sem",         [WAIT_RDLOCK] = "rdlock",   [WAIT_WRLOCK] = "wrlock",
+        [WAIT_BARRIER] = "barrier", [WAIT_ONCE] = "once",       [WAIT_JOIN] = "join",
+        [WAIT_SLEEP] = "sleep",     [WAIT_FE_FULL] = "fe_full", [WAIT_FE_EMPTY] = "fe_empty",
+        [WAIT_CALL] = "call",       [WAIT_IO] = "io",           [WAIT_SIGNAL] = "signal",
+    };
+    const char *states[THREAD_EXITED + 1];
+    _Static_assert(ARRAY_SIZE(waits) == WAIT_REASONS, "each has a name");
+    for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
+        states[i] = thread_state_name(i);
+    }
+    say_enum(out, "switch", switches, ARRAY_SIZE(switches));
+    say_enum(out, "wake", wakes, ARRAY_SIZE(wakes));
+    say_enum(out, "wait", waits, ARRAY_SIZE(waits));
+    say_enum(out, "state", states, ARRAY_SIZE(states));
+}
+
+static void say_meta(struct text *out, const char *key, const char *value)
+{
+    text_add(out, "meta\t%s\t", key);
+    text_add_name(out, value);
+    text_add(out, "\n");
+}
+
+static void say_text(struct text *out, const struct port_program_facts *facts)
+{
+    const char *sched = port_option("sched");
+    say_meta(out, "version", RT_VERSION);
+    say_meta(out, "program", facts->program);
+    say_meta(out, "sched", sched != NULL ? sched : rt.policy.name);
+    text_add(out, "meta\tcpus\t%u\n", rt.ncpu);
+    say_meta(out, "build", __VERSION__);
+    say_events(out);
+    say_enums(out);
+}
+
+/* The largest power of two not above n. */
+static uint64_t power_below(uint64_t n)
+{
+    uint64_t power = 1;
+    while (power <= n / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+static size_t aligned(size_t n)
+{
+    return (n + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
+}
+
+/* Ring i of 2 * ncpu + 1: THREAD of each CPU, then ANY of each, then ANY of those without. */
+static void ring_plan(struct trace_ring *ring, unsigned i, size_t *offset)
+{
+    bool any = i >= rt.ncpu;
+    uint64_t bytes = any ? trace.size / ANY_PART : trace.size;
+    size_t unit = any ? sizeof(struct trace_slot) : sizeof(struct trace_record);
+    *ring = (struct trace_ring){.offset = *offset,
+                                .capacity = power_below(bytes / unit),
+                                .kind = any ? TRACE_RING_ANY : TRACE_RING_THREAD,
+                                .cpu = !any              ? i
+                                       : i < 2 * rt.ncpu ? i - rt.ncpu
+                                                         : UINT32_MAX,
+                                .keeps_oldest = trace.keeps_oldest};
+    *offset += aligned(ring->capacity * unit);
+}
+
+static void header_fill(struct trace_header *h, const struct port_program_facts *facts,
+                        size_t text_at, size_t text_size, size_t size)
+{
+    *h = (struct trace_header){.magic = TRACE_MAGIC,
+                               .version = TRACE_VERSION,
+                               .header_size = sizeof(*h),
+                               .flags = trace.keeps_oldest ? TRACE_KEEPS_OLDEST : 0,
+                               .cpus = rt.ncpu,
+                               .rings = 2 * rt.ncpu + 1,
+                               .record_size = sizeof(struct trace_record),
+                               .slot_size = sizeof(struct trace_slot),
+                               .block = TRACE_BLOCK,
+                               .text_offset = text_at,
+                               .text_size = text_size,
+                               .clock_hz = port_trace_clock_hz(),
+                               .start_clock = port_trace_clock(),
+                               .start_ns = port_trace_ns(),
+                               .start_unix_ns = facts->unix_ns,
+                               .pid = facts->pid,
+                               .file_size = size};
+}
+
+static void writers_point(struct trace_header *h)
+{
+    struct trace_ring *ring = (struct trace_ring *)(h + 1);
+    for (unsigned i = 0; i < h->rings; i++, ring++) {
+        void *data = (char *)h + ring->offset;
+        if (ring->kind == TRACE_RING_THREAD) {
+            trace_writers[i] =
+                (struct trace_writer){.ring = ring, .records = data, .mask = ring->capacity - 1};
+        } else {
+            trace.places[i - rt.ncpu] = (struct trace_places){.ring = ring, .slots = data};
+        }
+    }
+}
+
+/* 0 or -errno. */
+static int trace_make(void)
+{
+    struct trace_ring rings[2 * RT_MAX_CPUS + 1];
+    struct port_program_facts facts;
+    struct text text = {NULL, 0, 0};
+    port_program_facts(&facts);
+    say_text(&text, &facts);
+    size_t nrings = 2 * rt.ncpu + 1;
+    size_t text_at = sizeof(struct trace_header) + nrings * sizeof(struct trace_ring);
+    size_t text_size = text.used;
+    size_t size = aligned(text_at + text_size + 1);
+    for (unsigned i = 0; i < nrings; i++) {
+        ring_plan(&rings[i], i, &size);
+    }
+    void *file;
+    int error = port_trace_open(trace.path, size, &file);
+    if (error != 0) {
+        return error;
+    }
+    struct trace_header *h = trace.header = file;
+    memcpy(h + 1, rings, nrings * sizeof(struct trace_ring));
+    text = (struct text){(char *)h + text_at, text_size + 1, 0};
+    say_text(&text, &facts);
+    header_fill(h, &facts, text_at, text_size, size);
+    writers_point(h);
+    return 0;
+}
+
+/* The idle threads, and the caller if it has become CPU 0: nobody else is there yet. */
+static void say_present(void)
+{
+    const struct cpu *cpu = rt.cpus[0];
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        trace_thread_on(cpu, rt.cpus[i]->idle, THREAD_READY);
+    }
+    if (cpu->current != cpu->idle) {
+        trace_thread_on(cpu, cpu->current, THREAD_RUNNING);
+    }
+}
+
+static void trace_refused(int error)
+{
+    char text[PATH_MAX_BYTES + 256];
+    bool busy = error == -EBUSY, large = error == -ENOSPC || error == -EFBIG;
+    int n = snprintf(text, sizeof(text), "pirn: option trace=\"%s\": %s%s%s\n", trace.path,
+                     busy ? "another process writes its trace there: this one writes none (%p in "
+                            "the name stands for the process id)"
+                          : "cannot make the file: ",
+                     busy ? "" : text_file_error(error),
+                     large ? "; option tracesize makes it smaller" : "");
+    port_write(text, (size_t)n);
+    if (!busy) {
+        port_exit_now(2);
+    }
+}
+
+void trace_start(void)
+{
+    if (trace.path[0] == '\0' || (trace.child && strstr(trace.path, "%p") == NULL)) {
+        return;
+    }
+    int error = trace_make();
+    if (error == 0) {
+        say_present();
+        trace_on = true;
+        return;
+    }
+    trace_refused(error);
+}
+
+/* Both events say less than they could: `pause` comes before the first event that is missing, and
+ * `resume` after the last one, however long this kernel thread is stopped in between. */
+int trace_set_on(const struct cpu *cpu, bool on)
+{
+    if (trace.header == NULL) {
+        return -ENOENT;
+    }
+    uint32_t paused = !on;
+    if (__atomic_exchange_n(&trace.paused, paused, __ATOMIC_RELAXED) == paused) {
+        return 0;
+    }
+    if (!on) {
+        trace_paused_on(cpu, true);
+    }
+    __atomic_store_n(&trace_on, on, __ATOMIC_RELAXED);
+    if (on) {
+        trace_paused_on(cpu, false);
+    }
+    return 0;
+}
+
+void trace_end(void)
+{
+    struct trace_header *h = trace.header;
+    if (h != NULL && !(h->flags & TRACE_ENDED)) {
+        h->end_clock = port_trace_clock();
+        h->end_ns = port_trace_ns();
+        h->flags |= TRACE_ENDED;
+    }
+}
+
+void trace_forget(void)
+{
+    if (trace.header != NULL) {
+        trace_on = false;
+        trace.paused = 0;
+        port_trace_drop(trace.header, trace.header->file_size);
+        trace.header = NULL;
+    }
+}
+
+void trace_forked(void)
+{
+    trace_forget();
+    trace.child = true;
+}
