@@ -7,6 +7,8 @@
 #include "id.h"
 
 #include "mutant.h"
+#include "port_calls.h"
+#include "port_signals.h"
 #include "spinlock.h"
 
 #if PORT_SIGNALS

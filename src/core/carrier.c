@@ -7,6 +7,8 @@
 #include "carrier.h"
 #include "id.h"
 #include "mutant.h"
+#include "port_calls.h"
+#include "port_foreign.h"
 #include "spinlock.h"
 #include "switch.h"
 #include "yield.h"

@@ -45,6 +45,7 @@
 #define PIRN_CORE_CARRIER_H
 
 #include "cpu.h"
+#include "port_calls.h"
 
 struct carrier {
     struct thread idle;            /* its scheduler context */

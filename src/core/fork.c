@@ -31,6 +31,9 @@
 #include "io.h"
 #include "life.h"
 #include "options.h"
+#include "port_calls.h"
+#include "port_foreign.h"
+#include "port_processes.h"
 #include "prio.h"
 
 struct thread *rt_survivor;

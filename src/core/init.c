@@ -27,6 +27,13 @@
 #include "id.h"
 #include "life.h"
 #include "options.h"
+#include "port_calls.h"
+#include "port_foreign.h"
+#include "port_preempt.h"
+#include "port_report.h"
+#include "port_signals.h"
+#include "port_tls.h"
+#include "port_tools.h"
 #include "stats.h"
 #include "switch.h"
 

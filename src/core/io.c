@@ -8,6 +8,7 @@
 
 #include "io_entry.h"
 #include "mutant.h"
+#include "port_io.h"
 #include "switch.h"
 
 _Atomic(struct io_entry *) io_chunks[IO_CHUNKS];

@@ -10,6 +10,8 @@
 #include "io.h"
 #include "io_entry.h"
 #include "mutant.h"
+#include "port_io.h"
+#include "port_signals.h"
 
 /* NULL: nobody has used it. */
 static struct io_entry *entry_known(unsigned fd)

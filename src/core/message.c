@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cpu.h"
+#include "port_report.h"
 
 /* What is written so far, and its end. Ends with a NUL, whatever fits; needs room for that. */
 struct line {
@@ -119,4 +120,13 @@ void rt_panic(const char *file, int line, const char *fmt, ...)
     text[n++] = '\n';
     port_write(text, n);
     port_panic();
+}
+
+void rt_no_such_call(void)
+{
+    static const char text[] =
+        "pirn: the API was called where no thread runs: by an interrupt handler "
+        "before the runtime has started\n";
+    port_write(text, sizeof(text) - 1);
+    port_exit_now(1);
 }

@@ -12,3 +12,8 @@ void rt_refuse_quietly(void)
 {
     port_exit_now(2);
 }
+
+void rt_no_such_call(void)
+{
+    port_exit_now(1);
+}

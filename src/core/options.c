@@ -10,6 +10,8 @@
 #include "../prof/prof.h"
 #include "cpu.h"
 #include "options.h"
+#include "port_options.h"
+#include "port_signals.h"
 #include "stats.h"
 #include "text.h"
 

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "options.h"
 #include "port.h"
+#include "port_options.h"
 #include "text.h"
 
 static bool name_known(const char *name)

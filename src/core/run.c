@@ -26,6 +26,11 @@
 #include "block.h"
 #include "carrier.h"
 #include "mutant.h"
+#include "port_foreign.h"
+#include "port_io.h"
+#include "port_preempt.h"
+#include "port_tools.h"
+#include "port_trace.h"
 #include "search.h"
 
 /* What a searching CPU adds to the word. */

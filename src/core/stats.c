@@ -9,6 +9,8 @@
 
 #include "life.h"
 #include "mark.h"
+#include "port_files.h"
+#include "port_tools.h"
 #include "stats.h"
 #include "text.h"
 

@@ -14,6 +14,7 @@
 #define PIRN_CORE_SWITCH_H
 
 #include "cpu.h"
+#include "port_tools.h"
 
 void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner);
 void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock);

@@ -23,6 +23,10 @@
 #include "life.h"
 #include "mark.h"
 #include "mutant.h"
+#include "port_affinity.h"
+#include "port_signals.h"
+#include "port_tls.h"
+#include "port_tools.h"
 
 static const char *const state_names[] = {"new", "ready", "running", "blocked", "exited"};
 
@@ -65,7 +69,6 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
     memset(&t->prof, 0, sizeof(t->prof));
     t->stack_class = STACK_NO_CLASS;
     thread_set_name(t, name);
-    port_thread_init(t);
 }
 
 void thread_fini_bare(struct thread *t)
@@ -74,7 +77,6 @@ void thread_fini_bare(struct thread *t)
         port_tls_free(t);
     }
     id_release(t);
-    port_thread_fini(t);
 }
 
 void thread_set_name(struct thread *t, const char *name)
@@ -159,7 +161,11 @@ static struct thread *thread_get_sized(struct cpu *cpu, const struct thread_attr
 
 static void stack_give_back(struct port_stack *stack, uint32_t flags)
 {
-    (!RT_STACKS || (flags & THREAD_OWN_STACK) ? port_stack_end : port_stack_free)(stack);
+    if (!RT_STACKS || (flags & THREAD_OWN_STACK)) {
+        port_stack_end(stack);
+    } else {
+        port_stack_free(stack);
+    }
 }
 
 /* Descriptor and stack where either was given by the caller. */

@@ -7,6 +7,7 @@
  * looking at the thread, which is about to wait again.
  */
 #include "cpu.h"
+#include "port_preempt.h"
 #include "thread.h"
 
 static struct timer *heap_meld(struct timer *a, struct timer *b)

@@ -20,6 +20,7 @@
 #include "block.h"
 #include "cancel.h"
 #include "mutant.h"
+#include "port_foreign.h"
 
 ALWAYS_INLINE struct thread *thread_of(struct list *link)
 {

@@ -14,6 +14,7 @@
 #include "yield.h"
 
 #include "mutant.h"
+#include "port_preempt.h"
 
 /* Who runs next. With priorities, that may be the caller. */
 static struct thread *yield_to(struct cpu *cpu)

@@ -19,6 +19,7 @@
 
 #include "../sync/sync.h"
 #include "cpu.h"
+#include "port_signals.h"
 
 struct __lock {
     struct rt_mutex mutex;

@@ -13,6 +13,7 @@
 #include "life.h"
 #include "mark.h"
 #include "options.h"
+#include "port_io.h"
 
 _Static_assert(sizeof(struct thread) <= PIRN_THREAD_STORAGE_SIZE, "PIRN_THREAD_STORAGE_SIZE");
 _Static_assert(sizeof(struct rt_call) <= sizeof(pirn_call_t), "pirn_call_t");

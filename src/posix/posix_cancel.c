@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 
+#include "port_signals.h"
 #include "posix.h"
 
 _Static_assert(PTHREAD_CANCEL_ENABLE == 0 && PTHREAD_CANCEL_DEFERRED == 0, "zero is the default");

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "port_signals.h"
 #include "posix.h"
 
 #define SPIN_ROUNDS 100u

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "cpu.h"
+#include "port_prof.h"
 #include "sample.h"
 #include "tree.h"
 

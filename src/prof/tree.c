@@ -29,6 +29,8 @@
 
 #include "cpu.h"
 #include "mutant.h"
+#include "port_calls.h"
+#include "port_prof.h"
 #include "tree.h"
 
 #define PROBES 128u

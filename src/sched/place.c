@@ -17,6 +17,7 @@
 
 #include "classes.h"
 #include "cpu.h"
+#include "port_files.h"
 #include "text.h"
 
 #define ROOT_TASK 0x9ae16a3b2f90404full

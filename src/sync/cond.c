@@ -10,6 +10,7 @@
 
 #include "mutant.h"
 #include "omutex.h"
+#include "port_preempt.h"
 
 void rt_cond_init(struct rt_cond *c)
 {

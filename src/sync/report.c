@@ -10,6 +10,10 @@
 
 #include "id.h"
 #include "omutex.h"
+#include "port_foreign.h"
+#include "port_io.h"
+#include "port_report.h"
+#include "port_signals.h"
 
 #define QUIET_NS 100000000ull       /* no CPU moves for so long: then it is worth a look */
 #define AGAIN_NS 200000000ull       /* first interval between looks */

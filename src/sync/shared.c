@@ -18,6 +18,8 @@
 #include <errno.h>
 
 #include "mutant.h"
+#include "port_foreign.h"
+#include "port_processes.h"
 #include "shared.h"
 
 #define IDLE_NS 1000000000u

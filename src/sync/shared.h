@@ -12,6 +12,7 @@
 #ifndef PIRN_SYNC_SHARED_H
 #define PIRN_SYNC_SHARED_H
 
+#include "port_processes.h"
 #include "sync.h"
 
 /* When to stop waiting; NULL for never. */

@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "file.h"
+#include "port_calls.h"
 #include "trace.h"
 
 /* Why a CPU went from one thread to another: the table "switch" of trace_file.c. */

@@ -18,6 +18,7 @@
  * way as what is not.
  */
 #include "ring.h"
+#include "port_trace.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include "format.h"
 #include "mutant.h"
 #include "port.h"
+#include "port_trace.h"
 
 enum trace_id {
 #define TRACE_EVENT(id, NAME, name, ring, fields, text) TRACE_EV_##NAME = (id),

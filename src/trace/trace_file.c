@@ -14,6 +14,9 @@
 
 #include "cpu.h"
 #include "file.h"
+#include "port_files.h"
+#include "port_options.h"
+#include "port_trace.h"
 #include "text.h"
 #include "trace.h"
 

@@ -12,6 +12,7 @@
 
 #include "cpu.h"
 #include "fault.h"
+#include "port_report.h"
 
 enum { LONGEST = 2000, BUFFER = 512 };
 

@@ -9,6 +9,8 @@
  * request and reports: the handler, a core that is interrupted for that, or one that searches.
  */
 #include "bare.h"
+#include "port_io.h"
+#include "port_signals.h"
 
 #include <errno.h>
 

@@ -26,6 +26,11 @@
 #include "atomic.h"
 #include "bare.h"
 #include "bare_watchdog.h"
+#include "port_io.h"
+#include "port_preempt.h"
+#include "port_prof.h"
+#include "port_report.h"
+#include "port_trace.h"
 
 #include <errno.h>
 #include <pirn/watchdog.h>

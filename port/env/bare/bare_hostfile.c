@@ -3,6 +3,7 @@
  * bare_hostfile.c (bare) - whole files of the machine that runs the program, for the runtime itself.
  */
 #include "bare.h"
+#include "port_files.h"
 #include "semihost.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
  * bare_message.c (bare) - what is said of a program that cannot go on. Any context.
  */
 #include "bare.h"
+#include "port_report.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
  * stacks are recycled by the core, so that it is rarely called.
  */
 #include "bare.h"
+#include "port_tools.h"
 
 #include <errno.h>
 #include <string.h>

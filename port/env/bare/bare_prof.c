@@ -4,6 +4,7 @@
  */
 #include "../../../src/prof/prof.h"
 #include "bare.h"
+#include "port_prof.h"
 
 /* Before it executes a CPU, the first core runs what will be the main thread. */
 struct prof_thread *port_prof_outside(void)

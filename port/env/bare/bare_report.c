@@ -8,6 +8,7 @@
 #include "bare.h"
 #include "bare_watchdog.h"
 #include "config.h"
+#include "port_report.h"
 
 #define CALLS_OF_WAIT 8
 

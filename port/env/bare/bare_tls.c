@@ -5,6 +5,7 @@
  * a multiple of its alignment, which is not above TLS_ALIGNMENT.
  */
 #include "bare.h"
+#include "port_tls.h"
 
 #include <errno.h>
 #include <picotls.h>

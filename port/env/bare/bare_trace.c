@@ -4,6 +4,8 @@
  * when the program ends, also by a fault.
  */
 #include "bare.h"
+#include "port_files.h"
+#include "port_trace.h"
 #include "semihost.h"
 
 #include <errno.h>

@@ -7,6 +7,8 @@
  * without such a machine can define bare_command_line.
  */
 #include "bare.h"
+#include "port_files.h"
+#include "port_options.h"
 #include "semihost.h"
 
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bare_words_none.c (bare) - a program without arguments and environment: settings are left out. */
 #include "bare.h"
+#include "port_files.h"
 
 int process_arguments(char ***argv)
 {

@@ -93,18 +93,22 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_CALLS_BLOCK false
 #define PORT_FOREIGN false
 #define PORT_IDENTITY false
-#define port_is_helper() false
 #define PORT_SIGNALS false
+#define PORT_KNOWS_INSIDE true
+#define PORT_PREEMPT true
+#define PORT_TLS true
+#define PORT_PROCESSES false
+#define PORT_IO true
+#define PORT_IO_CLOSE false
+#define PORT_CPU_SETS false
+#define PORT_OPTIONS true
+#define PORT_FILES true
+#define PORT_TRACE true
+#define PORT_PROF true
+#define PORT_REPORT true
+#define PORT_TOOLS true
 #define PORT_IDLE_STACK BARE_CORE_STACK
 #define PORT_DEADLOCK "abort" /* nothing will ever happen */
-
-/* For the POSIX layer: port_may_wait can tell whether a handler has interrupted the runtime;
- * nothing has to start before threads can be cancelled. */
-#define PORT_KNOWS_INSIDE true
-#define port_cancel_start() 0
-
-#define port_thread_init(t) ((void)(t))
-#define port_thread_fini(t) ((void)(t))
 
 /* The last word of a stack, which nobody uses: there is no memory that cannot be accessed. It, and
  * the stack pointer, are looked at whenever a thread stops running; interrupts look at the latter
@@ -139,7 +143,6 @@ ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struc
 
 #define port_switch_refused(cpu) ((cpu) == port_cpu_self() ? NULL : "another core executes it")
 #define port_thread_inherit(t) port_arch_fp_save(&(t)->port.fp)
-#define port_thread_cpus(t, set) ((void)(t), (void)(set))
 #define port_thread_handle(t) ((void *)(t))
 
 /* Have the core that executes the CPU see what is pending for it. */

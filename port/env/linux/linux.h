@@ -12,6 +12,7 @@
 #include <signal.h>
 
 #include "port.h"
+#include "port_posix.h"
 
 /* Sleep while *word == value, until `deadline` on the monotonic clock (UINT64_MAX: none). */
 /* The carrier's thread, which begins, gets what its kernel thread's stand-in has, if it has one.

@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "port_affinity.h"
 
 #define SETS_MAX 1024u
 #define SPINS 100u

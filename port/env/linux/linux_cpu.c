@@ -7,6 +7,11 @@
  * exchange. ORDER(permit)
  */
 #include "linux.h"
+#include "port_calls.h"
+#include "port_io.h"
+#include "port_posix.h"
+#include "port_processes.h"
+#include "port_signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -15,6 +15,7 @@
  *     SIGBUS later. Where fallocate is not known, zeroes are written.
  */
 #include "linux.h"
+#include "port_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

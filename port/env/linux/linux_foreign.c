@@ -12,6 +12,8 @@
  *   3. port_tls_thread is written before the value is set.
  */
 #include "linux.h"
+#include "port_calls.h"
+#include "port_foreign.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -26,6 +26,7 @@
  *      port_switch_refused at every switch.
  */
 #include "linux.h"
+#include "port_tools.h"
 
 #include <string.h>
 #include <sys/syscall.h>

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "config.h"
+#include "port_tools.h"
 
 #ifndef __x86_64__
 #error "the metered library reads the time-stamp counter of x86-64"

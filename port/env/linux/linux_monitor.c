@@ -9,6 +9,9 @@
  * tick_at again. Sequentially consistent: one of them sees the other. ORDER(monitor)
  */
 #include "linux.h"
+#include "port_calls.h"
+#include "port_io.h"
+#include "port_report.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
  * none.
  */
 #include "linux.h"
+#include "port_options.h"
 
 #include <link.h>
 #include <string.h>

@@ -9,6 +9,10 @@
  *     with its own rights have no AT_SECURE and would obey them.
  */
 #include "linux.h"
+#include "port_files.h"
+#include "port_options.h"
+#include "port_posix.h"
+#include "port_report.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -30,6 +30,10 @@
 
 #include "../../../src/prof/prof.h"
 #include "../frames.h"
+#include "port_files.h"
+#include "port_options.h"
+#include "port_posix.h"
+#include "port_prof.h"
 
 static struct {
     int signal; /* 0: there are no samples */

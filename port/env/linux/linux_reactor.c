@@ -17,6 +17,7 @@
  * closed. So whether EPOLL_CTL_MOD finds one says whether the number still means the same file.
  */
 #include "linux.h"
+#include "port_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,6 +11,9 @@
  * notice: the directory /proc/self/task has two links and one for each.
  */
 #include "linux.h"
+#include "port_foreign.h"
+#include "port_report.h"
+#include "port_signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>

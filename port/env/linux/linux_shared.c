@@ -4,6 +4,8 @@
  * private; and the kernel threads that do it for user threads.
  */
 #include "linux.h"
+#include "port_foreign.h"
+#include "port_processes.h"
 
 #include <dlfcn.h>
 #include <errno.h>

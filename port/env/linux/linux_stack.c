@@ -11,6 +11,7 @@
  * never used and have no guard yet. A free slot has given its pages back. Lock: `lock`.
  */
 #include "linux.h"
+#include "port_tools.h"
 
 #include <errno.h>
 #include <fcntl.h>

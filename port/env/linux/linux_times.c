@@ -29,6 +29,8 @@
  * at the start of the runtime, if that was before.
  */
 #include "linux.h"
+#include "port_calls.h"
+#include "port_posix.h"
 
 #include <errno.h>
 #include <sys/syscall.h>

@@ -21,6 +21,7 @@
  * Under a sanitizer threads have no blocks: its runtime keeps its own per-thread state in TLS.
  */
 #include "glibc.h"
+#include "port_tls.h"
 
 #include <errno.h>
 #include <string.h>

@@ -11,6 +11,8 @@
  * start, not a SIGBUS in the middle.
  */
 #include "linux.h"
+#include "port_files.h"
+#include "port_trace.h"
 
 #include <errno.h>
 #include <sys/mman.h>

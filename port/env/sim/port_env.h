@@ -33,12 +33,9 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 #define port_irq_entered() ((void)0)
 #define port_irq_window(irq) sim_irq_window(irq)
 #define PORT_EXPIRE_MOST 2u
-#define port_thread_init(t) ((void)(t))
-#define port_thread_fini(t) ((void)(t))
 const char *port_switch_refused(struct cpu *cpu);
 #define port_thread_switch(cpu, from, to) sim_tls_switch((from), (to))
 #define port_thread_inherit(t) ((void)(t))
-#define port_thread_cpus(t, set) ((void)(t), (void)(set))
 #define port_thread_handle(t) ((void *)(t))
 
 /* A CPU is interrupted by its own ticks only; handlers can be left. */
@@ -47,8 +44,20 @@ const char *port_switch_refused(struct cpu *cpu);
 #define PORT_CPU_SHARED
 #define PORT_FOREIGN true
 #define PORT_IDENTITY false
-#define port_is_helper() false
 #define PORT_SIGNALS true
+#define PORT_KNOWS_INSIDE true
+#define PORT_PREEMPT true
+#define PORT_TLS true
+#define PORT_PROCESSES true
+#define PORT_IO true
+#define PORT_IO_CLOSE true
+#define PORT_CPU_SETS false
+#define PORT_OPTIONS true
+#define PORT_FILES true
+#define PORT_TRACE true
+#define PORT_PROF true
+#define PORT_REPORT true
+#define PORT_TOOLS true
 #define PORT_IDLE_STACK (64u << 10)
 #define PORT_DEADLOCK "report"
 #define port_cpu_interrupt(cpu) ((void)(cpu))

@@ -26,6 +26,9 @@
 #include "../../../src/core/prio.h"
 #include "../../../src/sync/shared.h"
 #include "../../../src/sync/sync.h"
+#include "port_preempt.h"
+#include "port_signals.h"
+#include "port_trace.h"
 #include "sim_internal.h"
 
 #define HOST_STACK (256u << 10)

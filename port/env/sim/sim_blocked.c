@@ -5,6 +5,7 @@
  */
 #include "../../../src/core/carrier.h"
 #include "../../../src/core/mutant.h"
+#include "port_calls.h"
 #include "sim_internal.h"
 
 void sim_block(uint32_t ns)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "io.h"
+#include "port_io.h"
 #include "sim_internal.h"
 
 #define COPIES_FROM 8

@@ -14,6 +14,16 @@
 #include "../../../src/core/carrier.h"
 #include "../../../src/core/id.h"
 #include "../../../src/sync/sync.h"
+#include "port_calls.h"
+#include "port_files.h"
+#include "port_foreign.h"
+#include "port_io.h"
+#include "port_options.h"
+#include "port_preempt.h"
+#include "port_processes.h"
+#include "port_report.h"
+#include "port_signals.h"
+#include "port_tools.h"
 #include "sim_internal.h"
 
 unsigned port_cpu_count(void)

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "../../../src/prof/prof.h"
+#include "port_files.h"
+#include "port_prof.h"
 #include "sim_internal.h"
 
 struct prof_thread *port_prof_outside(void)

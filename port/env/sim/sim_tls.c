@@ -10,6 +10,8 @@
  */
 #include <errno.h>
 
+#include "port_calls.h"
+#include "port_tls.h"
 #include "sim_internal.h"
 
 enum sim_tls_state { TLS_FRESH = 0x51ab, TLS_LIVE, TLS_GONE };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "../../../src/trace/trace.h"
+#include "port_trace.h"
 #include "sim_internal.h"
 
 static struct {

@@ -25,6 +25,7 @@
  * under image.lock.
  */
 #include "glibc.h"
+#include "port_posix.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -25,6 +25,7 @@
  * from running.
  */
 #include "glibc.h"
+#include "port_posix.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -10,6 +10,7 @@
 #include <sys/time.h>
 
 #include "../posix.h"
+#include "port_trace.h"
 
 #define NS_PER_S 1000000000
 

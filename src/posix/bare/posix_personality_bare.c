@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../posix.h"
+#include "port_files.h"
 
 static const char *main_name(void)
 {

@@ -29,6 +29,7 @@
 
 #include "../../core/cancel.h"
 #include "../../sync/sync.h"
+#include "port_posix.h"
 
 /* Objects may be shared between processes. */
 #define POSIX_PROCESSES true

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../signals/posix_signal.h"
+#include "port_affinity.h"
 
 _Static_assert(offsetof(struct posix_attr, guard) == 16, "pthread_attr_t");
 _Static_assert(offsetof(struct posix_attr, size) == 32, "pthread_attr_t");

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "../posix.h"
+#include "port_affinity.h"
 
 static int get(struct thread *t, size_t size, cpu_set_t *set)
 {

@@ -12,6 +12,9 @@
 #include <sys/syscall.h>
 
 #include "../../core/id.h"
+#include "port_calls.h"
+#include "port_posix.h"
+#include "port_signals.h"
 #include "posix_clock.h"
 
 #define NS_PER_S 1000000000u

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "port_affinity.h"
+#include "port_posix.h"
 #include "posix_sanitizer.h"
 
 extern void *__libc_stack_end;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../posix.h"
+#include "port_posix.h"
 
 /* The C library's function of that name. */
 #define NEXT(name)                                                                                 \

@@ -4,6 +4,7 @@
  */
 #include "posix_io.h"
 #include "../signals/posix_signal.h"
+#include "port_posix.h"
 
 #include <poll.h>
 #include <sys/socket.h>

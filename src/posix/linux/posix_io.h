@@ -40,6 +40,7 @@
 #include "../../core/carrier.h"
 #include "../../core/io.h"
 #include "../posix.h"
+#include "port_signals.h"
 
 /* The functions and their prototypes, apart from the system's headers, which give some of these
  * names other attributes or argument types. */

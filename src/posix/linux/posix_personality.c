@@ -13,6 +13,7 @@
 
 #include "../../sync/shared.h"
 #include "../signals/posix_signal.h"
+#include "port_posix.h"
 #include "posix_sanitizer.h"
 
 static size_t stack_of_limit(void)

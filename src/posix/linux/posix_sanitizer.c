@@ -36,6 +36,9 @@
 
 #include "../../core/carrier.h"
 #include "id.h"
+#include "port_calls.h"
+#include "port_posix.h"
+#include "port_tls.h"
 
 #define CREATED_ROUNDS 20000u /* some 10 ms */
 

@@ -4,6 +4,8 @@
  */
 #include <sys/syscall.h>
 
+#include "port_posix.h"
+#include "port_tls.h"
 #include "posix_sanitizer.h"
 
 /* Before it is decided whether threads have TLS blocks of their own. A kernel thread other than the

@@ -17,6 +17,7 @@
 
 #include "../../core/carrier.h"
 #include "../signals/posix_signal.h"
+#include "port_posix.h"
 
 extern char **environ;
 

@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 
 #include "../posix.h"
+#include "port_posix.h"
 
 #define YIELDS 16
 #define SLEEP_MIN_NS 20000u

@@ -3,6 +3,7 @@
  * posix_signal.c - masks, alternate stacks; and taking: running the handlers. See posix_signal.h.
  */
 #include "posix_signal.h"
+#include "port_posix.h"
 
 #include <errno.h>
 #include <string.h>

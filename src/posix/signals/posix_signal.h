@@ -34,6 +34,8 @@
 #define PIRN_POSIX_SIGNAL_H
 
 #include "../posix.h"
+#include "port_calls.h"
+#include "port_posix.h"
 
 #define SIGNALS 64
 #define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal)-1))

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "../../core/id.h"
+#include "port_posix.h"
 
 /* The C library's, which this library's names stand before. */
 int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 
 #include "../../core/id.h"
+#include "port_foreign.h"
+#include "port_posix.h"
 
 #define SLAB_BYTES (64u << 10)
 #define TELL_AGAIN_NS 100000u /* at first; then twice as long each time */

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 
 #include "../linux/posix_io.h"
+#include "port_posix.h"
 #include "posix_signal.h"
 
 #define SET_BYTES sizeof(uint64_t)

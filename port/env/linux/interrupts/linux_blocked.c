@@ -26,6 +26,7 @@
  * reads the permits. Sequentially consistent: one of them sees the other. ORDER(monitor)
  */
 #include "linux.h"
+#include "port_calls.h"
 
 /* As for preemption: whether a thread is inside the runtime must be known. */
 #if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)

@@ -22,6 +22,8 @@
  * point.
  */
 #include "linux.h"
+#include "port_calls.h"
+#include "port_signals.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * thread's. Called once, by port_signals_start, before the carrier's mask opens to it.
  */
 #include "linux.h"
+#include "port_posix.h"
 
 #include <fcntl.h>
 #include <signal.h>

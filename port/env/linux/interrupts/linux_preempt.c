@@ -46,6 +46,10 @@
  * A thread with asynchronous cancellation (core/cancel.h) is ended from the handler, too.
  */
 #include "linux.h"
+#include "port_calls.h"
+#include "port_preempt.h"
+#include "port_signals.h"
+#include "port_trace.h"
 
 /* The sanitizers deliver signals late, from their own code. */
 #if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)

@@ -40,6 +40,10 @@
  * Only where it is known whether a thread is inside the runtime, with TLS blocks of threads' own.
  */
 #include "linux.h"
+#include "port_calls.h"
+#include "port_foreign.h"
+#include "port_posix.h"
+#include "port_signals.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,6 +4,7 @@
  * architectures where it is not known whether a thread is inside the runtime, and under sanitizers.
  */
 #include "linux.h"
+#include "port_posix.h"
 
 #if !(defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN))
 

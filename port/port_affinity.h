@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_affinity.h - CPU sets of threads (pthread_setaffinity_np).
+ *
+ * PORT_CPU_SETS (port_env.h): true where threads have CPU sets. port_env.h then has, inline,
+ * port_thread_cpus(t, set): the new thread t gets this set, which port_cpus_find has returned.
+ */
+#ifndef PIRN_PORT_AFFINITY_H
+#define PIRN_PORT_AFFINITY_H
+
+#include "port.h"
+
+#if PORT_CPU_SETS
+struct port_cpus;
+struct port_thread;
+
+/* The set of `size` bytes, without the CPUs that the process may not use: 0, -EINVAL (none is left),
+ * -ENOMEM (more than 1,024 different sets). */
+int port_cpus_find(const void *set, size_t size, const struct port_cpus **out);
+
+/* Of a thread that has not run; of any user thread: when it returns, the thread runs there; of a
+ * foreign one. */
+void port_cpus_begin(struct port_thread *t, const struct port_cpus *cpus);
+void port_cpus_set(struct thread *t, const struct port_cpus *cpus);
+int port_cpus_set_foreign(const struct port_thread *t, const void *set, size_t size);
+
+/* Into a cpu_set_t. 0 or -errno. */
+int port_cpus_get(const struct port_thread *t, void *set);
+#else
+#define port_thread_cpus(t, set) ((void)(t), (void)(set))
+#endif
+
+#endif

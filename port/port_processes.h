@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_processes.h - several processes: shared words, and fork.
+ *
+ * PORT_PROCESSES (port_env.h): true where other processes can see the same memory.
+ */
+#ifndef PIRN_PORT_PROCESSES_H
+#define PIRN_PORT_PROCESSES_H
+
+#include "port.h"
+
+#if PORT_PROCESSES
+/*
+ * Both are for foreign threads, or threads that may block their CPU. Wait until port_shared_wake for
+ * the word, in whatever process, unless it does not hold `value`; `deadline` in ns of port_now, or
+ * with `realtime` of the system's clock, whose steps count. 0 or -ETIMEDOUT; may return early with
+ * 0. Wake at most n waiters. Both are full fences with respect to the word.
+ */
+int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime);
+void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
+#else
+ALWAYS_INLINE int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline,
+                                   bool realtime)
+{
+    (void)word;
+    (void)value;
+    (void)deadline;
+    (void)realtime;
+    rt_no_such_call();
+}
+
+ALWAYS_INLINE void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
+{
+    (void)word;
+    (void)n;
+    rt_no_such_call();
+}
+#endif
+
+/* Upcalls. */
+bool rt_forked(void);       /* the caller is the child of a fork; true if there was a runtime */
+void rt_forked_above(void); /* after that, with or without a runtime: tell the personality */
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_prof.h - the profiler (prof/prof.h).
+ *
+ * PORT_PROF (port_env.h): true where kernel threads, or cores, can be sampled.
+ */
+#ifndef PIRN_PORT_PROF_H
+#define PIRN_PORT_PROF_H
+
+#include "port.h"
+
+#include <errno.h>
+
+/* What is executable: bytes of files, in memory. */
+struct port_code {
+    uintptr_t start, end;
+    uint64_t offset;
+    const char *path;
+};
+struct prof_thread;
+
+#if PORT_PROF
+/* Take samples from now on, of each carrier, and of the caller: `hz` a second of its CPU time, or of
+ * wall time. 0, -ENOTSUP and *why, -errno. */
+int port_prof_start(uint32_t hz, bool wall, const char **why);
+
+/* What the calling kernel thread keeps while it runs no user thread; is it the program's main one;
+ * where that one's stack is, if that is known. */
+struct prof_thread *port_prof_outside(void);
+bool port_prof_main(void);
+bool port_prof_stack(uintptr_t *low, uintptr_t *high);
+
+/* The return addresses of the functions that are active where the sample was taken, the innermost
+ * first, by the chain of frame pointers as far as that goes on the stack from low to high. Returns
+ * how many. */
+unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
+                          unsigned max);
+
+/* Call fn for each piece of memory that is executable. */
+void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg);
+#else
+ALWAYS_INLINE int port_prof_start(uint32_t hz, bool wall, const char **why)
+{
+    (void)hz;
+    (void)wall;
+    *why = "this port takes no samples";
+    return -ENOTSUP;
+}
+
+ALWAYS_INLINE struct prof_thread *port_prof_outside(void)
+{
+    return NULL;
+}
+
+ALWAYS_INLINE bool port_prof_main(void)
+{
+    return false;
+}
+
+ALWAYS_INLINE bool port_prof_stack(uintptr_t *low, uintptr_t *high)
+{
+    (void)low;
+    (void)high;
+    return false;
+}
+
+ALWAYS_INLINE unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high,
+                                        uintptr_t *frames, unsigned max)
+{
+    (void)context;
+    (void)low;
+    (void)high;
+    (void)frames;
+    (void)max;
+    return 0;
+}
+
+ALWAYS_INLINE void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg)
+{
+    (void)fn;
+    (void)arg;
+}
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_signals.h - signals and cancellation of threads that run or wait in the kernel.
+ *
+ * PORT_SIGNALS (port_env.h): true where signals end waits. PORT_KNOWS_INSIDE: true where
+ * port_may_wait can tell whether a handler has interrupted the runtime.
+ */
+#ifndef PIRN_PORT_SIGNALS_H
+#define PIRN_PORT_SIGNALS_H
+
+#include "port_preempt.h"
+
+#include <errno.h>
+
+#if PORT_SIGNALS
+/* Have rt_cancel_notice called soon by user thread t, if it runs, and then, outside the runtime,
+ * rt_cancel_async or rt_signals_left. Interrupts are disabled. */
+void port_thread_interrupt(struct thread *t);
+
+/* Is the caller a signal handler that interrupted the runtime? As far as the port knows. */
+bool port_is_inside(void);
+
+/* May the calling user thread wait here? Not in a signal handler that has interrupted the runtime or
+ * stands on the worker's signal stack; nor where the port cannot tell. */
+bool port_may_wait(void);
+
+/* Threads will be cancelled: take over the C library's signal for that. Again does nothing new. 0 or
+ * -errno. */
+int port_cancel_start(void);
+
+/* The number of a signal by its name or number; -1: there is no such signal. And: have
+ * rt_dump_asked called when it comes. 0 or -errno. */
+int port_signal_of(const char *name);
+int port_dump_start(int signal);
+#else
+ALWAYS_INLINE void port_thread_interrupt(struct thread *t)
+{
+    (void)t;
+}
+
+ALWAYS_INLINE bool port_is_inside(void)
+{
+    return false;
+}
+
+ALWAYS_INLINE bool port_may_wait(void)
+{
+    return port_cpu_self() != NULL && port_may_switch();
+}
+
+ALWAYS_INLINE int port_cancel_start(void)
+{
+    return 0;
+}
+
+ALWAYS_INLINE int port_signal_of(const char *name)
+{
+    (void)name;
+    return -1;
+}
+
+ALWAYS_INLINE int port_dump_start(int signal)
+{
+    (void)signal;
+    return -ENOSYS;
+}
+#endif
+
+/*
+ * Upcalls.
+ *
+ * at_call: the interrupted instruction is where the call can be stopped. STOP: a request to end is
+ * due: stop the call. SIGNAL: there are signals for the thread: stop it likewise. LATER: something
+ * else was interrupted, perhaps a handler of the program's above the call: ask again when that is
+ * over.
+ */
+enum rt_notice { RT_NOTICE_NONE, RT_NOTICE_STOP, RT_NOTICE_SIGNAL, RT_NOTICE_LATER };
+enum rt_notice rt_cancel_notice(bool at_call);
+bool rt_cancel_async_due(void);
+void rt_cancel_async(void); /* does not return if a request to end is due */
+bool rt_signalled(void);    /* there may be signals for the calling user thread, and it may take
+                               them: it is in no call (rt_call_begin) */
+void rt_signals_left(void); /* it takes them, outside the runtime */
+void rt_dump_asked(void);   /* any context */
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * port_trace.h - the event trace.
+ *
+ * port_env.h has the clock, inline: port_trace_clock(), in ticks, the same on all CPUs, any context, a
+ * few ns; port_trace_ns(), as port_now, but in the simulator no scheduling point.
+ *
+ * PORT_TRACE (port_env.h): true where there is a file for a trace.
+ */
+#ifndef PIRN_PORT_TRACE_H
+#define PIRN_PORT_TRACE_H
+
+#include "port.h"
+
+#include <errno.h>
+
+#if PORT_TRACE
+/* Make the trace's file: `size` bytes of zeroes in memory, which are in the file, too, whenever and
+ * however the process ends; there is room for all of them. In `path` %p stands for the process id. 0
+ * or -errno, as port_file_claim. Drop the memory; the file stays. */
+int port_trace_open(const char *path, size_t size, void **at);
+void port_trace_drop(void *at, size_t size);
+uint64_t port_trace_clock_hz(void); /* of port_trace_clock; 0: not known */
+#else
+ALWAYS_INLINE int port_trace_open(const char *path, size_t size, void **at)
+{
+    (void)path;
+    (void)size;
+    (void)at;
+    return -ENOSYS;
+}
+
+ALWAYS_INLINE void port_trace_drop(void *at, size_t size)
+{
+    (void)at;
+    (void)size;
+}
+
+ALWAYS_INLINE uint64_t port_trace_clock_hz(void)
+{
+    return 0;
+}
+
+#define port_trace_clock() port_now()
+#define port_trace_ns() port_now()
+#endif
+
+/* Upcalls: a tick has interrupted the running thread; its handler returns, or is about to call
+ * rt_preempt. Any context. */
+void rt_tick_begins(void);
+void rt_tick_ends(bool preempts);
+
+#endif
