@@ -10,6 +10,9 @@
 
 #include "cpu.h"
 #include "options.h"
+#include "port_files.h"
+#include "port_options.h"
+#include "port_prof.h"
 #include "sample.h"
 #include "text.h"
 #include "tree.h"
@@ -99,7 +102,7 @@ static void say_counts(struct text *out)
 {
     text_add(out, "count\tlost_calls\t%llu\n", (unsigned long long)at_load_rlx(&tree.lost));
     text_add(out, "count\tlost_samples\t%llu\n", (unsigned long long)at_load_rlx(&sample.lost));
-    text_add(out, "count\tstrays\t%llu\n", (unsigned long long)at_load_rlx(&tree.unmatched));
+    text_add(out, "count\tunmatched\t%llu\n", (unsigned long long)at_load_rlx(&tree.unmatched));
     text_add(out, "count\tskipped\t%llu\n", (unsigned long long)at_load_rlx(&tree.left));
 }
 

@@ -93,7 +93,7 @@ static void test_table_is_refused_when_its_name_is_bad(void)
 {
     const char *const bad[] = {NULL,       "",       "Mine",
                                "my own",   "my:own", "a,b=",
-                               "\xc3\xa4", "a\n",    "an-policy-with-32-letters-"};
+                               "\xc3\xa4", "a\n",    "a-scheduling-policy-of-32-chars-"};
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct pirn_policy p = good(bad[i]);
         REFUSED(&p, -EINVAL, "1 to 31 characters of a-z");
@@ -162,7 +162,7 @@ static void test_description_is_whole_when_texts_need_quoting(void)
                  "{\"name\":\"file\",\"values\":[],\"default\":\"\",\"help\":\"a \\\"path\\\"\"},"
                  "{\"name\":\"how\",\"values\":[\"a\\\\b\",\"c\"],\"default\":\"c\",\"help\":\"\"}"
                  "]}") != NULL);
-    longest = good("an-policy-with-31-letters");
+    longest = good("a-scheduling-policy-of-31-chars");
     memset(text, 'x', sizeof(text) - 1);
     longest.help = text;
     CHECK(pirn_sched_register(&longest) == 0);
