@@ -8,7 +8,7 @@
 #include "cpu.h"
 #include "options.h"
 
-extern const struct pirn_policy RT_SCHED_FIRST; /* the build's choice */
+extern const struct sched_built_in RT_SCHED_FIRST; /* the build's choice */
 
 const struct pirn_settings pirn_settings __attribute__((weak)) = {0};
 
@@ -32,7 +32,7 @@ static void options_check(const struct pirn_settings *s)
 
 static void policy_use(void)
 {
-    const struct pirn_policy *first = &RT_SCHED_FIRST;
+    const struct pirn_policy *first = &RT_SCHED_FIRST.policy;
     const char *why = NULL;
     for (const struct pirn_policy_option *o = first->options; o != NULL && o->name != NULL; o++) {
         o->set(o->deflt, &why);

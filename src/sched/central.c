@@ -140,22 +140,24 @@ static void central_check(void)
     spin_unlock(&central.lock, RANK_RUNQ);
 }
 
-const struct pirn_policy sched_central = {
-    .name = "central",
-    .help = "one scheduler and lock for all CPUs, threads pinned by measured load",
-    .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
-    .pinned = true,
-    .init = central_init,
-    .fini = FOR_TESTS(central_fini),
-    .at_exit = place_at_exit,
-    .enqueue = central_enqueue,
-    .pick = central_pick,
-    .remove = central_remove,
-    .has_work = central_has_work,
-    .direct = central_direct,
-    .thread_init = place_thread_init,
-    .check = FOR_TESTS(central_check),
-    .preempt = WITH_CLASSES(central_preempt),
-    .requeue = WITH_CLASSES(central_requeue),
-    .charge = WITH_CLASSES(classes_charge),
+const struct sched_built_in sched_central = {
+    .policy =
+        {
+            .name = "central",
+            .help = "one scheduler and lock for all CPUs, threads pinned by measured load",
+            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
+            .pinned = true,
+            .init = central_init,
+            .fini = FOR_TESTS(central_fini),
+            .at_exit = place_at_exit,
+            .enqueue = central_enqueue,
+            .pick = central_pick,
+            .remove = central_remove,
+            .has_work = central_has_work,
+            .direct = central_direct,
+            .thread_init = place_thread_init,
+            .check = FOR_TESTS(central_check),
+        },
+    .classes = SCHED_CLASSES(.preempt = central_preempt, .requeue = central_requeue,
+                             .charge = classes_charge),
 };

@@ -99,7 +99,7 @@ ALWAYS_INLINE struct pirn_rotation dist_rotate(struct cpu *self, struct thread *
     return (struct pirn_rotation){next, NULL};
 }
 
-bool dist_yield(void)
+static bool dist_yield(void)
 {
     return yield_by(dist_rotate, false);
 }
@@ -166,24 +166,26 @@ static bool dist_direct(struct cpu *self, struct thread *t)
     return true;
 }
 
-const struct pirn_policy sched_dist = {
-    .name = "dist",
-    .help = "a scheduler for each CPU, threads pinned by measured load",
-    .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
-    .pinned = true,
-    .init = dist_init,
-    .fini = FOR_TESTS(dist_fini),
-    .at_exit = place_at_exit,
-    .enqueue = dist_enqueue,
-    .pick = dist_pick,
-    .rotate = dist_rotate,
-    .remove = dist_remove,
-    .has_work = dist_has_work,
-    .poll = dist_poll,
-    .direct = dist_direct,
-    .thread_init = place_thread_init,
-    .check = FOR_TESTS(dist_check),
-    .preempt = WITH_CLASSES(dist_preempt),
-    .requeue = WITH_CLASSES(dist_requeue),
-    .charge = WITH_CLASSES(classes_charge),
+const struct sched_built_in sched_dist = {
+    .policy =
+        {
+            .name = "dist",
+            .help = "a scheduler for each CPU, threads pinned by measured load",
+            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
+            .pinned = true,
+            .init = dist_init,
+            .fini = FOR_TESTS(dist_fini),
+            .at_exit = place_at_exit,
+            .enqueue = dist_enqueue,
+            .pick = dist_pick,
+            .remove = dist_remove,
+            .has_work = dist_has_work,
+            .poll = dist_poll,
+            .direct = dist_direct,
+            .thread_init = place_thread_init,
+            .check = FOR_TESTS(dist_check),
+        },
+    .yield = dist_yield,
+    .classes =
+        SCHED_CLASSES(.preempt = dist_preempt, .requeue = dist_requeue, .charge = classes_charge),
 };

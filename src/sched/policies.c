@@ -14,23 +14,22 @@
 #include <string.h>
 
 #include "built_in.h"
+#include "classes.h"
 #include "cpu.h"
 #include "options.h"
-#include "steal.h"
 
 #define NAME_MAX_BYTES 31
 
-static const struct pirn_policy *const builtin[] = {
+static const struct sched_built_in *const builtin[] = {
     SCHED_STEAL SCHED_SINGLE SCHED_CENTRAL SCHED_DIST SCHED_REQUEST};
 static _Atomic(const struct pirn_policy *) registered[SCHED_REGISTERED_MAX];
-static bool (*own_yield)(void); /* of the policy that is used; NULL: it has none */
-static char refusal[256];       /* (refusing) */
+static char refusal[256]; /* (refusing) */
 static _Atomic(uint32_t) refusing;
 
 const struct pirn_policy *sched_at(unsigned i)
 {
     if (i < ARRAY_SIZE(builtin)) {
-        return builtin[i];
+        return &builtin[i]->policy;
     }
     i -= (unsigned)ARRAY_SIZE(builtin);
     return i < SCHED_REGISTERED_MAX ? at_load_acq(&registered[i]) : NULL; /* ORDER(registry) */
@@ -61,33 +60,39 @@ static struct pirn_rotation never_rotates(struct cpu *self, struct thread *t)
     return (struct pirn_rotation){0};
 }
 
-/* What a policy of ours has for the other kind of discipline goes. */
-static void fit_discipline(struct pirn_policy *to)
+static const struct sched_built_in *built_in_of(const struct pirn_policy *policy)
 {
-    if (sched_has_classes()) {
-        return;
+    for (unsigned i = 0; i < ARRAY_SIZE(builtin); i++) {
+        if (policy == &builtin[i]->policy) {
+            return builtin[i];
+        }
     }
-    to->preempt = NULL;
-    to->requeue = NULL;
-    to->charge = NULL;
-    if (to->thread_init == WITH_CLASSES(classes_thread_init)) {
-        to->thread_init = NULL;
-    }
+    return NULL;
+}
+
+static void use_variant(struct pirn_policy *to, const struct sched_variant *v)
+{
+    to->enqueue = v->enqueue != NULL ? v->enqueue : to->enqueue;
+    to->pick = v->pick != NULL ? v->pick : to->pick;
+    to->search = v->search != NULL ? v->search : to->search;
+    to->remove = v->remove != NULL ? v->remove : to->remove;
+    to->direct = v->direct != NULL ? v->direct : to->direct;
+    to->thread_init = v->thread_init != NULL ? v->thread_init : to->thread_init;
+    to->preempt = v->preempt;
+    to->requeue = v->requeue;
+    to->charge = v->charge;
 }
 
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
 {
+    const struct sched_built_in *own = built_in_of(policy);
+    bool (*yield)(void) = own != NULL ? own->yield : NULL;
     *to = *policy;
-    own_yield = sched_yield_of(policy);
-    if (sched_has_classes() && sched_is_steal(policy)) {
-        *to = sched_steal_classes;
-        own_yield = steal_classes_yield;
+    if (own != NULL && sched_has_classes()) {
+        use_variant(to, own->classes);
+        yield = own->classes->yield != NULL ? own->classes->yield : yield;
     }
-    for (unsigned i = 0; i < ARRAY_SIZE(builtin); i++) {
-        if (policy == builtin[i]) {
-            fit_discipline(to);
-        }
-    }
+    rt_yield_use(yield);
 }
 
 void sched_settle(struct pirn_policy *policy, bool detour)
@@ -98,7 +103,9 @@ void sched_settle(struct pirn_policy *policy, bool detour)
     if (policy->rotate == NULL || detour) {
         policy->rotate = never_rotates;
     }
-    rt_yield_use(detour ? NULL : own_yield);
+    if (detour) {
+        rt_yield_use(NULL);
+    }
 }
 
 static int refuse(int error, const char *fmt, ...) PRINTF_LIKE(2, 3);

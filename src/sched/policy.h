@@ -26,18 +26,50 @@ const struct pirn_policy *sched_find(const char *name, size_t length);
 /* Policy `i`; NULL after the last. */
 const struct pirn_policy *sched_at(unsigned i);
 
-/* Copy the table for use. */
+/*
+ * A policy of the library: the public table, and two members that only the library's have.
+ *
+ * policy   What is listed, the options, and the operations under the disciplines fifo and lifo.
+ * yield    rt_yield, compiled with the policy's `rotate` inlined (core/yield.h). The table needs no
+ *          `rotate` then: nothing would call it. NULL: yields go by `rotate`, or the long way.
+ * classes  What changes under the disciplines with classes, posix and shmac. NULL in a build
+ *          without them. An operation that is NULL there is the one of `policy`.
+ *
+ * sched_use takes all three from here; no other place selects an operation by discipline.
+ */
+struct sched_variant {
+    struct pirn_kick (*enqueue)(pirn_cpu_t self, pirn_thread_t t, enum pirn_why why);
+    pirn_thread_t (*pick)(pirn_cpu_t self);
+    pirn_thread_t (*search)(pirn_cpu_t self);
+    bool (*remove)(pirn_cpu_t self, pirn_thread_t t);
+    bool (*direct)(pirn_cpu_t self, pirn_thread_t t);
+    int (*thread_init)(pirn_thread_t t, pirn_thread_t creator);
+    pirn_thread_t (*preempt)(pirn_cpu_t self, pirn_thread_t running, enum pirn_why why);
+    void (*requeue)(pirn_thread_t t);
+    bool (*charge)(pirn_cpu_t self, pirn_thread_t running, unsigned ticks);
+    bool (*yield)(void);
+};
+
+struct sched_built_in {
+    struct pirn_policy policy;
+    bool (*yield)(void);
+    const struct sched_variant *classes;
+};
+
+/* The member `classes`. Without classes the compiler drops the functions that it names. */
+#ifndef PIRN_WITHOUT_CLASSES
+#define SCHED_CLASSES(...) (&(const struct sched_variant){__VA_ARGS__})
+#else
+#define SCHED_CLASSES(...) (false ? &(const struct sched_variant){__VA_ARGS__} : NULL)
+#endif
+
+/* Copy the table for use, with the operations that belong to the chosen discipline, and have
+ * rt_yield take the policy's own way. */
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy);
 
 /* All options are known: what the core calls without asking whether it is there, is. With `detour`
  * yields take the long way. */
 void sched_settle(struct pirn_policy *policy, bool detour);
-
-/* rt_yield of those that have `rotate`, compiled with it in it: core/yield.h. */
-bool steal_yield(void);
-bool steal_classes_yield(void);
-bool dist_yield(void);
-bool request_yield(void);
 
 /* Names of policies, of their options and counters: such that nothing needs to quote them. */
 bool sched_good_name(const char *name);

@@ -146,7 +146,7 @@ ALWAYS_INLINE struct pirn_rotation request_rotate(struct cpu *self, struct threa
     return (struct pirn_rotation){next, NULL};
 }
 
-bool request_yield(void)
+static bool request_yield(void)
 {
     return yield_by(request_rotate, false);
 }
@@ -332,23 +332,24 @@ static void request_check(void)
     }
 }
 
-const struct pirn_policy sched_request = {
-    .name = "request",
-    .help = "a ready queue for each CPU; CPUs without work ask others by message",
-    .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
-    .init = request_init,
-    .fini = FOR_TESTS(request_fini),
-    .enqueue = request_enqueue,
-    .pick = request_pick,
-    .rotate = request_rotate,
-    .search = request_search,
-    .remove = request_remove,
-    .has_work = request_has_work,
-    .poll = request_poll,
-    .direct = request_direct,
-    .thread_init = WITH_CLASSES(classes_thread_init),
-    .check = FOR_TESTS(request_check),
-    .preempt = WITH_CLASSES(request_preempt),
-    .requeue = WITH_CLASSES(request_requeue),
-    .charge = WITH_CLASSES(classes_charge),
+const struct sched_built_in sched_request = {
+    .policy =
+        {
+            .name = "request",
+            .help = "a ready queue for each CPU; CPUs without work ask others by message",
+            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
+            .init = request_init,
+            .fini = FOR_TESTS(request_fini),
+            .enqueue = request_enqueue,
+            .pick = request_pick,
+            .search = request_search,
+            .remove = request_remove,
+            .has_work = request_has_work,
+            .poll = request_poll,
+            .direct = request_direct,
+            .check = FOR_TESTS(request_check),
+        },
+    .yield = request_yield,
+    .classes = SCHED_CLASSES(.thread_init = classes_thread_init, .preempt = request_preempt,
+                             .requeue = request_requeue, .charge = classes_charge),
 };

@@ -112,19 +112,20 @@ static void single_check(void)
     spin_unlock(&queue.lock, RANK_RUNQ);
 }
 
-const struct pirn_policy sched_single = {
-    .name = "single",
-    .help = "one ready queue shared by all CPUs; threads migrate",
-    .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
-    .init = single_init,
-    .fini = FOR_TESTS(classes_fini),
-    .enqueue = single_enqueue,
-    .pick = single_pick,
-    .remove = single_remove,
-    .has_work = single_has_work,
-    .thread_init = WITH_CLASSES(classes_thread_init),
-    .check = FOR_TESTS(single_check),
-    .preempt = WITH_CLASSES(single_preempt),
-    .requeue = WITH_CLASSES(single_requeue),
-    .charge = WITH_CLASSES(classes_charge),
+const struct sched_built_in sched_single = {
+    .policy =
+        {
+            .name = "single",
+            .help = "one ready queue shared by all CPUs; threads migrate",
+            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
+            .init = single_init,
+            .fini = FOR_TESTS(classes_fini),
+            .enqueue = single_enqueue,
+            .pick = single_pick,
+            .remove = single_remove,
+            .has_work = single_has_work,
+            .check = FOR_TESTS(single_check),
+        },
+    .classes = SCHED_CLASSES(.thread_init = classes_thread_init, .preempt = single_preempt,
+                             .requeue = single_requeue, .charge = classes_charge),
 };

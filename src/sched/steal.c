@@ -78,7 +78,7 @@ static void steal_queue_init(struct steal_queue *sq, unsigned id)
     rt.cpus[id]->own = sq;
 }
 
-int steal_init(unsigned ncpu)
+static int steal_init(unsigned ncpu)
 {
     if (classes_init(ncpu + 1) != 0) {
         return -ENOMEM;
@@ -201,7 +201,7 @@ ALWAYS_INLINE struct pirn_rotation steal_rotate(struct cpu *self, struct thread 
     return (struct pirn_rotation){next, bias_held_owner(&sq->lock)};
 }
 
-bool steal_yield(void)
+static bool steal_yield(void)
 {
     return yield_by(steal_rotate, true);
 }
@@ -304,7 +304,7 @@ struct thread *steal_search(struct cpu *self)
 }
 
 /* At a tick: the next pick is one that looks into the shared queue. */
-void steal_poll(struct cpu *self)
+static void steal_poll(struct cpu *self)
 {
     struct steal_queue *sq = queue_of(self);
     if (runq_estimate(&steal.shared) != 0 && !MUTANT(SHARED_LATE)) {
@@ -313,7 +313,7 @@ void steal_poll(struct cpu *self)
 }
 
 /* Out of work: was the last batch worth stealing? */
-void steal_idle_enter(struct cpu *self)
+static void steal_idle_enter(struct cpu *self)
 {
     struct steal_queue *sq = queue_of(self);
     if (sq->batch_since == 0) {
@@ -365,7 +365,7 @@ static bool steal_remove(struct cpu *self, struct thread *t)
     return ours;
 }
 
-bool steal_has_work(struct cpu *self)
+static bool steal_has_work(struct cpu *self)
 {
     (void)self;
     if (runq_estimate(&steal.shared) != 0) { /* ORDER(idle-wake) */
@@ -386,47 +386,53 @@ static bool steal_direct(struct cpu *self, struct thread *t)
     return true;
 }
 
-void steal_check(void)
+static void steal_check(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
         struct steal_queue *sq = &steal.queues[i];
         ready_check_locked(&sq->q);
     }
+    ready_check_locked(&steal.shared);
 }
 
-const struct pirn_policy_option steal_options[] = {{.name = "victim",
-                                                    .values = "neighbour|max|random",
-                                                    .deflt = "neighbour",
-                                                    .help = "whom to steal from",
-                                                    .set = steal_set_victim},
-                                                   {.name = "amount",
-                                                    .values = "one|half",
-                                                    .deflt = "half",
-                                                    .help = "how much to steal",
-                                                    .set = steal_set_amount},
-                                                   {.name = "end",
-                                                    .values = "far|tail",
-                                                    .deflt = "far",
-                                                    .help = "from which end of its queue: far "
-                                                            "from where joins take, or the tail",
-                                                    .set = steal_set_end},
-                                                   DISCIPLINE_OPTIONS,
-                                                   {0}};
+static const struct pirn_policy_option steal_options[] = {{.name = "victim",
+                                                           .values = "neighbour|max|random",
+                                                           .deflt = "neighbour",
+                                                           .help = "whom to steal from",
+                                                           .set = steal_set_victim},
+                                                          {.name = "amount",
+                                                           .values = "one|half",
+                                                           .deflt = "half",
+                                                           .help = "how much to steal",
+                                                           .set = steal_set_amount},
+                                                          {.name = "end",
+                                                           .values = "far|tail",
+                                                           .deflt = "far",
+                                                           .help =
+                                                               "from which end of its queue: far "
+                                                               "from where joins take, or the tail",
+                                                           .set = steal_set_end},
+                                                          DISCIPLINE_OPTIONS,
+                                                          {0}};
 
-const struct pirn_policy sched_steal = {
-    .name = "steal",
-    .help = "a ready queue for each CPU; CPUs without work steal from others",
-    .options = SCHED_OPTIONS_OF(steal_options),
-    .init = steal_init,
-    .fini = FOR_TESTS(classes_fini),
-    .enqueue = steal_enqueue,
-    .pick = steal_pick,
-    .rotate = steal_rotate,
-    .search = steal_search,
-    .remove = steal_remove,
-    .has_work = steal_has_work,
-    .poll = steal_poll,
-    .idle_enter = steal_idle_enter,
-    .direct = steal_direct,
-    .check = FOR_TESTS(steal_check),
+const struct sched_built_in sched_steal = {
+    .policy =
+        {
+            .name = "steal",
+            .help = "a ready queue for each CPU; CPUs without work steal from others",
+            .options = SCHED_OPTIONS_OF(steal_options),
+            .init = steal_init,
+            .fini = FOR_TESTS(classes_fini),
+            .enqueue = steal_enqueue,
+            .pick = steal_pick,
+            .search = steal_search,
+            .remove = steal_remove,
+            .has_work = steal_has_work,
+            .poll = steal_poll,
+            .idle_enter = steal_idle_enter,
+            .direct = steal_direct,
+            .check = FOR_TESTS(steal_check),
+        },
+    .yield = steal_yield,
+    .classes = WITH_CLASSES(&steal_classes),
 };

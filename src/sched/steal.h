@@ -67,16 +67,9 @@ ALWAYS_INLINE bool shared_turn(struct steal_queue *sq)
 }
 #define BATCH_MAX 256u /* threads that are moved at once */
 
-/* The same policy where the discipline has classes. */
-extern const struct pirn_policy sched_steal_classes;
+/* The operations where the discipline has classes. */
+extern const struct sched_variant steal_classes;
 
-/* What both have in common. */
-extern const struct pirn_policy_option steal_options[];
-int steal_init(unsigned ncpu);
 struct thread *steal_search(struct cpu *self);
-bool steal_has_work(struct cpu *self);
-void steal_idle_enter(struct cpu *self);
-void steal_poll(struct cpu *self);
-void steal_check(void);
 
 #endif

@@ -160,7 +160,7 @@ ALWAYS_INLINE struct pirn_rotation steal_rotate(struct cpu *self, struct thread 
     return (struct pirn_rotation){next, bias_held_owner(&sq->lock)};
 }
 
-bool steal_classes_yield(void)
+static bool steal_yield(void)
 {
     return yield_by(steal_rotate, true);
 }
@@ -394,12 +394,6 @@ static bool steal_direct(struct cpu *self, struct thread *t)
     return true;
 }
 
-static void steal_check_all(void)
-{
-    steal_check();
-    ready_check_locked(&steal.shared);
-}
-
 static int steal_thread_init(struct thread *t, struct thread *creator)
 {
     at_init(&stealable_of(t)->in, (struct steal_queue *)NULL);
@@ -410,23 +404,15 @@ static int steal_thread_init(struct thread *t, struct thread *creator)
     return classes_thread_init(t, creator);
 }
 
-const struct pirn_policy sched_steal_classes = {
-    .name = "steal",
-    .options = steal_options,
-    .init = steal_init,
-    .fini = classes_fini,
+const struct sched_variant steal_classes = {
     .enqueue = steal_enqueue,
     .pick = steal_pick,
-    .rotate = steal_rotate,
     .search = classes_search,
     .remove = steal_remove,
-    .has_work = steal_has_work,
-    .poll = steal_poll,
-    .idle_enter = steal_idle_enter,
     .direct = steal_direct,
     .thread_init = steal_thread_init,
-    .check = steal_check_all,
     .preempt = steal_preempt,
     .requeue = steal_requeue,
     .charge = classes_charge,
+    .yield = steal_yield,
 };

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/sched/built_in.h"
 #include "../../src/sched/steal.h"
-
-extern const struct pirn_policy sched_steal;
 
 enum { N = 6, LOOKS = 64 };
 
 static struct cpu cpus[2];
 static struct thread *t[N];
-static const struct pirn_policy *policy;
+static struct pirn_policy table;
+static const struct pirn_policy *const policy = &table;
 static const char *where;
 static int failures;
 
@@ -110,15 +110,18 @@ static void ends(void)
     expect(stolen(), t[N - 2], "end=tail");
 }
 
+static void ends_under(enum discipline discipline, const char *name)
+{
+    where = name;
+    sched_chosen.discipline = discipline;
+    sched_use(&table, &sched_steal.policy);
+    sched_settle(&table, false);
+    ends();
+}
+
 int main(void)
 {
-    policy = &sched_steal;
-    where = "fifo";
-    sched_chosen.discipline = DISCIPLINE_FIFO;
-    ends();
-    policy = &sched_steal_classes;
-    where = "posix";
-    sched_chosen.discipline = DISCIPLINE_POSIX;
-    ends();
+    ends_under(DISCIPLINE_FIFO, "fifo");
+    ends_under(DISCIPLINE_POSIX, "posix");
     return failures != 0;
 }
