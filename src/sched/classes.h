@@ -20,7 +20,7 @@ struct sched_choice_of_user {
     bool copy;                  /* (C) a new thread starts at its creator's virtual time */
     bool inherit_no_vtime;      /* (C) posix with `copy`: threads made by even ones are even */
 };
-extern struct sched_choice_of_user sched_chosen;
+HIDDEN extern struct sched_choice_of_user sched_chosen;
 
 struct sched_runs {
     _Atomic(uint32_t) urgency;
@@ -163,6 +163,15 @@ ALWAYS_INLINE struct thread *classes_take_plain(const struct cpu *self, struct t
 {
     (void)self;
     return t;
+}
+ALWAYS_INLINE void classes_announce_other(const struct cpu *self)
+{
+    (void)self;
+}
+ALWAYS_INLINE uint32_t classes_urgency_at(unsigned cpu)
+{
+    (void)cpu;
+    return URGENCY_OTHER;
 }
 ALWAYS_INLINE struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t urgency)
 {

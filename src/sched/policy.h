@@ -86,7 +86,7 @@ int sched_choice(const char *values, const char *value);
 #endif
 #if defined(PIRN_WITHOUT_SETTINGS) && defined(PIRN_WITHOUT_CLASSES)
 #define SCHED_OPTIONS(...) NULL
-#define SCHED_OPTIONS_OF(options) NULL
+#define SCHED_OPTIONS_OF(options) (false ? (options) : NULL)
 #else
 #define SCHED_OPTIONS(...) ((const struct pirn_policy_option[]){__VA_ARGS__, {0}})
 #define SCHED_OPTIONS_OF(options) options

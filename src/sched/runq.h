@@ -39,25 +39,118 @@ ALWAYS_INLINE struct thread *ready_pop_locked(struct cpu *self, struct runq *q)
     return classes_take(self, RUNQ_CLASSES(q), t);
 }
 
-/* ready_rotate_locked where there are classes. */
-ALWAYS_INLINE struct thread *ready_rotate_classes_locked(struct cpu *self, struct runq *q,
-                                                         struct thread *t)
+/*
+ * The short ways, for queues in which all threads are alike: lists, or unranked lists. `classes`
+ * says which: for a policy that is compiled for either kind (steal.c) it is a constant, and the
+ * other kind's code is gone.
+ */
+
+/* Does t not differ from the usual ones? */
+ALWAYS_INLINE bool ready_alike(bool classes, const struct thread *t)
 {
-    if (unlikely(!classq_all_plain(RUNQ_CLASSES(q)) || !classq_plain(t))) {
+    return !classes || classq_plain(t);
+}
+
+/* And does nobody in the queue? */
+ALWAYS_INLINE bool ready_alike_locked(bool classes, const struct runq *q, const struct thread *t)
+{
+    return !classes || (classq_all_plain(RUNQ_CLASSES(q)) && classq_plain(t));
+}
+
+/* Is t, which is in q, the first of those that are alike? */
+ALWAYS_INLINE bool ready_first_alike_locked(bool classes, const struct runq *q,
+                                            const struct thread *t)
+{
+    return (classes ? &RUNQ_CLASSES(q)->unranked_list : &q->threads)->next == &t->rq;
+}
+
+/* False: t or a thread in the queue differs, and nothing was done. */
+ALWAYS_INLINE bool ready_push_alike_locked(bool classes, struct runq *q, struct thread *t,
+                                           enum pirn_why why)
+{
+    if (!classes) {
+        runq_push_locked(q, t, runq_to_head(q, why));
+        return true;
+    }
+    if (unlikely(!ready_alike_locked(true, q, t))) {
+        return false;
+    }
+    classq_unranked_push(RUNQ_CLASSES(q), t, runq_to_head(q, why));
+    runq_add_length_locked(q, 1);
+    return true;
+}
+
+/* The next one, for CPU self to run. NULL: the queue is empty, or a thread in it differs. */
+ALWAYS_INLINE struct thread *ready_pop_alike_locked(bool classes, struct cpu *self, struct runq *q)
+{
+    if (!classes) {
+        return runq_pop_locked(q);
+    }
+    if (unlikely(!classq_all_plain(RUNQ_CLASSES(q)))) {
+        return NULL;
+    }
+    struct thread *t = classq_unranked_pop(RUNQ_CLASSES(q));
+    if (unlikely(t == NULL)) {
+        return NULL;
+    }
+    runq_add_length_locked(q, -1);
+    return classes_take_plain(self, t);
+}
+
+/* t, which is in q, is to run now: take it out. ready_alike_locked is true. */
+ALWAYS_INLINE void ready_remove_alike_locked(bool classes, struct cpu *self, struct runq *q,
+                                             struct thread *t)
+{
+    if (!classes) {
+        runq_remove_locked(q, t);
+        return;
+    }
+    classq_unranked_remove(RUNQ_CLASSES(q), t);
+    runq_add_length_locked(q, -1);
+    classes_take_plain(self, t);
+}
+
+/* A yield: t to the tail, the next one out; t's context need not be saved. NULL: nothing done. */
+ALWAYS_INLINE struct thread *ready_rotate_alike_locked(bool classes, struct cpu *self,
+                                                       struct runq *q, struct thread *t)
+{
+    if (!classes) {
+        return runq_rotate_locked(q, t);
+    }
+    if (unlikely(!ready_alike_locked(true, q, t))) {
         return NULL;
     }
     struct thread *next = classq_unranked_rotate(RUNQ_CLASSES(q), t);
     return likely(next != NULL) ? classes_take_plain(self, next) : NULL;
 }
 
-/* The short way of a yield: t to the tail, the next one out, both of them in the lists of fifo or
- * in the unranked list; t's context need not be saved. NULL: nothing done. */
+/* The same, of either kind. */
 ALWAYS_INLINE struct thread *ready_rotate_locked(struct cpu *self, struct runq *q, struct thread *t)
 {
-    if (likely(RUNQ_CLASSES(q) == NULL)) {
-        return runq_rotate_locked(q, t);
+    return ready_rotate_alike_locked(unlikely(RUNQ_CLASSES(q) != NULL), self, q, t);
+}
+
+/* The first one, without taking it out. */
+ALWAYS_INLINE struct thread *ready_peek_locked(const struct runq *q)
+{
+    if (unlikely(RUNQ_CLASSES(q) != NULL)) {
+        return classq_peek(RUNQ_CLASSES(q));
     }
-    return ready_rotate_classes_locked(self, q, t);
+    struct list *first = q->threads.next;
+    return first != &q->threads ? CONTAINER_OF(first, struct thread, rq) : NULL;
+}
+
+/* The first one, to be pushed elsewhere. */
+ALWAYS_INLINE struct thread *ready_take_locked(struct runq *q)
+{
+    if (likely(RUNQ_CLASSES(q) == NULL)) {
+        return runq_pop_locked(q);
+    }
+    struct thread *t = classq_take(RUNQ_CLASSES(q));
+    if (t != NULL) {
+        runq_add_length_locked(q, -1);
+    }
+    return t;
 }
 
 /* Do threads not differ? */
@@ -73,9 +166,10 @@ ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q, bool head)
     if (likely(RUNQ_CLASSES(q) == NULL)) {
         return runq_give_locked(q, head);
     }
-    struct thread *t = classq_all_plain(RUNQ_CLASSES(q))
-                           ? classq_unranked_give(RUNQ_CLASSES(q), head)
-                           : classq_take(RUNQ_CLASSES(q));
+    if (!classq_all_plain(RUNQ_CLASSES(q))) {
+        return ready_take_locked(q);
+    }
+    struct thread *t = classq_unranked_give(RUNQ_CLASSES(q), head);
     if (t != NULL) {
         runq_add_length_locked(q, -1);
     }

@@ -1,36 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal.c - policy "steal": a ready queue for each CPU; CPUs without work steal from
- * others' queues.
+ * steal.c - policy "steal": a run queue for each CPU; CPUs without work steal from others' queues
+ * (steal_search.c).
  *
  * Options: victim = neighbour (round robin from the right neighbour), max (longest queue by
  * unlocked estimate), random; amount = one, half (true half, in one visit); end = far, tail;
- * discipline = fifo, lifo; posix and shmac are in steal_classes.c.
+ * discipline.
+ *
+ * Short and long ways. Each operation of a switch has a short way, for threads that are all alike
+ * (runq.h), with the queue's lock free; it has no calls, so the compiler saves no registers for
+ * it. The short ways are functions with a constant `classes`, and the table below has each of them
+ * twice: compiled for lists (fifo, lifo) and for queues with classes (posix, shmac). The long ways,
+ * but pick's, exist once, and ask the queue what it is.
+ *
+ * With classes real-time threads are in one queue for all CPUs, the shared one: so the most urgent
+ * ones run, on whatever CPU, as under "single". Threads of class OTHER are in the queue of a CPU
+ * each. Shares by weight hold within a queue; a thread that moves keeps how far it was ahead.
  *
  * Invariants:
  *   1. A queue is guarded by its asymmetric lock: the owner enters with plain stores, a thief with
- * a heavy fence (spinlock.h).
- *   2. stealable.in is q exactly while the thread is linked in queue q; both change under q's lock.
- * So read under q's lock, in == q is stable.
+ *      a heavy fence (spinlock.h).
+ *   2. stealable.in is q exactly while the thread is linked in queue q, SHARED while it is in the
+ *      shared queue; it changes under that queue's lock. So read under q's lock, in == q is stable.
  *   3. Threads that foreign kernel threads make ready go to the shared queue; every CPU looks there
- * when its own is empty, at every SHARED_EVERY-th pick, and at the first one after a tick: threads
- * that never yield make 64 picks in as many ticks.
- *
- * From which end. A thread that joins another one takes that out of its CPU's queue, to run it at
- * once. Where threads create threads and join them (fork-join), those are the newest ones, and at
- * the other end lie the oldest, from which most will come; where one thread joins a row of others
- * in their order, they are the oldest. A thief takes from the end at which the owner's last join
- * did not take (end=far): it works far from the owner, and what it takes is not what the owner is
- * about to wait for. Not the first of all: what was handed over lies there. Without joins, or
- * with end=tail, from the tail.
- *
- * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
- * was posted and the poster is going to block): taking it would bounce the pair between CPUs. So a
- * lone thread is stolen only when PATIENCE looks in a row have found the queue non-empty. A batch
- * is worth its move if it kept the thief busy for WORTH_BATCH_NS, or for WORTH_THREAD_NS a thread
- * (a thread's cache lines, and those it fights for, cost about that much); else the thief waits
- * before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps looking: a CPU
- * never sleeps while there is work.
+ *      when its own is empty, at every SHARED_EVERY-th pick, and at the first one after a tick:
+ *      threads that never yield make 64 picks in as many ticks. Lists count every pick, in the
+ *      short way, too. With classes only long ways count: while a thread is in the shared queue
+ *      every way is long (invariant 4).
+ *   4. steal.urgency is that of the first thread in the shared queue, URGENCY_IDLE if it is empty.
+ * With classes:
+ *   5. A thread's priority is read after `in` is set and a fence (light). requeue, which is called
+ *      when the priority is stored, fences (heavy) before it believes that a thread is in no queue.
+ *      So one of them sees the other: a thread never stays in a queue with an old priority.
+ *   6. A CPU that takes a thread of class OTHER has said that it runs one, and then (ORDER(runs))
+ *      found no real-time thread in the shared queue; a CPU that puts one there looks for the
+ *      lowest running thread afterwards. So a real-time thread never waits while an OTHER thread
+ *      runs of which its waker did not know.
+ *   7. A thread that moves to or from the shared queue is in none for a moment, in which a CPU may
+ *      go to sleep. So the CPU that moves it wakes one as if the thread had just become ready:
+ *      ORDER(idle-wake).
  */
 #include "steal.h"
 
@@ -38,13 +46,6 @@
 
 #include "mutant.h"
 #include "yield.h"
-
-#define LOOK_EVERY 8u
-#define PATIENCE 8u
-#define WORTH_THREAD_NS 2000u
-#define WORTH_BATCH_NS 100000u
-#define BACKOFF_FIRST_NS 2000u
-#define BACKOFF_MAX_NS 500000u
 
 struct steal steal;
 
@@ -93,215 +94,351 @@ static int steal_init(unsigned ncpu)
     return 0;
 }
 
-ALWAYS_INLINE void steal_push_locked(struct steal_queue *sq, struct thread *t, bool head)
+/* ---- the shared queue ---- */
+
+static void shared_note_locked(void)
 {
-    at_store_rlx(&stealable_of(t)->in, sq);
-    runq_push_locked(&sq->q, t, head);
+    struct thread *first = ready_peek_locked(&steal.shared);
+    at_store_rlx(&steal.urgency,
+                 first != NULL ? ready_urgency(&steal.shared, first) : (uint32_t)URGENCY_IDLE);
 }
 
-static COLD void shared_push(struct thread *t)
+/* Lists take what is handed over at the tail, too. */
+uint32_t steal_shared_push(struct thread *t, enum pirn_why why)
 {
     spin_lock(&steal.shared_lock, RANK_RUNQ);
-    at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-    runq_push_locked(&steal.shared, t, false);
+    at_store_rlx(&stealable_of(t)->in, SHARED);
+    at_fence_light(); /* ORDER(requeue) */
+    ready_push_locked(&steal.shared, t, sched_has_classes() ? why : PIRN_WHY_WAKE);
+    shared_note_locked();
+    uint32_t urgency = ready_urgency(&steal.shared, t);
     spin_unlock(&steal.shared_lock, RANK_RUNQ);
+    return urgency;
 }
 
-static COLD struct thread *shared_pop(void)
+struct thread *steal_shared_taken_locked(struct thread *next)
+{
+    if (next != NULL) {
+        at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
+    }
+    shared_note_locked();
+    return next;
+}
+
+static NOINLINE struct thread *shared_pop(struct cpu *self)
 {
     spin_lock(&steal.shared_lock, RANK_RUNQ);
-    struct thread *t = runq_pop_locked(&steal.shared);
+    struct thread *t = steal_shared_taken_locked(ready_pop_locked(self, &steal.shared));
     spin_unlock(&steal.shared_lock, RANK_RUNQ);
     return t;
 }
 
-/* The short ways below have no calls, so the compiler saves no registers for them. */
-static COLD struct pirn_kick steal_enqueue_slow(struct cpu *self, struct thread *t,
-                                                enum pirn_why why)
+/* May the CPU go a short way, past the shared queue? */
+ALWAYS_INLINE bool shared_pass(bool classes, struct steal_queue *sq)
 {
-    if (self == NULL) {
-        shared_push(t);
-    } else {
-        struct steal_queue *sq = queue_of(self);
-        bias_lock_owner(&sq->lock);
-        steal_push_locked(sq, t, runq_to_head(&sq->q, why));
-        bias_unlock_owner(&sq->lock);
-    }
-    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
+    return classes ? at_load_rlx(&steal.urgency) == URGENCY_IDLE : --sq->turns != 0;
 }
 
-static struct pirn_kick steal_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
+/* A yield that goes the long way after all: its pick counts. */
+ALWAYS_INLINE void shared_pass_undo(bool classes, struct steal_queue *sq)
 {
-    if (unlikely(self == NULL)) {
-        return steal_enqueue_slow(self, t, why);
+    sq->turns += classes ? 0 : 1;
+}
+
+/* ---- enqueue ---- */
+
+bool steal_own_push(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    struct steal_queue *sq = queue_of(self);
+    bias_lock_owner(&sq->lock);
+    at_store_rlx(&stealable_of(t)->in, sq);
+    at_fence_light(); /* ORDER(requeue) */
+    bool stays = likely(ready_urgency(&sq->q, t) == URGENCY_OTHER);
+    if (likely(stays)) {
+        ready_push_locked(&sq->q, t, why);
+    } else {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    }
+    bias_unlock_owner(&sq->lock);
+    return stays;
+}
+
+NOINLINE struct pirn_kick steal_enqueue_long(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    uint32_t urgency = ready_urgency(&steal.shared, t);
+    if (self == NULL || urgency > URGENCY_OTHER || !steal_own_push(self, t, why)) {
+        urgency = steal_shared_push(t, why);
+    }
+    return classes_kick_lowest(self, urgency);
+}
+
+/* The short way of enqueue. False: nothing done. */
+ALWAYS_INLINE bool push_short(bool classes, struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    if (unlikely(self == NULL || !ready_alike(classes, t))) {
+        return false;
     }
     struct steal_queue *sq = queue_of(self);
     if (unlikely(!bias_trylock_owner(&sq->lock))) {
-        return steal_enqueue_slow(self, t, why);
+        return false;
     }
-    steal_push_locked(sq, t, runq_to_head(&sq->q, why));
+    at_store_rlx(&stealable_of(t)->in, sq);
+    if (classes) {
+        at_fence_light(); /* ORDER(requeue) */
+    }
+    bool pushed = ready_push_alike_locked(classes, &sq->q, t, why);
+    if (unlikely(!pushed)) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    }
     bias_unlock_tried(&sq->lock);
+    return pushed;
+}
+
+static struct pirn_kick steal_lists_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    if (unlikely(!push_short(false, self, t, why))) {
+        return steal_enqueue_long(self, t, why);
+    }
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
-ALWAYS_INLINE struct thread *steal_pop_locked(struct steal_queue *sq)
+static struct pirn_kick steal_classes_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
-    struct thread *t = runq_pop_locked(&sq->q);
-    if (likely(t != NULL)) {
+    if (unlikely(!push_short(true, self, t, why))) {
+        return steal_enqueue_long(self, t, why);
+    }
+    return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
+}
+
+/* ---- pick ---- */
+
+/* With classes: the most urgent real-time thread; NULL if there is none. */
+static struct thread *pick_urgent(struct cpu *self)
+{
+    for (;;) {
+        classes_announce_other(self);
+        if (likely(at_load_rlx(&steal.urgency) <= URGENCY_OTHER)) {
+            return NULL;
+        }
+        struct thread *t = shared_pop(self);
+        if (t != NULL) {
+            return t;
+        }
+        /* Another CPU was faster, and this one has just said that it runs nothing: a CPU that
+         * makes a thread ready may count on that. Again, by invariant 6. */
+    }
+}
+
+/* If the shared queue has its turn. Lists: its first thread, which runs now; the short way has
+ * counted the pick. Classes: NULL, its threads go to the CPU's own queue. */
+ALWAYS_INLINE struct thread *pick_in_turn(bool classes, struct cpu *self)
+{
+    struct steal_queue *sq = queue_of(self);
+    sq->turns -= classes ? 1 : 0;
+    if (likely(sq->turns != 0)) {
+        return NULL;
+    }
+    sq->turns = SHARED_EVERY;
+    if (runq_estimate(&steal.shared) == 0) {
+        return NULL;
+    }
+    if (!classes) {
+        return shared_pop(self);
+    }
+    steal_shared_drain(self);
+    return NULL;
+}
+
+ALWAYS_INLINE struct thread *pick_own(struct cpu *self)
+{
+    struct steal_queue *sq = queue_of(self);
+    if (runq_estimate(&sq->q) == 0) {
+        return NULL;
+    }
+    bias_lock_owner(&sq->lock);
+    struct thread *t = ready_pop_locked(self, &sq->q);
+    if (t != NULL) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
     }
+    bias_unlock_owner(&sq->lock);
     return t;
 }
 
-/* The pick is counted already. */
-static NOINLINE struct thread *steal_pick_slow(struct steal_queue *sq)
+/* The long way of pick. It exists twice, too: every yield of a thread that is alone comes here. */
+ALWAYS_INLINE struct thread *pick_long(bool classes, struct cpu *self)
 {
     struct thread *t = NULL;
-    bool turn = sq->turns == 0;
-    bool shared = runq_estimate(&steal.shared) != 0;
-    sq->turns = turn ? SHARED_EVERY : sq->turns;
-    if (turn && shared && (t = shared_pop()) != NULL) {
+    if (classes && (t = pick_urgent(self)) != NULL) {
         return t;
     }
-    if (runq_estimate(&sq->q) != 0) {
-        bias_lock_owner(&sq->lock);
-        t = steal_pop_locked(sq);
-        bias_unlock_owner(&sq->lock);
+    if ((t = pick_in_turn(classes, self)) != NULL || (t = pick_own(self)) != NULL) {
+        return t;
     }
-    return t == NULL && shared ? shared_pop() : t;
+    if (runq_estimate(&steal.shared) != 0 && (t = shared_pop(self)) != NULL) {
+        return t;
+    }
+    return classes ? classes_take(self, RUNQ_CLASSES(&queue_of(self)->q), NULL) : NULL;
 }
 
-static struct thread *steal_pick(struct cpu *self)
+static NOINLINE struct thread *lists_pick_long(struct cpu *self)
 {
-    struct steal_queue *sq = queue_of(self);
-    if (unlikely(--sq->turns == 0 || runq_estimate(&sq->q) == 0 ||
-                 !bias_trylock_owner(&sq->lock))) {
-        return steal_pick_slow(sq);
-    }
-    struct thread *t = steal_pop_locked(sq);
-    bias_unlock_tried(&sq->lock);
-    return likely(t != NULL) ? t : steal_pick_slow(sq);
+    return pick_long(false, self);
 }
 
-ALWAYS_INLINE struct pirn_rotation steal_rotate(struct cpu *self, struct thread *t)
+static NOINLINE struct thread *classes_pick_long(struct cpu *self)
+{
+    return pick_long(true, self);
+}
+
+ALWAYS_INLINE struct thread *steal_pick(bool classes, struct cpu *self)
 {
     struct steal_queue *sq = queue_of(self);
-    if (unlikely(--sq->turns == 0 || !bias_trylock_owner(&sq->lock))) {
-        sq->turns++; /* the long way, by steal_pick, counts it */
+    struct thread *t = NULL;
+    if (classes) {
+        classes_announce_other(self);
+    }
+    if (likely(shared_pass(classes, sq) && runq_estimate(&sq->q) != 0 &&
+               bias_trylock_owner(&sq->lock))) {
+        t = ready_pop_alike_locked(classes, self, &sq->q);
+        if (likely(t != NULL)) {
+            at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        }
+        bias_unlock_tried(&sq->lock);
+    }
+    return likely(t != NULL) ? t : classes ? classes_pick_long(self) : lists_pick_long(self);
+}
+
+static struct thread *steal_lists_pick(struct cpu *self)
+{
+    return steal_pick(false, self);
+}
+
+static struct thread *steal_classes_pick(struct cpu *self)
+{
+    return steal_pick(true, self);
+}
+
+/* ---- yield ---- */
+
+ALWAYS_INLINE struct pirn_rotation steal_rotate(bool classes, struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = queue_of(self);
+    if (unlikely(!shared_pass(classes, sq) || !bias_trylock_owner(&sq->lock))) {
+        shared_pass_undo(classes, sq);
         return (struct pirn_rotation){0};
     }
-    struct thread *next = runq_rotate_locked(&sq->q, t);
+    at_store_rlx(&stealable_of(t)->in, sq);
+    if (classes) {
+        at_fence_light(); /* ORDER(requeue) */
+    }
+    struct thread *next = ready_rotate_alike_locked(classes, self, &sq->q, t);
     if (unlikely(next == NULL)) {
-        sq->turns++;
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        shared_pass_undo(classes, sq);
         bias_unlock_tried(&sq->lock);
         return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
-    at_store_rlx(&stealable_of(t)->in, sq);
     return (struct pirn_rotation){next, bias_held_owner(&sq->lock)};
 }
 
-static bool steal_yield(void)
+ALWAYS_INLINE struct pirn_rotation lists_rotate(struct cpu *self, struct thread *t)
 {
-    return yield_by(steal_rotate, true);
+    return steal_rotate(false, self, t);
 }
 
-/* Of the victim's queue: the first one to run now, the rest, in their order, to our own. */
-static struct thread *steal_from(struct cpu *self, unsigned victim)
+ALWAYS_INLINE struct pirn_rotation classes_rotate(struct cpu *self, struct thread *t)
 {
-    struct steal_queue *from = &steal.queues[victim];
-    struct steal_queue *to = queue_of(self);
-    struct list batch;
-    uint32_t taken = 0;
-    STAT_INC(&self->stats.steal_attempts);
-    if (!bias_trylock_guest(&from->lock)) {
-        return NULL;
+    return steal_rotate(true, self, t);
+}
+
+static bool steal_lists_yield(void)
+{
+    return yield_by(lists_rotate, true);
+}
+
+static bool steal_classes_yield(void)
+{
+    return yield_by(classes_rotate, true);
+}
+
+/* ---- a join: remove, direct ---- */
+
+/* With classes: may the CPU, which runs a thread of class OTHER, run another one past the queues?
+ */
+ALWAYS_INLINE bool may_run_other(const struct cpu *self)
+{
+    return classes_urgency_at(self->id) == URGENCY_OTHER &&
+           at_load_rlx(&steal.urgency) <= URGENCY_OTHER;
+}
+
+ALWAYS_INLINE bool remove_locked(bool classes, struct cpu *self, struct steal_queue *sq,
+                                 struct thread *t)
+{
+    bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
+    if (likely(ours && ready_alike_locked(classes, &sq->q, t))) {
+        sq->head_is_far = !ready_first_alike_locked(classes, &sq->q, t);
+        ready_remove_alike_locked(classes, self, &sq->q, t);
+    } else {
+        ours = ours && ready_remove_locked(self, &sq->q, t);
     }
-    bool head = steal.far && from->head_is_far;
-    bool tail = ready_all_alike_locked(&from->q) && !head;
-    uint32_t want = steal.half ? (runq_estimate(&from->q) + 1) / 2 : 1;
-    list_init(&batch);
-    for (struct thread *t;
-         taken < want && taken < BATCH_MAX && (t = ready_give_locked(&from->q, head)) != NULL;
-         taken++) {
+    if (ours) {
         at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-        if (tail) {
-            list_push_front(&batch, &t->rq);
-        } else {
-            list_push_back(&batch, &t->rq);
-        }
     }
-    bias_unlock_guest(&from->lock);
-    struct list *first = list_pop_front(&batch);
-    if (first == NULL) {
-        return NULL;
-    }
-    STAT_ADD(&self->stats.steals, taken);
-    trace_steal(self, victim, taken, CONTAINER_OF(first, struct thread, rq));
-    to->batch_since = port_now();
-    to->batch_size = taken;
-    bias_lock_owner(&to->lock);
-    for (struct list *node; (node = list_pop_front(&batch)) != NULL;) {
-        struct thread *t = CONTAINER_OF(node, struct thread, rq);
-        at_store_rlx(&stealable_of(t)->in, to);
-        at_fence_light(); /* ORDER(requeue) */
-        ready_push_locked(&to->q, t, PIRN_WHY_MIGRATE);
-    }
-    struct thread *next = CONTAINER_OF(first, struct thread, rq);
-    ready_run_locked(self, &to->q, next);
-    bias_unlock_owner(&to->lock);
-    return next;
+    return ours;
 }
 
-/* The k-th CPU to try. */
-static unsigned steal_order(struct steal_queue *sq, unsigned self, unsigned k)
-{
-    if (steal.victim == VICTIM_RANDOM) {
-        sq->random ^= sq->random << 13;
-        sq->random ^= sq->random >> 7;
-        sq->random ^= sq->random << 17;
-        return (self + 1 + (unsigned)(sq->random % (rt.ncpu - 1))) % rt.ncpu;
-    }
-    return (self + 1 + k) % rt.ncpu;
-}
-
-/* Whom to rob; RT_MAX_CPUS if nobody. */
-static unsigned steal_choose(struct steal_queue *sq, unsigned self)
-{
-    unsigned best = RT_MAX_CPUS;
-    uint32_t best_length = 0;
-    for (unsigned k = 0; k < rt.ncpu - 1; k++) {
-        unsigned v = steal_order(sq, self, k);
-        uint32_t length = runq_estimate(&steal.queues[v].q);
-        if (length > best_length) {
-            best = v;
-            best_length = length;
-            if (steal.victim != VICTIM_MAX) {
-                break;
-            }
-        }
-    }
-    if (best_length != 1) {
-        sq->seen_victim = UINT32_MAX;
-        return best;
-    }
-    sq->seen = sq->seen_victim == best ? sq->seen + 1 : 1;
-    sq->seen_victim = best;
-    return sq->seen >= PATIENCE ? best : RT_MAX_CPUS;
-}
-
-struct thread *steal_search(struct cpu *self)
+static COLD bool steal_remove_long(struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
-    if (rt.ncpu == 1 || ++sq->looks % LOOK_EVERY != 0) {
-        return NULL;
-    }
-    if (sq->backoff_until != 0 && port_now() < sq->backoff_until) {
-        return NULL;
-    }
-    unsigned victim = steal_choose(sq, self->id);
-    return victim != RT_MAX_CPUS ? steal_from(self, victim) : NULL;
+    bias_lock_owner(&sq->lock);
+    bool ours = remove_locked(sched_has_classes(), self, sq, t);
+    bias_unlock_owner(&sq->lock);
+    return ours;
 }
+
+ALWAYS_INLINE bool steal_remove(bool classes, struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = self != NULL ? queue_of(self) : NULL;
+    if (sq == NULL || at_load_rlx(&stealable_of(t)->in) != sq ||
+        (classes && !may_run_other(self))) {
+        return false;
+    }
+    if (unlikely(!bias_trylock_owner(&sq->lock))) {
+        return steal_remove_long(self, t);
+    }
+    bool ours = remove_locked(classes, self, sq, t);
+    bias_unlock_tried(&sq->lock);
+    return ours;
+}
+
+static bool steal_lists_remove(struct cpu *self, struct thread *t)
+{
+    return steal_remove(false, self, t);
+}
+
+static bool steal_classes_remove(struct cpu *self, struct thread *t)
+{
+    return steal_remove(true, self, t);
+}
+
+static bool steal_lists_direct(struct cpu *self, struct thread *t)
+{
+    (void)self;
+    (void)t;
+    return true;
+}
+
+static bool steal_classes_direct(struct cpu *self, struct thread *t)
+{
+    if (unlikely(!may_run_other(self) || !classq_plain(t))) {
+        return false;
+    }
+    classes_take_plain(self, t);
+    return true;
+}
+
+/* ---- the rest ---- */
 
 /* At a tick: the next pick is one that looks into the shared queue. */
 static void steal_poll(struct cpu *self)
@@ -310,59 +447,6 @@ static void steal_poll(struct cpu *self)
     if (runq_estimate(&steal.shared) != 0 && !MUTANT(SHARED_LATE)) {
         sq->turns = 1;
     }
-}
-
-/* Out of work: was the last batch worth stealing? */
-static void steal_idle_enter(struct cpu *self)
-{
-    struct steal_queue *sq = queue_of(self);
-    if (sq->batch_since == 0) {
-        return;
-    }
-    uint64_t now = port_now();
-    uint64_t ran = now - sq->batch_since;
-    if (ran >= WORTH_BATCH_NS || ran >= (uint64_t)sq->batch_size * WORTH_THREAD_NS) {
-        sq->backoff_ns = 0;
-        sq->backoff_until = 0;
-    } else {
-        sq->backoff_ns = sq->backoff_ns == 0 ? BACKOFF_FIRST_NS : sq->backoff_ns * 2;
-        sq->backoff_ns = sq->backoff_ns < BACKOFF_MAX_NS ? sq->backoff_ns : BACKOFF_MAX_NS;
-        sq->backoff_until = now + sq->backoff_ns;
-    }
-    sq->batch_since = 0;
-}
-
-ALWAYS_INLINE bool steal_remove_locked(struct steal_queue *sq, struct thread *t)
-{
-    bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
-    if (likely(ours)) {
-        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
-        sq->head_is_far = sq->q.threads.next != &t->rq;
-        runq_remove_locked(&sq->q, t);
-    }
-    return ours;
-}
-
-static COLD bool steal_remove_slow(struct steal_queue *sq, struct thread *t)
-{
-    bias_lock_owner(&sq->lock);
-    bool ours = steal_remove_locked(sq, t);
-    bias_unlock_owner(&sq->lock);
-    return ours;
-}
-
-static bool steal_remove(struct cpu *self, struct thread *t)
-{
-    struct steal_queue *sq = self != NULL ? queue_of(self) : NULL;
-    if (sq == NULL || at_load_rlx(&stealable_of(t)->in) != sq) {
-        return false;
-    }
-    if (unlikely(!bias_trylock_owner(&sq->lock))) {
-        return steal_remove_slow(sq, t);
-    }
-    bool ours = steal_remove_locked(sq, t);
-    bias_unlock_tried(&sq->lock);
-    return ours;
 }
 
 static bool steal_has_work(struct cpu *self)
@@ -379,13 +463,6 @@ static bool steal_has_work(struct cpu *self)
     return false;
 }
 
-static bool steal_direct(struct cpu *self, struct thread *t)
-{
-    (void)self;
-    (void)t;
-    return true;
-}
-
 static void steal_check(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
@@ -393,6 +470,16 @@ static void steal_check(void)
         ready_check_locked(&sq->q);
     }
     ready_check_locked(&steal.shared);
+}
+
+static int steal_classes_thread_init(struct thread *t, struct thread *creator)
+{
+    at_init(&stealable_of(t)->in, (struct steal_queue *)NULL);
+    if (likely(sched_chosen.inherit_no_vtime && creator != NULL && creator->sched.no_vtime)) {
+        classq_new_no_vtime(t);
+        return 0;
+    }
+    return classes_thread_init(t, creator);
 }
 
 static const struct pirn_policy_option steal_options[] = {{.name = "victim",
@@ -423,16 +510,20 @@ const struct sched_built_in sched_steal = {
             .options = SCHED_OPTIONS_OF(steal_options),
             .init = steal_init,
             .fini = FOR_TESTS(classes_fini),
-            .enqueue = steal_enqueue,
-            .pick = steal_pick,
+            .enqueue = steal_lists_enqueue,
+            .pick = steal_lists_pick,
             .search = steal_search,
-            .remove = steal_remove,
+            .remove = steal_lists_remove,
             .has_work = steal_has_work,
             .poll = steal_poll,
             .idle_enter = steal_idle_enter,
-            .direct = steal_direct,
+            .direct = steal_lists_direct,
             .check = FOR_TESTS(steal_check),
         },
-    .yield = steal_yield,
-    .classes = WITH_CLASSES(&steal_classes),
+    .yield = steal_lists_yield,
+    .classes = SCHED_CLASSES(.enqueue = steal_classes_enqueue, .pick = steal_classes_pick,
+                             .remove = steal_classes_remove, .direct = steal_classes_direct,
+                             .thread_init = steal_classes_thread_init, .preempt = steal_preempt,
+                             .requeue = steal_requeue, .charge = classes_charge,
+                             .yield = steal_classes_yield),
 };

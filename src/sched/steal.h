@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal.h - what the two halves of policy "steal" share: steal.c (queues, thieves, lists) and
- * steal_classes.c (disciplines with classes).
+ * steal.h - what the files of policy "steal" share: steal.c (queues, the operations of a switch,
+ * the table), steal_search.c (thieves), steal_preempt.c (preemption and changes of priority; only
+ * where there are classes).
  */
 #ifndef PIRN_SCHED_STEAL_H
 #define PIRN_SCHED_STEAL_H
@@ -67,9 +68,36 @@ ALWAYS_INLINE bool shared_turn(struct steal_queue *sq)
 }
 #define BATCH_MAX 256u /* threads that are moved at once */
 
-/* The operations where the discipline has classes. */
-extern const struct sched_variant steal_classes;
+#define SHARED ((struct steal_queue *)1) /* stealable.in of a thread in the shared queue */
+
+/* ---- steal.c ---- */
+
+/* Into the shared queue. Returns the urgency of t: in the queue, where a later change of it finds
+ * t. */
+uint32_t steal_shared_push(struct thread *t, enum pirn_why why);
+
+/* The shared queue has changed; next (or NULL) was taken from it, and is the result. */
+struct thread *steal_shared_taken_locked(struct thread *next);
+
+/* Into the CPU's own queue. False: t has become a real-time thread meanwhile, and is in none. */
+bool steal_own_push(struct cpu *self, struct thread *t, enum pirn_why why);
+
+/* Policy operation enqueue, the long way, under any discipline. */
+struct pirn_kick steal_enqueue_long(struct cpu *self, struct thread *t, enum pirn_why why);
+
+/* ---- steal_search.c: policy operations ---- */
 
 struct thread *steal_search(struct cpu *self);
+void steal_idle_enter(struct cpu *self);
+
+/* ---- steal_preempt.c: with classes ---- */
+
+/* What foreign threads made ready, in class OTHER: to the CPU's own queue, where it competes with
+ * the others by virtual time. Taken one by one, each would wait for a turn of the shared queue. */
+void steal_shared_drain(struct cpu *self);
+
+/* Policy operations. */
+struct thread *steal_preempt(struct cpu *self, struct thread *running, enum pirn_why why);
+void steal_requeue(struct thread *t);
 
 #endif

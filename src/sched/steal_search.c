@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steal_search.c - the thieves of policy "steal": from which CPU, from which end, how much, when.
+ * Called by CPUs without work.
+ *
+ * From which end. A thread that joins another one takes that out of its CPU's queue, to run it at
+ * once. Where threads create threads and join them (fork-join), those are the newest ones, and at
+ * the other end lie the oldest, from which most will come; where one thread joins a row of others
+ * in their order, they are the oldest. A thief takes from the end at which the owner's last join
+ * did not take (end=far): it works far from the owner, and what it takes is not what the owner is
+ * about to wait for. Not the first of all: what was handed over lies there. Without joins, or
+ * with end=tail, from the tail.
+ *
+ * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
+ * was posted and the poster is going to block): taking it would bounce the pair between CPUs. So a
+ * lone thread is stolen only when PATIENCE looks in a row have found the queue non-empty. A batch
+ * is worth its move if it kept the thief busy for WORTH_BATCH_NS, or for WORTH_THREAD_NS a thread
+ * (a thread's cache lines, and those it fights for, cost about that much); else the thief waits
+ * before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps looking: a CPU
+ * never sleeps while there is work.
+ *
+ * The victim's queue is locked as by a guest, then the thief's own as by its owner; never both.
+ */
+#include "steal.h"
+
+#define LOOK_EVERY 8u
+#define PATIENCE 8u
+#define WORTH_THREAD_NS 2000u
+#define WORTH_BATCH_NS 100000u
+#define BACKOFF_FIRST_NS 2000u
+#define BACKOFF_MAX_NS 500000u
+
+/* Of the victim's queue: the first one to run now, the rest, in their order, to our own. */
+static struct thread *steal_from(struct cpu *self, unsigned victim)
+{
+    struct steal_queue *from = &steal.queues[victim];
+    struct steal_queue *to = queue_of(self);
+    struct list batch;
+    uint32_t taken = 0;
+    STAT_INC(&self->stats.steal_attempts);
+    if (!bias_trylock_guest(&from->lock)) {
+        return NULL;
+    }
+    bool head = steal.far && from->head_is_far;
+    bool tail = ready_all_alike_locked(&from->q) && !head;
+    uint32_t want = steal.half ? (runq_estimate(&from->q) + 1) / 2 : 1;
+    list_init(&batch);
+    for (struct thread *t;
+         taken < want && taken < BATCH_MAX && (t = ready_give_locked(&from->q, head)) != NULL;
+         taken++) {
+        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        if (tail) {
+            list_push_front(&batch, &t->rq);
+        } else {
+            list_push_back(&batch, &t->rq);
+        }
+    }
+    bias_unlock_guest(&from->lock);
+    struct list *first = list_pop_front(&batch);
+    if (first == NULL) {
+        return NULL;
+    }
+    STAT_ADD(&self->stats.steals, taken);
+    trace_steal(self, victim, taken, CONTAINER_OF(first, struct thread, rq));
+    to->batch_since = port_now();
+    to->batch_size = taken;
+    bias_lock_owner(&to->lock);
+    for (struct list *node; (node = list_pop_front(&batch)) != NULL;) {
+        struct thread *t = CONTAINER_OF(node, struct thread, rq);
+        at_store_rlx(&stealable_of(t)->in, to);
+        at_fence_light(); /* ORDER(requeue) */
+        ready_push_locked(&to->q, t, PIRN_WHY_MIGRATE);
+    }
+    struct thread *next = CONTAINER_OF(first, struct thread, rq);
+    ready_run_locked(self, &to->q, next);
+    bias_unlock_owner(&to->lock);
+    return next;
+}
+
+/* The k-th CPU to try. */
+static unsigned steal_order(struct steal_queue *sq, unsigned self, unsigned k)
+{
+    if (steal.victim == VICTIM_RANDOM) {
+        sq->random ^= sq->random << 13;
+        sq->random ^= sq->random >> 7;
+        sq->random ^= sq->random << 17;
+        return (self + 1 + (unsigned)(sq->random % (rt.ncpu - 1))) % rt.ncpu;
+    }
+    return (self + 1 + k) % rt.ncpu;
+}
+
+/* Whom to rob; RT_MAX_CPUS if nobody. */
+static unsigned steal_choose(struct steal_queue *sq, unsigned self)
+{
+    unsigned best = RT_MAX_CPUS;
+    uint32_t best_length = 0;
+    for (unsigned k = 0; k < rt.ncpu - 1; k++) {
+        unsigned v = steal_order(sq, self, k);
+        uint32_t length = runq_estimate(&steal.queues[v].q);
+        if (length > best_length) {
+            best = v;
+            best_length = length;
+            if (steal.victim != VICTIM_MAX) {
+                break;
+            }
+        }
+    }
+    if (best_length != 1) {
+        sq->seen_victim = UINT32_MAX;
+        return best;
+    }
+    sq->seen = sq->seen_victim == best ? sq->seen + 1 : 1;
+    sq->seen_victim = best;
+    return sq->seen >= PATIENCE ? best : RT_MAX_CPUS;
+}
+
+static struct thread *search_victims(struct cpu *self)
+{
+    struct steal_queue *sq = queue_of(self);
+    if (rt.ncpu == 1 || ++sq->looks % LOOK_EVERY != 0) {
+        return NULL;
+    }
+    if (sq->backoff_until != 0 && port_now() < sq->backoff_until) {
+        return NULL;
+    }
+    unsigned victim = steal_choose(sq, self->id);
+    return victim != RT_MAX_CPUS ? steal_from(self, victim) : NULL;
+}
+
+struct thread *steal_search(struct cpu *self)
+{
+    struct thread *t = search_victims(self);
+    if (t == NULL || !sched_has_classes()) {
+        return t;
+    }
+    at_fence_seq(); /* ORDER(runs) */
+    if (likely(at_load_rlx(&steal.urgency) <= URGENCY_OTHER)) {
+        return t;
+    }
+    (void)steal_enqueue_long(self, t, PIRN_WHY_HANDOFF); /* a real-time thread is ready */
+    return NULL;
+}
+
+/* Out of work: was the last batch worth stealing? */
+void steal_idle_enter(struct cpu *self)
+{
+    struct steal_queue *sq = queue_of(self);
+    if (sq->batch_since == 0) {
+        return;
+    }
+    uint64_t now = port_now();
+    uint64_t ran = now - sq->batch_since;
+    if (ran >= WORTH_BATCH_NS || ran >= (uint64_t)sq->batch_size * WORTH_THREAD_NS) {
+        sq->backoff_ns = 0;
+        sq->backoff_until = 0;
+    } else {
+        sq->backoff_ns = sq->backoff_ns == 0 ? BACKOFF_FIRST_NS : sq->backoff_ns * 2;
+        sq->backoff_ns = sq->backoff_ns < BACKOFF_MAX_NS ? sq->backoff_ns : BACKOFF_MAX_NS;
+        sq->backoff_until = now + sq->backoff_ns;
+    }
+    sq->batch_since = 0;
+}
