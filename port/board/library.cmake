@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The libraries for a board. libpirn.a: core, native API, bare environment, architecture, board.
-# libpirn-pthread.a: the POSIX layer over it. libpirn-cxx.a: what C++ programs need. Programs are made by program.cmake. Toolchain files
-# of boards set:
+# libpirn-pthread.a: these and the POSIX layer, instead of libpirn.a. libpirn-cxx.a: what C++ programs need. Programs are
+# made by program.cmake. Toolchain files of boards set:
 #
 #   PIRN_BOARD          its name
 #   PIRN_BOARD_CODE     the folder of its code and linker script; default: its name
@@ -31,21 +31,25 @@ foreach(feature trace prof watchdog report)
   endif()
 endforeach()
 list(TRANSFORM PIRN_BOARD_DEVICES PREPEND ${boards}/devices/ OUTPUT_VARIABLE devices)
-add_library(pirn STATIC ${CORE_SOURCES} libc/picolibc.c ${bare_sources} ${devices})
+include(${boards}/archive.cmake)
+add_library(pirn-objects OBJECT ${CORE_SOURCES} libc/picolibc.c ${bare_sources} ${devices})
 # Else gcc makes calloc, which is in every image then, of what it is told about malloc, which need not be.
 set_source_files_properties(libc/picolibc.c PROPERTIES COMPILE_OPTIONS -fno-builtin-malloc)
-target_include_directories(pirn PUBLIC ${CMAKE_SOURCE_DIR}/include
-                                PRIVATE ${CORE_INCLUDES} ${bare} ${arch}/bare ${board} ${boards}/devices)
-target_compile_definitions(pirn PRIVATE ${PIRN_FEATURE_DEFINITIONS} $<$<BOOL:${PIRN_DEBUG}>:PIRN_DEBUG>)
-target_link_libraries(pirn PRIVATE $<BUILD_INTERFACE:pirn_flags>)
-add_library(pirn::pirn ALIAS pirn)
+target_include_directories(pirn-objects PUBLIC ${CMAKE_SOURCE_DIR}/include
+                                        PRIVATE ${CORE_INCLUDES} ${bare} ${arch}/bare ${board} ${boards}/devices)
+target_compile_definitions(pirn-objects PRIVATE ${PIRN_FEATURE_DEFINITIONS} $<$<BOOL:${PIRN_DEBUG}>:PIRN_DEBUG>)
+target_link_libraries(pirn-objects PRIVATE pirn_flags)
 if(PIRN_SECTIONS)
-  target_compile_definitions(pirn PRIVATE PIRN_SECTIONS)
+  target_compile_definitions(pirn-objects PRIVATE PIRN_SECTIONS)
 endif()
 # What of the library is left out concerns whoever sizes memory for it.
-target_compile_definitions(pirn PUBLIC PIRN_STACK_LEAST=${PIRN_STACK_MIN})
+target_compile_definitions(pirn-objects PUBLIC PIRN_STACK_LEAST=${PIRN_STACK_MIN})
 set(board_size_flags $<$<BOOL:${PIRN_SMALL_CODE}>:-Os> CACHE INTERNAL "")
-target_compile_options(pirn PRIVATE ${board_size_flags})
+target_compile_options(pirn-objects PRIVATE ${board_size_flags})
+pirn_board_archive(pirn pirn-objects)
+target_include_directories(pirn INTERFACE ${CMAKE_SOURCE_DIR}/include)
+target_compile_definitions(pirn INTERFACE PIRN_STACK_LEAST=${PIRN_STACK_MIN})
+add_library(pirn::pirn ALIAS pirn)
 
 file(GLOB cxx_sources CONFIGURE_DEPENDS ${boards}/cxx/*.cpp)
 add_library(pirn-cxx STATIC ${cxx_sources})
@@ -56,12 +60,18 @@ add_library(pirn::cxx ALIAS pirn-cxx)
 
 # pirn_board_pthread_library(SOURCES...): the layer's own headers come before the C library's
 function(pirn_board_pthread_library)
-  add_library(pirn-pthread STATIC ${ARGN})
-  target_include_directories(pirn-pthread SYSTEM PUBLIC ${CMAKE_SOURCE_DIR}/include/pirn/bare)
-  target_include_directories(pirn-pthread PRIVATE ${CMAKE_SOURCE_DIR}/src/posix/bare ${CMAKE_SOURCE_DIR}/src/posix ${board_includes})
-  target_compile_definitions(pirn-pthread PRIVATE _GNU_SOURCE ${PIRN_FEATURE_DEFINITIONS} $<$<BOOL:${PIRN_DEBUG}>:PIRN_DEBUG>)
-  target_link_libraries(pirn-pthread PUBLIC pirn PRIVATE $<BUILD_INTERFACE:pirn_flags>)
-  target_compile_options(pirn-pthread PRIVATE ${board_size_flags})
+  add_library(pirn-pthread-objects OBJECT ${ARGN})
+  target_include_directories(pirn-pthread-objects SYSTEM PRIVATE ${CMAKE_SOURCE_DIR}/include/pirn/bare)
+  target_include_directories(pirn-pthread-objects PRIVATE ${CMAKE_SOURCE_DIR}/src/posix/bare ${CMAKE_SOURCE_DIR}/src/posix
+                                                          ${CMAKE_SOURCE_DIR}/include ${board_includes})
+  target_compile_definitions(pirn-pthread-objects PRIVATE _GNU_SOURCE ${PIRN_FEATURE_DEFINITIONS} PIRN_STACK_LEAST=${PIRN_STACK_MIN}
+                                                          $<$<BOOL:${PIRN_DEBUG}>:PIRN_DEBUG>)
+  target_link_libraries(pirn-pthread-objects PRIVATE pirn_flags)
+  target_compile_options(pirn-pthread-objects PRIVATE ${board_size_flags})
+  pirn_board_archive(pirn-pthread pirn-objects pirn-pthread-objects)
+  target_include_directories(pirn-pthread SYSTEM INTERFACE ${CMAKE_SOURCE_DIR}/include/pirn/bare)
+  target_include_directories(pirn-pthread INTERFACE ${CMAKE_SOURCE_DIR}/include)
+  target_compile_definitions(pirn-pthread INTERFACE PIRN_STACK_LEAST=${PIRN_STACK_MIN})
   add_library(pirn::pthread ALIAS pirn-pthread)
 endfunction()
 

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
+#include <pirn/pirn.h>
 #include <pirn/pthread_np.h>
 
 enum { PASSED = 0, FAILED = 1, UNSUPPORTED = 77, USAGE = 2 };
@@ -266,14 +267,27 @@ static void flags_as_new(void)
     }
 }
 
+/* Threads that have not ended; near the beginning of the page. */
+static unsigned alive(void)
+{
+    char page[1024];
+    pirn_stats_prometheus(page, sizeof(page));
+    const char *found = strstr(page, "\npirn_threads_alive ");
+    if (found == NULL) {
+        fprintf(stderr, "no pirn_threads_alive in the first %zu bytes of the counters\n",
+                sizeof(page));
+        abort();
+    }
+    return (unsigned)strtoul(strchr(found, ' '), NULL, 10);
+}
+
 /* Threads of the case that live on, after a while: the program is not as new. */
 static bool is_alone(void)
 {
-    unsigned life_count(void);
-    for (int i = 0; i < 200 && life_count() > 1; i++) {
+    for (int i = 0; i < 200 && alive() > 1; i++) {
         usleep(1000);
     }
-    return life_count() == 1;
+    return alive() == 1;
 }
 
 static void leave_as_new(void)

@@ -11,7 +11,7 @@ usage: small.py [--root DIR] [--build DIR] BOARD [NAME...]     build, run, compa
 A configuration (sizes.toml) is built in a folder of its own. Its programs run on 1 core and on
 all that it allows. A size may shrink; one that grows by more than 2 percent is a failure.
 
-Sizes are bytes of code and constants in the image of kernel.elf, by origin, from the linker's map:
+Sizes are bytes of code and constants in the image of kernel.elf, by origin, from the linker's maps:
 what fills up to an alignment is not counted. core: src/, but for the POSIX layer; posix: that;
 place: port/, the board, its start and traps; libc: the C library and the compiler's. data: the
 library's variables, zeroed ones too, without the stacks of cores; per_cpu: bytes of the
@@ -33,7 +33,6 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 TOLERANCE = 1.02
 KINDS = ("core", "posix", "place", "libc", "data", "per_cpu")
 PROGRAMS = ("static", "kernel")
-PLACES = ("port/env/bare", "port/arch", "port/board")
 # What CMake has to refuse, and how it begins to say so.
 REFUSED = {
     "-DPIRN_WITHOUT=trase": 'PIRN_WITHOUT: there is no feature "trase"; valid: everything, trace,',
@@ -64,40 +63,69 @@ def built(root: Path, board: str, build: Path, settings: list[str]) -> None:
             sys.exit(f"{step.args}\n{step.stdout[-6000:]}{step.stderr[-6000:]}")
 
 
-def sections(map_file: Path) -> list[tuple[str, int, str]]:
-    text = map_file.read_text()
-    text = text[text.index("Linker script and memory map") :]
+def listed(text: str) -> list[tuple[str, int, str]]:
+    """Of a linker's map: sections, their bytes, the files that they come from."""
     found = re.finditer(
         r"^ (\.\S+)\s*\n?\s+0x[0-9a-f]+\s+(0x[0-9a-f]+) (\S.*)$", text, re.MULTILINE
     )
     return [(m[1], int(m[2], 16), m[3]) for m in found]
 
 
-def objects_of_place(root: Path) -> set[str]:
-    """Names of objects in libpirn.a that come from port/. The core has a message.c, too."""
-    names = {f"{f.name}.obj" for place in PLACES for f in (root / place).rglob("*.[cS]")}
-    return names | {f"{f.name}.obj" for f in (root / "src/libc").glob("*.c")}
+def halves(map_file: Path) -> tuple[str, str]:
+    """What the linker dropped, and what is in the output."""
+    dropped, _, kept = map_file.read_text().partition("Linker script and memory map")
+    return dropped, kept
 
 
-def origin(file: str, place: set[str]) -> str | None:
-    if "libpirn-pthread.a" in file:
+def origin(file: str) -> str:
+    if "pirn-pthread-objects.dir" in file:
         return "posix"
-    if "libpirn.a" in file:
-        member = re.search(r"\((.*)\)", file)
-        return "place" if member is not None and member[1] in place else "core"
-    return "libc" if re.search(r"lib(c|gcc)\.a", file) else None
+    return "place" if "/__/port/" in file or "/libc/" in file else "core"
 
 
-def measure(root: Path, build: Path, nm: str, cpus: int, policy: str) -> dict[str, int]:
+class Library:
+    """The library's one object: where its sections come from (its own map, archive.cmake).
+
+    Sections of one name, of static functions in several files, are told apart by size: a dropped
+    one has the size it had, a kept one has mostly become smaller. The last of one size count as
+    dropped.
+    """
+
+    def __init__(self, own_map: Path, dropped: str) -> None:
+        self.from_: dict[str, list[tuple[int, str]]] = {}
+        for section, size, file in listed(halves(own_map)[1]):
+            if size != 0:
+                self.from_.setdefault(section, []).append((size, origin(file)))
+        for section, size, file in listed(dropped):
+            if self.has(file) and size != 0:
+                self.drop(section, size)
+
+    @staticmethod
+    def has(file: str) -> bool:
+        return "libpirn-pthread.a(" in file
+
+    def drop(self, section: str, size: int) -> None:
+        candidates = self.from_[section]
+        candidates.pop(max(i for i, (was, _) in enumerate(candidates) if was == size))
+
+    def origin(self, section: str, size: int) -> str:
+        candidates = self.from_[section]
+        fits = (i for i, (was, _) in enumerate(candidates) if was >= size)
+        return candidates.pop(next(fits, 0))[1]
+
+
+def measure(build: Path, nm: str, cpus: int, policy: str) -> dict[str, int]:
     sizes: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
-    place = objects_of_place(root)
-    for section, size, file in sections(build / "tests/board/small/kernel.map"):
-        kind = origin(file, place)
-        if kind is not None and section.startswith((".text", ".rodata", ".srodata")):
-            sizes[kind] += size
-        elif kind in ("core", "posix", "place") and section.startswith(
-            (".data", ".sdata", ".bss", ".sbss")
-        ):
+    dropped, kept = halves(build / "tests/board/small/kernel.map")
+    library = Library(build / "src/posix/pirn-pthread.map", dropped)
+    for section, size, file in listed(kept):
+        ours = library.has(file) and size != 0
+        if section.startswith((".text", ".rodata", ".srodata")):
+            if ours:
+                sizes[library.origin(section, size)] += size
+            elif re.search(r"lib(c|gcc)\.a", file):
+                sizes["libc"] += size
+        elif ours and section.startswith((".data", ".sdata", ".bss", ".sbss")):
             sizes["data"] += size if "bare_core_stacks" not in section else 0
     listing = call(nm, "--print-size", "--radix=d", build / "tests/board/small/kernel.elf").stdout
     own = re.search(rf"^-?\d+ (\d+) [bBdD] {policy}(?:_cpus)?$", listing, re.MULTILINE)
@@ -247,13 +275,8 @@ def main() -> int:
     for name in options.names or names:
         entry, folder = entries[name], build / name
         built(options.root, options.board, folder, settings_of(entry))
-        sizes = measure(
-            options.root,
-            folder,
-            options.nm,
-            entry["cpus"],
-            (entry.get("policies") or ["steal"])[0],
-        )
+        policy = (entry.get("policies") or ["steal"])[0]
+        sizes = measure(folder, options.nm, entry["cpus"], policy)
         print(name, sizes)
         run(options.root, options.board, folder, entry["cpus"])
         if options.update:
