@@ -344,6 +344,25 @@ void rt_kick_cpu(struct cpu *self, unsigned id);
 /* For policies: what PIRN_KICK_ANY does, for threads that became ready other than by enqueue. */
 void rt_kick_any(struct cpu *self);
 
+/* Does the caller's CPU have something to do besides its current thread: a ready thread that it may
+ * pick, or a request (pending)? A moment later the answer may be another. */
+ALWAYS_INLINE bool rt_has_work(struct cpu *cpu)
+{
+    return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
+}
+
+/* Does a ready thread wait for one CPU, which no other CPU relieves of it? */
+ALWAYS_INLINE bool rt_is_pinned(void)
+{
+    return rt.policy.pinned;
+}
+
+/* For people; NULL before the options have been read. */
+ALWAYS_INLINE const char *rt_policy_name(void)
+{
+    return rt.policy.name;
+}
+
 /* What policy.poll is for. */
 COLD void rt_poll(struct cpu *cpu);
 

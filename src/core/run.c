@@ -269,11 +269,6 @@ static struct thread *idle_look(struct cpu *cpu)
     return next;
 }
 
-static bool idle_has_work(struct cpu *cpu)
-{
-    return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
-}
-
 static void idle_begin(void)
 {
     if (!rt.policy.pinned) {
@@ -290,10 +285,10 @@ static void idle_found(struct cpu *cpu)
     if (rt.ncpu == 1 || rt_idle_searching(before) != 1 || rt_idle_sleeping(before) == 0) {
         return;
     }
-    bool more = idle_has_work(cpu); /* a fence costs most of what a needless kick does */
+    bool more = rt_has_work(cpu); /* a fence costs most of what a needless kick does */
     if (!more && !MUTANT(NO_FOUND_LOOK)) {
         at_fence_heavy(); /* ORDER(idle-wake) */
-        more = idle_has_work(cpu);
+        more = rt_has_work(cpu);
     }
     if (more) {
         rt_kick_sleeper(cpu);
@@ -313,7 +308,7 @@ static void idle_sleep(struct cpu *cpu)
     if (!MUTANT(NO_IDLE_FENCE)) {
         at_fence_heavy(); /* ORDER(idle-wake) */
     }
-    if (MUTANT(NO_RECHECK) || !idle_has_work(cpu)) {
+    if (MUTANT(NO_RECHECK) || !rt_has_work(cpu)) {
         STAT_INC(&cpu->stats.sleeps);
         trace_sleep(cpu, true);
         if (deadline == UINT64_MAX) {
@@ -358,11 +353,11 @@ static struct thread *idle_wait(struct cpu *cpu)
             }
         }
         now = RT_TIMED ? port_now() : 0;
-        if (offered && !idle_has_work(cpu) && !search_goes_on(cpu, then, now)) {
+        if (offered && !rt_has_work(cpu) && !search_goes_on(cpu, then, now)) {
             spin = 0;
             until = now;
         }
-        if (now >= until && !idle_has_work(cpu)) {
+        if (now >= until && !rt_has_work(cpu)) {
             idle_sleep(cpu);
             now = RT_TIMED ? port_now() : 0;
             until = now + spin;

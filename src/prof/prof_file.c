@@ -85,9 +85,9 @@ static void say_meta(struct text *out)
     text_add(out, "meta\tpid\t%llu\n", (unsigned long long)facts.pid);
     text_add(out, "meta\tmachine\t%s\n", facts.machine);
     text_add(out, "meta\tsched\t%s\n",
-             sched != NULL            ? sched
-             : rt.policy.name != NULL ? rt.policy.name
-                                      : "");
+             sched != NULL              ? sched
+             : rt_policy_name() != NULL ? rt_policy_name()
+                                        : "");
     text_add(out, "meta\tcpus\t%u\n", rt.ncpu != 0 ? rt.ncpu : 1);
     text_add(out, "meta\trate\t%" PRIu32 "\n", prof.rate);
     text_add(out, "meta\tclock\t%s\n", prof.wall ? "wall" : "cpu");

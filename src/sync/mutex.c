@@ -95,12 +95,12 @@ static bool mutex_spin(struct rt_mutex *m)
  * its CPU has nothing else to do, and looks now and then. Inside the runtime. */
 static void mutex_linger(const struct rt_mutex *m)
 {
-    const struct cpu *cpu = port_cpu_self();
+    struct cpu *cpu = port_cpu_self();
     if (cpu == NULL || rt.ncpu == 1) {
         return;
     }
     for (unsigned look = 0; look < LINGER_LOOKS && rt_mutex_is_locked(m); look++) {
-        if (at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work((struct cpu *)cpu)) {
+        if (rt_has_work(cpu)) {
             return;
         }
         mutex_pause(LINGER_PAUSES);
@@ -205,7 +205,7 @@ static void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
     if (t != NULL && t->wait_kind == KIND_WANTS_HANDOVER) {
         t->wait_kind = KIND_OWNS;
         state = MUTEX_OWNED | mutex_waiters_locked(m);
-    } else if (t != NULL && rt.policy.pinned && !MUTANT(MUTEX_HIDES)) {
+    } else if (t != NULL && rt_is_pinned() && !MUTANT(MUTEX_HIDES)) {
         state = mutex_waiters_locked(m);
     }
     state_unlock_to(&m->queue.lock, RANK_WAITQ, state); /* ORDER(mutex) */

@@ -133,7 +133,7 @@ static void say_text(struct text *out, const struct port_program_facts *facts)
     const char *sched = port_option("sched");
     say_meta(out, "version", RT_VERSION);
     say_meta(out, "program", facts->program);
-    say_meta(out, "sched", sched != NULL ? sched : rt.policy.name);
+    say_meta(out, "sched", sched != NULL ? sched : rt_policy_name());
     text_add(out, "meta\tcpus\t%u\n", rt.ncpu);
     say_meta(out, "build", __VERSION__);
     say_events(out);

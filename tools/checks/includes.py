@@ -5,17 +5,21 @@ Includes point one way, downwards. A policy (src/sched) includes its own headers
 includes port.h, its own folder and the leaf headers. Nothing includes posix, and only atomic.h
 (with its twin in the simulator) includes <stdatomic.h>. C files name headers without a folder, so
 a name is looked up as the compiler would: in the includer's folder, then in all of them.
+
+What a header draws in can be used without a word: NAMES has what some folders must not name all the
+same. What objects need of each other is the matter of layers.py.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from common import C_SUFFIXES, Problem, main, read_lines, under
 
-CHECKED = ("src", "port", "include", "dropin")
+CHECKED = ("src", "port", "include")
 INCLUDE = re.compile(r'^\s*#\s*(?:include|include_next|import)\s*([<"])([^>"]+)[>"]')
 
 # Leaf headers are about the language (attributes, atomics, build options), not about threads.
@@ -39,7 +43,6 @@ ALLOWED = {
     "posix": {"include", "core", "sync", "port.h", "trace.h"},
     "trace": {"include", "core", "port.h", "trace.h"},
     "prof": {"include", "core", "port.h", "trace.h"},
-    "dropin": {"include", "core", "sync", "port.h", "trace.h"},
     "libc": {"include", "core", "sync", "port.h"},  # what a C library asks of a runtime
     "port.h": {
         "port.h",
@@ -66,6 +69,38 @@ EXCEPTIONS = {
     ("src/sched/place.c", "port/port_files.h"),  # it reads measured loads from a file
     ("port/template/boots.c", "include/pirn/pirn.h"),  # a program
 }
+
+
+@dataclass(frozen=True)
+class Name:
+    """What files below `folders` must not name, but for `files`."""
+
+    pattern: re.Pattern[str]
+    folders: tuple[str, ...]
+    text: str
+    files: dict[str, str]  # path: why
+
+
+NAMES = (
+    Name(
+        re.compile(r"\brt\.policy\b"),
+        ("src/sync", "src/native", "src/posix", "src/libc", "src/trace", "src/prof", "port"),
+        "rt.policy is core's and sched's: ask core (rt_has_work, rt_is_pinned, rt_policy_name)",
+        {"port/env/sim/sim.c": "the oracle looks into the scheduler"},
+    ),
+    Name(
+        re.compile(r"\bport_(?!cpu_self\b)\w+\("),
+        ("src/sched",),
+        "sched asks core, not the port",
+        {
+            "src/sched/classes.c": "the table of queues (port_table_alloc)",
+            "src/sched/request.c": "mailboxes (port_table_alloc)",
+            "src/sched/place.c": "the file of measured loads, and its table",
+            "src/sched/steal_search.c": "the time of a search (port_now)",
+        },
+    ),
+)
+COMMENT = re.compile(r"/\*.*?(?:\*/|$)|//.*|^ \*.*")
 
 
 def kind_of(path: str) -> str:
@@ -119,7 +154,18 @@ def check(root: Path, files: list[Path]) -> list[Problem]:
             text = _problem(str(path), match[1] == "<", match[2], headers)
             if text is not None:
                 problems.append(Problem(str(path), number, text))
+        problems += _named(path, read_lines(root / path))
     return problems
+
+
+def _named(path: Path, lines: list[str]) -> list[Problem]:
+    rules = [n for n in NAMES if under(path, *n.folders) and str(path) not in n.files]
+    return [
+        Problem(str(path), number, rule.text)
+        for rule in rules
+        for number, line in enumerate(lines, start=1)
+        if rule.pattern.search(COMMENT.sub("", line))
+    ]
 
 
 def _problem(includer: str, system: bool, name: str, headers: list[str]) -> str | None:

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 TOOL = "clang-tidy-14"
-FOLDERS = ("src", "port", "apps", "dropin")
+FOLDERS = ("src", "port", "apps")
 SUFFIXES = (".c", ".cpp")
 SHALLOW = ["--extra-arg=-Xclang", "--extra-arg=-analyzer-config"]
 SHALLOW += ["--extra-arg=-Xclang", "--extra-arg=mode=shallow"]

@@ -69,7 +69,6 @@ BAD = [
     ("port/env/linux/idle.c", '"sim.h"', "port may not include port/env/sim/sim.h"),
     ("port/env/linux/idle.c", "<stdatomic.h>", "only src/core/atomic.h"),
     ("port/port.h", '"thread.h"', "port.h may not include"),
-    ("dropin/gettid.c", '"errno_map.h"', "posix"),
 ]
 
 
@@ -84,3 +83,35 @@ def test_includes_complains_when_upward(tree: Tree, includer: str, name: str, te
     assert len(problems) == 1
     assert text in problems[0].text
     assert (problems[0].path, problems[0].line) == (includer, 2)
+
+
+NAMED = [
+    ("src/sync/mutex.c", "if (rt.policy.has_work(cpu)) {", "rt.policy"),
+    ("src/sync/sync.h", "    return rt.policy.pinned; /* why */", "rt.policy"),
+    ("src/trace/file.c", 'say(out, rt.policy.name, "/");', "rt.policy"),
+    ("port/env/linux/idle.c", "rt.policy.pick(cpu);", "rt.policy"),
+    ("src/sched/steal_classes.c", "uint64_t now = port_now();", "sched asks core"),
+]
+UNNAMED = [
+    ("src/core/run.c", "rt.policy.pick(cpu);"),
+    ("src/sched/steal_classes.c", "if (rt.policy.pinned) {"),
+    ("src/sched/steal_classes.c", "struct cpu *self = port_cpu_self();"),
+    ("src/sched/steal.c", "uint64_t now = port_now();"),
+    ("src/sync/mutex.c", "if (rt_has_work(cpu)) { /* not rt.policy */"),
+    ("src/sync/mutex.c", " * rt.policy is core's"),
+    ("port/env/sim/sim.c", "rt.policy.check();"),
+]
+
+
+@pytest.mark.parametrize(("path", "line", "text"), NAMED)
+def test_includes_complains_when_a_name_is_others(
+    tree: Tree, path: str, line: str, text: str
+) -> None:
+    problems = includes.check(*tree({path: f"\n{line}\n"}))
+    assert [(p.path, p.line) for p in problems] == [(path, 2)]
+    assert text in problems[0].text
+
+
+@pytest.mark.parametrize(("path", "line"), UNNAMED)
+def test_includes_is_silent_when_a_name_is_allowed(tree: Tree, path: str, line: str) -> None:
+    assert includes.check(*tree({path: f"{line}\n"})) == []
