@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""What objects of one layer may need of another, by their symbols.
+
+includes.py sees the names of headers only: a function that core declares and sync defines passes
+it.
+
+usage: layers.py [--root DIR] [--nm NM] BUILD...
+
+BUILD is the folder of a build, whose objects of src/ and port/ are read. A symbol is a leak if the
+layer that needs it may need none of the layers that define it (ALLOWED, after the table of
+includes.py). A port needs only upcalls: what a header of UPCALLS declares. EXCEPTIONS has the
+leaks that are meant or not mended yet, each with its reason; one that no object needs is a problem.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common import Problem, parse_root, read_lines, report
+from includes import kind_of
+
+# The layers whose symbols a layer may need, besides its own. Inline functions of core's headers
+# need symbols of the port and of the trace, so objects of sched do; calls of the port in
+# the text of sched are a matter of includes.py (NAMES).
+ALLOWED = {
+    "core": {"sched", "trace", "prof", "port"},  # sched: what policy.h declares
+    "sched": {"core", "trace", "port"},
+    "sync": {"core", "trace", "port"},
+    "trace": {"core", "port"},
+    "prof": {"core", "port"},
+    "libc": {"core", "sync", "port"},
+    "native": {"core", "sched", "sync", "trace", "prof", "port"},
+    "posix": {"core", "sync", "trace", "port"},
+    "port": set(),  # and upcalls
+    "sim": {"core", "sched", "sync", "trace", "prof", "port"},  # the oracle looks into all
+    "cxx": {"native"},  # libpirn-cxx.a: a user of the native API
+}
+PLACES = (("port/env/sim/", "sim"), ("port/board/cxx/", "cxx"), ("port/", "port"))
+UPCALLS = ("port/*.h", "port/env/*.h", "src/prof/prof.h")
+
+_PERSONALITY = "the one declared way up: core/personality.h, also in core's inline functions"
+_LIBC = "the C library's function; the layer above has one of its own under the same name"
+_HELD = "not mended: the end of a thread releases its robust mutexes; declared in core/thread.h"
+_REPORT = "not mended: the deadlock report knows objects of sync; declared in core/cpu.h"
+# (layer that needs it, symbol): why.
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("core", "rt_personality"): _PERSONALITY,
+    ("sched", "rt_personality"): _PERSONALITY,
+    ("sync", "rt_personality"): _PERSONALITY,
+    ("core", "rt_held_end"): _HELD,
+    ("core", "rt_report_start"): _REPORT,
+    ("core", "rt_report_idle"): _REPORT,
+    ("core", "rt_once_reset"): "not mended: fork in the child; declared in core/thread.h",
+    ("port", "clock_gettime"): _LIBC,
+    ("port", "fclose"): _LIBC,
+    ("port", "pthread_attr_destroy"): _LIBC,
+    ("port", "pthread_attr_init"): _LIBC,
+    ("port", "pthread_attr_setstack"): _LIBC,
+    ("sim", "fclose"): _LIBC,
+    ("port", "atexit"): _LIBC,
+    ("cxx", "write"): _LIBC,
+}
+# Needed on some platforms only.
+SOMETIMES = {symbol for (_, symbol), why in EXCEPTIONS.items() if why == _LIBC}
+
+
+@dataclass
+class Object:
+    source: str
+    defined: set[str] = field(default_factory=set)
+    needed: set[str] = field(default_factory=set)
+
+    @property
+    def layer(self) -> str:
+        for prefix, layer in PLACES:
+            if self.source.startswith(prefix):
+                return layer
+        return kind_of(self.source)
+
+
+def compiled(root: Path, build: Path) -> Iterator[tuple[str, Path]]:
+    """Sources of src/ and port/, and their objects that there are, from compile_commands.json."""
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        path = Path(entry["directory"]) / words[words.index("-o") + 1]
+        source = os.path.relpath(entry["file"], root)
+        if source.startswith(("src/", "port/")) and path.exists():
+            yield source, path
+
+
+def parse(listing: str, obj: Object) -> None:
+    """Of `nm --format=posix --extern-only`: NAME LETTER, and an address if it is defined."""
+    for line in listing.splitlines():
+        words = line.split()
+        if len(words) > 1 and len(words[1]) == 1:
+            (obj.needed if words[1] in "Uwv" else obj.defined).add(words[0])
+
+
+def read_objects(root: Path, build: Path, nm: str) -> list[Object]:
+    objects = []
+    for source, path in compiled(root, build):
+        objects.append(Object(source))
+        command = [nm, "--format=posix", "--extern-only", str(path)]
+        listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        parse(listing, objects[-1])
+    return objects
+
+
+def upcalls(root: Path) -> set[str]:
+    """Functions and variables that the port's headers declare."""
+    names: set[str] = set()
+    for pattern in UPCALLS:
+        for header in root.glob(pattern):
+            code = re.sub(r"/\*.*?\*/", " ", "\n".join(read_lines(header)), flags=re.DOTALL)
+            names.update(re.findall(r"\b([a-z]\w+)\s*[(;\[]", code))
+    return names
+
+
+def leaks(objects: list[Object], declared: set[str]) -> Iterator[tuple[Object, str, set[str]]]:
+    """Of every leak: the object that needs a symbol, the symbol, the layers that define it."""
+    layers_of: dict[str, set[str]] = defaultdict(set)
+    for obj in objects:
+        for symbol in obj.defined:
+            layers_of[symbol].add(obj.layer)
+    for obj in objects:
+        allowed = ALLOWED[obj.layer] | {obj.layer}
+        allowed |= {"sim"} if "port" in allowed else set()
+        for symbol in obj.needed - obj.defined:
+            layers = layers_of[symbol]
+            upcall = obj.layer == "port" and symbol in declared
+            if layers and not layers & allowed and not upcall:
+                yield obj, symbol, layers
+
+
+def check(
+    objects: list[Object],
+    declared: set[str],
+    exceptions: dict[tuple[str, str], str] = EXCEPTIONS,
+) -> list[Problem]:
+    problems, used = set(), set()
+    for obj, symbol, layers in leaks(objects, declared):
+        if (obj.layer, symbol) in exceptions:
+            used.add((obj.layer, symbol))
+        else:
+            where = ", ".join(sorted(layers))
+            problems.add(Problem(obj.source, 1, f"{obj.layer} may not need {symbol} ({where})"))
+    for layer, symbol in exceptions.keys() - used:
+        if symbol not in SOMETIMES:
+            text = f"EXCEPTIONS: no object of {layer} needs {symbol} from above any more"
+            problems.add(Problem("tools/checks/layers.py", 1, text))
+    return sorted(problems)
+
+
+def main() -> int:
+    parser = parse_root(__doc__)
+    parser.add_argument("--nm", default="nm")
+    parser.add_argument("builds", nargs="+", type=Path)
+    options = parser.parse_args()
+    root = options.root.resolve()
+    objects = [o for build in options.builds for o in read_objects(root, build, options.nm)]
+    if not objects:
+        parser.error("no objects of src/ or port/ in the folders of builds")
+    return report("layers", check(objects, upcalls(root)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
