@@ -28,7 +28,6 @@ from pirn_tools.board import boards
 from pirn_tools.board.boards import Board
 from pirn_tools.errors import UserError
 
-BOARDS = ("riscv64-virt", "realview-eb-mpcore", "malta-p5600")  # one of each family
 CORES = (1, 2, 4)
 
 
@@ -45,7 +44,9 @@ class Result:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--board", action="append", help=f"this one [{', '.join(BOARDS)}]")
+    parser.add_argument(
+        "--board", action="append", help="this one [those whose board.toml has bench.programs]"
+    )
     parser.add_argument("--rounds", type=int, default=9, help="runs of each, from 1 [9]")
     parser.add_argument("--output", type=Path, default=None, help="folder [results]")
     parser.add_argument("--publish", action="store_true", help="into docs/BOARD-PROGRAMS.md, too")
@@ -53,6 +54,13 @@ def arguments() -> argparse.Namespace:
     if options.rounds < 1:
         parser.error(f"--rounds {options.rounds}: 1 or more is valid")
     return options
+
+
+def chosen(root: Path, asked: Sequence[str] | None) -> list[Board]:
+    places = [boards.folder(root)]
+    if asked:
+        return [boards.find(places, name) for name in asked]
+    return [board for board in boards.load_all(places) if board.bench.programs]
 
 
 def measure(
@@ -122,8 +130,7 @@ def run() -> int:
     all_works = works(root, programs.source.folder, folder)
     wanted = {work.name: run_host(programs.host(work), work) for work in all_works}
     results: list[Result] = []
-    for name in options.board or BOARDS:
-        board = boards.find([boards.folder(root)], name)
+    for board in chosen(root, options.board):
         for work in all_works:
             binary = programs.on(board, work)
             results += measure(board, binary, work, wanted[work.name], plugin, options.rounds)

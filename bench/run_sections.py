@@ -4,8 +4,8 @@
 
     .venv/bin/python bench/run_sections.py [--publish]
 
-One core of a board of each family, whose library is built for it (PIRN_SECTIONS) in
-build/BOARD/sections by `make board-sections`. Writes into results/: board-sections.md. With
+One core of the boards whose board.toml has bench.sections; `make board-sections` builds a library
+for it (PIRN_SECTIONS) in build/BOARD/sections. Writes into results/: board-sections.md. With
 --publish also docs/BOARD-SECTIONS.md, between its two marks.
 """
 
@@ -20,12 +20,10 @@ from pathlib import Path
 from harness import page, session
 from harness.tables import markdown
 from pirn_tools import paths
+from pirn_tools.board import boards
 from pirn_tools.errors import UserError
 
 POLICIES = ("single", "central", "dist", "steal", "request", "steal:discipline=posix")
-# How far the counter that the library reads goes in an instruction under `pirn board run --icount`,
-# which takes 8 ns: RISC-V's and ARM's count nanoseconds then, MIPS's steps of 6 ns.
-UNITS = {"riscv64-virt": 8, "aarch64-virt": 8, "arm-virt": 8, "malta-p5600": 8 / 6}
 COUNTS = {"off": "interrupts are disabled", "held": "a lock is held"}
 
 
@@ -33,10 +31,17 @@ def program_of(root: Path, board: str) -> Path:
     return root / "build" / board / "sections/bench/board/sections.elf"
 
 
-def count(root: Path, board: str, policy: str) -> list[dict[str, str]]:
+def units(root: Path) -> dict[str, float]:
+    """How far the counter that the library reads goes in an instruction under `pirn board run
+    --icount`, which takes 8 ns, on each board that has one."""
+    found = boards.load_all([boards.folder(root)])
+    return {board.name: board.bench.sections for board in found if board.bench.sections > 0}
+
+
+def count(root: Path, board: str, unit: float, policy: str) -> list[dict[str, str]]:
     command = [
         str(root / ".venv/bin/pirn"), "board", "run", "--icount", "--timeout", "300",
-        "--cpus", "1", board, str(program_of(root, board)), str(UNITS[board]),
+        "--cpus", "1", board, str(program_of(root, board)), f"{unit:.17g}",
     ]  # fmt: skip
     settings = {"PIRN_SCHED": policy, "PIRN_SPIN": "0", "PIRN_PREEMPT": "1"}
     done = subprocess.run(
@@ -52,7 +57,7 @@ def count(root: Path, board: str, policy: str) -> list[dict[str, str]]:
 def report(counts: dict[tuple[str, str], list[dict[str, str]]]) -> str:
     parts = ["# The longest sections of operations on boards", ""]
     head = ["operation", *(f"`{name}`" for name in POLICIES)]
-    for board in UNITS:
+    for board in dict.fromkeys(board for board, _ in counts):
         operations = [row["operation"] for row in counts[board, POLICIES[0]]]
         for kind, title in COUNTS.items():
             rows = [
@@ -68,11 +73,16 @@ def run() -> int:
     parser.add_argument("--publish", action="store_true", help="into docs/BOARD-SECTIONS.md, too")
     options = parser.parse_args()
     root = paths.project()
-    for board in UNITS:
+    chosen = units(root)
+    for board in chosen:
         if not program_of(root, board).exists():
             missing = paths.short(program_of(root, board))
             raise UserError(f"there is no {missing}; `make board-sections` builds it")
-    counts = {(board, name): count(root, board, name) for board in UNITS for name in POLICIES}
+    counts = {
+        (board, name): count(root, board, unit, name)
+        for board, unit in chosen.items()
+        for name in POLICIES
+    }
     output = root / "results"
     output.mkdir(parents=True, exist_ok=True)
     text = report(counts)

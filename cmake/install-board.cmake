@@ -2,21 +2,22 @@
 # install-board.cmake - Pirn for a board, for projects elsewhere. Included by the root. What it takes is
 # in one folder; its toolchain file is all that a project names:
 #
-#   <prefix>/lib/pirn/boards/<board>/    toolchain.cmake, board.toml, libraries, headers, linker script,
+#   <prefix>/lib/pirn/boards/<board>/    toolchain.cmake, board.cmake, board.toml, libraries, headers, linker script,
 #                                        the package of find_package(pirn), pirn.mk for make, pirn-cc for
 #                                        build systems of others
 #   <prefix>/lib/pirn/boards/            what the toolchain files of all boards have in common
 #   <prefix>/lib/pirn/libc/<target>/     the C library
 #
-# The folder of the build is such a package, too: the toolchain file of this tree names it.
+# The folder of the build is such a package, too.
 include(CMakePackageConfigHelpers)
 
 set(boards_dir ${CMAKE_INSTALL_LIBDIR}/pirn/boards)
 set(board_dir ${boards_dir}/${PIRN_BOARD})
 set(board_port ${PROJECT_SOURCE_DIR}/port/board)
 
-# pirn_board_package(FOLDER): package_... → the three files that say where everything is
+# pirn_board_package(FOLDER): package_... → the files that say where everything is
 function(pirn_board_package folder)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board-toolchain.cmake.in ${folder}/toolchain.cmake @ONLY)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board-config.cmake.in ${folder}/pirn-config.cmake @ONLY)
   list(TRANSFORM package_scripts REPLACE "(.+)" "-L\\1" OUTPUT_VARIABLE package_mk_scripts)
   list(TRANSFORM package_scripts REPLACE "(.+)" "-L\"\\1\"" OUTPUT_VARIABLE package_cc_scripts)
@@ -35,7 +36,8 @@ function(pirn_board_package folder)
   write_basic_package_version_file(${folder}/pirn-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 endfunction()
 
-set(package_toolchain ${board_port}/${PIRN_BOARD}/toolchain.cmake)
+set(package_toolchain ${PROJECT_BINARY_DIR}/toolchain.cmake)
+set(package_toolchains ${board_port}/toolchain.cmake)
 set(package_pirn ${PROJECT_BINARY_DIR}/src/libpirn.a)
 set(package_pthread ${PROJECT_BINARY_DIR}/src/posix/libpirn-pthread.a)
 set(package_cxx ${PROJECT_BINARY_DIR}/src/libpirn-cxx.a)
@@ -47,6 +49,7 @@ pirn_board_package(${PROJECT_BINARY_DIR})
 
 set(here "\${CMAKE_CURRENT_LIST_DIR}")
 set(package_toolchain ${here}/toolchain.cmake)
+set(package_toolchains ${here}/../toolchain.cmake)
 set(package_pirn ${here}/libpirn.a)
 set(package_pthread ${here}/libpirn-pthread.a)
 set(package_cxx ${here}/libpirn-cxx.a)
@@ -58,8 +61,7 @@ pirn_board_package(${PROJECT_BINARY_DIR}/package)
 
 install(TARGETS pirn pirn-pthread pirn-cxx ARCHIVE DESTINATION ${board_dir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pirn DESTINATION ${board_dir}/include)
-list(GET PIRN_BOARD_SCRIPTS 0 board_code)
-install(FILES ${board_port}/${PIRN_BOARD}/toolchain.cmake ${board_port}/${PIRN_BOARD}/board.toml ${board_code}/board.ld
+install(FILES ${PIRN_BOARD_FILE} ${PROJECT_BINARY_DIR}/board.cmake ${PROJECT_BINARY_DIR}/board/board.ld
               ${board_port}/image.ld ${board_port}/program.cmake DESTINATION ${board_dir})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/package/ DESTINATION ${board_dir} USE_SOURCE_PERMISSIONS)
 # installed.cmake says that it is installed, and which command runs programs.

@@ -2,19 +2,12 @@
 #
 # The libraries for a board. libpirn.a: core, native API, bare environment, architecture, board.
 # libpirn-pthread.a: these and the POSIX layer, instead of libpirn.a. libpirn-cxx.a: what C++ programs need. Programs are
-# made by program.cmake. Toolchain files of boards set:
-#
-#   PIRN_BOARD          its name
-#   PIRN_BOARD_CODE     the folder of its code and linker script; default: its name
-#   PIRN_BOARD_DEVICES  files of port/board/devices that it is made of
-if(NOT PIRN_BOARD_CODE)
-  set(PIRN_BOARD_CODE ${PIRN_BOARD})
-endif()
+# made by program.cmake. What depends on the board was read from its board.toml (board/tree.cmake in the build).
 set(bare ${CMAKE_SOURCE_DIR}/port/env/bare)
 set(arch ${CMAKE_SOURCE_DIR}/port/arch/${PIRN_ARCH})
 set(boards ${CMAKE_SOURCE_DIR}/port/board)
-set(board ${boards}/${PIRN_BOARD_CODE})
-file(GLOB bare_sources CONFIGURE_DEPENDS ${bare}/*.c ${arch}/bare/*.c ${arch}/bare/*.S ${board}/*.c)
+set(board ${PIRN_BOARD_CODE} ${CMAKE_BINARY_DIR}/board)
+file(GLOB bare_sources CONFIGURE_DEPENDS ${bare}/*.c ${arch}/bare/*.c ${arch}/bare/*.S ${PIRN_BOARD_CODE}/*.c)
 # Files that have a small twin, and their features.
 foreach(pair words:settings message:messages console:input)
   string(REGEX REPLACE ":.*" "" file ${pair})
@@ -75,7 +68,7 @@ function(pirn_board_pthread_library)
   add_library(pirn::pthread ALIAS pirn-pthread)
 endfunction()
 
-set(PIRN_BOARD_SCRIPTS ${board} ${boards} CACHE INTERNAL "folders of the linker script, and of what it includes")
+set(PIRN_BOARD_SCRIPTS ${CMAKE_BINARY_DIR}/board ${boards} CACHE INTERNAL "folders of the linker script, and of what it includes")
 set(PIRN_BOARD_POSIX_HEADERS ${CMAKE_SOURCE_DIR}/include/pirn/bare CACHE INTERNAL "headers of the POSIX layer")
 set(board_includes ${CORE_INCLUDES} ${bare} ${arch}/bare ${board} ${boards}/devices CACHE INTERNAL "the library's folders")
 include(${boards}/program.cmake)

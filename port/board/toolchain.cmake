@@ -1,21 +1,39 @@
 # SPDX-License-Identifier: MIT
 #
-# What the toolchain files of all boards have in common: a cross compiler without an operating
-# system, and picolibc as `tools/setup-boards` has made it. Programs run in QEMU.
+# The toolchain of all boards: a cross compiler without an operating system, and picolibc as
+# `tools/setup-boards` has made it. Programs run in QEMU. Which board it is:
+#
+#   PIRN_BOARD            its name, when this tree is configured; its board.toml is read then
+#   PIRN_BOARD_SETTINGS   board.cmake, which was made of that: of projects elsewhere, whose toolchain file
+#                         (cmake/pirn-board-toolchain.cmake.in) includes this one
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+if(NOT PIRN_BOARD_SETTINGS)
+  get_filename_component(PIRN_ROOT ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
+  if(NOT EXISTS ${PIRN_ROOT}/.venv/bin/python)
+    message(FATAL_ERROR "boards are not set up: tools/setup-boards does that")
+  endif()
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PIRN_ROOT}/tools ${PIRN_ROOT}/.venv/bin/python -B -m
+                          pirn_tools.board.configure "${PIRN_BOARD}" ${CMAKE_BINARY_DIR}
+                  RESULT_VARIABLE PIRN_STATUS ERROR_VARIABLE PIRN_SAID)
+  if(PIRN_STATUS)
+    string(REGEX REPLACE "^Error: " "" PIRN_SAID "${PIRN_SAID}")
+    message(FATAL_ERROR "${PIRN_SAID}")
+  endif()
+  set(PIRN_BOARD_SETTINGS ${CMAKE_BINARY_DIR}/board.cmake)
+endif()
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES PIRN_BOARD_SETTINGS)
+include(${PIRN_BOARD_SETTINGS})
 # Installed (cmake/install-board.cmake), everything lies side by side.
 include(${CMAKE_CURRENT_LIST_DIR}/installed.cmake OPTIONAL RESULT_VARIABLE PIRN_BOARD_INSTALLED)
 if(PIRN_BOARD_INSTALLED)
   get_filename_component(PIRN_BOARD_LIBC ${CMAKE_CURRENT_LIST_DIR}/../libc/${PIRN_BOARD_TARGET} ABSOLUTE)
-  set(PIRN_BOARD_PACKAGE ${CMAKE_CURRENT_LIST_DIR}/${PIRN_BOARD})
   if(NOT EXISTS "${PIRN_COMMAND}")
     set(PIRN_COMMAND pirn)
   endif()
 else()
   get_filename_component(PIRN_ROOT ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
   set(PIRN_BOARD_LIBC ${PIRN_ROOT}/.boards/picolibc/${PIRN_BOARD_TARGET})
-  set(PIRN_BOARD_PACKAGE ${PIRN_ROOT}/build/${PIRN_BOARD})
   set(PIRN_COMMAND ${PIRN_ROOT}/.venv/bin/pirn)
 endif()
 if(NOT EXISTS "${PIRN_BOARD_LIBC}/include")
@@ -23,7 +41,7 @@ if(NOT EXISTS "${PIRN_BOARD_LIBC}/include")
 endif()
 # Where find_package(pirn) looks.
 if(NOT DEFINED pirn_DIR)
-  set(pirn_DIR ${PIRN_BOARD_PACKAGE})
+  get_filename_component(pirn_DIR ${PIRN_BOARD_SETTINGS} DIRECTORY)
 endif()
 
 set(CMAKE_C_COMPILER ${PIRN_BOARD_COMPILER}gcc)

@@ -6,38 +6,44 @@ set(CLIPS ${CMAKE_CURRENT_BINARY_DIR}/clips)
 set(RUN ${CMAKE_SOURCE_DIR}/.venv/bin/pirn board run --timeout 240)
 
 add_test(NAME apps-clips COMMAND ${Python3_EXECUTABLE} ${APPS}/make_clips.py ${CLIPS})
-set_tests_properties(apps-clips PROPERTIES FIXTURES_SETUP clips LABELS "board;fast" TIMEOUT 120)
+fast_test(120 apps-clips)
+set_tests_properties(apps-clips PROPERTIES FIXTURES_SETUP clips)
 
-# board_apps_test(NAME PROGRAM CORES LABELS CHECK...): CHECK, and behind it what starts PROGRAM
-function(board_apps_test name program cores labels)
+# board_apps_test(NAME PROGRAM CORES CHECK...): CHECK, and behind it what starts PROGRAM. With most cores they are fast.
+function(board_apps_test name program cores)
   add_test(NAME ${name}-${cores} COMMAND ${Python3_EXECUTABLE} -B ${ARGN} ${RUN} --cpus ${cores} ${PIRN_BOARD}
                                          $<TARGET_FILE:${program}>)
-  set_tests_properties(${name}-${cores} PROPERTIES LABELS "${labels}" TIMEOUT 300 FIXTURES_REQUIRED clips)
+  apps_test(${name} ${cores})
+  set_tests_properties(${name}-${cores} PROPERTIES FIXTURES_REQUIRED clips)
+endfunction()
+
+function(apps_test name cores)
+  if(cores EQUAL MANY)
+    fast_test(300 ${name}-${cores})
+  else()
+    slow_test(300 ${name}-${cores})
+  endif()
 endfunction()
 
 set(MAKE_OPTIONS ${CMAKE_SOURCE_DIR}/apps/blackscholes/make_options.py)
-foreach(cores 1 2 4)
-  set(labels board)
-  if(cores EQUAL 4)
-    list(APPEND labels fast)
-  endif()
-  board_apps_test(blackscholes blackscholes ${cores} "${labels}" ${APPS}/check_blackscholes.py prices ${MAKE_OPTIONS})
-  board_apps_test(dedup-short dedup ${cores} "${labels}" ${APPS}/check_dedup.py short)
-  board_apps_test(mjpeg mjpeg ${cores} "${labels}" ${APPS}/check_mjpeg.py command ${CLIPS} 420-restart)
+foreach(cores ${PIRN_BOARD_CORES})
+  board_apps_test(blackscholes blackscholes ${cores} ${APPS}/check_blackscholes.py prices ${MAKE_OPTIONS})
+  board_apps_test(dedup-short dedup ${cores} ${APPS}/check_dedup.py short)
+  board_apps_test(mjpeg mjpeg ${cores} ${APPS}/check_mjpeg.py command ${CLIPS} 420-restart)
   add_test(NAME comm-${cores} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/expect.py --status 0
                                       --match "^comm: pairs=8 items=2000 fifo=1 work=3 seconds=[0-9.]+ checksum=796d902c4a4a81c0\n$"
                                       -- ${RUN} --cpus ${cores} ${PIRN_BOARD} $<TARGET_FILE:comm> --pairs=8 --items=2000 --fifo=1 --work=3)
-  set_tests_properties(comm-${cores} PROPERTIES LABELS "${labels}" TIMEOUT 300)
+  apps_test(comm ${cores})
 endforeach()
-board_apps_test(blackscholes-faults blackscholes 2 board ${APPS}/check_blackscholes.py faults ${MAKE_OPTIONS})
-board_apps_test(dedup-faults dedup 2 board ${APPS}/check_dedup.py faults)
+board_apps_test(blackscholes-faults blackscholes 2 ${APPS}/check_blackscholes.py faults ${MAKE_OPTIONS})
+board_apps_test(dedup-faults dedup 2 ${APPS}/check_dedup.py faults)
 
 # Placement by loads that were measured on one core: written and read through the board's files.
 add_test(NAME place-measured COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/unit/check_place.py ${RUN} --cpus "{cpus}"
                                      ${PIRN_BOARD} $<TARGET_FILE:comm> --pairs=8 --items=2000 --fifo=1 --work=3)
-set_tests_properties(place-measured PROPERTIES LABELS "board;fast" TIMEOUT 600)
+fast_test(600 place-measured)
 
 # What build systems of others are given.
-add_test(NAME pirn-cc-4 COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_cc.py ${CMAKE_BINARY_DIR}/pirn-cc ${RUN} --cpus 4
+add_test(NAME pirn-cc-${MANY} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_cc.py ${CMAKE_BINARY_DIR}/pirn-cc ${RUN} --cpus ${MANY}
                                 ${PIRN_BOARD})
-set_tests_properties(pirn-cc-4 PROPERTIES LABELS "board;fast" TIMEOUT 300)
+fast_test(300 pirn-cc-${MANY})

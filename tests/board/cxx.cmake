@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: MIT
-# C++: the classes of pirn.hpp, and what the language asks for. Included by CMakeLists.txt. Fast: one board's.
+# C++: the classes of pirn.hpp, and what the language asks for. Included by CMakeLists.txt.
 add_executable(cxx-classes ${CMAKE_SOURCE_DIR}/tests/cpp/freestanding.cpp)
 add_executable(cxx cxx.cpp)
 foreach(program cxx-classes cxx)
   target_link_libraries(${program} PRIVATE pirn_flags)
   pirn_board_program(${program})
 endforeach()
-set(cxx_labels board)
-if(PIRN_BOARD STREQUAL riscv64-virt)
-  list(APPEND cxx_labels fast)
-endif()
 # cxx_test(NAME PROGRAM STATUS PATTERN CORES PREEMPT ARGUMENTS...)
 function(cxx_test name program status pattern cores preempt)
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/expect.py --status ${status} --match ${pattern} --
                                 ${RUN} --cpus ${cores} --env PIRN_PREEMPT=${preempt} ${PIRN_BOARD} $<TARGET_FILE:${program}> ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS "${cxx_labels}" TIMEOUT 300)
+  fast_test(300 ${name})
 endfunction()
-foreach(cores 1 2 4)
+foreach(cores ${PIRN_BOARD_CORES})
   foreach(preempt 0 1)
     cxx_test(cxx-classes-${cores}-${preempt} cxx-classes 0 "^done\n$" ${cores} ${preempt})
     cxx_test(cxx-${cores}-${preempt} cxx 0 "^done\nsecond ends after 50\natexit\nfirst ends after 50\n$" ${cores} ${preempt})

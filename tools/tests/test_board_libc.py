@@ -15,28 +15,24 @@ from pirn_tools import paths
 from pirn_tools.board import boards, picolibc
 
 SOURCES = Path(__file__).resolve().parent / "boards"
-# Board, where its programs begin.
-PLACES = [
-    ("riscv64-virt", "0x80000000"),
-    ("riscv32-virt", "0x80000000"),
-    ("realview-eb-mpcore", "0x0"),
-    ("vexpress-a9", "0x60000000"),
-    ("arm-virt", "0x40000000"),
-    ("malta-p5600", "0x80100000"),
-    ("aarch64-virt", "0x40080000"),
-]
+BOARDS = {
+    board.name: board
+    for board in boards.load_all([boards.folder(paths.project())])
+    if board.image is not None
+}
 
 
-@pytest.mark.parametrize(("name", "base"), PLACES)
-def test_the_library_does_what_a_port_needs(tmp_path: Path, name: str, base: str) -> None:
+@pytest.mark.parametrize("name", BOARDS)
+def test_the_library_does_what_a_port_needs(tmp_path: Path, name: str) -> None:
     root = paths.project()
-    board = boards.find([boards.folder(root)], name)
+    board = BOARDS[name]
+    assert board.image is not None
     library = picolibc.Folders(root / ".boards").library(board.target)
     family = board.target.family
     programs = [f"{board.target.compiler}gcc", board.qemu]
     if not (library / "recipe").exists() or not all(map(shutil.which, programs)):
         pytest.skip(f"{name} is not set up (tools/setup-boards --target {family})")
-    layout = (SOURCES / "layout.ld").read_text().replace("BASE", base)
+    layout = (SOURCES / "layout.ld").read_text().replace("BASE", f"{board.image.begin:#x}")
     (tmp_path / "layout.ld").write_text(layout)
     compiler = [f"{board.target.compiler}gcc", *board.target.flags]
     headers = [library / "include", compiler_file(compiler, "-print-file-name=include")]

@@ -343,7 +343,7 @@ def test_every_board_can_be_shown() -> None:
         ("default = 4", "default = 9", "default is to be between 1 and most"),
         ("most = 8", "", "'most' is missing"),
         ("[cpus]", "[cpu]", "unknown: cpu (valid: "),
-        ("0x80000000 =", "here =", "invalid literal for int"),
+        ("0x80000000 =", "here =", 'memory: "here" is to be an address'),
     ],
 )
 def test_a_wrong_description_is_named(tmp_path: Path, old: str, new: str, text: str) -> None:

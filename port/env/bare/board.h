@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * board.h - the contract between the bare environment and a board: addresses and devices, nothing
- * else. Beside it a board has a linker script, board.ld, and a description for the tools,
- * board.toml.
+ * else. What else there is to a board is in its description, board.toml: memory, addresses for the
+ * devices that boards share, compiler, tests.
  *
  * A core has a number of its own, 0 to board_core_count() - 1, which it takes at reset; `hart` is
  * what the hardware calls it.

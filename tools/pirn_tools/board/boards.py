@@ -1,39 +1,46 @@
 # SPDX-License-Identifier: MIT
 """The boards: <folder>/<name>/board.toml, one file each. port/board is such a folder, an installed
-lib/pirn/boards is another, and users have their own.
+lib/pirn/boards is another, and users have their own. All that depends on a board comes from this
+file: CMake's settings, presets, make's lists, tests (configure.py, lists.py). docs/BOARDS.md, "A
+board's description", says what each key means; the keys of each table stand below.
 
-description   one line
-target        of targets.toml: compiler, flags, C library
-exit          how a program ends with a status
-[cpus]        default, most
-[qemu]        program, arguments: of the machine alone, without CPUs, console and program
-[memory]      address = what is there; addresses are what the CPU sees
-
-Instead of [qemu], where the board is something else that a command runs programs on (runner.py):
-
-[runner]      command, and input: "program" gives it the program as standard input
-
-like          another board's name: its programs, and all that is not said here, are the same
+An unknown or missing key is an error that names the file and the key, and lists what is valid.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pirn_tools import paths
 from pirn_tools.board import targets
+from pirn_tools.board.entry import Entry
 from pirn_tools.board.targets import Target
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 FILE = "board.toml"
-KEYS = {"description", "target", "exit", "cpus", "qemu", "memory", "runner", "like"}
 VARIABLE = "PIRN_BOARDS"
 INPUTS = ("console", "program")
+ALARMS = ("pit", "rtc", "sp804")  # tests/board/alarm_<device>.c
+
+# Tables: the keys that are needed, the others.
+REQUIRED = ("description", "target", "cpus")
+OPTIONAL = ("exit", "qemu", "memory", "image", "tests", "bench", "runner", "like")
+CPUS = (("default", "most"), ("tested",))
+QEMU = (("program", "arguments"), ())
+RUNNER = (("command",), ("input",))
+IMAGE = (("ram", "ram_mib"), ("begin", "page", "code", "devices", "addresses"))
+TESTS = ((), ("fast", "check", "alarm", "starts", "small_each"))
+ALARM = (("device", "source", "address", "console"), ())
+BENCH = ((), ("sections", "programs", "sizes"))
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
+MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,45 @@ class Runner:
 
 
 @dataclass(frozen=True)
+class Image:
+    """What the libraries and images for a board are made of; only of a board that has a port."""
+
+    ram: int
+    ram_mib: int
+    begin: int  # where images are linked to
+    page: int  # alignment of vectors and start code; 0: none
+    code: str  # the folder of the board's own sources; "": the one of board.toml
+    devices: tuple[str, ...]  # files of port/board/devices
+    addresses: tuple[tuple[str, int], ...]  # BOARD_... of board_map.h
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A device that can interrupt once after a given time."""
+
+    device: str
+    source: int
+    address: int
+    console: int  # the console's interrupt
+
+
+@dataclass(frozen=True)
+class Tests:
+    fast: str = "."  # regular expression of CMake
+    check: bool = False  # the fast tests are part of `make check`
+    alarm: Alarm | None = None
+    starts: tuple[str, ...] = ()  # properties of the machine: cores begin at other levels
+    small_each: bool = False  # each feature is left out once
+
+
+@dataclass(frozen=True)
+class Bench:
+    sections: float = 0  # of `make board-sections`; 0: not run there
+    programs: bool = False  # `make board-apps` runs there
+    sizes: bool = False  # tests/board/small/sizes.toml has configurations of it
+
+
+@dataclass(frozen=True)
 class Board:
     name: str
     description: str
@@ -52,11 +98,15 @@ class Board:
     exit: str
     cpus_default: int
     cpus_most: int
+    cpus_tested: tuple[int, ...]
     qemu: str
     arguments: tuple[str, ...]
     memory: tuple[tuple[int, str], ...]
     runner: Runner | None
     package: Path  # the folder of the board for which its programs are built
+    image: Image | None = None
+    tests: Tests = field(default_factory=Tests)
+    bench: Bench = field(default_factory=Bench)
 
 
 def folder(root: Path) -> Path:
@@ -109,73 +159,160 @@ def _unknown(what: str, name: str, found: dict[str, Path]) -> str:
 
 def read(path: Path, places: Sequence[Path] = ()) -> Board:
     try:
-        entry, package = _whole(path, places)
-        return _board(path.parent.name, entry, package)
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise UserError(f"{path}: {what}") from None
+        table, package = _whole(path, places)
+        return _board(path, table, package)
+    except (tomllib.TOMLDecodeError, ValueError) as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 def _whole(path: Path, places: Sequence[Path]) -> tuple[dict[str, Any], Path]:
     """The description with what it has from another one, and whose programs it runs."""
-    entry = _entry(path)
-    if "like" not in entry:
-        return entry, path.parent
+    table = _load(path)
+    if "like" not in table:
+        return table, path.parent
+    Entry("", table, (), (*REQUIRED, *OPTIONAL))
     found = files(places)
-    name = entry.pop("like")
+    name = table.pop("like")
     if name not in found:
         raise ValueError(_unknown("like: no board", name, found))
-    other = _entry(found[name])
+    other = _load(found[name])
     if "like" in other:
         raise ValueError(f'like: "{name}" is itself like another board')
     for one, instead in (("runner", "qemu"), ("qemu", "runner")):
-        if one in entry:
+        if one in table:
             other.pop(instead, None)
-    return {**other, **entry}, found[name].parent
+    for own in ("image", "tests", "bench"):  # of the board for which its programs are built
+        other.pop(own, None)
+    return {**other, **table}, found[name].parent
 
 
-def _entry(path: Path) -> dict[str, Any]:
-    entry = tomllib.loads(path.read_text())
-    unknown = sorted(set(entry) - KEYS)
-    if unknown:
-        raise ValueError(f"unknown: {listing(unknown)} (valid: {listing(sorted(KEYS))})")
-    return entry
+def _load(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text())
 
 
-def _board(name: str, entry: dict[str, Any], package: Path) -> Board:
-    cpus = entry["cpus"]
-    if not 1 <= cpus["default"] <= cpus["most"]:
-        raise ValueError("cpus: default is to be between 1 and most")
-    runner = _runner(entry["runner"]) if "runner" in entry else None
-    if runner is not None and "qemu" in entry:
+def _board(path: Path, table: dict[str, Any], package: Path) -> Board:
+    name = path.parent.name
+    if not NAME.match(name):
+        raise ValueError(f'"{name}" cannot be a board\'s name: letters, digits, _ and - are valid')
+    runner = _runner(table["runner"]) if "runner" in table else None
+    if runner is not None and "qemu" in table:
         raise ValueError("either qemu or runner is valid, not both")
-    none: dict[str, Any] = {"program": "", "arguments": ()}
-    qemu = none if runner is not None else entry["qemu"]
-    return Board(
+    needed = (*REQUIRED, *(() if runner else ("exit", "qemu")))
+    entry = Entry("", table, needed, OPTIONAL)
+    cpus = Entry("cpus", table["cpus"], *CPUS)
+    default, most, tested = _cpus(cpus)
+    qemu = None if runner else Entry("qemu", table["qemu"], *QEMU)
+    board = Board(
         name=name,
-        description=entry["description"],
-        target=_target(entry["target"], targets.load()),
-        exit=entry["exit"] if runner is None else "the command's status",
-        cpus_default=cpus["default"],
-        cpus_most=cpus["most"],
-        qemu=qemu["program"],
-        arguments=tuple(qemu["arguments"]),
-        memory=tuple((int(address, 0), what) for address, what in entry.get("memory", {}).items()),
+        description=entry.text("description"),
+        target=_target(entry.text("target"), targets.load()),
+        exit="the command's status" if runner else entry.text("exit"),
+        cpus_default=default,
+        cpus_most=most,
+        cpus_tested=tested,
+        qemu=qemu.text("program") if qemu else "",
+        arguments=qemu.words("arguments") if qemu else (),
+        memory=_memory(table.get("memory", {})),
         runner=runner,
         package=package,
+        image=_image(table["image"]) if "image" in table else None,
+        tests=_tests(table.get("tests", {})),
+        bench=_bench(table.get("bench", {})),
+    )
+    _check_ram(board)
+    return board
+
+
+def _cpus(entry: Entry) -> tuple[int, int, tuple[int, ...]]:
+    default, most, tested = entry.number("default"), entry.number("most"), entry.numbers("tested")
+    if not 1 <= default <= most:
+        raise ValueError("cpus: default is to be between 1 and most")
+    if not entry.has("tested"):
+        tested = tuple(cores for cores in (1, 2, 4) if cores <= most)
+    elif tested != tuple(sorted(set(tested))) or tested[:2] != (1, 2) or tested[-1] > most:
+        raise entry.wrong("tested", "1, 2 and then larger numbers up to most")
+    return default, most, tested
+
+
+def _memory(table: object) -> tuple[tuple[int, str], ...]:
+    if not isinstance(table, dict) or not all(isinstance(what, str) for what in table.values()):
+        raise ValueError("memory: is to be a table of address = text")
+    return tuple((_address(text), what) for text, what in table.items())
+
+
+def _address(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise ValueError(f'memory: "{text}" is to be an address, as 0x80000000') from None
+
+
+def _runner(table: object) -> Runner:
+    entry = Entry("runner", table, *RUNNER)
+    command, source = entry.words("command"), entry.text("input", "console")
+    if not command:
+        raise entry.wrong("command", "a list of words")
+    if source not in INPUTS:
+        raise ValueError(f'runner: input "{source}" (valid: {listing(INPUTS)})')
+    return Runner(command, source)
+
+
+def _image(table: object) -> Image:
+    entry = Entry("image", table, *IMAGE)
+    ram, mib = entry.number("ram"), entry.number("ram_mib")
+    begin = entry.number("begin", ram)
+    if ram % MIB:
+        raise entry.wrong("ram", "a multiple of 1 MiB")
+    if not ram <= begin < ram + mib * MIB:
+        raise entry.wrong("begin", "within the memory that ram and ram_mib describe")
+    addresses = entry.value("addresses") if entry.has("addresses") else {}
+    if not isinstance(addresses, dict) or not all(type(one) is int for one in addresses.values()):
+        raise entry.wrong("addresses", "a table of name = number")
+    return Image(
+        ram=ram,
+        ram_mib=mib,
+        begin=begin,
+        page=entry.number("page"),
+        code=entry.text("code"),
+        devices=entry.words("devices"),
+        addresses=tuple(addresses.items()),
     )
 
 
-def _runner(entry: dict[str, Any]) -> Runner:
-    unknown = sorted(set(entry) - {"command", "input"})
-    if unknown:
-        raise ValueError(f"runner: unknown: {listing(unknown)} (valid: command, input)")
-    command, source = entry["command"], entry.get("input", "console")
-    if not isinstance(command, list) or not command or not all(isinstance(w, str) for w in command):
-        raise ValueError("runner: command is to be a list of words")
-    if source not in INPUTS:
-        raise ValueError(f'runner: input "{source}" (valid: {listing(INPUTS)})')
-    return Runner(tuple(command), source)
+def _tests(table: object) -> Tests:
+    entry = Entry("tests", table, *TESTS)
+    alarm = _alarm(entry.value("alarm")) if entry.has("alarm") else None
+    fast = entry.text("fast", Tests.fast)
+    try:
+        re.compile(fast)
+    except re.error as error:
+        raise entry.wrong("fast", f"a regular expression: {error}") from None
+    return Tests(
+        fast, entry.flag("check"), alarm, entry.words("starts"), entry.flag("small_each")
+    )  # fmt: skip
+
+
+def _alarm(table: object) -> Alarm:
+    entry = Entry("tests.alarm", table, *ALARM)
+    device = entry.text("device")
+    if device not in ALARMS:
+        raise ValueError(f'tests.alarm: device "{device}" (valid: {listing(ALARMS)})')
+    return Alarm(device, *(entry.number(key) for key in ("source", "address", "console")))
+
+
+def _bench(table: object) -> Bench:
+    entry = Entry("bench", table, *BENCH)
+    return Bench(entry.real("sections"), entry.flag("programs"), entry.flag("sizes"))
+
+
+def _check_ram(board: Board) -> None:
+    """The machine has the memory that images are linked for."""
+    words = board.arguments
+    if board.image is None or "-m" not in words[:-1]:
+        return
+    given, wanted = words[words.index("-m") + 1], f"{board.image.ram_mib}M"
+    if given != wanted:
+        raise ValueError(f"qemu: arguments: -m {given}, but image: ram_mib says {wanted}")
 
 
 def _target(name: str, table: Sequence[Target]) -> Target:

@@ -22,7 +22,7 @@ COMMON = ("-display", "none", "-monitor", "none", "-serial", "stdio")
 ICOUNT = ("-icount", "shift=3,sleep=off", "-rtc", "clock=vm")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Variables of the tools on this side.
-OURS = frozenset({"PIRN_APPS", "PIRN_BOARDS", "PIRN_BUILD", "PIRN_LIBRARY"})
+OURS = frozenset({"PIRN_APPS", "PIRN_BOARD", "PIRN_BOARDS", "PIRN_BUILD", "PIRN_LIBRARY"})
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Target:
     cpu_family: str
     elf: tuple[str, int] = ("EM_NONE", 0)
     only: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
 
 
 def load(path: Path = TABLE) -> list[Target]:
@@ -36,6 +37,7 @@ def load(path: Path = TABLE) -> list[Target]:
             cpu_family=entry["cpu_family"],
             elf=(entry["elf"][0], entry["elf"][1]),
             only=tuple(entry.get("only", ())),
+            programs=tuple(entry.get("programs", ())),
         )
         for name, entry in tomllib.loads(path.read_text()).items()
     ]

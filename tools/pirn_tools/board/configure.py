@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""What CMake needs of a board's description. port/board/toolchain.cmake calls it when a build is
+configured:
+
+    python -m pirn_tools.board.configure BOARD FOLDER
+
+It writes into FOLDER, the build's, and leaves files alone whose content stays:
+
+board.cmake          compiler and flags: also for projects elsewhere, and installed
+board/board.ld       memory; the rest of the linker script is port/board/image.ld
+board/board_map.h    addresses, for C and assembly
+board/tree.cmake     what is built and tested in this tree
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from pirn_tools import paths
+from pirn_tools.board import boards, targets
+from pirn_tools.board.boards import Board, Image
+from pirn_tools.errors import UserError, did_you_mean, listing
+
+HEADER = "SPDX-License-Identifier: MIT"
+MADE = "Made by CMake of {file}: do not edit."
+
+
+def find(name: str) -> tuple[Board, Path]:
+    """The board of this name, and its file; an error if the runtime cannot be built for it."""
+    places = boards.folders()
+    if not name:
+        portable = [board.name for board in boards.load_all(places) if board.image is not None]
+        raise UserError(f"PIRN_BOARD names no board (valid: {listing(portable)})", status=2)
+    found = boards.files(places)
+    board = boards.find(places, name)
+    if board.package != found[name].parent:
+        raise UserError(f"{found[name]}: configure {board.package.name}, whose programs it runs")
+    image_of(board, found[name])
+    return board, found[name]
+
+
+def image_of(board: Board, file: Path) -> Image:
+    """With its files looked for."""
+    if board.image is None:
+        raise UserError(f"{file}: 'image' is missing, which says what libraries are made of")
+    root = paths.project()
+    code_folder(board.image, file, root)
+    check_devices(board.image, file, root)
+    return board.image
+
+
+def write(board: Board, file: Path, build: Path) -> None:
+    """Writes the files above."""
+    image = image_of(board, file)
+    code = code_folder(image, file, paths.project())
+    _write(build / "board.cmake", _cmake(file, toolchain(board)))
+    _write(build / "board" / "board.ld", linker_script(image, file))
+    _write(build / "board" / "board_map.h", map_header(image, file))
+    _write(build / "board" / "tree.cmake", _cmake(file, tree(board, image, file, code)))
+
+
+def code_folder(image: Image, file: Path, root: Path) -> Path:
+    """The folder of board.toml itself, one beside it, or one of the tree's."""
+    if not image.code:
+        return file.parent
+    places = [file.parent.parent, boards.folder(root)]
+    for place in places:
+        if boards.NAME.match(image.code) and (place / image.code).is_dir():
+            return place / image.code
+    valid = sorted({path.parent.name for place in places for path in place.glob("*/board.c")})
+    raise _wrong(file, "code", "folder", image.code, valid)
+
+
+def check_devices(image: Image, file: Path, root: Path) -> None:
+    valid = sorted(path.name for path in (boards.folder(root) / "devices").glob("*.c"))
+    for device in image.devices:
+        if device not in valid:
+            raise _wrong(file, "devices", "file", device, valid)
+
+
+def _wrong(file: Path, key: str, what: str, name: str, valid: list[str]) -> UserError:
+    close = did_you_mean(name, valid)
+    return UserError(f'{file}: image: {key}: no {what} "{name}"{close} (valid: {listing(valid)})')
+
+
+def toolchain(board: Board) -> dict[str, Iterable[object]]:
+    target = board.target
+    return {
+        "PIRN_BOARD": [board.name],
+        "PIRN_BOARD_TARGET": [target.name],
+        "PIRN_BOARD_COMPILER": [target.compiler],
+        "PIRN_BOARD_FLAGS": [*target.flags, *target.programs],
+        "CMAKE_SYSTEM_PROCESSOR": [target.cpu_family],
+    }
+
+
+def tree(board: Board, image: Image, file: Path, code: Path) -> dict[str, Iterable[object]]:
+    tests, alarm = board.tests, board.tests.alarm
+    return {
+        "PIRN_BOARD_FILE": [file],
+        "PIRN_BOARD_FILES": [file, targets.TABLE],
+        "PIRN_BOARD_CODE": [code],
+        "PIRN_BOARD_DEVICES": image.devices,
+        "PIRN_BOARD_CORES": board.cpus_tested,
+        "PIRN_BOARD_CORES_MOST": [board.cpus_most],
+        "PIRN_BOARD_FAST": [tests.fast],
+        "PIRN_BOARD_STARTS": tests.starts,
+        "PIRN_BOARD_SMALL_EACH": ["ON" if tests.small_each else "OFF"],
+        "PIRN_BOARD_ALARM": []
+        if alarm is None
+        else [alarm.device, alarm.source, f"{alarm.address:#x}", alarm.console],
+    }
+
+
+def linker_script(image: Image, file: Path) -> str:
+    length = image.ram + image.ram_mib * boards.MIB - image.begin
+    lines = [
+        f"/* {HEADER} */",
+        f"/* {MADE.format(file=file.name)} */",
+        f"MEMORY {{ ram (rwx) : ORIGIN = {image.begin:#010x}, LENGTH = {length:#x} }}",
+    ]
+    if image.page:
+        lines.append(f"bare_page = {image.page};")
+    return "\n".join([*lines, "INCLUDE image.ld", ""])
+
+
+def map_header(image: Image, file: Path) -> str:
+    values = {"ram_mib": image.ram // boards.MIB, "ram_mibs": image.ram_mib}
+    values.update(image.addresses)
+    lines = [
+        f"/* {HEADER} */",
+        f"/* {MADE.format(file=file.name)} */",
+        "#ifndef PIRN_BOARD_MAP_H",
+        "#define PIRN_BOARD_MAP_H",
+        *(f"#define BOARD_{name.upper()} {value:#x}" for name, value in values.items()),
+        "#endif",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _cmake(file: Path, values: dict[str, Iterable[object]]) -> str:
+    lines = [f"# {HEADER}", f"# {MADE.format(file=file.name)}"]
+    for name, words in values.items():
+        # A bracket argument: nothing in it is CMake's.
+        lines.append(f"set({name} [==[{';'.join(str(word) for word in words)}]==])")
+    return "\n".join([*lines, ""])
+
+
+def _write(path: Path, text: str) -> None:
+    if path.exists() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@click.command()
+@click.argument("name", metavar="BOARD")
+@click.argument("build", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path))
+def main(name: str, build: Path) -> None:
+    """Write what CMake needs of BOARD into FOLDER."""
+    board, file = find(name)
+    write(board, file, build)
+
+
+if __name__ == "__main__":
+    try:
+        main(prog_name="configure")
+    except OSError as error:
+        click.echo(f"Error: {error.filename}: {error.strerror or error}", err=True)
+        sys.exit(1)
