@@ -50,12 +50,16 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup apps programs check-packages demo check check-seeds stress check-conformance check-debug check-clang check-asan check-tsan \
-        check-aarch64 check-riscv64 check-boards check-release boards boards-repeat board-cost board-scheduling board-size board-sections board-apps fuzz-trace fuzz-prof fuzz-layout top-picture bench scheduling-cost figures figures-doc conformance-doc format lint lint-c lint-tools tidy tidy-shallow install clean profiling-cost
+PRESETS := debug clang asan tsan aarch64 riscv64 release
+CHECKED := $(addprefix check-,$(PRESETS))
+FUZZED := fuzz-trace fuzz-prof fuzz-layout
+.PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards boards boards-repeat board-lists board-cost \
+        board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture \
+        bench scheduling-cost profiling-cost figures-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
-	@sed -n 's/^## \([a-z0-9-]*\): */  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
+	@sed -n 's/^## \([A-Za-z0-9-]*\): */  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
 ## setup: install what is missing (packages are named; asks on a terminal unless YES=1)
 setup:
@@ -82,6 +86,7 @@ demo: setup build-release
 # Configures where there is no build yet; afterwards CMake itself sees what changed.
 configure = @test -f build/$(1)/build.ninja || cmake --preset $(1)
 
+## build-PRESET: configure and build a preset (cmake --list-presets)
 build-%:
 	$(call configure,$*)
 	cmake --build --preset $* --parallel $(JOBS) $(if $(TARGETS_$*),--target $(TARGETS_$*))
@@ -96,94 +101,71 @@ endef
 check: setup lint check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-boards check-release
 
 ## check-release: the whole test suite on the release build
-check-release: setup build-release
-	$(call run_tests,release)
-
 ## check-debug: unit and TLS tests with internal assertions on
-check-debug: setup build-debug
-	$(call run_tests,debug)
-
 ## check-clang: build with clang 14, tests
-check-clang: setup build-clang
-	$(call run_tests,clang)
-
 ## check-asan: tests under AddressSanitizer
-check-asan: setup build-asan
-	$(call run_tests,asan)
-
 ## check-tsan: tests under ThreadSanitizer
-check-tsan: setup build-tsan
-	$(call run_tests,tsan)
-
 ## check-aarch64: cross build, tests under qemu-user
-check-aarch64: setup build-aarch64
-	$(call run_tests,aarch64)
-
 ## check-riscv64: cross build of the libraries, few tests under qemu-user
-check-riscv64: setup build-riscv64
-	$(call run_tests,riscv64)
+$(CHECKED): check-%: setup build-%
+	$(call run_tests,$*)
 
-# Boards, by family: what has to be set up, and what `make boards` runs.
-BOARDS_riscv := riscv64-virt riscv32-virt
-BOARDS_arm := realview-eb-mpcore vexpress-a9 arm-virt
-BOARDS_aarch64 := aarch64-virt
-BOARDS_mips := malta-p5600
-BOARD_FAMILIES := riscv arm aarch64 mips
+# Which boards there are, and what each is for, is in port/board/<name>/board.toml.
+BOARD_LISTS := PYTHONPATH=tools $(VENV)/python -B -m pirn_tools.board.lists
+# Names of boards, or of families; none: all.
+BOARDS ?=
 
-boards-%: setup
-	@tools/setup-boards --quiet --target $*
-	$(foreach board,$(BOARDS_$*),$(MAKE) --no-print-directory build-$(board) && ctest --preset $(board) --parallel $(JOBS) &&) true
+# Builds the boards of BOARDS that are for a purpose, then runs the commands with each as $$board.
+define on_boards # purpose, commands
+@set -e; boards="$$($(BOARD_LISTS) names $(if $(1),--for $(1)) $(BOARDS))"; \
+[ -n "$$boards" ] || { echo "none of the boards $(BOARDS) is for that" >&2; exit 2; }; \
+tools/setup-boards --quiet $$($(BOARD_LISTS) setup $$boards); \
+for board in $$boards; do $(MAKE) --no-print-directory build-$$board; $(2); done
+endef
 
-## boards: set up, build, and run all tests on all boards under QEMU
-boards: $(addprefix boards-,$(BOARD_FAMILIES))
+## boards: set up, build, and run all tests on BOARDS (names or families; all) under QEMU
+boards: setup
+	$(call on_boards,,ctest --preset $$board --parallel $(JOBS))
 
-## boards-repeat: some tests of each kind, RUNS times (100) on each of BOARDS (one of each family), on a busy machine
+## check-boards: one board of two families, few tests
+check-boards: setup
+	$(call on_boards,check,ctest --preset $$board --parallel $(JOBS) -L fast)
+
+## boards-repeat: some tests of each kind, RUNS times (100) on one board of each family, or of BOARDS, on a busy machine
 RUNS ?= 100
-BOARDS ?= $(foreach family,$(BOARD_FAMILIES),$(firstword $(BOARDS_$(family))))
 boards-repeat: setup
-	@tools/setup-boards --quiet
-	$(foreach board,$(BOARDS),$(MAKE) --no-print-directory build-$(board) && \
-	    ctest --preset $(board) --parallel $$((2 * $(JOBS))) -L repeat --repeat until-fail:$(RUNS) &&) true
+	$(call on_boards,$(if $(BOARDS),,first),ctest --preset $$board --parallel $$((2 * $(JOBS))) -L repeat --repeat until-fail:$(RUNS))
+
+## board-lists: write presets and the list in docs/BOARDS.md again, after a change of a board.toml
+board-lists: setup
+	$(BOARD_LISTS) write
 
 ## board-cost: count the instructions of operations on boards, write docs/BOARD-COST.md
-board-cost: $(foreach family,$(BOARD_FAMILIES),$(addprefix build-,$(BOARDS_$(family))))
+board-cost: setup
+	$(call on_boards,,:)
 	$(VENV)/python bench/run_board.py --publish
 
 ## board-size: build what small systems leave out, write docs/BOARD-SIZE.md
-board-size: build-riscv64-virt build-malta-p5600
-	$(VENV)/python -B tests/board/small/small.py --update --nm riscv64-unknown-elf-nm riscv64-virt
-	$(VENV)/python -B tests/board/small/small.py --update --nm mipsel-linux-gnu-nm malta-p5600
+board-size: setup
+	$(call on_boards,sizes,$(VENV)/python -B tests/board/small/small.py --update $$board)
 	$(VENV)/python -B tests/board/small/small.py --publish
-
-# Those that bench/run_sections.py runs: one of a family that has a counter.
-BOARDS_SECTIONS := riscv64-virt aarch64-virt arm-virt malta-p5600
 
 ## board-sections: count how long interrupts are disabled on boards, write docs/BOARD-SECTIONS.md
 board-sections: setup
-	@tools/setup-boards --quiet
-	@set -e; for board in $(BOARDS_SECTIONS); do \
-	  cmake --preset $$board -B build/$$board/sections -DPIRN_SECTIONS=ON -DBUILD_TESTING=OFF; \
-	  cmake --build build/$$board/sections --parallel $(JOBS); done
+	$(call on_boards,sections,cmake --preset $$board -B build/$$board/sections -DPIRN_SECTIONS=ON -DBUILD_TESTING=OFF; \
+	    cmake --build build/$$board/sections --parallel $(JOBS))
 	$(VENV)/python bench/run_sections.py --publish
 
 ## board-apps: x264 and applications on boards: output compared, instructions of cores counted; writes docs/BOARD-PROGRAMS.md
-board-apps: build-release $(foreach board,riscv64-virt realview-eb-mpcore malta-p5600,build-$(board))
+board-apps: build-release
 	@tools/setup --quiet --group programs
+	$(call on_boards,programs,:)
 	$(VENV)/python bench/run_board_apps.py --publish $(BENCH_ARGS)
 
 ## board-scheduling: count what scheduling costs on boards, write docs/BOARD-SCHEDULING.md
-board-scheduling: $(foreach family,$(BOARD_FAMILIES),$(addprefix build-,$(BOARDS_$(family))))
-	$(VENV)/python bench/run_board_scheduling.py --publish $(foreach family,$(BOARD_FAMILIES),--board $(firstword $(BOARDS_$(family))))
-
-# Of the second family: each kind of test once, with 4 cores.
-BOARDS_SHORT := [-](4|4-1)$$
-
-## check-boards: one board of each family, few tests
-check-boards: setup
-	@tools/setup-boards --quiet --target riscv --target armv6k
-	$(MAKE) --no-print-directory build-riscv64-virt build-realview-eb-mpcore
-	ctest --preset riscv64-virt --parallel $(JOBS) -L fast
-	ctest --preset realview-eb-mpcore --parallel $(JOBS) -L fast -R '$(BOARDS_SHORT)'
+board-scheduling: setup
+	$(call on_boards,first,:)
+	$(VENV)/python bench/run_board_scheduling.py --publish $$($(BOARD_LISTS) names --for first $(BOARDS) | sed 's/[^ ]*/--board &/g')
 
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not
@@ -203,16 +185,10 @@ stress: setup
 	    build/release/tests/stress/pirn-stress-posix-pirn
 
 ## fuzz-trace: read 100,000 damaged traces (15 minutes)
-fuzz-trace: setup
-	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_trace.py $(FUZZ_ARGS)
-
 ## fuzz-prof: read 100,000 damaged profiles (15 minutes)
-fuzz-prof: setup
-	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_prof.py $(FUZZ_ARGS)
-
 ## fuzz-layout: look at 100,000 processes with damaged data (20 minutes)
-fuzz-layout: setup
-	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_layout.py $(FUZZ_ARGS)
+$(FUZZED): fuzz-%: setup
+	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_$*.py $(FUZZ_ARGS)
 
 ## top-picture: the README's picture of pirn top, from a program that runs
 top-picture: build-release
@@ -235,10 +211,6 @@ profiling-cost: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
 
-## figures: draw the plots again from results/*.csv
-figures: setup
-	$(VENV)/pirn figures
-
 ## figures-doc: run what docs/FIGURES.md shows again, and write it with its pictures (1 minute)
 figures-doc: setup build-release
 	$(VENV)/pirn bench figures shmac --output docs
@@ -255,26 +227,20 @@ format: setup
 	$(VENV)/ruff format --quiet $(RUFF_REST)
 	$(VENV)/ruff check --quiet --fix $(RUFF_REST)
 
-## lint: house rules, formatting, clang-tidy (shallow), shellcheck, ruff, mypy
-lint: setup lint-tools lint-c tidy-shallow
-
-lint-c:
-	@status=0; for check in $(CHECKS); do \
-	    $(VENV)/python tools/checks/$$check.py || status=1; \
-	done; exit $$status
-
-lint-tools:
+## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
+lint: setup
 	shellcheck tools/setup tools/setup-boards .ci/run
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
 	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py
+	@status=0; for check in $(CHECKS); do \
+	    $(VENV)/python tools/checks/$$check.py || status=1; \
+	done; $(BOARD_LISTS) check || status=1; exit $$status
+	@cmake --preset clang > /dev/null
+	$(TIDY) --shallow
 
 # On the clang build's compile commands, as of now. Tests and benchmarks are left to the compilers' warnings.
 TIDY = $(VENV)/python tools/checks/tidy.py --build build/clang --jobs $(JOBS)
-
-tidy-shallow:
-	@cmake --preset clang > /dev/null
-	$(TIDY) --shallow
 
 ## tidy: clang-tidy whose analyzer follows all paths and calls: before a release (10 minutes)
 tidy: setup

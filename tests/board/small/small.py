@@ -21,6 +21,7 @@ policy's own variables for each core.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -44,14 +45,15 @@ REFUSED = {
 }
 
 
-def call(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+def call(*command: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    words, environment = [str(c) for c in command], {**os.environ, **settings}
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
 
 
 def configure(
     root: Path, board: str, build: Path, settings: list[str]
 ) -> subprocess.CompletedProcess[str]:
-    return call("cmake", "-S", root, "--preset", board, "-B", build, *settings)
+    return call("cmake", "-S", root, "--preset", "board", "-B", build, *settings, PIRN_BOARD=board)
 
 
 def built(root: Path, board: str, build: Path, settings: list[str]) -> None:
@@ -114,7 +116,13 @@ class Library:
         return candidates.pop(next(fits, 0))[1]
 
 
-def measure(build: Path, nm: str, cpus: int, policy: str) -> dict[str, int]:
+def nm(build: Path) -> str:
+    """The compiler's, as CMake has found it."""
+    found = re.search(r"^CMAKE_NM:FILEPATH=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)
+    return found[1] if found is not None else "nm"
+
+
+def measure(build: Path, cpus: int, policy: str) -> dict[str, int]:
     sizes: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
     dropped, kept = halves(build / "tests/board/small/kernel.map")
     library = Library(build / "src/posix/pirn-pthread.map", dropped)
@@ -127,7 +135,9 @@ def measure(build: Path, nm: str, cpus: int, policy: str) -> dict[str, int]:
                 sizes["libc"] += size
         elif ours and section.startswith((".data", ".sdata", ".bss", ".sbss")):
             sizes["data"] += size if "bare_core_stacks" not in section else 0
-    listing = call(nm, "--print-size", "--radix=d", build / "tests/board/small/kernel.elf").stdout
+    listing = call(
+        nm(build), "--print-size", "--radix=d", build / "tests/board/small/kernel.elf"
+    ).stdout
     own = re.search(rf"^-?\d+ (\d+) [bBdD] {policy}(?:_cpus)?$", listing, re.MULTILINE)
     sizes["per_cpu"] = int(own[1]) // cpus if own is not None and policy != "single" else 0
     return dict(sizes)
@@ -247,7 +257,6 @@ def main() -> int:
     )
     parser.add_argument("--root", type=Path, default=HERE.parents[2])
     parser.add_argument("--build", type=Path)
-    parser.add_argument("--nm")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--refused", action="store_true")
     parser.add_argument("--each", action="store_true")
@@ -276,7 +285,7 @@ def main() -> int:
         entry, folder = entries[name], build / name
         built(options.root, options.board, folder, settings_of(entry))
         policy = (entry.get("policies") or ["steal"])[0]
-        sizes = measure(folder, options.nm, entry["cpus"], policy)
+        sizes = measure(folder, entry["cpus"], policy)
         print(name, sizes)
         run(options.root, options.board, folder, entry["cpus"])
         if options.update:
@@ -286,10 +295,7 @@ def main() -> int:
     for failure in failures:
         print(failure)
     if failures:
-        print(
-            f"If that is meant: {sys.argv[0]} --update --nm {options.nm} {options.board}; "
-            "then `make board-size`"
-        )
+        print(f"If that is meant: {sys.argv[0]} --update {options.board}; then `make board-size`")
     return 1 if failures else 0
 
 
