@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: MIT
 # C++: the classes of pirn.hpp, and what the language asks for. Included by CMakeLists.txt.
-add_executable(cxx-classes ${CMAKE_SOURCE_DIR}/tests/cpp/freestanding.cpp)
-add_executable(cxx cxx.cpp)
-foreach(program cxx-classes cxx)
-  target_link_libraries(${program} PRIVATE pirn_flags)
-  pirn_board_program(${program})
-endforeach()
+board_program(cxx-classes ${CMAKE_SOURCE_DIR}/tests/cpp/freestanding.cpp)
+board_program(cxx cxx.cpp)
 # cxx_test(NAME PROGRAM STATUS PATTERN CORES PREEMPT ARGUMENTS...)
 function(cxx_test name program status pattern cores preempt)
-  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/expect.py --status ${status} --match ${pattern} --
-                                ${RUN} --cpus ${cores} --env PIRN_PREEMPT=${preempt} ${PIRN_BOARD} $<TARGET_FILE:${program}> ${ARGN})
-  fast_test(300 ${name})
+  board_test(${name} ${program} ${status} ${pattern} ${cores} PIRN_PREEMPT=${preempt} ${ARGN})
 endfunction()
 foreach(cores ${PIRN_BOARD_CORES})
   foreach(preempt 0 1)

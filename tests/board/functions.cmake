@@ -15,6 +15,26 @@ function(slow_test seconds)
   set_tests_properties(${ARGN} PROPERTIES LABELS board TIMEOUT ${seconds})
 endfunction()
 
+# board_program(NAME [PTHREAD] SOURCE...): an image for the board, with the warnings of the tree
+function(board_program name)
+  cmake_parse_arguments(with "PTHREAD" "" "" ${ARGN})
+  add_executable(${name} ${with_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE pirn_flags)
+  if(with_PTHREAD)
+    set(layer PTHREAD)
+  endif()
+  pirn_board_program(${name} ${layer})
+endfunction()
+
+# board_test(NAME PROGRAM STATUS PATTERN CORES "NAME=VALUE..." ARGUMENT...): a fast test; what runs is in RUN, options of
+# expect.py in EXPECT
+function(board_test name program status pattern cores environment)
+  list(TRANSFORM environment PREPEND "--env;")
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/board/expect.py --status ${status} --match ${pattern}
+                                ${EXPECT} -- ${RUN} --cpus ${cores} ${environment} ${PIRN_BOARD} $<TARGET_FILE:${program}> ${ARGN})
+  fast_test(300 ${name})
+endfunction()
+
 # target_link_alarm(TARGET): where the board has one (PIRN_BOARD_ALARM: device, source, address, the
 # console's source)
 function(target_link_alarm target)
