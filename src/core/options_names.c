@@ -14,6 +14,9 @@
 #include "port_options.h"
 #include "text.h"
 
+/* What the pirn command, CMake's presets and the benchmarks read: where library, builds and boards are. */
+static const char *const tools_names[] = {"apps", "board", "boards", "build", "library"};
+
 static bool name_known(const char *name)
 {
     for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
@@ -21,8 +24,12 @@ static bool name_known(const char *name)
             return true;
         }
     }
-    /* What the pirn command and the benchmarks read: where the library and the builds are. */
-    return strcmp(name, "library") == 0 || strcmp(name, "build") == 0 || strcmp(name, "apps") == 0;
+    for (unsigned i = 0; i < sizeof(tools_names) / sizeof(tools_names[0]); i++) {
+        if (strcmp(tools_names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* A word of a list in a buffer, if it fits. */
