@@ -40,22 +40,31 @@ class Allowance:
 
     def call(self, name: str, what: str, function: Callable[[], Result]) -> Result | None:
         """Reads; None: it may take no more, or the file is damaged."""
-        if self._left <= 0:
+        if self.spent:
             return None
         try:
             with self.use(f"reading the {what} of {name}"):
                 return function()
-        except LimitError as error:
-            self._problem(error.message)
-            self.limits.append(error.message)
-        except files.RefusedError as error:
-            self._problem(f"{name} {error.strerror}")
-        except OSError as error:
-            self._problem(f"{name} cannot be read: {error.strerror}")
-        except damage.KINDS as error:
-            self._problem(f"{name} is damaged ({what}): {damage.said(error)}")
+        except (LimitError, OSError, *damage.KINDS) as error:
+            self.failed(name, what, error)
         return None
 
-    def _problem(self, text: str) -> None:
+    @property
+    def spent(self) -> bool:
+        """Whether nothing more may be read."""
+        return self._left <= 0
+
+    def failed(self, name: str, what: str, error: Exception) -> None:
+        """Notes why a part of that file was not read."""
+        if isinstance(error, LimitError):
+            text = error.message
+            if text not in self.limits:
+                self.limits.append(text)
+        elif isinstance(error, files.RefusedError):
+            text = f"{name} {error.strerror}"
+        elif isinstance(error, OSError):
+            text = f"{name} cannot be read: {error.strerror}"
+        else:
+            text = f"{name} is damaged ({what}): {damage.said(error)}"
         if text not in self.problems and len(self.problems) < MOST_PROBLEMS:
             self.problems.append(text)

@@ -31,7 +31,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from pirn_tools import elf
+from pirn_tools.binary import linked
 from pirn_tools.describe import (
     PTHREAD_SONAME,
     SONAME,
@@ -198,7 +198,7 @@ def prepare(program: str, args: Sequence[str], preload: bool, **values: str | No
 
     values: of the library's options, as @command gives them.
     """
-    path = elf.find_program(program)
+    path = linked.find_program(program)
     environment = {**os.environ, **settings(load(), values, others=brings_policies(path))}
     if preload:
         check_preloadable(path, program)
@@ -249,7 +249,7 @@ def preload_library() -> Path:
     """libpirn-pthread, to be loaded before the program's own libraries."""
     library = find_library(PTHREAD_SONAME)
     if library is None or not Path(library).is_absolute():
-        found = elf.locate(PTHREAD_SONAME, ())
+        found = linked.locate(PTHREAD_SONAME, ())
         if found is None:
             raise UserError(f"{PTHREAD_SONAME} not found: build the project or set PIRN_LIBRARY")
         return found
@@ -263,16 +263,16 @@ def check_linked(path: Path, name: str) -> Path | None:
 
     Gives the folder of the library if the dynamic linker would not look there.
     """
-    binary = elf.read(path)
+    binary = linked.read(path)
     if binary is None:
         raise UserError(f"{name} is a script, not a program linked with Pirn; try --preload")
-    if not elf.uses_pirn(binary):
+    if not linked.uses_pirn(binary):
         hint = "try --preload" if binary.dynamic else "it is static: link it again, with Pirn"
         raise UserError(
             f"{name} is not linked with Pirn (neither libpirn nor libpirn-pthread among the "
             f"libraries it needs); {hint}"
         )
-    library = find_library() if elf.unresolved_pirn(binary) else None
+    library = find_library() if linked.unresolved_pirn(binary) else None
     return library.parent if isinstance(library, Path) else None
 
 
@@ -284,7 +284,7 @@ def check_preloadable(path: Path, name: str) -> None:
         )
     if _has_capabilities(path):
         raise UserError(f"{name} has file capabilities: the system ignores --preload for it")
-    binary = elf.read(path)
+    binary = linked.read(path)
     if binary is not None and not binary.dynamic:
         raise UserError(f"{name} is a static program: nothing can be preloaded into it")
 
@@ -299,5 +299,5 @@ def _has_capabilities(path: Path) -> bool:
 def brings_policies(path: Path) -> bool:
     """Whether the program or something preloaded registers policies of its own."""
     preloaded = [Path(name) for name in re.split("[: ]+", os.environ.get("LD_PRELOAD", "")) if name]
-    binaries = [elf.read(name) for name in (path, *preloaded) if name.exists()]
-    return any(elf.brings_policies(binary) for binary in binaries if binary is not None)
+    binaries = [linked.read(name) for name in (path, *preloaded) if name.exists()]
+    return any(linked.brings_policies(binary) for binary in binaries if binary is not None)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from profiles import program
 
-from pirn_tools.live import names
-from pirn_tools.live.layout import ENTRY, HEAD, SYMBOL
+from pirn_tools.binary import names
+from pirn_tools.binary.layout import ENTRY, HEAD, SYMBOL
 from pirn_tools.live.process import Mapping, Process
 
 PID = 4242

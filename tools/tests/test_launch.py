@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from pirn_tools import launch, outputs
+from pirn_tools.binary.linked import find_program
 from pirn_tools.describe import Description
-from pirn_tools.elf import find_program
 from pirn_tools.errors import UserError
 
 

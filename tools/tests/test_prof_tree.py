@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from profiles import Writer, example, needs_cc, prof, program, tree
 
-from pirn_tools.prof import flat, objects
+from pirn_tools.binary import elf
+from pirn_tools.prof import flat
 from pirn_tools.prof.model import Selection
 from pirn_tools.prof.pprof import CLASSES
 
@@ -240,7 +241,7 @@ def test_debug_file_is_found_by_its_build_id(
     w.lines = [line.replace(str(binary), str(stripped)) for line in w.lines]
     file = w.save(tmp_path / "p.prof")
     assert "again" not in shares(file)
-    monkeypatch.setattr(objects, "DEBUG", tmp_path / "debug")
+    monkeypatch.setattr(elf, "DEBUG", tmp_path / "debug")
     assert shares(file)["again"] == (20, 20, 60)
     assert "    middle (calls.c:31) - 28.00% (28) - 0.00% (0) - 4 calls" in lines("tree", file)
 

@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
-from pirn_tools import damage
+from pirn_tools.binary.elf import File
 from pirn_tools.board.boards import Board
 from pirn_tools.errors import UserError
 
@@ -91,21 +89,18 @@ def environment(given: Sequence[str], ours: Mapping[str, str]) -> dict[str, str]
 
 def check_program(board: Board, program: str) -> None:
     """It is there, and for this machine."""
-    try:
-        with Path(program).open("rb") as stream:
-            elf = ELFFile(stream)
-            found = (elf["e_machine"], elf.elfclass)
-            executable = elf["e_type"] == "ET_EXEC"
-    except OSError as error:
-        raise UserError(f"{program}: {error.strerror}", status=2) from None
-    except damage.KINDS:
-        raise UserError(f"{program} is not an ELF file", status=2) from None
+    file = File(str(Path(program).absolute()))
+    if isinstance(file.error, OSError):
+        raise UserError(f"{program}: {file.error.strerror}", status=2)
+    if file.error is not None:
+        raise UserError(f"{program} is not an ELF file", status=2)
+    found = (file.machine, file.bits)
     if found != board.target.elf:
         raise UserError(
             f"{program} is for {_machine(found)}; {board.name} runs {_machine(board.target.elf)}",
             status=2,
         )
-    if not executable:
+    if file.kind != "ET_EXEC":
         raise UserError(f"{program} is not linked to fixed addresses (ET_EXEC)", status=2)
 
 

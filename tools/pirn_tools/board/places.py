@@ -9,17 +9,12 @@ Such a line gets `  function, file:line` at its end. All else goes through as it
 
 from __future__ import annotations
 
-import bisect
 import re
 from functools import cached_property
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
-from pirn_tools.damage import KINDS as DAMAGE
-from pirn_tools.prof.lines import Lines
-from pirn_tools.prof.read import printable
+from pirn_tools.binary.demangle import plain_name
+from pirn_tools.binary.elf import File
 
 LINE = re.compile(rb"pirn: +(at|from) +0x([0-9a-fA-F]{1,16})\Z")
 LONGEST = 200  # of a line that may be such a one
@@ -33,49 +28,16 @@ class Places:
 
     def of(self, address: int) -> str | None:
         """`function, file:line`, or what of it is known."""
-        known = [self._function(address), self._line(address)]
+        symbol, place = self._file.symbol(address), self._file.line(address)
+        known = [
+            plain_name(symbol.name) if symbol is not None else "",
+            f"{place.file}:{place.line}" if place is not None else "",
+        ]
         return ", ".join(text for text in known if text) or None
 
     @cached_property
-    def _elf(self) -> ELFFile:
-        return ELFFile(self.program.open("rb"))
-
-    @cached_property
-    def _functions(self) -> list[tuple[int, int, str]]:
-        """Low, size, name; ARM marks Thumb code in the lowest bit."""
-        found: set[tuple[int, int, str]] = set()
-        thumb = 1 if self._elf["e_machine"] == "EM_ARM" else 0
-        for section in self._elf.iter_sections():
-            if isinstance(section, SymbolTableSection):
-                for symbol in section.iter_symbols():
-                    if symbol.entry.st_info.type == "STT_FUNC":
-                        low = symbol.entry.st_value & ~thumb
-                        found.add((low, symbol.entry.st_size, printable(symbol.name)))
-        return sorted(found)
-
-    def _function(self, address: int) -> str | None:
-        try:
-            functions = self._functions
-        except DAMAGE:
-            return None
-        place = bisect.bisect_right(functions, (address, 1 << 64, "")) - 1
-        if place < 0:
-            return None
-        low, size, name = functions[place]
-        return name if address < low + max(size, 1) else None
-
-    @cached_property
-    def _lines(self) -> Lines | None:
-        if not self._elf.has_dwarf_info():
-            return None
-        return Lines(self._elf.get_dwarf_info())
-
-    def _line(self, address: int) -> str | None:
-        try:
-            found = self._lines.at(address) if self._lines is not None else None
-        except DAMAGE:
-            return None
-        return f"{found.file}:{found.line}" if found is not None else None
+    def _file(self) -> File:
+        return File(str(self.program.absolute()))
 
 
 class Filter:

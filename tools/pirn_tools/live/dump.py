@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pirn_tools.live.lines import Places
-from pirn_tools.live.process import UnreadableError
+from pirn_tools.binary.memory import UnreadableError
+from pirn_tools.binary.unwind import RBP, RIP, RSP, Registers, Unwinder
+from pirn_tools.live.places import Places
 from pirn_tools.live.snapshot import TRIES, Runtime, Snapshot, Thread
-from pirn_tools.live.unwind import RBP, RIP, RSP, Registers, Unwinder
 from pirn_tools.live.waits import Waits, state_text
 
 SWITCH_PUSHED = 136  # port_ctx_switch, x86-64: the red zone and rbp
@@ -35,7 +35,7 @@ class Dump:
         self.runtime, self.snapshot = runtime, snapshot
         self.process, self.layout = runtime.process, runtime.layout
         self.waits = Waits(runtime, snapshot, time.monotonic_ns())
-        self.unwinder = Unwinder(runtime.process, runtime.objects)
+        self.unwinder = Unwinder(runtime.process, runtime.objects.at)
         self.places = Places(runtime.objects)
 
     def lines(self) -> Iterator[str]:
@@ -68,7 +68,7 @@ class Dump:
 
     def trace(self, t: Thread) -> Trace:
         """Taken again if the thread has moved meanwhile."""
-        if self.layout.library.machine != "EM_X86_64":
+        if self.runtime.library.file.machine != "EM_X86_64":
             return Trace(why="back traces are there on x86-64 only")
         for _ in range(TRIES):
             found = self._saved_trace(t) if t.tid is None else self._kernel_trace(t.tid)

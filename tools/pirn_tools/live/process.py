@@ -16,7 +16,9 @@ from pathlib import Path
 from types import TracebackType
 
 from pirn_tools import files
+from pirn_tools.binary.memory import UnreadableError
 from pirn_tools.errors import UserError
+from pirn_tools.terminal import printable
 
 MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) (\S+) (\d+) *(.*)")
 DELETED = " (deleted)"
@@ -30,10 +32,6 @@ class EndedError(UserError):
 
     def __init__(self, pid: int) -> None:
         super().__init__(f"process {pid} has ended, or has become another program")
-
-
-class UnreadableError(Exception):
-    """There is no memory at that address, or not any more."""
 
 
 @dataclass(frozen=True)
@@ -235,10 +233,3 @@ def _device_when_mapped(fd: int) -> str:
         return ""
     found = {m[5] for m in map(MAPPING.fullmatch, text.splitlines()) if m and int(m[6]) == inode}
     return found.pop() if len(found) == 1 else ""
-
-
-def printable(text: str) -> str:
-    """Names are the program's: they are not to move the cursor."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else "?" for c in text)

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pirn_tools.allowance import Allowance
+from pirn_tools.binary.layout import text_of
+from pirn_tools.binary.memory import UnreadableError
 from pirn_tools.errors import UserError
-from pirn_tools.live.layout import find, text_of
 from pirn_tools.live.objects import Objects
-from pirn_tools.live.process import Process, UnreadableError
+from pirn_tools.live.process import Process
+from pirn_tools.live.table import find
 
 STARTED = 2
 MOST_CPUS = 4096
@@ -121,7 +123,7 @@ class Runtime:
     def __init__(self, process: Process, allowance: Allowance | None = None) -> None:
         self.process = process
         self.objects = Objects(process, allowance)
-        self.layout = find(process, self.objects)
+        self.layout, self.library = find(process, self.objects)
         try:
             started = self._field("rt.started") == STARTED
         except UnreadableError:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pirn_tools.live.process import UnreadableError
+from pirn_tools.binary.memory import UnreadableError
 from pirn_tools.live.snapshot import Runtime, Snapshot, Thread
 
 NS = 1_000_000_000

@@ -13,9 +13,9 @@ import struct
 from collections import Counter
 from pathlib import Path
 
+from pirn_tools.binary.elf import File
 from pirn_tools.errors import UserError, did_you_mean, listing
 from pirn_tools.prof.model import Node, Tree
-from pirn_tools.prof.objects import ObjectFile
 
 HISTOGRAM, ARC = 0, 1
 VERSION = 1
@@ -26,7 +26,7 @@ MOST_ADDRESS = (1 << 64) - 1
 LARGEST = 1 << 29  # bytes of a file
 
 
-def choose(tree: Tree, wanted: str | None) -> ObjectFile:
+def choose(tree: Tree, wanted: str | None) -> File:
     """The file: by its path or name, else the program."""
     paths = sorted({one.path for one in tree.profile.maps if not one.path.startswith("[")})
     if wanted is None:
@@ -47,7 +47,7 @@ def choose(tree: Tree, wanted: str | None) -> ObjectFile:
 class Gmon:
     """What goes into the file."""
 
-    def __init__(self, tree: Tree, file: ObjectFile) -> None:
+    def __init__(self, tree: Tree, file: File) -> None:
         self.tree = tree
         self.file = file
         self.low, self.high = file.code
@@ -97,7 +97,7 @@ class Gmon:
 
     def data(self) -> bytes:
         """The file's bytes."""
-        if self.high > (MOST_ADDRESS if self.file.wide else MOST_CALLS):
+        if self.high > (MOST_ADDRESS if self.file.bits == 64 else MOST_CALLS):
             raise UserError(f"{self.file.path} is damaged: its code ends at {self.high:#x}")
         rounds = max(1, -(-max(self.bins.values(), default=0) // FULL))
         pieces = sum(-(-calls // MOST_CALLS) for calls in self.arcs.values())
@@ -107,7 +107,7 @@ class Gmon:
                 f"{self.arcs.total():,} calls are too many for a gmon.out"
             )
         order = ">" if self.file.big_endian else "<"
-        word = "Q" if self.file.wide else "I"
+        word = "Q" if self.file.bits == 64 else "I"
         parts = [struct.pack(order + "4sI12x", b"gmon", VERSION)]
         parts += self._histograms(order, word)
         arc = struct.Struct(f"{order}B{word}{word}I")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pirn_tools.errors import UserError, listing
+from pirn_tools.terminal import printable
 
 VERSION = 1
 MAGIC = "pirn-profile"
@@ -126,11 +127,6 @@ def shown(word: str, most: int = 40) -> str:
     """A word of the file as part of a message."""
     text = printable(word)
     return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def printable(text: str) -> str:
-    """Names are the program's: they are not to move the cursor."""
-    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def load(path: Path) -> Profile:

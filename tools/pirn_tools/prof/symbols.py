@@ -11,20 +11,13 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable
 
-from pirn_tools.limits import MIB, LimitError, guard
-from pirn_tools.prof.lines import Place
-from pirn_tools.prof.objects import ObjectFile
-from pirn_tools.prof.read import Mapping, Profile, printable
+from pirn_tools.binary.demangle import plain_name
+from pirn_tools.binary.elf import File, Files
+from pirn_tools.binary.lines import Place
+from pirn_tools.prof.read import Mapping, Profile
+from pirn_tools.terminal import printable
 
 SECOND_NS = 1_000_000_000
-LONGEST = 8192  # of a mangled name
-DEMANGLE_SECONDS, DEMANGLE_MEMORY = 1, 16 * MIB  # a short name may stand for a very long one
-
-try:
-    from cxxfilt import InvalidName
-    from cxxfilt import demangle as _demangle
-except Exception:  # its library may be missing in several ways
-    _demangle = None
 
 
 class Function:
@@ -36,9 +29,7 @@ class Function:
 
     __slots__ = ("end", "file", "known", "name", "start")
 
-    def __init__(
-        self, name: str, file: ObjectFile | None, start: int, end: int, known: bool
-    ) -> None:
+    def __init__(self, name: str, file: File | None, start: int, end: int, known: bool) -> None:
         self.name = name
         self.file = file
         self.start, self.end = start, end
@@ -53,24 +44,14 @@ class Function:
         return f"Function({self.name!r}, {self.module!r}, {self.start:#x})"
 
 
-def plain_name(mangled: str) -> str:
-    """As it was written; names that are not of C++ as they are."""
-    if _demangle is None or not mangled.startswith("_Z") or len(mangled) > LONGEST:
-        return mangled
-    try:
-        with guard(DEMANGLE_SECONDS, DEMANGLE_MEMORY, "the name of a function"):
-            return str(_demangle(mangled))
-    except (InvalidName, LimitError, ValueError):
-        return mangled
-
-
 class Symbols:
     """For one profile. Files are read when an address in them is asked for."""
 
     def __init__(self, profile: Profile) -> None:
         self._maps = sorted(profile.maps)
         self._starts = [one.start for one in self._maps]
-        self._files: dict[str, ObjectFile] = {}
+        self._files = Files(debug=True)
+        self._checked: set[str] = set()
         self._functions: dict[tuple[str, int | str], Function] = {}
         self._inlined: dict[int, list[tuple[Function, int]]] = {}
         self._inside: dict[int, Function] = {}
@@ -82,7 +63,13 @@ class Symbols:
         unsure_ns = SECOND_NS - 1 if start_ns % SECOND_NS == 0 else 0
         self._written_ns = start_ns + unsure_ns + profile.number("elapsed_ns") if start_ns else 0
         self.profile = profile
-        self.remarks: list[str] = []
+        self._remarks: list[str] = []
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is not known, or may be wrong."""
+        limits = [text for file in self._files.all() for text in file.allowance.limits]
+        return [*self._remarks, *(f"{text}: they are not known" for text in limits)]
 
     def mapping(self, address: int) -> Mapping | None:
         place = bisect.bisect_right(self._starts, address) - 1
@@ -90,21 +77,22 @@ class Symbols:
             return None
         return self._maps[place]
 
-    def file(self, path: str) -> ObjectFile:
+    def file(self, path: str) -> File:
         """The file of that name; says once what keeps its functions from having names."""
-        if path not in self._files:
-            self._files[path] = found = ObjectFile(path, self.remarks)
+        found = self._files.get(path)
+        if path not in self._checked:
+            self._checked.add(path)
             if found.problem and not path.startswith("["):
-                self.remarks.append(
+                self._remarks.append(
                     f"{printable(path)} {found.problem}: its functions have no names"
                 )
             elif self._written_ns and found.modified_ns > self._written_ns:
-                self.remarks.append(
+                self._remarks.append(
                     f"{printable(path)} is newer than the profile: names and lines may be wrong"
                 )
-        return self._files[path]
+        return found
 
-    def locate(self, address: int) -> tuple[ObjectFile, int] | None:
+    def locate(self, address: int) -> tuple[File, int] | None:
         """The file, and the address that the file itself gives to that byte."""
         mapping = self.mapping(address)
         if mapping is None:
@@ -153,7 +141,7 @@ class Symbols:
         return self._intern(file.path, -1, name, file, 0, 0)
 
     def _intern(
-        self, path: str, key: int, name: str, file: ObjectFile | None, start: int, end: int
+        self, path: str, key: int, name: str, file: File | None, start: int, end: int
     ) -> Function:
         where: tuple[str, int | str] = (path, key)
         if where not in self._functions:
@@ -172,7 +160,7 @@ class Symbols:
             ]
         return self._inlined[address]
 
-    def _inner(self, file: ObjectFile | None, name: str) -> Function:
+    def _inner(self, file: File | None, name: str) -> Function:
         """The function of that name, the same one as its copy that is not inlined."""
         symbol = file.named.get(name) if file is not None else None
         path = file.path if file is not None else ""

@@ -12,7 +12,8 @@ import click
 from rich.console import Console
 from rich.status import Status
 
-from pirn_tools import elf, paths
+from pirn_tools import paths
+from pirn_tools.binary import linked
 from pirn_tools.describe import load
 from pirn_tools.errors import UserError
 from pirn_tools.launch import check_preloadable, preload_library
@@ -96,8 +97,8 @@ def build_all(
 
 def check_linked(binary: Path, kind: str) -> None:
     """The recipe reached the linker, or not, as it should."""
-    read = elf.read(binary)
-    if read is None or elf.uses_pirn(read) != (kind == "pirn"):
+    read = linked.read(binary)
+    if read is None or linked.uses_pirn(read) != (kind == "pirn"):
         raise UserError(f"{binary}: linked {'with' if kind == 'nptl' else 'without'} Pirn")
 
 
@@ -113,16 +114,16 @@ def make_inputs(root: Path, folder: Path) -> dict[str, str]:
 def configurations_of(
     program: Program, binaries: dict[tuple[str, str], Path]
 ) -> list[Configuration]:
-    linked = binaries[program.name, "pirn"]
-    installed = elf.find_program(program.installed)
+    built = binaries[program.name, "pirn"]
+    installed = linked.find_program(program.installed)
     check_preloadable(installed, program.installed)
     chosen = [Configuration("nptl", "nptl", binaries[program.name, "nptl"])]
     chosen += [
-        Configuration(org.name, "pirn", linked, {"PIRN_SCHED": org.name}) for org in load().policies
+        Configuration(org.name, "pirn", built, {"PIRN_SCHED": org.name}) for org in load().policies
     ]
     unpreempted = {"PIRN_SCHED": SHOWN, "PIRN_PREEMPT": "0"}
     preloaded = {"PIRN_SCHED": SHOWN, "LD_PRELOAD": str(preload_library())}
-    chosen.append(Configuration("no ticks", "pirn", linked, unpreempted))
+    chosen.append(Configuration("no ticks", "pirn", built, unpreempted))
     chosen.append(Configuration("installed", "installed", installed))
     chosen.append(Configuration("preloaded", "preload", installed, preloaded))
     return chosen

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""pirn_tools.prof.objects: with damaged debug information functions keep their names."""
+"""pirn_tools.binary: with damaged debug information functions keep their names."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from profiles import example, needs_cc, program
 
+from pirn_tools.binary.demangle import plain_name
+from pirn_tools.binary.elf import File
+from pirn_tools.binary.lines import Lines
 from pirn_tools.prof import annotate
-from pirn_tools.prof.lines import Lines
-from pirn_tools.prof.objects import ObjectFile
-from pirn_tools.prof.symbols import plain_name
 
 pytestmark = needs_cc
 
@@ -37,7 +37,7 @@ def looked_up(tmp_path: Path, binary: Path, at: int, value: int) -> tuple[str, b
     data[at] = value
     damaged = tmp_path / "damaged"
     damaged.write_bytes(data)
-    file = ObjectFile(str(damaged))
+    file = File(str(damaged))
     start = {one.name: one.start for one in file.symbols}["leaf"]
     found = file.symbol(start)
     file.inlined(start)
@@ -125,7 +125,7 @@ def test_profile_is_shown_without_names_when_it_names_no_ordinary_file(
 def test_file_that_is_linked_is_read(tmp_path: Path) -> None:
     """As libraries are."""
     (tmp_path / "link").symlink_to(program("-no-pie"))
-    assert ObjectFile(str(tmp_path / "link")).named["leaf"].name == "leaf"
+    assert File(str(tmp_path / "link")).named["leaf"].name == "leaf"
 
 
 def test_source_that_is_no_ordinary_file_is_not_shown(tmp_path: Path) -> None:
@@ -155,12 +155,11 @@ def bomb(folder: Path) -> Path:
 
 
 def test_debug_information_without_end_leaves_names_and_a_remark(tmp_path: Path) -> None:
-    remarks: list[str] = []
-    file = ObjectFile(str(bomb(tmp_path)), remarks)
+    file = File(str(bomb(tmp_path)))
     start = file.named["leaf"].start
     assert file.line(start) is None
-    assert remarks[0].startswith("reading the lines of bomb takes more than ")
-    assert "MiB of memory: they are not known" in remarks[0]
+    assert file.allowance.limits[0].startswith("reading the lines of bomb takes more than ")
+    assert file.allowance.limits[0].endswith("MiB of memory")
 
 
 def test_lines_that_take_too_long_leave_names_and_a_remark(
@@ -172,13 +171,12 @@ def test_lines_that_take_too_long_leave_names_and_a_remark(
                 address += 1
 
     monkeypatch.setattr(Lines, "at", for_ever)
-    remarks: list[str] = []
-    file = ObjectFile(str(program("-no-pie")), remarks)
+    file = File(str(program("-no-pie")))
     start = file.named["leaf"].start
     assert file.line(start) is None
     assert file.line(start + 1) is None
     assert file.symbol(start) is not None
-    assert "s of CPU time: they are not known" in remarks[0]
+    assert file.allowance.limits[0].endswith("s of CPU time")
 
 
 def test_names_that_stand_for_longer_ones_stay_as_they_are() -> None:

@@ -8,19 +8,14 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 
-from elftools.elf.dynamic import DynamicSection
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
-from pirn_tools import damage, files
+from pirn_tools import damage
+from pirn_tools.binary.elf import Files, NotElfError
 from pirn_tools.errors import UserError
-from pirn_tools.limits import MIB, guard
+from pirn_tools.limits import LimitError
 
-SECONDS, MEMORY = 30, 512 * MIB  # for one file
 SYSTEM_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
 
 
@@ -34,6 +29,7 @@ class Binary:
     dynamic: bool
     defines_pirn: bool  # linked statically with libpirn
     registers: bool  # calls pirn_sched_register: brings policies of its own
+    files: Files = field(compare=False, repr=False)  # that were read for it
 
 
 def find_program(name: str) -> Path:
@@ -48,55 +44,45 @@ def find_program(name: str) -> Path:
     raise UserError(f"{name}: no such program", status=127)
 
 
-def read(path: Path) -> Binary | None:
-    """The ELF file, or None when it is something else (a script)."""
-    try:
-        with guard(SECONDS, MEMORY, f"reading {path}"):
-            stream = files.contents(files.open_ordinary(path))
-            if stream.read(4) != b"\x7fELF":
-                return None
-            return _read_elf(path, ELFFile(cast("Any", stream)))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}", status=126) from None
-    except damage.KINDS as error:
-        raise UserError(f"{path} is a damaged ELF file: {damage.said(error)}", status=126) from None
-
-
-def _read_elf(path: Path, elf: ELFFile) -> Binary:
-    needed: list[str] = []
-    search: list[str] = []
-    dynamic = False
-    for section in elf.iter_sections():
-        if not isinstance(section, DynamicSection):
-            continue
-        dynamic = True
-        for tag in cast("Iterator[Any]", section.iter_tags()):
-            if tag.entry.d_tag == "DT_NEEDED":
-                needed.append(tag.needed)
-            elif tag.entry.d_tag in ("DT_RPATH", "DT_RUNPATH"):
-                value = tag.rpath if tag.entry.d_tag == "DT_RPATH" else tag.runpath
-                search += _expand_origin(path, value)
+def read(path: Path, files: Files | None = None) -> Binary | None:
+    """The ELF file, or None when it is something else (a script). files: read before."""
+    files = files or Files()
+    file = files.get(str(path.absolute()))
+    if isinstance(file.error, NotElfError):
+        return None
+    _check(path, file.error)
+    links, table = file.links, file.table
+    if file.allowance.limits:
+        raise LimitError(file.allowance.limits[0])
+    if file.allowance.problems:
+        raise _damaged(path, file.allowance.problems[0])
     return Binary(
         path,
-        tuple(needed),
-        tuple(search),
-        dynamic,
-        defines_pirn=any(defined for defined in _symbol(elf, "pirn_describe")),
-        registers=any(True for _ in _symbol(elf, "pirn_sched_register")),
+        links.needed,
+        tuple(part for value in links.search for part in _expand_origin(path, value)),
+        links.dynamic,
+        defines_pirn="pirn_describe" in table.defined,
+        registers="pirn_sched_register" in table.defined.keys() | table.undefined,
+        files=files,
     )
+
+
+def _check(path: Path, error: Exception | None) -> None:
+    if isinstance(error, LimitError):
+        raise error
+    if isinstance(error, OSError):
+        raise UserError(f"cannot read {path}: {error.strerror}", status=126)
+    if error is not None:
+        raise _damaged(path, damage.said(error))
+
+
+def _damaged(path: Path, why: str) -> UserError:
+    return UserError(f"{path} is a damaged ELF file: {why}", status=126)
 
 
 def _expand_origin(path: Path, value: str) -> list[str]:
     origin = str(path.resolve().parent)
     return [re.sub(r"\$ORIGIN|\$\{ORIGIN\}", origin, part) for part in value.split(":") if part]
-
-
-def _symbol(elf: ELFFile, name: str) -> Iterator[bool]:
-    """Each entry of that name in the symbol tables: whether it is a definition."""
-    for section in elf.iter_sections():
-        if isinstance(section, SymbolTableSection):
-            for symbol in section.get_symbol_by_name(name) or ():
-                yield symbol.entry.st_shndx != "SHN_UNDEF"
 
 
 def uses_pirn(binary: Binary) -> bool:
@@ -127,7 +113,7 @@ def _loaded(binary: Binary) -> Iterator[tuple[str, Binary | None]]:
             continue
         seen.add(name)
         found = None if _is_pirn(name) else locate(name, search)
-        library = read(found) if found is not None else None
+        library = read(found, binary.files) if found is not None else None
         yield name, library
         if library is not None:
             waiting += [(needed, (*search, *library.search)) for needed in library.needed]

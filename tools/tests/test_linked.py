@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pirn_tools import elf
+from pirn_tools.binary import linked
 from pirn_tools.errors import UserError
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
@@ -29,9 +29,9 @@ def shared(folder: Path, name: str, *flags: str) -> Path:
 
 
 def uses(path: Path) -> bool:
-    binary = elf.read(path)
+    binary = linked.read(path)
     assert binary is not None
-    return elf.uses_pirn(binary)
+    return linked.uses_pirn(binary)
 
 
 @needs_cc
@@ -47,11 +47,11 @@ def test_uses_pirn_when_linked_directly_or_through_a_library(tmp_path: Path) -> 
     assert not uses(plain)
     assert uses(direct)
     assert uses(nested)
-    binary = elf.read(direct)
+    binary = linked.read(direct)
     assert binary is not None
-    assert elf.unresolved_pirn(binary) == []
+    assert linked.unresolved_pirn(binary) == []
     pirn.unlink()
-    assert elf.unresolved_pirn(binary) == ["libpirn-pthread.so.0"]
+    assert linked.unresolved_pirn(binary) == ["libpirn-pthread.so.0"]
 
 
 @needs_cc
@@ -62,18 +62,18 @@ def test_uses_pirn_when_linked_statically(tmp_path: Path) -> None:
 
 def test_read_tells_scripts_and_damaged_files_apart(tmp_path: Path) -> None:
     (tmp_path / "script").write_text("#!/bin/sh\n")
-    assert elf.read(tmp_path / "script") is None
+    assert linked.read(tmp_path / "script") is None
     (tmp_path / "damaged").write_bytes(b"\x7fELF" + bytes(3))
     with pytest.raises(UserError, match="damaged"):
-        elf.read(tmp_path / "damaged")
+        linked.read(tmp_path / "damaged")
     with pytest.raises(UserError, match="cannot read"):
-        elf.read(tmp_path / "absent")
+        linked.read(tmp_path / "absent")
 
 
 def brings(path: Path) -> bool:
-    binary = elf.read(path)
+    binary = linked.read(path)
     assert binary is not None
-    return elf.brings_policies(binary)
+    return linked.brings_policies(binary)
 
 
 @needs_cc
@@ -119,7 +119,7 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
             raw[at] = chance.choice((0, 1, 127, 128, 255))
         damaged.write_bytes(raw[: chance.randrange(len(raw))] if chance.random() < 0.2 else raw)
         try:
-            elf.read(damaged)
+            linked.read(damaged)
         except UserError as error:
             assert "is a damaged ELF file: " in error.message  # noqa: PT017
             assert error.exit_code == 126  # noqa: PT017
@@ -130,4 +130,4 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
 def test_fifo_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(UserError, match="is a FIFO, not an ordinary file"):
-        elf.read(tmp_path / "fifo")
+        linked.read(tmp_path / "fifo")

@@ -1,29 +1,42 @@
 # SPDX-License-Identifier: MIT
 """Back traces from outside: the callers of a frame, by the unwind tables (.eh_frame), x86-64.
 
-A register that nobody has saved is unknown; where a frame needs it the trace ends.
+pyelftools decodes the tables and the expressions in them. A register that nobody has saved is
+unknown; where a frame needs it the trace ends.
 """
 
 from __future__ import annotations
 
+import operator
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from elftools.dwarf.callframe import CallFrameInfo, CFARule, RegisterRule
 from elftools.dwarf.constants import DW_CFA
+from elftools.dwarf.dwarf_expr import DWARFExprParser
+from elftools.dwarf.structs import DWARFStructs
+from elftools.elf.elffile import ELFFile
 
-from pirn_tools.live.objects import Object, Objects
-from pirn_tools.live.process import Process, UnreadableError
+from pirn_tools.binary.elf import File
+from pirn_tools.binary.memory import Memory, UnreadableError
+from pirn_tools.damage import KINDS as DAMAGE
 
 RBP, RSP, RIP = 6, 7, 16  # the numbers of registers in DWARF
 KEPT = (3, RBP, 12, 13, 14, 15)  # by a function that is called
 DEPTH = 64
 MASK = (1 << 64) - 1
-MOST_BITS = 70  # of a number in an expression, with what pads it
 HEADER = struct.Struct("<BBBBiI")  # .eh_frame_hdr
 SDATA4, DATAREL_SDATA4, UDATA4, PCREL_SDATA4 = 0x0B, 0x3B, 0x03, 0x1B
+PARSER = DWARFExprParser(DWARFStructs(little_endian=True, dwarf_format=32, address_size=8))
+BINARY: dict[str, Callable[[int, int], int]] = {
+    "DW_OP_plus": operator.add,
+    "DW_OP_minus": operator.sub,
+    "DW_OP_and": operator.and_,
+    "DW_OP_shl": lambda first, second: first << second if second < 64 else 0,
+    "DW_OP_ge": lambda first, second: int(_signed(first) >= _signed(second)),
+}
 
 Registers = dict[int, int]
 
@@ -41,22 +54,32 @@ class Rules:
     signal: bool  # the frame of a signal handler's caller
 
 
-class Tables:
-    """The unwind tables of one file."""
+class Mapped(Protocol):
+    """A file as it lies in the process."""
 
-    def __init__(self, found: Object) -> None:
-        self._bias, self._file = found.bias, found
+    @property
+    def file(self) -> File:
+        """The file."""
+
+    @property
+    def bias(self) -> int:
+        """What its addresses in the process are more than in the file."""
+
+
+class Tables:
+    """The unwind tables of one file; addresses are the file's."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
         self._starts: list[tuple[int, int]] = []  # first address of a function, address of its FDE
         self._cache: dict[int, Rules | None] = {}
         self._at = 0
         self._info: Any = None
-        found.allowance.call(found.name, "unwind tables", self._read)
+        file.part("unwind tables", self._read)
 
-    def _read(self) -> None:
-        found, elf = self._file, self._file.elf
-        frames = elf.get_section_by_name(".eh_frame")
+    def _read(self, elf: ELFFile) -> None:
         header = elf.get_section_by_name(".eh_frame_hdr")
-        if frames is None or header is None or found.machine != "EM_X86_64":
+        if header is None or self._file.machine != "EM_X86_64":
             return
         dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
         described = dwarf.eh_frame_sec
@@ -69,14 +92,10 @@ class Tables:
         self._starts = _search_table(header["sh_addr"], header.data())
 
     def rules(self, address: int) -> Rules | None:
-        """Those for an address in the process."""
-        value = address - self._bias
-        if value not in self._cache:
-            file = self._file
-            self._cache[value] = file.allowance.call(
-                file.name, "unwind tables", lambda: self._rules(value)
-            )
-        return self._cache[value]
+        """Those for an address."""
+        if address not in self._cache:
+            self._cache[address] = self._file.part("unwind tables", lambda _: self._rules(address))
+        return self._cache[address]
 
     def _rules(self, value: int) -> Rules | None:
         low, high = 0, len(self._starts)
@@ -85,6 +104,7 @@ class Tables:
             low, high = (middle + 1, high) if self._starts[middle][0] <= value else (low, middle)
         if low == 0:
             return None
+        # Not all entries, as pyelftools' public functions would: a C library has thousands.
         entry = self._info._parse_entry_at(self._starts[low - 1][1] - self._at)
         begin = entry["initial_location"]
         if not begin <= value < begin + entry["address_range"]:
@@ -113,55 +133,35 @@ def _search_table(address: int, raw: bytes) -> list[tuple[int, int]]:
     return [(address + pairs[i], address + pairs[i + 1]) for i in range(0, 2 * count, 2)]
 
 
-def _leb(code: Iterator[int], signed: bool) -> int:
-    value = shift = 0
-    for byte in code:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if not byte & 0x80:
-            return value - (1 << shift) if signed and byte & 0x40 else value
-        if shift > MOST_BITS:
-            break
-    raise LostError
-
-
-def _constant(code: Iterator[int], operation: int) -> int:
-    """DW_OP_const1u to DW_OP_consts."""
-    if operation >= 0x10:
-        return _leb(code, operation == 0x11)
-    size, signed = 1 << (operation - 8) // 2, operation % 2 == 1
-    raw = bytes(next(code, 0) for _ in range(size))
-    return int.from_bytes(raw, "little", signed=signed)
-
-
 class Unwinder:
     """Back traces in one process."""
 
-    def __init__(self, process: Process, objects: Objects) -> None:
-        self.process, self.objects = process, objects
+    def __init__(self, memory: Memory, mapped: Callable[[int], Mapped | None]) -> None:
+        """mapped: the file that lies at an address."""
+        self.memory, self.mapped = memory, mapped
         self._tables: dict[int, Tables] = {}
 
     def trace(self, registers: Registers) -> list[int]:
-        """Where each frame is, the innermost first. Callers: behind the call."""
+        """Addresses in each frame, the innermost first: that of the next instruction; in callers
+        one in the call, as the address behind a call may belong to the next line or function."""
         frames: list[int] = []
         exact = True  # the address is that of the next instruction, not behind a call
         while registers.get(RIP) and len(frames) < DEPTH:
             pc = registers[RIP]
-            # Addresses behind a call may belong to the next function: told by one less.
             frames.append(pc if exact else pc - 1)
             try:
                 registers, exact = self._caller(frames[-1], registers)
-            except (LostError, UnreadableError):
+            except (LostError, UnreadableError, *DAMAGE):
                 break
         return frames
 
     def _caller(self, address: int, registers: Registers) -> tuple[Registers, bool]:
-        found = self.objects.at(address)
+        found = self.mapped(address)
         if found is None:
             raise LostError
         if id(found) not in self._tables:
-            self._tables[id(found)] = Tables(found)
-        rules = self._tables[id(found)].rules(address)
+            self._tables[id(found)] = Tables(found.file)
+        rules = self._tables[id(found)].rules(address - found.bias)
         if rules is None:
             raise LostError
         cfa = self._cfa(rules.cfa, registers)
@@ -176,17 +176,12 @@ class Unwinder:
             raise LostError
         return above, rules.signal
 
-    def _known(self, registers: Registers, number: int) -> int:
-        if number not in registers:
-            raise LostError
-        return registers[number]
-
     def _cfa(self, rule: CFARule, registers: Registers) -> int:
         if rule.expr is not None:
             return self._evaluate(rule.expr, registers, [])
         if rule.reg is None or rule.offset is None:
             raise LostError
-        return (self._known(registers, rule.reg) + rule.offset) & MASK
+        return (_known(registers, rule.reg) + rule.offset) & MASK
 
     def _saved(
         self, register: int, rule: RegisterRule | None, registers: Registers, cfa: int
@@ -200,32 +195,42 @@ class Unwinder:
         if rule.arg is None:
             raise LostError
         value = self._evaluate(rule.arg, registers, [cfa])
-        return self.process.word(value) if rule.type == "EXPRESSION" else value
+        return self.memory.word(value) if rule.type == "EXPRESSION" else value
 
     def _from_number(self, kind: str, number: int, registers: Registers, cfa: int) -> int | None:
         if kind == "OFFSET":
-            return self.process.word(cfa + number & MASK)
+            return self.memory.word(cfa + number & MASK)
         if kind == "VAL_OFFSET":
             return cfa + number
         return registers.get(number)
 
     def _evaluate(self, expression: Iterable[int], registers: Registers, stack: list[int]) -> int:
         """As much of DWARF's expressions as unwind tables contain."""
-        code = iter(expression)
-        for operation in code:
-            if 0x70 <= operation <= 0x8F:  # a register and an offset
-                stack.append(self._known(registers, operation - 0x70) + _leb(code, True))
-            elif 0x30 <= operation <= 0x4F:
-                stack.append(operation - 0x30)
-            elif 0x08 <= operation <= 0x11:
-                stack.append(_constant(code, operation))
-            elif operation == 0x06:
-                stack.append(self.process.word(_pop(stack) & MASK))
-            elif operation == 0x23:
-                stack.append(_pop(stack) + _leb(code, False))
+        for operation in PARSER.parse_expr(expression):
+            name, arguments = operation.op_name, operation.args
+            if name.startswith("DW_OP_breg") and name != "DW_OP_bregx":
+                value = _known(registers, int(name.removeprefix("DW_OP_breg"))) + arguments[0]
+            elif name.startswith("DW_OP_lit"):
+                value = int(name.removeprefix("DW_OP_lit"))
+            elif name.startswith("DW_OP_const") and len(arguments) == 1:
+                value = arguments[0]
+            elif name == "DW_OP_deref":
+                value = self.memory.word(_pop(stack))
+            elif name == "DW_OP_plus_uconst":
+                value = _pop(stack) + arguments[0]
+            elif name in BINARY:
+                second, first = _pop(stack), _pop(stack)
+                value = BINARY[name](first, second)
             else:
-                _binary(operation, stack)
-        return _pop(stack) & MASK
+                raise LostError
+            stack.append(value & MASK)
+        return _pop(stack)
+
+
+def _known(registers: Registers, number: int) -> int:
+    if number not in registers:
+        raise LostError
+    return registers[number]
 
 
 def _pop(stack: list[int]) -> int:
@@ -234,17 +239,5 @@ def _pop(stack: list[int]) -> int:
     return stack.pop()
 
 
-def _binary(operation: int, stack: list[int]) -> None:
-    second, first = _pop(stack), _pop(stack)
-    if operation == 0x22:
-        stack.append(first + second)
-    elif operation == 0x1C:
-        stack.append(first - second)
-    elif operation == 0x1A:
-        stack.append(first & second)
-    elif operation == 0x24 and second < 64:
-        stack.append(first << second & MASK)
-    elif operation == 0x2A:
-        stack.append(int(first >= second))
-    else:
-        raise LostError
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value

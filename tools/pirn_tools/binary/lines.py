@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: MIT
 """Source files and lines of addresses, from a file's DWARF line programs (versions 2 to 5).
 
-pyelftools reads the headers; the programs themselves are executed here, as what is wanted of each
-row is three numbers. A unit is read when an address in it is asked for.
+pyelftools executes the programs. A unit is read when an address in it is asked for.
 """
 
 from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from elftools.dwarf.aranges import ARanges
 from elftools.dwarf.compileunit import CompileUnit
+from elftools.dwarf.die import DIE
 from elftools.dwarf.dwarfinfo import DWARFInfo
+from elftools.dwarf.lineprogram import LineProgram
+from elftools.dwarf.ranges import BaseAddressEntry
 
 from pirn_tools.damage import KINDS as DAMAGE
-from pirn_tools.prof.read import printable
+from pirn_tools.terminal import printable
 
 
 class Place(NamedTuple):
@@ -46,7 +49,6 @@ class Lines:
         self._lows: list[int] = []
         self._read: set[int] = set()  # units, by their offsets
         self._aranges: ARanges | None = dwarf.get_aranges()
-        self._all = False
 
     def at(self, address: int) -> Place | None:
         """The line that the instruction at the address comes from."""
@@ -56,12 +58,12 @@ class Lines:
         file, line = found.rows[bisect.bisect_right(found.addresses, address) - 1]
         if line == 0:
             return None
-        return Place(found.files[file] if 0 <= file < len(found.files) else "?", line)
+        return Place(_name(found.files, file), line)
 
-    def unit(self, address: int) -> int | None:
-        """The offset of the unit that the instruction comes from."""
+    def unit(self, address: int) -> tuple[int, list[str]] | None:
+        """The unit that the instruction comes from: its offset and its source files."""
         found = self._sequence(address)
-        return found.unit if found is not None else None
+        return (found.unit, found.files) if found is not None else None
 
     def within(self, low: int, high: int) -> Iterator[Place]:
         """Lines of the instructions from low to before high."""
@@ -75,12 +77,9 @@ class Lines:
 
     def _sequence(self, address: int) -> Sequence | None:
         found = self._lookup(address)
-        if found is None and not self._all:
-            unit = self._unit(address)
-            if unit is not None:
+        if found is None:
+            for unit in self._units(address):
                 self._add(unit)
-            else:
-                self._add_rest()
             found = self._lookup(address)
         return found
 
@@ -90,36 +89,78 @@ class Lines:
             return None
         return self._sequences[place]
 
-    def _unit(self, address: int) -> CompileUnit | None:
-        """The unit that the file's table names, if it has one."""
-        if self._aranges is None:
-            return None
-        offset = self._aranges.cu_offset_at_addr(address)
-        if offset is None or offset in self._read:
-            return None
-        return self.dwarf.get_CU_at(offset)
+    def _units(self, address: int) -> list[CompileUnit]:
+        """Those that may have the address in them and were not read yet. Not all compilers write
+        a table of addresses (.debug_aranges)."""
+        offset = None
+        if self._aranges is not None and self._aranges.entries:
+            offset = self._aranges.cu_offset_at_addr(address)
+        if offset is not None:
+            return [] if offset in self._read else [self.dwarf.get_CU_at(offset)]
+        spans, others = self._spans
+        units = [unit for low, high, unit in spans if low <= address < high] or others
+        return [unit for unit in units if unit.cu_offset not in self._read]
 
-    def _add_rest(self) -> None:
-        """All units: not all compilers write that table."""
-        self._all = True
+    @cached_property
+    def _spans(self) -> tuple[list[tuple[int, int, CompileUnit]], list[CompileUnit]]:
+        """Begin, end, unit; units that do not say where their code is."""
+        spans: list[tuple[int, int, CompileUnit]] = []
+        others: list[CompileUnit] = []
         for unit in self.dwarf.iter_CUs():
-            if unit.cu_offset not in self._read:
-                self._add(unit)
+            found = code_of(self.dwarf, unit, unit.get_top_DIE())
+            spans += [(low, high, unit) for low, high in found]
+            if not found:
+                others.append(unit)
+        return spans, others
 
     def _add(self, unit: CompileUnit) -> None:
         self._read.add(unit.cu_offset)
-        program = self.dwarf.line_program_for_CU(unit)
-        if program is None:
-            return
         try:
+            program = self.dwarf.line_program_for_CU(unit)
+            if program is None:
+                return
             files = _files(program.header, unit)
-            found = list(_execute(program, files, unit.cu_offset))
+            found = list(_sequences(program, files, unit.cu_offset))
         except DAMAGE:
             return
         for one in found:
             place = bisect.bisect(self._lows, one.low)
             self._lows.insert(place, one.low)
             self._sequences.insert(place, one)
+
+
+def code_of(dwarf: DWARFInfo, unit: CompileUnit, entry: DIE) -> list[tuple[int, int]]:
+    """Begin and end of each piece of the entry's code."""
+    attributes = entry.attributes
+    if "DW_AT_ranges" in attributes:
+        return _listed(dwarf, unit, attributes["DW_AT_ranges"].value)
+    if "DW_AT_low_pc" not in attributes or "DW_AT_high_pc" not in attributes:
+        return []
+    low, high = attributes["DW_AT_low_pc"].value, attributes["DW_AT_high_pc"]
+    return [(low, high.value if high.form == "DW_FORM_addr" else low + high.value)]
+
+
+def _listed(dwarf: DWARFInfo, unit: CompileUnit, offset: int) -> list[tuple[int, int]]:
+    base = number(unit.get_top_DIE(), "DW_AT_low_pc")
+    ranges = cast("Any", dwarf.range_lists())
+    found = []
+    for one in ranges.get_range_list_at_offset(offset, cu=unit):
+        if isinstance(one, BaseAddressEntry):
+            base = one.base_address
+        else:
+            start = 0 if one.is_absolute else base
+            found.append((start + one.begin_offset, start + one.end_offset))
+    return found
+
+
+def number(entry: DIE, name: str) -> int:
+    """An attribute; 0: it has none."""
+    value = entry.attributes[name].value if name in entry.attributes else 0
+    return value if isinstance(value, int) else 0
+
+
+def _name(files: list[str], number: int) -> str:
+    return files[number] if 0 <= number < len(files) else "?"
 
 
 def _files(header: Any, unit: CompileUnit) -> list[str]:  # noqa: ANN401
@@ -153,92 +194,25 @@ def _join(folder: str, name: str) -> str:
     return printable("/".join(parts))
 
 
-def _leb(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned number, and where the next thing begins."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-
-
-def _signed_leb(data: bytes, at: int) -> tuple[int, int]:
-    first = at
-    value, at = _leb(data, at)
-    bits = 7 * (at - first)
-    return value - (1 << bits) if value >> (bits - 1) else value, at
-
-
-def _execute(program: Any, files: list[str], unit: int) -> Iterator[Sequence]:  # noqa: ANN401, C901
-    """The sequences of a line program.
-
-    Length: one instruction after the other, a case for each, as the standard lists them.
-    """
-    header = program.header
-    first, last = program.program_start_offset, program.program_end_offset
-    program.stream.seek(first)
-    data = cast("bytes", program.stream.read(last - first))
-    quantum = header["minimum_instruction_length"]
-    base, span, opcodes = header["line_base"], header["line_range"], header["opcode_base"]
-    lengths = header["standard_opcode_lengths"]
-    constant = (255 - opcodes) // span * quantum
-    at, size = 0, len(data)
-    address, file, line = 0, 1, 1
+def _sequences(program: LineProgram, files: list[str], unit: int) -> Iterator[Sequence]:
+    """The sequences of a line program."""
+    # One of our own: what pyelftools has decoded stays in its object, a kilobyte for each row.
+    start, end = program.program_start_offset, program.program_end_offset
+    own = LineProgram(program.header, program.stream, program.structs, start, end)
     addresses: list[int] = []
     rows: list[tuple[int, int]] = []
-    while at < size:
-        code = data[at]
-        at += 1
-        if code >= opcodes:
-            code -= opcodes
-            address += code // span * quantum
-            line += base + code % span
-            addresses.append(address)
-            rows.append((file, line))
-        elif code == 1:
-            addresses.append(address)
-            rows.append((file, line))
-        elif code == 2:
-            value = data[at]
-            at += 1
-            if value > 127:
-                value, at = _leb(data, at - 1)
-            address += value * quantum
-        elif code == 3:
-            value = data[at]
-            at += 1
-            if value > 127:
-                value, at = _signed_leb(data, at - 1)
-            elif value > 63:
-                value -= 128
-            line += value
-        elif code == 4:
-            file, at = _leb(data, at)
-        elif code == 8:
-            address += constant
-        elif code == 9:
-            address += int.from_bytes(data[at : at + 2], "little")
-            at += 2
-        elif code == 0:
-            length, at = _leb(data, at)
-            kind = data[at]
-            if kind == 1:
-                done = _sequence(addresses, rows, address, files, unit)
-                if done is not None:
-                    yield done
-                address, file, line = 0, 1, 1
-                addresses, rows = [], []
-            elif kind == 2:
-                address = int.from_bytes(data[at + 1 : at + length], "little")
-            at += length
-        else:  # 5 to 7, 10 to 12 change nothing that matters here
-            for _ in range(lengths[code - 1]):
-                while data[at] > 127:
-                    at += 1
-                at += 1
+    for entry in own.get_entries():
+        state = entry.state
+        if state is None:
+            continue
+        if not state.end_sequence:
+            addresses.append(state.address)
+            rows.append((state.file, state.line))
+            continue
+        done = _sequence(addresses, rows, state.address, files, unit)
+        if done is not None:
+            yield done
+        addresses, rows = [], []
 
 
 def _sequence(
