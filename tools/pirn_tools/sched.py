@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 
+from pirn_tools import terminal
 from pirn_tools.describe import Description, OrgOption, load
 
 
@@ -25,7 +25,7 @@ def list_policies(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(description.raw["policies"], indent=2))
         return
-    console = Console()
+    console = terminal.console()
     console.print(policy_table(description))
     console.print(
         f"default: {default_spec(description)}"

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pirn_tools import paths
+from pirn_tools import paths, terminal
 from pirn_tools.bench import report
 from pirn_tools.bench.runner import Sample, built, jobs_of, run_rounds
 from pirn_tools.bench.suites import Suite, choose, load_suites
@@ -67,7 +67,7 @@ def run_suites(
     Every round runs every row under every peer, in a new order; the table gives medians and medians
     of paired ratios. Writes every sample as CSV and a plot.
     """
-    console = Console()
+    console = terminal.console()
     root = paths.project()
     suites = load_suites(root / "bench" / "suites.toml")
     if only_list:
@@ -148,7 +148,7 @@ bench.add_command(reproduce)
 @click.command(short_help="Draw the plots again from the CSV files in results/.")
 def figures() -> None:
     """Draw the plots of all suites again from results/SUITE.csv, without measuring."""
-    console = Console()
+    console = terminal.console()
     root = paths.project()
     suites = load_suites(root / "bench" / "suites.toml")
     drawn = 0

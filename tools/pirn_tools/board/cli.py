@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
+from pirn_tools import terminal
 from pirn_tools.board import boards, machine, new, package, runner, watch
 from pirn_tools.board.boards import Board
 from pirn_tools.board.options import boards_option
@@ -41,7 +41,7 @@ def list_boards(places: tuple[Path, ...]) -> None:
     table.add_column("what it is")
     for one in boards.load_all(boards.folders(places)):
         table.add_row(one.name, one.target.name, f"1 to {one.cpus_most}", one.description)
-    Console().print(table)
+    terminal.console().print(table)
 
 
 @board.command()

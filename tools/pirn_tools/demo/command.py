@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pirn_tools import paths
+from pirn_tools import paths, terminal
 from pirn_tools.demo import report
 from pirn_tools.demo.clip import ClipShape, make_clip, reference_frames
 from pirn_tools.demo.decode import NPTL, Contender, Result, contenders, decode
@@ -66,7 +66,7 @@ def demo(rounds: int, cpus: int | None, repeat: int, slices: int) -> None:
     Checks that all decode every picture bit-identically and as ffmpeg does, prints a table and
     writes a plot and a CSV file to build/demo.
     """
-    console = Console()
+    console = terminal.console()
     root = paths.project()
     folder = root / "build" / "demo"
     folder.mkdir(parents=True, exist_ok=True)

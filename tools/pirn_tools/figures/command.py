@@ -8,9 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from pirn_tools import paths
+from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 SETS = ("shmac",)
@@ -47,7 +46,7 @@ def reproduce(name: str, output: Path | None, traces: Path | None, short: bool) 
     from pirn_tools.figures import latecomers, make, page
     from pirn_tools.figures.shmac import SHMAC as WANTED
 
-    console = Console()
+    console = terminal.console()
     root = paths.project()
     build = paths.build_dir(root)
     programs = make.Programs(build)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from pirn_tools import terminal
 from pirn_tools.allowance import Allowance
 from pirn_tools.errors import UserError
 from pirn_tools.limits import LimitError, guard
@@ -19,7 +20,6 @@ from pirn_tools.live.objects import MEMORY
 from pirn_tools.live.process import Process
 from pirn_tools.live.snapshot import Runtime
 
-PIPE_WIDTH = 200  # where the output is no terminal
 LIMIT = 1.5  # s of CPU time
 FOR_FILES = 2 / 3
 SORTS = ("id", "name", "class", "state", "cpu", "share", "time", "waits")
@@ -74,12 +74,7 @@ def say_limits(runtime: Runtime) -> None:
 
 def console() -> Console:
     """The standard output."""
-    return Console(
-        width=None if sys.stdout.isatty() else PIPE_WIDTH,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
+    return terminal.console(highlight=False, markup=False, emoji=False)
 
 
 @click.command(short_help="Workers and threads of a running program.")

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.status import Status
 
-from pirn_tools import paths
+from pirn_tools import paths, terminal
 from pirn_tools.binary import linked
 from pirn_tools.describe import load
 from pirn_tools.errors import UserError
@@ -41,7 +41,7 @@ def programs(names: tuple[str, ...], only_build: bool, rounds: int, output: Path
     their runs are compared with NPTL's: the output must be the same; a table shows the ratio of
     times. Without a PROGRAM: all of apps/programs/programs.toml.
     """
-    console = Console(highlight=False)
+    console = terminal.console(highlight=False)
     root = paths.project()
     plan = choose(load_plan(root / "apps/programs/programs.toml"), names)
     folder = root / "build" / "programs"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
+from pirn_tools import terminal
 from pirn_tools.arguments import FILE, done, output_option
 from pirn_tools.errors import UserError
 from pirn_tools.group import Group
@@ -60,7 +60,7 @@ def stat(file: Path, as_json: bool, most: int) -> None:
     if as_json:
         click.echo(json.dumps(found.as_json()))
         return
-    console = Console()
+    console = terminal.console()
     console.print(show.headline(found), highlight=False, markup=False)
     tables = [show.cpu_table(found), show.whole_table(found)]
     if most:
@@ -141,7 +141,7 @@ def diff(first: Path, second: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
-        comparing.draw(Console(), found)
+        comparing.draw(terminal.console(), found)
 
 
 @trace.command(short_help="Write a page to look into a trace with a browser.")
