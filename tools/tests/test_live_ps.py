@@ -109,7 +109,7 @@ def test_look_survives_when_threads_come_and_go() -> None:
             assert {"on-sem", "takes-a", "takes-b", "on-cond"} <= names
         dump = Dump(runtime, snapshot)
         for _ in range(50):
-            assert len(list(dump.lines())) > 2 * len(snapshot.threads)
+            assert len(list(dump.lines(all_threads=True))) > 2 * len(snapshot.threads)
 
 
 @needs_programs

@@ -104,12 +104,14 @@ def ps(pid: int, limit: float) -> None:
 
 @click.command(short_help="Who waits for what in a running program, with back traces.")
 @pid_option
+@click.option("--all", "all_threads", is_flag=True, help="Each thread by itself: no groups.")
 @limit_option
-def dump(pid: int, limit: float) -> None:
+def dump(pid: int, all_threads: bool, limit: float) -> None:
     """Print what each thread of a running program does or waits for, with its back trace.
 
-    The program is not stopped; threads that run have no back trace. Threads that wait for each
-    other in a circle are named at the end.
+    The program is not stopped; threads that run have no back trace. Threads with the same back
+    trace and the same kind of wait are shown once. Threads that wait for each other in a circle are
+    named at the end.
     """
     from pirn_tools.live import tables
     from pirn_tools.live.dump import Dump
@@ -118,7 +120,7 @@ def dump(pid: int, limit: float) -> None:
         runtime = Runtime(process, allowance(limit))
         snapshot = runtime.look()
         click.echo(tables.heading(runtime, snapshot))
-        for line in Dump(runtime, snapshot).lines():
+        for line in Dump(runtime, snapshot).lines(all_threads):
             click.echo(line)
         say_limits(runtime)
 

@@ -5,27 +5,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pirn_tools.binary.memory import UnreadableError
 from pirn_tools.binary.unwind import RBP, RIP, RSP, Registers, Unwinder
+from pirn_tools.live.equal import Found, Group, Trace, groups
 from pirn_tools.live.places import Places
 from pirn_tools.live.snapshot import TRIES, Runtime, Snapshot, Thread
-from pirn_tools.live.waits import Waits, state_text
+from pirn_tools.live.waits import Wait, Waits, state_text
 
 SWITCH_PUSHED = 136  # port_ctx_switch, x86-64: the red zone and rbp
 
 
 class MovedError(Exception):
     """The thread has gone on."""
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The frames of a thread, or why there are none."""
-
-    frames: tuple[int, ...] = ()
-    why: str = ""
 
 
 class Dump:
@@ -38,27 +30,37 @@ class Dump:
         self.unwinder = Unwinder(runtime.process, runtime.objects.at)
         self.places = Places(runtime.objects)
 
-    def lines(self) -> Iterator[str]:
-        """All of it, thread by thread; circles of waiting at the end."""
+    def lines(self, all_threads: bool = False) -> Iterator[str]:
+        """All of it; equal threads are one group, or not. Circles of waiting at the end."""
+        found = map(self._look, sorted(self.snapshot.threads, key=lambda t: t.index))
+        shown = (Group((one,)) for one in found) if all_threads else groups(found)
         seen: dict[tuple[int, ...], Thread] = {}
-        for t in sorted(self.snapshot.threads, key=lambda t: t.index):
+        for group in shown:
             yield ""
-            yield f"Thread {t.label}: {self._does(t)}"
-            trace = self.trace(t)
-            if trace.why:
-                yield f"    ({trace.why})"
-            elif len(trace.frames) > 1 and trace.frames in seen:
-                yield f"    (back trace: as thread {seen[trace.frames].id})"
-            else:
-                seen[trace.frames] = t
-                for i, frame in enumerate(trace.frames):
-                    yield f"    #{i:<2} {self.places.text(frame)}"
+            yield group.head
+            if group.others:
+                yield f"    ({group.others})"
+            yield from self._trace_lines(group.first, seen)
         for cycle in self.waits.cycles():
             yield ""
             yield "Cycle: " + " -> ".join(t.label for t in [*cycle, cycle[0]])
 
-    def _does(self, t: Thread) -> str:
+    def _trace_lines(self, one: Found, seen: dict[tuple[int, ...], Thread]) -> Iterator[str]:
+        trace = one.trace
+        if trace.why:
+            yield f"    ({trace.why})"
+        elif len(trace.frames) > 1 and trace.frames in seen:
+            yield f"    (back trace: as thread {seen[trace.frames].id})"
+        else:
+            seen[trace.frames] = one.thread
+            for i, frame in enumerate(trace.frames):
+                yield f"    #{i:<2} {self.places.text(frame)}"
+
+    def _look(self, t: Thread) -> Found:
         wait = self.waits.of(t)
+        return Found(t, self.trace(t), self._does(t, wait), wait)
+
+    def _does(self, t: Thread, wait: Wait | None) -> str:
         if wait is not None:
             asleep = t.reason == self.layout["WAIT_SLEEP"]
             return wait.text.replace("sleep", "sleeps", 1) if asleep else f"waits for {wait.text}"

@@ -21,13 +21,13 @@ class Wait:
     object: str
     on: Thread | None = None  # who is to end it
     owner: str = ""  # the same in words
-    limit: str = ""
+    left: float | None = None  # seconds, of a wait that ends by itself
 
     @property
     def text(self) -> str:
         """For what, who has it, how long."""
         words = " ".join(word for word in (self.reason, self.object) if word)
-        return ", ".join(part for part in (words, self.owner, self.limit) if part)
+        return ", ".join(part for part in (words, self.owner, left_text(self.left)) if part)
 
 
 class Waits:
@@ -43,22 +43,22 @@ class Waits:
             return None
         layout, reasons = self.layout, self.layout.reasons
         name = reasons[t.reason] if t.reason < len(reasons) else f"reason {t.reason}"
-        limit = self._limit(t)
+        left = self._left(t)
         try:
             if t.reason == layout["WAIT_SLEEP"]:
-                return Wait(name, "", limit=limit)
+                return Wait(name, "", left=left)
             if t.reason == layout["WAIT_IO"]:
-                return Wait(name, self._descriptors(t.object), limit=limit)
+                return Wait(name, self._descriptors(t.object), left=left)
             if t.reason == layout["WAIT_JOIN"]:
                 on = self.snapshot.by_at.get(t.object)
-                return Wait(name, on.label if on is not None else "?", on, limit=limit)
+                return Wait(name, on.label if on is not None else "?", on, left=left)
             on, how = self._owner(t)
         except UnreadableError:  # the object is gone, so is the wait
             on, how = None, ""
         owner = f"{how} {on.label}" if on is not None else ""
         if on is None and t.reason == layout["WAIT_MUTEX"]:
             owner = "owner not known"
-        return Wait(name, self._name(t.object), on, owner, limit)
+        return Wait(name, self._name(t.object), on, owner, left)
 
     def _owner(self, t: Thread) -> tuple[Thread | None, str]:
         layout = self.layout
@@ -97,10 +97,10 @@ class Waits:
         name, offset = symbol
         return f"{address:#x} <{name}{f'+{offset}' if offset else ''}>"
 
-    def _limit(self, t: Thread) -> str:
+    def _left(self, t: Thread) -> float | None:
         if t.deadline is None or t.deadline >= 1 << 63:
-            return ""
-        return f"{max(t.deadline - self.now, 0) / NS:.1f} s left"
+            return None
+        return max(t.deadline - self.now, 0) / NS
 
     def cycles(self) -> Iterator[list[Thread]]:
         """Threads that wait for each other in a circle: each circle once."""
@@ -120,6 +120,16 @@ class Waits:
                 chain = list(path.values())
                 yield chain[chain.index(path[at.at]) :]
             done.update(path)
+
+
+def left_text(*seconds: float | None) -> str:
+    """How long some waits last yet: `3.0 s left`, `1.0 to 3.0 s left`."""
+    known = [one for one in seconds if one is not None]
+    if not known:
+        return ""
+    least, most = f"{min(known):.1f}", f"{max(known):.1f}"
+    span = least if least == most else f"{least} to {most}"
+    return f"{span} s left" if len(known) == len(seconds) else f"{span} s left, or no limit"
 
 
 def state_text(t: Thread) -> str:
