@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -150,3 +151,36 @@ def test_sleepers_are_one_group() -> None:
     here = Trace((1, 2))
     sleepers = [found(i, here, "sleeps, 1.0 s left", Wait("sleep", "", left=i)) for i in (1, 9)]
     assert heads(*sleepers) == ['2 threads like 1.1 "t": sleep, 1.0 to 9.0 s left also 9.1']
+
+
+SOURCES = Path(__file__).parents[2] / "tests" / "live"
+
+
+def line_of(name: str, text: str) -> int:
+    lines = (SOURCES / name).read_text().splitlines()
+    return 1 + next(i for i, line in enumerate(lines) if text in line)
+
+
+@needs_programs
+def test_names_are_those_of_the_source_and_lines_those_of_the_named_function() -> None:
+    """Of inlined code the line of its call counts, as the name is that of the function around it.
+    The innermost frame is in the switch, which is inlined; the address behind a call that does not
+    return belongs to the next function."""
+    with program("cxx") as process:
+        said = pirn("dump", "-p", process.pid)
+        listed = pirn("ps", "-p", process.pid)
+    does, lines = traces(said.stdout)["in-cxx"]
+    assert re.fullmatch(r"waits for semaphore 0x[0-9a-f]+ <demo::gate>", does)
+    assert "<demo::gate>" in listed.stdout
+    assert "_ZN" not in said.stdout + listed.stdout
+    assert "port_arch.h" not in said.stdout
+    assert re.search(r"#0 +waitq_block_locked at waitq\.[ch]:\d+$", lines[0]), lines
+    at = next(i for i, line in enumerate(lines) if "waits_for" in line)
+    wanted = [
+        ("void demo::waits_for<sem_t>(sem_t*)", line_of("cxx.cpp", "the line that dump names")),
+        ("demo::never_returns()", line_of("cxx.cpp", "waits_for<sem_t>(&gate)")),
+        ("demo::calls_last()", line_of("cxx.cpp", "    never_returns();")),
+        ("begins_here", line_of("cxx.cpp", "demo::calls_last();")),
+    ]
+    shown = [re.sub(r" +#\d+ +", "", line) for line in lines[at : at + 4]]
+    assert shown == [f"{name} at cxx.cpp:{line}" for name, line in wanted]

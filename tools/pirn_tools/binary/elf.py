@@ -242,6 +242,13 @@ class File:
         lines = self.lines
         return self._read("lines", lambda _: lines.at(address), None) if lines else None
 
+    def own_line(self, address: int) -> Place | None:
+        """The line in the function that has a symbol; of inlined code the line of its call."""
+        inlined = self.inlined(address)
+        if inlined and inlined[0].call.line:
+            return inlined[0].call
+        return self.line(address)
+
     def span(self, low: int, high: int) -> list[Place]:
         """Lines of the instructions from low to before high."""
         lines = self.lines

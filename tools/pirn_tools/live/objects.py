@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pirn_tools.allowance import Allowance
+from pirn_tools.binary.demangle import plain_name
 from pirn_tools.binary.elf import File, Files
 from pirn_tools.limits import MIB
 from pirn_tools.live.process import Mapping, Process
@@ -39,7 +40,9 @@ class Object:
     def nearest(self, address: int) -> tuple[str, int] | None:
         """The function or object that has this address in it, and how far."""
         found = self.file.table.at(address - self.bias)
-        return (found.name, address - self.bias - found.start) if found is not None else None
+        if found is None:
+            return None
+        return plain_name(found.name), address - self.bias - found.start
 
 
 class Objects:

@@ -32,5 +32,5 @@ class Places:
         return f"{name}{offset} in {found.file.name}"
 
     def _line(self, found: Object, address: int) -> str:
-        place = found.file.line(address - found.bias)
+        place = found.file.own_line(address - found.bias)
         return f"{place.file.rpartition('/')[2]}:{place.line}" if place is not None else ""
