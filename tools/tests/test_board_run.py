@@ -272,7 +272,7 @@ def test_run_needs_a_program_for_the_board(tmp_path: Path) -> None:
         ("absent", "No such file"),
         ("text", "is not an ELF file"),
         ("cut", "is not an ELF file"),
-        (".", "Is a directory"),
+        (".", "is a folder, not an ordinary file"),
     ]:
         done = pirn("run", BOARD, str(tmp_path / name))
         assert done.returncode == 2, done.stderr
