@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.unknown_fields import UnknownFieldSet
 from PIL import Image
 from profiles import SOURCE, Writer, example, needs_cc, prof, program
 
@@ -261,6 +263,44 @@ def test_pprof_has_stacks_lines_and_labels(file: Path, tmp_path: Path) -> None:
         for one in message.location
         if one.mapping_id
     )
+
+
+def fields(raw: bytes) -> dict[int, list[Any]]:
+    """The values of a message by the numbers of their fields, without its description."""
+    found: dict[int, list[Any]] = {}
+    empty = Empty()
+    empty.ParseFromString(raw)
+    for one in UnknownFieldSet(empty):
+        found.setdefault(one.field_number, []).append(one.data)
+    return found
+
+
+def test_pprof_has_the_published_numbers_of_fields(file: Path, tmp_path: Path) -> None:
+    """profile.proto: read here by numbers, not by our own description of it."""
+    done("pprof", file, "-o", tmp_path / "p.pb.gz")
+    profile = fields(gzip.decompress((tmp_path / "p.pb.gz").read_bytes()))
+    text = [one.decode() for one in profile[6]]
+    values = [fields(one) for one in profile[1]]
+    assert [text[one[1][0]] for one in values] == ["calls", "samples", "cpu"]
+    assert [text[one[2][0]] for one in values] == ["count", "count", "nanoseconds"]
+    assert profile[12] == [10_000_000]
+    assert text[fields(profile[11][0])[1][0]] == text[profile[14][0]] == "cpu"
+    functions = {fields(one)[1][0]: fields(one) for one in profile[5]}
+    named = {text[one[2][0]] for one in functions.values()}
+    assert {"main", "worker", "again", "middle", "leaf", "plain"} <= named
+    assert all(text[one[4][0]].endswith(".c") for one in functions.values() if 4 in one)
+    locations = {fields(one)[1][0]: fields(one) for one in profile[4]}
+    lines = [fields(one[4][0]) for one in locations.values()]
+    assert {one[1][0] for one in lines} == set(functions)
+    assert any(SOURCE.splitlines()[one[2][0] - 1] == "    leaf(n);" for one in lines if 2 in one)
+    mapping = fields(profile[3][0])
+    (number,), (start,), (limit,) = mapping[1], mapping[2], mapping[3]
+    assert all(start <= one[3][0] < limit for one in locations.values() if one.get(2) == [number])
+    assert text[mapping[5][0]].startswith("/")
+    assert mapping[7] == mapping[8] == mapping[9] == [1]
+    labels = [fields(one) for sample in profile[2] for one in fields(sample)[3]]
+    assert {text[one[1][0]] for one in labels} == {"thread", "cpu"}
+    assert "CPU 1" in {text[one[2][0]] for one in labels}
 
 
 @needs_go
