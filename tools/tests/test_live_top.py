@@ -14,14 +14,16 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from types import SimpleNamespace
 from typing import cast
 
 import live
+import pytest
 from live import command, needs_programs, pirn, program
 
 from pirn_tools.live import tables
-from pirn_tools.live.top import View, split_keys
+from pirn_tools.live.top import Keyboard, View
 
 
 class Screen:
@@ -193,10 +195,47 @@ def test_top_is_refused_when_there_is_no_terminal() -> None:
     assert "with -n COUNT the tables are printed" in said.stderr
 
 
-def test_keys_are_told_apart() -> None:
-    assert split_keys(b"q") == ["q"]
-    assert split_keys(b"r\x1b[A\x1b[6~n") == ["r", "up", "page down", "n"]
-    assert split_keys(b"\x1b[Z") == ["\x1b", "[", "Z"]
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FileIO, Keyboard]]:
+    """The other side of a keyboard, and the keyboard."""
+    master, slave = pty.openpty()
+    with os.fdopen(slave, "r") as stream, FileIO(master, "w") as other:
+        monkeypatch.setattr("sys.stdin", stream)
+        with Keyboard() as keys:
+            yield other, keys
+
+
+@pytest.mark.parametrize(
+    ("raw", "names"),
+    [
+        (b"q", ["q"]),
+        (b"r\x1b[A\x1b[6~n", ["r", "up", "page down", "n"]),
+        (b"\x1bOB\x1b[H\x1b[1~\x1b[C<", ["down", "home", "home", ">", "<"]),
+        (b"\x1b[5~\x1b[D", ["page up", "<"]),
+        (b"\x1br", ["escape", "r"]),
+        (b"\x1b[1;5Ar", ["c-up", "r"]),
+    ],
+)
+def test_keys_are_told_apart(typed: tuple[FileIO, Keyboard], raw: bytes, names: list[str]) -> None:
+    other, keys = typed
+    other.write(raw)
+    assert [keys.wait(live.LIMIT) for _ in names] == names
+    assert keys.wait(0) is None
+
+
+def test_a_key_that_comes_in_two_pieces_is_one(typed: tuple[FileIO, Keyboard]) -> None:
+    """As over a slow connection."""
+    other, keys = typed
+    other.write(b"\x1b")
+    assert keys.wait(0.01) is None
+    other.write(b"[A")
+    assert keys.wait(live.LIMIT) == "up"
+
+
+def test_a_terminal_that_has_gone_says_q(typed: tuple[FileIO, Keyboard]) -> None:
+    other, keys = typed
+    other.close()
+    assert keys.wait(live.LIMIT) == "q"
 
 
 def test_view_moves_by_keys() -> None:

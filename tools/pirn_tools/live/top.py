@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import sys
@@ -11,11 +10,14 @@ import termios
 import time
 import tty
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
 import click
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
@@ -25,32 +27,28 @@ from pirn_tools.live.process import EndedError
 from pirn_tools.live.snapshot import Runtime, Snapshot
 
 FIRST = 0.2  # s, until the first rates are known
-ESCAPES = {
-    b"\x1b[A": "up",
-    b"\x1b[B": "down",
-    b"\x1b[C": ">",
-    b"\x1b[D": "<",
-    b"\x1bOA": "up",
-    b"\x1bOB": "down",
-    b"\x1bOC": ">",
-    b"\x1bOD": "<",
-    b"\x1b[5~": "page up",
-    b"\x1b[6~": "page down",
-    b"\x1b[H": "home",
-    b"\x1b[1~": "home",
+NAMES = {
+    Keys.Up: "up",
+    Keys.Down: "down",
+    Keys.Right: ">",
+    Keys.Left: "<",
+    Keys.PageUp: "page up",
+    Keys.PageDown: "page down",
+    Keys.Home: "home",
 }
 
 
-class Keys:
-    """The terminal's keys, one by one and unseen, until the end of the block."""
+class Keyboard:
+    """The terminal's keys, one by one and unseen, until the end of the block. prompt_toolkit tells
+    them apart; interrupts stay signals, which its raw mode would make keys, too."""
 
     def __init__(self) -> None:
-        self._fd = sys.stdin.fileno()
+        self._input = Vt100Input(sys.stdin)
         self._waiting: list[str] = []
 
-    def __enter__(self) -> Keys:
-        self._before = termios.tcgetattr(self._fd)
-        tty.setcbreak(self._fd)
+    def __enter__(self) -> Keyboard:
+        self._before = termios.tcgetattr(self._input.fileno())
+        tty.setcbreak(self._input.fileno())
         self._terminate = signal.signal(signal.SIGTERM, _terminated)
         return self
 
@@ -61,30 +59,28 @@ class Keys:
         trace: TracebackType | None,
     ) -> None:
         signal.signal(signal.SIGTERM, self._terminate)
-        termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
+        with suppress(termios.error):  # the terminal has gone
+            termios.tcsetattr(self._input.fileno(), termios.TCSADRAIN, self._before)
 
     def wait(self, seconds: float) -> str | None:
         """The next key; None: there was none. A terminal that has gone says q."""
-        if not self._waiting:
-            ready, _, _ = select.select([self._fd], [], [], max(seconds, 0))
-            if not ready:
+        until = time.monotonic() + seconds
+        while not self._waiting:
+            left = until - time.monotonic()
+            ready, _, _ = select.select([self._input.fileno()], [], [], max(left, 0))
+            if not ready:  # half a sequence is kept for the next time
                 return None
-            self._waiting = split_keys(os.read(self._fd, 256)) or ["q"]
+            self._waiting = [name_of(key) for key in self._input.read_keys()]
+            if self._input.closed:
+                self._waiting.append("q")
         return self._waiting.pop(0)
 
 
-def split_keys(raw: bytes) -> list[str]:
-    """What was typed, with names for what is no letter."""
-    keys: list[str] = []
-    while raw:
-        escape = next((text for text in ESCAPES if raw.startswith(text)), None)
-        if escape is not None:
-            keys.append(ESCAPES[escape])
-            raw = raw[len(escape) :]
-        else:
-            keys.append(raw[:1].decode("latin-1"))
-            raw = raw[1:]
-    return keys
+def name_of(press: KeyPress) -> str:
+    """A letter, or the name of a key that is none."""
+    if isinstance(press.key, Keys):
+        return NAMES.get(press.key, press.key.value)
+    return press.key
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
@@ -172,7 +168,7 @@ class Screen:
         time.sleep(min(FIRST, self.delay))
         try:
             with (
-                Keys() as keys,
+                Keyboard() as keys,
                 Live(console=self.console, screen=True, auto_refresh=False) as screen,
             ):
                 while self._show(keys, screen, before, now := self.look()):
@@ -184,7 +180,7 @@ class Screen:
         if end is not None:
             click.echo(end.message, err=True)
 
-    def _show(self, keys: Keys, screen: Live, before: Snapshot, now: Snapshot) -> bool:
+    def _show(self, keys: Keyboard, screen: Live, before: Snapshot, now: Snapshot) -> bool:
         """Until the next look is due; false: q was pressed."""
         until = time.monotonic() + self.delay
         key: str | None = ""
