@@ -12,7 +12,8 @@
 
 #define NOINLINE __attribute__((noinline))
 
-namespace demo {
+namespace demo
+{
 sem_t gate;
 volatile int entered;
 
@@ -24,7 +25,8 @@ __attribute__((always_inline)) inline void inlined_wait(sem_t *s)
     entered = entered - 1;
 }
 
-template <typename T> NOINLINE void waits_for(T *object)
+template <typename T>
+NOINLINE void waits_for(T *object)
 {
     inlined_wait(object); /* the line that dump names */
     entered = entered + 1;
