@@ -14,8 +14,9 @@ import pytest
 from foreign import Foreign
 from profiles import needs_cc
 
+from pirn_tools.binary import names
 from pirn_tools.errors import UserError
-from pirn_tools.live import cli, names
+from pirn_tools.live import cli
 from pirn_tools.live.snapshot import Runtime
 
 pytestmark = needs_cc
