@@ -485,25 +485,10 @@ void options_load(void)
     rt.stack_cache_limit = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
 }
 
-/* A string of JSON; help texts are a program's own. */
-static void emit_string(struct text *out, const char *s, size_t length)
-{
-    text_add(out, "\"");
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c < 0x20) {
-            text_add(out, "\\u%04x", c);
-        } else {
-            text_add(out, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
-        }
-    }
-    text_add(out, "\"");
-}
-
 static void emit_member(struct text *out, const char *name, const char *value)
 {
     text_add(out, ",\"%s\":", name);
-    emit_string(out, value != NULL ? value : "", value != NULL ? strlen(value) : 0);
+    text_add_json(out, value != NULL ? value : "", value != NULL ? strlen(value) : 0);
 }
 
 static void emit_values(struct text *out, const char *values)
@@ -512,7 +497,7 @@ static void emit_values(struct text *out, const char *values)
     for (const char *p = values; values[0] != '<' && *p != '\0';) {
         size_t n = strcspn(p, "|");
         text_add(out, "%s", p == values ? "" : ",");
-        emit_string(out, p, n);
+        text_add_json(out, p, n);
         p += n + (p[n] == '|');
     }
     text_add(out, "]");

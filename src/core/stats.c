@@ -108,73 +108,81 @@ static void own_add(void *to, const char *name, uint64_t value)
     own->counter[i].value += value;
 }
 
-static size_t stats_format_own(char *text, size_t size, bool json)
+/* The two formats of a counter: a member of a JSON object, and a line. `of`: what it belongs to. */
+static void say_value(struct text *out, bool json, const char *of, const char *name, uint64_t value)
+{
+    if (!json) {
+        text_add(out, "pirn: %s%s%s %llu\n", of, *of != '\0' ? "." : "", name,
+                 (unsigned long long)value);
+        return;
+    }
+    text_add_json(out, name, strlen(name));
+    text_add(out, ":%llu", (unsigned long long)value);
+}
+
+static void say_policy(struct text *out, bool json)
 {
     struct own own = {.n = 0};
     if (rt.policy.stat == NULL) {
-        return 0;
+        return;
     }
     for (unsigned c = 0; c < rt.ncpu; c++) {
         rt.policy.stat(rt.cpus[c], own_add, &own);
     }
-    size_t n = json ? (size_t)snprintf(text, size, ",\"own\":{") : 0;
-    for (unsigned i = 0; i < own.n && n < size; i++) {
-        const char *before = !json ? rt.policy.name : i != 0 ? "," : "";
-        n +=
-            (size_t)snprintf(text + n, size - n, json ? "%s\"%s\":%llu" : "pirn: %s.%s %llu\n",
-                             before, own.counter[i].name, (unsigned long long)own.counter[i].value);
+    text_add(out, json ? ",\"own\":{" : "");
+    for (unsigned i = 0; i < own.n; i++) {
+        text_add(out, json && i != 0 ? "," : "");
+        say_value(out, json, rt.policy.name, own.counter[i].name, own.counter[i].value);
     }
-    n += json && n < size ? (size_t)snprintf(text + n, size - n, "}") : 0;
-    return n < size ? n : size - 1;
+    text_add(out, json ? "}" : "");
 }
 
 /* The stack that was used most, where they are filled. */
-static size_t stats_format_stack(char *text, size_t size, bool json)
+static void say_stack(struct text *out, bool json)
 {
     const struct stack_most *most = stack_most();
-    if (most == NULL) {
-        return 0;
+    if (most != NULL) {
+        text_add(out,
+                 json ? ",\"stack_most\":%zu,\"stack_most_of\":%zu"
+                      : "pirn: stack_most %zu of %zu, thread \"%.15s\"\n",
+                 most->used, most->size, most->name);
     }
-    size_t n = (size_t)snprintf(text, size,
-                                json ? ",\"stack_most\":%zu,\"stack_most_of\":%zu"
-                                     : "pirn: stack_most %zu of %zu, thread \"%.15s\"\n",
-                                most->used, most->size, most->name);
-    return n < size ? n : size - 1;
 }
 
-static size_t stats_format(char *text, size_t size, bool json, uint64_t wall)
+static void say_sums(struct text *out, bool json, uint64_t wall)
 {
     struct cpu_stats sum;
     stats_sum(&sum);
-    size_t n = (size_t)snprintf(text, size,
-                                json ? "{\"sched\":\"%s\",\"cpus\":%u,\"wall_ns\":%llu"
-                                     : "pirn: sched %s\npirn: cpus %u\npirn: wall_ns %llu\n",
-                                rt.policy.name, rt.ncpu, (unsigned long long)wall);
-    for (unsigned i = 0; i < ARRAY_SIZE(counters) && n < size; i++) {
-        uint64_t value = *(uint64_t *)((char *)&sum + counters[i].offset);
-        n += (size_t)snprintf(text + n, size - n, json ? ",\"%s\":%llu" : "pirn: %s %llu\n",
-                              counters[i].name, (unsigned long long)value);
+    text_add(out, json ? "{\"sched\":" : "pirn: sched ");
+    if (json) {
+        text_add_json(out, rt.policy.name, strlen(rt.policy.name));
+    } else {
+        text_add(out, "%s\n", rt.policy.name);
     }
-    n += n < size ? stats_format_stack(text + n, size - n, json) : 0;
-    n += n < size ? stats_format_own(text + n, size - n, json) : 0;
-    return n < size ? n : size - 1;
+    text_add(out,
+             json ? ",\"cpus\":%u,\"wall_ns\":%llu" : "pirn: cpus %u\npirn: wall_ns %llu\n",
+             rt.ncpu, (unsigned long long)wall);
+    for (unsigned i = 0; i < ARRAY_SIZE(counters); i++) {
+        text_add(out, json ? "," : "");
+        say_value(out, json, "", counters[i].name,
+                  *(uint64_t *)((char *)&sum + counters[i].offset));
+    }
+    say_stack(out, json);
+    say_policy(out, json);
 }
 
-static size_t stats_format_cpus(char *text, size_t size)
+static void say_cpus(struct text *out)
 {
-    size_t n = (size_t)snprintf(text, size, ",\"per_cpu\":[");
-    for (unsigned c = 0; c < rt.ncpu && n < size; c++) {
-        for (unsigned i = 0; i < ARRAY_SIZE(counters) && n < size; i++) {
-            n += (size_t)snprintf(text + n, size - n, "%s\"%s\":%llu",
-                                  i != 0   ? ","
-                                  : c != 0 ? ",{"
-                                           : "{",
-                                  counters[i].name, (unsigned long long)counter_get(rt.cpus[c], i));
+    text_add(out, ",\"per_cpu\":[");
+    for (unsigned c = 0; c < rt.ncpu; c++) {
+        text_add(out, c != 0 ? ",{" : "{");
+        for (unsigned i = 0; i < ARRAY_SIZE(counters); i++) {
+            text_add(out, i != 0 ? "," : "");
+            say_value(out, true, "", counters[i].name, counter_get(rt.cpus[c], i));
         }
-        n += n < size ? (size_t)snprintf(text + n, size - n, "}") : 0;
+        text_add(out, "}");
     }
-    n += n < size ? (size_t)snprintf(text + n, size - n, "]}\n") : 0;
-    return n < size ? n : size - 1;
+    text_add(out, "]}\n");
 }
 
 static void say_seconds(struct text *page, uint64_t ns)
@@ -284,12 +292,15 @@ void stats_report(void)
         return;
     }
     bool json = output[0] == 'j';
-    size_t n = stats_format(text, sizeof(text), json, port_now() - rt.start_ns);
-    n += port_meter_format(text + n, sizeof(text) - n, json);
+    struct text out = {text, sizeof(text), 0};
+    say_sums(&out, json, port_now() - rt.start_ns);
+    RT_VERIFY(out.used < out.size);
+    out.used += port_meter_format(out.buffer + out.used, out.size - out.used, json);
     if (!json) {
-        port_write(text, n);
+        port_write(out.buffer, out.used);
         return;
     }
-    n += stats_format_cpus(text + n, sizeof(text) - n);
-    stats_write(output + 5, text, n);
+    say_cpus(&out);
+    RT_VERIFY(out.used < out.size);
+    stats_write(output + 5, out.buffer, out.used);
 }
