@@ -70,7 +70,7 @@ struct thread;
  *   PORT_CPU_SHARED                       defined if the system lets other programs run on the
  *                                         processors; port_relax of a high round offers the caller's
  *   PORT_IDLE_STACK                       bytes of the stack of CPU 0's idle thread
- *   PORT_DEADLOCK                         what the option "deadlock" is unless set, as text
+ *   PORT_DEADLOCK_ABORTS                  a deadlock aborts the program unless option deadlock is set
  */
 /* What a thread that stops tells the one that continues; the core's own. */
 struct port_ctx;

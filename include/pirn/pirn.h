@@ -38,7 +38,8 @@ extern "C" {
 const char *pirn_version(void);
 
 /* JSON text that describes the options and the scheduler policies of this library. Static
- * storage. */
+ * storage. An option's "default" is that of the native API; "default_pthread" is there where the
+ * pthread API has another one. */
 const char *pirn_describe(void);
 
 /* Monotonic time in nanoseconds. */

@@ -30,6 +30,6 @@ HIDDEN extern struct cpu *port_template_cpu; /* NULL before the runtime has star
 #define port_thread_inherit(t) ((void)(t))
 
 #define PORT_IDLE_STACK (64u << 10)
-#define PORT_DEADLOCK "abort"
+#define PORT_DEADLOCK_ABORTS true
 
 #endif

@@ -113,13 +113,18 @@
 /* Bytes of a thread's name with its terminator, as in pthread_setname_np. */
 #define RT_NAME_MAX 16
 
-/* Default stack of a native thread: one page is touched by a thread that only blocks. */
+/* Default stack of a native thread: one page is touched by a thread that only blocks. That of a
+ * thread of the pthread API is the process's stack limit, as in glibc, but on boards, whose memory
+ * is used whole. RT_STACK_UNLIMITED_M: MiB where there is no limit. */
 #define RT_STACK_DEFAULT (64u << 10)
+#define RT_STACK_UNLIMITED_M 8
+#ifdef PIRN_BARE
+#define RT_STACK_PTHREAD_TEXT NULL
+#else
+#define RT_STACK_PTHREAD_TEXT "ulimit -s, " RT_TEXT(RT_STACK_UNLIMITED_M) "M if it is unlimited"
+#endif
 #ifndef RT_STACK_MIN
 #define RT_STACK_MIN (16u << 10)
-#define RT_STACK_MIN_TEXT "16K"
-#else
-#define RT_STACK_MIN_TEXT RT_TEXT(RT_STACK_MIN)
 #endif
 /* Beside the signal frame, where threads are preempted; minima are multiples of the unit. */
 #define RT_STACK_MARGIN (RT_STACK_MIN / 2)
@@ -127,13 +132,11 @@
 #define RT_STACK_MAX (1ul << 30)
 #define RT_GUARD_DEFAULT 4096u
 
-/* Recycled stacks kept per process; 0 switches recycling off. */
-#define RT_RESERVOIR_DEFAULT 4096u
+/* Recycled stacks kept per process, at most. */
 #define RT_RESERVOIR_MAX (1u << 22)
 
-/* How long an idle CPU looks for work before it sleeps, in microseconds. */
-#define RT_SPIN_DEFAULT 200u
-#define RT_SPIN_MAX 1000000u
+/* Bytes of the name of a file that an option names, with its terminator. */
+#define RT_PATH_MAX 512
 
 /* Of so many threads that are to run ahead of the ready queue one goes through the queue; a LIFO
  * queue gives away its oldest thread at every so-many-th pick. In the simulator often enough to be
@@ -149,10 +152,8 @@
 /* Ticks of preemption, and slices, in microseconds of CPU time. */
 #ifdef PIRN_METERED /* port/env/linux/meter.h */
 #define RT_TICK_MIN 50u
-#define RT_TICK_VALUES "50 to 1000000"
 #else
 #define RT_TICK_MIN 1000u
-#define RT_TICK_VALUES "1000 to 1000000"
 #endif
 #define RT_TICK_MAX 1000000u
 

@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - the user's options: one table, from which parsing, messages, --help and the manual
- * page come.
+ * options.h - the user's options: one table (options.def), from which parsing, messages, --help and
+ * the manual page come.
  */
 #ifndef PIRN_CORE_OPTIONS_H
 #define PIRN_CORE_OPTIONS_H
 
 #include "compiler.h"
+#include "text.h"
 
 struct pirn_policy;
 
+/* options.def describes them. */
+enum rt_option_type {
+    OPTION_IS_FLAG,
+    OPTION_IS_NUMBER,
+    OPTION_IS_SIZE,
+    OPTION_IS_DURATION,
+    OPTION_IS_CHOICE,
+    OPTION_IS_TEXT,
+    OPTION_IS_CUSTOM,
+};
+
 struct rt_option {
-    const char *name;   /* "cpus": PIRN_CPUS, pirn run --cpus */
-    const char *type;   /* number, size, flag, choice, spec, output */
-    const char *deflt;  /* as the user would write it */
-    const char *values; /* what is valid, for people */
-    const char *help;   /* one line */
-    /* 0, or -EINVAL; *why may be set to a string that says more. */
+    const char *name; /* "cpus": PIRN_CPUS, pirn run --cpus */
+    enum rt_option_type type;
+    const char *custom_type;     /* (custom) what the description calls it */
+    const char *help;            /* one line */
+    const char *values;          /* (choice) "a|b|c"; (duration) behind the range; else all of it */
+    const char *deflt_text;      /* (text, custom) the default, as the user writes it */
+    const char *pthread;         /* the default under the pthread API, if it is another one */
+    const char *lacks;           /* a feature: see options.def */
+    uint64_t deflt, least, most; /* in the user's unit */
+    void *place;                 /* NULL: nowhere */
+    size_t size;                 /* bytes there */
+    /* (text) checks, (custom) takes the value: 0, or -EINVAL and in *why a reason, or nothing. */
     int (*set)(const char *value, const char **why);
 };
 
+/* The last one has no name. */
 extern const struct rt_option rt_options[];
 
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
@@ -30,6 +49,13 @@ void options_check_names(void);
 
 /* Those only whose names begin so; they are read again with the others. */
 void options_load_of(const char *prefix);
+
+/* "name" or "name:option=value,option=value": option sched (options_sched.c). */
+int options_set_sched(const char *value, const char **why);
+
+/* What is valid, and the default, as the user would write them. */
+void options_add_values(struct text *out, const struct rt_option *o);
+void options_add_default(struct text *out, const struct rt_option *o);
 
 /* JSON description of options and policies; is there room for one more like this? */
 const char *options_describe(void);

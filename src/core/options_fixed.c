@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * options_fixed.c - what options.c is without settings that are read: those that the program has
- * when it is linked (static.h), else the defaults. Called once, by rt_start.
+ * when it is linked (static.h), else the defaults of options.def. Called once, by rt_start.
  */
 #include <pirn/static.h>
 
@@ -12,6 +12,18 @@ extern const struct sched_built_in RT_SCHED_FIRST; /* the build's choice */
 
 const struct pirn_settings pirn_settings __attribute__((weak)) = {0};
 
+/* DEFAULT_stack and so on. */
+#define OPTION_FLAG(name, place, deflt, ...) DEFAULT_##name = (deflt),
+#define OPTION_NUMBER(name, place, deflt, ...) DEFAULT_##name = (deflt),
+#define OPTION_SIZE(name, place, deflt, ...) DEFAULT_##name = (deflt),
+#define OPTION_DURATION(name, place, deflt, ...) DEFAULT_##name = (deflt),
+#define OPTION_CHOICE(name, place, deflt, ...) DEFAULT_##name = (deflt),
+#define OPTION_TEXT(...)
+#define OPTION_CUSTOM(...)
+enum {
+#include "options.def"
+};
+
 static uint32_t or_default(uint32_t value, uint32_t deflt)
 {
     return value != 0 ? value : deflt;
@@ -19,7 +31,8 @@ static uint32_t or_default(uint32_t value, uint32_t deflt)
 
 static void options_check(const struct pirn_settings *s)
 {
-    uint32_t tick = or_default(s->tick_us, 10000), slice = or_default(s->slice_us, 10000);
+    uint32_t tick = or_default(s->tick_us, DEFAULT_tick);
+    uint32_t slice = or_default(s->slice_us, DEFAULT_slice);
     const char *wrong = s->cpus > RT_MAX_CPUS                ? "cpus: more than there may be"
                         : tick < RT_TICK_MIN || slice < tick ? "tick_us, slice_us: 1000 <= tick "
                                                                "<= slice"
@@ -44,16 +57,18 @@ void options_load(void)
 {
     const struct pirn_settings *s = &pirn_settings;
     unsigned there = port_cpu_count();
+    uint32_t tick = or_default(s->tick_us, DEFAULT_tick);
+    uint32_t slice = or_default(s->slice_us, DEFAULT_slice);
     options_check(s);
     rt.ncpu = s->cpus != 0 && s->cpus < there ? s->cpus : there;
     rt.preempt = s->preempt || (rt_personality.preempt && RT_PREEMPT);
     rt.preempt_asked = s->preempt;
-    rt.tick_ns = or_default(s->tick_us, 10000) * 1000ull;
-    rt.slice_ns = or_default(s->slice_us, 10000) * 1000ull;
-    rt.slice_ticks = (or_default(s->slice_us, 10000) - 1) / or_default(s->tick_us, 10000) + 1;
-    rt.spin_ns = RT_SPIN_DEFAULT * 1000ull;
-    rt.deadlock = RT_DEADLOCK_ABORT;
-    rt.stack_size = or_default(s->stack_size, RT_STACK_DEFAULT);
+    rt.tick_ns = tick * 1000ull;
+    rt.slice_ns = slice * 1000ull;
+    rt.slice_ticks = (slice - 1) / tick + 1;
+    rt.spin_ns = DEFAULT_spin * 1000ull;
+    rt.deadlock = (enum rt_deadlock)DEFAULT_deadlock;
+    rt.stack_size = or_default(s->stack_size, DEFAULT_stack);
     rt.stack_fill = RT_MARKS && s->stack_fill;
     rt.reservoir = s->reservoir;
     rt.stack_cache_limit = s->reservoir / (2 * rt.ncpu);

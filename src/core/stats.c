@@ -50,7 +50,7 @@ static const struct {
 
 #define PROMETHEUS "prometheus:"
 
-static char output[512];
+struct stats_options stats_options;
 
 static bool names_file(const char *value, const char *format)
 {
@@ -58,18 +58,12 @@ static bool names_file(const char *value, const char *format)
     return strncmp(value, format, n) == 0 && value[n] != '\0';
 }
 
-int stats_set_output(const char *value, const char **why)
+int stats_check_output(const char *value, const char **why)
 {
     (void)why;
-    if (strcmp(value, "off") != 0 && strcmp(value, "text") != 0 && !names_file(value, "json:") &&
-        !names_file(value, PROMETHEUS)) {
-        return -EINVAL;
-    }
-    if (strlen(value) >= sizeof(output)) {
-        return -EINVAL;
-    }
-    strcpy(output, value);
-    return 0;
+    bool valid =
+        strcmp(value, "text") == 0 || names_file(value, "json:") || names_file(value, PROMETHEUS);
+    return valid ? 0 : -EINVAL;
 }
 
 static uint64_t counter_get(const struct cpu *cpu, unsigned i)
@@ -159,8 +153,7 @@ static void say_sums(struct text *out, bool json, uint64_t wall)
     } else {
         text_add(out, "%s\n", rt.policy.name);
     }
-    text_add(out,
-             json ? ",\"cpus\":%u,\"wall_ns\":%llu" : "pirn: cpus %u\npirn: wall_ns %llu\n",
+    text_add(out, json ? ",\"cpus\":%u,\"wall_ns\":%llu" : "pirn: cpus %u\npirn: wall_ns %llu\n",
              rt.ncpu, (unsigned long long)wall);
     for (unsigned i = 0; i < ARRAY_SIZE(counters); i++) {
         text_add(out, json ? "," : "");
@@ -284,7 +277,8 @@ static void stats_report_prometheus(const char *path)
 void stats_report(void)
 {
     static char text[131072];
-    if (at_load_rlx(&rt.started) != 2 || output[0] == '\0' || strcmp(output, "off") == 0) {
+    const char *output = stats_options.output;
+    if (at_load_rlx(&rt.started) != 2 || output[0] == '\0') {
         return;
     }
     if (names_file(output, PROMETHEUS)) {

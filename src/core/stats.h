@@ -11,8 +11,12 @@
 
 #ifndef PIRN_WITHOUT_STATS
 
-/* Option stats: off, text, json:FILE, prometheus:FILE. */
-int stats_set_output(const char *value, const char **why);
+/* Option stats: "" (off), text, json:FILE, prometheus:FILE. */
+struct stats_options {
+    char output[RT_PATH_MAX];
+};
+HIDDEN extern struct stats_options stats_options;
+int stats_check_output(const char *value, const char **why);
 
 /* Sum over all CPUs; a snapshot while they run. */
 void stats_sum(struct cpu_stats *sum);
@@ -25,11 +29,6 @@ void stats_report(void);
 
 #else
 
-ALWAYS_INLINE int stats_set_output(const char *value, const char **why)
-{
-    *why = "this library is built without counters; valid: off";
-    return strcmp(value, "off") == 0 ? 0 : -1;
-}
 ALWAYS_INLINE void stats_report(void) {}
 
 #endif

@@ -11,6 +11,7 @@
 #define PIRN_PROF_PROF_H
 
 #include "compiler.h"
+#include "config.h"
 
 struct cpu;
 struct thread;
@@ -76,13 +77,13 @@ void prof_program_begins(void);
 int prof_set_on(bool on);
 int prof_write(const char *path);
 
-/* Options. */
-int prof_set_output(const char *value, const char **why);
-void prof_set_rate(uint32_t hz);
-void prof_set_clock(bool wall);
-void prof_set_frames(bool on);
-void prof_set_nodes(uint32_t n);
-void prof_set_threads(uint32_t n);
+/* The options prof, profrate, profclock and so on. */
+struct prof_options {
+    char path[RT_PATH_MAX]; /* "": no profile is asked for */
+    uint32_t rate, nodes, threads;
+    bool wall, frames;
+};
+HIDDEN extern struct prof_options prof_options;
 
 #else
 
@@ -116,31 +117,6 @@ ALWAYS_INLINE int prof_write(const char *path)
 {
     (void)path;
     return -2;
-}
-ALWAYS_INLINE int prof_set_output(const char *value, const char **why)
-{
-    *why = "this library is built without the profiler; valid: off";
-    return value[0] == 'o' && value[1] == 'f' && value[2] == 'f' && value[3] == '\0' ? 0 : -1;
-}
-ALWAYS_INLINE void prof_set_rate(uint32_t hz)
-{
-    (void)hz;
-}
-ALWAYS_INLINE void prof_set_clock(bool wall)
-{
-    (void)wall;
-}
-ALWAYS_INLINE void prof_set_frames(bool on)
-{
-    (void)on;
-}
-ALWAYS_INLINE void prof_set_nodes(uint32_t n)
-{
-    (void)n;
-}
-ALWAYS_INLINE void prof_set_threads(uint32_t n)
-{
-    (void)n;
 }
 
 #endif

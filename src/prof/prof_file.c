@@ -17,53 +17,14 @@
 #include "text.h"
 #include "tree.h"
 
-#define PATH_MAX_BYTES 512u
-
 bool prof_on;
 
+struct prof_options prof_options;
+
 static struct {
-    char path[PATH_MAX_BYTES]; /* "": no profile is asked for */
-    uint32_t rate, nodes, threads;
-    bool wall, frames;
     bool open, ended, child;
     uint64_t pid, start_ns, start_unix_ns;
 } prof;
-
-int prof_set_output(const char *value, const char **why)
-{
-    bool off = strcmp(value, "off") == 0;
-    if (value[0] == '\0' || strlen(value) >= sizeof(prof.path)) {
-        *why = "the name of a file has 1 to 511 bytes";
-        return -EINVAL;
-    }
-    strcpy(prof.path, off ? "" : value);
-    return 0;
-}
-
-void prof_set_rate(uint32_t hz)
-{
-    prof.rate = hz;
-}
-
-void prof_set_clock(bool wall)
-{
-    prof.wall = wall;
-}
-
-void prof_set_frames(bool on)
-{
-    prof.frames = on;
-}
-
-void prof_set_nodes(uint32_t n)
-{
-    prof.nodes = n;
-}
-
-void prof_set_threads(uint32_t n)
-{
-    prof.threads = n;
-}
 
 /* The text. */
 
@@ -89,9 +50,9 @@ static void say_meta(struct text *out)
              : rt_policy_name() != NULL ? rt_policy_name()
                                         : "");
     text_add(out, "meta\tcpus\t%u\n", rt.ncpu != 0 ? rt.ncpu : 1);
-    text_add(out, "meta\trate\t%" PRIu32 "\n", prof.rate);
-    text_add(out, "meta\tclock\t%s\n", prof.wall ? "wall" : "cpu");
-    text_add(out, "meta\tframes\t%d\n", prof.frames);
+    text_add(out, "meta\trate\t%" PRIu32 "\n", prof_options.rate);
+    text_add(out, "meta\tclock\t%s\n", prof_options.wall ? "wall" : "cpu");
+    text_add(out, "meta\tframes\t%d\n", prof_options.frames);
     text_add(out, "meta\tstart_unix_ns\t%llu\n", (unsigned long long)prof.start_unix_ns);
     text_add(out, "meta\telapsed_ns\t%llu\n", (unsigned long long)(port_now() - prof.start_ns));
     text_add(out, "meta\tnodes\t%" PRIu32 "\n", tree.limit);
@@ -224,9 +185,9 @@ int prof_write(const char *path)
 
 static void file_error(const char *doing, int error)
 {
-    char text[PATH_MAX_BYTES + 256];
+    char text[RT_PATH_MAX + 256];
     int n = snprintf(text, sizeof(text), "pirn: option prof=\"%s\": cannot %s the file: %s\n",
-                     prof.path, doing, text_file_error(error));
+                     prof_options.path, doing, text_file_error(error));
     port_write(text, (size_t)n);
 }
 
@@ -238,8 +199,8 @@ static bool file_begin(void)
 {
     static const char text[] = "pirn-profile\t1\nnote\tthe program runs, or ended in a way that "
                                "writes no profile\n";
-    char name[2 * PATH_MAX_BYTES];
-    int error = port_name_expand(prof.path, name, sizeof(name));
+    char name[2 * RT_PATH_MAX];
+    int error = port_name_expand(prof_options.path, name, sizeof(name));
     if (error == 0) {
         error = port_file_claim(name);
     }
@@ -264,7 +225,7 @@ static void samples_begin(void)
 {
     const char *why = "";
 #ifdef PORT_ARCH_FRAME_NONE
-    if (prof.frames) {
+    if (prof_options.frames) {
         static const char none[] =
             "pirn: option profframes=\"1\": functions' frames are no chain on "
             "this architecture; valid here: 0\n";
@@ -272,12 +233,14 @@ static void samples_begin(void)
         port_exit_now(2);
     }
 #endif
-    if (prof.rate == 0 || port_prof_start(prof.rate, prof.wall, &why) == 0) {
+    if (prof_options.rate == 0 ||
+        port_prof_start(prof_options.rate, prof_options.wall, &why) == 0) {
         return;
     }
     char text[256];
-    int n = snprintf(text, sizeof(text),
-                     "pirn: option profrate=\"%" PRIu32 "\": %s; valid here: 0\n", prof.rate, why);
+    int n =
+        snprintf(text, sizeof(text), "pirn: option profrate=\"%" PRIu32 "\": %s; valid here: 0\n",
+                 prof_options.rate, why);
     port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
     port_exit_now(2);
 }
@@ -285,18 +248,20 @@ static void samples_begin(void)
 void prof_start(void)
 {
     struct port_program_facts facts;
-    if (prof.path[0] == '\0' || prof.open || (prof.child && strstr(prof.path, "%p") == NULL)) {
+    if (prof_options.path[0] == '\0' || prof.open ||
+        (prof.child && strstr(prof_options.path, "%p") == NULL)) {
         return;
     }
     if (!file_begin()) {
-        prof.path[0] = '\0';
+        prof_options.path[0] = '\0';
         return;
     }
     uint32_t places = 1024;
-    while (places < prof.nodes) {
+    while (places < prof_options.nodes) {
         places *= 2;
     }
-    if (tree_make(prof.nodes, prof.threads) != 0 || sample_make(places, prof.frames) != 0) {
+    if (tree_make(prof_options.nodes, prof_options.threads) != 0 ||
+        sample_make(places, prof_options.frames) != 0) {
         file_error("have memory for", -ENOMEM);
         port_exit_now(1);
     }
@@ -323,7 +288,7 @@ int prof_set_on(bool on)
 
 void prof_end(void)
 {
-    char name[2 * PATH_MAX_BYTES];
+    char name[2 * RT_PATH_MAX];
     struct port_program_facts facts;
     if (!prof.open || prof.ended) {
         return;
@@ -334,7 +299,7 @@ void prof_end(void)
     }
     prof.ended = true;
     __atomic_store_n(&prof_on, false, __ATOMIC_RELAXED);
-    int error = port_name_expand(prof.path, name, sizeof(name));
+    int error = port_name_expand(prof_options.path, name, sizeof(name));
     if (error == 0) {
         error = write_to(name);
     }

@@ -16,6 +16,7 @@
 #define PIRN_TRACE_TRACE_H
 
 #include "compiler.h"
+#include "config.h"
 
 struct cpu;
 struct thread;
@@ -51,28 +52,18 @@ void trace_forget(void);
 int trace_set_on(const struct cpu *cpu, bool on);
 void trace_paused_on(const struct cpu *cpu, bool paused);
 
-/* Options. `bytes`: for each CPU, 64 KiB at least. */
-int trace_set_output(const char *value, const char **why);
-void trace_set_size(uint64_t bytes);
-void trace_set_full(bool keeps_oldest);
+/* Options trace, tracesize, tracefull. */
+struct trace_options {
+    char path[RT_PATH_MAX]; /* "": none is asked for */
+    uint64_t size;          /* bytes for a CPU */
+    bool keeps_oldest;
+};
+HIDDEN extern struct trace_options trace_options;
 
 #else
 
 #define trace_is_on() false
 
-ALWAYS_INLINE int trace_set_output(const char *value, const char **why)
-{
-    *why = "this library is built without traces; valid: off";
-    return value[0] == 'o' && value[1] == 'f' && value[2] == 'f' && value[3] == '\0' ? 0 : -1;
-}
-ALWAYS_INLINE void trace_set_size(uint64_t bytes)
-{
-    (void)bytes;
-}
-ALWAYS_INLINE void trace_set_full(bool keeps_oldest)
-{
-    (void)keeps_oldest;
-}
 ALWAYS_INLINE void trace_start(void) {}
 ALWAYS_INLINE void trace_end(void) {}
 ALWAYS_INLINE void trace_forked(void) {}

@@ -20,47 +20,21 @@
 #include "text.h"
 #include "trace.h"
 
-#define PATH_MAX_BYTES 512u
 /* Of a CPU's share, what goes to its ANY ring. */
 #define ANY_PART 8u
 
 bool trace_on;
 struct trace_writer trace_writers[RT_MAX_CPUS];
 
+struct trace_options trace_options;
+
 static struct {
-    char path[PATH_MAX_BYTES]; /* "": none is asked for */
-    uint64_t size;             /* bytes for a CPU */
-    bool keeps_oldest;
     bool child;
     uint32_t paused;                             /* by the program; a word: not every architecture
                                                     exchanges bytes */
     struct trace_header *header;                 /* the file; NULL: there is none */
     struct trace_places places[RT_MAX_CPUS + 1]; /* the last one: see trace_places_of */
 } trace;
-
-int trace_set_output(const char *value, const char **why)
-{
-    if (strlen(value) >= sizeof(trace.path)) {
-        *why = "the name is too long; valid: up to 511 bytes";
-        return -EINVAL;
-    }
-    if (value[0] == '\0') {
-        *why = "valid: off, or the name of a file";
-        return -EINVAL;
-    }
-    strcpy(trace.path, strcmp(value, "off") == 0 ? "" : value);
-    return 0;
-}
-
-void trace_set_size(uint64_t bytes)
-{
-    trace.size = bytes;
-}
-
-void trace_set_full(bool keeps_oldest)
-{
-    trace.keeps_oldest = keeps_oldest;
-}
 
 struct trace_places *trace_places_of(uint32_t cpu)
 {
@@ -159,7 +133,7 @@ static size_t aligned(size_t n)
 static void ring_plan(struct trace_ring *ring, unsigned i, size_t *offset)
 {
     bool any = i >= rt.ncpu;
-    uint64_t bytes = any ? trace.size / ANY_PART : trace.size;
+    uint64_t bytes = any ? trace_options.size / ANY_PART : trace_options.size;
     size_t unit = any ? sizeof(struct trace_slot) : sizeof(struct trace_record);
     *ring = (struct trace_ring){.offset = *offset,
                                 .capacity = power_below(bytes / unit),
@@ -167,7 +141,7 @@ static void ring_plan(struct trace_ring *ring, unsigned i, size_t *offset)
                                 .cpu = !any              ? i
                                        : i < 2 * rt.ncpu ? i - rt.ncpu
                                                          : UINT32_MAX,
-                                .keeps_oldest = trace.keeps_oldest};
+                                .keeps_oldest = trace_options.keeps_oldest};
     *offset += aligned(ring->capacity * unit);
 }
 
@@ -177,7 +151,7 @@ static void header_fill(struct trace_header *h, const struct port_program_facts 
     *h = (struct trace_header){.magic = TRACE_MAGIC,
                                .version = TRACE_VERSION,
                                .header_size = sizeof(*h),
-                               .flags = trace.keeps_oldest ? TRACE_KEEPS_OLDEST : 0,
+                               .flags = trace_options.keeps_oldest ? TRACE_KEEPS_OLDEST : 0,
                                .cpus = rt.ncpu,
                                .rings = 2 * rt.ncpu + 1,
                                .record_size = sizeof(struct trace_record),
@@ -223,7 +197,7 @@ static int trace_make(void)
         ring_plan(&rings[i], i, &size);
     }
     void *file;
-    int error = port_trace_open(trace.path, size, &file);
+    int error = port_trace_open(trace_options.path, size, &file);
     if (error != 0) {
         return error;
     }
@@ -250,9 +224,9 @@ static void say_present(void)
 
 static void trace_refused(int error)
 {
-    char text[PATH_MAX_BYTES + 256];
+    char text[RT_PATH_MAX + 256];
     bool busy = error == -EBUSY, large = error == -ENOSPC || error == -EFBIG;
-    int n = snprintf(text, sizeof(text), "pirn: option trace=\"%s\": %s%s%s\n", trace.path,
+    int n = snprintf(text, sizeof(text), "pirn: option trace=\"%s\": %s%s%s\n", trace_options.path,
                      busy ? "another process writes its trace there: this one writes none (%p in "
                             "the name stands for the process id)"
                           : "cannot make the file: ",
@@ -266,7 +240,8 @@ static void trace_refused(int error)
 
 void trace_start(void)
 {
-    if (trace.path[0] == '\0' || (trace.child && strstr(trace.path, "%p") == NULL)) {
+    if (trace_options.path[0] == '\0' ||
+        (trace.child && strstr(trace_options.path, "%p") == NULL)) {
         return;
     }
     int error = trace_make();

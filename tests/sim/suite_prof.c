@@ -12,6 +12,8 @@
 #include "cpu.h"
 #include "run.h"
 
+#include <string.h>
+
 enum { FUNCTIONS = 4, THREADS = 5, DEPTH = 4 };
 
 #define FN(f) (0x1000u + (uintptr_t)(f)*0x10u)
@@ -29,12 +31,11 @@ struct shared {
 
 static void profile_begins(uint32_t nodes, uint32_t threads)
 {
-    const char *why;
-    CHECK(prof_set_output("simulated", &why) == 0);
-    prof_set_rate(1000000000u / (100 + test_random(3000)));
-    prof_set_frames(test_random(2) != 0);
-    prof_set_nodes(nodes);
-    prof_set_threads(threads);
+    strcpy(prof_options.path, "simulated");
+    prof_options.rate = 1000000000u / (100 + test_random(3000));
+    prof_options.frames = test_random(2) != 0;
+    prof_options.nodes = nodes;
+    prof_options.threads = threads;
     prof_start();
     CHECK(prof_set_on(true) == 0);
 }

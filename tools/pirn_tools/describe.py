@@ -38,6 +38,7 @@ class Option:
     env: str
     type: str
     default: str
+    default_pthread: str  # the default under the pthread API; "": the same
     values: str
     help: str
     implied: str | None
@@ -52,7 +53,10 @@ class Option:
     def detail(self) -> str:
         """Help, valid values, environment variable, default."""
         values = f" ({self.values})" if " " in self.values else ""
-        return f"{self.help}{values} [{self.env}; default {self.default or 'none'}]"
+        default = self.default or "none"
+        if self.default_pthread:
+            default += f"; under the pthread API: {self.default_pthread}"
+        return f"{self.help}{values} [{self.env}; default {default}]"
 
     def takes(self, word: str) -> bool:
         """Whether the word may be the value of an option whose value can be left out."""
@@ -119,6 +123,7 @@ def _option(entry: Mapping[str, Any]) -> Option:
         env=str(entry["env"]),
         type=kind,
         default=_text(entry.get("default")),
+        default_pthread=_text(entry.get("default_pthread")),
         values=_text(entry.get("values")),
         help=_text(entry.get("help")),
         implied=None if implied is None else str(implied),

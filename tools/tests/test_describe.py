@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from pirn_tools.describe import Description
+from pirn_tools.describe import Description, parse
 from pirn_tools.errors import UserError
 from pirn_tools.launch import settings, spell_out
 from pirn_tools.sched import default_spec, option_line
@@ -73,3 +75,25 @@ def test_spell_out_adds_implied_values_before_the_program(
 def test_settings_sets_the_variable_of_any_option(description: Description) -> None:
     values = {"option_sched": "dist", "option_new_one": "7", "option_cpus": None}
     assert settings(description, values) == {"PIRN_SCHED": "dist", "PIRN_NEW_ONE": "7"}
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ({}, "bytes [PIRN_STACK; default 64K]"),
+        (
+            {"default_pthread": "ulimit -s"},
+            "bytes [PIRN_STACK; default 64K; under the pthread API: ulimit -s]",
+        ),
+    ],
+)
+def test_detail_names_the_default_of_each_api(own: dict[str, str], expected: str) -> None:
+    stack = {
+        "name": "stack",
+        "env": "PIRN_STACK",
+        "type": "size",
+        "default": "64K",
+        "help": "bytes",
+    }
+    text = json.dumps({"version": "1", "options": [stack | own], "policies": []})
+    assert parse(text).options[0].detail == expected

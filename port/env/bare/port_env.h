@@ -108,7 +108,7 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_REPORT true
 #define PORT_TOOLS true
 #define PORT_IDLE_STACK BARE_CORE_STACK
-#define PORT_DEADLOCK "abort" /* nothing will ever happen */
+#define PORT_DEADLOCK_ABORTS true /* nothing will ever happen */
 
 /* The last word of a stack, which nobody uses: there is no memory that cannot be accessed. It, and
  * the stack pointer, are looked at whenever a thread stops running; interrupts look at the latter

@@ -276,7 +276,7 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define PORT_REPORT true
 #define PORT_TOOLS true
 #define PORT_IDLE_STACK (64u << 10)
-#define PORT_DEADLOCK "report"
+#define PORT_DEADLOCK_ABORTS false
 #define port_cpu_interrupt(cpu) ((void)(cpu))
 #define port_may_switch() true
 

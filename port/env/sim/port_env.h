@@ -59,7 +59,7 @@ const char *port_switch_refused(struct cpu *cpu);
 #define PORT_REPORT true
 #define PORT_TOOLS true
 #define PORT_IDLE_STACK (64u << 10)
-#define PORT_DEADLOCK "report"
+#define PORT_DEADLOCK_ABORTS false
 #define port_cpu_interrupt(cpu) ((void)(cpu))
 #define port_may_switch() true
 

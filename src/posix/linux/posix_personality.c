@@ -19,7 +19,7 @@
 static size_t stack_of_limit(void)
 {
     struct rlimit limit;
-    size_t size = 8u << 20;
+    size_t size = (size_t)RT_STACK_UNLIMITED_M << 20;
     if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         size = limit.rlim_cur;
     }
