@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port_report.h - reports of deadlocks, and lists of threads.
+ * port_report.h - reports of deadlocks and of errors, and lists of threads.
  *
  * PORT_REPORT (port_env.h): true where the port can call for a report (sync/report.h).
  */
@@ -8,6 +8,8 @@
 #define PIRN_PORT_REPORT_H
 
 #include "port.h"
+
+#include <stdio.h>
 
 #if PORT_REPORT
 /* Have rt_report_turn called soon, and then again at the times that it returns, by a kernel thread
@@ -28,6 +30,10 @@ bool port_where(const struct thread *t, char *text, size_t size);
 /* Write, in lines of their own, which calls are active in thread t, which waits; called by fn above.
  * May write nothing. */
 void port_say_calls(const struct thread *t);
+
+/* In words for people: -errno `error`, and where a resource is used up the limits of this process
+ * that may be the reason. Ends with a NUL; size is not 0. */
+void port_error_text(int error, char *text, size_t size);
 #else
 ALWAYS_INLINE void port_report_poke(void) {}
 
@@ -52,6 +58,11 @@ ALWAYS_INLINE bool port_where(const struct thread *t, char *text, size_t size)
 ALWAYS_INLINE void port_say_calls(const struct thread *t)
 {
     (void)t;
+}
+
+ALWAYS_INLINE void port_error_text(int error, char *text, size_t size)
+{
+    snprintf(text, size, "error %d", -error);
 }
 #endif
 

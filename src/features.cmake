@@ -95,7 +95,7 @@ set(timed_removes core/timer.c sync/sleep.c) # and posix_deadline.c of the POSIX
 set(stacks_removes core/stack.c)
 set(marks_removes core/mark.c)
 set(input_removes core/io.c core/io_close.c)
-set(messages_removes core/message.c)
+set(messages_removes core/message.c core/start_failed.c)
 set(messages_adds core/message_none.c)
 
 set(definitions PIRN_BARE RT_MAX_CPUS=${PIRN_CPUS_MOST} RT_STACK_MIN=${PIRN_STACK_MIN})

@@ -10,6 +10,7 @@
 #include "port_calls.h"
 #include "port_foreign.h"
 #include "spinlock.h"
+#include "start_failed.h"
 #include "switch.h"
 #include "yield.h"
 
@@ -171,7 +172,10 @@ struct cpu *carrier_wait(struct carrier *k)
 void rt_carrier_main(struct carrier *k)
 {
     struct cpu *cpu = at_load_rlx(&k->cpu);
-    port_carrier_begin(k, &k->idle);
+    int error = port_carrier_begin(k, &k->idle);
+    if (error != 0) {
+        start_failed(error, "no memory for the signal stack of a kernel thread");
+    }
     if (PORT_CALLS_BLOCK) {
         port_cpu_take(k, k->limbo);
     }

@@ -34,6 +34,7 @@
 #include "port_signals.h"
 #include "port_tls.h"
 #include "port_tools.h"
+#include "start_failed.h"
 #include "stats.h"
 #include "switch.h"
 
@@ -210,8 +211,72 @@ static void spare_first(void)
     }
 }
 
-static int rt_start_once(void)
+static void port_begin(bool *main_calls)
 {
+    int error = port_init(main_calls);
+    if (error != 0) {
+        start_failed(error, "no kernel threads of its own, or no handler of exit or fork");
+    }
+    tls_start();
+    tools_check();
+    error = PORT_SIGNALS && rt.dump_signal != 0 ? port_dump_start(rt.dump_signal) : 0;
+    if (error != 0) {
+        start_failed(error, "no handler for the signal of option dump");
+    }
+}
+
+static void preempt_begin(void)
+{
+    /* Threads that share TLS notice it: a TLS address in a register may be another worker's. */
+    rt.preempt = RT_PREEMPT && rt.preempt && (rt.preempt_asked || rt.tls_room != 0);
+    if (RT_PREEMPT && rt.preempt) {
+        preempt_start();
+    }
+    stack_min_set();
+}
+
+static void cpus_make(bool main_calls)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        int error = cpu_make(i);
+        if (error != 0) {
+            start_failed_of(error, "no memory for", i);
+        }
+    }
+    rt.main_carries = main_calls;
+    int error = main_calls ? main_adopt(rt.cpus[0]) : 0;
+    if (error != 0) {
+        start_failed(error, "no memory for the main thread and a scheduler stack");
+    }
+}
+
+static void policy_begin(bool main_calls)
+{
+    int error = rt.policy.init != NULL ? rt.policy.init(rt.ncpu) : 0;
+    if (error == 0 && main_calls && rt.policy.thread_init != NULL) {
+        error = rt.policy.thread_init(rt.cpus[0]->current, NULL);
+    }
+    if (error != 0) {
+        start_failed_policy(error);
+    }
+}
+
+static void carriers_start(bool main_calls)
+{
+    for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu; i++) {
+        at_init(&rt.cpus[i]->idle->state, (uint32_t)THREAD_RUNNING);
+        int error = port_carrier_start(rt.cpus[i]->carrier);
+        if (error != 0) {
+            start_failed_of(error, "no kernel thread for", i);
+        }
+    }
+    spare_first();
+}
+
+/* What is refused ends the program. */
+static void rt_start_once(void)
+{
+    bool main_calls = false;
     if (rt_personality.begin != NULL) {
         rt_personality.begin();
     }
@@ -222,45 +287,12 @@ static int rt_start_once(void)
     rt_report_start();
     sched_settle(&rt.policy, rt.detour);
     rt.start_ns = RT_TIMED ? port_now() : 0;
-    bool main_calls = false;
-    int error = port_init(&main_calls);
-    if (error == 0) {
-        tls_start();
-        tools_check();
-    }
-    if (PORT_SIGNALS && error == 0 && rt.dump_signal != 0) {
-        error = port_dump_start(rt.dump_signal);
-    }
-    /* Threads that share TLS notice it: a TLS address in a register may be another worker's. */
-    rt.preempt = RT_PREEMPT && rt.preempt && (rt.preempt_asked || rt.tls_room != 0);
-    if (RT_PREEMPT && error == 0 && rt.preempt) {
-        preempt_start();
-    }
-    stack_min_set();
-    for (unsigned i = 0; i < rt.ncpu && error == 0; i++) {
-        error = cpu_make(i);
-    }
-    rt.main_carries = main_calls;
-    if (error == 0 && main_calls) {
-        error = main_adopt(rt.cpus[0]);
-    }
-    if (error == 0 && rt.policy.init != NULL) {
-        error = rt.policy.init(rt.ncpu);
-    }
-    if (error == 0 && main_calls && rt.policy.thread_init != NULL) {
-        error = rt.policy.thread_init(rt.cpus[0]->current, NULL);
-    }
-    if (error == 0) {
-        trace_start();
-    }
-    for (unsigned i = main_calls ? 1 : 0; i < rt.ncpu && error == 0; i++) {
-        at_init(&rt.cpus[i]->idle->state, (uint32_t)THREAD_RUNNING);
-        error = port_carrier_start(rt.cpus[i]->carrier);
-    }
-    if (error == 0) {
-        spare_first();
-    }
-    return error;
+    port_begin(&main_calls);
+    preempt_begin();
+    cpus_make(main_calls);
+    policy_begin(main_calls);
+    trace_start();
+    carriers_start(main_calls);
 }
 
 /* (A) The thread that starts the runtime; NULL: none, or not PORT_IDENTITY. */
@@ -272,11 +304,7 @@ int rt_start(void)
     struct thread *self = PORT_IDENTITY ? port_foreign_self() : NULL;
     if (at_cas_acq(&rt.started, &state, 1u)) { /* ORDER(start) */
         at_store_rlx(&starter, self);
-        int error = rt_start_once();
-        if (error != 0) {
-            rt_say("pirn: cannot start the runtime: error %d\n", -error);
-            port_exit_now(1);
-        }
+        rt_start_once();
         at_store_rlx(&starter, (struct thread *)NULL);
         at_store_rel(&rt.started, 2u); /* ORDER(start) */
         if (rt_personality.started != NULL) {

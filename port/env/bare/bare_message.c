@@ -5,6 +5,7 @@
 #include "bare.h"
 #include "port_report.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,12 @@ void bare_stop(const char *what, int status)
     int n = snprintf(text, sizeof(text), "pirn: %s\n", what);
     port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
     board_exit(status);
+}
+
+void port_error_text(int error, char *text, size_t size)
+{
+    const char *why = error == -ENOMEM ? "the memory of the board is used up, " : "";
+    snprintf(text, size, "%serror %d", why, -error);
 }
 
 void bare_few_cores(unsigned there)

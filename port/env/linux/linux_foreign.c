@@ -12,6 +12,7 @@
  *   3. port_tls_thread is written before the value is set.
  */
 #include "linux.h"
+#include "port_report.h"
 #include "port_calls.h"
 #include "port_foreign.h"
 
@@ -19,6 +20,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,8 +39,10 @@ void *port_main_handle;
 
 static NORETURN void no_memory(void)
 {
-    static const char text[] = "pirn: no memory for the stand-in of a kernel thread\n";
-    port_write(text, sizeof(text) - 1);
+    char why[384], text[512];
+    port_error_text(-ENOMEM, why, sizeof(why));
+    snprintf(text, sizeof(text), "pirn: no memory for the stand-in of a kernel thread: %s\n", why);
+    port_write(text, strlen(text));
     port_exit_now(1);
 }
 

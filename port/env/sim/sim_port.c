@@ -517,6 +517,11 @@ void port_panic(void)
     sim_leave();
 }
 
+void port_error_text(int error, char *text, size_t size)
+{
+    snprintf(text, size, "error %d", -error);
+}
+
 void port_exit_now(int status)
 {
     (void)status;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_limits.c - errors in words, and the limits of this process that may be the reason. Called where
+ * the runtime cannot go on.
+ */
+#include "linux.h"
+#include "port_report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static const struct limit {
+    const char *name;
+    __rlimit_resource_t resource;
+    unsigned unit; /* bytes of the shell's unit */
+    const char *what;
+} limits[] = {
+    {"ulimit -u", RLIMIT_NPROC, 1, "processes and kernel threads of this user"},
+    {"ulimit -v", RLIMIT_AS, 1024, "KiB of address space"},
+    {"ulimit -d", RLIMIT_DATA, 1024, "KiB of data"},
+    {"ulimit -s", RLIMIT_STACK, 1024, "KiB for the stack of each kernel thread"},
+};
+
+static size_t fitting(int n, size_t size)
+{
+    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
+/* Those that are set. pthread_create has EAGAIN for memory, too. */
+void port_error_text(int error, char *text, size_t size)
+{
+    const char *before = "; limits: ";
+    size_t n = fitting(snprintf(text, size, "%s (error %d)", strerror(-error), -error), size);
+    for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        struct rlimit now;
+        if ((error != -EAGAIN && error != -ENOMEM) || getrlimit(limits[i].resource, &now) != 0 ||
+            now.rlim_cur == RLIM_INFINITY) {
+            continue;
+        }
+        n += fitting(snprintf(text + n, size - n, "%s%s: %llu %s", before, limits[i].name,
+                              (unsigned long long)now.rlim_cur / limits[i].unit, limits[i].what),
+                     size - n);
+        before = ", ";
+    }
+}

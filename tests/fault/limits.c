@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * limits.c - the runtime starts under limits that are too low, in a child for each: it works, or it
+ * ends with status 1 and a message that names what was refused, the error, and the limits.
+ *
+ * usage: limits nproc | memory
+ */
+#include <pirn/pirn.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fault.h"
+
+#define BEGINNING "pirn: cannot start the runtime: "
+#define KIB 1024ul
+
+enum { NOBODY = 65534, STEPS = 400 };
+
+struct outcome {
+    int status;
+    char said[1024];
+};
+
+static size_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f != NULL && fscanf(f, "%lu", &pages) == 1);
+    fclose(f);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void *nothing(void *arg)
+{
+    return arg;
+}
+
+static void start(void)
+{
+    pirn_thread_t t;
+    void *ret;
+    bool works = pirn_create(&t, NULL, nothing, &t) == 0 && pirn_join(t, &ret) == 0 && ret == &t;
+    _exit(works ? 0 : 3);
+}
+
+/* A start after limit(arg). */
+static struct outcome outcome_of(void (*limit)(size_t arg), size_t arg)
+{
+    struct outcome o = {0};
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        limit(arg);
+        start();
+    }
+    close(ends[1]);
+    for (ssize_t n, used = 0; (n = read(ends[0], o.said + used, sizeof(o.said) - 1 - used)) > 0;) {
+        used += n;
+    }
+    close(ends[0]);
+    CHECK(waitpid(child, &o.status, 0) == child);
+    return o;
+}
+
+static bool says(const struct outcome *o, const char *what)
+{
+    return strstr(o->said, what) != NULL;
+}
+
+static void limit_set(int resource, size_t value)
+{
+    struct rlimit limit = {value, value};
+    CHECK(setrlimit(resource, &limit) == 0);
+}
+
+/* One process or kernel thread; the limit does not count for root. */
+static void limit_nproc(size_t most)
+{
+    limit_set(RLIMIT_NPROC, most);
+    CHECK(geteuid() != 0 || setuid(NOBODY) == 0);
+}
+
+static void check_nproc(void)
+{
+    struct outcome o = outcome_of(limit_nproc, 1);
+    fputs(o.said, stdout);
+    CHECK(WIFEXITED(o.status) && WEXITSTATUS(o.status) == 1);
+    CHECK(strncmp(o.said, BEGINNING "no kernel threads", strlen(BEGINNING) + 17) == 0);
+    CHECK(says(&o, "Resource temporarily unavailable (error 11)"));
+    CHECK(says(&o, "ulimit -u: 1 processes and kernel threads of this user"));
+    CHECK(says(&o, "fewer CPUs (PIRN_CPUS)"));
+}
+
+static void limit_memory(size_t more)
+{
+    limit_set(RLIMIT_AS, address_space() + more);
+}
+
+/* With little for each kernel thread other allocations fail, too. */
+static void limit_memory_small(size_t more)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    CHECK(pthread_attr_setstacksize(&attr, 64 * KIB) == 0);
+    CHECK(pthread_setattr_default_np(&attr) == 0);
+    limit_memory(more);
+}
+
+struct seen {
+    unsigned works, threads, memory;
+};
+
+static void check_memory(void (*limit)(size_t arg), size_t step, struct seen *seen)
+{
+    for (size_t i = 0; i < STEPS; i++) {
+        struct outcome o = outcome_of(limit, i * step);
+        if (WIFEXITED(o.status) && WEXITSTATUS(o.status) == 0) {
+            CHECK(o.said[0] == '\0');
+            seen->works++;
+            continue;
+        }
+        if (!WIFEXITED(o.status) || WEXITSTATUS(o.status) != 1 || !says(&o, "ulimit -v: ")) {
+            printf("FAILED %zu KiB: status %x: %s\n", i * step / KIB, (unsigned)o.status, o.said);
+            exit(1);
+        }
+        seen->threads += says(&o, BEGINNING "no kernel thread") ? 1 : 0;
+        seen->memory += says(&o, "no memory for") ? 1 : 0;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct seen seen = {0};
+    CHECK(argc == 2);
+    if (strcmp(argv[1], "nproc") == 0) {
+        check_nproc();
+    } else {
+        check_memory(limit_memory, 256 * KIB, &seen);
+        check_memory(limit_memory_small, 8 * KIB, &seen);
+        printf("%u starts work, %u lack kernel threads, %u memory\n", seen.works, seen.threads,
+               seen.memory);
+        CHECK(seen.works != 0 && seen.threads != 0 && seen.memory != 0);
+    }
+    puts("done");
+    return 0;
+}
