@@ -181,7 +181,7 @@ static void add_choices(struct text *out, const char *words)
 
 void options_add_values(struct text *out, const struct rt_option *o)
 {
-    switch (o->type) {
+    switch ((enum rt_option_type)o->type) {
     case OPTION_IS_FLAG:
         text_add(out, "0 or 1");
         break;

@@ -23,19 +23,19 @@ enum rt_option_type {
 };
 
 struct rt_option {
-    const char *name; /* "cpus": PIRN_CPUS, pirn run --cpus */
-    enum rt_option_type type;
-    const char *custom_type;     /* (custom) what the description calls it */
-    const char *help;            /* one line */
-    const char *values;          /* (choice) "a|b|c"; (duration) behind the range; else all of it */
-    const char *deflt_text;      /* (text, custom) the default, as the user writes it */
-    const char *pthread;         /* the default under the pthread API, if it is another one */
-    const char *lacks;           /* a feature: see options.def */
-    uint64_t deflt, least, most; /* in the user's unit */
-    void *place;                 /* NULL: nowhere */
-    size_t size;                 /* bytes there */
+    const char *name;        /* "cpus": PIRN_CPUS, pirn run --cpus */
+    const char *custom_type; /* (custom) what the description calls it */
+    const char *help;        /* one line */
+    const char *values;      /* (choice) "a|b|c"; (duration) behind the range; else all of it */
+    const char *deflt_text;  /* (text, custom) the default, as the user writes it */
+    const char *pthread;     /* the default under the pthread API, if it is another one */
+    const char *lacks;       /* a feature: see options.def */
+    void *place;             /* NULL: nowhere */
     /* (text) checks, (custom) takes the value: 0, or -EINVAL and in *why a reason, or nothing. */
     int (*set)(const char *value, const char **why);
+    uint32_t deflt, least, most; /* in the user's unit */
+    uint16_t size;               /* bytes at the place */
+    uint8_t type;                /* enum rt_option_type */
 };
 
 /* The last one has no name. */
