@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "start_failed.h"
 #include "port_report.h"
+#include "start_failed.h"
 #include "text.h"
 
 /* A policy's own error, whatever its number, has nothing to do with limits. */

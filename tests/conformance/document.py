@@ -46,7 +46,7 @@ def own_names() -> set[str]:
         match = re.match(r"(PTHREAD|POSIX)\([^,]*, (\w+),", line)
         if match:
             names.add(("pthread_" if match[1] == "PTHREAD" else "") + match[2])
-    for path in sorted((ROOT / "src/posix").glob("*.c")):
+    for path in sorted((ROOT / "src/posix").rglob("*.c")):
         text = path.read_text()
         names |= set(re.findall(r"^EXPORT [\w* ]*?\b(\w+)\(", text, re.MULTILINE))
         names |= set(re.findall(r"^ALSO\((\w+),", text, re.MULTILINE))

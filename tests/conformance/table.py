@@ -23,7 +23,7 @@ import expected
 
 HERE = Path(__file__).parent
 TABLE = HERE / "interfaces.txt"
-HEADERS = ("pthread.h", "semaphore.h", "sched.h", "threads.h", "posix_signal.h", "time.h")
+HEADERS = ("pthread.h", "semaphore.h", "sched.h", "threads.h", "signal.h", "time.h")
 STANDARDS = ("XSH", "C11", "GNU", "Pirn")
 KINDS = ("shall", "may", "recommended")
 UNTESTABLE = "untestable:"

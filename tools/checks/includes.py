@@ -67,7 +67,6 @@ STDATOMIC = ("src/core/atomic.h", "port/env/sim/atomic")
 EXCEPTIONS = {
     ("src/core/atomic.h", "port/env/sim/atomic_sim.h"),
     ("src/sched/place.c", "port/port_files.h"),  # it reads measured loads from a file
-    ("port/template/boots.c", "include/pirn/pirn.h"),  # a program
 }
 
 

@@ -93,7 +93,9 @@ def compiled(root: Path, build: Path) -> Iterator[tuple[str, Path]]:
         words = shlex.split(entry["command"])
         path = Path(entry["directory"]) / words[words.index("-o") + 1]
         source = os.path.relpath(entry["file"], root)
-        if source.startswith(("src/", "port/")) and path.exists():
+        # The template is a program of its own, without the POSIX layer.
+        ours = source.startswith(("src/", "port/")) and not source.startswith("port/template/")
+        if ours and path.exists():
             yield source, path
 
 

@@ -85,6 +85,10 @@ void everywhere_forked(void);
 void monitor_forked(void);
 void affinity_forked(void);
 
+/* The signal stack of a carrier that is about to start: so that whoever starts it hears of missing
+ * memory. 0 or -ENOMEM. */
+int fault_stack_make(struct port_carrier *port);
+
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_carrier *port);
 

@@ -445,7 +445,8 @@ int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size)
 
 int port_carrier_start(struct carrier *k)
 {
-    return kernel_thread_create(carrier_main, k);
+    int error = fault_stack_make(rt_carrier_port(k));
+    return error == 0 ? kernel_thread_create(carrier_main, k) : error;
 }
 
 bool port_may_wait(void)

@@ -12,9 +12,9 @@
  *   3. port_tls_thread is written before the value is set.
  */
 #include "linux.h"
-#include "port_report.h"
 #include "port_calls.h"
 #include "port_foreign.h"
+#include "port_report.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -209,6 +209,12 @@ static bool fault_is_free(int signal)
 }
 
 #if defined(PIRN_TSAN) || defined(PIRN_ASAN)
+int fault_stack_make(struct port_carrier *port)
+{
+    (void)port;
+    return 0;
+}
+
 int fault_catch_here(struct port_carrier *port)
 {
     (void)port;
@@ -217,14 +223,31 @@ int fault_catch_here(struct port_carrier *port)
     return 0; /* the sanitizer reports overflows itself */
 }
 #else
-int fault_catch_here(struct port_carrier *port)
+int fault_stack_make(struct port_carrier *port)
+{
+    if (port->signal_stack == NULL) {
+        port->signal_stack = port_table_alloc(SIGNAL_STACK);
+    }
+    return port->signal_stack != NULL ? 0 : -ENOMEM;
+}
+
+/* A kernel thread that was there before may have an alternate stack of the program's. */
+static int fault_stack_use(struct port_carrier *port)
 {
     stack_t none, mine = {.ss_size = SIGNAL_STACK};
-    if (syscall(SYS_sigaltstack, NULL, &none) == 0 && (none.ss_flags & SS_DISABLE)) {
-        mine.ss_sp = port->signal_stack = port_table_alloc(mine.ss_size);
-        if (mine.ss_sp == NULL || syscall(SYS_sigaltstack, &mine, NULL) != 0) {
-            return -ENOMEM;
-        }
+    if (syscall(SYS_sigaltstack, NULL, &none) != 0 || !(none.ss_flags & SS_DISABLE)) {
+        return 0;
+    }
+    int error = fault_stack_make(port);
+    mine.ss_sp = port->signal_stack;
+    return error == 0 && syscall(SYS_sigaltstack, &mine, NULL) != 0 ? -ENOMEM : error;
+}
+
+int fault_catch_here(struct port_carrier *port)
+{
+    int error = fault_stack_use(port);
+    if (error != 0) {
+        return error;
     }
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     report_own_handler((const void *)(uintptr_t)on_fault);

@@ -288,7 +288,7 @@ class _Threads:
         return ("call", tid) if tid in self.tasks else ("running", None)
 
     def _time(self, at: int, raw: bytes) -> int | None:
-        """CPU time that was charged, and the span that has not ended: port/env/linux/linux_times.c."""
+        """CPU time charged, and the span that has not ended: port/env/linux/linux_times.c."""
         layout = self.layout
         used, carrier = layout.get(raw, "thread.port.used"), layout.get(raw, "thread.port.timed_on")
         if carrier == 0:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* boots.c (template) - threads on the shortest port: create, join, yield, mutexes, conditions, sleep. */
+/* boots.c - threads on the shortest port: create, join, yield, mutexes, conditions, sleep. */
 #include <inttypes.h>
 #include <pirn/pirn.h>
 #include <stdio.h>
