@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port_env.h (template) - the shortest port that boots: one CPU, which is the program's main kernel
- * thread; no interrupts, no thread state beside the registers, no capability.
+ * port_env.h (template) - the inline half of the shortest port that boots: one CPU, which is the
+ * program's main kernel thread; no interrupts, no thread state beside the registers, no capability.
+ * The constant of a capability (PORT_PREEMPT, ...) is false unless it is defined here.
  */
 #ifndef PIRN_PORT_ENV_H
 #define PIRN_PORT_ENV_H

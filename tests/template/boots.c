@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* boots.c - threads on the shortest port: create, join, yield, mutexes, conditions, sleep. */
+/*
+ * boots.c - a program of threads on the shortest port: create, join, yield, mutexes,
+ * conditions, sleep. It uses the public API alone, so a new port links it unchanged.
+ */
 #include <inttypes.h>
 #include <pirn/pirn.h>
 #include <stdio.h>
