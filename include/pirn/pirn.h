@@ -4,21 +4,21 @@
  *
  * Conventions
  *   - Functions return 0 or a negative error number (-EINVAL, -EAGAIN, ...) unless they say
- * otherwise.
+ *     otherwise.
  *   - Times are absolute nanoseconds of pirn_now() (the monotonic clock); PIRN_FOREVER means no
- * limit.
+ *     limit.
  *   - Objects are valid when zeroed or set to their PIRN_*_INIT, and need no destruction; they may
- * live anywhere, but must not move while in use.
+ *     live anywhere, but must not move while in use.
  *   - Every function may be called from any user thread and from any kernel thread of the program
- * ("foreign" threads block in the kernel). None may be called from a signal handler in this
- * version.
+ *     ("foreign" threads block in the kernel). None may be called from a signal handler in this
+ *     version.
  *   - No function is a cancellation point in this version.
  *   - The runtime starts at the first call. If the program's main thread makes it, that becomes a
- * user thread; if another kernel thread does, every kernel thread is foreign, main included.
- * Options come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see pirn(1)).
+ *     user thread; if another kernel thread does, every kernel thread is foreign, main included.
+ *     Options come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see pirn(1)).
  *   - User threads of this API share the `__thread` variables of the worker that runs them; errno
- * is saved across switches. With PIRN_TLS=own, and in programs that use libpirn-pthread, each has
- * its own.
+ *     is saved across switches. With PIRN_TLS=own, and in programs that use libpirn-pthread, each
+ *     has its own.
  */
 #ifndef PIRN_PIRN_H
 #define PIRN_PIRN_H

@@ -6,21 +6,21 @@
  * Names, parameters and errors are those of ISO C++ (the chapter is named at each class); what
  * differs is said there. Conventions:
  *   - Functions that block let other user threads run. They may be called from user threads, from
- * the main thread and from kernel threads that Pirn did not make, never from a signal handler.
+ *     the main thread and from kernel threads that Pirn did not make, never from a signal handler.
  *   - Failures throw std::system_error with a generic_category code.
  *   - Time points of any clock are accepted; a wait for one of another clock than the steady one is
- * corrected when it ends, not when somebody sets the clock.
+ *     corrected when it ends, not when somebody sets the clock.
  *   - Objects of the classes must not move while in use, and hold no memory outside themselves.
  *   - A pirn::thread carries its exceptions with it: throw, catch, `throw;` and
- * std::uncaught_exceptions work across every wait and change of worker. So does the main thread
- * once it has started a pirn::thread. Threads of pirn_create do so only with attr.cxx.
+ *     std::uncaught_exceptions work across every wait and change of worker. So does the main thread
+ *     once it has started a pirn::thread. Threads of pirn_create do so only with attr.cxx.
  *   - `thread_local` variables belong to the worker, not to the thread: do not keep a reference to
- * one across a call that may wait. For the same reason a std::mutex, std::call_once and the
- * initialiser of a function's static variable must not be held across a wait: they block the whole
- * worker.
+ *     one across a call that may wait. For the same reason a std::mutex, std::call_once and the
+ *     initialiser of a function's static variable must not be held across a wait: they block the
+ *     whole worker.
  *
  *   - Without exceptions (-fno-exceptions, and on boards) it is freestanding.hpp: the same classes,
- * but for what that says.
+ *     but for what that says.
  *
  * Length: the whole C++ interface, most of it documentation, in the one file that users include.
  */

@@ -23,23 +23,24 @@
  *
  * The argument, by owner of the CPU's (O) fields:
  *   1. cpu->call is 0 or the ticket of a call. It becomes a ticket by the CPU's thread, with
- * release, when the thread has stopped using the CPU; it becomes 0 by one compare-and-swap, with
- * acquire: the thread's (the thread owns the CPU again) or a taker's (the taker owns it). One of
- * the two succeeds, because tickets differ from call to call. ORDER(call)
+ *      release, when the thread has stopped using the CPU; it becomes 0 by one compare-and-swap,
+ *      with acquire: the thread's (the thread owns the CPU again) or a taker's (the taker owns it).
+ *      One of the two succeeds, because tickets differ from call to call. ORDER(call)
  *   2. A taker has a spare carrier in hand before it tries, and gives it the CPU: k->cpu is stored
- * with release, the carrier reads it with acquire. ORDER(carrier) From then on the carrier owns
- * the CPU, with its own idle thread as the scheduler context.
+ *      with release, the carrier reads it with acquire. ORDER(carrier) From then on the carrier
+ *      owns the CPU, with its own idle thread as the scheduler context.
  *   3. A thread that finds its CPU taken runs on a carrier that nobody else uses: k->cpu is NULL.
- * It switches to the carrier's idle thread on `limbo`, a CPU record without queue that belongs to
- * the carrier, so that the switch is like any other; it is made ready by POST_RETURN, when its
- * context is saved, as a thread that is woken from outside.
+ *      It switches to the carrier's idle thread on `limbo`, a CPU record without queue that belongs
+ *      to the carrier, so that the switch is like any other; it is made ready by POST_RETURN, when
+ *      its context is saved, as a thread that is woken from outside.
  *   4. An idle thread's context stays on its own carrier: it is resumed on the carrier where it
- * stopped, by that carrier's CPU or from limbo, and by nobody else.
+ *      stopped, by that carrier's CPU or from limbo, and by nobody else.
  *   5. No CPU in a call is forgotten: rt_call_begin tells the port to watch (or gives the CPU away
- * itself), and the port calls rt_calls_scan until it says that no call is under way:
+ *      itself), and the port calls rt_calls_scan until it says that no call is under way:
  *        thread: publish the ticket | light fence | does the port watch? else tell it
  *        port:   stop watching | heavy fence | any ticket? then watch on
- * By the fence pair the port sees the ticket, or the thread that nobody watches. ORDER(call-watch)
+ *      By the fence pair the port sees the ticket, or the thread that nobody watches.
+ *      ORDER(call-watch)
  */
 #ifndef PIRN_CORE_CARRIER_H
 #define PIRN_CORE_CARRIER_H

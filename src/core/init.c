@@ -11,7 +11,7 @@
  * from the kernel threads that are being started. So, where PORT_IDENTITY:
  *   1. Each kernel thread has a descriptor from its first call on, as a foreign thread has
  *      (port_foreign_self); the main one's is that which it keeps: rt.main_thread, in the child of
- * a fork rt_survivor. What it has locked, and its keys, stay its own when it gets a CPU.
+ *      a fork rt_survivor. What it has locked, and its keys, stay its own when it gets a CPU.
  *   2. While the runtime starts (started == 1) everybody is foreign: nobody waits for the start but
  *      who is to create a thread (rt_start_awaited). That is refused in the thread that starts, and
  *      in kernel threads of the runtime's own, for which the start may be waiting.

@@ -15,10 +15,10 @@
  *
  * Invariants (prio lock):
  *   1. t->prio_wait is set from before t is queued for an object until it has got it, or has given
- * up and said so here. While it is set, the object exists: t has not returned from its call.
+ *      up and said so here. While it is set, the object exists: t has not returned from its call.
  *   2. *leader is 0 exactly if the object has no group; else the index of a thread whose prio_wait
- * is set and is for this object. That one's `owner` is the owner of the object (NULL if the owner
- * has ended), and it is in owner->boosters.
+ *      is set and is for this object. That one's `owner` is the owner of the object (NULL if the
+ *      owner has ended), and it is in owner->boosters.
  *   3. An owner gives its objects up before it ends: threads in boosters' chains exist.
  *   4. When the lock is free, every t->priority is the maximum that is defined above.
  *

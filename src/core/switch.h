@@ -6,9 +6,10 @@
  * that stopped, its post action, is done by finish_switch on next's stack, when the context is
  * saved; so nobody can resume a thread that still runs. Invariants:
  *   1. Post action, its argument and the CPU go over in registers (struct port_note), from
- * switch_to to the finish_switch of who goes on, on the same CPU; interrupts are disabled in between.
+ *      switch_to to the finish_switch of who goes on, on the same CPU; interrupts are disabled in
+ *      between.
  *   2. After switch_to returns, the thread may be on another CPU: every CPU pointer read before is
- * void.
+ *      void.
  */
 #ifndef PIRN_CORE_SWITCH_H
 #define PIRN_CORE_SWITCH_H

@@ -6,12 +6,12 @@
  *
  * Exit and join meet at the join lock (t->join.lock):
  *   1. The exiting thread takes it, sets JOIN_DONE, unlinks the joiner, and gives it back in
- * finish_exit, when its stack is left. Then it stores EXITED (release): the last access to its
- * memory.
+ *      finish_exit, when its stack is left. Then it stores EXITED (release): the last access to its
+ *      memory.
  *   2. Who finds JOIN_DONE under the lock waits for EXITED, a few instructions away, before it
- * touches anything.
+ *      touches anything.
  *   3. Only one party frees the memory: the joiner, the detacher that came late, or finish_exit for
- * a thread that was detached before JOIN_DONE. join_flags, guarded by the lock, says which.
+ *      a thread that was detached before JOIN_DONE. join_flags, guarded by the lock, says which.
  *   4. The joiner is made ready after EXITED is stored, never before: it frees the stack.
  */
 #include <errno.h>

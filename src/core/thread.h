@@ -10,11 +10,11 @@
  *
  * Invariants:
  *   1. state changes only in thread_set_state, by whoever owns the thread: its creator (NEW), the
- * policy's lock (READY), the CPU that runs it (RUNNING), the waker that unlinked it (BLOCKED).
+ *      policy's lock (READY), the CPU that runs it (RUNNING), the waker that unlinked it (BLOCKED).
  *   2. A thread is enqueued, or becomes findable in a wait queue's unlocked state, only when its
- * context is saved (finish_switch).
+ *      context is saved (finish_switch).
  *   3. EXITED is stored (release) as the last access to an exiting thread; after it the joiner owns
- * the memory.
+ *      the memory.
  *
  * Field guards: (C) constant after creation, (O) the CPU that runs it, (P) the policy, (W) the wait
  * queue's lock, (J) the join lock, (prio lock) see prio.h, (A) atomic.

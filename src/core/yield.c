@@ -4,10 +4,11 @@
  * which the port calls for it at the end of a slice, in a handler. No lock is held on entry.
  *
  *   1. Whoever yields keeps its stack until another thread is on one of its own: it enters a queue
- * after the switch (POST_YIELD). The short way, rotate, enters it before, in a queue that nobody
- * else takes from (POST_NONE), or that stays locked; finish_switch unlocks it then (POST_UNLOCK).
+ *      after the switch (POST_YIELD). The short way, rotate, enters it before, in a queue that
+ *      nobody else takes from (POST_NONE), or that stays locked; finish_switch unlocks it then
+ *      (POST_UNLOCK).
  *   2. The short way passes no point where the CPU looks at what others have posted (cpu->pending),
- * so it is taken only if that is 0.
+ *      so it is taken only if that is 0.
  *   3. If nobody else is ready, the caller goes on, and nothing has happened.
  *   4. After either, the caller may be on another CPU.
  */

@@ -22,19 +22,19 @@
  *
  * Lane. Most threads never differ: class OTHER, the default weight, nothing inherited, and no tick
  * since they were chosen. Those are *plain*; they stand in the order of their coming in a list
- * beside the back end, all of them at one time, unranked_time, and are *even*: whatever queue such a
- * thread enters, its time is that of the unranked list there. While nobody is in the back end, time stands
- * still, and a queue is a FIFO list with a few loads more. Else the unranked list takes part with unranked_time
- * as one thread would, and what one of n threads in it pays moves it by an n-th. A thread that met
- * a tick leaves the unranked list, and is let in again when it has run without one and is not more than a
- * slice ahead. While it is empty the unranked list sleeps, as a thread does: those who come back from a wait
- * find it with the credit of a long sleep.
+ * beside the back end, all of them at one time, unranked_time, and are *even*: whatever queue such
+ * a thread enters, its time is that of the unranked list there. While nobody is in the back end,
+ * time stands still, and a queue is a FIFO list with a few loads more. Else the unranked list takes
+ * part with unranked_time as one thread would, and what one of n threads in it pays moves it by an
+ * n-th. A thread that met a tick leaves the unranked list, and is let in again when it has run
+ * without one and is not more than a slice ahead. While it is empty the unranked list sleeps, as a
+ * thread does: those who come back from a wait find it with the credit of a long sleep.
  *
  * Invariants of the unranked list:
  *   1. Who is in it (place == CLASSQ_UNRANKED) is even; so is who was taken from it, until it is
- * charged or ranked.
- *   2. While the back end has threads and the unranked list, too: unranked_time is at most the credit behind
- * min. It is set when the first thread enters either.
+ *      charged or ranked.
+ *   2. While the back end has threads and the unranked list, too: unranked_time is at most the
+ *      credit behind min. It is set when the first thread enters either.
  *
  * Virtual time belongs to a queue. A thread keeps its own (vtime) and how far that was ahead of the
  * queue's (lag) when it was chosen. Back in the same queue it goes on from vtime; in another one it

@@ -9,12 +9,12 @@
  *
  * Invariants:
  *   1. place is 0 (in no list), 1 + rank for a real-time level, or OTHER_PLACE + step %
- * CLASSQ_STEPS.
+ *      CLASSQ_STEPS.
  *   2. The window is CLASSQ_STEPS steps from one before the queue's time (q->min), where sleepers'
- * credit ends. That time never passes the first thread, so nobody is left behind the window.
+ *      credit ends. That time never passes the first thread, so nobody is left behind the window.
  *   3. A thread beyond the window stands in its last step. If that one is the first, nobody is
- * ranked nearer than that. If nobody is in the unranked list either, time passes up to there, and the thread
- * moves on; else the unranked list is nearer, and goes first.
+ *      ranked nearer than that. If nobody is in the unranked list either, time passes up to there,
+ *      and the thread moves on; else the unranked list is nearer, and goes first.
  */
 #include "classq.h"
 

@@ -5,7 +5,7 @@
  * Invariants of the registered ones:
  *   1. An entry is set once, from NULL, by compare-and-swap, and the table behind it is constant.
  *   2. Entries are set in order, and who sets one has compared its name with all before: of two
- * that register the same name at once, one finds the other.
+ *      that register the same name at once, one finds the other.
  */
 #include <errno.h>
 #include <inttypes.h>

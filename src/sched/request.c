@@ -10,14 +10,14 @@
  * Invariants:
  *   1. A queue belongs to its CPU; `asked` is written by its CPU only.
  *   2. asked[v] is set from the request to its answer: at most one request and one answer are
- * between a pair, so a ring of MAILBOX_SLOTS is never full. If it were, a request is simply not
- * sent, and a thread stays in its queue: nothing is lost.
+ *      between a pair, so a ring of MAILBOX_SLOTS is never full. If it were, a request is simply
+ *      not sent, and a thread stays in its queue: nothing is lost.
  *   3. Every message is followed by rt_post, which wakes a sleeping receiver: an idle CPU may sleep
- * with requests unanswered.
+ *      with requests unanswered.
  *   4. promised counts the requests to a CPU that are not answered. Threads beyond SPARE and beyond
- * the promised ones are free for who has not asked yet. While there are such threads and such a CPU
- * sleeps, no searching CPU goes to sleep: it wakes that one first (request_search). So a waker may
- * rely on any searching CPU, as run.c does.
+ *      the promised ones are free for who has not asked yet. While there are such threads and such
+ *      a CPU sleeps, no searching CPU goes to sleep: it wakes that one first (request_search). So a
+ *      waker may rely on any searching CPU, as run.c does.
  *
  * With classes a CPU gives away its most urgent ready thread. A real-time thread that cannot run
  * here, and could on the CPU that runs the lowest, is sent there. Whoever changes a priority asks

@@ -4,9 +4,9 @@
  *
  * Everything happens under the queue lock (RANK_WAITQ). Invariants:
  *   1. Readers and takers wait only while the word is empty, writers only while it is full: the
- * queue never holds both kinds at rest.
+ *      queue never holds both kinds at rest.
  *   2. Values are handed over: a waiter's value travels in wait_value, and it owns the result when
- * it wakes.
+ *      it wakes.
  */
 #include <errno.h>
 

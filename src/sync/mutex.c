@@ -15,15 +15,15 @@
  *
  * Invariants:
  *   1. A waiter is queued only under the lock and after it set WAITERS there; WAITERS is cleared
- * only under the lock. With WAITERS the fast unlock fails, so the unlock that ends that ownership
- * takes the lock and finds the waiter. It may be set without a waiter after a time-out, until the
- * next unlock.
- *   2. While somebody is queued, WAITERS is set or somebody who was woken is on the way: WAITERS
- * is cleared with others queued only by waking one. Who was woken takes the mutex, or queues again,
- * under the lock, and sets WAITERS if others are queued.
+ *      only under the lock. With WAITERS the fast unlock fails, so the unlock that ends that
+ *      ownership takes the lock and finds the waiter. It may be set without a waiter after a
+ *      time-out, until the next unlock.
+ *   2. While somebody is queued, WAITERS is set or somebody who was woken is on the way: WAITERS is
+ *      cleared with others queued only by waking one. Who was woken takes the mutex, or queues
+ *      again, under the lock, and sets WAITERS if others are queued.
  *   3. Handed over: OWNED stays set while the ownership passes; wait_kind tells the waiter.
  *   4. The write that clears OWNED also releases the lock, and is the last access of an unlock to
- * the mutex: its next owner may destroy it at once (POSIX, pthread_mutex_destroy).
+ *      the mutex: its next owner may destroy it at once (POSIX, pthread_mutex_destroy).
  * Lock: queue.lock (RANK_WAITQ).
  */
 #include <errno.h>

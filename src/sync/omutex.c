@@ -9,20 +9,21 @@
  *
  * Invariants:
  *   1. OM_WAITERS is set under the object's lock by who is about to queue, while the word has an
- * owner; so the unlock that ends that ownership fails to clear the word at once, takes the lock and
- * finds the waiter. It may be set without a waiter after a timeout, until the next unlock.
+ *      owner; so the unlock that ends that ownership fails to clear the word at once, takes the
+ *      lock and finds the waiter. It may be set without a waiter after a timeout, until the next
+ *      unlock.
  *   2. With waiters the mutex is handed over, to the first one; nobody overtakes. What it became
- * owner of (OM_DIED or not) the waiter learns from wait_kind.
+ *      owner of (OM_DIED or not) the waiter learns from wait_kind.
  *   3. Who owns it has it on its own list `held`, which nobody else touches: a waiter that was
- * handed the mutex links it when it resumes.
+ *      handed the mutex links it when it resumes.
  *   4. The write that gives up the word is the last access of an unlock to the mutex, when it
- * becomes free; the next owner may destroy and free it. When it is handed over, the last access
- * comes before the new owner is made ready. Only the step to OM_LOST writes the lock after the
- * word; rt_omutex_destroy waits for that.
+ *      becomes free; the next owner may destroy and free it. When it is handed over, the last
+ *      access comes before the new owner is made ready. Only the step to OM_LOST writes the lock
+ *      after the word; rt_omutex_destroy waits for that.
  *   5. m->ceiling changes only while the mutex is held by who changes it.
  *   6. While there is a group (prio.h), an owner's word has OM_WAITERS, even if the queue is empty:
- * the leader may have timed out and left the queue, and not yet said so. An unlock that did not
- * look would leave the group with somebody who does not own the mutex.
+ *      the leader may have timed out and left the queue, and not yet said so. An unlock that did
+ *      not look would leave the group with somebody who does not own the mutex.
  *
  * Locks: the object's lock is the queue's (RANK_WAITQ); where priorities are concerned, the prio
  * lock (RANK_PRIO), and the queue's lock inside it.

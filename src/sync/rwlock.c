@@ -6,12 +6,13 @@
  * queued. Invariants:
  *   1. RW_WAITING is set and cleared under the queue lock only, and is set while anyone is queued.
  *   2. Fast paths: a reader enters if there is no writer, and, where writers are preferred, if
- * nobody waits; it leaves without the lock only while RW_WAITING is clear or other readers remain.
- * A writer enters a word of 0.
+ *      nobody waits; it leaves without the lock only while RW_WAITING is clear or other readers
+ *      remain. A writer enters a word of 0.
  *   3. The last holder to leave a word with RW_WAITING hands over under the queue lock: to the
- * first waiter if it is a writer; else to every queued reader (or, where writers are preferred, to
- * the readers before the first writer). Who is handed the lock owns it when it wakes. Lock:
- * queue.lock (RANK_WAITQ).
+ *      first waiter if it is a writer; else to every queued reader (or, where writers are
+ *      preferred, to the readers before the first writer). Who is handed the lock owns it when it
+ *      wakes.
+ * Lock: queue.lock (RANK_WAITQ).
  */
 #include <errno.h>
 

@@ -4,9 +4,9 @@
  *
  * The state of queue.lock is SEM_UNIT times the value. Invariants:
  *   1. Somebody waits only while the value is 0: a thread queues under the lock after it read 0
- * there, and a post that finds a waiter leaves the value at 0 and gives the unit to the first.
+ *      there, and a post that finds a waiter leaves the value at 0 and gives the unit to the first.
  *   2. Without the lock the value changes only from above 0 (wait and post), by compare-and-swap:
- * then nobody waits. From 0 it changes under the lock only. So nobody overtakes a waiter.
+ *      then nobody waits. From 0 it changes under the lock only. So nobody overtakes a waiter.
  * Lock: queue.lock (RANK_WAITQ).
  */
 #include <errno.h>

@@ -9,11 +9,11 @@
  *
  * Invariants (helpers.lock):
  *   1. A request is queued only after it has claimed an idle helper or started a new one: so there
- * are at least as many helpers as requests queued or in hand, and each request finds one, though
- * not always the one it claimed.
+ *      are at least as many helpers as requests queued or in hand, and each request finds one,
+ *      though not always the one it claimed.
  *   2. helpers.work counts the requests that are queued. A helper takes one for each unit.
  *   3. A helper counts itself idle before it answers; the answer is its last access to the request,
- * which lies on the stack of who asked.
+ *      which lies on the stack of who asked.
  */
 #include <errno.h>
 

@@ -5,14 +5,14 @@
  *
  * Invariants:
  *   1. A THREAD ring has one writer at a time, the CPU inside the runtime; a CPU passes from one
- * kernel thread to another with release and acquire (carrier.h).
+ *      kernel thread to another with release and acquire (carrier.h).
  *   2. `head` of a THREAD ring is written, with release, after the records that it counts: all in
- * front of it are whole.
+ *      front of it are whole.
  *   3. A block is overwritten from its beginning: behind `head`, up to the end of its block, stand
- * old records, which belong to no SYNC that is left. Readers ignore them.
+ *      old records, which belong to no SYNC that is left. Readers ignore them.
  *   4. A place in an ANY ring belongs to one writer from the addition on; that two of them are a
- * whole round apart at the same time would need as many writers as there are places. ticket is 0
- * while it is being written, and stored last, with release.
+ *      whole round apart at the same time would need as many writers as there are places. ticket is
+ *      0 while it is being written, and stored last, with release.
  *
  * None of these accesses is a scheduling point of the simulator: what is looked at goes the same
  * way as what is not.

@@ -11,12 +11,12 @@
  * case:
  *
  *   1. A reader asks for a whole message (MSG_WAITALL), which comes in two halves. All bytes that
- * one call returns have the id of one file.
+ *      one call returns have the id of one file.
  *   2. A writer's call is numbered, and so is each word in it. In a file, the words of a call begin
  *      with the first one, and follow each other.
  *   3. A replaced file gets the second half of its message and is then closed at its other end: its
  *      reader comes back. A file's other end sees its end: all descriptors of it are closed when
- * the calls have ended. A mistake here is a hang.
+ *      the calls have ended. A mistake here is a hang.
  */
 #include <errno.h>
 #include <fcntl.h>

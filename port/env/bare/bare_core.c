@@ -2,16 +2,16 @@
 /*
  * bare_core.c (bare) - cores: starting, sleeping, kicking, their timers, preemption.
  *
- * The runtime keeps interrupts disabled by the core's own mask, so that a handler never interrupts it; a
- * handler may call what the API allows it (sem_post). What is to happen to the interrupted thread
- * waits until the handler is done: bare_irq_end calls the core, on the thread's stack, above the
- * registers that the interrupt has saved there; when the thread's turn comes again, perhaps on
+ * The runtime keeps interrupts disabled by the core's own mask, so that a handler never interrupts
+ * it; a handler may call what the API allows it (sem_post). What is to happen to the interrupted
+ * thread waits until the handler is done: bare_irq_end calls the core, on the thread's stack, above
+ * the registers that the interrupt has saved there; when the thread's turn comes again, perhaps on
  * another core, the interrupt returns. It does not do so
  *   1. if the core executes no CPU yet, or its idle thread, which looks by itself (nor while the
  *      runtime is starting: rt_preempt);
  *   2. where the interrupted instruction lies in the library, which reads the core and what belongs
  *      to it in several steps, outside its own critical sections, too. Then the timer is set to
- * come again soon.
+ *      come again soon.
  *
  * Sleeping: the sleeper takes the permit, and waits for an interrupt with interrupts masked; one
  * that is pending ends the wait at once, and so does one that comes before it, because a level is

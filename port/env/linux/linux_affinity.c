@@ -14,11 +14,11 @@
  *   1. A worker's affinity and port_cpu.cpus change under `lock` only.
  *   2. port_cpu.cpus is what the worker has, or UNKNOWN; then the next switch sets it.
  *   3. Setting the set of a thread that runs meanwhile: t's set is stored, all workers become
- * UNKNOWN, heavy fence, and then who runs t is given the set. A worker stores what it runs before
- * it looks at the sets: so either it is seen running t, or it sees t's new set; and one that leaves
- * t sees UNKNOWN and waits for the lock. ORDER(affinity)
+ *      UNKNOWN, heavy fence, and then who runs t is given the set. A worker stores what it runs
+ *      before it looks at the sets: so either it is seen running t, or it sees t's new set; and one
+ *      that leaves t sees UNKNOWN and waits for the lock. ORDER(affinity)
  *   4. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
- * every thread's set, and all switches come here, to be counted (linux_times.c).
+ *      every thread's set, and all switches come here, to be counted (linux_times.c).
  *
  * Lock: `lock`, taken inside of everything else; interrupts are kept out, because its holder's
  * kernel thread matters. Its waiters sleep. Waiters that spun, even with sched_yield, kept the

@@ -7,8 +7,8 @@
  * held, in a kernel thread of ours that has just begun. So nothing here calls it:
  *   1. A stand-in's memory is the kernel's own (port_table_alloc, rt_foreign_new).
  *   2. Its end is that of a value of a key of the C library's. The first 32 keys of a process need
- * no memory, and the program's keys are none of them under the POSIX layer. (What C++ has for the
- * end of a thread, __cxa_thread_atexit_impl, allocates.)
+ *      no memory, and the program's keys are none of them under the POSIX layer. (What C++ has for
+ *      the end of a thread, __cxa_thread_atexit_impl, allocates.)
  *   3. port_tls_thread is written before the value is set.
  */
 #include "linux.h"

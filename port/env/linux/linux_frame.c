@@ -15,15 +15,16 @@
  *      frame_leave makes the flags invalid. The kernel then leaves the stack as it is, and
  *      restores the rest (sigaltstack would fail with EINVAL, which sigreturn ignores).
  *   2. Such a frame restores the mask of the kernel thread that executes sigreturn. frame_leave is
- *      the last thing that the handler does: it blocks all signals, so that neither a migration
- *      nor a handler that changes the mask (signals_adopt) can come in between, and writes the
- *      mask that was there into the frame.
+ *      the last thing that the handler does. While carriers' masks may differ it blocks all
+ *      signals, so that neither a migration nor a handler that changes the mask (signals_adopt) can
+ *      come in between, and writes the mask that was there into the frame. Once all carriers have
+ *      the same mask (signals_mask_common) it writes that one, and blocks nothing.
  *   3. While a carrier executes on its alternate stack, no user thread is switched and no handler
  *      of the program's begins: the next handler on that stack would overwrite the frames of the
  *      thread that was switched away. Ticks that come meanwhile stay marked (preempt_deferred),
- *      signals are put off until the handler has returned (cancel_notify_later). A tick whose thread
- * is to be switched is moved from there to the thread's stack first (linux_preempt.c). Debug builds ask
- *      port_switch_refused at every switch.
+ *      signals are put off until the handler has returned (cancel_notify_later). A tick whose
+ *      thread is to be switched is moved from there to the thread's stack first (linux_preempt.c).
+ *      Debug builds ask port_switch_refused at every switch.
  */
 #include "linux.h"
 #include "port_tools.h"

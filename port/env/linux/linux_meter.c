@@ -3,8 +3,8 @@
  * linux_meter.c (Linux) - see meter.h. Compiled for the metered library only.
  *
  * Invariants:
- *   1. A CPU's meter is touched by the kernel thread that executes the CPU, inside the runtime;
- * so neither a tick nor a migration comes in between. The report reads the others' as they are.
+ *   1. A CPU's meter is touched by the kernel thread that executes the CPU, inside the runtime; so
+ *      neither a tick nor a migration comes in between. The report reads the others' as they are.
  *   2. `since` is 0 outside of events. Who has no CPU, or loses it (port_cpu_leave), is in none.
  *
  * What measuring costs: an event contains the reading of the counter and the two calls once

@@ -17,16 +17,16 @@
  * their share, too.
  *
  * Invariants:
- *   1. An account is written by its kernel thread only, with interrupts disabled, between two changes
- * of `seq`. A handler that finds seq odd has interrupted that, and only reads.
+ *   1. An account is written by its kernel thread only, with interrupts disabled, between two
+ *      changes of `seq`. A handler that finds seq odd has interrupted that, and only reads.
  *   2. t->timed_on is the account whose span is t's, NULL if there is none. It becomes NULL by a
- * release after t's share is added: who reads NULL reads the whole sum afterwards.
+ *      release after t's share is added: who reads NULL reads the whole sum afterwards.
  *   3. A reader looks at the clocks between two looks at seq. If that is the same, t has run there
- * all the time, and what the reader says will be charged later, or more: so a thread's clock never
- * goes back. For that the switch looks at the clocks after seq is seen odd by all (store, full
- * fence, clocks; clocks, full fence, load). ORDER(times)
- *   4. A carrier's account begins at its first switch, tick or reading after somebody has asked;
- * at the start of the runtime, if that was before.
+ *      all the time, and what the reader says will be charged later, or more: so a thread's clock
+ *      never goes back. For that the switch looks at the clocks after seq is seen odd by all
+ *      (store, full fence, clocks; clocks, full fence, load). ORDER(times)
+ *   4. A carrier's account begins at its first switch, tick or reading after somebody has asked; at
+ *      the start of the runtime, if that was before.
  */
 #include "linux.h"
 #include "port_calls.h"

@@ -11,7 +11,7 @@
  *   1. A block belongs to one thread for the length of its life; so the address of a TLS variable,
  *      which compilers keep in registers, stays right when the thread moves to another worker.
  *   2. The one variable whose *value* changes with the worker is port_tls_self. The switch writes
- * it in the incoming block, which nobody runs on, before it writes the thread pointer;
+ *      it in the incoming block, which nobody runs on, before it writes the thread pointer;
  *      port_cpu_self reads it by a volatile instruction each time.
  *   3. Kernel state that is tied to a block's address is not: restartable sequences are given up by
  *      the kernel threads that run user threads.

@@ -10,7 +10,7 @@
  * Invariants:
  *   1. Nothing here depends on addresses, wall time or earlier runs.
  *   2. A waiting context becomes runnable by a permit or by its deadline. If no context is
- * runnable, time jumps to the next deadline; if there is none, the run is a deadlock.
+ *      runnable, time jumps to the next deadline; if there is none, the run is a deadlock.
  */
 #include <errno.h>
 #include <stdarg.h>

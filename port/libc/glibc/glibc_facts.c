@@ -8,7 +8,7 @@
  *     of struct pthread and of ld.so's globals;
  *   - neighbours of those fields, known for this version only: NEIGHBOUR_* below. Everything about
  *     them that can be checked is checked; where a check fails, threads have no blocks of their
- * own.
+ *     own.
  */
 #include "glibc.h"
 

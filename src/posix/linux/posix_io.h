@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io.h - shared by the calls of the C library that may block the kernel thread: posix_io.c (reading and
- * writing), posix_io_try.c (attempts and waits), posix_io_socket.c, posix_io_poll.c, posix_io_other.c, posix_closing.c.
+ * posix_io.h - shared by the calls of the C library that may block the kernel thread: posix_io.c
+ * (reading and writing), posix_io_try.c (attempts and waits), posix_io_socket.c, posix_io_poll.c,
+ * posix_io_other.c, posix_closing.c.
  *
  * What they do for a user thread (for others: the system call):
  *   1. Where the kernel can say "not now" (sockets, pipes, ...) they ask it not to block. If it
- * would have, the thread waits for the descriptor (rt_io_wait) and tries again: no kernel thread is
- *      held up. Descriptors that the program itself made non-blocking are left alone; it is the
- *      flag at the time of the first attempt that counts, as in the kernel. From the first wait on
- *      the call belongs to the file, whatever becomes of the number (posix_io_try.c).
+ *      would have, the thread waits for the descriptor (rt_io_wait) and tries again: no kernel
+ *      thread is held up. Descriptors that the program itself made non-blocking are left alone; it
+ *      is the flag at the time of the first attempt that counts, as in the kernel. From the first
+ *      wait on the call belongs to the file, whatever becomes of the number (posix_io_try.c).
  *   2. Everything else runs between rt_call_begin and rt_call_end: the CPU is given away if the
- * call turns out to block, or at once where it is known to. errno and results are the kernel's.
+ *      call turns out to block, or at once where it is known to. errno and results are the
+ *      kernel's.
  * Those that are cancellation points (IO in io.def) look for a request at first (abi_glibc_io.c). A
  * request that comes later ends a wait of kind 1, and a call of kind 2 (IO_CALL): the function
  * returns -1 and ECANCELED, unless it has done part of its work, and the name's wrapper acts on it.
- * Signals end both likewise (posix_signal.h): EINTR, or another attempt, as the handlers' SA_RESTART and
- * the function have it.
+ * Signals end both likewise (posix_signal.h): EINTR, or another attempt, as the handlers'
+ * SA_RESTART and the function have it.
  */
 #ifndef PIRN_POSIX_IO_H
 #define PIRN_POSIX_IO_H

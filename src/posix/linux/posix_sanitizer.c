@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sanitizer.c - programs that are built with AddressSanitizer or ThreadSanitizer, with this library
- * as it is: a user thread is a thread to them.
+ * posix_sanitizer.c - programs that are built with AddressSanitizer or ThreadSanitizer, with this
+ * library as it is: a user thread is a thread to them.
  *
  * The sanitizer's runtime stands before us: in the program (clang), or as the first library (gcc).
  * Its interceptors have the POSIX names that the program calls, take note, and call the next
@@ -12,11 +12,11 @@
  *   1. Keys, before the C library has begun, and in kernel threads that are none of ours (keys made
  *      before our constructor). Their values lie in our TLS: present from the beginning, the
  *      thread's own in user threads. Their destructors come last in a thread's life
- * (posix_sanitizer_end).
+ *      (posix_sanitizer_end).
  *   2. Its pthread_create waits in the kernel until the new thread has run so far that it is known,
  *      and that needs a CPU while its creator has the only one. So the creator gives its CPU away
- *      on its way out (as one that is seen to sleep in the kernel: rt_call_unannounced), waits on its
- *      kernel thread, and gets a CPU again at its next call of ours.
+ *      on its way out (as one that is seen to sleep in the kernel: rt_call_unannounced), waits on
+ *      its kernel thread, and gets a CPU again at its next call of ours.
  *   3. Kernel threads: ThreadSanitizer's own, which it creates without attributes (those of the
  *      program get some from the interceptor); and of ours that which allocates
  *      (kernel_thread_create_known), because ThreadSanitizer allocates for known threads only. The

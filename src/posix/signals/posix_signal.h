@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal.h - signals of user threads (POSIX.1-2017, XSH 2.4): shared by posix_signal_action.c (actions,
- * beginning), posix_signal.c (masks, taking), posix_signal_send.c (sending, choosing a thread), posix_signal_wait.c
- * (sigwait, sigsuspend) and posix_signal_old.c (the older interfaces).
+ * posix_signal.h - signals of user threads (POSIX.1-2017, XSH 2.4): shared by posix_signal_action.c
+ * (actions, beginning), posix_signal.c (masks, taking), posix_signal_send.c (sending, choosing a
+ * thread), posix_signal_wait.c (sigwait, sigsuspend) and posix_signal_old.c (the older interfaces).
  *
  * Before the runtime starts, and where the port cannot do it (port_signals_start), everything is
  * the kernel's: `posix_signals_on` is false. It becomes true when a program that has a runtime has
@@ -16,17 +16,18 @@
  *
  * Invariants, all under `signals.lock`:
  *   1. If a thread that runs outside the runtime has a signal pending that it does not block, its
- * bit is set. A process signal that some thread does not block has been told to such a thread, or
- * is on its way to one: `notified` is not empty, or the receiver will look (port_signals_wake).
+ *      bit is set. A process signal that some thread does not block has been told to such a thread,
+ *      or is on its way to one: `notified` is not empty, or the receiver will look
+ *      (port_signals_wake).
  *   2. The bit is cleared when the thread has nothing to take, and only then.
- *   3. A thread on `notified` has not ended: ending takes it off. Its bit was set and it may not have
- * noticed, because it was ready and did not run, or ran where no handler may run. The receiver
- * tells it again, at growing intervals, until the bit is clear. So a signal is never lost, whatever
- * single attempt misses.
+ *   3. A thread on `notified` has not ended: ending takes it off. Its bit was set and it may not
+ *      have noticed, because it was ready and did not run, or ran where no handler may run. The
+ *      receiver tells it again, at growing intervals, until the bit is clear. So a signal is never
+ *      lost, whatever single attempt misses.
  *   4. A thread that ends blocks everything from then on; process signals that had been told to it
- * go to another one.
+ *      go to another one.
  *   5. Who waits for signals (sigwait) is on `waiters`; a signal of its set goes to it first, and
- * is never pending then.
+ *      is never pending then.
  * Lock: signals.lock (RANK_SIGNAL, before all others: making threads ready happens under it). No
  * handler runs under it, because none runs inside the runtime.
  */

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_cancel.c (Linux) - interrupting threads that are to end (core/cancel.h) or that have signals
- * (linux_signals.c): in a system call, or, with asynchronous cancellation and for handlers, anywhere.
+ * linux_cancel.c (Linux) - interrupting threads that are to end (core/cancel.h) or that have
+ * signals (linux_signals.c): in a system call, or, with asynchronous cancellation and for handlers,
+ * anywhere.
  *
  * The signal is the one that the C library keeps for this: no mask of its functions ever blocks it.
  * (Its own pthread_cancel is not used where this is.) In a call, which is made by port_stop_call:
  *   1. The signal comes before the system call instruction: the handler lets the call go on at
  *      port_stop_out (PORT_CALL_STOPPED). That it comes at all before the thread looks at its word,
- * or afterwards, is the same: the word is written before the signal is sent.
+ *      or afterwards, is the same: the word is written before the signal is sent.
  *   2. The call waits in the kernel. It ends with EINTR, which the caller takes for the request's;
- * or it is one that the kernel repeats (SA_RESTART): then the instruction is the system call, as
- *      in 1, and the registers tell the two apart (PORT_CALL_REPEATS): a call that was not made is
- * no call that a handler ends. A call that has moved some data ends with that.
+ *      or it is one that the kernel repeats (SA_RESTART): then the instruction is the system call,
+ *      as in 1, and the registers tell the two apart (PORT_CALL_REPEATS): a call that was not made
+ *      is no call that a handler ends. A call that has moved some data ends with that.
  *   3. The signal comes after the instruction: the result is left alone.
  *   4. It comes while a signal handler of the program's runs on top of the call: it is put off
- * until that has returned, and is then 1 or 2. So it is in 3, where the thread takes it when it
- * leaves. Asynchronously: the handler ends the thread from inside itself, unwinding through the
- * signal's frame, if the thread is outside of the runtime; the signal is not blocked while its
- * handler runs (SA_NODEFER), and it runs on the thread's stack. If the thread is inside, or in the
- * C library, it is left to a later tick (linux_preempt.c); without preemption to its next cancellation
- * point.
+ *      until that has returned, and is then 1 or 2. So it is in 3, where the thread takes it when
+ *      it leaves.
+ * Asynchronously: the handler ends the thread from inside itself, unwinding through the signal's
+ * frame, if the thread is outside of the runtime; the signal is not blocked while its handler runs
+ * (SA_NODEFER), and it runs on the thread's stack. If the thread is inside, or in the C library, it
+ * is left to a later tick (linux_preempt.c); without preemption to its next cancellation point.
  */
 #include "linux.h"
 #include "port_calls.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_preempt.c (Linux) - a user thread that runs for a whole tick lets others run (signal-yield).
+ * linux_preempt.c (Linux) - a user thread that runs for a whole tick lets others run
+ * (signal-yield).
  *
  * Each worker has a timer on its own CPU time, so that a worker that sleeps or waits in the kernel
  * gets no ticks: no idle wake-ups, and no system call that ends with EINTR because of us. The tick
@@ -12,16 +13,16 @@
  *
  * When it does not switch (enum place):
  *   1. port_tls_inside != 0: the thread is in the runtime, which may hold a lock. The tick is
- * marked, and port_irq_restore takes it when the thread leaves.
+ *      marked, and port_irq_restore takes it when the thread leaves.
  *   2. KEPT: the interrupted instruction lies in the C library or the dynamic linker. They hold
- * locks that block a worker, not a thread (malloc, stdio, the linker's): with the holder switched
- *      away, a worker that needs one would sleep, and with the last one nobody runs the holder.
- *      Likewise if the thread has locked a file (flockfile).
+ *      locks that block a worker, not a thread (malloc, stdio, the linker's): with the holder
+ *      switched away, a worker that needs one would sleep, and with the last one nobody runs the
+ *      holder. Likewise if the thread has locked a file (flockfile).
  *   3. KEPT: the stack pointer is not in the thread's stack, or has little room: on a stack of the
  *      program's own making nobody knows what lies below it.
  *   4. OURS: in this library, which reads the worker and what belongs to it in several steps; a
  *      migration in between is not to happen. On the worker's alternate stack, where another
- * handler has been interrupted.
+ *      handler has been interrupted.
  *   5. The worker has switched since the last tick: its thread has not run for a whole one.
  * Other locks of the C library that are held around the program's code (that of an fopencookie
  * stream, a callback of dl_iterate_phdr) are not seen.
@@ -276,8 +277,8 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     }
 }
 
-/* Left the runtime in a handler that runs on the carrier's alternate stack (linux_frame.c, 3). The tick
- * stays marked, and comes again soon in case the thread does not call; signals come when the
+/* Left the runtime in a handler that runs on the carrier's alternate stack (linux_frame.c, 3). The
+ * tick stays marked, and comes again soon in case the thread does not call; signals come when the
  * handler has returned. */
 static COLD void deferred_stays(void)
 {

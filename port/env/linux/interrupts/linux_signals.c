@@ -3,39 +3,39 @@
  * linux_signals.c (Linux) - between the kernel's signals, which are for kernel threads, and the
  * program's, which are for user threads (signals/posix_signal.h decides which).
  *
- * From signals_start on, every carrier blocks all signals (SIGNALS_OPEN aside), always the same
- * ones, so that a switch of threads changes no mask. What is sent to the process stays pending in
- * the kernel until somebody fetches it: the receiver, a kernel thread that runs no user thread and
- * waits for that, or a thread that has sent something itself and must see it delivered before it
- * goes on. Thread masks, pending signals and alternate stacks are the POSIX layer's, in memory.
+ * From port_signals_start on, every carrier blocks all signals (SIGNALS_OPEN aside), always the
+ * same ones, so that a switch of threads changes no mask. What is sent to the process stays pending
+ * in the kernel until somebody fetches it: the receiver, a kernel thread that runs no user thread
+ * and waits for that, or a thread that has sent something itself and must see it delivered before
+ * it goes on. Thread masks, pending signals and alternate stacks are the POSIX layer's, in memory.
  *
  * SIGNALS_OPEN are those that the kernel raises in the kernel thread whose instruction or call
  * caused them. They come here on the spot:
  *   1. A fault (and SIGABRT of abort()): the handler runs at once, wherever the thread is: it would
- * only fault again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it is
- * moved to the thread's own alternate stack, or to its stack, before the handler runs, because the
- * handler may switch threads, or be left by siglongjmp. The moved frame is as the kernel makes
- * them.
+ *      only fault again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it
+ *      is moved to the thread's own alternate stack, or to its stack, before the handler runs,
+ *      because the handler may switch threads, or be left by siglongjmp. The moved frame is as the
+ *      kernel makes them.
  *   2. SIGPIPE, SIGXFSZ, SIGSYS: pending for the thread, and taken at once.
  *   3. SIGPROF, SIGVTALRM, whose place is what profilers want to know: for the thread, if it does
  *      not block them; inside the runtime: when it leaves.
  *   4. What was sent to the process by kill(), or comes to a carrier that runs no thread: the
- * receiver gets it (where it is known to be for nobody else: SIGABRT is no fault then). The
- * runtime's other kernel threads block SIGABRT: the kernel does not choose them.
+ *      receiver gets it (where it is known to be for nobody else: SIGABRT is no fault then). The
+ *      runtime's other kernel threads block SIGABRT: the kernel does not choose them.
  *
- * Handlers run in a frame of a signal that we send to the carrier (linux_cancel.c's), on the thread's
- * stack, as if the kernel had delivered the program's signal there:
+ * Handlers run in a frame of a signal that we send to the carrier (linux_cancel.c's), on the
+ * thread's stack, as if the kernel had delivered the program's signal there:
  *   1. Not inside the runtime (port_tls_inside): then when the thread leaves it. So no handler ever
  *      interrupts the runtime, and what handlers may call (sem_post) never finds a lock held below
  *      it.
  *   2. Not in this library, nor in the C library's own code, which may hold locks that other
- * threads of the carrier need, except in a system call there that is not for memory (the allocator
- * holds locks then): then later, the sender tries again.
+ *      threads of the carrier need, except in a system call there that is not for memory (the
+ *      allocator holds locks then): then later, the sender tries again.
  *   3. A thread takes them by itself where it is safe: port_signals_accept sends the signal to
  *      itself at an instruction that the handler knows.
- * While a handler runs, its thread may be switched away and go on elsewhere: linux_frame.c says what the
- * frame restores then. Handlers never run on the carrier's signal stack: there signals are put off
- * until the thread is back on its own.
+ * While a handler runs, its thread may be switched away and go on elsewhere: linux_frame.c says
+ * what the frame restores then. Handlers never run on the carrier's signal stack: there signals are
+ * put off until the thread is back on its own.
  *
  * Only where it is known whether a thread is inside the runtime, with TLS blocks of threads' own.
  */
