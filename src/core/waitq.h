@@ -6,24 +6,24 @@
  * semaphore, ...) put their own state beside it and change that state under the lock whenever
  * waiters matter.
  *
- *     waitq_lock(q);  decide;  waitq_block_locked(q, ...)  or  waitq_unlock(q);
- *     waitq_lock(q);  t = waitq_pop_locked(q);  waitq_unlock(q);  if (t) rt_wake(t, why);
+ *     lock(q);  decide;  waitq_block_locked(q, ...)  or  unlock(q);      (state_lock, state_unlock)
+ *     lock(q);  t = waitq_pop_locked(q);  unlock(q);  if (t) rt_wake(cpu, t, why);
  *
  * Invariants:
  *   1. A thread is on at most one queue. It is linked and unlinked under the queue's lock only.
  *   2. waitq_block_locked releases the lock after the thread's context is saved (finish_switch):
- * whoever finds the thread on the list may resume it at once.
+ *      whoever finds the thread on the list may resume it at once.
  *   3. Exactly one party ends a wait: the one that moves park from PARKING or PARKED to WOKEN,
- * TIMEDOUT or REMOVED. For an untimed wait that is the waker, by unlinking; for a timed one it is
- * decided by a compare-and-swap (claim).
+ *      TIMEDOUT or REMOVED. For an untimed wait that is the waker, by unlinking; for a timed one it
+ *      is decided by a compare-and-swap (claim).
  *   4. A waiter that was claimed by its timer is still linked when it resumes; it unlinks itself,
- * under the lock, before waitq_block_locked returns. A waker that meets a claimed waiter unlinks
- * and skips it. The object is valid meanwhile because the waiter has not returned from the call
- * that uses it.
+ *      under the lock, before waitq_block_locked returns. A waker that meets a claimed waiter
+ *      unlinks and skips it. The object is valid meanwhile because the waiter has not returned from
+ *      the call that uses it.
  *   5. The order is by priority, then FIFO; waitq_block_locked with WAITQ_FRONT puts a waiter that
- * has lost a race for the object back to the head of its level. The priority is the effective one
- * when the wait begins (wait_priority); who changes it later says so by waitq_reorder_locked, which
- * objects with priority inheritance do (prio.h).
+ *      has lost a race for the object back to the head of its level. The priority is the effective
+ *      one when the wait begins (wait_priority); who changes it later says so by
+ *      waitq_reorder_locked, which objects with priority inheritance do (prio.h).
  */
 #ifndef PIRN_CORE_WAITQ_H
 #define PIRN_CORE_WAITQ_H

@@ -62,8 +62,8 @@ bool preempt_is_on(void);
 void preempt_unmask(uint64_t *set); /* its signal, out of a set that is to be blocked */
 void preempt_pause(const struct port_carrier *port, bool pauses); /* no ticks for a while */
 
-/* Samples of the calling kernel thread, if the profiler takes any: linux_prof.c. None for a while. Its
- * signal, out of a set that is to be blocked. In the child of a fork. */
+/* Samples of the calling kernel thread, if the profiler takes any: linux_prof.c. None for a while.
+ * Its signal, out of a set that is to be blocked. In the child of a fork. */
 void prof_begin(struct port_carrier *port);
 void prof_pause(const struct port_carrier *port, bool pauses);
 void prof_unmask(uint64_t *set);
@@ -92,7 +92,7 @@ int fault_stack_make(struct port_carrier *port);
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_carrier *port);
 
-/* The CPUs that the process may use; and the calling worker, which may use them: linux_affinity.c. */
+/* linux_affinity.c: the CPUs that the process may use; and the calling worker, which may use them. */
 void affinity_init(void);
 void affinity_begin(struct port_carrier *port);
 void affinity_take(struct cpu *cpu, const struct port_carrier *from);
@@ -167,9 +167,10 @@ void pending_fetch(const struct port_signal_upcalls *up);
 /* sigaction of the C library, also where the POSIX layer has taken the name. */
 int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
-/* Frames of signal handlers: linux_frame.c. The last thing that a handler does in which the thread may
- * have been switched: the frame gets the mask of the calling kernel thread, which blocks all from
- * then on, and no signal stack. */
+/* Frames of signal handlers: linux_frame.c. The last thing that a handler does in which the thread
+ * may have been switched: the frame gets the mask that all carriers have in common, or, while they
+ * have none, that of the calling kernel thread, which blocks all signals from then on; and no
+ * signal stack. */
 void frame_leave(void *frame);
 /* Does the frame's handler interrupt the carrier's signal stack; does the caller, called by that
  * handler, run there; does the caller, whoever it is? */
@@ -190,8 +191,8 @@ void cancel_send(int tid);
 /* A file descriptor, out of the way of programs that count on low numbers. */
 int fd_move_up(int fd);
 
-/* linux_files.c: the open file becomes `size` zeroes, for which there is room on the disk. 0 or -errno.
- */
+/* linux_files.c: the open file becomes `size` zeroes, for which there is room on the disk. 0 or
+ * -errno. */
 int file_fill(int fd, size_t size);
 void fd_init(void); /* before the first helper */
 

@@ -25,7 +25,8 @@
 
 struct port_cpus;
 
-/* How the CPU time of a kernel thread is shared out: linux_times.c. Nanoseconds; (A), written by it. */
+/* How the CPU time of a kernel thread is shared out: linux_times.c. Nanoseconds; (A), written by
+ * it. */
 struct times {
     uint32_t seq;              /* odd while it changes */
     struct port_thread *timed; /* whose the present span is; NULL: nothing is counted yet */
@@ -86,7 +87,7 @@ struct port_thread {
     uint32_t permit; /* foreign threads: futex as above */
     int tid;         /* foreign threads: the kernel's number */
     uint64_t cxx[2];
-    struct tls_leftover *leftover; /* of a block that is ours: tls_block.c */
+    struct tls_leftover *leftover; /* of a block that is ours: glibc_block.c */
     uint64_t used;                 /* (A) CPU time in ns, as far as it was counted: linux_times.c */
     struct port_carrier *timed_on; /* (A) whose present span is this thread's */
     struct san_thread san;

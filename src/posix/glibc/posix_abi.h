@@ -40,7 +40,7 @@
 sem_t *pirn_posix_sem_open(const char *name, int flags, ...);
 sem_t *posix_sem_vopen(const char *name, int flags, va_list args);
 
-/* Cleanup handlers as the macros of <pthread.h> register them in C: see exit.c. */
+/* Cleanup handlers as the macros of <pthread.h> register them in C: see posix_exit.c. */
 typedef __pthread_unwind_buf_t posix_cleanup;
 void posix_cleanup_register(posix_cleanup *buf);
 void posix_cleanup_unregister(posix_cleanup *buf);

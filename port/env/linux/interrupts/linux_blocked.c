@@ -19,7 +19,7 @@
  *
  * Calls that the kernel does not restart after a handler (poll, epoll_wait, futex with a limit,
  * ...) end with EINTR. Those of the C library's interface are announced by the POSIX layer and get
- * no signal; so does nothing under the native API, where this is off (rt_surprise).
+ * no signal. Under the native API this is off (rt_takes_calls).
  *
  * While all workers sleep for want of work the monitor does not look: `dozing`. A worker that wakes
  * up tells it: the worker's permit changes, then it reads dozing; the monitor stores dozing, then
