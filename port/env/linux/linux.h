@@ -92,7 +92,7 @@ int fault_stack_make(struct port_carrier *port);
 /* Catch stack overflow on the calling kernel thread. */
 int fault_catch_here(struct port_carrier *port);
 
-/* linux_affinity.c: the CPUs that the process may use; and the calling worker, which may use them. */
+/* linux_affinity.c: the CPUs that the process may use; the calling worker, which may use them. */
 void affinity_init(void);
 void affinity_begin(struct port_carrier *port);
 void affinity_take(struct cpu *cpu, const struct port_carrier *from);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_own.c (Linux) - signals and timers of the runtime's own: for ticks (linux_preempt.c), samples (linux_prof.c),
- * and workers that sleep in the kernel (linux_blocked.c).
+ * linux_own.c (Linux) - signals and timers of the runtime's own: for ticks (linux_preempt.c),
+ * samples (linux_prof.c), and workers that sleep in the kernel (linux_blocked.c).
  *
- * The C library gives real-time signals away, to whoever asks: SIGRTMIN moves, so that the program
- * uses none of ours.
+ * The C library gives real-time signals away, to whoever asks: SIGRTMIN or SIGRTMAX moves, so that
+ * the program uses none of ours.
  */
 #include "linux.h"
 
