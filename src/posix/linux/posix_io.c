@@ -20,15 +20,33 @@ long io_call_plain(const long *args)
     return result == -1 ? -errno : result;
 }
 
-/* EINTR is the request's, if one is due now: the signal that was sent for it has come. */
-long io_call_stoppable(struct thread *self, bool point, const long *args)
+static long call_stoppable(struct thread *self, uint32_t bits, const long *args)
 {
-    uint32_t bits = CANCEL_SIGNALLED | (point ? (uint32_t)CANCEL_REQUESTED : 0);
     long result = PORT_CALL_STOPPED;
     if (rt_cancel_call_begin(self)) {
         result = port_stop_call(&self->cancel, bits, args);
         rt_cancel_call_end(self);
     }
+    return result;
+}
+
+/* No cancellation point: requests wait, as if the caller had disabled them, also one that is due.
+ * With asynchronous cancellation they are acted upon behind it (make_call). */
+static long call_past_requests(struct thread *self, const long *args)
+{
+    uint32_t was = rt_cancel_set(self, CANCEL_DISABLED, 0);
+    long result = call_stoppable(self, CANCEL_SIGNALLED, args);
+    if (!(was & CANCEL_DISABLED)) {
+        rt_cancel_set(self, 0, CANCEL_DISABLED);
+    }
+    return result;
+}
+
+/* EINTR is the request's, if one is due now: the signal that was sent for it has come. */
+long io_call_stoppable(struct thread *self, bool point, const long *args)
+{
+    long result = point ? call_stoppable(self, CANCEL_SIGNALLED | CANCEL_REQUESTED, args)
+                        : call_past_requests(self, args);
     bool due = point && cancel_is_due(at_load_rlx(&self->cancel));
     bool ended = result == PORT_CALL_STOPPED || result == PORT_CALL_REPEATS || result == -EINTR;
     return due && ended ? -ECANCELED : result;
@@ -48,6 +66,9 @@ static long make_call(struct thread *self, unsigned flags, const long *args)
     } while (result == -EINTR && port_disturbed &&
              !(at_load_rlx(&self->cancel) & CANCEL_SIGNALLED));
     rt_call_end(&call);
+    if (!point) {
+        rt_cancel_async();
+    }
     return result;
 }
 
