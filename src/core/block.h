@@ -6,6 +6,7 @@
 #ifndef PIRN_CORE_BLOCK_H
 #define PIRN_CORE_BLOCK_H
 
+#include "runtime.h"
 #include "switch.h"
 
 /* Insert before the first waiter of lower wait_priority, or, with front, of an equal one. */

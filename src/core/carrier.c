@@ -9,6 +9,7 @@
 #include "mutant.h"
 #include "port_calls.h"
 #include "port_foreign.h"
+#include "runtime.h"
 #include "spinlock.h"
 #include "start_failed.h"
 #include "switch.h"

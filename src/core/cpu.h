@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu.h - per-CPU data, the runtime's global data, and the way into the runtime.
+ * cpu.h - what each CPU has for itself, and the way into and out of the runtime.
  *
  * A CPU is what the port says it is: a kernel thread, a core, a simulated CPU. Its fields are
  * grouped by writer: (O) only the CPU itself, with interrupts disabled; (A) atomic, anyone.
+ *
+ * Callers: every entry of the runtime (rt_enter, rt_leave), and all code that runs between the two.
+ * What CPUs share is in runtime.h; what one CPU does to another is in wake.h.
+ *
+ * Invariants:
+ *   1. Between rt_enter and rt_leave interrupts are disabled: no signal, interrupt or simulated
+ *      preemption enters the runtime on this CPU. Nothing else guards (O) fields.
+ *   2. port_cpu_self() is NULL on a kernel thread without a CPU: a foreign one, or the carrier of a
+ *      user thread in a call (carrier.h).
+ *   3. A pointer to the own CPU is valid until the thread may switch (switch.h).
+ *   4. `pending` is set by anyone and cleared by its CPU alone, before a pick. ORDER(pending)
+ * Locks: none of its own; the timer heap has one.
  */
 #ifndef PIRN_CORE_CPU_H
 #define PIRN_CORE_CPU_H
 
 #include "../sched/policy.h"
 #include "../trace/trace.h"
+#include "runtime.h"
 #include "stack.h"
 #include "thread.h"
 
@@ -100,47 +113,6 @@ struct cpu {
 
 #define RT_NO_CPU UINT32_MAX
 
-/* The option "deadlock". */
-enum rt_deadlock { RT_DEADLOCK_REPORT, RT_DEADLOCK_ABORT, RT_DEADLOCK_OFF };
-
-/* The option "tls". */
-enum rt_tls { RT_TLS_AUTO, RT_TLS_OWN, RT_TLS_OWN_SYSCALL, RT_TLS_SHARED };
-
-struct rt {
-    struct pirn_policy policy;  /* (C) copy of the chosen table */
-    unsigned ncpu;              /* (C) */
-    bool detour;                /* (C) M2: yield through the scheduler context */
-    bool preempt;               /* (C) a thread that runs for a tick is preempted */
-    bool preempt_asked;         /* (C) by the option: must work */
-    bool main_carries;          /* (C) the program's main kernel thread executes CPUs */
-    uint64_t spin_ns;           /* (C) */
-    uint64_t tick_ns;           /* (C) */
-    uint64_t slice_ns;          /* (C) */
-    uint32_t slice_ticks;       /* (C) ticks of a slice, at least 1 */
-    size_t stack_size;          /* (C) */
-    bool stack_fill;            /* (C) option stackfill */
-    size_t stack_min;           /* (C) with room for the signal frame of a preemption */
-    uint64_t reservoir;         /* (C) */
-    uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
-    uint64_t start_ns;          /* (C) */
-    enum rt_tls tls;            /* (C) what the user asks for */
-    enum rt_deadlock deadlock;  /* (C) */
-    int dump_signal;            /* (C) 0: none */
-    uint32_t spares; /* (C) most carriers beside the CPUs' first; 0: calls keep the CPU */
-    size_t tls_room; /* (C) bytes of a thread's TLS block; 0: there are none */
-
-    /* (A) low half: CPUs that search for work, high half: CPUs asleep */
-    _Atomic(uint32_t) idle_word ALIGNED(RT_CACHELINE);
-    _Atomic(uint32_t) idle_map[(RT_MAX_CPUS + 31) / 32]; /* (A) bit set: asleep and unclaimed */
-
-    _Atomic(uint32_t) started ALIGNED(RT_CACHELINE); /* (A) 0 no, 1 starting, 2 yes */
-    _Atomic(uint32_t) main_gone;                     /* (A) main thread has called pirn_exit */
-    struct cpu *cpus[RT_MAX_CPUS];
-    struct thread main_thread;
-};
-
-HIDDEN extern struct rt rt;
-
 /* Inside the runtime interrupts are disabled: no signal, interrupt or simulated preemption enters it on
  * this CPU. Returns NULL on a foreign kernel thread. */
 ALWAYS_INLINE struct cpu *rt_enter(unsigned long *irq)
@@ -184,48 +156,9 @@ ALWAYS_INLINE struct thread *rt_identity(void)
 /* The same before the runtime has started; NULL: it has, or the caller is not known yet. */
 COLD struct thread *rt_identity_early(void);
 
-/* The least size of a stack of the caller's: block of thread-local storage and descriptor lie in
- * it, too. */
-ALWAYS_INLINE size_t rt_stack_min_given(void)
-{
-    size_t least = rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room;
-    least = (least + RT_STACK_UNIT - 1) & ~(size_t)(RT_STACK_UNIT - 1);
-    return least > rt.stack_min ? least : rt.stack_min;
-}
-
 /* For who finds port_cpu_self() NULL: is it really a foreign kernel thread, or is there no runtime
  * yet? A user thread that has lost its CPU gets one. */
 COLD bool rt_is_foreign(void);
-
-/* Start the runtime: the caller becomes the main thread on CPU 0. While another thread does that,
- * wait for it, or return at once if kernel threads may call meanwhile (rt_personality.early). 0, or
- * -EAGAIN: the caller itself starts it. */
-int rt_start(void);
-
-/* For who has come while the runtime starts and needs it: 0, or -EAGAIN: the caller starts it, or
- * helps to. */
-int rt_start_awaited(const struct thread *self);
-
-#ifndef PIRN_WITHOUT_STACKS
-ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
-{
-    unsigned class = t->stack_class;
-    if (unlikely(cpu == NULL || class == STACK_NO_CLASS ||
-                 cpu->stacks[class].count >= rt.stack_cache_limit)) {
-        stack_put_slow(cpu, t);
-        return;
-    }
-    t->rq.next = (struct list *)cpu->stacks[class].first;
-    cpu->stacks[class].first = t;
-    cpu->stacks[class].count++;
-}
-#else
-ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
-{
-    (void)cpu;
-    (void)t;
-}
-#endif
 
 /* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
@@ -273,12 +206,6 @@ SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why wh
     }
 }
 
-/* Does the policy, in its discipline, schedule by class and priority? */
-ALWAYS_INLINE bool rt_has_classes(void)
-{
-    return RT_CLASSES && rt.policy.preempt != NULL;
-}
-
 /* A more urgent thread may be ready for CPU `id`: have it look. It does so when it picks, or in
  * rt_resched. Any context. */
 void rt_preempt_cpu(struct cpu *self, unsigned id);
@@ -321,16 +248,6 @@ void rt_post(struct cpu *cpu, uint32_t bits);
 /* Does every CPU sleep? Followed or preceded by a heavy fence: run.c. */
 bool rt_all_asleep(void);
 
-/* Supplied by the layer above (sync/report.c): the runtime starts; the caller's CPU, inside the
- * runtime, has said that it sleeps, and nothing of its own will wake it. */
-#ifndef PIRN_WITHOUT_REPORT
-void rt_report_start(void);
-void rt_report_idle(void);
-#else
-ALWAYS_INLINE void rt_report_start(void) {}
-ALWAYS_INLINE void rt_report_idle(void) {}
-#endif
-
 /* The scheduling loop, on a carrier's own stack; never returns. */
 NORETURN void rt_cpu_main(struct cpu *cpu);
 
@@ -349,18 +266,6 @@ void rt_kick_any(struct cpu *self);
 ALWAYS_INLINE bool rt_has_work(struct cpu *cpu)
 {
     return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
-}
-
-/* Does a ready thread wait for one CPU, which no other CPU relieves of it? */
-ALWAYS_INLINE bool rt_is_pinned(void)
-{
-    return rt.policy.pinned;
-}
-
-/* For people; NULL before the options have been read. */
-ALWAYS_INLINE const char *rt_policy_name(void)
-{
-    return rt.policy.name;
 }
 
 /* What policy.poll is for. */

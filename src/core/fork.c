@@ -35,6 +35,7 @@
 #include "port_foreign.h"
 #include "port_processes.h"
 #include "prio.h"
+#include "runtime.h"
 
 struct thread *rt_survivor;
 bool rt_is_child;

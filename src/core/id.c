@@ -19,9 +19,9 @@
  */
 #include <errno.h>
 
-#include "cpu.h"
 #include "id.h"
 #include "options.h"
+#include "runtime.h"
 
 #define CHUNK_BITS ID_CHUNK_BITS
 #define CHUNK_SIZE (1u << CHUNK_BITS)

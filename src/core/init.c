@@ -34,6 +34,7 @@
 #include "port_signals.h"
 #include "port_tls.h"
 #include "port_tools.h"
+#include "runtime.h"
 #include "start_failed.h"
 #include "stats.h"
 #include "switch.h"

@@ -18,6 +18,8 @@
  */
 #include "life.h"
 
+#include "runtime.h"
+
 _Atomic(uint32_t) life_created_foreign;
 static _Atomic(uint32_t) ended;
 

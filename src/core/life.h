@@ -6,6 +6,7 @@
 #define PIRN_CORE_LIFE_H
 
 #include "cpu.h"
+#include "runtime.h"
 
 /* Threads made by foreign kernel threads. */
 HIDDEN extern _Atomic(uint32_t) life_created_foreign;

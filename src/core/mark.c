@@ -7,6 +7,8 @@
  */
 #include "mark.h"
 
+#include "runtime.h"
+
 #define PATTERN 0x7a11f111u
 /* Ports have a word of their own at the lowest end. */
 #define SKIPPED 16u

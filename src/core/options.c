@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "../prof/prof.h"
-#include "cpu.h"
 #include "options.h"
 #include "port_options.h"
 #include "port_signals.h"
+#include "runtime.h"
 #include "stats.h"
 
 static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);

@@ -5,8 +5,8 @@
  */
 #include <pirn/static.h>
 
-#include "cpu.h"
 #include "options.h"
+#include "runtime.h"
 
 extern const struct sched_built_in RT_SCHED_FIRST; /* the build's choice */
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cpu.h"
 #include "options.h"
+#include "runtime.h"
 
 static int set_sched_option(const struct pirn_policy *policy, char *text, const char **why)
 {

@@ -14,6 +14,7 @@
 
 #include "id.h"
 #include "mutant.h"
+#include "runtime.h"
 
 static spinlock_t lock;
 

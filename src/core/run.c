@@ -31,6 +31,7 @@
 #include "port_preempt.h"
 #include "port_tools.h"
 #include "port_trace.h"
+#include "runtime.h"
 #include "search.h"
 
 /* What a searching CPU adds to the word. */

@@ -16,6 +16,7 @@
 
 #include "cpu.h"
 #include "id.h"
+#include "runtime.h"
 
 #define STACK_BATCH 32u
 #define STACK_PAGE 4096u

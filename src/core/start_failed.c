@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "port_report.h"
+#include "runtime.h"
 #include "start_failed.h"
 #include "text.h"
 

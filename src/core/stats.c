@@ -11,6 +11,7 @@
 #include "mark.h"
 #include "port_files.h"
 #include "port_tools.h"
+#include "runtime.h"
 #include "stats.h"
 #include "text.h"
 

@@ -27,6 +27,8 @@
 #include "port_signals.h"
 #include "port_tls.h"
 #include "port_tools.h"
+#include "runtime.h"
+#include "stack_cache.h"
 
 static const char *const state_names[] = {"new", "ready", "running", "blocked", "exited"};
 

@@ -16,6 +16,7 @@
 
 #include "mutant.h"
 #include "port_preempt.h"
+#include "runtime.h"
 
 /* Who runs next. With priorities, that may be the caller. */
 static struct thread *yield_to(struct cpu *cpu)

@@ -20,6 +20,7 @@
 #include "../sync/sync.h"
 #include "cpu.h"
 #include "port_signals.h"
+#include "runtime.h"
 
 struct __lock {
     struct rt_mutex mutex;

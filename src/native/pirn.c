@@ -14,6 +14,7 @@
 #include "mark.h"
 #include "options.h"
 #include "port_io.h"
+#include "runtime.h"
 
 _Static_assert(sizeof(struct thread) <= PIRN_THREAD_STORAGE_SIZE, "PIRN_THREAD_STORAGE_SIZE");
 _Static_assert(sizeof(struct rt_call) <= sizeof(pirn_call_t), "pirn_call_t");

@@ -7,6 +7,7 @@
 #include <pirn/static.h>
 
 #include "cpu.h"
+#include "runtime.h"
 
 EXPORT size_t pirn_static_stack_min(void)
 {

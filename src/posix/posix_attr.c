@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "posix.h"
+#include "runtime.h"
 
 _Static_assert(sizeof(struct posix_attr) <= sizeof(pthread_attr_t), "pthread_attr_t");
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "posix.h"
+#include "runtime.h"
 
 static int policy_of(enum sched_class class)
 {

@@ -7,6 +7,7 @@
 
 #include "posix.h"
 #include "posix_platform.h"
+#include "runtime.h"
 
 _Static_assert(sizeof(pthread_t) == sizeof(struct thread *), "a pthread_t holds an address");
 

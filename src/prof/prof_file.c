@@ -13,6 +13,7 @@
 #include "port_files.h"
 #include "port_options.h"
 #include "port_prof.h"
+#include "runtime.h"
 #include "sample.h"
 #include "text.h"
 #include "tree.h"

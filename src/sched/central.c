@@ -8,6 +8,7 @@
 #include "cpu.h"
 #include "place.h"
 #include "runq.h"
+#include "runtime.h"
 
 static struct {
     spinlock_t lock;

@@ -4,8 +4,8 @@
  */
 #include "classq.h"
 
-#include "cpu.h"
 #include "mutant.h"
+#include "runtime.h"
 
 #define SHARE_SHIFT 24      /* shmac: count / weight in fixed point; exact for weights to 100 */
 #define CREDIT CLASSQ_SLICE /* how far behind the queue's time a thread may come back */

@@ -45,8 +45,8 @@
 #ifndef PIRN_SCHED_CLASSQ_H
 #define PIRN_SCHED_CLASSQ_H
 
-#include "cpu.h"
 #include "policy.h"
+#include "runtime.h"
 #include "thread.h"
 
 enum discipline { DISCIPLINE_FIFO, DISCIPLINE_LIFO, DISCIPLINE_POSIX, DISCIPLINE_SHMAC };

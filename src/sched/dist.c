@@ -11,6 +11,7 @@
 #include "cpu.h"
 #include "place.h"
 #include "runq.h"
+#include "runtime.h"
 #include "yield.h"
 
 static struct {

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "classes.h"
-#include "cpu.h"
 #include "port_files.h"
+#include "runtime.h"
 #include "text.h"
 
 #define ROOT_TASK 0x9ae16a3b2f90404full

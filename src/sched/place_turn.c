@@ -3,7 +3,7 @@
 #include "place.h"
 
 #include "classes.h"
-#include "cpu.h"
+#include "runtime.h"
 
 static _Atomic(uint32_t) next_cpu;
 

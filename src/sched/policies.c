@@ -17,6 +17,7 @@
 #include "classes.h"
 #include "cpu.h"
 #include "options.h"
+#include "runtime.h"
 
 #define NAME_MAX_BYTES 31
 

@@ -8,6 +8,7 @@
 
 #include "cpu.h"
 #include "runq_fifo.h"
+#include "runtime.h"
 
 _Static_assert(PIRN_POLICY_ROOM == RT_POLICY_ROOM, "PIRN_POLICY_ROOM");
 _Static_assert(PIRN_POLICY_LINK == sizeof(struct list), "PIRN_POLICY_LINK");

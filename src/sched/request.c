@@ -29,6 +29,7 @@
 #include "cpu.h"
 #include "mailbox.h"
 #include "runq.h"
+#include "runtime.h"
 #include "yield.h"
 
 #define SPARE 2u /* ready threads, beside the running one, from which a CPU gives one away */

@@ -45,6 +45,7 @@
 #include <errno.h>
 
 #include "mutant.h"
+#include "runtime.h"
 #include "yield.h"
 
 struct steal steal;

@@ -21,6 +21,7 @@
  *
  * The victim's queue is locked as by a guest, then the thief's own as by its owner; never both.
  */
+#include "runtime.h"
 #include "steal.h"
 
 #define LOOK_EVERY 8u

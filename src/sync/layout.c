@@ -10,6 +10,7 @@
 #include "io.h"
 #include "omutex.h"
 #include "report.h"
+#include "runtime.h"
 
 #define FIELD(type, field)                                                                         \
     {                                                                                              \

@@ -30,6 +30,7 @@
 
 #include "block.h"
 #include "mutant.h"
+#include "runtime.h"
 #include "sync.h"
 
 enum { KIND_COMPETES, KIND_WANTS_HANDOVER, KIND_OWNS };

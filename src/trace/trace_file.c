@@ -17,6 +17,7 @@
 #include "port_files.h"
 #include "port_options.h"
 #include "port_trace.h"
+#include "runtime.h"
 #include "text.h"
 #include "trace.h"
 

@@ -7,6 +7,7 @@
 #include "../../src/sched/mailbox.h"
 #include "cpu.h"
 #include "litmus.h"
+#include "runtime.h"
 
 #define ROUNDS 3u
 

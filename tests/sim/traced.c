@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../../src/core/cpu.h"
+#include "../../src/core/runtime.h"
 #include "../../src/trace/file.h"
 #include "../trace/reader.h"
 #include "run.h"

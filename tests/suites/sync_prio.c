@@ -10,6 +10,7 @@
 
 #ifdef PIRN_SIM
 #include "../../src/sync/omutex.h"
+#include "runtime.h"
 
 #define LINKS 4
 

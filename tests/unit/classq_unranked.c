@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "classq_test.h"
+#include "runtime.h"
 
 enum { N = 6, SLICE_TICKS = 2, TURNS = 6000 };
 

@@ -9,6 +9,7 @@
 
 #include "../../src/sched/built_in.h"
 #include "../../src/sched/steal.h"
+#include "runtime.h"
 
 enum { N = 6, LOOKS = 64 };
 

@@ -50,7 +50,7 @@ UPCALLS = ("port/*.h", "port/env/*.h", "src/prof/prof.h")
 _PERSONALITY = "the one declared way up: core/personality.h, also in core's inline functions"
 _LIBC = "the C library's function; the layer above has one of its own under the same name"
 _HELD = "not mended: the end of a thread releases its robust mutexes; declared in core/thread.h"
-_REPORT = "not mended: the deadlock report knows objects of sync; declared in core/cpu.h"
+_REPORT = "not mended: the deadlock report knows objects of sync; declared in core/runtime.h"
 # (layer that needs it, symbol): why.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("core", "rt_personality"): _PERSONALITY,

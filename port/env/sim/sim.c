@@ -26,6 +26,7 @@
 #include "../../../src/core/prio.h"
 #include "../../../src/sync/shared.h"
 #include "../../../src/sync/sync.h"
+#include "../../src/core/runtime.h"
 #include "port_preempt.h"
 #include "port_signals.h"
 #include "port_trace.h"

@@ -14,6 +14,7 @@
 #include "../../../src/core/carrier.h"
 #include "../../../src/core/id.h"
 #include "../../../src/sync/sync.h"
+#include "../../src/core/runtime.h"
 #include "port_calls.h"
 #include "port_files.h"
 #include "port_foreign.h"

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "../posix.h"
+#include "runtime.h"
 
 #define NS_PER_S 1000000000u
 

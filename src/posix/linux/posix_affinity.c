@@ -9,6 +9,7 @@
 
 #include "../posix.h"
 #include "port_affinity.h"
+#include "runtime.h"
 
 static int get(struct thread *t, size_t size, cpu_set_t *set)
 {

@@ -7,6 +7,7 @@
 #include "port_posix.h"
 #include "port_tls.h"
 #include "posix_sanitizer.h"
+#include "runtime.h"
 
 /* Before it is decided whether threads have TLS blocks of their own. A kernel thread other than the
  * main one: it has the runtime decide, or it is one of ours, and there will be blocks if there can.

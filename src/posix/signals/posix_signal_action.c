@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "../../core/id.h"
+#include "../core/runtime.h"
 #include "port_posix.h"
 
 /* The C library's, which this library's names stand before. */

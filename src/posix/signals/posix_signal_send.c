@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "../../core/id.h"
+#include "../core/runtime.h"
 #include "port_foreign.h"
 #include "port_posix.h"
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime.h - the state of the runtime: one record, `rt`, for all CPUs.
+ *
+ * Callers: every layer, to read options and limits, to go over the CPUs, to call the policy. What a
+ * CPU has for itself is in cpu.h; idle_word and idle_map belong to wake.h.
+ *
+ * Invariants:
+ *   1. Fields marked (C) are written before `started` is 2, by the thread that starts the runtime
+ * (options, init.c), and in the child of a fork. Nobody else writes them.
+ *   2. cpus[0 .. ncpu-1] are valid from `started` == 2 to the end of the process, or, in the
+ * simulator, of the run.
+ *   3. `policy` is a copy of the chosen table. A thread without a CPU may read it only when it knows
+ * that the runtime has started.
+ * Locks: none. (A) are atomic; their orders are `start`, `idle-wake` and `idle-claim`.
+ */
+#ifndef PIRN_CORE_RUNTIME_H
+#define PIRN_CORE_RUNTIME_H
+
+#include "../sched/policy.h"
+#include "atomic.h"
+#include "config.h"
+#include "stack.h"
+#include "thread.h"
+
+struct cpu;
+
+/* The option "deadlock". */
+enum rt_deadlock { RT_DEADLOCK_REPORT, RT_DEADLOCK_ABORT, RT_DEADLOCK_OFF };
+
+/* The option "tls". */
+enum rt_tls { RT_TLS_AUTO, RT_TLS_OWN, RT_TLS_OWN_SYSCALL, RT_TLS_SHARED };
+
+struct rt {
+    struct pirn_policy policy;  /* (C) copy of the chosen table */
+    unsigned ncpu;              /* (C) */
+    bool detour;                /* (C) M2: yield through the scheduler context */
+    bool preempt;               /* (C) a thread that runs for a tick is preempted */
+    bool preempt_asked;         /* (C) by the option: must work */
+    bool main_carries;          /* (C) the program's main kernel thread executes CPUs */
+    uint64_t spin_ns;           /* (C) */
+    uint64_t tick_ns;           /* (C) */
+    uint64_t slice_ns;          /* (C) */
+    uint32_t slice_ticks;       /* (C) ticks of a slice, at least 1 */
+    size_t stack_size;          /* (C) */
+    bool stack_fill;            /* (C) option stackfill */
+    size_t stack_min;           /* (C) with room for the signal frame of a preemption */
+    uint64_t reservoir;         /* (C) */
+    uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
+    uint64_t start_ns;          /* (C) */
+    enum rt_tls tls;            /* (C) what the user asks for */
+    enum rt_deadlock deadlock;  /* (C) */
+    int dump_signal;            /* (C) 0: none */
+    uint32_t spares; /* (C) most carriers beside the CPUs' first; 0: calls keep the CPU */
+    size_t tls_room; /* (C) bytes of a thread's TLS block; 0: there are none */
+
+    /* (A) low half: CPUs that search for work, high half: CPUs asleep */
+    _Atomic(uint32_t) idle_word ALIGNED(RT_CACHELINE);
+    _Atomic(uint32_t) idle_map[(RT_MAX_CPUS + 31) / 32]; /* (A) bit set: asleep and unclaimed */
+
+    _Atomic(uint32_t) started ALIGNED(RT_CACHELINE); /* (A) 0 no, 1 starting, 2 yes */
+    _Atomic(uint32_t) main_gone;                     /* (A) main thread has called pirn_exit */
+    struct cpu *cpus[RT_MAX_CPUS];
+    struct thread main_thread;
+};
+
+HIDDEN extern struct rt rt;
+
+/* The least size of a stack of the caller's: block of thread-local storage and descriptor lie in
+ * it, too. */
+ALWAYS_INLINE size_t rt_stack_min_given(void)
+{
+    size_t least = rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room;
+    least = (least + RT_STACK_UNIT - 1) & ~(size_t)(RT_STACK_UNIT - 1);
+    return least > rt.stack_min ? least : rt.stack_min;
+}
+
+/* Start the runtime: the caller becomes the main thread on CPU 0. While another thread does that,
+ * wait for it, or return at once if kernel threads may call meanwhile (rt_personality.early). 0, or
+ * -EAGAIN: the caller itself starts it. */
+int rt_start(void);
+
+/* For who has come while the runtime starts and needs it: 0, or -EAGAIN: the caller starts it, or
+ * helps to. */
+int rt_start_awaited(const struct thread *self);
+
+/* Does the policy, in its discipline, schedule by class and priority? */
+ALWAYS_INLINE bool rt_has_classes(void)
+{
+    return RT_CLASSES && rt.policy.preempt != NULL;
+}
+
+/* Does a ready thread wait for one CPU, which no other CPU relieves of it? */
+ALWAYS_INLINE bool rt_is_pinned(void)
+{
+    return rt.policy.pinned;
+}
+
+/* For people; NULL before the options have been read. */
+ALWAYS_INLINE const char *rt_policy_name(void)
+{
+    return rt.policy.name;
+}
+
+/* Supplied by the layer above (sync/report.c): the runtime starts; the caller's CPU, inside the
+ * runtime, has said that it sleeps, and nothing of its own will wake it. */
+#ifndef PIRN_WITHOUT_REPORT
+void rt_report_start(void);
+void rt_report_idle(void);
+#else
+ALWAYS_INLINE void rt_report_start(void) {}
+ALWAYS_INLINE void rt_report_idle(void) {}
+#endif
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_cache.h - a pair of stack and descriptor goes back to the CPU's cache: the inline part of
+ * stack.h.
+ *
+ * Caller: thread.c, when a thread ends or its joiner frees it, inside the runtime. Invariants:
+ *   1. Only the CPU itself touches its cache (O), so there is no lock.
+ *   2. A cache holds at most rt.stack_cache_limit pairs of a class; stack_put_slow moves a batch to
+ *      the pool (RANK_STACK) when it is full, and takes what no cache takes.
+ */
+#ifndef PIRN_CORE_STACK_CACHE_H
+#define PIRN_CORE_STACK_CACHE_H
+
+#include "cpu.h"
+#include "runtime.h"
+#include "stack.h"
+
+#ifndef PIRN_WITHOUT_STACKS
+ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
+{
+    unsigned class = t->stack_class;
+    if (unlikely(cpu == NULL || class == STACK_NO_CLASS ||
+                 cpu->stacks[class].count >= rt.stack_cache_limit)) {
+        stack_put_slow(cpu, t);
+        return;
+    }
+    t->rq.next = (struct list *)cpu->stacks[class].first;
+    cpu->stacks[class].first = t;
+    cpu->stacks[class].count++;
+}
+#else
+ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
+{
+    (void)cpu;
+    (void)t;
+}
+#endif
+
+#endif
