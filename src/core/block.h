@@ -6,8 +6,10 @@
 #ifndef PIRN_CORE_BLOCK_H
 #define PIRN_CORE_BLOCK_H
 
+#include "../trace/trace.h"
 #include "runtime.h"
 #include "switch.h"
+#include "wake.h"
 
 /* Insert before the first waiter of lower wait_priority, or, with front, of an equal one. */
 void waitq_insert_locked(struct waitq *q, struct thread *t, bool front);

@@ -10,6 +10,7 @@
 #include "port_calls.h"
 #include "port_signals.h"
 #include "spinlock.h"
+#include "wake.h"
 
 #if PORT_SIGNALS
 bool rt_signals;

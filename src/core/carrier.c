@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "../trace/trace.h"
 #include "carrier.h"
 #include "id.h"
 #include "mutant.h"

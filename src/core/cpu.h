@@ -20,9 +20,6 @@
 #ifndef PIRN_CORE_CPU_H
 #define PIRN_CORE_CPU_H
 
-#include "../sched/policy.h"
-#include "../trace/trace.h"
-#include "runtime.h"
 #include "stack.h"
 #include "thread.h"
 
@@ -87,7 +84,7 @@ struct cpu {
     uint64_t idle_since; /* since when it has no thread; 0: it has. Not in stats.idle_ns yet */
 #endif
 #ifdef PORT_CPU_SHARED
-    uint64_t search_from;  /* (O) before that time it does not search: run.c */
+    uint64_t search_from;  /* (O) before that time it does not search: search.h */
     uint64_t search_pause; /* (O) how long it did not the last time */
 #endif
 #ifdef PIRN_DEBUG
@@ -160,64 +157,6 @@ COLD struct thread *rt_identity_early(void);
  * yet? A user thread that has lost its CPU gets one. */
 COLD bool rt_is_foreign(void);
 
-/* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
-void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
-
-/* rt.idle_word: run.c. */
-#define RT_SEARCHING 1u
-#define RT_SLEEPING 0x10000u
-
-ALWAYS_INLINE uint32_t rt_idle_searching(uint32_t word)
-{
-    return word & 0xffffu;
-}
-
-ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
-{
-    return word >> 16;
-}
-
-COLD void rt_kick_sleeper(struct cpu *self);
-void rt_kick_named(struct cpu *self, struct pirn_kick kick);
-
-SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick);
-SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
-{
-    at_fence_light(); /* ORDER(idle-wake) */
-    if (likely(kick.cpu == PIRN_KICK_ANY)) {
-        uint32_t word = at_load_rlx(&rt.idle_word);
-        if (unlikely(rt_idle_sleeping(word) != 0 && rt_idle_searching(word) == 0)) {
-            rt_kick_sleeper(self);
-        }
-    } else {
-        rt_kick_named(self, kick);
-    }
-}
-
-/* rt_wake for a thread that is not foreign, and no hand-over. */
-SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why);
-SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why)
-{
-    thread_set_state(t, THREAD_READY);
-    trace_wake(self, t, why);
-    struct pirn_kick kick = rt.policy.enqueue(self, t, why);
-    if (kick.cpu != PIRN_KICK_NONE) {
-        rt_kick(self, kick);
-    }
-}
-
-/* A more urgent thread may be ready for CPU `id`: have it look. It does so when it picks, or in
- * rt_resched. Any context. */
-void rt_preempt_cpu(struct cpu *self, unsigned id);
-
-/* `ticks` have passed while the caller's CPU ran its current thread; inside the runtime. At the end
- * of a slice RT_PENDING_RESCHED is set. */
-void rt_charge(struct cpu *cpu, unsigned ticks);
-
-/* RT_PENDING_RESCHED is set: if somebody should run in place of the caller, he does (true). Inside
- * the runtime, without locks; afterwards the caller may be on another CPU. */
-COLD bool rt_resched(void);
-
 /* In, and one lock taken. */
 ALWAYS_INLINE void rt_enter_lock(unsigned long *irq, spinlock_t *lock, enum lockrank rank)
 {
@@ -231,81 +170,7 @@ ALWAYS_INLINE void rt_leave_unlock(unsigned long irq, spinlock_t *lock, enum loc
     rt_leave(irq);
 }
 
-/* The way out for who may have made a thread ready. */
-ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
-{
-    struct cpu *cpu = port_cpu_self();
-    if (RT_CLASSES && likely(cpu != NULL) &&
-        unlikely(at_load_rlx(&cpu->pending) & RT_PENDING_RESCHED)) {
-        rt_resched();
-    }
-    rt_leave(irq);
-}
-
-/* Post pending bits to a CPU and see to it that it looks at them. */
-void rt_post(struct cpu *cpu, uint32_t bits);
-
-/* Does every CPU sleep? Followed or preceded by a heavy fence: run.c. */
-bool rt_all_asleep(void);
-
 /* The scheduling loop, on a carrier's own stack; never returns. */
 NORETURN void rt_cpu_main(struct cpu *cpu);
-
-/* For policies: does CPU `id` sleep (a hint), and wake it if it does. */
-ALWAYS_INLINE bool rt_cpu_sleeps(unsigned id)
-{
-    return (at_load_rlx(&rt.idle_map[id / 32]) & 1u << (id % 32)) != 0;
-}
-void rt_kick_cpu(struct cpu *self, unsigned id);
-
-/* For policies: what PIRN_KICK_ANY does, for threads that became ready other than by enqueue. */
-void rt_kick_any(struct cpu *self);
-
-/* Does the caller's CPU have something to do besides its current thread: a ready thread that it may
- * pick, or a request (pending)? A moment later the answer may be another. */
-ALWAYS_INLINE bool rt_has_work(struct cpu *cpu)
-{
-    return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
-}
-
-/* What policy.poll is for. */
-COLD void rt_poll(struct cpu *cpu);
-
-/* Before every pick, if pending is set. */
-COLD void rt_service(struct cpu *cpu);
-
-ALWAYS_INLINE struct thread *rt_pick(struct cpu *cpu)
-{
-    if (unlikely(at_is_set_rlx(&cpu->pending))) {
-        rt_service(cpu);
-    }
-    return rt.policy.pick(cpu);
-}
-
-/* May a thread be put ahead of the ready queue (a hand-over)? Not at every RT_BYPASS_LIMIT-th time:
- * threads that hand over to each other for ever pass through the queue now and then, so that nobody
- * in it starves. */
-ALWAYS_INLINE bool rt_may_bypass(struct cpu *cpu)
-{
-    return ++cpu->bypasses % RT_BYPASS_LIMIT != 0;
-}
-
-/* And instead of a pick (a joiner, the target of a join)? Not either when there is something that
- * rt_pick would look at. */
-ALWAYS_INLINE bool rt_may_bypass_pick(struct cpu *cpu)
-{
-    return !at_is_set_rlx(&cpu->pending) && rt_may_bypass(cpu);
-}
-
-/* Send t to cpu->inbox and post RT_PENDING_POLL; any context. */
-void inbox_push(struct cpu *cpu, struct thread *t);
-
-/* Everything that was sent, oldest first, through rq.next; NULL if nothing. Owner. */
-struct thread *inbox_take_owner(struct cpu *cpu);
-
-ALWAYS_INLINE bool inbox_empty(struct cpu *cpu)
-{
-    return at_load_acq(&cpu->inbox) == NULL; /* ORDER(inbox) */
-}
 
 #endif

@@ -26,6 +26,7 @@
  * caught half linked. Its state is one word, which changes at once. Of an object with inheritance
  * there is no group any more (prio.h), whatever its word `leader` says.
  */
+#include "../trace/trace.h"
 #include "carrier.h"
 #include "id.h"
 #include "io.h"

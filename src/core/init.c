@@ -23,6 +23,7 @@
  */
 #include <errno.h>
 
+#include "../trace/trace.h"
 #include "carrier.h"
 #include "id.h"
 #include "life.h"
@@ -38,6 +39,7 @@
 #include "start_failed.h"
 #include "stats.h"
 #include "switch.h"
+#include "wake.h"
 
 struct rt rt;
 

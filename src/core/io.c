@@ -10,6 +10,7 @@
 #include "mutant.h"
 #include "port_io.h"
 #include "switch.h"
+#include "wake.h"
 
 _Atomic(struct io_entry *) io_chunks[IO_CHUNKS];
 static _Atomic(uint32_t) waiting; /* threads in rt_io_wait: a hint */

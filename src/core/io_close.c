@@ -12,6 +12,7 @@
 #include "mutant.h"
 #include "port_io.h"
 #include "port_signals.h"
+#include "wake.h"
 
 /* NULL: nobody has used it. */
 static struct io_entry *entry_known(unsigned fd)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../prof/prof.h"
+#include "../trace/trace.h"
 #include "options.h"
 #include "port_options.h"
 #include "port_signals.h"

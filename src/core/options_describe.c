@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
-#include "cpu.h"
+#include "../sched/policy.h"
+#include "check.h"
+#include "config.h"
 #include "options.h"
 
 /* Bytes of the description: what is the library's own, and each registered policy at most. */

@@ -15,6 +15,7 @@
 #include "id.h"
 #include "mutant.h"
 #include "runtime.h"
+#include "wake.h"
 
 static spinlock_t lock;
 

@@ -17,6 +17,7 @@
 #include "cpu.h"
 #include "id.h"
 #include "runtime.h"
+#include "wake.h"
 
 #define STACK_BATCH 32u
 #define STACK_PAGE 4096u

@@ -14,6 +14,7 @@
 #ifndef PIRN_CORE_SWITCH_H
 #define PIRN_CORE_SWITCH_H
 
+#include "../trace/trace.h"
 #include "cpu.h"
 #include "port_tools.h"
 

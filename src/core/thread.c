@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../trace/trace.h"
 #include "block.h"
 #include "cancel.h"
 #include "id.h"
@@ -29,6 +30,7 @@
 #include "port_tools.h"
 #include "runtime.h"
 #include "stack_cache.h"
+#include "wake.h"
 
 static const char *const state_names[] = {"new", "ready", "running", "blocked", "exited"};
 

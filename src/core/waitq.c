@@ -21,6 +21,7 @@
 #include "cancel.h"
 #include "mutant.h"
 #include "port_foreign.h"
+#include "wake.h"
 
 ALWAYS_INLINE struct thread *thread_of(struct list *link)
 {

@@ -14,9 +14,11 @@
  */
 #include "yield.h"
 
+#include "../trace/trace.h"
 #include "mutant.h"
 #include "port_preempt.h"
 #include "runtime.h"
+#include "wake.h"
 
 /* Who runs next. With priorities, that may be the caller. */
 static struct thread *yield_to(struct cpu *cpu)

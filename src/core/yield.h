@@ -6,6 +6,7 @@
 #ifndef PIRN_CORE_YIELD_H
 #define PIRN_CORE_YIELD_H
 
+#include "../sched/policy.h"
 #include "switch.h"
 
 /* The long way: pick, switch, enqueue on the other side. */

@@ -7,6 +7,7 @@
 #include <pirn/pirn.h>
 
 #include "../sync/sync.h"
+#include "../trace/trace.h"
 #include "carrier.h"
 #include "id.h"
 #include "io.h"

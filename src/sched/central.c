@@ -9,6 +9,7 @@
 #include "place.h"
 #include "runq.h"
 #include "runtime.h"
+#include "wake.h"
 
 static struct {
     spinlock_t lock;

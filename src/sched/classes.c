@@ -9,6 +9,7 @@
 #include "options.h"
 #include "runq.h"
 #include "runtime.h"
+#include "wake.h"
 
 struct sched_choice_of_user sched_chosen;
 struct sched_runs sched_running[RT_MAX_CPUS];

@@ -12,6 +12,7 @@
 #include "place.h"
 #include "runq.h"
 #include "runtime.h"
+#include "wake.h"
 #include "yield.h"
 
 static struct {

@@ -9,6 +9,7 @@
 #include "cpu.h"
 #include "runq_fifo.h"
 #include "runtime.h"
+#include "wake.h"
 
 _Static_assert(PIRN_POLICY_ROOM == RT_POLICY_ROOM, "PIRN_POLICY_ROOM");
 _Static_assert(PIRN_POLICY_LINK == sizeof(struct list), "PIRN_POLICY_LINK");

@@ -17,7 +17,7 @@
  *   4. promised counts the requests to a CPU that are not answered. Threads beyond SPARE and beyond
  *      the promised ones are free for who has not asked yet. While there are such threads and such
  *      a CPU sleeps, no searching CPU goes to sleep: it wakes that one first (request_search). So a
- *      waker may rely on any searching CPU, as run.c does.
+ *      waker may rely on any searching CPU, as wake.h says.
  *
  * With classes a CPU gives away its most urgent ready thread. A real-time thread that cannot run
  * here, and could on the CPU that runs the lowest, is sent there. Whoever changes a priority asks
@@ -26,10 +26,12 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "../trace/trace.h"
 #include "cpu.h"
 #include "mailbox.h"
 #include "runq.h"
 #include "runtime.h"
+#include "wake.h"
 #include "yield.h"
 
 #define SPARE 2u /* ready threads, beside the running one, from which a CPU gives one away */

@@ -5,6 +5,7 @@
  */
 #include "mutant.h"
 #include "steal.h"
+#include "wake.h"
 
 /* What foreign threads made ready, in class OTHER: to the CPU's own queue, where it competes with
  * the others by virtual time. Taken one by one, each would wait for a turn of the shared queue. */

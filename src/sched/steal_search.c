@@ -21,6 +21,7 @@
  *
  * The victim's queue is locked as by a guest, then the thief's own as by its owner; never both.
  */
+#include "../trace/trace.h"
 #include "runtime.h"
 #include "steal.h"
 

@@ -10,6 +10,7 @@
 
 #include "mutant.h"
 #include "sync.h"
+#include "wake.h"
 
 int rt_barrier_init(struct rt_barrier *b, uint32_t count)
 {

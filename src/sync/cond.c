@@ -11,6 +11,7 @@
 #include "mutant.h"
 #include "omutex.h"
 #include "port_preempt.h"
+#include "wake.h"
 
 void rt_cond_init(struct rt_cond *c)
 {

@@ -12,6 +12,7 @@
 
 #include "mutant.h"
 #include "sync.h"
+#include "wake.h"
 
 enum { KIND_READ, KIND_TAKE, KIND_WRITE };
 

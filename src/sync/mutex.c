@@ -28,10 +28,12 @@
  */
 #include <errno.h>
 
+#include "../trace/trace.h"
 #include "block.h"
 #include "mutant.h"
 #include "runtime.h"
 #include "sync.h"
+#include "wake.h"
 
 enum { KIND_COMPETES, KIND_WANTS_HANDOVER, KIND_OWNS };
 

@@ -30,9 +30,11 @@
  */
 #include <errno.h>
 
+#include "../trace/trace.h"
 #include "id.h"
 #include "mutant.h"
 #include "omutex.h"
+#include "wake.h"
 
 enum { KIND_WAITS, KIND_OWNS, KIND_OWNS_DIED, KIND_LOST };
 

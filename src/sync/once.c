@@ -8,6 +8,7 @@
  */
 #include "mutant.h"
 #include "sync.h"
+#include "wake.h"
 
 enum { ONCE_NEW, ONCE_RUNNING, ONCE_DONE };
 

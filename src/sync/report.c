@@ -15,6 +15,7 @@
 #include "port_report.h"
 #include "port_signals.h"
 #include "runtime.h"
+#include "wake.h"
 
 #define QUIET_NS 100000000ull       /* no CPU moves for so long: then it is worth a look */
 #define AGAIN_NS 200000000ull       /* first interval between looks */

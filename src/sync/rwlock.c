@@ -18,6 +18,7 @@
 
 #include "mutant.h"
 #include "sync.h"
+#include "wake.h"
 
 #define RW_WRITER 0x80000000u
 #define RW_WAITING 0x40000000u

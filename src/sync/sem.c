@@ -14,6 +14,7 @@
 #include "block.h"
 #include "mutant.h"
 #include "sync.h"
+#include "wake.h"
 
 #define SEM_UNIT 2u
 #define SEM_VALUE_MAX 0x7fffffffu

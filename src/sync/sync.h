@@ -10,6 +10,8 @@
 #ifndef PIRN_SYNC_SYNC_H
 #define PIRN_SYNC_SYNC_H
 
+#include <pirn/policy.h>
+
 #include "cpu.h"
 
 struct rt_mutex {

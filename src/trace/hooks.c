@@ -3,6 +3,7 @@
  * hooks.c - what the hooks of trace.h do while the trace is on: they take from threads and CPUs
  * what an event says. All are called inside the runtime, but those for any context.
  */
+#include <pirn/policy.h>
 #include <string.h>
 
 #include "cpu.h"

@@ -4,10 +4,11 @@
  * is (spinlock.h, mailbox.h, the inbox); else the test has its shape. Beside each stands a weakened
  * one, whose outcome must appear: so the test can see the mistake.
  */
+#include "../../src/core/cpu.h"
+#include "../../src/core/runtime.h"
+#include "../../src/core/wake.h"
 #include "../../src/sched/mailbox.h"
-#include "cpu.h"
 #include "litmus.h"
-#include "runtime.h"
 
 #define ROUNDS 3u
 

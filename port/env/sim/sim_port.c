@@ -15,6 +15,7 @@
 #include "../../../src/core/id.h"
 #include "../../../src/sync/sync.h"
 #include "../../src/core/runtime.h"
+#include "../../src/core/wake.h"
 #include "port_calls.h"
 #include "port_files.h"
 #include "port_foreign.h"

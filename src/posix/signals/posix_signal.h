@@ -37,6 +37,7 @@
 #include "../posix.h"
 #include "port_calls.h"
 #include "port_posix.h"
+#include "wake.h"
 
 #define SIGNALS 64
 #define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal)-1))

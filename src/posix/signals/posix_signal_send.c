@@ -12,6 +12,7 @@
 
 #include "../../core/id.h"
 #include "../core/runtime.h"
+#include "../core/wake.h"
 #include "port_foreign.h"
 #include "port_posix.h"
 

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wake.h - the way of a wake-up: a thread becomes ready, a CPU is chosen and kicked, and that CPU
+ * looks at what was sent to it and picks.
+ *
+ *     rt_wake -> rt_ready -> policy.enqueue -> rt_kick -> a sleeper, or the CPU that is named
+ *     rt_post, inbox_push, rt_preempt_cpu -> cpu->pending -> that CPU: rt_service, rt_pick
+ *
+ * Callers: objects of sync and posix, for the thread that they have unlinked (rt_wake, then
+ * rt_leave_woken); policies (rt_kick_any, rt_kick_cpu, rt_preempt_cpu, inbox_push, rt_post); the
+ * idle loop in run.c, which has the sleeper's side. The short ways are inline here, the long ones
+ * are in wake.c.
+ *
+ * A CPU without a thread searches for a while (spinning) and then sleeps. rt.idle_word counts both
+ * kinds: searching CPUs (low half) and sleeping ones (high half). rt.idle_map has a bit for each
+ * sleeper that no waker has claimed.
+ *
+ * Invariants:
+ *   1. One freed thread wakes one CPU: the waker claims a sleeper by clearing its bit in idle_map
+ *      and counts it as searching at once, so that the next waker does not wake another for the
+ *      same reason. ORDER(idle-claim)
+ *   2. No wake-up is lost:
+ *        - the waker publishes the thread | light fence | is any CPU searching? then that will find
+ *          it; else the waker claims a sleeper;
+ *        - the sleeper counts itself as asleep | heavy fence | has_work? then it stays awake.
+ *      By the fence pair the sleeper sees the thread or the waker sees the sleeper (or another
+ *      searching CPU, which comes through the same gate). ORDER(idle-wake)
+ *   3. While a CPU searched, wakers relied on it, and what they published may be more than the one
+ *      thread that it found. So if it was the last one searching it does what a sleeper does: it
+ *      stops counting as searching | heavy fence | has_work? then it wakes a sleeper.
+ *   4. A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches. So where
+ *      threads are pinned no CPU counts as searching: the word would go from CPU to CPU with every
+ *      thread that is awaited for a moment.
+ *   5. Bits of cpu->pending are set before the fence of 2, and has_work counts them. The CPU looks at
+ *      them before every pick, and at RESCHED also when it leaves the runtime (rt_leave_woken).
+ *      ORDER(pending)
+ *   6. A thread in an inbox is in no queue, and is linked through rq.next. ORDER(inbox)
+ * Locks: none is taken here. enqueue takes those of the policy (RANK_RUNQ), so a caller may hold
+ * locks of lower rank, wait queues among them; rt_resched switches, so its caller holds none. A
+ * caller with a CPU is inside the runtime; `self` is NULL for one without.
+ */
+#ifndef PIRN_CORE_WAKE_H
+#define PIRN_CORE_WAKE_H
+
+#include "../sched/policy.h"
+#include "../trace/trace.h"
+#include "cpu.h"
+#include "runtime.h"
+
+/* ---- a thread becomes ready ---- */
+
+/* Make a thread ready that was unlinked by the caller. `self` may be NULL. */
+void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
+
+/* ---- whom to kick ---- */
+
+/* rt.idle_word: CPUs that search, CPUs that sleep. */
+#define RT_SEARCHING 1u
+#define RT_SLEEPING 0x10000u
+
+ALWAYS_INLINE uint32_t rt_idle_searching(uint32_t word)
+{
+    return word & 0xffffu;
+}
+
+ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
+{
+    return word >> 16;
+}
+
+/* What a searching CPU adds to the word. */
+ALWAYS_INLINE uint32_t rt_idle_search_unit(void)
+{
+    return rt.policy.pinned ? 0 : RT_SEARCHING;
+}
+
+/* Clear the CPU's bit in rt.idle_map: true if it slept and is now the caller's to wake. */
+bool rt_idle_claim(unsigned id);
+
+/* Does every CPU sleep? Followed or preceded by a heavy fence: invariant 2. */
+bool rt_all_asleep(void);
+
+COLD void rt_kick_sleeper(struct cpu *self);
+void rt_kick_named(struct cpu *self, struct pirn_kick kick);
+
+SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick);
+SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
+{
+    at_fence_light(); /* ORDER(idle-wake) */
+    if (likely(kick.cpu == PIRN_KICK_ANY)) {
+        uint32_t word = at_load_rlx(&rt.idle_word);
+        if (unlikely(rt_idle_sleeping(word) != 0 && rt_idle_searching(word) == 0)) {
+            rt_kick_sleeper(self);
+        }
+    } else {
+        rt_kick_named(self, kick);
+    }
+}
+
+/* rt_wake for a thread that is not foreign, and no hand-over. */
+SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why);
+SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    thread_set_state(t, THREAD_READY);
+    trace_wake(self, t, why);
+    struct pirn_kick kick = rt.policy.enqueue(self, t, why);
+    if (kick.cpu != PIRN_KICK_NONE) {
+        rt_kick(self, kick);
+    }
+}
+
+/* For policies: does CPU `id` sleep (a hint), and wake it if it does. */
+ALWAYS_INLINE bool rt_cpu_sleeps(unsigned id)
+{
+    return (at_load_rlx(&rt.idle_map[id / 32]) & 1u << (id % 32)) != 0;
+}
+void rt_kick_cpu(struct cpu *self, unsigned id);
+
+/* For policies: what PIRN_KICK_ANY does, for threads that became ready other than by enqueue. */
+void rt_kick_any(struct cpu *self);
+
+/* ---- a more urgent thread ---- */
+
+/* A more urgent thread may be ready for CPU `id`: have it look. It does so when it picks, or in
+ * rt_resched. Any context. */
+void rt_preempt_cpu(struct cpu *self, unsigned id);
+
+/* `ticks` have passed while the caller's CPU ran its current thread; inside the runtime. At the end
+ * of a slice RT_PENDING_RESCHED is set. */
+void rt_charge(struct cpu *cpu, unsigned ticks);
+
+/* RT_PENDING_RESCHED is set: if somebody should run in place of the caller, he does (true). Inside
+ * the runtime, without locks; afterwards the caller may be on another CPU. */
+COLD bool rt_resched(void);
+
+/* The way out for who may have made a thread ready. */
+ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (RT_CLASSES && likely(cpu != NULL) &&
+        unlikely(at_load_rlx(&cpu->pending) & RT_PENDING_RESCHED)) {
+        rt_resched();
+    }
+    rt_leave(irq);
+}
+
+/* ---- what is sent to a CPU ---- */
+
+/* Post pending bits to a CPU and see to it that it looks at them. */
+void rt_post(struct cpu *cpu, uint32_t bits);
+
+/* Send t to cpu->inbox and post RT_PENDING_POLL; any context. */
+void inbox_push(struct cpu *cpu, struct thread *t);
+
+/* Everything that was sent, oldest first, through rq.next; NULL if nothing. Owner. */
+struct thread *inbox_take_owner(struct cpu *cpu);
+
+ALWAYS_INLINE bool inbox_empty(struct cpu *cpu)
+{
+    return at_load_acq(&cpu->inbox) == NULL; /* ORDER(inbox) */
+}
+
+/* ---- the CPU picks ---- */
+
+/* Does the caller's CPU have something to do besides its current thread: a ready thread that it may
+ * pick, or a request (pending)? A moment later the answer may be another. */
+ALWAYS_INLINE bool rt_has_work(struct cpu *cpu)
+{
+    return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
+}
+
+/* What policy.poll is for. */
+COLD void rt_poll(struct cpu *cpu);
+
+/* Before every pick, if pending is set. */
+COLD void rt_service(struct cpu *cpu);
+
+ALWAYS_INLINE struct thread *rt_pick(struct cpu *cpu)
+{
+    if (unlikely(at_is_set_rlx(&cpu->pending))) {
+        rt_service(cpu);
+    }
+    return rt.policy.pick(cpu);
+}
+
+/* May a thread be put ahead of the ready queue (a hand-over)? Not at every RT_BYPASS_LIMIT-th time:
+ * threads that hand over to each other for ever pass through the queue now and then, so that nobody
+ * in it starves. */
+ALWAYS_INLINE bool rt_may_bypass(struct cpu *cpu)
+{
+    return ++cpu->bypasses % RT_BYPASS_LIMIT != 0;
+}
+
+/* And instead of a pick (a joiner, the target of a join)? Not either when there is something that
+ * rt_pick would look at. */
+ALWAYS_INLINE bool rt_may_bypass_pick(struct cpu *cpu)
+{
+    return !at_is_set_rlx(&cpu->pending) && rt_may_bypass(cpu);
+}
+
+#endif
