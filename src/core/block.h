@@ -76,7 +76,8 @@ ALWAYS_INLINE void waitq_block_user_locked(struct cpu *cpu, struct waitq *q,
 {
     struct thread *self = cpu->current;
     waitq_enter_locked(cpu, q, self, options, false);
-    switch_from(cpu, self, waitq_pick_next(cpu, options.prefer), POST_UNLOCK, &q->lock);
+    switch_from(cpu, self, waitq_pick_next(cpu, options.prefer), POST_UNLOCK,
+                held_to_post(held_statelock(&q->lock)));
     waitq_entered(self);
 }
 

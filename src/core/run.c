@@ -39,7 +39,7 @@ void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, v
         break;
     case POST_PARK:
         if (WAITQ_MAY_END) {
-            finish_park(cpu, prev, arg);
+            finish_park(cpu, prev, held_of_post(arg));
         }
         break;
     case POST_RETURN:

@@ -113,15 +113,6 @@ ALWAYS_INLINE void state_unlock(statelock_t *lock, enum lockrank rank)
     state_unlock_to(lock, rank, lock_state(lock));
 }
 
-/* Release the only lock that this CPU holds: for finish_switch, which does not know its rank. What
- * rotate of a policy leaves locked, a spinlock or the owner's side of a biaslock, is
- * released alike: the lowest bit is cleared. */
-ALWAYS_INLINE void state_unlock_last(statelock_t *lock)
-{
-    lockrank_release_last();
-    at_clear_alone_rel(&lock->word, STATE_LOCKED); /* ORDER(spinlock) ORDER(bias-section) */
-}
-
 struct biaslock {
     _Atomic(uint32_t) owner_in; /* (O) */
     _Atomic(uint32_t) guest_in; /* (guests) */
@@ -150,7 +141,7 @@ ALWAYS_INLINE bool bias_trylock_owner(struct biaslock *lock)
     return true;
 }
 
-/* After bias_trylock_owner. */
+/* After bias_trylock_owner. Or held_biaslock_tried (held.h). */
 ALWAYS_INLINE void bias_unlock_tried(struct biaslock *lock)
 {
     lockrank_release(RANK_RUNQ);
@@ -160,12 +151,6 @@ ALWAYS_INLINE void bias_unlock_tried(struct biaslock *lock)
 /* Either way. */
 void bias_lock_owner(struct biaslock *lock);
 void bias_unlock_owner(struct biaslock *lock);
-
-/* In place of bias_unlock_tried, for who leaves it to state_unlock_last. */
-ALWAYS_INLINE struct pirn_policy_spin *bias_held_owner(struct biaslock *lock)
-{
-    return (struct pirn_policy_spin *)&lock->owner_in;
-}
 
 /* False if another guest is inside: thieves do not queue. */
 bool bias_trylock_guest(struct biaslock *lock);

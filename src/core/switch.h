@@ -16,10 +16,11 @@
 
 #include "../trace/trace.h"
 #include "cpu.h"
+#include "held.h"
 #include "port_tools.h"
 
 void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner);
-void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock);
+void finish_park(struct cpu *cpu, struct thread *prev, struct held_lock held);
 void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, void *arg);
 
 #ifdef PIRN_DEBUG
@@ -59,7 +60,7 @@ ALWAYS_INLINE void finish_switch(struct port_note note)
     RT_ASSERT(note.cpu == port_cpu_self());
     switch_check_saved(prev);
     if (likely(note.post == POST_UNLOCK)) {
-        state_unlock_last(note.arg);
+        held_release(held_of_post(note.arg));
     } else if (note.post == POST_EXIT) {
         finish_exit(note.cpu, prev, note.arg);
     } else if (note.post != POST_NONE) {

@@ -408,7 +408,7 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
     if (!(prev->flags & THREAD_MAIN)) { /* main is not one of the sanitizer's fibers */
         port_san_destroy(prev);
     }
-    state_unlock_last(&prev->join.lock);
+    held_release(held_statelock(&prev->join.lock));
     if (detached) {
         thread_set_state(prev, THREAD_EXITED);
         thread_release(cpu, prev);

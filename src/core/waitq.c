@@ -218,7 +218,8 @@ static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *se
     if (options->deadline != UINT64_MAX) {
         timer_arm(cpu, &self->timer, options->deadline);
     }
-    switch_to(cpu, waitq_pick_next(cpu, options->prefer), POST_PARK, &q->lock);
+    switch_to(cpu, waitq_pick_next(cpu, options->prefer), POST_PARK,
+              held_to_post(held_statelock(&q->lock)));
     uint32_t end = at_load_acq(&self->park); /* ORDER(park) */
     if (end != PARK_TIMEDOUT && options->deadline != UINT64_MAX) {
         timer_disarm(&self->timer);
@@ -241,11 +242,11 @@ int waitq_block_locked(struct waitq *q, const struct waitq_options *options)
     return result;
 }
 
-void finish_park(struct cpu *cpu, struct thread *prev, statelock_t *lock)
+void finish_park(struct cpu *cpu, struct thread *prev, struct held_lock held)
 {
     uint32_t flags = prev->claimable & PARK_FLAGS;
     bool parked = waitq_claim(prev, PARK_PARKING | flags, PARK_PARKED | flags);
-    state_unlock_last(lock);
+    held_release(held);
     if (!parked) {
         rt_wake(cpu, prev, PIRN_WHY_WAKE);
     }

@@ -38,7 +38,7 @@ ALWAYS_INLINE bool yield_by(yield_rotate_t *rotate, bool locks)
     if (likely(to.next != NULL)) {
         thread_set_state(self, THREAD_READY);
         enum post_action post = locks || to.held != NULL ? POST_UNLOCK : POST_NONE;
-        switch_from(cpu, self, to.next, post, to.held);
+        switch_from(cpu, self, to.next, post, held_to_post(held_of_policy(to.held)));
     } else {
         switched = yield_slow(cpu);
     }

@@ -340,7 +340,7 @@ ALWAYS_INLINE struct pirn_rotation steal_rotate(bool classes, struct cpu *self, 
         return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
-    return (struct pirn_rotation){next, bias_held_owner(&sq->lock)};
+    return (struct pirn_rotation){next, held_to_policy(held_biaslock_tried(&sq->lock))};
 }
 
 ALWAYS_INLINE struct pirn_rotation lists_rotate(struct cpu *self, struct thread *t)
