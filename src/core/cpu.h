@@ -110,8 +110,8 @@ struct cpu {
 
 #define RT_NO_CPU UINT32_MAX
 
-/* Inside the runtime interrupts are disabled: no signal, interrupt or simulated preemption enters it on
- * this CPU. Returns NULL on a foreign kernel thread. */
+/* Into the runtime, where interrupts are disabled (invariant 1). Returns NULL on a kernel thread
+ * without a CPU (invariant 2). */
 ALWAYS_INLINE struct cpu *rt_enter(unsigned long *irq)
 {
     *irq = port_irq_save();

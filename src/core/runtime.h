@@ -7,11 +7,11 @@
  *
  * Invariants:
  *   1. Fields marked (C) are written before `started` is 2, by the thread that starts the runtime
- * (options, init.c), and in the child of a fork. Nobody else writes them.
+ *      (options, init.c), and in the child of a fork. Nobody else writes them.
  *   2. cpus[0 .. ncpu-1] are valid from `started` == 2 to the end of the process, or, in the
- * simulator, of the run.
- *   3. `policy` is a copy of the chosen table. A thread without a CPU may read it only when it knows
- * that the runtime has started.
+ *      simulator, of the run.
+ *   3. `policy` is a copy of the chosen table. A thread without a CPU may read it only when it
+ *      knows that the runtime has started.
  * Locks: none. (A) are atomic; their orders are `start`, `idle-wake` and `idle-claim`.
  */
 #ifndef PIRN_CORE_RUNTIME_H

@@ -28,11 +28,11 @@
  *   3. While a CPU searched, wakers relied on it, and what they published may be more than the one
  *      thread that it found. So if it was the last one searching it does what a sleeper does: it
  *      stops counting as searching | heavy fence | has_work? then it wakes a sleeper.
- *   4. A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches. So where
- *      threads are pinned no CPU counts as searching: the word would go from CPU to CPU with every
- *      thread that is awaited for a moment.
- *   5. Bits of cpu->pending are set before the fence of 2, and has_work counts them. The CPU looks at
- *      them before every pick, and at RESCHED also when it leaves the runtime (rt_leave_woken).
+ *   4. A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches. So
+ *      where threads are pinned no CPU counts as searching: the word would go from CPU to CPU with
+ *      every thread that is awaited for a moment.
+ *   5. Bits of cpu->pending are set before the fence of 2, and has_work counts them. The CPU looks
+ *      at them before every pick, and at RESCHED also when it leaves the runtime (rt_leave_woken).
  *      ORDER(pending)
  *   6. A thread in an inbox is in no queue, and is linked through rq.next. ORDER(inbox)
  * Locks: none is taken here. enqueue takes those of the policy (RANK_RUNQ), so a caller may hold
