@@ -4,12 +4,11 @@
  * a kernel thread begins: which one, what limits it, and what can be done. Any kernel thread.
  */
 #include <errno.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "port_report.h"
 #include "runtime.h"
 #include "start_failed.h"
-#include "text.h"
 
 /* A policy's own error, whatever its number, has nothing to do with limits. */
 static const char *advice(int error)
@@ -29,16 +28,14 @@ void start_failed(int error, const char *what)
 
 void start_failed_of(int error, const char *what, unsigned cpu)
 {
-    char text[128] = "";
-    struct text out = {text, sizeof(text), 0};
-    text_add(&out, "%s CPU %u of %u", what, cpu, rt.ncpu);
+    char text[128];
+    snprintf(text, sizeof(text), "%s CPU %u of %u", what, cpu, rt.ncpu);
     start_failed(error, text);
 }
 
 void start_failed_policy(int error)
 {
-    char text[96] = "";
-    struct text out = {text, sizeof(text), 0};
-    text_add(&out, "policy %.31s cannot begin", rt.policy.name);
+    char text[96];
+    snprintf(text, sizeof(text), "policy %.31s cannot begin", rt.policy.name);
     start_failed(error, text);
 }
