@@ -61,6 +61,8 @@ struct thread;
  *   port_irq_save(), port_irq_restore(s)  disable interrupts (signals, simulated interrupts); nests
  *   port_irq_disabled()                   the same as port_irq_save where the caller knows that they
  *                                         are enabled; port_irq_restore(0) ends it
+ *   PORT_IRQ_OFF()                        for assertions: are they disabled? 1, 0; where it is not
+ *                                         known, and not defined: -1
  *   port_irq_entered()                    first on a new stack: interrupts are disabled, as after a
  *                                         switch
  *   port_thread_switch(cpu, from, to)     thread state that is not in callee-saved registers: errno,
@@ -85,6 +87,21 @@ typedef void port_ctx_entry_t(struct port_ctx *from, struct port_ctx *to, void *
 
 #include "port_arch.h"
 #include "port_env.h"
+
+#ifndef PORT_IRQ_OFF
+#define PORT_IRQ_OFF() (-1)
+#endif
+
+/* For assertions: interrupts are disabled, or enabled, as far as that is known. */
+ALWAYS_INLINE bool port_irq_is_off(void)
+{
+    return PORT_IRQ_OFF() != 0;
+}
+
+ALWAYS_INLINE bool port_irq_is_on(void)
+{
+    return PORT_IRQ_OFF() <= 0;
+}
 
 /* A capability that port_env.h does not name is not there. */
 #ifndef PORT_PREEMPT

@@ -26,6 +26,9 @@
 
 #ifdef PIRN_SIM
 #include "atomic_sim.h"
+
+/* For assertions: the newest value, and no scheduling point. */
+#define at_peek(p) (*(p))
 #else
 
 #include <stdatomic.h>
@@ -35,6 +38,7 @@
 
 #define at_load_rlx(p) atomic_load_explicit((p), memory_order_relaxed)
 #define at_load_acq(p) atomic_load_explicit((p), memory_order_acquire)
+#define at_peek(p) at_load_rlx(p) /* for assertions */
 #define at_store_rlx(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
 #define at_store_rel(p, v) atomic_store_explicit((p), (v), memory_order_release)
 

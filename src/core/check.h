@@ -21,10 +21,15 @@ int rt_format(const char *fmt, ...) PRINTF_LIKE(1, 2); /* nowhere: its arguments
 #define rt_refuse(...) (rt_say(__VA_ARGS__), rt_refuse_quietly())
 #define rt_panic(file, line, ...)                                                                  \
     ((void)(file), (void)(line), rt_say(__VA_ARGS__), rt_panic_quietly())
+#define rt_check_failed(file, line, text) rt_panic(file, line, "%s", text)
 
 #else
 
 NORETURN COLD void rt_panic(const char *file, int line, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* The same for a condition that does not hold. Signal handlers and holders of locks call it, too: it
+ * uses nothing of the C library. */
+NORETURN COLD void rt_check_failed(const char *file, int line, const char *text);
 
 /* What the user asks for cannot be: the sentence, and the end with status 2. And a sentence alone.
  */
@@ -36,7 +41,7 @@ COLD void rt_say(const char *fmt, ...) PRINTF_LIKE(1, 2);
 #define RT_VERIFY(cond)                                                                            \
     do {                                                                                           \
         if (unlikely(!(cond))) {                                                                   \
-            rt_panic(__FILE__, __LINE__, "%s", #cond);                                             \
+            rt_check_failed(__FILE__, __LINE__, #cond);                                            \
         }                                                                                          \
     } while (0)
 

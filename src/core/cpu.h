@@ -130,6 +130,17 @@ ALWAYS_INLINE void rt_leave(unsigned long irq)
     port_irq_restore(irq);
 }
 
+/* For assertions: the caller is inside the runtime, or outside, as far as the port can tell. */
+ALWAYS_INLINE bool rt_is_inside(void)
+{
+    return port_irq_is_off();
+}
+
+ALWAYS_INLINE bool rt_is_outside(void)
+{
+    return port_irq_is_on();
+}
+
 /* The calling thread: a user thread, or the stand-in of a foreign kernel thread. Starts the runtime
  * if need be. */
 COLD struct thread *rt_self_slow(void);

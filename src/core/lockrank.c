@@ -36,4 +36,16 @@ void lockrank_release_last(void)
     cpu->ranks_held = 0;
 }
 
+bool lockrank_is_held(enum lockrank rank)
+{
+    struct cpu *cpu = port_cpu_self();
+    return cpu == NULL || (cpu->ranks_held & (1u << rank)) != 0;
+}
+
+bool lockrank_none_held(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    return cpu == NULL || cpu->ranks_held == 0;
+}
+
 #endif

@@ -27,6 +27,11 @@ enum lockrank {
     RANK_COUNT
 };
 
+/* For assertions: does the caller's CPU hold a lock of this rank, does it hold any? For a caller
+ * without a CPU, which is not checked, the answer is the one that is expected. */
+bool lockrank_is_held(enum lockrank rank);
+bool lockrank_none_held(void);
+
 #ifdef PIRN_DEBUG
 void lockrank_acquire(enum lockrank rank);
 void lockrank_release(enum lockrank rank);

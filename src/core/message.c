@@ -122,6 +122,21 @@ void rt_panic(const char *file, int line, const char *fmt, ...)
     port_panic();
 }
 
+void rt_check_failed(const char *file, int line, const char *check)
+{
+    char text[512];
+    struct line message = line_in(text, sizeof(text));
+    line_add(&message, "pirn: internal error at ");
+    line_add(&message, file);
+    line_add(&message, ":");
+    line_number(&message, (uint64_t)line);
+    line_add(&message, ": ");
+    line_add(&message, check);
+    line_add(&message, "\n");
+    port_write(text, (size_t)(message.at - text));
+    port_panic();
+}
+
 void rt_no_such_call(void)
 {
     static const char text[] =

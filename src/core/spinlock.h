@@ -65,6 +65,12 @@ ALWAYS_INLINE void spin_unlock(spinlock_t *lock, enum lockrank rank)
     at_store_rel(&lock->word, 0u); /* ORDER(spinlock) */
 }
 
+/* For assertions. */
+ALWAYS_INLINE bool spin_is_held(const spinlock_t *lock, enum lockrank rank)
+{
+    return at_peek(&lock->word) != 0 && lockrank_is_held(rank);
+}
+
 #define STATE_LOCKED 1u
 
 typedef struct statelock {
@@ -88,6 +94,12 @@ ALWAYS_INLINE void state_lock(statelock_t *lock, enum lockrank rank)
         state_lock_slow(lock);
     }
     lockrank_acquire(rank);
+}
+
+/* For assertions: by the caller's CPU, as far as that is known. */
+ALWAYS_INLINE bool state_is_held(const statelock_t *lock, enum lockrank rank)
+{
+    return (at_peek(&lock->word) & STATE_LOCKED) != 0 && lockrank_is_held(rank);
 }
 
 /* The state without the lock bit. */

@@ -14,9 +14,9 @@
 
 enum { RANDOM_STRINGS = 40000, LONGEST = 12, ROOM = 6 * LONGEST + 3 };
 
-void rt_panic(const char *file, int line, const char *fmt, ...)
+void rt_check_failed(const char *file, int line, const char *text)
 {
-    printf("FAILED %s:%d: %s\n", file, line, fmt);
+    printf("FAILED %s:%d: %s\n", file, line, text);
     exit(1);
 }
 

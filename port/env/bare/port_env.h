@@ -76,6 +76,14 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 }
 #define port_irq_entered() ((void)0)
 
+ALWAYS_INLINE bool bare_irq_is_off(void)
+{
+    unsigned long state = arch_irq_save();
+    arch_irq_restore(state);
+    return state != 0;
+}
+#define PORT_IRQ_OFF() (bare_irq_is_off())
+
 /* The handlers run here; whoever they wake has to wait, since this is the library's code (bare_core.c).
  */
 ALWAYS_INLINE void port_irq_window(unsigned long state)

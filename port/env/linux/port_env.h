@@ -141,6 +141,7 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 }
 
 #define port_irq_entered() PORT_ARCH_TLS_SET(port_tls_inside, 1)
+#define PORT_IRQ_OFF() ((port_tls_inside & ~PREEMPT_DEFERRED) != 0)
 #else
 /* No preemption on this architecture, so that no signal handler enters the runtime. */
 ALWAYS_INLINE unsigned long port_irq_save(void)

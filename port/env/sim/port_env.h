@@ -22,6 +22,7 @@ struct port_thread {
 struct cpu *sim_cpu_self(void);
 unsigned long sim_irq_save(void);
 void sim_irq_disabled(void);
+bool sim_irq_is_off(void);
 void sim_irq_restore(unsigned long state);
 void sim_irq_window(unsigned long state);
 void sim_tls_switch(struct thread *from, struct thread *to);
@@ -31,6 +32,7 @@ void sim_tls_switch(struct thread *from, struct thread *to);
 #define port_irq_disabled() sim_irq_disabled()
 #define port_irq_restore(state) sim_irq_restore(state)
 #define port_irq_entered() ((void)0)
+#define PORT_IRQ_OFF() (sim_irq_is_off())
 #define port_irq_window(irq) sim_irq_window(irq)
 #define PORT_EXPIRE_MOST 2u
 const char *port_switch_refused(struct cpu *cpu);

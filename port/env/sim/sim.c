@@ -413,6 +413,11 @@ unsigned long sim_irq_save(void)
     return old;
 }
 
+bool sim_irq_is_off(void)
+{
+    return sim.contexts[sim_current].irq_off != 0;
+}
+
 void sim_irq_disabled(void)
 {
     if (sim_irq_save() != 0) {
