@@ -363,9 +363,12 @@ void rt_omutex_unlock_irqoff(struct cpu *cpu, struct rt_omutex *m)
     }
 }
 
+/* A user thread that has lost its CPU gets one before it enters the runtime: in there it would be
+ * switched with interrupts disabled twice, and `cpu` would stay NULL. */
 void rt_omutex_unlock(struct rt_omutex *m)
 {
     unsigned long irq;
+    rt_identity();
     struct cpu *cpu = rt_enter(&irq);
     rt_omutex_unlock_irqoff(cpu, m);
     rt_leave_woken(irq);
