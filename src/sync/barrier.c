@@ -31,6 +31,7 @@ static void barrier_block_locked(struct rt_barrier *b, unsigned long *irq)
                                     .interruptible = rt_signals,
                                     .rank = RANK_WAITQ};
     bool may_leave = options.interruptible;
+    RT_ASSERT(state_is_held(&b->queue.lock, RANK_WAITQ));
     uint32_t round = b->round;
     if (may_leave) {
         at_add_rlx(&b->queue.leaving, 1u);
@@ -47,12 +48,14 @@ static void barrier_block_locked(struct rt_barrier *b, unsigned long *irq)
         }
     }
     if (may_leave) {
-        at_sub_acq_rel(&b->queue.leaving, 1u); /* ORDER(barrier-destroy) */
+        uint32_t before = at_sub_acq_rel(&b->queue.leaving, 1u); /* ORDER(barrier-destroy) */
+        RT_ASSERT(before != 0);
     }
 }
 
 void rt_barrier_settle(struct rt_barrier *b)
 {
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     while (at_load_acq(&b->queue.leaving) != 0) { /* ORDER(barrier-destroy) */
         rt_yield();
         port_relax(0);
@@ -63,9 +66,11 @@ bool rt_barrier_wait(struct rt_barrier *b)
 {
     struct list woken;
     unsigned long irq;
+    RT_ASSERT(rt_is_outside());
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
     state_lock(&b->queue.lock, RANK_WAITQ);
+    RT_ASSERT(b->arrived < b->count);
     bool last = ++b->arrived >= b->count - (MUTANT(BARRIER_EARLY) && b->count > 1);
     if (!last) {
         barrier_block_locked(b, &irq);
@@ -73,7 +78,8 @@ bool rt_barrier_wait(struct rt_barrier *b)
         list_init(&woken);
         b->arrived = 0;
         b->round++;
-        waitq_pop_all_locked(&b->queue, &woken);
+        unsigned n = waitq_pop_all_locked(&b->queue, &woken);
+        RT_ASSERT(n < b->count); /* less those that act on a signal */
         state_unlock(&b->queue.lock, RANK_WAITQ);
         rt_wake_list(cpu, &woken, PIRN_WHY_WAKE, irq);
     }

@@ -32,7 +32,8 @@ ALWAYS_INLINE void cond_enter(struct rt_cond *c, bool timed)
 ALWAYS_INLINE void cond_leave(struct rt_cond *c, bool timed)
 {
     if (timed) {
-        at_sub_acq_rel(&c->queue.leaving, 1u); /* ORDER(cond-destroy) */
+        uint32_t before = at_sub_acq_rel(&c->queue.leaving, 1u); /* ORDER(cond-destroy) */
+        RT_ASSERT(before != 0);
     }
 }
 
@@ -48,6 +49,7 @@ int rt_cond_destroy(struct rt_cond *c)
     if (busy) {
         return -EBUSY;
     }
+    RT_ASSERT(rt_is_outside());                   /* it waits by yielding */
     while (at_load_acq(&c->queue.leaving) != 0) { /* ORDER(cond-destroy) */
         rt_yield();
         port_relax(0);
@@ -61,6 +63,7 @@ ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline, bool point,
 {
     bool interruptible = point && rt_signals, timed = point || deadline != UINT64_MAX;
     unsigned long irq;
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     rt_self();
     cond_enter(c, timed);
     struct cpu *cpu = rt_enter(&irq);
@@ -71,6 +74,7 @@ ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline, bool point,
     if (!MUTANT(COND_DROP)) {
         release(cpu, mutex);
     }
+    RT_ASSERT(state_is_held(&c->queue.lock, RANK_COND) && cpu == port_cpu_self());
     struct waitq_options options = {.deadline = deadline,
                                     .object = c,
                                     .reason = WAIT_COND,
@@ -78,6 +82,7 @@ ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline, bool point,
                                     .interruptible = interruptible,
                                     .rank = RANK_COND};
     int result = waitq_block_locked(&c->queue, &options);
+    RT_ASSERT(result == 0 || timed);
     cond_leave(c, timed);
     rt_leave(irq);
     if (unlikely(result == -EINTR)) {
@@ -141,7 +146,9 @@ void rt_cond_signal(struct rt_cond *c)
 void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why, unsigned long irq)
 {
     struct list *node;
+    RT_ASSERT(rt_is_inside() && (irq == RT_IRQ_STAY || lockrank_none_held()));
     while ((node = list_pop_front(list)) != NULL) {
+        RT_ASSERT(cpu == port_cpu_self());
         rt_wake(cpu, CONTAINER_OF(node, struct thread, wait_link), why);
         port_irq_window(irq);
     }

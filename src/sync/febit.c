@@ -30,6 +30,7 @@ static void fe_refill_locked(struct rt_fe *w, struct list *woken);
 static void fe_serve_locked(struct rt_fe *w, struct list *woken)
 {
     struct thread *t;
+    RT_ASSERT(w->full == 1 && state_is_held(&w->queue.lock, RANK_WAITQ));
     while ((t = waitq_pop_kind_locked(&w->queue, KIND_READ)) != NULL) {
         t->wait_value = w->value;
         list_push_back(woken, &t->wait_link);
@@ -47,6 +48,7 @@ static void fe_serve_locked(struct rt_fe *w, struct list *woken)
 
 static void fe_refill_locked(struct rt_fe *w, struct list *woken)
 {
+    RT_ASSERT(w->full == 0 && state_is_held(&w->queue.lock, RANK_WAITQ));
     struct thread *t = waitq_pop_kind_locked(&w->queue, KIND_WRITE);
     if (t != NULL) {
         w->value = t->wait_value;
@@ -56,9 +58,17 @@ static void fe_refill_locked(struct rt_fe *w, struct list *woken)
     }
 }
 
+/* For assertions: invariant 1, as far as the first waiter shows it. */
+ALWAYS_INLINE bool fe_is_at_rest_locked(const struct rt_fe *w)
+{
+    const struct thread *t = waitq_peek_locked(&w->queue);
+    return t == NULL || (t->wait_kind == KIND_WRITE) == (w->full != 0);
+}
+
 static int fe_block_locked(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t deadline)
 {
     struct thread *self = rt_self();
+    RT_ASSERT(fe_is_at_rest_locked(w) && (w->full != 0) == (kind == KIND_WRITE));
     self->wait_value = *value;
     struct waitq_options options = {.deadline = deadline,
                                     .object = w,
@@ -78,6 +88,7 @@ static int fe_access(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t de
     unsigned long irq;
     int result = 0;
     list_init(&woken);
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
     state_lock(&w->queue.lock, RANK_WAITQ);
@@ -97,6 +108,7 @@ static int fe_access(struct rt_fe *w, uint64_t *value, uint8_t kind, uint64_t de
             fe_refill_locked(w, &woken);
         }
     }
+    RT_ASSERT(fe_is_at_rest_locked(w) || MUTANT(FE_DOUBLE));
     state_unlock(&w->queue.lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF, irq);
     rt_leave_woken(irq);
@@ -133,6 +145,7 @@ static void fe_force(struct rt_fe *w, bool full, uint64_t value)
     } else {
         fe_refill_locked(w, &woken);
     }
+    RT_ASSERT(fe_is_at_rest_locked(w) || MUTANT(FE_DOUBLE));
     state_unlock(&w->queue.lock, RANK_WAITQ);
     rt_wake_list(cpu, &woken, PIRN_WHY_HANDOFF, irq);
     rt_leave_woken(irq);

@@ -99,6 +99,7 @@ static bool mutex_spin(struct rt_mutex *m)
 static void mutex_linger(const struct rt_mutex *m)
 {
     struct cpu *cpu = port_cpu_self();
+    RT_ASSERT(rt_is_inside() && lockrank_none_held());
     if (cpu == NULL || rt.ncpu == 1) {
         return;
     }
@@ -139,13 +140,18 @@ static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, bool first, 
                                     .interruptible = rt_signals,
                                     .front = !first,
                                     .rank = RANK_WAITQ};
+    RT_ASSERT(at_peek(&m->queue.lock.word) == (STATE_LOCKED | MUTEX_OWNED | MUTEX_WAITERS));
     int error = waitq_block_locked(&m->queue, &options);
-    return error != 0 ? error : rt_self()->wait_kind == KIND_OWNS;
+    bool owns = error == 0 && rt_self()->wait_kind == KIND_OWNS;
+    RT_ASSERT(error != -ETIMEDOUT || deadline != UINT64_MAX);
+    RT_ASSERT(!owns || (handover && (at_peek(&m->queue.lock.word) & MUTEX_OWNED)));
+    return error != 0 ? error : owns;
 }
 
 /* The state that others have to find while somebody is queued. */
 static uint32_t mutex_waiters_locked(const struct rt_mutex *m)
 {
+    RT_ASSERT(state_is_held(&m->queue.lock, RANK_WAITQ));
     return waitq_empty_locked(&m->queue) || MUTANT(MUTEX_FORGETS) ? 0 : (uint32_t)MUTEX_WAITERS;
 }
 
@@ -154,6 +160,7 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
     uint64_t since = 0;
     uint32_t losses = 0;
     unsigned long irq;
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     rt_self();
     if (mutex_spin(m)) {
         return 0;
@@ -170,6 +177,7 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
             rt_mutex_note_owner(m);
             break;
         }
+        RT_ASSERT((state & ~(uint32_t)(MUTEX_OWNED | MUTEX_WAITERS)) == 0);
         state_set_locked(&m->queue.lock, state | MUTEX_WAITERS);
         bool handover = mutex_wants_handover(losses, &since);
         result = mutex_wait_locked(m, deadline, losses == 0, handover);
@@ -202,9 +210,11 @@ int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline)
 
 static void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)
 {
+    RT_ASSERT(rt_is_inside() && cpu == port_cpu_self());
     state_lock(&m->queue.lock, RANK_WAITQ);
     struct thread *t = waitq_pop_inline_locked(&m->queue);
     uint32_t state = MUTEX_FREE;
+    RT_ASSERT(t == NULL || t->wait_kind != KIND_OWNS);
     if (t != NULL && t->wait_kind == KIND_WANTS_HANDOVER) {
         t->wait_kind = KIND_OWNS;
         state = MUTEX_OWNED | mutex_waiters_locked(m);

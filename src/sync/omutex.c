@@ -43,6 +43,17 @@ ALWAYS_INLINE bool om_has_prio(const struct rt_omutex *m)
     return (m->kind & (OM_INHERIT | OM_PROTECT)) != 0;
 }
 
+/* For assertions: does the caller hold what om_lock takes, and the word? */
+ALWAYS_INLINE bool om_is_held(const struct rt_omutex *m)
+{
+    return om_has_prio(m) ? lockrank_is_held(RANK_PRIO) : state_is_held(&m->queue.lock, RANK_WAITQ);
+}
+
+ALWAYS_INLINE bool om_is_owned(const struct rt_omutex *m, const struct thread *self)
+{
+    return (at_peek(&m->word) & OM_OWNER) == self->index;
+}
+
 static void om_lock(struct rt_omutex *m)
 {
     if (om_has_prio(m)) {
@@ -64,6 +75,7 @@ static void om_unlock(struct rt_omutex *m)
 /* Under om_lock: also the queue's lock, if that is another one. */
 static void om_queue_lock(struct rt_omutex *m)
 {
+    RT_ASSERT(om_is_held(m));
     if (om_has_prio(m)) {
         state_lock(&m->queue.lock, RANK_WAITQ);
     }
@@ -71,6 +83,7 @@ static void om_queue_lock(struct rt_omutex *m)
 
 static void om_queue_unlock(struct rt_omutex *m)
 {
+    RT_ASSERT(state_is_held(&m->queue.lock, RANK_WAITQ));
     if (om_has_prio(m)) {
         state_unlock(&m->queue.lock, RANK_WAITQ);
     }
@@ -108,6 +121,7 @@ ALWAYS_INLINE uint32_t om_ceiling(struct rt_omutex *m)
 
 static void held_push(struct thread *self, struct rt_omutex *m)
 {
+    RT_ASSERT(om_is_owned(m, self));
     m->next = self->held;
     self->held = m;
     if (om_ceiling(m) > self->ceiling) {
@@ -118,7 +132,9 @@ static void held_push(struct thread *self, struct rt_omutex *m)
 static void held_remove(struct thread *self, struct rt_omutex *m)
 {
     struct rt_omutex **at = &self->held;
+    RT_ASSERT(om_is_owned(m, self));
     while (*at != m) {
+        RT_ASSERT((*at)->next != NULL); /* it is on the list */
         at = &(*at)->next;
     }
     *at = m->next;
@@ -167,6 +183,7 @@ int rt_omutex_trylock(struct rt_omutex *m)
 static uint32_t om_mark_locked(struct rt_omutex *m)
 {
     uint32_t word = at_load_acq(&m->word); /* ORDER(mutex) */
+    RT_ASSERT(om_is_held(m));
     for (;;) {
         uint32_t owner = word & OM_OWNER;
         if (owner == 0 || owner == OM_LOST || (word & OM_WAITERS) ||
@@ -187,6 +204,7 @@ static int om_wait_locked(struct rt_omutex *m, struct thread *self, uint32_t own
                                     .kind = KIND_WAITS,
                                     .interruptible = rt_signals,
                                     .rank = RANK_WAITQ};
+    RT_ASSERT(om_is_held(m) && (at_peek(&m->word) & OM_WAITERS));
     if (m->kind & OM_INHERIT) {
         prio_wait_begin_locked(&wait, self, owner != OM_GONE ? id_thread(owner) : NULL);
     }
@@ -195,6 +213,8 @@ static int om_wait_locked(struct rt_omutex *m, struct thread *self, uint32_t own
         prio_unlock();
     }
     int error = waitq_block_locked(&m->queue, &options);
+    RT_ASSERT(error != -ETIMEDOUT || deadline != UINT64_MAX);
+    RT_ASSERT((error == 0) == (self->wait_kind != KIND_WAITS));
     if (error != 0 && (m->kind & OM_INHERIT)) {
         prio_lock();
         prio_wait_end_locked(self);
@@ -207,6 +227,7 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
 {
     unsigned long irq;
     int error = -EBUSY;
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     rt_self();
     while (error == -EBUSY) {
         rt_self(); /* a handler, by rt_signals_act or when the last round left, may have lost the
@@ -263,6 +284,7 @@ static void om_give_locked(struct rt_omutex *m, struct thread *self, struct thre
                            uint32_t died)
 {
     uint32_t waiters = waitq_empty_locked(&m->queue) ? 0 : OM_WAITERS;
+    RT_ASSERT(om_is_owned(m, self) && t->wait_kind == KIND_WAITS);
     t->wait_kind = died ? KIND_OWNS_DIED : KIND_OWNS;
     om_queue_unlock(m);
     if (m->kind & OM_INHERIT) {
@@ -287,7 +309,9 @@ static struct thread *om_next_locked(struct rt_omutex *m, struct thread *self, u
     om_queue_unlock(m);
     if (m->kind & OM_INHERIT) {
         prio_pass_locked(&m->leader, self, NULL);
+        RT_ASSERT(m->leader == 0);
     }
+    RT_ASSERT(om_is_owned(m, self));
     at_store_rlx(&m->word, self->index);
     return NULL;
 }
@@ -297,6 +321,8 @@ void rt_omutex_release_irqoff(struct cpu *cpu, struct rt_omutex *m, struct threa
 {
     struct thread *t;
     uint32_t mine = self->index;
+    RT_ASSERT(rt_is_inside() && cpu == port_cpu_self());
+    RT_ASSERT(died == 0 || (m->kind & OM_ROBUST));
     do {
         om_lock(m);
         t = om_next_locked(m, self, died);
@@ -318,6 +344,7 @@ static void om_lose_irqoff(struct cpu *cpu, struct rt_omutex *m, struct thread *
     struct thread *t;
     list_init(&woken);
     om_lock(m);
+    RT_ASSERT(om_is_owned(m, self) && (m->kind & OM_ROBUST));
     for (;;) {
         om_queue_lock(m);
         t = waitq_pop_locked(&m->queue);
@@ -325,6 +352,7 @@ static void om_lose_irqoff(struct cpu *cpu, struct rt_omutex *m, struct thread *
         if (t == NULL) {
             break;
         }
+        RT_ASSERT(t->wait_kind == KIND_WAITS);
         t->wait_kind = KIND_LOST;
         if (m->kind & OM_INHERIT) {
             prio_wait_end_locked(t);
@@ -345,6 +373,7 @@ static void om_unlock_irqoff(struct cpu *cpu, struct rt_omutex *m, struct thread
     uint32_t mine = self->index;
     held_remove(self, m);
     if (unlikely(!at_cas_rel(&m->word, &mine, 0u))) { /* ORDER(mutex) */
+        RT_ASSERT((mine & OM_OWNER) == self->index);
         if (mine & OM_DIED) {
             om_lose_irqoff(cpu, m, self);
         } else {
@@ -357,6 +386,7 @@ void rt_omutex_unlock_irqoff(struct cpu *cpu, struct rt_omutex *m)
 {
     struct thread *self = cpu != NULL ? cpu->current : rt_identity();
     bool protect = m->kind & OM_PROTECT;
+    RT_ASSERT(rt_is_inside() && cpu == port_cpu_self());
     om_unlock_irqoff(cpu, m, self);
     if (protect) {
         rt_omutex_ceiling_changed(self);

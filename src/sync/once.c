@@ -33,6 +33,7 @@ static void once_wait(struct rt_once *once)
     struct waitq *q = once_queue(once);
     unsigned long irq;
     bool interrupted = false;
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     rt_self();
     rt_enter(&irq);
     state_lock(&q->lock, RANK_WAITQ);
@@ -58,6 +59,7 @@ void rt_once_end(struct rt_once *once, bool done)
     struct list woken;
     unsigned long irq;
     list_init(&woken);
+    RT_ASSERT(at_peek(&once->state) == ONCE_RUNNING);
     at_store_rel(&once->state, done ? (uint32_t)ONCE_DONE : ONCE_NEW); /* ORDER(once) */
     struct cpu *cpu = rt_enter(&irq);
     state_lock(&q->lock, RANK_WAITQ);

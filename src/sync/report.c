@@ -79,6 +79,7 @@ void rt_report_start(void)
 
 void rt_report_idle(void)
 {
+    RT_ASSERT(rt_is_inside() && lockrank_none_held());
     if (rt.deadlock != RT_DEADLOCK_OFF && at_load_rlx(&watched) == 0 && rt_all_asleep() &&
         at_xchg_acq_rel(&watched, 1u) == 0) { /* ORDER(deadlock-watch) */
         port_report_poke();
@@ -307,6 +308,7 @@ static NO_TSAN void report(void)
 
 static void report_deadlock(unsigned waiting)
 {
+    RT_ASSERT(waiting != 0 && rt.deadlock != RT_DEADLOCK_OFF);
     nwaiting = waiting;
     is_deadlock = true;
     port_report_run(report);
@@ -318,6 +320,7 @@ static void report_deadlock(unsigned waiting)
 /* No more looks, until a CPU asks for one; unless all sleep meanwhile, and nobody will. */
 static bool watch_end(void)
 {
+    RT_ASSERT(at_peek(&watched) == 1);
     at_store_rel(&watched, 0u); /* ORDER(deadlock-watch) */
     at_fence_heavy();           /* ORDER(deadlock-watch) */
     if (rt_all_asleep() && moves() != watch.moves && at_xchg_acq_rel(&watched, 1u) == 0) {
@@ -329,6 +332,7 @@ static bool watch_end(void)
 
 static void watch_plan(uint64_t now)
 {
+    RT_ASSERT(at_peek(&watched) == 1);
     watch.moves = moves();
     watch.interval = AGAIN_NS;
     watch.at = now + QUIET_NS;
@@ -337,6 +341,7 @@ static void watch_plan(uint64_t now)
 static void watch_look(uint64_t now)
 {
     unsigned waiting = 0;
+    RT_ASSERT(watch.interval >= AGAIN_NS);
     if (moves() != watch.moves && rt_all_asleep()) {
         watch_plan(now);
         return;

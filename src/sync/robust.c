@@ -27,6 +27,7 @@ int rt_omutex_consistent(struct rt_omutex *m)
 static void abandon(struct rt_omutex *m, struct thread *self)
 {
     prio_lock();
+    RT_ASSERT((at_peek(&m->word) & OM_OWNER) == self->index);
     if (m->kind & OM_INHERIT) {
         prio_orphan_locked(&m->leader, self);
     }
@@ -48,10 +49,13 @@ void rt_held_end(struct thread *self)
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
     struct rt_omutex *m;
+    RT_ASSERT(cpu == NULL || cpu->current == self);
     while ((m = self->held) != NULL) {
+        RT_ASSERT((at_peek(&m->word) & OM_OWNER) == self->index);
         self->held = m->next; /* m is another's as soon as it is given up */
         end_one(cpu, m, self);
     }
+    RT_ASSERT(self->boosters == NULL || MUTANT(ROBUST_FORGET));
     if (self->ceiling != 0) {
         prio_set_ceiling(self, 0);
     }

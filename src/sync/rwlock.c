@@ -59,6 +59,7 @@ int rt_rwlock_trywrlock(struct rt_rwlock *l)
 static bool rw_enter_or_mark_locked(struct rt_rwlock *l, bool writer)
 {
     uint32_t word = at_load_rlx(&l->word);
+    RT_ASSERT(state_is_held(&l->queue.lock, RANK_WAITQ));
     for (;;) {
         bool enter = writer
                          ? (word & (RW_WRITER | RW_READERS)) == 0 && waitq_empty_locked(&l->queue)
@@ -75,6 +76,7 @@ static uint32_t rw_pop_readers_locked(struct rt_rwlock *l, struct list *woken)
 {
     uint32_t n = 0;
     struct thread *t;
+    RT_ASSERT(state_is_held(&l->queue.lock, RANK_WAITQ));
     while ((t = waitq_peek_locked(&l->queue)) != NULL) {
         if (l->prefer_writer && t->wait_kind != KIND_READER) {
             break;
@@ -101,6 +103,7 @@ ALWAYS_INLINE uint32_t rw_waiting_bit_locked(const struct rt_rwlock *l)
 static void rw_hand_over_locked(struct rt_rwlock *l, struct list *woken)
 {
     uint32_t word = 0;
+    RT_ASSERT(at_peek(&l->word) == (RW_WRITER | RW_WAITING));
     struct thread *t = waitq_pop_locked(&l->queue);
     if (t != NULL) {
         bool writer = t->wait_kind == KIND_WRITER;
@@ -123,11 +126,13 @@ static void rw_gave_up(struct rt_rwlock *l, unsigned long irq)
     state_lock(&l->queue.lock, RANK_WAITQ);
     uint32_t word = at_load_rlx(&l->word);
     if ((word & RW_WAITING) && !(word & RW_WRITER)) {
+        RT_ASSERT((word & RW_READERS) != 0);
         uint32_t readers = rw_pop_readers_locked(l, &woken);
         at_add_acq_rel(&l->word, readers); /* ORDER(rwlock) */
     }
     if (waitq_empty_locked(&l->queue)) {
-        at_and_acq_rel(&l->word, ~RW_WAITING); /* ORDER(rwlock) */
+        uint32_t was = at_and_acq_rel(&l->word, ~RW_WAITING); /* ORDER(rwlock) */
+        RT_ASSERT((was & RW_WRITER) == 0 || (was & RW_READERS) == 0);
     }
     state_unlock(&l->queue.lock, RANK_WAITQ);
     rt_wake_list(port_cpu_self(), &woken, PIRN_WHY_HANDOFF, irq);
@@ -137,6 +142,7 @@ static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
 {
     unsigned long irq;
     int result = 0;
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     rt_self();
     rt_enter(&irq);
     state_lock(&l->queue.lock, RANK_WAITQ);
@@ -150,6 +156,7 @@ static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
                                         .interruptible = rt_signals,
                                         .rank = RANK_WAITQ};
         result = waitq_block_locked(&l->queue, &options);
+        RT_ASSERT(result != -ETIMEDOUT || deadline != UINT64_MAX);
         if (result != 0) {
             rw_gave_up(l, irq);
         }
@@ -202,6 +209,7 @@ int rt_rwlock_unlock(struct rt_rwlock *l)
     for (;;) {
         uint32_t readers = word & RW_READERS;
         bool writer = word & RW_WRITER;
+        RT_ASSERT(!writer || readers == 0);
         if (!writer && readers == 0) {
             return -EPERM;
         }

@@ -58,11 +58,13 @@ int rt_sem_trywait(struct rt_sem *s)
 /* True, and a unit; or false, and the lock: the caller has to wait. */
 ALWAYS_INLINE bool sem_take_or_lock(struct rt_sem *s)
 {
+    RT_ASSERT(rt_is_inside() && lockrank_none_held());
     state_lock(&s->queue.lock, RANK_WAITQ);
     uint32_t state = lock_state(&s->queue.lock);
     if (state == 0) {
         return false;
     }
+    RT_ASSERT(waitq_empty_locked(&s->queue));
     state_unlock_to(&s->queue.lock, RANK_WAITQ, state - SEM_UNIT);
     return true;
 }
@@ -71,6 +73,7 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
 {
     unsigned long irq;
     int result = 0;
+    RT_ASSERT(rt_is_outside());
     rt_self();
     rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
@@ -81,6 +84,8 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
                                         .interruptible = point && rt_signals,
                                         .rank = RANK_WAITQ};
         result = waitq_block_locked(&s->queue, &options);
+        RT_ASSERT(result != -ETIMEDOUT || deadline != UINT64_MAX);
+        RT_ASSERT(result != -EINTR || point);
     }
     rt_leave(irq);
     return result;
@@ -90,6 +95,7 @@ static NOINLINE int sem_wait_slow(struct rt_sem *s, uint64_t deadline, bool poin
 static NOINLINE bool sem_wait_plain(struct rt_sem *s)
 {
     unsigned long irq;
+    RT_ASSERT(rt_is_outside());
     rt_self();
     struct cpu *cpu = rt_enter(&irq);
     if (!sem_take_or_lock(s)) {
@@ -125,6 +131,7 @@ static NOINLINE int sem_post_slow(struct rt_sem *s)
     state_lock(&s->queue.lock, RANK_WAITQ);
     uint32_t state = lock_state(&s->queue.lock);
     struct thread *t = state == 0 ? waitq_pop_inline_locked(&s->queue) : NULL;
+    RT_ASSERT(t != NULL || waitq_empty_locked(&s->queue));
     if (state == SEM_STATE_MAX) {
         result = -EOVERFLOW;
     } else if (t == NULL || MUTANT(SEM_DOUBLE)) {

@@ -70,6 +70,7 @@ static void request_put(struct request *r)
 {
     unsigned long irq;
     rt_enter_lock(&irq, &helpers.lock, RANK_WAITQ);
+    RT_ASSERT(!list_linked(&r->link));
     if (helpers.first == NULL) {
         r->link.next = r->link.prev = &r->link;
         helpers.first = &r->link;
@@ -85,6 +86,7 @@ static bool idle_change(int by)
 {
     unsigned long irq;
     rt_enter_lock(&irq, &helpers.lock, RANK_WAITQ);
+    RT_ASSERT(helpers.idle < INT32_MAX);
     bool possible = by > 0 || helpers.idle > 0;
     helpers.idle += possible ? (uint32_t)by : 0;
     rt_leave_unlock(irq, &helpers.lock, RANK_WAITQ);
@@ -95,6 +97,7 @@ static void helper_main(void *unused)
 {
     (void)unused;
     for (;;) {
+        RT_ASSERT(port_cpu_self() == NULL && rt_is_outside());
         if (rt_sem_wait_until(&helpers.work, port_now() + IDLE_NS) != 0) {
             if (idle_change(-1)) {
                 return;
@@ -125,6 +128,7 @@ static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_
 {
     uint64_t deadline = limit != NULL ? limit->deadline : UINT64_MAX;
     bool realtime = limit != NULL && limit->realtime;
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     struct thread *self = rt_self();
     if ((self->flags & THREAD_FOREIGN) ||
         (!idle_change(-1) && port_foreign_start(helper_main, NULL) != 0)) {
@@ -135,6 +139,7 @@ static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_
     request_put(&r);
     if (!point) {
         rt_sem_wait_until(&r.done, UINT64_MAX);
+        RT_ASSERT(!list_linked(&r.link));
         return r.result;
     }
     int error;
@@ -143,6 +148,7 @@ static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_
     }
     if (error != 0) {
         request_cancel(&r);
+        RT_ASSERT(!list_linked(&r.link));
         return error == -EINTR ? -EINTR : -ECANCELED;
     }
     return r.result;

@@ -56,10 +56,12 @@ int rt_shsem_wait(struct rt_shsem *s, const struct rt_shared_limit *limit)
     at_add_acq_rel(&s->word, ONE_WAITER); /* ORDER(sem) */
     uint64_t word = at_load_rlx(&s->word);
     for (;;) {
+        RT_ASSERT(word >= ONE_WAITER); /* the caller */
         if (VALUE(word) == 0) {
             int error = rt_shared_wait_interruptible(value_of(s), 0, limit);
             if (error != 0) {
-                at_sub_acq_rel(&s->word, ONE_WAITER); /* ORDER(sem) */
+                uint64_t before = at_sub_acq_rel(&s->word, ONE_WAITER); /* ORDER(sem) */
+                RT_ASSERT(before >= ONE_WAITER);
                 return error;
             }
             word = at_load_rlx(&s->word);
@@ -123,7 +125,9 @@ static void barrier_open(struct rt_shbarrier *b, uint32_t i)
 {
     uint32_t last = i - i % b->count;
     uint32_t round = at_load_rlx(&b->round);
+    RT_ASSERT(i != 0 && i <= cycle_of(b));
     while (round < last) {
+        RT_ASSERT(round % b->count == 0);
         if (at_cas_rel(&b->round, &round, last)) { /* ORDER(barrier-shared) */
             if (!MUTANT(SHARED_DROP)) {
                 rt_shared_wake(&b->round, RT_SHARED_ALL);
@@ -136,7 +140,10 @@ static void barrier_open(struct rt_shbarrier *b, uint32_t i)
 static void barrier_leave(struct rt_shbarrier *b)
 {
     uint32_t cycle = cycle_of(b);
-    if (at_add_acq_rel(&b->out, 1u) + 1 == cycle) { /* ORDER(barrier-shared) */
+    uint32_t gone = at_add_acq_rel(&b->out, 1u) + 1; /* ORDER(barrier-shared) */
+    RT_ASSERT(gone <= cycle);
+    if (gone == cycle) {
+        RT_ASSERT(at_peek(&b->in) >= cycle && at_peek(&b->round) == cycle);
         at_store_rlx(&b->round, 0u);
         at_store_rlx(&b->out, 0u);
         at_store_rel(&b->in, 0u); /* ORDER(barrier-shared) */
@@ -190,7 +197,9 @@ uint32_t rt_shcond_enter(struct rt_shcond *c)
 /* The last access to it. */
 void rt_shcond_leave(struct rt_shcond *c)
 {
-    if (at_sub_acq_rel(&c->waiters, 1u) == (DESTROYING | 1u)) { /* ORDER(cond-shared) */
+    uint32_t before = at_sub_acq_rel(&c->waiters, 1u); /* ORDER(cond-shared) */
+    RT_ASSERT((before & ~DESTROYING) != 0);
+    if (before == (DESTROYING | 1u)) {
         rt_shared_wake(&c->waiters, RT_SHARED_ALL);
     }
 }
@@ -201,6 +210,8 @@ int rt_shcond_wait(struct rt_shcond *c, uint32_t ticket, const struct rt_shared_
     if (at_load_rlx(&c->seq) == ticket) {
         error = rt_shared_wait_point(&c->seq, ticket, limit);
     }
+    RT_ASSERT(error != -EINTR);
+    RT_ASSERT(error != -ETIMEDOUT || limit != NULL);
     rt_shcond_leave(c);
     return error;
 }

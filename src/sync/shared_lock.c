@@ -32,7 +32,10 @@ int rt_shmutex_lock(struct rt_shmutex *m, const struct rt_shared_limit *limit)
     if (rt_shmutex_trylock(m) == 0) {
         return 0;
     }
-    while (at_xchg_acq(&m->word, (uint32_t)SHM_CONTENDED) != SHM_FREE) { /* ORDER(mutex) */
+    uint32_t before;
+    while ((before = at_xchg_acq(&m->word, (uint32_t)SHM_CONTENDED)) !=
+           SHM_FREE) { /* ORDER(mutex) */
+        RT_ASSERT(before == SHM_HELD || before == SHM_CONTENDED);
         if (rt_shared_wait(&m->word, SHM_CONTENDED, limit) == -ETIMEDOUT) {
             return -ETIMEDOUT;
         }
@@ -42,8 +45,9 @@ int rt_shmutex_lock(struct rt_shmutex *m, const struct rt_shared_limit *limit)
 
 void rt_shmutex_unlock(struct rt_shmutex *m)
 {
-    if (at_xchg_rel(&m->word, (uint32_t)SHM_FREE) == SHM_CONTENDED && /* ORDER(mutex) */
-        !MUTANT(SHARED_DROP)) {
+    uint32_t before = at_xchg_rel(&m->word, (uint32_t)SHM_FREE); /* ORDER(mutex) */
+    RT_ASSERT(before <= SHM_CONTENDED);
+    if (before == SHM_CONTENDED && !MUTANT(SHARED_DROP)) {
         rt_shared_wake(&m->word, 1);
     }
 }
@@ -118,7 +122,9 @@ int rt_shrwlock_wrlock(struct rt_shrwlock *l, const struct rt_shared_limit *limi
     }
     at_add_acq_rel(&l->writers, 1u); /* ORDER(rwlock) */
     int error = wait_locked_out(l, rt_shrwlock_trywrlock, limit);
-    if (at_sub_acq_rel(&l->writers, 1u) == 1 && error != 0) { /* ORDER(rwlock) */
+    uint32_t writers = at_sub_acq_rel(&l->writers, 1u); /* ORDER(rwlock) */
+    RT_ASSERT(writers != 0);
+    if (writers == 1 && error != 0) {
         event(l);
     }
     return error;
@@ -130,6 +136,7 @@ int rt_shrwlock_unlock(struct rt_shrwlock *l)
     for (;;) {
         uint32_t readers = word & RW_READERS;
         bool writer = word & RW_WRITER;
+        RT_ASSERT(!writer || readers == 0);
         if (!writer && readers == 0) {
             return -EPERM;
         }

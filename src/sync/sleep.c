@@ -4,12 +4,14 @@
  */
 #include <errno.h>
 
+#include "mutant.h"
 #include "sync.h"
 
 static int sleep_until(uint64_t deadline, bool point)
 {
     struct waitq queue = {0};
     unsigned long irq;
+    RT_ASSERT(rt_is_outside() && lockrank_none_held());
     rt_self();
     rt_enter(&irq);
     at_init(&queue.lock.word, 0u);
@@ -20,6 +22,8 @@ static int sleep_until(uint64_t deadline, bool point)
                                     .interruptible = point && rt_signals,
                                     .rank = RANK_WAITQ};
     int end = waitq_block_locked(&queue, &options);
+    RT_ASSERT(end != 0 && (end != -EINTR || point)); /* nobody wakes it */
+    RT_ASSERT(waitq_empty_locked(&queue) || MUTANT(TIMED_STAY));
     rt_leave(irq);
     return end;
 }
