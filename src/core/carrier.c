@@ -130,16 +130,25 @@ int carrier_make(struct carrier **out, struct cpu *cpu)
     return 0;
 }
 
+static int spare_make(struct carrier **k)
+{
+    unsigned long irq = port_irq_save();
+    int error = carrier_make(k, NULL);
+    port_irq_restore(irq);
+    return error;
+}
+
+/* Starting a kernel thread calls the program's allocator, which may call us: outside the runtime. */
 int rt_carrier_add(void)
 {
     struct carrier *k = spares.unstarted;
-    unsigned long irq = port_irq_save();
-    int error = k == NULL ? carrier_make(&k, NULL) : 0;
+    int error = k == NULL ? spare_make(&k) : 0;
     if (error == 0) {
         at_init(&k->idle.state, (uint32_t)THREAD_RUNNING);
         error = port_carrier_start(k);
         spares.unstarted = error != 0 ? k : NULL;
     }
+    unsigned long irq = port_irq_save();
     spin_lock(&spares.lock, RANK_SPARE);
     spares.asked = false;
     spares.extra += error == 0;
