@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "check.h"
 #include "port.h"
 #include "port_posix.h"
 
@@ -200,6 +201,9 @@ void fd_init(void); /* before the first helper */
 
 /* Start the timer thread. 0 or -errno. */
 int monitor_start(void);
+
+/* For assertions: the carrier is the calling kernel thread. */
+bool carrier_is_own(const struct port_carrier *port);
 
 #define PAGE_SIZE 4096u
 

@@ -54,6 +54,12 @@ static uint32_t lock;     /* futex: 0 free, 1 taken, 2 taken and somebody sleeps
 
 static uintptr_t times_bit; /* (A) written under the lock */
 
+/* For assertions: by somebody. */
+ALWAYS_INLINE bool lock_is_held(void)
+{
+    return __atomic_load_n(&lock, __ATOMIC_RELAXED) != 0;
+}
+
 static bool lock_try(void)
 {
     uint32_t free = 0;
@@ -80,7 +86,9 @@ static COLD void lock_wait(void)
 static void lock_release(void)
 {
     int saved = errno;
-    if (__atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2) { /* ORDER(affinity) */
+    uint32_t before = __atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(affinity) */
+    RT_ASSERT(before == 1 || before == 2);
+    if (before == 2) {
         futex_wake(&lock);
     }
     errno = saved;
@@ -96,6 +104,7 @@ static void affinity_lock(unsigned long *irq)
 
 static void affinity_unlock(unsigned long irq)
 {
+    RT_ASSERT(port_irq_is_off());
     lock_release();
     port_irq_restore(irq);
 }
@@ -103,6 +112,7 @@ static void affinity_unlock(unsigned long irq)
 static void cpus_store_locked(struct port_cpu *cpu, const struct port_cpus *cpus)
 {
     uintptr_t word = (uintptr_t)cpus | times_bit;
+    RT_ASSERT(lock_is_held() && ((uintptr_t)cpus & TIMES_BIT) == 0);
     __atomic_store_n(&cpu->cpus, (const struct port_cpus *)word, __ATOMIC_RELAXED);
 }
 
@@ -185,12 +195,14 @@ void affinity_take(struct cpu *cpu, const struct port_carrier *from)
     unsigned i = 0;
     struct port_cpu *port = rt_cpu_port(cpu);
     affinity_lock(&irq);
+    RT_ASSERT(port->carrier == from && carrier_is_own(from));
     cpus_store_locked(port, from->cpus);
     __atomic_store_n(&port->tid, from->tid, __ATOMIC_RELAXED);
     while (i < nworkers && workers[i] != cpu) {
         i++;
     }
     if (i == nworkers && rt_cpu_id(cpu) < RT_MAX_CPUS) { /* not the record of a carrier's own */
+        RT_ASSERT(nworkers < RT_MAX_CPUS);
         workers[nworkers] = cpu;
         __atomic_store_n(&nworkers, nworkers + 1, __ATOMIC_RELAXED);
     }
@@ -200,11 +212,13 @@ void affinity_take(struct cpu *cpu, const struct port_carrier *from)
 /* The kernel thread keeps the set that it has, and the thread that it runs. */
 void affinity_leave(struct cpu *cpu, struct port_carrier *port)
 {
+    RT_ASSERT(cpu == port_cpu_self() && carrier_is_own(port));
     port->cpus = cpus_load(rt_cpu_port(cpu));
 }
 
 static void worker_set(struct port_cpu *cpu, const struct port_cpus *cpus)
 {
+    RT_ASSERT(lock_is_held() && cpus != UNKNOWN);
     kernel_set(cpu->tid, cpus != NULL ? &cpus->set : &whole.set);
     cpus_store_locked(cpu, cpus);
 }
@@ -216,6 +230,7 @@ void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
     unsigned long irq;
     struct port_cpu *port = rt_cpu_port(cpu);
     const struct port_thread *next = rt_thread_port(to);
+    RT_ASSERT(cpu == port_cpu_self() && rt_cpu_thread(cpu) == to && port_irq_is_off());
     if (affinity_times()) {
         times_switch(port->carrier, rt_thread_port(from), rt_thread_port(to));
     }
@@ -229,6 +244,7 @@ void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
 
 static const struct port_cpus *find_locked(const cpu_set_t *set)
 {
+    RT_ASSERT(lock_is_held() && nsets <= SETS_MAX);
     if (CPU_EQUAL(set, &whole.set)) {
         return &whole;
     }
@@ -249,6 +265,7 @@ static const struct port_cpus *find_locked(const cpu_set_t *set)
 static int effective_locked(const cpu_set_t *want, cpu_set_t *got)
 {
     cpu_set_t now;
+    RT_ASSERT(lock_is_held() && port_irq_is_off());
     int error = kernel_get(0, &now);
     if (error == 0) {
         error = kernel_set(0, want);

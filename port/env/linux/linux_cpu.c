@@ -59,12 +59,15 @@ void permit_wait(uint32_t *word, uint64_t deadline)
                                     __ATOMIC_ACQUIRE)) { /* ORDER(permit) */
         futex_wait(word, 2, deadline);
     }
-    __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+    RT_ASSERT(none <= 1);                                             /* the word has one owner */
+    uint32_t before = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+    RT_ASSERT(before == 1 || before == 2);
 }
 
 void permit_post(uint32_t *word)
 {
     uint32_t before = __atomic_exchange_n(word, 1, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+    RT_ASSERT(before <= 3);
     if (before == 2) {
         futex_wake(word);
     } else if (before == 3) {
@@ -76,6 +79,7 @@ void permit_post(uint32_t *word)
 void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 {
     uint32_t *permit = &rt_cpu_port(cpu)->permit;
+    RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off());
     if (rt_io_waiting() == 0 || !reactor_sleep(permit, deadline)) {
         permit_wait(permit, deadline);
     }
@@ -120,11 +124,17 @@ void port_fence_heavy(void)
     errno = saved;
 }
 
+bool carrier_is_own(const struct port_carrier *port)
+{
+    return port->tid == (int)syscall(SYS_gettid);
+}
+
 void *__cxa_get_globals(void) __attribute__((weak));
 
 int port_carrier_begin(struct carrier *k, struct thread *t)
 {
     struct port_carrier *port = rt_carrier_port(k);
+    RT_ASSERT(port_cpu_self() == NULL);
     kernel_thread_begun();
     foreign_becomes(t);
     port->tid = (int)syscall(SYS_gettid);
@@ -146,6 +156,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
 {
     struct port_carrier *from = rt_carrier_port(k);
     struct port_cpu *port = rt_cpu_port(cpu);
+    RT_ASSERT(carrier_is_own(from));
     port->carrier = from;
     port->errno_at = from->errno_at;
     port->cxx_at = from->cxx_at;
@@ -168,6 +179,8 @@ void port_cpu_back(struct cpu *cpu)
 void port_cpu_leave(struct thread *t)
 {
     struct cpu *cpu = port_cpu_self();
+    RT_ASSERT(rt_cpu_thread(cpu) == t);
+    RT_ASSERT(rt_cpu_port(cpu)->carrier == rt_carrier_port(rt_cpu_carrier(cpu)));
     meter_end();
     affinity_leave(cpu, rt_carrier_port(rt_cpu_carrier(cpu)));
     port_tls_thread = t;
@@ -176,6 +189,7 @@ void port_cpu_leave(struct thread *t)
 
 void port_carrier_wait(struct carrier *k)
 {
+    RT_ASSERT(carrier_is_own(rt_carrier_port(k)));
     permit_wait(&rt_carrier_port(k)->permit, UINT64_MAX);
 }
 
@@ -189,6 +203,7 @@ void port_carrier_wake(struct carrier *k)
 void port_cxx_switch(struct cpu *cpu, struct thread *from, struct thread *to)
 {
     uint64_t *at = rt_cpu_port(cpu)->cxx_at;
+    RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off() && !port_tls_own);
     if (at != NULL) {
         uint64_t *saved = rt_thread_port(from)->cxx;
         const uint64_t *next = rt_thread_port(to)->cxx;
@@ -202,6 +217,7 @@ void port_cxx_switch(struct cpu *cpu, struct thread *from, struct thread *to)
 void port_fp_switch_one(struct cpu *cpu, struct thread *from, struct thread *to, bool is_from)
 {
     struct port_fp *common = &rt_cpu_port(cpu)->fp;
+    RT_ASSERT(rt_cpu_thread(cpu) == to && port_irq_is_off());
     if (is_from) {
         port_fp_switch(&rt_thread_port(from)->fp, common);
     } else {
@@ -312,6 +328,7 @@ static void *carrier_main(void *arg)
     uint64_t mask;
     signals_mask(&mask, true);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+    RT_ASSERT(port_cpu_self() == NULL && port_irq_is_on());
     port_irq_entered();
     foreign_is_helper();
     rt_carrier_main(arg);
@@ -340,6 +357,7 @@ struct start {
 
 static void start_taken(struct start *start)
 {
+    RT_ASSERT(start->taken == 0);
     __atomic_store_n(&start->taken, 1, __ATOMIC_RELEASE); /* ORDER(helper) */
     futex_wake(&start->taken);
 }
@@ -358,6 +376,7 @@ static void *helper_main(void *arg)
 {
     struct start *from = arg, start = *from;
     start_taken(from);
+    RT_ASSERT(helper == 0 && port_cpu_self() == NULL);
     helper = HELPER_SELF;
     return start.fn(start.arg);
 }
@@ -424,6 +443,7 @@ int kernel_thread_create_known(void *(*fn)(void *), void *arg)
         return kernel_thread_create(fn, arg);
     }
     create_fn theirs = (create_fn)dlsym(RTLD_DEFAULT, "pthread_create");
+    RT_ASSERT(helper == 0);
     helper = HELPER_NEXT;
     int error = theirs != NULL ? theirs(&thread, NULL, fn, arg) : ENOSYS;
     helper = 0;

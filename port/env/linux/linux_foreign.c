@@ -50,6 +50,7 @@ static NORETURN void no_memory(void)
  */
 static void foreign_end(void *t)
 {
+    RT_ASSERT(t == port_tls_thread && port_cpu_self() == NULL);
     rt_foreign_free(t);
     port_tls_thread = NULL;
 }
@@ -66,6 +67,7 @@ static void end_make(void)
 static void end_announce(struct thread *t)
 {
     uint32_t state = END_UNKNOWN;
+    RT_ASSERT(t == port_tls_thread);
     if (__atomic_compare_exchange_n(&end.state, &state, END_BEING_MADE, false, __ATOMIC_ACQUIRE,
                                     __ATOMIC_ACQUIRE)) { /* ORDER(helper) */
         end_make();
@@ -107,6 +109,7 @@ static bool is_main(int tid)
 
 struct thread *port_foreign_self(void)
 {
+    RT_ASSERT(port_cpu_self() == NULL);
     if (port_tls_thread != NULL) {
         return port_tls_thread;
     }
@@ -132,6 +135,7 @@ void foreign_becomes(struct thread *t)
 {
     struct thread *before = port_tls_thread;
     if (before != NULL && before != t) {
+        RT_ASSERT(end.state == END_MADE);
         port_tls_thread = NULL;
         end.set(end.key, NULL);
         rt_foreign_becomes(before, t);
@@ -140,11 +144,13 @@ void foreign_becomes(struct thread *t)
 
 void foreign_forked(void)
 {
+    RT_ASSERT(port_cpu_self() == NULL);
     port_tls_thread = rt_main_identity();
 }
 
 void port_foreign_park(struct thread *t, uint64_t deadline)
 {
+    RT_ASSERT(port_cpu_self() == NULL && t == port_tls_thread);
     permit_wait(&rt_thread_port(t)->permit, deadline);
 }
 

@@ -10,6 +10,7 @@
  */
 #include "linux.h"
 #include "port_calls.h"
+#include "port_foreign.h"
 #include "port_io.h"
 #include "port_report.h"
 
@@ -35,6 +36,7 @@ static struct {
 static uint64_t monitor_deliver(uint64_t now)
 {
     uint64_t next = UINT64_MAX;
+    RT_ASSERT(port_cpu_self() == NULL && port_is_helper());
     for (unsigned i = 0; i < MAX_CPUS; i++) {
         struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
         if (cpu == NULL) {
@@ -58,6 +60,7 @@ static uint64_t calls_watch(uint64_t now)
     if (__atomic_exchange_n(&monitor.watch, 0, __ATOMIC_SEQ_CST) == 0) { /* ORDER(monitor) */
         return UINT64_MAX;
     }
+    RT_ASSERT(port_cpu_self() == NULL && monitor.wake_at == 0);
     if (rt_calls_scan()) {
         __atomic_store_n(&monitor.watch, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         return now + WATCH_NS;
@@ -68,7 +71,9 @@ static uint64_t calls_watch(uint64_t now)
 /* It does not sleep for want of work. */
 bool worker_awake(struct cpu *cpu)
 {
-    return __atomic_load_n(&rt_cpu_port(cpu)->permit, __ATOMIC_SEQ_CST) < 2; /* ORDER(monitor) */
+    uint32_t permit = __atomic_load_n(&rt_cpu_port(cpu)->permit, __ATOMIC_SEQ_CST);
+    RT_ASSERT(permit <= 3);
+    return permit < 2; /* ORDER(monitor) */
 }
 
 static bool anyone_awake(void)
@@ -101,6 +106,7 @@ static uint64_t workers_watch(uint64_t now)
         return monitor.look_at;
     }
     uint64_t interval = blocked_interval();
+    RT_ASSERT(monitor.wake_at == 0);
     if (interval != UINT64_MAX) {
         workers_look();
     }
@@ -147,6 +153,7 @@ unsigned kernel_threads_begun(void)
 
 void maker_turn(uint64_t until)
 {
+    RT_ASSERT(port_cpu_self() == NULL && port_is_helper());
     permit_wait(&monitor.ask, until);
     if (__atomic_exchange_n(&monitor.wanted, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
         rt_carrier_add();
@@ -206,6 +213,8 @@ int monitor_start(void)
 void monitor_add(struct cpu *cpu)
 {
     unsigned id = rt_cpu_id(cpu);
+    RT_ASSERT(id >= MAX_CPUS || monitor.cpus[id] == NULL || monitor.cpus[id] == cpu);
+    RT_ASSERT(carrier_is_own(rt_cpu_port(cpu)->carrier));
     if (id < MAX_CPUS && monitor.cpus[id] == NULL) { /* a carrier's own record is no worker */
         rt_cpu_port(cpu)->tick_at = UINT64_MAX;
         __atomic_store_n(&monitor.cpus[id], cpu, __ATOMIC_SEQ_CST); /* ORDER(monitor) */

@@ -63,6 +63,7 @@ static int reactor_make(void)
         syscall(SYS_close, kick);
         return -error;
     }
+    RT_ASSERT(reactor.making == 1 && reactor.epoll < 0);
     reactor.process = syscall(SYS_getpid);
     __atomic_store_n(&reactor.kick, kick, __ATOMIC_RELAXED);
     __atomic_store_n(&reactor.epoll, epoll, __ATOMIC_RELEASE); /* ORDER(reactor) */
@@ -126,6 +127,7 @@ int port_io_arm(int fd, uint32_t events)
 static void forget(int fd)
 {
     struct epoll_event none = {0};
+    RT_ASSERT(syscall(SYS_getpid) == reactor.process);
     syscall(SYS_epoll_ctl, reactor.epoll, EPOLL_CTL_DEL, fd, &none);
 }
 
@@ -172,6 +174,7 @@ static void deliver(const struct epoll_event *events, int n)
 {
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 != KICK) {
+            RT_ASSERT(events[i].data.u64 <= INT_MAX);
             rt_io_ready((int)events[i].data.u64, events[i].events);
         }
     }
@@ -228,7 +231,10 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
                                     __ATOMIC_ACQUIRE)) { /* ORDER(permit) */
         n = wait_until(epoll, events, deadline);
     }
-    __atomic_exchange_n(permit, 0, __ATOMIC_ACQ_REL);        /* ORDER(permit) */
+    RT_ASSERT(none <= 1);
+    uint32_t before = __atomic_exchange_n(permit, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+    RT_ASSERT(before == 1 || before == 3);
+    RT_ASSERT(reactor.fetcher == 1 && port_cpu_self() != NULL);
     __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 == KICK) {
@@ -243,6 +249,7 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
 void reactor_kick(void)
 {
     uint64_t one = 1;
+    RT_ASSERT(reactor.kick >= 0); /* somebody has slept there */
     syscall(SYS_write, reactor.kick, &one, sizeof(one));
 }
 

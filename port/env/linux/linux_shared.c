@@ -21,6 +21,7 @@ int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline,
                          .tv_nsec = (long)(deadline % 1000000000u)};
     int op = FUTEX_WAIT_BITSET | (realtime ? FUTEX_CLOCK_REALTIME : 0);
     int saved = errno;
+    RT_ASSERT(port_irq_is_on()); /* it may take for ever */
     long result = syscall(SYS_futex, word, op, value, deadline != UINT64_MAX ? &t : NULL, NULL,
                           FUTEX_BITSET_MATCH_ANY);
     int error = result == 0 ? 0 : errno;
@@ -60,6 +61,7 @@ static void detach_here(void)
 static void *start_main(void *arg)
 {
     struct start start = *(struct start *)arg;
+    RT_ASSERT(port_cpu_self() == NULL && port_irq_is_on());
     port_table_free(arg, sizeof(struct start));
     detach_here();
     start.fn(start.arg);

@@ -52,8 +52,15 @@ static void arena_lock(void)
     }
 }
 
+/* For assertions: by somebody. */
+ALWAYS_INLINE bool arena_is_locked(void)
+{
+    return __atomic_load_n(&lock, __ATOMIC_RELAXED) == 1;
+}
+
 static void arena_unlock(void)
 {
+    RT_ASSERT(arena_is_locked());
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(arena) */
 }
 
@@ -104,6 +111,7 @@ void port_table_free(void *p, size_t size)
 static struct arena *arena_map(size_t slot, size_t guard, unsigned slots)
 {
     struct arena *a = port_table_alloc(sizeof(struct arena));
+    RT_ASSERT(slots != 0 && slots <= ARENA_SLOTS && guard < slot && slot % PAGE_SIZE == 0);
     if (a == NULL) {
         return NULL;
     }
@@ -164,6 +172,7 @@ static bool guard_advise(char *low, size_t size)
 
 static int guard_install(char *low, size_t size)
 {
+    RT_ASSERT(arena_is_locked());
     if (size == 0 || (!guard_by_protect && guard_advise(low, size))) {
         return 0;
     }
@@ -183,6 +192,7 @@ static int guard_install(char *low, size_t size)
 
 static char *arena_take_locked(struct arena *a)
 {
+    RT_ASSERT(arena_is_locked() && a->nfree <= a->bump && a->bump <= a->slots);
     if (a->nfree != 0) {
         return a->base + a->free[--a->nfree] * a->slot;
     }
@@ -205,6 +215,7 @@ ALWAYS_INLINE bool arena_has(const struct arena *a, size_t slot, size_t guard)
 /* The first arena of the kind with room comes to the front. */
 static struct arena *arena_find_locked(size_t slot, size_t guard)
 {
+    RT_ASSERT(arena_is_locked());
     for (struct arena **link = &arenas; *link != NULL; link = &(*link)->next) {
         struct arena *a = *link;
         if (arena_has(a, slot, guard)) {
@@ -291,6 +302,7 @@ int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
 /* An arena without users, other than the front one, is unmapped. */
 static void arena_drop_locked(struct arena *a)
 {
+    RT_ASSERT(arena_is_locked() && a->nfree == a->bump);
     for (struct arena **link = &arenas->next; *link != NULL; link = &(*link)->next) {
         if (*link == a) {
             *link = a->next;
@@ -306,9 +318,11 @@ void port_stack_free(struct port_stack *stack)
     int saved = errno;
     struct arena *a = stack->arena;
     ptrdiff_t slot = ((char *)stack->low - a->base) / (ptrdiff_t)a->slot; /* the guard rounds off */
+    RT_ASSERT((char *)stack->low == a->base + (size_t)slot * a->slot + a->guard);
     valgrind_forget(a->known[slot]);
     advise(stack->low, stack->size, MADV_DONTNEED);
     arena_lock();
+    RT_ASSERT(a->nfree < a->bump && (unsigned)slot < a->bump);
     a->free[a->nfree++] = (uint16_t)slot;
     if (a->nfree == a->bump) {
         arena_drop_locked(a);

@@ -114,6 +114,8 @@ static void account_pass(struct port_carrier *k, struct port_thread *from, struc
 {
     struct times *a = &k->times;
     uint32_t seq = GET(a->seq);
+    RT_ASSERT((seq & 1) == 0 && carrier_is_own(k) && port_irq_is_off());
+    RT_ASSERT(GET(a->timed) != from || GET(from->timed_on) == k);
     SET(a->seq, seq + 1);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(times) */
     SET(a->span_at, span_end(a, from, exact));
@@ -133,6 +135,7 @@ void times_switch(struct port_carrier *k, struct port_thread *from, struct port_
 void times_begin(struct port_carrier *k, struct port_thread *t)
 {
     bool on = affinity_times();
+    RT_ASSERT(carrier_is_own(k));
     k->times = (struct times){.kernel_at = kernel_time(CLOCK_THREAD_CPUTIME_ID),
                               .span_at = port_now(),
                               .timed = on ? t : NULL};
@@ -153,20 +156,21 @@ static struct port_carrier *carrier_here(struct thread **t)
     return k != NULL ? rt_carrier_port(k) : NULL;
 }
 
+ALWAYS_INLINE bool account_changes(const struct port_carrier *k)
+{
+    return (__atomic_load_n(&k->times.seq, __ATOMIC_ACQUIRE) & 1) != 0; /* ORDER(times) */
+}
+
 /* Who asks before his worker has switched at all has had all of its time. */
 static void account_open(struct port_carrier *k, struct thread *t)
 {
     struct cpu *cpu = port_cpu_self();
+    RT_ASSERT(port_irq_is_off() && !account_changes(k) && GET(k->times.timed) == NULL);
     struct port_thread *port = rt_thread_port(t);
     if (cpu != NULL && rt_cpu_switches(cpu) == 0) {
         SET(port->used, kernel_time(CLOCK_THREAD_CPUTIME_ID));
     }
     account_pass(k, port, port, true);
-}
-
-ALWAYS_INLINE bool account_changes(const struct port_carrier *k)
-{
-    return (__atomic_load_n(&k->times.seq, __ATOMIC_ACQUIRE) & 1) != 0; /* ORDER(times) */
 }
 
 bool port_time_self(uint64_t *ns)
@@ -195,6 +199,7 @@ bool port_time_self(uint64_t *ns)
 void times_tick(struct cpu *cpu)
 {
     struct port_carrier *k = rt_cpu_port(cpu)->carrier;
+    RT_ASSERT(cpu == port_cpu_self() && carrier_is_own(k));
     if (affinity_times() && GET(k->times.timed) == NULL) {
         unsigned long irq = port_irq_save();
         account_open(k, rt_cpu_thread(cpu));
@@ -207,6 +212,7 @@ void times_tick(struct cpu *cpu)
  * told before belongs to those. */
 static uint64_t read_other(const struct port_thread *t, const struct port_carrier *here)
 {
+    RT_ASSERT(port_irq_is_off());
     for (unsigned tries = 0, round = 0;; round++) {
         /* ORDER(times) */
         struct port_carrier *k = __atomic_load_n(&t->timed_on, __ATOMIC_ACQUIRE);

@@ -97,6 +97,7 @@ static void rseq_give_up(void) {}
 
 int port_tls_start(bool by_syscall, const char **why)
 {
+    RT_ASSERT(!port_tls_own);
     int error = blocks_start(why);
     if (error != 0) {
         return error;
@@ -117,6 +118,7 @@ size_t port_tls_room(void)
 void tls_adopt(struct thread *t)
 {
     if (port_tls_own) {
+        RT_ASSERT(port_tls_thread == NULL || port_tls_thread == t);
         rseq_give_up();
         rt_thread_port(t)->tls = port_arch_tp();
         port_tls_thread = t;
@@ -128,10 +130,12 @@ int port_tls_alloc(struct thread *t, void *at)
     struct port_thread *port = rt_thread_port(t);
     char *low = rt_thread_stack(t), *end = (char *)at + port_tls_room();
     uintptr_t slot;
+    RT_ASSERT(port_tls_own && low < (char *)at);
     port->tls = glibc_block_make(low, (size_t)(end - low), &port->leftover);
     if (port->tls == 0) {
         return -ENOMEM;
     }
+    RT_ASSERT(port->tls > (uintptr_t)low && port->tls < (uintptr_t)end);
     PORT_ARCH_TLS_OFFSET(slot, port_tls_thread);
     *(struct thread **)(port->tls + slot) = t;
     PORT_ARCH_TLS_OFFSET(slot, port_tls_self);
@@ -144,12 +148,14 @@ int port_tls_alloc(struct thread *t, void *at)
 void port_tls_free(struct thread *t)
 {
     struct port_thread *port = rt_thread_port(t);
+    RT_ASSERT(port->tls != 0 && port->tls != port_arch_tp()); /* nobody runs on it */
     glibc_block_drop(port->tls, port->leftover);
     port->tls = 0;
 }
 
 int port_tls_tid(void)
 {
+    RT_ASSERT(port_tls_own);
     return *(const int *)(port_arch_tp() - glibc_descriptor_offset() + glibc.tid_at);
 }
 

@@ -239,6 +239,7 @@ static void *template_take(void *unused)
     uintptr_t tp = port_arch_tp();
     (void)unused;
     foreign_is_helper();
+    RT_ASSERT(port_cpu_self() == NULL && tp == port_arch_tp());
     memcpy(template.libc, (char *)tp + glibc.libc.at, glibc.libc.size);
     template.descriptor_at = tp - glibc_descriptor_offset();
     memcpy(template.descriptor, (void *)template.descriptor_at, glibc.descriptor);
@@ -329,6 +330,7 @@ int glibc_block_init(void)
 static void leftover_put(struct tls_leftover *leftover)
 {
     glibc_lock(&leftovers.lock);
+    RT_ASSERT(leftovers.first != leftover && leftover->tid >= GLIBC_FIRST_TID);
     leftover->next = leftovers.first;
     leftovers.first = leftover;
     glibc_unlock(&leftovers.lock);
@@ -336,6 +338,7 @@ static void leftover_put(struct tls_leftover *leftover)
 
 static bool estates_grow_locked(void)
 {
+    RT_ASSERT(leftovers.lock != 0 && leftovers.first == NULL);
     struct tls_leftover *slab = port_table_alloc(SLAB_BYTES);
     for (size_t i = 0; slab != NULL && i < SLAB_BYTES / sizeof(*slab); i++) {
         slab[i].tid = (pid_t)(GLIBC_FIRST_TID + leftovers.made++);
@@ -369,6 +372,7 @@ size_t glibc_block_room(void)
  * (docs/DESIGN.md, "Calls that block"). */
 static bool block_fill_tls(uintptr_t tp, const struct tls_leftover *leftover)
 {
+    RT_ASSERT(port_irq_is_on());
     *dtv_of(tp) = leftover->dtv;
     return leftover->dtv != NULL ? glibc.allocate_init((void *)tp, true) != NULL
                                  : glibc.allocate((void *)tp) != NULL;
@@ -379,6 +383,7 @@ static void block_fill_descriptor(uintptr_t tp, char *low, size_t size,
 {
     char *descriptor = (char *)(tp - glibc_descriptor_offset());
     struct glibc_dtv *dtv = *dtv_of(tp);
+    RT_ASSERT(template.npatches != 0 && leftover->tid >= GLIBC_FIRST_TID);
     memcpy(descriptor, template.descriptor, glibc.descriptor);
     for (unsigned i = 0; i < template.npatches; i++) {
         uintptr_t *word = (uintptr_t *)(descriptor + template.patch[i].at);
@@ -425,6 +430,7 @@ static void block_link(uintptr_t tp)
 {
     struct glibc_list *link = link_of(tp);
     glibc_lock(glibc.blocks_lock);
+    RT_ASSERT(glibc.blocks->next->prev == glibc.blocks);
     link->next = glibc.blocks->next;
     link->prev = glibc.blocks;
     link->next->prev = link;
@@ -436,6 +442,7 @@ static void block_unlink(uintptr_t tp)
 {
     struct glibc_list *link = link_of(tp);
     glibc_lock(glibc.blocks_lock);
+    RT_ASSERT(link->next->prev == link && link->prev->next == link);
     link->next->prev = link->prev;
     link->prev->next = link->next;
     glibc_unlock(glibc.blocks_lock);
@@ -455,6 +462,7 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftove
         leftover_put(*leftover);
         return 0;
     }
+    RT_ASSERT(*dtv_of(tp) != NULL && (tp & (glibc.align - 1)) == 0);
     block_fill_descriptor(tp, low, size, *leftover);
     block_fill_libc(tp, *leftover);
     PORT_ARCH_TLS_OFFSET(slot, block_generation);
@@ -465,6 +473,7 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftove
 
 void glibc_block_drop(uintptr_t tp, struct tls_leftover *leftover)
 {
+    RT_ASSERT(tp != port_arch_tp());
     block_unlink(tp);
     leftover->dtv = *dtv_of(tp);
     leftover->descriptor = tp - glibc_descriptor_offset();

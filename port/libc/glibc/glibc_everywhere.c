@@ -80,6 +80,7 @@ static void on_request(int signal, siginfo_t *info, void *context)
     }
     pid_t self = (pid_t)syscall(SYS_gettid);
     uint32_t count = __atomic_load_n(&request.count, __ATOMIC_ACQUIRE); /* ORDER(everywhere) */
+    RT_ASSERT(signal == SIGNAL);
     for (uint32_t i = 0; i < count; i++) {
         struct entry *e = &request.entries[i];
         if (e->tid == self &&
@@ -126,6 +127,7 @@ static void *table(size_t size)
 /* All kernel threads' ids to request.tids; returns their number. */
 static unsigned look(void)
 {
+    RT_ASSERT(request.lock != 0 && port_irq_is_off());
     unsigned n;
     while ((n = glibc_kernel_threads(request.tids, request.tids_room)) > request.tids_room) {
         port_table_free(request.tids, request.tids_room * sizeof(*request.tids));
@@ -178,6 +180,7 @@ static bool add(pid_t tid, pid_t self)
             return false;
         }
     }
+    RT_ASSERT(request.lock != 0 && request.count < request.room);
     struct entry *e = &request.entries[request.count];
     e->tid = tid;
     __atomic_store_n(&e->answer, ANSWER_NONE, __ATOMIC_RELEASE);           /* ORDER(everywhere) */
@@ -249,6 +252,7 @@ static void tell_all(void)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
     bool found;
+    RT_ASSERT(request.count == 0);
     do {
         unsigned n = look();
         grow(n);
@@ -282,6 +286,7 @@ int port_everywhere(long number, long a, long b, long c)
                   "failed in another\n");
         }
     }
+    RT_ASSERT(port_irq_is_off());
     glibc_unlock(&request.lock);
     port_irq_restore(irq);
     errno = saved;

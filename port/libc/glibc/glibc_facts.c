@@ -47,7 +47,9 @@ void glibc_lock(uint32_t *lock)
 
 void glibc_unlock(uint32_t *lock)
 {
-    if (__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) == 2) {
+    uint32_t before = __atomic_exchange_n(lock, 0, __ATOMIC_RELEASE);
+    RT_ASSERT(before == 1 || before == 2);
+    if (before == 2) {
         futex_wake(lock);
     }
 }

@@ -52,6 +52,7 @@ static bool has_slept(struct cpu *cpu)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
     struct rusage use;
+    RT_ASSERT(cpu == port_cpu_self() && port_irq_is_on());
     uint64_t switches = rt_cpu_switches(cpu);
     if (syscall(SYS_getrusage, RUSAGE_THREAD, &use) != 0) {
         return false;
@@ -70,6 +71,7 @@ static void on_probe(int signal, siginfo_t *info, void *arg)
     (void)info;
     struct carrier *k = rt_carrier_here();
     if (k != NULL) {
+        RT_ASSERT(carrier_is_own(rt_carrier_port(k)));
         __atomic_exchange_n(&rt_carrier_port(k)->probe_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
     }
     signals_adopt(arg);
@@ -110,6 +112,7 @@ static uint64_t cpu_time(int tid)
 static bool send(const struct port_carrier *k, int signal)
 {
     bool sent = false;
+    RT_ASSERT(port_cpu_self() == NULL && sending == 0); /* the monitor alone */
     __atomic_store_n(&sending, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&k->no_probes, __ATOMIC_SEQ_CST) == 0) { /* ORDER(sending) */
         sent =
@@ -123,6 +126,7 @@ static bool send(const struct port_carrier *k, int signal)
  * is enough: a thousand would use up what the user may queue, and would all be handled at once. */
 void monitor_send(struct port_carrier *k, uint32_t *sent, int signal)
 {
+    RT_ASSERT(signal != 0 && (sent == &k->probe_sent || sent == &k->tick_sent));
     if (__atomic_exchange_n(sent, 1, __ATOMIC_ACQ_REL) == 0 && !send(k, signal)) { /* ORDER(sent) */
         __atomic_store_n(sent, 0, __ATOMIC_RELEASE);                               /* ORDER(sent) */
     }
@@ -140,6 +144,7 @@ void blocked_look(struct cpu *cpu)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
     int tid = __atomic_load_n(&port->tid, __ATOMIC_RELAXED);
+    RT_ASSERT(port_cpu_self() == NULL);
     uint64_t switches = rt_cpu_switches(cpu), used = cpu_time(tid);
     bool still = switches == port->look_switches && tid == port->look_tid &&
                  used - port->look_used < BUSY_NS;

@@ -167,7 +167,9 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
     bool at_call = pc >= (uintptr_t)port_stop_begin && pc < (uintptr_t)port_stop_end;
     struct carrier *k = rt_carrier_here();
+    RT_ASSERT(signal == CANCEL_SIGNAL);
     if (k != NULL) {
+        RT_ASSERT(carrier_is_own(rt_carrier_port(k)));
         __atomic_exchange_n(&rt_carrier_port(k)->cancel_sent, 0,
                             __ATOMIC_ACQ_REL); /* ORDER(sent) */
     }
@@ -176,6 +178,7 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
     (void)info;
     signals_adopt(context);
     if (notice == RT_NOTICE_LATER) {
+        RT_ASSERT(!at_call);
         put_off(context);
         return;
     }
@@ -185,6 +188,7 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
     }
     port_disturbed |= port_cpu_self() == NULL; /* or it was for somebody who ran here before */
     if (notice == RT_NOTICE_STOP && is_outside() && preempt_may_leave(context)) {
+        RT_ASSERT(port_irq_is_on() && !frame_interrupts_signal_stack(context));
         rt_cancel_async();
     }
     signals_take(context);
@@ -210,6 +214,7 @@ void port_carrier_interrupt(struct carrier *k)
 void port_thread_interrupt(struct thread *t)
 {
     struct cpu *cpu = rt_thread_cpu(t);
+    RT_ASSERT(port_irq_is_off());
     if (cpu != NULL && cpu != port_cpu_self()) {
         tell(rt_cpu_carrier(cpu));
     }

@@ -53,6 +53,7 @@ void own_signal_unmask(int signal, uint64_t *set)
 int own_timer(clockid_t clock, int signal)
 {
     int timer;
+    RT_ASSERT(signal >= 1 && signal <= 64);
     uint64_t set = UINT64_C(1) << (signal - 1);
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal};
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
@@ -63,6 +64,7 @@ int own_timer(clockid_t clock, int signal)
 
 void own_timer_set(int timer, uint64_t first_ns, uint64_t interval_ns)
 {
+    RT_ASSERT(timer >= 0);
     struct itimerspec t = {.it_value = {(time_t)(first_ns / NS), (long)(first_ns % NS)},
                            .it_interval = {(time_t)(interval_ns / NS), (long)(interval_ns % NS)}};
     syscall(SYS_timer_settime, timer, 0, &t, NULL);

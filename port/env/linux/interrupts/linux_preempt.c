@@ -131,6 +131,7 @@ static enum place place_of(struct thread *t, const ucontext_t *context)
  * a switch the worker is another one. */
 static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches)
 {
+    RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off());
     rt_cpu_port(cpu)->seen = switches + 1;
     rt_preempt();
     if (port_cpu_self() == cpu && rt_cpu_switches(cpu) == switches) {
@@ -156,6 +157,7 @@ static void tick_switches(int signal, siginfo_t *info, void *arg)
     ucontext_t *context = arg;
     (void)signal;
     (void)info;
+    RT_ASSERT(!is_inside());
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &context->uc_sigmask, NULL, (size_t)_NSIG / 8);
     rt_cancel_async();
     struct cpu *cpu = port_cpu_self();
@@ -188,6 +190,7 @@ static void tick_is_kept(struct cpu *cpu, enum place place)
 {
     int timer = rt_cpu_port(cpu)->timer;
     int saved = errno;
+    RT_ASSERT(place != PLACE_FREE && !is_inside() && cpu == port_cpu_self());
     times_tick(cpu);
     if ((place == PLACE_OURS || rt_preempt_away() == RT_ROOM_NO_CARRIER) && timer >= 0) {
         own_timer_set(timer, RETRY_NS, preempt.tick_ns);
@@ -220,12 +223,14 @@ static enum meaning tick_means(struct cpu *cpu, enum place place, bool sent)
     uint64_t switches = rt_cpu_switches(cpu);
     bool whole = tick_is_whole(port, switches, place, sent);
     if (whole && is_inside()) {
+        RT_ASSERT(cpu == port_cpu_self());
         port->deferred_at = switches;
         port_tls_inside |= PREEMPT_DEFERRED;
     }
     if (!whole && place == PLACE_KEPT && !is_inside()) {
         rt_preempt_away_soon();
     }
+    RT_ASSERT(place != PLACE_FREE || port_tls_files == 0);
     if (is_inside() || !(whole || rt_cancel_async_due())) {
         return TICK_NOTHING;
     }
@@ -238,6 +243,7 @@ static bool tick_of_running(struct cpu *cpu, const ucontext_t *context, bool sen
     rt_tick_begins();
     enum place place = place_of(rt_cpu_thread(cpu), context);
     enum meaning means = tick_means(cpu, place, sent);
+    RT_ASSERT(means == TICK_NOTHING || (means == TICK_SWITCHES) == (place == PLACE_FREE));
     rt_tick_ends(means == TICK_SWITCHES);
     if (means == TICK_KEPT) {
         tick_is_kept(cpu, place);
@@ -270,6 +276,7 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
 {
     ucontext_t *context = arg;
     struct cpu *cpu = port_cpu_self();
+    RT_ASSERT(cpu == NULL || carrier_is_own(rt_cpu_port(cpu)->carrier));
     bool sent = tick_was_sent(info);
     bool switches = cpu != NULL ? tick_of_running(cpu, context, sent) : tick_of_left(context);
     if (switches) {
@@ -284,6 +291,7 @@ static COLD void deferred_stays(void)
 {
     struct cpu *cpu = port_cpu_self();
     int saved = errno;
+    RT_ASSERT(port_tls_inside == PREEMPT_DEFERRED);
     if (cpu != NULL && rt_cpu_port(cpu)->timer >= 0) {
         own_timer_set(rt_cpu_port(cpu)->timer, RETRY_NS, preempt.tick_ns);
     }
@@ -308,6 +316,7 @@ void preempt_deferred(void)
             preempt_now(cpu, rt_cpu_port(cpu)->deferred_at);
         }
         meter_end();
+        RT_ASSERT((port_tls_inside & ~PREEMPT_DEFERRED) == 1);
         PORT_ARCH_TLS_SET(port_tls_inside, 0);
     }
     if (port_tls_inside == 0) {
@@ -388,6 +397,7 @@ void preempt_look(struct cpu *cpu)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
     uint64_t switches = rt_cpu_switches(cpu);
+    RT_ASSERT(port_cpu_self() == NULL);
     bool still = switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED);
     __atomic_store_n(&port->sent_switches, switches, __ATOMIC_RELAXED);
     if (preempt.signal != 0 && still && (rt_cpu_pending(cpu) || rt_cpu_has_ready(cpu))) {
@@ -439,6 +449,7 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
 
 void preempt_pause(const struct port_carrier *port, bool pauses)
 {
+    RT_ASSERT(port->timer < 0 || preempt.signal != 0);
     if (port->timer >= 0) {
         uint64_t ns = pauses ? 0 : preempt.tick_ns;
         own_timer_set(port->timer, ns, ns);
@@ -454,6 +465,7 @@ size_t port_signal_room(void)
 
 void preempt_begin(struct port_carrier *port)
 {
+    RT_ASSERT(carrier_is_own(port));
     port->timer = -1;
     if (preempt.signal == 0) {
         return;

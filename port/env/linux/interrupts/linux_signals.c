@@ -211,6 +211,7 @@ void signals_take(void *frame)
     } else if (frame_on_signal_stack(context)) {
         cancel_notify_later(context);
     } else if (may_run_at(context)) {
+        RT_ASSERT(port_irq_is_on());
         bool fails = signals.up->take(context);
         frame_leave(context);
         if (fails) {
@@ -222,6 +223,7 @@ void signals_take(void *frame)
 /* The thread leaves the runtime. */
 void signals_leave(void)
 {
+    RT_ASSERT(port_tls_inside == 0);
     if (deferred != 0 && is_on()) {
         uint64_t set = deferred;
         deferred = 0;
@@ -246,6 +248,7 @@ static void fault(int signal, siginfo_t *info, void *context)
 /* It was sent to the process, and came here by chance: the receiver gets it. */
 static void leave_to_receiver(int signal)
 {
+    RT_ASSERT(is_on() && is_carrier());
     __atomic_fetch_or(&signals.misdirected, BIT(signal), __ATOMIC_RELAXED);
     port_signals_wake(); /* ORDER(sent) */
 }
@@ -268,6 +271,7 @@ static bool is_for_process(int signal, const siginfo_t *info)
 /* The thread is outside of the runtime. Leaving that again may switch threads. */
 static void arrives(int signal, siginfo_t *info, ucontext_t *context)
 {
+    RT_ASSERT(is_on() && port_irq_is_on());
     signals.up->arrived(info, !is_for_process(signal, info));
     if (frame_on_signal_stack(context)) {
         cancel_notify_later(context); /* it is taken on the thread's stack */
@@ -301,6 +305,7 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
     } else if (is_for_process(signal, info)) {
         leave_to_receiver(signal);
     } else {
+        RT_ASSERT(!caused && port_irq_is_off());
         deferred |= BIT(signal);
         port_tls_inside |= PREEMPT_DEFERRED;
     }
