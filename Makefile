@@ -15,7 +15,7 @@ PREFIX ?= /usr/local
 # they can find out best, and build what that needs: a test whose program is not built fails.
 # The simulator always has assertions on. Labels: sim unit policy posix conformance tls preempt
 # stress apps fault bench tools gdb memcheck sanitizers trace prof security.
-LABELS_debug := unit|tls|gdb|trace|prof
+LABELS_debug := unit|tls|start|gdb|trace|prof
 LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress|sanitizers
 LABELS_tsan := unit|conformance|stress|sanitizers|prof
@@ -33,7 +33,7 @@ SKIP_riscv64 := ^(classq|cpp|policy)-|^unit-.*(:|-[14]$$)
 
 # Targets of Ninja; FOLDER/all is what the folder defines.
 UNIT := tests/unit/all tests/cpp/all
-TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls preempt stress gdb trace prof)
+TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls start preempt stress gdb trace prof)
 TARGETS_clang := src/all apps/all $(UNIT)
 TARGETS_asan := pirn-pthread $(UNIT) tests/conformance/all tests/fault/all tests/stress/all tests/sanitizers/all
 TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all tests/sanitizers/all tests/prof/all

@@ -59,7 +59,7 @@ static void fe_refill_locked(struct rt_fe *w, struct list *woken)
 }
 
 /* For assertions: invariant 1, as far as the first waiter shows it. */
-ALWAYS_INLINE bool fe_is_at_rest_locked(const struct rt_fe *w)
+UNUSED ALWAYS_INLINE bool fe_is_at_rest_locked(const struct rt_fe *w)
 {
     const struct thread *t = waitq_peek_locked(&w->queue);
     return t == NULL || (t->wait_kind == KIND_WRITE) == (w->full != 0);

@@ -44,12 +44,12 @@ ALWAYS_INLINE bool om_has_prio(const struct rt_omutex *m)
 }
 
 /* For assertions: does the caller hold what om_lock takes, and the word? */
-ALWAYS_INLINE bool om_is_held(const struct rt_omutex *m)
+UNUSED ALWAYS_INLINE bool om_is_held(const struct rt_omutex *m)
 {
     return om_has_prio(m) ? lockrank_is_held(RANK_PRIO) : state_is_held(&m->queue.lock, RANK_WAITQ);
 }
 
-ALWAYS_INLINE bool om_is_owned(const struct rt_omutex *m, const struct thread *self)
+UNUSED ALWAYS_INLINE bool om_is_owned(const struct rt_omutex *m, const struct thread *self)
 {
     return (at_peek(&m->word) & OM_OWNER) == self->index;
 }

@@ -33,7 +33,7 @@ NOINLINE void waits_for(T *object)
 }
 
 /* The compiler lets nothing follow the call: the return address is that of the next function. */
-NOINLINE [[noreturn]] static void never_returns()
+[[noreturn]] NOINLINE static void never_returns()
 {
     for (;;) {
         waits_for<sem_t>(&gate);

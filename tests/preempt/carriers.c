@@ -100,7 +100,7 @@ static void look(bool blocks)
 
 static void *computes(void *unused)
 {
-    volatile uint64_t sum = 0;
+    volatile uint64_t sum __attribute__((unused)) = 0;
     while (cpu_seconds() < seconds) {
         for (unsigned i = 0; i < 20000; i++) {
             sum += i;

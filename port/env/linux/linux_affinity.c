@@ -55,7 +55,7 @@ static uint32_t lock;     /* futex: 0 free, 1 taken, 2 taken and somebody sleeps
 static uintptr_t times_bit; /* (A) written under the lock */
 
 /* For assertions: by somebody. */
-ALWAYS_INLINE bool lock_is_held(void)
+UNUSED ALWAYS_INLINE bool lock_is_held(void)
 {
     return __atomic_load_n(&lock, __ATOMIC_RELAXED) != 0;
 }

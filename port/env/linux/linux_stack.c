@@ -53,7 +53,7 @@ static void arena_lock(void)
 }
 
 /* For assertions: by somebody. */
-ALWAYS_INLINE bool arena_is_locked(void)
+UNUSED ALWAYS_INLINE bool arena_is_locked(void)
 {
     return __atomic_load_n(&lock, __ATOMIC_RELAXED) == 1;
 }
