@@ -232,7 +232,7 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
         n = wait_until(epoll, events, deadline);
     }
     RT_ASSERT(none <= 1);
-    uint32_t before = __atomic_exchange_n(permit, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+    UNUSED uint32_t before = __atomic_exchange_n(permit, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
     RT_ASSERT(before == 1 || before == 3);
     RT_ASSERT(reactor.fetcher == 1 && port_cpu_self() != NULL);
     __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
