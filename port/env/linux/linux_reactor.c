@@ -63,7 +63,7 @@ static int reactor_make(void)
         syscall(SYS_close, kick);
         return -error;
     }
-    RT_ASSERT(reactor.making == 1 && reactor.epoll < 0);
+    RT_ASSERT(__atomic_load_n(&reactor.making, __ATOMIC_RELAXED) == 1 && reactor.epoll < 0);
     reactor.process = syscall(SYS_getpid);
     __atomic_store_n(&reactor.kick, kick, __ATOMIC_RELAXED);
     __atomic_store_n(&reactor.epoll, epoll, __ATOMIC_RELEASE); /* ORDER(reactor) */
@@ -234,7 +234,7 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
     RT_ASSERT(none <= 1);
     UNUSED uint32_t before = __atomic_exchange_n(permit, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
     RT_ASSERT(before == 1 || before == 3);
-    RT_ASSERT(reactor.fetcher == 1 && port_cpu_self() != NULL);
+    RT_ASSERT(__atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 1 && port_cpu_self() != NULL);
     __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 == KICK) {

@@ -112,7 +112,8 @@ static uint64_t cpu_time(int tid)
 static bool send(const struct port_carrier *k, int signal)
 {
     bool sent = false;
-    RT_ASSERT(port_cpu_self() == NULL && sending == 0); /* the monitor alone */
+    RT_ASSERT(port_cpu_self() == NULL &&
+              __atomic_load_n(&sending, __ATOMIC_RELAXED) == 0); /* the monitor alone */
     __atomic_store_n(&sending, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&k->no_probes, __ATOMIC_SEQ_CST) == 0) { /* ORDER(sending) */
         sent =
