@@ -321,6 +321,7 @@ static struct thread *steal_classes_pick(struct cpu *self)
 
 /* ---- yield ---- */
 
+/* Of lists the store to `in` comes last: in front of the rotation it costs a twelfth of a yield. */
 ALWAYS_INLINE struct pirn_rotation steal_rotate(bool classes, struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);
@@ -328,18 +329,23 @@ ALWAYS_INLINE struct pirn_rotation steal_rotate(bool classes, struct cpu *self, 
         shared_pass_undo(classes, sq);
         return (struct pirn_rotation){0};
     }
-    at_store_rlx(&stealable_of(t)->in, sq);
     if (classes) {
+        at_store_rlx(&stealable_of(t)->in, sq);
         at_fence_light(); /* ORDER(requeue) */
     }
     struct thread *next = ready_rotate_alike_locked(classes, self, &sq->q, t);
     if (unlikely(next == NULL)) {
-        at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        if (classes) {
+            at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
+        }
         shared_pass_undo(classes, sq);
         bias_unlock_tried(&sq->lock);
         return (struct pirn_rotation){0};
     }
     at_store_rlx(&stealable_of(next)->in, (struct steal_queue *)NULL);
+    if (!classes) {
+        at_store_rlx(&stealable_of(t)->in, sq);
+    }
     return (struct pirn_rotation){next, held_to_policy(held_biaslock_tried(&sq->lock))};
 }
 
