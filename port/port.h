@@ -4,12 +4,13 @@
  *
  * A platform is an environment (port/env/<env>: what a CPU is, how it sleeps, where memory comes
  * from) and an architecture (port/arch/<isa>: how registers are switched). Each supplies one header
- * with its inline half, found through the include path: port_arch.h and port_env.h. Everything below
- * must exist; what is missing fails to link (port/template), it never returns a made-up value.
+ * with its inline half, found through the include path: port_arch.h and port_env.h. Everything
+ * below must exist; what is missing fails to link (port/template), it never returns a made-up
+ * value.
  *
  * What a platform may have stands in a header for each capability, with its constant, its calls and
- * its upcalls. Where the constant is false or missing, the header has twins that do nothing, and the
- * port has nothing to write:
+ * its upcalls. Where the constant is false or missing, the header has twins that do nothing, and
+ * the port has nothing to write:
  *
  *   port_preempt.h   PORT_PREEMPT       ticks that end a thread's turn, interrupts
  *   port_tls.h       PORT_TLS           thread-local storage, a block for each thread
@@ -44,10 +45,10 @@ struct thread;
  *   struct port_ctx                       what a thread that does not run consists of
  *   port_ctx_init(ctx, low, size, entry)  entry runs on that stack at the first switch and never
  *                                         returns
- *   port_ctx_switch(from, to, note)       saves the callee-saved registers in from and continues to;
- *                                         returns that thread's note when another one switches to
- *                                         from. Notes are passed in the registers of a function's
- *                                         arguments, so that entry gets one, too
+ *   port_ctx_switch(from, to, note)       saves the callee-saved registers in from and continues
+ *                                         to; returns that thread's note when another one switches
+ *                                         to from. Notes are passed in the registers of a
+ *                                         function's arguments, so that entry gets one, too
  *   port_cpu_relax()                      the instruction for spin loops
  *   PORT_ARCH_NAME                        the instruction set, as tools call it
  *   PORT_ARCH_FRAME_NONE                  defined if functions' frames are no chain that samples
@@ -56,23 +57,25 @@ struct thread;
  * port_env.h: CPU, interrupts, thread state outside the registers.
  *
  *   struct port_cpu, struct port_carrier, struct port_thread   what the environment keeps per each
- *   port_cpu_self()                       the CPU of the caller; read again after every switch; NULL
- *                                         on a foreign thread
+ *   port_cpu_self()                       the CPU of the caller; read again after every switch;
+ *                                         NULL on a foreign thread
  *   port_irq_save(), port_irq_restore(s)  disable interrupts (signals, simulated interrupts); nests
- *   port_irq_disabled()                   the same as port_irq_save where the caller knows that they
- *                                         are enabled; port_irq_restore(0) ends it
+ *   port_irq_disabled()                   the same as port_irq_save where the caller knows that
+ *                                         they are enabled; port_irq_restore(0) ends it
  *   PORT_IRQ_OFF()                        for assertions: are they disabled? 1, 0; where it is not
  *                                         known, and not defined: -1
  *   port_irq_entered()                    first on a new stack: interrupts are disabled, as after a
  *                                         switch
- *   port_thread_switch(cpu, from, to)     thread state that is not in callee-saved registers: errno,
- *                                         TLS block, floating-point control
+ *   port_thread_switch(cpu, from, to)     thread state that is not in callee-saved registers:
+ *                                         errno, TLS block, floating-point control
  *   port_thread_inherit(t)                the new thread t gets the caller's floating-point control
  *                                         and CPU set
  *   PORT_CPU_SHARED                       defined if the system lets other programs run on the
- *                                         processors; port_relax of a high round offers the caller's
+ *                                         processors; port_relax of a high round offers the
+ *                                         caller's
  *   PORT_IDLE_STACK                       bytes of the stack of CPU 0's idle thread
- *   PORT_DEADLOCK_ABORTS                  a deadlock aborts the program unless option deadlock is set
+ *   PORT_DEADLOCK_ABORTS                  a deadlock aborts the program unless option deadlock is
+ *                                         set
  */
 /* What a thread that stops tells the one that continues; the core's own. */
 struct port_ctx;
@@ -232,8 +235,8 @@ void port_timer_set(struct cpu *cpu, uint64_t deadline);
  * Memory.
  */
 
-/* Stacks. `size` is what the thread may use, `guard` what lies below it and cannot be accessed where
- * there is an MMU; the port rounds both up. `arena` is the port's own. 0 or -ENOMEM. */
+/* Stacks. `size` is what the thread may use, `guard` what lies below it and cannot be accessed
+ * where there is an MMU; the port rounds both up. `arena` is the port's own. 0 or -ENOMEM. */
 struct port_stack {
     void *low;
     size_t size;

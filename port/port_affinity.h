@@ -14,8 +14,8 @@
 struct port_cpus;
 struct port_thread;
 
-/* The set of `size` bytes, without the CPUs that the process may not use: 0, -EINVAL (none is left),
- * -ENOMEM (more than 1,024 different sets). */
+/* The set of `size` bytes, without the CPUs that the process may not use: 0, -EINVAL (none is
+ * left), -ENOMEM (more than 1,024 different sets). */
 int port_cpus_find(const void *set, size_t size, const struct port_cpus **out);
 
 /* Of a thread that has not run; of any user thread: when it returns, the thread runs there; of a

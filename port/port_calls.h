@@ -2,9 +2,9 @@
 /*
  * port_calls.h - system calls that block a carrier, and spare carriers.
  *
- * PORT_CALLS_BLOCK (port_env.h): true where a system call can block the kernel thread that executes a
- * CPU. Another carrier then takes the CPU (core/carrier.h). Where it is false, a carrier keeps its CPU
- * for ever and none of these calls is made.
+ * PORT_CALLS_BLOCK (port_env.h): true where a system call can block the kernel thread that executes
+ * a CPU. Another carrier then takes the CPU (core/carrier.h). Where it is false, a carrier keeps
+ * its CPU for ever and none of these calls is made.
  */
 #ifndef PIRN_PORT_CALLS_H
 #define PIRN_PORT_CALLS_H

@@ -2,12 +2,13 @@
 /*
  * port_foreign.h - kernel threads that Pirn did not create.
  *
- * PORT_FOREIGN (port_env.h): true where such threads exist. They have a stand-in, a struct thread, and
- * block in the kernel. Where it is false, a caller without a CPU is an interrupt handler that ran
- * before the runtime started, and the program ends with a message.
+ * PORT_FOREIGN (port_env.h): true where such threads exist. They have a stand-in, a struct thread,
+ * and block in the kernel. Where it is false, a caller without a CPU is an interrupt handler that
+ * ran before the runtime started, and the program ends with a message.
  *
- * PORT_IDENTITY (port_env.h): true where kernel threads have a descriptor before the runtime starts.
- * port_foreign_self works then, too, and is rt_main_identity() for the program's main thread.
+ * PORT_IDENTITY (port_env.h): true where kernel threads have a descriptor before the runtime
+ * starts. port_foreign_self works then, too, and is rt_main_identity() for the program's main
+ * thread.
  */
 #ifndef PIRN_PORT_FOREIGN_H
 #define PIRN_PORT_FOREIGN_H

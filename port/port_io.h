@@ -2,8 +2,9 @@
 /*
  * port_io.h - waiting for descriptors.
  *
- * PORT_IO (port_env.h): true where descriptors can be watched: files and sockets on Linux, a console on
- * boards. PORT_IO_CLOSE: true where a descriptor may be closed while threads wait for it.
+ * PORT_IO (port_env.h): true where descriptors can be watched: files and sockets on Linux, a
+ * console on boards. PORT_IO_CLOSE: true where a descriptor may be closed while threads wait for
+ * it.
  */
 #ifndef PIRN_PORT_IO_H
 #define PIRN_PORT_IO_H

@@ -9,8 +9,10 @@
  *
  *   port_tls_own                    threads have TLS blocks of their own
  *   port_tls_handle_self()          the caller's pthread_t, where port_tls_own
- *   port_thread_of_handle(handle)   the thread whose pthread_t that is; NULL: one that has not called us
- *   port_tls_tid()                  the id that the C library has for the caller, where port_tls_own
+ *   port_thread_of_handle(handle)   the thread whose pthread_t that is; NULL: one that has not
+ *                                   called us
+ *   port_tls_tid()                  the id that the C library has for the caller, where
+ *                                   port_tls_own
  */
 #ifndef PIRN_PORT_POSIX_H
 #define PIRN_PORT_POSIX_H
@@ -20,8 +22,8 @@
 #include <pthread.h>
 
 /* CPU time of user threads in ns; any context. Counting begins with the first
- * call of either in the process (linux_times.c says what is known of the time before). Of the caller:
- * false if it is no user thread. Of a user thread that does not go away meanwhile. */
+ * call of either in the process (linux_times.c says what is known of the time before). Of the
+ * caller: false if it is no user thread. Of a user thread that does not go away meanwhile. */
 bool port_time_self(uint64_t *ns);
 uint64_t port_time_of(struct thread *t);
 
@@ -52,8 +54,9 @@ long port_stop_call(const void *word, uint32_t bits, const long *args)
     __attribute__((visibility("hidden")));
 
 /*
- * Signals of the program: linux_signals.c. What decides about them is the POSIX layer's (signals/posix_signal.h),
- * and is called from handlers and from a kernel thread that runs no user thread.
+ * Signals of the program: linux_signals.c. What decides about them is the POSIX layer's
+ * (signals/posix_signal.h), and is called from handlers and from a kernel thread that runs no user
+ * thread.
  */
 struct port_signal_upcalls {
     /* The handler of a signal that the interrupted instruction has caused runs now. info: a

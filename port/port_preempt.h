@@ -2,17 +2,19 @@
 /*
  * port_preempt.h - ticks that end a thread's turn, and interrupts.
  *
- * PORT_PREEMPT (port_env.h): true where a running thread can be interrupted. port_env.h then has, inline:
+ * PORT_PREEMPT (port_env.h): true where a running thread can be interrupted. port_env.h then has,
+ * inline:
  *
  *   port_irq_window(s)       between the steps of a long section, without locks, where a thread has
- *                            called the runtime: interrupts that wait come in, unless s says that they
- *                            stay disabled, and no other thread runs on this CPU. Empty where no
- *                            interrupt waits for the runtime
- *   port_cpu_interrupt(cpu)  have a CPU that runs a thread look at what is pending for it. Does nothing
- *                            where an interrupt costs more than waiting for the CPU's next tick or call
+ *                            called the runtime: interrupts that wait come in, unless s says that
+ *                            they stay disabled, and no other thread runs on this CPU. Empty where
+ *                            no interrupt waits for the runtime
+ *   port_cpu_interrupt(cpu)  have a CPU that runs a thread look at what is pending for it. Does
+ *                            nothing where an interrupt costs more than waiting for the CPU's next
+ *                            tick or call
  *   port_may_switch()        false in an interrupt handler, which the core must not leave
- *   PORT_EXPIRE_MOST         how many timers expire in one section, at least 1; for the rest another
- *                            tick is asked for, at once
+ *   PORT_EXPIRE_MOST         how many timers expire in one section, at least 1; for the rest
+ *                            another tick is asked for, at once
  */
 #ifndef PIRN_PORT_PREEMPT_H
 #define PIRN_PORT_PREEMPT_H
@@ -52,8 +54,8 @@ ALWAYS_INLINE size_t port_signal_room(void)
  * Upcalls.
  *
  * The running thread's slice is over: let the next one run, if there is one. The port calls it on
- * the thread's own stack, in a signal or interrupt handler, with interrupts disabled; it returns when
- * the thread runs again, perhaps on another CPU.
+ * the thread's own stack, in a signal or interrupt handler, with interrupts disabled; it returns
+ * when the thread runs again, perhaps on another CPU.
  */
 void rt_preempt(void);
 

@@ -20,8 +20,8 @@ struct port_code {
 struct prof_thread;
 
 #if PORT_PROF
-/* Take samples from now on, of each carrier, and of the caller: `hz` a second of its CPU time, or of
- * wall time. 0, -ENOTSUP and *why, -errno. */
+/* Take samples from now on, of each carrier, and of the caller: `hz` a second of its CPU time, or
+ * of wall time. 0, -ENOTSUP and *why, -errno. */
 int port_prof_start(uint32_t hz, bool wall, const char **why);
 
 /* What the calling kernel thread keeps while it runs no user thread; is it the program's main one;

@@ -27,8 +27,8 @@ void port_report_run(void (*fn)(void));
  * tell. */
 bool port_where(const struct thread *t, char *text, size_t size);
 
-/* Write, in lines of their own, which calls are active in thread t, which waits; called by fn above.
- * May write nothing. */
+/* Write, in lines of their own, which calls are active in thread t, which waits; called by fn
+ * above. May write nothing. */
 void port_say_calls(const struct thread *t);
 
 /* In words for people: -errno `error`, and where a resource is used up the limits of this process

@@ -20,12 +20,12 @@ void port_thread_interrupt(struct thread *t);
 /* Is the caller a signal handler that interrupted the runtime? As far as the port knows. */
 bool port_is_inside(void);
 
-/* May the calling user thread wait here? Not in a signal handler that has interrupted the runtime or
- * stands on the worker's signal stack; nor where the port cannot tell. */
+/* May the calling user thread wait here? Not in a signal handler that has interrupted the runtime
+ * or stands on the worker's signal stack; nor where the port cannot tell. */
 bool port_may_wait(void);
 
-/* Threads will be cancelled: take over the C library's signal for that. Again does nothing new. 0 or
- * -errno. */
+/* Threads will be cancelled: take over the C library's signal for that. Again does nothing new. 0
+ * or -errno. */
 int port_cancel_start(void);
 
 /* The number of a signal by its name or number; -1: there is no such signal. And: have

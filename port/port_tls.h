@@ -5,8 +5,8 @@
  * PORT_TLS (port_env.h): true where the port can give threads blocks of their own (THREAD_TLS).
  * PORT_TLS_ALWAYS: they have them whatever the user and the personality say: they cost nothing.
  *
- * port_env.h has, inline, port_thread_handle(t): what the platform's libraries take for the thread's
- * id (pthread_t).
+ * port_env.h has, inline, port_thread_handle(t): what the platform's libraries take for the
+ * thread's id (pthread_t).
  */
 #ifndef PIRN_PORT_TLS_H
 #define PIRN_PORT_TLS_H
@@ -19,8 +19,8 @@
 /* Called once, after port_init and before any thread exists beside the caller. 0: from now on all
  * threads have blocks, those of carriers included, and port_thread_switch switches between them.
  * Else threads share the block of the CPU that runs them, and *why says why: -ENOTSUP, -ENOMEM:
- * users are told; -ENOSYS: they are not (builds for tests). by_syscall: switch by a system call even
- * where an instruction can, to measure that. */
+ * users are told; -ENOSYS: they are not (builds for tests). by_syscall: switch by a system call
+ * even where an instruction can, to measure that. */
 int port_tls_start(bool by_syscall, const char **why);
 
 /* Bytes of a block. */

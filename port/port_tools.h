@@ -2,15 +2,17 @@
 /*
  * port_tools.h - tools that must know about stacks and switches: sanitizers, Valgrind, the meter.
  *
- * PORT_TOOLS (port_env.h): true where there are such tools. port_env.h then has, inline or as macros:
+ * PORT_TOOLS (port_env.h): true where there are such tools. port_env.h then has, inline or as
+ * macros:
  *
- *   port_san_create(t, top), port_san_destroy(t)    a thread begins a life on a stack that ends at top
+ *   port_san_create(t, top), port_san_destroy(t)    a thread begins a life on a stack that ends at
+ *                                                   top
  *   port_san_switch(from, to, exits)                before a switch
  *   port_san_switched(t)                            after it
- *   port_switch_refused(cpu)                        for debug builds: why the caller, which is about
- *                                                   to stop running on this CPU, must not do so here,
- *                                                   as the CPU or the stack is not its own; NULL: it
- *                                                   may
+ *   port_switch_refused(cpu)                        for debug builds: why the caller, which is
+ *                                                   about to stop running on this CPU, must not do
+ *                                                   so here, as the CPU or the stack is not its
+ *                                                   own; NULL: it may
  *   port_meter_idle(idle)                           the metered library: a CPU has no work, or some
  *   port_meter_format(text, size, json)             its counters, as text; returns the length
  */

@@ -2,8 +2,8 @@
 /*
  * port_trace.h - the event trace.
  *
- * port_env.h has the clock, inline: port_trace_clock(), in ticks, the same on all CPUs, any context, a
- * few ns; port_trace_ns(), as port_now, but in the simulator no scheduling point.
+ * port_env.h has the clock, inline: port_trace_clock(), in ticks, the same on all CPUs, any
+ * context, a few ns; port_trace_ns(), as port_now, but in the simulator no scheduling point.
  *
  * PORT_TRACE (port_env.h): true where there is a file for a trace.
  */
@@ -16,8 +16,8 @@
 
 #if PORT_TRACE
 /* Make the trace's file: `size` bytes of zeroes in memory, which are in the file, too, whenever and
- * however the process ends; there is room for all of them. In `path` %p stands for the process id. 0
- * or -errno, as port_file_claim. Drop the memory; the file stays. */
+ * however the process ends; there is room for all of them. In `path` %p stands for the process id.
+ * 0 or -errno, as port_file_claim. Drop the memory; the file stays. */
 int port_trace_open(const char *path, size_t size, void **at);
 void port_trace_drop(void *at, size_t size);
 uint64_t port_trace_clock_hz(void); /* of port_trace_clock; 0: not known */

@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* From now on fn(arg) is called when the device interrupts, with interrupts disabled, on the core that
- * runs the caller now, on the stack of whatever thread is interrupted. It has to make the device
- * stop interrupting, and may call what never waits: pirn_sem_post, pirn_cond_signal,
+/* From now on fn(arg) is called when the device interrupts, with interrupts disabled, on the core
+ * that runs the caller now, on the stack of whatever thread is interrupted. It has to make the
+ * device stop interrupting, and may call what never waits: pirn_sem_post, pirn_cond_signal,
  * pirn_cond_broadcast, pirn_create, pirn_now; no function of the C library that takes a lock
  * (malloc, stdio). A thread that it makes ready, and that is more urgent than the interrupted one,
  * runs when it returns (with preemption, in a discipline with priorities).

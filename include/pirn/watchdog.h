@@ -21,10 +21,10 @@ extern "C" {
  * others are ready. A thread that computes for ever on a CPU that preempts it, or alone, goes
  * unnoticed. One CPU wakes up for this once a period; the others sleep on.
  *
- * pet() is called with interrupts disabled, as a handler of pirn/irq.h, and may do what these may. It is
- * to make the board's watchdog device wait for another while, longer than two periods. Again with
- * another period or function replaces them; NULL ends it. From threads. 0; -EINVAL: the period is
- * shorter than a millisecond, or longer than an hour. */
+ * pet() is called with interrupts disabled, as a handler of pirn/irq.h, and may do what these may.
+ * It is to make the board's watchdog device wait for another while, longer than two periods. Again
+ * with another period or function replaces them; NULL ends it. From threads. 0; -EINVAL: the period
+ * is shorter than a millisecond, or longer than an hour. */
 int pirn_watchdog(uint64_t period, void (*pet)(void));
 
 /* How often the timer of this core has interrupted it; 0 for a core that there is not. Any context.

@@ -138,7 +138,8 @@ static int spare_make(struct carrier **k)
     return error;
 }
 
-/* Starting a kernel thread calls the program's allocator, which may call us: outside the runtime. */
+/* Starting a kernel thread calls the program's allocator, which may call us: outside the runtime.
+ * */
 int rt_carrier_add(void)
 {
     struct carrier *k = spares.unstarted;

@@ -27,8 +27,8 @@ int rt_format(const char *fmt, ...) PRINTF_LIKE(1, 2); /* nowhere: its arguments
 
 NORETURN COLD void rt_panic(const char *file, int line, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* The same for a condition that does not hold. Signal handlers and holders of locks call it, too: it
- * uses nothing of the C library. */
+/* The same for a condition that does not hold. Signal handlers and holders of locks call it, too:
+ * it uses nothing of the C library. */
 NORETURN COLD void rt_check_failed(const char *file, int line, const char *text);
 
 /* What the user asks for cannot be: the sentence, and the end with status 2. And a sentence alone.

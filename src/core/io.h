@@ -30,11 +30,11 @@
  *   3. A record is unlinked by its own thread only, and moved by a close only, with the locks of
  *      both entries. Its `fd` is stored under them: who holds the lock of the entry that `fd` names
  *      and reads `fd` again, unchanged, has the list that it is in.
- *   4. An attempt by number happens between rt_io_try_begin and rt_io_try_end, with interrupts disabled,
- *      and is counted in `tries`, under the lock, where the record has been found. A close waits
- *      for the count to become 0 after it has moved the records, before it makes the system call;
- *      no attempt begins while a close is under way. So no attempt reaches a file that got the
- *      number later. Attempts do not block: the close does not wait for long. ORDER(io-try)
+ *   4. An attempt by number happens between rt_io_try_begin and rt_io_try_end, with interrupts
+ *      disabled, and is counted in `tries`, under the lock, where the record has been found. A
+ *      close waits for the count to become 0 after it has moved the records, before it makes the
+ *      system call; no attempt begins while a close is under way. So no attempt reaches a file that
+ *      got the number later. Attempts do not block: the close does not wait for long. ORDER(io-try)
  *   5. The first attempt of a call, before anything is linked, needs none of this as long as it has
  *      done nothing: the call might as well have begun later. If it has done a part of its work
  *      (`partial`), the rest is for the same file: the generation of the number, which every close

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options_describe.c - the description of options and policies, as JSON: what pirn_describe returns,
- * and pirn run, its manual page and pirn sched list are made of.
+ * options_describe.c - the description of options and policies, as JSON: what pirn_describe
+ * returns, and pirn run, its manual page and pirn sched list are made of.
  */
 #include <string.h>
 

@@ -14,7 +14,8 @@
 #include "port_options.h"
 #include "text.h"
 
-/* What the pirn command, CMake's presets and the benchmarks read: where library, builds and boards are. */
+/* What the pirn command, CMake's presets and the benchmarks read: where library, builds and boards
+ * are. */
 static const char *const tools_names[] = {"apps", "board", "boards", "build", "library"};
 
 static bool name_known(const char *name)

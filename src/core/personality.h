@@ -4,8 +4,9 @@
  * library has when it is linked. So it counts whoever calls first, before any constructor of the
  * library has run.
  *
- * src/native/native_personality.c has the native API's, a weak definition; a library with the POSIX layer
- * has that layer's in its place (src/posix/linux/posix_personality.c, src/posix/bare/posix_personality_bare.c).
+ * src/native/native_personality.c has the native API's, a weak definition; a library with the POSIX
+ * layer has that layer's in its place (src/posix/linux/posix_personality.c,
+ * src/posix/bare/posix_personality_bare.c).
  *
  * NULL: there is nothing to do, or the core's default counts. What is not said to be called
  * otherwise is called in the thread that it concerns, outside the runtime.

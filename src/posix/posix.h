@@ -9,8 +9,8 @@
  *
  * There are two ABIs, each with a folder that the build puts into the include path: glibc/ (Linux),
  * bare/ (boards). posix_abi.h: the system's headers, and what this header needs of the ABI;
- * posix_platform.h: what the files that both have in common call; posix_more.def: functions of one ABI
- * alone.
+ * posix_platform.h: what the files that both have in common call; posix_more.def: functions of one
+ * ABI alone.
  */
 #ifndef PIRN_POSIX_H
 #define PIRN_POSIX_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_attr.c - thread attributes, but those that need memory (posix_attr_ext.c). What the scheduler cannot do
- * in its discipline (SCHED_FIFO, SCHED_RR) is stored, and refused when a thread is created with it.
+ * posix_attr.c - thread attributes, but those that need memory (posix_attr_ext.c). What the
+ * scheduler cannot do in its discipline (SCHED_FIFO, SCHED_RR) is stored, and refused when a thread
+ * is created with it.
  *
  * Stacks: PTHREAD_STACK_MIN of <limits.h> is a constant, or what sysconf says (_GNU_SOURCE). With
  * preemption the kernel's signal frame must fit, and the constant is too small for that. sysconf

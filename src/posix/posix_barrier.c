@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_barrier.c - barriers and their attributes. With `shared` it is one between processes, a struct
- * rt_shbarrier, as glibc has them.
+ * posix_barrier.c - barriers and their attributes. With `shared` it is one between processes, a
+ * struct rt_shbarrier, as glibc has them.
  */
 #include <errno.h>
 

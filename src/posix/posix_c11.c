@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_c11.c - <threads.h> (C11 7.26): the functions of pthread.h with other names and result codes.
+ * posix_c11.c - <threads.h> (C11 7.26): the functions of pthread.h with other names and result
+ * codes.
  *
  * The types are glibc's: thrd_t and tss_t are pthread_t and pthread_key_t, mtx_t and cnd_t are as
  * large and as aligned as pthread_mutex_t and pthread_cond_t, once_flag is an int. So a zeroed

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_cancel.c - cancellation: requests, state and type. How a thread that waits or is in a call of the
- * kernel comes to notice: core/cancel.h. Acting on a request is pthread_exit (posix_exit.c) with
- * PTHREAD_CANCELED; it is done by the thread, in the function that is the cancellation point, after
- * its wait is over and what it promises is done (the mutex of a condition variable is locked).
+ * posix_cancel.c - cancellation: requests, state and type. How a thread that waits or is in a call
+ * of the kernel comes to notice: core/cancel.h. Acting on a request is pthread_exit (posix_exit.c)
+ * with PTHREAD_CANCELED; it is done by the thread, in the function that is the cancellation point,
+ * after its wait is over and what it promises is done (the mutex of a condition variable is
+ * locked).
  *
  * Cancellation points are the functions that POSIX lists as such (XSH 2.9.5.2), and those that the
  * C library adds (epoll_wait, usleep, sem_clockwait, ...): they call posix_point at their

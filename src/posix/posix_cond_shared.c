@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_cond_shared.c - waiting on a condition variable between processes. The ticket is taken before the
- * mutex is released; the mutex may be of any kind, also one of this process alone.
+ * posix_cond_shared.c - waiting on a condition variable between processes. The ticket is taken
+ * before the mutex is released; the mutex may be of any kind, also one of this process alone.
  */
 #include <errno.h>
 

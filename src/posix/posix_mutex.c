@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mutex.c - mutexes: the plain one of src/sync with an owner where the type asks for one; and the
- * way to the others (posix_mutex_owned.c, posix_mutex_shared.c).
+ * posix_mutex.c - mutexes: the plain one of src/sync with an owner where the type asks for one; and
+ * the way to the others (posix_mutex_owned.c, posix_mutex_shared.c).
  *
  * owner and count belong to whoever holds the word. Others read owner only to compare it with
  * themselves: only its holder can see itself there, so relaxed accesses do.

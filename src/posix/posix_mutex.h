@@ -4,8 +4,9 @@
  *
  * kind is the type (PTHREAD_MUTEX_NORMAL ... _ADAPTIVE_NP) and the bits of omutex.h. Normal and
  * adaptive mutexes without a bit are struct rt_mutex, and so are recursive and error-checking ones,
- * with `owner` (posix_mutex.c); those with a bit of omutex.h are struct rt_omutex (posix_mutex_owned.c), those
- * with MUTEX_SHARED alone struct rt_shmutex (posix_mutex_shared.c). Other kinds do not exist.
+ * with `owner` (posix_mutex.c); those with a bit of omutex.h are struct rt_omutex
+ * (posix_mutex_owned.c), those with MUTEX_SHARED alone struct rt_shmutex (posix_mutex_shared.c).
+ * Other kinds do not exist.
  */
 #ifndef PIRN_POSIX_MUTEX_H
 #define PIRN_POSIX_MUTEX_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mutex_owned.c - robust mutexes, ones with priority inheritance, and ones with a ceiling: what
- * POSIX says of types and errors, over src/sync/omutex.c.
+ * posix_mutex_owned.c - robust mutexes, ones with priority inheritance, and ones with a ceiling:
+ * what POSIX says of types and errors, over src/sync/omutex.c.
  *
  * count is the owner's. A normal one that its owner locks again waits for itself, as POSIX has it.
  */

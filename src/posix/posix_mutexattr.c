@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mutexattr.c - mutex attributes. Every value is kept; mutex_init says (ENOTSUP) which do not go
- * together. The bits are where glibc has them.
+ * posix_mutexattr.c - mutex attributes. Every value is kept; mutex_init says (ENOTSUP) which do not
+ * go together. The bits are where glibc has them.
  */
 #include <errno.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_once.c - pthread_once. The function may be left by an exception (std::call_once), by pthread_exit
- * or by cancellation: then it has not run, and the next caller runs it. An exception meets the
- * cleanup attribute. A thread that ends meets it, too, if the function has unwind tables; if it has
- * none (plain C), what it meets is a cleanup buffer, as pthread_cleanup_push makes them (posix_exit.c).
+ * posix_once.c - pthread_once. The function may be left by an exception (std::call_once), by
+ * pthread_exit or by cancellation: then it has not run, and the next caller runs it. An exception
+ * meets the cleanup attribute. A thread that ends meets it, too, if the function has unwind tables;
+ * if it has none (plain C), what it meets is a cleanup buffer, as pthread_cleanup_push makes them
+ * (posix_exit.c).
  */
 #include <errno.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_rwlock.h - readers-writer locks between processes (posix_rwlock_shared.c), for posix_rwlock.c.
+ * posix_rwlock.h - readers-writer locks between processes (posix_rwlock_shared.c), for
+ * posix_rwlock.c.
  */
 #ifndef PIRN_POSIX_RWLOCK_H
 #define PIRN_POSIX_RWLOCK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sched.c - class and priority of threads; and what the scheduler cannot do per thread yet: each
- * says so by its error number, none pretends.
+ * posix_sched.c - class and priority of threads; and what the scheduler cannot do per thread yet:
+ * each says so by its error number, none pretends.
  */
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sem.c - unnamed semaphores. `shared` is where glibc keeps its mark, too: with it a semaphore is
- * one between processes, a struct rt_shsem, which is glibc's in layout and protocol; named ones
- * (posix_sem_named.c) are of this kind.
+ * posix_sem.c - unnamed semaphores. `shared` is where glibc keeps its mark, too: with it a
+ * semaphore is one between processes, a struct rt_shsem, which is glibc's in layout and protocol;
+ * named ones (posix_sem_named.c) are of this kind.
  */
 #include <errno.h>
 

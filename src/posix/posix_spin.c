@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_spin.c - spin locks. The holder may be a thread that waits for this CPU: after some rounds every
- * round yields, so a single CPU cannot deadlock. They work between processes, too, whatever threads
- * these have: the values are the C library's.
+ * posix_spin.c - spin locks. The holder may be a thread that waits for this CPU: after some rounds
+ * every round yields, so a single CPU cannot deadlock. They work between processes, too, whatever
+ * threads these have: the values are the C library's.
  */
 #include <errno.h>
 

@@ -197,9 +197,9 @@ struct thread *classq_peek(struct classq *q)
     return waiting == NULL || ranked->sched.rank < rank_of(q, waiting) ? ranked : waiting;
 }
 
-/* Nobody is in the unranked list, and t comes. Who has waited finds it as far behind the queue as it was
- * left, but for the credit of a long sleep; so those who mostly wait run before those who mostly
- * compute, until what they pay has used it up. */
+/* Nobody is in the unranked list, and t comes. Who has waited finds it as far behind the queue as
+ * it was left, but for the credit of a long sleep; so those who mostly wait run before those who
+ * mostly compute, until what they pay has used it up. */
 static void unranked_open(struct classq *q, enum pirn_why why)
 {
     bool waited = why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF;

@@ -7,8 +7,8 @@
  * What it reads for the event it reads behind that jump. Callers give it what they have at hand:
  * an argument that has to be computed, or port_cpu_self(), would cost something all the time.
  *
- * Who writes where. A CPU that is inside the runtime (interrupts are disabled) is alone in writing its
- * THREAD ring: plain stores. Everybody else, handlers of signals and interrupts, the program's
+ * Who writes where. A CPU that is inside the runtime (interrupts are disabled) is alone in writing
+ * its THREAD ring: plain stores. Everybody else, handlers of signals and interrupts, the program's
  * marks, kernel threads without a CPU, takes a place in an ANY ring by an atomic addition, whatever
  * it has interrupted. So no hook waits, and none can be interrupted where that matters.
  */

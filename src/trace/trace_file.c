@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_file.c - the trace's file: options, header, the text that explains the rest, beginning and end.
+ * trace_file.c - the trace's file: options, header, the text that explains the rest, beginning and
+ * end.
  *
  * trace_start makes the file before any CPU runs beside the caller; the rings stay where they are
  * until the process ends, since kernel threads may write until then. trace_on is what changes:

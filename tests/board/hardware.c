@@ -309,8 +309,8 @@ static void computes(void)
 static void *overflows(void *then)
 {
     pirn_set_name(pirn_self(), "deep");
-    /* Odd, and so is each number below it on the stack: where memory begins at 0, an even one may be
-     * the address of a call, and stand in the trace back. */
+    /* Odd, and so is each number below it on the stack: where memory begins at 0, an even one may
+     * be the address of a call, and stand in the trace back. */
     recurses(66001, (void (*)(void))(uintptr_t)then);
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cancel_no_points.c - calls of the system that are no cancellation points return although a request
- * is there, also in a program with signal handlers.
+ * cancel_no_points.c - calls of the system that are no cancellation points return although a
+ * request is there, also in a program with signal handlers.
  */
 #include "harness.h"
 

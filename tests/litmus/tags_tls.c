@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tags_tls.c - the orders of port/libc/glibc/glibc_block.c: the image that TLS blocks are renewed
- * from, and dlopen beside a renewal; and of glibc_everywhere.c. The code itself is below the simulator;
- * these are its shapes.
+ * from, and dlopen beside a renewal; and of glibc_everywhere.c. The code itself is below the
+ * simulator; these are its shapes.
  */
 #include "litmus.h"
 

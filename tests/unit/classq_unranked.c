@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classq_unranked.c - the unranked list of ready queues with classes (classq.h), by itself: who stands in it,
- * and that threads in it and beside it get what they would if each had a time of its own.
+ * classq_unranked.c - the unranked list of ready queues with classes (classq.h), by itself: who
+ * stands in it, and that threads in it and beside it get what they would if each had a time of its
+ * own.
  */
 #include <stdio.h>
 #include <stdlib.h>

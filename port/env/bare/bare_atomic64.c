@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_atomic64.c (bare) - accesses to 64 bits at once, for architectures without instructions for them:
- * what the compiler calls then. One lock for all; the runtime uses them on rare ways only, where
- * others are its statistics (atomic.h).
+ * bare_atomic64.c (bare) - accesses to 64 bits at once, for architectures without instructions for
+ * them: what the compiler calls then. One lock for all; the runtime uses them on rare ways only,
+ * where others are its statistics (atomic.h).
  */
 #include "bare.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bare_console_none.c (bare) - input from the board's console without interrupts: who reads keeps its
- * core until there is some. */
+/* bare_console_none.c (bare) - input from the board's console without interrupts: who reads keeps
+ * its core until there is some. */
 #include "bare.h"
 
 ptrdiff_t console_read(void *to, size_t most)

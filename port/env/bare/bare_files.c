@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_files.c (bare) - what the C library asks of a system: descriptors. 0, 1 and 2 are the board's
- * console, the others files of the machine that runs the program (semihosting). A descriptor's
- * position is its own; two threads that use one at the same time need a lock, which streams have.
+ * bare_files.c (bare) - what the C library asks of a system: descriptors. 0, 1 and 2 are the
+ * board's console, the others files of the machine that runs the program (semihosting). A
+ * descriptor's position is its own; two threads that use one at the same time need a lock, which
+ * streams have.
  */
 #include "bare.h"
 #include "semihost.h"

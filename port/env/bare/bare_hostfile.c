@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_hostfile.c (bare) - whole files of the machine that runs the program, for the runtime itself.
+ * bare_hostfile.c (bare) - whole files of the machine that runs the program, for the runtime
+ * itself.
  */
 #include "bare.h"
 #include "port_files.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_irq.c (bare) - handlers of devices' interrupts. An entry is written with the lock held and read
- * by handlers with the lock held, which they give back before they call: a handler may attach
+ * bare_irq.c (bare) - handlers of devices' interrupts. An entry is written with the lock held and
+ * read by handlers with the lock held, which they give back before they call: a handler may attach
  * others.
  *
  * A handler of the program's may wake threads, as long as it is attached, or under way: who looks

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_pool.c (bare) - the memory that the image leaves: stacks and tables from above, the C library's
- * heap (sbrk) from below.
+ * bare_pool.c (bare) - the memory that the image leaves: stacks and tables from above, the C
+ * library's heap (sbrk) from below.
  *
  * Free blocks are in a list, the highest first, with their size at their beginning; a block is
  * taken from the top of the first one that is large enough, and joined with its neighbours when it
- * is given back. It takes as many steps as there are free blocks, with interrupts disabled; threads'
- * stacks are recycled by the core, so that it is rarely called.
+ * is given back. It takes as many steps as there are free blocks, with interrupts disabled;
+ * threads' stacks are recycled by the core, so that it is rarely called.
  */
 #include "bare.h"
 #include "port_tools.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_section.c (bare) - see section.h. A core's record is written by that core with interrupts disabled;
- * bare_sections_take reads and clears all of them, while nothing that counts runs.
+ * bare_section.c (bare) - see section.h. A core's record is written by that core with interrupts
+ * disabled; bare_sections_take reads and clears all of them, while nothing that counts runs.
  */
 #include "section.h"
 

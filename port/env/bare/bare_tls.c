@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_tls.c (bare) - thread-local storage: each thread has a block of its own, laid out and filled as
- * the C library (picolibc) does it, and each core one for its scheduler context. A block begins at
- * a multiple of its alignment, which is not above TLS_ALIGNMENT.
+ * bare_tls.c (bare) - thread-local storage: each thread has a block of its own, laid out and filled
+ * as the C library (picolibc) does it, and each core one for its scheduler context. A block begins
+ * at a multiple of its alignment, which is not above TLS_ALIGNMENT.
  */
 #include "bare.h"
 #include "port_tls.h"

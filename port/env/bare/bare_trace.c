@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_trace.c (bare) - the event trace in memory; the machine that runs the program gets it as a file
- * when the program ends, also by a fault.
+ * bare_trace.c (bare) - the event trace in memory; the machine that runs the program gets it as a
+ * file when the program ends, also by a fault.
  */
 #include "bare.h"
 #include "port_files.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_watchdog.h (bare) - what bare_core.c tells the watchdog. On the CPU itself, interrupts disabled.
+ * bare_watchdog.h (bare) - what bare_core.c tells the watchdog. On the CPU itself, interrupts
+ * disabled.
  */
 #ifndef PIRN_ENV_BARE_WATCHDOG_H
 #define PIRN_ENV_BARE_WATCHDOG_H

@@ -84,7 +84,8 @@ ALWAYS_INLINE bool bare_irq_is_off(void)
 }
 #define PORT_IRQ_OFF() (bare_irq_is_off())
 
-/* The handlers run here; whoever they wake has to wait, since this is the library's code (bare_core.c).
+/* The handlers run here; whoever they wake has to wait, since this is the library's code
+ * (bare_core.c).
  */
 ALWAYS_INLINE void port_irq_window(unsigned long state)
 {

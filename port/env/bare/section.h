@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.h (bare) - how long interrupts are disabled, and how long locks are held, in instructions: for
- * a library that counts that (PIRN_SECTIONS; docs/BOARD-SECTIONS.md). Else it is nothing.
+ * section.h (bare) - how long interrupts are disabled, and how long locks are held, in
+ * instructions: for a library that counts that (PIRN_SECTIONS; docs/BOARD-SECTIONS.md). Else it is
+ * nothing.
  *
- * Each core keeps its longest sections. A section with interrupts disabled goes from where they are kept
- * out to where they are let in again, whoever runs then, or from a trap's begin to its end; waiting
- * for an interrupt is none. Of nested locks the outermost counts. What counting takes itself is
- * taken off, but for the call.
+ * Each core keeps its longest sections. A section with interrupts disabled goes from where they are
+ * kept out to where they are let in again, whoever runs then, or from a trap's begin to its end;
+ * waiting for an interrupt is none. Of nested locks the outermost counts. What counting takes
+ * itself is taken off, but for the call.
  */
 #ifndef PIRN_ENV_BARE_SECTION_H
 #define PIRN_ENV_BARE_SECTION_H

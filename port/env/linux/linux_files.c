@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_files.c (Linux) - the files that the runtime writes (traces, profiles, counters, loads), and
- * those that it reads. Whoever names the file may be careless, and its folder may be anybody's
+ * linux_files.c (Linux) - the files that the runtime writes (traces, profiles, counters, loads),
+ * and those that it reads. Whoever names the file may be careless, and its folder may be anybody's
  * (/tmp).
  *
  * F1. A name whose last component exists has to be that of an ordinary file. It is looked at before

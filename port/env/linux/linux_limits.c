@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_limits.c - errors in words, and the limits of this process that may be the reason. Called where
- * the runtime cannot go on.
+ * linux_limits.c - errors in words, and the limits of this process that may be the reason. Called
+ * where the runtime cannot go on.
  */
 #include "linux.h"
 #include "port_report.h"

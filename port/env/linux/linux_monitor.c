@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_monitor.c (Linux) - a kernel thread that delivers ticks to busy workers; an idle worker sleeps
- * with its own deadline.
+ * linux_monitor.c (Linux) - a kernel thread that delivers ticks to busy workers; an idle worker
+ * sleeps with its own deadline.
  *
  * It starts with the runtime: later, a process near its memory limit could not start it. Each
  * worker's tick_at is its next tick; `wake_at` is when the monitor wakes. Setting an earlier tick

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_preloaded.c (Linux) - has the program itself been linked with this library? It has if its file
- * names the library among those that it needs, or contains it. LD_PRELOAD says less: it is in the
- * environment of programs that are linked, too, and programs change it; /etc/ld.so.preload is in
- * none.
+ * linux_preloaded.c (Linux) - has the program itself been linked with this library? It has if its
+ * file names the library among those that it needs, or contains it. LD_PRELOAD says less: it is in
+ * the environment of programs that are linked, too, and programs change it; /etc/ld.so.preload is
+ * in none.
  */
 #include "linux.h"
 #include "port_options.h"

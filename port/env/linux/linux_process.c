@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_process.c (Linux) - the process around the runtime: options, output, ending, stack overflow.
+ * linux_process.c (Linux) - the process around the runtime: options, output, ending, stack
+ * overflow.
  *
  * S1. In a process with AT_SECURE (set-user-ID, set-group-ID, capabilities of its file) the
  *     environment belongs to a user who has fewer rights than the process. There are no options

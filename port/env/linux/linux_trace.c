@@ -7,8 +7,8 @@
  * both clocks at the beginning of every block.
  *
  * The file's descriptor stays open, and locked, as long as the process lives: two processes never
- * write into one file. Its blocks are allocated first (linux_files.c, F5): a full disk is an error at the
- * start, not a SIGBUS in the middle.
+ * write into one file. Its blocks are allocated first (linux_files.c, F5): a full disk is an error
+ * at the start, not a SIGBUS in the middle.
  */
 #include "linux.h"
 #include "port_files.h"

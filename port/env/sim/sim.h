@@ -8,9 +8,9 @@
  * al., ASPLOS 2010), chosen by the seed. Time is virtual. The same seed gives the same run and the
  * same trace hash, whatever ran before in the process.
  *
- * Memory is sequentially consistent, or weak: then sim_mem.c keeps the recent stores of each location
- * with their views, and a load may return any value that C11 without load buffering allows. Data
- * that is not atomic is always up to date: races on it are ThreadSanitizer's business.
+ * Memory is sequentially consistent, or weak: then sim_mem.c keeps the recent stores of each
+ * location with their views, and a load may return any value that C11 without load buffering
+ * allows. Data that is not atomic is always up to date: races on it are ThreadSanitizer's business.
  *
  * A run fails on: a failed assertion, a deadlock (nobody can go on and no timer is armed), a step
  * limit (livelock), a CPU that sleeps while it has work and nobody is about to wake it (the

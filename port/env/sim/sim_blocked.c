@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim_blocked.c (simulator) - threads that sleep in the system, and lose their CPU there without having
- * said so, or at a tick where they cannot be switched.
+ * sim_blocked.c (simulator) - threads that sleep in the system, and lose their CPU there without
+ * having said so, or at a tick where they cannot be switched.
  */
 #include "../../../src/core/carrier.h"
 #include "../../../src/core/mutant.h"

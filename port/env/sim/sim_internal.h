@@ -106,8 +106,8 @@ void sim_device(void *unused);
 void sim_fds_reset(void);
 bool sim_fds_due(void);
 
-/* sim_trace.c: the options; look at the trace, if there is one, write it, and forget it: NULL or what
- * is wrong */
+/* sim_trace.c: the options; look at the trace, if there is one, write it, and forget it: NULL or
+ * what is wrong */
 const char *sim_trace_option(void);
 const char *sim_trace_size(void);
 const char *sim_trace_full(void);

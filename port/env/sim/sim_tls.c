@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim_tls.c (simulator) - thread-local storage as a ledger: each block knows where it is in its life
- * and whether somebody runs on it, and every call of the core is checked against that.
+ * sim_tls.c (simulator) - thread-local storage as a ledger: each block knows where it is in its
+ * life and whether somebody runs on it, and every call of the core is checked against that.
  *
  *     FRESH --begin--> LIVE --end, reset--> FRESH;   given up: FRESH only
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc.h - what is known of the inside of one C library: glibc 2.36. Used by glibc_*.c and linux_tls.c
- * only.
+ * glibc.h - what is known of the inside of one C library: glibc 2.36. Used by glibc_*.c and
+ * linux_tls.c only.
  *
  * A TLS block is what glibc allots to a kernel thread: its descriptor (struct pthread), the static
  * TLS of all modules beside it, and the table (dtv) of the dynamic ones. ld.so fills in the TLS;

@@ -21,8 +21,8 @@
  *     reset again.
  * The image comes from ld.so itself (a block made for it), under ld.so's lock.
  *
- * Locks: leftovers.lock, image.lock; taken alone, nothing is called under them but ld.so's functions
- * under image.lock.
+ * Locks: leftovers.lock, image.lock; taken alone, nothing is called under them but ld.so's
+ * functions under image.lock.
  */
 #include "glibc.h"
 #include "port_posix.h"

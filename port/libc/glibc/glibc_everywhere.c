@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc_everywhere.c (Linux) - a system call made by every kernel thread of the process. POSIX gives user
- * and group ids to the process, the kernel to each of its threads; setuid and its relatives change
- * them in all (src/posix/linux/posix_identity.c).
+ * glibc_everywhere.c (Linux) - a system call made by every kernel thread of the process. POSIX
+ * gives user and group ids to the process, the kernel to each of its threads; setuid and its
+ * relatives change them in all (src/posix/linux/posix_identity.c).
  *
  * The C library does that, too, by a signal that it keeps for this alone; but its handler answers
  * in the descriptor of whoever runs on the kernel thread, and where user threads have descriptors
@@ -21,8 +21,8 @@
  * The handler changes nothing but its entry: it runs on any kernel thread at any instruction. A
  * signal that comes too late, from a round that is over, has another number and is ignored.
  *
- * Lock: request.lock, held with preemption off; waiting for it in the kernel does not keep the handler
- * from running.
+ * Lock: request.lock, held with preemption off; waiting for it in the kernel does not keep the
+ * handler from running.
  */
 #include "glibc.h"
 #include "port_posix.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_clock_bare.c (bare) - clocks: CLOCK_MONOTONIC is the board's, since it was switched on; CLOCK_REALTIME
- * is that, and the calendar time when it was first asked for, which the machine that runs the
- * program may know (gettimeofday). It can be set. CPU time of processes and threads is not counted.
+ * posix_clock_bare.c (bare) - clocks: CLOCK_MONOTONIC is the board's, since it was switched on;
+ * CLOCK_REALTIME is that, and the calendar time when it was first asked for, which the machine that
+ * runs the program may know (gettimeofday). It can be set. CPU time of processes and threads is not
+ * counted.
  *
  * `offset` is what CLOCK_REALTIME is ahead; lock: `lock`, which no handler takes.
  */

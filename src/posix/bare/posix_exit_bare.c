@@ -4,8 +4,8 @@
  *
  * The handlers are a list through the frames that pushed them. A thread that ends calls them,
  * newest first, from the function that ends it: all frames are there until the last of them has
- * run; then key destructors run (posix_local.c), and the thread ends. Nothing is unwound: destructors of
- * C++ frames do not run.
+ * run; then key destructors run (posix_local.c), and the thread ends. Nothing is unwound:
+ * destructors of C++ frames do not run.
  */
 #include <string.h>
 

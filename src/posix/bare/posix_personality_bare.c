@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_personality_bare.c (bare) - what threads are under the POSIX names on boards: as elsewhere, but for
- * the stack of a thread that asks for nothing. It has the size that the native API gives, because
- * memory is there whole, not only where it is touched.
+ * posix_personality_bare.c (bare) - what threads are under the POSIX names on boards: as elsewhere,
+ * but for the stack of a thread that asks for nothing. It has the size that the native API gives,
+ * because memory is there whole, not only where it is touched.
  */
 #include <string.h>
 

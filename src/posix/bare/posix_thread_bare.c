@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_thread_bare.c (bare) - what only boards have so: who is the caller, classes' limits, signals that
- * there are not, attributes that own nothing, limits of the system.
+ * posix_thread_bare.c (bare) - what only boards have so: who is the caller, classes' limits,
+ * signals that there are not, attributes that own nothing, limits of the system.
  */
 #include <errno.h>
 

@@ -4,8 +4,8 @@
  * those with variable arguments, and jumps that save and restore the signal mask.
  *
  * A jump buffer keeps the kernel's mask, which is the same for all threads where they have signals
- * of their own (posix_signal.h). The thread's goes beside it, behind the words that the kernel writes, by
- * __sigsetjmp; siglongjmp sets it before the C library's does the rest.
+ * of their own (posix_signal.h). The thread's goes beside it, behind the words that the kernel
+ * writes, by __sigsetjmp; siglongjmp sets it before the C library's does the rest.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_attr_ext.c - thread attributes that need memory of their own (CPU set, signal mask), and the
- * defaults of the process (pthread_setattr_default_np).
+ * posix_attr_ext.c - thread attributes that need memory of their own (CPU set, signal mask), and
+ * the defaults of the process (pthread_setattr_default_np).
  *
  * The extension is laid out as glibc's and comes from malloc, because glibc's own functions read
  * and copy attributes. The set that `cpuset` points to lies behind it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_affinity.c - CPU sets of threads. The kernel has its say: what it takes out of a set (CPUs that
- * the process may not use) is not in it when it is read again.
+ * posix_affinity.c - CPU sets of threads. The kernel has its say: what it takes out of a set (CPUs
+ * that the process may not use) is not in it when it is read again.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_clock.c - clocks for the CPU time of threads. The kernel knows that of workers only; linux_times.c of
- * the port shares it out. All other clocks are the C library's.
+ * posix_clock.c - clocks for the CPU time of threads. The kernel knows that of workers only;
+ * linux_times.c of the port shares it out. All other clocks are the C library's.
  *
  * A clock id is made of the thread's index and the low bits of its generation, above CLOCK_OURS:
  * the kernel has few positive ids, and refuses these. So a clock of a thread that has ended is

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_clock.h - shared by the files of the POSIX layer that take clock ids: those of threads' CPU time.
+ * posix_clock.h - shared by the files of the POSIX layer that take clock ids: those of threads' CPU
+ * time.
  */
 #ifndef PIRN_POSIX_CLOCK_H
 #define PIRN_POSIX_CLOCK_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_closing.c - calls that close descriptors, or give their numbers to other files: announced to the
- * threads that wait for these files (core/io.h). Descriptors of the runtime's own are none of the
- * program's: closing one is EBADF, putting another file there EBUSY, and ranges leave them out.
+ * posix_closing.c - calls that close descriptors, or give their numbers to other files: announced
+ * to the threads that wait for these files (core/io.h). Descriptors of the runtime's own are none
+ * of the program's: closing one is EBADF, putting another file there EBUSY, and ranges leave them
+ * out.
  *
  * Children of vfork, which share our memory, call these, too: what they close is not ours.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_getattr.c - pthread_getattr_np: the attributes that a thread really has. Garbage collectors and
- * language runtimes ask it for the bounds of their stacks.
+ * posix_getattr.c - pthread_getattr_np: the attributes that a thread really has. Garbage collectors
+ * and language runtimes ask it for the bounds of their stacks.
  */
 #include <errno.h>
 #include <stdio.h>

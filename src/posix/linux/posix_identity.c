@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_identity.c - setuid and its relatives: user and group ids belong to the process (POSIX), so all
- * kernel threads change theirs. Where user threads have descriptors of their own the C library's
- * way of telling them does not end (port/libc/glibc/glibc_everywhere.c); elsewhere it is used.
+ * posix_identity.c - setuid and its relatives: user and group ids belong to the process (POSIX), so
+ * all kernel threads change theirs. Where user threads have descriptors of their own the C
+ * library's way of telling them does not end (port/libc/glibc/glibc_everywhere.c); elsewhere it is
+ * used.
  *
  * A call that fails changes nothing anywhere.
  */

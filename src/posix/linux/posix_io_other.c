@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io_other.c - calls that wait for processes, locks, messages, signals and opening. They are made
- * without the CPU: at once where it is known that they block, else when it turns out.
+ * posix_io_other.c - calls that wait for processes, locks, messages, signals and opening. They are
+ * made without the CPU: at once where it is known that they block, else when it turns out.
  */
 #include "posix_io.h"
 

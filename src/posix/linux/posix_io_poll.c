@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io_poll.c - poll, select, epoll_wait. Each looks once without waiting. If there is nothing, the
- * thread waits for all the descriptors itself (few of them: a record each on its stack) and looks
- * again, or makes the call without its CPU (many, or with a signal mask).
+ * posix_io_poll.c - poll, select, epoll_wait. Each looks once without waiting. If there is nothing,
+ * the thread waits for all the descriptors itself (few of them: a record each on its stack) and
+ * looks again, or makes the call without its CPU (many, or with a signal mask).
  */
 #include "../signals/posix_signal.h"
 #include "posix_io.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io_socket.c - send, recv, accept, connect and their relatives. MSG_DONTWAIT asks the kernel not
- * to block; a socket that the program made non-blocking, or a call with that flag, is left alone.
+ * posix_io_socket.c - send, recv, accept, connect and their relatives. MSG_DONTWAIT asks the kernel
+ * not to block; a socket that the program made non-blocking, or a call with that flag, is left
+ * alone.
  */
 #include "posix_io.h"
 

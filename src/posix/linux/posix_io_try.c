@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io_try.c - attempts that do not block, and waits between them, for one descriptor: posix_io.h.
+ * posix_io_try.c - attempts that do not block, and waits between them, for one descriptor:
+ * posix_io.h.
  *
  * The first attempt is made by the program's number. When the thread has waited, the following ones
  * are for the file that it has waited for (core/io.h), until the call ends or a signal handler is

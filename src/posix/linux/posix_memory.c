@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_memory.c - the memory functions of this library, by the linker's --wrap: the C library's; in a
- * program with a sanitizer, whose interceptors have those names, plain loops. An interceptor would
- * take our accesses for the program's, which nothing that it knows of orders: descriptors go from
- * thread to thread by way of our locks.
+ * posix_memory.c - the memory functions of this library, by the linker's --wrap: the C library's;
+ * in a program with a sanitizer, whose interceptors have those names, plain loops. An interceptor
+ * would take our accesses for the program's, which nothing that it knows of orders: descriptors go
+ * from thread to thread by way of our locks.
  *
  * volatile: the compiler would make calls of the same functions out of the loops.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_personality.c - what threads are under the POSIX names, on hosted systems; and what is to be done
- * before the program begins.
+ * posix_personality.c - what threads are under the POSIX names, on hosted systems; and what is to
+ * be done before the program begins.
  *
  * The table is constant, so it counts for a caller that comes before our constructor: libraries
  * whose constructors start threads or lock mutexes are common (GLib, OpenMP), and a preloaded

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sanitizer.h - programs that are built with AddressSanitizer or ThreadSanitizer: posix_sanitizer.c.
+ * posix_sanitizer.h - programs that are built with AddressSanitizer or ThreadSanitizer:
+ * posix_sanitizer.c.
  */
 #ifndef PIRN_POSIX_SANITIZER_H
 #define PIRN_POSIX_SANITIZER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sem_named.c - named semaphores: files in /dev/shm, called and laid out as the C library's, so
- * that programs with either share them.
+ * posix_sem_named.c - named semaphores: files in /dev/shm, called and laid out as the C library's,
+ * so that programs with either share them.
  *
  * A new one is made in a file of another name, and linked to its own when it is whole: nobody finds
  * half of one. The process maps each once: opening it again gives the same address, and the last

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_spawn.c - new programs. They inherit the signal mask of the thread that starts them, and its
- * pending process signals; the kernel knows a mask of the kernel thread, which is another one where
- * threads have signals of their own (posix_signal.h).
+ * posix_spawn.c - new programs. They inherit the signal mask of the thread that starts them, and
+ * its pending process signals; the kernel knows a mask of the kernel thread, which is another one
+ * where threads have signals of their own (posix_signal.h).
  *
  *   exec*         the kernel thread gets the thread's mask before the call, and its own back if
  * that fails.

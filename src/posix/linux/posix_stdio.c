@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_stdio.c - flockfile, ftrylockfile, funlockfile: who waits for a stream that another thread holds
- * across a yield or a wait lets the other threads of its CPU run. The lock is the C library's own,
- * so that stdio's functions respect it; they wait for it in the kernel, and nobody is told when
- * they release it: hence tries, at growing distances.
+ * posix_stdio.c - flockfile, ftrylockfile, funlockfile: who waits for a stream that another thread
+ * holds across a yield or a wait lets the other threads of its CPU run. The lock is the C library's
+ * own, so that stdio's functions respect it; they wait for it in the kernel, and nobody is told
+ * when they release it: hence tries, at growing distances.
  *
  * A thread that holds a stream is not switched when it has run for a tick: each that printed
  * meanwhile would stop a worker. It loses its CPU instead (core/carrier.h).

@@ -2,10 +2,10 @@
 /*
  * posix_system.c - system(): the C library's waits in the kernel and could not be interrupted.
  *
- * Where signals are the kernel's (posix_signal.h), all of it is one call (rt_call_begin): the thread
- * stays on its kernel thread, whose signal mask has SIGCHLD meanwhile, and others have its CPU. A
- * request that comes while it waits ends the child: it is killed and waited for, and the function
- * fails with ECANCELED, on which the name's wrapper acts.
+ * Where signals are the kernel's (posix_signal.h), all of it is one call (rt_call_begin): the
+ * thread stays on its kernel thread, whose signal mask has SIGCHLD meanwhile, and others have its
+ * CPU. A request that comes while it waits ends the child: it is killed and waited for, and the
+ * function fails with ECANCELED, on which the name's wrapper acts.
  *
  * SIGINT and SIGQUIT are ignored by the process while anybody is in here. Lock: `ignored.lock`.
  */

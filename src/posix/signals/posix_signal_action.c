@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal_action.c - actions; how threads come to have signals of their own, and the child of a
- * fork. See posix_signal.h.
+ * posix_signal_action.c - actions; how threads come to have signals of their own, and the child of
+ * a fork. See posix_signal.h.
  */
 #include "posix_signal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal_old.c - the older interfaces to actions and masks, by the newer ones: signal (BSD's and
- * System V's), sigset and its relatives, siginterrupt, sigpause.
+ * posix_signal_old.c - the older interfaces to actions and masks, by the newer ones: signal (BSD's
+ * and System V's), sigset and its relatives, siginterrupt, sigpause.
  */
 #include <errno.h>
 

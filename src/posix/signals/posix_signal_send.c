@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal_send.c - sending signals to threads and to the process, and who takes the latter. See
- * posix_signal.h.
+ * posix_signal_send.c - sending signals to threads and to the process, and who takes the latter.
+ * See posix_signal.h.
  */
 #include "posix_signal.h"
 

@@ -114,7 +114,8 @@ ALWAYS_INLINE void arch_wait(void)
 }
 
 #if __ARM_ARCH >= 7
-/* A counter of cycles, for bare_section.c; under QEMU with -icount, of an instruction's nanoseconds. */
+/* A counter of cycles, for bare_section.c; under QEMU with -icount, of an instruction's
+ * nanoseconds. */
 #define ARCH_INSTRUCTIONS
 ALWAYS_INLINE void arch_instructions_begin(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap.S (MIPS) - interrupts and exceptions: what a call would lose is saved on the running thread's
- * stack, so that the thread can be switched away from inside like any other. A frame that would not
- * fit ends the program, on the core's own stack.
+ * trap.S (MIPS) - interrupts and exceptions: what a call would lose is saved on the running
+ * thread's stack, so that the thread can be switched away from inside like any other. A frame that
+ * would not fit ends the program, on the core's own stack.
  *
  * Waiting: this CPU's `wait` does not end for interrupts that are masked. So arch_wait lets them
  * in, and an interrupt that is taken between there and the end of arch_wait handles nothing: it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.S (RISC-V) - from reset to C. All cores come here at once, with interrupts off. Each takes a
- * number; the first one clears memory and goes on to bare_main, the others touch no memory but
+ * start.S (RISC-V) - from reset to C. All cores come here at once, with interrupts off. Each takes
+ * a number; the first one clears memory and goes on to bare_main, the others touch no memory but
  * `arrived` and `released` until it has.
  */
 #include "arch_bare.h"

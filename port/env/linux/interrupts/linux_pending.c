@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_pending.c (Linux) - what the main thread has blocked and raised before threads had signals of
- * their own (linux_signals.c): the kernel has it for the kernel thread, and it is to be the user
+ * linux_pending.c (Linux) - what the main thread has blocked and raised before threads had signals
+ * of their own (linux_signals.c): the kernel has it for the kernel thread, and it is to be the user
  * thread's. Called once, by port_signals_start, before the carrier's mask opens to it.
  */
 #include "linux.h"

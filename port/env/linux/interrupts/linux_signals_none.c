@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_signals_none.c (Linux) - the twins of linux_signals.c where threads have no signals of their own: on
- * architectures where it is not known whether a thread is inside the runtime, and under sanitizers.
+ * linux_signals_none.c (Linux) - the twins of linux_signals.c where threads have no signals of
+ * their own: on architectures where it is not known whether a thread is inside the runtime, and
+ * under sanitizers.
  */
 #include "linux.h"
 #include "port_posix.h"
