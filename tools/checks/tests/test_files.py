@@ -69,6 +69,14 @@ def test_length_complains_when_long(tree: Tree, head: str) -> None:
     assert len(length.check(*tree({"a.c": head + "x\n" * (length.LIMIT + 1)}))) == 1
 
 
+WIDE = " * " + "x" * length.COLUMNS + "\n"
+
+
+def test_length_complains_when_a_comment_is_wide(tree: Tree) -> None:
+    problems = length.check(*tree({"a.c": f"/*\n{WIDE} */\n", "b.py": WIDE, "c.md": WIDE}))
+    assert [(problem.path, problem.line) for problem in problems] == [("a.c", 2)]
+
+
 @pytest.mark.parametrize(
     "text", ["/usr/include", "lib/home/x", "https://host" + WORK + "x", "$HOME/x", "~" + WORK + "x"]
 )

@@ -6,8 +6,8 @@
  */
 #include "board_map.h"
 
-/* Blocks for level 1 alone. Ordinary memory is shared, and of attribute 1 of start.S; devices are of
- * attribute 0, and nothing to execute. */
+/* Blocks for level 1 alone. Ordinary memory is shared, and of attribute 1 of start.S; devices are
+ * of attribute 0, and nothing to execute. */
 #define BLOCK 0x401
 #define MEMORY (BLOCK | 3 << 8 | 1 << 2)
 #define DEVICE (BLOCK | 3 << 53)
