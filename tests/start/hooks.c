@@ -436,8 +436,33 @@ int madvise(void *at, size_t size, int advice)
     return (int)syscall(SYS_madvise, at, size, advice);
 }
 
+/* As allocators do: the child has the locks of this library free, whoever else had them at the
+ * fork. What allocates between the handlers is not hooked. */
+static void before_fork(void)
+{
+    inside++;
+    pthread_mutex_lock(&plain);
+    pthread_mutex_lock(&recursive);
+    pthread_mutex_lock(&checking);
+    pthread_mutex_lock(&adaptive);
+    pthread_rwlock_wrlock(&rwlock);
+}
+
+static void after_fork(void)
+{
+    pthread_rwlock_unlock(&rwlock);
+    pthread_mutex_unlock(&adaptive);
+    pthread_mutex_unlock(&checking);
+    pthread_mutex_unlock(&recursive);
+    pthread_mutex_unlock(&plain);
+    inside--;
+}
+
 static __attribute__((constructor)) void constructed(void)
 {
+    if (pthread_atfork(before_fork, after_fork, after_fork) != 0) {
+        refused("pthread_atfork");
+    }
     if (asked("constructor")) {
         call_all();
     }
