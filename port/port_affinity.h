@@ -28,6 +28,16 @@ int port_cpus_set_foreign(const struct port_thread *t, const void *set, size_t s
 int port_cpus_get(const struct port_thread *t, void *set);
 #else
 #define port_thread_cpus(t, set) ((void)(t), (void)(set))
+
+struct port_cpus;
+
+ALWAYS_INLINE int port_cpus_find(const void *set, size_t size, const struct port_cpus **out)
+{
+    (void)set;
+    (void)size;
+    (void)out;
+    return -ENOTSUP;
+}
 #endif
 
 #endif

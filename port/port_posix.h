@@ -20,12 +20,16 @@
 #include "port.h"
 
 #include <pthread.h>
+#include <time.h>
 
 /* CPU time of user threads in ns; any context. Counting begins with the first
  * call of either in the process (linux_times.c says what is known of the time before). Of the
  * caller: false if it is no user thread. Of a user thread that does not go away meanwhile. */
 bool port_time_self(uint64_t *ns);
 uint64_t port_time_of(struct thread *t);
+
+/* The system's clock of the CPU time of a kernel thread. */
+clockid_t port_time_kernel_clock(int tid);
 
 /* Learn of forks from now on: before handlers that the program registers. 0 or -errno. */
 int port_fork_watch(void);

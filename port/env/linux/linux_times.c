@@ -50,7 +50,7 @@ static uint64_t kernel_time(clockid_t clock)
 }
 
 /* Of any kernel thread of the process: linux/posix-timers.h. */
-clockid_t times_kernel_clock(int tid)
+clockid_t port_time_kernel_clock(int tid)
 {
     return (clockid_t)(~(unsigned)tid << 3 | 6u);
 }
@@ -228,7 +228,7 @@ static uint64_t read_other(const struct port_thread *t, const struct port_carrie
             port_relax(round);
             continue;
         }
-        uint64_t kernel = kernel_time(times_kernel_clock(k->tid));
+        uint64_t kernel = kernel_time(port_time_kernel_clock(k->tid));
         uint64_t worth = span_worth(&k->times, kernel, port_now());
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(times) */
         if (GET(k->times.seq) == seq) {

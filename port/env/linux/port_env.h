@@ -184,9 +184,6 @@ HIDDEN extern bool port_tls_by_instruction; /* (C) */
 /* The CPU's set is not the thread's, or CPU time is counted. */
 COLD void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to);
 
-/* The kernel's clock for the CPU time of a kernel thread. */
-clockid_t times_kernel_clock(int tid);
-
 const char *port_switch_refused(struct cpu *cpu);
 void port_cxx_switch(struct cpu *cpu, struct thread *from, struct thread *to);
 

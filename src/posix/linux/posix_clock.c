@@ -161,6 +161,6 @@ int pirn_pthread_getcpuclockid(pthread_t thread, clockid_t *clock)
     if (!(t->flags & THREAD_FOREIGN) && !port_time_self(&ns)) {
         port_time_of(t); /* counting begins now, not when the clock is read */
     }
-    *clock = t->flags & THREAD_FOREIGN ? times_kernel_clock(t->port.tid) : clock_of(t);
+    *clock = t->flags & THREAD_FOREIGN ? port_time_kernel_clock(t->port.tid) : clock_of(t);
     return 0;
 }

@@ -103,7 +103,7 @@ void blocked_unmask(uint64_t *set)
 static uint64_t cpu_time(int tid)
 {
     struct timespec t = {0, 0};
-    syscall(SYS_clock_gettime, times_kernel_clock(tid), &t);
+    syscall(SYS_clock_gettime, port_time_kernel_clock(tid), &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
