@@ -198,8 +198,27 @@ void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg)
 void id_for_each_locked(void (*fn)(struct thread *t, void *arg), void *arg)
 {
     spin_lock(&id_table.lock, RANK_ID);
-    id_for_each(fn, arg);
+    for (uint32_t i = 0; i < id_table.used; i++) {
+        struct thread *t = at_load_acq(&slot_of(i)->thread); /* ORDER(id-entry) */
+        if (t != NULL) {
+            fn(t, arg);
+        }
+    }
     spin_unlock(&id_table.lock, RANK_ID);
+}
+
+struct thread *id_find_locked(bool (*fn)(struct thread *t, void *arg), void *arg)
+{
+    struct thread *found = NULL;
+    spin_lock(&id_table.lock, RANK_ID);
+    for (uint32_t i = 0; i < id_table.used && found == NULL; i++) {
+        struct thread *t = at_load_acq(&slot_of(i)->thread); /* ORDER(id-entry) */
+        if (t != NULL && fn(t, arg)) {
+            found = t;
+        }
+    }
+    spin_unlock(&id_table.lock, RANK_ID);
+    return found;
 }
 
 void id_reset(void)

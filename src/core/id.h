@@ -80,6 +80,9 @@ COLD bool id_join_refuse(struct thread *self, struct thread *t);
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg);
 /* The same with the table's lock held, so that none of them is freed meanwhile. */
 void id_for_each_locked(void (*fn)(struct thread *t, void *arg), void *arg);
+/* The first for which fn is true, looked for in the same way; NULL: none. It may be freed when the
+ * call has returned, unless something else keeps it. */
+struct thread *id_find_locked(bool (*fn)(struct thread *t, void *arg), void *arg);
 void id_reset(void);
 void id_forked(void); /* in the child: nobody else holds the lock */
 

@@ -109,7 +109,7 @@ static int action_set_locked(int signal, const struct sigaction *action)
     if (posix_signals_on() && signal_is_ignored_locked(signal)) {
         uint64_t set = SIGNAL_BIT(signal);
         pending_drop_locked(&signals.process, set);
-        id_for_each(drop_of, &set);
+        id_for_each_locked(drop_of, &set);
     }
     return 0;
 }

@@ -201,7 +201,6 @@ struct search {
     uint32_t skip;               /* so many first */
     const struct thread *except; /* or NULL */
     bool deaf;                   /* those, too, that do not hear it now */
-    struct thread *found;
 };
 
 static bool may_take(const struct thread *t, uint64_t bit)
@@ -218,20 +217,17 @@ static bool hears(const struct thread *t)
            (at_load_rlx(&t->park) & PARK_INTERRUPTIBLE) != 0;
 }
 
-static void search_look(struct thread *t, void *arg)
+static bool search_looks(struct thread *t, void *arg)
 {
     struct search *s = arg;
-    if (s->found == NULL && t != s->except && may_take(t, s->bit) && (s->deaf || hears(t)) &&
-        s->skip-- == 0) {
-        s->found = t;
-    }
+    return t != s->except && may_take(t, s->bit) && (s->deaf || hears(t)) && s->skip-- == 0;
 }
 
+/* Who may take a signal cannot end while the caller has signals.lock: posix_signals_end. */
 static struct thread *search(uint64_t bit, const struct thread *except, bool deaf, uint32_t skip)
 {
     struct search s = {.bit = bit, .except = except, .deaf = deaf, .skip = skip};
-    id_for_each(search_look, &s);
-    return s.found;
+    return id_find_locked(search_looks, &s);
 }
 
 /* As in Linux: the main thread, if it does not block the signal, else another one. The caller comes
