@@ -57,6 +57,7 @@ enum mutant {
     MUTANT_CANCEL_LEAVES, /* a thread leaves a call before the interruption of it has come */
     MUTANT_PROF_TAKE,     /* two CPUs take the same place in the table of call trees */
     MUTANT_PROF_PLAIN,    /* threads that share a call tree count as if each were alone */
+    MUTANT_SIGNAL_EARLY,  /* handlers run between the lending of a mask and the wait under it */
     MUTANT_MAX
 };
 

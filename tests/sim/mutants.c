@@ -69,6 +69,7 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_CANCEL_LEAVES] = "cancel-leaves",
     [MUTANT_PROF_TAKE] = "prof-take",
     [MUTANT_PROF_PLAIN] = "prof-plain",
+    [MUTANT_SIGNAL_EARLY] = "signal-early",
 };
 
 const char *mutant_name(enum mutant mutant)

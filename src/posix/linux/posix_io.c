@@ -73,12 +73,17 @@ static long make_call(struct thread *self, unsigned flags, const long *args)
 }
 
 /* What signals have done to the call: is it to be made again? One that they kept from being made is
- * (the handlers run before it, as if they had come a little earlier: it is no call that they end);
- * one that they have ended, if only handlers with SA_RESTART have run and the kernel makes such
+ * (the handlers run before it, as if they had come a little earlier: it is no call that they end),
+ * unless they have come under a mask that is lent for the call: those are what it waits for. One
+ * that they have ended, if only handlers with SA_RESTART have run and the kernel makes such
  * calls again. *result is what it returns otherwise. */
 static bool is_made_again(const struct thread *self, long *result)
 {
     bool repeats = *result == PORT_CALL_REPEATS;
+    if (*result == PORT_CALL_STOPPED && posix_mask_is_lent(self)) {
+        *result = -EINTR;
+        return !posix_interrupted(false);
+    }
     if (*result == PORT_CALL_STOPPED) {
         posix_signals_take();
         posix_signals_expect();

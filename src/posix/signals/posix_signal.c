@@ -3,6 +3,7 @@
  * posix_signal.c - masks, alternate stacks; and taking: running the handlers. See posix_signal.h.
  */
 #include "posix_signal.h"
+#include "mutant.h"
 #include "port_posix.h"
 
 #include <errno.h>
@@ -95,6 +96,25 @@ int pirn_posix_sigprocmask(int how, const sigset_t *set, sigset_t *old)
     return error == 0 ? 0 : posix_fail(error);
 }
 
+/* Signals under a lent mask wait until the call asks for them: posix_signal.h, 6. */
+static bool is_held(const struct thread *self)
+{
+    const struct posix_signals *s = self->signals;
+    return s != NULL && s->restores && !s->asks && !MUTANT(SIGNAL_EARLY);
+}
+
+/* s: the caller's record, or NULL. */
+static void signals_ask(struct posix_signals *s)
+{
+    if (s != NULL) {
+        s->asks = true;
+    }
+    posix_signals_take();
+    if (s != NULL) {
+        s->asks = false;
+    }
+}
+
 static struct posix_signals *mine(struct thread *self)
 {
     if (unlikely(self->signals == NULL)) {
@@ -115,6 +135,7 @@ void posix_mask_lend(uint64_t mask)
         signals_lock(&irq);
         s->restore = at_load_rlx(&self->sigmask);
         s->restores = true;
+        s->asks = s->ran = s->ran_plain = false;
         at_store_rlx(&self->sigmask, mask & ~SIGNALS_UNBLOCKABLE);
         mask_changed_locked(self, s->restore, mask & ~SIGNALS_UNBLOCKABLE);
         signals_unlock(irq);
@@ -125,7 +146,7 @@ void posix_mask_back(void)
 {
     struct thread *self = rt_self();
     struct posix_signals *s = self->signals;
-    posix_signals_take(); /* what has come under the mask that is lent */
+    signals_ask(s); /* what has come under the mask that is lent */
     if (s != NULL && s->restores) {
         s->restores = false;
         posix_mask_set(self, s->restore);
@@ -299,7 +320,7 @@ static bool take(void *context)
     struct thread *self = signals_taker();
     struct taken taken;
     bool fails = false;
-    for (;;) {
+    while (!is_held(self)) {
         unsigned long irq;
         signals_lock(&irq);
         bool there = take_locked(self, &taken);
@@ -313,12 +334,13 @@ static bool take(void *context)
         fails |= signal_is_caught(&taken.action) && !(taken.action.sa_flags & SA_RESTART);
         run_taken(self, &taken, context);
     }
+    return fails;
 }
 
 void posix_signals_take(void)
 {
     struct thread *self = rt_self();
-    while (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) {
+    while ((at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) && !is_held(self)) {
         port_signals_accept();
     }
 }
@@ -402,7 +424,7 @@ enum posix_ran posix_signals_ran(void)
 
 bool posix_interrupted(bool restarts)
 {
-    posix_signals_take();
+    signals_ask(rt_signals ? rt_self()->signals : NULL);
     enum posix_ran ran = posix_signals_ran();
     posix_signals_expect();
     return ran == RAN_PLAIN || (ran == RAN_RESTART && !restarts);

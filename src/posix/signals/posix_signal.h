@@ -28,6 +28,10 @@
  *      go to another one.
  *   5. Who waits for signals (sigwait) is on `waiters`; a signal of its set goes to it first, and
  *      is never pending then.
+ *   6. While a mask is lent (sigsuspend, ppoll, ...), the thread takes signals only where that call
+ *      asks for them: posix_interrupted, posix_mask_back. Until then its bit stays set, so that no
+ *      wait of the call begins. A handler that ran before the wait, unnoticed, would leave the
+ *      thread waiting for the signal that it has had.
  * Lock: signals.lock (RANK_SIGNAL, before all others: making threads ready happens under it). No
  * handler runs under it, because none runs inside the runtime.
  */
@@ -66,6 +70,7 @@ struct posix_signals {
     bool notified;                /* (lock) on `notified` */
     bool restores;                /* own: sigmask is for a call; this is to come back: */
     uint64_t restore;
+    bool asks;         /* own: that call takes signals now */
     stack_t alternate; /* own; ss_size 0: none */
     bool ran;       /* own: a handler has run since posix_signals_expect: one that has interrupted
                      * the call, not one that interrupted a call of a handler's */
@@ -197,6 +202,10 @@ void posix_mask_set(struct thread *self, uint64_t mask);
 /* For the time of a call (sigsuspend, ppoll, ...). end: nothing has run under it. */
 void posix_mask_lend(uint64_t mask);
 void posix_mask_back(void);
+ALWAYS_INLINE bool posix_mask_is_lent(const struct thread *self)
+{
+    return self->signals != NULL && ((const struct posix_signals *)self->signals)->restores;
+}
 
 /* The caller takes what is pending for it. */
 void posix_signals_take(void);
