@@ -16,10 +16,6 @@
 #include "run.h"
 #include "seen.h"
 
-static const struct suite *const suites[] = {&suite_core,    &suite_sync, &suite_policy,
-                                             &suite_classes, &suite_call, &suite_cancel,
-                                             &suite_signal,  &suite_prof, &suite_io};
-
 static const char *const default_scheds[] = {"single",
                                              "single:discipline=lifo",
                                              "central",
@@ -192,7 +188,7 @@ static bool suite_selected(const struct suite *suite)
 unsigned places_count(void)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < ARRAY_LENGTH(suites); i++) {
+    for (unsigned i = 0; suites[i] != NULL; i++) {
         n += suite_selected(suites[i]) ? scheds_count(suites[i]) : 0;
     }
     return n * (options.weak == 2 ? 2 : 1);
@@ -219,11 +215,10 @@ bool test_selected(const struct test *test)
 
 int where_print(char *text, size_t size, const struct where *w)
 {
-    return snprintf(
-        text, size,
-        "repeat: pirn-sim-tests --suite %s --test %s --sched %s --memory %s --seed %llu",
-        w->place.suite->name, w->test->name, w->place.sched, w->place.weak ? "weak" : "sc",
-        (unsigned long long)w->seed);
+    return snprintf(text, size,
+                    "repeat: %s --suite %s --test %s --sched %s --memory %s --seed %llu",
+                    program_name, w->place.suite->name, w->test->name, w->place.sched,
+                    w->place.weak ? "weak" : "sc", (unsigned long long)w->seed);
 }
 
 void run_one(const struct place *place, const struct test *test, uint64_t seed,

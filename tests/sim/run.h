@@ -23,7 +23,9 @@ struct options {
 };
 extern struct options options;
 
-extern const struct suite suite_prof, suite_io; /* of the simulator alone */
+/* What this program has; ends with NULL (suites.c, posix/suites_posix.c). And its name. */
+extern const struct suite *const suites[];
+extern const char program_name[];
 
 /* A suite under a policy in a memory mode. */
 struct place {

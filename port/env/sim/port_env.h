@@ -17,6 +17,8 @@ struct port_carrier {
 
 struct port_thread {
     struct sim_tls *tls; /* its block: sim_port.c */
+    int error;           /* errno, under the POSIX layer */
+    int tid;             /* of a foreign kernel thread: none */
 };
 
 struct cpu *sim_cpu_self(void);
@@ -39,6 +41,14 @@ const char *port_switch_refused(struct cpu *cpu);
 #define port_thread_switch(cpu, from, to) sim_tls_switch((from), (to))
 #define port_thread_inherit(t) ((void)(t))
 #define port_thread_handle(t) ((void *)(t))
+
+/* port_posix.h, for the POSIX layer: posix/sim_kernel.h. A handle is the thread. */
+bool *sim_disturbed(void);
+#define port_disturbed (*sim_disturbed())
+#define port_tls_own false
+#define port_tls_handle_self() ((void *)rt_identity())
+#define port_thread_of_handle(handle) ((struct thread *)(handle))
+#define port_tls_tid() 0
 
 /* A CPU is interrupted by its own ticks only; handlers can be left. */
 #define PORT_TLS_ALWAYS false

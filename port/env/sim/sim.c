@@ -86,6 +86,9 @@ void sim_leave(void)
     struct port_ctx gone;
     struct port_note none = {0};
     sim_active = false;
+    if (sim_kernel.left != NULL) {
+        sim_kernel.left();
+    }
     port_ctx_switch(&gone, &sim.driver, none);
     abort();
 }
@@ -162,6 +165,25 @@ unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
         sim_mem_inherit(n);
     }
     return n;
+}
+
+void sim_context_end(unsigned n)
+{
+    context_set_state(&sim.contexts[n], CTX_DONE);
+}
+
+/* Whatever it was doing. */
+void sim_device_renew(void)
+{
+    struct context *c = &sim.contexts[DEVICE];
+    c->irq_off = 0;
+    c->permit = false;
+    port_ctx_init(&c->ctx, c->stack, HOST_STACK, context_entry);
+    context_waits(c, UINT64_MAX);
+    sim.preempt = sim.watch = sim.ask = false;
+    for (unsigned i = 0; i < RT_MAX_CPUS; i++) {
+        sim.tick_at[i] = UINT64_MAX;
+    }
 }
 
 static void contexts_wake_due(void)
@@ -328,6 +350,9 @@ void sim_point(uint32_t what, uint32_t detail)
         back->spins = back->spins > 0 ? back->spins - 1 : 0;
     }
     sim_sample();
+    if (sim_kernel.point != NULL && !sim_quiet) {
+        sim_kernel.point();
+    }
 }
 
 /* A tick in the middle of a user thread, at a point where the runtime lets it in. Most of them come
@@ -360,6 +385,9 @@ void sim_pause(void)
         sim_interrupt();
     } else {
         sim_away();
+    }
+    if (sim_kernel.user != NULL) {
+        sim_kernel.user();
     }
 }
 
@@ -500,7 +528,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.hash = 0xcbf29ce484222325ull;
     sim.steps = 0;
     sim_fds_reset();
-    sim.preempt = sim.watch = sim.ask = false;
+    sim.preempt = sim.watch = sim.ask = sim.alone = false;
     sim.allocations = 0;
     sim.mended = false;
     sim.sample_ns = sim.sample_at = 0;
@@ -516,6 +544,9 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.pct = sim_choose(3) == 0;
     sim.tls = sim_choose(2) == 0;
     sim_tls_reset();
+    if (sim_kernel.begin != NULL) {
+        sim_kernel.begin();
+    }
     sim.walk = 1u << sim_choose(6);
     sim.floor = PCT_FLOOR;
     for (unsigned i = 0; i < ARRAY_SIZE(sim.change_at); i++) {

@@ -117,6 +117,9 @@ void sim_fd_set(int fd, uint32_t events)
     if (is_open(fd)) {
         file_of(fd)->state = events;
         sim_device_call(100);
+        if (sim_kernel.changed != NULL) {
+            sim_kernel.changed();
+        }
     }
 }
 

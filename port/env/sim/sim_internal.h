@@ -35,8 +35,25 @@ struct context {
     const volatile void *shared; /* word that it waits for in port_shared_wait */
     struct prof_thread outside;
     bool sampling;
-    bool on_signal_stack; /* in a handler that runs there */
+    bool on_signal_stack;   /* in a handler that runs there */
+    struct thread *becomes; /* after a fork: the thread that a foreign context is; or NULL */
 };
+
+/*
+ * A kernel under the simulated CPUs: posix/sim_kernel.h, where the POSIX layer is linked. Without
+ * it (sim_kernel_none.c) all are NULL: threads are interrupted at once, and make no system calls.
+ */
+struct sim_kernel {
+    void (*begin)(void);                        /* a run */
+    void (*point)(void);                        /* a scheduling point of the running context */
+    void (*user)(void);                         /* the same in the program's own code */
+    void (*interrupt)(unsigned context);        /* port_carrier_interrupt */
+    void (*accept)(void);                       /* port_interrupt_accept */
+    void (*thread_interrupt)(struct thread *t); /* port_thread_interrupt */
+    void (*changed)(void);                      /* a descriptor's state */
+    void (*left)(void);                         /* the run has ended; not in a child of fork */
+};
+extern const struct sim_kernel sim_kernel;
 
 /* What descriptors mean. Freed when no number means it. */
 struct sim_file {
@@ -67,6 +84,7 @@ struct sim {
     struct sim_file files[SIM_FILES]; /* sim_fd.c */
     struct sim_fd fds[SIM_FDS];
     int file_ids;
+    bool alone; /* this is the child of a fork */
     bool watch; /* scan the calls */
     bool ask;   /* make a spare carrier */
     bool tls;   /* threads have TLS blocks in this run */
@@ -94,6 +112,12 @@ void sim_context_permit(unsigned n);
 void sim_switch(bool must_leave);
 void sim_check_steps(void);
 NORETURN void sim_leave(void);
+
+/* In the child of a fork: a context is gone; the device begins anew; the caller, a foreign context
+ * from now on, is that thread. */
+void sim_context_end(unsigned n);
+void sim_device_renew(void);
+void sim_foreign_becomes(struct thread *t);
 
 /* sim_blocked.c: a tick where the thread cannot be switched takes its CPU; or it gets one again. */
 void sim_away(void);

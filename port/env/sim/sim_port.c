@@ -126,15 +126,26 @@ void sim_device_call(uint64_t after)
 
 void port_carrier_interrupt(struct carrier *k)
 {
+    if (sim_kernel.interrupt != NULL) {
+        sim_kernel.interrupt(k->port.context);
+        return;
+    }
     struct context *c = &sim.contexts[k->port.context];
     rt_cancel_set(c->left != NULL ? c->left : c->cpu->current, 0, CANCEL_NOTIFIED);
 }
 
-void port_interrupt_accept(void) {}
+void port_interrupt_accept(void)
+{
+    if (sim_kernel.accept != NULL) {
+        sim_kernel.accept();
+    }
+}
 
 void port_thread_interrupt(struct thread *t)
 {
-    (void)t;
+    if (sim_kernel.thread_interrupt != NULL) {
+        sim_kernel.thread_interrupt(t);
+    }
 }
 
 void port_carrier_ask(void)
@@ -165,7 +176,7 @@ bool port_outsiders(void)
 
 bool port_alone(void)
 {
-    return false;
+    return sim.alone;
 }
 
 void port_report_run(void (*fn)(void))
@@ -375,6 +386,9 @@ struct thread *port_foreign_self(void)
     if (c->left != NULL) {
         return c->left;
     }
+    if (c->becomes != NULL) {
+        return c->becomes;
+    }
     if (!c->has_thread) {
         c->has_thread = true;
         thread_init_bare(&c->thread, THREAD_FOREIGN, "foreign");
@@ -384,10 +398,25 @@ struct thread *port_foreign_self(void)
     return &c->thread;
 }
 
+void sim_foreign_becomes(struct thread *t)
+{
+    struct context *c = &sim.contexts[sim_current];
+    c->cpu = NULL;
+    c->left = NULL;
+    c->becomes = t;
+}
+
 static struct context *context_of_waiting(struct thread *t)
 {
-    return t->flags & THREAD_AWAY ? &sim.contexts[t->carrier->port.context]
-                                  : CONTAINER_OF(t, struct context, thread);
+    if (t->flags & THREAD_AWAY) {
+        return &sim.contexts[t->carrier->port.context];
+    }
+    for (unsigned i = 0; i < sim_ncontexts; i++) {
+        if (sim.contexts[i].becomes == t) {
+            return &sim.contexts[i];
+        }
+    }
+    return CONTAINER_OF(t, struct context, thread);
 }
 
 void port_foreign_park(struct thread *t, uint64_t deadline)

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suite_signals.c - signals of threads and of the process (src/posix/signals): that each one that
+ * is sent is taken, once, by a thread that may take it, and not before. What is lost shows as a
+ * deadlock, as most senders wait for the handler.
+ */
+#include "posix_suite.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { THREADS = 3, SENDS = 3 };
+
+static struct {
+    pthread_t thread[THREADS];
+    int handled[THREADS]; /* by which thread */
+    int all;
+    int over;
+    int ready;
+    int values[8], nvalues; /* of queued signals, in the order in which they were taken */
+    int waited;             /* signals that sigwait has returned */
+} g;
+
+static void begin(void)
+{
+    memset(&g, 0, sizeof(g));
+}
+
+/* The calling thread's; THREADS: it is none of them. */
+static unsigned number_of_self(void)
+{
+    unsigned i = 0;
+    while (i < THREADS && !pthread_equal(g.thread[i], pirn_pthread_self())) {
+        i++;
+    }
+    return i;
+}
+
+static void counts(int signal)
+{
+    (void)signal;
+    unsigned i = number_of_self();
+    TEST_ADD(&g.all, 1);
+    if (i < THREADS) {
+        TEST_ADD(&g.handled[i], 1);
+    }
+}
+
+/* A handler that gives way and waits. */
+static void counts_and_waits(int signal)
+{
+    if (test_random(2) != 0) {
+        sim_pause();
+    }
+    if (test_random(2) != 0) {
+        pirn_sleep(test_random(300));
+    }
+    counts(signal);
+}
+
+static void counts_value(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)context;
+    int at = TEST_ADD(&g.nvalues, 1) - 1;
+    g.values[at] = info->si_value.sival_int;
+}
+
+/* Busy with this and that until the end. */
+static void *is_busy(void *arg)
+{
+    TEST_ADD(&g.ready, 1);
+    while (!TEST_GET(&g.over)) {
+        do_something();
+    }
+    return arg;
+}
+
+static void threads_begin(void *(*fn)(void *))
+{
+    for (unsigned i = 0; i < THREADS; i++) {
+        g.thread[i] = begin_thread(fn, NULL);
+    }
+    wait_for(&g.ready, THREADS);
+}
+
+static void threads_end(void)
+{
+    TEST_SET(&g.over, 1);
+    for (unsigned i = 0; i < THREADS; i++) {
+        end_thread(g.thread[i]);
+    }
+}
+
+static void test_a_thread_takes_what_is_sent_to_it(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, test_random(2) != 0 ? counts : counts_and_waits, 0);
+    threads_begin(is_busy);
+    for (int n = 1; n <= SENDS; n++) {
+        unsigned i = test_random(THREADS);
+        int before = TEST_GET(&g.handled[i]);
+        OK(pirn_pthread_kill(g.thread[i], SIGUSR1));
+        wait_for(&g.handled[i], before + 1);
+        CHECK(TEST_GET(&g.all) == n);
+    }
+    threads_end();
+}
+
+static void *is_told_by_another(void *arg)
+{
+    (void)arg;
+    TEST_ADD(&g.ready, 1);
+    for (int n = 0; n < SENDS; n++) {
+        OK(pirn_pthread_kill(g.thread[test_random(THREADS)], SIGUSR1));
+        do_something();
+    }
+    while (!TEST_GET(&g.over)) {
+        do_something();
+    }
+    return NULL;
+}
+
+/* They may be taken together, but not lost: the last one is taken after it has been sent. */
+static void test_threads_send_to_each_other(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, SA_RESTART);
+    for (unsigned i = 0; i < THREADS; i++) {
+        g.thread[i] = pirn_pthread_self();
+    }
+    threads_begin(is_told_by_another);
+    wait_for(&g.all, 1);
+    TEST_SET(&g.over, 1);
+    for (unsigned i = 0; i < THREADS; i++) {
+        int before = TEST_GET(&g.all);
+        OK(pirn_pthread_kill(pirn_pthread_self(), SIGUSR1));
+        CHECK(TEST_GET(&g.all) > before); /* it is for the caller: taken before the call returns */
+        end_thread(g.thread[i]);
+    }
+}
+
+/* Main blocks it, so one of the others takes it. */
+static void test_a_process_signal_is_taken_once(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, test_random(2) != 0 ? counts : counts_and_waits, 0);
+    threads_begin(is_busy);
+    mask_with(SIG_BLOCK, SIGUSR1);
+    for (int n = 1; n <= SENDS; n++) {
+        if (test_random(2) != 0) {
+            sim_kill(SIGUSR1);
+        } else {
+            OK(pirn_posix_kill(getpid(), SIGUSR1));
+        }
+        wait_for(&g.all, n);
+        CHECK(TEST_GET(&g.all) == n);
+        do_something();
+    }
+    threads_end();
+    CHECK(TEST_GET(&g.all) == SENDS);
+    CHECK(g.handled[0] + g.handled[1] + g.handled[2] == SENDS);
+}
+
+/* Blocks and unblocks; never takes one while it blocks them. */
+static void *changes_its_mask(void *arg)
+{
+    unsigned i = (unsigned)(size_t)arg;
+    TEST_ADD(&g.ready, 1);
+    while (!TEST_GET(&g.over)) {
+        mask_with(SIG_BLOCK, SIGUSR1);
+        int before = TEST_GET(&g.handled[i]);
+        do_something();
+        CHECK(TEST_GET(&g.handled[i]) == before);
+        CHECK(mask_has(SIGUSR1));
+        mask_with(SIG_UNBLOCK, SIGUSR1);
+        do_something();
+    }
+    return NULL;
+}
+
+static void test_a_blocked_signal_waits_or_goes_elsewhere(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, SA_RESTART);
+    for (unsigned i = 0; i < THREADS; i++) {
+        g.thread[i] = begin_thread(changes_its_mask, (void *)(size_t)i);
+    }
+    wait_for(&g.ready, THREADS);
+    mask_with(SIG_BLOCK, SIGUSR1);
+    for (int n = 1; n <= SENDS; n++) {
+        unsigned i = test_random(THREADS);
+        if (test_random(2) != 0) {
+            sim_kill(SIGUSR1);
+        } else {
+            OK(pirn_pthread_kill(g.thread[i], SIGUSR1));
+        }
+        wait_for(&g.all, n);
+    }
+    threads_end();
+    CHECK(TEST_GET(&g.all) == SENDS);
+}
+
+static void *unblocks_once(void *arg)
+{
+    mask_with(SIG_BLOCK, SIGUSR2);
+    TEST_ADD(&g.ready, 1);
+    wait_for(&g.over, 1);
+    CHECK(TEST_GET(&g.all) == 0);
+    mask_with(SIG_UNBLOCK, SIGUSR2);
+    CHECK(TEST_GET(&g.all) == 1); /* before the call returns */
+    return arg;
+}
+
+static void test_unblocking_takes_what_is_pending(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR2, counts, SA_RESTART);
+    mask_with(SIG_BLOCK, SIGUSR2);
+    pthread_t t = begin_thread(unblocks_once, NULL);
+    wait_for(&g.ready, 1);
+    OK(pirn_pthread_kill(t, SIGUSR2));
+    sigset_t set;
+    OK(pirn_posix_sigpending(&set));
+    CHECK(!sigismember(&set, SIGUSR2)); /* it is another thread's */
+    TEST_SET(&g.over, 1);
+    end_thread(t);
+}
+
+static void *takes_queued(void *arg)
+{
+    mask_with(SIG_BLOCK, SIGRTMIN + 3);
+    TEST_ADD(&g.ready, 1);
+    wait_for(&g.over, 1);
+    mask_with(SIG_UNBLOCK, SIGRTMIN + 3);
+    return arg;
+}
+
+static void test_queued_signals_keep_their_order(void *unused)
+{
+    (void)unused;
+    begin();
+    struct sigaction action = {.sa_flags = SA_SIGINFO};
+    action.sa_sigaction = counts_value;
+    OK(pirn_posix_sigaction(SIGRTMIN + 3, &action, NULL));
+    pthread_t t = begin_thread(takes_queued, NULL);
+    wait_for(&g.ready, 1);
+    for (int i = 0; i < 5; i++) {
+        OK(pirn_pthread_sigqueue(t, SIGRTMIN + 3, (union sigval){.sival_int = i + 1}));
+        do_something();
+    }
+    TEST_SET(&g.over, 1);
+    end_thread(t);
+    CHECK(g.nvalues == 5);
+    for (int i = 0; i < 5; i++) {
+        CHECK(g.values[i] == i + 1);
+    }
+}
+
+static void *waits_for_signals(void *arg)
+{
+    sigset_t set;
+    int signal = 0;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGTERM);
+    TEST_ADD(&g.ready, 1);
+    while (signal != SIGTERM) {
+        OK(pirn_posix_sigwait(&set, &signal));
+        TEST_ADD(&g.waited, 1);
+        do_something();
+    }
+    return arg;
+}
+
+/* All threads block them: they are for those who wait. */
+static void test_sigwait_gets_each_signal_once(void *unused)
+{
+    (void)unused;
+    begin();
+    mask_with(SIG_BLOCK, SIGUSR1);
+    mask_with(SIG_BLOCK, SIGTERM);
+    threads_begin(waits_for_signals);
+    for (int n = 1; n <= SENDS; n++) {
+        if (test_random(2) != 0) {
+            sim_kill(SIGUSR1);
+        } else {
+            OK(pirn_pthread_kill(g.thread[test_random(THREADS)], SIGUSR1));
+        }
+        wait_for(&g.waited, n);
+        CHECK(TEST_GET(&g.waited) == n);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        OK(pirn_pthread_kill(g.thread[i], SIGTERM));
+        end_thread(g.thread[i]);
+    }
+    CHECK(TEST_GET(&g.waited) == SENDS + THREADS);
+}
+
+static void test_sigtimedwait_ends_in_time(void *unused)
+{
+    (void)unused;
+    static const struct timespec soon = {0, 500}, never = {0, 0};
+    sigset_t set;
+    siginfo_t info;
+    begin();
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    mask_with(SIG_BLOCK, SIGUSR1);
+    CHECK(error_of(pirn_posix_sigtimedwait(&set, &info, &never)) == EAGAIN);
+    CHECK(error_of(pirn_posix_sigtimedwait(&set, &info, &soon)) == EAGAIN);
+    sim_kill(SIGUSR1);
+    CHECK(pirn_posix_sigtimedwait(&set, &info, &never) == SIGUSR1);
+}
+
+static void *suspends(void *arg)
+{
+    sigset_t open;
+    mask_with(SIG_BLOCK, SIGUSR1);
+    OK(pirn_pthread_sigmask(SIG_BLOCK, NULL, &open));
+    sigdelset(&open, SIGUSR1);
+    TEST_ADD(&g.ready, 1);
+    for (int n = 1; n <= SENDS; n++) {
+        while (TEST_GET(&g.all) < n) { /* no signal comes between this and the wait */
+            CHECK(error_of(pirn_posix_sigsuspend(&open)) == EINTR);
+        }
+        CHECK(mask_has(SIGUSR1));
+        TEST_ADD(&g.waited, 1);
+    }
+    return arg;
+}
+
+static void test_sigsuspend_misses_nothing(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, 0);
+    mask_with(SIG_BLOCK, SIGUSR1);
+    pthread_t t = begin_thread(suspends, NULL);
+    wait_for(&g.ready, 1);
+    for (int n = 1; n <= SENDS; n++) {
+        if (test_random(2) != 0) {
+            sim_kill(SIGUSR1);
+        } else {
+            OK(pirn_pthread_kill(t, SIGUSR1));
+        }
+        wait_for(&g.waited, n);
+    }
+    end_thread(t);
+}
+
+/* Ends soon, whatever has been told to it. */
+static void *ends_soon(void *arg)
+{
+    TEST_ADD(&g.ready, 1);
+    if (test_random(2) != 0) {
+        do_something();
+    }
+    return arg;
+}
+
+/* A thread that does not block the signal, and is told, may end first: then another one takes it.
+ */
+static void test_a_thread_that_ends_passes_signals_on(void *unused)
+{
+    (void)unused;
+    pthread_t stays;
+    begin();
+    handle(SIGUSR1, counts, SA_RESTART);
+    stays = begin_thread(is_busy, NULL);
+    wait_for(&g.ready, 1);
+    mask_with(SIG_BLOCK, SIGUSR1);
+    for (int n = 1; n <= SENDS; n++) {
+        pthread_t t;
+        mask_with(SIG_UNBLOCK, SIGUSR1);
+        t = begin_thread(ends_soon, NULL);
+        mask_with(SIG_BLOCK, SIGUSR1);
+        sim_kill(SIGUSR1);
+        end_thread(t);
+        wait_for(&g.all, n);
+        CHECK(TEST_GET(&g.all) == n);
+    }
+    TEST_SET(&g.over, 1);
+    end_thread(stays);
+}
+
+static void test_ignored_signals_are_dropped(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, 0);
+    threads_begin(is_busy);
+    mask_with(SIG_BLOCK, SIGUSR1);
+    OK(pirn_pthread_kill(pirn_pthread_self(), SIGUSR1));
+    handle(SIGUSR1, SIG_IGN, 0);
+    sim_kill(SIGUSR1);
+    OK(pirn_pthread_kill(g.thread[0], SIGUSR1));
+    mask_with(SIG_UNBLOCK, SIGUSR1);
+    threads_end();
+    CHECK(TEST_GET(&g.all) == 0);
+}
+
+static void test_a_handler_is_reset_once(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGCHLD, counts, (int)SA_RESETHAND);
+    threads_begin(is_busy);
+    sim_kill(SIGCHLD);
+    wait_for(&g.all, 1);
+    sim_kill(SIGCHLD);
+    for (int i = 0; i < 4; i++) {
+        do_something();
+    }
+    threads_end();
+    CHECK(TEST_GET(&g.all) == 1);
+}
+
+static void test_the_default_action_ends_the_process(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, 0);
+    threads_begin(is_busy);
+    sim_expect_default(SIGTERM);
+    sim_kill(SIGTERM);
+    for (;;) {
+        pirn_sleep(1000); /* a run without end fails */
+    }
+}
+
+static const struct test tests[] = {
+    {"a_thread_takes_what_is_sent_to_it", test_a_thread_takes_what_is_sent_to_it, 0},
+    {"threads_send_to_each_other", test_threads_send_to_each_other, 0},
+    {"a_process_signal_is_taken_once", test_a_process_signal_is_taken_once, 0},
+    {"a_blocked_signal_waits_or_goes_elsewhere", test_a_blocked_signal_waits_or_goes_elsewhere, 0},
+    {"unblocking_takes_what_is_pending", test_unblocking_takes_what_is_pending, 0},
+    {"queued_signals_keep_their_order", test_queued_signals_keep_their_order, 0},
+    {"sigwait_gets_each_signal_once", test_sigwait_gets_each_signal_once, 0},
+    {"sigtimedwait_ends_in_time", test_sigtimedwait_ends_in_time, 0},
+    {"sigsuspend_misses_nothing", test_sigsuspend_misses_nothing, 0},
+    {"a_thread_that_ends_passes_signals_on", test_a_thread_that_ends_passes_signals_on, 0},
+    {"ignored_signals_are_dropped", test_ignored_signals_are_dropped, 0},
+    {"a_handler_is_reset_once", test_a_handler_is_reset_once, 0},
+    {"the_default_action_ends_the_process", test_the_default_action_ends_the_process, 0},
+    {NULL, NULL, 0},
+};
+
+const struct suite suite_signals = {"signals", tests, NULL};
