@@ -31,6 +31,7 @@
 #include "id.h"
 #include "io.h"
 #include "life.h"
+#include "objects.h"
 #include "options.h"
 #include "port_calls.h"
 #include "port_foreign.h"
@@ -103,7 +104,7 @@ bool rt_forked(void)
     }
     at_init(&rt.idle_word, 0u);
     life_reset();
-    rt_once_reset();
+    rt_objects.forked();
     prio_reset();
     rt_survivor->flags |= THREAD_FOREIGN; /* it has no CPU: init.c */
     rt.main_carries = false;

@@ -27,6 +27,7 @@
 #include "carrier.h"
 #include "id.h"
 #include "life.h"
+#include "objects.h"
 #include "options.h"
 #include "port_calls.h"
 #include "port_foreign.h"
@@ -287,7 +288,9 @@ static void rt_start_once(void)
     options_load();
     rt.spares = PORT_CALLS_BLOCK ? rt.spares : 0;
     prof_start();
-    rt_report_start();
+    if (RT_REPORT) {
+        rt_objects.report_start();
+    }
     sched_settle(&rt.policy, rt.detour);
     rt.start_ns = RT_TIMED ? port_now() : 0;
     port_begin(&main_calls);
@@ -518,8 +521,8 @@ void rt_foreign_free(struct thread *t)
     if (t->local != NULL) {
         rt_personality.local_end(t);
     }
-    if (t->held != NULL) {
-        rt_held_end(t);
+    if (RT_OWNED && t->held != NULL) {
+        rt_objects.held_end(t);
     }
     thread_fini_bare(t);
     port_table_free(t, sizeof(struct thread));

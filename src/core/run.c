@@ -20,6 +20,7 @@
 #include "block.h"
 #include "carrier.h"
 #include "mutant.h"
+#include "objects.h"
 #include "port_io.h"
 #include "port_tools.h"
 #include "port_trace.h"
@@ -116,8 +117,8 @@ static void idle_sleep(struct cpu *cpu)
     if (MUTANT(NO_RECHECK) || !rt_has_work(cpu)) {
         STAT_INC(&cpu->stats.sleeps);
         trace_sleep(cpu, true);
-        if (deadline == UINT64_MAX) {
-            rt_report_idle();
+        if (RT_REPORT && deadline == UINT64_MAX) {
+            rt_objects.report_idle();
         }
         port_cpu_idle(cpu, deadline);
         trace_sleep(cpu, false);

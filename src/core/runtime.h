@@ -102,14 +102,4 @@ ALWAYS_INLINE const char *rt_policy_name(void)
     return rt.policy.name;
 }
 
-/* Supplied by the layer above (sync/report.c): the runtime starts; the caller's CPU, inside the
- * runtime, has said that it sleeps, and nothing of its own will wake it. */
-#ifndef PIRN_WITHOUT_REPORT
-void rt_report_start(void);
-void rt_report_idle(void);
-#else
-ALWAYS_INLINE void rt_report_start(void) {}
-ALWAYS_INLINE void rt_report_idle(void) {}
-#endif
-
 #endif

@@ -24,6 +24,7 @@
 #include "life.h"
 #include "mark.h"
 #include "mutant.h"
+#include "objects.h"
 #include "port_affinity.h"
 #include "port_signals.h"
 #include "port_tls.h"
@@ -432,7 +433,7 @@ static NOINLINE void thread_end_user(struct thread *user)
         rt_personality.local_end(user);
     }
     if (RT_OWNED && user->held != NULL) {
-        rt_held_end(user);
+        rt_objects.held_end(user);
     }
     if (rt_signals) {
         rt_personality.signals_end(user);

@@ -275,13 +275,6 @@ ALWAYS_INLINE void rt_signals_act(void)
     rt_personality.signals_act();
 }
 
-/* Supplied by the layer above (sync/robust.c): called when a thread ends that holds such mutexes.
- */
-void rt_held_end(struct thread *self);
-
-/* And: forget all waiters (sync/once.c): in the child of a fork, between runs of the simulator. */
-void rt_once_reset(void);
-
 /* In the child of a fork, until a runtime starts there: the thread that becomes its main one. */
 extern struct thread *rt_survivor;
 

@@ -71,6 +71,9 @@ void rt_omutex_ceiling_changed(struct thread *self);
 void rt_omutex_release_irqoff(struct cpu *cpu, struct rt_omutex *m, struct thread *self,
                               uint32_t died);
 
+/* `self` ends and still holds such mutexes (robust.c): core/objects.h. */
+void rt_held_end(struct thread *self);
+
 /* rt_cond_wait_point with such a mutex; and the results of rt_omutex_lock_unlimited. */
 int rt_cond_wait_omutex(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline);
 

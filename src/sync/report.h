@@ -31,4 +31,8 @@
 #define REPORT_TEXT_MAX 20
 extern const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX];
 
+/* The core calls these two by its table (core/objects.h). */
+void rt_report_start(void);
+void rt_report_idle(void);
+
 #endif

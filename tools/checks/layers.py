@@ -8,8 +8,10 @@ usage: layers.py [--root DIR] [--nm NM] BUILD...
 
 BUILD is the folder of a build, whose objects of src/ and port/ are read. A symbol is a leak if the
 layer that needs it may need none of the layers that define it (ALLOWED, after the table of
-includes.py). A port needs only upcalls: what a header of UPCALLS declares. EXCEPTIONS has the
-leaks that are meant or not mended yet, each with its reason; one that no object needs is a problem.
+includes.py). A port needs only upcalls: functions and variables that a header of UPCALLS declares.
+The only way up from core is a table: a constant structure that a header of core declares
+(`extern const struct rt_x rt_x;`) and a layer above defines. Layers that may need core may need its
+tables. A leak has no exceptions.
 """
 
 from __future__ import annotations
@@ -47,30 +49,20 @@ ALLOWED = {
 PLACES = (("port/env/sim/", "sim"), ("port/board/cxx/", "cxx"), ("port/", "port"))
 UPCALLS = ("port/*.h", "port/env/*.h", "src/prof/prof.h")
 
-_PERSONALITY = "the one declared way up: core/personality.h, also in core's inline functions"
-_LIBC = "the C library's function; the layer above has one of its own under the same name"
-_HELD = "not mended: the end of a thread releases its robust mutexes; declared in core/thread.h"
-_REPORT = "not mended: the deadlock report knows objects of sync; declared in core/runtime.h"
-# (layer that needs it, symbol): why.
-EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("core", "rt_personality"): _PERSONALITY,
-    ("sched", "rt_personality"): _PERSONALITY,
-    ("sync", "rt_personality"): _PERSONALITY,
-    ("core", "rt_held_end"): _HELD,
-    ("core", "rt_report_start"): _REPORT,
-    ("core", "rt_report_idle"): _REPORT,
-    ("core", "rt_once_reset"): "not mended: fork in the child; declared in core/thread.h",
-    ("port", "clock_gettime"): _LIBC,
-    ("port", "fclose"): _LIBC,
-    ("port", "pthread_attr_destroy"): _LIBC,
-    ("port", "pthread_attr_init"): _LIBC,
-    ("port", "pthread_attr_setstack"): _LIBC,
-    ("sim", "fclose"): _LIBC,
-    ("port", "atexit"): _LIBC,
-    ("cxx", "write"): _LIBC,
+# Functions of the C library that ports call, by layer. A layer above has one of its own under the
+# same name, so these symbols belong to no layer.
+LIBC = {
+    "port": {
+        "atexit",
+        "clock_gettime",
+        "fclose",
+        "pthread_attr_destroy",
+        "pthread_attr_init",
+        "pthread_attr_setstack",
+    },
+    "sim": {"fclose"},
+    "cxx": {"write"},
 }
-# Needed on some platforms only.
-SOMETIMES = {symbol for (_, symbol), why in EXCEPTIONS.items() if why == _LIBC}
 
 
 @dataclass
@@ -127,7 +119,31 @@ def upcalls(root: Path) -> set[str]:
     return names
 
 
-def leaks(objects: list[Object], declared: set[str]) -> Iterator[tuple[Object, str, set[str]]]:
+def tables(root: Path) -> set[str]:
+    """Constant tables that core declares and a layer above defines."""
+    names: set[str] = set()
+    for header in root.glob("src/core/*.h"):
+        text = "\n".join(read_lines(header))
+        names.update(re.findall(r"^HIDDEN extern const struct (rt_\w+) \1;$", text, re.MULTILINE))
+    return names
+
+
+@dataclass
+class Declared:
+    """Symbols that a layer may need although a layer above it defines them."""
+
+    upcalls: set[str] = field(default_factory=set)  # by ports
+    tables: set[str] = field(default_factory=set)  # by layers that may need core
+
+    def allows(self, layer: str, symbol: str) -> bool:
+        if symbol in LIBC.get(layer, ()):
+            return True
+        if layer == "port":
+            return symbol in self.upcalls
+        return symbol in self.tables and (layer == "core" or "core" in ALLOWED[layer])
+
+
+def leaks(objects: list[Object], declared: Declared) -> Iterator[tuple[Object, str, set[str]]]:
     """Of every leak: the object that needs a symbol, the symbol, the layers that define it."""
     layers_of: dict[str, set[str]] = defaultdict(set)
     for obj in objects:
@@ -138,28 +154,21 @@ def leaks(objects: list[Object], declared: set[str]) -> Iterator[tuple[Object, s
         allowed |= {"sim"} if "port" in allowed else set()
         for symbol in obj.needed - obj.defined:
             layers = layers_of[symbol]
-            upcall = obj.layer == "port" and symbol in declared
-            if layers and not layers & allowed and not upcall:
+            if layers and not layers & allowed and not declared.allows(obj.layer, symbol):
                 yield obj, symbol, layers
 
 
-def check(
-    objects: list[Object],
-    declared: set[str],
-    exceptions: dict[tuple[str, str], str] = EXCEPTIONS,
-) -> list[Problem]:
-    problems, used = set(), set()
-    for obj, symbol, layers in leaks(objects, declared):
-        if (obj.layer, symbol) in exceptions:
-            used.add((obj.layer, symbol))
-        else:
-            where = ", ".join(sorted(layers))
-            problems.add(Problem(obj.source, 1, f"{obj.layer} may not need {symbol} ({where})"))
-    for layer, symbol in exceptions.keys() - used:
-        if symbol not in SOMETIMES:
-            text = f"EXCEPTIONS: no object of {layer} needs {symbol} from above any more"
-            problems.add(Problem("tools/checks/layers.py", 1, text))
-    return sorted(problems)
+def check(objects: list[Object], declared: Declared) -> list[Problem]:
+    return sorted(
+        {
+            Problem(
+                obj.source,
+                1,
+                f"{obj.layer} may not need {symbol} ({', '.join(sorted(layers))})",
+            )
+            for obj, symbol, layers in leaks(objects, declared)
+        }
+    )
 
 
 def main() -> int:
@@ -171,7 +180,7 @@ def main() -> int:
     objects = [o for build in options.builds for o in read_objects(root, build, options.nm)]
     if not objects:
         parser.error("no objects of src/ or port/ in the folders of builds")
-    return report("layers", check(objects, upcalls(root)))
+    return report("layers", check(objects, Declared(upcalls(root), tables(root))))
 
 
 if __name__ == "__main__":

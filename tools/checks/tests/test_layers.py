@@ -54,14 +54,16 @@ DOWNWARD = [
 
 @pytest.mark.parametrize(("needs", "defines", "text"), UPWARD)
 def test_layers_complains_when_upward(needs: str, defines: str, text: str) -> None:
-    problems = layers.check(objects(**{needs: "-made_up", defines: "+made_up"}), set(), {})
+    problems = layers.check(objects(**{needs: "-made_up", defines: "+made_up"}), layers.Declared())
     assert [p.text for p in problems] == [text]
     assert problems[0].path == needs.replace("__", "/") + ".c"
 
 
 @pytest.mark.parametrize(("needs", "defines"), DOWNWARD)
 def test_layers_is_silent_when_downward(needs: str, defines: str) -> None:
-    assert layers.check(objects(**{needs: "-made_up", defines: "+made_up"}), set(), {}) == []
+    assert (
+        layers.check(objects(**{needs: "-made_up", defines: "+made_up"}), layers.Declared()) == []
+    )
 
 
 def test_layers_is_silent_when_the_port_needs_a_declared_upcall(tree: Tree) -> None:
@@ -71,23 +73,60 @@ def test_layers_is_silent_when_the_port_needs_a_declared_upcall(tree: Tree) -> N
             "port/env/linux/linux.h": "void rt_own(void);\n",
         }
     )
-    declared = layers.upcalls(root)
-    assert declared == {"rt_tick", "rt_seen"}
+    declared = layers.Declared(upcalls=layers.upcalls(root))
+    assert declared.upcalls == {"rt_tick", "rt_seen"}
     made = objects(port__env__linux__cpu="-rt_tick -rt_own", src__core__run="+rt_tick +rt_own")
-    assert [p.text for p in layers.check(made, declared, {})] == ["port may not need rt_own (core)"]
+    assert [p.text for p in layers.check(made, declared)] == ["port may not need rt_own (core)"]
+
+
+TABLE = "HIDDEN extern const struct rt_above rt_above;\n"
+
+
+def test_layers_is_silent_when_core_needs_a_declared_table(tree: Tree) -> None:
+    root, _ = tree({"src/core/above.h": TABLE, "src/sync/sync.h": TABLE.replace("above", "sync")})
+    declared = layers.Declared(tables=layers.tables(root))
+    assert declared.tables == {"rt_above"}
+    made = objects(
+        src__core__run="-rt_above", src__sched__steal="-rt_above", src__sync__a="+rt_above"
+    )
+    assert layers.check(made, declared) == []
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        ("src/core/above.h", "void rt_above(void);\n"),
+        ("src/core/above.h", "extern struct rt_above rt_above;\n"),
+        ("src/core/above.h", "/* " + TABLE.strip() + " */\n"),
+        ("src/sync/above.h", TABLE),
+    ],
+)
+def test_layers_complains_when_core_needs_what_is_no_table(
+    tree: Tree, header: str, text: str
+) -> None:
+    root, _ = tree({header: text})
+    made = objects(src__core__run="-rt_above", src__sync__a="+rt_above")
+    problems = layers.check(made, layers.Declared(tables=layers.tables(root)))
+    assert [p.text for p in problems] == ["core may not need rt_above (sync)"]
+
+
+def test_layers_complains_when_a_port_needs_a_table() -> None:
+    made = objects(port__env__linux__cpu="-rt_above", src__sync__a="+rt_above")
+    problems = layers.check(made, layers.Declared(tables={"rt_above"}))
+    assert [p.text for p in problems] == ["port may not need rt_above (sync)"]
 
 
 def test_layers_is_silent_when_a_layer_that_it_may_need_defines_the_symbol_too() -> None:
     made = objects(src__sync__mutex="-rt_wake", src__core__run="+rt_wake", src__posix__a="+rt_wake")
-    assert layers.check(made, set(), {}) == []
+    assert layers.check(made, layers.Declared()) == []
 
 
-def test_layers_complains_when_an_exception_is_not_needed() -> None:
-    exceptions = {("core", "rt_way_up"): "meant"}
-    made = objects(src__core__run="-rt_way_up", src__posix__mutex="+rt_way_up")
-    assert layers.check(made, set(), exceptions) == []
-    problems = layers.check(objects(src__core__run="+rt_run"), set(), exceptions)
-    assert "no object of core needs rt_way_up" in problems[0].text
+def test_layers_is_silent_when_a_port_calls_the_c_library() -> None:
+    made = objects(port__env__linux__files="-fclose", src__posix__glibc__abi="+fclose")
+    assert layers.check(made, layers.Declared()) == []
+    made = objects(src__core__run="-fclose", src__posix__glibc__abi="+fclose")
+    problems = layers.check(made, layers.Declared())
+    assert [p.text for p in problems] == ["core may not need fclose (posix)"]
 
 
 def test_layers_complains_when_objects_of_a_build_leak(tree: Tree) -> None:
