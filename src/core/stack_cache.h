@@ -3,7 +3,8 @@
  * stack_cache.h - a pair of stack and descriptor goes back to the CPU's cache: the inline part of
  * stack.h.
  *
- * Caller: thread.c, when a thread ends or its joiner frees it, inside the runtime. Invariants:
+ * Caller: thread_release (thread_memory.h), when a thread ends or its joiner frees it, inside the
+ * runtime. Invariants:
  *   1. Only the CPU itself touches its cache (O), so there is no lock.
  *   2. A cache holds at most rt.stack_cache_limit pairs of a class; stack_put_slow moves a batch to
  *      the pool (RANK_STACK) when it is full, and takes what no cache takes.

@@ -22,6 +22,8 @@
 #ifndef PIRN_CORE_THREAD_H
 #define PIRN_CORE_THREAD_H
 
+#include <string.h>
+
 #include "../prof/prof.h"
 #include "atomic.h"
 #include "config.h"
@@ -210,6 +212,15 @@ struct thread_attr {
     struct sched_params sched;
 };
 
+/* Of one that does not live yet. Inline, because most threads have their creator's. */
+SHARED_INLINE void thread_set_name(struct thread *t, const char *name);
+SHARED_INLINE void thread_set_name(struct thread *t, const char *name)
+{
+    size_t n = strnlen(name, RT_NAME_MAX - 1);
+    memcpy(t->name, name, n);
+    memset(t->name + n, 0, RT_NAME_MAX - n);
+}
+
 const char *thread_state_name(uint32_t state);
 void thread_bad_transition(const struct thread *t, uint32_t to);
 
@@ -259,6 +270,9 @@ void rt_thread_set_sched(struct thread *t, const struct sched_params *params, bo
 
 NORETURN void rt_thread_exit(void *ret);
 
+/* The first function on a new stack: thread_exit.c. */
+HIDDEN port_ctx_entry_t thread_entry NORETURN;
+
 /* Set by the layer above (personality.h): tools of the program's keep data of threads. */
 HIDDEN extern bool rt_tooled;
 
@@ -287,7 +301,6 @@ void rt_yield_use(bool (*way)(void)); /* NULL: any policy's */
 
 /* Make an otherwise empty descriptor valid (idle, main and foreign threads). */
 void thread_init_bare(struct thread *t, uint32_t flags, const char *name);
-void thread_set_name(struct thread *t, const char *name);
 void rt_thread_rename(struct thread *t, const char *name); /* one that lives */
 void thread_fini_bare(struct thread *t);
 

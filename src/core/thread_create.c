@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread_create.c - creating a thread.
+ *
+ * Callers: the native API and the POSIX layer, in user threads and foreign kernel threads, outside
+ * the runtime.
+ *
+ * Invariants:
+ *   1. Until rt_ready the thread is its creator's: nothing refers to it, it is in no queue. From
+ *      then on it may run, and end, on another CPU.
+ *   2. *out is stored before that, so that the thread's own code may look there.
+ *   3. Where creating fails, memory is given back as if the thread had ended (EXITED), and no
+ *      counter has counted it (life_created).
+ *   4. The case without attributes, by a creator of the default class, is compiled for itself; all
+ *      others share thread_create_with.
+ * Locks: none here; those of the policy (rt_ready) and of stack.c inside.
+ */
+#include "../trace/trace.h"
+#include "life.h"
+#include "mark.h"
+#include "port_affinity.h"
+#include "port_signals.h"
+#include "port_tls.h"
+#include "port_tools.h"
+#include "thread_memory.h"
+#include "wake.h"
+
+/* Begin a new life of a descriptor that is EXITED. */
+ALWAYS_INLINE void thread_begin(struct thread *t, void *(*start)(void *), void *arg)
+{
+    thread_set_state(t, THREAD_NEW);
+    t->generation++;
+    t->start = start;
+    t->arg_ret = arg;
+    t->join_flags = 0;
+    t->rq.next = NULL;
+    t->name[0] = '\0';
+    t->local = NULL;
+    t->signals = NULL;
+    at_init(&t->cancel, 0u);
+    at_init(&t->priority, 0u);
+    at_init(&t->base_priority, 0u);
+    at_init(&t->sched.attr, 0u);
+    at_init(&t->join.lock.word, 0u);
+    t->flags &= ~(uint32_t)(THREAD_CXX | THREAD_FP);
+    uintptr_t top = (uintptr_t)t->stack_top;
+    if (RT_MARKS && unlikely(rt.stack_fill)) {
+        stack_fill(t);
+    }
+    port_ctx_init(&t->ctx, t->stack.low, top - (uintptr_t)t->stack.low, thread_entry);
+    port_san_create(t, top);
+}
+
+static void thread_apply(struct thread *t, const struct thread_attr *attr,
+                         const struct thread *creator)
+{
+    t->join_flags = (attr->flags & THREAD_CREATE_DETACHED) ? JOIN_DETACHED : 0;
+    t->flags |= attr->flags & (THREAD_CXX | THREAD_FP);
+    if (attr->flags & THREAD_FP) {
+        port_thread_inherit(t);
+    }
+    if (attr->cpus != NULL) {
+        port_thread_cpus(t, attr->cpus);
+    }
+    if (attr->name != NULL) {
+        thread_set_name(t, attr->name);
+    } else if (attr->flags & THREAD_CREATE_NAMED) {
+        /* A foreign creator is called so by us alone. */
+        thread_set_name(t, creator->flags & THREAD_FOREIGN ? rt_personality.main_name()
+                                                           : creator->name);
+    }
+    if (attr->handle != NULL) {
+        *attr->handle = port_thread_handle(t);
+    }
+    if (attr->explicit_sched) {
+        at_init(&t->priority, attr->sched.priority);
+        at_init(&t->base_priority, attr->sched.priority);
+        at_init(&t->sched.attr, sched_attr_of(&attr->sched));
+    }
+}
+
+/* Class, priority and weight are the creator's, its own ones: what it inherits for the moment is
+ * not passed on. */
+static void thread_inherit(struct thread *t, const struct thread *creator)
+{
+    uint32_t base = at_load_rlx(&creator->base_priority);
+    at_init(&t->priority, base);
+    at_init(&t->base_priority, base);
+    at_init(&t->sched.attr, at_load_rlx(&creator->sched.attr) & ~SCHED_TO_TAIL);
+}
+
+/* Inside the runtime, which it leaves. */
+ALWAYS_INLINE int thread_create(struct cpu *cpu, unsigned long irq, struct thread **out,
+                                const struct thread_attr *attr, struct thread *creator,
+                                void *(*start)(void *), void *arg)
+{
+    struct thread *t;
+    int error = thread_get(cpu, attr, &t);
+    if (unlikely(error != 0)) {
+        rt_leave(irq);
+        return error;
+    }
+    if (unlikely(rt.tls_room != 0 && !(t->flags & THREAD_TLS))) {
+        rt_leave(irq);
+        error = thread_get_tls(t);
+        rt_self(); /* it may have lost its CPU there */
+        cpu = rt_enter(&irq);
+        if (error != 0) {
+            thread_release(cpu, t);
+            rt_leave(irq);
+            return error;
+        }
+    }
+    thread_begin(t, start, arg);
+    if (PORT_SIGNALS) {
+        at_init(&t->sigmask, attr != NULL && attr->sigmask != NULL
+                                 ? *attr->sigmask
+                                 : at_load_rlx(&creator->sigmask));
+    }
+    if (attr != NULL) {
+        thread_inherit(t, creator);
+        thread_apply(t, attr, creator);
+    }
+    t->cpu = cpu;
+    if (rt.policy.thread_init != NULL &&
+        (error = rt.policy.thread_init(t, likely(cpu != NULL) ? creator : NULL)) != 0) {
+        at_store_rlx(&t->state, (uint32_t)THREAD_EXITED);
+        thread_release(cpu, t);
+        rt_leave(irq);
+        return error;
+    }
+    *out = t;
+    life_created(cpu);
+    trace_spawn(cpu, t);
+    rt_ready(cpu, t, PIRN_WHY_SPAWN);
+    if (attr == NULL) {
+        rt_leave(irq); /* it is no more urgent than its creator */
+    } else {
+        rt_leave_woken(irq);
+    }
+    return 0;
+}
+
+static NOINLINE int thread_create_with(struct thread **out, const struct thread_attr *attr,
+                                       void *(*start)(void *), void *arg)
+{
+    static const struct thread_attr none;
+    unsigned long irq;
+    struct thread *creator = rt_self();
+    struct cpu *cpu = rt_enter(&irq);
+    return thread_create(cpu, irq, out, attr != NULL ? attr : &none, creator, start, arg);
+}
+
+/* There is no memory for another stack. Those that CPUs keep for later are given back, and threads
+ * that are ready may end, before that is an error. Not longer than RT_NEED_NS: a CPU that does not
+ * pick gives back what it has when it does, for the next attempt. */
+#ifndef PIRN_WITHOUT_STACKS
+static COLD NOINLINE int thread_create_in_need(struct thread **out, const struct thread_attr *attr,
+                                               void *(*start)(void *), void *arg)
+{
+    uint64_t limit = port_now() + RT_NEED_NS;
+    stack_reclaim();
+    for (;;) {
+        bool later = stack_reclaiming() && port_now() < limit;
+        rt_yield();
+        int error = thread_create_with(out, attr, start, arg);
+        if (error != -EAGAIN || !later) {
+            return error;
+        }
+        port_relax(UINT32_MAX);
+    }
+}
+#else
+#define thread_create_in_need(out, attr, start, arg) (-EAGAIN)
+#endif
+
+/* The ordinary case has its own code: no attributes, and none to inherit. */
+int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
+                     void *arg)
+{
+    int error;
+    unsigned long irq;
+    if (attr != NULL) {
+        error = thread_create_with(out, attr, start, arg);
+    } else {
+        struct cpu *cpu = rt_enter(&irq);
+        if (likely(cpu != NULL && !at_is_set_rlx(&cpu->current->sched.attr))) {
+            error = thread_create(cpu, irq, out, NULL, cpu->current, start, arg);
+        } else {
+            rt_leave(irq);
+            error = thread_create_with(out, NULL, start, arg);
+        }
+    }
+    return likely(!RT_STACKS || error != -EAGAIN) ? error
+                                                  : thread_create_in_need(out, attr, start, arg);
+}
