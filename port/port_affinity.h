@@ -10,6 +10,8 @@
 
 #include "port.h"
 
+#include <errno.h>
+
 #if PORT_CPU_SETS
 struct port_cpus;
 struct port_thread;
