@@ -58,6 +58,19 @@ enum mutant {
     MUTANT_PROF_TAKE,     /* two CPUs take the same place in the table of call trees */
     MUTANT_PROF_PLAIN,    /* threads that share a call tree count as if each were alone */
     MUTANT_SIGNAL_EARLY,  /* handlers run between the lending of a mask and the wait under it */
+    MUTANT_SIGNAL_UNTOLD, /* a thread that has not noticed a signal is not told again */
+    MUTANT_SIGNAL_CLEARS, /* a thread forgets the signals of the process when it has taken its own */
+    MUTANT_SIGNAL_BURIED,   /* signals that were told to a thread that ends go to nobody else */
+    MUTANT_SIGNAL_UNLISTED, /* a signal may come between looking and waiting for it */
+    MUTANT_SIGNAL_BLOCKED,  /* nor do those that a thread blocks after it was told */
+    MUTANT_SIGNAL_NEW,      /* a thread that is being created is told */
+    MUTANT_CALL_UNMADE,     /* a call that a signal kept from being made fails with EINTR */
+    MUTANT_CALL_DROPS,      /* a request takes the result of the call with it */
+    MUTANT_CALL_POINT,      /* a request ends a call that is no cancellation point */
+    MUTANT_EXEC_MASK,       /* a new program blocks what its kernel thread blocked */
+    MUTANT_EXEC_PENDING,    /* a new program does not have what is pending for the process */
+    MUTANT_FORK_LOCKED,     /* a child has the lock of signals as another thread left it */
+    MUTANT_FORK_PENDING,    /* a child has what was pending for its thread in the parent */
     MUTANT_MAX
 };
 

@@ -14,6 +14,7 @@
 
 #include "../trace/trace.h"
 #include "id.h"
+#include "mutant.h"
 #include "port_tls.h"
 #include "runtime.h"
 #include "wake.h"
@@ -55,6 +56,10 @@ void thread_init_bare(struct thread *t, uint32_t flags, const char *name)
     at_init(&t->priority, 0u);
     at_init(&t->base_priority, 0u);
     at_init(&t->sched.attr, 0u);
+    if (PORT_SIGNALS && !(flags & THREAD_FOREIGN)) {
+        /* until it has one: thread_create */
+        at_init(&t->sigmask, MUTANT(SIGNAL_NEW) ? 0 : ~UINT64_C(0));
+    }
     t->flags = flags;
     memset(&t->prof, 0, sizeof(t->prof));
     t->stack_class = STACK_NO_CLASS;

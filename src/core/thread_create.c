@@ -113,9 +113,10 @@ ALWAYS_INLINE int thread_create(struct cpu *cpu, unsigned long irq, struct threa
     }
     thread_begin(t, start, arg);
     if (PORT_SIGNALS) {
-        at_init(&t->sigmask, attr != NULL && attr->sigmask != NULL
-                                 ? *attr->sigmask
-                                 : at_load_rlx(&creator->sigmask));
+        /* The rest of it is new, too: ORDER(new-mask) */
+        at_store_rel(&t->sigmask, attr != NULL && attr->sigmask != NULL
+                                      ? *attr->sigmask
+                                      : at_load_rlx(&creator->sigmask));
     }
     if (attr != NULL) {
         thread_inherit(t, creator);

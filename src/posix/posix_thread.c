@@ -64,6 +64,9 @@ int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*s
     if (likely(error == 0)) {
         error = create_with(thread, &internal, start, arg);
     }
+    if (unlikely(internal.sigmask != NULL) && error == 0) {
+        posix_signals_opened(*internal.sigmask);
+    }
     if (unlikely(posix_sanitized) && error == 0) {
         posix_sanitizer_created();
     }

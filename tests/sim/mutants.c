@@ -70,6 +70,19 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_PROF_TAKE] = "prof-take",
     [MUTANT_PROF_PLAIN] = "prof-plain",
     [MUTANT_SIGNAL_EARLY] = "signal-early",
+    [MUTANT_SIGNAL_UNTOLD] = "signal-untold",
+    [MUTANT_SIGNAL_CLEARS] = "signal-clears",
+    [MUTANT_SIGNAL_BURIED] = "signal-buried",
+    [MUTANT_SIGNAL_UNLISTED] = "signal-unlisted",
+    [MUTANT_SIGNAL_BLOCKED] = "signal-blocked",
+    [MUTANT_SIGNAL_NEW] = "signal-new",
+    [MUTANT_CALL_UNMADE] = "call-unmade",
+    [MUTANT_CALL_DROPS] = "call-drops",
+    [MUTANT_CALL_POINT] = "call-point",
+    [MUTANT_EXEC_MASK] = "exec-mask",
+    [MUTANT_EXEC_PENDING] = "exec-pending",
+    [MUTANT_FORK_LOCKED] = "fork-locked",
+    [MUTANT_FORK_PENDING] = "fork-pending",
 };
 
 const char *mutant_name(enum mutant mutant)

@@ -60,6 +60,12 @@ ALWAYS_INLINE void *posix_sanitizer_outer(const char *name)
 }
 
 ALWAYS_INLINE void posix_signals_take(void) {}
+
+ALWAYS_INLINE void posix_signals_opened(uint64_t mask)
+{
+    (void)mask;
+}
+
 ALWAYS_INLINE void posix_signals_expect(void) {}
 
 /* Nothing interrupts a wait. */

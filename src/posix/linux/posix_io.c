@@ -4,6 +4,7 @@
  */
 #include "posix_io.h"
 #include "../signals/posix_signal.h"
+#include "mutant.h"
 #include "port_posix.h"
 
 #include <poll.h>
@@ -34,7 +35,7 @@ static long call_stoppable(struct thread *self, uint32_t bits, const long *args)
  * With asynchronous cancellation they are acted upon behind it (make_call). */
 static long call_past_requests(struct thread *self, const long *args)
 {
-    uint32_t was = rt_cancel_set(self, CANCEL_DISABLED, 0);
+    uint32_t was = rt_cancel_set(self, MUTANT(CALL_POINT) ? 0 : CANCEL_DISABLED, 0);
     long result = call_stoppable(self, CANCEL_SIGNALLED, args);
     if (!(was & CANCEL_DISABLED)) {
         rt_cancel_set(self, 0, CANCEL_DISABLED);
@@ -49,7 +50,7 @@ long io_call_stoppable(struct thread *self, bool point, const long *args)
                         : call_past_requests(self, args);
     bool due = point && cancel_is_due(at_load_rlx(&self->cancel));
     bool ended = result == PORT_CALL_STOPPED || result == PORT_CALL_REPEATS || result == -EINTR;
-    return due && ended ? -ECANCELED : result;
+    return due && (ended || MUTANT(CALL_DROPS)) ? -ECANCELED : result;
 }
 
 /* A signal of our own (a tick that came just before the call) is none to the program: again. Limits
@@ -87,7 +88,8 @@ static bool is_made_again(const struct thread *self, long *result)
     if (*result == PORT_CALL_STOPPED) {
         posix_signals_take();
         posix_signals_expect();
-        return true;
+        *result = -EINTR;
+        return !MUTANT(CALL_UNMADE);
     }
     if (!repeats && *result != -EINTR) {
         return false;

@@ -17,6 +17,7 @@
 
 #include "../../core/carrier.h"
 #include "../signals/posix_signal.h"
+#include "mutant.h"
 #include "port_posix.h"
 
 extern char **environ;
@@ -46,7 +47,7 @@ static void pending_hand_on(struct handed_on *h)
     siginfo_t info;
     h->locked = true;
     signals_lock(&h->irq);
-    while (pending_take_locked(&signals.process, ~UINT64_C(0), &info)) {
+    while (!MUTANT(EXEC_PENDING) && pending_take_locked(&signals.process, ~UINT64_C(0), &info)) {
         if (syscall(SYS_rt_sigqueueinfo, getpid(), info.si_signo, &info) != 0) {
             syscall(SYS_kill, getpid(), info.si_signo);
         }
@@ -63,7 +64,7 @@ static void mask_hand_on(struct handed_on *h, bool executes)
         uint64_t mask = at_load_rlx(&self->sigmask);
         rt_call_begin(&h->call, false);
         if (executes) {
-            port_exec_begin(&mask);
+            port_exec_begin(MUTANT(EXEC_MASK) ? &(uint64_t){0} : &mask);
             pending_hand_on(h);
         } else {
             port_signal_mask(&mask);

@@ -34,7 +34,7 @@ static void mask_changed_locked(struct thread *self, uint64_t before, uint64_t m
     if (pending & ~mask) {
         rt_cancel_set(self, CANCEL_SIGNALLED, 0);
     }
-    if (signals.process.set & mask & ~before) {
+    if ((signals.process.set & mask & ~before) && !MUTANT(SIGNAL_BLOCKED)) {
         signals_retell_locked(signals.process.set & mask & ~before);
     }
 }
@@ -48,6 +48,16 @@ void posix_mask_set(struct thread *self, uint64_t mask)
     mask_changed_locked(self, before, mask);
     signals_unlock(irq);
     posix_signals_take();
+}
+
+void posix_signals_opened(uint64_t mask)
+{
+    unsigned long irq;
+    if (posix_signals_on()) {
+        signals_lock(&irq);
+        signals_retell_locked(signals.process.set & ~mask);
+        signals_unlock(irq);
+    }
 }
 
 static int mask_of_kernel(int how, const sigset_t *set, sigset_t *old)
@@ -218,7 +228,7 @@ static bool take_locked(struct thread *self, struct taken *taken)
     struct posix_signals *s = self->signals;
     uint64_t mask = at_load_rlx(&self->sigmask);
     if (!(s != NULL && pending_take_locked(&s->pending, ~mask, &taken->info)) &&
-        !pending_take_locked(&signals.process, ~mask, &taken->info)) {
+        (MUTANT(SIGNAL_CLEARS) || !pending_take_locked(&signals.process, ~mask, &taken->info))) {
         rt_cancel_set(self, 0, CANCEL_SIGNALLED);
         return false;
     }

@@ -199,6 +199,9 @@ void posix_signals_end(struct thread *self);
 /* The mask of the caller, a user thread, and taking what it lets through. */
 void posix_mask_set(struct thread *self, uint64_t mask);
 
+/* A thread has been created with this mask, which need not be its creator's. */
+void posix_signals_opened(uint64_t mask);
+
 /* For the time of a call (sigsuspend, ppoll, ...). end: nothing has run under it. */
 void posix_mask_lend(uint64_t mask);
 void posix_mask_back(void);

@@ -10,6 +10,7 @@
 
 #include "../../core/id.h"
 #include "../core/runtime.h"
+#include "mutant.h"
 #include "port_posix.h"
 
 /* The C library's, which this library's names stand before. */
@@ -258,7 +259,7 @@ static void bury(struct thread *t, void *survivor)
 void posix_signals_forked(void)
 {
     bool were_on = posix_signals_on();
-    at_init(&signals.lock.word, 0u);
+    at_init(&signals.lock.word, MUTANT(FORK_LOCKED) ? at_load_rlx(&signals.lock.word) : 0u);
     at_init(&posix_signals_are_on, 0u);
     at_init(&beginner, (struct thread *)NULL);
     rt_signals = false;
@@ -279,7 +280,7 @@ void posix_signals_forked(void)
     at_store_rlx(&rt_survivor->cancel,
                  at_load_rlx(&rt_survivor->cancel) & ~(uint32_t)CANCEL_SIGNALLED);
     if (s != NULL) {
-        s->pending = (struct posix_pending){0};
+        s->pending = MUTANT(FORK_PENDING) ? s->pending : (struct posix_pending){0};
         s->notified = false;
         if (s->alternate.ss_size != 0) {
             syscall(SYS_sigaltstack, &s->alternate, NULL);

@@ -13,6 +13,7 @@
 #include "../../core/id.h"
 #include "../core/runtime.h"
 #include "../core/wake.h"
+#include "mutant.h"
 #include "port_foreign.h"
 #include "port_posix.h"
 
@@ -169,7 +170,7 @@ void posix_signals_end(struct thread *self)
         s->next = signals.thread_free;
         signals.thread_free = s;
     }
-    if (signals.process.set != 0) {
+    if (signals.process.set != 0 && !MUTANT(SIGNAL_BURIED)) {
         signals_retell_locked(signals.process.set);
     }
     signals_unlock(irq);
@@ -186,7 +187,7 @@ void signals_tell_locked(struct thread *t)
     }
     rt_thread_signal(t);
     signals.notified_more = true;
-    if (s != NULL && !s->notified) {
+    if (s != NULL && !s->notified && !MUTANT(SIGNAL_UNTOLD)) {
         s->notified = true;
         s->next = signals.notified;
         signals.notified = s;
@@ -203,10 +204,14 @@ struct search {
     bool deaf;                   /* those, too, that do not hear it now */
 };
 
+/* Not one that is being created: its mask, and what else a sender changes, may be those of its
+ * descriptor's last life. */
 static bool may_take(const struct thread *t, uint64_t bit)
 {
-    return !(t->flags & (THREAD_IDLE | THREAD_FOREIGN)) &&
-           at_load_rlx(&t->state) != THREAD_EXITED && !(at_load_rlx(&t->sigmask) & bit);
+    uint32_t state = at_load_rlx(&t->state);
+    return !(t->flags & (THREAD_IDLE | THREAD_FOREIGN)) && state != THREAD_EXITED &&
+           (state != THREAD_NEW || MUTANT(SIGNAL_NEW)) &&
+           !(at_load_acq(&t->sigmask) & bit); /* ORDER(new-mask) */
 }
 
 /* Not in a wait that signals do not end: one that began before threads had signals of their own, or

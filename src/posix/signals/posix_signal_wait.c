@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 
 #include "../linux/posix_io.h"
+#include "mutant.h"
 #include "port_posix.h"
 #include "posix_signal.h"
 
@@ -56,6 +57,10 @@ static bool waiter_begin(struct posix_waiter *w, bool waits)
     w->got = (s != NULL && pending_take_locked(&s->pending, w->set, &w->info)) ||
              pending_take_locked(&signals.process, w->set, &w->info);
     bool listed = !w->got && waits;
+    if (MUTANT(SIGNAL_UNLISTED)) {
+        signals_unlock(irq);
+        signals_lock(&irq);
+    }
     if (listed) {
         w->next = signals.waiters;
         signals.waiters = w;
