@@ -18,6 +18,7 @@ struct port_carrier {
 struct port_thread {
     struct sim_tls *tls; /* its block: sim_port.c */
     int error;           /* errno, under the POSIX layer */
+    bool deferred;       /* the same: it was interrupted inside the runtime */
     int tid;             /* of a foreign kernel thread: none */
 };
 

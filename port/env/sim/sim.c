@@ -355,45 +355,9 @@ void sim_point(uint32_t what, uint32_t detail)
     }
 }
 
-/* A tick in the middle of a user thread, at a point where the runtime lets it in. Most of them come
- * after one another or long after: choose at random. */
-static void sim_interrupt(void)
-{
-    struct context *c = &sim.contexts[sim_current];
-    if (!sim.preempt || c->cpu == NULL || c->irq_off != 0 || sim_choose(8) != 0) {
-        return;
-    }
-    sim_point(44, 0);
-    unsigned long irq = sim_irq_save();
-    rt_tick_begins();
-    rt_tick_ends(true);
-    rt_preempt();
-    sim.contexts[sim_current].irq_off = (unsigned)irq;
-    sim_point(45, 0);
-}
-
-void sim_preempts(bool on)
-{
-    sim.preempt = on;
-}
-
-/* In the test's own work a tick may also take the CPU away, as in the C library. */
-void sim_pause(void)
-{
-    sim_point(40, 0);
-    if (!sim.preempt || sim.contexts[sim_current].irq_off != 0 || sim_choose(16) != 0) {
-        sim_interrupt();
-    } else {
-        sim_away();
-    }
-    if (sim_kernel.user != NULL) {
-        sim_kernel.user();
-    }
-}
-
 /* The oracle: nobody is inside the runtime, no permit is on its way, and a CPU sleeps although it
  * has work. */
-static void oracle(void)
+void sim_oracle(void)
 {
     if (at_load_rlx(&rt.started) != 2) {
         return;
@@ -426,45 +390,6 @@ static void oracle(void)
         rt.policy.check();
     }
     sim_quiet = false;
-}
-
-struct cpu *sim_cpu_self(void)
-{
-    return sim.contexts[sim_current].cpu;
-}
-
-unsigned long sim_irq_save(void)
-{
-    struct context *c = &sim.contexts[sim_current];
-    unsigned long old = c->irq_off;
-    c->irq_off = 1;
-    return old;
-}
-
-bool sim_irq_is_off(void)
-{
-    return sim.contexts[sim_current].irq_off != 0;
-}
-
-void sim_irq_disabled(void)
-{
-    if (sim_irq_save() != 0) {
-        RT_PANIC("interrupts are disabled already");
-    }
-}
-
-void sim_irq_restore(unsigned long state)
-{
-    struct context *c = &sim.contexts[sim_current];
-    c->irq_off = (unsigned)state;
-    if (state == 0 && sim_active) {
-        oracle();
-        sim_point(41, 0);
-        sim_interrupt();
-        if (rt_signalled() && sim_choose(4) != 0) {
-            rt_signals_left();
-        }
-    }
 }
 
 /* Wait for a permit or the deadline. */

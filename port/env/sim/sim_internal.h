@@ -51,6 +51,7 @@ struct sim_kernel {
     void (*accept)(void);                       /* port_interrupt_accept */
     void (*thread_interrupt)(struct thread *t); /* port_thread_interrupt */
     void (*changed)(void);                      /* a descriptor's state */
+    void (*leaves)(void);                       /* the running context has left the runtime */
     void (*left)(void);                         /* the run has ended; not in a child of fork */
 };
 extern const struct sim_kernel sim_kernel;
@@ -111,6 +112,7 @@ void sim_context_wait(struct context *c, uint64_t deadline); /* for a permit or 
 void sim_context_permit(unsigned n);
 void sim_switch(bool must_leave);
 void sim_check_steps(void);
+void sim_oracle(void); /* fails if a CPU sleeps beside work */
 NORETURN void sim_leave(void);
 
 /* In the child of a fork: a context is gone; the device begins anew; the caller, a foreign context

@@ -205,6 +205,51 @@ static void test_a_blocked_signal_waits_or_goes_elsewhere(void *unused)
     CHECK(TEST_GET(&g.all) == SENDS);
 }
 
+/* Open at first, closed from some moment on. */
+static void *closes(void *arg)
+{
+    TEST_ADD(&g.ready, 1);
+    for (unsigned i = test_random(3); i > 0; i--) {
+        do_something();
+    }
+    mask_with(SIG_BLOCK, SIGUSR1);
+    wait_for(&g.over, 1);
+    return arg;
+}
+
+static void *stays_open(void *arg)
+{
+    sem_t *sem = arg;
+    TEST_ADD(&g.ready, 1);
+    while (pirn_posix_sem_wait(sem) != 0) {
+        CHECK(*sim_errno() == EINTR);
+    }
+    return arg;
+}
+
+/* Told to the first, which blocks it before it takes it: it is the other's then. */
+static void test_a_signal_that_was_told_and_is_blocked_goes_on(void *unused)
+{
+    (void)unused;
+    sem_t sem;
+    begin();
+    OK(pirn_posix_sem_init(&sem, 0, 0));
+    handle(SIGUSR1, counts, 0);
+    pthread_t first = begin_thread(closes, NULL), second = begin_thread(stays_open, &sem);
+    mask_with(SIG_BLOCK, SIGUSR1);
+    wait_for(&g.ready, 2);
+    sim_kill(SIGUSR1);
+    for (int i = 0; TEST_GET(&g.all) == 0; i++) {
+        CHECK(i < 100); /* 100 ms */
+        pirn_sleep(1000000);
+    }
+    TEST_SET(&g.over, 1);
+    OK(pirn_posix_sem_post(&sem));
+    end_thread(first);
+    end_thread(second);
+    CHECK(TEST_GET(&g.all) == 1);
+}
+
 static void *unblocks_once(void *arg)
 {
     mask_with(SIG_BLOCK, SIGUSR2);
@@ -439,6 +484,8 @@ static const struct test tests[] = {
     {"threads_send_to_each_other", test_threads_send_to_each_other, 0},
     {"a_process_signal_is_taken_once", test_a_process_signal_is_taken_once, 0},
     {"a_blocked_signal_waits_or_goes_elsewhere", test_a_blocked_signal_waits_or_goes_elsewhere, 0},
+    {"a_signal_that_was_told_and_is_blocked_goes_on",
+     test_a_signal_that_was_told_and_is_blocked_goes_on, 0},
     {"unblocking_takes_what_is_pending", test_unblocking_takes_what_is_pending, 0},
     {"queued_signals_keep_their_order", test_queued_signals_keep_their_order, 0},
     {"sigwait_gets_each_signal_once", test_sigwait_gets_each_signal_once, 0},

@@ -5,4 +5,4 @@
 
 const char program_name[] = "pirn-sim-posix-tests";
 
-const struct suite *const suites[] = {&suite_signals, NULL};
+const struct suite *const suites[] = {&suite_signals, &suite_calls, &suite_process, NULL};

@@ -34,6 +34,13 @@ static struct thread *thread_here(void)
     return cpu != NULL ? cpu->current : port_left_self();
 }
 
+static bool *deferred_here(void)
+{
+    static bool nobodys;
+    struct thread *t = thread_here();
+    return t != NULL ? &t->port.deferred : &nobodys;
+}
+
 /* A thread's, wherever it runs. */
 int *sim_errno(void)
 {
@@ -46,7 +53,10 @@ int *sim_errno(void)
 void sim_interrupt_send(unsigned context)
 {
     struct sim_kthread *k = &sim_kthreads[context];
-    k->pending = true;
+    if (k->sent) {
+        return;
+    }
+    k->sent = k->pending = true;
     if (k->sleeps) {
         sim_context_permit(context);
     }
@@ -54,7 +64,7 @@ void sim_interrupt_send(unsigned context)
 
 static bool may_come(const struct sim_kthread *k)
 {
-    return k->pending && !k->blocked && !k->execs;
+    return k->pending && !k->blocked;
 }
 
 /* As on_cancel of linux_cancel.c. */
@@ -62,7 +72,7 @@ void sim_interrupt_take(enum sim_where where)
 {
     struct sim_kthread *k = sim_kthread_self();
     bool at_call = where == SIM_CALL || where == SIM_SLEEPS;
-    k->pending = false;
+    k->sent = k->pending = false;
     enum rt_notice notice = rt_cancel_notice(at_call);
     if (notice == RT_NOTICE_LATER) {
         k->blocked = k->pending = true;
@@ -73,13 +83,28 @@ void sim_interrupt_take(enum sim_where where)
         return;
     }
     disturbed |= port_cpu_self() == NULL;
-    if (where != SIM_USER || port_is_inside()) {
+    if (port_is_inside()) {
+        *deferred_here() = true;
+        return;
+    }
+    if (where != SIM_USER) {
         return;
     }
     if (notice == RT_NOTICE_STOP && port_cpu_self() != NULL) {
         rt_cancel_async();
     }
     sim_signals_take();
+}
+
+/* It was interrupted meanwhile, or by a tick: as PREEMPT_DEFERRED of the Linux port. A thread that
+ * was told while it was ready does not notice here. */
+static void leaves(void)
+{
+    bool *deferred = deferred_here();
+    if (*deferred || (sim.preempt && sim_choose(16) == 0)) {
+        *deferred = false;
+        rt_signals_left();
+    }
 }
 
 /* At any scheduling point. */
@@ -229,5 +254,6 @@ const struct sim_kernel sim_kernel = {
     .accept = accept,
     .thread_interrupt = thread_interrupt,
     .changed = sim_kernel_wake,
+    .leaves = leaves,
     .left = sim_process_left,
 };

@@ -47,13 +47,13 @@ enum sim_where {
     SIM_SLEEPS,  /* in a stoppable call, which waits */
 };
 
-/* A context as the kernel sees it. Its own, but for `pending`. */
+/* A context as the kernel sees it. Its own, but for `sent` and `pending`. */
 struct sim_kthread {
-    bool pending; /* the cancel signal has been sent, and has not come */
+    bool sent;    /* the cancel signal, and its handler has not said so: it is not sent again */
+    bool pending; /* it has not come */
     bool blocked; /* it is to wait until port_interrupt_accept */
     bool stopped; /* it has ended the stoppable call that it found */
     bool sleeps;  /* in a call: what it waits for wakes it */
-    bool execs;   /* it is about to become another program */
     enum sim_where where;
     int error;      /* errno, if no thread of the runtime's is there */
     uint64_t mask;  /* between port_exec_begin and the call: of the new program */

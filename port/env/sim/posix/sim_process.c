@@ -162,13 +162,15 @@ void port_exec_begin(const uint64_t *mask)
 {
     struct sim_kthread *k = sim_kthread_self();
     k->pending = false;
-    k->execs = true;
+    k->sent = true; /* nobody sends another one */
     k->mask = *mask;
 }
 
 void port_exec_end(void)
 {
-    sim_kthread_self()->execs = false;
+    struct sim_kthread *k = sim_kthread_self();
+    k->sent = false;
+    k->mask = 0;
 }
 
 int port_fork_watch(void)

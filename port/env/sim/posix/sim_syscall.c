@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -48,6 +49,19 @@ static long status(int fd, void *to)
     return 0;
 }
 
+/* Of the kernel thread: where threads have masks of their own, only what a child or a new program
+ * begins with. */
+static void mask_change(int how, const uint64_t *set, uint64_t *old)
+{
+    struct sim_kthread *k = sim_kthread_self();
+    if (old != NULL) {
+        *old = k->mask;
+    }
+    if (set != NULL) {
+        k->mask = how == SIG_BLOCK ? k->mask | *set : how == SIG_UNBLOCK ? k->mask & ~*set : *set;
+    }
+}
+
 static long timed(uint64_t deadline)
 {
     return sim.now >= deadline ? 0 : (long)NOT_YET;
@@ -70,17 +84,15 @@ static long call_try(const long *a, uint64_t deadline)
     case SYS_getsockopt:
         return -ENOTSOCK;
     case SYS_flock:
-        return read_file((int)a[1], (char[1]){0}, true);
+        return read_file((int)a[1], (char[1]){0}, (a[2] & LOCK_NB) == 0);
     case SYS_ppoll: /* as pause() */
         return a[2] == 0 && a[3] == 0 ? (long)NOT_YET : -ENOSYS;
     case SYS_clock_nanosleep:
         return timed(deadline);
     case SYS_gettid:
         return (long)sim_current + 1;
-    case SYS_rt_sigprocmask: /* of a kernel thread that is nobody's, or before threads have one */
-        if (a[3] != 0) {
-            *(uint64_t *)a[3] = 0;
-        }
+    case SYS_rt_sigprocmask:
+        mask_change((int)a[1], (const uint64_t *)a[2], (uint64_t *)a[3]);
         return 0;
     case SYS_kill:
         sim_kill((int)a[2]);
