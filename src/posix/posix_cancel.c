@@ -15,12 +15,14 @@
 
 #include "port_signals.h"
 #include "posix.h"
+#include "posix_platform.h"
 
 _Static_assert(PTHREAD_CANCEL_ENABLE == 0 && PTHREAD_CANCEL_DEFERRED == 0, "zero is the default");
 
 void posix_cancel_now(void)
 {
     if (!PORT_KNOWS_INSIDE || port_may_wait()) {
+        posix_mask_end();
         pirn_pthread_exit(PTHREAD_CANCELED);
     }
 }

@@ -61,6 +61,8 @@ ALWAYS_INLINE void *posix_sanitizer_outer(const char *name)
 
 ALWAYS_INLINE void posix_signals_take(void) {}
 
+ALWAYS_INLINE void posix_mask_end(void) {}
+
 ALWAYS_INLINE void posix_signals_opened(uint64_t mask)
 {
     (void)mask;

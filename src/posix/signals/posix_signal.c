@@ -163,6 +163,13 @@ void posix_mask_back(void)
     }
 }
 
+void posix_mask_end(void)
+{
+    if (posix_mask_is_lent(rt_self())) {
+        posix_mask_back();
+    }
+}
+
 /* ---- alternate stacks ---- */
 
 static bool on_stack(const stack_t *stack, uintptr_t at)

@@ -205,6 +205,7 @@ void posix_signals_opened(uint64_t mask);
 /* For the time of a call (sigsuspend, ppoll, ...). end: nothing has run under it. */
 void posix_mask_lend(uint64_t mask);
 void posix_mask_back(void);
+void posix_mask_end(void); /* the caller is cancelled: the same, if a mask is lent */
 ALWAYS_INLINE bool posix_mask_is_lent(const struct thread *self)
 {
     return self->signals != NULL && ((const struct posix_signals *)self->signals)->restores;
