@@ -296,6 +296,106 @@ static void test_pause_ends_after_a_handler(void *unused)
     }
 }
 
+/* Under a mask that is lent, for a descriptor that never is ready. */
+static void *polls(void *arg)
+{
+    struct pollfd fd = {.fd = (int)test_random(2), .events = POLLIN};
+    sigset_t open;
+    mask_with(SIG_BLOCK, SIGUSR1);
+    OK(pirn_pthread_sigmask(SIG_BLOCK, NULL, &open));
+    sigdelset(&open, SIGUSR1);
+    TEST_ADD(&g.ready, 1);
+    for (int n = 1; n <= SENDS; n++) {
+        while (TEST_GET(&g.handled) < n) {
+            CHECK(error_of(pirn_posix_ppoll(&fd, 1, NULL, &open)) == EINTR);
+        }
+        CHECK(mask_has(SIGUSR1));
+        TEST_ADD(&g.taken, 1);
+    }
+    return arg;
+}
+
+static void test_ppoll_misses_nothing(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, test_random(2) != 0 ? SA_RESTART : 0);
+    mask_with(SIG_BLOCK, SIGUSR1);
+    pthread_t t = begin_thread(polls, NULL);
+    wait_for(&g.ready, 1);
+    for (int n = 1; n <= SENDS; n++) {
+        if (test_random(2) != 0) {
+            sim_kill(SIGUSR1);
+        } else {
+            OK(pirn_pthread_kill(t, SIGUSR1));
+        }
+        wait_for(&g.taken, n);
+    }
+    end_thread(t);
+}
+
+/* Its handlers run under its own mask. */
+static void looks_at_its_mask(void *unused)
+{
+    (void)unused;
+    CHECK(mask_has(SIGUSR1));
+    TEST_ADD(&g.over, 1);
+}
+
+static pthread_key_t key;
+
+static void *polls_for_ever(void *arg)
+{
+    OK(pirn_pthread_setspecific(key, &g));
+    return polls(arg);
+}
+
+static void test_a_request_ends_ppoll_under_the_own_mask(void *unused)
+{
+    (void)unused;
+    begin();
+    OK(pirn_pthread_key_create(&key, looks_at_its_mask));
+    handle(SIGUSR1, counts, 0);
+    pthread_t t = begin_thread(polls_for_ever, NULL);
+    wait_for(&g.ready, 1);
+    OK(pirn_pthread_cancel(t));
+    CHECK(end_thread(t) == PTHREAD_CANCELED && g.over == 1);
+    OK(pirn_pthread_key_delete(key));
+}
+
+/* What is ready is seen, whatever comes with it. */
+static void *polls_and_reads(void *arg)
+{
+    struct pollfd fds[2] = {{.fd = 0, .events = POLLIN}, {.fd = 1, .events = POLLIN}};
+    static const struct timespec soon = {0, 3000};
+    TEST_ADD(&g.ready, 1);
+    for (int n = 0; n < SENDS;) {
+        int got = pirn_posix_ppoll(fds, 2, test_random(2) != 0 ? &soon : NULL, NULL);
+        CHECK(got >= 0 || error_of(got) == EINTR);
+        for (int i = 0; i < 2 && got > 0; i++) {
+            n += (fds[i].revents & POLLIN) && read_unit(i) == 1;
+        }
+    }
+    return arg;
+}
+
+static void test_poll_sees_what_is_ready(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, SA_RESTART);
+    pthread_t t = begin_thread(polls_and_reads, NULL);
+    wait_for(&g.ready, 1);
+    for (int n = 0; n < SENDS; n++) {
+        if (test_random(2) != 0) {
+            OK(pirn_pthread_kill(t, SIGUSR1));
+        }
+        write_unit((int)test_random(2));
+    }
+    end_thread(t);
+    CHECK(g.taken == SENDS);
+}
+
 static void *sleeps(void *arg)
 {
     struct timespec time = {0, 20000}, left = {0, 0};
@@ -353,6 +453,9 @@ static const struct test tests[] = {
     {"requests_wait_where_they_must", test_requests_wait_where_they_must, 0},
     {"requests_end_threads_that_compute", test_requests_end_threads_that_compute, 0},
     {"pause_ends_after_a_handler", test_pause_ends_after_a_handler, 0},
+    {"ppoll_misses_nothing", test_ppoll_misses_nothing, 0},
+    {"a_request_ends_ppoll_under_the_own_mask", test_a_request_ends_ppoll_under_the_own_mask, 0},
+    {"poll_sees_what_is_ready", test_poll_sees_what_is_ready, 0},
     {"sleeping_ends_after_a_handler", test_sleeping_ends_after_a_handler, 0},
     {"foreign_threads_make_calls", test_foreign_threads_make_calls, 0},
     {NULL, NULL, 0},

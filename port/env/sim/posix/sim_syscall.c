@@ -67,6 +67,17 @@ static long timed(uint64_t deadline)
     return sim.now >= deadline ? 0 : (long)NOT_YET;
 }
 
+/* Without descriptors: as pause(). */
+static long poll_files(struct pollfd *fds, nfds_t n, uint64_t deadline)
+{
+    long ready = 0;
+    for (nfds_t i = 0; i < n; i++) {
+        fds[i].revents = (short)(sim_fd_get(fds[i].fd) & (uint32_t)fds[i].events);
+        ready += fds[i].revents != 0;
+    }
+    return ready != 0 ? ready : timed(deadline);
+}
+
 static long call_try(const long *a, uint64_t deadline)
 {
     const struct iovec *iov = (const struct iovec *)a[2];
@@ -85,8 +96,8 @@ static long call_try(const long *a, uint64_t deadline)
         return -ENOTSOCK;
     case SYS_flock:
         return read_file((int)a[1], (char[1]){0}, (a[2] & LOCK_NB) == 0);
-    case SYS_ppoll: /* as pause() */
-        return a[2] == 0 && a[3] == 0 ? (long)NOT_YET : -ENOSYS;
+    case SYS_ppoll:
+        return poll_files((struct pollfd *)a[1], (nfds_t)a[2], deadline);
     case SYS_clock_nanosleep:
         return timed(deadline);
     case SYS_gettid:
@@ -117,11 +128,11 @@ static bool repeats(long call)
 static uint64_t deadline_of(const long *a)
 {
     const struct timespec *t = (const struct timespec *)a[3];
-    if (a[0] != SYS_clock_nanosleep) {
+    if ((a[0] != SYS_clock_nanosleep && a[0] != SYS_ppoll) || t == NULL) {
         return UINT64_MAX;
     }
-    return (a[2] & TIMER_ABSTIME ? 0 : sim.now) + (uint64_t)t->tv_sec * 1000000000u +
-           (uint64_t)t->tv_nsec;
+    bool absolute = a[0] == SYS_clock_nanosleep && (a[2] & TIMER_ABSTIME);
+    return (absolute ? 0 : sim.now) + (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
 /* Signals that have come while it slept. NOT_YET: it goes on. */
