@@ -7,36 +7,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name = "app";
 static pthread_attr_t small_stack;
 static pthread_once_t small_stack_once = PTHREAD_ONCE_INIT;
-
-void app_name_set(const char *new_name)
-{
-    name = new_name;
-}
-
-const char *app_name(void)
-{
-    return name;
-}
-
-void app_die(const char *format, ...)
-{
-    char text[256];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    fprintf(stderr, "%s: %s\n", name, text);
-    exit(EXIT_FAILURE);
-}
 
 void check_rc(int rc, const char *what)
 {

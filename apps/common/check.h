@@ -7,6 +7,8 @@
 #ifndef APPS_COMMON_CHECK_H
 #define APPS_COMMON_CHECK_H
 
+#include "name.h"
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
@@ -14,13 +16,6 @@
 /* Enough for any of our threads, and small enough for thousands of them. Where the
  * system asks for more at least, its least is taken. */
 #define APP_STACK_SIZE ((size_t)64 * 1024)
-
-/* Sets the name that starts every message; call it first in main. */
-void app_name_set(const char *name);
-const char *app_name(void);
-
-/* Prints "name: message" and ends with status 1. Any thread may call it. */
-void app_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* For functions that return an error number (pthread_*): 0 passes, anything else dies. */
 void check_rc(int rc, const char *what);
