@@ -8,7 +8,7 @@ build=$1 cc=$2 cxx=$3
 source=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for file in example.c example.h program.c cxx.cpp others.h owned.c relay.c ranked.c registers.c; do
+for file in example.c example.h loaded.c program.c cxx.cpp list.h owned.c relay.c ranked.c registers.c; do
     cp "$source/$file" "$work"
 done
 cd "$work"
@@ -63,18 +63,8 @@ target_link_libraries(by-cmake pirn::pirn Threads::Threads)
 add_executable(by-cmake-cxx cxx.cpp)
 target_compile_features(by-cmake-cxx PRIVATE cxx_std_17)
 target_link_libraries(by-cmake-cxx pirn::pirn)
-add_library(home SHARED linux_preloaded.c example.c)
+add_library(home SHARED loaded.c example.c)
 target_link_libraries(home pirn::pthread)
-END
-cat >linux_preloaded.c <<'END'
-#include "example.h"
-#include <stdio.h>
-__attribute__((constructor)) static void add(void)
-{
-    if (pirn_sched_register(&example_home) != 0) {
-        fprintf(stderr, "%s\n", pirn_sched_refusal());
-    }
-}
 END
 {
     CC=$cc CXX=$cxx cmake -S . -B out -DCMAKE_PREFIX_PATH="$work/usr" && cmake --build out
@@ -149,7 +139,7 @@ status=0
 if [ $status != 1 ] || ! grep -q 'the table has version 0, and Pirn .* takes version [1-9]' output; then
     fail "a table of another version is not refused"
 fi
-"$cc" -Iolder -shared -fPIC linux_preloaded.c example.c -o older-home.so -L"$libdir" -lpirn-pthread
+"$cc" -Iolder -shared -fPIC loaded.c example.c -o older-home.so -L"$libdir" -lpirn-pthread
 refused 'no policy "home"; there are: .*; refused when it was registered: the table has version 0' \
     env "LD_PRELOAD=$libdir/libpirn-pthread.so.0:./older-home.so" PIRN_SCHED=home ./system
 echo "ok refusals"

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* others.h - policies that use what the example does not. */
-#ifndef OTHERS_H
-#define OTHERS_H
+/*
+ * list.h - the policies of this folder, for the programs that run the suites under each of them
+ * (registers.c, simulated.c). Another one: its table and its specs here, and its file in `policies`
+ * of CMakeLists.txt.
+ */
+#ifndef PIRN_TESTS_POLICY_LIST_H
+#define PIRN_TESTS_POLICY_LIST_H
 
 #include <pirn/policy.h>
 
-extern const struct pirn_policy policy_owned, policy_relay, policy_ranked;
+extern const struct pirn_policy example_home, policy_owned, policy_relay, policy_ranked;
+
+#define POLICY_TABLES &example_home, &policy_owned, &policy_relay, &policy_ranked
+
+/* As in PIRN_SCHED: what pirn-policy-sim runs under. */
+#define POLICY_SPECS "home", "home:start=turn", "owned", "owned:order=lifo", "relay", "ranked"
 
 #endif

@@ -7,7 +7,7 @@
  *   1. ready, and queued of the threads that belong here, are touched by their CPU only.
  *   2. living is the number of threads of a CPU; a new one goes where there are fewest.
  */
-#include "others.h"
+#include "list.h"
 
 #include <stdio.h>
 

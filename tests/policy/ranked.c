@@ -10,7 +10,7 @@
  *   4. rank is the thread's priority, or 0 after a yield. A priority that changes is read either by
  *      enqueue or by requeue, whichever locks later: both read it under the lock.
  */
-#include "others.h"
+#include "list.h"
 
 struct ranked {
     struct ranked *next, *prev;

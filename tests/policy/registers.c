@@ -3,13 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "example.h"
-#include "others.h"
+#include "list.h"
 
 __attribute__((constructor)) static void register_all(void)
 {
-    const struct pirn_policy *const all[] = {&example_home, &policy_owned, &policy_relay,
-                                             &policy_ranked};
+    static const struct pirn_policy *const all[] = {POLICY_TABLES};
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (pirn_sched_register(all[i]) != 0) {
             fprintf(stderr, "%s\n", pirn_sched_refusal());

@@ -9,7 +9,7 @@
  *   2. rotate leaves the queue locked: the thread at its tail is not saved yet.
  *   3. What fills a queue other than by enqueue (a batch) is announced with a kick.
  */
-#include "others.h"
+#include "list.h"
 
 #define NOWHERE UINTPTR_MAX
 

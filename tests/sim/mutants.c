@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "driver.h"
 
 #define HANG_SECONDS 20
 
 enum { EXIT_CAUGHT = 10, EXIT_NOT_CAUGHT = 11 };
 
-static const char *const names[MUTANT_MAX] = {
+static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_NONE] = "none",
     [MUTANT_PUBLISH_EARLY] = "publish-early",
     [MUTANT_NO_RECHECK] = "no-recheck",
@@ -85,9 +85,9 @@ static const char *const names[MUTANT_MAX] = {
     [MUTANT_FORK_PENDING] = "fork-pending",
 };
 
-const char *mutant_name(enum mutant mutant)
+const char *const *mutant_names(void)
 {
-    return mutant < MUTANT_MAX ? names[mutant] : NULL;
+    return names;
 }
 
 struct report {
@@ -139,7 +139,7 @@ static bool child_caught(int status, struct report *report)
 int mutants_main(void)
 {
     int status;
-    char text[256];
+    char text[WHERE_TEXT];
     struct report *report = mmap(NULL, sizeof(struct report), PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (report == MAP_FAILED) {

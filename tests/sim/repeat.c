@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "driver.h"
 
 static struct {
     uint64_t *hashes;
@@ -32,7 +34,7 @@ static void hash_note(uint64_t hash)
 static void hash_compare(uint64_t hash)
 {
     if (log_.hashes[--log_.used] != hash) {
-        char text[256];
+        char text[WHERE_TEXT];
         where_print(text, sizeof(text), where);
         printf("the hash differs after other runs: %s\n", text);
         log_.differences++;
@@ -88,19 +90,40 @@ int digest_main(void)
     return 0;
 }
 
+/* The same command line with --digest, which comes before --repeat. */
+static __attribute__((noreturn)) void digest_exec(int output)
+{
+    size_t n = 0;
+    while (driver_argv[n] != NULL) {
+        n++;
+    }
+    char *arguments[n + 2];
+    memcpy(arguments, driver_argv, n * sizeof(arguments[0]));
+    arguments[n] = "--digest";
+    arguments[n + 1] = NULL;
+    dup2(output, STDOUT_FILENO);
+    execv("/proc/self/exe", arguments);
+    _exit(127);
+}
+
 static bool digest_fresh(uint64_t *digest)
 {
-    char self[512], command[768];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (n <= 0) {
+    int ends[2], status = -1;
+    fflush(stdout);
+    if (pipe(ends) != 0) {
         return false;
     }
-    self[n] = '\0';
-    snprintf(command, sizeof(command), "'%s' --digest --first %" PRIu64 " --seeds %" PRIu64, self,
-             options.first, options.seeds);
-    FILE *pipe = popen(command, "r");
-    bool read = pipe != NULL && fscanf(pipe, "digest %" SCNx64, digest) == 1;
-    return pipe != NULL && pclose(pipe) == 0 && read;
+    pid_t child = fork();
+    if (child == 0) {
+        digest_exec(ends[1]);
+    }
+    close(ends[1]);
+    FILE *output = fdopen(ends[0], "r");
+    bool read = output != NULL && fscanf(output, "digest %" SCNx64, digest) == 1;
+    if (output != NULL) {
+        fclose(output);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 && read;
 }
 
 int repeat_main(void)

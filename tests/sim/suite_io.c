@@ -9,8 +9,8 @@
  */
 #include <errno.h>
 
+#include "driver.h"
 #include "io.h"
-#include "run.h"
 
 enum { READERS = 3, READABLE = 1, NUMBER = 0, SPARE = 1, ROUNDS = 3 };
 

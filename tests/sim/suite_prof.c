@@ -10,7 +10,7 @@
 #include "../../src/prof/sample.h"
 #include "../../src/prof/tree.h"
 #include "cpu.h"
-#include "run.h"
+#include "driver.h"
 
 #include <string.h>
 
@@ -224,11 +224,11 @@ static void test_pause_forgets_active_calls_only(void *unused)
 }
 
 static const struct test tests[] = {
-    {"own trees have every call", test_own_trees_have_every_call, MUTANT_PROF_TAKE},
-    {"shared trees have every call", test_shared_trees_have_every_call, MUTANT_PROF_PLAIN},
-    {"calls without a node are counted", test_calls_without_a_node_are_counted, 0},
-    {"functions left by jumps leave the tree", test_functions_left_by_jumps_leave_the_tree, 0},
-    {"pause forgets active calls only", test_pause_forgets_active_calls_only, 0},
+    {"own_trees_have_every_call", test_own_trees_have_every_call, MUTANT_PROF_TAKE},
+    {"shared_trees_have_every_call", test_shared_trees_have_every_call, MUTANT_PROF_PLAIN},
+    {"calls_without_a_node_are_counted", test_calls_without_a_node_are_counted, 0},
+    {"functions_left_by_jumps_leave_the_tree", test_functions_left_by_jumps_leave_the_tree, 0},
+    {"pause_forgets_active_calls_only", test_pause_forgets_active_calls_only, 0},
     {0}};
 
 const struct suite suite_prof = {"prof", tests, NULL};

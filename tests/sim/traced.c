@@ -16,7 +16,7 @@
 #include "../../src/core/runtime.h"
 #include "../../src/trace/file.h"
 #include "../trace/reader.h"
-#include "run.h"
+#include "driver.h"
 
 #define THREADS 64u
 
@@ -143,7 +143,7 @@ const char *traced_check(const void *file, size_t size)
 static bool traced_one(const struct place *place, const struct test *test, uint64_t seed)
 {
     struct sim_result plain, traced;
-    char text[256];
+    char text[WHERE_TEXT];
     options.traced = false;
     run_one(place, test, seed, &plain);
     options.traced = true;

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mistakes.c - see mistakes.h. What writers of policies get wrong: a policy of the tests with one
+ * operation exchanged.
+ */
+#include "mistakes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+#include "list.h"
+
+enum { SEEDS = 300 };
+
+struct pirn_policy policy_mistake;
+
+static bool sees_nothing(pirn_cpu_t self)
+{
+    (void)self;
+    return false;
+}
+
+static void make_blind(struct pirn_policy *p)
+{
+    *p = example_home;
+    p->has_work = sees_nothing;
+}
+
+/* Tells nobody, although other CPUs may have to run it. */
+static struct pirn_kick kicks_nobody(pirn_cpu_t self, pirn_thread_t t, enum pirn_why why)
+{
+    example_home.enqueue(self, t, why);
+    return (struct pirn_kick){.cpu = PIRN_KICK_NONE};
+}
+
+static void make_mute(struct pirn_policy *p)
+{
+    *p = example_home;
+    p->enqueue = kicks_nobody;
+}
+
+/* The thread runs on while others may take it: its context is not saved. */
+static struct pirn_rotation rotates_in_the_open(pirn_cpu_t self, pirn_thread_t t)
+{
+    pirn_thread_t next = example_home.pick(self);
+    if (next != NULL) {
+        example_home.enqueue(self, t, PIRN_WHY_YIELD);
+    }
+    return (struct pirn_rotation){next, NULL};
+}
+
+static void make_hasty(struct pirn_policy *p)
+{
+    *p = example_home;
+    p->rotate = rotates_in_the_open;
+}
+
+/* Does not hear that a ready thread's priority changes. */
+static void make_deaf(struct pirn_policy *p)
+{
+    *p = policy_ranked;
+    p->requeue = NULL;
+}
+
+/* ---- what ends the program ---- */
+
+enum { PICKS = 40 };
+
+static unsigned picks; /* of this run */
+static int *volatile nowhere;
+
+static int counts_from_zero(unsigned ncpu)
+{
+    picks = 0;
+    return example_home.init(ncpu);
+}
+
+static pirn_thread_t crashes(pirn_cpu_t self)
+{
+    if (++picks == PICKS) {
+        *nowhere = 1;
+    }
+    return example_home.pick(self);
+}
+
+static void make_crashing(struct pirn_policy *p)
+{
+    *p = example_home;
+    p->init = counts_from_zero;
+    p->pick = crashes;
+}
+
+/* Where the simulator cannot end it: it calls nothing. */
+static pirn_thread_t loops(pirn_cpu_t self)
+{
+    if (++picks == PICKS) {
+        for (volatile bool on = true; on;) {
+        }
+    }
+    return example_home.pick(self);
+}
+
+static void make_looping(struct pirn_policy *p)
+{
+    *p = example_home;
+    p->init = counts_from_zero;
+    p->pick = loops;
+}
+
+/* ---- all of them ---- */
+
+static unsigned made;
+
+/* From the first ENDING on they end the program; tests/sim/check_repeat.py looks at those. */
+static const char *const names[] = {"blind", "mute", "hasty", "deaf", "crashing", "looping", NULL};
+static void (*const make[])(struct pirn_policy *) = {make_blind, make_mute,     make_hasty,
+                                                     make_deaf,  make_crashing, make_looping};
+enum { ENDING = 4 };
+
+const char *const *mistake_names(void)
+{
+    return names;
+}
+
+void mistake_make(unsigned i)
+{
+    made = i;
+    make[i](&policy_mistake);
+    policy_mistake.name = "mistake";
+}
+
+const char *mistake_made(void)
+{
+    return names[made];
+}
+
+/* Both memory modes in turn. Says how it is found. */
+static bool found_under(uint64_t seed, unsigned i)
+{
+    for (unsigned s = 0; driver->suites[s] != NULL; s++) {
+        struct place place = {driver->suites[s], "mistake", seed % 2 != 0};
+        for (const struct test *test = place.suite->tests; test->name != NULL; test++) {
+            struct sim_result result;
+            char text[WHERE_TEXT];
+            if (place.suite->scheds != NULL) {
+                continue; /* for disciplines with classes */
+            }
+            run_one(&place, test, seed, &result);
+            if (result.failed) {
+                where_print(text, sizeof(text), where);
+                printf("\"%s\" is found, seed %llu, %s: %.100s\n%s\n", names[i],
+                       (unsigned long long)seed, test->name, result.why, text);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool found(unsigned i)
+{
+    mistake_make(i);
+    for (uint64_t seed = options.first; seed < options.first + SEEDS; seed++) {
+        if (found_under(seed, i)) {
+            return true;
+        }
+    }
+    printf("FAILED: \"%s\" is not found\n", names[i]);
+    return false;
+}
+
+int mistakes_main(void)
+{
+    unsigned failures = 0;
+    for (unsigned i = 0; i < ENDING; i++) {
+        failures += !found(i);
+    }
+    return failures != 0;
+}
