@@ -68,8 +68,9 @@ static inline bool mask_has(int signal)
 static inline void wait_for(int *word, int least)
 {
     while (TEST_GET(word) < least) {
+        struct timespec moment = {0, 1 + (long)test_random(200)};
         sim_pause();
-        pirn_sleep(1 + test_random(200));
+        pirn_posix_nanosleep(&moment, NULL); /* signals end it, unlike pirn_sleep */
     }
 }
 
