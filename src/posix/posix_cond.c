@@ -9,7 +9,6 @@
 
 #include "posix_mutex.h"
 
-_Static_assert(sizeof(struct rt_cond) <= sizeof(pthread_cond_t), "pthread_cond_t");
 _Static_assert(!POSIX_PROCESSES ||
                    offsetof(struct rt_shcond, flags) == offsetof(struct rt_cond, flags),
                "flags");
@@ -42,31 +41,10 @@ int pirn_pthread_cond_destroy(pthread_cond_t *cond)
     return -rt_cond_destroy(COND(cond));
 }
 
-static COLD int wait_other(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+ALWAYS_INLINE int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
 {
-    return mutex_is_omutex(m)   ? omutex_cond_wait(c, (struct rt_omutex *)m, deadline)
-           : mutex_is_shared(m) ? shmutex_cond_wait(c, (struct rt_shmutex *)m, deadline)
-                                : EINVAL;
-}
-
-/* Wait; a mutex with an owner is released whole and taken back as it was. */
-static int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
-{
-    if (m->kind > MUTEX_TYPE) {
-        return wait_other(c, m, deadline);
-    }
-    if (likely(!mutex_is_owned(m))) {
-        return -rt_cond_wait_point(c, m, deadline);
-    }
-    struct thread *self = rt_self();
-    uint32_t count = m->count;
-    if (mutex_owner(m) != self) {
-        return EPERM;
-    }
-    mutex_take(m, NULL, 0);
-    int error = -rt_cond_wait_point(c, m, deadline);
-    mutex_take(m, self, count);
-    return error;
+    return likely(m->kind == MUTEX_NORMAL) ? -rt_cond_wait_point(c, m, deadline)
+                                           : mutex_cond_wait(c, m, deadline);
 }
 
 /* The mutex is the caller's again: its handlers unlock it. */

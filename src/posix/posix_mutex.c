@@ -1,52 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mutex.c - mutexes: the plain one of src/sync with an owner where the type asks for one; and
- * the way to the others (posix_mutex_owned.c, posix_mutex_shared.c).
+ * posix_mutex.c - mutexes: the pthread functions, which call those of the mutex's form; and the
+ * forms that are a struct rt_mutex, the plain mutex of src/sync.
  *
- * owner and count belong to whoever holds the word. Others read owner only to compare it with
- * themselves: only its holder can see itself there, so relaxed accesses do.
+ * Callers: programs; posix_cond.c and posix_cond_shared.c.
+ *
+ * A plain mutex that is free, or that nobody waits for, is locked and unlocked before the form is
+ * asked for: its kind is MUTEX_NORMAL, one comparison.
+ *
+ * A counted mutex is recursive or error-checking: owner and count belong to the thread that holds
+ * the word. Other threads read owner only to compare it with themselves; only the holder can see
+ * itself there, so relaxed accesses do.
  */
 #include <errno.h>
 
 #include "posix_mutex.h"
 
-_Static_assert(sizeof(struct rt_mutex) <= sizeof(pthread_mutex_t), "pthread_mutex_t");
+/* ---- plain ---- */
 
-int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
-{
-    uint32_t kind = PTHREAD_MUTEX_NORMAL;
-    int error = attr != NULL ? mutex_kind_of(attr, &kind) : 0;
-    if (error != 0) {
-        return error;
-    }
-    if (POSIX_PROCESSES && (kind & MUTEX_SHARED)) {
-        shmutex_init(SHMUTEX(mutex), kind);
-    } else if (RT_OWNED && kind > MUTEX_TYPE) {
-        omutex_init(OMUTEX(mutex), kind, attr);
-    } else {
-        rt_mutex_init(MUTEX(mutex));
-        MUTEX(mutex)->kind = kind;
-    }
-    return 0;
-}
-
-int pirn_pthread_mutex_destroy(pthread_mutex_t *mutex)
-{
-    struct rt_mutex *m = MUTEX(mutex);
-    if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m)   ? omutex_destroy(OMUTEX(m))
-               : mutex_is_shared(m) ? shmutex_destroy(SHMUTEX(m))
-                                    : EINVAL;
-    }
-    if (rt_mutex_is_locked(m)) {
-        return EBUSY;
-    }
-    m->kind = MUTEX_DESTROYED;
-    return 0;
-}
-
-/* The word alone. */
-static int word_lock(struct rt_mutex *m, const struct posix_limit *limit)
+static int plain_lock(struct rt_mutex *m, const struct posix_limit *limit)
 {
     uint64_t deadline = UINT64_MAX;
     if (rt_mutex_trylock(m) == 0) {
@@ -61,10 +33,32 @@ static int word_lock(struct rt_mutex *m, const struct posix_limit *limit)
     return -rt_mutex_lock_until(m, deadline);
 }
 
-/* The caller has it already. */
-static int lock_again(struct rt_mutex *m, int busy)
+static int plain_destroy(struct rt_mutex *m)
 {
-    if (m->kind != PTHREAD_MUTEX_RECURSIVE) {
+    if (rt_mutex_is_locked(m)) {
+        return EBUSY;
+    }
+    m->kind = MUTEX_DESTROYED;
+    return 0;
+}
+
+/* ---- counted ---- */
+
+ALWAYS_INLINE struct thread *counted_owner(struct rt_mutex *m)
+{
+    return at_load_rlx((_Atomic(void *) *)&m->owner);
+}
+
+ALWAYS_INLINE void counted_take(struct rt_mutex *m, struct thread *owner, uint32_t count)
+{
+    m->count = count;
+    rt_mutex_set_owner(m, owner);
+}
+
+/* The caller has it already. */
+static int counted_lock_again(struct rt_mutex *m, int busy)
+{
+    if (m->kind != MUTEX_RECURSIVE) {
         return busy;
     }
     if (m->count == UINT32_MAX) {
@@ -74,32 +68,222 @@ static int lock_again(struct rt_mutex *m, int busy)
     return 0;
 }
 
-static COLD int owned_lock(struct rt_mutex *m, const struct posix_limit *limit)
+static int counted_lock(struct rt_mutex *m, const struct posix_limit *limit)
 {
-    if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m)   ? omutex_lock(OMUTEX(m), limit)
-               : mutex_is_shared(m) ? shmutex_lock(SHMUTEX(m), limit)
-                                    : EINVAL;
-    }
-    if (!mutex_is_owned(m)) {
-        return word_lock(m, limit);
-    }
     struct thread *self = rt_identity();
-    if (mutex_owner(m) == self) {
-        return lock_again(m, EDEADLK);
+    if (counted_owner(m) == self) {
+        return counted_lock_again(m, EDEADLK);
     }
-    int error = word_lock(m, limit);
+    int error = plain_lock(m, limit);
     if (error == 0) {
-        mutex_take(m, self, 1);
+        counted_take(m, self, 1);
     }
     return error;
+}
+
+static int counted_trylock(struct rt_mutex *m)
+{
+    struct thread *self = rt_identity();
+    if (counted_owner(m) == self) {
+        return counted_lock_again(m, EBUSY);
+    }
+    int error = -rt_mutex_trylock(m);
+    if (error == 0) {
+        counted_take(m, self, 1);
+    }
+    return error;
+}
+
+static int counted_unlock(struct rt_mutex *m)
+{
+    if (counted_owner(m) != rt_identity()) {
+        return EPERM;
+    }
+    if (--m->count == 0) {
+        counted_take(m, NULL, 0);
+        rt_mutex_unlock(m);
+    }
+    return 0;
+}
+
+/* The caller is no longer the owner, but still holds the word. */
+static int counted_release(struct rt_mutex *m, const struct thread *self, uint32_t *count)
+{
+    if (counted_owner(m) != self) {
+        return EPERM;
+    }
+    *count = m->count;
+    counted_take(m, NULL, 0);
+    return 0;
+}
+
+static int counted_cond_wait(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+{
+    struct thread *self = rt_self();
+    uint32_t count;
+    int error = counted_release(m, self, &count);
+    if (error == 0) {
+        error = -rt_cond_wait_point(c, m, deadline);
+        counted_take(m, self, count);
+    }
+    return error;
+}
+
+/* ---- the forms ---- */
+
+static COLD int form_lock(struct rt_mutex *m, const struct posix_limit *limit)
+{
+    switch (rt_mutex_form(m->kind)) {
+    case MUTEX_IS_PLAIN:
+        return plain_lock(m, limit);
+    case MUTEX_IS_COUNTED:
+        return counted_lock(m, limit);
+    case MUTEX_IS_OMUTEX:
+        return RT_OWNED ? omutex_lock(OMUTEX(m), limit) : EINVAL;
+    case MUTEX_IS_SHARED:
+        return POSIX_PROCESSES ? shmutex_lock(SHMUTEX(m), limit) : EINVAL;
+    case MUTEX_IS_NONE:
+        break;
+    }
+    return EINVAL;
+}
+
+static COLD int form_trylock(struct rt_mutex *m)
+{
+    switch (rt_mutex_form(m->kind)) {
+    case MUTEX_IS_PLAIN:
+        return -rt_mutex_trylock(m);
+    case MUTEX_IS_COUNTED:
+        return counted_trylock(m);
+    case MUTEX_IS_OMUTEX:
+        return RT_OWNED ? omutex_trylock(OMUTEX(m)) : EINVAL;
+    case MUTEX_IS_SHARED:
+        return POSIX_PROCESSES ? shmutex_trylock(SHMUTEX(m)) : EINVAL;
+    case MUTEX_IS_NONE:
+        break;
+    }
+    return EINVAL;
+}
+
+static COLD int form_unlock(struct rt_mutex *m)
+{
+    switch (rt_mutex_form(m->kind)) {
+    case MUTEX_IS_PLAIN:
+        rt_mutex_unlock(m);
+        return 0;
+    case MUTEX_IS_COUNTED:
+        return counted_unlock(m);
+    case MUTEX_IS_OMUTEX:
+        return RT_OWNED ? omutex_unlock(OMUTEX(m)) : EINVAL;
+    case MUTEX_IS_SHARED:
+        return POSIX_PROCESSES ? shmutex_unlock(SHMUTEX(m)) : EINVAL;
+    case MUTEX_IS_NONE:
+        break;
+    }
+    return EINVAL;
+}
+
+int mutex_cond_wait(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline)
+{
+    switch (rt_mutex_form(m->kind)) {
+    case MUTEX_IS_PLAIN:
+        return -rt_cond_wait_point(c, m, deadline);
+    case MUTEX_IS_COUNTED:
+        return counted_cond_wait(c, m, deadline);
+    case MUTEX_IS_OMUTEX:
+        return RT_OWNED ? omutex_cond_wait(c, OMUTEX(m), deadline) : EINVAL;
+    case MUTEX_IS_SHARED:
+        return POSIX_PROCESSES ? shmutex_cond_wait(c, SHMUTEX(m), deadline) : EINVAL;
+    case MUTEX_IS_NONE:
+        break;
+    }
+    return EINVAL;
+}
+
+int mutex_release(struct rt_mutex *m, uint32_t *count)
+{
+    switch (rt_mutex_form(m->kind)) {
+    case MUTEX_IS_PLAIN:
+        rt_mutex_unlock(m);
+        return 0;
+    case MUTEX_IS_COUNTED:
+        if (counted_release(m, rt_self(), count) != 0) {
+            return EPERM;
+        }
+        rt_mutex_unlock(m);
+        return 0;
+    case MUTEX_IS_OMUTEX:
+        return RT_OWNED ? omutex_release(OMUTEX(m), count) : EINVAL;
+    case MUTEX_IS_SHARED:
+        return POSIX_PROCESSES ? shmutex_release(SHMUTEX(m), count) : EINVAL;
+    case MUTEX_IS_NONE:
+        break;
+    }
+    return EINVAL;
+}
+
+int mutex_retake(struct rt_mutex *m, uint32_t count)
+{
+    switch (rt_mutex_form(m->kind)) {
+    case MUTEX_IS_PLAIN:
+        return -rt_mutex_lock_until(m, UINT64_MAX);
+    case MUTEX_IS_COUNTED:
+        rt_mutex_lock_until(m, UINT64_MAX);
+        counted_take(m, rt_self(), count);
+        return 0;
+    case MUTEX_IS_OMUTEX:
+        return RT_OWNED ? omutex_retake(OMUTEX(m), count) : EINVAL;
+    case MUTEX_IS_SHARED:
+        return POSIX_PROCESSES ? shmutex_retake(SHMUTEX(m), count) : EINVAL;
+    case MUTEX_IS_NONE:
+        break;
+    }
+    return EINVAL;
+}
+
+/* ---- the pthread functions ---- */
+
+int pirn_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+    uint32_t kind = MUTEX_NORMAL;
+    int error = attr != NULL ? mutex_kind_of(attr, &kind) : 0;
+    if (error != 0) {
+        return error;
+    }
+    enum rt_mutex_form form = rt_mutex_form(kind);
+    if (POSIX_PROCESSES && form == MUTEX_IS_SHARED) {
+        shmutex_init(SHMUTEX(mutex), kind);
+    } else if (RT_OWNED && form == MUTEX_IS_OMUTEX) {
+        omutex_init(OMUTEX(mutex), kind, attr);
+    } else {
+        rt_mutex_init(MUTEX(mutex));
+        MUTEX(mutex)->kind = kind;
+    }
+    return 0;
+}
+
+int pirn_pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+    struct rt_mutex *m = MUTEX(mutex);
+    switch (rt_mutex_form(m->kind)) {
+    case MUTEX_IS_PLAIN:
+    case MUTEX_IS_COUNTED:
+        return plain_destroy(m);
+    case MUTEX_IS_OMUTEX:
+        return RT_OWNED ? omutex_destroy(OMUTEX(m)) : EINVAL;
+    case MUTEX_IS_SHARED:
+        return POSIX_PROCESSES ? shmutex_destroy(SHMUTEX(m)) : EINVAL;
+    case MUTEX_IS_NONE:
+        break;
+    }
+    return EINVAL;
 }
 
 int pirn_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     struct rt_mutex *m = MUTEX(mutex);
-    if (unlikely(m->kind != PTHREAD_MUTEX_NORMAL)) {
-        return owned_lock(m, NULL);
+    if (unlikely(m->kind != MUTEX_NORMAL)) {
+        return form_lock(m, NULL);
     }
     return rt_mutex_lock_fast(m) ? 0 : rt_mutex_lock_until(m, UINT64_MAX);
 }
@@ -111,7 +295,7 @@ int pirn_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
     if (!posix_clock_valid(clock)) {
         return EINVAL;
     }
-    return owned_lock(MUTEX(mutex), &limit);
+    return form_lock(MUTEX(mutex), &limit);
 }
 
 int pirn_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *abstime)
@@ -119,55 +303,17 @@ int pirn_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *
     return pirn_pthread_mutex_clocklock(mutex, CLOCK_REALTIME, abstime);
 }
 
-static COLD int owned_trylock(struct rt_mutex *m)
-{
-    if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m)   ? omutex_trylock(OMUTEX(m))
-               : mutex_is_shared(m) ? shmutex_trylock(SHMUTEX(m))
-                                    : EINVAL;
-    }
-    struct thread *self = rt_identity();
-    if (mutex_is_owned(m) && mutex_owner(m) == self) {
-        return lock_again(m, EBUSY);
-    }
-    int error = -rt_mutex_trylock(m);
-    if (error == 0 && mutex_is_owned(m)) {
-        mutex_take(m, self, 1);
-    }
-    return error;
-}
-
 int pirn_pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
     struct rt_mutex *m = MUTEX(mutex);
-    return likely(m->kind == PTHREAD_MUTEX_NORMAL) ? -rt_mutex_trylock(m) : owned_trylock(m);
-}
-
-static COLD int owned_unlock(struct rt_mutex *m)
-{
-    if (m->kind > MUTEX_TYPE) {
-        return mutex_is_omutex(m)   ? omutex_unlock(OMUTEX(m))
-               : mutex_is_shared(m) ? shmutex_unlock(SHMUTEX(m))
-                                    : EINVAL;
-    }
-    if (mutex_is_owned(m)) {
-        if (mutex_owner(m) != rt_identity()) {
-            return EPERM;
-        }
-        if (--m->count != 0) {
-            return 0;
-        }
-        mutex_take(m, NULL, 0);
-    }
-    rt_mutex_unlock(m);
-    return 0;
+    return likely(m->kind == MUTEX_NORMAL) ? -rt_mutex_trylock(m) : form_trylock(m);
 }
 
 int pirn_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
     struct rt_mutex *m = MUTEX(mutex);
-    if (unlikely(m->kind != PTHREAD_MUTEX_NORMAL)) {
-        return owned_unlock(m);
+    if (unlikely(m->kind != MUTEX_NORMAL)) {
+        return form_unlock(m);
     }
     if (!rt_mutex_unlock_fast(m)) {
         rt_mutex_unlock_slow(m);

@@ -9,12 +9,14 @@
 
 #include "posix_mutex.h"
 
-_Static_assert(sizeof(struct rt_omutex) <= sizeof(pthread_mutex_t), "pthread_mutex_t");
-_Static_assert(offsetof(struct rt_omutex, kind) == offsetof(struct rt_mutex, kind), "kind");
-
 ALWAYS_INLINE uint32_t type_of(const struct rt_omutex *m)
 {
-    return m->kind & MUTEX_TYPE;
+    return rt_mutex_type(m->kind);
+}
+
+ALWAYS_INLINE bool is_omutex(const pthread_mutex_t *mutex)
+{
+    return rt_mutex_form(((const struct rt_mutex *)mutex)->kind) == MUTEX_IS_OMUTEX;
 }
 
 void omutex_init(struct rt_omutex *m, uint32_t kind, const pthread_mutexattr_t *attr)
@@ -55,10 +57,10 @@ static int locked(struct rt_omutex *m, int error)
 int omutex_lock(struct rt_omutex *m, const struct posix_limit *limit)
 {
     uint64_t deadline = UINT64_MAX;
-    if (rt_omutex_is_mine(m, rt_identity()) && type_of(m) == PTHREAD_MUTEX_ERRORCHECK) {
+    if (rt_omutex_is_mine(m, rt_identity()) && type_of(m) == MUTEX_ERRORCHECK) {
         return EDEADLK;
     }
-    if (rt_omutex_is_mine(m, rt_identity()) && type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
+    if (rt_omutex_is_mine(m, rt_identity()) && type_of(m) == MUTEX_RECURSIVE) {
         return lock_again(m);
     }
     int error = -rt_omutex_trylock(m);
@@ -73,7 +75,7 @@ int omutex_lock(struct rt_omutex *m, const struct posix_limit *limit)
 
 int omutex_trylock(struct rt_omutex *m)
 {
-    if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && rt_omutex_is_mine(m, rt_identity())) {
+    if (type_of(m) == MUTEX_RECURSIVE && rt_omutex_is_mine(m, rt_identity())) {
         return lock_again(m);
     }
     return locked(m, -rt_omutex_trylock(m));
@@ -125,13 +127,12 @@ int omutex_retake(struct rt_omutex *m, uint32_t count)
 
 int pirn_pthread_mutex_consistent(pthread_mutex_t *mutex)
 {
-    return mutex_is_omutex(MUTEX(mutex)) ? -rt_omutex_consistent(OMUTEX(mutex)) : EINVAL;
+    return is_omutex(mutex) ? -rt_omutex_consistent(OMUTEX(mutex)) : EINVAL;
 }
 
 static bool has_ceiling(const pthread_mutex_t *mutex)
 {
-    const struct rt_mutex *m = (const struct rt_mutex *)mutex;
-    return mutex_is_omutex(m) && (m->kind & OM_PROTECT);
+    return is_omutex(mutex) && (((const struct rt_omutex *)mutex)->kind & OM_PROTECT);
 }
 
 int pirn_pthread_mutex_getprioceiling(const pthread_mutex_t *mutex, int *ceiling)
@@ -152,10 +153,10 @@ int pirn_pthread_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *
         return EINVAL;
     }
     bool mine = rt_omutex_is_mine(m, rt_identity());
-    if (mine && type_of(m) == PTHREAD_MUTEX_ERRORCHECK) {
+    if (mine && type_of(m) == MUTEX_ERRORCHECK) {
         return EDEADLK;
     }
-    bool again = mine && type_of(m) == PTHREAD_MUTEX_RECURSIVE;
+    bool again = mine && type_of(m) == MUTEX_RECURSIVE;
     if (!again) {
         int error = locked(m, -rt_omutex_lock_unlimited(m, UINT64_MAX));
         if (error != 0) {

@@ -11,21 +11,16 @@
 
 #include "posix_mutex.h"
 
-_Static_assert(offsetof(struct rt_shmutex, kind) == offsetof(struct rt_mutex, kind), "kind");
-_Static_assert(offsetof(struct rt_shmutex, word) == offsetof(pthread_mutex_t, __data.__lock), "");
-_Static_assert(offsetof(struct rt_shmutex, count) == offsetof(pthread_mutex_t, __data.__count), "");
-_Static_assert(offsetof(struct rt_shmutex, owner) == offsetof(pthread_mutex_t, __data.__owner), "");
-
 #define FIELD(field) ((_Atomic(uint32_t) *)&(field))
 
 static uint32_t type_of(const struct rt_shmutex *m)
 {
-    return m->kind & MUTEX_TYPE;
+    return rt_mutex_type(m->kind);
 }
 
 static bool has_owner(const struct rt_shmutex *m)
 {
-    return type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK;
+    return type_of(m) == MUTEX_RECURSIVE || type_of(m) == MUTEX_ERRORCHECK;
 }
 
 static bool is_mine(struct rt_shmutex *m)
@@ -81,7 +76,7 @@ int shmutex_lock(struct rt_shmutex *m, const struct posix_limit *limit)
 {
     struct rt_shared_limit shared;
     if (is_mine(m)) {
-        return type_of(m) == PTHREAD_MUTEX_RECURSIVE ? lock_again(m) : EDEADLK;
+        return type_of(m) == MUTEX_RECURSIVE ? lock_again(m) : EDEADLK;
     }
     int error = -rt_shmutex_trylock(m);
     if (error != 0) {
@@ -99,7 +94,7 @@ int shmutex_lock(struct rt_shmutex *m, const struct posix_limit *limit)
 int shmutex_trylock(struct rt_shmutex *m)
 {
     if (is_mine(m)) {
-        return type_of(m) == PTHREAD_MUTEX_RECURSIVE ? lock_again(m) : EBUSY;
+        return type_of(m) == MUTEX_RECURSIVE ? lock_again(m) : EBUSY;
     }
     int error = -rt_shmutex_trylock(m);
     if (error == 0) {
@@ -149,8 +144,9 @@ int shmutex_release(struct rt_shmutex *m, uint32_t *count)
     return 0;
 }
 
-void shmutex_retake(struct rt_shmutex *m, uint32_t count)
+int shmutex_retake(struct rt_shmutex *m, uint32_t count)
 {
     rt_shmutex_lock(m, NULL);
     take(m, count);
+    return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * posix_mutexattr.c - mutex attributes. Every value is kept; mutex_init says (ENOTSUP) which do not
- * go together. The bits are where glibc has them.
+ * go together. An attribute is one word, which only this file reads and writes.
  */
 #include <errno.h>
 
@@ -128,14 +128,8 @@ int mutex_kind_of(const pthread_mutexattr_t *attr, uint32_t *kind)
         return EINVAL;
     }
     *kind = type | protocols[protocol] | (bits & BIT_ROBUST ? OM_ROBUST : 0);
-    if (!RT_OWNED && *kind > MUTEX_TYPE) {
-        return ENOTSUP;
-    }
     if (POSIX_PROCESSES && (bits & BIT_SHARED)) {
-        if (*kind > MUTEX_TYPE) {
-            return ENOTSUP;
-        }
         *kind |= MUTEX_SHARED;
     }
-    return 0;
+    return rt_mutex_form(*kind) != MUTEX_IS_NONE ? 0 : ENOTSUP;
 }

@@ -2,19 +2,14 @@
 /*
  * omutex.h - mutexes that know their owner: robust, with priority inheritance, with a ceiling.
  *
- * All are called by threads, not by interrupt handlers. The layout keeps `kind` where glibc's
- * mutexes have it, like struct rt_mutex.
+ * All are called by threads, not by interrupt handlers. `kind` is that of mutex_kind.h.
  */
 #ifndef PIRN_SYNC_OMUTEX_H
 #define PIRN_SYNC_OMUTEX_H
 
+#include "mutex_kind.h"
 #include "prio.h"
 #include "sync.h"
-
-/* Bits of kind, where glibc has them; the bits below are the POSIX layer's type. */
-#define OM_ROBUST 16u
-#define OM_INHERIT 32u
-#define OM_PROTECT 64u
 
 #define OM_OWNER 0x3fffffffu
 #define OM_LOST 0x3fffffffu /* owner of what nobody can lock any more */
@@ -33,6 +28,8 @@ struct rt_omutex {
     };
     struct waitq queue;
 };
+
+_Static_assert(offsetof(struct rt_omutex, kind) == offsetof(struct rt_mutex, kind), "kind");
 
 void rt_omutex_init(struct rt_omutex *m, uint32_t kind, uint32_t ceiling);
 

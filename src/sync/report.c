@@ -199,7 +199,7 @@ static struct thread *living(const void *wanted)
 
 static struct thread *mutex_owner(const struct rt_mutex *m)
 {
-    if (m->kind & (OM_ROBUST | OM_INHERIT | OM_PROTECT)) {
+    if (rt_mutex_form(m->kind) == MUTEX_IS_OMUTEX) {
         uint32_t index = at_load_rlx(&((struct rt_omutex *)(uintptr_t)m)->word) & OM_OWNER;
         return index != 0 && index != OM_LOST && index != OM_GONE ? living(id_thread(index)) : NULL;
     }
