@@ -4,8 +4,9 @@
  *
  * The layer validates, maps error numbers and keeps what POSIX adds to a thread (keys, cleanup
  * handlers). Objects lie in place in the ABI's types: zeroed ones and those of
- * PTHREAD_*_INITIALIZER are valid, because src/sync/sync.h keeps the fields that the initialisers
- * set at the same offsets. Functions return +errno; sem_* and nanosleep return -1 and set errno.
+ * PTHREAD_*_INITIALIZER are valid, because the runtime's objects have the fields that the
+ * initializers set at the same offsets (posix_layout.c, posix_layout_bare.c). Functions return
+ * +errno; sem_* and nanosleep return -1 and set errno.
  *
  * There are two ABIs, each with a folder that the build puts into the include path: glibc/ (Linux),
  * bare/ (boards). posix_abi.h: the system's headers, and what this header needs of the ABI;

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_barrier.c - barriers and their attributes. With `shared` it is one between processes, a
- * struct rt_shbarrier, as glibc has them.
+ * posix_barrier.c - barriers and their attributes. With `shared` a barrier is one between
+ * processes, a struct rt_shbarrier.
  */
 #include <errno.h>
 
 #include "../sync/shared.h"
 #include "posix.h"
 
-_Static_assert(sizeof(struct rt_barrier) <= sizeof(pthread_barrier_t), "pthread_barrier_t");
-
-_Static_assert(sizeof(struct rt_shbarrier) <= sizeof(pthread_barrier_t), "pthread_barrier_t");
 _Static_assert(offsetof(struct rt_shbarrier, shared) == offsetof(struct rt_barrier, shared), "");
-
-/* What glibc writes there. */
-#define BARRIER_SHARED 128u
 
 #define BARRIER(barrier) ((struct rt_barrier *)(barrier))
 #define SHBARRIER(barrier) ((struct rt_shbarrier *)(barrier))
@@ -27,7 +21,7 @@ int pirn_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barriera
         return EINVAL;
     }
     if (POSIX_PROCESSES && attr != NULL && *(const int *)attr == PTHREAD_PROCESS_SHARED) {
-        *SHBARRIER(barrier) = (struct rt_shbarrier){.count = count, .shared = BARRIER_SHARED};
+        *SHBARRIER(barrier) = (struct rt_shbarrier){.count = count, .shared = POSIX_SHARED_MARK};
         return 0;
     }
     return -rt_barrier_init(BARRIER(barrier), count);

@@ -10,8 +10,6 @@
 
 #include "posix.h"
 
-_Static_assert(sizeof(struct rt_once) == sizeof(pthread_once_t), "pthread_once_t");
-
 struct running {
     __pthread_unwind_buf_t buf;
     struct rt_once *once; /* NULL: it is over */

@@ -11,8 +11,6 @@
 
 #include "posix_rwlock.h"
 
-_Static_assert(sizeof(struct rt_rwlock) <= sizeof(pthread_rwlock_t), "pthread_rwlock_t");
-
 #define RWLOCK(lock) ((struct rt_rwlock *)(lock))
 #define SHARED(lock) (POSIX_PROCESSES && unlikely(RWLOCK(lock)->shared != 0))
 

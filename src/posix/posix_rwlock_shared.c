@@ -10,7 +10,6 @@
 #include "../sync/shared.h"
 #include "posix_rwlock.h"
 
-_Static_assert(sizeof(struct rt_shrwlock) <= sizeof(pthread_rwlock_t), "pthread_rwlock_t");
 _Static_assert(offsetof(struct rt_shrwlock, shared) == offsetof(struct rt_rwlock, shared), "");
 _Static_assert(offsetof(struct rt_shrwlock, prefer_writer) ==
                    offsetof(struct rt_rwlock, prefer_writer),

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sem.c - unnamed semaphores. `shared` is where glibc keeps its mark, too: with it a
- * semaphore is one between processes, a struct rt_shsem, which is glibc's in layout and protocol;
- * named ones (posix_sem_named.c) are of this kind.
+ * posix_sem.c - unnamed semaphores. With `shared` a semaphore is one between processes, a struct
+ * rt_shsem; named ones (posix_sem_named.c) are of this kind.
  */
 #include <errno.h>
 
 #include "posix_platform.h"
 #include "posix_sem.h"
 
-_Static_assert(sizeof(struct rt_sem) <= sizeof(sem_t), "sem_t");
-_Static_assert(offsetof(struct rt_sem, shared) == 8, "sem_t");
-_Static_assert(offsetof(struct rt_shsem, shared) == 8, "sem_t");
+_Static_assert(offsetof(struct rt_shsem, shared) == offsetof(struct rt_sem, shared), "shared");
 
 #define SHARED(sem) (POSIX_PROCESSES && unlikely(SEM(sem)->shared != 0))
 
@@ -42,7 +39,7 @@ int pirn_posix_sem_init(sem_t *sem, int shared, unsigned value)
 
 void shsem_init(sem_t *sem, unsigned value)
 {
-    *SHSEM(sem) = (struct rt_shsem){.shared = SEM_SHARED};
+    *SHSEM(sem) = (struct rt_shsem){.shared = POSIX_SHARED_MARK};
     at_init(&SHSEM(sem)->word, value);
 }
 

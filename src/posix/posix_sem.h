@@ -11,9 +11,6 @@
 #define SEM(sem) ((struct rt_sem *)(sem))
 #define SHSEM(sem) ((struct rt_shsem *)(sem))
 
-/* What glibc writes there. */
-#define SEM_SHARED 128u
-
 void shsem_init(sem_t *sem, unsigned value);
 
 #endif

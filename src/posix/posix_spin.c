@@ -2,7 +2,7 @@
 /*
  * posix_spin.c - spin locks. The holder may be a thread that waits for this CPU: after some rounds
  * every round yields, so a single CPU cannot deadlock. They work between processes, too, whatever
- * threads these have: the values are the C library's.
+ * threads these have: the ABI gives the values.
  */
 #include <errno.h>
 
@@ -11,23 +11,14 @@
 
 #define SPIN_ROUNDS 100u
 
-/* The C library's own on x86-64 count down from 1, and may be below 0 while others want it. */
-#ifdef __x86_64__
-enum { SPIN_HELD = 0, SPIN_FREE = 1 };
-#else
-enum { SPIN_FREE = 0, SPIN_HELD = 1 };
-#endif
-
 #define SPIN(lock) ((_Atomic(uint32_t) *)(lock))
-
-_Static_assert(sizeof(pthread_spinlock_t) == sizeof(uint32_t), "pthread_spinlock_t");
 
 int pirn_pthread_spin_init(pthread_spinlock_t *lock, int shared)
 {
     if (shared != PTHREAD_PROCESS_PRIVATE && shared != PTHREAD_PROCESS_SHARED) {
         return EINVAL;
     }
-    at_init(SPIN(lock), (uint32_t)SPIN_FREE);
+    at_init(SPIN(lock), (uint32_t)POSIX_SPIN_FREE);
     return 0;
 }
 
@@ -39,14 +30,14 @@ int pirn_pthread_spin_destroy(pthread_spinlock_t *lock)
 
 int pirn_pthread_spin_trylock(pthread_spinlock_t *lock)
 {
-    uint32_t was = at_xchg_acq(SPIN(lock), (uint32_t)SPIN_HELD); /* ORDER(spinlock) */
-    return was == SPIN_FREE ? 0 : EBUSY;
+    uint32_t was = at_xchg_acq(SPIN(lock), (uint32_t)POSIX_SPIN_HELD); /* ORDER(spinlock) */
+    return was == POSIX_SPIN_FREE ? 0 : EBUSY;
 }
 
 int pirn_pthread_spin_lock(pthread_spinlock_t *lock)
 {
     for (unsigned round = 0; pirn_pthread_spin_trylock(lock) != 0; round++) {
-        while (at_load_rlx(SPIN(lock)) != SPIN_FREE) {
+        while (at_load_rlx(SPIN(lock)) != POSIX_SPIN_FREE) {
             if (unlikely(rt_signals) && rt_signalled()) {
                 rt_signals_act(); /* here no signal finds the thread: it is our code */
             } else if (++round < SPIN_ROUNDS) {
@@ -61,6 +52,6 @@ int pirn_pthread_spin_lock(pthread_spinlock_t *lock)
 
 int pirn_pthread_spin_unlock(pthread_spinlock_t *lock)
 {
-    at_store_rel(SPIN(lock), (uint32_t)SPIN_FREE); /* ORDER(spinlock) */
+    at_store_rel(SPIN(lock), (uint32_t)POSIX_SPIN_FREE); /* ORDER(spinlock) */
     return 0;
 }

@@ -3,9 +3,10 @@
  * shared.h - objects that lie in memory of several processes. They know no wait queue: an address
  * in one process means nothing in another. They are words on which the environment waits (futexes).
  *
- * rt_shmutex, rt_shsem and rt_shbarrier have glibc's layout and protocol, so that a process of ours
- * shares them with processes that use glibc's own threads. rt_shcond and rt_shrwlock have only
- * their size in common with glibc's: all processes must use this library.
+ * rt_shmutex, rt_shsem and rt_shbarrier have the layout and the protocol of the platform's C
+ * library, so that a process of ours shares them with processes that use its threads
+ * (src/posix/glibc/posix_layout.c). rt_shcond and rt_shrwlock have not: all processes must use this
+ * library.
  *
  * What a process that dies holds stays held, and what it waits for counts it as waiting for ever.
  */
@@ -45,8 +46,9 @@ struct rt_shmutex {
     _Atomic(uint32_t) word; /* (A) MUTEX_FREE ... as 0, 1, 2 (somebody waits) */
     uint32_t count;         /* POSIX layer: recursion */
     uint32_t owner, users;  /* POSIX layer */
-    uint32_t kind;          /* POSIX layer */
+    uint32_t kind;          /* (C) mutex_kind.h */
 };
+_Static_assert(offsetof(struct rt_shmutex, kind) == offsetof(struct rt_mutex, kind), "kind");
 
 struct rt_shsem {
     _Atomic(uint64_t) word; /* (A) value; number of waiters above bit 32 */

@@ -2,10 +2,12 @@
 /*
  * sync.h - synchronisation objects on wait queues.
  *
- * Each is a short file over waitq.h and knows no policy. Their layouts keep the fields that glibc's
- * types need for in-place use by the POSIX layer at glibc's offsets: mutex kind @16, condition
- * flags @36, semaphore private @8, rwlock shared @28 and kind @48, barrier shared @12. Zeroed
- * objects are valid.
+ * Each is a short file over waitq.h and knows no policy. Zeroed objects are valid.
+ *
+ * The POSIX layer uses them in place, in the memory of the ABI's types. So each has room for the
+ * fields that the ABI's initializers set, at the offsets of the ABI: the fields marked "POSIX
+ * layer", and some spare ones. Each ABI asserts that they fit (posix_layout.c,
+ * posix_layout_bare.c).
  */
 #ifndef PIRN_SYNC_SYNC_H
 #define PIRN_SYNC_SYNC_H
@@ -18,7 +20,7 @@ struct rt_mutex {
     uint32_t spare;
     uint32_t count; /* POSIX layer: recursion */
     void *owner;    /* who locked it last, for debuggers; POSIX layer: who holds it */
-    uint32_t kind;  /* POSIX layer */
+    uint32_t kind;  /* (C) mutex_kind.h; the native API's is 0 */
     uint32_t spare2;
     struct waitq queue; /* state of its lock: MUTEX_OWNED, MUTEX_WAITERS */
 };

@@ -19,6 +19,9 @@
 
 /* There is one: what is shared between processes is as other objects are. */
 #define POSIX_PROCESSES false
+#define POSIX_SHARED_MARK 1u
+
+enum { POSIX_SPIN_FREE = 0, POSIX_SPIN_HELD = 1 };
 
 /* Memory for thread->local is taken so many bytes at a time. */
 #define POSIX_SLAB_BYTES (4u << 10)

@@ -11,16 +11,6 @@
 
 #include "../posix_mutex.h"
 
-/* Where the C library's static initialisers, and other processes, look for the kind, the clock, and
- * whether the object is shared. */
-_Static_assert(offsetof(struct rt_mutex, kind) == offsetof(pthread_mutex_t, __data.__kind), "");
-_Static_assert(offsetof(struct rt_cond, flags) == offsetof(pthread_cond_t, __data.__wrefs), "");
-_Static_assert(offsetof(struct rt_rwlock, prefer_writer) ==
-                   offsetof(pthread_rwlock_t, __data.__flags),
-               "");
-_Static_assert(offsetof(struct rt_rwlock, shared) == offsetof(pthread_rwlock_t, __data.__shared),
-               "");
-
 #define PTHREAD(ret, name, params, args)                                                           \
     EXPORT ret pthread_##name params                                                               \
     {                                                                                              \

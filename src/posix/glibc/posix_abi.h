@@ -34,6 +34,17 @@
 /* Objects may be shared between processes. */
 #define POSIX_PROCESSES true
 
+/* What glibc writes where a semaphore or a barrier says that it is between processes. The layout of
+ * its objects: posix_layout.c. */
+#define POSIX_SHARED_MARK 128u
+
+/* glibc's spin locks on x86-64 count down from 1, and may be below 0 while others want the lock. */
+#ifdef __x86_64__
+enum { POSIX_SPIN_HELD = 0, POSIX_SPIN_FREE = 1 };
+#else
+enum { POSIX_SPIN_FREE = 0, POSIX_SPIN_HELD = 1 };
+#endif
+
 /* Memory for thread->local is taken so many bytes at a time. */
 #define POSIX_SLAB_BYTES (64u << 10)
 
