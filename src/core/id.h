@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * id.h - thread ids: O(1) from id to thread; the idle threads have ids below the number of
- * CPUs.
+ * id.h - thread ids: O(1) from id to thread; the idle threads of the CPUs' first carriers have
+ * ids below the number of CPUs.
  *
  * An id is (generation << 32 | index). The index belongs to a descriptor as long as the descriptor
  * exists (recycling keeps it), so creating a thread costs nothing here; the generation changes with

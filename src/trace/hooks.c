@@ -200,7 +200,7 @@ void trace_kick_on(const struct cpu *cpu, unsigned id)
 
 void trace_carry_on(const struct cpu *cpu)
 {
-    emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_CARRY, 0, TRACE_AB(cpu->idle->index, 0)});
+    emit_thread(cpu, RING_NOW, TRACE_EV_CARRY, cpu->idle, 0);
 }
 
 static void emit_any(const struct cpu *cpu, struct trace_what r, const char *text)

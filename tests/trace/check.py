@@ -19,8 +19,8 @@ TRACED, DUMP = sys.argv[1:3]
 
 # Numbers of src/trace/events.def, which never change.
 SWITCH, SPAWN, START, EXIT, BLOCK, WAKE, JOIN, CONTEND, PREEMPT = range(8, 17)
-NAME = 20
-SWITCH_PREEMPT, SWITCH_YIELD = 2, 1
+NAME, THREAD, CARRY = 20, 21, 40
+SWITCH_IDLE, SWITCH_YIELD, SWITCH_PREEMPT = 0, 1, 2
 TICK_IN, TICK_OUT, MARK, PAUSE, RESUME = 64, 65, 66, 67, 68
 
 
@@ -182,6 +182,23 @@ def test_ticks(d: str) -> None:
     whys = (SWITCH_PREEMPT, SWITCH_YIELD)  # discipline fifo: a preempted thread yields
     assert sum(e.small in whys for e in trace.only(SWITCH)) >= 10
     assert sum(e.small for e in trace.only(TICK_OUT)) <= trace.count(PREEMPT)
+
+
+def test_calls(d: str) -> None:
+    """Idle threads are told from others, those of spare carriers, too."""
+    run("calls", f"{d}/t", cpus="1")
+    trace = read(f"{d}/t")
+    assert trace.lost == 0
+    carried = trace.only(CARRY)
+    assert len(carried) >= 4, len(carried)
+    spare = {(e.a, e.b) for e in carried if e.text == "idle-spare"}
+    assert spare, [e.text for e in carried]
+    assert all(e.text.startswith("idle-") for e in carried)
+    user = {(e.a, e.b) for e in trace.only(SPAWN)}
+    assert len(user) == 5
+    assert not user & spare
+    idle = {e.a for e in carried} | {e.a for e in trace.only(THREAD) if e.text.startswith("idle-")}
+    assert {e.b for e in trace.only(SWITCH) if e.small == SWITCH_IDLE} <= idle
 
 
 def test_off(d: str) -> None:

@@ -144,6 +144,42 @@ static int ticks(void)
     return 0;
 }
 
+#define CALLS 4
+
+static int ends[2];
+
+static void *reads(void *arg)
+{
+    pirn_call_t call;
+    char byte = 0;
+    pirn_call_begin(&call, false);
+    must(read(ends[0], &byte, 1) == 1, "read");
+    pirn_call_end(&call);
+    return arg;
+}
+
+/* On one CPU it runs when every reader before it has lost the CPU to a spare carrier. */
+static void *writes(void *arg)
+{
+    for (int i = 0; i < CALLS; i++) {
+        must(write(ends[1], "", 1) == 1, "write");
+    }
+    return arg;
+}
+
+static int calls(void)
+{
+    pirn_thread_t t[CALLS + 1];
+    must(pipe(ends) == 0, "pipe");
+    for (int i = 0; i <= CALLS; i++) {
+        must(pirn_create(&t[i], NULL, i < CALLS ? reads : writes, NULL) == 0, "create");
+    }
+    for (int i = 0; i <= CALLS; i++) {
+        must(pirn_join(t[i], NULL) == 0, "join");
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "threads";
@@ -158,6 +194,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "ticks") == 0) {
         return ticks();
+    }
+    if (strcmp(what, "calls") == 0) {
+        return calls();
     }
     if (strcmp(what, "many") == 0) {
         for (int i = 0; i < 300; i++) {

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Threads by their lives: an index is used again when its thread is gone, and events name indexes.
 
-Events that tell a life (spawn, thread, start, exit, name) are marks on the time line of their
-index. Whatever else names the index means the life of the latest mark; what is in front of the
-first one, the life that this one tells, or the one before if it is a spawn.
+Events that tell a life (spawn, thread, start, exit, name, carry) are marks on the time line of
+their index. Whatever else names the index means the life of the latest mark; what is in front of
+the first one, the life that this one tells, or the one before if it is a spawn.
+
+Idle threads are the lives of the indexes below the number of CPUs, and those of spare carriers,
+which have any index: what `carry` names, what a switch of reason `idle` leaves, and what runs where
+a CPU begins or ends to idle or to sleep.
 """
 
 from __future__ import annotations
@@ -17,7 +21,15 @@ from numpy.typing import NDArray
 from pirn_tools.trace.read import NO_THREAD, Trace
 
 Array = NDArray[Any]
-MARKS = ("spawn", "thread", "start", "exit", "name")
+MARKS = {
+    "spawn": "thread",
+    "thread": "thread",
+    "start": "thread",
+    "exit": "thread",
+    "name": "thread",
+    "carry": "idle",
+}
+IDLING = ("idle_in", "idle_out", "sleep_in", "sleep_out")
 SHIFT = 32
 
 
@@ -56,9 +68,11 @@ class Lives:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         marks, lives, births = [], [], []
-        for name in MARKS:
+        for name, which in MARKS.items():
+            if not tells_life(trace, name, which):
+                continue
             rows = trace.which(name)
-            index = trace.values(name, "thread", rows)
+            index = trace.values(name, which, rows)
             marks.append((index << SHIFT) | rows)
             lives.append(trace.values(name, "life", rows))
             births.append(np.full(len(rows), name == "spawn"))
@@ -139,14 +153,30 @@ class Lives:
         """The same at once, for what settle() knows."""
         return self.meant(self.refer(index, rows))
 
+    def idle(self, keys: Array) -> None:
+        """These are idle threads, too; -1 is none."""
+        for key in np.unique(keys[keys >= 0]).tolist():
+            self.threads[key].idle = True
+
     def _name(self) -> None:
         """The names that spawn, thread and name give, the last one counts."""
         trace = self._trace
-        for event in ("spawn", "thread", "name"):
+        for event in ("spawn", "thread", "name", "carry"):
+            which = MARKS[event]
+            if not tells_life(trace, event, which):
+                continue
             rows = trace.which(event)
-            told = pack(trace.values(event, "thread", rows), trace.values(event, "life", rows))
+            told = pack(trace.values(event, which, rows), trace.values(event, "life", rows))
             for key, row in zip(self.keys(told).tolist(), rows.tolist(), strict=True):
                 self.threads[key].name = trace.text(row) or self.threads[key].name
+
+
+def tells_life(trace: Trace, name: str, which: str) -> bool:
+    """Whether an event says the life of the thread that this field names."""
+    event = trace.table.named(name)
+    if event is None or MARKS.get(name) != which:
+        return False
+    return event.field(which) is not None and event.field("life") is not None
 
 
 def pack(index: Array, life: Array) -> Array:

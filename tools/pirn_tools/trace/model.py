@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pirn_tools.trace.lives import Lives, Reference, Thread, pack
+from pirn_tools.trace.lives import IDLING, Lives, Reference, Thread, pack, tells_life
 from pirn_tools.trace.read import KEEPS_OLDEST, RING_THREAD, Trace
 
 Array = NDArray[Any]
@@ -152,15 +152,10 @@ def build(trace: Trace) -> Model:
     lives = Lives(trace)
     references, told = _named(trace, lives)
     lives.settle([*told, *(one.guess for one in references.values())])
+    _find_idle(trace, lives, references)
     ns = np.clip(trace.clock.ns(trace.rows["clock"]), 0, MOST_NS).astype(np.int64)
     end = max(min(int(trace.clock.end_ns), MOST_NS), int(ns[-1]) if len(ns) else 0)
     return Model(trace, ns, _coverage(trace, end), end, lives, references)
-
-
-def tells_life(trace: Trace, name: str, field_name: str) -> bool:
-    """Whether an event says the life of the thread that this field names."""
-    event = trace.table.named(name)
-    return field_name == "thread" and event is not None and event.field("life") is not None
 
 
 def _named(trace: Trace, lives: Lives) -> tuple[dict[tuple[str, str], Reference], list[Array]]:
@@ -183,6 +178,24 @@ def _named(trace: Trace, lives: Lives) -> tuple[dict[tuple[str, str], Reference]
             row = np.searchsorted(trace.rows["clock"], np.uint64(ring.first_clock))
             told.append(lives.refer(np.array([ring.first_thread]), np.array([row])).guess)
     return references, told
+
+
+def _find_idle(trace: Trace, lives: Lives, references: dict[tuple[str, str], Reference]) -> None:
+    """Idle threads of spare carriers, also where the `carry` that names them is lost."""
+    if not len(trace.gaps):  # after a pause it may not be known which thread runs
+        ran = lives.meant(references["", "thread"])
+        for name in IDLING:
+            lives.idle(ran[trace.which(name)])
+    rows = trace.which("carry")
+    if tells_life(trace, "carry", "idle"):
+        life = trace.values("carry", "life", rows)
+        lives.idle(lives.keys(pack(trace.values("carry", "idle", rows), life)))
+    elif ("carry", "idle") in references:
+        lives.idle(lives.meant(references["carry", "idle"]))
+    why = trace.table.enum_value("switch", "idle")
+    if why is not None and ("switch", "previous") in references:
+        left = trace.values("switch", "why", trace.which("switch")) == why
+        lives.idle(lives.meant(references["switch", "previous"])[left])
 
 
 def _coverage(trace: Trace, end: int) -> Array:
