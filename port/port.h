@@ -155,6 +155,9 @@ ALWAYS_INLINE bool port_irq_is_on(void)
 #ifndef PORT_PROF
 #define PORT_PROF false
 #endif
+#ifndef PORT_PROF_FRAMES
+#define PORT_PROF_FRAMES false
+#endif
 #ifndef PORT_REPORT
 #define PORT_REPORT false
 #endif

@@ -2,7 +2,8 @@
 /*
  * port_prof.h - the profiler (prof/prof.h).
  *
- * PORT_PROF (port_env.h): true where kernel threads, or cores, can be sampled.
+ * PORT_PROF (port_env.h): true where kernel threads, or cores, can be sampled. PORT_PROF_FRAMES:
+ * true where samples have their callers if no option says otherwise.
  */
 #ifndef PIRN_PORT_PROF_H
 #define PIRN_PORT_PROF_H
@@ -31,8 +32,8 @@ bool port_prof_main(void);
 bool port_prof_stack(uintptr_t *low, uintptr_t *high);
 
 /* The return addresses of the functions that are active where the sample was taken, the innermost
- * first, by the chain of frame pointers as far as that goes on the stack from low to high. Returns
- * how many. */
+ * first, by call frame information or the chain of frame pointers, as far as that goes on the stack
+ * from low to high. Returns how many. */
 unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
                           unsigned max);
 

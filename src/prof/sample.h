@@ -17,7 +17,7 @@ struct prof_place {
 struct sample {
     struct prof_place *places; /* (C) a power of two */
     uint32_t mask;             /* (C) */
-    bool frames;               /* (C) follow frame pointers */
+    bool frames;               /* (C) samples have their callers */
     _Atomic(uintptr_t) lost;
 };
 

@@ -262,14 +262,12 @@ def function_at(p: Profile, address: int) -> str:
     return p.names[max(at for at in p.names if at <= address)]
 
 
-def plain() -> None:
-    """A program that knows nothing of it is sampled; frame pointers give its call trees."""
-    p = profile("", LD_PRELOAD=sys.argv[3], profrate=250, profframes=1)
-    whole(p)
+def chains(p: Profile) -> tuple[Counter, Counter]:
+    """Of all samples: functions, and their callers, the innermost first."""
     kinds = Counter(n.kind for n in p.nodes.values())
     assert kinds["call"] == 0, kinds
-    at = Counter()
-    chains = Counter()
+    at: Counter[str] = Counter()
+    found: Counter[tuple[str, ...]] = Counter()
     for _, node, pc, n in p.samples:
         at[function_at(p, pc)] += n
         chain = []
@@ -277,15 +275,38 @@ def plain() -> None:
             chain.append(function_at(p, p.nodes[node].fn - 1))
             node = p.nodes[node].parent
         assert p.nodes[node].kind == "root", p.nodes[node]
-        chains[*[name for name in chain if name != "inner"][:2]] += n
-    assert at["innermost"] >= 0.8 * sum(at.values()), at
-    # The caller of a leaf without a frame, here inner, is not seen.
-    assert chains["outer", "work"] >= 0.8 * sum(at.values()), chains
+        found[*chain] += n
+    return at, found
+
+
+def begins(found: Counter, *names: str) -> float:
+    """The share of chains that begin with these callers."""
+    return sum(n for chain, n in found.items() if chain[: len(names)] == names) / found.total()
+
+
+def plain() -> None:
+    """A program that knows nothing of it is sampled, with its callers."""
+    p = profile("", LD_PRELOAD=sys.argv[3], profrate=250)
+    whole(p)
+    at, found = chains(p)
+    assert at["innermost"] >= 0.8 * at.total(), at
+    assert begins(found, "inner", "outer", "work") >= 0.8, found
+
+
+def asking() -> None:
+    """Callers of system calls are known, without frame pointers."""
+    p = profile("asks", LD_PRELOAD=sys.argv[3], profrate=250)
+    whole(p)
+    at, found = chains(p)
+    assert at["?"] >= 0.5 * at.total(), at
+    assert begins(found, "asks", "caller", "work") >= 0.5, found
+    ends = sum(n for chain, n in found.items() if chain[-2:] == ("work", "?"))
+    assert ends >= 0.8 * found.total(), found
 
 
 def unwound() -> None:
-    """Without frame pointers' chains samples are of the threads' roots."""
-    p = profile("", LD_PRELOAD=sys.argv[3], profrate=250)
+    """Without the option samples are of the threads' roots."""
+    p = profile("", LD_PRELOAD=sys.argv[3], profrate=250, profframes=0)
     whole(p)
     assert {n.kind for n in p.nodes.values()} == {"root"}, p.nodes
     found = sum(n for _, node, _, n in p.samples if p.threads[node][1] == "user")

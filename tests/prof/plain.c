@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plain.c - an ordinary pthread program that knows nothing of profiles, for check.py: compiled with
- * frame pointers, and run with the library preloaded.
+ * and without frame pointers, and run with the library preloaded. With an argument it spends its
+ * time in system calls.
  */
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SEPARATE __attribute__((noinline))
 
@@ -28,6 +31,22 @@ SEPARATE static unsigned long outer(unsigned long n)
     return inner(n) + 1;
 }
 
+SEPARATE static unsigned long asks(unsigned long n)
+{
+    unsigned long sum = 0;
+    for (unsigned long i = 0; i < n / 5; i++) {
+        sum += (unsigned long)syscall(SYS_getppid);
+    }
+    return sum;
+}
+
+SEPARATE static unsigned long caller(unsigned long n)
+{
+    return asks(n) + 1;
+}
+
+static unsigned long (*kind)(unsigned long) = outer;
+
 static double seconds(void)
 {
     struct timespec t;
@@ -40,15 +59,18 @@ static void *work(void *arg)
     double end = seconds() + 0.3;
     unsigned long n = 0;
     while (seconds() < end) {
-        n += outer(100000);
+        n += kind(100000);
     }
     sink += n;
     return arg;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t t[2];
+    if (argc > 1 && argv[1][0] != '\0') {
+        kind = caller;
+    }
     for (int i = 0; i < 2; i++) {
         if (pthread_create(&t[i], NULL, work, NULL) != 0) {
             return 1;

@@ -184,3 +184,27 @@ def test_names_that_stand_for_longer_ones_stay_as_they_are() -> None:
     assert plain_name(twice) == twice
     doubled = "_Z1fSt4pairI" + "St4pairI" * 20 + "i" + "E" * 21
     assert len(plain_name(doubled)) < 1 << 24
+
+
+LABELS = """
+    .text
+    .globl around, label
+    .type around, @function
+around:
+    nop
+label:
+    nop
+    ret
+    .size around, .-around
+    .section .note.GNU-stack
+"""
+
+
+def test_label_in_a_function_is_a_place_of_the_function(tmp_path: Path) -> None:
+    source, binary = tmp_path / "labels.s", tmp_path / "labels.so"
+    source.write_text(LABELS)
+    subprocess.run(["cc", "-shared", "-o", binary, source], check=True)
+    file = File(str(binary))
+    around = next(one for one in file.symbols if one.name == "around")
+    found = [file.symbol(around.start + at) for at in range(3)]
+    assert found == [around] * 3

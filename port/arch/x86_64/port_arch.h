@@ -268,6 +268,25 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
 #define PORT_ARCH_FRAME_RETURN 1
 #define PORT_ARCH_NAME "x86_64"
 
+/* Registers as DWARF numbers them: how many there are, three by their names (PC: the return
+ * address), and those that a function leaves as they were. */
+#define PORT_ARCH_CFI_REGISTERS 17
+#define PORT_ARCH_CFI_FP 6
+#define PORT_ARCH_CFI_SP 7
+#define PORT_ARCH_CFI_PC 16
+#define PORT_ARCH_CFI_KEPT (1u << 3 | 1u << 6 | 0xfu << 12)
+/* All of them, of what a signal has interrupted (ucontext_t). */
+#define PORT_ARCH_CFI_OF_SIGNAL(regs, context)                                                     \
+    do {                                                                                           \
+        static const uint8_t places_[PORT_ARCH_CFI_REGISTERS] = {                                  \
+            REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,        \
+            REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};               \
+        for (unsigned i_ = 0; i_ < PORT_ARCH_CFI_REGISTERS; i_++) {                                \
+            (regs)->value[i_] = (uintptr_t)(context)->uc_mcontext.gregs[places_[i_]];              \
+        }                                                                                          \
+        (regs)->known = (1u << PORT_ARCH_CFI_REGISTERS) - 1;                                       \
+    } while (0)
+
 /* The system call of the instruction that is about to be executed (again): is it one? Which? Let it
  * fail without being made. */
 #define PORT_ARCH_SIGNAL_CALL(context) ((long)(context)->uc_mcontext.gregs[REG_RAX])

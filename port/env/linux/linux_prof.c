@@ -30,6 +30,7 @@
 
 #include "../../../src/prof/prof.h"
 #include "../frames.h"
+#include "linux_cfi.h"
 #include "port_files.h"
 #include "port_options.h"
 #include "port_posix.h"
@@ -70,6 +71,18 @@ bool port_prof_stack(uintptr_t *low, uintptr_t *high)
     return true;
 }
 
+#ifdef CFI_TABLES
+
+unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
+                          unsigned max)
+{
+    struct cfi_registers regs;
+    PORT_ARCH_CFI_OF_SIGNAL(&regs, (const ucontext_t *)context);
+    return cfi_frames(&regs, low, high, frames, max);
+}
+
+#else
+
 unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
                           unsigned max)
 {
@@ -79,6 +92,8 @@ unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, ui
                                                    .link = PORT_ARCH_SIGNAL_LINK(uc)},
                          low, high, frames, max);
 }
+
+#endif
 
 void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg)
 {

@@ -272,6 +272,7 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define PORT_FILES true
 #define PORT_TRACE true
 #define PORT_PROF true
+#define PORT_PROF_FRAMES true
 #define PORT_REPORT true
 #define PORT_TOOLS true
 #define PORT_IDLE_STACK (64u << 10)

@@ -41,8 +41,15 @@ class Spans:
             self._best[start] = (rank, end, name)
 
     def finish(self) -> None:
-        """All are there."""
-        self._starts = sorted(self._best)
+        """All are there. A label within a function of known size is a place in that function."""
+        self._starts = []
+        inside = 0
+        for start in sorted(self._best):
+            rank, end, _ = self._best[start]
+            label = rank[0] and end < 0
+            if not (label and start < inside):
+                self._starts.append(start)
+                inside = max(inside, end)
         for place, start in enumerate(self._starts):
             _, end, name = self._best[start]
             if end < 0:

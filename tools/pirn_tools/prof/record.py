@@ -122,7 +122,7 @@ def verbs(path: Path) -> str:
 @click.option(
     "--frames/--no-frames",
     default=None,
-    help="Find callers of code that is not instrumented by frame pointers.",
+    help="Whether samples of code that is not instrumented have their callers.",
 )
 @launch.program
 def record(
