@@ -43,7 +43,7 @@ TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
 RUN_tsan := setarch -R
 
-CHECKS := includes order_tags spdx length paths format
+CHECKS := includes order_tags spdx length paths links format
 
 # Python outside tools/, by the same rules.
 RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
@@ -70,10 +70,10 @@ apps: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/pirn programs --build
 
-## programs: build programs of others, compare them with NPTL, write docs/PROGRAMS.md
+## programs: build programs of others, compare them with NPTL, write docs/results/programs.md
 programs: setup build-release
 	@tools/setup --quiet --group programs
-	$(VENV)/pirn programs --output docs/PROGRAMS.md $(PROGRAMS_ARGS)
+	$(VENV)/pirn programs --output docs/results/programs.md $(PROGRAMS_ARGS)
 
 ## check-packages: allocators, OpenMP with GLib, rustc, MPICH, nginx, redis of Debian's packages, preloaded (network)
 check-packages: setup build-release
@@ -136,33 +136,33 @@ RUNS ?= 100
 boards-repeat: setup
 	$(call on_boards,$(if $(BOARDS),,first),ctest --preset $$board --parallel $$((2 * $(JOBS))) -L repeat --repeat until-fail:$(RUNS))
 
-## board-lists: write presets and the list in docs/BOARDS.md again, after a change of a board.toml
+## board-lists: write presets and the list in docs/guide/boards.md again, after a change of a board.toml
 board-lists: setup
 	$(BOARD_LISTS) write
 
-## board-cost: count the instructions of operations on boards, write docs/BOARD-COST.md
+## board-cost: count the instructions of operations on boards, write docs/results/board-cost.md
 board-cost: setup
 	$(call on_boards,,:)
 	$(VENV)/python bench/run_board.py --publish
 
-## board-size: build what small systems leave out, write docs/BOARD-SIZE.md
+## board-size: build what small systems leave out, write docs/results/board-size.md
 board-size: setup
 	$(call on_boards,sizes,$(VENV)/python -B tests/board/small/small.py --update $$board)
 	$(VENV)/python -B tests/board/small/small.py --publish
 
-## board-sections: count how long interrupts are disabled on boards, write docs/BOARD-SECTIONS.md
+## board-sections: count how long interrupts are disabled on boards, write docs/results/board-sections.md
 board-sections: setup
 	$(call on_boards,sections,cmake --preset $$board -B build/$$board/sections -DPIRN_SECTIONS=ON -DBUILD_TESTING=OFF; \
 	    cmake --build build/$$board/sections --parallel $(JOBS))
 	$(VENV)/python bench/run_sections.py --publish
 
-## board-apps: x264 and applications on boards: output compared, instructions of cores counted; writes docs/BOARD-PROGRAMS.md
+## board-apps: x264 and applications on boards: output compared, instructions of cores counted; writes docs/results/board-programs.md
 board-apps: build-release
 	@tools/setup --quiet --group programs
 	$(call on_boards,programs,:)
 	$(VENV)/python bench/run_board_apps.py --publish $(BENCH_ARGS)
 
-## board-scheduling: count what scheduling costs on boards, write docs/BOARD-SCHEDULING.md
+## board-scheduling: count what scheduling costs on boards, write docs/results/board-scheduling.md
 board-scheduling: setup
 	$(call on_boards,first,:)
 	$(VENV)/python bench/run_board_scheduling.py --publish $$($(BOARD_LISTS) names --for first $(BOARDS) | sed 's/[^ ]*/--board &/g')
@@ -192,7 +192,7 @@ $(FUZZED): fuzz-%: setup
 
 ## top-picture: the README's picture of pirn top, from a program that runs
 top-picture: build-release
-	PIRN_CPUS=2 PIRN_PREEMPT=1 PYTHONPATH=tools $(VENV)/python tools/pictures/top.py -o docs/img/top.png -- \
+	PIRN_CPUS=2 PIRN_PREEMPT=1 PYTHONPATH=tools $(VENV)/python tools/pictures/top.py -o docs/guide/img/top.png -- \
 	    build/release/tests/live/live-waits clock run run run
 
 ## bench: all benchmark suites against their peers; CSV and plots in results/
@@ -202,20 +202,20 @@ bench:
 	$(VENV)/python bench/run_micro.py $(BENCH_ARGS)
 	$(VENV)/python bench/run_macro.py
 
-## scheduling-cost: measure the scheduler's own time, write docs/SCHEDULING-COST.md (5 minutes)
+## scheduling-cost: measure the scheduler's own time, write docs/results/scheduling-cost.md (5 minutes)
 scheduling-cost: setup build-release
 	$(VENV)/python bench/run_scheduling.py --no-build --publish $(BENCH_ARGS)
 
-## profiling-cost: measure what profiling costs, write docs/PROFILING-COST.md (10 minutes)
+## profiling-cost: measure what profiling costs, write docs/results/profiling-cost.md (10 minutes)
 profiling-cost: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
 
-## figures-doc: run what docs/FIGURES.md shows again, and write it with its pictures (1 minute)
+## figures-doc: run what docs/results/figures.md shows again, and write it with its pictures (1 minute)
 figures-doc: setup build-release
-	$(VENV)/pirn bench figures shmac --output docs
+	$(VENV)/pirn bench figures shmac --output docs/results
 
-## conformance-doc: write docs/CONFORMANCE.md again from its table
+## conformance-doc: write docs/guide/conformance.md again from its table
 conformance-doc: setup
 	$(call configure,release)
 	cmake --build --preset release --parallel $(JOBS) --target conformance-doc

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws which thread runs in each tick when threads start late: docs/CLASSES.md.
+"""Draws which thread runs in each tick when threads start late: docs/guide/classes.md.
 
     .venv/bin/python bench/latecomers.py [--program build/debug/tests/sim/pirn-latecomers]
 
-Writes --output (docs/img/latecomers.png). The runs are the simulator's: every picture is the same.
+Writes --output (docs/guide/img/latecomers.png). The runs are the simulator's, so every picture
+is the same.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     program = ROOT / "build" / "debug" / "tests" / "sim" / "pirn-latecomers"
     parser.add_argument("--program", type=Path, default=program, help="built by the preset debug")
-    output = ROOT / "docs" / "img" / "latecomers.png"
+    output = ROOT / "docs" / "guide" / "img" / "latecomers.png"
     parser.add_argument("--output", type=Path, default=output, help="the picture")
     return parser.parse_args()
 

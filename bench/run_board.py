@@ -5,7 +5,7 @@
     .venv/bin/python bench/run_board.py [--board riscv64-virt]... [--publish]
 
 Writes into --output (results/): board-cost.csv, board-cost.md. With --publish also
-docs/BOARD-COST.md, between its two marks. The boards must be built (`make boards`).
+docs/results/board-cost.md, between its two marks. The boards must be built (`make boards`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--board", action="append", help="this one [all that are built]")
     parser.add_argument("--output", type=Path, default=None, help="folder [results]")
-    parser.add_argument("--publish", action="store_true", help="into docs/BOARD-COST.md, too")
+    parser.add_argument("--publish", action="store_true", help="into docs/results/board-cost.md")
     return parser.parse_args()
 
 
@@ -94,7 +94,7 @@ def run() -> int:
     (output / "board-cost.md").write_text(text)
     print(text)
     if options.publish:
-        page.publish(root / "docs/BOARD-COST.md", text, output, ())
+        page.publish(root / "docs/results/board-cost.md", text, output, ())
     return 0
 
 

@@ -6,8 +6,8 @@ instructions.
     .venv/bin/python bench/run_board_apps.py [--board riscv64-virt]... [--rounds N] [--publish]
 
 Writes into --output (results/): board-apps.csv, board-apps.md. With --publish also
-docs/BOARD-PROGRAMS.md, between its two marks. Boards and applications must be built (`make boards`,
-`make apps`); x264 is built here. Another output than this machine's is an error.
+docs/results/board-programs.md, between its two marks. Boards and applications must be built
+(`make boards`, `make apps`); x264 is built here. Another output than this machine's is an error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=9, help="runs of each, from 1 [9]")
     parser.add_argument("--output", type=Path, default=None, help="folder [results]")
-    parser.add_argument("--publish", action="store_true", help="into docs/BOARD-PROGRAMS.md, too")
+    parser.add_argument(
+        "--publish", action="store_true", help="into docs/results/board-programs.md"
+    )
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error(f"--rounds {options.rounds}: 1 or more is valid")
@@ -140,7 +142,7 @@ def run() -> int:
     (output / "board-apps.md").write_text(text)
     print(text)
     if options.publish:
-        page.publish(root / "docs/BOARD-PROGRAMS.md", text, output, ())
+        page.publish(root / "docs/results/board-programs.md", text, output, ())
     return 0
 
 

@@ -5,8 +5,8 @@
     .venv/bin/python bench/run_board_scheduling.py [--board riscv64-virt]... [--publish]
 
 Writes into --output (results/): board-scheduling.csv, board-scheduling.md. With --publish also
-docs/BOARD-SCHEDULING.md, between its two marks; that says how it is measured. With --short: one
-small case of each kind, whose results are checked (ctest). The boards must be built
+docs/results/board-scheduling.md, between its two marks; that says how it is measured. With
+--short: one small case of each kind, whose results are checked (ctest). The boards must be built
 (`make boards`).
 """
 
@@ -47,7 +47,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--board", action="append", help="this one [all that are built]")
     parser.add_argument("--output", type=Path, default=None, help="folder [results]")
-    parser.add_argument("--publish", action="store_true", help="into docs/BOARD-SCHEDULING.md, too")
+    parser.add_argument(
+        "--publish", action="store_true", help="into docs/results/board-scheduling.md"
+    )
     parser.add_argument("--short", action="store_true", help="one case of each kind, checked")
     options = parser.parse_args()
     if options.publish and options.short:
@@ -234,7 +236,7 @@ def main() -> int:
     (output / "board-scheduling.md").write_text(whole)
     print(whole)
     if options.publish:
-        page.publish(root / "docs/BOARD-SCHEDULING.md", whole, output, ())
+        page.publish(root / "docs/results/board-scheduling.md", whole, output, ())
     return 0
 
 

@@ -5,8 +5,9 @@
     .venv/bin/python bench/run_profiling.py [--rounds 7] [--publish]
 
 Writes into --output (results/): profiling-cost.csv, profiling-cost.md, profiling-rate.png,
-profiling-hash.png, profiling-blocks.png. With --publish also docs/PROFILING-COST.md, between its
-two marks, and its pictures; that page says how it is measured.
+profiling-hash.png, profiling-blocks.png. With --publish also
+docs/results/profiling-cost.md, between its two marks, and its pictures; that page says how it is
+measured.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ CALLS, SAMPLES, PROGRAMS = "calls", "samples", "programs"
 def arguments() -> argparse.Namespace:
     parser = session.parser_of(__doc__, rounds=7)
     parser.add_argument("--puzzles", type=int, default=300, help="work of a run [300]")
-    parser.add_argument("--publish", action="store_true", help="into docs/PROFILING-COST.md, too")
+    parser.add_argument(
+        "--publish", action="store_true", help="into docs/results/profiling-cost.md"
+    )
     options = parser.parse_args()
     session.at_least_one(parser, options, "rounds", "puzzles")
     return options
@@ -235,7 +238,7 @@ def run() -> int:
     text = "\n\n".join(parts)
     session.show(console, place, "profiling-cost.md", text)
     if options.publish:
-        page.publish(root / "docs/PROFILING-COST.md", text, output, PICTURES)
+        page.publish(root / "docs/results/profiling-cost.md", text, output, PICTURES)
     console.print(f"written: {paths.short(output / 'profiling-cost.md')}")
     return 0
 

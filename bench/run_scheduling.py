@@ -6,7 +6,8 @@
 
 Writes into --output (results/): scheduling-cost.csv, every number of every run;
 scheduling-cost.md, the tables; scheduling-ticks.png, scheduling-chain.png. With --publish also
-docs/SCHEDULING-COST.md, between its two marks, and its pictures; that says how it is measured.
+docs/results/scheduling-cost.md, between its two marks, and its pictures; that says how it is
+measured.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def arguments() -> argparse.Namespace:
     choices = [*scheduling.PARTS, PROFILE]
     parser.add_argument("--only", choices=choices, help="only this part")
     parser.add_argument("--plan", type=Path, help="instead of bench/macro/scheduling.toml")
-    parser.add_argument("--publish", action="store_true", help="into docs/SCHEDULING-COST.md, too")
+    parser.add_argument(
+        "--publish", action="store_true", help="into docs/results/scheduling-cost.md"
+    )
     options = parser.parse_args()
     session.at_least_one(parser, options, "rounds")
     if options.publish and (options.only or options.plan):
@@ -120,7 +123,7 @@ def run() -> int:
     text = "\n\n".join(parts)
     session.show(console, place, "scheduling-cost.md", text)
     if options.publish:
-        page.publish(root / "docs/SCHEDULING-COST.md", text, output, PICTURES.values())
+        page.publish(root / "docs/results/scheduling-cost.md", text, output, PICTURES.values())
     console.print(
         f"written: {paths.short(output)}/scheduling-cost.md, scheduling-cost.csv, scheduling-*.png"
     )

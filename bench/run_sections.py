@@ -6,7 +6,7 @@
 
 One core of the boards whose board.toml has bench.sections; `make board-sections` builds a library
 for it (PIRN_SECTIONS) in build/BOARD/sections. Writes into results/: board-sections.md. With
---publish also docs/BOARD-SECTIONS.md, between its two marks.
+--publish also docs/results/board-sections.md, between its two marks.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def report(counts: dict[tuple[str, str], list[dict[str, str]]]) -> str:
 
 def run() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--publish", action="store_true", help="into docs/BOARD-SECTIONS.md, too")
+    parser.add_argument(
+        "--publish", action="store_true", help="into docs/results/board-sections.md"
+    )
     options = parser.parse_args()
     root = paths.project()
     chosen = units(root)
@@ -89,7 +91,7 @@ def run() -> int:
     (output / "board-sections.md").write_text(text)
     print(text)
     if options.publish:
-        page.publish(root / "docs/BOARD-SECTIONS.md", text, output, ())
+        page.publish(root / "docs/results/board-sections.md", text, output, ())
     return 0
 
 

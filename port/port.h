@@ -28,7 +28,7 @@
  *   port_tools.h     PORT_TOOLS         sanitizers, Valgrind, the meter
  *   port_posix.h                        what the POSIX layer asks of a hosted platform
  *
- * docs/PORTING.md begins with the shortest port that boots.
+ * docs/internals/porting.md begins with the shortest port that boots.
  */
 #ifndef PIRN_PORT_H
 #define PIRN_PORT_H

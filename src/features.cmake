@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# What of the runtime a board's library leaves out, for small systems (docs/BOARDS.md, small systems):
+# What of the runtime a board's library leaves out, for small systems (docs/guide/boards.md, small systems):
 #
 #   PIRN_WITHOUT         names of features, or "everything"; a list
 #   PIRN_WITH            with everything left out: what stays all the same

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pages in docs/ whose middle is measured: tables of a run, and the machine that it was on."""
+"""Pages in docs/results/ whose middle is measured: tables of a run, and the machine."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def write_csv(path: Path, measured: Measured) -> None:
 
 @dataclass
 class Facts:
-    """Of a profile, read for what the report needs: see docs/PROFILE-FORMAT.md."""
+    """Of a profile, read for what the report needs: see docs/internals/profile-format.md."""
 
     calls: int = 0
     nodes: int = 0

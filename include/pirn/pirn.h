@@ -62,8 +62,8 @@ typedef struct pirn_thread_storage {
 
 /*
  * Scheduling classes, after POSIX XSH 2.8.4. They count where PIRN_SCHED chooses a policy
- * with discipline=posix (or shmac, docs/POLICY.md): in it a ready thread of class FIFO or RR with a
- * higher priority runs before one with a lower, and all of them before those of class OTHER, which
+ * with discipline=posix (or shmac, docs/guide/policies.md). There a ready FIFO or RR thread of
+ * higher priority runs before one of lower priority, and both before threads of class OTHER, which
  * share by weight. FIFO threads run until they block or yield; RR and OTHER have slices
  * (PIRN_SLICE), which end at the thread's next call that yields, blocks or wakes somebody.
  */

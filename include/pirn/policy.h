@@ -6,7 +6,7 @@
  * The runtime owns the loop, the thread states, stopping and waking. A policy says where a ready
  * thread goes and which one comes next. It is one constant table of functions, which the program
  * registers before the runtime starts; PIRN_SCHED=name:option=value then chooses it, like any
- * other. docs/POLICY.md develops an example and lists the usual mistakes.
+ * other. docs/guide/policies.md develops an example and lists the usual mistakes.
  *
  *     static const struct pirn_policy mine = {
  *         .version = PIRN_POLICY_VERSION, .name = "mine", .help = "one line",

@@ -74,9 +74,9 @@ int pirn_static_join(pirn_static_thread_t *thread, void **ret);
 void pirn_static_begin(pirn_static_thread_t *thread);
 
 /*
- * In a library for boards that is built without settings (docs/BOARDS.md, small systems) they are
- * not read when the program starts, but are those of this constant, if the program defines it; 0
- * is each default.
+ * A library for boards that is built without settings (docs/guide/boards.md, small systems) reads
+ * none when the program starts. It takes this constant, if the program defines it; 0 is each
+ * default.
  *
  *     const struct pirn_settings pirn_settings = {.preempt = true, .tick_us = 5000};
  *

@@ -2,7 +2,8 @@
 /*
  * template.c (template) - the functions of port.h, and no other: the shortest port that boots. It
  * needs a C library with malloc, a monotonic clock and a sleep. tests/template/boots.c runs threads
- * on it (test template-boots). docs/PORTING.md says how to make a port of your own from it.
+ * on it (test template-boots). docs/internals/porting.md says how to make your own port
+ * from it.
  *
  * Limits: one CPU; a thread runs until it yields or blocks; rt_on_tick is called only while the CPU
  * has no ready thread.

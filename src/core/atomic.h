@@ -16,8 +16,8 @@
  *   at_fence_after_rmw()  a full fence directly after an atomic read-modify-write; free where that
  *                         operation is one already (x86)
  *
- * Operations that order memory between CPUs carry a comment ORDER(tag); docs/MEMORY-ORDER.md lists
- * the tags.
+ * Operations that order memory between CPUs carry a comment ORDER(tag);
+ * docs/internals/memory-order.md lists the tags.
  */
 #ifndef PIRN_CORE_ATOMIC_H
 #define PIRN_CORE_ATOMIC_H

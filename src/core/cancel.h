@@ -4,13 +4,13 @@
  * POSIX layer ends it, or runs the handlers; the core sees to it that a thread notices: that its
  * wait ends, or its call of the kernel, or that it is interrupted.
  *
- * All is in one word, thread->cancel, whose bits docs/INTERRUPTION.md lists. Its own thread sets
- * and clears DISABLED, ASYNC and CALL, sets ENDING, sets SIGNALLED for signals that it sends itself
- * or unblocks, and clears SIGNALLED and NOTIFIED; others set REQUESTED, once, or SIGNALLED, and
- * NOTIFIED with either. Each change is a read-modify-write, so that each side knows what the other
- * did before; except two stores: ENDING of a thread that returns (5), and that of the only thread
- * in the child of a fork. A request is due if it is REQUESTED and neither DISABLED nor ENDING. The
- * argument, by what the thread is doing when REQUESTED is set:
+ * All is in one word, thread->cancel; docs/internals/interruption.md lists its bits. Its own thread
+ * sets and clears DISABLED, ASYNC and CALL, sets ENDING, sets SIGNALLED for signals that it sends
+ * itself or unblocks, and clears SIGNALLED and NOTIFIED; others set REQUESTED, once, or SIGNALLED,
+ * and NOTIFIED with either. Each change is a read-modify-write, so that each side knows what the
+ * other did before; except two stores: ENDING of a thread that returns (5), and that of the only
+ * thread in the child of a fork. A request is due if it is REQUESTED and neither DISABLED nor
+ * ENDING. The argument, by what the thread is doing when REQUESTED is set:
  *   1. It runs. It will look at its next cancellation point, before anything else.
  *   2. It is about to wait at a cancellation point, and has looked. It looks again when its wait
  *      can be ended from outside:

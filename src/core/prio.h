@@ -25,7 +25,7 @@
  * Locks: the prio lock (RANK_PRIO), one for all; under it the queue lock of one object at a time
  * (RANK_WAITQ), and what policy.requeue takes. Chains are walked under the one lock, so two walks
  * cannot wait for each other, whatever the order in which threads have locked their objects.
- * docs/DESIGN.md has the argument.
+ * docs/internals/design.md has the argument.
  */
 #ifndef PIRN_CORE_PRIO_H
 #define PIRN_CORE_PRIO_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * prof.h - the profiler: call trees of instrumented functions (-finstrument-functions) and samples
- * of where CPUs are. What the core, the options and the port see of it; the file: docs/
- * PROFILE-FORMAT.md.
+ * of where CPUs are. What the core, the options and the port see of it. The file:
+ * docs/internals/profile-format.md.
  *
  * A profile begins before the runtime, where the place can begin it with the program, or with the
  * runtime. All its memory is there from then on; what does not fit is counted as lost.

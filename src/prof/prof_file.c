@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof_file.c - a profile begins, ends, and is written: docs/PROFILE-FORMAT.md. A function may be
- * active, and samples may come, while the file is written: it has what was there when it looked.
+ * prof_file.c - a profile begins, ends, and is written: docs/internals/profile-format.md.
+ * A function may be active, and samples may come, while the file is written: it has what was there
+ * when it looked.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * policy.h - the policies, seen from inside. Their contract is <pirn/policy.h>, for those of
- * this folder as for those of a program; docs/POLICY.md develops an example.
+ * this folder as for those of a program; docs/guide/policies.md develops an example.
  *
  * What is in this folder uses the core's own headers instead of the functions in the second half of
  * the contract: the same things, inlined. pirn_cpu_t is struct cpu *, pirn_thread_t struct thread

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * format.h - a trace in memory and in its file, which is the same: a writer maps it, a crash leaves
- * it as it is. docs/TRACE-FORMAT.md says it for readers; this says it to the compiler.
+ * it as it is. docs/internals/trace-format.md says it for readers; this says it to the compiler.
  *
  *     struct trace_header
  *     struct trace_ring [rings]      one for each CPU inside the runtime, one for each CPU in any

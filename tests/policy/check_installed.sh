@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check_installed.sh BUILD CC CXX - installs into an empty prefix and builds the example of
-# docs/POLICY.md there, outside of the source tree: by pkg-config, by find_package, as a shared
+# docs/guide/policies.md there, outside of the source tree: by pkg-config, by find_package, as a shared
 # library that is preloaded into a program of the system's threads. All run under load.
 set -eu
 build=$1 cc=$2 cxx=$3

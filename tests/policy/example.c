@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * example.c - the worked example of docs/POLICY.md: policy "home".
+ * example.c - the worked example of docs/guide/policies.md: policy "home".
  *
  * A ready queue for each CPU. A thread goes back to the CPU that it ran on last; a CPU without work
  * looks through the queues of the others. New threads start at their creator's CPU or in turn.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of events in docs/TRACE-FORMAT.md, from src/trace/events.def.
+"""The table of events in docs/internals/trace-format.md, from src/trace/events.def.
 
 Usage: document.py EVENTS DOCUMENT [--write]. Without --write: exit status 1 if they differ.
 """

@@ -2,9 +2,9 @@
 """Memory-order tags: each comment ORDER(tag) has a partner and is explained.
 
 A tag stands at two places or more in src/ and port/ (an order has two sides), and
-docs/MEMORY-ORDER.md lists it: in a heading, or in the first column of a table, as ORDER(tag) or
-`tag`. Each tag listed there exists in the code. Of tables, only those whose first column is headed
-"tag" (or has ORDER in it) count as lists.
+docs/internals/memory-order.md lists it: in a heading, or in the first column of a table, as
+ORDER(tag) or `tag`. Each tag listed there exists in the code. Of tables, only those whose first
+column is headed "tag" (or has ORDER in it) count as lists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from common import CODE_SUFFIXES, Problem, main, read_lines, under
 
-DOCUMENT = Path("docs/MEMORY-ORDER.md")
+DOCUMENT = Path("docs/internals/memory-order.md")
 TAG = re.compile(r"\bORDER\(([^)\s]*)\)")
 GOOD_TAG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 PLACEHOLDERS = {"tag"}  # prose about the convention itself

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""User threads of Pirn in gdb: `help info pirn`, `help pirn`; docs/DEBUGGING.md.
+"""User threads of Pirn in gdb: `help info pirn`, `help pirn`; docs/guide/debugging.md.
 
 Everything is read through pirn_debug_layout (src/sync/layout.h), a table in the library: neither
 its debug information nor a running process is needed.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The picture of `pirn top` in the README: what it writes to a terminal, drawn.
 
-    .venv/bin/python tools/pictures/top.py -o docs/img/top.png -- PROGRAM ARGS
+    .venv/bin/python tools/pictures/top.py -o docs/guide/img/top.png -- PROGRAM ARGS
 
 runs the program, then `pirn top` on a pseudo-terminal, and draws the screen that stands there after
 some seconds. The program has to say a line first, and to run until its standard input ends. `make

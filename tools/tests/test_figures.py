@@ -70,7 +70,7 @@ def fake(tmp_path: Path) -> Path:
 
 def check_page(folder: Path) -> str:
     """All that must be there, and that links lead to pictures with something in them."""
-    text = (folder / "FIGURES.md").read_text()
+    text = (folder / "figures.md").read_text()
     for title in ("3.3", "3.4", "3.5", "3.6", "5.3", "5.4", "5.5", "5.6"):
         assert f"Figure {title}" in text
     for title in ("5.1", "5.2", "5.3", "5.5", "5.6"):
@@ -180,7 +180,7 @@ def test_a_program_that_fails_is_said(
     result = figures("shmac", "--output", tmp_path / "out", build=fake)
     assert result.exit_code == 1
     assert all(one in result.output for one in said), result.output
-    assert not (tmp_path / "out" / "FIGURES.md").exists()
+    assert not (tmp_path / "out" / "figures.md").exists()
 
 
 def test_bench_still_takes_suites() -> None:

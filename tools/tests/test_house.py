@@ -60,7 +60,7 @@ def test_help_names_each_target() -> None:
 
 
 def test_documents_name_presets_and_targets_that_there_are() -> None:
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     helped = re.findall(r"^  make (\S+)", make("help"), re.MULTILINE)
     seen = 0
     for document in documents:

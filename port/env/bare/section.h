@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * section.h (bare) - how long interrupts are disabled, and how long locks are held, in
- * instructions: for a library that counts that (PIRN_SECTIONS; docs/BOARD-SECTIONS.md). Else it is
- * nothing.
+ * instructions: for a library that counts that (PIRN_SECTIONS; docs/results/board-sections.md).
+ * Else it is nothing.
  *
  * Each core keeps its longest sections. A section with interrupts disabled goes from where they are
  * kept out to where they are let in again, whoever runs then, or from a trap's begin to its end;

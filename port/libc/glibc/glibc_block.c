@@ -369,7 +369,7 @@ size_t glibc_block_room(void)
 
 /* Its dtv, and the static TLS of all modules. Not to be called inside the runtime: the C library
  * takes locks of the linker and the allocator here, and would wait for them with the caller's CPU
- * (docs/DESIGN.md, "Calls that block"). */
+ * (docs/internals/design.md, "Calls that block"). */
 static bool block_fill_tls(uintptr_t tp, const struct tls_leftover *leftover)
 {
     RT_ASSERT(port_irq_is_on());

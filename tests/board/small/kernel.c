@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.c - a program that uses what Pétrot and Gomez' kernel has (docs/BOARD-SIZE.md): threads
- * with attributes, create, join, exit, self, yield; spin locks, mutexes, conditions, semaphores.
+ * kernel.c - a program that uses what Pétrot and Gomez' kernel has (docs/results/board-size.md):
+ * threads with attributes, create, join, exit, self, yield; spin locks, mutexes, conditions,
+ * semaphores.
  * What of the library is in its image is what is compared with theirs. Status 0: it works.
  */
 #include <pthread.h>

@@ -6,7 +6,7 @@ usage: small.py [--root DIR] [--build DIR] BOARD [NAME...]     build, run, compa
        small.py --refused BOARD                                settings that CMake has to refuse
        small.py --each BOARD [NAME...]                         each feature left out alone, and each
                                                                policy alone: built and run
-       small.py --publish                                      the table into docs/BOARD-SIZE.md
+       small.py --publish                                      write docs/results/board-size.md
 
 A configuration (sizes.toml) is built in a folder of its own. Its programs run on 1 core and on
 all that it allows. A size may shrink; one that grows by more than 2 percent is a failure.
@@ -265,7 +265,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     if options.publish:
-        publish(options.root / "docs/BOARD-SIZE.md")
+        publish(options.root / "docs/results/board-size.md")
         return 0
     build = options.build or options.root / "build" / options.board / "small"
     if options.refused:

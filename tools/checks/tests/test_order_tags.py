@@ -5,27 +5,28 @@ import order_tags
 import pytest
 from conftest import Tree
 
+DOCUMENT = str(order_tags.DOCUMENT)
 CODE = "/* ORDER(idle-wake): announce, fence, look */\nx();\n"
 TABLE = "# Orders\n\n| tag | where |\n| --- | --- |\n| `idle-wake` | idle |\n"
 GOOD = [
-    {"src/core/a.c": CODE, "src/core/b.c": CODE, "docs/MEMORY-ORDER.md": TABLE},
-    {"src/core/a.c": CODE * 2, "docs/MEMORY-ORDER.md": "## ORDER(idle-wake)\n"},
-    {"src/core/a.c": CODE, "port/env/b.S": CODE, "docs/MEMORY-ORDER.md": "### `idle-wake`: x\n"},
+    {"src/core/a.c": CODE, "src/core/b.c": CODE, DOCUMENT: TABLE},
+    {"src/core/a.c": CODE * 2, DOCUMENT: "## ORDER(idle-wake)\n"},
+    {"src/core/a.c": CODE, "port/env/b.S": CODE, DOCUMENT: "### `idle-wake`: x\n"},
     {"src/core/a.c": "x();\n"},
     {"src/core/a.c": "/* a comment ORDER(tag) marks it */\n"},
     # a table about something else, a mention in prose, a tag of a test
     {
         "src/core/a.c": CODE * 2,
         "tests/a.c": "/* ORDER(other) */\n",
-        "docs/MEMORY-ORDER.md": TABLE + "\nprose `word`\n\n| operation |\n| --- |\n| `acquire` |\n",
+        DOCUMENT: TABLE + "\nprose `word`\n\n| operation |\n| --- |\n| `acquire` |\n",
     },
 ]
 BAD = [
-    ({"src/core/a.c": CODE, "docs/MEMORY-ORDER.md": TABLE}, "no partner"),
+    ({"src/core/a.c": CODE, DOCUMENT: TABLE}, "no partner"),
     ({"src/core/a.c": CODE * 2}, "not listed"),
-    ({"src/core/a.c": CODE * 2, "docs/MEMORY-ORDER.md": "see `idle-wake`\n"}, "not listed"),
-    ({"src/core/a.c": "x();\n", "docs/MEMORY-ORDER.md": TABLE}, 'no code has the tag "idle-wake"'),
-    ({"src/a.c": "/* ORDER(A b) ORDER() */\n" * 2, "docs/MEMORY-ORDER.md": "## `a`\n"}, "lower"),
+    ({"src/core/a.c": CODE * 2, DOCUMENT: "see `idle-wake`\n"}, "not listed"),
+    ({"src/core/a.c": "x();\n", DOCUMENT: TABLE}, 'no code has the tag "idle-wake"'),
+    ({"src/a.c": "/* ORDER(A b) ORDER() */\n" * 2, DOCUMENT: "## `a`\n"}, "lower"),
 ]
 
 

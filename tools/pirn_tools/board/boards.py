@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The boards: <folder>/<name>/board.toml, one file each. port/board is such a folder, an installed
 lib/pirn/boards is another, and users have their own. All that depends on a board comes from this
-file: CMake's settings, presets, make's lists, tests (configure.py, lists.py). docs/BOARDS.md, "A
-board's description", says what each key means; the keys of each table stand below.
+file: CMake's settings, presets, make's lists, tests (configure.py, lists.py). docs/guide/boards.md,
+"A board's description", says what each key means; the keys of each table stand below.
 
 An unknown or missing key is an error that names the file and the key, and lists what is valid.
 """

@@ -25,7 +25,7 @@ from pirn_tools.board.boards import Board
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 PRESETS = Path("cmake/presets/boards.json")
-DOCUMENT = Path("docs/BOARDS.md")
+DOCUMENT = Path("docs/guide/boards.md")
 # What `make` asks for: check-boards, one of each family, board-apps, board-sections, board-size.
 PURPOSES = ("check", "first", "programs", "sections", "sizes")
 BEGIN, END = "<!-- boards: begin (make board-lists) -->", "<!-- boards: end -->"

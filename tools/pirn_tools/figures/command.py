@@ -13,7 +13,7 @@ from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 SETS = ("shmac",)
-PAGE = "FIGURES.md"
+PAGE = "figures.md"
 
 
 def check_name(name: str) -> None:
@@ -27,7 +27,7 @@ def check_name(name: str) -> None:
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for FIGURES.md and img/ [default: results/figures].",
+    help="Folder for figures.md and img/ [default: results/figures].",
 )
 @click.option(
     "--traces",

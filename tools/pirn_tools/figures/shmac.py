@@ -227,7 +227,7 @@ ITEMS = (
         "alone for about 0.5 s, as long as 17 had run, before they share.",
         "zero",
         Picture("3.5", TICKS, "zero", alt="new threads run alone for as long as the first one did"),
-        remark="In the simulator, tick by tick: [CLASSES.md](CLASSES.md#threads-that-start-late).",
+        remark="In the simulator: [classes](../guide/classes.md#threads-that-start-late).",
     ),
     Item(
         "Figure 3.6: the same with the creator's number",

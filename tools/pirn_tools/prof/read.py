@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A profile's file (docs/PROFILE-FORMAT.md), line by line, and nothing of what it means.
+"""A profile's file (docs/internals/profile-format.md), line by line, and nothing of what it means.
 
 What is damaged, cut off or of another version is refused with the line and what was expected there.
 After load() this holds: every node but a root has a parent, no way leads in a circle, every thread

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables of docs/PROGRAMS.md."""
+"""The tables of docs/results/programs.md."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HEAD = """<!-- SPDX-License-Identifier: MIT -->
 # Programs of others
 
 Built from Debian's source packages, without edits; only the linker is told to put
-`libpirn-pthread` before the C library ([how](../apps/programs/README.md)). Every run puts out the
-same bytes as with the C library's threads (NPTL), or is marked as failing.
+`libpirn-pthread` before the C library ([how](../../apps/programs/README.md)). Every run puts out
+the same bytes as with the C library's threads (NPTL), or is marked as failing.
 """
 
 LEGEND = """Milliseconds with NPTL, then time with Pirn / time with NPTL: medians of {rounds}

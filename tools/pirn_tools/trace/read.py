@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Reads a trace file into arrays: one row for each event, in the order of time.
 
-The format is that of docs/TRACE-FORMAT.md. Nothing here knows single events: the table in the
-file says what they are called and which fields they have (table.py). A file that is damaged, cut
-off or of another version is a TraceError; one that a crash has left is read like any other, with
-a remark.
+The format is that of docs/internals/trace-format.md. Nothing here knows single events: the table
+in the file says what they are called and which fields they have (table.py). A file that is
+damaged, cut off or of another version is a TraceError; one that a crash has left is read like any
+other, with a remark.
 """
 
 from __future__ import annotations
