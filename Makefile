@@ -43,7 +43,7 @@ TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
 RUN_tsan := setarch -R
 
-CHECKS := includes order_tags spdx length paths links format
+CHECKS := includes order_tags spdx length paths links results_table format
 
 # Python outside tools/, by the same rules.
 RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
@@ -55,7 +55,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture \
-        bench scheduling-cost profiling-cost figures-doc conformance-doc format lint tidy install clean
+        bench scheduling-cost profiling-cost figures-doc results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -214,6 +214,14 @@ profiling-cost: setup build-release
 ## figures-doc: run what docs/results/figures.md shows again, and write it with its pictures (1 minute)
 figures-doc: setup build-release
 	$(VENV)/pirn bench figures shmac --output docs/results
+
+## results-table: write the README's table of results again from docs/results/benchmarks.md
+results-table:
+	python3 tools/checks/results_table.py --fix
+
+## options-doc: write docs/guide/options.md again from the library's table of options
+options-doc: setup build-release
+	$(VENV)/pirn options-page --output docs/guide/options.md
 
 ## conformance-doc: write docs/guide/conformance.md again from its table
 conformance-doc: setup

@@ -54,6 +54,19 @@ def man_page(output: Path | None) -> None:
         output.write_text(text)
 
 
+@main.command("options-page", hidden=True)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path))
+def write_options_page(output: Path | None) -> None:
+    """Write the guide's page of options, made from the library's table."""
+    from pirn_tools import options_page
+
+    text = options_page.page()
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text)
+
+
 def entry() -> None:
     """What the installed script calls. Errors of the system become one line, too."""
     try:
