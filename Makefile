@@ -43,7 +43,7 @@ TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit
 # ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
 RUN_tsan := setarch -R
 
-CHECKS := includes order_tags spdx length paths links results_table format
+CHECKS := includes order_tags spdx length paths links places results_table format
 
 # Python outside tools/, by the same rules.
 RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
@@ -54,7 +54,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture \
+        board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures \
         bench scheduling-cost profiling-cost figures-doc results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -190,10 +190,15 @@ stress: setup
 $(FUZZED): fuzz-%: setup
 	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_$*.py $(FUZZ_ARGS)
 
-## top-picture: the README's picture of pirn top, from a program that runs
+## top-picture: the picture of pirn top in the guide, from a program that runs
 top-picture: build-release
 	PIRN_CPUS=2 PIRN_PREEMPT=1 PYTHONPATH=tools $(VENV)/python tools/pictures/top.py -o docs/guide/img/top.png -- \
 	    build/release/tests/live/live-waits clock run run run
+
+## pictures: draw the graphs of the documents (docs/**/*.dot) with Graphviz
+pictures:
+	@tools/setup --quiet --group graphs
+	$(VENV)/python tools/pictures/graphs.py
 
 ## bench: all benchmark suites against their peers; CSV and plots in results/
 bench:
@@ -243,7 +248,8 @@ lint: setup
 	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py
 	@status=0; for check in $(CHECKS); do \
 	    $(VENV)/python tools/checks/$$check.py || status=1; \
-	done; $(BOARD_LISTS) check || status=1; exit $$status
+	done; $(VENV)/python tools/pictures/graphs.py --check || status=1; \
+	$(BOARD_LISTS) check || status=1; exit $$status
 	@cmake --preset clang > /dev/null
 	$(TIDY) --shallow
 

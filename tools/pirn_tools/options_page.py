@@ -13,8 +13,8 @@ HEAD = """<!-- SPDX-License-Identifier: MIT -->
 # Options
 
 Each option is an environment variable of the program and an option of `pirn run`. An unknown option
-or a value that is not valid ends the program; the message names it and lists what is valid. Programs
-with more rights than their caller (set-user-ID, file capabilities) ignore all options:
+or a value that is not valid ends the program; the message names it and lists what is valid.
+Programs with more rights than their caller (set-user-ID, file capabilities) ignore all options:
 [security](security.md).
 
 Numbers may end with `K`, `M` or `G`.
