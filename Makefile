@@ -80,11 +80,15 @@ check-packages: setup build-release
 	tests/start/packages.sh $(CURDIR)/build/release/lib/libpirn-pthread.so $(CURDIR)/build/programs/start
 
 ## demo: decode a real video under NPTL and every policy; table and plot
-demo: setup build-release
+demo:
+	@tools/setup --quiet --only demo
+	$(call configure,release)
+	cmake --build --preset release --parallel $(JOBS) --target pirn pirn-pthread mjpeg-nptl mjpeg-pirn
 	$(VENV)/pirn demo $(DEMO_ARGS)
 
-# Configures where there is no build yet; afterwards CMake itself sees what changed.
-configure = @test -f build/$(1)/build.ninja || cmake --preset $(1)
+# Configures where there is no build yet; afterwards CMake itself sees what changed. But not that
+# tools have been installed: the demo needs fewer than the tests.
+configure = @test -f build/$(1)/build.ninja -a ! .venv/.stamp-base -nt build/$(1)/build.ninja || cmake --preset $(1)
 
 ## build-PRESET: configure and build a preset (cmake --list-presets)
 build-%:

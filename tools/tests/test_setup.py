@@ -53,6 +53,7 @@ class Machine:
         for name in ("requirements.txt", "pyproject.toml"):
             (self.tools / name).write_text("")
         venv = self.tools.parent / ".venv"
+        self.venv = venv
         (venv / "bin").mkdir(parents=True)
         self.stub("pirn", "", venv / "bin")
         finger = f"printf '%s\\n' '{self.tools.parent}' | cksum"
@@ -112,11 +113,46 @@ def test_setup_installs_a_group_when_asked(machine: Machine) -> None:
     assert "install alpha gamma delta" in machine.log.read_text()
 
 
+def test_setup_installs_one_group_alone_when_asked(machine: Machine) -> None:
+    machine.apt("delta")
+    assert machine.run("--only", "bench").returncode == 0
+    assert "install delta" in machine.log.read_text()
+
+
+def test_setup_installs_the_python_packages_of_a_group_once(machine: Machine) -> None:
+    machine.apt("alpha gamma delta")
+    (machine.tools / "requirements-bench.txt").write_text("some==1\n")
+    machine.stub("python", f'echo "$@" >> {machine.log}.pip', machine.venv / "bin")
+    assert machine.run().returncode == 0
+    log = Path(f"{machine.log}.pip")
+    assert not log.exists()
+    assert "requirements-bench.txt" in machine.run("--group", "bench").stdout
+    assert "requirements-bench.txt" in log.read_text()
+    log.unlink()
+    again = machine.run("--group", "bench", "--quiet")
+    assert (again.returncode, again.stdout) == (0, "")
+    assert not log.exists()
+    (machine.tools / "requirements-bench.txt").write_text("some==2\n")
+    assert machine.run("--group", "bench").returncode == 0
+    assert log.exists()
+
+
+def test_setup_shows_why_pip_failed_and_tries_again(machine: Machine) -> None:
+    machine.apt("alpha gamma")
+    (machine.tools / "requirements-base.txt").write_text("some==1\n")
+    machine.stub("python", "echo no such package; exit 1", machine.venv / "bin")
+    for _ in range(2):
+        result = machine.run()
+        assert result.returncode == 1
+        assert "no such package" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [
         (["--group", "nope"], 1, 'no group "nope" in tools/packages.txt (groups: base bench)'),
         (["--group"], 1, "--group needs a name"),
+        (["--only", "nope"], 1, 'no group "nope"'),
         (["--nope"], 2, "usage:"),
     ],
 )
