@@ -54,7 +54,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures \
+        board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench scheduling-cost profiling-cost figures-doc results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -102,7 +102,7 @@ $(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '
 endef
 
 ## check: everything that has to pass: lint, all builds, tests; ends with the release tests
-check: setup lint check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-boards check-release
+check: setup lint check-site check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-boards check-release
 
 ## check-release: the whole test suite on the release build
 ## check-debug: unit and TLS tests with internal assertions on
@@ -198,6 +198,17 @@ $(FUZZED): fuzz-%: setup
 top-picture: build-release
 	PIRN_CPUS=2 PIRN_PREEMPT=1 PYTHONPATH=tools $(VENV)/python tools/pictures/top.py -o docs/guide/img/top.png -- \
 	    build/release/tests/live/live-waits clock run run run
+
+## site: build the documents as a web site with search, in build/site
+site:
+	@tools/setup --quiet --group site
+	$(VENV)/sphinx-build -q -W --keep-going -j $(JOBS) -b html -c tools/site -d build/site-doctrees . build/site
+	@echo "site: build/site/index.html"
+
+## check-site: read the site in headless Chromium: links, anchors, pictures, search (skipped without a browser)
+check-site: site
+	cd tools && ../$(VENV)/python -m pytest site/tests
+	$(VENV)/python tools/site/check.py
 
 ## pictures: draw the graphs of the documents (docs/**/*.dot) with Graphviz
 pictures:
