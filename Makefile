@@ -276,7 +276,7 @@ tidy: setup
 	@cmake --preset clang > /dev/null
 	$(TIDY)
 
-## install: install libraries, headers and the manual page (PREFIX=/usr/local, DESTDIR)
+## install: install libraries, headers and manual pages (PREFIX=/usr/local, DESTDIR)
 install: setup build-release
 	cmake --install build/release --prefix $(PREFIX)
 

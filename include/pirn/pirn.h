@@ -15,7 +15,7 @@
  *   - No function is a cancellation point in this version.
  *   - The runtime starts at the first call. If the program's main thread makes it, that becomes a
  *     user thread; if another kernel thread does, every kernel thread is foreign, main included.
- *     Options come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see pirn(1)).
+ *     Options come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see libpirn-pthread(7)).
  *   - User threads of this API share the `__thread` variables of the worker that runs them; errno
  *     is saved across switches. With PIRN_TLS=own, and in programs that use libpirn-pthread, each
  *     has its own.
@@ -34,6 +34,8 @@ extern "C" {
 #define PIRN_VERSION "0.1.0"
 #define PIRN_FOREVER UINT64_MAX
 
+/* ---- library: version, time, number of CPUs ---- */
+
 /* Version of the library, "major.minor.patch". */
 const char *pirn_version(void);
 
@@ -50,7 +52,7 @@ uint64_t pirn_now(void);
 unsigned pirn_cpu_count(void);
 int pirn_cpu_self(void);
 
-/* ---- threads ---- */
+/* ---- thread: creating, joining and ending threads ---- */
 
 typedef struct thread *pirn_thread_t;
 
@@ -117,11 +119,14 @@ int pirn_tryjoin(pirn_thread_t thread, void **ret);
 /* Nobody will join the thread: it is released when it ends. -EINVAL as for join. */
 int pirn_detach(pirn_thread_t thread);
 
+/* The calling thread. On a foreign kernel thread a stand-in, which cannot be joined. */
 pirn_thread_t pirn_self(void);
 
 /* End the calling thread. Called by the main thread, the program goes on until its last thread has
  * ended. */
 void pirn_exit(void *ret) __attribute__((noreturn));
+
+/* ---- pause: yielding, sleeping, waiting for a descriptor ---- */
 
 /* Let another ready thread run. */
 void pirn_yield(void);
@@ -137,6 +142,8 @@ void pirn_sleep(uint64_t ns);
  * cannot wait for it: closed, or a regular file, which is always ready). Foreign threads: poll().
  */
 int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline);
+
+/* ---- record: marks in the event trace, pauses of trace and profiler ---- */
 
 /*
  * The event trace (option trace; `pirn trace`). A mark of the program's own: a name, of which the
@@ -167,6 +174,8 @@ int pirn_trace(bool on);
 int pirn_prof(bool on);
 int pirn_prof_write(const char *path);
 
+/* ---- call: system calls that block ---- */
+
 /*
  * Calls that may block the kernel thread: between pirn_call_begin and pirn_call_end the caller has
  * no CPU, and other threads run on that. `blocks`: the caller knows that the call will block, and
@@ -186,6 +195,8 @@ typedef struct pirn_call {
 } pirn_call_t;
 void pirn_call_begin(pirn_call_t *call, bool blocks);
 void pirn_call_end(pirn_call_t *call);
+
+/* ---- property: id, class, priority, weight and name of a thread ---- */
 
 /* Unique among all threads of the process's life; the idle threads have the ids below
  * pirn_cpu_count(). */
@@ -207,6 +218,8 @@ int pirn_set_sched(pirn_thread_t thread, const pirn_sched_t *sched);
 int pirn_set_priority(pirn_thread_t thread, unsigned priority);
 void pirn_get_sched(pirn_thread_t thread, pirn_sched_t *sched);
 
+/* The thread's name, in traces, profiles, reports and debuggers; its first 15 bytes are kept.
+ * pirn_name: "" if it has none; valid until the name changes or the thread is released. */
 void pirn_set_name(pirn_thread_t thread, const char *name);
 const char *pirn_name(pirn_thread_t thread);
 
@@ -234,10 +247,16 @@ typedef struct pirn_mutex {
         }                                                                                          \
     }
 
+/* Unlocked; a zeroed mutex is so already. Nobody may use it meanwhile. */
 void pirn_mutex_init(pirn_mutex_t *mutex);
+
+/* Lock it: wait until it is free; -EBUSY at once if it is not; or wait until `deadline`. A thread
+ * that locks a mutex which it has locked waits for ever. */
 void pirn_mutex_lock(pirn_mutex_t *mutex);
 int pirn_mutex_trylock(pirn_mutex_t *mutex);                       /* -EBUSY */
 int pirn_mutex_lock_until(pirn_mutex_t *mutex, uint64_t deadline); /* -ETIMEDOUT */
+
+/* Unlock it; only the thread that has locked it may. If others wait, one is woken. */
 void pirn_mutex_unlock(pirn_mutex_t *mutex);
 
 /* ---- condition variable ---- */
@@ -252,11 +271,16 @@ typedef struct pirn_cond {
         }                                                                                          \
     }
 
+/* Nobody waits; so it is with a zeroed one. */
 void pirn_cond_init(pirn_cond_t *cond);
-/* The caller holds the mutex, and holds it again on return, whatever the result. */
+
+/* Release the mutex and wait for a signal, as one step. The caller holds the mutex, and holds it
+ * again on return, whatever the result. */
 void pirn_cond_wait(pirn_cond_t *cond, pirn_mutex_t *mutex);
 int pirn_cond_wait_until(pirn_cond_t *cond, pirn_mutex_t *mutex,
                          uint64_t deadline); /* -ETIMEDOUT */
+
+/* Wake the first waiter, or all of them; nothing if nobody waits. With or without the mutex. */
 void pirn_cond_signal(pirn_cond_t *cond);
 void pirn_cond_broadcast(pirn_cond_t *cond);
 
@@ -277,11 +301,19 @@ typedef struct pirn_sem {
         }                                                                                          \
     }
 
+/* A semaphore with this value; a zeroed one has 0. */
 int pirn_sem_init(pirn_sem_t *sem, unsigned value); /* -EINVAL: above PIRN_SEM_MAX */
+
+/* Take 1 from the value: wait while it is 0; -EAGAIN at once; or wait until `deadline`. */
 void pirn_sem_wait(pirn_sem_t *sem);
 int pirn_sem_trywait(pirn_sem_t *sem);                       /* -EAGAIN */
 int pirn_sem_wait_until(pirn_sem_t *sem, uint64_t deadline); /* -ETIMEDOUT */
-int pirn_sem_post(pirn_sem_t *sem);                          /* -EOVERFLOW */
+
+/* Add 1, or hand it to the first waiter. Also between pirn_call_begin and pirn_call_end, and in
+ * handlers of interrupts on boards. */
+int pirn_sem_post(pirn_sem_t *sem); /* -EOVERFLOW: it is PIRN_SEM_MAX */
+
+/* The value now; another thread may change it at once. */
 unsigned pirn_sem_value(pirn_sem_t *sem);
 
 /* ---- readers-writer lock ---- */
@@ -297,13 +329,20 @@ typedef struct pirn_rwlock {
         {0}, {{0}, 0}, 0, 0                                                                        \
     }
 
+/* Unlocked, readers preferred; so is a zeroed one. */
 void pirn_rwlock_init(pirn_rwlock_t *lock);
+
+/* Lock it to read, with others, or to write, alone: wait; -EBUSY at once; or wait until `deadline`.
+ * A thread that waits for what it holds itself waits for ever. */
 void pirn_rwlock_rdlock(pirn_rwlock_t *lock);
 void pirn_rwlock_wrlock(pirn_rwlock_t *lock);
 int pirn_rwlock_tryrdlock(pirn_rwlock_t *lock); /* -EBUSY */
 int pirn_rwlock_trywrlock(pirn_rwlock_t *lock);
 int pirn_rwlock_rdlock_until(pirn_rwlock_t *lock, uint64_t deadline); /* -ETIMEDOUT */
 int pirn_rwlock_wrlock_until(pirn_rwlock_t *lock, uint64_t deadline);
+
+/* Unlock what the caller has locked, to read or to write. The last reader, or the writer, hands the
+ * lock over if others wait. */
 void pirn_rwlock_unlock(pirn_rwlock_t *lock);
 
 /* ---- barrier ---- */
@@ -313,7 +352,9 @@ typedef struct pirn_barrier {
     pirn_waitq_t queue;
 } pirn_barrier_t;
 
+/* A barrier for `count` threads. It may be used again as soon as they have passed. */
 int pirn_barrier_init(pirn_barrier_t *barrier, unsigned count); /* -EINVAL: count 0 */
+
 /* Wait for `count` threads. True in exactly one of them. */
 bool pirn_barrier_wait(pirn_barrier_t *barrier);
 
@@ -327,6 +368,8 @@ typedef struct pirn_once_control {
         0                                                                                          \
     }
 
+/* Call fn(), unless that was done before with this control. Returns when fn has returned, also in
+ * the threads that did not call it. */
 void pirn_once(pirn_once_t *once, void (*fn)(void));
 
 /* ---- Full/Empty word (as in Qthreads and on the HEP: read when full, write when empty) ---- */

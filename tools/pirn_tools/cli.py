@@ -41,17 +41,20 @@ def main() -> None:
 
 
 @main.command("man", hidden=True)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path))
-def man_page(output: Path | None) -> None:
-    """Write the manual page pirn.1, made from the library's table."""
-    from pirn_tools import man
+@click.argument("name", default="pirn.1")
+@click.option("--folder", type=click.Path(file_okay=False, path_type=Path), help="Write all pages.")
+def man_pages(name: str, folder: Path | None) -> None:
+    """Print one of the manual pages, or write all of them."""
+    from pirn_tools import man, paths
+    from pirn_tools.errors import UserError, listing
 
-    text = man.page(main)
-    if output is None:
-        click.echo(text, nl=False)
+    pages = man.pages(main, paths.project() / "include" / "pirn")
+    if folder is not None:
+        man.write(folder, pages)
+    elif name in pages:
+        click.echo(pages[name], nl=False)
     else:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(text)
+        raise UserError(f'no manual page "{name}" (valid: {listing(sorted(pages))})', status=2)
 
 
 @main.command("options-page", hidden=True)

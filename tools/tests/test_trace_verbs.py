@@ -393,7 +393,7 @@ def test_record_help_has_the_options_of_run() -> None:
     assert "--sched" in text
     assert "PIRN_TRACE" not in text
     assert "pirn.trace" in text
-    assert r"\-\-size" in pirn("man").stdout
+    assert r"\-\-size" in pirn("man", "pirn-trace-record.1").stdout
 
 
 def test_environment_names_the_file_from_here() -> None:
