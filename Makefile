@@ -14,7 +14,7 @@ PREFIX ?= /usr/local
 # What runs where in `make check`. The release preset runs everything, last; the others run what
 # they can find out best, and build what that needs: a test whose program is not built fails.
 # The simulator always has assertions on. Labels: sim unit policy posix conformance tls preempt
-# stress apps fault bench tools gdb memcheck sanitizers trace prof security.
+# stress apps fault bench tools gdb memcheck sanitizers trace prof security documents.
 LABELS_debug := unit|tls|start|gdb|trace|prof
 LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress|sanitizers
