@@ -68,7 +68,9 @@ def test_documents_name_presets_and_targets_that_there_are() -> None:
         for name in re.findall(r"(?:cmake|cmake --build|ctest) --preset ([a-z0-9-]+)", text):
             assert name in presets(KINDS[0]), f"{document}: --preset {name}"
             seen += 1
-        for name in re.findall(r"(?:^    |`)make ([a-z-]+)", text, re.MULTILINE):
+        code = "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+        named = re.findall(r"(?:^    |`)make ([a-z-]+)", text, re.MULTILINE)
+        for name in named + re.findall(r"^(?:\$ )?make ([a-z-]+)", code, re.MULTILINE):
             assert name in helped, f"{document}: make {name}"
             seen += 1
     assert seen > 40
