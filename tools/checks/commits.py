@@ -2,7 +2,8 @@
 """Messages of the commits since the last tag: subjects of at most 72 characters, and a body for
 each commit that changes code. --since REVISION begins elsewhere.
 
-Without git, without history (an archive, a shallow clone) or without a tag it says that it skips.
+Where there is no tag, it begins after the commit that brought this check. Without git or without
+history (an archive, a shallow clone) it says that it skips.
 """
 
 from __future__ import annotations
@@ -29,14 +30,17 @@ def git(root: Path, *arguments: str) -> str | None:
 
 
 def beginning(root: Path) -> tuple[str, str]:
-    """The last tag, or why there is none to begin at."""
+    """The last tag, else the commit that added this file; or why there is neither."""
     inside = git(root, "rev-parse", "--show-toplevel")
     if inside is None or Path(inside.strip()).resolve() != root:
         return "", "no git history"
     if (git(root, "rev-parse", "--is-shallow-repository") or "").strip() != "false":
         return "", "a shallow clone"
     tag = git(root, "describe", "--tags", "--abbrev=0")
-    return (tag.strip(), "") if tag else ("", "no tag")
+    if tag:
+        return tag.strip(), ""
+    added = git(root, "log", "--diff-filter=A", "--format=%H", "--", "tools/checks/commits.py")
+    return (added.split()[-1], "") if added and added.split() else ("", "no tag")
 
 
 def is_code(name: str) -> bool:

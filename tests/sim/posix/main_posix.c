@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main_posix.c - the suites of the POSIX layer, on the simulated kernel, under the same policies. */
+/* main_posix.c - the suites of the POSIX layer, on the simulated kernel. */
 #include "../driver.h"
 #include "posix_suite.h"
 

@@ -19,6 +19,7 @@ def git(root: Path, *arguments: str) -> None:
 
 
 def commit(root: Path, name: str, *message: str) -> None:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text("\n".join(message) + str(len(list(root.iterdir()))))
     git(root, "add", name)
     git(root, "commit", *(word for part in message for word in ("-m", part)))
@@ -77,3 +78,13 @@ def test_commits_say_why_they_skip(tree: Path, tmp_path: Path) -> None:
     git(tree, "tag", "-d", "v1")
     done = run(tree)
     assert (done.returncode, done.stdout) == (0, "check commits: skipped, no tag\n")
+
+
+def test_commits_begin_after_the_check_when_there_is_no_tag(tree: Path) -> None:
+    commit(tree, "a.c", "core: before the check, without a body")
+    commit(tree, "tools/checks/commits.py", "checks: of commits", "This file.")
+    git(tree, "tag", "-d", "v1")
+    assert run(tree).returncode == 0
+    commit(tree, "b.c", "core: after it, without a body")
+    done = run(tree)
+    assert (done.returncode, done.stderr.count("has no body")) == (1, 1)
