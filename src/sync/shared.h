@@ -48,7 +48,9 @@ struct rt_shmutex {
     uint32_t owner, users;  /* POSIX layer */
     uint32_t kind;          /* (C) mutex_kind.h */
 };
-_Static_assert(offsetof(struct rt_shmutex, kind) == offsetof(struct rt_mutex, kind), "kind");
+_Static_assert(!PORT_PROCESSES ||
+                   offsetof(struct rt_shmutex, kind) == offsetof(struct rt_mutex, kind),
+               "kind");
 
 struct rt_shsem {
     _Atomic(uint64_t) word; /* (A) value; number of waiters above bit 32 */
