@@ -7,6 +7,7 @@
 #define PIRN_CORE_BLOCK_H
 
 #include "../trace/trace.h"
+#include "handed.h"
 #include "runtime.h"
 #include "switch.h"
 #include "wake.h"
@@ -28,7 +29,7 @@ ALWAYS_INLINE void waitq_link_locked(struct waitq *q, struct thread *t, bool fro
 
 ALWAYS_INLINE struct thread *waitq_pick_next(struct cpu *cpu, struct thread *prefer)
 {
-    if (prefer != NULL && rt_may_bypass_pick(cpu) && rt.policy.remove(cpu, prefer)) {
+    if (prefer != NULL && rt_may_bypass_pick(cpu) && policy_remove(cpu, prefer)) {
         return prefer;
     }
     struct thread *next = rt_pick(cpu);

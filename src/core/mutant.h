@@ -55,6 +55,13 @@ enum mutant {
     MUTANT_IO_LATE_STAYS, /* nor wakes who began to wait meanwhile */
     MUTANT_IO_STRANGER,   /* an older wait is kept when the number means another file */
     MUTANT_CANCEL_LEAVES, /* a thread leaves a call before the interruption of it has come */
+    MUTANT_BLIND_QUEUE,   /* the last look before sleeping does not see one CPU's queue */
+    MUTANT_BLIND_SHARED,  /* nor what foreign threads made ready */
+    MUTANT_SPARE_MORE,    /* a CPU keeps a ready thread more than it may while others sleep */
+    MUTANT_BATCH_DROP,    /* the last thread of a batch that is stolen goes nowhere */
+    MUTANT_REMOVE_KEEPS,  /* a thread that is taken out for a join stays in the queue */
+    MUTANT_PICK_STRAYS,   /* a CPU without work takes a thread that is bound to another */
+    MUTANT_DIRECT_STRAYS, /* a joiner runs where the thread ends, wherever it is bound */
     MUTANT_PROF_TAKE,     /* two CPUs take the same place in the table of call trees */
     MUTANT_PROF_PLAIN,    /* threads that share a call tree count as if each were alone */
     MUTANT_SIGNAL_EARLY,  /* handlers run between the lending of a mask and the wait under it */

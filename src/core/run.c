@@ -69,10 +69,7 @@ void rt_tick_ends(bool preempts)
 static struct thread *idle_look(struct cpu *cpu)
 {
     struct thread *next = rt_pick(cpu);
-    if (next == NULL && rt.policy.search != NULL) {
-        next = rt.policy.search(cpu);
-    }
-    return next;
+    return next != NULL ? next : policy_search(cpu);
 }
 
 static void idle_begin(void)

@@ -16,6 +16,7 @@
 
 #include "../trace/trace.h"
 #include "cpu.h"
+#include "handed.h"
 #include "held.h"
 #include "port_tools.h"
 
@@ -76,6 +77,7 @@ SHARED_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thre
 {
     RT_ASSERT(prev == cpu->current);
     switch_check(cpu, prev, next);
+    ready_run(cpu, next);
     cpu->current = next;
     if (unlikely(next->cpu != cpu)) {
         trace_migrate(cpu, prev, next);

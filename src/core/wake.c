@@ -122,7 +122,7 @@ bool rt_resched(void)
     if ((cpu->current->flags & THREAD_IDLE) || !rt_has_classes()) {
         return false;
     }
-    struct thread *next = rt.policy.preempt(cpu, cpu->current, PIRN_WHY_PREEMPT);
+    struct thread *next = policy_preempt(cpu, PIRN_WHY_PREEMPT);
     if (next == NULL) {
         return false;
     }

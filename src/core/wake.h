@@ -45,6 +45,7 @@
 #include "../sched/policy.h"
 #include "../trace/trace.h"
 #include "cpu.h"
+#include "handed.h"
 #include "runtime.h"
 
 /* ---- a thread becomes ready ---- */
@@ -103,7 +104,9 @@ SHARED_INLINE void rt_ready(struct cpu *self, struct thread *t, enum pirn_why wh
 {
     thread_set_state(t, THREAD_READY);
     trace_wake(self, t, why);
+    uint64_t ticket = ready_give(self, t);
     struct pirn_kick kick = rt.policy.enqueue(self, t, why);
+    ready_given(self, ticket, kick);
     if (kick.cpu != PIRN_KICK_NONE) {
         rt_kick(self, kick);
     }
@@ -180,7 +183,7 @@ ALWAYS_INLINE struct thread *rt_pick(struct cpu *cpu)
     if (unlikely(at_is_set_rlx(&cpu->pending))) {
         rt_service(cpu);
     }
-    return rt.policy.pick(cpu);
+    return policy_pick(cpu);
 }
 
 /* May a thread be put ahead of the ready queue (a hand-over)? Not at every RT_BYPASS_LIMIT-th time:

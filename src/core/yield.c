@@ -32,7 +32,7 @@ static struct thread *yield_to(struct cpu *cpu)
     if (at_load_rlx(&cpu->pending) != 0) {
         rt_service(cpu);
     }
-    return rt.policy.preempt(cpu, cpu->current, PIRN_WHY_YIELD);
+    return policy_preempt(cpu, PIRN_WHY_YIELD);
 }
 
 /* The long way: pick, switch, enqueue on the other side. */
@@ -70,7 +70,7 @@ struct thread *preempt_next(struct cpu *cpu)
     if (rt_has_classes()) {
         rt_charge(cpu, 1);
         rt_service(cpu);
-        return rt.policy.preempt(cpu, cpu->current, PIRN_WHY_PREEMPT);
+        return policy_preempt(cpu, PIRN_WHY_PREEMPT);
     }
     return rt_pick(cpu);
 }

@@ -7,6 +7,7 @@
 #define PIRN_CORE_YIELD_H
 
 #include "../sched/policy.h"
+#include "handed.h"
 #include "switch.h"
 
 /* The long way: pick, switch, enqueue on the other side. */
@@ -19,10 +20,8 @@ COLD bool yield_without_cpu(void);
 bool rt_may_preempt(const struct cpu *cpu);
 struct thread *preempt_next(struct cpu *cpu);
 
-typedef struct pirn_rotation yield_rotate_t(struct cpu *self, struct thread *t);
-
 /* locks: rotate always leaves a lock. */
-ALWAYS_INLINE bool yield_by(yield_rotate_t *rotate, bool locks)
+ALWAYS_INLINE bool yield_by(policy_rotate_t *rotate, bool locks)
 {
     struct cpu *cpu = rt_enter_first();
     if (unlikely(cpu == NULL)) {
@@ -33,7 +32,7 @@ ALWAYS_INLINE bool yield_by(yield_rotate_t *rotate, bool locks)
     struct thread *self = cpu->current;
     struct pirn_rotation to = {0};
     if (likely(!at_is_set_rlx(&cpu->pending))) {
-        to = rotate(cpu, self);
+        to = policy_rotate(rotate, cpu, self);
     }
     if (likely(to.next != NULL)) {
         thread_set_state(self, THREAD_READY);

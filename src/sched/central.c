@@ -6,6 +6,7 @@
  * Lock: lock (RANK_RUNQ) guards every queue and pinned.queued.
  */
 #include "cpu.h"
+#include "mutant.h"
 #include "place.h"
 #include "runq.h"
 #include "runtime.h"
@@ -53,6 +54,9 @@ static struct thread *central_pick(struct cpu *self)
 {
     struct runq *q = &central.queues[self->id];
     struct thread *t = NULL;
+    if (MUTANT(PICK_STRAYS) && runq_estimate(q) == 0) {
+        q = &central.queues[(self->id + 1) % rt.ncpu];
+    }
     if (runq_estimate(q) != 0) {
         spin_lock(&central.lock, RANK_RUNQ);
         t = ready_pop_locked(self, q);

@@ -9,6 +9,7 @@
  * with the old priority is still in the queue then.
  */
 #include "cpu.h"
+#include "mutant.h"
 #include "place.h"
 #include "runq.h"
 #include "runtime.h"
@@ -160,7 +161,7 @@ static bool dist_has_work(struct cpu *self)
 
 static bool dist_direct(struct cpu *self, struct thread *t)
 {
-    if (pinned_of(t)->home != self->id || place_measuring ||
+    if ((pinned_of(t)->home != self->id && !MUTANT(DIRECT_STRAYS)) || place_measuring ||
         !ready_may_run_locked(&dist[self->id].q, t)) {
         return false;
     }

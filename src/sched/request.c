@@ -29,6 +29,7 @@
 #include "../trace/trace.h"
 #include "cpu.h"
 #include "mailbox.h"
+#include "mutant.h"
 #include "runq.h"
 #include "runtime.h"
 #include "wake.h"
@@ -213,7 +214,8 @@ static void request_poll(struct cpu *self)
 static bool request_spare(unsigned v)
 {
     return runq_estimate(&request_cpus[v].q) >=
-           SPARE + at_load_rlx(&request_cpus[v].promised); /* ORDER(idle-wake) */
+           SPARE + MUTANT(SPARE_MORE) +
+               at_load_rlx(&request_cpus[v].promised); /* ORDER(idle-wake) */
 }
 
 static bool request_asked(unsigned who, unsigned v)

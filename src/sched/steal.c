@@ -385,7 +385,9 @@ ALWAYS_INLINE bool remove_locked(bool classes, struct cpu *self, struct steal_qu
     bool ours = at_load_rlx(&stealable_of(t)->in) == sq;
     if (likely(ours && ready_alike_locked(classes, &sq->q, t))) {
         sq->head_is_far = !ready_first_alike_locked(classes, &sq->q, t);
-        ready_remove_alike_locked(classes, self, &sq->q, t);
+        if (!MUTANT(REMOVE_KEEPS)) {
+            ready_remove_alike_locked(classes, self, &sq->q, t);
+        }
     } else {
         ours = ours && ready_remove_locked(self, &sq->q, t);
     }
@@ -459,10 +461,10 @@ static void steal_poll(struct cpu *self)
 static bool steal_has_work(struct cpu *self)
 {
     (void)self;
-    if (runq_estimate(&steal.shared) != 0) { /* ORDER(idle-wake) */
+    if (runq_estimate(&steal.shared) != 0 && !MUTANT(BLIND_SHARED)) { /* ORDER(idle-wake) */
         return true;
     }
-    for (unsigned i = 0; i < rt.ncpu; i++) {
+    for (unsigned i = MUTANT(BLIND_QUEUE); i < rt.ncpu; i++) {
         if (runq_estimate(&steal.queues[i].q) != 0) { /* ORDER(idle-wake) */
             return true;
         }

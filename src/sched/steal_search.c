@@ -22,6 +22,7 @@
  * The victim's queue is locked as by a guest, then the thief's own as by its owner; never both.
  */
 #include "../trace/trace.h"
+#include "mutant.h"
 #include "runtime.h"
 #include "steal.h"
 
@@ -69,6 +70,9 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
     bias_lock_owner(&to->lock);
     for (struct list *node; (node = list_pop_front(&batch)) != NULL;) {
         struct thread *t = CONTAINER_OF(node, struct thread, rq);
+        if (MUTANT(BATCH_DROP) && list_empty(&batch)) {
+            break;
+        }
         at_store_rlx(&stealable_of(t)->in, to);
         at_fence_light(); /* ORDER(requeue) */
         ready_push_locked(&to->q, t, PIRN_WHY_MIGRATE);

@@ -11,6 +11,11 @@
 #include "driver.h"
 #include "list.h"
 
+/* A second instance of the example, whose queues this file sees. */
+#define example_home example_open
+#include "example.c"
+#undef example_home
+
 enum { SEEDS = 300 };
 
 struct pirn_policy policy_mistake;
@@ -25,6 +30,24 @@ static void make_blind(struct pirn_policy *p)
 {
     *p = example_home;
     p->has_work = sees_nothing;
+}
+
+/* Only pick and search see the first queue. */
+static bool sees_all_but_one(pirn_cpu_t self)
+{
+    (void)self;
+    for (unsigned k = 1; k < ncpu; k++) {
+        if (pirn_runq_length(&home[k].ready) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void make_one_eyed(struct pirn_policy *p)
+{
+    *p = example_open;
+    p->has_work = sees_all_but_one;
 }
 
 /* Tells nobody, although other CPUs may have to run it. */
@@ -63,6 +86,42 @@ static void make_deaf(struct pirn_policy *p)
     p->requeue = NULL;
 }
 
+/* The second of two that it takes goes nowhere. */
+static pirn_thread_t takes_two(pirn_cpu_t self)
+{
+    pirn_thread_t t = home_search(self);
+    if (t != NULL) {
+        (void)home_search(self);
+    }
+    return t;
+}
+
+static void make_losing(struct pirn_policy *p)
+{
+    *p = example_open;
+    p->search = takes_two;
+}
+
+/* Answers that it has taken t out, and has not. */
+static bool leaves_it(pirn_cpu_t self, pirn_thread_t t)
+{
+    (void)self;
+    return pirn_policy_thread_ready(t);
+}
+
+static void make_doubling(struct pirn_policy *p)
+{
+    *p = example_home;
+    p->remove = leaves_it;
+}
+
+/* Says that it binds threads, and has them searched for. */
+static void make_straying(struct pirn_policy *p)
+{
+    *p = example_home;
+    p->pinned = true;
+}
+
 /* ---- what ends the program ---- */
 
 enum { PICKS = 40 };
@@ -70,10 +129,10 @@ enum { PICKS = 40 };
 static unsigned picks; /* of this run */
 static int *volatile nowhere;
 
-static int counts_from_zero(unsigned ncpu)
+static int counts_from_zero(unsigned n)
 {
     picks = 0;
-    return example_home.init(ncpu);
+    return example_home.init(n);
 }
 
 static pirn_thread_t crashes(pirn_cpu_t self)
@@ -113,10 +172,12 @@ static void make_looping(struct pirn_policy *p)
 static unsigned made;
 
 /* From the first ENDING on they end the program; tests/sim/check_repeat.py looks at those. */
-static const char *const names[] = {"blind", "mute", "hasty", "deaf", "crashing", "looping", NULL};
-static void (*const make[])(struct pirn_policy *) = {make_blind, make_mute,     make_hasty,
-                                                     make_deaf,  make_crashing, make_looping};
-enum { ENDING = 4 };
+static const char *const names[] = {"blind",    "one-eyed", "mute",     "hasty",   "deaf", "losing",
+                                    "doubling", "straying", "crashing", "looping", NULL};
+static void (*const make[])(struct pirn_policy *) = {
+    make_blind,  make_one_eyed, make_mute,     make_hasty,    make_deaf,
+    make_losing, make_doubling, make_straying, make_crashing, make_looping};
+enum { ENDING = 8 };
 
 const char *const *mistake_names(void)
 {

@@ -91,7 +91,16 @@ NAMES = (
         re.compile(r"\brt\.policy\b"),
         ("src/sync", "src/native", "src/posix", "src/libc", "src/trace", "src/prof", "port"),
         "rt.policy is core's and sched's: ask core (rt_has_work, rt_is_pinned, rt_policy_name)",
-        {"port/env/sim/sim.c": "the oracle looks into the scheduler"},
+        {
+            "port/env/sim/sim_oracle.c": "the oracle looks into the scheduler",
+            "port/env/sim/sim.c": "what a run begins and ends it gives back",
+        },
+    ),
+    Name(
+        re.compile(r"\brt\.policy\.(?:enqueue|pick|search|remove|preempt)\("),
+        ("src/core",),
+        "the simulator must hear of each thread that goes to the policy or comes back: policy_*()",
+        {"src/core/handed.h": "tells it", "src/core/wake.h": "tells it of what it enqueues"},
     ),
     Name(
         re.compile(r"\bport_(?!cpu_self\b)\w+\("),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim.c - the contexts of the simulator, their scheduler, the oracle, and the run. The calls of
- * port.h are in sim_port.c.
+ * sim.c - the contexts of the simulator, their scheduler, and the run. The calls of port.h are in
+ * sim_port.c, the oracle is in sim_oracle.c.
  *
  * Contexts: one per virtual CPU, one device (it delivers ticks, as the timer of a real port would,
  * from outside any CPU), and the foreign kernel threads of the test. Exactly one runs; all others
@@ -250,6 +250,9 @@ static NORETURN void sim_stuck(const char *what)
     snprintf(r->why + n, sizeof(r->why) - (size_t)n, "):");
     r->failed = true;
     id_for_each(describe, r);
+    if (sim_ready_left() != NULL) {
+        append(r, sim_ready_left());
+    }
     if (rt.policy.dump != NULL) {
         rt.policy.dump(append, r);
     }
@@ -355,43 +358,6 @@ void sim_point(uint32_t what, uint32_t detail)
     }
 }
 
-/* The oracle: nobody is inside the runtime, no permit is on its way, and a CPU sleeps although it
- * has work. */
-void sim_oracle(void)
-{
-    if (at_load_rlx(&rt.started) != 2) {
-        return;
-    }
-    sim_quiet = true;
-    for (unsigned i = 0; i < sim_ncontexts; i++) {
-        struct context *c = &sim.contexts[i];
-        bool asleep = c->state == CTX_WAITING;
-        if (c->permit || (!asleep && c->state == CTX_RUNNABLE && i != DEVICE && c->irq_off != 0)) {
-            sim_quiet = false;
-            return;
-        }
-    }
-    if (sim.contexts[DEVICE].state == CTX_RUNNABLE) {
-        sim_quiet = false;
-        return;
-    }
-    for (unsigned i = 0; i < rt.ncpu; i++) {
-        struct context *c = &sim.contexts[rt.cpus[i]->carrier->port.context];
-        if (at_load_rlx(&rt.cpus[i]->call) != 0) {
-            if (!sim.watch) {
-                sim_fail("oracle: CPU %u is in a call, and nobody watches it", i);
-            }
-        } else if (c->cpu == rt.cpus[i] && c->state == CTX_WAITING &&
-                   (rt.cpus[i]->current->flags & THREAD_IDLE) && rt.policy.has_work(rt.cpus[i])) {
-            sim_fail("oracle: CPU %u sleeps while work it may run exists", i);
-        }
-    }
-    if (rt.policy.check != NULL) {
-        rt.policy.check();
-    }
-    sim_quiet = false;
-}
-
 /* Wait for a permit or the deadline. */
 void sim_context_wait(struct context *c, uint64_t deadline)
 {
@@ -481,6 +447,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
         sim.tick_at[i] = UINT64_MAX;
     }
     sim_mem_begin(config->weak, sim_choose(4) != 0);
+    sim_ready_begin();
 }
 
 static void sim_end(void)
@@ -497,6 +464,10 @@ static void sim_end(void)
     if (whole && sim.tls && sim_tls_blocks() != 1) {
         r->failed = true;
         snprintf(r->why, sizeof(r->why), "%u TLS blocks leaked", sim_tls_blocks() - 1);
+    }
+    if (whole && !r->failed && sim_ready_left() != NULL) {
+        r->failed = true;
+        snprintf(r->why, sizeof(r->why), "%s", sim_ready_left());
     }
     while (sim.nstacks != 0) {
         free(sim.stacks[--sim.nstacks].low);

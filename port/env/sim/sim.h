@@ -13,8 +13,8 @@
  * allows. Data that is not atomic is always up to date: races on it are ThreadSanitizer's business.
  *
  * A run fails on: a failed assertion, a deadlock (nobody can go on and no timer is armed), a step
- * limit (livelock), a CPU that sleeps while it has work and nobody is about to wake it (the
- * oracle), a leaked stack.
+ * limit (livelock), a CPU that sleeps while it has work and nobody is about to wake it, a thread
+ * that the policy loses or returns twice (the oracle), a leaked stack.
  */
 #ifndef PIRN_SIM_H
 #define PIRN_SIM_H

@@ -112,7 +112,6 @@ void sim_context_wait(struct context *c, uint64_t deadline); /* for a permit or 
 void sim_context_permit(unsigned n);
 void sim_switch(bool must_leave);
 void sim_check_steps(void);
-void sim_oracle(void); /* fails if a CPU sleeps beside work */
 NORETURN void sim_leave(void);
 
 /* In the child of a fork: a context is gone; the device begins anew; the caller, a foreign context
@@ -123,6 +122,12 @@ void sim_foreign_becomes(struct thread *t);
 
 /* sim_blocked.c: a tick where the thread cannot be switched takes its CPU; or it gets one again. */
 void sim_away(void);
+
+/* sim_oracle.c: a context leaves the runtime: fail if a CPU sleeps that should not. The record of
+ * who is ready: forget it; NULL, or who is still with the policy. */
+void sim_oracle(void);
+void sim_ready_begin(void);
+const char *sim_ready_left(void);
 
 /* sim_port.c */
 void sim_device_call(uint64_t after);

@@ -91,9 +91,11 @@ NAMED = [
     ("src/trace/file.c", 'say(out, rt.policy.name, "/");', "rt.policy"),
     ("port/env/linux/idle.c", "rt.policy.pick(cpu);", "rt.policy"),
     ("src/sched/steal_preempt.c", "uint64_t now = port_now();", "sched asks core"),
+    ("src/core/run.c", "next = rt.policy.search(cpu);", "the simulator must hear"),
 ]
 UNNAMED = [
-    ("src/core/run.c", "rt.policy.pick(cpu);"),
+    ("src/core/handed.h", "rt.policy.pick(cpu);"),
+    ("src/core/run.c", "rt.policy.idle_enter(cpu);"),
     ("src/sched/steal_preempt.c", "if (rt.policy.pinned) {"),
     ("src/sched/steal_preempt.c", "struct cpu *self = port_cpu_self();"),
     ("src/sched/steal_search.c", "uint64_t now = port_now();"),

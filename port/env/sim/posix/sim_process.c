@@ -54,6 +54,7 @@ static void others_end(void)
         sim_kthreads[i] = (struct sim_kthread){0};
     }
     sim_device_renew();
+    sim_ready_begin();
     sim.alone = true;
 }
 
