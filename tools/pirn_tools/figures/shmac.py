@@ -20,27 +20,30 @@ GAPS = (
 DEALT = "dist:discipline=shmac"
 ASKED = "request:discipline=shmac"
 
-HEAD = f"""What the chapters 3 and 5 of
+HEAD = f"""The thesis
 {SOURCE}
-show, and the same from runs of Pirn. The text of the thesis that is at hand has no pictures: ours
-stand beside the numbers and shapes that this text states.
+(chapters 3 and 5) has figures and tables of traces. This page has the same from runs of Pirn. The
+copy of the thesis that was used has no pictures, so our figures are compared with the numbers and
+shapes in its text.
 
-What is alike, and what is not:
+The two systems differ in these points:
 
 - *Scheduler.* The thesis's library gives a new task to the least busy core, and a core without work
-  asks others. Here these are two policies: `dist` deals threads out to CPUs, `request` asks.
-  Each figure says which one ran. Within a CPU it is the thesis's order (`discipline=shmac`).
-- *Tick.* There 10 Hz, here 100 Hz (a slice is a tick). The work is chosen such that a worker runs
-  for about as many ticks as there: seconds there are tenths of a second of CPU time here.
-- *CPUs.* There four cores, without caches. Here each CPU is a kernel thread, and these share the
-  processors named below. Ticks count the CPU time of the kernel thread: with fewer processors than
-  CPUs there are fewer in a second, and times of CPUs add up to more than the machine has.
-- *Joins.* There the joiner's core finds out at its next tick. Here the ending thread makes the
-  joiner ready and wakes its CPU, so a chain of joins takes milliseconds. For the tables chains are
-  repeated until there are ticks to count. Pictures of single chains show the shortest of {TRIES}
-  runs.
-- *Interrupts.* Here these are the ticks: the time in their handlers. There it is the time in the
-  scheduler's function, which runs more often than the timer ticks where tasks end or block."""
+  asks others. Here two policies do that: `dist` places threads on CPUs, `request` asks. Each figure
+  names its policy. Within a CPU the order is the thesis's (`discipline=shmac`).
+- *Tick.* The thesis has 10 Hz; here it is 100 Hz (a slice is a tick). A worker has as much work as
+  it takes for about the same number of ticks: a second there is a tenth of a second of CPU time
+  here.
+- *CPUs.* The thesis has four cores without caches. Here each CPU is a kernel thread, and these
+  share the processors named below. Ticks count the CPU time of the kernel thread. With fewer
+  processors than CPUs there are fewer ticks in a second, and the times of the CPUs add up to more
+  than the machine has.
+- *Joins.* In the thesis the joiner's core finds out at its next tick. Here the ending thread makes
+  the joiner ready and wakes its CPU, so a chain of joins takes milliseconds. For the tables, chains
+  are repeated until there are ticks to count. Pictures of single chains show the shortest of
+  {TRIES} runs.
+- *Interrupts.* Here these are ticks, with the time in their handlers. In the thesis it is the time
+  in the scheduler's function, which also runs when tasks end or block."""
 
 
 def _chain(name: str, threads: int, sched: str) -> Run:

@@ -16,9 +16,9 @@ HEAD = """<!-- SPDX-License-Identifier: MIT -->
 <!-- Written by `make programs`; apps/programs/programs.toml says what is run. -->
 # Programs of others
 
-Built from Debian's source packages, without edits; only the linker is told to put
-`libpirn-pthread` before the C library ([how](../../apps/programs/README.md)). Every run puts out
-the same bytes as with the C library's threads (NPTL), or is marked as failing.
+These programs are built from Debian's source packages, unchanged; only the linker is told to put
+`libpirn-pthread` before the C library ([how](../../apps/programs/README.md)). Every run writes the
+same bytes as with the C library's threads (NPTL), or is marked as failing.
 """
 
 LEGEND = """Milliseconds with NPTL, then time with Pirn / time with NPTL: medians of {rounds}
