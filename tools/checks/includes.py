@@ -22,13 +22,14 @@ from common import C_SUFFIXES, Problem, main, read_lines, under
 CHECKED = ("src", "port", "include")
 INCLUDE = re.compile(r'^\s*#\s*(?:include|include_next|import)\s*([<"])([^>"]+)[>"]')
 
-# Leaf headers are about the language (attributes, atomics, build options, assertions), not about
-# threads. check.h is one so that ports, too, state their conventions as assertions.
+# Leaf headers are about the language (attributes, atomics, build options, assertions, lists), not
+# about threads. check.h is one so that ports, too, state their conventions as assertions.
 LEAVES = {
     "src/core/check.h",
     "src/core/compiler.h",
     "src/core/config.h",
     "src/core/atomic.h",
+    "src/core/list.h",
 }
 SEAMS = {
     "src/sched/policy.h": "policy.h",

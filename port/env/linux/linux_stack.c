@@ -7,10 +7,11 @@
  * mprotect, which splits the mapping, so that vm.max_map_count limits the number of stacks: then
  * the error says so, once.
  *
- * Invariants: a slot is free (on its arena's list), or handed out; slots at and above `bump` were
- * never used and have no guard yet. A free slot has given its pages back. Lock: `lock`.
+ * Invariants: those of linux_arena.h, and: a slot that was never handed out has no guard yet; a
+ * free slot has given its pages back. Lock: `lock`.
  */
 #include "linux.h"
+#include "linux_arena.h"
 #include "port_tools.h"
 
 #include <errno.h>
@@ -28,19 +29,10 @@
 #endif
 
 #define ARENA_BYTES (32ul << 20)
-#define ARENA_SLOTS 512u
+#define ARENA_SLOTS_LEAST 16u /* of large stacks: it is only address space */
 
-struct arena {
-    struct arena *next;
-    char *base;
-    size_t slot;  /* bytes, guard included */
-    size_t guard; /* bytes, may be 0 */
-    unsigned slots, bump, nfree;
-    uint16_t free[ARENA_SLOTS];
-    uint32_t known[ARENA_SLOTS]; /* what Valgrind calls the stacks that are handed out */
-};
-
-static struct arena *arenas; /* (lock) newest first */
+static struct arenas arenas = {.spare = {&arenas.spare, &arenas.spare}}; /* (lock) */
+static struct arena_kind *recent; /* (lock) used last, or NULL */
 static uint32_t lock;
 static bool guard_by_protect; /* (lock) */
 
@@ -108,10 +100,10 @@ void port_table_free(void *p, size_t size)
     unmap(p, size);
 }
 
-static struct arena *arena_map(size_t slot, size_t guard, unsigned slots)
+static struct arena *arena_map(size_t slot, unsigned slots)
 {
     struct arena *a = port_table_alloc(sizeof(struct arena));
-    RT_ASSERT(slots != 0 && slots <= ARENA_SLOTS && guard < slot && slot % PAGE_SIZE == 0);
+    RT_ASSERT(slots != 0 && slots <= ARENA_SLOTS && slot % PAGE_SIZE == 0);
     if (a == NULL) {
         return NULL;
     }
@@ -121,27 +113,39 @@ static struct arena *arena_map(size_t slot, size_t guard, unsigned slots)
         return NULL;
     }
     advise(a->base, slot * slots, MADV_NOHUGEPAGE);
-    a->slot = slot;
-    a->guard = guard;
     a->slots = slots;
     return a;
 }
 
 /* As large as there is room for: a process near its limit still gets single stacks. */
-static struct arena *arena_new(size_t slot, size_t guard)
+static struct arena *arena_map_some(size_t slot)
 {
     size_t fit = ARENA_BYTES / slot;
-    unsigned slots = fit < 1 ? 1 : fit > ARENA_SLOTS ? ARENA_SLOTS : (unsigned)fit;
-    if (slots < 16) {
-        slots = 16; /* large stacks: only address space */
+    unsigned slots = fit < ARENA_SLOTS_LEAST ? ARENA_SLOTS_LEAST
+                     : fit > ARENA_SLOTS     ? ARENA_SLOTS
+                                             : (unsigned)fit;
+    struct arena *a = NULL;
+    for (; slots != 0 && a == NULL; slots /= 2) {
+        a = arena_map(slot, slots);
     }
-    for (; slots != 0; slots /= 2) {
-        struct arena *a = arena_map(slot, guard, slots);
-        if (a != NULL) {
-            return a;
-        }
+    return a;
+}
+
+/* kind: NULL if this is its first arena. */
+static struct arena *arena_new_locked(struct arena_kind *kind, size_t slot, size_t guard)
+{
+    RT_ASSERT(arena_is_locked() && guard < slot);
+    bool first = kind == NULL;
+    if (first && (kind = port_table_alloc(sizeof(struct arena_kind))) == NULL) {
+        return NULL;
     }
-    return NULL;
+    struct arena *a = arena_map_some(slot);
+    if (a != NULL) {
+        arena_add(&arenas, kind, slot, guard, a);
+    } else if (first) {
+        port_table_free(kind, sizeof(*kind));
+    }
+    return a;
 }
 
 /* Can the kernel read the page? It says so instead of sending a signal. */
@@ -190,42 +194,32 @@ static int guard_install(char *low, size_t size)
     return -ENOMEM;
 }
 
+/* A slot of the arena, with its guard; NULL: there can be none. */
 static char *arena_take_locked(struct arena *a)
 {
-    RT_ASSERT(arena_is_locked() && a->nfree <= a->bump && a->bump <= a->slots);
-    if (a->nfree != 0) {
-        return a->base + a->free[--a->nfree] * a->slot;
-    }
-    if (a->bump == a->slots) {
+    bool fresh;
+    RT_ASSERT(arena_is_locked());
+    char *slot = a->base + arena_next(a, &fresh) * a->kind->slot;
+    if (fresh && guard_install(slot, a->kind->guard) != 0) {
         return NULL;
     }
-    char *slot = a->base + a->bump * a->slot;
-    if (guard_install(slot, a->guard) != 0) {
-        return NULL;
-    }
-    a->bump++;
+    arena_taken(&arenas, a, fresh);
     return slot;
 }
 
-ALWAYS_INLINE bool arena_has(const struct arena *a, size_t slot, size_t guard)
-{
-    return a->slot == slot && a->guard == guard && (a->nfree != 0 || a->bump != a->slots);
-}
-
-/* The first arena of the kind with room comes to the front. */
 static struct arena *arena_find_locked(size_t slot, size_t guard)
 {
     RT_ASSERT(arena_is_locked());
-    for (struct arena **link = &arenas; *link != NULL; link = &(*link)->next) {
-        struct arena *a = *link;
-        if (arena_has(a, slot, guard)) {
-            *link = a->next;
-            a->next = arenas;
-            arenas = a;
-            return a;
-        }
+    struct arena_kind *kind = recent;
+    if (kind == NULL || kind->slot != slot || kind->guard != guard) {
+        kind = arena_kind_find(&arenas, slot, guard);
     }
-    return NULL;
+    struct arena *a = arena_of_kind(kind);
+    if (a == NULL) {
+        a = arena_new_locked(kind, slot, guard);
+    }
+    recent = a != NULL ? a->kind : recent;
+    return a;
 }
 
 ALWAYS_INLINE size_t round_up(size_t size)
@@ -279,14 +273,7 @@ int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
     guard = round_up(guard);
     size_t slot = round_up(size) + guard;
     arena_lock();
-    struct arena *a = arenas;
-    if (a == NULL || !arena_has(a, slot, guard)) {
-        a = arena_find_locked(slot, guard);
-    }
-    if (a == NULL && (a = arena_new(slot, guard)) != NULL) {
-        a->next = arenas;
-        arenas = a;
-    }
+    struct arena *a = arena_find_locked(slot, guard);
     char *base = a != NULL ? arena_take_locked(a) : NULL;
     arena_unlock();
     errno = saved;
@@ -299,17 +286,13 @@ int port_stack_alloc(struct port_stack *stack, size_t size, size_t guard)
     return 0;
 }
 
-/* An arena without users, other than the front one, is unmapped. */
-static void arena_drop_locked(struct arena *a)
+/* An arena that is in no list any more; and its kind, if it was the last of that. */
+static void arena_unmap(struct arena *a, size_t slot, struct arena_kind *kind)
 {
-    RT_ASSERT(arena_is_locked() && a->nfree == a->bump);
-    for (struct arena **link = &arenas->next; *link != NULL; link = &(*link)->next) {
-        if (*link == a) {
-            *link = a->next;
-            unmap(a->base, a->slot * a->slots);
-            port_table_free(a, sizeof(*a));
-            return;
-        }
+    unmap(a->base, slot * a->slots);
+    port_table_free(a, sizeof(*a));
+    if (kind != NULL) {
+        port_table_free(kind, sizeof(*kind));
     }
 }
 
@@ -317,17 +300,21 @@ void port_stack_free(struct port_stack *stack)
 {
     int saved = errno;
     struct arena *a = stack->arena;
-    ptrdiff_t slot = ((char *)stack->low - a->base) / (ptrdiff_t)a->slot; /* the guard rounds off */
-    RT_ASSERT((char *)stack->low == a->base + (size_t)slot * a->slot + a->guard);
+    size_t size = a->kind->slot;
+    ptrdiff_t slot = ((char *)stack->low - a->base) / (ptrdiff_t)size; /* the guard rounds off */
+    RT_ASSERT((char *)stack->low == a->base + (size_t)slot * size + a->kind->guard);
     valgrind_forget(a->known[slot]);
     advise(stack->low, stack->size, MADV_DONTNEED);
     arena_lock();
-    RT_ASSERT(a->nfree < a->bump && (unsigned)slot < a->bump);
-    a->free[a->nfree++] = (uint16_t)slot;
-    if (a->nfree == a->bump) {
-        arena_drop_locked(a);
-    }
+    struct arena_kind *kind = NULL;
+    arena_return(&arenas, a, (unsigned)slot);
+    struct arena *surplus = arena_surplus(&arenas, &kind);
+    size = surplus != NULL ? surplus->kind->slot : 0;
+    recent = recent == kind ? NULL : recent;
     arena_unlock();
+    if (surplus != NULL) {
+        arena_unmap(surplus, size, kind);
+    }
     errno = saved;
 }
 
