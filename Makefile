@@ -55,7 +55,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench scheduling-cost profiling-cost figures-doc results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -221,6 +221,15 @@ bench:
 	$(MAKE) --no-print-directory build-release
 	$(VENV)/python bench/run_micro.py $(BENCH_ARGS)
 	$(VENV)/python bench/run_macro.py
+
+## benchmarks-doc: run the benchmark suites and the demo, write docs/results/benchmarks.md (20 minutes)
+benchmarks-doc:
+	@tools/setup --quiet --group bench
+	$(MAKE) --no-print-directory build-release
+	$(VENV)/python bench/run_micro.py --publish
+	$(VENV)/python bench/run_macro.py --publish
+	$(VENV)/pirn demo --publish
+	$(MAKE) --no-print-directory results-table
 
 ## scheduling-cost: measure the scheduler's own time, write docs/results/scheduling-cost.md (5 minutes)
 scheduling-cost: setup build-release

@@ -3,11 +3,11 @@
 """Runs whole applications: the measurements of the M:N report, the policies compared, and the
 echo server.
 
-    .venv/bin/python bench/run_macro.py [--rounds 7] [--only report|policies|echo]
+    .venv/bin/python bench/run_macro.py [--rounds 7] [--only report|policies|echo] [--publish]
 
 Writes into --output (results/): macro-report.csv, macro-policies.csv, macro-echo.csv (every
-sample), macro.md (the tables), macro-report.png, macro-policies.png. README.md says how to
-read it.
+sample), macro.md (the tables), macro-report.png, macro-policies.png. With --publish also the parts
+"report", "policies" and "echo" of docs/results/benchmarks.md. README.md says how to read it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from harness import machine, plots, policies, session
+from harness import machine, page, plots, policies, session
 from harness.rounds import Outcome, jobs_of, run_rounds
 from harness.summary import paired_ratio, values
 from harness.tables import gaps, markdown, number
@@ -47,6 +47,7 @@ each connection a closed loop; the load has one thread with epoll and shares the
 def arguments() -> argparse.Namespace:
     parser = session.parser_of(__doc__, rounds=7)
     parser.add_argument("--only", choices=PARTS, help="only this part")
+    parser.add_argument("--publish", action="store_true", help="into docs/results/benchmarks.md")
     options = parser.parse_args()
     session.at_least_one(parser, options, "rounds")
     return options
@@ -141,11 +142,16 @@ def run() -> int:
     options = arguments()
     place = session.place_of(options)
     root, build, output = place.root, place.build, place.output
-    parts = [session.heading("Macro benchmarks", machine.describe(root, build))]
+    about = machine.describe(root, build)
+    parts = [session.heading("Macro benchmarks", about)]
     session.build_what(console, options, place, "the applications", "all")
     runs = {"report": run_report, "policies": run_policies, "echo": run_echo}
     for part in [options.only] if options.only else PARTS:
         parts.append(runs[part](console, root, build, output, options.rounds))
+        if options.publish:
+            title, _, rest = parts[-1].partition("\n")
+            text = f"{title}\n\n{session.stamp(about, options.rounds)}\n{rest}"
+            page.publish_part(root, part, text, output, [])
     session.show(console, place, "macro.md", "\n\n".join(parts))
     console.print(f"written: {paths.short(output)}/macro.md, macro-*.csv, macro-*.png")
     return 0

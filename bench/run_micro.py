@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Runs the micro benchmarks of all systems in one run, paired, and compares with the goals.
 
-    .venv/bin/python bench/run_micro.py [--rounds 7] [--row ROW]... [--peer PEER]...
+    .venv/bin/python bench/run_micro.py [--rounds 7] [--row ROW]... [--peer PEER]... [--publish]
 
 Writes into --output (results/): micro.csv, every sample, as `pirn bench` writes them;
-micro-summary.csv; micro.md, the report; micro.png. The status is 1 if one of our own programs
-failed. README.md says how to read it.
+micro-summary.csv; micro.md, the report; micro.png. With --publish also the part "micro" of
+docs/results/benchmarks.md. The status is 1 if one of our own programs failed. README.md says how to
+read it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from __future__ import annotations
 import argparse
 import statistics
 
-from harness import machine, plots, session, tables
+from harness import machine, page, plots, session, tables
 from harness.goals import load_goals
 from harness.rounds import Outcome, jobs_of, run_rounds
 from harness.summary import FLOOR, OURS, Line, floor_of, summarize
-from pirn_tools import paths
+from pirn_tools import parts, paths
 from pirn_tools.bench.report import write_csv
 from pirn_tools.bench.suites import Suite, load_suites
 from pirn_tools.errors import UserError
@@ -38,7 +39,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="instead of the suite's number")
     parser.add_argument("--row", action="append", default=[], help="only this row (repeatable)")
     parser.add_argument("--peer", action="append", default=[], help="only this system (repeatable)")
-    return parser.parse_args()
+    parser.add_argument("--publish", action="store_true", help="into docs/results/benchmarks.md")
+    options = parser.parse_args()
+    if options.publish and (options.row or options.peer):
+        parser.error("--publish is for a whole run: without --row and --peer")
+    return options
 
 
 def check_names(options: argparse.Namespace, suites: list[Suite]) -> None:
@@ -55,7 +60,7 @@ def check_names(options: argparse.Namespace, suites: list[Suite]) -> None:
 
 def report(outcome: Outcome, lines: list[Line], head: str) -> str:
     floor = floor_of(outcome.samples, statistics.median)
-    parts = [
+    sections = [
         head,
         LEGEND,
         "## Medians",
@@ -69,8 +74,8 @@ def report(outcome: Outcome, lines: list[Line], head: str) -> str:
     ]
     for title, reasons in (("Skipped", outcome.skipped), ("Failed", outcome.failed)):
         if reasons:
-            parts += [f"## {title}", "\n".join(f"- {gap}" for gap in tables.gaps(reasons))]
-    return "\n\n".join(parts)
+            sections += [f"## {title}", "\n".join(f"- {gap}" for gap in tables.gaps(reasons))]
+    return "\n\n".join(sections)
 
 
 def measure(console: Console, options: argparse.Namespace, place: session.Place) -> Outcome:
@@ -106,6 +111,9 @@ def run() -> int:
     plots.write_micro(output / "micro.png", lines, f"micro benchmarks, {about['processor']}")
     session.show(console, place, "micro.md", text)
     console.print(f"written: {paths.short(output)}/micro.csv, -summary.csv, .md, .png")
+    if options.publish:
+        whole = parts.deeper(parts.without_title(text))
+        page.publish_part(root, "micro", whole, output, ["micro.png"])
     return any(peer in OURS for _, peer in outcome.failed)
 
 

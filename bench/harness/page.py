@@ -8,13 +8,23 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from pirn_tools import paths
+from pirn_tools import parts, paths
 from pirn_tools.errors import UserError
 
 from harness import machine
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PEERS = ("Boost.Fiber", "GNU Pth", "Go", "Rust", "may", "Tokio")  # not in these measurements
+
+
+BENCHMARKS = Path("docs/results/benchmarks.md")
+
+
+def publish_part(root: Path, name: str, text: str, output: Path, pictures: Iterable[str]) -> None:
+    """A part of the page of benchmarks, and its pictures."""
+    parts.replace(root / BENCHMARKS, name, text)
+    for picture in pictures:
+        shutil.copyfile(output / picture, root / BENCHMARKS.parent / "img" / picture)
 
 
 def machine_before(root: Path, build: Path) -> dict[str, str]:

@@ -129,6 +129,13 @@ def command_line() -> str:
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
+def stamp(machine: Mapping[str, str], rounds: int) -> str:
+    """One line: how a part of a page was measured, and on what."""
+    known = [machine[key] for key in ("processor", "kernel", "C library")]
+    what = f"`{command_line()}`, {rounds} rounds, commit {machine['commit']}"
+    return f"{what}, {', '.join(known)}; load before: {machine['load before']}."
+
+
 def heading(title: str, machine: Mapping[str, str]) -> str:
     """The head of a report: what, how, on what."""
     rows = [[key, value] for key, value in machine.items()]

@@ -55,6 +55,18 @@ def test_contenders_are_nptl_and_every_policy() -> None:
     assert made[2].environment == {"PIRN_SCHED": "steal", "PIRN_CPUS": "2"}
 
 
+def test_the_page_has_a_row_for_each_policy() -> None:
+    rows = report.summarize(
+        [{name: result(name, s) for name, s in (("nptl", 2.0), ("steal", 1.0))}]
+    )
+    lines = report.markdown(rows, "About.").splitlines()
+    assert lines[0] == "About."
+    assert lines[-2:] == [
+        "| NPTL (kernel) | 2000.0 ms | 1.00 | 100 | 3 | 25% |",
+        "| steal | 1000.0 ms | 0.50 | 100 | 3 | 25% |",
+    ]
+
+
 def test_same_checksum_names_who_differs() -> None:
     assert same_checksum([result("nptl", 1), result("steal", 1)], None) == "ab"
     with pytest.raises(UserError, match="steal: cd"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pirn_tools import paths, terminal
+from pirn_tools import machine, parts, paths, terminal
 from pirn_tools.demo import report
 from pirn_tools.demo.clip import ClipShape, make_clip, reference_frames
 from pirn_tools.demo.decode import NPTL, Contender, Result, contenders, decode
@@ -60,7 +61,8 @@ class Plan:
     show_default=True,
     help="Slice threads a stage.",
 )
-def demo(rounds: int, cpus: int | None, repeat: int, slices: int) -> None:
+@click.option("--publish", is_flag=True, help="Write docs/results/benchmarks.md, too.")
+def demo(rounds: int, cpus: int | None, repeat: int, slices: int, publish: bool) -> None:
     """Decode a real video as Motion-JPEG under NPTL and under every policy.
 
     Checks that all decode every picture bit-identically and as ffmpeg does, prints a table and
@@ -84,7 +86,17 @@ def demo(rounds: int, cpus: int | None, repeat: int, slices: int) -> None:
     check_pictures(console, runners, clip, folder, shape)
     arguments = [f"--slices={slices}", f"--repeat={repeat}", str(clip)]
     done = measure(console, Plan(runners, arguments, count, rounds))
-    finish(console, done, folder, f"Motion-JPEG, {count} CPUs, {slices} slices a stage")
+    rows = finish(console, done, folder, f"Motion-JPEG, {count} CPUs, {slices} slices a stage")
+    if publish:
+        page = root / "docs" / "results" / "benchmarks.md"
+        about = (
+            f"`pirn demo --publish`, commit {machine.commit(root)}, {machine.processor()}. "
+            f"{shape.pictures} pictures of {shape.width}x{shape.height}, {slices} slices, decoded "
+            f"{repeat} times: {rows[0].threads:,} threads. {rounds} paired rounds; every decoded "
+            "picture is bit-identical everywhere."
+        )
+        parts.replace(page, "demo", report.markdown(rows, about))
+        shutil.copyfile(folder / "mjpeg.png", page.parent / "img" / "mjpeg.png")
 
 
 def check_pictures(
@@ -137,10 +149,13 @@ def measure(console: Console, plan: Plan) -> list[report.Round]:
     return rounds
 
 
-def finish(console: Console, rounds: Sequence[report.Round], folder: Path, title: str) -> None:
+def finish(
+    console: Console, rounds: Sequence[report.Round], folder: Path, title: str
+) -> list[report.Row]:
     rows = report.summarize(rounds)
     console.print(report.table(rows, CAPTION))
     plot, data = folder / "mjpeg.png", folder / "mjpeg.csv"
     report.write_csv(data, rounds)
     report.write_plot(plot, rows, title)
     console.print(f"plot: {paths.short(plot)}   data: {paths.short(data)}", highlight=False)
+    return rows

@@ -85,6 +85,27 @@ def table(rows: Sequence[Row], caption: str) -> Table:
     return made
 
 
+def markdown(rows: Sequence[Row], about: str) -> str:
+    """The same for the page of results, with what was decoded, and on what."""
+    lines = [
+        about,
+        "",
+        "| policy | wall time | ratio to NPTL | switches | steals or migrations | idle share |",
+        "| --- | --: | --: | --: | --: | --: |",
+    ]
+    for row in rows:
+        cells = (
+            "NPTL (kernel)" if row.name == NPTL else row.name,
+            f"{row.seconds * 1e3:.1f} ms",
+            f"{row.ratio:.2f}",
+            _count(row.switches),
+            _count(row.moved),
+            "-" if row.idle_share is None else f"{row.idle_share:.0%}",
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def _count(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
