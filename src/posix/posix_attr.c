@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_attr.c - thread attributes, but those that need memory (posix_attr_ext.c). What the
- * scheduler cannot do in its discipline (SCHED_FIFO, SCHED_RR) is stored, and refused when a thread
- * is created with it.
+ * posix_attr.c - thread attributes, except those that need memory (posix_attr_ext.c). An attribute
+ * stores a class (SCHED_FIFO, SCHED_RR) that the discipline does not have; creating a thread with
+ * it fails.
  *
- * Stacks: PTHREAD_STACK_MIN of <limits.h> is a constant, or what sysconf says (_GNU_SOURCE). With
- * preemption the kernel's signal frame must fit, and the constant is too small for that. sysconf
- * says what is enough, and less is EINVAL; but the constant itself is taken for a stack that we
- * allocate, which then gets the least that there is: programs have been compiled with it.
+ * Stacks: PTHREAD_STACK_MIN of <limits.h> is a constant, or with _GNU_SOURCE the value of sysconf.
+ * With preemption the kernel's signal frame must fit on the stack, and the constant is too small
+ * for that. sysconf gives a sufficient size, and a smaller size is EINVAL. One exception: a size of
+ * exactly the constant is accepted for a stack that the runtime allocates, because programs have
+ * been compiled with it. Such a thread gets the smallest stack that suffices.
  */
 #include <errno.h>
 #include <string.h>
@@ -53,11 +54,11 @@ int pirn_pthread_attr_getdetachstate(const pthread_attr_t *attr, int *state)
     return 0;
 }
 
-/* Larger ones hold any signal frame: the runtime, which knows, need not start for them. */
+/* A stack of this size holds any signal frame, so the runtime need not start to find the
+ * minimum. */
 #define STACK_SURELY (256u << 10)
 
-/* The runtime itself uses an attribute while it starts: then nothing is
- * known yet. */
+/* The runtime itself uses an attribute while it starts. The minimum is not known then. */
 size_t posix_stack_least(bool given)
 {
     if (at_load_rlx(&rt.started) == 1) {
@@ -67,7 +68,7 @@ size_t posix_stack_least(bool given)
     return given ? rt_stack_min_given() : rt.stack_min;
 }
 
-/* EINVAL says too little where the program did as <limits.h> says. */
+/* Explains the first EINVAL, because the program did what <limits.h> says. */
 static int stack_refused(size_t size, size_t least)
 {
     static _Atomic(uint32_t) warned;
@@ -124,7 +125,7 @@ int pirn_pthread_attr_getstack(const pthread_attr_t *attr, void **low, size_t *s
     return 0;
 }
 
-/* Any size; rounded up to pages when a thread is made, and refused there above RT_STACK_MAX. */
+/* Accepts any size. Creating a thread rounds it up to pages, and refuses more than RT_STACK_MAX. */
 int pirn_pthread_attr_setguardsize(pthread_attr_t *attr, size_t size)
 {
     ATTR(attr)->guard = size;
@@ -184,7 +185,7 @@ int pirn_pthread_attr_getinheritsched(const pthread_attr_t *attr, int *inherit)
     return 0;
 }
 
-/* As on the system we stand in for: the only scope is PTHREAD_SCOPE_SYSTEM. */
+/* As in Linux, the only scope is PTHREAD_SCOPE_SYSTEM. */
 int pirn_pthread_attr_setscope(pthread_attr_t *attr, int scope)
 {
     (void)attr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_barrier.c - barriers and their attributes. With `shared` a barrier is one between
- * processes, a struct rt_shbarrier.
+ * posix_barrier.c - barriers and their attributes. A barrier with `shared` set is shared between
+ * processes: it is a struct rt_shbarrier.
  */
 #include <errno.h>
 

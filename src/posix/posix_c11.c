@@ -3,9 +3,9 @@
  * posix_c11.c - <threads.h> (C11 7.26): the functions of pthread.h with other names and result
  * codes.
  *
- * The types are glibc's: thrd_t and tss_t are pthread_t and pthread_key_t, mtx_t and cnd_t are as
- * large and as aligned as pthread_mutex_t and pthread_cond_t, once_flag is an int. So a zeroed
- * mtx_t is a plain mutex here, too. TIME_UTC is CLOCK_REALTIME.
+ * The types of both ABIs allow this: thrd_t and tss_t are pthread_t and pthread_key_t; mtx_t, cnd_t
+ * and once_flag are as large as pthread_mutex_t, pthread_cond_t and pthread_once_t. So a zeroed
+ * mtx_t is a plain mutex. TIME_UTC is CLOCK_REALTIME.
  */
 #include <errno.h>
 #include <threads.h>
@@ -22,7 +22,8 @@ _Static_assert(sizeof(tss_t) == sizeof(pthread_key_t), "tss_t");
 #define MTX(mutex) ((pthread_mutex_t *)(mutex))
 #define CND(cond) ((pthread_cond_t *)(cond))
 
-/* Under a sanitizer its interceptor, which calls us: it has none for these names. */
+/* Under a sanitizer, call its pthread interceptor, which then calls us: it intercepts none of the
+ * C11 names. */
 #define OUTER(name)                                                                                \
     (likely(!posix_sanitized)                                                                      \
          ? pirn_pthread_##name                                                                     \
@@ -45,9 +46,9 @@ static int result_of(int error)
 }
 
 /*
- * fn is called as a function that returns a pointer. On each architecture that we have an int comes
- * back in the low half of the register of a pointer, and thrd_join looks at that half only. (A
- * trampoline would need memory for fn and arg.)
+ * fn is called as a function that returns a pointer. On every supported architecture an int is
+ * returned in the low half of the register that returns a pointer, and thrd_join reads only that
+ * half. (A trampoline would need memory for fn and arg.)
  */
 int pirn_posix_thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
 {
@@ -66,7 +67,7 @@ thrd_t pirn_posix_thrd_current(void)
     return pirn_pthread_self();
 }
 
-/* 0; -1: a signal came, *left is what is left; other negative: an error. */
+/* 0; -1: a signal interrupted the sleep and *left is the rest; another negative value: an error. */
 int pirn_posix_thrd_sleep(const struct timespec *time, struct timespec *left)
 {
     int error = pirn_posix_clock_nanosleep(CLOCK_REALTIME, 0, time, left);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_cancel.c - cancellation: requests, state and type. How a thread that waits or is in a call
- * of the kernel comes to notice: core/cancel.h. Acting on a request is pthread_exit (posix_exit.c)
- * with PTHREAD_CANCELED; it is done by the thread, in the function that is the cancellation point,
- * after its wait is over and what it promises is done (the mutex of a condition variable is
- * locked).
+ * posix_cancel.c - cancellation: requests, state and type.
  *
- * Cancellation points are the functions that POSIX lists as such (XSH 2.9.5.2), and those that the
- * C library adds (epoll_wait, usleep, sem_clockwait, ...): they call posix_point at their
- * beginning, and where a wait of theirs was ended. A function that has done part of its work
- * returns that, and the request stays for the next point.
+ * core/cancel.h says how a request reaches a thread that waits or is in a system call. The thread
+ * itself acts on the request, by pthread_exit(PTHREAD_CANCELED) (posix_exit.c), in the function
+ * that is the cancellation point. It does so after its wait has ended and after it has kept the
+ * function's promises (the mutex of a condition variable is locked again).
+ *
+ * The cancellation points are the functions that POSIX lists as such (XSH 2.9.5.2), and those that
+ * the C library adds (epoll_wait, usleep, sem_clockwait, ...). They call posix_point at their
+ * beginning and where a request has ended their wait. A function that has done part of its work
+ * returns that part, and the request stays for the next cancellation point.
  */
 #include <errno.h>
 
@@ -27,7 +28,7 @@ void posix_cancel_now(void)
     }
 }
 
-/* For where the thread may be cancelled asynchronously and has a request. */
+/* Acts at once on a request if the type is asynchronous. */
 static void act_now(struct thread *self)
 {
     uint32_t word = at_load_rlx(&self->cancel);
@@ -43,7 +44,7 @@ int pirn_pthread_cancel(pthread_t thread)
         return ESRCH;
     }
     if (t->flags & THREAD_FOREIGN) {
-        return ENOTSUP; /* it is not ours to end */
+        return ENOTSUP; /* the C library's thread, which Pirn cannot end */
     }
     int error = -port_cancel_start();
     if (error == 0) {
@@ -55,7 +56,7 @@ int pirn_pthread_cancel(pthread_t thread)
     return error;
 }
 
-/* A bit of the caller's word; what it was before. */
+/* Set or clear a bit of the caller's cancellation word; returns its previous value. */
 static bool swap(uint32_t bit, bool value)
 {
     struct thread *self = rt_identity();

@@ -2,8 +2,9 @@
 /*
  * posix_cond.c - condition variables and their attributes.
  *
- * flags, and the attribute: FLAG_MONOTONIC if timedwait means CLOCK_MONOTONIC, FLAG_SHARED for one
- * between processes, which is a struct rt_shcond and goes with any mutex.
+ * An attribute is a word of flags; a condition variable has the same in `flags`:
+ *   FLAG_MONOTONIC   timedwait uses CLOCK_MONOTONIC
+ *   FLAG_SHARED      shared between processes: a struct rt_shcond, which works with any mutex
  */
 #include <errno.h>
 
@@ -47,7 +48,7 @@ ALWAYS_INLINE int wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t dea
                                            : mutex_cond_wait(c, m, deadline);
 }
 
-/* The mutex is the caller's again: its handlers unlock it. */
+/* The caller has the mutex again, because its cleanup handlers unlock it. */
 ALWAYS_INLINE int waited(int error)
 {
     if (unlikely(error == ECANCELED)) {

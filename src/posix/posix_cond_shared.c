@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_cond_shared.c - waiting on a condition variable between processes. The ticket is taken
- * before the mutex is released; the mutex may be of any kind, also one of this process alone.
+ * posix_cond_shared.c - waiting on a condition variable between processes. The waiter takes its
+ * ticket before it releases the mutex. The mutex may be of any kind, including one that only this
+ * process uses.
  */
 #include <errno.h>
 

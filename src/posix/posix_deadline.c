@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_deadline.c - from the absolute times of POSIX to the core's.
+ * posix_deadline.c - converts POSIX's absolute times to the core's deadlines.
  */
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 
 #define NS_PER_S 1000000000
 
-/* Further away than this is never. */
+/* A time this far away counts as never. */
 #define FAR_SECONDS (INT64_C(1) << 33)
 
 int posix_deadline(const struct posix_limit *limit, uint64_t *deadline)
@@ -24,7 +24,8 @@ int posix_deadline(const struct posix_limit *limit, uint64_t *deadline)
     if (at->tv_sec < now.tv_sec || (at->tv_sec == now.tv_sec && at->tv_nsec <= now.tv_nsec)) {
         return ETIMEDOUT;
     }
-    /* tv_sec may be any number, now.tv_sec is small and positive: no overflow after the check. */
+    /* tv_sec may be any number; now.tv_sec is small and positive. After the check nothing
+     * overflows. */
     if (at->tv_sec >= FAR_SECONDS) {
         *deadline = UINT64_MAX - 1;
         return 0;

@@ -3,12 +3,11 @@
  * posix_key.c - thread-specific data.
  *
  * keys[k].seq is odd while key k exists and grows by one at every create and delete. A value is
- * stored with the seq of its key, and counts only while both agree: so the values that threads have
- * for a deleted key vanish at once, and are not seen under a new key with the same number.
+ * stored with the seq of its key and counts only while both agree. So all values of a deleted key
+ * vanish at once, and a new key with the same number does not show them.
  *
- * Creation claims a key by a compare-and-swap; everything else about a key is ordered by the
- * program (using a key while another thread creates or deletes it is undefined): relaxed accesses
- * do.
+ * Creating a key claims it by compare-and-swap. The program orders everything else (using a key
+ * while another thread creates or deletes it is undefined), so relaxed accesses suffice.
  */
 #include <errno.h>
 
@@ -103,7 +102,7 @@ int pirn_pthread_setspecific(pthread_key_t key, const void *value)
     return 0;
 }
 
-/* One round; true if a destructor was called. */
+/* One round; true if it called a destructor. */
 static bool keys_round(struct posix_local *local)
 {
     bool called = false;

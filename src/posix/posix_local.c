@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_local.c - thread->local: allocation, and its end.
+ * posix_local.c - allocates and releases thread->local.
  *
- * The memory comes from the port and not from malloc: an allocator may itself use keys. Lock:
- * pool.lock (RANK_STACK), taken alone.
+ * The memory comes from the port and not from malloc, because an allocator may itself use keys.
+ * Lock: pool.lock (RANK_STACK), taken alone.
  */
 #include <errno.h>
 
@@ -36,7 +36,7 @@ static struct posix_local *pool_get(void)
     return local;
 }
 
-/* The first of a new slab; the others go to the pool. */
+/* Returns the first record of a new slab; the others go to the pool. */
 static struct posix_local *pool_grow(void)
 {
     struct posix_local *slab = port_table_alloc(POSIX_SLAB_BYTES);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mutex.c - mutexes: the pthread functions, which call those of the mutex's form; and the
- * forms that are a struct rt_mutex, the plain mutex of src/sync.
+ * posix_mutex.c - mutexes: the pthread functions, which call the functions of the mutex's form, and
+ * the two forms that are a struct rt_mutex, the plain mutex of src/sync.
  *
  * Callers: programs; posix_cond.c and posix_cond_shared.c.
  *
- * A plain mutex that is free, or that nobody waits for, is locked and unlocked before the form is
- * asked for: its kind is MUTEX_NORMAL, one comparison.
+ * Fast path: a mutex of kind MUTEX_NORMAL is locked when free, and unlocked when no thread waits,
+ * after one comparison, without looking up its form.
  *
- * A counted mutex is recursive or error-checking: owner and count belong to the thread that holds
- * the word. Other threads read owner only to compare it with themselves; only the holder can see
- * itself there, so relaxed accesses do.
+ * A counted mutex is recursive or error-checking. Its owner and count belong to the thread that
+ * holds the word. Other threads read owner only to compare it with themselves. Only the holder can
+ * find itself there, so relaxed accesses suffice.
  */
 #include <errno.h>
 
@@ -55,7 +55,7 @@ ALWAYS_INLINE void counted_take(struct rt_mutex *m, struct thread *owner, uint32
     rt_mutex_set_owner(m, owner);
 }
 
-/* The caller has it already. */
+/* The caller holds the mutex. */
 static int counted_lock_again(struct rt_mutex *m, int busy)
 {
     if (m->kind != MUTEX_RECURSIVE) {
@@ -106,7 +106,7 @@ static int counted_unlock(struct rt_mutex *m)
     return 0;
 }
 
-/* The caller is no longer the owner, but still holds the word. */
+/* Afterwards the caller is no longer the owner, but still holds the word. */
 static int counted_release(struct rt_mutex *m, const struct thread *self, uint32_t *count)
 {
     if (counted_owner(m) != self) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mutex_owned.c - robust mutexes, ones with priority inheritance, and ones with a ceiling:
- * what POSIX says of types and errors, over src/sync/omutex.c.
+ * posix_mutex_owned.c - robust mutexes, and mutexes with priority inheritance or a priority
+ * ceiling: the types and errors of POSIX over src/sync/omutex.c.
  *
- * count is the owner's. A normal one that its owner locks again waits for itself, as POSIX has it.
+ * Only the owner uses `count`. The owner of a normal mutex that locks it again waits for itself, as
+ * POSIX requires.
  */
 #include <errno.h>
 
@@ -35,7 +36,7 @@ int omutex_destroy(struct rt_omutex *m)
     return error;
 }
 
-/* The caller has it already, and it is recursive. */
+/* The caller holds the mutex, which is recursive. */
 static int lock_again(struct rt_omutex *m)
 {
     if (m->count == UINT32_MAX) {
@@ -45,7 +46,7 @@ static int lock_again(struct rt_omutex *m)
     return 0;
 }
 
-/* After an attempt to lock. */
+/* Sets the count after an attempt to lock; returns the attempt's error. */
 static int locked(struct rt_omutex *m, int error)
 {
     if (error == 0 || error == EOWNERDEAD) {
@@ -92,7 +93,7 @@ int omutex_unlock(struct rt_omutex *m)
     return 0;
 }
 
-/* Released whole and taken back as it was. */
+/* Releases the mutex completely and takes it back with the same count. */
 int omutex_cond_wait(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline)
 {
     if (!rt_omutex_is_mine(m, rt_identity())) {
@@ -144,8 +145,8 @@ int pirn_pthread_mutex_getprioceiling(const pthread_mutex_t *mutex, int *ceiling
     return 0;
 }
 
-/* It is locked meanwhile; for that the caller's priority may be above the ceiling. An owner that
- * has died is told of, with the mutex locked and the ceiling as it was. */
+/* Locks the mutex while the ceiling changes; the caller's priority may be above the ceiling for
+ * that. EOWNERDEAD: the mutex is locked and the ceiling is unchanged. */
 int pirn_pthread_mutex_setprioceiling(pthread_mutex_t *mutex, int ceiling, int *old)
 {
     struct rt_omutex *m = OMUTEX(mutex);

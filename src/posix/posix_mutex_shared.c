@@ -2,10 +2,10 @@
 /*
  * posix_mutex_shared.c - mutexes between processes, of the four types, over rt_shmutex.
  *
- * The owner of a recursive or error-checking one is a thread of a process: `owner` is the process,
- * `users` the index of the thread, plus one. To the C library's own threads in another process the
- * former is the number of a thread that none of theirs has, and the latter a count that is back at
- * 0 when the mutex is free. Only its holder can see itself there, so relaxed accesses do.
+ * The owner of a recursive or error-checking mutex is a thread of a process: `owner` is the
+ * process, `users` the index of the thread plus one. Threads of the C library in another process
+ * read `owner` as a thread id that none of them has, and `users` as a count, which is 0 again when
+ * the mutex is free. Only the holder can find itself there, so relaxed accesses suffice.
  */
 #include <errno.h>
 

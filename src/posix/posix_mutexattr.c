@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mutexattr.c - mutex attributes. Every value is kept; mutex_init says (ENOTSUP) which do not
- * go together. An attribute is one word, which only this file reads and writes.
+ * posix_mutexattr.c - mutex attributes. An attribute keeps every valid value; mutex_init refuses
+ * combinations that it does not support (ENOTSUP). An attribute is one word, which only this file
+ * reads and writes.
  */
 #include <errno.h>
 
@@ -31,7 +32,7 @@ int pirn_pthread_mutexattr_init(pthread_mutexattr_t *attr)
     return 0;
 }
 
-/* A destroyed one has a type that mutex_init refuses. */
+/* Leaves a type that mutex_init refuses. */
 int pirn_pthread_mutexattr_destroy(pthread_mutexattr_t *attr)
 {
     BITS(attr) = UINT32_MAX;
@@ -108,7 +109,7 @@ int pirn_pthread_mutexattr_setprioceiling(pthread_mutexattr_t *attr, int ceiling
     return 0;
 }
 
-/* Never set: the lowest. */
+/* The default is the lowest ceiling. */
 int pirn_pthread_mutexattr_getprioceiling(const pthread_mutexattr_t *attr, int *ceiling)
 {
     int kept = (int)((CONST_BITS(attr) & CEILING_MASK) >> CEILING_SHIFT);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_once.c - pthread_once. The function may be left by an exception (std::call_once), by
- * pthread_exit or by cancellation: then it has not run, and the next caller runs it. An exception
- * meets the cleanup attribute. A thread that ends meets it, too, if the function has unwind tables;
- * if it has none (plain C), what it meets is a cleanup buffer, as pthread_cleanup_push makes them
- * (posix_exit.c).
+ * posix_once.c - pthread_once.
+ *
+ * The function may end by an exception (std::call_once), by pthread_exit or by cancellation. Then
+ * it has not run, and the next caller runs it. An exception runs the cleanup attribute of `run`. So
+ * does a thread that ends, if the function has unwind tables. If the function has none (plain C), a
+ * cleanup buffer, as pthread_cleanup_push makes them, catches the end (posix_exit.c).
  */
 #include <errno.h>
 
@@ -12,7 +13,7 @@
 
 struct running {
     __pthread_unwind_buf_t buf;
-    struct rt_once *once; /* NULL: it is over */
+    struct rt_once *once; /* NULL: ended */
 };
 
 static void end(struct running *r, bool done)

@@ -2,10 +2,11 @@
 /*
  * posix_rwlock.c - readers-writer locks and their attributes.
  *
- * owner_hint: the id slot of the writer, plus one; 0 without one. Only the holder can see itself
- * there. It turns the deadlock of a writer that locks again into EDEADLK.
+ * owner_hint is the writer's id slot plus one, 0 without a writer. Only the holder can find itself
+ * there. The hint turns the deadlock of a writer that locks again into EDEADLK.
  *
- * With `shared` it is one between processes, a struct rt_shrwlock (posix_rwlock_shared.c).
+ * A lock with `shared` set is shared between processes: a struct rt_shrwlock
+ * (posix_rwlock_shared.c).
  */
 #include <errno.h>
 
@@ -36,8 +37,8 @@ ALWAYS_INLINE uint32_t rw_me(void)
     return rt_identity()->index + 1;
 }
 
-/* As with the system's own: only the non-recursive kind prefers writers, because with the other a
- * reader that locks again could deadlock. */
+/* As in glibc, only the non-recursive kind prefers writers: with the other kind a reader that locks
+ * again could deadlock. */
 int pirn_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr)
 {
     bool prefer_writer =
@@ -51,7 +52,7 @@ int pirn_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t 
     return 0;
 }
 
-/* Who unlocked it last may still be on its way out of the queue lock: that is waited for. */
+/* Takes the queue lock, because the thread that unlocked last may still hold it. */
 int pirn_pthread_rwlock_destroy(pthread_rwlock_t *lock)
 {
     struct rt_rwlock *l = RWLOCK(lock);
@@ -67,7 +68,7 @@ int pirn_pthread_rwlock_destroy(pthread_rwlock_t *lock)
     return busy ? EBUSY : 0;
 }
 
-/* The fast path has failed. */
+/* The limit of a lock whose fast path has failed. 0, EDEADLK, or as posix_deadline. */
 static int rw_deadline(struct rt_rwlock *l, const struct posix_limit *limit, uint64_t *deadline)
 {
     *deadline = UINT64_MAX;
@@ -164,7 +165,7 @@ int pirn_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespe
     return pirn_pthread_rwlock_clockwrlock(lock, CLOCK_REALTIME, abstime);
 }
 
-/* While readers hold it the hint is 0. */
+/* The hint is 0 while readers hold the lock. */
 int pirn_pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
     struct rt_rwlock *l = RWLOCK(lock);

@@ -2,8 +2,8 @@
 /*
  * posix_rwlock_shared.c - readers-writer locks between processes, over rt_shrwlock.
  *
- * owner: the writer's process and the index of its thread, plus one; 0 without one. Only the holder
- * can see itself there.
+ * owner[0] is the writer's process, owner[1] the index of its thread plus one; both are 0 without a
+ * writer. Only the holder can find itself there.
  */
 #include <errno.h>
 
@@ -74,7 +74,7 @@ int shrwlock_lock(pthread_rwlock_t *lock, bool write, const struct posix_limit *
     return error;
 }
 
-/* While readers hold it there is no owner. */
+/* owner is 0 while readers hold the lock. */
 int shrwlock_unlock(pthread_rwlock_t *lock)
 {
     struct rt_shrwlock *l = SHRWLOCK(lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sched.c - class and priority of threads; and what the scheduler cannot do per thread yet:
- * each says so by its error number, none pretends.
+ * posix_sched.c - class, priority and weight of threads; the concurrency level; sched_yield. A
+ * request that the scheduler cannot serve returns an error.
  */
 #include <errno.h>
 
@@ -15,8 +15,9 @@ static int policy_of(enum sched_class class)
                                      : SCHED_OTHER;
 }
 
-/* SCHED_FIFO, SCHED_RR: 1 to 99, SCHED_OTHER: 0. Where the discipline has no classes, real-time
- * ones get EPERM: that is what programs without the privilege get, and are prepared for. */
+/* Priorities: 1 to 99 for SCHED_FIFO and SCHED_RR, 0 for SCHED_OTHER. If the discipline has no
+ * classes, a real-time class gives EPERM, the error that programs without the privilege get and are
+ * prepared for. */
 int posix_sched_translate(int policy, int priority, unsigned weight, struct sched_params *params)
 {
     if (policy != SCHED_OTHER && policy != SCHED_FIFO && policy != SCHED_RR) {
@@ -87,8 +88,8 @@ int pirn_pthread_getweight_np(pthread_t thread, unsigned *weight)
     return 0;
 }
 
-/* A hint how many threads should make progress at once. The number of workers is chosen at start:
- * the level is kept and told, as POSIX wants it, and changes nothing. */
+/* A hint of how many threads should make progress at once. The number of workers is fixed at start,
+ * so the level is kept and returned, as POSIX requires, and has no effect. */
 static _Atomic(int) concurrency;
 
 int pirn_pthread_setconcurrency(int level)
@@ -111,8 +112,8 @@ int pirn_pthread_num_processors_np(void)
     return (int)rt.ncpu;
 }
 
-/* On a foreign kernel thread: the system's. Where a function can return by a jump, the name itself
- * is one (abi_glibc.c). */
+/* On a foreign kernel thread this is the kernel's sched_yield. Where the architecture can return by
+ * a jump, abi_glibc.c exports the name as such a jump. */
 int pirn_posix_sched_yield(void)
 {
     rt_yield();

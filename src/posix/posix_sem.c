@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sem.c - unnamed semaphores. With `shared` a semaphore is one between processes, a struct
- * rt_shsem; named ones (posix_sem_named.c) are of this kind.
+ * posix_sem.c - unnamed semaphores. A semaphore with `shared` set is shared between processes: a
+ * struct rt_shsem. Named semaphores (posix_sem_named.c) are of this kind.
  */
 #include <errno.h>
 
@@ -59,7 +59,8 @@ int pirn_posix_sem_destroy(sem_t *sem)
     return sem_result(SHARED(sem) ? rt_shsem_destroy(SHSEM(sem)) : private_destroy(SEM(sem)));
 }
 
-/* POSIX lets the functions fail after a handler; with SA_RESTART they go on. */
+/* A handler may end the wait with EINTR, as POSIX allows; handlers with SA_RESTART do not end
+ * it. */
 static int private_wait(struct rt_sem *s, uint64_t deadline)
 {
     posix_signals_expect();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sem.h - what unnamed and named semaphores share.
+ * posix_sem.h - declarations that unnamed and named semaphores share.
  */
 #ifndef PIRN_POSIX_SEM_H
 #define PIRN_POSIX_SEM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sleep.c - sleeping. A user thread gives its CPU to others; who is none sleeps elsewhere
- * (posix_platform.h). All of them are cancellation points.
+ * posix_sleep.c - sleeping. A user thread that sleeps gives its CPU to others; any other caller
+ * sleeps as posix_platform.h says. All functions are cancellation points.
  */
 #include <errno.h>
 
@@ -16,7 +16,7 @@ static uint64_t ns_of(const struct timespec *time)
     return seconds >= UINT32_MAX ? UINT64_MAX / 2 : seconds * NS_PER_S + (uint64_t)time->tv_nsec;
 }
 
-/* 0, or EINTR after a handler. */
+/* 0, or EINTR after a handler has run. */
 static int user_sleep_to(uint64_t deadline)
 {
     int error;
@@ -32,7 +32,7 @@ static int user_sleep_to(uint64_t deadline)
     return 0;
 }
 
-/* A sleep of no length is a polite way to yield. */
+/* A sleep of length 0 yields. */
 static int user_sleep(uint64_t ns, struct timespec *left)
 {
     if (ns == 0) {
@@ -84,7 +84,7 @@ int pirn_posix_usleep(useconds_t microseconds)
     return pirn_posix_nanosleep(&time, NULL);
 }
 
-/* What is left, without the part of a second, as in the C library. */
+/* Returns the seconds that are left, rounded down, as in the C library. */
 unsigned pirn_posix_sleep(unsigned seconds)
 {
     struct timespec time = {.tv_sec = seconds};

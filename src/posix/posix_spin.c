@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_spin.c - spin locks. The holder may be a thread that waits for this CPU: after some rounds
- * every round yields, so a single CPU cannot deadlock. They work between processes, too, whatever
- * threads these have: the ABI gives the values.
+ * posix_spin.c - spin locks. The holder may be a thread that waits for this CPU, so a spinning
+ * thread yields in every round after the first SPIN_ROUNDS: a single CPU cannot deadlock. The locks
+ * also work between processes, whatever threads those use, because the values are the ABI's.
  */
 #include <errno.h>
 
@@ -39,11 +39,11 @@ int pirn_pthread_spin_lock(pthread_spinlock_t *lock)
     for (unsigned round = 0; pirn_pthread_spin_trylock(lock) != 0; round++) {
         while (at_load_rlx(SPIN(lock)) != POSIX_SPIN_FREE) {
             if (unlikely(rt_signals) && rt_signalled()) {
-                rt_signals_act(); /* here no signal finds the thread: it is our code */
+                rt_signals_act(); /* a signal does not interrupt a thread in the runtime's code */
             } else if (++round < SPIN_ROUNDS) {
                 port_relax(0);
             } else if (!rt_yield()) {
-                port_relax(UINT32_MAX); /* it may be another process's */
+                port_relax(UINT32_MAX); /* the holder may be in another process */
             }
         }
     }

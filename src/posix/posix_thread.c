@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_thread.c - creating, joining, detaching, naming.
+ * posix_thread.c - creating, joining, detaching and naming threads.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 
 _Static_assert(sizeof(pthread_t) == sizeof(struct thread *), "a pthread_t holds an address");
 
-/* There only in programs with C++: then threads carry their exceptions with them, if these are not
- * in TLS blocks of their own. */
+/* Only programs with C++ have it. Then a switch saves the thread's exceptions, unless they lie in a
+ * TLS block of its own. */
 void *__cxa_get_globals(void) __attribute__((weak));
 
-/* A creator that carries less than its threads will. The main thread comes to carry the same; it is
- * the caller and runs, so its flags are its own. A foreign one may have come while the runtime
- * starts: 0, EAGAIN. */
+/* The creator's switches save less than those of its threads will. The main thread takes the same
+ * flags: it is the caller and runs, so its flags are its own. A foreign thread may have called
+ * while the runtime starts: 0 or EAGAIN. */
 static COLD int creator_differs(struct thread *self, uint32_t flags)
 {
     if (self->flags & THREAD_FOREIGN) {
@@ -46,8 +46,8 @@ static int create_with(pthread_t *thread, const struct thread_attr *attr, void *
     return -rt_thread_create(&t, &full, start, arg);
 }
 
-/* *thread is written before the new thread runs: programs rely on it, though POSIX does not say so.
- */
+/* *thread is written before the new thread runs. POSIX does not promise it, but programs rely on
+ * it. */
 int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                         void *arg)
 {
@@ -81,7 +81,7 @@ static int join_limited(pthread_t thread, void **ret, const struct posix_limit *
         return ESRCH;
     }
     if (unlikely(t->flags & THREAD_FOREIGN)) {
-        rt_self(); /* starts the runtime: before that the main thread is a foreign one, too */
+        rt_self(); /* starts the runtime: until then the main thread is a foreign thread */
         if (t->flags & THREAD_FOREIGN) {
             return EINVAL;
         }

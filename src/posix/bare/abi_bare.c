@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi_bare.c - the POSIX names, for programs built with include/pirn/bare. Each is a jump to the
- * function.
+ * abi_bare.c - exports the POSIX names, for programs built with include/pirn/bare. Each jumps to
+ * the layer's function.
  */
 #include "../posix.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_abi.h (bare) - boards: the types are those of include/pirn/bare, as large as what is in
- * them. pthread_t is the thread's descriptor.
+ * posix_abi.h (bare) - boards: the types are those of include/pirn/bare, which are as large as the
+ * objects in them. A pthread_t is the address of the thread's descriptor.
  */
 #ifndef PIRN_POSIX_ABI_H
 #define PIRN_POSIX_ABI_H
@@ -17,13 +17,13 @@
 
 #include "../../sync/sync.h"
 
-/* There is one: what is shared between processes is as other objects are. */
+/* There is one process, so an object shared between processes is an ordinary one. */
 #define POSIX_PROCESSES false
 #define POSIX_SHARED_MARK 1u
 
 enum { POSIX_SPIN_FREE = 0, POSIX_SPIN_HELD = 1 };
 
-/* Memory for thread->local is taken so many bytes at a time. */
+/* The pool for thread->local grows by this many bytes at a time. */
 #define POSIX_SLAB_BYTES (4u << 10)
 
 /* Cleanup handlers: posix_exit_bare.c. */
@@ -38,23 +38,23 @@ ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
     return thread;
 }
 
-/* A thread that calls before there is a runtime starts it. */
+/* False: a call before the runtime runs starts it. */
 ALWAYS_INLINE bool posix_is_foreign(void)
 {
     return false;
 }
 
-/* pthread_attr_t. */
+/* The fields of pthread_attr_t. */
 struct posix_attr {
     int priority;
     int policy;
     int flags;
     size_t guard;
-    char *top; /* of the stack; POSIX_ATTR_STACK says whether it is set */
+    char *top; /* end of the stack; valid if POSIX_ATTR_STACK is set */
     size_t size;
 };
 
-/* Attributes have no more than that, and there are no defaults of the program's own. */
+/* Attributes have no further fields, and a program cannot set defaults. */
 ALWAYS_INLINE int posix_attr_translate_more(const struct posix_attr *attr, struct thread_attr *out)
 {
     (void)attr;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_clock_bare.c (bare) - clocks: CLOCK_MONOTONIC is the board's, since it was switched on;
- * CLOCK_REALTIME is that, and the calendar time when it was first asked for, which the machine that
- * runs the program may know (gettimeofday). It can be set. CPU time of processes and threads is not
- * counted.
+ * posix_clock_bare.c (bare) - clocks. CLOCK_MONOTONIC counts from the time the board was switched
+ * on. CLOCK_REALTIME is CLOCK_MONOTONIC plus `offset`. The offset comes from the host that runs the
+ * program, if it knows the calendar time (gettimeofday); it is asked on the first use.
+ * clock_settime changes it. There are no clocks for the CPU time of processes and threads.
  *
- * `offset` is what CLOCK_REALTIME is ahead; lock: `lock`, which no handler takes.
+ * Lock: calendar.lock, which no interrupt handler takes.
  */
 #include <errno.h>
 #include <sys/time.h>
@@ -18,7 +18,7 @@
 static struct {
     struct rt_mutex lock;
     bool known;     /* (lock) */
-    int64_t offset; /* (lock) ns */
+    int64_t offset; /* (lock) ns that CLOCK_REALTIME is ahead of CLOCK_MONOTONIC */
 } calendar;
 
 static int64_t calendar_offset(void)
@@ -69,7 +69,7 @@ int pirn_posix_clock_settime(clockid_t clock, const struct timespec *t)
     return 0;
 }
 
-/* C11: the base, or 0. */
+/* C11 7.27.2.5. Returns base, or 0 on an error. */
 int pirn_posix_timespec_get(struct timespec *t, int base)
 {
     return base == TIME_UTC && pirn_posix_clock_gettime(CLOCK_REALTIME, t) == 0 ? base : 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_exit_bare.c (bare) - pthread_exit, cancellation's end, cleanup handlers, pthread_once.
+ * posix_exit_bare.c (bare) - pthread_exit, the end of a cancelled thread, cleanup handlers,
+ * pthread_once.
  *
- * The handlers are a list through the frames that pushed them. A thread that ends calls them,
- * newest first, from the function that ends it: all frames are there until the last of them has
- * run; then key destructors run (posix_local.c), and the thread ends. Nothing is unwound:
- * destructors of C++ frames do not run.
+ * The handlers form a list through the frames that pushed them. A thread that ends calls them,
+ * newest first, from the function that ends it, so all frames exist until the last handler has run.
+ * Then key destructors run (posix_local.c), and the thread ends. Nothing is unwound: destructors of
+ * C++ frames do not run.
  */
 #include <string.h>
 
@@ -44,7 +45,7 @@ EXPORT void __pirn_cleanup_push_defer(posix_cleanup *cleanup)
     cleanup->__type = posix_cancel_type(PTHREAD_CANCEL_DEFERRED);
 }
 
-/* The type first: POSIX has a request act before the handler is called. */
+/* Restores the type first: POSIX makes a request act before the handler is called. */
 EXPORT void __pirn_cleanup_pop_restore(posix_cleanup *cleanup, int run)
 {
     local_or_die()->cleanup = cleanup->__older;
@@ -54,7 +55,7 @@ EXPORT void __pirn_cleanup_pop_restore(posix_cleanup *cleanup, int run)
     }
 }
 
-/* A handler that calls pthread_exit goes on with the next older one. */
+/* A handler that calls pthread_exit continues with the next older one. */
 static void handlers_run(struct thread *self)
 {
     struct posix_local *local = self->local;
@@ -62,12 +63,12 @@ static void handlers_run(struct thread *self)
         posix_cleanup *cleanup = local->cleanup;
         local->cleanup = cleanup->__older;
         cleanup->__fn(cleanup->__arg);
-        local = self->local; /* the handler may have been the first to need it */
+        local = self->local; /* the handler may have made it */
     }
 }
 
-/* The argument's place is free since the thread has started; what is there when it ends is its
- * return value. */
+/* The field of the argument is unused after the thread has started, so it holds the return
+ * value. */
 void pirn_pthread_exit(void *ret)
 {
     struct thread *self = rt_self();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_layout_bare.c (bare) - the types of include/pirn/bare/sys/_pthreadtypes.h have the layout
- * of the runtime's objects, and the initializers of <pthread.h> set the right fields. Assertions
- * alone: no code.
+ * posix_layout_bare.c (bare) - asserts that the runtime's objects fit into the types of
+ * include/pirn/bare/sys/_pthreadtypes.h, and that the initializers of <pthread.h> set the right
+ * fields. Contains no code.
  */
 #include "../posix_mutex.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_personality_bare.c (bare) - what threads are under the POSIX names on boards: as elsewhere,
- * but for the stack of a thread that asks for nothing. It has the size that the native API gives,
- * because memory is there whole, not only where it is touched.
+ * posix_personality_bare.c (bare) - the personality of the POSIX names on boards. It is as
+ * elsewhere, except for the default stack size, which is that of the native API: a board's stack
+ * takes all its memory at once, not page by page.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_platform.h (bare) - what the files that both ABIs have in common call: boards have no
- * sanitizers, no signals, and no clock to sleep by but ours.
+ * posix_platform.h (bare) - the functions that the files common to both ABIs call. Boards have no
+ * sanitizers, no signals, and only the runtime's clock to sleep by.
  */
 #ifndef PIRN_POSIX_PLACE_H
 #define PIRN_POSIX_PLACE_H
@@ -39,7 +39,7 @@ ALWAYS_INLINE pthread_key_t posix_sanitizer_key(void (*destructor)(void *))
     return POSIX_TOOL_KEY_NONE;
 }
 
-/* No such key. */
+/* There is no such key. */
 ALWAYS_INLINE void *posix_sanitizer_getspecific(pthread_key_t key)
 {
     (void)key;
@@ -70,7 +70,7 @@ ALWAYS_INLINE void posix_signals_opened(uint64_t mask)
 
 ALWAYS_INLINE void posix_signals_expect(void) {}
 
-/* Nothing interrupts a wait. */
+/* No signal interrupts a wait. */
 ALWAYS_INLINE bool posix_interrupted(bool restarts)
 {
     (void)restarts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_thread_bare.c (bare) - what only boards have so: who is the caller, classes' limits,
- * signals that there are not, attributes that own nothing, limits of the system.
+ * posix_thread_bare.c (bare) - functions whose boards' version differs: pthread_self, the limits of
+ * classes, pthread_kill without signals, attributes that own no memory, sysconf.
  */
 #include <errno.h>
 
@@ -62,7 +62,7 @@ int pirn_posix_sched_get_priority_min(int policy)
 
 int pirn_posix_sched_rr_get_interval(pid_t process, struct timespec *interval)
 {
-    rt_self(); /* knows the options */
+    rt_self(); /* reads the options */
     if (process != 0 && process != 1) {
         return posix_fail(process < 0 ? EINVAL : ESRCH);
     }

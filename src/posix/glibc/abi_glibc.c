@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi_glibc.c - the POSIX names, for programs built with glibc's headers.
+ * abi_glibc.c - exports the POSIX names, for programs built with glibc's headers.
  *
- * The names carry no version: the dynamic linker lets an unversioned definition satisfy a reference
+ * The names carry no version. The dynamic linker lets an unversioned definition satisfy a reference
  * to any version (pthread_create@GLIBC_2.34 as well as pthread_cond_wait@GLIBC_2.3.2), so the
- * library stands before libc by being linked or preloaded. Each is a jump to the function.
+ * library precedes libc when it is linked or preloaded. Each name is a jump to the layer's
+ * function.
  *
- * Beside POSIX there are the names that glibc's own headers and libstdc++ call.
+ * Beside the POSIX names there are those that glibc's own headers and libstdc++ call.
  */
 
 #include "../posix_mutex.h"
@@ -52,8 +53,8 @@ EXPORT sem_t *sem_open(const char *name, int flags, ...)
     return sem;
 }
 
-/* pthread_cleanup_push and pthread_cleanup_pop of <pthread.h> in C. The header declares them weak
- * and without the visibility that we need; here they get both right. */
+/* pthread_cleanup_push and pthread_cleanup_pop of <pthread.h> in C. The header declares these names
+ * weak and without the visibility that is needed. These definitions get both right. */
 #define HANDLER(name, function)                                                                    \
     EXPORT void name(__pthread_unwind_buf_t *buf)                                                  \
     {                                                                                              \
@@ -65,8 +66,8 @@ HANDLER(__pthread_register_cancel_defer, posix_cleanup_register_defer)
 HANDLER(__pthread_unregister_cancel_restore, posix_cleanup_unregister_restore)
 HANDLER(__pthread_unwind_next, posix_cleanup_next)
 
-/* A second name for a function of this file. In the assembler, because the headers rename some of
- * these names and give the others attributes that an alias would have to repeat. */
+/* A second name for a function of this file. It is defined in the assembler, because the headers
+ * rename some of these names and give others attributes that an alias would have to repeat. */
 #define ALSO(name, of) __asm__(".globl " #name "\n\t.set " #name ", " #of);
 ALSO(pthread_yield, sched_yield)
 ALSO(__sched_yield, sched_yield)

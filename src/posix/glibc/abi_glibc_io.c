@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi_glibc_io.c - the names of the calls that may block (io.def), for programs built with glibc's
- * headers; also those that the headers use for large files and for _FORTIFY_SOURCE, whose checks of
- * the buffer's size are made here.
+ * abi_glibc_io.c - exports the names of the calls that may block (io.def), for programs built with
+ * glibc's headers. It also exports the names that the headers use for large files and for
+ * _FORTIFY_SOURCE; the latter check the size of the buffer.
  *
- * The functions have names of their own here, and the real one in the assembler: the headers
- * declare some of these names with attributes or argument types that a definition cannot repeat.
+ * The functions have C names of their own and the real names in the assembler: the headers declare
+ * some of the real names with attributes or argument types that a definition cannot repeat.
  */
 #include "../linux/posix_io.h"
 
@@ -16,7 +16,8 @@
 #define NAMED(ret, c_name, name, params)                                                           \
     EXPORT ret c_name params __asm__(name);                                                        \
     ret c_name params
-/* A cancellation point: before the call, and if a request has ended it. */
+/* A cancellation point: acts on a request before the call, and after it if the request has ended
+ * it. */
 #define POINT(ret, call)                                                                           \
     posix_point();                                                                                 \
     ret result = (call);                                                                           \
@@ -100,7 +101,7 @@ ALSO(__open64, open)
 ALSO(openat64, openat)
 ALSO(creat64, creat)
 
-/* Everything but waiting for locks is the C library's. */
+/* Only waiting for locks is ours; the C library does the rest. */
 NAMED(int, abi_fcntl, "fcntl", (int fd, int command, ...))
 {
     static _Atomic(void *) libc;
@@ -122,7 +123,7 @@ NAMED(int, abi_fcntl, "fcntl", (int fd, int command, ...))
 ALSO(fcntl64, fcntl)
 ALSO(__fcntl, fcntl)
 
-/* _FORTIFY_SOURCE: `room` is the size of the buffer that the compiler knows. */
+/* _FORTIFY_SOURCE: `room` is the size of the buffer as the compiler knows it. */
 NORETURN void __chk_fail(void);
 
 #define CHECKED(ret, name, params, args, asked, room)                                              \
@@ -148,7 +149,7 @@ CHECKED(int, ppoll,
         (p, n, limit, mask), n * sizeof(*p), room)
 ALSO(__pread64_chk, __pread_chk)
 
-/* open without a mode where none is needed. */
+/* open without a mode, where none is needed. */
 NAMED(int, abi_open_2, "__open_2", (const char *path, int flags))
 {
     POINT(int, io_open(AT_FDCWD, path, flags, 0));

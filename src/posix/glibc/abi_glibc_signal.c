@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi_glibc_signal.c - names around signals that posix.def does not have: the older interfaces,
- * those with variable arguments, and jumps that save and restore the signal mask.
+ * abi_glibc_signal.c - exports names around signals that posix.def does not list: the older
+ * interfaces, those with variable arguments, and jumps that save and restore the signal mask.
  *
- * A jump buffer keeps the kernel's mask, which is the same for all threads where they have signals
- * of their own (posix_signal.h). The thread's goes beside it, behind the words that the kernel
- * writes, by __sigsetjmp; siglongjmp sets it before the C library's does the rest.
+ * A jump buffer keeps the kernel's mask. Where threads have signals of their own (posix_signal.h),
+ * the kernel's mask is the same for all. So __sigsetjmp also saves the thread's mask, behind the
+ * words that the kernel writes, and siglongjmp sets it before the C library does the rest.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -83,8 +83,8 @@ ALSO(__vfork, vfork)
 
 /* ---- exec with a list of arguments ---- */
 
-/* The arguments, on the caller's stack: exec may be called in a child of a fork, and in a handler.
- */
+/* The arguments lie on the caller's stack, because a child of a fork or a signal handler may call
+ * exec. */
 #define ARGV(argv, first, list)                                                                    \
     size_t n_ = 1;                                                                                 \
     va_list count_;                                                                                \
@@ -146,7 +146,7 @@ static uint64_t *saved_in(struct __jmp_buf_tag *env)
     return (uint64_t *)(void *)&env->__saved_mask + 1;
 }
 
-/* Before the C library's, which writes the first word of the mask. */
+/* Runs before the C library's function, which writes the first word of the mask. */
 void posix_sigsetjmp(struct __jmp_buf_tag *env, int save)
 {
     if (posix_next_sigsetjmp == NULL) {
@@ -184,7 +184,7 @@ NAMED(NORETURN void, abi_siglongjmp, "siglongjmp", (struct __jmp_buf_tag * env, 
 ALSO(longjmp, siglongjmp)
 ALSO(_longjmp, siglongjmp)
 
-/* _FORTIFY_SOURCE: the C library's also looks whether the frame is still there. */
+/* _FORTIFY_SOURCE: the C library's version also checks that the frame still exists. */
 NAMED(NORETURN void, abi_longjmp_chk, "__longjmp_chk", (struct __jmp_buf_tag * env, int value))
 {
     static jump_fn next;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_abi.h (glibc) - the system's headers, and glibc's ABI as posix.h needs it.
+ * posix_abi.h (glibc) - the system's headers, and the part of glibc's ABI that posix.h needs.
  *
- * pthread_t is the address of the descriptor that the C library has for the thread, where threads
- * have TLS blocks of their own (then libraries may look into it, and pthread_self is the C
- * library's); else of ours.
+ * Where threads have TLS blocks of their own, a pthread_t is the address of the C library's
+ * descriptor: libraries may read it, and pthread_self is the C library's. Otherwise it is the
+ * address of our descriptor.
  */
 #ifndef PIRN_POSIX_ABI_H
 #define PIRN_POSIX_ABI_H
@@ -34,24 +34,24 @@
 /* Objects may be shared between processes. */
 #define POSIX_PROCESSES true
 
-/* What glibc writes where a semaphore or a barrier says that it is between processes. The layout of
- * its objects: posix_layout.c. */
+/* The value that glibc writes into a semaphore or a barrier that is shared between processes.
+ * posix_layout.c has the layout of glibc's objects. */
 #define POSIX_SHARED_MARK 128u
 
-/* glibc's spin locks on x86-64 count down from 1, and may be below 0 while others want the lock. */
+/* glibc's spin locks on x86-64 count down from 1, and may be below 0 while threads wait. */
 #ifdef __x86_64__
 enum { POSIX_SPIN_HELD = 0, POSIX_SPIN_FREE = 1 };
 #else
 enum { POSIX_SPIN_FREE = 0, POSIX_SPIN_HELD = 1 };
 #endif
 
-/* Memory for thread->local is taken so many bytes at a time. */
+/* The pool for thread->local grows by this many bytes at a time. */
 #define POSIX_SLAB_BYTES (64u << 10)
 
 sem_t *pirn_posix_sem_open(const char *name, int flags, ...);
 sem_t *posix_sem_vopen(const char *name, int flags, va_list args);
 
-/* Cleanup handlers as the macros of <pthread.h> register them in C: see posix_exit.c. */
+/* Cleanup handlers as the macros of <pthread.h> register them in C: posix_exit.c. */
 typedef __pthread_unwind_buf_t posix_cleanup;
 void posix_cleanup_register(posix_cleanup *buf);
 void posix_cleanup_unregister(posix_cleanup *buf);
@@ -63,23 +63,25 @@ struct posix_unwind {
     struct _Unwind_Exception exception;
 };
 
-/* NULL: a null pointer, or another kernel thread that has not called us yet. */
+/* The thread that a pthread_t names. NULL: a null pointer, or a kernel thread that has not called
+ * the runtime yet. */
 ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
 {
     struct thread *t = port_thread_of_handle((void *)thread);
     if (unlikely(t == NULL) && (void *)thread == port_tls_handle_self()) {
-        t = rt_identity(); /* makes its stand-in */
+        t = rt_identity(); /* makes a descriptor for a foreign thread */
     }
     return t;
 }
 
-/* A kernel thread that Pirn did not make, or no runtime yet: block in the kernel. */
+/* The caller is a kernel thread that Pirn did not make, or there is no runtime yet: it blocks in
+ * the kernel. */
 ALWAYS_INLINE bool posix_is_foreign(void)
 {
     return unlikely(port_cpu_self() == NULL) && rt_is_foreign();
 }
 
-/* This process, which changes by fork. */
+/* The number of this process. A fork changes it. */
 extern _Atomic(uint32_t) posix_process_id; /* 0: not known yet */
 uint32_t posix_process_learn(void);
 
@@ -89,19 +91,19 @@ ALWAYS_INLINE uint32_t posix_process(void)
     return likely(id != 0) ? id : posix_process_learn();
 }
 
-/* glibc's attribute, field for field, because its own functions that take one (timer_create,
- * thrd_create) read it; aio and others pass it on to pthread_create. */
+/* glibc's attribute, field for field: glibc's own functions that take one (timer_create,
+ * thrd_create) read it, and others (aio) pass it on to pthread_create. */
 struct posix_attr {
     int priority;
     int policy;
     int flags;
     size_t guard;
-    char *top; /* of the stack; POSIX_ATTR_STACK says whether it is set */
+    char *top; /* end of the stack; valid if POSIX_ATTR_STACK is set */
     size_t size;
-    struct posix_attr_extension *extension; /* NULL, or made by malloc: posix_attr_ext.c */
+    struct posix_attr_extension *extension; /* NULL, or from malloc: posix_attr_ext.c */
 };
 
-/* glibc's, too, up to `set`: what does not fit into the attribute. */
+/* Values that do not fit into the attribute. Up to `set` this is glibc's layout, too. */
 struct posix_attr_extension {
     cpu_set_t *cpuset; /* NULL: not set; else &set */
     size_t cpusetsize;
@@ -112,7 +114,7 @@ struct posix_attr_extension {
 
 int posix_attr_translate_more(const struct posix_attr *attr, struct thread_attr *out);
 
-/* A thread that is created without an attribute. */
+/* Attributes of a thread that is created without any. */
 extern _Atomic(uint32_t) posix_attr_default_set; /* pthread_setattr_default_np was called */
 int posix_attr_translate_default(struct thread_attr *out);
 
@@ -121,10 +123,10 @@ ALWAYS_INLINE bool posix_attr_has_default(void)
     return at_load_rlx(&posix_attr_default_set) != 0;
 }
 
-/* The stack size of pthread_setattr_default_np; 0 if there is none. */
+/* The stack size set by pthread_setattr_default_np, bytes; 0 if there is none. */
 size_t posix_attr_default_size(void);
 
-/* In the child of a fork: posix_attr_ext.c's lock is free. */
+/* In the child of a fork: mark posix_attr_ext.c's lock as free. */
 void posix_attr_forked(void);
 
 #endif

@@ -3,8 +3,8 @@
  * posix_attr_ext.c - thread attributes that need memory of their own (CPU set, signal mask), and
  * the defaults of the process (pthread_setattr_default_np).
  *
- * The extension is laid out as glibc's and comes from malloc, because glibc's own functions read
- * and copy attributes. The set that `cpuset` points to lies behind it.
+ * The extension has glibc's layout and comes from malloc, because glibc's own functions read and
+ * copy attributes. The set that `cpuset` points to lies behind the extension.
  *
  * Lock: defaults.lock (RANK_STACK), taken alone; nothing is allocated under it.
  */
@@ -58,14 +58,14 @@ int pirn_pthread_attr_destroy(pthread_attr_t *attr)
 {
     struct posix_attr_extension *x = ATTR(attr)->extension;
     if (x != NULL && x->cpuset != &x->set) {
-        free(x->cpuset); /* of the C library's pthread_getattr_np */
+        free(x->cpuset); /* the C library's pthread_getattr_np allocated it */
     }
     free(x);
     ATTR(attr)->extension = NULL;
     return 0;
 }
 
-/* Sets may be of any size: of what exceeds a cpu_set_t no bit may be set. */
+/* A set may have any size, but no bit beyond `room` bytes may be set. */
 static bool cpus_fit(const void *set, size_t size, size_t room)
 {
     const unsigned char *bytes = set;
@@ -166,7 +166,7 @@ int posix_attr_translate_more(const struct posix_attr *attr, struct thread_attr 
 
 /* ---- defaults ---- */
 
-/* Copy *from; its extension goes to *x. */
+/* Copies *from. The extension is copied to *x. */
 static void attr_copy(struct posix_attr *to, struct posix_attr_extension *x,
                       const struct posix_attr *from)
 {
@@ -215,7 +215,8 @@ int pirn_pthread_getattr_default_np(pthread_attr_t *attr)
     return 0;
 }
 
-/* A thread without attributes gets them; where it does not ask for a stack size, so do others. */
+/* Sets the attributes of threads that are created without any, and the stack size of threads whose
+ * attribute has none. */
 int pirn_pthread_setattr_default_np(const pthread_attr_t *attr)
 {
     struct thread_attr ignored = {0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_layout.c (glibc) - the layout of glibc's pthread objects, as far as ours depend on it.
- * Assertions alone: no code.
+ * posix_layout.c (glibc) - asserts the layout of glibc's pthread objects, as far as ours depend on
+ * it. Contains no code.
  *
- * The runtime's objects lie in the memory of glibc's types. The assertions below state what must
- * agree, and only that:
+ * The runtime's objects lie in the memory of glibc's types. The assertions below state all that
+ * must agree, and no more:
  *   1. An object of ours is not larger than the type.
  *   2. The static initializers of <pthread.h> make valid objects. They set every field to 0, with
  *      two exceptions: __kind of a mutex is its type, and __flags of a readers-writer lock that
@@ -39,8 +39,8 @@ _Static_assert((int)MUTEX_RECURSIVE == PTHREAD_MUTEX_RECURSIVE, "type");
 _Static_assert((int)MUTEX_ERRORCHECK == PTHREAD_MUTEX_ERRORCHECK, "type");
 _Static_assert((int)MUTEX_ADAPTIVE == PTHREAD_MUTEX_ADAPTIVE_NP, "type");
 
-/* Bits of __kind beside the type: glibc's flag for mutexes between processes, and the two that
- * allow or forbid lock elision, which glibc sets when such a mutex is first locked. */
+/* Bits of __kind beside the type: the flag of a mutex between processes, and the two that allow or
+ * forbid lock elision, which glibc sets when such a mutex is first locked. */
 _Static_assert(MUTEX_SHARED == 128, "PTHREAD_MUTEX_PSHARED_BIT");
 _Static_assert(MUTEX_HINTS == (256 | 512), "PTHREAD_MUTEX_ELISION_FLAGS_NP");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_platform.h (glibc) - what the files that both ABIs have in common call: programs with
- * sanitizers, signals, and sleeping where the runtime has no say.
+ * posix_platform.h (glibc) - the functions that the files common to both ABIs call: programs with
+ * sanitizers, signals, and sleeps outside the runtime.
  */
 #ifndef PIRN_POSIX_PLACE_H
 #define PIRN_POSIX_PLACE_H
@@ -9,8 +9,8 @@
 #include "../linux/posix_sanitizer.h"
 #include "../signals/posix_signal.h"
 
-/* A kernel thread that Pirn did not make, or no runtime yet; or a clock that is not ours. Errors as
- * clock_nanosleep. */
+/* Sleep in the kernel: for a kernel thread that Pirn did not make, before the runtime starts, or on
+ * a clock that is not the runtime's. Returns the errors of clock_nanosleep. */
 int posix_sleep_elsewhere(clockid_t clock, int flags, const struct timespec *time,
                           struct timespec *left);
 

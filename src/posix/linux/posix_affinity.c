@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_affinity.c - CPU sets of threads. The kernel has its say: what it takes out of a set (CPUs
- * that the process may not use) is not in it when it is read again.
+ * posix_affinity.c - CPU sets of threads. The kernel takes the CPUs that the process may not use
+ * out of a set: reading the set does not return them.
  */
 #include <errno.h>
 #include <string.h>
@@ -57,8 +57,8 @@ int pirn_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *
                                      : set_user(t, size, set);
 }
 
-/* The thread that a process number means: 0 is the caller, the process's own the main thread. NULL:
- * that is for the kernel to know. */
+/* The thread that a process id names: 0 is the caller, the process's own id the main thread. NULL:
+ * the kernel handles the call. */
 static struct thread *thread_of(pid_t pid)
 {
     if (at_load_acq(&rt.started) != 2 || port_cpu_self() == NULL) { /* ORDER(start) */

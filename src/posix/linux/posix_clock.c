@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_clock.c - clocks for the CPU time of threads. The kernel knows that of workers only;
- * linux_times.c of the port shares it out. All other clocks are the C library's.
+ * posix_clock.c - clocks for the CPU time of threads. The kernel counts the CPU time of workers
+ * only; the port's linux_times.c divides it among the threads. All other clocks are the C
+ * library's.
  *
- * A clock id is made of the thread's index and the low bits of its generation, above CLOCK_OURS:
- * the kernel has few positive ids, and refuses these. So a clock of a thread that has ended is
- * refused (EINVAL), until its descriptor has had 32 more lives.
+ * A clock id contains the thread's index and the low bits of its generation, above CLOCK_OURS. The
+ * kernel has few positive ids and refuses these. So the clock of a thread that has ended is refused
+ * (EINVAL) until its descriptor has been used for 32 more threads.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +29,7 @@ typedef int (*gettime_fn)(clockid_t, struct timespec *);
 
 static int gettime_first(clockid_t clock, struct timespec *t);
 
-/* Most calls are for other clocks, and come here for a jump only. */
+/* Most calls are for other clocks and only pass through here. */
 static _Atomic(gettime_fn) gettime_next = gettime_first;
 
 static int gettime_plain(clockid_t clock, struct timespec *t)
@@ -44,7 +45,8 @@ static int gettime_first(clockid_t clock, struct timespec *t)
     return next(clock, t);
 }
 
-/* Before anybody calls it in a signal handler, or where the runtime must not enter the linker. */
+/* Runs before the first call from a signal handler, or from where the runtime must not enter the
+ * linker. */
 static __attribute__((constructor)) void gettime_find(void)
 {
     struct timespec t;
@@ -67,7 +69,7 @@ static void read_nothing(struct thread *t, void *unused)
     (void)unused;
 }
 
-/* False: it is no living thread's. */
+/* False: the id is not that of a living thread. */
 static bool clock_visit(clockid_t clock, void (*fn)(struct thread *t, void *arg), void *arg)
 {
     unsigned long irq;
@@ -79,7 +81,7 @@ static bool clock_visit(clockid_t clock, void (*fn)(struct thread *t, void *arg)
     return found;
 }
 
-/* CLOCK_THREAD_CPUTIME_ID by its other name. */
+/* True for the caller's own clock, whose other name is CLOCK_THREAD_CPUTIME_ID. */
 static bool is_own(clockid_t clock)
 {
     unsigned long irq;
@@ -127,7 +129,7 @@ int pirn_posix_clock_getres(clockid_t clock, struct timespec *t)
     return 0;
 }
 
-/* Nobody may set the time that a thread has used. */
+/* A program cannot set the CPU time of a thread. */
 int pirn_posix_clock_settime(clockid_t clock, const struct timespec *t)
 {
     if (clock < CLOCK_OURS) {
@@ -136,7 +138,7 @@ int pirn_posix_clock_settime(clockid_t clock, const struct timespec *t)
     return posix_fail(clock_visit(clock, read_nothing, NULL) ? EPERM : EINVAL);
 }
 
-/* The kernel's timer would go by the worker's time. */
+/* The kernel's timer would measure the worker's time. */
 int pirn_posix_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
     if (clock == CLOCK_THREAD_CPUTIME_ID ? posix_is_foreign() : clock < CLOCK_OURS) {
@@ -159,7 +161,7 @@ int pirn_pthread_getcpuclockid(pthread_t thread, clockid_t *clock)
         return ESRCH;
     }
     if (!(t->flags & THREAD_FOREIGN) && !port_time_self(&ns)) {
-        port_time_of(t); /* counting begins now, not when the clock is read */
+        port_time_of(t); /* starts counting now, not at the first read */
     }
     *clock = t->flags & THREAD_FOREIGN ? port_time_kernel_clock(t->port.tid) : clock_of(t);
     return 0;

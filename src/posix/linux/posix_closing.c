@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_closing.c - calls that close descriptors, or give their numbers to other files: announced
- * to the threads that wait for these files (core/io.h). Descriptors of the runtime's own are none
- * of the program's: closing one is EBADF, putting another file there EBUSY, and ranges leave them
- * out.
+ * posix_closing.c - calls that close descriptors, or give their numbers to other files. They are
+ * announced to the threads that wait for these files (core/io.h).
  *
- * Children of vfork, which share our memory, call these, too: what they close is not ours.
+ * A program cannot close the runtime's own descriptors. Closing one is EBADF, giving its number to
+ * another file is EBUSY, and ranges leave them out.
+ *
+ * A child of vfork shares the memory and calls these functions, too. It closes its own descriptors,
+ * not ours.
  */
 #include "posix_io.h"
 
@@ -20,8 +22,7 @@
 #define CLOSE_RANGE_CLOEXEC 4u
 #endif
 
-/* The descriptor is gone when the call has been made, whatever it says: a request does not end
- * it. */
+/* After the call the descriptor is closed, whatever the result is, so a request does not end it. */
 int pirn_posix_close(int fd)
 {
     struct rt_io_close c;
@@ -49,7 +50,7 @@ int pirn_posix_dup3(int from, int to, int flags)
     return from != to ? move(SYS_dup3, from, to, flags) : posix_fail(EINVAL);
 }
 
-/* The same number: nothing but a check. */
+/* With two equal numbers this is only a check. */
 int pirn_posix_dup2(int from, int to)
 {
     if (from == to) {
@@ -67,7 +68,7 @@ static int range_close(unsigned first, unsigned last, int flags)
     return result == 0 ? 0 : posix_fail(error);
 }
 
-/* From one of our own to the next. */
+/* Closes the ranges between the runtime's descriptors. */
 static int ranges_close(unsigned first, unsigned last, int flags)
 {
     for (;;) {
@@ -94,7 +95,7 @@ int pirn_posix_close_range(unsigned first, unsigned last, int flags)
     return ranges_close(first, last, flags);
 }
 
-/* Before Linux 5.9 there is no call for it. */
+/* Linux before 5.9 has no call for it. */
 void pirn_posix_closefrom(int first)
 {
     unsigned from = first > 0 ? (unsigned)first : 0;
@@ -106,7 +107,7 @@ void pirn_posix_closefrom(int first)
     }
 }
 
-/* ---- streams: the C library's functions, which close by themselves ---- */
+/* ---- streams: the C library's functions, which close descriptors themselves ---- */
 
 static void *next_of(_Atomic(void *) *known, const char *name)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_exit.c - pthread_exit, cancellation's end, and the cleanup handlers that C programs push.
+ * posix_exit.c - pthread_exit, the end of a cancelled thread, and the cleanup handlers of C
+ * programs.
  *
- * pthread_exit unwinds the stack by force, as C++ and -fexceptions code needs it: destructors and
- * cleanup attributes of the frames run. Plain C registers a buffer (jump target) per
- * pthread_cleanup_push instead. The stop function meets every frame, innermost first; when the
- * frames below the newest buffer are gone it jumps there; the handler runs and comes back through
- * posix_cleanup_next, which unwinds on from there to the next older buffer. At the end of the stack
- * the thread ends; key destructors run then (posix_local.c).
+ * pthread_exit unwinds the stack by force, for C++ and code built with -fexceptions: destructors
+ * and cleanup attributes of the frames run. Plain C instead registers a buffer (a jump target) for
+ * each pthread_cleanup_push. The stop function visits every frame, innermost first. When the frames
+ * below the newest buffer are gone, it jumps to the buffer. The handler runs and returns through
+ * posix_cleanup_next, which unwinds from there to the next older buffer. At the end of the stack
+ * the thread ends; then key destructors run (posix_local.c).
  *
- * A buffer lies in the frame that pushed it. So that frame is reached when a frame's canonical
- * address is above the buffer: the frame above it is being looked at, and the frame itself, plain
- * C, had nothing else to clean up.
+ * A buffer lies in the frame that pushed it. So that frame has been reached when the visited
+ * frame's canonical address is above the buffer: the visited frame is then the one above it. The
+ * frame itself is plain C and has nothing else to clean up.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "../posix.h"
 #include "life.h"
 
-/* __pad[0] links to the next older buffer, __pad[1] keeps the cancellation type of the _defer
+/* __pad[0] links to the next older buffer. __pad[1] keeps the cancellation type for the _defer
  * variants. */
 #define OLDER(buf) ((buf)->__pad[0])
 #define TYPE_BEFORE(buf) ((buf)->__pad[1])
@@ -71,10 +72,10 @@ static NORETURN void thread_end(struct thread *self)
     rt_thread_exit(self->arg_ret);
 }
 
-/* siglongjmp as the macros' buffers need it: they are a jmp_buf without room for a signal mask. */
+/* siglongjmp with the type of the macros' buffers: a jmp_buf without room for a signal mask. */
 NORETURN void cleanup_longjmp(struct __cancel_jmp_buf_tag *env, int value) __asm__("siglongjmp");
 
-/* The buffer is used up: a handler that calls pthread_exit goes on with the next older one. */
+/* Removes the buffer first: a handler that calls pthread_exit continues with the next older one. */
 static NORETURN void jump_to(struct posix_local *local, posix_cleanup *buf)
 {
     local->cleanup = OLDER(buf);
@@ -116,7 +117,7 @@ static NORETURN void unwind(struct thread *self)
         memset(&local->unwind, 0, sizeof(local->unwind));
         local->unwind.exception.exception_cleanup = swallowed;
         _Unwind_ForcedUnwind(&local->unwind.exception, stop, NULL);
-        /* It does not return, but where a frame cannot be unwound. */
+        /* _Unwind_ForcedUnwind returns only if it cannot unwind a frame. */
         if (local->cleanup != NULL) {
             jump_to(local, local->cleanup);
         }
@@ -130,8 +131,8 @@ void posix_cleanup_next(posix_cleanup *buf)
     unwind(rt_self());
 }
 
-/* The argument's place is free since the thread has started; what is there when it ends is its
- * return value. */
+/* The field of the argument is unused after the thread has started, so it holds the return
+ * value. */
 void pirn_pthread_exit(void *ret)
 {
     struct thread *self = rt_self();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_getattr.c - pthread_getattr_np: the attributes that a thread really has. Garbage collectors
- * and language runtimes ask it for the bounds of their stacks.
+ * posix_getattr.c - pthread_getattr_np: the actual attributes of a thread. Garbage collectors and
+ * language runtimes read the bounds of their stacks from it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 extern void *__libc_stack_end;
 
-/* The main thread's stack ends where its mapping ends, and may grow down to the resource limit or
- * to the mapping below. */
+/* The main thread's stack ends where its mapping ends. It may grow down to the resource limit or to
+ * the mapping below. */
 static int main_stack(char **top, size_t *size)
 {
     struct rlimit limit;
@@ -64,8 +64,8 @@ static int get_stack(struct thread *t, struct posix_attr *a)
     }
     uintptr_t low = (uintptr_t)t->stack.low;
     uintptr_t at = (uintptr_t)t;
-    /* The descriptor lies above the stack, but for one in the caller's own storage. A stack that
-     * the program gave is told as it was given. */
+    /* The descriptor lies above the stack, except that of a thread in the caller's own storage. A
+     * stack that the program supplied is returned as it was given. */
     bool inside =
         at > low && at <= low + t->stack.size && !(t->flags & THREAD_OWN_STACK); /* or as given */
     a->top = (char *)(inside ? at : low + t->stack.size);
@@ -74,7 +74,7 @@ static int get_stack(struct thread *t, struct posix_attr *a)
     return 0;
 }
 
-/* A kernel thread that is none of ours: the C library knows its stack. */
+/* A foreign thread's stack: the C library knows it. */
 static int foreign(struct thread *t, pthread_t thread, pthread_attr_t *attr)
 {
     if (t == rt_identity()) {

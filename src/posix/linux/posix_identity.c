@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_identity.c - setuid and its relatives: user and group ids belong to the process (POSIX), so
- * all kernel threads change theirs. Where user threads have descriptors of their own the C
- * library's way of telling them does not end (port/libc/glibc/glibc_everywhere.c); elsewhere it is
- * used.
+ * posix_identity.c - setuid and its relatives. User and group ids belong to the process (POSIX), so
+ * every kernel thread must change its ids. Where user threads have descriptors of their own, the C
+ * library's way to reach all threads would never end, so port/libc/glibc/glibc_everywhere.c does
+ * it; elsewhere the C library's way is used.
  *
- * A call that fails changes nothing anywhere.
+ * A call that fails changes nothing in any thread.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -84,7 +84,7 @@ int pirn_posix_setgroups(size_t count, const gid_t *list)
                         : NEXT(setgroups)(count, list);
 }
 
-/* The C library's calls its own setgroups. */
+/* Calls setgroups here: the C library's initgroups calls its own. */
 int pirn_posix_initgroups(const char *user, gid_t group)
 {
     if (!port_tls_own) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io.c - read, write and their relatives; and what posix_io.h declares.
+ * posix_io.c - read, write and their relatives, and the system calls that posix_io.h declares.
  */
 #include "posix_io.h"
 #include "../signals/posix_signal.h"
@@ -31,8 +31,9 @@ static long call_stoppable(struct thread *self, uint32_t bits, const long *args)
     return result;
 }
 
-/* No cancellation point: requests wait, as if the caller had disabled them, also one that is due.
- * With asynchronous cancellation they are acted upon behind it (make_call). */
+/* For a call that is no cancellation point: requests wait as if the caller had disabled
+ * cancellation, also a request that is due. make_call acts on them afterwards if the type is
+ * asynchronous. */
 static long call_past_requests(struct thread *self, const long *args)
 {
     uint32_t was = rt_cancel_set(self, MUTANT(CALL_POINT) ? 0 : CANCEL_DISABLED, 0);
@@ -43,7 +44,7 @@ static long call_past_requests(struct thread *self, const long *args)
     return result;
 }
 
-/* EINTR is the request's, if one is due now: the signal that was sent for it has come. */
+/* EINTR belongs to a request that is due now: the signal that was sent for it has arrived. */
 long io_call_stoppable(struct thread *self, bool point, const long *args)
 {
     long result = point ? call_stoppable(self, CANCEL_SIGNALLED | CANCEL_REQUESTED, args)
@@ -53,8 +54,8 @@ long io_call_stoppable(struct thread *self, bool point, const long *args)
     return due && (ended || MUTANT(CALL_DROPS)) ? -ECANCELED : result;
 }
 
-/* A signal of our own (a tick that came just before the call) is none to the program: again. Limits
- * of time are what the kernel has left of them. */
+/* Repeats a call that one of the runtime's own signals has ended (a tick just before the call),
+ * because such a signal is invisible to the program. The kernel has updated time limits. */
 static long make_call(struct thread *self, unsigned flags, const long *args)
 {
     struct rt_call call;
@@ -73,11 +74,11 @@ static long make_call(struct thread *self, unsigned flags, const long *args)
     return result;
 }
 
-/* What signals have done to the call: is it to be made again? One that they kept from being made is
- * (the handlers run before it, as if they had come a little earlier: it is no call that they end),
- * unless they have come under a mask that is lent for the call: those are what it waits for. One
- * that they have ended, if only handlers with SA_RESTART have run and the kernel makes such
- * calls again. *result is what it returns otherwise. */
+/* Decides after signals whether the call is made again. A call that signals kept from starting is
+ * made again: the handlers run before it, as if they had come a little earlier. The exception is a
+ * mask that is lent for the call, because the call waits for those signals. A call that signals
+ * have ended is made again if only handlers with SA_RESTART have run and the kernel restarts such a
+ * call. Otherwise *result is the call's result. */
 static bool is_made_again(const struct thread *self, long *result)
 {
     bool repeats = *result == PORT_CALL_REPEATS;
@@ -100,7 +101,7 @@ static bool is_made_again(const struct thread *self, long *result)
                : repeats && posix_signals_ran() != RAN_PLAIN;
 }
 
-/* From here: errno = EINTR only where the kernel says so. */
+/* The part that sets errno. EINTR appears only if the kernel says so. */
 long io_call(unsigned flags, const long *args)
 {
     if (io_is_plain()) {
@@ -121,13 +122,13 @@ long io_call(unsigned flags, const long *args)
     return result;
 }
 
-/* One attempt that does not block. With offset -1 it uses the file's own. */
+/* One attempt that does not block. Offset -1 means the file's own offset. */
 static ssize_t try_vector(long number, int fd, const struct iovec *iov, int n)
 {
     return syscall(number, fd, iov, (long)n, -1L, -1L, (long)RWF_NOWAIT);
 }
 
-/* IO_DONE: *got is the result; IO_BLOCK: the call is to be made. */
+/* IO_DONE: *got is the result. IO_BLOCK: the caller makes the call. */
 static enum io_next read_nowait(struct io_try *try, int fd, const struct iovec *iov, int n,
                                 ssize_t *got)
 {
@@ -162,7 +163,7 @@ ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
     return got;
 }
 
-/* A blocking write takes all. Part of it may be written when it cannot go on: then that counts. */
+/* A blocking write writes everything. If an error ends it after a part, the result is that part. */
 ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
 {
     struct io_try try;
@@ -182,7 +183,7 @@ ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
     return io_result(&try, put);
 }
 
-/* The first attempt is for all, further ones for a piece: no vector is copied. */
+/* The first attempt is for the whole vector, later ones for one piece, so no vector is copied. */
 ssize_t pirn_posix_writev(int fd, const struct iovec *iov, int n)
 {
     struct io_try try;
@@ -207,7 +208,7 @@ ssize_t pirn_posix_writev(int fd, const struct iovec *iov, int n)
     return io_result(&try, put);
 }
 
-/* With an offset of their own: files, which do not keep anybody waiting for long. */
+/* Calls with an offset are for files, which do not block for long. */
 ssize_t pirn_posix_pread(int fd, void *buffer, size_t size, off_t offset)
 {
     return IO_CALL(IO_MAY_BLOCK, SYS_pread64, fd, buffer, size, offset);
@@ -228,7 +229,7 @@ ssize_t pirn_posix_pwritev(int fd, const struct iovec *iov, int n, off_t offset)
     return IO_CALL(IO_MAY_BLOCK, SYS_pwritev, fd, iov, n, offset, 0);
 }
 
-/* With the offset -1 they are readv and writev, of pipes and sockets, too. */
+/* With the offset -1 these are readv and writev, also of pipes and sockets. */
 ssize_t pirn_posix_preadv2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
 {
     return IO_CALL(IO_MAY_BLOCK, SYS_preadv2, fd, iov, n, offset, 0, flags);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io.h - shared by the calls of the C library that may block the kernel thread: posix_io.c
+ * posix_io.h - shared by the C library's calls that may block the kernel thread: posix_io.c
  * (reading and writing), posix_io_try.c (attempts and waits), posix_io_socket.c, posix_io_poll.c,
  * posix_io_other.c, posix_closing.c.
  *
- * What they do for a user thread (for others: the system call):
- *   1. Where the kernel can say "not now" (sockets, pipes, ...) they ask it not to block. If it
- *      would have, the thread waits for the descriptor (rt_io_wait) and tries again: no kernel
- *      thread is held up. Descriptors that the program itself made non-blocking are left alone; it
- *      is the flag at the time of the first attempt that counts, as in the kernel. From the first
- *      wait on the call belongs to the file, whatever becomes of the number (posix_io_try.c).
- *   2. Everything else runs between rt_call_begin and rt_call_end: the CPU is given away if the
- *      call turns out to block, or at once where it is known to. errno and results are the
- *      kernel's.
- * Those that are cancellation points (IO in io.def) look for a request at first (abi_glibc_io.c). A
- * request that comes later ends a wait of kind 1, and a call of kind 2 (IO_CALL): the function
- * returns -1 and ECANCELED, unless it has done part of its work, and the name's wrapper acts on it.
- * Signals end both likewise (posix_signal.h): EINTR, or another attempt, as the handlers'
- * SA_RESTART and the function have it.
+ * For a foreign thread these functions make the system call. For a user thread there are two kinds:
+ *   1. If the kernel can answer "not now" (sockets, pipes, ...), the function asks it not to block.
+ *      If the call would have blocked, the thread waits for the descriptor (rt_io_wait) and tries
+ *      again: no kernel thread is held up. Descriptors that the program itself made non-blocking
+ *      are left alone; the flag at the time of the first attempt counts, as in the kernel. From the
+ *      first wait on the call belongs to the file, whatever the number means then (posix_io_try.c).
+ *   2. Every other call runs between rt_call_begin and rt_call_end. The thread gives its CPU away
+ *      if the call turns out to block, or at once if it is known to block. errno and results are
+ *      the kernel's.
+ * Cancellation points (IO in io.def) check for a request first (abi_glibc_io.c). A request that
+ * comes later ends a wait of kind 1 and a call of kind 2 (IO_CALL). The function then returns -1
+ * with errno ECANCELED, unless it has done part of its work, and the exported name's wrapper acts
+ * on it. Signals end both kinds in the same way (posix_signal.h). The result is EINTR or another
+ * attempt, depending on the handlers' SA_RESTART and on the function.
  */
 #ifndef PIRN_POSIX_IO_H
 #define PIRN_POSIX_IO_H
@@ -44,15 +44,15 @@
 #include "../posix.h"
 #include "port_signals.h"
 
-/* The functions and their prototypes, apart from the system's headers, which give some of these
- * names other attributes or argument types. */
+/* The functions and their prototypes are kept apart from the system's headers, which give some of
+ * these names other attributes or argument types. */
 #define IO(ret, name, params, args) ret pirn_posix_##name params;
 #define IO_OTHER IO
 #include "io.def"
 #undef IO
 #undef IO_OTHER
 
-/* Nothing but the system call is to be made: by a foreign kernel thread, or by a signal handler
+/* True if only the system call may be made: for a foreign kernel thread, or in a signal handler
  * that has interrupted the runtime (POSIX lets handlers call read, write, poll and others). */
 ALWAYS_INLINE bool io_is_plain(void)
 {
@@ -62,21 +62,21 @@ ALWAYS_INLINE bool io_is_plain(void)
 /* errno after a wait. Its address may have changed, which compilers do not expect. */
 int io_errno(void);
 
-/* How a system call is made. */
+/* How a system call is made: flags. */
 enum io_how {
     IO_MAY_BLOCK = 0,
-    IO_BLOCKS = 1,   /* as far as we know */
+    IO_BLOCKS = 1,   /* known to block */
     IO_NO_POINT = 2, /* a request does not end it */
 };
 
-/* args: the call's number, then six arguments. Result and errno as the system's; ECANCELED: a
- * request is due, and it was not made, or ended without having done anything. */
+/* Make a system call; args: its number, then six arguments. Result and errno are the kernel's.
+ * ECANCELED: a request is due, and the call was not made, or ended without having done anything. */
 long io_call(unsigned flags, const long *args);
 
-/* The same for who is between rt_call_begin and rt_call_end: -errno. stoppable: of a user thread;
- * PORT_CALL_STOPPED: there are signals for it, and it was not made; PORT_CALL_REPEATS: they have
- * ended it, and the kernel would make it again after a handler with SA_RESTART. point: with
- * cancellation enabled; a request ends it: -ECANCELED. */
+/* The same for a caller between rt_call_begin and rt_call_end; they return -errno. stoppable: for a
+ * user thread. PORT_CALL_STOPPED: it has signals, and the call was not made. PORT_CALL_REPEATS:
+ * they ended the call, and the kernel would repeat it after a handler with SA_RESTART. point:
+ * cancellation is enabled; a request ends the call with -ECANCELED. */
 long io_call_plain(const long *args);
 long io_call_stoppable(struct thread *self, bool point, const long *args);
 
@@ -85,73 +85,72 @@ long io_call_stoppable(struct thread *self, bool point, const long *args);
     io_call((flags), (const long[]){(number), (long)(a), (long)(b), (long)(c), (long)(d),          \
                                     (long)(e), (long)(f)})
 
-/* What is known of a file: RT_IO_KIND of core/io.h. */
+/* The kind of a file: RT_IO_KIND of core/io.h. */
 enum io_kind {
     IO_UNKNOWN = 0,
-    IO_STREAM = 1,     /* a pipe, a socket, an event descriptor, ...: may be asked not to block */
+    IO_STREAM = 1,     /* a pipe, a socket, an event descriptor, ...: can be asked not to block */
     IO_OTHER_KIND = 2, /* ordinary files, devices: an attempt would be cut short by what is not in
                         * memory, and the rest would be a call of its own */
 };
 
-/* What comes after an attempt that was not to block. */
+/* The step after an attempt that was not to block. */
 enum io_next {
-    IO_DONE,  /* return the attempt's result; errno is right */
+    IO_DONE,  /* return the attempt's result; errno is set */
     IO_AGAIN, /* try again */
-    IO_BLOCK, /* it cannot be tried or waited for: make the call for try.fd, by IO_CALL, then
-                 io_left */
+    IO_BLOCK, /* attempts and waits are impossible: make the call for try.fd, by IO_CALL, then
+               * io_left */
 };
 
-/* A call that tries and waits. */
+/* A call that makes attempts and waits. */
 struct io_try {
     int fd;
-    int option;   /* SO_RCVTIMEO, SO_SNDTIMEO: the socket's time-out; 0: it has none */
-    bool by_flag; /* the attempt is made with RWF_NOWAIT, which not all files know */
+    int option;   /* SO_RCVTIMEO or SO_SNDTIMEO: the socket's time-out; 0: none */
+    bool by_flag; /* attempts use RWF_NOWAIT, which not all files support */
     size_t done;  /* bytes that attempts have moved */
-    bool asked;   /* it is known not to be non-blocking; `deadline` is valid */
+    bool asked;   /* known not to be non-blocking; `deadline` is valid */
     bool trying;  /* between rt_io_try_begin and its end */
-    bool copied;  /* fd is a copy of our own */
-    int before;   /* errno, which a call that succeeds does not change */
+    bool copied;  /* fd is a copy that we made */
+    int before;   /* errno before the call: a call that succeeds does not change it */
     uint64_t deadline;
     unsigned long irq;
     struct rt_io io;
     struct io_waiter waiter;
 };
 
-/* False: make the call, without attempts. events: of poll(), to wait for. With RWF_NOWAIT: IO_FLAG
- * beside the option; it depends on the kind of file. */
+/* Begin. False: make the call, without attempts. events: those of poll() to wait for. IO_FLAG in
+ * the option: attempts use RWF_NOWAIT, if the kind of file allows it. */
 #define IO_FLAG 0x10000
 bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags);
 
-/* The number for the next attempt, to be used at once. -1: the file is gone; then the attempt gets
+/* The number for the next attempt, to be used at once. -1: the file is gone; the attempt then gets
  * EBADF. */
 int io_try_fd(struct io_try *try);
 
-/* The attempt has been made. io_next and io_take say so. */
+/* The attempt has been made. io_next and io_take call this themselves. */
 void io_try_over(struct io_try *try);
 
-/* `result` and errno are those of the attempt. `more`: it has moved a part, and the call is to move
- * all. Waits where the call would have. Not inlined: the thread may change the worker, and errno
- * its place. */
+/* Continue after an attempt; `result` and errno are the attempt's. `more`: it has moved a part, and
+ * the call moves all. Waits where the call would have waited. Not inlined: the thread may change
+ * the worker, and with it the address of errno. */
 enum io_next io_next(struct io_try *try, long result, bool more);
 
-/* The file is ready, as an attempt that moves nothing has found: the call is to be made for
- * try->fd. IO_BLOCK; IO_DONE: there is no descriptor for it (errno). */
+/* An attempt that moves nothing has found the file ready: the call is made for try->fd. IO_BLOCK;
+ * or IO_DONE: no descriptor could be made for it (errno). */
 enum io_next io_take(struct io_try *try);
 
-/* After IO_BLOCK: that call's result. */
+/* After IO_BLOCK: pass the call's result. */
 void io_left(struct io_try *try, long result);
 
-/* What the function returns: what has been moved, else the last result. */
+/* The function's result: the bytes moved, else the last result. */
 ALWAYS_INLINE ssize_t io_result(const struct io_try *try, ssize_t result)
 {
     return try->done != 0 ? (ssize_t)try->done : result;
 }
 
-/* What lies behind the first `done` bytes of the vector, as far as it is in one piece. *more: there
- * is anything. */
+/* The first contiguous piece of the vector behind its first `done` bytes. *more: there is one. */
 struct iovec io_rest(const struct iovec *iov, size_t n, size_t done, bool *more);
 
-/* As its name says; no value, which io.def has not. */
+/* closefrom. It has no result, so it is not in io.def. */
 void pirn_posix_closefrom(int first);
 
 /* openat. */

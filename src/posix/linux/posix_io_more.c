@@ -48,8 +48,8 @@ ssize_t pirn_posix_mq_receive(mqd_t queue, char *message, size_t size, unsigned 
     return pirn_posix_mq_timedreceive(queue, message, size, priority, NULL);
 }
 
-/* The process may have asked for a signal when there is a message (mq_notify): then the kernel has
- * it now, and a caller that is to take it does so before the function returns, as after kill. */
+/* The process may have asked for a signal when a message arrives (mq_notify). The kernel then has
+ * the signal now. A caller that can take it does so before the function returns, as after kill. */
 int pirn_posix_mq_timedsend(mqd_t queue, const char *message, size_t size, unsigned priority,
                             const struct timespec *limit)
 {
@@ -79,8 +79,8 @@ static bool aio_has_ended(const struct aiocb *const *list, int n)
     return false;
 }
 
-/* The C library's threads do the work, and it has no call that tells when, but for signals and this
- * one, which waits in the kernel: so the thread looks now and then. */
+/* Threads of the C library do the work. It reports the end only by signals and by this call, which
+ * waits in the kernel. So the thread polls. */
 int pirn_posix_aio_suspend(const struct aiocb *const *list, int n, const struct timespec *limit)
 {
     posix_signals_expect();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io_other.c - calls that wait for processes, locks, messages, signals and opening. They are
- * made without the CPU: at once where it is known that they block, else when it turns out.
+ * posix_io_other.c - calls that wait for processes, locks, messages and signals, and calls that
+ * open files. The thread gives its CPU away at once if the call is known to block, else when it
+ * turns out to block.
  */
 #include "posix_io.h"
 
@@ -13,7 +14,7 @@
 #include <sys/sem.h>
 #include <sys/wait.h>
 
-/* Has a child ended already? Then nobody waits. */
+/* A child that has ended already needs no wait. */
 pid_t pirn_posix_wait4(pid_t pid, int *status, int options, struct rusage *usage)
 {
     if ((options & WNOHANG) == 0 && !io_is_plain()) {

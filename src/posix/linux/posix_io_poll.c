@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_io_poll.c - poll, select, epoll_wait. Each looks once without waiting. If there is nothing,
- * the thread waits for all the descriptors itself (few of them: a record each on its stack) and
- * looks again, or makes the call without its CPU (many, or with a signal mask).
+ * posix_io_poll.c - poll, select, epoll_wait. Each looks once without waiting. If nothing is ready
+ * and there are few descriptors, the thread waits for them, with a record for each on its stack,
+ * and looks again. With many descriptors, or with a signal mask, it makes the call without its CPU.
  */
 #include "../signals/posix_signal.h"
 #include "posix_io.h"
@@ -42,9 +42,9 @@ static bool is_valid(const struct timespec *t)
     return t == NULL || (t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < 1000000000);
 }
 
-/* Wait for any of the records, which stay linked if it returns true. False: the limit has passed,
- * or it cannot be done (*block), or a handler has run (*interrupted). There is nothing yet that a
- * request could lose. */
+/* Wait for any of the records, which stay linked if it returns true. False: the time limit has
+ * passed, or the wait is impossible (*block), or a handler has run (*interrupted). The call has no
+ * result yet that a request could lose. */
 static bool wait_linked(struct io_waiter *w, uint64_t deadline, bool *block, bool *interrupted)
 {
     int error = w->n == 0 ? rt_sleep_point(deadline) : rt_io_wait(w, deadline);
@@ -67,8 +67,8 @@ static bool wait_linked(struct io_waiter *w, uint64_t deadline, bool *block, boo
     return error == 0 && !*block;
 }
 
-/* For poll and select, which look by number each time, as the kernel does: a file that has been
- * closed is waited for until it reports, and what the number means then is looked at. */
+/* For poll and select, which look by number each time, as the kernel does. A closed file keeps the
+ * wait until it reports; then the next look is at what the number means by then. */
 static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *block,
                      bool *interrupted)
 {
@@ -78,8 +78,8 @@ static bool wait_few(struct rt_io *io, unsigned n, uint64_t deadline, bool *bloc
     return again;
 }
 
-/* A look that finds nothing is EINTR if a signal comes meanwhile. Either a handler of the program's
- * has run (*interrupted), or the signal was one of ours, and the look is to be repeated. */
+/* Another signal turns a look that finds nothing into EINTR. Either a handler of the program has
+ * run (*interrupted), or the signal was the runtime's own and the look is repeated. */
 static bool is_cut_short(long ready, bool *interrupted)
 {
     if (ready >= 0 || io_errno() != EINTR) {
@@ -106,7 +106,7 @@ static unsigned poll_records(struct rt_io *io, const struct pollfd *fds, nfds_t 
     return used;
 }
 
-/* A call with a mask is one without, under that mask. */
+/* A call with a mask is a call without one, under that mask. */
 static bool mask_lent(const sigset_t *mask)
 {
     if (mask == NULL || io_is_plain() || !posix_signals_begin()) {
@@ -206,8 +206,8 @@ static unsigned set_records(struct rt_io *io, int n, const struct sets *s)
     return used;
 }
 
-/* Descriptors that are closed while somebody waits for them are ready, as in Linux since 5.16. The
- * number of bits set in `got`. */
+/* Descriptors that another thread closes during the wait count as ready, as in Linux since 5.16.
+ * Returns the number of bits set in `got`. */
 static long closed_now(const struct sets *asked, struct sets *got, int n)
 {
     long bits = 0;
@@ -228,7 +228,7 @@ static long closed_now(const struct sets *asked, struct sets *got, int n)
     return bits;
 }
 
-/* `left` gets what remains of the limit, as from the system call. */
+/* `left` gets the remaining time, as from the system call. */
 static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadline)
 {
     struct sets asked, got;
@@ -301,7 +301,7 @@ int pirn_posix_select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *li
     uint64_t deadline = deadline_in(&t);
     int ready = pirn_posix_pselect(n, r, w, e, &t, NULL), error = io_errno();
     if (deadline != UINT64_MAX) {
-        t = left_until(deadline); /* Linux: after EINTR, too */
+        t = left_until(deadline); /* Linux does it after EINTR, too */
         *limit = (struct timeval){t.tv_sec, t.tv_nsec / 1000};
     }
     return ready >= 0 ? ready : posix_fail(error);

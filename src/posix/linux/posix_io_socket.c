@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * posix_io_socket.c - send, recv, accept, connect and their relatives. MSG_DONTWAIT asks the kernel
- * not to block; a socket that the program made non-blocking, or a call with that flag, is left
+ * not to block. A socket that the program made non-blocking, and a call with that flag, are left
  * alone.
  */
 #include "posix_io.h"
@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-/* What does not wait for POLLIN, or for more than it. */
+/* Flags of receives that wait for something other than POLLIN. */
 #define RECV_OTHER (MSG_ERRQUEUE | MSG_OOB)
 
 static bool leave_alone(int flags)
@@ -18,7 +18,7 @@ static bool leave_alone(int flags)
     return (flags & MSG_DONTWAIT) != 0 || io_is_plain();
 }
 
-/* Does the socket have messages with bounds? Then a short one is whole. */
+/* True if the socket keeps the bounds of messages: then a short message is complete. */
 static bool has_messages(int fd)
 {
     int type = SOCK_STREAM;
@@ -72,7 +72,8 @@ ssize_t pirn_posix_recvmsg(int fd, struct msghdr *message, int flags)
     return got;
 }
 
-/* A stream takes all; what it took before it failed counts. Messages go whole or not at all. */
+/* A stream sends everything; if it fails after a part, the result is that part. A message goes
+ * completely or not at all. */
 ssize_t pirn_posix_sendto(int fd, const void *buffer, size_t size, int flags,
                           const struct sockaddr *to, socklen_t to_size)
 {
@@ -99,7 +100,7 @@ ssize_t pirn_posix_send(int fd, const void *buffer, size_t size, int flags)
     return pirn_posix_sendto(fd, buffer, size, flags, NULL, 0);
 }
 
-/* What the first attempt leaves of the vector is sent in pieces. */
+/* Sends the rest of the vector, after the first attempt, in pieces. */
 static ssize_t send_some(int fd, const struct msghdr *message, const struct iovec *rest, int flags)
 {
     return rest == NULL ? syscall(SYS_sendmsg, fd, message, flags)
@@ -119,7 +120,7 @@ ssize_t pirn_posix_sendmsg(int fd, const struct msghdr *message, int flags)
         if (put > 0) {
             piece = io_rest(message->msg_iov, message->msg_iovlen, try.done + (size_t)put, &more);
             rest = &piece;
-            flags |= MSG_NOSIGNAL; /* a part has been sent: that counts */
+            flags |= MSG_NOSIGNAL; /* part of the data has been sent: the result is that part */
         }
         next = io_next(&try, put, put > 0 && more);
     }
@@ -143,9 +144,9 @@ int pirn_posix_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
     return (int)IO_CALL(IO_MAY_BLOCK, SYS_sendmmsg, fd, messages, n, flags);
 }
 
-/* No flag makes accept not block: it is asked whether somebody is there. If another thread accepts
- * in between, the call blocks, without its CPU; if it has waited, for a copy of the descriptor,
- * which means the socket that it has waited for. */
+/* No flag makes accept not block, so the thread first asks whether a connection waits. If another
+ * thread accepts it in between, the call blocks without its CPU. After a wait the call uses a copy
+ * of the descriptor, which names the socket that the thread has waited for. */
 int pirn_posix_accept4(int fd, struct sockaddr *from, socklen_t *size, int flags)
 {
     struct io_try try;
@@ -159,7 +160,8 @@ int pirn_posix_accept4(int fd, struct sockaddr *from, socklen_t *size, int flags
         } else if (syscall(SYS_ppoll, &p, 1, &now, NULL, (size_t)8) != 0) {
             next = io_take(&try);
         } else {
-            posix_fail(EAGAIN); /* not here: errno may have moved since the last round */
+            posix_fail(EAGAIN); /* not earlier: the address of errno may have changed since the last
+                                 * round */
             next = io_next(&try, -1, false);
         }
     }

@@ -3,13 +3,13 @@
  * posix_io_try.c - attempts that do not block, and waits between them, for one descriptor:
  * posix_io.h.
  *
- * The first attempt is made by the program's number. When the thread has waited, the following ones
- * are for the file that it has waited for (core/io.h), until the call ends or a signal handler is
- * to run: in the kernel, too, an interrupted call gives its file up, and begins anew by number. No
- * record stays linked while a handler runs, which may leave the function by a jump.
+ * The first attempt uses the program's number. After a wait, attempts are for the file that the
+ * thread has waited for (core/io.h), until the call ends or a signal handler must run. The kernel,
+ * too, gives the file up when a call is interrupted, and begins again by number. No record stays
+ * linked while a handler runs, because the handler may leave the function by a jump.
  *
- * A call that has moved a part goes on with the same file or not at all: then it returns what it
- * has moved.
+ * A call that has moved a part continues with the same file or not at all: then it returns that
+ * part.
  */
 #include "../signals/posix_signal.h"
 #include "posix_io.h"
@@ -39,7 +39,8 @@ static uint64_t time_out(int fd, int option)
     return port_now() + (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-/* The system may know no statx, or a filter may forbid it. No network file system is asked. */
+/* statx may be missing in the kernel or forbidden by a filter. It does not ask network file
+ * systems. */
 static enum io_kind kind_of(int fd)
 {
     struct statx x;
@@ -55,7 +56,7 @@ static enum io_kind kind_of(int fd)
     return S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0 ? IO_STREAM : IO_OTHER_KIND;
 }
 
-/* 0: not known. */
+/* Learns the kind. 0: unknown. */
 static uint32_t kind_learn(int fd, uint32_t state)
 {
     uint32_t kind = state & RT_IO_KIND;
@@ -84,7 +85,7 @@ bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
     return !try->by_flag || kind_learn(fd, state) == IO_STREAM;
 }
 
-/* Give the file up, and begin anew by the program's number. */
+/* Gives the file up, and begins again by the program's number. */
 static void anew(struct io_try *try)
 {
     rt_io_end(&try->waiter);
@@ -116,7 +117,7 @@ void io_try_over(struct io_try *try)
     }
 }
 
-/* O_NONBLOCK and the time-out are asked for at the first wait. */
+/* Reads O_NONBLOCK and the time-out at the first wait. */
 static bool may_wait(struct io_try *try)
 {
     if (!try->asked) {
@@ -129,8 +130,8 @@ static bool may_wait(struct io_try *try)
     return true;
 }
 
-/* Sockets with a limit of time are not read again in spite of SA_RESTART, as in Linux (signal(7)).
- * EAGAIN: wait again, for what is left to do. */
+/* A receive or send with a time limit is not restarted after SA_RESTART, as in Linux (signal(7)).
+ * EAGAIN: wait again for the rest. */
 static int interrupted(struct io_try *try)
 {
     bool limited = try->deadline != UINT64_MAX;
@@ -142,12 +143,12 @@ static int interrupted(struct io_try *try)
         return EAGAIN;
     }
     anew(try);
-    try->asked = limited; /* the limit of time goes on */
+    try->asked = limited; /* the time limit keeps running */
     return 0;
 }
 
-/* 0: try again; EAGAIN: it is not to wait, or has waited long enough; ECANCELED: a request is due;
- * EINTR: a handler has run; EBADF: the file is gone; ENOTSUP: it cannot wait. */
+/* 0: try again. EAGAIN: it must not wait, or has waited long enough. ECANCELED: a request is due.
+ * EINTR: a handler has run. EBADF: the file is gone. ENOTSUP: it cannot wait. */
 static int await(struct io_try *try)
 {
     int error;
@@ -173,21 +174,21 @@ static int await(struct io_try *try)
                                          : 0;
 }
 
-/* A filter of system calls may answer EPERM or EACCES to what it does not know. The call that is
- * then made says the same if the error is the file's. */
+/* A filter may answer EPERM or EACCES to a flag it does not know. The call that follows returns the
+ * same error if it belongs to the file. */
 static bool flag_is_unknown(int error)
 {
     return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL || error == ESPIPE ||
            error == EPERM || error == EACCES;
 }
 
-/* A descriptor of its own for a call that may block, and then has the file by the kernel. Without
- * one, a call that has moved a part returns it. */
+/* Makes a copy of the descriptor for a call that may block, so that the kernel holds the file. If
+ * that fails, a call that has moved a part returns it. */
 static enum io_next block(struct io_try *try)
 {
     bool linked = try->waiter.linked != 0;
     if (!linked && try->done == 0) {
-        return IO_BLOCK; /* begins now */
+        return IO_BLOCK; /* has not begun: the number counts */
     }
     int fd = io_try_fd(try);
     int copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0), error = errno;

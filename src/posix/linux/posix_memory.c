@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_memory.c - the memory functions of this library, by the linker's --wrap: the C library's;
- * in a program with a sanitizer, whose interceptors have those names, plain loops. An interceptor
- * would take our accesses for the program's, which nothing that it knows of orders: descriptors go
- * from thread to thread by way of our locks.
+ * posix_memory.c - the memory functions that this library calls, by the linker's --wrap. They call
+ * the C library's, or are plain loops in a program with a sanitizer. Its interceptors have the C
+ * library's names. An interceptor would count our accesses as the program's, and it knows of
+ * nothing that orders them: descriptors move between threads under the runtime's locks.
  *
- * volatile: the compiler would make calls of the same functions out of the loops.
+ * volatile keeps the compiler from turning the loops into calls of the same functions.
  */
 #include "posix_sanitizer.h"
 
@@ -20,7 +20,7 @@ int __real_memcmp(const void *a, const void *b, size_t n);
 size_t __real_strlen(const char *s);
 size_t __real_strnlen(const char *s, size_t max);
 
-/* Words where both are aligned: blocks of thread-local storage are long. */
+/* Copies words where both are aligned: TLS blocks are long. */
 static void copy(volatile char *to, const volatile char *from, size_t n)
 {
     if ((((uintptr_t)to | (uintptr_t)from) & 7) == 0) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_personality.c - what threads are under the POSIX names, on hosted systems; and what is to
- * be done before the program begins.
+ * posix_personality.c - the personality of the POSIX names on hosted systems, and the work to be
+ * done before the program begins.
  *
- * The table is constant, so it counts for a caller that comes before our constructor: libraries
+ * The table is constant, so it also serves a caller that comes before our constructor. Libraries
  * whose constructors start threads or lock mutexes are common (GLib, OpenMP), and a preloaded
- * library's constructor is the last to run. What cannot be constant (posix_begin) is done by the
- * first of constructor and runtime.
+ * library's constructor runs last. The constructor or the runtime's start, whichever comes first,
+ * does the work that cannot be constant (posix_begin).
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -27,7 +27,7 @@ static size_t stack_of_limit(void)
     return size & ~(size_t)4095;
 }
 
-/* The limit that the process began with: a later one is for the programs that it starts. */
+/* The limit when the process began: a later limit is for programs that it starts. */
 static size_t stack_size(void)
 {
     static _Atomic(size_t) known;
@@ -53,7 +53,7 @@ static const char *main_name(void)
     return program_invocation_short_name;
 }
 
-/* A child has one kernel thread: nobody else holds our locks. */
+/* The child has one kernel thread, so no other thread holds our locks. */
 static void forked(void)
 {
     posix_process_learn();
@@ -63,8 +63,8 @@ static void forked(void)
     posix_signals_forked();
 }
 
-/* Before a runtime, which catches signals, and before fork handlers that are registered after ours:
- * in a child ours are to run first. */
+/* Runs before the runtime catches signals, and before the program registers fork handlers: in a
+ * child ours run first. */
 static void posix_begin(void)
 {
     static _Atomic(uint32_t) begun;

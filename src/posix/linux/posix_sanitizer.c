@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sanitizer.c - programs that are built with AddressSanitizer or ThreadSanitizer, with this
- * library as it is: a user thread is a thread to them.
+ * posix_sanitizer.c - programs built with AddressSanitizer or ThreadSanitizer, with this library
+ * unchanged. To the sanitizer a user thread is a thread.
  *
- * The sanitizer's runtime stands before us: in the program (clang), or as the first library (gcc).
- * Its interceptors have the POSIX names that the program calls, take note, and call the next
- * definition of the name, ours. So it learns of creation, join and synchronisation from the calls
- * themselves, whatever worker runs a thread; what it keeps per thread lies in TLS, and goes with
- * the thread. It needs no word from the scheduler. What it does need:
+ * The sanitizer's runtime comes before this library in the search for names: it is in the program
+ * (clang), or is the first library (gcc). Its interceptors have the POSIX names that the program
+ * calls. They record the call and call the next definition of the name, ours. So the sanitizer
+ * learns of creation, join and synchronisation from the calls themselves, whatever worker runs a
+ * thread. Its data of a thread lies in TLS and moves with the thread, so it needs nothing from the
+ * scheduler. It does need:
  *
- *   1. Keys, before the C library has begun, and in kernel threads that are none of ours (keys made
- *      before our constructor). Their values lie in our TLS: present from the beginning, the
- *      thread's own in user threads. Their destructors come last in a thread's life
+ *   1. Keys, before the C library has begun, and in kernel threads that Pirn did not make (keys
+ *      made before our constructor). Their values lie in our TLS, which exists from the beginning
+ *      and is the thread's own in user threads. Their destructors run last in a thread's life
  *      (posix_sanitizer_end).
- *   2. Its pthread_create waits in the kernel until the new thread has run so far that it is known,
- *      and that needs a CPU while its creator has the only one. So the creator gives its CPU away
- *      on its way out (as one that is seen to sleep in the kernel: rt_call_unannounced), waits on
+ *   2. A CPU for the new thread. Its pthread_create waits in the kernel until the new thread has
+ *      made itself known, but the creator may have the only CPU. So the creator gives its CPU away
+ *      before it returns (like a thread seen asleep in the kernel: rt_call_unannounced), waits on
  *      its kernel thread, and gets a CPU again at its next call of ours.
- *   3. Kernel threads: ThreadSanitizer's own, which it creates without attributes (those of the
- *      program get some from the interceptor); and of ours that which allocates
- *      (kernel_thread_create_known), because ThreadSanitizer allocates for known threads only. The
- *      others never do.
- *   4. No accesses to watch in this library, which is not instrumented: the memory functions that
+ *   3. Kernel threads. ThreadSanitizer creates its own without attributes (the interceptor adds
+ *      attributes to the program's). Of ours, one allocates (kernel_thread_create_known), and
+ *      ThreadSanitizer allocates for known threads only. The others never allocate.
+ *   4. No accesses to watch in this library, which is not instrumented. The memory functions that
  *      it calls are its own (posix_memory.c), not interceptors.
- *   5. For the search for leaks: where else pointers may be. Values of keys are told at once, the
- *      stacks of living threads at exit; it looks itself for the stacks of known threads, but by
- *      kernel thread.
+ *   5. All places that may hold pointers, for the search for leaks. It is told of values of keys at
+ *      once, and of the stacks of living threads at exit. It finds stacks of known threads itself,
+ *      but by kernel thread.
  */
 #include "posix_sanitizer.h"
 
@@ -40,7 +40,7 @@
 #include "port_posix.h"
 #include "port_tls.h"
 
-#define CREATED_ROUNDS 20000u /* some 10 ms */
+#define CREATED_ROUNDS 20000u /* about 10 ms */
 
 typedef void (*destructor_fn)(void *);
 
@@ -51,7 +51,7 @@ bool posix_sanitized;
 static bool hooked;
 
 static struct {
-    unsigned n; /* changes before there are threads */
+    unsigned n; /* changes only before there are threads */
     destructor_fn destructor[POSIX_TOOL_KEYS];
 } keys;
 
@@ -98,13 +98,13 @@ static bool keys_round(void)
     return called;
 }
 
-/* ThreadSanitizer's destructor counts rounds, so that it comes after all others. */
+/* ThreadSanitizer's destructor counts rounds in order to run after all others. */
 void posix_sanitizer_end(struct thread *self)
 {
     if (self->flags & THREAD_MAIN) {
         return; /* it lives as long as the process */
     }
-    port_tls_end(); /* objects that destructors of keys have made */
+    port_tls_end(); /* for objects that destructors of keys have made */
     for (int round = 0; round < 2 * PTHREAD_DESTRUCTOR_ITERATIONS && keys_round(); round++) {
     }
 }
@@ -123,7 +123,7 @@ static void stack_root(struct thread *t, void *unused)
     posix_sanitizer_root(low, (size_t)(end - low), true);
 }
 
-/* Before the search, which begins when the sanitizer's library is finished. */
+/* Runs before the search for leaks, which begins when the sanitizer's library is finished. */
 void posix_sanitizer_exit(void)
 {
     unsigned long irq;
@@ -132,7 +132,7 @@ void posix_sanitizer_exit(void)
     rt_leave(irq);
 }
 
-/* Do the interceptors come before us? */
+/* True if the interceptors come before this library. */
 static bool stands_before_us(void)
 {
     Dl_info theirs, own;
@@ -183,9 +183,9 @@ int posix_sanitizer_getattr(pthread_t thread, pthread_attr_t *attr)
     return NEXT(pthread_getattr_np)(thread, attr);
 }
 
-/* Until there is a spare carrier, which the call asks for. If there is none for long, its kernel
- * thread was refused: the creator is seen to sleep then, sooner or later. A foreign kernel thread
- * has no CPU to give. */
+/* Waits until there is a spare carrier, which the call asks for. If there is none for long, its
+ * kernel thread was refused; the monitor then sees sooner or later that the creator sleeps. A
+ * foreign kernel thread has no CPU to give. */
 void posix_sanitizer_created(void)
 {
     for (unsigned round = 0; round < CREATED_ROUNDS && port_cpu_self() != NULL; round++) {

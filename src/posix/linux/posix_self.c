@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_self.c - who the caller is: for the C library, and for the kernel.
+ * posix_self.c - the caller's identity: pthread_self and gettid.
  */
 #include <sys/syscall.h>
 
@@ -9,9 +9,9 @@
 #include "posix_sanitizer.h"
 #include "runtime.h"
 
-/* Before it is decided whether threads have TLS blocks of their own. A kernel thread other than the
- * main one: it has the runtime decide, or it is one of ours, and there will be blocks if there can.
- */
+/* Called before it is decided whether threads have TLS blocks of their own. A kernel thread other
+ * than the main one makes the runtime decide, or it is one of ours, and then there will be blocks
+ * if that is possible. */
 static COLD pthread_t early_self(struct thread *self)
 {
     if ((self->flags & (THREAD_FOREIGN | THREAD_MAIN)) == THREAD_FOREIGN) {
@@ -34,8 +34,9 @@ pthread_t pirn_pthread_self(void)
     return early_self(rt_identity());
 }
 
-/* With TLS blocks of their own, threads have the ids that the C library knows them by: unique, the
- * same on each worker, and no kernel thread's (but the main thread's). */
+/* With TLS blocks of their own, threads have the ids by which the C library knows them. They are
+ * unique, the same on each worker, and differ from those of kernel threads (but the main
+ * thread's). */
 pid_t pirn_posix_gettid(void)
 {
     return port_tls_own ? port_tls_tid() : (pid_t)syscall(SYS_gettid);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sem_named.c - named semaphores: files in /dev/shm, called and laid out as the C library's,
- * so that programs with either share them.
+ * posix_sem_named.c - named semaphores: files in /dev/shm with the C library's names and layout, so
+ * that programs with either library share them.
  *
- * A new one is made in a file of another name, and linked to its own when it is whole: nobody finds
- * half of one. The process maps each once: opening it again gives the same address, and the last
- * close takes the mapping away. What tells files apart is device and inode: the name may be another
- * semaphore's by now.
+ * A new semaphore is made in a file with another name and linked to its own name when it is
+ * complete, so no program finds half of one. The process maps each semaphore once: opening it again
+ * returns the same address, and the last close unmaps it. Device and inode identify a file, because
+ * the name may meanwhile belong to another semaphore.
  *
- * Lock: `lock`, a mutex of ours: a thread that waits for it lets others run.
+ * Lock: `lock`, a runtime mutex: a thread that waits for it lets others run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ struct mapping {
 static struct rt_mutex lock;
 static struct mapping *mappings; /* (lock) */
 
-/* 0, EINVAL (empty, or with a slash inside), ENAMETOOLONG. */
+/* 0, EINVAL (empty, or contains a slash), ENAMETOOLONG. */
 static int path_of(struct path *path, const char *name)
 {
     while (*name == '/') {
@@ -65,7 +65,7 @@ static struct mapping *mapping_find_locked(const struct stat *file)
     return m;
 }
 
-/* The semaphore in the open file. 0 or errno. */
+/* Maps the semaphore in the open file. 0 or errno. */
 static int map_locked(int fd, sem_t **out)
 {
     struct stat file;
@@ -103,7 +103,7 @@ static int map(int fd, sem_t **out)
     return error;
 }
 
-/* The names of these may be ours, and cancellation points. */
+/* System calls, because the names open and close may be ours, and are cancellation points. */
 static int file_open(const char *path, int flags, mode_t mode)
 {
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
@@ -134,7 +134,7 @@ static int write_new(int fd, unsigned value)
     return n == (ssize_t)sizeof(sem) ? 0 : n < 0 ? errno : ENOSPC;
 }
 
-/* Make it under a name that nobody uses, then link: EEXIST if somebody was faster. */
+/* Make it under an unused name, then link it. EEXIST: another process was faster. */
 static int create(const struct path *path, mode_t mode, unsigned value, sem_t **out)
 {
     static _Atomic(uint32_t) count;

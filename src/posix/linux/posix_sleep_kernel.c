@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sleep_kernel.c - sleeping in the kernel: kernel threads that are no workers, programs that
- * have not started the runtime, clocks that are the kernel's. A cancellation point.
+ * posix_sleep_kernel.c - sleeping in the kernel: for kernel threads that are no workers, programs
+ * that have not started the runtime, and clocks of the kernel. A cancellation point.
  */
 #include <errno.h>
 #include <sys/syscall.h>

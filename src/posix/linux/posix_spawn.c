@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_spawn.c - new programs. They inherit the signal mask of the thread that starts them, and
- * its pending process signals; the kernel knows a mask of the kernel thread, which is another one
- * where threads have signals of their own (posix_signal.h).
+ * posix_spawn.c - new programs. A new program inherits the signal mask of the thread that starts it
+ * and the pending signals of the process. Where threads have signals of their own (posix_signal.h),
+ * the kernel only knows the mask of the kernel thread, which is a different one.
  *
  *   exec*         the kernel thread gets the thread's mask before the call, and its own back if
- * that fails.
- *   posix_spawn   is told the mask as an attribute.
- *   popen         is the C library's, made while the thread holds on to its kernel thread, which
- * has the thread's mask meanwhile.
+ *                 the call fails.
+ *   posix_spawn   gets the mask as an attribute.
+ *   popen         is the C library's. The thread keeps its kernel thread for the call, and that has
+ *                 the thread's mask meanwhile.
  *   vfork         is fork: a child that shares the memory would share masks and actions, too.
  */
 #include <dlfcn.h>
@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-/* What the library behind us has under that name. */
+/* The next definition of the name behind this library. */
 static void *next_of(const char *name)
 {
     void *fn = dlsym(RTLD_NEXT, name);
@@ -39,9 +39,9 @@ struct handed_on {
     struct rt_call call;
 };
 
-/* What is pending for the process is given back to the kernel, and nobody fetches it. The kernel
- * takes the record of what a kill, or itself, has sent from the main kernel thread only: from
- * others, the signal is as if the process had sent it to itself. */
+/* Gives the process's pending signals back to the kernel and stops fetching them. The kernel
+ * accepts the siginfo_t of a kill, or of its own signal, from the main kernel thread only. From
+ * other threads, the signal looks as if the process had sent it to itself. */
 static void pending_hand_on(struct handed_on *h)
 {
     siginfo_t info;
@@ -54,7 +54,7 @@ static void pending_hand_on(struct handed_on *h)
     }
 }
 
-/* From here on the caller is on a kernel thread of its own, and takes no signals. */
+/* From here on the caller stays on its kernel thread and takes no signals. */
 static void mask_hand_on(struct handed_on *h, bool executes)
 {
     h->begun = posix_signals_mine();

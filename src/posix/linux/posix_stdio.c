@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_stdio.c - flockfile, ftrylockfile, funlockfile: who waits for a stream that another thread
- * holds across a yield or a wait lets the other threads of its CPU run. The lock is the C library's
- * own, so that stdio's functions respect it; they wait for it in the kernel, and nobody is told
- * when they release it: hence tries, at growing distances.
+ * posix_stdio.c - flockfile, ftrylockfile, funlockfile. If another thread holds the stream across a
+ * yield or a wait, the waiting thread lets the other threads of its CPU run. The lock is the C
+ * library's own, so that stdio's functions respect it. They wait for it in the kernel, and
+ * releasing it notifies no user thread. So the waiter tries again, at growing intervals.
  *
- * A thread that holds a stream is not switched when it has run for a tick: each that printed
- * meanwhile would stop a worker. It loses its CPU instead (core/carrier.h).
+ * A tick does not switch a thread that holds a stream: every thread that printed meanwhile would
+ * stop a worker. It loses its CPU instead (core/carrier.h).
  *
- * Where threads share TLS, the C library tells owners apart by their workers: nothing to be done.
+ * Where threads share TLS, the C library tells owners apart by their workers, and nothing needs to
+ * be done.
  */
 #include <dlfcn.h>
 
@@ -27,7 +28,7 @@ static struct {
     _Atomic(file_fn) lock, unlock;
 } libc;
 
-/* Any thread may find them, all find the same. */
+/* Several threads may look them up at once; all find the same. */
 static COLD void libc_find(void)
 {
     at_store_rlx(&libc.lock, (file_fn)dlsym(RTLD_NEXT, "flockfile"));
@@ -43,8 +44,8 @@ static try_fn libc_try(void)
     return at_load_rlx(&libc.try);
 }
 
-/* One that has lost its CPU gets one here: it must find what it has locked counted when it unlocks.
- */
+/* Gives a CPU to a thread that has lost its own: when it unlocks, the count must include this
+ * lock. */
 static bool is_user_thread(void)
 {
     return port_tls_own && (port_cpu_self() != NULL || !rt_is_foreign());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sysconf.c - sysconf: the smallest stack is ours, the rest the C library's.
+ * posix_sysconf.c - sysconf. The smallest stack size is ours, all else the C library's.
  */
 #include <dlfcn.h>
 
@@ -8,7 +8,8 @@
 
 typedef long (*sysconf_fn)(int);
 
-/* The sanitizers ask for the size of a page before they are ready for code that they watch. */
+/* Not instrumented: the sanitizers ask for the page size before they are ready for instrumented
+ * code. */
 __attribute__((no_sanitize("address", "thread"))) long pirn_posix_sysconf(int name)
 {
     static sysconf_fn next;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_system.c - system(): the C library's waits in the kernel and could not be interrupted.
+ * posix_system.c - system(). The C library's would wait in the kernel and could not be interrupted.
  *
- * Where signals are the kernel's (posix_signal.h), all of it is one call (rt_call_begin): the
- * thread stays on its kernel thread, whose signal mask has SIGCHLD meanwhile, and others have its
- * CPU. A request that comes while it waits ends the child: it is killed and waited for, and the
- * function fails with ECANCELED, on which the name's wrapper acts.
+ * Where signals are the kernel's (posix_signal.h), the whole function is one call (rt_call_begin):
+ * the thread stays on its kernel thread, whose signal mask has SIGCHLD meanwhile, and others have
+ * its CPU. A request that comes during the wait ends the child: the child is killed and waited for,
+ * and the function fails with ECANCELED. The exported name's wrapper acts on it.
  *
- * SIGINT and SIGQUIT are ignored by the process while anybody is in here. Lock: `ignored.lock`.
+ * The process ignores SIGINT and SIGQUIT while any thread is in system(). Lock: `ignored.lock`.
  */
 #include "../signals/posix_signal.h"
 #include "posix_io.h"
@@ -42,8 +42,8 @@ static void ignore_end(void)
     rt_mutex_unlock(&ignored.lock);
 }
 
-/* The shell has the mask from before, and what was not ignored before is not for it. 0 or an error
- * number. */
+/* Starts the shell with the mask from before the call; signals that were not ignored before are not
+ * ignored in it. 0 or an error number. */
 static int shell_start(pid_t *child, const char *command, const sigset_t *mask)
 {
     char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
@@ -68,8 +68,8 @@ static int shell_start(pid_t *child, const char *command, const sigset_t *mask)
     return error;
 }
 
-/* One attempt: -errno. Where threads have signals of their own, their handlers run in between,
- * which is in no call. */
+/* One attempt; returns -errno. Where threads have signals of their own, their handlers run between
+ * attempts, outside a call. */
 static long shell_wait_once(struct thread *self, const long *args)
 {
     if (posix_signals_mine()) {
@@ -79,7 +79,8 @@ static long shell_wait_once(struct thread *self, const long *args)
                                                    : io_call_plain(args);
 }
 
-/* The child's status, or -errno; -ECANCELED: it has been killed. Handlers do not end the wait. */
+/* Returns the child's status or -errno. -ECANCELED: the child has been killed. Handlers do not end
+ * the wait. */
 static long shell_wait(struct thread *self, pid_t child)
 {
     int status = -1;

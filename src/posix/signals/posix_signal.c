@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal.c - masks, alternate stacks; and taking: running the handlers. See posix_signal.h.
+ * posix_signal.c - signal masks and alternate stacks; taking signals, that is running their
+ * handlers. See posix_signal.h.
  */
 #include "posix_signal.h"
 #include "mutant.h"
@@ -26,7 +27,7 @@ static uint64_t mask_next(uint64_t now, int how, uint64_t set)
            ~SIGNALS_UNBLOCKABLE;
 }
 
-/* What it may take now, and what others have to take instead. */
+/* The thread may take some signals now, and other threads must take some in its place. */
 static void mask_changed_locked(struct thread *self, uint64_t before, uint64_t mask)
 {
     struct posix_signals *s = self->signals;
@@ -113,7 +114,7 @@ static bool is_held(const struct thread *self)
     return s != NULL && s->restores && !s->asks && !MUTANT(SIGNAL_EARLY);
 }
 
-/* s: the caller's record, or NULL. */
+/* Take signals now. s: the caller's record, or NULL. */
 static void signals_ask(struct posix_signals *s)
 {
     if (s != NULL) {
@@ -156,7 +157,7 @@ void posix_mask_back(void)
 {
     struct thread *self = rt_self();
     struct posix_signals *s = self->signals;
-    signals_ask(s); /* what has come under the mask that is lent */
+    signals_ask(s); /* signals that arrived under the lent mask */
     if (s != NULL && s->restores) {
         s->restores = false;
         posix_mask_set(self, s->restore);
@@ -227,7 +228,7 @@ int pirn_posix_sigaltstack(const stack_t *stack, stack_t *old)
 struct taken {
     siginfo_t info;
     struct sigaction action;
-    uint64_t before; /* mask, as it is to be afterwards */
+    uint64_t before; /* the mask to restore afterwards */
 };
 
 static bool take_locked(struct thread *self, struct taken *taken)
@@ -242,7 +243,7 @@ static bool take_locked(struct thread *self, struct taken *taken)
     return true;
 }
 
-/* Its action begins: mask, SA_RESETHAND. */
+/* The action begins: apply its mask and SA_RESETHAND. */
 static void begin_locked(struct thread *self, struct taken *taken)
 {
     struct posix_signals *s = signals_of_locked(self);
@@ -294,9 +295,9 @@ static void call_handler(struct thread *self, struct taken *taken, void *context
     fn(signal, &taken->info, context);
 }
 
-/* The handler's own calls ask, too, what has run meanwhile (posix_signals_expect): the answer for
- * the call that it has interrupted is put back afterwards. One that is left by siglongjmp returns
- * to no call. */
+/* A handler's own calls also record which handlers have run (posix_signals_expect). So the record
+ * for the interrupted call is restored afterwards. A handler that leaves by siglongjmp returns to
+ * no call. */
 static void call_keeping_ran(struct thread *self, struct taken *taken, void *context)
 {
     const struct posix_signals *before = self->signals;
@@ -309,7 +310,8 @@ static void call_keeping_ran(struct thread *self, struct taken *taken, void *con
     }
 }
 
-/* The handler sees the mask that it returns to, and may change it there. */
+/* The context shows the handler the mask to which it returns, and the handler may change it
+ * there. */
 static void run_taken(struct thread *self, struct taken *taken, ucontext_t *context)
 {
     if (!signal_is_caught(&taken->action)) {
@@ -362,8 +364,8 @@ void posix_signals_take(void)
     }
 }
 
-/* On a kernel thread that is not ours signals are as the kernel has them, but that it blocks
- * nothing while our handler runs. */
+/* On a foreign kernel thread signals are as the kernel has them, except that nothing is blocked
+ * while our handler runs. */
 static void run_foreign(struct taken *taken, void *context)
 {
     uint64_t mask =
@@ -380,7 +382,7 @@ static void run_foreign(struct taken *taken, void *context)
                                                              context);
 }
 
-/* A fault does not ask for the mask: the kernel would end the process if it were blocked. */
+/* A fault ignores the mask: the kernel would end the process if the signal were blocked. */
 static void run_caused(int signal, void *info, void *context)
 {
     struct thread *self = signals_taker();
@@ -402,7 +404,8 @@ static void run_caused(int signal, void *info, void *context)
     run_taken(self, &taken, context);
 }
 
-/* Of a fault whose handler wants the alternate stack. */
+/* The stack for the handler of a fault: the alternate stack if it is set and not in use, else
+ * sp. */
 static void *stack_for(uintptr_t sp)
 {
     const struct posix_signals *s = signals_taker()->signals;
@@ -423,7 +426,7 @@ const struct port_signal_upcalls posix_signal_upcalls = {.run = run_caused,
                                                          .take = take,
                                                          .pump = posix_signals_pump};
 
-/* ---- what has run ---- */
+/* ---- record of handlers that have run ---- */
 
 void posix_signals_expect(void)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal.h - signals of user threads (POSIX.1-2017, XSH 2.4): shared by posix_signal_action.c
- * (actions, beginning), posix_signal.c (masks, taking), posix_signal_send.c (sending, choosing a
+ * posix_signal.h - signals of user threads (POSIX.1-2017, XSH 2.4). Shared by posix_signal_action.c
+ * (actions, start), posix_signal.c (masks, taking), posix_signal_send.c (sending, choosing a
  * thread), posix_signal_wait.c (sigwait, sigsuspend) and posix_signal_old.c (the older interfaces).
  *
- * Before the runtime starts, and where the port cannot do it (port_signals_start), everything is
- * the kernel's: `posix_signals_on` is false. It becomes true when a program that has a runtime has
- * also a handler or blocks a signal: then masks, pending signals and alternate stacks of threads
- * are here, in memory, and the kernel has only what has not been fetched yet and the actions.
+ * Before the runtime starts, and where the port cannot support it (port_signals_start), the kernel
+ * does everything: `posix_signals_on` is false. It becomes true when a program that has a runtime
+ * also has a handler or blocks a signal. From then on masks, pending signals and alternate stacks
+ * of threads are kept here, in memory. The kernel keeps the actions, and signals not fetched yet.
  *
- * A signal for a thread is pending there; one for the process is pending in `process`, until a
- * thread that does not block it takes it. Whoever makes one pending tells a thread
- * (rt_thread_signal): CANCEL_SIGNALLED in its word. The thread takes: it looks for a signal that it
- * does not block, again and again, runs the handler, and clears the bit when there is none.
+ * A signal for a thread is pending in its record. A signal for the process is pending in `process`
+ * until a thread that does not block it takes it. The code that makes a signal pending tells a
+ * thread (rt_thread_signal), by setting CANCEL_SIGNALLED in its word. The thread then takes
+ * signals: it repeatedly looks for a signal that it does not block, runs the handler, and clears
+ * the bit when none is left.
  *
  * Invariants, all under `signals.lock`:
  *   1. If a thread that runs outside the runtime has a signal pending that it does not block, its
@@ -20,19 +21,20 @@
  *      or is on its way to one: `notified` is not empty, or the receiver will look
  *      (port_signals_wake).
  *   2. The bit is cleared when the thread has nothing to take, and only then.
- *   3. A thread on `notified` has not ended: ending takes it off. Its bit was set and it may not
+ *   3. A thread on `notified` has not ended: ending takes it off. Its bit was set, and it may not
  *      have noticed, because it was ready and did not run, or ran where no handler may run. The
- *      receiver tells it again, at growing intervals, until the bit is clear. So a signal is never
- *      lost, whatever single attempt misses.
- *   4. A thread that ends blocks everything from then on; process signals that had been told to it
- *      go to another one.
- *   5. Who waits for signals (sigwait) is on `waiters`; a signal of its set goes to it first, and
- *      is never pending then.
+ *      receiver tells it again, at growing intervals, until the bit is clear. So no signal is lost,
+ *      even if a single attempt misses.
+ *   4. A thread that ends blocks everything from then on. Process signals that it had been told of
+ *      go to another thread.
+ *   5. A thread that waits for signals (sigwait) is on `waiters`. A signal of its set goes to it
+ *      first, and is then never pending.
  *   6. While a mask is lent (sigsuspend, ppoll, ...), the thread takes signals only where that call
  *      asks for them: posix_interrupted, posix_mask_back. Until then its bit stays set, so that no
- *      wait of the call begins. A handler that ran before the wait, unnoticed, would leave the
- *      thread waiting for the signal that it has had.
- * Lock: signals.lock (RANK_SIGNAL, before all others: making threads ready happens under it). No
+ *      wait of the call begins. If a handler ran before the wait, unnoticed, the thread would wait
+ *      for a signal that it has already had.
+ *
+ * Lock: signals.lock (RANK_SIGNAL, before all others, because threads are made ready under it). No
  * handler runs under it, because none runs inside the runtime.
  */
 #ifndef PIRN_POSIX_SIGNAL_H
@@ -45,7 +47,7 @@
 
 #define SIGNALS 64
 #define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal)-1))
-/* Never blocked: the first two by POSIX; the C library's own ones. */
+/* Never blocked: the first two by POSIX, the others because they are the C library's own. */
 #define SIGNALS_UNBLOCKABLE                                                                        \
     (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(__SIGRTMIN) |                          \
      SIGNAL_BIT(__SIGRTMIN + 1))
@@ -55,26 +57,26 @@ struct posix_queued {
     siginfo_t info;
 };
 
-/* In the order in which they came. One that is in the set but not in the list had no memory: its
- * siginfo_t is lost. */
+/* Pending signals in their order of arrival. A signal that is in the set but not in the list found
+ * no memory, and its siginfo_t is lost. */
 struct posix_pending {
     uint64_t set;
     struct posix_queued *first;
 };
 
-/* Of a thread: thread->signals, made when first needed. */
+/* The record of a thread: thread->signals, made when first needed. */
 struct posix_signals {
     struct posix_pending pending; /* (lock) */
     struct thread *thread;        /* (lock) */
     struct posix_signals *next;   /* (lock) on `notified`, or in the pool */
     bool notified;                /* (lock) on `notified` */
-    bool restores;                /* own: sigmask is for a call; this is to come back: */
+    bool restores;                /* own: sigmask holds for one call; the mask to restore: */
     uint64_t restore;
     bool asks;         /* own: that call takes signals now */
     stack_t alternate; /* own; ss_size 0: none */
-    bool ran;       /* own: a handler has run since posix_signals_expect: one that has interrupted
-                     * the call, not one that interrupted a call of a handler's */
-    bool ran_plain; /* own: one without SA_RESTART */
+    bool ran;          /* own: a handler has run since posix_signals_expect. Counts handlers that
+                     * interrupted the call, not those that interrupted a call of a handler */
+    bool ran_plain;    /* own: such a handler without SA_RESTART */
 };
 
 struct posix_waiter {
@@ -83,20 +85,20 @@ struct posix_waiter {
     uint64_t set;
     bool got; /* (lock) info is the signal */
     siginfo_t info;
-    struct waitq queue; /* it waits here alone */
+    struct waitq queue; /* the thread waits here alone */
 };
 
 struct posix_signal_state {
     spinlock_t lock;
     struct posix_pending process;      /* (lock) */
     struct posix_signals *notified;    /* (lock) */
-    bool notified_more;                /* (lock) since the receiver has looked */
+    bool notified_more;                /* (lock) `notified` has grown since the receiver looked */
     struct posix_waiter *waiters;      /* (lock) */
     struct posix_queued *queued_free;  /* (lock) */
     struct posix_signals *thread_free; /* (lock) */
-    uint32_t queued;                   /* (lock) how many records are in use */
-    uint32_t turn;                     /* (lock) which thread is told next, of several */
-    uint64_t known;                    /* (lock) whose action is here */
+    uint32_t queued;                   /* (lock) records in use */
+    uint32_t turn;                     /* (lock) rotates among several threads that may be told */
+    uint64_t known;                    /* (lock) signals whose actions are kept here */
     struct sigaction action[SIGNALS + 1];
 };
 extern struct posix_signal_state signals;
@@ -108,19 +110,19 @@ ALWAYS_INLINE bool posix_signals_on(void)
     return at_load_rlx(&posix_signals_are_on) == 2;
 }
 
-/* Become so if it is possible. May create kernel threads. */
+/* Make posix_signals_on true if possible. May create kernel threads. */
 bool posix_signals_begin(void);
 
-/* The same for a thread whose own signals are kept here: not a foreign kernel thread. */
+/* The same; false also for a foreign kernel thread, whose signals the kernel keeps. */
 bool posix_signals_mine(void);
 
-/* In the child of a fork. */
+/* In the child of a fork: start with the calling thread alone. */
 void posix_signals_forked(void);
 
-/* Before a runtime starts: what the C library and the kernel have. */
+/* Called before a runtime starts: copies the actions that the C library and the kernel have. */
 void posix_signals_learn(void);
 
-/* A runtime has been started by the caller. */
+/* The caller has started a runtime. */
 void posix_signals_started(void);
 
 ALWAYS_INLINE uint64_t posix_signal_set(const sigset_t *set)
@@ -141,7 +143,7 @@ ALWAYS_INLINE void signals_unlock(unsigned long irq)
     rt_leave_woken(irq);
 }
 
-/* The calling user thread, with a CPU or without; NULL: the receiver, or another kernel thread. */
+/* The calling user thread, with or without a CPU. NULL: the receiver, or another kernel thread. */
 ALWAYS_INLINE struct thread *signals_taker(void)
 {
     struct cpu *cpu = port_cpu_self();
@@ -151,7 +153,7 @@ ALWAYS_INLINE struct thread *signals_taker(void)
 /* ---- posix_signal_action.c ---- */
 
 const struct sigaction *signal_action_locked(int signal);
-/* Give the kernel the action. 0 or -1 and errno. */
+/* Give the kernel the action. 0, or -1 and errno. */
 int signal_install_locked(int signal);
 
 ALWAYS_INLINE bool signal_is_caught(const struct sigaction *action)
@@ -161,48 +163,49 @@ ALWAYS_INLINE bool signal_is_caught(const struct sigaction *action)
 
 extern const struct port_signal_upcalls posix_signal_upcalls; /* posix_signal.c */
 
-/* What a signal does, if it has no handler. */
+/* The default action of a signal. */
 enum posix_default { DEFAULT_ENDS, DEFAULT_STOPS, DEFAULT_IGNORES };
 enum posix_default posix_signal_default(int signal);
 bool signal_is_ignored_locked(int signal);
 bool signal_has_handler_locked(int signal);
 
-/* t's record; NULL without memory. */
+/* t's record; NULL: out of memory. */
 struct posix_signals *signals_of_locked(struct thread *t);
 
-/* Make pending. False: no memory, or too many are. */
+/* Make a signal pending. False: out of memory, or too many are pending. */
 bool pending_put_locked(struct posix_pending *p, const siginfo_t *info);
-/* Take the first of the set with the lowest number. */
+/* Take the oldest signal with the lowest number in the set. */
 bool pending_take_locked(struct posix_pending *p, uint64_t set, siginfo_t *info);
 void pending_drop_locked(struct posix_pending *p, uint64_t set);
 
-/* t is to take its signals. */
+/* Tell t to take its signals. */
 void signals_tell_locked(struct thread *t);
-/* Process signals of the set are for somebody who does not block them. */
+/* Find threads that do not block these process signals, and tell them. */
 void signals_retell_locked(uint64_t set);
 
-/* Send to t. 0, EAGAIN. *ends: its default action is due, now. */
+/* Send to t. 0 or EAGAIN. *ends: the signal's default action must end the process now. */
 int signals_send_locked(struct thread *t, const siginfo_t *info, bool *ends);
 
-/* One has come from the kernel: for t, or, NULL, for the process. */
+/* A signal has come from the kernel: for t, or for the process (t is NULL). */
 void posix_signal_arrived(const siginfo_t *info, struct thread *t);
 
-/* Fetch what the kernel has for the process, and pass it on. */
+/* Fetch the signals that the kernel holds for the process, and pass them on. */
 void posix_signals_fetch(void);
 
-/* The receiver's work: the same, and telling again. When to come again, ns of port_now. */
+/* The receiver's work: fetch signals, and tell threads again. Returns the time of the next round,
+ * ns of port_now. */
 uint64_t posix_signals_pump(void);
 
-/* The thread ends: it takes nothing any more. rt_personality.signals_end. */
+/* The thread ends and takes no more signals. rt_personality.signals_end. */
 void posix_signals_end(struct thread *self);
 
-/* The mask of the caller, a user thread, and taking what it lets through. */
+/* Set the mask of the caller, a user thread, and take the signals that it lets through. */
 void posix_mask_set(struct thread *self, uint64_t mask);
 
-/* A thread has been created with this mask, which need not be its creator's. */
+/* A thread has been created with this mask, which may differ from its creator's. */
 void posix_signals_opened(uint64_t mask);
 
-/* For the time of a call (sigsuspend, ppoll, ...). end: nothing has run under it. */
+/* Lend a mask for the time of a call (sigsuspend, ppoll, ...). end: no handler has run under it. */
 void posix_mask_lend(uint64_t mask);
 void posix_mask_back(void);
 void posix_mask_end(void); /* the caller is cancelled: the same, if a mask is lent */
@@ -211,15 +214,17 @@ ALWAYS_INLINE bool posix_mask_is_lent(const struct thread *self)
     return self->signals != NULL && ((const struct posix_signals *)self->signals)->restores;
 }
 
-/* The caller takes what is pending for it. */
+/* The caller takes the signals that are pending for it. */
 void posix_signals_take(void);
 
-/* Around a wait or a call that signals may interrupt: what has run since then? */
+/* Handlers that have run since posix_signals_expect, which precedes a wait or a call that signals
+ * may interrupt. */
 enum posix_ran { RAN_NOTHING, RAN_RESTART, RAN_PLAIN };
 void posix_signals_expect(void);
 enum posix_ran posix_signals_ran(void);
 
-/* posix_signal_old.c: what the older names do. SIG_ERR and errno, or -1 and errno. */
+/* posix_signal_old.c: the functions behind the older names. On an error SIG_ERR or -1, and
+ * errno. */
 typedef void posix_handler(int signal);
 posix_handler *posix_signal_bsd(int signal, posix_handler *handler);
 posix_handler *posix_signal_sysv(int signal, posix_handler *handler);
@@ -228,8 +233,8 @@ int posix_sigpause(int word, bool is_mask);
 int posix_sigblock(int word);
 int posix_sigsetmask(int word);
 
-/* After -EINTR: take. True: the function is to fail with EINTR, else to go on: no handler has run,
- * or only such with SA_RESTART, if the function is one that minds that. */
+/* After -EINTR: take signals. True: the function must fail with EINTR. False: it continues, because
+ * no handler has run, or only handlers with SA_RESTART and the function obeys that (restarts). */
 bool posix_interrupted(bool restarts);
 
 #endif

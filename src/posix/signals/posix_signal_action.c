@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal_action.c - actions; how threads come to have signals of their own, and the child of
- * a fork. See posix_signal.h.
+ * posix_signal_action.c - actions; the start of threads' own signals; the child of a fork. See
+ * posix_signal.h.
  */
 #include "posix_signal.h"
 
@@ -13,15 +13,15 @@
 #include "mutant.h"
 #include "port_posix.h"
 
-/* The C library's, which this library's names stand before. */
+/* The C library's function, which this library's names hide. */
 int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
 struct posix_signal_state signals;
 _Atomic(uint32_t) posix_signals_are_on; /* 0 no, 1 becoming so, 2 yes, 3 not possible here */
 
 #define SET_BYTES sizeof(uint64_t)
-/* Raised by a call of the thread, with a default action that ends the process: only if the thread
- * does not block it, which the kernel does not know. */
+/* Signals that a call of the thread raises, with a default action that ends the process. The action
+ * is due only if the thread does not block the signal, which the kernel does not know. */
 #define CAUGHT_BY_DEFAULT (SIGNAL_BIT(SIGPIPE) | SIGNAL_BIT(SIGXFSZ))
 
 bool posix_signal_valid(int signal)
@@ -49,13 +49,13 @@ enum posix_default posix_signal_default(int signal)
 
 /* ---- actions ---- */
 
-/* The runtime catches it (stack overflow), and the program does not. */
+/* True if the runtime catches the signal (stack overflow) and the program does not. */
 static bool fault_is_ours(int signal)
 {
     return (signal == SIGSEGV || signal == SIGBUS) && signals.action[signal].sa_handler == SIG_DFL;
 }
 
-/* While the kernel has them it also changes them (SA_RESETHAND). */
+/* While the kernel keeps the actions it also changes them (SA_RESETHAND). */
 const struct sigaction *signal_action_locked(int signal)
 {
     struct sigaction *action = &signals.action[signal];
@@ -128,7 +128,7 @@ int pirn_posix_sigaction(int signal, const struct sigaction *action, struct siga
     }
     struct sigaction next, before;
     if (action != NULL) {
-        next = *action; /* may be unreadable: not under the lock */
+        next = *action; /* may be unreadable, so not under the lock */
     }
     signals_lock(&irq);
     before = *signal_action_locked(signal);
@@ -142,7 +142,7 @@ int pirn_posix_sigaction(int signal, const struct sigaction *action, struct siga
     return result;
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static void actions_learn(void)
 {
@@ -156,7 +156,8 @@ static void actions_learn(void)
     signals_unlock(irq);
 }
 
-/* Without those of our own: the program may have asked for them before they were taken. */
+/* Leaves the runtime's own signals out: the program may have set actions for them before the
+ * runtime took them. */
 static void install_all(void)
 {
     unsigned long irq;
@@ -173,8 +174,8 @@ static void install_all(void)
     signals_unlock(irq);
 }
 
-/* Creating the receiver allocates memory. An allocator of the program's may then call a function
- * that comes here again, on the same thread: the answer is no, not yet. */
+/* The thread that starts the receiver, which allocates memory. The program's allocator may call a
+ * function that comes here again on the same thread. The answer is then: not yet. */
 static _Atomic(struct thread *) beginner;
 
 bool posix_signals_begin(void)
@@ -209,7 +210,7 @@ bool posix_signals_mine(void)
     return posix_signals_on() && !posix_is_foreign();
 }
 
-/* The main thread's alternate stack is the kernel thread's so far. */
+/* Until now the main thread's alternate stack was that of its kernel thread. */
 static void alternate_begin(struct thread *self)
 {
     stack_t programs;
@@ -222,7 +223,7 @@ static void alternate_begin(struct thread *self)
     signals_unlock(irq);
 }
 
-/* The program's main thread has brought a mask, handlers and an alternate stack with it. */
+/* The program's main thread keeps the mask, handlers and alternate stack that it has set. */
 void posix_signals_started(void)
 {
     uint64_t mask = 0;
@@ -240,14 +241,14 @@ void posix_signals_started(void)
     }
 }
 
-/* The runtime catches these two: what the program has is to be known before. */
+/* The runtime catches these two signals, so it reads the program's actions first. */
 void posix_signals_learn(void)
 {
     signal_action_locked(SIGSEGV);
     signal_action_locked(SIGBUS);
 }
 
-/* The others are dead; their descriptors stay. */
+/* A thread other than the survivor takes no signals any more; its descriptor remains. */
 static void bury(struct thread *t, void *survivor)
 {
     if (t != survivor) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal_old.c - the older interfaces to actions and masks, by the newer ones: signal (BSD's
- * and System V's), sigset and its relatives, siginterrupt, sigpause.
+ * posix_signal_old.c - the older interfaces to actions and masks, built on the newer ones: signal
+ * (BSD's and System V's), sigset and its relatives, siginterrupt, sigpause.
  */
 #include <errno.h>
 
 #include "../linux/posix_io.h"
 #include "posix_signal.h"
 
-/* Signals for which siginterrupt was called. */
+/* Signals for which siginterrupt was called with a true flag. */
 static _Atomic(uint64_t) interrupts;
 
 static sigset_t set_of(int signal)
@@ -107,7 +107,8 @@ posix_handler *posix_sigset(int signal, posix_handler *handler)
     return sigismember(&before, signal) ? SIG_HOLD : old;
 }
 
-/* The caller's mask without the signal (System V), or this mask (BSD), until a handler has run. */
+/* Waits until a handler has run, with the caller's mask without the signal (System V), or with this
+ * mask (BSD). */
 int posix_sigpause(int word, bool is_mask)
 {
     sigset_t set;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal_send.c - sending signals to threads and to the process, and who takes the latter.
- * See posix_signal.h.
+ * posix_signal_send.c - sending signals to threads and to the process, and choosing the thread that
+ * takes a process signal. See posix_signal.h.
  */
 #include "posix_signal.h"
 
@@ -18,7 +18,7 @@
 #include "port_posix.h"
 
 #define SLAB_BYTES (64u << 10)
-#define TELL_AGAIN_NS 100000u /* at first; then twice as long each time */
+#define TELL_AGAIN_NS 100000u /* first interval; doubles each time */
 #define TELL_AGAIN_MAX_NS 10000000u
 
 /* ---- pending ---- */
@@ -65,7 +65,7 @@ bool pending_put_locked(struct posix_pending *p, const siginfo_t *info)
     uint64_t bit = SIGNAL_BIT(info->si_signo);
     bool queues = info->si_signo > __SIGRTMIN;
     if ((p->set & bit) && !queues) {
-        return true; /* once is enough */
+        return true; /* a signal pends once */
     }
     struct posix_queued *q = queued_get_locked(), **at = &p->first;
     if (q == NULL && queues) {
@@ -176,7 +176,7 @@ void posix_signals_end(struct thread *self)
     signals_unlock(irq);
 }
 
-/* The caller notices by itself: when it leaves this function's caller. */
+/* The caller needs no message: it notices when it leaves the runtime. */
 void signals_tell_locked(struct thread *t)
 {
     struct cpu *cpu = port_cpu_self();
@@ -199,13 +199,13 @@ void signals_tell_locked(struct thread *t)
 
 struct search {
     uint64_t bit;
-    uint32_t skip;               /* so many first */
+    uint32_t skip;               /* the number of threads to skip first */
     const struct thread *except; /* or NULL */
-    bool deaf;                   /* those, too, that do not hear it now */
+    bool deaf;                   /* include threads that do not hear it now */
 };
 
-/* Not one that is being created: its mask, and what else a sender changes, may be those of its
- * descriptor's last life. */
+/* Excludes a thread that is being created: its mask and other fields that a sender changes may be
+ * left from the descriptor's last use. */
 static bool may_take(const struct thread *t, uint64_t bit)
 {
     uint32_t state = at_load_rlx(&t->state);
@@ -214,8 +214,8 @@ static bool may_take(const struct thread *t, uint64_t bit)
            !(at_load_acq(&t->sigmask) & bit); /* ORDER(new-mask) */
 }
 
-/* Not in a wait that signals do not end: one that began before threads had signals of their own, or
- * whose object does not know them. A hint. */
+/* False in a wait that signals do not end: one that began before threads had signals of their own,
+ * or whose object does not know them. A hint. */
 static bool hears(const struct thread *t)
 {
     return at_load_rlx(&t->state) != THREAD_BLOCKED ||
@@ -228,17 +228,19 @@ static bool search_looks(struct thread *t, void *arg)
     return t != s->except && may_take(t, s->bit) && (s->deaf || hears(t)) && s->skip-- == 0;
 }
 
-/* Who may take a signal cannot end while the caller has signals.lock: posix_signals_end. */
+/* A thread that may take a signal cannot end while the caller holds signals.lock:
+ * posix_signals_end. */
 static struct thread *search(uint64_t bit, const struct thread *except, bool deaf, uint32_t skip)
 {
     struct search s = {.bit = bit, .except = except, .deaf = deaf, .skip = skip};
     return id_find_locked(search_looks, &s);
 }
 
-/* As in Linux: the main thread, if it does not block the signal, else another one. The caller comes
- * last: only if nobody else takes the signal has kill() to deliver it before it returns (POSIX),
- * and a main thread in pause() is not to miss what a worker sends to the process. Who would take it
- * only after its wait comes behind all who hear it now. NULL: all block it. */
+/* The thread to tell, NULL if all block the signal. As in Linux it is the main thread, if that does
+ * not block the signal, else another. The caller comes last: kill() must deliver the signal before
+ * it returns only if no other thread takes it (POSIX), and a main thread in pause() must not miss a
+ * signal that a worker sends to the process. Threads that would take it only after their wait come
+ * after all that hear it now. */
 static struct thread *taker_locked(uint64_t bit)
 {
     struct thread *caller = signals_taker(), *found;
@@ -252,7 +254,7 @@ static struct thread *taker_locked(uint64_t bit)
     return found != NULL ? found : search(bit, caller, true, 0);
 }
 
-/* Whoever was told has not taken it: the next one, each time. */
+/* The thread that was told has not taken it: the next one, in turn. */
 static struct thread *next_taker_locked(uint64_t bit)
 {
     struct thread *found = search(bit, NULL, true, ++signals.turn);
@@ -280,7 +282,8 @@ void signals_retell_locked(uint64_t set)
     retell_locked(set, false);
 }
 
-/* Somebody waits for it: t itself, or, for the process, anybody. */
+/* Gives the signal to a thread that waits for it: to t itself, or, for the process, to any
+ * thread. */
 static bool waiter_gets_locked(const siginfo_t *info, const struct thread *t)
 {
     for (struct posix_waiter *w = signals.waiters; w != NULL; w = w->next) {
@@ -327,8 +330,8 @@ int signals_send_locked(struct thread *t, const siginfo_t *info, bool *ends)
     return 0;
 }
 
-/* As signals_send_locked. One that is lost for want of memory: as in the kernel, which said so to
- * who sent it. */
+/* As signals_send_locked. A signal that is lost for lack of memory is lost as in the kernel, which
+ * told the sender so. */
 static void process_gets_locked(const siginfo_t *info, bool *ends)
 {
     int signal = info->si_signo;
@@ -366,7 +369,8 @@ void posix_signal_arrived(const siginfo_t *info, struct thread *t)
     }
 }
 
-/* Fetching under the lock: who looks for what is pending finds it either in the kernel or here. */
+/* Fetches under the lock: a thread that looks for pending signals finds each either in the kernel
+ * or here. */
 static int fetch_one(bool *ends)
 {
     siginfo_t info;
@@ -392,7 +396,7 @@ void posix_signals_fetch(void)
     }
 }
 
-/* Tell those again whose bit is set still; the others have taken all. */
+/* Tells those threads again whose bit is still set; the others have taken all signals. */
 static bool notify_again_locked(void)
 {
     struct posix_signals **at = &signals.notified;
@@ -454,7 +458,7 @@ static int send(struct thread *t, const siginfo_t *info)
     return error;
 }
 
-/* By the kernel: to a kernel thread that is not ours, or where signals are all the kernel's. */
+/* Sends through the kernel: to a foreign kernel thread, or while the kernel keeps all signals. */
 static int send_by_kernel(const struct thread *t, siginfo_t *info)
 {
     int tid = t != NULL && (t->flags & THREAD_FOREIGN) ? t->port.tid : (int)syscall(SYS_gettid);
@@ -484,7 +488,7 @@ static int thread_send(pthread_t thread, siginfo_t *info)
         return 0;
     }
     if (!posix_signals_begin()) {
-        return ENOTSUP; /* a thread has no signals of its own here */
+        return ENOTSUP; /* threads have no signals of their own here */
     }
     return send(t, info);
 }
@@ -512,8 +516,8 @@ int pirn_posix_raise(int signal)
     return error == 0 ? 0 : posix_fail(error);
 }
 
-/* If it was for this process, and this thread may take it, it does so before the function returns
- * (POSIX, kill). */
+/* A signal for this process that this thread may take is taken before the function returns (POSIX,
+ * kill). */
 static int sent(long result)
 {
     if (result == 0 && posix_signals_mine()) {

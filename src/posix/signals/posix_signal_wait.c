@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_signal_wait.c - waiting for signals, and what is pending. A thread that waits for one is on
- * `waiters` with a semaphore of its own: no kernel thread is held up. See posix_signal.h.
+ * posix_signal_wait.c - waiting for signals, and reading the pending ones. A thread that waits for
+ * a signal is on `waiters` with a wait queue of its own: no kernel thread is held up. See
+ * posix_signal.h.
  */
 #include <sys/signalfd.h>
 
@@ -46,7 +47,7 @@ static void waiter_remove_locked(struct posix_waiter *w)
     *at = w->next;
 }
 
-/* What is there, or be on the list. */
+/* Take a pending signal, or join the list of waiters. */
 static bool waiter_begin(struct posix_waiter *w, bool waits)
 {
     struct posix_signals *s;
@@ -69,8 +70,8 @@ static bool waiter_begin(struct posix_waiter *w, bool waits)
     return listed;
 }
 
-/* 0, -ETIMEDOUT, -ECANCELED, -EINTR. Who has put the signal there has let go of it when the lock is
- * free. */
+/* 0, -ETIMEDOUT, -ECANCELED, -EINTR. When the lock is free, the sender no longer uses the
+ * record. */
 static int waiter_wait(struct posix_waiter *w, uint64_t deadline)
 {
     unsigned long irq;
@@ -81,7 +82,7 @@ static int waiter_wait(struct posix_waiter *w, uint64_t deadline)
                                     .removable = true,
                                     .interruptible = true,
                                     .rank = RANK_WAITQ};
-    rt_self(); /* a handler may have lost the CPU since the caller asked */
+    rt_self(); /* a handler may have lost the CPU since the caller checked */
     rt_enter(&irq);
     state_lock(&w->queue.lock, RANK_WAITQ);
     if (w->got) {
@@ -141,7 +142,7 @@ int pirn_posix_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct t
         got = kernel_wait(set, to, limit);
     }
     if (got > 0 && to->si_code == SI_TKILL) {
-        to->si_code = SI_USER; /* as the C library does: for raise and pthread_kill */
+        to->si_code = SI_USER; /* as the C library does, for raise and pthread_kill */
     }
     return got;
 }
@@ -151,7 +152,7 @@ int pirn_posix_sigwaitinfo(const sigset_t *set, siginfo_t *info)
     return pirn_posix_sigtimedwait(set, info, NULL);
 }
 
-/* Goes on after a handler. */
+/* Continues after a handler. */
 int pirn_posix_sigwait(const sigset_t *set, int *signal)
 {
     int got;
@@ -169,7 +170,7 @@ int pirn_posix_sigwait(const sigset_t *set, int *signal)
     return 0;
 }
 
-/* Until a handler has run. -1: EINTR, or ECANCELED. */
+/* Waits until a handler has run. Returns -1; errno is EINTR or ECANCELED. */
 static int wait_for_handler(void)
 {
     struct rt_sem nobody;
@@ -203,8 +204,8 @@ int pirn_posix_sigsuspend(const sigset_t *mask)
     return posix_fail(error);
 }
 
-/* What the program asks the kernel for is not fetched for threads any more: it is for programs that
- * block these signals in all threads, as the interface wants it. */
+/* Signals that the program reads from the kernel are no longer fetched for threads. The interface
+ * is for programs that block these signals in all threads. */
 int pirn_posix_signalfd(int fd, const sigset_t *set, int flags)
 {
     uint64_t word = posix_signal_set(set);
