@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * freestanding.hpp - what pirn.hpp is where there are no exceptions: on boards, whose compilers
- * have no C++ library, and elsewhere with -fno-exceptions. Include pirn.hpp. It needs pirn.h and
- * headers of the C library alone. C++17. Names and meaning are those of the whole pirn.hpp, but:
+ * freestanding.hpp - the part of pirn.hpp that needs no exceptions: for boards, whose compilers
+ * have no C++ library, and for -fno-exceptions elsewhere. Include pirn.hpp. It needs only pirn.h
+ * and headers of the C library. C++17. Names and meaning are those of the whole pirn.hpp, except:
  *
- *   - What would throw ends the program, with a message. thread::start and the pirn_... functions
- *     return an error number instead.
+ *   - Where pirn.hpp throws, the program ends with a message. thread::start and the pirn_...
+ *     functions return an error number instead.
  *   - Times are those of pirn.h: 64-bit nanoseconds, ..._until of pirn_now(), ..._for from now. As
- *     there, PIRN_FOREVER is no limit.
+ *     there, PIRN_FOREVER means no limit.
  *   - A thread's callable has no arguments: a lambda captures them.
- *   - lock_guard, unique_lock and shared_lock are here, as there is no <mutex>.
- *   - Not there: stop tokens, completion functions and tokens of barriers, hash and output of ids.
+ *   - lock_guard, unique_lock and shared_lock are defined here, because there is no <mutex>.
+ *   - Missing: stop tokens, completion functions and tokens of barriers, hash and output of ids.
  *   - pirn_exit in a thread ends it without destroying its local objects.
  */
 #ifndef PIRN_FREESTANDING_HPP

@@ -9,15 +9,19 @@
 extern "C" {
 #endif
 
-/* From now on fn(arg) is called when the device interrupts, with interrupts disabled, on the core
- * that runs the caller now, on the stack of whatever thread is interrupted. It has to make the
- * device stop interrupting, and may call what never waits: pirn_sem_post, pirn_cond_signal,
- * pirn_cond_broadcast, pirn_create, pirn_now; no function of the C library that takes a lock
- * (malloc, stdio). A thread that it makes ready, and that is more urgent than the interrupted one,
- * runs when it returns (with preemption, in a discipline with priorities).
- * `source` is the interrupt controller's number of the device. Again with the same one replaces the
- * handler; fn NULL: the device is not heard any more. Call it from threads.
- * 0; -EINVAL: the board has no such source, or needs it itself. */
+/* Call fn(arg) from now on when the device interrupts. It is called with interrupts disabled, on
+ * the core that runs the caller now, on the stack of the interrupted thread. fn must make the
+ * device stop interrupting. It may call functions that never wait: pirn_sem_post, pirn_cond_signal,
+ * pirn_cond_broadcast, pirn_create, pirn_now. It may not call functions of the C library that take
+ * a lock (malloc, stdio). If it makes a thread ready that has a higher priority than the
+ * interrupted one, that thread runs when fn returns (with preemption, in a discipline with
+ * priorities).
+ *
+ * `source` is the device's number in the interrupt controller. A second call for the same source
+ * replaces the handler; with fn NULL the device's interrupt is disabled.
+ *
+ * Context: threads. No cancellation point. 0; -EINVAL: the board has no such source, or uses it
+ * itself. */
 int pirn_irq_attach(unsigned source, void (*fn)(void *arg), void *arg);
 
 #ifdef __cplusplus

@@ -7,18 +7,19 @@
  *     otherwise.
  *   - Times are absolute nanoseconds of pirn_now() (the monotonic clock); PIRN_FOREVER means no
  *     limit.
- *   - Objects are valid when zeroed or set to their PIRN_*_INIT, and need no destruction; they may
+ *   - Objects are valid when zeroed or set to their PIRN_*_INIT, and need no destruction. They may
  *     live anywhere, but must not move while in use.
  *   - Every function may be called from any user thread and from any kernel thread of the program
  *     ("foreign" threads block in the kernel). None may be called from a signal handler in this
- *     version.
+ *     version, unless it says so.
  *   - No function is a cancellation point in this version.
- *   - The runtime starts at the first call. If the program's main thread makes it, that becomes a
- *     user thread; if another kernel thread does, every kernel thread is foreign, main included.
- *     Options come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see libpirn-pthread(7)).
+ *   - The runtime starts at the first call. If the program's main thread makes that call, it
+ *     becomes
+ *     a user thread. If another kernel thread makes it, every kernel thread is foreign, including
+ *     main. Options come from the environment (PIRN_SCHED, PIRN_CPUS, ...; see libpirn-pthread(7)).
  *   - User threads of this API share the `__thread` variables of the worker that runs them; errno
  *     is saved across switches. With PIRN_TLS=own, and in programs that use libpirn-pthread, each
- *     has its own.
+ *     thread has its own.
  */
 #ifndef PIRN_PIRN_H
 #define PIRN_PIRN_H
@@ -39,16 +40,16 @@ extern "C" {
 /* Version of the library, "major.minor.patch". */
 const char *pirn_version(void);
 
-/* JSON text that describes the options and the scheduler policies of this library. Static
- * storage. An option's "default" is that of the native API; "default_pthread" is there where the
- * pthread API has another one. */
+/* JSON text that describes the options and the scheduling policies of this library. Static storage.
+ * An option's "default" is that of the native API; "default_pthread" is present if the pthread API
+ * has a different one. */
 const char *pirn_describe(void);
 
 /* Monotonic time in nanoseconds. */
 uint64_t pirn_now(void);
 
-/* Number of CPUs (worker kernel threads) that run user threads, and the one that runs the caller
- * (-1: foreign). */
+/* The number of CPUs (workers) that run user threads, and the number of the CPU that runs the
+ * caller (-1: foreign). */
 unsigned pirn_cpu_count(void);
 int pirn_cpu_self(void);
 
@@ -56,18 +57,19 @@ int pirn_cpu_self(void);
 
 typedef struct thread *pirn_thread_t;
 
-/* Room for a thread descriptor in the caller's storage (no allocation per thread but the stack). */
+/* Memory for a thread descriptor in the caller's storage. Then only the stack is allocated. */
 #define PIRN_THREAD_STORAGE_SIZE 576
 typedef struct pirn_thread_storage {
     unsigned char opaque[PIRN_THREAD_STORAGE_SIZE] __attribute__((aligned(64)));
 } pirn_thread_storage_t;
 
 /*
- * Scheduling classes, after POSIX XSH 2.8.4. They count where PIRN_SCHED chooses a policy
+ * Scheduling classes, after POSIX XSH 2.8.4. They have an effect where PIRN_SCHED chooses a policy
  * with discipline=posix (or shmac, docs/guide/policies.md). There a ready FIFO or RR thread of
- * higher priority runs before one of lower priority, and both before threads of class OTHER, which
- * share by weight. FIFO threads run until they block or yield; RR and OTHER have slices
- * (PIRN_SLICE), which end at the thread's next call that yields, blocks or wakes somebody.
+ * higher priority runs before one of lower priority, and both run before threads of class OTHER,
+ * which share by weight. FIFO threads run until they block or yield. RR and OTHER threads have
+ * slices (PIRN_SLICE), which end at the thread's next call that yields, blocks or wakes another
+ * thread.
  */
 enum pirn_class { PIRN_CLASS_OTHER, PIRN_CLASS_FIFO, PIRN_CLASS_RR };
 #define PIRN_PRIORITY_MAX 99u
@@ -75,7 +77,7 @@ enum pirn_class { PIRN_CLASS_OTHER, PIRN_CLASS_FIFO, PIRN_CLASS_RR };
 #define PIRN_WEIGHT_DEFAULT 10u
 typedef struct pirn_sched {
     enum pirn_class sched_class;
-    unsigned priority; /* FIFO, RR: 1 to PIRN_PRIORITY_MAX, larger goes first; OTHER: 0 */
+    unsigned priority; /* FIFO, RR: 1 to PIRN_PRIORITY_MAX, higher runs first; OTHER: 0 */
     unsigned weight;   /* in class OTHER: 1 to PIRN_WEIGHT_MAX; 0 = PIRN_WEIGHT_DEFAULT */
 } pirn_sched_t;
 
@@ -86,44 +88,44 @@ typedef struct pirn_attr {
     pirn_thread_storage_t *storage; /* the caller's descriptor; NULL = ours */
     const char *name;               /* up to 15 bytes are kept; NULL = none */
     bool detached;
-    bool cxx; /* carries the C++ exception state (pirn.hpp sets it) */
-    bool fp;  /* has floating-point rounding and exception control of its own, at first its
-                 creator's; such a creator gets its own, too */
+    bool cxx; /* has its own C++ exception state (pirn.hpp sets it) */
+    bool fp;  /* has its own floating-point rounding mode and exception control, initially its
+               * creator's; the creator then has its own, too */
     const pirn_sched_t *sched; /* NULL = class, priority and weight of the creator */
 } pirn_attr_t;
 
-/* Smallest stack_size, in bytes. With preemption (PIRN_PREEMPT=1) it has room for the signal frame,
- * whose size depends on the machine. */
+/* The smallest stack_size, in bytes. With preemption (PIRN_PREEMPT=1) it includes room for the
+ * signal frame, whose size depends on the machine. */
 size_t pirn_stack_min(void);
 
-/* Bytes of its stack that a thread has used so far, at most, what the runtime needs included. 0:
- * not known: the option stackfill is 0 (PIRN_STACKFILL=1), or it is the main thread. The thread has
- * not been joined, nor detached and ended. The option stats shows who, of those that have ended,
- * used most. */
+/* The largest number of bytes of its stack that a thread has used so far, including what the
+ * runtime needs. 0: unknown, because the option stackfill is 0 (set PIRN_STACKFILL=1), or because
+ * it is the main thread. The thread must not have been joined, nor detached and ended. The option
+ * stats shows which of the threads that have ended used most. */
 size_t pirn_stack_used(pirn_thread_t thread);
 
-/* Start fn(arg) in a new thread. attr may be NULL. -EAGAIN: no memory for another thread; -EINVAL:
- * stack too small or fn NULL; -EINVAL, -ENOTSUP: `sched`, as pirn_set_sched. (After POSIX
+/* Start fn(arg) in a new thread. attr may be NULL. -EAGAIN: out of memory for another thread;
+ * -EINVAL: stack too small or fn NULL; -EINVAL, -ENOTSUP: `sched`, as pirn_set_sched. (After POSIX
  * pthread_create.) */
 int pirn_create(pirn_thread_t *thread, const pirn_attr_t *attr, void *(*fn)(void *), void *arg);
 
 /* Wait for a thread to end, take its return value (ret may be NULL) and release it. -EDEADLK: the
- * caller itself, or a cycle of joins; -EINVAL: detached, or somebody else joins it;
+ * caller itself, or a cycle of joins; -EINVAL: detached, or another thread joins it;
  * pirn_join_until: -ETIMEDOUT. */
 int pirn_join(pirn_thread_t thread, void **ret);
 int pirn_join_until(pirn_thread_t thread, void **ret, uint64_t deadline);
 
-/* The same if it has ended already, else -EBUSY. */
+/* The same if the thread has ended already, else -EBUSY. */
 int pirn_tryjoin(pirn_thread_t thread, void **ret);
 
-/* Nobody will join the thread: it is released when it ends. -EINVAL as for join. */
+/* Release the thread when it ends: no thread will join it. -EINVAL as for join. */
 int pirn_detach(pirn_thread_t thread);
 
-/* The calling thread. On a foreign kernel thread a stand-in, which cannot be joined. */
+/* The calling thread. For a foreign kernel thread this is a handle that cannot be joined. */
 pirn_thread_t pirn_self(void);
 
-/* End the calling thread. Called by the main thread, the program goes on until its last thread has
- * ended. */
+/* End the calling thread. If the main thread calls it, the program continues until its last thread
+ * has ended. */
 void pirn_exit(void *ret) __attribute__((noreturn));
 
 /* ---- pause: yielding, sleeping, waiting for a descriptor ---- */
@@ -137,39 +139,42 @@ void pirn_sleep(uint64_t ns);
 
 /*
  * Wait until a file descriptor is ready for any of `events` (bits of poll(): POLLIN, POLLOUT, ...),
- * or has failed, or until `deadline`. Only the calling thread waits, and no kernel thread. 0 (try
- * the call; it may still block, if another thread was faster), -ETIMEDOUT, -EBADF (the kernel
- * cannot wait for it: closed, or a regular file, which is always ready). Foreign threads: poll().
+ * or has failed, or until `deadline`. Only the calling thread waits, no kernel thread. 0: try the
+ * call; it may still block if another thread was faster. -ETIMEDOUT. -EBADF: the kernel cannot wait
+ * for the descriptor; it is closed, or a regular file, which is always ready. Foreign threads:
+ * poll().
  */
 int pirn_wait_fd(int fd, uint32_t events, uint64_t deadline);
 
 /* ---- record: marks in the event trace, pauses of trace and profiler ---- */
 
 /*
- * The event trace (option trace; `pirn trace`). A mark of the program's own: a name, of which the
- * first 32 bytes are kept, and a number that the program chooses. Without a trace it costs a few
- * instructions; so it does before any other call of the API, which would have started the runtime.
- * Any context, signal handlers and foreign kernel threads included; no cancellation point.
+ * Record a mark of the program's own in the event trace (option trace; `pirn trace`): a name, of
+ * which the first 32 bytes are kept, and a number that the program chooses. Without a trace, and
+ * before the first call of the API that starts the runtime, it costs a few instructions. Any
+ * context, including signal handlers and foreign kernel threads; no cancellation point.
  *
  *     pirn_mark("frame", n);
  */
 void pirn_mark(const char *name, int64_t value);
 
 /*
- * Pause the trace (false), or go on with it (true): the file says from when to when. What it is
- * already may be asked for again. 0, or -ENOENT: the option trace names no file. One thread at a
- * time; any context, no cancellation point. The first call of the API starts the runtime.
+ * Pause the trace (false) or continue it (true); the file contains the times of both. A call that
+ * changes nothing is allowed. 0, or -ENOENT: the option trace names no file. One thread at a time;
+ * any context, no cancellation point. The first call of the API starts the runtime.
  */
 int pirn_trace(bool on);
 
 /*
- * The profiler (option prof; `pirn prof`). Pause it (false), or go on: 0, or -ENOENT: the option
- * prof names no file. Calls that begin during a pause are not counted; functions that are active
- * when it ends are forgotten, so that what they call afterwards is below the thread's root.
+ * The profiler (option prof; `pirn prof`). pirn_prof: pause it (false) or continue it (true). 0, or
+ * -ENOENT: the option prof names no file. Calls that begin during a pause are not counted.
+ * Functions that are active when the pause ends are forgotten: their later calls appear below the
+ * thread's root.
  *
- * Write the profile so far to a file, with no part in the one that is written when the program
- * ends: 0, -ENOENT as above, or -errno of the file (-ELOOP: the name is a symbolic link's; -ENODEV:
- * a FIFO's, a socket's or a device's). Both: any thread, no cancellation point.
+ * pirn_prof_write: write the profile so far to a file. The file that is written when the program
+ * ends is not affected. 0, -ENOENT as above, or -errno of the file (-ELOOP: the name is that of a
+ * symbolic link; -ENODEV: of a FIFO, a socket or a device). Both: any thread, no cancellation
+ * point.
  */
 int pirn_prof(bool on);
 int pirn_prof_write(const char *path);
@@ -177,18 +182,18 @@ int pirn_prof_write(const char *path);
 /* ---- call: system calls that block ---- */
 
 /*
- * Calls that may block the kernel thread: between pirn_call_begin and pirn_call_end the caller has
- * no CPU, and other threads run on that. `blocks`: the caller knows that the call will block, and
- * the CPU is given away at once; otherwise a watcher gives it away if the call lasts, after about a
- * millisecond. In between, no function of this API but pirn_sem_post and pirn_now. Foreign threads
- * may call both; errno is kept. Not in a signal handler.
+ * System calls that may block the kernel thread. Between pirn_call_begin and pirn_call_end the
+ * caller has no CPU, and other threads run on it. `blocks`: the caller knows that the call will
+ * block, and its CPU is given away at once. Otherwise the monitor gives it away if the call lasts
+ * more than about a millisecond. In between, call no function of this API except pirn_sem_post and
+ * pirn_now. Foreign threads may call both functions; errno is kept. Not in a signal handler.
  *
  *     pirn_call_t call;
  *     pirn_call_begin(&call, false);
  *     n = read(fd, buffer, size);
  *     pirn_call_end(&call);
  *
- * PIRN_SPARES limits the kernel threads that stand in; at the limit the call keeps its CPU.
+ * PIRN_SPARES limits the number of spare carriers; at the limit the call keeps its CPU.
  */
 typedef struct pirn_call {
     void *opaque[2];
@@ -198,34 +203,35 @@ void pirn_call_end(pirn_call_t *call);
 
 /* ---- property: id, class, priority, weight and name of a thread ---- */
 
-/* Unique among all threads of the process's life; the idle threads have the ids below
- * pirn_cpu_count(). */
+/* The thread's id, unique among all threads of the process's life. The idle threads have the ids
+ * below pirn_cpu_count(). */
 uint64_t pirn_thread_id(pirn_thread_t thread);
 
 /* The living thread with this id, or NULL. */
 pirn_thread_t pirn_thread_find(uint64_t id);
 
 /*
- * Class, priority and weight of a thread; it goes to the tail of its level. If another ready thread
- * goes before the caller then, that one runs. pirn_set_priority changes the priority only: if it
- * falls, the thread goes to the head of its level. -EINVAL: a value that pirn_sched_t does not
- * allow, or a priority for class OTHER; -ENOTSUP: anything but class OTHER with the default weight,
- * where the discipline knows no classes (fifo, lifo). (After POSIX pthread_setschedparam,
- * pthread_setschedprio.) pirn_get_sched tells what was set, not what the thread inherits by a
- * mutex.
+ * Set the class, priority and weight of a thread, which moves to the tail of its level. If another
+ * ready thread then precedes the caller, that one runs. pirn_set_priority changes only the
+ * priority; if the priority falls, the thread moves to the head of its level. -EINVAL: a value that
+ * pirn_sched_t does not allow, or a priority for class OTHER; -ENOTSUP: anything except class OTHER
+ * with the default weight, where the discipline has no classes (fifo, lifo). (After POSIX
+ * pthread_setschedparam, pthread_setschedprio.) pirn_get_sched returns the values that were set,
+ * not those that the thread inherits through a mutex.
  */
 int pirn_set_sched(pirn_thread_t thread, const pirn_sched_t *sched);
 int pirn_set_priority(pirn_thread_t thread, unsigned priority);
 void pirn_get_sched(pirn_thread_t thread, pirn_sched_t *sched);
 
 /* The thread's name, in traces, profiles, reports and debuggers; its first 15 bytes are kept.
- * pirn_name: "" if it has none; valid until the name changes or the thread is released. */
+ * pirn_name returns "" if it has none; the string is valid until the name changes or the thread is
+ * released. */
 void pirn_set_name(pirn_thread_t thread, const char *name);
 const char *pirn_name(pirn_thread_t thread);
 
 /* ---- waiting ---- */
 
-/* A wait queue: two words and a pointer, zero = empty. Part of the objects below. */
+/* A wait queue: two words and a pointer, zero = empty. The objects below contain one. */
 typedef struct pirn_waitq {
     uint32_t opaque[2];
     void *first;
@@ -233,8 +239,8 @@ typedef struct pirn_waitq {
 
 /* ---- mutex ---- */
 
-/* Not recursive, without error checks. Not FIFO: a running thread may overtake waiters, but one
- * that keeps losing for 1 ms gets the mutex handed over. */
+/* Not recursive, without error checks. Not FIFO: a running thread may overtake waiters, but the
+ * mutex is handed over to a waiter that has not got it for 1 ms. */
 typedef struct pirn_mutex {
     uint32_t opaque[4 + sizeof(void *) / 4];
     pirn_waitq_t queue;
@@ -247,16 +253,16 @@ typedef struct pirn_mutex {
         }                                                                                          \
     }
 
-/* Unlocked; a zeroed mutex is so already. Nobody may use it meanwhile. */
+/* Make it unlocked, as a zeroed mutex is. No other thread may use it meanwhile. */
 void pirn_mutex_init(pirn_mutex_t *mutex);
 
-/* Lock it: wait until it is free; -EBUSY at once if it is not; or wait until `deadline`. A thread
- * that locks a mutex which it has locked waits for ever. */
+/* Lock it. pirn_mutex_lock waits until it is free; trylock returns -EBUSY at once; lock_until waits
+ * until `deadline`. A thread that locks a mutex which it holds waits for ever. */
 void pirn_mutex_lock(pirn_mutex_t *mutex);
 int pirn_mutex_trylock(pirn_mutex_t *mutex);                       /* -EBUSY */
 int pirn_mutex_lock_until(pirn_mutex_t *mutex, uint64_t deadline); /* -ETIMEDOUT */
 
-/* Unlock it; only the thread that has locked it may. If others wait, one is woken. */
+/* Unlock it; only the thread that holds it may. If threads wait, one is woken. */
 void pirn_mutex_unlock(pirn_mutex_t *mutex);
 
 /* ---- condition variable ---- */
@@ -271,22 +277,23 @@ typedef struct pirn_cond {
         }                                                                                          \
     }
 
-/* Nobody waits; so it is with a zeroed one. */
+/* Make it empty, as a zeroed one is. */
 void pirn_cond_init(pirn_cond_t *cond);
 
-/* Release the mutex and wait for a signal, as one step. The caller holds the mutex, and holds it
+/* Release the mutex and wait for a signal, in one step. The caller holds the mutex, and holds it
  * again on return, whatever the result. */
 void pirn_cond_wait(pirn_cond_t *cond, pirn_mutex_t *mutex);
 int pirn_cond_wait_until(pirn_cond_t *cond, pirn_mutex_t *mutex,
                          uint64_t deadline); /* -ETIMEDOUT */
 
-/* Wake the first waiter, or all of them; nothing if nobody waits. With or without the mutex. */
+/* Wake the first waiter, or all waiters; nothing happens if there are none. The caller may hold the
+ * mutex or not. */
 void pirn_cond_signal(pirn_cond_t *cond);
 void pirn_cond_broadcast(pirn_cond_t *cond);
 
 /* ---- counting semaphore ---- */
 
-/* FIFO. A post with waiters hands over: the first waiter goes to the front of the poster's ready
+/* FIFO. A post with waiters hands over: the first waiter goes to the head of the poster's run
  * queue, and the value stays 0. */
 typedef struct pirn_sem {
     uint32_t opaque[4];
@@ -301,24 +308,26 @@ typedef struct pirn_sem {
         }                                                                                          \
     }
 
-/* A semaphore with this value; a zeroed one has 0. */
+/* Set the value; a zeroed semaphore has 0. */
 int pirn_sem_init(pirn_sem_t *sem, unsigned value); /* -EINVAL: above PIRN_SEM_MAX */
 
-/* Take 1 from the value: wait while it is 0; -EAGAIN at once; or wait until `deadline`. */
+/* Take 1 from the value. pirn_sem_wait waits while it is 0; trywait returns -EAGAIN at once;
+ * wait_until waits until `deadline`. */
 void pirn_sem_wait(pirn_sem_t *sem);
 int pirn_sem_trywait(pirn_sem_t *sem);                       /* -EAGAIN */
 int pirn_sem_wait_until(pirn_sem_t *sem, uint64_t deadline); /* -ETIMEDOUT */
 
-/* Add 1, or hand it to the first waiter. Also between pirn_call_begin and pirn_call_end, and in
- * handlers of interrupts on boards. */
+/* Add 1, or hand it to the first waiter. Also allowed between pirn_call_begin and pirn_call_end,
+ * and in interrupt handlers on boards. */
 int pirn_sem_post(pirn_sem_t *sem); /* -EOVERFLOW: it is PIRN_SEM_MAX */
 
-/* The value now; another thread may change it at once. */
+/* The current value; another thread may change it at once. */
 unsigned pirn_sem_value(pirn_sem_t *sem);
 
 /* ---- readers-writer lock ---- */
 
-/* Readers share; a reader may take it again while writers wait, unless prefer_writer is set. */
+/* Readers share the lock. A reader may lock again while writers wait, unless prefer_writer is
+ * set. */
 typedef struct pirn_rwlock {
     uint32_t opaque[8];
     pirn_waitq_t queue;
@@ -329,11 +338,12 @@ typedef struct pirn_rwlock {
         {0}, {{0}, 0}, 0, 0                                                                        \
     }
 
-/* Unlocked, readers preferred; so is a zeroed one. */
+/* Make it unlocked, with readers preferred, as a zeroed one is. */
 void pirn_rwlock_init(pirn_rwlock_t *lock);
 
-/* Lock it to read, with others, or to write, alone: wait; -EBUSY at once; or wait until `deadline`.
- * A thread that waits for what it holds itself waits for ever. */
+/* Lock it for reading, with others, or for writing, alone. The plain functions wait; try returns
+ * -EBUSY at once; until waits until `deadline`. A thread that waits for a lock which it holds
+ * itself waits for ever. */
 void pirn_rwlock_rdlock(pirn_rwlock_t *lock);
 void pirn_rwlock_wrlock(pirn_rwlock_t *lock);
 int pirn_rwlock_tryrdlock(pirn_rwlock_t *lock); /* -EBUSY */
@@ -341,8 +351,8 @@ int pirn_rwlock_trywrlock(pirn_rwlock_t *lock);
 int pirn_rwlock_rdlock_until(pirn_rwlock_t *lock, uint64_t deadline); /* -ETIMEDOUT */
 int pirn_rwlock_wrlock_until(pirn_rwlock_t *lock, uint64_t deadline);
 
-/* Unlock what the caller has locked, to read or to write. The last reader, or the writer, hands the
- * lock over if others wait. */
+/* Release the caller's lock, for reading or writing. If threads wait, the last reader or the writer
+ * hands the lock over. */
 void pirn_rwlock_unlock(pirn_rwlock_t *lock);
 
 /* ---- barrier ---- */
@@ -352,7 +362,7 @@ typedef struct pirn_barrier {
     pirn_waitq_t queue;
 } pirn_barrier_t;
 
-/* A barrier for `count` threads. It may be used again as soon as they have passed. */
+/* Set up a barrier for `count` threads. It may be used again as soon as they have passed. */
 int pirn_barrier_init(pirn_barrier_t *barrier, unsigned count); /* -EINVAL: count 0 */
 
 /* Wait for `count` threads. True in exactly one of them. */
@@ -368,7 +378,7 @@ typedef struct pirn_once_control {
         0                                                                                          \
     }
 
-/* Call fn(), unless that was done before with this control. Returns when fn has returned, also in
+/* Call fn(), unless an earlier call with this control did. Returns when fn has returned, also in
  * the threads that did not call it. */
 void pirn_once(pirn_once_t *once, void (*fn)(void));
 
@@ -408,9 +418,10 @@ struct pirn_counters {
 /* Sums over all CPUs since the start; a snapshot. Any thread. */
 void pirn_stats(struct pirn_counters *stats);
 
-/* The same for each CPU, and more, in the Prometheus text format (0.0.4): for a program that
- * answers a scraper. As snprintf: the bytes that it takes without the final NUL; what does not fit
- * into `size` is cut off. It grows by a few digits from one call to the next. Any thread. */
+/* The same for each CPU, and more, in the Prometheus text format (0.0.4), for a program that
+ * answers a scraper. Like snprintf it returns the number of bytes without the final NUL, and cuts
+ * off text that exceeds `size`. The text grows by a few digits from one call to the next. Any
+ * thread. */
 size_t pirn_stats_prometheus(char *text, size_t size);
 
 #ifdef __cplusplus

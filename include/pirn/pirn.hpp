@@ -3,31 +3,32 @@
  * pirn.hpp - user-level threads for C++17: the classes of <thread>, <mutex>, <shared_mutex>,
  * <condition_variable>, <semaphore>, <barrier> and <latch> over pirn.h, and Full/Empty words.
  *
- * Names, parameters and errors are those of ISO C++ (the chapter is named at each class); what
- * differs is said there. Conventions:
+ * Names, parameters and errors are those of ISO C++. The comment of each class names the chapter
+ * and the differences. Conventions:
  *   - Functions that block let other user threads run. They may be called from user threads, from
  *     the main thread and from kernel threads that Pirn did not make, never from a signal handler.
  *   - Failures throw std::system_error with a generic_category code.
- *   - Time points of any clock are accepted; a wait for one of another clock than the steady one is
- *     corrected when it ends, not when somebody sets the clock.
+ *   - Time points of any clock are accepted. A wait until a time of another clock than the steady
+ *     one is corrected when it ends, not when that clock is set.
  *   - Objects of the classes must not move while in use, and hold no memory outside themselves.
- *   - A pirn::thread carries its exceptions with it: throw, catch, `throw;` and
- *     std::uncaught_exceptions work across every wait and change of worker. So does the main thread
- *     once it has started a pirn::thread. Threads of pirn_create do so only with attr.cxx.
+ *   - A pirn::thread has its own exception state: throw, catch, `throw;` and
+ *     std::uncaught_exceptions work across every wait and change of worker. The main thread has its
+ *     own, too, once it has started a pirn::thread. Threads of pirn_create have it only with
+ *     attr.cxx.
  *   - `thread_local` variables belong to the worker, not to the thread: do not keep a reference to
- *     one across a call that may wait. For the same reason a std::mutex, std::call_once and the
- *     initialiser of a function's static variable must not be held across a wait: they block the
- *     whole worker.
- *
- *   - Without exceptions (-fno-exceptions, and on boards) it is freestanding.hpp: the same classes,
- *     but for what that says.
+ *     one across a call that may wait. For the same reason do not hold a std::mutex, a
+ *     std::call_once or the initialiser of a function's static variable across a wait: they block
+ *     the whole worker.
+ *   - Without exceptions (-fno-exceptions, and on boards) this header is freestanding.hpp: the same
+ *     classes, with the differences listed there.
  *
  * Length: the whole C++ interface, most of it documentation, in the one file that users include.
  */
 #ifndef PIRN_PIRN_HPP
 #define PIRN_PIRN_HPP
 
-/* Boards have no C++ library; no exceptions, no failures to throw: a part of it then. */
+/* Without exceptions, as on boards, failures cannot be thrown. Boards also have no C++ library.
+ * Both get a part of the interface. */
 #if !defined(__cpp_exceptions)
 #include <pirn/freestanding.hpp>
 #else
@@ -66,7 +67,8 @@ namespace pirn
 namespace detail
 {
 
-/* What pirn.h returns, 0 or a negative error number, as ISO C++ wants it. */
+/* Turn a result of pirn.h, 0 or a negative error number, into ISO C++'s: an exception on an
+ * error. */
 inline void check(int result, const char *what)
 {
     if (result != 0) {
@@ -74,14 +76,14 @@ inline void check(int result, const char *what)
     }
 }
 
-/* Base of everything that must stay where it is. */
+/* Base of objects that must not move. */
 struct pinned {
     pinned() = default;
     pinned(const pinned &) = delete;
     pinned &operator=(const pinned &) = delete;
 };
 
-/* From now, rounded up; centuries and more are for ever. */
+/* The deadline a duration from now, rounded up; centuries and more mean for ever. */
 template <class Rep, class Period>
 std::uint64_t deadline_after(const std::chrono::duration<Rep, Period> &time)
 {
@@ -103,7 +105,7 @@ std::uint64_t deadline_at(const std::chrono::time_point<Clock, Duration> &time)
     return time > now ? deadline_after(time - now) : pirn_now();
 }
 
-/* attempt(deadline) until it succeeds or Clock itself says that it is late. */
+/* Call attempt(deadline) until it succeeds or Clock itself says that the time has passed. */
 template <class Clock, class Duration, class Attempt>
 bool attempt_until(const std::chrono::time_point<Clock, Duration> &time, Attempt attempt)
 {
@@ -144,12 +146,12 @@ struct bound<F> {
     void operator()() { std::invoke(std::move(fn)); }
 };
 
-/* Small and plain enough to be the argument of the new thread itself: no allocation. */
+/* True if the call is small and trivial enough to be the new thread's argument: no allocation. */
 template <class Call>
 inline constexpr bool fits_pointer = std::is_trivially_copyable_v<Call> &&
                                      sizeof(Call) <= sizeof(void *);
 
-/* First functions of a thread. An exception that leaves one ends the program (noexcept). */
+/* The first functions of a thread. An exception that leaves one ends the program (noexcept). */
 template <class Call>
 void *run_packed(void *arg) noexcept
 {
@@ -170,8 +172,8 @@ void *run_owned(void *arg) noexcept
 } // namespace detail
 
 /*
- * What a thread starts with; the zero value means the defaults of pirn_attr_t. stack_size in bytes,
- * at least pirn_stack_min(); of name up to 15 bytes are kept. Extension, after Boost.
+ * Attributes of a new thread; the zero value means the defaults of pirn_attr_t. stack_size in
+ * bytes, at least pirn_stack_min(); up to 15 bytes of name are kept. Extension, after Boost.
  */
 struct thread_attributes {
     std::size_t stack_size = 0;
@@ -192,7 +194,7 @@ class thread
 public:
     using native_handle_type = pirn_thread_t;
 
-    /* Unique among all threads of the process's life; the default value is no thread's. */
+    /* Unique among all threads of the process's life; the default value names no thread. */
     class id
     {
     public:
@@ -205,7 +207,7 @@ public:
         friend constexpr bool operator<=(id a, id b) noexcept { return !(b < a); }
         friend constexpr bool operator>=(id a, id b) noexcept { return !(a < b); }
 
-        /* Index and generation, as in the library's messages. */
+        /* Prints index and generation, as the library's messages do. */
         template <class Char, class Traits>
         friend std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream<Char, Traits> &out,
                                                             id self)
@@ -221,7 +223,7 @@ public:
 
         constexpr explicit id(std::uint64_t value) noexcept : value_(value) {}
 
-        std::uint64_t value_ = 0; /* 0 is an idle thread's, which no program sees */
+        std::uint64_t value_ = 0; /* 0 is the id of an idle thread, which no program sees */
     };
 
     thread() noexcept = default;
@@ -267,8 +269,8 @@ public:
         handle_ = nullptr;
     }
 
-    /* The same with a limit; false if the thread still runs then, and it stays joinable.
-     * Extension, after POSIX-2024 pthread_clockjoin. */
+    /* The same with a limit; false if the thread still runs then, and it stays joinable. Extension,
+     * after POSIX-2024 pthread_clockjoin. */
     template <class Clock, class Duration>
     bool try_join_until(const std::chrono::time_point<Clock, Duration> &time)
     {
@@ -280,7 +282,8 @@ public:
         return join_by(detail::deadline_after(time));
     }
 
-    /* The thread goes on by itself. invalid_argument: not joinable. */
+    /* Let the thread run on its own; it is released when it ends. invalid_argument: not
+     * joinable. */
     void detach()
     {
         detail::check(joinable() ? pirn_detach(handle_) : -EINVAL, "pirn::thread::detach");
@@ -289,7 +292,7 @@ public:
 
     id get_id() const noexcept { return id_of(handle_); }
 
-    /* Extension: the id that belongs to a handle; no thread's for nullptr. */
+    /* Extension: the id that belongs to a handle; the default id for nullptr. */
     static id id_of(native_handle_type handle) noexcept
     {
         return handle != nullptr ? id(pirn_thread_id(handle)) : id();
@@ -297,7 +300,7 @@ public:
 
     native_handle_type native_handle() const noexcept { return handle_; }
 
-    /* CPUs (workers) that run user threads. */
+    /* The number of CPUs (workers) that run user threads. */
     static unsigned hardware_concurrency() noexcept { return pirn_cpu_count(); }
 
 private:
@@ -313,7 +316,7 @@ private:
         } else {
             auto owned = std::make_unique<Call>(std::move(call));
             create(attributes, detail::run_owned<Call>, owned.get());
-            owned.release(); /* the thread's */
+            owned.release(); /* the thread owns it now */
         }
     }
 
@@ -351,8 +354,8 @@ namespace detail
 {
 
 #if defined(__cpp_lib_jthread)
-/* With std::stop_token. Callbacks of std::stop_callback must not wait: libstdc++ tells who runs
- * them by the kernel thread. */
+/* With std::stop_token. Callbacks of std::stop_callback must not wait: libstdc++ identifies the
+ * thread that runs them by its kernel thread. */
 class stopping
 {
 public:
@@ -398,7 +401,7 @@ protected:
 } // namespace detail
 
 /*
- * A thread that its destructor joins ([thread.jthread.class]). In C++20 the destructor first
+ * A thread whose destructor joins it ([thread.jthread.class]). In C++20 the destructor first
  * requests a stop, and a callable that takes a std::stop_token as its first argument gets one; in
  * C++17 it only joins.
  */
@@ -490,9 +493,9 @@ void sleep_for(const std::chrono::duration<Rep, Period> &time)
 } // namespace this_thread
 
 /*
- * Mutex ([thread.mutex.class]): not recursive, without error checks, any thread may unlock it. Use
- * it with std::lock_guard, std::unique_lock, std::scoped_lock. Its next owner may destroy it as
- * soon as unlock let it in.
+ * Mutex ([thread.mutex.class]): not recursive, without error checks; any thread may unlock it. Use
+ * it with std::lock_guard, std::unique_lock, std::scoped_lock. The next owner may destroy it as
+ * soon as it has locked it.
  */
 class mutex : detail::pinned
 {
@@ -533,8 +536,8 @@ private:
 };
 
 /*
- * Readers-writer lock ([thread.sharedmutex.class]). A reader may come in while writers wait, so a
- * thread may take it shared again. Use it with std::shared_lock and std::unique_lock.
+ * Readers-writer lock ([thread.sharedmutex.class]). A reader may lock it while writers wait, so a
+ * thread may lock it shared again. Use it with std::shared_lock and std::unique_lock.
  */
 class shared_mutex : detail::pinned
 {
@@ -595,8 +598,8 @@ using std::cv_status;
 
 /*
  * Condition variable ([thread.condition.condvar]) for std::unique_lock of a pirn::mutex or
- * timed_mutex. The waits throw operation_not_permitted if the lock does not own its mutex, and own
- * it again when they return.
+ * timed_mutex. The waits throw operation_not_permitted if the lock does not own its mutex. The lock
+ * owns it again when they return.
  */
 class condition_variable : detail::pinned
 {
@@ -683,8 +686,8 @@ private:
 /*
  * Counting semaphore ([thread.sema]): first come, first served; release hands over to the first
  * waiter. The constructor throws invalid_argument for a value outside 0 to max(); release throws
- * value_too_large beyond PIRN_SEM_MAX, after some of the n may have been released. That the value
- * stays within a smaller max() is the caller's business, as in ISO C++.
+ * value_too_large beyond PIRN_SEM_MAX, after some of the n may have been released. The caller must
+ * keep the value within a smaller max(), as in ISO C++.
  */
 template <std::ptrdiff_t Max = static_cast<std::ptrdiff_t>(PIRN_SEM_MAX)>
 class counting_semaphore : detail::pinned
@@ -733,8 +736,8 @@ private:
 using binary_semaphore = counting_semaphore<1>;
 
 /*
- * Latch ([thread.latch]): opens once, when its count has come to 0. A thread that returned from
- * wait may destroy it. The constructor throws invalid_argument for a negative count.
+ * Latch ([thread.latch]): opens once, when its count reaches 0. A thread that returned from wait
+ * may destroy it. The constructor throws invalid_argument for a negative count.
  */
 class latch : detail::pinned
 {
@@ -769,7 +772,8 @@ public:
     }
 
 private:
-    /* Opening under the mutex: whoever sees it open comes after the opener's last access. */
+    /* Opens under the mutex: a thread that finds the latch open comes after the opener's last
+     * access. */
     void down_locked(std::ptrdiff_t n)
     {
         count_ -= n;
@@ -791,10 +795,10 @@ struct nothing {
 } // namespace detail
 
 /*
- * Barrier ([thread.barrier]): phase after phase waits for `expected` arrivals; the last one runs
- * `completion`, which must neither wait nor throw, and opens it. A thread that returned from the
- * last wait may destroy it. The constructor throws invalid_argument for a negative count. Threads
- * that need none of this are faster with pirn_barrier_t.
+ * Barrier ([thread.barrier]): each phase waits for `expected` arrivals. The last one runs
+ * `completion`, which must neither wait nor throw, and opens the barrier. A thread that returned
+ * from the last wait may destroy it. The constructor throws invalid_argument for a negative count.
+ * Threads that need none of this are faster with pirn_barrier_t.
  */
 template <class Completion = detail::nothing>
 class barrier : detail::pinned
@@ -869,7 +873,7 @@ private:
     Completion completion_;
 };
 
-/* Whether a call_once has succeeded ([thread.once.onceflag]). */
+/* Records whether a call_once has succeeded ([thread.once.onceflag]). */
 class once_flag : detail::pinned
 {
 public:
@@ -885,8 +889,8 @@ private:
 
 /*
  * Call fn(args...) unless an earlier call with the same flag has returned ([thread.once.callonce]).
- * Others wait meanwhile. If fn throws, the caller gets the exception and the next one tries. fn may
- * wait, but not for another call_once with the same flag.
+ * Other callers wait meanwhile. If fn throws, the caller gets the exception and the next one calls
+ * fn. fn may wait, but not for another call_once with the same flag.
  */
 template <class F, class... Args>
 void call_once(once_flag &flag, F &&fn, Args &&...args)
@@ -902,9 +906,9 @@ void call_once(once_flag &flag, F &&fn, Args &&...args)
 }
 
 /*
- * Full/Empty word of a plain type of at most 8 bytes (as in Qthreads and on the HEP): a reader
- * waits until it is full, a writer until it is empty. The timed forms give up with false or without
- * a value.
+ * Full/Empty word of a trivial type of at most 8 bytes (as in Qthreads and on the HEP): a reader
+ * waits until it is full, a writer until it is empty. The timed functions return false or no value
+ * when the time has passed.
  */
 template <class T>
 class fe : detail::pinned

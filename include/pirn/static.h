@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * static.h - threads whose stack and descriptor are the program's own variables: their memory is
- * known when the program is linked, and nothing is allocated for them. (Objects, mutexes and so on,
- * are the program's variables anyway: pirn.h.)
+ * static.h - threads whose stack and descriptor are variables of the program. Their memory is known
+ * when the program is linked, and nothing is allocated for them. (Objects such as mutexes are the
+ * program's variables anyway: pirn.h.)
  *
  *     #include <pirn/static.h>
  *
@@ -13,8 +13,8 @@
  *     pirn_static_create(&worker);
  *     pirn_join(worker.thread, NULL);
  *
- * After a thread was joined it can be created again. It is joinable, has its name from its
- * variable, and class and priority of its creator, or those of `sched`.
+ * A thread that has been joined can be created again. It is joinable and takes its name from its
+ * variable. Its class and priority are those of `sched`, or of its creator.
  */
 #ifndef PIRN_STATIC_H
 #define PIRN_STATIC_H
@@ -26,34 +26,34 @@ extern "C" {
 #endif
 
 typedef struct pirn_static_thread {
-    pirn_thread_t thread; /* its handle, once it has been created */
+    pirn_thread_t thread; /* valid once the thread has been created */
     void *(*fn)(void *);
     void *arg;
     void *stack;
     size_t stack_size;
     pirn_thread_storage_t *storage;
     const char *name;
-    const pirn_sched_t *sched; /* NULL = that of the creator; to be set before it is created */
+    const pirn_sched_t *sched; /* NULL = the creator's; set it before creating the thread */
 } pirn_static_thread_t;
 
-/* A variable for a stack. `bytes` is the whole stack, in which the thread's block of thread-local
- * storage lies, too, if it has one; at least pirn_static_stack_min(). */
+/* A variable for a stack. `bytes` is the size of the whole stack, including the thread's block of
+ * thread-local storage if it has one; at least pirn_static_stack_min(). */
 #define PIRN_STACK_ALIGN 64u
 #define PIRN_STACK_BYTES(bytes)                                                                    \
     (((bytes) + PIRN_STACK_ALIGN - 1u) & ~(size_t)(PIRN_STACK_ALIGN - 1u))
 #define PIRN_STACK(name, bytes)                                                                    \
     unsigned char name[PIRN_STACK_BYTES(bytes)] __attribute__((aligned(64)))
 
-/* What a thread needs, `name` for it, at file scope. */
+/* Define the variables of a thread, with `name` for the thread, at file scope. */
 #define PIRN_THREAD_ROOM(name, bytes, fn, arg)                                                     \
     static PIRN_STACK(name##_stack, bytes);                                                        \
     static pirn_thread_storage_t name##_storage;                                                   \
     static pirn_static_thread_t name = {                                                           \
         0, fn, arg, name##_stack, sizeof(name##_stack), &name##_storage, #name, 0}
 
-/* The same, and it is created before main begins, in the order of the file's definitions. The
- * runtime starts with it. A thread that cannot be created ends the program with a message. In C++
- * it begins before the file's objects that have constructors are made. */
+/* The same, and create the thread before main begins, in the order of the definitions in the file.
+ * The runtime starts with it. If the thread cannot be created, the program ends with a message. In
+ * C++ the thread begins before the constructors of the file's objects run. */
 #define PIRN_THREAD_DEFINE(name, bytes, fn, arg)                                                   \
     PIRN_THREAD_ROOM(name, bytes, fn, arg);                                                        \
     static __attribute__((constructor)) void name##_begins(void)                                   \
@@ -62,39 +62,38 @@ typedef struct pirn_static_thread {
     }                                                                                              \
     struct pirn_static_thread
 
-/* Create the thread, as pirn_create. -EBUSY: it has been created, and nobody has joined it;
- * -EINVAL: its stack is too small. Any thread, one at a time for each variable; not an interrupt
+/* Create the thread, as pirn_create. -EBUSY: it has been created and not been joined; -EINVAL: its
+ * stack is too small. From any thread, one at a time for each variable; not from an interrupt
  * handler. */
 int pirn_static_create(pirn_static_thread_t *thread);
 
-/* Wait until it ends, as pirn_join. -ESRCH: it has not been created. */
+/* Wait until it ends, as pirn_join. -ESRCH: it has not been created. From threads. */
 int pirn_static_join(pirn_static_thread_t *thread, void **ret);
 
-/* What PIRN_THREAD_DEFINE calls. */
+/* PIRN_THREAD_DEFINE calls it; programs do not. */
 void pirn_static_begin(pirn_static_thread_t *thread);
 
 /*
  * A library for boards that is built without settings (docs/guide/boards.md, small systems) reads
- * none when the program starts. It takes this constant, if the program defines it; 0 is each
- * default.
+ * no options when the program starts. It reads this constant if the program defines it; 0 means the
+ * default of each setting.
  *
  *     const struct pirn_settings pirn_settings = {.preempt = true, .tick_us = 5000};
  *
- * A value that is not valid ends the program with a message and status 2 when the runtime starts.
+ * An invalid value ends the program with a message and status 2 when the runtime starts.
  */
 struct pirn_settings {
     unsigned cpus;      /* at most; default: all */
     bool stack_fill;    /* as option stackfill; default: no */
     bool preempt;       /* default: only with POSIX threads */
-    uint32_t tick_us;   /* between ticks: 1000 or more; default 10000 */
-    uint32_t slice_us;  /* at least a tick; default 10000 */
-    size_t stack_size;  /* of a thread that asks for no size; default 64 KiB */
-    unsigned reservoir; /* stacks that are kept for recycling; default: none */
+    uint32_t tick_us;   /* us between ticks: 1000 or more; default 10000 */
+    uint32_t slice_us;  /* us, at least a tick; default 10000 */
+    size_t stack_size;  /* bytes, for a thread that asks for no size; default 64 KiB */
+    unsigned reservoir; /* stacks kept for reuse; default: none */
 };
 extern const struct pirn_settings pirn_settings;
 
-/* Bytes of the smallest stack: as pirn_stack_min, and the thread's block of thread-local storage.
- */
+/* The smallest stack, bytes: pirn_stack_min plus the thread's block of thread-local storage. */
 size_t pirn_static_stack_min(void);
 
 #ifdef __cplusplus

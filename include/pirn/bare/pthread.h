@@ -3,21 +3,22 @@
  * pthread.h (boards) - threads, after POSIX.1-2017 (XSH 2.9), for programs without an operating
  * system: the library's functions under their POSIX names, and types of its own.
  *
- * Functions return 0 or an error's number, and say where they differ from the standard: each has
- * its page there (XSH 3). Those that end in _np, and clockjoin, clocklock and clockwait, are as in
- * glibc. Times are absolute; of CLOCK_REALTIME where no clock is given and the object has none.
+ * Functions return 0 or an error number. Each function is described in XSH 3; comments here name
+ * the differences from the standard. The functions that end in _np, and those named clockjoin,
+ * clocklock and clockwait, are as in glibc. Times are absolute. Their clock is CLOCK_REALTIME
+ * unless an argument or the object names another.
  *
- * All are called by threads; main is one. Interrupt handlers may call pthread_self, pthread_equal
- * and pthread_getspecific, and post semaphores (<semaphore.h>).
+ * Context: all functions may be called by threads, including main. Interrupt handlers may call
+ * pthread_self, pthread_equal and pthread_getspecific, and may post semaphores (<semaphore.h>).
  *
  * Cancellation points: pthread_join and its relatives, pthread_cond_wait, _timedwait, _clockwait,
  * pthread_testcancel, sem_wait and its relatives, sleep, usleep, nanosleep, clock_nanosleep. A
- * thread with PTHREAD_CANCEL_ASYNCHRONOUS is cancelled at these, and where it sets type or state:
- * nothing interrupts it in between.
+ * thread with PTHREAD_CANCEL_ASYNCHRONOUS is cancelled at these points and where it sets type or
+ * state. Nothing interrupts it in between.
  *
- * What boards do not have: processes, so there is no pthread_atfork, and objects that are
- * PTHREAD_PROCESS_SHARED are like others; signals, so there is no pthread_sigmask; CPU time of
- * threads, so there is no pthread_getcpuclockid. pthread_exit and cancellation call the handlers of
+ * Not supported on boards: processes, so there is no pthread_atfork, and PTHREAD_PROCESS_SHARED
+ * objects are like others; signals, so there is no pthread_sigmask; CPU time of threads, so there
+ * is no pthread_getcpuclockid. pthread_exit and cancellation call the handlers of
  * pthread_cleanup_push and the destructors of keys; they unwind no C++ frames.
  */
 #ifndef PIRN_BARE_PTHREAD_H
@@ -39,13 +40,14 @@ enum { PTHREAD_INHERIT_SCHED, PTHREAD_EXPLICIT_SCHED };
 enum { PTHREAD_SCOPE_SYSTEM, PTHREAD_SCOPE_PROCESS };
 enum { PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED };
 
-/* EAGAIN: no memory; EINVAL: the attribute; EPERM: a real-time class, and the discipline has none.
- * The new thread's stack is PIRN_STACK bytes (64 KiB) where the attribute asks for nothing else. */
+/* EAGAIN: out of memory; EINVAL: the attribute; EPERM: a real-time class, which the discipline
+ * does not have. The new thread's stack has PIRN_STACK bytes (64 KiB) unless the attribute has a
+ * size. */
 int pthread_create(pthread_t *__restrict thread, const pthread_attr_t *__restrict attr,
                    void *(*start)(void *), void *__restrict arg);
 
-/* EDEADLK: the caller itself, or a circle of joins; EINVAL: detached, or somebody else joins it;
- * tryjoin: EBUSY, timedjoin, clockjoin: ETIMEDOUT. */
+/* EDEADLK: the caller itself, or a cycle of joins; EINVAL: detached, or another thread joins it;
+ * tryjoin: EBUSY; timedjoin, clockjoin: ETIMEDOUT. */
 int pthread_join(pthread_t thread, void **ret);
 int pthread_tryjoin_np(pthread_t thread, void **ret);
 int pthread_timedjoin_np(pthread_t thread, void **ret, const struct timespec *time);
@@ -55,21 +57,21 @@ int pthread_detach(pthread_t thread);
 pthread_t pthread_self(void);
 int pthread_equal(pthread_t a, pthread_t b);
 
-/* Called by main, the program goes on until its last thread has ended. */
+/* If main calls it, the program continues until its last thread has ended. */
 void pthread_exit(void *ret) __attribute__((__noreturn__));
 
-/* A signal is for nobody: 0 for signal 0, else EINVAL. */
+/* There are no signals: 0 for signal 0, else EINVAL. */
 int pthread_kill(pthread_t thread, int signal);
 
-/* Up to 15 bytes; ERANGE: it is longer, or `size` is too small. */
+/* Names have up to 15 bytes; ERANGE: the name is longer, or `size` is too small. */
 int pthread_setname_np(pthread_t thread, const char *name);
 int pthread_getname_np(pthread_t thread, char *name, size_t size);
 
 /* ---- attributes of threads ---- */
 
-/* EINVAL: no such value; ENOTSUP: PTHREAD_SCOPE_PROCESS. Stacks: bytes; the least is
- * PTHREAD_STACK_MIN, and sysconf(_SC_THREAD_STACK_MIN) for memory of the program's own. There is no
- * memory that cannot be accessed: the guard's size is only kept; an overflow is found when the
+/* EINVAL: invalid value; ENOTSUP: PTHREAD_SCOPE_PROCESS. Stack sizes are in bytes. The smallest is
+ * PTHREAD_STACK_MIN, and sysconf(_SC_THREAD_STACK_MIN) for memory of the program's own. Boards
+ * cannot protect memory, so the guard size has no effect; the runtime finds an overflow when the
  * thread is interrupted or switched. */
 int pthread_attr_init(pthread_attr_t *attr);
 int pthread_attr_destroy(pthread_attr_t *attr);
@@ -95,8 +97,8 @@ int pthread_attr_getscope(const pthread_attr_t *__restrict attr, int *__restrict
 
 /* ---- scheduling ---- */
 
-/* EINVAL: no such class or priority; EPERM: a real-time class, and the discipline (PIRN_SCHED) has
- * none. setconcurrency: a hint that changes nothing. */
+/* EINVAL: no such class or priority; EPERM: a real-time class, which the discipline (PIRN_SCHED)
+ * does not have. setconcurrency: a hint without effect. */
 int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param);
 int pthread_getschedparam(pthread_t thread, int *__restrict policy,
                           struct sched_param *__restrict param);
@@ -128,9 +130,9 @@ enum { PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT, PTHREAD_PRIO_PROTECT };
 #define PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP __PIRN_MUTEX_OF(PTHREAD_MUTEX_ERRORCHECK)
 #define PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP __PIRN_MUTEX_OF(PTHREAD_MUTEX_ADAPTIVE_NP)
 
-/* EBUSY: trylock, destroy; ETIMEDOUT; EDEADLK, EPERM: error-checking ones, unlock also recursive
- * and robust ones; EAGAIN: locked too often; EOWNERDEAD, ENOTRECOVERABLE: robust ones; EINVAL:
- * destroyed, or the caller's priority is above the ceiling. No cancellation points. */
+/* EBUSY: trylock, destroy; ETIMEDOUT; EDEADLK, EPERM: error-checking mutexes, unlock also of
+ * recursive and robust ones; EAGAIN: locked too often; EOWNERDEAD, ENOTRECOVERABLE: robust mutexes;
+ * EINVAL: destroyed, or the caller's priority is above the ceiling. No cancellation points. */
 int pthread_mutex_init(pthread_mutex_t *__restrict mutex,
                        const pthread_mutexattr_t *__restrict attr);
 int pthread_mutex_destroy(pthread_mutex_t *mutex);
@@ -169,9 +171,9 @@ int pthread_mutexattr_getprioceiling(const pthread_mutexattr_t *__restrict attr,
         {{0}, 0}, {0}, 0                                                                           \
     }
 
-/* ETIMEDOUT; EPERM: the mutex, error-checking, recursive or robust, is not the caller's; EINVAL:
- * the time; EBUSY: destroy, somebody waits; EOWNERDEAD, ENOTRECOVERABLE: of the mutex. Waiters are
- * served by priority, then in order of arrival. */
+/* ETIMEDOUT; EPERM: the mutex is error-checking, recursive or robust, and the caller does not hold
+ * it; EINVAL: the time; EBUSY: destroy while threads wait; EOWNERDEAD, ENOTRECOVERABLE: from the
+ * mutex. Waiters are served by priority, then in order of arrival. */
 int pthread_cond_init(pthread_cond_t *__restrict cond, const pthread_condattr_t *__restrict attr);
 int pthread_cond_destroy(pthread_cond_t *cond);
 int pthread_cond_wait(pthread_cond_t *__restrict cond, pthread_mutex_t *__restrict mutex);
@@ -194,7 +196,7 @@ int pthread_condattr_getpshared(const pthread_condattr_t *__restrict attr, int *
 
 enum {
     PTHREAD_RWLOCK_PREFER_READER_NP,
-    PTHREAD_RWLOCK_PREFER_WRITER_NP, /* as the first */
+    PTHREAD_RWLOCK_PREFER_WRITER_NP, /* as PTHREAD_RWLOCK_PREFER_READER_NP */
     PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP,
     PTHREAD_RWLOCK_DEFAULT_NP = PTHREAD_RWLOCK_PREFER_READER_NP
 };
@@ -207,8 +209,9 @@ enum {
 #define PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP                                          \
     __PIRN_RWLOCK_OF(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)
 
-/* EBUSY: try, destroy; ETIMEDOUT; EDEADLK: the caller has it for writing; EAGAIN: too many readers;
- * EPERM: unlock, it is not held, or by another writer; EINVAL: the time. No cancellation points. */
+/* EBUSY: try, destroy; ETIMEDOUT; EDEADLK: the caller holds it for writing; EAGAIN: too many
+ * readers; EPERM: unlock of a lock that is free or that another writer holds; EINVAL: the time. No
+ * cancellation points. */
 int pthread_rwlock_init(pthread_rwlock_t *__restrict lock,
                         const pthread_rwlockattr_t *__restrict attr);
 int pthread_rwlock_destroy(pthread_rwlock_t *lock);
@@ -239,7 +242,7 @@ int pthread_rwlockattr_getpshared(const pthread_rwlockattr_t *__restrict attr,
 
 #define PTHREAD_BARRIER_SERIAL_THREAD (-1)
 
-/* EINVAL: count is 0; EBUSY: destroy, somebody waits. No cancellation point. */
+/* EINVAL: count is 0; EBUSY: destroy while threads wait. No cancellation point. */
 int pthread_barrier_init(pthread_barrier_t *__restrict barrier,
                          const pthread_barrierattr_t *__restrict attr, unsigned count);
 int pthread_barrier_destroy(pthread_barrier_t *barrier);
@@ -250,7 +253,7 @@ int pthread_barrierattr_setpshared(pthread_barrierattr_t *attr, int shared);
 int pthread_barrierattr_getpshared(const pthread_barrierattr_t *__restrict attr,
                                    int *__restrict shared);
 
-/* Who spins lets other threads of its core run after a while. EBUSY: trylock. */
+/* A spinning thread lets other threads of its core run after a while. EBUSY: trylock. */
 int pthread_spin_init(pthread_spinlock_t *lock, int shared);
 int pthread_spin_destroy(pthread_spinlock_t *lock);
 int pthread_spin_lock(pthread_spinlock_t *lock);
@@ -262,12 +265,12 @@ int pthread_spin_unlock(pthread_spinlock_t *lock);
         0                                                                                          \
     }
 
-/* If the function's thread ends in it, by pthread_exit or cancelled, it has not run. */
+/* If the thread ends inside fn, by pthread_exit or cancellation, fn counts as not run. */
 int pthread_once(pthread_once_t *once, void (*fn)(void));
 
 /* ---- thread-specific data ---- */
 
-/* EAGAIN: PTHREAD_KEYS_MAX exist; ENOMEM; EINVAL: no such key. */
+/* EAGAIN: PTHREAD_KEYS_MAX keys exist; ENOMEM; EINVAL: no such key. */
 int pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 int pthread_key_delete(pthread_key_t key);
 void *pthread_getspecific(pthread_key_t key);
@@ -296,7 +299,7 @@ void __pirn_cleanup_pop(struct __pirn_cleanup *cleanup, int run);
 void __pirn_cleanup_push_defer(struct __pirn_cleanup *cleanup);
 void __pirn_cleanup_pop_restore(struct __pirn_cleanup *cleanup, int run);
 
-/* In pairs, in the same block: they open one and close it. */
+/* Used in pairs in the same block: push opens a block and pop closes it. */
 #define pthread_cleanup_push(fn, arg)                                                              \
     do {                                                                                           \
         struct __pirn_cleanup __cleanup = {0, fn, arg, 0};                                         \
@@ -305,7 +308,7 @@ void __pirn_cleanup_pop_restore(struct __pirn_cleanup *cleanup, int run);
     __pirn_cleanup_pop(&__cleanup, run);                                                           \
     }                                                                                              \
     while (0)
-/* The same, with PTHREAD_CANCEL_DEFERRED in between. */
+/* The same, with the type PTHREAD_CANCEL_DEFERRED in between. */
 #define pthread_cleanup_push_defer_np(fn, arg)                                                     \
     do {                                                                                           \
         struct __pirn_cleanup __cleanup = {0, fn, arg, 0};                                         \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched.h (boards) - scheduling, after POSIX.1-2017. Classes SCHED_FIFO, SCHED_RR, SCHED_OTHER, and
- * struct sched_param, are the C library's. There is one process, whose threads are scheduled by
- * <pthread.h>: functions of processes are not here.
+ * sched.h (boards) - scheduling, after POSIX.1-2017. The classes SCHED_FIFO, SCHED_RR and
+ * SCHED_OTHER, and struct sched_param, are the C library's. There is one process, so functions that
+ * schedule processes are missing; <pthread.h> schedules its threads.
  *
- * From threads and interrupt handlers, sched_yield from threads alone. No cancellation points.
+ * Context: threads and interrupt handlers, sched_yield threads only. No cancellation points.
  */
 #ifndef PIRN_BARE_SCHED_H
 #define PIRN_BARE_SCHED_H
@@ -18,16 +18,16 @@
 extern "C" {
 #endif
 
-/* Let another ready thread of the same priority, or a higher one, run. 0. (XSH sched_yield) */
+/* Let another ready thread of the same or a higher priority run. Returns 0. (XSH sched_yield) */
 int sched_yield(void);
 
-/* Priorities of a class: 1 to 99 for SCHED_FIFO and SCHED_RR, 0 for SCHED_OTHER. -1 and EINVAL: no
- * such class. (XSH sched_get_priority_max) */
+/* The range of priorities of a class: 1 to 99 for SCHED_FIFO and SCHED_RR, 0 for SCHED_OTHER. -1
+ * and EINVAL: no such class. (XSH sched_get_priority_max) */
 int sched_get_priority_max(int policy);
 int sched_get_priority_min(int policy);
 
-/* Length of a slice of SCHED_RR (option PIRN_SLICE). process: 0 or 1. 0; -1 and ESRCH: another
- * process, EINVAL: a negative number. (XSH sched_rr_get_interval) */
+/* The length of a slice of SCHED_RR (option PIRN_SLICE). process: 0 or 1. 0; -1 and ESRCH: another
+ * process; -1 and EINVAL: a negative number. (XSH sched_rr_get_interval) */
 int sched_rr_get_interval(pid_t process, struct timespec *interval);
 
 #ifdef __cplusplus

@@ -3,13 +3,13 @@
  * semaphore.h (boards) - counting semaphores, after POSIX.1-2017 (XSH sem_init and following).
  *
  * Functions return 0, or -1 and set errno: EINVAL (value above SEM_VALUE_MAX; nanoseconds not below
- * 1e9; another clock), EAGAIN (trywait), ETIMEDOUT, EOVERFLOW (post), EBUSY (destroy: somebody
- * waits). Times are absolute, of CLOCK_REALTIME where no clock is given. Waiters are served by
- * priority, then in order of arrival.
+ * 1e9; an unsupported clock), EAGAIN (trywait), ETIMEDOUT, EOVERFLOW (post), EBUSY (destroy while
+ * threads wait). Times are absolute, of CLOCK_REALTIME where no clock is given. Waiters are served
+ * by priority, then in order of arrival.
  *
- * From threads; sem_post and sem_getvalue also from interrupt handlers. Cancellation points are
- * sem_wait, sem_timedwait and sem_clockwait. Named semaphores (sem_open) need a system: they are
- * not here.
+ * Context: threads; sem_post and sem_getvalue also interrupt handlers. Cancellation points are
+ * sem_wait, sem_timedwait and sem_clockwait. Named semaphores (sem_open) need an operating system
+ * and are missing.
  */
 #ifndef PIRN_BARE_SEMAPHORE_H
 #define PIRN_BARE_SEMAPHORE_H
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* There is one process: `shared` makes no difference. */
+/* There is one process, so `shared` has no effect. */
 int sem_init(sem_t *sem, int shared, unsigned value);
 int sem_destroy(sem_t *sem);
 int sem_wait(sem_t *sem);

@@ -3,7 +3,7 @@
  * threads.h (boards) - threads of C11 (7.26), over <pthread.h>: the same threads, objects and
  * contexts. Times are absolute, of TIME_UTC.
  *
- * Results: thrd_success, thrd_nomem, thrd_timedout, thrd_busy, thrd_error. From threads; not from
+ * Results: thrd_success, thrd_nomem, thrd_timedout, thrd_busy, thrd_error. Context: threads, not
  * interrupt handlers. Cancellation points are cnd_wait, cnd_timedwait, thrd_join and thrd_sleep.
  */
 #ifndef PIRN_BARE_THREADS_H
@@ -41,7 +41,7 @@ int thrd_detach(thrd_t thread);
 int thrd_equal(thrd_t a, thrd_t b);
 void thrd_exit(int result) __attribute__((__noreturn__));
 int thrd_join(thrd_t thread, int *result);
-/* 0, or a negative number: an error. */
+/* 0, or a negative number on an error. */
 int thrd_sleep(const struct timespec *time, struct timespec *left);
 void thrd_yield(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detail.hpp - what the classes of freestanding.hpp are made with. */
+/* detail.hpp - helpers of the classes of freestanding.hpp. */
 #ifndef PIRN_FREESTANDING_DETAIL_HPP
 #define PIRN_FREESTANDING_DETAIL_HPP
 
@@ -15,7 +15,7 @@
 #if __has_include(<new>)
 #include <new>
 #else
-/* Of <new>, what programs name. port/board/cxx has the functions. */
+/* The names of <new> that programs use. port/board/cxx has the functions. */
 namespace std
 {
 struct nothrow_t {
@@ -50,7 +50,7 @@ inline void say(const char *text) noexcept
     static_cast<void>(write(2, text, strlen(text)) >= 0);
 }
 
-/* A number's digits, which stop in front of `end`. */
+/* Write a number's digits so that they end in front of `end`. */
 inline void put(char *end, int number) noexcept
 {
     for (; number != 0; number /= 10) {
@@ -58,7 +58,8 @@ inline void put(char *end, int number) noexcept
     }
 }
 
-/* "pirn: WHAT" or, with a number of <errno.h>, "pirn: WHAT: error 11"; and the end. */
+/* Print "pirn: WHAT" or, with a number of <errno.h>, "pirn: WHAT: error 11", and end the
+ * program. */
 [[noreturn]] inline void fail(const char *what, int error = 0) noexcept
 {
     char text[] = ": error 0000";
@@ -74,7 +75,7 @@ inline void put(char *end, int number) noexcept
     abort();
 }
 
-/* What pirn.h returns: 0 or a negative error number. */
+/* Check a result of pirn.h: 0 or a negative error number. */
 inline void check(int result, const char *what) noexcept
 {
     if (result != 0) {
@@ -88,7 +89,7 @@ struct pinned {
     pinned &operator=(const pinned &) = delete;
 };
 
-/* Of <type_traits> and <utility>. */
+/* Parts of <type_traits> and <utility>. */
 template <class T>
 struct plain {
     using type = T;
@@ -135,7 +136,7 @@ inline uint64_t deadline_after(uint64_t ns) noexcept
     return ns < PIRN_FOREVER - now ? now + ns : PIRN_FOREVER;
 }
 
-/* Small and plain enough to be the argument of the new thread itself: no allocation. */
+/* True if the call is small and trivial enough to be the new thread's argument: no allocation. */
 template <class Call>
 inline constexpr bool fits_pointer = __is_trivially_copyable(Call) &&
                                      sizeof(Call) <= sizeof(void *);

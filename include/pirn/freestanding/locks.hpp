@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* locks.hpp - mutexes, what holds them, and condition variables, of freestanding.hpp. */
+/* locks.hpp - mutexes, lock objects and condition variables of freestanding.hpp. */
 #ifndef PIRN_FREESTANDING_LOCKS_HPP
 #define PIRN_FREESTANDING_LOCKS_HPP
 
@@ -74,13 +74,13 @@ private:
     Mutex &mutex_;
 };
 
-/* Second argument of unique_lock: it begins without the mutex. */
+/* The second argument of unique_lock: the lock begins without owning the mutex. */
 struct defer_lock_t {
     explicit defer_lock_t() = default;
 };
 inline constexpr defer_lock_t defer_lock{};
 
-/* Locking what is locked, or unlocking what is not, ends the program. */
+/* Locking a lock that owns its mutex, or unlocking one that does not, ends the program. */
 template <class Mutex>
 class unique_lock : detail::pinned
 {

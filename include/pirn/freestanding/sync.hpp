@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sync.hpp - semaphores, latches, barriers, once, Full/Empty words, of freestanding.hpp. */
+/* sync.hpp - semaphores, latches, barriers, once and Full/Empty words of freestanding.hpp. */
 #ifndef PIRN_FREESTANDING_SYNC_HPP
 #define PIRN_FREESTANDING_SYNC_HPP
 
@@ -91,7 +91,7 @@ private:
     ptrdiff_t count_;
 };
 
-/* At least one thread. arrive_and_wait is true in one of those that it lets go on. */
+/* For at least one thread. arrive_and_wait returns true in one of the threads of a phase. */
 class barrier : detail::pinned
 {
 public:
@@ -134,7 +134,8 @@ void call_once(once_flag &flag, F &&fn)
     }
 }
 
-/* Full/Empty word of a plain type of at most 8 bytes. The timed forms give up with false. */
+/* Full/Empty word of a trivial type of at most 8 bytes. The timed functions return false when the
+ * time has passed. */
 template <class T>
 class fe : detail::pinned
 {

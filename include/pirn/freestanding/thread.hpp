@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thread.hpp - threads, of freestanding.hpp. */
+/* thread.hpp - threads of freestanding.hpp. */
 #ifndef PIRN_FREESTANDING_THREAD_HPP
 #define PIRN_FREESTANDING_THREAD_HPP
 
@@ -10,8 +10,8 @@ namespace pirn
 inline namespace freestanding
 {
 
-/* The zero value means the defaults of pirn_attr_t. `stack` and `storage`: the program's memory, as
- * there; extensions. */
+/* The zero value means the defaults of pirn_attr_t. `stack` and `storage` are memory of the
+ * program, as there; extensions. */
 struct thread_attributes {
     size_t stack_size = 0;
     const char *name = nullptr;
@@ -20,7 +20,7 @@ struct thread_attributes {
     const pirn_sched_t *sched = nullptr;
 };
 
-/* A callable of at most a pointer's size that may be copied as bytes needs no allocation. */
+/* A callable that fits into a pointer and may be copied as bytes needs no allocation. */
 class thread
 {
 public:
@@ -30,7 +30,7 @@ public:
 
     template <class F,
               typename detail::enable_if<!detail::is_same<detail::plain_t<F>, thread>>::type = 0>
-    /* clang-tidy knows std::enable_if alone. */
+    /* clang-tidy recognises only std::enable_if. */
     // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
     explicit thread(F &&fn) noexcept : thread(thread_attributes(), static_cast<F &&>(fn))
     {
@@ -51,8 +51,8 @@ public:
     }
     ~thread() { end_unless_idle(); }
 
-    /* Extension, for programs that go on without the thread: 0, or what pirn_create returns;
-     * -ENOMEM: no memory for the callable; -EBUSY: there is a thread already. */
+    /* Extension, for programs that continue without the thread: 0, or the result of pirn_create;
+     * -ENOMEM: no memory for the callable; -EBUSY: the object has a thread already. */
     template <class F>
     [[nodiscard]] int start(const thread_attributes &attributes, F &&fn) noexcept
     {
@@ -124,7 +124,7 @@ private:
     pirn_thread_t handle_ = nullptr;
 };
 
-/* A thread that its destructor joins. */
+/* A thread whose destructor joins it. */
 class jthread : public thread
 {
 public:

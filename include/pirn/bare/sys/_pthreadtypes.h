@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sys/_pthreadtypes.h (boards) - the types of <pthread.h>, <semaphore.h> and <threads.h>. Programs
- * include those.
+ * include those headers.
  *
- * Objects lie in place, with the sizes of what the library keeps in them; it asserts them. Zeroed
- * ones are valid: plain mutexes, condition variables with the clock CLOCK_REALTIME, readers-writer
- * locks, semaphores of value 0.
+ * A type has the size of the library's object that lies in it; the library asserts the sizes.
+ * Zeroed objects are valid: plain mutexes, condition variables with the clock CLOCK_REALTIME,
+ * readers-writer locks, semaphores of value 0.
  */
 #ifndef PIRN_BARE_SYS_PTHREADTYPES_H
 #define PIRN_BARE_SYS_PTHREADTYPES_H
@@ -22,7 +22,7 @@ struct __pirn_queue {
     void *__first;
 };
 
-/* A thread, from its creation until it has been joined, or has ended detached. */
+/* A thread. Valid from its creation until it has been joined, or has ended detached. */
 typedef struct thread *pthread_t;
 
 typedef unsigned pthread_key_t;

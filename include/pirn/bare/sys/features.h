@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys/features.h (boards) - the C library's, and the options of POSIX (XBD 2.1.3) that
- * libpirn-pthread brings: its other headers look at them.
+ * sys/features.h (boards) - the C library's header, and the options of POSIX (XBD 2.1.3) that
+ * libpirn-pthread adds. The C library's other headers read them.
  */
 #ifndef PIRN_BARE_SYS_FEATURES_H
 #define PIRN_BARE_SYS_FEATURES_H

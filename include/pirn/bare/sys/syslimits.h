@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys/syslimits.h (boards) - the C library's part of <limits.h>, and what libpirn-pthread adds:
- * keys of thread-specific data, rounds of their destructors, bytes of the smallest stack, the
- * largest value of a semaphore.
+ * sys/syslimits.h (boards) - the C library's part of <limits.h>, and the limits that
+ * libpirn-pthread adds: keys of thread-specific data, rounds of their destructors, bytes of the
+ * smallest stack, the largest value of a semaphore.
  */
 #ifndef PIRN_BARE_SYS_SYSLIMITS_H
 #define PIRN_BARE_SYS_SYSLIMITS_H
@@ -11,7 +11,7 @@
 
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4
 #define PTHREAD_KEYS_MAX 256
-#ifdef PIRN_STACK_LEAST /* the library's build says so */
+#ifdef PIRN_STACK_LEAST /* defined by the library's build */
 #define PTHREAD_STACK_MIN PIRN_STACK_LEAST
 #else
 #define PTHREAD_STACK_MIN 16384
