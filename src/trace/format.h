@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.h - a trace in memory and in its file, which is the same: a writer maps it, a crash leaves
- * it as it is. docs/internals/trace-format.md says it for readers; this says it to the compiler.
+ * format.h - a trace in memory and in its file. Both are the same: the writer maps the file, and a
+ * crash leaves it as it is. docs/internals/trace-format.md describes it for people; this header
+ * describes it to the compiler.
  *
  *     struct trace_header
  *     struct trace_ring [rings]      one for each CPU inside the runtime, one for each CPU in any
  *                                    context, one for kernel threads that execute no CPU
- *     text                           the list of events, names of reasons, what ran
+ *     text                           the list of events, names of reasons, the program
  *     data of the rings              each begins at a multiple of TRACE_ALIGN
  *
  * Everything is little-endian.
@@ -21,7 +22,7 @@
 #define TRACE_ALIGN 4096u
 #define TRACE_NO_THREAD UINT32_MAX
 
-/* The unit of a ring that one CPU writes: 16 bytes. `more` records with text follow. */
+/* The unit of a ring that one CPU writes: 16 bytes. `more` further records contain text. */
 struct trace_record {
     uint32_t delta; /* ticks of the clock since the block began; SYNC: the running thread */
     uint8_t event;
@@ -36,19 +37,20 @@ struct trace_record {
 };
 _Static_assert(sizeof(struct trace_record) == 16, "the format");
 
-/* A block: so many records, of which the first two are SYNC and CLOCK. No event crosses its end. */
+/* A block has this many records; the first two are SYNC and CLOCK. No event crosses its end. */
 #define TRACE_BLOCK 256u
 
-/* Records that are no events. */
+/* Records that are not events. */
 enum {
     TRACE_NOTHING = 0, /* never written */
-    TRACE_SYNC = 1,    /* ab: the clock when the block began; small: records that are events */
+    TRACE_SYNC = 1,    /* ab: the clock when the block began; small: the number of records that are
+                        * events */
     TRACE_CLOCK = 2,   /* ab: ns of the system's monotonic clock at that moment */
-    TRACE_PAD = 3,     /* nothing up to the end of the block */
+    TRACE_PAD = 3,     /* the rest of the block is empty */
 };
 
-/* The unit of a ring that any context writes: a place is taken by an atomic addition, and what is
- * there is whole if `ticket` is that of the place. */
+/* The unit of a ring that any context writes. A writer reserves a slot by an atomic addition. The
+ * slot's contents are complete if `ticket` belongs to the slot's number. */
 struct trace_slot {
     uint32_t ticket; /* low half of 1 + its number */
     uint8_t event;
@@ -56,7 +58,7 @@ struct trace_slot {
     uint16_t small;
     uint64_t ab;
     uint64_t clock;
-    uint32_t thread; /* that runs, or stands for the kernel thread */
+    uint32_t thread; /* the running thread, or the one that stands for the kernel thread */
     uint32_t unused;
     char text[32];
 };
@@ -65,22 +67,22 @@ _Static_assert(sizeof(struct trace_slot) == 64, "the format");
 enum trace_ring_kind { TRACE_RING_THREAD = 1, TRACE_RING_ANY = 2 };
 
 struct trace_ring {
-    uint64_t head;         /* records, or slots, written ever; the place of the next is this modulo
-                              `capacity` */
-    uint64_t events;       /* THREAD: events written ever */
-    uint64_t lost;         /* events that were not written as the ring was full */
+    uint64_t head;         /* records or slots written so far; the next one is at this number modulo
+                            * `capacity` */
+    uint64_t events;       /* THREAD: events written so far */
+    uint64_t lost;         /* events that were not written because the ring was full */
     uint64_t offset;       /* of the data in the file */
     uint64_t capacity;     /* records or slots */
     uint32_t kind;         /* enum trace_ring_kind */
-    uint32_t cpu;          /* UINT32_MAX: kernel threads that execute none */
+    uint32_t cpu;          /* UINT32_MAX: kernel threads that execute no CPU */
     uint32_t keeps_oldest; /* as the header's flag */
     uint32_t unused[3];
 };
 _Static_assert(sizeof(struct trace_ring) == 64, "the format");
 
 enum trace_flags {
-    TRACE_KEEPS_OLDEST = 1 << 0, /* a full ring loses what is new; else what is old */
-    TRACE_ENDED = 1 << 1,        /* the program has ended in the ordinary way */
+    TRACE_KEEPS_OLDEST = 1 << 0, /* a full ring loses new events; otherwise old ones */
+    TRACE_ENDED = 1 << 1,        /* the program has ended normally */
 };
 
 struct trace_header {
@@ -93,8 +95,9 @@ struct trace_header {
     uint32_t record_size, slot_size, block; /* as above */
     uint64_t text_offset, text_size;
     uint64_t
-        clock_hz; /* ticks a second; 0: to be taken from CLOCK records and the two pairs below */
-    uint64_t start_clock, start_ns, start_unix_ns; /* the same moment; the last of the calendar */
+        clock_hz; /* ticks a second; 0: compute it from CLOCK records and the two pairs below */
+    uint64_t start_clock, start_ns, start_unix_ns; /* one moment on three clocks; the last is
+                                                    * calendar time */
     uint64_t end_clock, end_ns;                    /* 0: not ended */
     uint64_t pid;
     uint64_t file_size;

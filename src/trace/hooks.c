@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.c - what the hooks of trace.h do while the trace is on: they take from threads and CPUs
- * what an event says. All are called inside the runtime, but those for any context.
+ * hooks.c - the hooks of trace.h while the trace is on: they collect an event's data from threads
+ * and CPUs. All are called inside the runtime, except those for any context.
  */
 #include <pirn/policy.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "port_calls.h"
 #include "trace.h"
 
-/* Why a CPU went from one thread to another: the table "switch" of trace_file.c. */
+/* The reason of a switch: the table "switch" of trace_file.c. */
 static unsigned switch_why(const struct thread *prev, unsigned post)
 {
     switch ((enum post_action)post) {
@@ -21,7 +21,7 @@ static unsigned switch_why(const struct thread *prev, unsigned post)
         return TRACE_SWITCH_YIELD;
     case POST_PREEMPT:
         return TRACE_SWITCH_PREEMPT;
-    case POST_UNLOCK: /* a look at the state that is no scheduling point of the simulator */
+    case POST_UNLOCK: /* reads the state without a scheduling point of the simulator */
         return *(const uint32_t *)&prev->state == THREAD_BLOCKED ? TRACE_SWITCH_BLOCK
                                                                  : TRACE_SWITCH_YIELD;
     case POST_PARK:
@@ -56,7 +56,7 @@ ALWAYS_INLINE void emit(const struct cpu *cpu, enum ring_time when, struct trace
     }
 }
 
-/* A thread, its life, and, if it has one, its name. */
+/* Emits a thread, its life, and its name if it has one. */
 static void emit_thread(const struct cpu *cpu, enum ring_time when, enum trace_id id,
                         const struct thread *t, unsigned small)
 {
@@ -76,11 +76,12 @@ static void emit_thread(const struct cpu *cpu, enum ring_time when, enum trace_i
     }
 }
 
-/* This and `migrate` come from the middle of a switch: prev is who ran. */
+/* This hook and `migrate` are called in the middle of a switch: prev is the thread that ran. */
 void trace_switch_on(const struct cpu *cpu, const struct thread *prev, unsigned post)
 {
     if (cpu->id == RT_NO_CPU) {
-        return; /* a kernel thread without a CPU goes to its idle thread: `called` has said it */
+        return; /* a kernel thread without a CPU switches to its idle thread: `called` has recorded
+                 * it */
     }
     ring_write(&trace_writers[cpu->id], prev->index, RING_NOW,
                (struct trace_what){TRACE_EV_SWITCH, (uint16_t)switch_why(prev, post),
@@ -138,7 +139,7 @@ void trace_migrate_on(const struct cpu *cpu, const struct thread *prev, const st
 {
     const struct cpu *from = t->cpu;
     if (from == NULL || from->id == RT_NO_CPU || cpu->id == RT_NO_CPU) {
-        return; /* it was nowhere before */
+        return; /* it was in no run queue before */
     }
     ring_write(&trace_writers[cpu->id], prev->index, RING_LATER,
                (struct trace_what){TRACE_EV_MIGRATE, (uint16_t)from->id, TRACE_AB(t->index, 0)});

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.c - see ring.h. The memory is the trace's file, mapped; its reader is another program, most
- * often later: after the end of this one, however that came.
+ * ring.c - see ring.h. The memory is the trace's file, mapped. The reader is another program,
+ * usually after the end of this one, however it ended.
  *
  * Invariants:
- *   1. A THREAD ring has one writer at a time, the CPU inside the runtime; a CPU passes from one
+ *   1. A THREAD ring has one writer at a time, the CPU inside the runtime. A CPU passes from one
  *      kernel thread to another with release and acquire (carrier.h).
- *   2. `head` of a THREAD ring is written, with release, after the records that it counts: all in
- *      front of it are whole.
- *   3. A block is overwritten from its beginning: behind `head`, up to the end of its block, stand
- *      old records, which belong to no SYNC that is left. Readers ignore them.
- *   4. A place in an ANY ring belongs to one writer from the addition on; that two of them are a
- *      whole round apart at the same time would need as many writers as there are places. ticket is
- *      0 while it is being written, and stored last, with release.
+ *   2. `head` of a THREAD ring is written, with release, after the records that it counts: all
+ *      records before it are complete.
+ *   3. A block is overwritten from its beginning. Between `head` and the end of its block there are
+ *      old records whose SYNC is gone. Readers ignore them.
+ *   4. A slot of an ANY ring belongs to one writer from the addition on. Two writers could only
+ *      share a slot if there were as many writers at once as slots. ticket is 0 during the write,
+ *      and is stored last, with release.
  *
- * None of these accesses is a scheduling point of the simulator: what is looked at goes the same
- * way as what is not.
+ * None of these accesses is a scheduling point of the simulator, so a traced run takes the same
+ * course as one without a trace.
  */
 #include "ring.h"
 #include "port_trace.h"
@@ -24,7 +24,7 @@
 
 #define RING_COUNT(p) __atomic_fetch_add((p), 1, __ATOMIC_RELAXED)
 
-/* Records of a block that are no events. */
+/* Records at the head of a block that are not events. */
 #define BLOCK_HEAD 2u
 
 ALWAYS_INLINE struct trace_record *ring_at(const struct trace_writer *w, uint64_t position)
@@ -32,7 +32,7 @@ ALWAYS_INLINE struct trace_record *ring_at(const struct trace_writer *w, uint64_
     return &w->records[position & w->mask];
 }
 
-/* Close the block, if there is one, and open the next, unless there is no room. */
+/* Close the block, if there is one, and open the next, unless the ring is full. */
 static COLD void ring_next_block(struct trace_writer *w, uint32_t running, uint64_t now)
 {
     uint64_t in_block = w->position % TRACE_BLOCK;
@@ -93,7 +93,7 @@ void ring_write_any(struct trace_places *p, uint32_t running, struct trace_what 
 {
     uint64_t number = RING_COUNT(&p->ring->head);
     if (unlikely(p->ring->keeps_oldest && number >= p->ring->capacity)) {
-        return; /* head counts it: lost */
+        return; /* head counts the event as lost */
     }
     struct trace_slot *slot = &p->slots[number & (p->ring->capacity - 1)];
     RING_PUBLISH(&slot->ticket, 0u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.h - writing events. For src/trace alone; everybody else calls the hooks (trace.h).
+ * ring.h - writing events. Only src/trace uses it; all other code calls the hooks (trace.h).
  */
 #ifndef PIRN_TRACE_RING_H
 #define PIRN_TRACE_RING_H
@@ -20,36 +20,36 @@ enum trace_id {
 
 #define RING_PUBLISH(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
-/* What the writer of a THREAD ring keeps for itself. */
+/* The private state of the writer of a THREAD ring. */
 struct trace_writer {
     struct trace_ring *ring;
     struct trace_record *records;
     uint64_t mask;     /* capacity - 1 */
-    uint64_t position; /* records written ever */
+    uint64_t position; /* records written so far */
     uint64_t block_at; /* the clock when the block began */
-    uint64_t last_at;  /* the clock at the last event that has a time */
-    uint64_t untimed;  /* the first of those that have none yet, up to `position` */
-    uint64_t events;   /* written ever */
-    uint64_t earlier;  /* of these, before the block */
-    bool full;         /* and keeps its oldest */
+    uint64_t last_at;  /* the clock at the last event that has its time */
+    uint64_t untimed;  /* the first of the events without a time, which end at `position` */
+    uint64_t events;   /* written so far */
+    uint64_t earlier;  /* of these, before the current block */
+    bool full;         /* the ring is full and keeps its oldest events */
 } ALIGNED(64);
 
-/* When an event happened. Reading the clock costs more than everything else of an event (some 20
- * ns, on a virtual machine), and much of what happens comes in twos: who blocks or ends is
- * switched away from, who is created becomes ready. */
+/* The time of an event. Reading the clock costs more than all else in an event (some 20 ns on a
+ * virtual machine), and events often come in pairs: a thread that blocks or ends is then switched
+ * out, and a new thread then becomes ready. */
 enum ring_time {
     RING_NOW,
-    RING_LATER, /* when the CPU's next event happens: that follows at once */
-    RING_SAME,  /* when the CPU's last event happened: this follows at once */
+    RING_LATER, /* that of the CPU's next event, which follows at once */
+    RING_SAME,  /* that of the CPU's last event, which this one follows at once */
 };
 
-/* Of an ANY ring: its places are taken by whoever comes. */
+/* An ANY ring: any context may reserve a slot. */
 struct trace_places {
     struct trace_ring *ring;
     struct trace_slot *slots;
 };
 
-/* What happened, but for the time. */
+/* An event without its time. */
 struct trace_what {
     uint8_t event; /* enum trace_id */
     uint16_t small;
@@ -58,7 +58,7 @@ struct trace_what {
 
 #define TRACE_AB(a, b) ((uint64_t)(uint32_t)(a) | (uint64_t)(uint32_t)(b) << 32)
 
-/* The events that were to have the time of the next one: here it is. */
+/* Gives its time to the events that were written with RING_LATER. */
 ALWAYS_INLINE void ring_late_ones(struct trace_writer *w, uint64_t delta)
 {
     if (MUTANT(TRACE_LATE)) {
@@ -72,8 +72,8 @@ ALWAYS_INLINE void ring_late_ones(struct trace_writer *w, uint64_t delta)
     } while (w->untimed != w->position);
 }
 
-/* An event stands in the next `records` places: now it counts, and readers see it, unless its time
- * is still to come. */
+/* An event is in the next `records` records. Count it, so that readers see it, unless its time is
+ * still missing. */
 ALWAYS_INLINE void ring_written(struct trace_writer *w, enum ring_time when, uint64_t now,
                                 unsigned records)
 {
@@ -87,13 +87,13 @@ ALWAYS_INLINE void ring_written(struct trace_writer *w, enum ring_time when, uin
     }
 }
 
-/* The long way: for events with text (up to TRACE_TEXT_MAX bytes, padded with zeroes), and where a
- * block begins. */
+/* The slow path: for events with text (up to TRACE_TEXT_MAX bytes, padded with zeroes), and at the
+ * beginning of a block. */
 void ring_write_slow(struct trace_writer *w, uint32_t running, enum ring_time when,
                      struct trace_what what, const char *text);
 
-/* An event of the CPU whose writer this is, inside the runtime. `running`: the thread that it runs.
- */
+/* Write an event of the CPU that owns the writer, inside the runtime. `running`: the thread that it
+ * runs. */
 ALWAYS_INLINE void ring_write(struct trace_writer *w, uint32_t running, enum ring_time when,
                               struct trace_what what)
 {
@@ -107,14 +107,14 @@ ALWAYS_INLINE void ring_write(struct trace_writer *w, uint32_t running, enum rin
     if (when != RING_LATER && w->untimed != w->position) {
         ring_late_ones(w, delta);
     }
-    /* Two whole words: put together in registers. */
+    /* Two whole words, composed in registers. */
     uint64_t *r = (uint64_t *)&w->records[w->position & w->mask];
     r[0] = delta | (uint64_t)what.event << 32 | (uint64_t)what.small << 48;
     r[1] = what.ab;
     ring_written(w, when, now, 1);
 }
 
-/* An event in any context. */
+/* Write an event in any context. */
 void ring_write_any(struct trace_places *p, uint32_t running, struct trace_what what,
                     const char *text);
 

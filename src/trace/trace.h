@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - the event trace: hooks for the core and the policies, and their twins that do
- * nothing (PIRN_WITHOUT_TRACE). The events: events.def; the file: format.h.
+ * trace.h - the event trace: hooks for the core and the policies, and their no-op twins
+ * (PIRN_WITHOUT_TRACE). events.def has the events, format.h the file.
  *
  * While the trace is off a hook costs two instructions, a comparison and a jump that is not taken.
- * What it reads for the event it reads behind that jump. Callers give it what they have at hand:
- * an argument that has to be computed, or port_cpu_self(), would cost something all the time.
+ * A hook reads the event's data behind that jump. Callers pass only values that they have at hand:
+ * an argument that must be computed, or port_cpu_self(), would always cost something.
  *
- * Who writes where. A CPU that is inside the runtime (interrupts are disabled) is alone in writing
- * its THREAD ring: plain stores. Everybody else, handlers of signals and interrupts, the program's
- * marks, kernel threads without a CPU, takes a place in an ANY ring by an atomic addition, whatever
- * it has interrupted. So no hook waits, and none can be interrupted where that matters.
+ * Writers. A CPU inside the runtime (interrupts are disabled) is the only writer of its THREAD
+ * ring: plain stores. All other code (handlers of signals and interrupts, the program's marks,
+ * kernel threads without a CPU) reserves a slot in an ANY ring by an atomic addition, whatever it
+ * has interrupted. So no hook waits, and none can be interrupted where that matters.
  */
 #ifndef PIRN_TRACE_TRACE_H
 #define PIRN_TRACE_TRACE_H
@@ -25,8 +25,8 @@ struct thread;
 
 HIDDEN extern bool trace_on;
 
-/* Read without order and without a scheduling point: a hook that is late by a moment harms nobody.
- */
+/* Read without ordering and without a scheduling point: a hook that is a moment late does no
+ * harm. */
 ALWAYS_INLINE bool trace_is_on(void)
 {
 #ifdef PIRN_TSAN
@@ -36,26 +36,27 @@ ALWAYS_INLINE bool trace_is_on(void)
 #endif
 }
 
-/* rt_start knows the CPUs, and none runs yet: where the option asks for a trace, make its file. On
- * failure a message, and the program ends with status 2. */
+/* Called when rt_start knows the CPUs and none runs yet. If the option asks for a trace, make its
+ * file. On failure the program ends with a message and status 2. */
 void trace_start(void);
 
 /* The program ends: complete the file. */
 void trace_end(void);
 
-/* The process is a child of fork: the file is its parent's. Or: a run of the simulator is over. */
+/* In the child of a fork the file belongs to the parent. Also called at the end of a simulator
+ * run. */
 void trace_forked(void);
 void trace_forget(void);
 
-/* For pirn_trace, inside the runtime; in any context, cpu may be NULL. 0, -ENOENT: the option asks
- * for none. */
+/* For pirn_trace, inside the runtime or in any context; cpu may be NULL. 0, or -ENOENT: the option
+ * names no file. */
 int trace_set_on(const struct cpu *cpu, bool on);
 void trace_paused_on(const struct cpu *cpu, bool paused);
 
-/* Options trace, tracesize, tracefull. */
+/* The options trace, tracesize, tracefull. */
 struct trace_options {
-    char path[RT_PATH_MAX]; /* "": none is asked for */
-    uint64_t size;          /* bytes for a CPU */
+    char path[RT_PATH_MAX]; /* "": no trace */
+    uint64_t size;          /* bytes for each CPU */
     bool keeps_oldest;
 };
 HIDDEN extern struct trace_options trace_options;
@@ -85,8 +86,8 @@ ALWAYS_INLINE int trace_set_on(const struct cpu *cpu, bool on)
         }                                                                                          \
     }
 
-/* By a CPU inside the runtime. cpu may be NULL, or a carrier's limbo: a kernel thread without one.
- */
+/* Called by a CPU inside the runtime. cpu may be NULL, or a carrier's limbo: a kernel thread
+ * without a CPU. */
 TRACE_HOOK(switch, (const struct cpu *cpu, const struct thread *prev, unsigned post),
            (cpu, prev, post))
 TRACE_HOOK(spawn, (const struct cpu *cpu, const struct thread *t), (cpu, t))

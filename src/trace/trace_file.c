@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_file.c - the trace's file: options, header, the text that explains the rest, beginning and
- * end.
+ * trace_file.c - the trace's file: options, header, explaining text, beginning and end.
  *
- * trace_start makes the file before any CPU runs beside the caller; the rings stay where they are
- * until the process ends, since kernel threads may write until then. trace_on is what changes:
- * pirn_trace turns it off and on again. trace_end, once, on the way out of the program; what is
- * written after it is in the file, too, as long as the process lives. A child of fork forgets the
- * mapping, and begins a file of its own if its name would be another one.
+ * trace_start makes the file before any CPU except the caller's runs. The rings stay mapped until
+ * the process ends, because kernel threads may write until then. pirn_trace turns trace_on off and
+ * on. trace_end runs once when the program ends; later writes still reach the file as long as the
+ * process lives. A child of fork drops the mapping, and begins a file of its own if the name for it
+ * differs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@
 #include "text.h"
 #include "trace.h"
 
-/* Of a CPU's share, what goes to its ANY ring. */
+/* The fraction of a CPU's share that goes to its ANY ring. */
 #define ANY_PART 8u
 
 bool trace_on;
@@ -32,9 +31,9 @@ struct trace_options trace_options;
 
 static struct {
     bool child;
-    uint32_t paused;                             /* by the program; a word: not every architecture
-                                                    exchanges bytes */
-    struct trace_header *header;                 /* the file; NULL: there is none */
+    uint32_t paused;                             /* set by the program; a whole word, because not
+                                                  * every architecture exchanges bytes */
+    struct trace_header *header;                 /* the mapped file; NULL: there is none */
     struct trace_places places[RT_MAX_CPUS + 1]; /* the last one: see trace_places_of */
 } trace;
 
@@ -43,7 +42,7 @@ struct trace_places *trace_places_of(uint32_t cpu)
     return &trace.places[cpu == RT_NO_CPU ? rt.ncpu : cpu];
 }
 
-/* The text: lines of columns that are separated by tabs. */
+/* The text: lines of columns separated by tabs. */
 
 static void say_enum(struct text *out, const char *kind, const char *const names[], unsigned n)
 {
@@ -116,7 +115,7 @@ static void say_text(struct text *out, const struct port_program_facts *facts)
     say_enums(out);
 }
 
-/* The largest power of two not above n. */
+/* The largest power of two up to n. */
 static uint64_t power_below(uint64_t n)
 {
     uint64_t power = 1;
@@ -131,7 +130,8 @@ static size_t aligned(size_t n)
     return (n + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
 }
 
-/* Ring i of 2 * ncpu + 1: THREAD of each CPU, then ANY of each, then ANY of those without. */
+/* Ring i of 2 * ncpu + 1: the THREAD ring of each CPU, then the ANY ring of each, then that of
+ * kernel threads without a CPU. */
 static void ring_plan(struct trace_ring *ring, unsigned i, size_t *offset)
 {
     bool any = i >= rt.ncpu;
@@ -212,7 +212,7 @@ static int trace_make(void)
     return 0;
 }
 
-/* The idle threads, and the caller if it has become CPU 0: nobody else is there yet. */
+/* Records the idle threads, and the caller if it has become CPU 0. No other thread exists yet. */
 static void say_present(void)
 {
     const struct cpu *cpu = rt.cpus[0];
@@ -255,8 +255,8 @@ void trace_start(void)
     trace_refused(error);
 }
 
-/* Both events say less than they could: `pause` comes before the first event that is missing, and
- * `resume` after the last one, however long this kernel thread is stopped in between. */
+/* `pause` precedes the first missing event, and `resume` follows the last one, however long this
+ * kernel thread is stopped in between. So the recorded pause is never shorter than the real one. */
 int trace_set_on(const struct cpu *cpu, bool on)
 {
     if (trace.header == NULL) {
