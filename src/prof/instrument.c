@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instrument.c - what functions call that are compiled with -finstrument-functions (GCC and clang):
- * at their beginning and end, with their address and where they are called from. Ours come before
- * those of the C library, which do nothing.
+ * instrument.c - the functions that code compiled with -finstrument-functions (GCC and clang) calls
+ * at the beginning and end of each function, with its address and the call site. They precede those
+ * of the C library, which do nothing.
  */
 #include "prof.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof.h - the profiler: call trees of instrumented functions (-finstrument-functions) and samples
- * of where CPUs are. What the core, the options and the port see of it. The file:
- * docs/internals/profile-format.md.
+ * prof.h - the profiler: call trees of instrumented functions (-finstrument-functions), and samples
+ * of the code that CPUs run. This is the interface for the core, the options and the port. The
+ * file: docs/internals/profile-format.md.
  *
- * A profile begins before the runtime, where the place can begin it with the program, or with the
- * runtime. All its memory is there from then on; what does not fit is counted as lost.
+ * A profile begins before the runtime, with the program, on a platform that supports it; elsewhere
+ * it begins with the runtime. All its memory is allocated then; whatever does not fit is counted as
+ * lost.
  */
 #ifndef PIRN_PROF_PROF_H
 #define PIRN_PROF_PROF_H
@@ -18,22 +19,22 @@ struct thread;
 
 #ifndef PIRN_WITHOUT_PROF
 
-/* What each thread, and each kernel thread outside the runtime, keeps of its own: written by it
- * alone, and by signal handlers on it. Zero: it has not been seen. */
+/* State of each thread, and of each kernel thread outside the runtime. Only that thread and signal
+ * handlers on it write it. Zero: the profiler has not seen the thread. */
 struct prof_thread {
-    uint32_t life;       /* which life of which profile the rest belongs to: tree.c */
-    uint32_t entry_life; /* the same, of entry */
+    uint32_t life;       /* the life and profile that the other fields belong to: tree.c */
+    uint32_t entry_life; /* the same for entry */
     uint32_t entry;
     uint32_t node; /* the innermost active call */
     uint32_t root;
     uint32_t skipped;     /* active calls below it that have no node */
     uintptr_t skipped_sp; /* of the first of them */
-    bool shared;          /* the tree is not this thread's alone */
+    bool shared;          /* other threads use the tree, too */
 };
 
 HIDDEN extern bool prof_on;
 
-/* Read without order: a call that is a moment too early is not counted. */
+/* Read without ordering: a call that comes a moment too early is not counted. */
 ALWAYS_INLINE bool prof_is_on(void)
 {
 #ifdef PIRN_TSAN
@@ -43,43 +44,43 @@ ALWAYS_INLINE bool prof_is_on(void)
 #endif
 }
 
-/* Begin what the options ask for, unless it has begun; for options that cannot be met a message,
- * and the program ends with status 2. */
+/* Begin the profile that the options ask for, unless it has begun. If that is impossible, the
+ * program ends with a message and status 2. */
 void prof_start(void);
 
-/* The program ends: write the file. Again does nothing new. */
+/* The program ends: write the file. A second call does nothing. */
 void prof_end(void);
 
-/* The process is a child of fork; the profile so far is its parent's. Or: a run of the simulator is
- * over. */
+/* In the child of a fork the profile so far belongs to the parent. Also called at the end of a
+ * simulator run. */
 void prof_forked(void);
 void prof_forget(void);
 
-/* t goes on where the kernel thread that calls was before it had a descriptor. */
+/* t takes over the calls of the kernel thread that calls, which had no descriptor until now. */
 void prof_adopt(struct thread *t);
 
-/* t, alive, has another name. */
+/* The living thread t has a new name. */
 void prof_rename(const struct thread *t);
 
-/* The calling thread enters, or leaves, the function `fn`, called from `site`; sp: of the stack
- * there. Any context. */
+/* The calling thread enters, or leaves, the function `fn`, called from `site`; sp: its stack
+ * pointer there. Any context. */
 void prof_enter(uintptr_t fn, uintptr_t site, uintptr_t sp);
 void prof_exit(uintptr_t fn, uintptr_t site);
 
-/* The port, in a handler: the kernel thread, or CPU, that it interrupts was found at pc, which
- * counts `weight` times. context: for port_prof_frames. */
+/* For the port, in a handler: the interrupted kernel thread or CPU was at pc; count that `weight`
+ * times. context: for port_prof_frames. */
 void prof_sample(uintptr_t pc, uint32_t weight, const void *context);
 
-/* The port, where it can, when the program begins: read the profile's options, and begin. */
+/* For ports that can call it when the program begins: read the profile's options, and begin. */
 void prof_program_begins(void);
 
-/* For pirn_prof and pirn_prof_write. 0, -ENOENT: the option asks for none; -errno of the file. */
+/* For pirn_prof and pirn_prof_write. 0; -ENOENT: the option names no file; -errno of the file. */
 int prof_set_on(bool on);
 int prof_write(const char *path);
 
 /* The options prof, profrate, profclock and so on. */
 struct prof_options {
-    char path[RT_PATH_MAX]; /* "": no profile is asked for */
+    char path[RT_PATH_MAX]; /* "": no profile */
     uint32_t rate, nodes, threads;
     bool wall, frames;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof_file.c - a profile begins, ends, and is written: docs/internals/profile-format.md.
- * A function may be active, and samples may come, while the file is written: it has what was there
- * when it looked.
+ * prof_file.c - begins, ends and writes a profile: docs/internals/profile-format.md. Functions may
+ * be active, and samples may come, while the file is written. The file then contains the counts at
+ * the time they were read.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static struct {
     uint64_t pid, start_ns, start_unix_ns;
 } prof;
 
-/* The text. */
+/* ---- the text ---- */
 
 static const char *const roots[] = {
     [PROF_MAIN] = "main",       [PROF_USER] = "user",     [PROF_IDLE] = "idle",
@@ -87,7 +87,7 @@ static void say_thread(struct text *out, const struct prof_node *root, uint32_t 
     text_add(out, "\n");
 }
 
-/* Of so many look-ups; those that found their node at once are not counted by themselves. */
+/* all: the number of look-ups. Those that found their node at once have no count of their own. */
 static void say_distances(struct text *out, uint64_t all)
 {
     uint64_t later = 0;
@@ -101,7 +101,7 @@ static void say_distances(struct text *out, uint64_t all)
     }
 }
 
-/* The state says in which order nodes were made; no child is older than its parent. */
+/* The state gives the order in which nodes were made. No child is older than its parent. */
 static void say_nodes(struct text *out)
 {
     uint64_t calls_made = 0;
@@ -140,7 +140,7 @@ static void say_samples(struct text *out)
     }
 }
 
-/* In the last line, how many there are before it; 0 while `out` only counts. */
+/* The last line contains the number of lines before it; 0 while `out` only counts. */
 static void say_end(struct text *out)
 {
     unsigned long lines = 0;
@@ -162,7 +162,7 @@ static void say_all(struct text *out)
     say_end(out);
 }
 
-/* What comes between counting the bytes and writing them needs room, too. */
+/* Room for nodes and samples that come between counting the bytes and writing them. */
 #define SLACK (64u << 10)
 
 static int write_to(const char *path)
@@ -193,10 +193,10 @@ static void file_error(const char *doing, int error)
     port_write(text, (size_t)n);
 }
 
-/* From the first to the last. */
+/* ---- beginning and end ---- */
 
-/* So that what cannot be written is known now, and a program that crashes leaves no older profile
- * behind. false: another process writes there. */
+/* Opens the file at the beginning, so that a file that cannot be written is reported now, and a
+ * program that crashes leaves no older profile behind. false: another process writes the file. */
 static bool file_begin(void)
 {
     static const char text[] = "pirn-profile\t1\nnote\tthe program runs, or ended in a way that "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sample.c - see sample.h. Called by handlers of signals and interrupts on the CPU, or kernel
- * thread, that they have interrupted: several at once, and in the middle of a hook. As in tree.c
- * nobody waits, and a place that two make at once is there twice.
+ * thread, that they have interrupted: several at once, and in the middle of a hook. As in tree.c no
+ * caller waits, and a place that two callers make at once exists twice.
  */
 #include <errno.h>
 
@@ -66,7 +66,7 @@ static void place_count(uint32_t cpu, uint32_t node, uintptr_t pc, uint32_t weig
     at_add_rlx(&sample.lost, (uintptr_t)weight);
 }
 
-/* The chain of frames below the root, the innermost last. */
+/* The chain of frames below the root, innermost last. */
 static uint32_t frames_below(uint32_t root, const struct thread *t, const void *context)
 {
     uintptr_t frames[FRAMES_MAX], low, high;

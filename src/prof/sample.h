@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample.h - where CPUs were found: a histogram by CPU, innermost active call, and place.
+ * sample.h - a histogram of samples by CPU, innermost active call, and code address.
  */
 #ifndef PIRN_PROF_SAMPLE_H
 #define PIRN_PROF_SAMPLE_H
@@ -17,7 +17,7 @@ struct prof_place {
 struct sample {
     struct prof_place *places; /* (C) a power of two */
     uint32_t mask;             /* (C) */
-    bool frames;               /* (C) samples have their callers */
+    bool frames;               /* (C) samples include their callers */
     _Atomic(uintptr_t) lost;
 };
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.c - call trees. A node is a way to a function: its parent, the function, and where it is
- * called from. All trees lie in one hash table whose key is just that, with the children found by
- * linear probing, so that a call costs one look-up and no memory is ever allocated.
+ * tree.c - call trees. A node is a path to a function: its parent, the function and the call site.
+ * All trees lie in one hash table, whose key is these three; children are found by linear probing.
+ * So a call costs one look-up, and no memory is allocated after the beginning.
  *
  * Invariants:
- *   1. A node's key is written by who took its place (FREE -> MAKING) and read by nobody before the
- *      state says MADE. ORDER(prof-node). A node stays for ever.
- *   2. Nobody waits: who meets a place in the making takes it for another node's. So hooks may
- *      interrupt each other (handlers of signals, samples), and two who make the same node at once
- *      make two; readers of the file add them up.
+ *   1. The caller that reserves a node (FREE -> MAKING) writes its key. No caller reads the key
+ *      before the state is MADE. ORDER(prof-node). A node stays for ever.
+ *   2. No caller waits. A caller that finds a node in state MAKING treats it as another node. So
+ *      hooks may interrupt each other (signal handlers, samples), and two callers that make the
+ *      same node at once make two nodes; readers of the file add them up.
  *   3. A tree has one writer at a time, its thread, wherever that runs: counts are plain additions.
- *      Trees that threads share have atomic ones.
+ *      Trees that threads share have atomic counts.
  *
- * Which thread has a tree of its own: the first so many (option profthreads), and the main thread.
- * All others share one by start routine; so do scheduler contexts, and so do kernel threads that
- * are no workers.
+ * The first threads (as many as the option profthreads says), and the main thread, have trees of
+ * their own. All other threads share one tree for each start routine. Scheduler contexts share one,
+ * and so do kernel threads that are no workers.
  *
- * Calls for which a tree has no room are counted by function and site, in a tree of their own for
- * all threads (the rest), and what they call likewise.
+ * Calls for which a tree has no room are counted by function and site, in one tree for all threads
+ * (the rest). Their callees are counted in the same way.
  *
- * Functions that are left without a return (longjmp) are found by their stack pointers, which a
- * node of an own tree keeps, as each has one active call at most: what was called by a function
- * lies below it. In shared trees they are found when the function that goes on returns.
+ * Functions that are left without a return (longjmp) are found by stack pointers. A node of a
+ * thread's own tree keeps the stack pointer of its call, because each node has at most one active
+ * call: callees of a function lie below it. In shared trees such functions are found when the
+ * function that continues returns.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,10 +36,10 @@
 
 #define PROBES 128u
 
-/* Beside those of trees, room for so many times fewer nodes for calls that find no room there. */
+/* The rest has the trees' number of nodes divided by this. */
 #define REST_PART 8u
 
-/* `site` of the roots that are not one thread's. */
+/* `site` of roots that belong to no single thread. */
 #define SITE_MAIN ((uintptr_t)1)
 #define SITE_SHARED ((uintptr_t)2) /* to 5: by enum prof_root */
 
@@ -46,7 +47,7 @@ struct tree tree;
 
 #define SITE_OWN ((uintptr_t)8) /* and above: index and generation */
 
-/* A stack does not go down so far from one call to the next. */
+/* From one call to the next a stack grows by less than this. */
 #define SP_SPAN ((uintptr_t)1 << 20)
 
 void prof_touch(void *at, size_t size)
@@ -104,7 +105,7 @@ void tree_restart(void)
     at_store_rlx(&tree.epoch, at_load_rlx(&tree.epoch) % 15 + 1);
 }
 
-/* Never 0, and another one for each life of a descriptor and each beginning of a profile. */
+/* Never 0, and different for each life of a descriptor and each beginning of a profile. */
 ALWAYS_INLINE uint32_t life_of(const struct thread *t)
 {
     return ((t != NULL ? t->generation : 0) << 4) + at_load_rlx(&tree.epoch);
@@ -134,7 +135,7 @@ static void distance_is(uint32_t distance)
     }
 }
 
-/* Take the free place, if nobody is faster. */
+/* Reserve and write the free node, unless another caller is faster. */
 static bool node_make(struct prof_node *n, struct key key)
 {
     uint32_t state = NODE_FREE;
@@ -159,7 +160,7 @@ ALWAYS_INLINE bool same(const struct prof_node *n, struct key key)
     return n->site == key.site && n->parent == key.parent && n->fn == key.fn && n->kind == key.kind;
 }
 
-/* It is there, where its hash says: its place, else 0. */
+/* The node's place if it is at the position of its hash, else 0. */
 ALWAYS_INLINE uint32_t node_at_once(struct key key)
 {
     uint32_t at = place_of(key);
@@ -168,7 +169,7 @@ ALWAYS_INLINE uint32_t node_at_once(struct key key)
     return likely(made && same(n, key)) ? at : 0;
 }
 
-/* A root's place does not depend on where the program is in memory, so that the simulator's runs
+/* The place of a root does not depend on the program's load address, so that the simulator's runs
  * repeat. */
 static uint32_t first_place_of(struct key key)
 {
@@ -176,7 +177,7 @@ static uint32_t first_place_of(struct key key)
     return place_of(key);
 }
 
-/* *made: by this call. */
+/* *made: this call made the node. */
 static NOINLINE uint32_t node_get(struct key key, uint32_t limit, bool *made)
 {
     uint32_t at = first_place_of(key);
@@ -207,7 +208,7 @@ uint32_t tree_child(uint32_t parent, enum prof_kind kind, uintptr_t fn, uintptr_
     return node_get((struct key){parent, kind, fn, site}, tree.limit, &made);
 }
 
-/* Roots. */
+/* ---- roots ---- */
 
 static enum prof_root kind_of(const struct thread *t)
 {
@@ -270,7 +271,7 @@ bool tree_stack(const struct thread *t, uintptr_t *low, uintptr_t *high)
     return *low != 0;
 }
 
-/* An entry for one more thread with a tree of its own, while there are any. */
+/* An entry for one more thread with a tree of its own, if one is left. */
 static uint32_t entry_take(void)
 {
     uint32_t n = at_load_rlx(&tree.used);
@@ -282,7 +283,8 @@ static uint32_t entry_take(void)
     return PROF_NO_ENTRY;
 }
 
-/* The one of the calling thread. A hook that interrupts the thread's first one finds it taken. */
+/* The entry of the calling thread. A hook that interrupts the thread's first hook finds it
+ * taken. */
 static uint32_t entry_get(struct prof_thread *p, const struct thread *t)
 {
     if (p->entry_life != life_of(t)) {
@@ -292,7 +294,7 @@ static uint32_t entry_get(struct prof_thread *p, const struct thread *t)
     return p->entry;
 }
 
-/* A root of a thread's own. */
+/* Fills the root of a thread's own tree. */
 static void root_made(struct prof_node *root, const struct thread *t, uint32_t entry)
 {
     uintptr_t low, high;
@@ -305,8 +307,7 @@ static void root_made(struct prof_node *root, const struct thread *t, uint32_t e
     }
 }
 
-/* entry: PROF_NO_ENTRY for a tree that is not one thread's, or that is there already. 0: there is
- * no room. */
+/* entry: PROF_NO_ENTRY for a tree that is shared, or that exists already. 0: no room. */
 static uint32_t root_get(const struct thread *t, enum prof_root kind, uint32_t entry)
 {
     bool made = false;
@@ -318,7 +319,7 @@ static uint32_t root_get(const struct thread *t, enum prof_root kind, uint32_t e
     return root;
 }
 
-/* Has t a tree of its own from before a pause? */
+/* True if t has had a tree of its own since before a pause. */
 static bool had_own(const struct prof_thread *p, const struct thread *t)
 {
     struct key key = root_key(t, PROF_USER);
@@ -327,7 +328,7 @@ static bool had_own(const struct prof_thread *p, const struct thread *t)
            same(&tree.nodes[p->root], key);
 }
 
-/* The thread is seen for the first time in this life, or after a pause. */
+/* The profiler sees the thread for the first time in this life, or after a pause. */
 static COLD bool thread_begins(struct prof_thread *p, const struct thread *t)
 {
     enum prof_root kind = kind_of(t);
@@ -383,11 +384,11 @@ void tree_adopt(struct thread *t)
     }
 }
 
-/* Calls. */
+/* ---- calls ---- */
 
-/* Was the active call n, of an own tree, left without a return? The caller is at sp, in a call of
- * fn from site. Of another stack (a signal's) nothing is known while that is in use, and that it is
- * not in use any more if the caller is on its own. */
+/* True if the active call n of the thread's own tree was left without a return. The caller is at
+ * sp, in a call of fn from site. While another stack (a signal's) is in use nothing is known about
+ * its calls. If the caller is on its own stack again, the other stack is no longer in use. */
 static bool was_left(const struct thread *t, const struct prof_node *n, struct key to, uintptr_t sp)
 {
     uintptr_t low, high;
@@ -409,8 +410,8 @@ static COLD void leave_those(struct prof_thread *p, const struct thread *t, stru
     }
 }
 
-/* Calls that find no room are counted by function and site, for all threads together, as long as
- * there is room for that. */
+/* Counts a call that finds no room by function and site, for all threads together, as long as there
+ * is room for that. */
 static COLD void count_rest(uintptr_t fn, uintptr_t site)
 {
     bool made = false;
@@ -440,7 +441,7 @@ ALWAYS_INLINE void node_enter(struct prof_thread *p, uint32_t to, uintptr_t sp)
     p->node = to;
 }
 
-/* Everything that is not usual. */
+/* All cases that are not common. */
 static NOINLINE void enter_slow(uintptr_t fn, uintptr_t site, uintptr_t sp)
 {
     const struct thread *t;
@@ -455,7 +456,7 @@ static NOINLINE void enter_slow(uintptr_t fn, uintptr_t site, uintptr_t sp)
             enter_skipped(p, key, sp);
             return;
         }
-        p->skipped = 0; /* they were left */
+        p->skipped = 0; /* these calls were left */
     }
     if (!p->shared) {
         leave_those(p, t, key, sp);
@@ -470,8 +471,8 @@ static NOINLINE void enter_slow(uintptr_t fn, uintptr_t site, uintptr_t sp)
     }
 }
 
-/* The innermost active call is further up on the same stack; inlined functions share the frame, and
- * the call site, of what they are inlined in. Else was_left has to judge. */
+/* The innermost active call is further up on the same stack. An inlined function shares the frame
+ * and the call site of the function that contains it. In all other cases was_left decides. */
 ALWAYS_INLINE bool is_below(const struct prof_node *n, uintptr_t fn, uintptr_t site, uintptr_t sp)
 {
     uintptr_t down = n->sp - sp;
@@ -494,7 +495,7 @@ void prof_enter(uintptr_t fn, uintptr_t site, uintptr_t sp)
     enter_slow(fn, site, sp);
 }
 
-/* Returns from a function that is not the innermost one: from one above, or from none. */
+/* A return from a function that is not the innermost: from one above it, or from none. */
 static NOINLINE void exit_slow(uintptr_t fn, uintptr_t site)
 {
     const struct thread *t;
