@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native_personality.c - the native API's threads: they share their worker's thread-local storage,
- * are preempted only on request, and have no signals. Weak: a library with the POSIX layer has
- * another.
+ * native_personality.c - the personality of the native API: its threads share their worker's
+ * thread-local storage, are preempted only on request, and have no signals. The symbol is weak: a
+ * library with the POSIX layer defines another.
  */
 #include "personality.h"
 

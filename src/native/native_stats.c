@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* native_stats.c - counters, for programs (pirn.h). */
+/* native_stats.c - counters for programs (pirn.h). */
 #include "stats.h"
 
 #include <pirn/pirn.h>

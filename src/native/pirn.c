@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pirn.c - the native API (pirn.h): checks what a caller can get wrong, and calls the core and the
- * objects. The public types are opaque twins of the internal ones; sizes are asserted here.
+ * pirn.c - the native API (pirn.h): checks arguments, and calls the core and the synchronisation
+ * objects. The public types are opaque twins of the internal ones; the sizes are asserted here.
  */
 #include <errno.h>
 #include <pirn/pirn.h>
@@ -107,7 +107,7 @@ EXPORT size_t pirn_stack_min(void)
     return rt.stack_min;
 }
 
-/* Class, priority and weight as the core takes them. */
+/* Convert class, priority and weight to the core's form. */
 static int sched_translate(const pirn_sched_t *sched, struct sched_params *out)
 {
     unsigned class = (unsigned)sched->sched_class;
@@ -152,7 +152,7 @@ EXPORT void pirn_get_sched(pirn_thread_t thread, pirn_sched_t *sched)
 
 static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
 {
-    rt_self(); /* knows the least stack */
+    rt_self(); /* determines the smallest stack */
     if (attr->stack_size != 0 &&
         (attr->stack_size < rt.stack_min || attr->stack_size > RT_STACK_MAX)) {
         return -EINVAL;
@@ -171,9 +171,9 @@ static int attr_translate(const pirn_attr_t *attr, struct thread_attr *out)
     return attr->sched != NULL ? sched_translate(attr->sched, &out->sched) : 0;
 }
 
-/* Who starts threads that carry their exceptions is C++ itself, and who starts threads with
- * floating-point control of their own has one; it is the caller and runs, so its flags are its own.
- * Without this the main thread's exceptions would stay with the worker. */
+/* The caller creates a thread that has its own exception or floating-point state, so it gets its
+ * own, too; it runs, so its flags are its own. Otherwise the main thread's exceptions would stay
+ * with the worker. */
 static COLD void creator_carries(struct thread *self, uint32_t flags)
 {
     self->flags |= flags & (THREAD_CXX | THREAD_FP);
@@ -264,7 +264,8 @@ EXPORT void pirn_mark(const char *name, int64_t value)
     if (unlikely(trace_is_on())) {
         unsigned long irq;
         struct cpu *cpu =
-            rt_enter(&irq); /* not preempted between a look at who runs and the mark */
+            rt_enter(&irq); /* prevents preemption between finding the running thread and writing
+                             * the mark */
         trace_mark(cpu, name, value);
         rt_leave(irq);
     }

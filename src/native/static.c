@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * static.c - threads in the program's own variables (static.h). `thread` is NULL while there is no
- * thread in them: it is set by who creates it, and cleared by who has joined it.
+ * thread in them: the creator sets it, and the thread that has joined it clears it.
  */
 #include <errno.h>
 #include <pirn/static.h>
