@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Short commands in front of CMake, CTest and the pirn command; `make` lists them.
-# Nothing else is needed on a fresh machine: the first one sets up what is missing (tools/setup).
+# Short commands for CMake, CTest and the pirn command; `make` lists them. A fresh machine needs
+# nothing else: the first command installs what is missing (tools/setup).
 #
 #   YES=1   set up without asking       JOBS=n   parallel jobs (default: online CPUs)
 
@@ -11,10 +11,11 @@ TEST_JOBS = $(shell expr 2 '*' $(JOBS))
 VENV := .venv/bin
 PREFIX ?= /usr/local
 
-# What runs where in `make check`. The release preset runs everything, last; the others run what
-# they can find out best, and build what that needs: a test whose program is not built fails.
-# The simulator always has assertions on. Labels: sim unit policy posix conformance tls preempt
-# stress apps fault bench tools gdb memcheck sanitizers trace prof security documents.
+# The presets and tests of `make check`. The release preset runs every test, last. The others run
+# the tests in which they are most likely to find faults, and build only those: a test whose
+# program is not built fails. The simulator always has assertions on. Labels: sim unit policy posix
+# conformance tls preempt stress apps fault bench tools gdb memcheck sanitizers trace prof security
+# documents.
 LABELS_debug := unit|tls|start|gdb|trace|prof
 LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress|sanitizers
@@ -22,16 +23,16 @@ LABELS_tsan := unit|conformance|stress|sanitizers|prof
 LABELS_aarch64 := unit|policy
 LABELS_riscv64 := unit
 
-# What release runs with 1, 2 and 4 workers runs elsewhere with those that find most.
+# Release runs these with 1, 2 and 4 workers; here only the number that finds most runs.
 SKIP_debug := ^(unit|cpp)-.*-[14]$$|^tls[.].*[.](central|dist|request)[.]
 SKIP_clang := ^(unit|cpp)-.*-[14]$$
 SKIP_asan := ^(unit|cpp)-.*-1$$
 SKIP_tsan := ^(unit|cpp)-.*-1$$
 SKIP_aarch64 := ^(unit|cpp|policy-unit)-.*-[14]$$
-# What the preset finds is mostly that it does not compile: one run of each policy.
+# This preset mostly finds code that does not compile: one run of each policy.
 SKIP_riscv64 := ^(classq|cpp|policy)-|^unit-.*(:|-[14]$$)
 
-# Targets of Ninja; FOLDER/all is what the folder defines.
+# Targets of Ninja; FOLDER/all are the targets that the folder defines.
 UNIT := tests/unit/all tests/cpp/all
 TARGETS_debug := pirn-pthread tools/all $(UNIT) $(patsubst %,tests/%/all,tls start preempt stress gdb trace prof)
 TARGETS_clang := src/all apps/all $(UNIT)
@@ -40,7 +41,7 @@ TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all test
 TARGETS_riscv64 := src/all tests/unit/all
 TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit example register cxx)
 
-# ThreadSanitizer needs shadow memory at fixed places, which high address randomization takes away.
+# ThreadSanitizer needs shadow memory at fixed addresses, which high address randomization takes.
 RUN_tsan := setarch -R
 
 CHECKS := includes order_tags spdx length paths links places results_table commits format
@@ -65,12 +66,12 @@ help:
 setup:
 	@tools/setup --quiet
 
-## apps: build libraries and applications (build/release), programs of others (build/programs)
+## apps: build libraries and applications (build/release) and third-party programs (build/programs)
 apps: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/pirn programs --build
 
-## programs: build programs of others, compare them with NPTL, write docs/results/programs.md
+## programs: build third-party programs, compare them with NPTL, write docs/results/programs.md
 programs: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/pirn programs --output docs/results/programs.md $(PROGRAMS_ARGS)
@@ -86,8 +87,8 @@ demo:
 	cmake --build --preset release --parallel $(JOBS) --target pirn pirn-pthread mjpeg-nptl mjpeg-pirn
 	$(VENV)/pirn demo $(DEMO_ARGS)
 
-# Configures where there is no build yet; afterwards CMake itself sees what changed. But not that
-# tools have been installed: the demo needs fewer than the tests.
+# Configures if there is no build yet. Afterwards CMake notices changes, except newly installed
+# tools: the demo needs fewer than the tests.
 configure = @test -f build/$(1)/build.ninja -a ! .venv/.stamp-base -nt build/$(1)/build.ninja || cmake --preset $(1)
 
 ## build-PRESET: configure and build a preset (cmake --list-presets)
@@ -95,13 +96,14 @@ build-%:
 	$(call configure,$*)
 	cmake --build --preset $* --parallel $(JOBS) $(if $(TARGETS_$*),--target $(TARGETS_$*))
 
-# Tests that keep a CPU busy count twice (PROCESSORS), the others wait half of the time.
+# A test that keeps a CPU busy counts as two (PROCESSORS), because the others wait half of the
+# time.
 define run_tests # preset
 $(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '$(LABELS_$(1))') \
     $(if $(SKIP_$(1)),-E '$(SKIP_$(1))')
 endef
 
-## check: everything that has to pass: lint, all builds, tests; ends with the release tests
+## check: everything that must pass: lint, all builds, tests; ends with the release tests
 check: setup lint check-site check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-boards check-release
 
 ## check-release: the whole test suite on the release build
@@ -114,12 +116,12 @@ check: setup lint check-site check-debug check-clang check-asan check-tsan check
 $(CHECKED): check-%: setup build-%
 	$(call run_tests,$*)
 
-# Which boards there are, and what each is for, is in port/board/<name>/board.toml.
+# port/board/<name>/board.toml describes each board and its purposes.
 BOARD_LISTS := PYTHONPATH=tools $(VENV)/python -B -m pirn_tools.board.lists
-# Names of boards, or of families; none: all.
+# Names of boards, or of families; empty: all.
 BOARDS ?=
 
-# Builds the boards of BOARDS that are for a purpose, then runs the commands with each as $$board.
+# Builds the boards of BOARDS that have the purpose, then runs the commands with each as $$board.
 define on_boards # purpose, commands
 @set -e; boards="$$($(BOARD_LISTS) names $(if $(1),--for $(1)) $(BOARDS))"; \
 [ -n "$$boards" ] || { echo "none of the boards $(BOARDS) is for that" >&2; exit 2; }; \
@@ -140,7 +142,7 @@ RUNS ?= 100
 boards-repeat: setup
 	$(call on_boards,$(if $(BOARDS),,first),ctest --preset $$board --parallel $$((2 * $(JOBS))) -L repeat --repeat until-fail:$(RUNS))
 
-## board-lists: write presets and the list in docs/guide/boards.md again, after a change of a board.toml
+## board-lists: update presets and the list in docs/guide/boards.md after a change of a board.toml
 board-lists: setup
 	$(BOARD_LISTS) write
 
@@ -149,7 +151,7 @@ board-cost: setup
 	$(call on_boards,,:)
 	$(VENV)/python bench/run_board.py --publish
 
-## board-size: build what small systems leave out, write docs/results/board-size.md
+## board-size: build small systems without each feature, write docs/results/board-size.md
 board-size: setup
 	$(call on_boards,sizes,$(VENV)/python -B tests/board/small/small.py --update $$board)
 	$(VENV)/python -B tests/board/small/small.py --publish
@@ -166,7 +168,7 @@ board-apps: build-release
 	$(call on_boards,programs,:)
 	$(VENV)/python bench/run_board_apps.py --publish $(BENCH_ARGS)
 
-## board-scheduling: count what scheduling costs on boards, write docs/results/board-scheduling.md
+## board-scheduling: count the cost of scheduling on boards, write docs/results/board-scheduling.md
 board-scheduling: setup
 	$(call on_boards,first,:)
 	$(VENV)/python bench/run_board_scheduling.py --publish $$($(BOARD_LISTS) names --for first $(BOARDS) | sed 's/[^ ]*/--board &/g')
@@ -194,7 +196,7 @@ stress: setup
 $(FUZZED): fuzz-%: setup
 	cd tools && PYTHONPATH=.:tests ../$(VENV)/python tests/fuzz_$*.py $(FUZZ_ARGS)
 
-## top-picture: the picture of pirn top in the guide, from a program that runs
+## top-picture: make the picture of pirn top in the guide from a running program
 top-picture: build-release
 	PIRN_CPUS=2 PIRN_PREEMPT=1 PYTHONPATH=tools $(VENV)/python tools/pictures/top.py -o docs/guide/img/top.png -- \
 	    build/release/tests/live/live-waits clock run run run
@@ -235,24 +237,24 @@ benchmarks-doc:
 scheduling-cost: setup build-release
 	$(VENV)/python bench/run_scheduling.py --no-build --publish $(BENCH_ARGS)
 
-## profiling-cost: measure what profiling costs, write docs/results/profiling-cost.md (10 minutes)
+## profiling-cost: measure the cost of profiling, write docs/results/profiling-cost.md (10 minutes)
 profiling-cost: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
 
-## figures-doc: run what docs/results/figures.md shows again, and write it with its pictures (1 minute)
+## figures-doc: repeat the runs of docs/results/figures.md, update it and its pictures (1 minute)
 figures-doc: setup build-release
 	$(VENV)/pirn bench figures shmac --output docs/results
 
-## results-table: write the README's table of results again from docs/results/benchmarks.md
+## results-table: update the README's table of results from docs/results/benchmarks.md
 results-table:
 	python3 tools/checks/results_table.py --fix
 
-## options-doc: write docs/guide/options.md again from the library's table of options
+## options-doc: update docs/guide/options.md from the library's table of options
 options-doc: setup build-release
 	$(VENV)/pirn options-page --output docs/guide/options.md
 
-## conformance-doc: write docs/guide/conformance.md again from its table
+## conformance-doc: update docs/guide/conformance.md from its table
 conformance-doc: setup
 	$(call configure,release)
 	cmake --build --preset release --parallel $(JOBS) --target conformance-doc
@@ -277,7 +279,8 @@ lint: setup
 	@cmake --preset clang > /dev/null
 	$(TIDY) --shallow
 
-# On the clang build's compile commands, as of now. Tests and benchmarks are left to the compilers' warnings.
+# Uses the clang build's compile commands, as they are now. Tests and benchmarks rely on the
+# compilers' warnings instead.
 TIDY = $(VENV)/python tools/checks/tidy.py --build build/clang --jobs $(JOBS)
 
 ## tidy: clang-tidy whose analyzer follows all paths and calls: before a release (10 minutes)

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-# install-board.cmake - Pirn for a board, for projects elsewhere. Included by the root. What it takes is
-# in one folder; its toolchain file is all that a project names:
+# install-board.cmake - installs Pirn for a board, for projects elsewhere. The root includes it. All
+# files of a board are in one folder; a project names only the toolchain file in it:
 #
-#   <prefix>/lib/pirn/boards/<board>/    toolchain.cmake, board.cmake, board.toml, libraries, headers, linker script,
-#                                        the package of find_package(pirn), pirn.mk for make, pirn-cc for
-#                                        build systems of others
-#   <prefix>/lib/pirn/boards/            what the toolchain files of all boards have in common
+#   <prefix>/lib/pirn/boards/<board>/    toolchain.cmake, board.cmake, board.toml, libraries, headers,
+#                                        linker script, the package of find_package(pirn), pirn.mk
+#                                        for make, pirn-cc for other build systems
+#   <prefix>/lib/pirn/boards/            parts common to the toolchain files of all boards
 #   <prefix>/lib/pirn/libc/<target>/     the C library
 #
-# The folder of the build is such a package, too.
+# The build folder is such a package, too.
 include(CMakePackageConfigHelpers)
 
 set(boards_dir ${CMAKE_INSTALL_LIBDIR}/pirn/boards)
 set(board_dir ${boards_dir}/${PIRN_BOARD})
 set(board_port ${PROJECT_SOURCE_DIR}/port/board)
 
-# pirn_board_package(FOLDER): package_... → the files that say where everything is
+# pirn_board_package(FOLDER): sets package_... to the files that contain the paths.
 function(pirn_board_package folder)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board-toolchain.cmake.in ${folder}/toolchain.cmake @ONLY)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board-config.cmake.in ${folder}/pirn-config.cmake @ONLY)
@@ -64,7 +64,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pirn DESTINATION ${board_dir}/in
 install(FILES ${PIRN_BOARD_FILE} ${PROJECT_BINARY_DIR}/board.cmake ${PROJECT_BINARY_DIR}/board/board.ld
               ${board_port}/image.ld ${board_port}/program.cmake DESTINATION ${board_dir})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/package/ DESTINATION ${board_dir} USE_SOURCE_PERMISSIONS)
-# installed.cmake says that it is installed, and which command runs programs.
+# installed.cmake marks the package as installed, and names the command that runs programs.
 file(WRITE ${PROJECT_BINARY_DIR}/installed.cmake "set(PIRN_COMMAND \"${PIRN_COMMAND}\")\n")
 install(FILES ${board_port}/toolchain.cmake ${PROJECT_BINARY_DIR}/installed.cmake DESTINATION ${boards_dir})
 install(DIRECTORY ${PIRN_BOARD_LIBC}/include ${PIRN_BOARD_LIBC}/lib DESTINATION ${CMAKE_INSTALL_LIBDIR}/pirn/libc/${PIRN_BOARD_TARGET})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# install.cmake - what `cmake --install` puts where: libraries, headers, pkg-config files, and the
-# package that find_package(pirn) reads (pirn::pirn, pirn::pthread). Included by the root.
+# install.cmake - the files of `cmake --install` and their folders: libraries, headers, pkg-config
+# files, and the package that find_package(pirn) reads (pirn::pirn, pirn::pthread). The root
+# includes it.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -22,7 +23,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/pirn-config-version.cmake V
 install(FILES ${CMAKE_BINARY_DIR}/pirn-config.cmake ${CMAKE_BINARY_DIR}/pirn-config-version.cmake
         DESTINATION ${PIRN_CMAKE_DIR})
 
-# User threads in gdb: to be sourced, and where gdb looks for what belongs to a library by its full name.
+# User threads in gdb: one copy to be sourced, and one where gdb looks for a library's scripts by
+# its full name.
 install(FILES ${PROJECT_SOURCE_DIR}/tools/debuggers/pirn-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/pirn)
 foreach(target pirn pirn-pthread)
   install(CODE "

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 #
-# What of the runtime a board's library leaves out, for small systems (docs/guide/boards.md, small systems):
+# The parts of the runtime that a board's library leaves out, for small systems
+# (docs/guide/boards.md, small systems):
 #
 #   PIRN_WITHOUT         names of features, or "everything"; a list
-#   PIRN_WITH            with everything left out: what stays all the same
-#   PIRN_POLICIES   those that there are; the first one is the default
-#   PIRN_CPUS_MOST       cores that are used, at most; further ones sleep
+#   PIRN_WITH            exceptions from "everything"; a list
+#   PIRN_POLICIES        the policies that are included; the first one is the default
+#   PIRN_CPUS_MOST       largest number of cores in use; further ones sleep
 #   PIRN_STACK_MIN       bytes of the smallest stack
 #
-# A feature that is left out has no file in CORE_SOURCES, or its small twin; where others refer to it, its header
-# has a twin that does nothing (PIRN_WITHOUT_...). A program that needs it does not link: the linker
-# names what is missing.
+# A feature that is left out has no file in CORE_SOURCES, or a small twin. If other files refer to
+# it, its header has a no-op twin (PIRN_WITHOUT_...). A program that needs the feature does not
+# link: the linker names what is missing.
 set(features
     trace     # the event trace
     prof      # the profiler
@@ -79,7 +80,7 @@ if(NOT chosen)
   set(chosen ${policies})
 endif()
 
-# Files that go, and twins that come: WITHOUT_trace_REMOVES, WITHOUT_trace_ADDS.
+# Files that are removed, and twins that are added: WITHOUT_trace_REMOVES, WITHOUT_trace_ADDS.
 set(trace_removes ${TRACE_SOURCES})
 set(prof_removes prof/prof_file.c prof/instrument.c prof/sample.c prof/tree.c)
 set(stats_removes core/stats.c native/native_stats.c)
