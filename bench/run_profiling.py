@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness import page, profiling, profiling_x264, session
+from harness import page, profiling, profiling_waits, profiling_x264, session
 from harness.profiling import Case, Measured
 from harness.tables import markdown
 from pirn_tools import paths
@@ -204,7 +204,7 @@ def run() -> int:
     options = arguments()
     place = session.place_of(options)
     root, build, output = place.root, place.build, place.output
-    session.build_what(console, options, place, "the applications", "apps/all")
+    session.build_what(console, options, place, "the applications", "apps/all", "bench/all")
     if not options.no_build:
         with console.status("building x264 from Debian's source package, three times"):
             binaries = profiling_x264.make(root, build / "lib")
@@ -222,9 +222,11 @@ def run() -> int:
         profile = run_keeping_profile(named["instrumented, calls"], scratch)
         blocks = blocks_text(root, scratch, output / PICTURES[2])
         rounds = {CALLS: options.rounds, SAMPLES: SHORT * options.rounds, PROGRAMS: options.rounds}
-        total = sum(rounds[case.part] for case in cases)
+        total = sum(rounds[case.part] for case in cases) + profiling_waits.steps(options.rounds)
         with session.progress_of(console, total) as step:
             measured = profiling.measure(cases, rounds, scratch, step)
+            micro = build / "bench/micro-pirn-pthread"
+            waits = profiling_waits.measure(micro, profiled, options.rounds, step)
     profiling.write_csv(output / "profiling-cost.csv", measured)
     draw_rates(output / PICTURES[0], measured)
     draw_hash(output / PICTURES[1], profile)
@@ -232,6 +234,7 @@ def run() -> int:
     parts = [session.heading("What profiling costs", facts)]
     parts += ["### Calls", calls_text(measured, profile.calls)]
     parts += ["### Samples", samples_text(measured)]
+    parts += ["### Waits", profiling_waits.text(waits)]
     version = profiling_x264.version(root)
     parts += ["### Whole programs", programs_text(measured, cases, x264, version)]
     parts += ["### Look-ups", hash_text(profile), blocks]

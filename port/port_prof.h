@@ -37,6 +37,13 @@ bool port_prof_stack(uintptr_t *low, uintptr_t *high);
 unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
                           unsigned max);
 
+/* The same of a thread that does not run, whose context is saved; and of the caller itself, outside
+ * of handlers. *pc: where the innermost function is; 0: not known. On boards neither is called. */
+unsigned port_prof_stopped(const struct port_ctx *ctx, uintptr_t low, uintptr_t high, uintptr_t *pc,
+                           uintptr_t *frames, unsigned max);
+unsigned port_prof_here(uintptr_t low, uintptr_t high, uintptr_t *pc, uintptr_t *frames,
+                        unsigned max);
+
 /* Call fn for each piece of memory that is executable. */
 void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg);
 #else
@@ -71,6 +78,29 @@ ALWAYS_INLINE unsigned port_prof_frames(const void *context, uintptr_t low, uint
     (void)context;
     (void)low;
     (void)high;
+    (void)frames;
+    (void)max;
+    return 0;
+}
+
+ALWAYS_INLINE unsigned port_prof_stopped(const struct port_ctx *ctx, uintptr_t low, uintptr_t high,
+                                         uintptr_t *pc, uintptr_t *frames, unsigned max)
+{
+    (void)ctx;
+    (void)low;
+    (void)high;
+    (void)pc;
+    (void)frames;
+    (void)max;
+    return 0;
+}
+
+ALWAYS_INLINE unsigned port_prof_here(uintptr_t low, uintptr_t high, uintptr_t *pc,
+                                      uintptr_t *frames, unsigned max)
+{
+    (void)low;
+    (void)high;
+    (void)pc;
     (void)frames;
     (void)max;
     return 0;

@@ -82,7 +82,7 @@ endif()
 
 # Files that are removed, and twins that are added: WITHOUT_trace_REMOVES, WITHOUT_trace_ADDS.
 set(trace_removes ${TRACE_SOURCES})
-set(prof_removes prof/prof_file.c prof/instrument.c prof/sample.c prof/tree.c)
+set(prof_removes prof/prof_file.c prof/instrument.c prof/sample.c prof/tree.c prof/waits.c)
 set(stats_removes core/stats.c native/native_stats.c)
 set(settings_removes core/options.c core/options_describe.c core/options_names.c core/options_sched.c)
 set(settings_adds core/options_fixed.c)

@@ -283,6 +283,9 @@ static void cpu_lose(struct cpu *cpu, struct carrier *k, struct thread *next)
     RT_ASSERT(!(self->flags & THREAD_IDLE) && *given == NULL);
     RT_ASSERT(at_load_rlx(&k->cpu) == NULL && k != cpu->carrier);
     trace_call(cpu, self, true);
+    if (next != NULL) {
+        prof_waits_left(self);
+    }
     self->carrier = cpu->carrier;
     at_store_rlx(&self->carrier->left, self);
     *given = next;

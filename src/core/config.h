@@ -74,6 +74,13 @@
 #else
 #define RT_PROF true
 #endif
+/* Are waits profiled: by hooks of the event trace, in counts of 64 bits. */
+#if defined(PIRN_WITHOUT_PROF) || defined(PIRN_WITHOUT_TRACE) || defined(PIRN_BARE)
+#define PIRN_WITHOUT_WAITS
+#define RT_WAITS false
+#else
+#define RT_WAITS true
+#endif
 /* Is there something to do when the program ends? */
 #if defined(PIRN_WITHOUT_TRACE) && defined(PIRN_WITHOUT_STATS) && defined(PIRN_WITHOUT_LOADS)
 #define RT_AT_EXIT false

@@ -78,6 +78,7 @@ enum mutant {
     MUTANT_EXEC_PENDING,    /* a new program does not have what is pending for the process */
     MUTANT_FORK_LOCKED,     /* a child has the lock of signals as another thread left it */
     MUTANT_FORK_PENDING,    /* a child has what was pending for its thread in the parent */
+    MUTANT_WAITS_TIMER, /* a wait for a lock that a timer ends counts as a release of the lock */
     MUTANT_MAX
 };
 

@@ -111,6 +111,13 @@ static int set_dump(const char *value, const char **why)
 #define PROF_LACKS NULL
 #define PROF_PLACE(member) PLACE(prof_options.member)
 #endif
+#ifdef PIRN_WITHOUT_WAITS
+#define WAITS_LACKS "profiles of waits"
+#define WAITS_PLACE(member) NO_PLACE
+#else
+#define WAITS_LACKS NULL
+#define WAITS_PLACE(member) PLACE(prof_options.member)
+#endif
 #ifdef PIRN_WITHOUT_STATS
 #define STATS_LACKS "counters"
 #define STATS_PLACE(member) NO_PLACE

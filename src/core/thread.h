@@ -161,6 +161,9 @@ struct thread {
     struct prio_wait *prio_wait; /* (prio lock) */
     struct prio_wait *boosters;  /* (prio lock) contended objects that it owns */
     uint16_t ceiling;            /* (prio lock) */
+#ifdef PIRN_DEBUG
+    bool on_cpu; /* (O) its context is not saved: see switch.h */
+#endif
     union {
         const void *wait_object; /* (O) */
         struct carrier *carrier; /* (O) in a call, or without a CPU after one: what runs it */
@@ -168,9 +171,6 @@ struct thread {
     uint64_t wait_value; /* (W) what a Full/Empty waiter brings or gets */
     char name[RT_NAME_MAX];
     struct prof_thread prof; /* (O) and what interrupts it */
-#ifdef PIRN_DEBUG
-    bool on_cpu; /* (O) its context is not saved: see switch.h */
-#endif
 };
 
 ALWAYS_INLINE enum sched_class sched_class_of(const struct thread *t)
@@ -222,6 +222,7 @@ SHARED_INLINE void thread_set_name(struct thread *t, const char *name)
 }
 
 const char *thread_state_name(uint32_t state);
+const char *thread_wait_name(uint32_t reason); /* in traces and profiles */
 void thread_bad_transition(const struct thread *t, uint32_t to);
 
 #ifdef PIRN_DEBUG

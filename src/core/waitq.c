@@ -167,6 +167,7 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self,
 {
     uint32_t park = PARK_PARKED | flags;
     at_store_rlx(&self->park, park);
+    trace_park(self, true);
     state_unlock(&q->lock, options->rank);
     if (flags && waitq_end_self(self, park)) {
         thread_set_state(self, THREAD_READY);
@@ -178,6 +179,7 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self,
         }
     }
     waitq_foreign_settle(self);
+    trace_park(self, false);
     return at_load_acq(&self->park) == PARK_WOKEN
                ? 0
                : waitq_leave(q, self, options->rank); /* ORDER(park) */

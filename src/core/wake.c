@@ -62,8 +62,9 @@ void rt_kick_named(struct cpu *self, struct pirn_kick kick)
 }
 
 /* READY is the last access: afterwards the kernel thread may end, and its descriptor with it. */
-static COLD void rt_wake_foreign(struct thread *t)
+static COLD void rt_wake_foreign(struct cpu *self, struct thread *t)
 {
+    trace_unpark(self, t);
     port_foreign_unpark(t);
     at_store_rel(&t->state, (uint32_t)THREAD_READY); /* ORDER(park) */
 }
@@ -81,7 +82,7 @@ void rt_kick_any(struct cpu *self)
 void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     if (PORT_FOREIGN && unlikely(t->flags & (THREAD_FOREIGN | THREAD_AWAY))) {
-        rt_wake_foreign(t);
+        rt_wake_foreign(self, t);
         return;
     }
     if (why == PIRN_WHY_HANDOFF && self != NULL && unlikely(!rt_may_bypass(self))) {

@@ -29,7 +29,12 @@ struct prof_thread {
     uint32_t root;
     uint32_t skipped;     /* active calls below it that have no node */
     uintptr_t skipped_sp; /* of the first of them */
-    bool shared;          /* other threads use the tree, too */
+    bool shared;          /* the tree is not this thread's alone */
+#ifndef PIRN_WITHOUT_WAITS
+    uint8_t off_why;   /* the rest: of its latest stop, see waits.c */
+    uint32_t off_node; /* where it was found; 0: it has to be looked for */
+    uint64_t off_at, woken_at;
+#endif
 };
 
 HIDDEN extern bool prof_on;
@@ -80,9 +85,9 @@ int prof_write(const char *path);
 
 /* The options prof, profrate, profclock and so on. */
 struct prof_options {
-    char path[RT_PATH_MAX]; /* "": no profile */
-    uint32_t rate, nodes, threads;
-    bool wall, frames;
+    char path[RT_PATH_MAX]; /* "": no profile is asked for */
+    uint32_t rate, nodes, threads, wait_ns;
+    bool wall, frames, waits;
 };
 HIDDEN extern struct prof_options prof_options;
 
@@ -118,6 +123,63 @@ ALWAYS_INLINE int prof_write(const char *path)
 {
     (void)path;
     return -2;
+}
+
+#endif
+
+#ifndef PIRN_WITHOUT_WAITS
+
+/* For core/observe.c, inside the runtime, and while waits are recorded. cpu leaves prev and goes to
+ * cpu->current; t, which waited, is made ready by the caller; t begins a call that may block, or is
+ * back from one, with a CPU or, NULL, without; t begins to wait without a CPU, or is back. */
+void prof_waits_switch(const struct cpu *cpu, struct thread *prev, unsigned post);
+void prof_waits_wake(const struct cpu *cpu, struct thread *t, unsigned why);
+void prof_waits_call(struct thread *t);
+void prof_waits_called(const struct cpu *cpu, struct thread *t);
+void prof_waits_park(struct thread *t, bool in);
+
+/* t, which has begun a call, as far as is known, computes. */
+void prof_waits_left(struct thread *t);
+
+/* The port, in a handler on the kernel thread of a user thread that is found blocked in the kernel,
+ * before it says so: context as in prof_sample. */
+void prof_waits_blocked(const void *context);
+
+#else
+
+ALWAYS_INLINE void prof_waits_switch(const struct cpu *cpu, struct thread *prev, unsigned post)
+{
+    (void)cpu;
+    (void)prev;
+    (void)post;
+}
+ALWAYS_INLINE void prof_waits_wake(const struct cpu *cpu, struct thread *t, unsigned why)
+{
+    (void)cpu;
+    (void)t;
+    (void)why;
+}
+ALWAYS_INLINE void prof_waits_call(struct thread *t)
+{
+    (void)t;
+}
+ALWAYS_INLINE void prof_waits_called(const struct cpu *cpu, struct thread *t)
+{
+    (void)cpu;
+    (void)t;
+}
+ALWAYS_INLINE void prof_waits_park(struct thread *t, bool in)
+{
+    (void)t;
+    (void)in;
+}
+ALWAYS_INLINE void prof_waits_left(struct thread *t)
+{
+    (void)t;
+}
+ALWAYS_INLINE void prof_waits_blocked(const void *context)
+{
+    (void)context;
 }
 
 #endif

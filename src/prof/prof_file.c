@@ -18,6 +18,7 @@
 #include "sample.h"
 #include "text.h"
 #include "tree.h"
+#include "waits.h"
 
 bool prof_on;
 
@@ -55,6 +56,7 @@ static void say_meta(struct text *out)
     text_add(out, "meta\trate\t%" PRIu32 "\n", prof_options.rate);
     text_add(out, "meta\tclock\t%s\n", prof_options.wall ? "wall" : "cpu");
     text_add(out, "meta\tframes\t%d\n", prof_options.frames);
+    text_add(out, "meta\twaits\t%" PRIu32 "\n", prof_options.waits ? prof_options.wait_ns : 0);
     text_add(out, "meta\tstart_unix_ns\t%llu\n", (unsigned long long)prof.start_unix_ns);
     text_add(out, "meta\telapsed_ns\t%llu\n", (unsigned long long)(port_now() - prof.start_ns));
     text_add(out, "meta\tnodes\t%" PRIu32 "\n", tree.limit);
@@ -65,6 +67,7 @@ static void say_counts(struct text *out)
 {
     text_add(out, "count\tlost_calls\t%llu\n", (unsigned long long)at_load_rlx(&tree.lost));
     text_add(out, "count\tlost_samples\t%llu\n", (unsigned long long)at_load_rlx(&sample.lost));
+    text_add(out, "count\tlost_waits\t%llu\n", (unsigned long long)at_load_rlx(&waits.lost));
     text_add(out, "count\tunmatched\t%llu\n", (unsigned long long)at_load_rlx(&tree.unmatched));
     text_add(out, "count\tskipped\t%llu\n", (unsigned long long)at_load_rlx(&tree.left));
 }
@@ -140,7 +143,30 @@ static void say_samples(struct text *out)
     }
 }
 
-/* The last line contains the number of lines before it; 0 while `out` only counts. */
+static void say_wait(struct text *out, const struct prof_wait *w)
+{
+    static const char *const wait_kinds[] = {
+        [PROF_WAITED] = "waited", [PROF_RELEASED] = "released"};
+    const struct prof_wait_key *key = &w->key;
+    unsigned node = at_load_rlx(&tree.nodes[key->node].state) - NODE_MADE + 1;
+    text_add(out, "wait\t%s\t%s\t0x%llx\t%u\t0x%llx\t%llu\t%llu\t%llu\t%llu\n",
+             wait_kinds[key->kind], waits_reason_name(key->reason), (unsigned long long)key->object,
+             node, (unsigned long long)key->pc, (unsigned long long)at_load_rlx(&w->count),
+             (unsigned long long)at_load_rlx(&w->waited),
+             (unsigned long long)at_load_rlx(&w->ready),
+             (unsigned long long)at_load_rlx(&w->longest));
+}
+
+static void say_waits(struct text *out)
+{
+    for (uint32_t i = 0; waits.places != NULL && i <= waits.mask; i++) {
+        if (at_load_acq(&waits.places[i].state) >= NODE_MADE) { /* ORDER(prof-node) */
+            say_wait(out, &waits.places[i]);
+        }
+    }
+}
+
+/* In the last line, how many there are before it; 0 while `out` only counts. */
 static void say_end(struct text *out)
 {
     unsigned long lines = 0;
@@ -159,6 +185,7 @@ static void say_all(struct text *out)
     port_code_each(say_map, out);
     say_nodes(out);
     say_samples(out);
+    say_waits(out);
     say_end(out);
 }
 
@@ -263,7 +290,8 @@ void prof_start(void)
         places *= 2;
     }
     if (tree_make(prof_options.nodes, prof_options.threads) != 0 ||
-        sample_make(places, prof_options.frames) != 0) {
+        sample_make(places, prof_options.frames) != 0 ||
+        (prof_options.waits && waits_make(places / 4, prof_options.wait_ns) != 0)) {
         file_error("have memory for", -ENOMEM);
         port_exit_now(1);
     }
@@ -273,6 +301,7 @@ void prof_start(void)
     prof.pid = facts.pid;
     prof.open = true;
     __atomic_store_n(&prof_on, true, __ATOMIC_RELAXED);
+    waits_set_on(true);
     samples_begin();
 }
 
@@ -285,6 +314,7 @@ int prof_set_on(bool on)
         tree_restart();
     }
     __atomic_store_n(&prof_on, on, __ATOMIC_RELAXED);
+    waits_set_on(on);
     return 0;
 }
 
@@ -300,6 +330,7 @@ void prof_end(void)
         return; /* a child of vfork */
     }
     prof.ended = true;
+    waits_set_on(false);
     __atomic_store_n(&prof_on, false, __ATOMIC_RELAXED);
     int error = port_name_expand(prof_options.path, name, sizeof(name));
     if (error == 0) {
@@ -315,6 +346,7 @@ void prof_forget(void)
     if (prof.open) {
         prof_on = false;
         prof.open = prof.ended = false;
+        waits_drop();
         tree_drop();
         sample_drop();
     }

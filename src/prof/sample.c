@@ -73,15 +73,8 @@ static uint32_t frames_below(uint32_t root, const struct thread *t, const void *
     if (!tree_stack(t, &low, &high)) {
         return root;
     }
-    uint32_t at = root;
-    for (unsigned n = port_prof_frames(context, low, high, frames, FRAMES_MAX); n > 0; n--) {
-        uint32_t next = tree_child(at, PROF_FRAME, frames[n - 1], 0);
-        if (next == 0) {
-            break;
-        }
-        at = next;
-    }
-    return at;
+    unsigned n = port_prof_frames(context, low, high, frames, FRAMES_MAX);
+    return tree_frames(root, frames, n);
 }
 
 void prof_sample(uintptr_t pc, uint32_t weight, const void *context)

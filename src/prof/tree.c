@@ -208,7 +208,19 @@ uint32_t tree_child(uint32_t parent, enum prof_kind kind, uintptr_t fn, uintptr_
     return node_get((struct key){parent, kind, fn, site}, tree.limit, &made);
 }
 
-/* ---- roots ---- */
+uint32_t tree_frames(uint32_t node, const uintptr_t *frames, unsigned n)
+{
+    for (; n > 0; n--) {
+        uint32_t next = tree_child(node, PROF_FRAME, frames[n - 1], 0);
+        if (next == 0) {
+            break;
+        }
+        node = next;
+    }
+    return node;
+}
+
+/* Roots. */
 
 static enum prof_root kind_of(const struct thread *t)
 {

@@ -72,7 +72,11 @@ struct prof_thread *tree_self(const struct thread **t);
 /* The node below parent with this key; made if it does not exist. 0: no room. */
 uint32_t tree_child(uint32_t parent, enum prof_kind kind, uintptr_t fn, uintptr_t site);
 
-/* The kind of a tree; index and generation of the thread if it is a thread's own. */
+/* The end of a chain of frames below the node, the innermost first in the array; as far as there is
+ * room. */
+uint32_t tree_frames(uint32_t node, const uintptr_t *frames, unsigned n);
+
+/* Whose tree it is; index and generation, where it is one thread's. */
 enum prof_root tree_root(const struct prof_node *root, uint32_t *index, uint32_t *generation);
 
 /* The bounds of t's own stack; false: unknown. */

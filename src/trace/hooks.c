@@ -76,8 +76,8 @@ static void emit_thread(const struct cpu *cpu, enum ring_time when, enum trace_i
     }
 }
 
-/* This hook and `migrate` are called in the middle of a switch: prev is the thread that ran. */
-void trace_switch_on(const struct cpu *cpu, const struct thread *prev, unsigned post)
+/* This and `migrate` come from the middle of a switch: prev is who ran. */
+void trace_switch_on(const struct cpu *cpu, struct thread *prev, unsigned post)
 {
     if (cpu->id == RT_NO_CPU) {
         return; /* a kernel thread without a CPU switches to its idle thread: `called` has recorded
@@ -111,7 +111,7 @@ void trace_block_on(const struct cpu *cpu, const struct thread *t)
          (struct trace_what){TRACE_EV_BLOCK, t->wait_reason, (uintptr_t)t->wait_object});
 }
 
-void trace_wake_on(const struct cpu *cpu, const struct thread *t, unsigned why)
+void trace_wake_on(const struct cpu *cpu, struct thread *t, unsigned why)
 {
     bool own = writer_of(cpu) != NULL;
     bool switched = why == PIRN_WHY_YIELD || why == PIRN_WHY_PREEMPT; /* from finish_switch */
@@ -145,12 +145,12 @@ void trace_migrate_on(const struct cpu *cpu, const struct thread *prev, const st
                (struct trace_what){TRACE_EV_MIGRATE, (uint16_t)from->id, TRACE_AB(t->index, 0)});
 }
 
-void trace_call_on(const struct cpu *cpu, const struct thread *t, bool taken)
+void trace_call_on(const struct cpu *cpu, struct thread *t, bool taken)
 {
     emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_CALL, taken, TRACE_AB(t->index, 0)});
 }
 
-void trace_called_on(const struct cpu *cpu, const struct thread *t)
+void trace_called_on(const struct cpu *cpu, struct thread *t)
 {
     emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_CALLED, 0, TRACE_AB(t->index, 0)});
 }

@@ -23,11 +23,14 @@ struct thread;
 
 #ifndef PIRN_WITHOUT_TRACE
 
-HIDDEN extern bool trace_on;
+/* For whom hooks work, as bits: the trace's file; the profile of waits (prof/waits.c). Who has
+ * nothing to write yet, or no more, is not there. */
+enum trace_listener { TRACE_TO_FILE = 1, TRACE_TO_WAITS = 2 };
+HIDDEN extern uint32_t trace_on; /* a word: not every architecture exchanges bytes */
 
-/* Read without ordering and without a scheduling point: a hook that is a moment late does no
- * harm. */
-ALWAYS_INLINE bool trace_is_on(void)
+/* Read without order and without a scheduling point: a hook that is late by a moment harms nobody.
+ */
+ALWAYS_INLINE unsigned trace_listeners(void)
 {
 #ifdef PIRN_TSAN
     return __atomic_load_n(&trace_on, __ATOMIC_RELAXED);
@@ -36,8 +39,15 @@ ALWAYS_INLINE bool trace_is_on(void)
 #endif
 }
 
-/* Called when rt_start knows the CPUs and none runs yet. If the option asks for a trace, make its
- * file. On failure the program ends with a message and status 2. */
+ALWAYS_INLINE bool trace_is_on(void)
+{
+    return (trace_listeners() & TRACE_TO_FILE) != 0;
+}
+
+void trace_listen(enum trace_listener who, bool on);
+
+/* rt_start knows the CPUs, and none runs yet: where the option asks for a trace, make its file. On
+ * failure a message, and the program ends with status 2. */
 void trace_start(void);
 
 /* The program ends: complete the file. */
@@ -64,6 +74,7 @@ HIDDEN extern struct trace_options trace_options;
 #else
 
 #define trace_is_on() false
+#define trace_listeners() 0
 
 ALWAYS_INLINE void trace_start(void) {}
 ALWAYS_INLINE void trace_end(void) {}
@@ -86,24 +97,38 @@ ALWAYS_INLINE int trace_set_on(const struct cpu *cpu, bool on)
         }                                                                                          \
     }
 
-/* Called by a CPU inside the runtime. cpu may be NULL, or a carrier's limbo: a kernel thread
- * without a CPU. */
-TRACE_HOOK(switch, (const struct cpu *cpu, const struct thread *prev, unsigned post),
-           (cpu, prev, post))
+/* The same for both: core/observe.c. */
+#define OBSERVED_HOOK(name, params, args)                                                          \
+    COLD void trace_##name##_on params;                                                            \
+    COLD void rt_observe_##name params;                                                            \
+    ALWAYS_INLINE void trace_##name params                                                         \
+    {                                                                                              \
+        if (unlikely(trace_listeners() != 0)) {                                                    \
+            rt_observe_##name args;                                                                \
+        }                                                                                          \
+    }
+
+/* By a CPU inside the runtime. cpu may be NULL, or a carrier's limbo: a kernel thread without one.
+ */
+OBSERVED_HOOK(switch, (const struct cpu *cpu, struct thread *prev, unsigned post),
+              (cpu, prev, post))
 TRACE_HOOK(spawn, (const struct cpu *cpu, const struct thread *t), (cpu, t))
 TRACE_HOOK(begin, (const struct cpu *cpu), (cpu))
 TRACE_HOOK(exit, (const struct cpu *cpu), (cpu))
 TRACE_HOOK(block, (const struct cpu *cpu, const struct thread *t), (cpu, t))
-TRACE_HOOK(wake, (const struct cpu *cpu, const struct thread *t, unsigned why), (cpu, t, why))
+OBSERVED_HOOK(wake, (const struct cpu *cpu, struct thread *t, unsigned why), (cpu, t, why))
 TRACE_HOOK(join, (const struct cpu *cpu, const struct thread *t), (cpu, t))
 TRACE_HOOK(contend, (const struct cpu *cpu, unsigned reason, const void *object),
            (cpu, reason, object))
 TRACE_HOOK(preempt, (const struct cpu *cpu), (cpu))
 TRACE_HOOK(migrate, (const struct cpu *cpu, const struct thread *prev, const struct thread *t),
            (cpu, prev, t))
-TRACE_HOOK(call, (const struct cpu *cpu, const struct thread *t, bool taken), (cpu, t, taken))
-TRACE_HOOK(called, (const struct cpu *cpu, const struct thread *t), (cpu, t))
+OBSERVED_HOOK(call, (const struct cpu *cpu, struct thread *t, bool taken), (cpu, t, taken))
+OBSERVED_HOOK(called, (const struct cpu *cpu, struct thread *t), (cpu, t))
 TRACE_HOOK(name, (const struct cpu *cpu, const struct thread *t), (cpu, t))
+/* A thread begins to wait on its kernel thread, or is back; it is woken. For the profile alone. */
+OBSERVED_HOOK(park, (struct thread * t, bool in), (t, in))
+OBSERVED_HOOK(unpark, (const struct cpu *cpu, struct thread *t), (cpu, t))
 TRACE_HOOK(steal,
            (const struct cpu *cpu, unsigned victim, unsigned amount, const struct thread *first),
            (cpu, victim, amount, first))

@@ -24,7 +24,7 @@
 /* The fraction of a CPU's share that goes to its ANY ring. */
 #define ANY_PART 8u
 
-bool trace_on;
+uint32_t trace_on;
 struct trace_writer trace_writers[RT_MAX_CPUS];
 
 struct trace_options trace_options;
@@ -78,15 +78,10 @@ static void say_enums(struct text *out)
         [PIRN_WHY_SPAWN] = "spawn", [PIRN_WHY_WAKE] = "wake",       [PIRN_WHY_HANDOFF] = "handoff",
         [PIRN_WHY_YIELD] = "yield", [PIRN_WHY_PREEMPT] = "preempt", [PIRN_WHY_MIGRATE] = "migrate",
     };
-    static const char *const waits[] = {
-        [WAIT_NONE] = "nothing",    [WAIT_MUTEX] = "mutex",     [WAIT_COND] = "cond",
-        [WAIT_SEM] = "sem",         [WAIT_RDLOCK] = "rdlock",   [WAIT_WRLOCK] = "wrlock",
-        [WAIT_BARRIER] = "barrier", [WAIT_ONCE] = "once",       [WAIT_JOIN] = "join",
-        [WAIT_SLEEP] = "sleep",     [WAIT_FE_FULL] = "fe_full", [WAIT_FE_EMPTY] = "fe_empty",
-        [WAIT_CALL] = "call",       [WAIT_IO] = "io",           [WAIT_SIGNAL] = "signal",
-    };
-    const char *states[THREAD_EXITED + 1];
-    _Static_assert(ARRAY_SIZE(waits) == WAIT_REASONS, "each has a name");
+    const char *waits[WAIT_REASONS], *states[THREAD_EXITED + 1];
+    for (unsigned i = 0; i < ARRAY_SIZE(waits); i++) {
+        waits[i] = thread_wait_name(i);
+    }
     for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
         states[i] = thread_state_name(i);
     }
@@ -240,6 +235,15 @@ static void trace_refused(int error)
     }
 }
 
+void trace_listen(enum trace_listener who, bool on)
+{
+    if (on) {
+        __atomic_fetch_or(&trace_on, (uint32_t)who, __ATOMIC_RELAXED);
+    } else {
+        __atomic_fetch_and(&trace_on, ~(uint32_t)who, __ATOMIC_RELAXED);
+    }
+}
+
 void trace_start(void)
 {
     if (trace_options.path[0] == '\0' ||
@@ -249,7 +253,7 @@ void trace_start(void)
     int error = trace_make();
     if (error == 0) {
         say_present();
-        trace_on = true;
+        trace_listen(TRACE_TO_FILE, true);
         return;
     }
     trace_refused(error);
@@ -269,7 +273,7 @@ int trace_set_on(const struct cpu *cpu, bool on)
     if (!on) {
         trace_paused_on(cpu, true);
     }
-    __atomic_store_n(&trace_on, on, __ATOMIC_RELAXED);
+    trace_listen(TRACE_TO_FILE, on);
     if (on) {
         trace_paused_on(cpu, false);
     }
@@ -289,7 +293,7 @@ void trace_end(void)
 void trace_forget(void)
 {
     if (trace.header != NULL) {
-        trace_on = false;
+        trace_listen(TRACE_TO_FILE, false);
         trace.paused = 0;
         port_trace_drop(trace.header, trace.header->file_size);
         trace.header = NULL;

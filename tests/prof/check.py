@@ -31,6 +31,17 @@ class Node:
 
 
 @dataclass
+class Wait:
+    kind: str
+    reason: str
+    object: int
+    node: int
+    times: int
+    waited: int
+    ready: int
+
+
+@dataclass
 class Profile:
     meta: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -38,6 +49,7 @@ class Profile:
     threads: dict[int, list[str]] = field(default_factory=dict)
     nodes: dict[int, Node] = field(default_factory=dict)
     samples: list[tuple[int, int, int, int]] = field(default_factory=list)
+    waits: list[Wait] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
 
     def calls(self) -> Counter[str]:
@@ -104,6 +116,9 @@ def read(file: str | Path) -> Profile:
             )
         elif what == "sample":
             p.samples.append((int(row[0]), int(row[1]), int(row[2], 16), int(row[3])))
+        elif what == "wait":
+            numbers = (int(row[5]), int(row[6]), int(row[7]))
+            p.waits.append(Wait(row[0], row[1], int(row[2], 16), int(row[3]), *numbers))
     p.names = symbols(p)
     assert all(n.parent == 0 or n.parent in p.nodes for n in p.nodes.values())
     return p
@@ -304,6 +319,43 @@ def asking() -> None:
     assert ends >= 0.8 * found.total(), found
 
 
+def chain(p: Profile, node: int) -> list[str]:
+    """Functions of the program on the way to a node, the innermost first."""
+    found = []
+    while p.nodes[node].kind == "frame":
+        name = function_at(p, p.nodes[node].fn - 1)
+        found += [name] if name != "?" else []
+        node = p.nodes[node].parent
+    return found
+
+
+def each_wait() -> None:
+    """On one CPU without ticks each wait is known: for what, how often, where."""
+    p = profile("each", profwaits=1, profwaitns=1, cpus=1, preempt=0, profrate=0)
+    assert p.counts["lost_waits"] == 0
+    found: Counter[tuple[str, ...]] = Counter()
+    for w in p.waits:
+        found[w.kind, w.reason, *chain(p, w.node)[:2]] += w.times
+    assert found["waited", "rdlock", "looks_up", "waits"] == 3, found
+    # A writer that unlocks lets all readers go.
+    assert found["released", "rdlock", "each", "main"] == 3, found
+    assert found["waited", "io", "reads", "waits"] == 1, found
+    assert found["waited", "call", "blocks_silently", "waits"] == 1, found
+    assert sum(w.times for w in p.waits if w.reason == "yield") == 3, found
+    objects = {w.object for w in p.waits if w.reason == "rdlock"}
+    assert len(objects - {0}) == 1, objects
+    assert all(w.object == 0 for w in p.waits if w.reason in ("io", "call", "yield", "join"))
+
+
+def many_waits() -> None:
+    """Of short waits some stand for all."""
+    rounds = 100000
+    p = profile("many", profwaits=1, cpus=1, preempt=0, profrate=0)
+    assert p.meta["waits"] == "100000"
+    times = sum(w.times for w in p.waits if w.reason == "sem")
+    assert near(times, 2 * rounds, 0.25), (times, p.waits)
+
+
 def unwound() -> None:
     """Without the option samples are of the threads' roots."""
     p = profile("", LD_PRELOAD=sys.argv[3], profrate=250, profframes=0)
@@ -383,6 +435,8 @@ def refused() -> None:
     bad = {
         "profrate": ("fast", "0 to 100000"),
         "profclock": ("sun", "cpu or wall"),
+        "profwaits": ("2", "0 or 1"),
+        "profwaitns": ("0", "1 to 1000000000"),
         "profframes": ("2", "0 or 1"),
         "profnodes": ("1", "64 to 64M"),
         "profthreads": ("0", "1 to 1M"),

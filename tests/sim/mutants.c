@@ -90,6 +90,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_EXEC_PENDING] = "exec-pending",
     [MUTANT_FORK_LOCKED] = "fork-locked",
     [MUTANT_FORK_PENDING] = "fork-pending",
+    [MUTANT_WAITS_TIMER] = "waits-timer",
 };
 
 const char *const *mutant_names(void)

@@ -9,9 +9,11 @@
  */
 #include "../../src/prof/sample.h"
 #include "../../src/prof/tree.h"
+#include "../../src/prof/waits.h"
 #include "cpu.h"
 #include "driver.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { FUNCTIONS = 4, THREADS = 5, DEPTH = 4 };
@@ -29,9 +31,11 @@ struct shared {
     bool jumps;                /* some are left without a return */
 };
 
-static void profile_begins(uint32_t nodes, uint32_t threads)
+static void profile_begins(uint32_t nodes, uint32_t threads, uint32_t wait_ns)
 {
     strcpy(prof_options.path, "simulated");
+    prof_options.waits = wait_ns != 0;
+    prof_options.wait_ns = wait_ns;
     prof_options.rate = 1000000000u / (100 + test_random(3000));
     prof_options.frames = test_random(2) != 0;
     prof_options.nodes = nodes;
@@ -162,7 +166,7 @@ static void samples_are_all_there(void)
 /* whole: there is room for each way to a function. */
 static void calls_are_counted(struct shared *s, uint32_t nodes, uint32_t threads, bool whole)
 {
-    profile_begins(nodes, threads);
+    profile_begins(nodes, threads, test_random(2) * 1000);
     all_call(s);
     prof_set_on(false);
     trees_are_as_counted(s, whole);
@@ -208,7 +212,7 @@ static void test_pause_forgets_active_calls_only(void *unused)
 {
     struct shared s = {.jumps = false}, unseen = {.jumps = false};
     (void)unused;
-    profile_begins(1024, 16);
+    profile_begins(1024, 16, 0);
     all_call(&s);
     CHECK(prof_set_on(false) == 0);
     if (test_random(2) != 0) {
@@ -223,12 +227,85 @@ static void test_pause_forgets_active_calls_only(void *unused)
     CHECK(roots(PROF_OTHERS) == 0);
 }
 
+/* Waits. */
+
+enum { LOCKS = 4, NAP = 1000 };
+
+struct waiting {
+    pirn_mutex_t mutex;
+    uint32_t timeouts, naps, slept;
+};
+
+static void *waits_for_locks(void *arg)
+{
+    struct waiting *w = arg;
+    for (unsigned i = 0; i < LOCKS; i++) {
+        uint64_t deadline = test_random(2) ? UINT64_MAX : port_now() + test_random(4000);
+        int error = pirn_mutex_lock_until(&w->mutex, deadline);
+        CHECK(error == 0 || error == -ETIMEDOUT);
+        if (error != 0) {
+            TEST_ADD(&w->timeouts, 1u);
+            continue;
+        }
+        if (test_random(2) != 0) {
+            uint64_t from = port_now();
+            pirn_sleep(NAP);
+            TEST_ADD(&w->naps, 1u);
+            TEST_ADD(&w->slept, (uint32_t)(port_now() - from));
+        }
+        pirn_mutex_unlock(&w->mutex);
+    }
+    return NULL;
+}
+
+/* How many there are; *ns: how long they were. */
+static uint64_t waits_of(enum prof_wait_kind kind, uint32_t reason, uint64_t *ns)
+{
+    uint64_t n = 0;
+    *ns = 0;
+    for (uint32_t i = 0; i <= waits.mask; i++) {
+        const struct prof_wait *w = &waits.places[i];
+        if (PEEK(&w->state) >= NODE_MADE && w->key.kind == kind && w->key.reason == reason) {
+            CHECK(w->key.object == 0 || reason == WAIT_MUTEX);
+            CHECK(PEEK(&w->longest) <= PEEK(&w->waited) + PEEK(&w->ready));
+            n += PEEK(&w->count);
+            *ns += PEEK(&w->waited);
+        }
+    }
+    return n;
+}
+
+/* Each wait is there, with who ended it: a thread that unlocked, or the clock. */
+static void test_waits_are_counted_with_their_ends(void *unused)
+{
+    struct waiting w = {.timeouts = 0};
+    pirn_thread_t t[THREADS];
+    uint64_t slept, waited, released;
+    (void)unused;
+    profile_begins(1024, 16, 1);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pirn_create(&t[i], NULL, waits_for_locks, &w) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    prof_set_on(false);
+    CHECK(PEEK(&waits.lost) == 0);
+    CHECK(waits_of(PROF_WAITED, WAIT_SLEEP, &slept) == TEST_GET(&w.naps));
+    CHECK(slept <= TEST_GET(&w.slept));
+    uint64_t n = waits_of(PROF_WAITED, WAIT_MUTEX, &waited);
+    CHECK(waits_of(PROF_RELEASED, WAIT_MUTEX, &released) + TEST_GET(&w.timeouts) == n);
+    CHECK(released <= waited);
+}
+
 static const struct test tests[] = {
     {"own_trees_have_every_call", test_own_trees_have_every_call, MUTANT_PROF_TAKE},
     {"shared_trees_have_every_call", test_shared_trees_have_every_call, MUTANT_PROF_PLAIN},
     {"calls_without_a_node_are_counted", test_calls_without_a_node_are_counted, 0},
     {"functions_left_by_jumps_leave_the_tree", test_functions_left_by_jumps_leave_the_tree, 0},
     {"pause_forgets_active_calls_only", test_pause_forgets_active_calls_only, 0},
+    {"waits_are_counted_with_their_ends", test_waits_are_counted_with_their_ends,
+     MUTANT_WAITS_TIMER},
     {0}};
 
 const struct suite suite_prof = {"prof", tests, NULL};

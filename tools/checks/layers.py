@@ -38,7 +38,7 @@ ALLOWED = {
     "sched": {"core", "trace", "port"},
     "sync": {"core", "trace", "port"},
     "trace": {"core", "port"},
-    "prof": {"core", "port"},
+    "prof": {"core", "trace", "port"},  # waits are recorded by the trace's hooks
     "libc": {"core", "sync", "port"},
     "native": {"core", "sched", "sync", "trace", "prof", "port"},
     "posix": {"core", "sync", "trace", "port"},

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from fuzzing import attempt, failures, main
-from profiles import Writer, example, program
+from profiles import Writer, example, program, waiting
 
 from pirn_tools.errors import UserError
 from pirn_tools.prof import (
@@ -31,6 +31,7 @@ from pirn_tools.prof import (
     prune,
     stat,
     tree,
+    waits,
 )
 from pirn_tools.prof.read import Profile, load
 from pirn_tools.prof.symbols import Symbols
@@ -51,6 +52,10 @@ WORDS = (
         "wall",
         "cpu",
         "rate",
+        "waits",
+        "waited",
+        "released",
+        "mutex",
         "/dev/null",
     ),
 )
@@ -70,7 +75,7 @@ def bases() -> list[str]:
     frames.add("distance", 1, 4)
     bare = Writer(rate=0)
     bare.call(bare.root("foreign"), 0x1000, 0x2000, 5)
-    return [example(binary).text(), frames.text(), bare.text()]
+    return [example(binary).text(), frames.text(), bare.text(), waiting(binary).text()]
 
 
 def mutate(text: str, chance: random.Random) -> bytes:
@@ -142,7 +147,24 @@ def use(profile: Profile, folder: Path, chance: random.Random) -> None:
     diff.cells(made, made, diff.compute(made, made))
     pprof.write(made, folder / "p.pb.gz", inlines)
     refused(lambda: flame.write(made, folder / "f.svg", "samples", 1200, "title"))
+    if profile.number("waits"):
+        use_waits(profile, folder, chance)
     refused(lambda: gmon.write(made, folder / "gmon.out", None))
+
+
+def use_waits(profile: Profile, folder: Path, chance: random.Random) -> None:
+    selection = model.Selection(of=chance.choice(model.OF[1:]))
+    made = model.build(profile, Symbols(profile), selection)
+    list(tree.lines(prune.prune(made, prune.Pruning())))
+    flat.cells(made, flat.ordered(flat.compute(made), "own"))
+    pprof.write(made, folder / "w.pb.gz")
+    refused(lambda: flame.write(made, folder / "w.folded", "samples", 1200, "title"))
+    found = waits.Waits(profile, made.symbols, selection)
+    waits.cells(found.rows(), None)
+    locks = found.locks(everything=chance.random() < 0.5)
+    waits.lock_cells(locks, None)
+    waits.locks_as_json(locks)
+    list(waits.stack_lines(locks))
 
 
 def refused(act: object) -> None:

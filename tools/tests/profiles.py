@@ -108,7 +108,7 @@ class Writer:
                     offset = one["p_offset"] & -4096
                     self.lines.append(f"map\t{start:#x}\t{end:#x}\t{offset:#x}\t{binary}")
             for symbol in elf.get_section_by_name(".symtab").iter_symbols():
-                if symbol["st_info"]["type"] == "STT_FUNC":
+                if symbol["st_info"]["type"] in ("STT_FUNC", "STT_OBJECT"):
                     self.address[symbol.name] = symbol["st_value"] + self.bias
                     self.size[symbol.name] = symbol["st_size"]
 
@@ -145,6 +145,21 @@ class Writer:
 
     def sample(self, node: int, pc: str | int, times: int = 1, cpu: int = 0) -> None:
         self.lines.append(f"sample\t{cpu}\t{node}\t{self.at(pc):#x}\t{times}")
+
+    def wait(
+        self,
+        node: int,
+        reason: str,
+        thing: int,
+        pc: str | int,
+        times: int,
+        waited: int,
+        ready: int = 0,
+        kind: str = "waited",
+    ) -> None:
+        longest = waited + ready
+        where = f"{thing:#x}\t{node}\t{self.at(pc):#x}"
+        self.lines.append(f"wait\t{kind}\t{reason}\t{where}\t{times}\t{waited}\t{ready}\t{longest}")
 
     def add(self, *columns: object) -> None:
         self.lines.append("\t".join(map(str, columns)))
@@ -185,6 +200,29 @@ def example(binary: Path, bias: int = 0) -> Writer:
         w.sample(deeper, "again+3", 4, cpu=1)
     idle = w.root("idle", index=0)
     w.sample(idle, 0x10, 15)
+    return w
+
+
+def waiting(binary: Path, bias: int = 0) -> Writer:
+    """Waits of main and two workers: 1 s for the lock `sink`, of which main waits 0.2; 0.5 s
+    asleep, 0.3 s of that for a CPU; 0.1 s for a semaphore that has no name."""
+    w = Writer(binary, bias)
+    w.lines.append("meta\twaits\t1")
+    lock = w.address["sink"]
+    main_root = w.root("main", "main")
+    main_node = w.node(main_root, "frame", "main+9")
+    w.wait(main_node, "mutex", lock, "middle+4", 2, 200_000_000)
+    w.wait(main_node, "mutex", lock, "middle+4", 8, 800_000_000, kind="released")
+    w.sample(main_node, "middle+4", 7)
+    worker = w.root("user", "worker", 3, "first")
+    outer = w.node(worker, "frame", "worker+9")
+    inner = w.node(outer, "frame", "middle+8")
+    w.wait(inner, "mutex", lock, "leaf+2", 8, 800_000_000)
+    w.wait(inner, "mutex", lock, "leaf+2", 2, 200_000_000, kind="released")
+    w.wait(outer, "sleep", 0, "plain+1", 5, 200_000_000, 300_000_000)
+    other = w.root("user", "worker", 4, "second")
+    w.wait(other, "sem", 0x7F0000001000, "leaf+2", 1, 100_000_000)
+    w.wait(other, "yield", 0, 0, 3, 0, 50_000_000)
     return w
 
 

@@ -275,6 +275,26 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
 #define PORT_ARCH_CFI_SP 7
 #define PORT_ARCH_CFI_PC 16
 #define PORT_ARCH_CFI_KEPT (1u << 3 | 1u << 6 | 0xfu << 12)
+/* Those that port_arch_frame_of knows. */
+#define PORT_ARCH_CFI_SAVED (1u << 6 | 1u << 7 | 1u << 16)
+/* What matters of the caller's. */
+#define PORT_ARCH_CFI_HERE(regs)                                                                   \
+    do {                                                                                           \
+        (regs)->known = PORT_ARCH_CFI_KEPT | PORT_ARCH_CFI_SAVED;                                  \
+        __asm__ volatile("leaq 0f(%%rip), %%rax\n0:\n\t"                                           \
+                         "movq %%rax, 128(%0)\n\tmovq %%rbx, 24(%0)\n\t"                           \
+                         "movq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"                            \
+                         "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\t"                           \
+                         "movq %%r14, 112(%0)\n\tmovq %%r15, 120(%0)"                              \
+                         :                                                                         \
+                         : "r"((regs)->value)                                                      \
+                         : "rax", "memory");                                                       \
+    } while (0)
+/* Behind a signal handler that returns with PORT_ARCH_SIGNAL_RETURN, which has no tables: what the
+ * handler has interrupted (ucontext_t) is at the stack pointer. */
+#define PORT_ARCH_CFI_SIGNAL_RETURN(pc)                                                            \
+    ((pc)[0] == 0x48 && (pc)[1] == 0xc7 && (pc)[2] == 0xc0 && (pc)[3] == 0x0f &&                   \
+     (pc)[7] == 0x0f && (pc)[8] == 0x05)
 /* All of them, of what a signal has interrupted (ucontext_t). */
 #define PORT_ARCH_CFI_OF_SIGNAL(regs, context)                                                     \
     do {                                                                                           \

@@ -21,6 +21,8 @@
 
 #ifdef CFI_TABLES
 
+#include <ucontext.h>
+
 #define STACK_MAX 8 /* of expressions */
 #define CODE_FIRST 4096u
 #define RED_ZONE 128u /* below the stack pointer: a register that has been restored just now */
@@ -185,6 +187,19 @@ static bool step_by_row(const struct cfi_machine *m, struct stack *s, struct cfi
     return !s->bad && (above.known & 1u << m->entry->result) != 0;
 }
 
+/* Back from a handler: all registers are those that it has interrupted. */
+static bool step_out_of_handler(struct stack *s, struct cfi_registers *regs)
+{
+    const uint8_t *code = (const uint8_t *)regs->value[PORT_ARCH_CFI_PC];
+    uintptr_t at = regs->value[PORT_ARCH_CFI_SP];
+    if (((uintptr_t)code & 4095u) > 4096u - 9u || !PORT_ARCH_CFI_SIGNAL_RETURN(code) ||
+        s->high - at < sizeof(ucontext_t)) {
+        return false;
+    }
+    PORT_ARCH_CFI_OF_SIGNAL(regs, (const ucontext_t *)at);
+    return true;
+}
+
 static bool step_by_frame_pointer(struct stack *s, struct cfi_registers *regs)
 {
     uintptr_t fp = known(s, regs, PORT_ARCH_CFI_FP);
@@ -201,26 +216,35 @@ static bool step_by_frame_pointer(struct stack *s, struct cfi_registers *regs)
     return true;
 }
 
+/* To the caller. *exact: the address is the next instruction's, not one behind a call; before and
+ * afterwards. */
+static bool step(struct stack *s, struct cfi_registers *regs, bool *exact)
+{
+    struct cfi_machine machine;
+    struct cfi_entry entry;
+    uintptr_t pc = regs->value[PORT_ARCH_CFI_PC] - (*exact ? 0 : 1);
+    if (cfi_find(&entry, pc)) {
+        *exact = entry.signal;
+        return cfi_row_of(&machine, &entry, pc) && step_by_row(&machine, s, regs);
+    }
+    *exact = !*exact && step_out_of_handler(s, regs);
+    return *exact || step_by_frame_pointer(s, regs);
+}
+
 unsigned cfi_frames(struct cfi_registers *regs, uintptr_t low, uintptr_t high, uintptr_t *frames,
                     unsigned max)
 {
-    struct stack stack = {.low = low, .high = high};
-    struct cfi_machine machine;
-    struct cfi_entry entry;
-    bool exact = true; /* the address is the next instruction's, not one behind a call */
+    struct stack stack = {.high = high};
+    bool exact = true;
     unsigned n = 0;
     while (n < max) {
         uintptr_t sp = regs->value[PORT_ARCH_CFI_SP];
-        uintptr_t pc = regs->value[PORT_ARCH_CFI_PC] - (exact ? 0 : 1);
         if (sp < low || sp >= high) {
             break;
         }
         stack.low = sp - low < RED_ZONE ? low : sp - RED_ZONE;
-        bool described = cfi_find(&entry, pc);
-        exact = described && entry.signal;
-        if (!(described ? cfi_row_of(&machine, &entry, pc) && step_by_row(&machine, &stack, regs)
-                        : step_by_frame_pointer(&stack, regs)) ||
-            regs->value[PORT_ARCH_CFI_SP] <= sp || regs->value[PORT_ARCH_CFI_PC] < CODE_FIRST) {
+        if (!step(&stack, regs, &exact) || regs->value[PORT_ARCH_CFI_SP] <= sp ||
+            regs->value[PORT_ARCH_CFI_PC] < CODE_FIRST) {
             break;
         }
         frames[n++] = regs->value[PORT_ARCH_CFI_PC] + (exact ? 1 : 0);

@@ -81,6 +81,26 @@ unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, ui
     return cfi_frames(&regs, low, high, frames, max);
 }
 
+unsigned port_prof_stopped(const struct port_ctx *ctx, uintptr_t low, uintptr_t high, uintptr_t *pc,
+                           uintptr_t *frames, unsigned max)
+{
+    struct port_arch_frame at = port_arch_frame_of(ctx);
+    struct cfi_registers regs = {.known = PORT_ARCH_CFI_SAVED};
+    regs.value[PORT_ARCH_CFI_FP] = (uintptr_t)at.bp;
+    regs.value[PORT_ARCH_CFI_SP] = (uintptr_t)at.sp;
+    regs.value[PORT_ARCH_CFI_PC] = *pc = (uintptr_t)at.pc;
+    return cfi_frames(&regs, low, high, frames, max);
+}
+
+unsigned port_prof_here(uintptr_t low, uintptr_t high, uintptr_t *pc, uintptr_t *frames,
+                        unsigned max)
+{
+    struct cfi_registers regs = {.known = 0};
+    PORT_ARCH_CFI_HERE(&regs);
+    *pc = regs.value[PORT_ARCH_CFI_PC];
+    return cfi_frames(&regs, low, high, frames, max);
+}
+
 #else
 
 unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
@@ -91,6 +111,25 @@ unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, ui
                                                    .fp = PORT_ARCH_SIGNAL_FP(uc),
                                                    .link = PORT_ARCH_SIGNAL_LINK(uc)},
                          low, high, frames, max);
+}
+
+/* A wait is known by its thread and its object. */
+unsigned port_prof_stopped(const struct port_ctx *ctx, uintptr_t low, uintptr_t high, uintptr_t *pc,
+                           uintptr_t *frames, unsigned max)
+{
+    (void)ctx;
+    (void)max;
+    (void)frames;
+    (void)low;
+    (void)high;
+    *pc = 0;
+    return 0;
+}
+
+unsigned port_prof_here(uintptr_t low, uintptr_t high, uintptr_t *pc, uintptr_t *frames,
+                        unsigned max)
+{
+    return port_prof_stopped(NULL, low, high, pc, frames, max);
 }
 
 #endif

@@ -42,6 +42,20 @@ unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, ui
     return 2;
 }
 
+unsigned port_prof_stopped(const struct port_ctx *ctx, uintptr_t low, uintptr_t high, uintptr_t *pc,
+                           uintptr_t *frames, unsigned max)
+{
+    *pc = 0x4000;
+    return port_prof_frames(ctx, low, high, frames, max);
+}
+
+unsigned port_prof_here(uintptr_t low, uintptr_t high, uintptr_t *pc, uintptr_t *frames,
+                        unsigned max)
+{
+    *pc = 0x4100;
+    return port_prof_frames(NULL, low, high, frames, max);
+}
+
 int port_prof_start(uint32_t hz, bool wall, const char **why)
 {
     (void)wall;

@@ -86,6 +86,7 @@ class File:
         self.path = path
         self.name = printable(Path(path).name) if path.startswith("/") else printable(path)
         self.segments: list[Segment] = []
+        self.end = 0  # of its memory, data without bytes in the file included
         self.error: Exception | None = None
         self._elf: ELFFile | None = None
         self._use_debug = debug
@@ -122,11 +123,12 @@ class File:
     def _read_head(self, elf: ELFFile) -> None:
         self.machine, self.kind = str(elf["e_machine"]), str(elf["e_type"])
         self.bits, self.big_endian = elf.elfclass, not elf.little_endian
+        loaded = [one for one in elf.iter_segments() if one["p_type"] == "PT_LOAD"]
         self.segments = [
             Segment(one["p_offset"], one["p_filesz"], one["p_vaddr"], bool(one["p_flags"] & 1))
-            for one in elf.iter_segments()
-            if one["p_type"] == "PT_LOAD"
+            for one in loaded
         ]
+        self.end = max((one["p_vaddr"] + one["p_memsz"] for one in loaded), default=0)
         self.build_id = _build_id(elf)
 
     @property

@@ -20,6 +20,8 @@ from pirn_tools.prof.record import lost, record
 if TYPE_CHECKING:
     from pirn_tools.prof.model import Tree
     from pirn_tools.prof.prune import Pruned
+    from pirn_tools.prof.read import Profile
+    from pirn_tools.prof.waits import Waits
 
 
 def chained(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
@@ -33,15 +35,16 @@ def chained(*options: Callable[[Function], Function]) -> Callable[[Function], Fu
     return apply
 
 
+THREADS = click.option(
+    "--thread",
+    "threads",
+    multiple=True,
+    metavar="ID|NAME",
+    help="Only this thread: 3.1, 3, its name (also with * and ?), or main, user, idle, "
+    "foreign, others, rest.",
+)
 SELECTION = chained(
-    click.option(
-        "--thread",
-        "threads",
-        multiple=True,
-        metavar="ID|NAME",
-        help="Only this thread: 3.1, 3, its name (also with * and ?), or main, user, idle, "
-        "foreign, others, rest.",
-    ),
+    THREADS,
     click.option("--cpu", type=click.IntRange(-1), help="Only samples of this CPU."),
     click.option(
         "--merge",
@@ -60,6 +63,14 @@ SELECTION = chained(
         is_flag=True,
         help="Tell functions apart that are inlined and not instrumented. Takes longer.",
     ),
+)
+OF = click.option(
+    "--of",
+    type=click.Choice(["cpu", "waits", "locks", "releases"]),
+    default="cpu",
+    show_default=True,
+    help="Samples of CPUs; the time that threads waited, by where they did; that for locks alone; "
+    "the same by where the locks were released.",
 )
 PRUNING = chained(
     click.option(
@@ -94,18 +105,39 @@ def load_tree(
     merge: str = "start",
     instrumented: bool = False,
     inlines: bool = False,
+    of: str = "cpu",
 ) -> Tree:
     """The chosen part; what a reader should know of the file goes to the standard error."""
     from pirn_tools.prof.model import Selection, build
-    from pirn_tools.prof.read import load
     from pirn_tools.prof.symbols import Symbols
+
+    if of != "cpu" and cpu is not None:
+        raise UserError(f"--cpu {cpu}: waits belong to no CPU", status=2)
+    profile = load_profile(file)
+    selection = Selection(threads, cpu, merge, instrumented, inlines, of)
+    return build(profile, Symbols(profile), selection)
+
+
+def load_profile(file: Path) -> Profile:
+    """The file; what a reader should know of it goes to the standard error."""
+    from pirn_tools.prof.read import load
 
     # Many objects and few cycles: to look for those takes longer than the rest.
     gc.disable()
     profile = load(file)
     for remark in (*lost(profile), *profile.remarks):
         click.echo(f"{file}: {remark}", err=True)
-    return build(profile, Symbols(profile), Selection(threads, cpu, merge, instrumented, inlines))
+    return profile
+
+
+def load_waits(file: Path, threads: tuple[str, ...]) -> Waits:
+    """What threads waited for."""
+    from pirn_tools.prof.model import Selection
+    from pirn_tools.prof.symbols import Symbols
+    from pirn_tools.prof.waits import Waits
+
+    profile = load_profile(file)
+    return Waits(profile, Symbols(profile), Selection(threads))
 
 
 def load_pruned(
@@ -142,6 +174,7 @@ def prof() -> None:
 @FILE
 @PRUNING
 @SELECTION
+@OF
 @JSON
 def tree(
     file: Path,
@@ -168,6 +201,7 @@ def tree(
 @prof.command(short_help="The critical path: the heaviest way down.")
 @FILE
 @SELECTION
+@OF
 @JSON
 def path(file: Path, as_json: bool, **selection: Any) -> None:  # noqa: ANN401
     """Print the heaviest way down the call tree of FILE, with the time in each function."""
@@ -196,6 +230,7 @@ def path(file: Path, as_json: bool, **selection: Any) -> None:  # noqa: ANN401
     "--most", type=click.IntRange(1), metavar="N", help="So many functions.  [default: all]"
 )
 @SELECTION
+@OF
 @JSON
 def flat(
     file: Path,
@@ -217,9 +252,9 @@ def flat(
     if as_json:
         say(found, [json.dumps(functions.as_json(found, rows))])
         return
-    lines = list(table(functions.HEAD, functions.cells(found, rows), texts=2))
+    lines = list(table(functions.head(found), functions.cells(found, rows), texts=2))
     outside = sum(root.own for root in found.roots)
-    if outside:
+    if outside and not found.waits:
         lines.append(f"{outside:,} samples ({found.share(outside):.2f}%) with no function active")
     say(found, lines)
 
@@ -229,6 +264,7 @@ def flat(
 @output_option("The graph: .dot or .gv (text), or .svg, .pdf, .png by Graphviz.")
 @PRUNING
 @SELECTION
+@OF
 def graph(
     file: Path,
     output: Path,
@@ -311,7 +347,7 @@ def annotate(
 
 @prof.command(short_help="A flame graph, to look into with a browser.")
 @FILE
-@output_option("The picture: .svg.")
+@output_option("The picture: .svg; or its stacks: .folded, for other tools.")
 @click.option(
     "--by",
     type=click.Choice(["samples", "calls"]),
@@ -322,6 +358,7 @@ def annotate(
 @click.option("--width", type=click.IntRange(400, 10000), default=1200, help="Pixels.")
 @click.option("--title", help="What stands above it.")
 @SELECTION
+@OF
 def flame(
     file: Path,
     output: Path,
@@ -330,18 +367,92 @@ def flame(
     title: str | None,
     **selection: Any,  # noqa: ANN401
 ) -> None:
-    """Draw FILE as a flame graph: an SVG file with zoom and search for any browser."""
+    """Draw FILE as a flame graph: an SVG file with zoom and search for any browser.
+
+    A file .folded has a line for each stack and its number (of waits microseconds), as other tools
+    for flame graphs read it.
+    """
     from pirn_tools.prof import flame as drawing
 
-    if output.suffix != ".svg":
-        raise UserError(f'{output}: a flame graph is .svg, not "{output.suffix}"', status=2)
+    if output.suffix not in (".svg", ".folded"):
+        text = f'{output}: a flame graph is .svg, its stacks are .folded, not "{output.suffix}"'
+        raise UserError(text, status=2)
     found = load_tree(file, **selection)
     name = Path(found.profile.program).name or file.name
-    said = drawing.write(found, output, by, width, title or f"{name}: {by}")
+    what = by if not found.waits else TITLES[found.selection.of]
+    said = drawing.write(found, output, by, width, title or f"{name}: {what}")
     if said:
         click.echo(said, err=True)
     remarks(found)
     done(output)
+
+
+TITLES = {
+    "waits": "waits, by where threads waited",
+    "locks": "waits for locks, by where threads waited",
+    "releases": "waits for locks, by where they were released",
+}
+
+
+@prof.command(short_help="What threads waited for, and where.")
+@FILE
+@click.option("--most", type=click.IntRange(1), metavar="N", help="So many lines.  [default: all]")
+@THREADS
+@JSON
+def waits(file: Path, most: int | None, threads: tuple[str, ...], as_json: bool) -> None:
+    """Print how long the threads of FILE waited, for what, and in which functions.
+
+    Waited is the time up to the wake-up, ready the time from then on until a CPU ran the thread.
+    The profile must have been recorded with --waits.
+    """
+    from pirn_tools.prof import waits as waiting
+    from pirn_tools.prof.text import table
+
+    found = load_waits(file, threads)
+    rows = found.rows()
+    if as_json:
+        click.echo(json.dumps(waiting.as_json(rows[:most])))
+    else:
+        click.echo("\n".join(table(waiting.HEAD, waiting.cells(rows, most), texts=2)))
+    for text in found.remarks:
+        click.echo(text, err=True)
+
+
+@prof.command(short_help="Locks that threads waited for, and who released them.")
+@FILE
+@click.option("--most", type=click.IntRange(1), metavar="N", help="So many locks.  [default: all]")
+@click.option(
+    "--all", "everything", is_flag=True, help="Semaphores, condition variables and so on, too."
+)
+@click.option("--stacks", is_flag=True, help="All stacks that waited, and that released.")
+@THREADS
+@JSON
+def locks(
+    file: Path,
+    most: int | None,
+    everything: bool,
+    stacks: bool,
+    threads: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Print the locks of FILE for which threads waited longest: contention.
+
+    A lock is shown by the name of its variable, else by its address. The functions are those with
+    most time. --thread chooses the threads that waited, not those that released.
+    """
+    from pirn_tools.prof import waits as waiting
+    from pirn_tools.prof.text import table
+
+    found = load_waits(file, threads)
+    rows = found.locks(everything)
+    if as_json:
+        click.echo(json.dumps(waiting.locks_as_json(rows[:most])))
+    elif stacks:
+        click.echo("\n".join(waiting.stack_lines(rows[:most])).rstrip())
+    else:
+        click.echo("\n".join(table(waiting.LOCK_HEAD, waiting.lock_cells(rows, most), texts=3)))
+    for text in found.remarks:
+        click.echo(text, err=True)
 
 
 @prof.command(short_help="A gmon.out for GNU gprof.")
@@ -368,6 +479,7 @@ def gprof(file: Path, output: Path, wanted: str | None, **selection: Any) -> Non
 @FILE
 @output_option("The file to write, as profile.pb.gz.")
 @SELECTION
+@OF
 def pprof(file: Path, output: Path, inlines: bool, **selection: Any) -> None:  # noqa: ANN401
     """Write FILE for pprof: go tool pprof -top profile.pb.gz."""
     from pirn_tools.prof import pprof as converting
@@ -423,6 +535,7 @@ def stat(file: Path, with_blocks: bool, plot: Path | None, as_json: bool) -> Non
 @click.argument("second", metavar="B", type=click.Path(path_type=Path))
 @click.option("--most", type=click.IntRange(1), metavar="N", help="So many functions.")
 @SELECTION
+@OF
 @JSON
 def diff(
     first: Path,

@@ -89,10 +89,18 @@ def cells(first: Tree, second: Tree, rows: list[Row]) -> list[list[str]]:
     return found
 
 
-def as_json(first: Tree, second: Tree, rows: list[Row]) -> dict[str, Any]:
+def totals(first: Tree, second: Tree) -> dict[str, Any]:
+    if first.waits:
+        return {"of": first.selection.of, "ns": [first.total, second.total]}
     return {
         "samples": [first.total, second.total],
         "rate": [first.profile.rate, second.profile.rate],
+    }
+
+
+def as_json(first: Tree, second: Tree, rows: list[Row]) -> dict[str, Any]:
+    return {
+        **totals(first, second),
         "functions": [
             {
                 "name": row.name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`pirn prof flame`: a flame graph, one SVG file that holds everything.
+"""`pirn prof flame`: a flame graph, one SVG file that holds everything; or its stacks as text.
 
 Each box is a function on one way down from the threads at the bottom, as wide as its samples with
 those above it (or calls). Calls from several places are one box. In a browser the script
@@ -25,7 +25,13 @@ BOTTOM = 28  # for what a box is
 DEEPEST = 250  # levels
 LEAST = 0.2  # pixels: narrower boxes cannot be seen
 LETTER = 7.25  # pixels of a letter of the fixed-width font
-HUES = {"program": (24, 14), "pirn": (212, 10), "library": (130, 16), "threads": (0, 0)}
+HUES = {
+    "program": (24, 14),
+    "pirn": (212, 10),
+    "library": (130, 16),
+    "wait": (256, 14),
+    "threads": (0, 0),
+}
 
 
 class Box:
@@ -83,6 +89,8 @@ def _ordered(everything: Box) -> list[Box]:
 def _kind(tree: Tree, node: Node) -> str:
     if node.kind == "root" or node.function is None:
         return "threads"
+    if node.kind == "wait":
+        return "wait"
     file = node.function.file
     if file is not None and file.name.startswith("libpirn"):
         return "pirn"
@@ -102,8 +110,14 @@ def write(tree: Tree, output: Path, by: str, width: int, title: str) -> str:
     """Writes the picture; what it does not show, in words."""
     everything, deeper = compute(tree, by)
     if not everything.weight:
+        if tree.waits:
+            raise UserError("no waits in this part of the profile")
         other = "calls" if by == "samples" else "samples"
         raise UserError(f"no {by} in this part of the profile; --by {other} may have some")
+    if output.suffix == ".folded":
+        text = "".join(f"{line}\n" for line in folded(tree, by))
+        output.write_text(text, encoding="utf-8", errors="replace")
+        return ""
     with output.open("w", encoding="utf-8", newline="\n") as stream:
         stream.writelines(f"{line}\n" for line in svg(tree, everything, by, width, title))
     return f"{deeper:,} nodes are deeper than {DEEPEST} levels" if deeper else ""
@@ -118,6 +132,7 @@ def svg(tree: Tree, everything: Box, by: str, width: int, title: str) -> Iterato
         "WIDTH": str(width),
         "HEIGHT": str(height),
         "TITLE": html.escape(title),
+        "WAITS": ", violet: waits" if tree.waits else "",
         "DETAILS": str(height - 9),
         "SCRIPT": (PAGE / "flame.js").read_text(encoding="utf-8"),
         "MARGIN": str(MARGIN),
@@ -147,13 +162,37 @@ def _drawn(tree: Tree, box: Box, everything: Box, scale: float, by: str, height:
     )
 
 
+def weighed(tree: Tree, weight: int) -> str:
+    """In words: samples, or nanoseconds."""
+    return f"{weight / 1e9:,.6f} s" if tree.waits else f"{weight:,} samples"
+
+
+def folded(tree: Tree, by: str) -> Iterator[str]:
+    """A line for each stack, from the threads inwards, and its number: samples, calls, or
+    microseconds of waiting."""
+    found: dict[str, int] = {}
+    for node in tree.nodes:
+        number = node.own if by == "samples" else node.calls
+        if number:
+            way = [node.name]
+            above = node.parent
+            while above is not None:
+                way.append(above.name)
+                above = above.parent
+            key = ";".join(name.replace(";", ":") for name in reversed(way))
+            found[key] = found.get(key, 0) + number
+    for key, number in sorted(found.items()):
+        yield f"{key} {(number + 500) // 1000 if tree.waits and by == 'samples' else number}"
+
+
 def _told(tree: Tree, box: Box, everything: Box, by: str) -> str:
     share = 100 * box.weight / everything.weight
-    said = f"{box.name} - {box.weight:,} {by} ({share:.2f}%)"
+    weight = f"{box.weight:,} {by}" if by == "calls" else weighed(tree, box.weight)
+    said = f"{box.name} - {weight} ({share:.2f}%)"
     node = box.node
-    if node is None or node.kind == "root":
+    if node is None or node.kind in ("root", "wait"):
         return said
-    if by == "samples":
+    if by == "samples" and not tree.waits:
         said += f", own {box.own:,}"
         if node.kind == "call":
             said += f", {counted(node)}"

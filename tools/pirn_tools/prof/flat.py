@@ -8,9 +8,11 @@ from typing import Any
 
 from pirn_tools.prof.model import Node, Tree
 from pirn_tools.prof.symbols import Function
+from pirn_tools.prof.tree import unit
 
 SORTS = ("own", "total", "calls", "name")
 HEAD = ["own %", "own", "own s", "total %", "total", "calls", "function", "in"]
+WAIT_HEAD = ["own %", "own s", "total %", "total s", "times", "function", "in"]
 
 
 @dataclass
@@ -33,7 +35,7 @@ def compute(tree: Tree) -> list[Row]:
         row = rows.setdefault(id(node.function), Row(node.function))
         row.own += node.own
         row.calls += node.calls
-        row.counted |= node.kind == "call"
+        row.counted |= node.kind == "call" or (node.kind == "wait" and node.calls > 0)
     for node in _outermost(tree):
         rows[id(node.function)].total += node.total
     return list(rows.values())
@@ -68,7 +70,24 @@ def ordered(rows: list[Row], by: str) -> list[Row]:
     return sorted(rows, key=keys[by])
 
 
+def head(tree: Tree) -> list[str]:
+    return WAIT_HEAD if tree.waits else HEAD
+
+
 def cells(tree: Tree, rows: list[Row]) -> list[list[str]]:
+    if tree.waits:
+        return [
+            [
+                f"{tree.share(row.own):.2f}",
+                f"{tree.seconds(row.own):.3f}",
+                f"{tree.share(row.total):.2f}",
+                f"{tree.seconds(row.total):.3f}",
+                f"{row.calls:,}" if row.counted else "-",
+                row.function.name,
+                row.function.module,
+            ]
+            for row in rows
+        ]
     return [
         [
             f"{tree.share(row.own):.2f}",
@@ -86,8 +105,7 @@ def cells(tree: Tree, rows: list[Row]) -> list[list[str]]:
 
 def as_json(tree: Tree, rows: list[Row]) -> dict[str, Any]:
     return {
-        "samples": tree.total,
-        "rate": tree.profile.rate,
+        **unit(tree),
         "functions": [
             {
                 "name": row.function.name,

@@ -120,9 +120,9 @@ def dot(tree: Tree, graph: Graph) -> Iterator[str]:
 def _vertex(tree: Tree, vertex: Vertex) -> str:
     lines = [_escaped(vertex.name)]
     if tree.total:
-        lines.append(f"{tree.share(vertex.total):.2f}% ({vertex.total:,})")
+        lines.append(f"{tree.share(vertex.total):.2f}% ({tree.amount(vertex.total)})")
         if not vertex.root:
-            lines.append(f"own {tree.share(vertex.own):.2f}% ({vertex.own:,})")
+            lines.append(f"own {tree.share(vertex.own):.2f}% ({tree.amount(vertex.own)})")
     label = "\\n".join(lines)
     warm = 0.7 * min(1.0, tree.share(vertex.own) / 40)
     colour = f' fillcolor="0.07 {warm:.3f} 1.0"' if warm > 0.01 else ""

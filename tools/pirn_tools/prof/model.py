@@ -6,6 +6,10 @@ samples in its code. Where a sample was in a function that did not report its ca
 instrumented), that function becomes a node below, of kind `code`; so do frames that sampling found
 on the stack. With `instrumented` those samples count for the function that did report.
 
+Of waits (`of` other than `cpu`) a node has the nanoseconds that threads waited there. What they
+waited for is a node of kind `wait` below the function that called the runtime; the runtime's own
+functions further in are left out.
+
 With `inlines` the functions that are inlined where such a sample or frame was are below it, too.
 An inlined function has no code under its own name: samples in the function that it is inlined in,
 while the inlined one is active, are the inlined one's.
@@ -18,10 +22,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from pirn_tools.errors import UserError, did_you_mean, listing
-from pirn_tools.prof.read import Profile, RawNode, Thread
+from pirn_tools.prof.read import Profile, RawNode, Thread, Wait
 from pirn_tools.prof.symbols import Function, Symbols, finder
+from pirn_tools.prof.text import duration
 
 MERGES = ("start", "all", "none")
+# Of what the numbers are: samples of CPUs; the time that threads waited, by where they did; that
+# for locks alone; the same by where the lock was released.
+OF = ("cpu", "waits", "locks", "releases")
+LOCKS = ("mutex", "rdlock", "wrlock")
+READY = ("yield", "preempt")  # reasons of a thread that had to wait for a CPU only
+RUNTIME = "libpirn"
 DEEPEST_INLINING = 16
 
 
@@ -49,7 +60,7 @@ class Node:
     ) -> None:
         self.parent = parent
         self.root: Node = parent.root if parent is not None else self
-        self.kind = kind  # root, call, code
+        self.kind = kind  # root, call, code, wait
         self.function = function
         self.site = site  # the address behind the call; 0: not known
         self.depth: int = parent.depth + 1 if parent is not None else 0
@@ -90,6 +101,7 @@ class Selection:
     merge: str = "start"
     instrumented: bool = False
     inlines: bool = False
+    of: str = "cpu"
 
 
 @dataclass
@@ -100,11 +112,21 @@ class Tree:
     symbols: Symbols
     roots: list[Node]
     nodes: list[Node]  # all of them, parents first
-    total: int  # samples
+    total: int  # samples; of waits ns
     selection: Selection
 
+    @property
+    def waits(self) -> bool:
+        return self.selection.of != "cpu"
+
     def seconds(self, samples: int) -> float:
+        if self.waits:
+            return samples / 1e9
         return samples / self.profile.rate if self.profile.rate else 0.0
+
+    def amount(self, samples: int) -> str:
+        """For people: how many, or how long."""
+        return duration(samples / 1e9) if self.waits else f"{samples:,}"
 
     def share(self, samples: int) -> float:
         """Of all samples of the chosen part, in percent."""
@@ -174,6 +196,7 @@ class _Builder:
         self.selection = selection
         self.known: dict[int, Node] = {}  # by the number in the file
         self.roots: dict[object, Node] = {}
+        self.places = Places(profile, symbols)
 
     def build(self) -> Tree:
         for thread in choose(self.profile, self.selection.threads):
@@ -183,13 +206,35 @@ class _Builder:
         for one in self.profile.order:
             if one.kind != "root" and one.parent in self.known:
                 self._add(one)
+        if self.selection.of == "cpu":
+            self._samples()
+        else:
+            for wait in chosen_waits(self.profile, self.selection.of):
+                if wait.node in self.known:
+                    self._wait(wait)
+        return self._finish()
+
+    def _samples(self) -> None:
         for sample in self.profile.samples:
             if sample.node in self.known and self.selection.cpu in (None, sample.cpu):
                 node = self._owner(self.profile.nodes[sample.node], sample.pc)
                 key = (sample.cpu, sample.pc)
                 node.samples[key] = node.samples.get(key, 0) + sample.times
                 node.own += sample.times
-        return self._finish()
+
+    def _wait(self, wait: Wait) -> None:
+        number, function = self.places.outermost(wait)
+        node = self.known[number]
+        if self.selection.instrumented:
+            while node.kind == "code" and node.parent is not None:
+                node = node.parent
+        elif function is not None:
+            node = node.child("code", function, self._caller(number))
+        leaf = node.child("wait", self.places.what(wait), 0)
+        leaf.calls += wait.times
+        leaf.own += wait.ready if wait.reason in READY else wait.waited
+        if self.selection.of == "waits" and wait.reason not in READY:
+            node.child("wait", self.places.ready, 0).own += wait.ready
 
     def _root(self, thread: Thread) -> Node:
         key, label = self._group(thread)
@@ -261,12 +306,95 @@ class _Builder:
             node.total += node.own
             if node.parent is not None:
                 node.parent.total += node.total
+        # Found on the stack by what is not shown: by samples, or by waits.
+        waits = self.selection.of != "cpu"
+        nodes = [node for node in nodes if node.total or not (waits or node.kind == "code")]
+        for node in nodes:
+            node.children = {
+                key: one
+                for key, one in node.children.items()
+                if one.total or not (waits or one.kind == "code")
+            }
         for root in self.roots.values():
             if root.threads > 1:
                 root.label += f" ({root.threads:,})"
-        roots = sorted(self.roots.values(), key=lambda one: (-one.total, one.label))
+        roots = sorted(
+            (node for node in nodes if node.kind == "root"), key=lambda one: (-one.total, one.label)
+        )
         total = sum(root.total for root in roots)
         return Tree(self.profile, self.symbols, roots, nodes, total, self.selection)
+
+
+class Places:
+    """Where and for what threads waited."""
+
+    def __init__(self, profile: Profile, symbols: Symbols) -> None:
+        self._nodes = profile.nodes
+        self._symbols = symbols
+        self._what: dict[str, Function] = {}
+        self._names: dict[int, str] = {}
+        self.ready = self._label("[ready]")
+
+    def _label(self, text: str) -> Function:
+        return self._what.setdefault(text, Function(text, None, 0, 0, known=True))
+
+    def name(self, address: int) -> str:
+        """Of an object: its variable; empty: it has none."""
+        if address not in self._names:
+            self._names[address] = self._symbols.data(address) if address else ""
+        return self._names[address]
+
+    def what(self, wait: Wait) -> Function:
+        """What it is for, as a function: `[mutex lock_b]`."""
+        name = self.name(wait.object)
+        return self._label(f"[{wait.reason} {name}]" if name else f"[{wait.reason}]")
+
+    def _runtime(self, function: Function) -> bool:
+        return function.module.startswith(RUNTIME)
+
+    def outermost(self, wait: Wait) -> tuple[int, Function | None]:
+        """The node of the function that the program called to wait; and below it a function that
+        has no node, or None."""
+        one = self._nodes[wait.node]
+        function = self._symbols.inside(wait.pc) if wait.pc else None
+        if one.kind != "frame":
+            return one.id, function
+        inner = self._symbols.before(one.function)
+        if function is not None and not self._runtime(inner):
+            return one.id, function
+        while self._runtime(inner):
+            up = self._nodes[one.parent]
+            if up.kind != "frame":
+                break
+            inner = self._symbols.before(up.function)
+            if not self._runtime(inner):
+                break
+            one = up
+        return one.id, None
+
+    def site(self, wait: Wait) -> tuple[str, str]:
+        """The innermost function that is not the runtime's, and the line of its call."""
+        number = wait.node
+        while (one := self._nodes[number]).kind == "frame":
+            function = self._symbols.before(one.function)
+            if not self._runtime(function):
+                return function.name, self._symbols.site(one.function)
+            number = one.parent
+        if one.kind == "call":
+            return self._symbols.called(one.function).name, ""
+        return (self._symbols.called(one.function).name if one.function else ""), ""
+
+
+def chosen_waits(profile: Profile, of: str) -> Iterator[Wait]:
+    """Those of the kind."""
+    if not profile.number("waits"):
+        raise UserError(
+            f"{profile.path} has no waits; pirn prof record --waits records them", status=2
+        )
+    kind = "released" if of == "releases" else "waited"
+    for wait in profile.waits:
+        if wait.kind == kind and (of == "waits" or wait.reason in LOCKS):
+            yield wait
 
 
 LABELS = {

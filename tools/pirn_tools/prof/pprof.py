@@ -132,12 +132,15 @@ class Writer:
         """The whole message."""
         profile, message = self.tree.profile, self.message
         clock = profile.clock if profile.clock == "cpu" else "wall"
-        for kind, unit in (("calls", "count"), ("samples", "count"), (clock, "nanoseconds")):
+        kinds = [("calls", "count"), ("samples", "count"), (clock, "nanoseconds")]
+        if self.tree.waits:  # as Go's profiles of waits and of locks have them
+            kinds, clock = [("contentions", "count"), ("delay", "nanoseconds")], "delay"
+        for kind, unit in kinds:
             message.sample_type.add(type=self.text(kind), unit=self.text(unit))
         message.default_sample_type = self.text(clock if self.tree.total else "calls")
         message.time_nanos = min(LARGEST, profile.number("start_unix_ns"))
         message.duration_nanos = min(LARGEST, profile.number("elapsed_ns"))
-        if profile.rate:
+        if profile.rate and not self.tree.waits:
             message.period_type.type = self.text(clock)
             message.period_type.unit = self.text("nanoseconds")
             message.period = round(1e9 / profile.rate)
@@ -168,6 +171,9 @@ class Writer:
     def _node(self, node: Node) -> None:
         stack = self._callers(node)
         thread = node.root.label
+        if self.tree.waits:
+            self._wait(node, stack, thread)
+            return
         if node.calls and node.function is not None:
             here = self._location(self.tree.symbols.start(node.function), node.function)
             self._sample([here, *stack], [min(LARGEST, node.calls), 0, 0], thread, None)
@@ -191,6 +197,11 @@ class Writer:
         if cpu is not None:
             # As text: a number that is 0 is no label.
             one.label.add(key=self.text("cpu"), str=self.text(f"CPU {cpu}"))
+
+    def _wait(self, node: Node, stack: list[int], thread: str) -> None:
+        if node.kind == "wait" and node.function is not None:
+            values = [min(LARGEST, node.calls), min(LARGEST, node.own)]
+            self._sample([self._location(0, node.function), *stack], values, thread, None)
 
     def _callers(self, node: Node) -> list[int]:
         """The stack below a node's own location, innermost first."""

@@ -21,6 +21,7 @@ VERSION = 1
 MAGIC = "pirn-profile"
 THREAD_KINDS = ("main", "user", "idle", "foreign", "others", "rest")
 NODE_KINDS = ("root", "call", "frame")
+WAIT_KINDS = ("waited", "released")
 CLOCKS = ("cpu", "wall")
 LARGEST = (1 << 64) - 1
 MOST_CPUS = 1 << 16
@@ -80,6 +81,20 @@ class Sample(NamedTuple):
     times: int
 
 
+class Wait(NamedTuple):
+    """So often a thread waited there, or ended the wait of another one for a lock."""
+
+    kind: str
+    reason: str
+    object: int  # its address; 0: none
+    node: int
+    pc: int  # 0: not known
+    times: int
+    waited: int  # ns, up to the wake-up
+    ready: int  # ns, from then on for a CPU
+    longest: int  # ns
+
+
 @dataclass
 class Profile:
     """A whole file."""
@@ -92,6 +107,7 @@ class Profile:
     threads: list[Thread] = field(default_factory=list)
     nodes: dict[int, RawNode] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
+    waits: list[Wait] = field(default_factory=list)
     order: list[RawNode] = field(default_factory=list)  # parents first, else by their numbers
     remarks: list[str] = field(default_factory=list)
 
@@ -147,7 +163,8 @@ class _Reader:
         self.path = path
         self.line = 1
         self.profile = Profile(path)
-        self.awaited: dict[int, int] = {}  # nodes that samples name, the first line that does
+        # Nodes that samples and waits name: the first line that does, and what it has.
+        self.awaited: dict[int, tuple[int, str]] = {}
         self.owners: list[int] = []  # lines of the threads
         self.kinds: dict[str, Callable[[str], None]] = {
             "meta": self._meta,
@@ -157,6 +174,7 @@ class _Reader:
             "thread": self._thread,
             "node": self._node,
             "sample": self._sample,
+            "wait": self._wait,
             "note": self._note,
         }
         self.why = 'its last line would be "end"'
@@ -225,7 +243,16 @@ class _Reader:
     def _meta(self, text: str) -> None:
         _, key, value = self._columns(text, "meta", "key", "value", rest=True)
         limits = {"rate": FASTEST, "cpus": MOST_CPUS}
-        if key in ("rate", "cpus", "pid", "frames", "start_unix_ns", "elapsed_ns", "nodes"):
+        if key in (
+            "rate",
+            "cpus",
+            "pid",
+            "frames",
+            "waits",
+            "start_unix_ns",
+            "elapsed_ns",
+            "nodes",
+        ):
             self._decimal(value, key, limits.get(key, LARGEST))
         elif key == "places":
             self._decimal(value, key)
@@ -313,22 +340,59 @@ class _Reader:
         self.profile.samples.append(
             Sample(
                 number,
-                self._known(self._decimal(node, "the node")),
+                self._known(self._decimal(node, "the node"), "a sample"),
                 self._address(pc, "the address"),
                 self._decimal(count, "the number of samples"),
             )
         )
 
-    def _known(self, node: int) -> int:
+    def _wait(self, text: str) -> None:
+        columns = self._columns(
+            text,
+            "wait",
+            "kind",
+            "reason",
+            "object",
+            "node",
+            "pc",
+            "n",
+            "waited",
+            "ready",
+            "longest",
+        )
+        _, kind, reason, address, node, pc, *numbers = columns
+        if kind not in WAIT_KINDS:
+            raise self.fail(f'a wait of kind "{shown(kind)}" (valid: {listing(WAIT_KINDS)})')
+        times, waited, ready, longest = (
+            self._decimal(number, what)
+            for number, what in zip(
+                numbers, ("the number", "the time", "the time ready", "the longest"), strict=True
+            )
+        )
+        self.profile.waits.append(
+            Wait(
+                kind,
+                printable(reason),
+                self._address(address, "the object"),
+                self._known(self._decimal(node, "the node"), "a wait"),
+                self._address(pc, "the address"),
+                times,
+                waited,
+                ready,
+                longest,
+            )
+        )
+
+    def _known(self, node: int, what: str) -> int:
         """A node that has to be there, before or behind this line."""
-        self.awaited.setdefault(node, self.line)
+        self.awaited.setdefault(node, (self.line, what))
         return node
 
     def _check(self) -> None:
         nodes = self.profile.nodes
-        for node, line in self.awaited.items():
+        for node, (line, what) in self.awaited.items():
             if node not in nodes:
-                raise ProfileError(self.path, line, f"a sample in node {node}, which is not there")
+                raise ProfileError(self.path, line, f"{what} in node {node}, which is not there")
         self._check_threads()
         children: dict[int, list[RawNode]] = {}
         for one in sorted(nodes.values()):

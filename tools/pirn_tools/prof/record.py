@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
 DEFAULT = "pirn.prof"
 # Options of the library that have other names here.
-OWN = ("prof", "profrate", "profclock", "profnodes", "profthreads", "profframes")
+OWN = (
+    "prof",
+    "profrate",
+    "profclock",
+    "profnodes",
+    "profthreads",
+    "profframes",
+    "profwaits",
+    "profwaitns",
+)
 
 
 def program_environment(output: str, given: Mapping[str, object]) -> dict[str, str]:
@@ -54,6 +63,9 @@ def describe(path: Path) -> str:
     elif calls:
         top = flat.ordered(rows, "calls")[0]
         said += f", most calls of {top.function.name} ({top.calls:,})"
+    if profile.number("waits"):
+        waits = sum(one.times for one in profile.waits if one.kind == "waited")
+        said += f", {waits:,} waits"
     return "\n    ".join([said, *lost(profile), *profile.remarks])
 
 
@@ -72,6 +84,11 @@ def lost(profile: Profile) -> list[str]:
         )
     if counts.get("lost_samples"):
         said.append(f"{counts['lost_samples']:,} samples are not in it: the histogram was full")
+    if counts.get("lost_waits"):
+        said.append(
+            f"{counts['lost_waits']:,} waits are not in it: their table was full (--nodes gives "
+            "room)"
+        )
     return said
 
 
@@ -93,13 +110,13 @@ def nothing_written(output: str, program: str, status: int) -> str:
     )
 
 
-def verbs(path: Path) -> str:
+def verbs(path: Path, waits: bool = False) -> str:
     """What can be done next."""
     name, stem = short(path), short(path.with_suffix(""))
-    return "\n".join(
-        f"    pirn prof {verb}"
-        for verb in (f"flat {name}", f"tree {name} --min 1", f"flame {name} -o {stem}.svg")
-    )
+    said = [f"flat {name}", f"tree {name} --min 1", f"flame {name} -o {stem}.svg"]
+    if waits:
+        said += [f"waits {name}", f"locks {name}", f"flame {name} --of waits -o {stem}-waits.svg"]
+    return "\n".join(f"    pirn prof {verb}" for verb in said)
 
 
 @launch.command(left_out=OWN, short_help="Run a program with the profiler on.")
@@ -124,6 +141,12 @@ def verbs(path: Path) -> str:
     default=None,
     help="Whether samples of code that is not instrumented have their callers.",
 )
+@click.option("--waits", is_flag=True, help="Also how long threads wait, where and for what.")
+@click.option(
+    "--wait-ns",
+    metavar="NS",
+    help="Of shorter waits only some are recorded; 1: all.  [default: 100000]",
+)
 @launch.program
 def record(
     output: str,
@@ -132,6 +155,8 @@ def record(
     nodes: str | None,
     threads: str | None,
     frames: bool | None,
+    waits: bool,
+    wait_ns: str | None,
     **given: Any,  # noqa: ANN401
 ) -> None:
     """Run PROGRAM with its ARGS and record where it spends its time.
@@ -147,6 +172,8 @@ def record(
         "nodes": nodes,
         "threads": threads,
         "frames": None if frames is None else int(frames),
+        "waits": 1 if waits or wait_ns is not None else None,
+        "waitns": wait_ns,
     }
     program = launch.prepare(**given).with_settings(program_environment(output, chosen))
     before = outputs.existing(output)
@@ -157,5 +184,5 @@ def record(
         raise UserError(text, status=status or 1)
     whole = [file for file in files if say(file)]
     if whole:
-        click.echo(verbs(whole[0]), err=True)
+        click.echo(verbs(whole[0], "waits" in chosen and chosen["waits"] is not None), err=True)
     click.get_current_context().exit(status if whole else status or 1)

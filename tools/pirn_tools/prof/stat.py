@@ -37,11 +37,13 @@ def facts(profile: Profile) -> dict[str, Any]:
         "calls": sum(one.calls for one in profile.nodes.values() if one.kind == "call"),
         "samples": sum(one.times for one in profile.samples),
         "samples_by_cpu": by_cpu(profile),
+        "wait_ns": profile.number("waits"),
+        "waits": sum(one.times for one in profile.waits if one.kind == "waited"),
         "places": len(profile.samples),
         "room_for_places": profile.number("places"),
         **{
             key: profile.counts.get(key, 0)
-            for key in ("lost_calls", "lost_samples", "unmatched", "skipped")
+            for key in ("lost_calls", "lost_samples", "lost_waits", "unmatched", "skipped")
         },
         "calls_without_tree": profile.without_tree,
         "distances": dict(profile.distances),
@@ -103,6 +105,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         ("without tree", f"{found['calls_without_tree']:,} calls, known by function and site only"),
         ("lost calls", f"{found['lost_calls']:,}"),
         ("lost samples", f"{found['lost_samples']:,}"),
+        *_waits(found),
         ("unmatched", f"{found['unmatched']:,} returns from what was not active"),
         ("skipped", f"{found['skipped']:,} functions left without a return"),
     ]
@@ -125,6 +128,15 @@ def lines(found: dict[str, Any]) -> list[str]:
         ]
     width = max(len(name) for name, _ in pairs)
     return [f"{name.ljust(width)}  {value}" for name, value in pairs]
+
+
+def _waits(found: dict[str, Any]) -> list[tuple[str, str]]:
+    if not found["wait_ns"]:
+        return [("waits", "not recorded")]
+    some = (
+        f"; of those below {duration(found['wait_ns'] / 1e9)} some" if found["wait_ns"] > 1 else ""
+    )
+    return [("waits", f"{found['waits']:,}, {found['lost_waits']:,} lost{some}")]
 
 
 def _room(used: int, room: int) -> str:

@@ -9,7 +9,7 @@ looked up one byte before, in the call.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from pirn_tools.binary.demangle import plain_name
 from pirn_tools.binary.elf import File, Files
@@ -188,6 +188,28 @@ class Symbols:
                 if one.start <= address < one.end:
                     return address
         return 0
+
+    def data(self, address: int) -> str:
+        """The name of the variable that has this address in it, `name+0x8` behind its beginning;
+        empty: it has none, as memory of the heap and of stacks."""
+        for file, bias in self._loaded():
+            if address - bias < file.end:
+                found = file.table.data.at(address - bias)
+                if found is not None:
+                    offset = address - bias - found.start
+                    return plain_name(found.name) + (f"+{offset:#x}" if offset else "")
+        return ""
+
+    def _loaded(self) -> Iterator[tuple[File, int]]:
+        """Files, and what their addresses in memory are more than their own."""
+        for one in self._maps:
+            file = self.file(one.path) if one.path.startswith("/") else None
+            for part in file.segments if file is not None else ():
+                inside = part.offset < one.offset + one.end - one.start
+                if part.executable and inside and one.offset < part.offset + part.size:
+                    assert file is not None  # noqa: S101, it has segments
+                    yield file, one.start - one.offset - part.address + part.offset
+                    break
 
     def line(self, address: int) -> Place | None:
         """The line of the instruction at that address."""

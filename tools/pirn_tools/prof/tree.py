@@ -25,13 +25,15 @@ def _indent(node: Node) -> str:
 
 
 def _line(tree: Tree, node: Node) -> str:
-    where = f" ({site(tree, node)})" if node.kind != "root" else ""
-    calls = "" if node.kind == "root" else f" - {counted(node)}"
+    where = f" ({site(tree, node)})" if node.kind not in ("root", "wait") else ""
+    nothing = node.kind == "root" or (tree.waits and node.kind == "code")
+    said = "" if nothing else counted(node)
+    calls = f" - {said}" if said else ""
     if not tree.total:
         return f"{node.name}{where}{calls}"
     return (
-        f"{node.name}{where} - {tree.share(node.total):.2f}% ({node.total:,})"
-        f" - {tree.share(node.own):.2f}% ({node.own:,}){calls}"
+        f"{node.name}{where} - {tree.share(node.total):.2f}% ({tree.amount(node.total)})"
+        f" - {tree.share(node.own):.2f}% ({tree.amount(node.own)}){calls}"
     )
 
 
@@ -39,6 +41,8 @@ def counted(node: Node) -> str:
     """How often it was called, if that is known."""
     if node.kind == "code":
         return "not counted"
+    if node.kind == "wait":
+        return "" if not node.calls else "once" if node.calls == 1 else f"{node.calls:,} times"
     return "1 call" if node.calls == 1 else f"{node.calls:,} calls"
 
 
@@ -47,13 +51,19 @@ def site(tree: Tree, node: Node) -> str:
     return tree.symbols.site(node.site)
 
 
+def unit(tree: Tree) -> dict[str, Any]:
+    """How much there is in all, and of what."""
+    if tree.waits:
+        return {"of": tree.selection.of, "ns": tree.total}
+    return {"samples": tree.total, "rate": tree.profile.rate}
+
+
 def as_json(pruned: Pruned) -> dict[str, Any]:
     """All nodes in one list, each with its parent's number: trees may be too deep to be nested."""
     tree = pruned.tree
     numbers = {id(node): place for place, node in enumerate(pruned.nodes)}
     return {
-        "samples": tree.total,
-        "rate": tree.profile.rate,
+        **unit(tree),
         "hidden": pruned.hidden,
         "nodes": [
             {
@@ -66,7 +76,7 @@ def as_json(pruned: Pruned) -> dict[str, Any]:
                 "site_address": node.site,
                 "total": node.total,
                 "own": node.own,
-                "calls": node.calls if node.kind == "call" else None,
+                "calls": node.calls if node.kind in ("call", "wait") else None,
                 "threads": node.threads or None,
             }
             for node in pruned.nodes
@@ -95,9 +105,9 @@ def path_rows(tree: Tree, nodes: list[Node]) -> list[list[str]]:
             f"{tree.seconds(node.total):.3f}",
             f"{tree.share(node.own):.2f}",
             f"{tree.seconds(node.own):.3f}",
-            f"{node.calls:,}" if node.kind == "call" else "-",
+            f"{node.calls:,}" if node.kind in ("call", "wait") and node.calls else "-",
             node.name,
-            site(tree, node) if node.kind != "root" else "-",
+            site(tree, node) if node.kind not in ("root", "wait") else "-",
         ]
         for node in nodes
     ]

@@ -26,6 +26,8 @@
  * reads the permits. Sequentially consistent: one of them sees the other. ORDER(monitor)
  */
 #include "linux.h"
+
+#include "../../../../src/prof/prof.h"
 #include "port_calls.h"
 
 /* As for preemption: whether a thread is inside the runtime must be known. */
@@ -80,6 +82,7 @@ static void on_probe(int signal, siginfo_t *info, void *arg)
         port_arch_in_syscall(pc)) {
         int saved = errno;
         if (has_slept(port_cpu_self())) {
+            prof_waits_blocked(context);
             rt_call_unannounced();
         }
         errno = saved;

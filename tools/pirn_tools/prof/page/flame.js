@@ -8,7 +8,7 @@ const boxes = [...document.querySelectorAll('.f')].map((group) => {
     const told = title.textContent;
     return {
         group, rect, text, told,
-        name: told.slice(0, told.lastIndexOf(' - ', told.search(/ - [\d,]+ (samples|calls) \(/) + 1)),
+        name: told.slice(0, told.lastIndexOf(' - ', told.search(/ - [\d,.]+ (samples|calls|s) \(/) + 1)),
         x: +group.dataset.x, w: +group.dataset.w, level: +group.dataset.l,
     };
 });
