@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Links in Markdown lead to files that exist, and to headings in them.
 
-Every `docs/....md` or `docs/....png` that another text file names exists, too. Links to the web are
-not followed. Anchors are those that GitHub makes of headings, and `<a id="...">`.
+Every `docs/....md` or `docs/....png` that another text file names exists, too, and every picture in
+docs/ is shown by a document. Links to the web are not followed. Anchors are those that GitHub makes
+of headings, and `<a id="...">`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:\s*(\S+)")
 HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 ANCHOR = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"")
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//")
+PICTURES = (".png", ".svg")
 MENTION = re.compile(r"(?<![\w/.-])docs/[\w./-]*\w\.(?:md|png)\b")
 
 
@@ -125,9 +127,24 @@ def mentions(root: Path, path: Path) -> list[Problem]:
     ]
 
 
+def unused(root: Path, files: list[Path]) -> list[Problem]:
+    """Pictures of the documents that none of them shows."""
+    shown = {
+        os.path.normpath(path.parent / target)
+        for path in files
+        if path.suffix == ".md"
+        for _, target in targets(read_lines(root / path))
+    }
+    return [
+        Problem(str(path), 1, "no document shows this picture")
+        for path in files
+        if path.parts[0] == "docs" and path.suffix in PICTURES and str(path) not in shown
+    ]
+
+
 def check(root: Path, files: list[Path]) -> list[Problem]:
     anchors_of.cache_clear()
-    problems = []
+    problems = unused(root, files)
     for path in files:
         if path.suffix == ".md":
             problems += of_document(root, path)

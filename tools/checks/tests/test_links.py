@@ -58,6 +58,17 @@ def test_links_complains_when_a_target_is_missing(tree: Tree, text: str, message
     assert message in problems[0].text
 
 
+def test_links_complains_when_no_document_shows_a_picture(tree: Tree) -> None:
+    folder = "docs/" + "img/"
+    files = {
+        "docs/" + "a.md": "![x](img/shown.png)\n",
+        folder + "shown.png": "x",
+        folder + "unused.svg": "x",
+    }
+    problems = links.check(*tree(files))
+    assert [(problem.path, problem.line) for problem in problems] == [(folder + "unused.svg", 1)]
+
+
 def test_links_complains_when_code_names_a_document_that_is_not_there(tree: Tree) -> None:
     files = {
         "src/a.c": f"/* see {GUIDE}there.md, and {GUIDE}gone.md. */\n",
