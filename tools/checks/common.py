@@ -17,7 +17,8 @@ from pathlib import Path
 
 C_SUFFIXES = (".c", ".h", ".hpp", ".cpp", ".cc", ".def")
 CODE_SUFFIXES = (*C_SUFFIXES, ".S", ".s", ".py", ".sh", ".cmake", ".sv", ".v", ".go", ".rs")
-SKIPPED_FOLDERS = ("build", "results", "__pycache__", ".venv", ".git")
+SKIPPED_FOLDERS = ("build", "__pycache__", ".venv", ".git")
+SKIPPED_AT_TOP = ("results",)  # what benchmarks write; docs/results is kept
 CACHE_SUFFIX = "_cache"  # .mypy_cache, .ruff_cache
 
 
@@ -52,7 +53,12 @@ def list_files(root: Path) -> list[Path]:
 
 def _walk(root: Path) -> Iterable[str]:
     for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not _skipped(name)]
+        at_top = Path(folder) == root
+        folders[:] = [
+            name
+            for name in folders
+            if not _skipped(name) and not (at_top and name in SKIPPED_AT_TOP)
+        ]
         for name in names:
             yield os.path.relpath(Path(folder) / name, root)
 
