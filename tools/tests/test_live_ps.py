@@ -209,3 +209,17 @@ def test_refuses_when_the_table_is_another(
     )
     with started(output) as process:
         refused(pirn("ps", "-p", process.pid), text)
+
+
+@needs_programs
+def test_threads_run_where_the_cpus_say_so() -> None:
+    """Never more of them than there are CPUs, however fast these go from one to the next."""
+    words = ("churn", "churn", "run", "run", "run")
+    with program("waits", *words) as process, Process(process.pid) as memory:
+        runtime = Runtime(memory)
+        for _ in range(200):
+            snapshot = runtime.look()
+            running = {t.at: t.cpu for t in snapshot.threads if t.state == "running"}
+            assert len(running) <= len(snapshot.cpus)
+            said = {cpu.runs: cpu.number for cpu in snapshot.cpus if cpu.runs is not None}
+            assert running.items() <= said.items()

@@ -4,14 +4,17 @@
 Nothing is stopped, so what is read was not true all at one moment. A descriptor may be recycled
 between two reads; its number and generation tell. What does not make sense is read again, and left
 out if it still does not.
+
+Threads are read one after the other, while CPUs go from one to the next. So at the end CPUs are
+read again, and the threads that run are those that they say: never more than there are CPUs.
 """
 
 from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pirn_tools.allowance import Allowance
@@ -155,16 +158,25 @@ class Runtime:
             raise UnreadableError
         at = layout.rt + layout["rt.cpus"]
         pointers = struct.unpack(f"<{count}Q", self.process.read(at, 8 * count))
-        cpus, counted = [], False
-        for i, pointer in enumerate(pointers):
-            raw = self.process.read(pointer, layout.size("cpu"))
-            cpus.append(self._cpu(i, pointer, raw))
-            if layout.has("TIMES_BIT"):
-                counted |= bool(layout.get(raw, "cpu.port.cpus") & layout["TIMES_BIT"])
+        cpus = self._cpus(pointers)
+        counted = False
+        if layout.has("TIMES_BIT"):
+            words = (layout.read(self.process, at, "cpu.port.cpus") for at in pointers)
+            counted = any(word & layout["TIMES_BIT"] for word in words)
         name = text_of(self.process.read(self._field("rt.policy.name"), 16))
         started = self._field("rt.start_ns") if layout.has("rt.start_ns") else None
         reader = _Threads(self, cpus, counted)
-        return Snapshot(name, started, counted, cpus, list(reader.all()))
+        threads = list(reader.all())
+        for _ in range(TRIES):
+            cpus = self._cpus(pointers)
+            threads, moved = reader.settled(threads, cpus)
+            if not moved:
+                break
+        return Snapshot(name, started, counted, cpus, agreed(threads, cpus))
+
+    def _cpus(self, pointers: Sequence[int]) -> list[Cpu]:
+        size = self.layout.size("cpu")
+        return [self._cpu(i, at, self.process.read(at, size)) for i, at in enumerate(pointers)]
 
     def _cpu(self, number: int, at: int, raw: bytes) -> Cpu:
         def get(name: str) -> int:
@@ -189,6 +201,20 @@ class Runtime:
             idle_ns=idle,
             now=now,
         )
+
+
+def agreed(threads: list[Thread], cpus: list[Cpu]) -> list[Thread]:
+    """Those run that the CPUs say; of others that is over, or has not begun."""
+    runs = {cpu.runs: cpu for cpu in cpus}
+    found = []
+    for t in threads:
+        cpu = runs.get(t.at)
+        if cpu is not None and t.state != "running":
+            t = replace(t, state="running", cpu=cpu.number, tid=cpu.tid)
+        elif cpu is None and t.state == "running":
+            t = replace(t, state="ready", tid=None)
+        found.append(t)
+    return found
 
 
 class _Threads:
@@ -221,6 +247,26 @@ class _Threads:
                 if found is not None:
                     yield found
                     break
+
+    def settled(self, threads: list[Thread], cpus: list[Cpu]) -> tuple[list[Thread], bool]:
+        """Reads those again that run where the CPUs do not say so, or the other way round. True:
+        there were some."""
+        runs = {cpu.runs for cpu in cpus}
+        found, moved = [], False
+        for t in threads:
+            if (t.state == "running") == (t.at in runs):
+                found.append(t)
+                continue
+            moved = True
+            try:
+                again = self._read(t.index, t.at)
+            except UnreadableError:
+                continue  # it has ended
+            if again is not None:
+                found.append(again)
+            elif t.at in runs:
+                found.append(t)
+        return found, moved
 
     def _addresses(self) -> Iterator[tuple[int, int]]:
         """Index and address of each descriptor."""
