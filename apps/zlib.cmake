@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# apps-zlib: the system's. For boards it is compiled from its source, which `tools/setup-boards` fetches;
-# without its functions for files.
+# apps-zlib: the system's zlib. For boards it is compiled, without its functions for files, from
+# the source that `tools/setup-boards` fetches.
 if(PIRN_BOARD)
   set(zlib ${PIRN_ROOT}/.boards/sources/zlib/source)
   if(NOT EXISTS ${zlib}/zlib.h)

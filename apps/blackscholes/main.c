@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * blackscholes: prices of options, worked out by threads that share nothing (after the program of
- * that name in PARSEC). Each thread takes an equal part of the options, and works it out as often
- * as --runs says.
+ * blackscholes: prices of options, computed by threads that share nothing (after the program of
+ * that name in PARSEC). Each thread takes an equal part of the options and computes it --runs
+ * times.
  *
  * Exit status 0: all prices agree with the file's reference values; 1: one does not, or bad input;
  * 2: wrong command line.
@@ -27,7 +27,7 @@ struct part {
     size_t first, end;
 };
 
-/* Constant while threads run, but for the prices of each one's part. */
+/* Constant while threads run, except that each thread writes its own part of the prices. */
 static struct portfolio portfolio;
 static float *prices;
 static long runs = 100;
@@ -39,7 +39,7 @@ static void *part_main(void *arg)
     for (long run = 0; run < runs; run++)
         for (size_t i = part->first; i < part->end; i++) {
             prices[i] = option_price(&portfolio.options[i]);
-            __asm__ volatile("" ::: "memory"); /* each run counts */
+            __asm__ volatile("" ::: "memory"); /* keeps each run */
         }
     return NULL;
 }
@@ -69,7 +69,7 @@ static double compute(long threads)
     return clock_seconds() - start;
 }
 
-/* How many prices are not the reference's; the first of them is named. */
+/* The number of prices that differ from the reference; names the first of them. */
 static size_t count_errors(double *largest)
 {
     size_t errors = 0;

@@ -14,10 +14,11 @@ struct portfolio {
     struct option *options;
 };
 
-/* Reads the whole file; what is wrong in it ends the program, with file, line and value. */
+/* Reads the whole file. An error in it ends the program, with file, line and value. */
 void portfolio_read(struct portfolio *portfolio, const char *path);
 
-/* The number of prices, then a price a line with 9 digits, which tell all floats apart. */
+/* Writes the number of prices, then one price a line, with 9 digits, which distinguish all
+ * floats. */
 void prices_write(const char *path, const float *prices, size_t count);
 
 #endif

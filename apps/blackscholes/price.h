@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 struct option {
-    float spot;       /* S: what the share costs today */
-    float strike;     /* K: what it costs by the option */
+    float spot;       /* S: the price of the share today */
+    float strike;     /* K: the price in the option */
     float rate;       /* r: risk-free interest, a year */
     float volatility; /* v: of the share, a year */
     float years;      /* T: until the option ends */

@@ -40,7 +40,7 @@ struct couple {
 
 static long pairs = 4, items = 100000, depth = 8, work = 10; /* constant while threads run */
 
-/* `work` units of computing on a number; no two couples or items give the same. */
+/* `work` units of computation on a number; the result is different for each couple and item. */
 static uint64_t produce(long couple, uint64_t number)
 {
     uint64_t value = checksum_word(CHECKSUM_SEED + (uint64_t)couple, number);

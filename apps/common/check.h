@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Checked calls: what an application does when the runtime refuses something.
- * Used by every application; an error ends the process with status 1 and a
- * sentence on standard error that names the call and the reason.
+ * Checked calls: the reaction of an application when the runtime refuses something. Used by every
+ * application; an error ends the process with status 1 and a sentence on standard error that names
+ * the call and the reason.
  */
 #ifndef APPS_COMMON_CHECK_H
 #define APPS_COMMON_CHECK_H
@@ -13,8 +13,8 @@
 #include <semaphore.h>
 #include <stddef.h>
 
-/* Enough for any of our threads, and small enough for thousands of them. Where the
- * system asks for more at least, its least is taken. */
+/* Enough for any of the applications' threads, and small enough for thousands of them. If the
+ * system's minimum is larger, that is used. */
 #define APP_STACK_SIZE ((size_t)64 * 1024)
 
 /* For functions that return an error number (pthread_*): 0 passes, anything else dies. */

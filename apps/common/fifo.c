@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bounded channel (see fifo.h). A push or a pop signals while it holds the lock:
- * the scheduler sees every hand-over, which is what these programs are for.
+ * Bounded channel (see fifo.h). A push or a pop signals while it holds the lock, so that the
+ * scheduler sees every hand-over: these programs exist to exercise it.
  */
 #include "fifo.h"
 

@@ -39,7 +39,7 @@ static bool optional_value(const struct option_spec *o)
     return o->kind == OPTION_FLAG_AND_TEXT;
 }
 
-/* What is behind the help text: the values that are valid, and the default. */
+/* The text after an option's help: its valid values and the default. */
 static void print_range(const struct option_spec *o)
 {
     if (o->kind == OPTION_NUMBER)
@@ -114,7 +114,7 @@ static void parse_seconds(const struct option_spec *o, const char *value)
         options_refuse("--%s=%s: not a number of seconds, 0 or more", o->name, value);
 }
 
-/* Say what is wrong, and print the valid words behind it, in lines. */
+/* Print the error, then the valid words, in lines. */
 static void __attribute__((noreturn))
 refuse_word(const char *what, const char *why, const void *first, size_t count, size_t stride)
 {
@@ -214,7 +214,7 @@ static int words(const char *text)
     return count;
 }
 
-/* The name of operand `index`, as the page says it, into `name`. */
+/* Write the name of operand `index`, as in the page, into `name`. */
 static const char *operand_name(const struct option_page *page, int index, char *name, size_t size)
 {
     const char *start = page->operand;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Command lines of the applications, tests and benchmarks: a table of long options, over
- * getopt_long. A wrong option or value ends the process with status 2 and a sentence that names
- * the option, the value and what would be valid. Options and operands may be mixed.
+ * getopt_long. A wrong option or value ends the process with status 2 and a sentence that names the
+ * option, the value and the valid values. Options and operands may be mixed.
  */
 #ifndef APPS_COMMON_OPTIONS_H
 #define APPS_COMMON_OPTIONS_H
@@ -54,15 +54,15 @@ struct option_spec option_choice(const char *name, long *number, const char *con
 
 struct option_page {
     const char *summary; /* what the program does, one sentence */
-    const char *operand; /* names of the operands, blanks between them; NULL if none is taken.
-                          * [NAME] at the end may be missing; NAME... takes one and more */
+    const char *operand; /* names of the operands, separated by blanks; NULL if there are none.
+                          * [NAME] at the end is optional; NAME... stands for one or more */
     const struct option_spec *options; /* NULL: none but --help */
 };
 
 /* Stores the values and returns the operands, as many as the page names; NULL ends them. */
 char **options_parse(int argc, char **argv, const struct option_page *page);
 
-/* An operand that is a number; `name` is as the page says it. */
+/* An operand that is a number; `name` is its name in the page. */
 long operand_number(const char *name, const char *value, long min, long max);
 
 /* An operand that is one of `count` names: its index. The names are the first members, const char
@@ -72,7 +72,7 @@ size_t operand_choice(const char *name, const char *value, const void *first, si
 #define OPERAND_CHOICE(name, value, table)                                                         \
     operand_choice((name), (value), (table), sizeof(table) / sizeof((table)[0]), sizeof((table)[0]))
 
-/* For what the table cannot say: print the sentence, and end with status 2. */
+/* For errors that the table cannot describe: print the sentence, and end with status 2. */
 void options_refuse(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #ifdef __cplusplus

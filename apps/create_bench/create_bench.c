@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * create_bench: in each round, creator threads create children that do nothing;
- * the round ends when all of them have ended. Measures what a thread costs that
- * does no work: create, first switch, exit, join, and what becomes of its stack.
+ * create_bench: in each round, creator threads create children that do nothing; the round ends when
+ * all of them have ended. Measures the cost of a thread that does no work: create, first switch,
+ * exit, join, and the reuse of its stack.
  *
- * Invariant: a creator's record is its thread's alone until main has joined it; a
- * child that never ran makes the total wrong.
+ * Invariant: only a creator's thread uses its record until main has joined it; a child that never
+ * ran makes the total wrong.
  */
 #include "check.h"
 #include "clock.h"
@@ -22,7 +22,7 @@ struct creator {
     long ended; /* children joined with the right result, all rounds */
 };
 
-/* Gives its argument back, so that the join can tell that it ran. */
+/* Returns its argument, which shows the join that it ran. */
 static void *child_main(void *arg)
 {
     return arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cutting by contents (see chunks.h). A chunk's fingerprint is of bytes of this chunk alone: its
- * least length is that of a window at least.
+ * Cutting by contents (see chunks.h). A chunk's fingerprint depends on bytes of this chunk alone,
+ * because the smallest chunk is at least one window long.
  */
 #include "chunks.h"
 
@@ -18,7 +18,7 @@ static int is_anchor(const struct cutter *cutter, uint64_t fingerprint)
     return (fingerprint & (cutter->average - 1)) == cutter->average - 1;
 }
 
-/* Of the RABIN_WINDOW bytes in front of data[end]. */
+/* The fingerprint of the RABIN_WINDOW bytes in front of data[end]. */
 static uint64_t window_before(const struct cutter *cutter, const uint8_t *data, size_t end)
 {
     uint64_t fingerprint = 0;

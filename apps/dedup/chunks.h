@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where data is cut: after bytes whose fingerprint has its low bits set, so that the same text is
- * cut at the same places wherever it stands.
+ * Cutting of data: after bytes whose fingerprint has its low bits set. So the same text is cut at
+ * the same positions wherever it occurs.
  */
 #ifndef APPS_DEDUP_CHUNKS_H
 #define APPS_DEDUP_CHUNKS_H

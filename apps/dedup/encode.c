@@ -33,7 +33,7 @@ static void refine(struct encoding *e, struct fragment *f)
         chunk->size = chunk_length(&e->cutter, chunk->data, f->size - at);
         at += chunk->size;
     }
-    /* Who has the last chunk may free all of them. */
+    /* The thread that has the last chunk may free all of them. */
     for (size_t i = 0, count = f->count; i < count; i++)
         fifo_push(&e->chunks, &f->chunks[i]);
 }
@@ -60,7 +60,7 @@ static void deduplicate_work(struct stage *stage)
     }
 }
 
-/* What does not become smaller stays as it is. */
+/* Contents that compression does not shrink stay as they are. */
 static void compress_entry(struct packer *packer, uint8_t *space, struct entry *entry)
 {
     size_t size = pack(packer, entry->data, entry->size, space);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first stage: reads the file and cuts it into fragments, as near to --fragment bytes as its
- * contents allow. What stands behind the cut begins the next one.
+ * The first stage: reads the file and cuts it into fragments, as close to --fragment bytes as the
+ * contents allow. The rest behind the cut begins the next fragment.
  */
 #include "check.h"
 #include "pipeline.h"

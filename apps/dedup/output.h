@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file that is written: never one that is there already, and gone again if the program fails.
+ * The output file. It never overwrites an existing file, and it is removed if the program fails.
  */
 #ifndef APPS_DEDUP_OUTPUT_H
 #define APPS_DEDUP_OUTPUT_H

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What zlib says about our own calls: out of memory, mostly. */
+/* Checks a result of zlib. Our calls fail mostly for lack of memory. */
 static void check_zlib(int result, const z_stream *stream, const char *what)
 {
     if (result != Z_OK)

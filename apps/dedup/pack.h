@@ -14,12 +14,12 @@ struct packer {
     z_stream stream;
 };
 
-/* most: bytes of the largest chunk; zlib takes memory for so many. */
+/* most: bytes of the largest chunk; zlib allocates memory for that size. */
 void packer_init(struct packer *packer, int level, size_t most);
 void packer_end(struct packer *packer);
 
-/* Compresses into `out`, which has room for size - 1 bytes. Returns how many it took; 0: not fewer
- * than `size`. */
+/* Compresses into `out`, which has room for size - 1 bytes. Returns the number of bytes; 0: the
+ * result would not be smaller than `size`. */
 size_t pack(struct packer *packer, const uint8_t *data, size_t size, uint8_t *out);
 
 void unpacker_init(struct packer *packer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What goes through the stages of `encode`:
+ * The data that passes through the stages of `encode`:
  *
  *   fragment ─→ refine ─→ deduplicate ─→ compress ─→ reorder, write
  *   1 thread    n         n        └────────────────↗ n          1
@@ -8,10 +8,11 @@
  * Invariants:
  *  1. A fragment's bytes stay where they are until the archive is written: entries of the table
  *     point to them.
- *  2. Fragments are numbered; at most `inflight` numbers from the first that is not written whole
- * are under way, so that the last stage has a slot for each (number % inflight).
- *  3. What is written depends on the order of the input alone, not on who was first to find a
- * chunk: the contents go where the first chunk of them stands, whoever has compressed them.
+ *  2. Fragments are numbered. At most `inflight` numbers, counted from the first fragment that is
+ *     not completely written, are in progress. So the last stage has a slot for each (number %
+ *     inflight).
+ *  3. The archive depends on the order of the input alone, not on which thread found a chunk first:
+ *     the contents are written at the first chunk that has them, whichever thread compressed them.
  */
 #ifndef APPS_DEDUP_PIPELINE_H
 #define APPS_DEDUP_PIPELINE_H
@@ -30,12 +31,12 @@ struct chunk {
     const uint8_t *data;
     size_t size;
     struct entry *entry;
-    bool fresh; /* the first that was found: its entry has been compressed for it */
+    bool fresh; /* the first found with these contents: its entry was compressed for it */
     bool here;  /* the last stage has it */
 };
 
 struct fragment {
-    struct fragment *before; /* all that there were, from the last one */
+    struct fragment *before; /* list of all fragments, from the last one */
     uint64_t number;
     uint8_t *data;
     size_t size;
@@ -63,7 +64,7 @@ void *reorder_main(void *encoding);
 /* Makes the archive. */
 void encode(struct encoding *encoding);
 
-/* Restores what the archive was made of, after all of it has been checked. */
+/* Restores the input of an archive, after checking all of the archive. */
 struct decoded {
     uint64_t bytes, count, unique;
 };

@@ -15,8 +15,8 @@ enum { RABIN_WINDOW = 32, RABIN_DEGREE = 53 };
 #define RABIN_POLYNOMIAL UINT64_C(0x3b5ab629ef00d9)
 
 struct rabin_tables {
-    uint64_t appended[256]; /* what a byte that leaves the top changes */
-    uint64_t leaving[256];  /* what the window's oldest byte stands for */
+    uint64_t appended[256]; /* the effect of a byte that leaves the top */
+    uint64_t leaving[256];  /* the contribution of the window's oldest byte */
 };
 
 /* Once, before the threads. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The last stage: chunks come in any order and are written in the input's. It never waits for a
- * certain one: what is not its turn yet is kept, so those who hand chunks over go on.
+ * The last stage: chunks arrive in any order and are written in the input's order. It never waits
+ * for a certain chunk: it keeps chunks whose turn has not come, so the threads that deliver chunks
+ * continue.
  */
 #include "archive.h"
 #include "check.h"
@@ -13,9 +14,9 @@
 
 struct order {
     struct encoding *encoding;
-    struct fragment **slots; /* fragments with chunks that are here, by number % inflight */
-    uint64_t number;         /* of the fragment whose turn it is */
-    size_t next;             /* its chunk whose turn it is */
+    struct fragment **slots; /* fragments of which chunks have arrived, by number % inflight */
+    uint64_t number;         /* of the fragment to be written next */
+    size_t next;             /* its chunk to be written next */
     struct sha1 digests;
 };
 
@@ -72,7 +73,7 @@ static void fragment_end(struct order *order, struct fragment *fragment)
     semaphore_post(&e->room);
 }
 
-/* Writes as far as chunks are here, and their contents compressed. */
+/* Writes all chunks that have arrived in sequence and whose contents are compressed. */
 static void advance(struct order *order)
 {
     struct fragment *f;

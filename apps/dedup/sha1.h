@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SHA-1 (FIPS 180-4): names chunks by their contents. Against accidents, not against malice: who
- * can make two inputs with one digest is met by comparing the bytes (table.h).
+ * SHA-1 (FIPS 180-4): identifies chunks by their contents. It protects against accidents. If an
+ * attacker makes two inputs with one digest, comparing the bytes tells them apart (table.h).
  */
 #ifndef APPS_DEDUP_SHA1_H
 #define APPS_DEDUP_SHA1_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The contents that were seen, found by digest. Two contents of one digest are two entries: their
- * bytes are compared.
+ * The contents seen so far, found by digest. Two contents with one digest are two entries, because
+ * their bytes are compared.
  */
 #ifndef APPS_DEDUP_TABLE_H
 #define APPS_DEDUP_TABLE_H
@@ -14,13 +14,13 @@
 struct entry {
     struct entry *next;        /* (lock of its part of the table) */
     uint8_t digest[SHA1_SIZE]; /* constant, with data and size */
-    const uint8_t *data;       /* stays where it is as long as the table */
+    const uint8_t *data;       /* constant address as long as the table exists */
     size_t size;
-    uint8_t *stored; /* who compresses it, then who writes */
+    uint8_t *stored; /* the thread that compresses it, then the writer */
     size_t stored_size;
     bool packed;
-    bool ready, written; /* who writes, alone */
-    uint64_t number;     /* among what was written */
+    bool ready, written; /* the writer alone */
+    uint64_t number;     /* sequence number among the written contents */
 };
 
 enum { TABLE_PARTS = 64, TABLE_ROWS = 1 << 10 };

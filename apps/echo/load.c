@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * echo_load: makes load for echo_server and checks every byte that comes back. A
- * closed loop: each active connection sends a message, waits for all of it, sends
- * the next. It uses epoll and few threads, so that it is not what is measured.
+ * echo_load: makes load for echo_server and checks every byte that comes back. A closed loop: each
+ * active connection sends a message, waits for all of it, sends the next. It uses epoll and few
+ * threads, so that its own cost does not dominate the measurement.
  *
- * Three phases, each by all threads before the next: all connections are opened, and
- * each echoes one message (few at a time, so that the server's queue of connections
- * does not overflow); messages, for a time or a number; all are closed, and the
- * server's end is awaited.
+ * Three phases, each by all threads before the next: all connections are opened, and each echoes
+ * one message (few at a time, so that the server's queue of connections does not overflow);
+ * messages, for a time or a number; all are closed, and the server's end is awaited.
  *
  * Invariants:
  *  1. A connection and an epoll descriptor belong to one thread.
  *  2. got <= sent <= size; a message is complete when got is size. Its bytes are
- *     pattern[start of that message …], so that a mix-up of connections or messages
- *     shows.
+ *     pattern[start of that message …], so that a mix-up of connections or messages shows.
  *  3. waiting counts the connections with a message or an end outstanding.
  */
 #include "check.h"
@@ -108,7 +106,7 @@ static void lose(struct worker *w, struct connection *c, const char *how)
     close_connection(w, c);
 }
 
-/* As much as fits. */
+/* Sends as much as the socket accepts. */
 static void send_rest(struct worker *w, struct connection *c)
 {
     bool more;
@@ -155,7 +153,7 @@ static void check_bytes(const struct worker *w, const struct connection *c, long
                     want[i]);
 }
 
-/* Takes what came back. Returns true when the message is complete. */
+/* Receives the echoed bytes. Returns true when the message is complete. */
 static bool receive(struct worker *w, struct connection *c)
 {
     while (c->got < size) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the echo server and its load share: descriptors, loopback addresses, and
- * calls on sockets that are checked. Used by server.c and load.c.
+ * Functions that the echo server and its load share: descriptors, loopback addresses, and checked
+ * calls on sockets. Used by server.c and load.c.
  */
 #ifndef APPS_ECHO_NET_H
 #define APPS_ECHO_NET_H
@@ -18,7 +18,7 @@ struct sockaddr_in net_loopback(unsigned x, long port);
 /* A call that returns -1 and sets errno: dies, with its name and the reason. */
 long net_check(long result, const char *what);
 
-/* Sends what is small at once, instead of waiting for more. */
+/* Sends small messages at once, instead of waiting for more. */
 void net_no_delay(int fd);
 
 #endif

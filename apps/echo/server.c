@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * echo_server: sends back what it receives, with a thread for each connection that
- * blocks in recv and send: the plainest server there is. It measures what blocked
- * threads and their wake-ups cost; echo_load makes the load.
+ * echo_server: sends back what it receives, with a thread for each connection that blocks in recv
+ * and send: the simplest possible server. It measures the cost of blocked threads and their
+ * wake-ups; echo_load makes the load.
  *
  * Invariants:
- *  1. A connection's descriptor belongs to main until its thread starts, then to
- *     that thread, which closes it.
- *  2. Under `lock`: open counts the connections whose threads have not ended; bytes
- *     and reset are the sums over those that have.
+ *  1. A connection's descriptor belongs to main until its thread starts, then to that thread, which
+ *     closes it.
+ *  2. Under `lock`: open counts the connections whose threads have not ended; bytes and reset are
+ *     the sums over those that have.
  *
  * Main accepts, and after --serve connections waits until open is 0.
  */
@@ -99,7 +99,7 @@ static int listen_on_loopback(void)
     net_check(listen(fd, SOMAXCONN), "listen");
     net_check(getsockname(fd, (struct sockaddr *)&address, &length), "getsockname");
     printf("echo_server: listening port=%d\n", ntohs(address.sin_port));
-    fflush(stdout); /* whoever starts the load waits for this line */
+    fflush(stdout); /* the program that starts the load waits for this line */
     return fd;
 }
 
@@ -153,7 +153,7 @@ static void wait_until_closed(void)
     check_rc(pthread_mutex_unlock(&lock), "pthread_mutex_unlock");
 }
 
-/* The largest resident set so far; 0 where the system does not tell. */
+/* The largest resident set so far, KiB; 0 if the system does not report it. */
 static long resident_kb(void)
 {
     char line[256];

@@ -62,7 +62,7 @@ void product_block(struct product *p, size_t row, size_t row_end, size_t column,
             p->c[i * p->size + j] = dot(&p->a[i * p->size], &p->b_transposed[j * p->size], p->size);
 }
 
-/* The definition itself, from the generators: shares nothing with what it checks. */
+/* The definition itself, from the generators: it shares no code with the product that it checks. */
 static uint32_t expected(size_t size, size_t row, size_t column)
 {
     uint32_t sum = 0;

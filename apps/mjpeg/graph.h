@@ -13,16 +13,16 @@
 
 #include "picture.h"
 
-/* What a graph keeps between its calls; NULL if nothing. */
+/* State that a graph keeps between its calls; NULL if there is none. */
 struct graph_state;
 
 struct graph {
     const char *name;
     /* Before the first picture. Returns the state; `depth` bounds the FIFOs. */
     struct graph_state *(*start)(int max_slices, int depth);
-    /* Demux thread: set off a prepared picture. Each slice ends by posting `finished`. */
+    /* Demux thread: start a prepared picture. Each slice ends by posting `finished`. */
     void (*submit)(struct graph_state *state, struct picture *picture);
-    /* LIBU thread: after all posts of `finished`, end what was made for the picture. */
+    /* LIBU thread: after all posts of `finished`, release everything made for the picture. */
     void (*collect)(struct graph_state *state, struct picture *picture);
     /* After the last picture. */
     void (*stop)(struct graph_state *state);

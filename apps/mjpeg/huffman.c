@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* What a baseline symbol may say: a DC difference of up to 11 bits; for AC a run
- * of zeros and a value of 1 to 10 bits, or one of the two special symbols. */
+/* The valid baseline symbols: for DC a difference of up to 11 bits; for AC a run of zeros and a
+ * value of 1 to 10 bits, or one of the two special symbols. */
 static bool symbol_is_baseline(enum huffman_class class, int symbol)
 {
     int bits = symbol & 15;

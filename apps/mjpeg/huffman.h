@@ -27,8 +27,8 @@ struct huffman {
 };
 
 /*
- * Builds the table from DHT's form: counts[n-1] codes of n bits, then the symbols.
- * Returns NULL, or in words why that is no baseline table.
+ * Builds the table from DHT's form: counts[n-1] codes of n bits, then the symbols. Returns NULL, or
+ * the reason why it is not a baseline table.
  */
 const char *huffman_build(struct huffman *table, enum huffman_class class, const uint8_t counts[16],
                           const uint8_t *symbols);

@@ -27,7 +27,7 @@ enum {
     BLOCK = 64, /* coefficients or samples in a block */
 };
 
-/* The first thing that is wrong with a picture. `offset` counts from the start of the stream. */
+/* The first fault of a picture. `offset` counts from the start of the stream. */
 struct jpeg_error {
     bool set;
     size_t offset;

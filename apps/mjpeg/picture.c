@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pictures and slices (see picture.h): memory, planning, faults, and what a stage
- * has to wait for and pass on beside its own work.
+ * Pictures and slices (see picture.h): memory, planning, faults, and the waits and posts of a stage
+ * around its own work.
  */
 #include "picture.h"
 

@@ -26,7 +26,7 @@ enum { PICTURE_MAX_SLICES = 256 };
 
 enum stage { STAGE_VLD, STAGE_IQ, STAGE_IDCT, STAGES };
 
-/* Where the variable-length decoder stands between two MCUs. */
+/* The state of the variable-length decoder between two MCUs. */
 struct vld {
     struct bitreader reader;
     int dc[JPEG_MAX_COMPONENTS]; /* predictors */
@@ -35,7 +35,7 @@ struct vld {
 struct picture;
 struct slice;
 
-/* One stage of one slice: what a short-lived thread does. */
+/* One stage of one slice: the work of a short-lived thread. */
 struct task {
     struct slice *slice;
     enum stage stage;

@@ -25,7 +25,8 @@ struct pipeline_result {
     int width, height;       /* of the first */
     long threads;            /* created, demux and LIBU included */
     uint64_t checksum;       /* of all frames, in order */
-    struct jpeg_error error; /* what ended the run early, if .set; in picture number `pictures` */
+    struct jpeg_error error; /* the fault that ended the run early, if .set; in picture number
+                              * `pictures` */
 };
 
 /* Returns true if all pictures asked for were decoded. */

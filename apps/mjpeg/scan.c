@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the restart intervals in a picture's entropy-coded data without decoding
- * it: markers stand out because 0xFF inside data is always followed by 0x00.
- * That is what lets several threads decode one picture. Called by markers.c.
+ * Finds the restart intervals in a picture's entropy-coded data without decoding it: markers stand
+ * out because 0xFF inside data is always followed by 0x00. The intervals allow several threads to
+ * decode one picture. Called by markers.c.
  */
 #include "jpeg.h"
 

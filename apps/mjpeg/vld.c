@@ -20,7 +20,7 @@ static int take_value(struct bitreader *r, int bits)
     return value < 1 << (bits - 1) ? value - (1 << bits) + 1 : value;
 }
 
-/* Returns NULL, or what is wrong. `block` is all zero at the start. */
+/* Returns NULL, or the fault. `block` is all zero at the start. */
 static const char *decode_block(struct bitreader *r, const struct huffman *dc,
                                 const struct huffman *ac, int *predictor, int16_t *block)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the process has cost, as the system knows it (see crowd.h).
+ * The cost of the process, as the system measures it (see crowd.h).
  */
 #include "clock.h"
 #include "crowd.h"

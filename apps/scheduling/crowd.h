@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the scheduling programs share: threads in numbers that the system may refuse,
- * and what they cost.
+ * Functions that the scheduling programs share: threads in numbers that the system may refuse, and
+ * their cost.
  */
 #ifndef APPS_SCHEDULING_CROWD_H
 #define APPS_SCHEDULING_CROWD_H
@@ -17,7 +17,7 @@ struct cost {
     double wall, cpu, system; /* system: the part of cpu that was spent in the kernel */
 };
 
-/* What has passed since an arbitrary start; the difference of two of them. */
+/* Time since an arbitrary start; take the difference of two calls. */
 struct cost cost_now(void);
 struct cost cost_since(struct cost before);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * interruptions: a thread does nothing but look at the clock, while main waits to
- * join it; where two looks lie further apart than usual, it was away. What ticks
- * cost: the sum of that with ticks, less the sum without.
+ * interruptions: a thread only reads the clock, while main waits to join it. If two readings are
+ * further apart than usual, the thread was away. The cost of ticks is the sum of these times with
+ * ticks, less the sum without.
  *
- * Absences above --longest are not the machine's own business any more (another
- * process had the processor): they are counted, and left out of the sum. The loop
- * touches no memory, so what an interruption does to the caches is not seen.
+ * Absences above --longest have causes outside the program (another process had the processor):
+ * they are counted, and left out of the sum. The loop touches no memory, so the effect of
+ * interruptions on the caches is not measured.
  */
 #include "check.h"
 #include "clock.h"
@@ -24,8 +24,8 @@ static struct {
     double unit; /* seconds */
 } seen;
 
-/* A clock that is read without leaving the loop; its rate is found in passing. Reading it in the C
- * library would do, but there a library of user threads may put ticks off. */
+/* A clock that is read without leaving the loop; its rate is measured on the way. The C library's
+ * clock would do, but in a library of user threads that call may delay ticks. */
 static inline uint64_t fine_clock(void)
 {
 #if defined(__x86_64__)
@@ -68,7 +68,7 @@ static void *watcher_main(void *arg)
         if (__builtin_expect(gap >= least, 0)) {
             if (gap > most) {
                 others++;
-                start += gap; /* that time was not ours */
+                start += gap; /* the thread did not run in that time */
             } else {
                 gaps++;
                 away += gap;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * join_chain: the main thread creates threads; the first returns at once, each other
- * one joins the thread before it and returns one more than that one; main joins the
- * last. What a join costs, and how soon a joiner goes on.
+ * join_chain: the main thread creates threads. The first returns at once; each other one joins the
+ * thread before it and returns that result plus one; main joins the last. Measures the cost of a
+ * join, and how soon a joiner continues.
  *
- * A link's thread is written before the next link is created, which is the only one
- * to read it.
+ * A link's thread is written before the next link is created, and only the next link reads it.
  */
 #include "check.h"
 #include "crowd.h"

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * join_latency: from the last thing that a thread does to the first thing that its
- * joiner does, when both run in different places: on different kernel threads (the
- * workers of a library with threads of its own), or, where each thread is a kernel
- * thread, on different processors.
+ * join_latency: the time from the last action of a thread to the first action of its joiner, when
+ * both run on different kernel threads (the workers of a user-level library) or, if each thread is
+ * a kernel thread, on different processors.
  *
- * Each time main creates a thread, waits until it runs elsewhere, and joins it. The
- * thread goes on for a while (--linger), so that the joiner's place goes to sleep or
- * searches for work, looks at the clock, and returns. With --busy main creates a third
- * thread before it joins, which computes until the join has returned; then that one
- * must be in the joiner's place when the thread ends. Times that do not meet this are
- * not counted: cross= says how many do.
+ * Each time main creates a thread, waits until it runs elsewhere, and joins it. The thread
+ * continues for a while (--linger), so that the joiner's CPU goes to sleep or searches for work;
+ * then it reads the clock and returns. With --busy main creates a third thread before it joins,
+ * which computes until the join has returned. That thread must be on the joiner's CPU when the
+ * thread ends. Times that do not meet these conditions are not counted: cross= prints how many do.
  *
- * Words that two threads share without a lock are atomic; the others belong to the
- * ending thread until main has joined it.
+ * Words that two threads share without a lock are atomic; the others belong to the ending thread
+ * until main has joined it.
  */
 #include "check.h"
 #include "clock.h"
@@ -28,7 +26,7 @@
 
 #define NOWHERE (-1L)
 #define PATIENCE_START 1e-3 /* seconds for the thread to run elsewhere; else it may run here */
-#define PATIENCE_BUSY 0.05  /* and for the third thread to take the joiner's place */
+#define PATIENCE_BUSY 0.05  /* seconds for the third thread to take the joiner's CPU */
 
 enum { BY_WORKER, BY_CPU };
 
@@ -118,8 +116,9 @@ static void start_and_join_one(void)
     thread_join(thread);
 }
 
-/* One join; true: it counts. Libraries that deal threads out in turn give every second one to the
- * joiner's own place: with two threads a time, one more at every second time shifts that. */
+/* One join; true: it counts. Libraries that assign threads in turn put every second one on the
+ * joiner's own CPU. With two threads at a time, one additional thread at every second time shifts
+ * the turn. */
 static bool measure(long number, struct sample *out)
 {
     const bool with_third = busy;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * master_worker: the main thread creates workers, each of which computes an equal
- * share of a fixed amount of work, and joins them in turn.
+ * master_worker: the main thread creates workers, each of which computes an equal share of a fixed
+ * amount of work, and joins them in turn.
  *
- * The work is a chain of steps of a linear congruential generator, which no compiler
- * shortens; where a chain ends is known without walking it (jump), so that each
- * worker's result is checked.
+ * The work is a chain of steps of a linear congruential generator, which no compiler shortens. The
+ * end of a chain can be computed without walking it (jump), so that each worker's result is
+ * checked.
  */
 #include "check.h"
 #include "crowd.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * grid.h - a Sudoku grid, and the search through what is still possible in it.
+ * grid.h - a Sudoku grid, and the search through its remaining possibilities.
  */
 #ifndef APPS_SUDOKU_GRID_H
 #define APPS_SUDOKU_GRID_H
@@ -24,8 +24,8 @@ void grid_erase(struct grid *g, unsigned cell);
 /* Digits that neither row, column nor box has yet, as a mask. */
 unsigned grid_allowed(const struct grid *g, unsigned cell);
 
-/* How many solutions there are, but no more than `most`; *solution is the last that was found. The
- * digits are tried in the order of `order` (nine of them). */
+/* Counts solutions up to `most`; *solution is the last one found. The digits are tried in the order
+ * of `order` (nine of them). */
 unsigned grid_solve(struct grid *g, unsigned most, const uint8_t *order, struct grid *solution);
 
 #endif

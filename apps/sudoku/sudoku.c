@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sudoku: makes puzzles with one solution, and solves them, by backtracking: computing in many
- * small functions, which is what a profiler of function calls has to bear (the application with
- * which Wikene's thesis on SHMAC measures its profiler).
+ * sudoku: makes puzzles with one solution, and solves them, by backtracking. It computes in many
+ * small functions, which stresses a profiler of function calls (the application with which Wikene's
+ * thesis on SHMAC measures its profiler).
  *
- * A puzzle is a random full grid from which cells are taken as long as one solution is left.
- * Threads take the next puzzle's number; each number has random numbers of its own, so that the
- * result does not depend on who makes it.
+ * A puzzle is a random full grid from which cells are removed as long as one solution is left.
+ * Threads take the next puzzle's number. Each number has its own random sequence, so the result
+ * does not depend on the thread that makes it.
  */
 #include "check.h"
 #include "checksum.h"
@@ -65,7 +65,7 @@ static void grid_fill(struct grid *g, uint64_t *state)
     *g = whole;
 }
 
-/* Takes cells away; how many are left. */
+/* Removes cells; returns the number that is left. */
 static unsigned grid_dig(struct grid *g, uint64_t *state)
 {
     uint8_t cells[CELLS];
