@@ -33,7 +33,7 @@ CORES = (1, 2, 4)
 
 @dataclass(frozen=True)
 class Result:
-    """Medians of the rounds, in instructions."""
+    """Medians over the rounds, in instructions."""
 
     board: str
     work: Work

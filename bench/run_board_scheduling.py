@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts what scheduling costs on boards under QEMU: master/worker, join chain, ticks.
+"""Counts the cost of scheduling on boards under QEMU: master/worker, join chain, ticks.
 
     .venv/bin/python bench/run_board_scheduling.py [--board riscv64-virt]... [--publish]
 
@@ -58,7 +58,7 @@ def arguments() -> argparse.Namespace:
 
 
 def settings(policy: str = "steal", rate: int = 0) -> dict[str, str]:
-    """Idle cores sleep at once: one that searches takes instructions that nobody waits for."""
+    """Idle cores sleep at once: a searching core would add useless instructions."""
     us = str(1_000_000 // rate) if rate else "10000"
     preempt = "1" if rate else "0"
     ticks = {"PIRN_PREEMPT": preempt, "PIRN_TICK": us, "PIRN_SLICE": us}
@@ -73,13 +73,13 @@ def count(
 
 
 def step_cost(place: Place) -> float:
-    """Instructions of a million steps of master/worker's work: what a thread alone takes longer."""
+    """Instructions of a million steps of master/worker's work, of one thread alone."""
     some = [count(place, "master_worker", 1, settings(), threads=1, work=n) for n in (2, 4)]
     return (some[1] - some[0]) / 2
 
 
 class Board:
-    """What is counted on one board."""
+    """The counts of one board."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -104,7 +104,7 @@ class Board:
         return self.add("join_chain", threads, cores, policy, rate, total)
 
     def ticks(self, rate: int) -> int:
-        """How many there are in master/worker with 4 threads on one core."""
+        """Their number in master/worker with 4 threads on one core."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "stats.json"
             options = {**settings(rate=rate), "PIRN_STATS": f"json:{file}"}
@@ -164,7 +164,7 @@ def ticks_table(b: Board) -> str:
 
 
 def profile_table(b: Board) -> str:
-    """Samples of join chains on one core, by our profiler."""
+    """Samples of join chains on one core, by Pirn's profiler."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "chain.prof"
         options = {**settings(), "PIRN_PROF": str(file), "PIRN_PROFRATE": "20000"}
@@ -199,7 +199,7 @@ def check(holds: bool, what: str) -> None:
 
 
 def short(place: Place) -> None:
-    """Small cases; what must hold of them whatever the board."""
+    """Small cases, with the conditions that must hold on every board."""
     b = Board(place)
     b.work, b.useful = 2, 2 * b.step
     total = b.workers(4, 2)

@@ -47,7 +47,7 @@ def arguments() -> argparse.Namespace:
 
 
 def check_names(options: argparse.Namespace, suites: list[Suite]) -> None:
-    """A misspelt name must not silently measure nothing."""
+    """Reject unknown names, so that a misspelt name does not silently measure nothing."""
     rows = [row.name for suite in suites for row in suite.rows]
     peers = [peer.name for suite in suites for peer in suite.peers]
     for kind, wanted, known in (("row", options.row, rows), ("peer", options.peer, peers)):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost_board.c - what a program has cost on a board: the time that has passed. Where the clock
- * counts instructions (`pirn board run --icount`) that is those of all cores, one after the other.
+ * cost_board.c - the cost of a program on a board: the elapsed time. If the clock counts
+ * instructions (`pirn board run --icount`), that is the number of instructions of all cores, one
+ * after the other.
  */
 #include "clock.h"
 #include "crowd.h"

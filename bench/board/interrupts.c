@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interrupts.c - what a device's interrupt takes on a board, in instructions: from the
- * interrupted instruction to the program's handler; from a post in the handler to the thread that
- * waited for it, on a board whose cores sleep. As kernel_ops.c, with an instruction counter as
- * clock, and with the alarm of tests/board as device.
+ * interrupts.c - the cost of a device's interrupt on a board, in instructions: from the interrupted
+ * instruction to the program's handler; and from a post in the handler to the thread that waits for
+ * it, on a board whose cores sleep. As kernel_ops.c, with an instruction counter as clock, and with
+ * the alarm of tests/board as device.
  *
  *     interrupts NS        NS: nanoseconds that an instruction takes
  *
- * Interrupted is a thread that only reads the clock, over and over. Its last reading lies half of a
- * round before the interrupt, on average, and the part of a round between reading and writing down;
- * the handler's first reading that part after its beginning which a round has before the reading.
- * Together that is one and a half rounds, which are subtracted.
+ * The interrupted thread only reads the clock, over and over. On average its last reading is half a
+ * round before the interrupt, plus the part of a round between reading and storing. The handler's
+ * first reading comes after the part of a round before the reading. Together that is one and a half
+ * rounds, which are subtracted.
  */
 #include "alarm.h"
 
@@ -31,10 +31,10 @@ enum { ALARMS = 100, ROUNDS = 10000 };
 
 static double ns_per_instruction;
 static pirn_sem_t rang = PIRN_SEM_INIT(0);
-static volatile uint64_t last, before, entered; /* readings of the thread's, and the handler's */
+static volatile uint64_t last, before, entered; /* readings of the thread and of the handler */
 static volatile unsigned alarms;
 
-/* At times that do not keep step with the rounds. */
+/* At times that are not in step with the rounds. */
 static void next_alarm(void)
 {
     static uint32_t random = 1;
@@ -70,8 +70,8 @@ static void on_alarm(void *unused)
     alarms = alarms + 1;
 }
 
-/* Nothing has waited yet: main is on the core that it has begun on, and the interrupts are, too.
- * Those that come before main has read the clock do not count. */
+/* No thread has waited yet: main is on the core on which it began, and so are the interrupts.
+ * Interrupts that come before main has read the clock do not count. */
 static void measure_entry(double round)
 {
     double sum = 0;

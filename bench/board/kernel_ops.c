@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_ops.c - what the runtime's operations take on a board, in instructions. To be run
- * with an instruction counter as clock (`pirn board run --icount`): then the time that passes on
- * the board is that of the instructions of all its cores, one after the other, and a core that
- * sleeps takes none.
+ * kernel_ops.c - the cost of the runtime's operations on a board, in instructions. Run it with an
+ * instruction counter as clock (`pirn board run --icount`): then the time on the board is the
+ * number of instructions of all its cores, one after the other, and a sleeping core takes none.
  *
  *     kernel_ops NS        NS: nanoseconds that an instruction takes
  *
- * Each operation is done OPERATIONS times by one thread for each core at once, and the time divided
- * by all of them, loops and all; what a loop alone takes is a row of its own.
+ * On each core one thread does each operation OPERATIONS times, all cores at once. The time is
+ * divided by the number of operations and includes loops; a row of its own gives the cost of a loop
+ * alone.
  */
 #include <pirn/pirn.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void row(const char *name, uint64_t ns, unsigned operations)
     printf("\"%s\",%u,%.1f\n", name, cores, (double)ns / ns_per_instruction / operations);
 }
 
-/* ---- what one thread does alone, on each core ---- */
+/* ---- operations of one thread alone, on each core ---- */
 
 static pirn_mutex_t mutexes[CORES_MAX][OPERATIONS];
 static pirn_sem_t sems[CORES_MAX][OPERATIONS];
@@ -132,7 +132,7 @@ static void measure(const struct operation *op)
     row(op->name, to - from, n * OPERATIONS);
 }
 
-/* ---- what takes two threads ---- */
+/* ---- operations of two threads ---- */
 
 static pirn_sem_t all_wait = PIRN_SEM_INIT(0);
 static unsigned waiting;
@@ -147,7 +147,8 @@ static void *waits_for_mutex(void *mutex)
     return NULL;
 }
 
-/* Threads that are made, that begin and wait for a mutex each, that are let go, and end. */
+/* Threads that are created, that begin and wait for a mutex each, that are released, and that
+ * end. */
 static void measure_waiting(void)
 {
     static pirn_thread_t t[OPERATIONS];
@@ -158,7 +159,7 @@ static void measure_waiting(void)
     for (unsigned i = 0; i < OPERATIONS; i++) {
         CHECK(pirn_create(&t[i], NULL, waits_for_mutex, &mutexes[0][i]) == 0);
     }
-    if (cores == 1) { /* nobody else has run meanwhile */
+    if (cores == 1) { /* no other thread has run meanwhile */
         row("create a thread", pirn_now() - at, OPERATIONS);
         at = pirn_now();
     }

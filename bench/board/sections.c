@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sections.c - the longest time, in instructions, that each operation keeps interrupts disabled and
- * holds a lock: for a library that counts that (-DPIRN_SECTIONS=ON), under an instruction counter
- * (`pirn board run --icount`). Prints a line for each operation.
+ * sections.c - the longest time, in instructions, for which each operation keeps interrupts
+ * disabled and holds a lock. It needs a library that counts it (-DPIRN_SECTIONS=ON) and an
+ * instruction counter (`pirn board run --icount`). Prints a line for each operation.
  *
  *     sections UNITS     UNITS: of the library's counter, that an instruction takes
  */
@@ -134,7 +134,7 @@ static void create_join(void)
     }
 }
 
-/* The reservoir is full of them afterwards, or the pool has them back. */
+/* Afterwards the stack reservoir is full, or the pool has the stacks back. */
 static void create_many(void)
 {
     all(MANY, nothing);

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What run_micro.py and run_macro.py share: paired rounds, goals, the machine, tables, plots."""
+"""Modules that the runners share: paired rounds, goals, the machine, tables, plots."""

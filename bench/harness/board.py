@@ -27,7 +27,7 @@ class Place:
 
 
 def chosen(root: Path, asked: Sequence[str] | None, programs: Sequence[str]) -> list[Place]:
-    """The boards that were asked for, or all that are built."""
+    """The requested boards, or all boards that are built."""
     names = asked or [board.name for board in boards.load_all([boards.folder(root)])]
     places = [Place(root, name) for name in names]
     built = [p for p in places if all(p.program(name).exists() for name in programs)]
@@ -47,8 +47,8 @@ def run(
     arguments: Sequence[str],
     limit: int = 120,
 ) -> str:
-    """What it prints. A run that does not end (docs/STATUS.md, known limits) is an error that names
-    the command; it is not tried again."""
+    """The output. A run that does not end (docs/STATUS.md, known limits) is an error that names the
+    command; it is not repeated."""
     file = place.program(program)
     command = [
         sys.executable, "-m", "pirn_tools", "board", "run", "--icount", "--timeout", str(limit),
@@ -66,7 +66,7 @@ def run(
 
 
 def instructions(printed: str) -> float:
-    """Of a program of apps/scheduling."""
+    """The result of a program of apps/scheduling."""
     found = re.search(r" seconds=([0-9.]+)", printed)
     if not found:
         raise UserError(f"there is no time in: {printed}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs on boards: what they are, their inputs, and a run that counts instructions."""
+"""Programs on boards, their inputs, and a run that counts instructions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Work:
 
 
 def works(root: Path, sources: Path, folder: Path) -> list[Work]:
-    """All, with their inputs made."""
+    """All programs; makes their inputs."""
     folder.mkdir(parents=True, exist_ok=True)
     options, text = folder / "options.txt", folder / "input.txt"
     maker = root / "apps/blackscholes/make_options.py"
@@ -69,7 +69,7 @@ def works(root: Path, sources: Path, folder: Path) -> list[Work]:
 
 
 class Programs:
-    """Binaries, for boards and for this machine."""
+    """The binaries, for boards and for this machine."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -99,7 +99,7 @@ def _existing(path: Path, how: str) -> Path:
 
 
 def make_plugin(root: Path, folder: Path) -> Path:
-    """QEMU's plugin that counts."""
+    """QEMU's plugin that counts instructions."""
     folder.mkdir(parents=True, exist_ok=True)
     plugin = folder / "cores.so"
     source = root / "bench/board/plugin/cores.c"
@@ -109,7 +109,7 @@ def make_plugin(root: Path, folder: Path) -> Path:
 
 
 def output_of(folder: Path) -> bytes:
-    """What a run wrote: one file, whose name the program may have extended."""
+    """The output of a run: one file, whose name the program may have extended."""
     return b"".join(path.read_bytes() for path in sorted(folder.glob("output*")))
 
 
@@ -125,7 +125,7 @@ def run_host(binary: Path, work: Work) -> bytes:
 def run_board(
     board: Board, cores: int, binary: Path, work: Work, plugin: Path
 ) -> tuple[list[int], bytes]:
-    """Each core's instructions, and what the program wrote."""
+    """The instructions of each core, and the output of the program."""
     machine.check_program(board, str(binary))
     machine.check_qemu(board)
     with tempfile.TemporaryDirectory() as name:

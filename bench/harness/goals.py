@@ -48,7 +48,7 @@ def total(weights: Mapping[str, float], floor: Mapping[str, float]) -> float | N
 
 
 def constants() -> dict[str, float]:
-    """What belongs to the floor without being measured."""
+    """The part of the floor that is not measured."""
     return {"page_bytes": float(os.sysconf("SC_PAGE_SIZE"))}
 
 

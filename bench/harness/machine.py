@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was measured on what: the machine, and the versions of the peers."""
+"""The machine of a measurement, and the versions of the peers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def boost_version() -> str:
 
 
 def describe(root: Path, build: Path) -> dict[str, str]:
-    """In the order in which it is printed."""
+    """The facts in the order in which they are printed."""
     crate = crates(root)
     return {
         "processor": machine.processor(),

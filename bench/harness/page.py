@@ -36,7 +36,7 @@ def machine_before(root: Path, build: Path) -> dict[str, str]:
 def machine_after(
     before: dict[str, str], root: Path, build: Path, rounds: int, begun: float
 ) -> dict[str, str]:
-    """The same with what is known at the end; begun: by time.monotonic."""
+    """The same with the facts known at the end; begun: by time.monotonic."""
     return {
         **before,
         "load after": machine.describe(root, build)["load before"],
@@ -45,7 +45,7 @@ def machine_after(
 
 
 def publish(page: Path, text: str, output: Path, pictures: Iterable[str]) -> None:
-    """The report without its title between the page's marks; its pictures beside."""
+    """Put the report, without its title, between the page's marks, and its pictures beside it."""
     old = page.read_text()
     if old.count(BEGIN) != 1 or old.count(END) != 1:
         raise UserError(f'{paths.short(page)} must have "{BEGIN}" and "{END}" once each')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pictures. Of a micro run: a line a row, a mark a system, on a logarithmic scale."""
+"""The plots. A micro run has a line for each row and a mark for each system, on a log scale."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def write_report(
 
 
 def write_policies(path: Path, plan: Plan, runs: Sequence[Run]) -> None:
-    """For every application a group of bars a number of workers: time; idle share hatched."""
+    """For each application, bars for each number of workers: time; idle share hatched."""
     groups = [(app.name, workers) for app in plan.apps for workers in plan.workers]
     width = 0.8 / len(plan.policies)
     with figure(path, width=12.0, height=5.0) as axes:

@@ -26,7 +26,7 @@ NPTL = "nptl"
 
 @dataclass(frozen=True)
 class App:
-    """A program and what it is asked to do."""
+    """A program and its arguments."""
 
     name: str
     program: str
@@ -184,7 +184,7 @@ def median(runs: Sequence[Run], policy: str, workers: int, idle: bool = False) -
 
 
 def app_table(plan: Plan, app: App, runs: Sequence[Run]) -> str:
-    """Milliseconds and idle share, and who wins with so many workers."""
+    """Milliseconds, idle share, and the fastest policy for this number of workers."""
     own = [run for run in runs if run.app == app.name]
     names = list(plan.policies)
     body = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What profiling costs: programs with and without, in paired rounds, by their CPU time."""
+"""The cost of profiling: programs with and without, in paired rounds, by their CPU time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Measured:
 
 
 def cpu_seconds(case: Case, folder: Path) -> float:
-    """Of one run, children that it waits for included."""
+    """CPU time of one run, including the children that it waits for."""
     with (folder / "output").open("w") as output:
         child = subprocess.Popen(
             case.argv,
@@ -81,8 +81,7 @@ def cpu_seconds(case: Case, folder: Path) -> float:
 def measure(
     cases: Sequence[Case], rounds: Mapping[str, int], folder: Path, step: Callable[[str], None]
 ) -> Measured:
-    """Every round of a part (of which there are so many) runs every case of it once, in an order
-    that rotates."""
+    """Run `rounds` of each part. A round runs every case once, in an order that rotates."""
     measured = Measured()
     for part in dict.fromkeys(case.part for case in cases):
         own = [case for case in cases if case.part == part]
@@ -103,7 +102,7 @@ def write_csv(path: Path, measured: Measured) -> None:
 
 @dataclass
 class Facts:
-    """Of a profile, read for what the report needs: see docs/internals/profile-format.md."""
+    """The values of a profile that the report needs: see docs/internals/profile-format.md."""
 
     calls: int = 0
     nodes: int = 0

@@ -30,7 +30,7 @@ CALLS = f"{IN_C}: instrumented, calls"
 
 
 def make(root: Path, libraries: Path) -> dict[str, Path]:
-    """The binaries, built unless they are there."""
+    """The binaries; builds those that are missing."""
     folder = root / "build/programs"
     (recipe,) = choose(load(root / "apps/programs/programs.toml"), ["x264"])
     source = fetch(recipe.package, machine_apts(folder / "apt"), folder / "sources")
@@ -48,13 +48,13 @@ def make(root: Path, libraries: Path) -> dict[str, Path]:
 
 
 def version(root: Path) -> str:
-    """Of the source package."""
+    """The version of the source package."""
     stamp = root / "build/programs/sources/x264/version"
     return stamp.read_text().split("\n")[0]
 
 
 def built(root: Path) -> dict[str, Path]:
-    """The same, where nothing is to be built."""
+    """The binaries, without building them; a missing one is an error."""
     found = {name: root / "build/programs" / KIND / name / "x264" for name in BUILDS}
     for name, binary in found.items():
         if not binary.exists():

@@ -25,7 +25,7 @@ SKIPPED = re.compile(r"^# skipped: (?:.*?: )?(.*)$", re.MULTILINE)
 
 @dataclass
 class Outcome:
-    """All samples, and for (row, peer) without any: why."""
+    """All samples; for each (row, peer) without samples, the reason."""
 
     samples: list[Sample] = field(default_factory=list)
     skipped: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Outcome:
 
 
 def grouped(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows that one execution gives (the percentiles of a latency), together."""
+    """Groups rows that one execution produces (the percentiles of a latency)."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.args, []).append(row)
@@ -104,7 +104,7 @@ def take(
 
 @dataclass(frozen=True)
 class Job:
-    """Rows that one execution gives, and who runs them."""
+    """Rows that one execution produces, and the program that runs them."""
 
     suite: Suite
     rows: list[Row]
@@ -117,7 +117,7 @@ def jobs_of(
     wanted_peers: Sequence[str],
     places: Mapping[str, str],
 ) -> list[Job]:
-    """What is wanted (no names: everything) and built."""
+    """Jobs for the requested rows and peers (no names: all) that are built."""
     jobs = []
     for suite in suites:
         for rows in grouped([r for r in suite.rows if not wanted_rows or r.name in wanted_rows]):
@@ -131,7 +131,7 @@ def jobs_of(
 def run_rounds(
     jobs: Sequence[Job], rounds: int, places: Mapping[str, str], step: Callable[[str], None]
 ) -> Outcome:
-    """A round goes through all jobs, of whatever suite."""
+    """Run the rounds; each runs all jobs of all suites."""
     outcome = Outcome()
     for number in range(1, rounds + 1):
         for job in jobs:

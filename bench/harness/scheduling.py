@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""macro/scheduling.toml: the cost of scheduling. What is run, and what one run says."""
+"""macro/scheduling.toml: the cost of scheduling. The runs, and the results of one run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMBER = re.compile(r"\b([a-z0-9_]+)=([-+0-9.eE]+)")
 
 @dataclass(frozen=True)
 class Pattern:
-    """A program whose threads come in several numbers."""
+    """A program that runs with several numbers of threads."""
 
     name: str
     args: str
@@ -42,7 +42,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Profile:
-    """A run under callgrind, and how many threads it makes."""
+    """A run under callgrind, and the number of threads it creates."""
 
     args: str
     threads: int
@@ -84,7 +84,7 @@ Values = dict[str, float]
 
 @dataclass
 class Measured:
-    """By case: what each round gave; and why a case has nothing."""
+    """By case: the result of each round, or the reason why there is none."""
 
     values: dict[tuple[str, str, str, int, str], dict[int, Values]] = field(default_factory=dict)
     failed: dict[tuple[str, str, str, int, str], str] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Measured:
 
 
 def load_plan(path: Path) -> Plan:
-    """The file; a mistake in it is named."""
+    """The file. An error in it is reported by name."""
     try:
         return plan_of(tomllib.loads(path.read_text()))
     except OSError as error:
@@ -189,7 +189,7 @@ PARTS: dict[str, Callable[[Plan], list[list[Case]]]] = {
 
 
 def counters_of(raw: Mapping[str, Any]) -> Values:
-    """From PIRN_STATS=json; of the meter: the workers together."""
+    """From PIRN_STATS=json; the meter's values are summed over the workers."""
     values = {name: float(raw[name]) for name in ("ticks", "preemptions", "switches")}
     if "meter" in raw:
         meter = raw["meter"]
@@ -204,7 +204,7 @@ def counters_of(raw: Mapping[str, Any]) -> Values:
 
 
 def derive(values: Values, workers: int) -> None:
-    """Time in the scheduler, without what measuring it costs: an event contains the meter's own
+    """Time in the scheduler, less the cost of measuring it: an event contains the meter's own
     code once (pair_inside_ns), and makes the program longer by pair_ns."""
     if "events" not in values:
         return
@@ -260,7 +260,7 @@ def measure(
     stats: Path,
     step: Callable[[str], None],
 ) -> Measured:
-    """Paired rounds; a case that has failed is not tried again."""
+    """Paired rounds; a case that has failed is not repeated."""
     measured = Measured()
     for number in range(1, rounds + 1):
         for group in groups:

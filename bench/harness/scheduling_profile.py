@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the library's instructions go, function by function, counted by Valgrind's callgrind."""
+"""The library's instructions by function, counted by Valgrind's callgrind."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(program: Path, args: str, sched: str, scratch: Path) -> Counter[str]:
 
 
 def table(plan: Plan, apps: Path, scratch: Path) -> str:
-    """The most expensive functions of each program side by side; what the rest is, last."""
+    """The most expensive functions of each program side by side; the rest is last."""
     columns: list[list[str]] = []
     header = []
     for name, profile in plan.profiles.items():

@@ -139,7 +139,7 @@ class Ticks(NamedTuple):
 
 
 def ticks_of(plan: Plan, measured: Measured) -> list[Ticks]:
-    """A run without ticks, of the same round, is what each is compared with."""
+    """Compares each run with the run without ticks of the same round."""
     system = plan.policies[0]
     found = []
     for build, ticks in plan.ticks.items():
@@ -186,7 +186,7 @@ def ticks_table(ticks: list[Ticks]) -> str:
 
 
 def draw_ticks(path: Path, ticks: list[Ticks]) -> None:
-    """Figure 5.2's shape: overhead against the rate, and what one tick costs."""
+    """Figure 5.2's shape: overhead against the rate, and the cost of one tick."""
     own = sorted((one for one in ticks if one.build == METERED), key=lambda one: one.rate)
     slow = sorted((one for one in ticks if one.build == PIRN), key=lambda one: one.rate)
     with figure(path, width=9.0, height=5.0) as axes:
@@ -215,7 +215,7 @@ def draw_ticks(path: Path, ticks: list[Ticks]) -> None:
 
 
 def draw_chain(path: Path, plan: Plan, measured: Measured) -> None:
-    """Join chain: what a link costs, by the length of the chain."""
+    """Join chain: the cost of a link by the length of the chain."""
     pattern = next(one for one in plan.patterns if one.name == "join_chain")
     with figure(path, width=9.0, height=5.0) as axes:
         for at, (name, build) in enumerate([*((own, PIRN) for own in plan.policies), (NPTL, NPTL)]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A run from the command line: building, places, progress, the report's head."""
+"""A run from the command line: building, folders, progress, the report's head."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JOBS = 2
 
 
 def main(name: str, run: Callable[[], int]) -> NoReturn:
-    """Of a runner: what the user did wrong is one line and a status."""
+    """Wraps a runner: a user's error becomes one line and an exit status."""
     try:
         sys.exit(run())
     except UserError as error:
@@ -35,7 +35,7 @@ def main(name: str, run: Callable[[], int]) -> NoReturn:
 
 
 def places_of(root: Path, build: Path) -> dict[str, str]:
-    """What commands in suites.toml may name."""
+    """The names that commands in suites.toml may contain."""
     return {
         "root": str(root),
         "build": str(build),
@@ -45,7 +45,7 @@ def places_of(root: Path, build: Path) -> dict[str, str]:
 
 
 def build_programs(root: Path, build: Path, targets: Sequence[str]) -> None:
-    """Configures again first: packages that were missing may have come."""
+    """Configures first, because missing packages may have been installed."""
     if not (build / "CMakeCache.txt").exists():
         raise UserError(f"there is no build in {build}; run `make apps` first")
     for command in (
@@ -62,7 +62,7 @@ def build_programs(root: Path, build: Path, targets: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run finds what it measures, and leaves what it found."""
+    """The folders of the measured programs and of the results."""
 
     root: Path
     build: Path
@@ -70,7 +70,7 @@ class Place:
 
 
 def parser_of(doc: str | None, rounds: int | None = None) -> argparse.ArgumentParser:
-    """The options that all runners have; --rounds, too, if there is a usual number."""
+    """The options of all runners; includes --rounds if a default is given."""
     parser = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
     if rounds is not None:
         parser.add_argument("--rounds", type=int, default=rounds, help=f"paired rounds [{rounds}]")
@@ -95,14 +95,14 @@ def place_of(options: argparse.Namespace) -> Place:
 def build_what(
     console: Console, options: argparse.Namespace, place: Place, what: str, *targets: str
 ) -> None:
-    """Unless --no-build."""
+    """Build, unless --no-build is given."""
     if not options.no_build:
         console.print(f"building {what}")
         build_programs(place.root, place.build, targets)
 
 
 def show(console: Console, place: Place, name: str, text: str) -> None:
-    """The report, also as a file."""
+    """Print the report and write it to a file."""
     (place.output / name).write_text(text + "\n")
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
@@ -125,7 +125,7 @@ def usable_cpus() -> int:
 
 
 def command_line() -> str:
-    """As somebody else would type it: without the paths of this machine."""
+    """The command for other machines: without the paths of this one."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
@@ -137,7 +137,7 @@ def stamp(machine: Mapping[str, str], rounds: int) -> str:
 
 
 def heading(title: str, machine: Mapping[str, str]) -> str:
-    """The head of a report: what, how, on what."""
+    """The head of a report: subject, command and machine."""
     rows = [[key, value] for key, value in machine.items()]
     own = sorted(environment_with({}).items())
     variables = [f"{key}={value}" for key, value in own if key.startswith("PIRN_")]

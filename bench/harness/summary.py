@@ -20,7 +20,7 @@ NO_STACK = "tokio"  # tasks without a stack: no rival in memory
 
 @dataclass(frozen=True)
 class Target:
-    """A goal of one of ours in a row."""
+    """A goal of one of Pirn's APIs in a row."""
 
     system: str
     multiple: float | None  # of the floor, or of ratio_to: median of the rounds' multiples
@@ -48,7 +48,7 @@ class Line:
 
 
 def values(samples: Sequence[Sample], row: str, peer: str) -> dict[int, float]:
-    """By round."""
+    """Samples by round."""
     return {s.round: s.value for s in samples if (s.row, s.peer) == (row, peer)}
 
 
@@ -70,7 +70,7 @@ def floor_of(samples: Sequence[Sample], choose: Choice) -> dict[str, float]:
 
 
 def floor_multiple(samples: Sequence[Sample], own: Mapping[int, float], goal: Goal) -> float | None:
-    """Median over the rounds of what was measured over the floor of the same round."""
+    """Median over the rounds of the time divided by the floor of the same round."""
     found = []
     for number, value in own.items():
         here = total(goal.floor, floor_of([s for s in samples if s.round == number], min))
@@ -102,7 +102,7 @@ def target_of(samples: Sequence[Sample], goal: Goal, goals: Goals) -> Target | N
 
 
 def summarize(samples: Sequence[Sample], goals: Goals, order: Sequence[str]) -> list[Line]:
-    """`order` of the systems, as the suite has them."""
+    """`order`: the systems in the suite's order."""
     floor = floor_of(samples, statistics.median)
     lines = []
     for row in names([sample for sample in samples if sample.peer != FLOOR], "row"):

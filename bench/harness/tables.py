@@ -16,7 +16,7 @@ SUMMARY += ["floor", "multiple", "best_multiple", "goal"]
 
 
 def number(value: float | None) -> str:
-    """Three digits are what these measurements can say."""
+    """Three digits, which is the precision of these measurements."""
     if value is None:
         return "-"
     if value >= 1e6:
@@ -37,7 +37,7 @@ def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 
 
 def systems(lines: Sequence[Line]) -> list[str]:
-    """In the order of the row that has most of them."""
+    """The systems in the order of the row that has most of them."""
     fullest = max(lines, key=lambda line: len(line.medians))
     return list(dict.fromkeys(peer for line in (fullest, *lines) for peer in line.medians))
 
@@ -119,7 +119,7 @@ def _plain(value: float | None) -> str:
 
 
 def gaps(reasons: Mapping[tuple[str, str], str]) -> list[str]:
-    """Reasons, with the rows that share one together."""
+    """Reasons, each with the rows that share it."""
     rows: dict[tuple[str, str], list[str]] = {}
     for (row, peer), why in reasons.items():
         rows.setdefault((peer, why), []).append(row)

@@ -64,7 +64,7 @@ def measure(server: subprocess.Popen[str], load: str, connections: int, options:
 
 
 def without_pirn() -> dict[str, str]:
-    """The load is no part of what is measured."""
+    """Start the load, which is not measured."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PIRN_")}
 
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * micro-floor: what the machine itself asks for a switch, an atomic operation, a wake-up. No
- * threads library can be faster than the rows that it is made of; goals.toml states its goals
+ * micro-floor: the machine's own cost of a switch, an atomic operation, a wake-up. No threads
+ * library can be faster than the rows of which its operations consist; goals.toml states its goals
  * as multiples of these.
  *
- * --workers says nothing here: the rows cache_line and futex take two CPUs, the others one.
+ * --workers has no effect: the rows cache_line and futex take two CPUs, the others one.
  */
 #include "clock.h"
 #include "floor_switch.h"
@@ -71,7 +71,7 @@ static uint64_t cmpxchg_run(uint64_t count)
 
 static uint64_t lock_unlock_run(uint64_t count)
 {
-    REPEAT(count, { /* two exchanges, as the least mutex does */
+    REPEAT(count, { /* two exchanges, as the simplest mutex does */
                     while (atomic_exchange(&word, 1) != 0) {
                     }
                     atomic_exchange(&word, 0);

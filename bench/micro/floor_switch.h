@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* floor_switch.h - the least that a context switch can be: floor_switch_<isa>.S. */
+/* floor_switch.h - the minimal context switch: floor_switch_<isa>.S. */
 #ifndef BENCH_FLOOR_SWITCH_H
 #define BENCH_FLOOR_SWITCH_H
 

@@ -33,9 +33,9 @@ floor_switch:
         .type   floor_stack, @function
 floor_stack:
         andq    $-16, %rdi
-        movq    $0, -8(%rdi)            /* fn's return address, and what aligns its stack */
-        movq    %rsi, -16(%rdi)         /* where floor_switch jumps to */
-        leaq    -64(%rdi), %rax         /* 6 registers, whatever they hold */
+        movq    $0, -8(%rdi)            /* fn's return address, which also aligns its stack */
+        movq    %rsi, -16(%rdi)         /* the address to which floor_switch jumps */
+        leaq    -64(%rdi), %rax         /* 6 registers with any values */
         ret
         .size   floor_stack, . - floor_stack
         .section .note.GNU-stack, "", @progbits

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * main of every micro benchmark in C and C++ but the floor's: finds the row and runs it on a
+ * main of every micro benchmark in C and C++ except the floor's: finds the row and runs it on a
  * thread of the system.
  */
 #include SYS_HEADER
@@ -23,7 +23,7 @@ static void run_memory(void)
     double values[MAX_SAMPLES];
 
     print_header();
-    values[0] = memory_bytes(); /* once: afterwards the stacks are there already */
+    values[0] = memory_bytes(); /* once: afterwards the stacks exist already */
     print_sample(SYS_NAME, args.row, args.workers, 0, "bytes", values[0]);
     print_median("bytes", values, 1);
 }
@@ -62,7 +62,7 @@ static void body(void *unused)
         measure(&args, SYS_NAME, row->unit, row->run);
 }
 
-/* Why the row cannot be run, found out before the system starts: or NULL. */
+/* The reason why the row cannot be run, found before the system starts; or NULL. */
 static const char *lacks(void)
 {
     int pinned = strncmp(args.row, "pinned_", 7) == 0;

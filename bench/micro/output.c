@@ -76,7 +76,7 @@ void print_skip(const char *system, const char *row, unsigned workers, const cha
     exit(STATUS_SKIP);
 }
 
-/* The count with which a run takes long enough; the runs before it also warm up. */
+/* Finds the count for which a run takes long enough; the runs before it also warm up. */
 static uint64_t calibrate(uint64_t least, uint64_t unit, uint64_t (*run)(uint64_t))
 {
     uint64_t count = unit, ns = run(unit);

@@ -7,7 +7,7 @@
  *   system,row,workers,sample,ns_per_op,bytes     one line a sample, one of the last two empty
  *   # ns_per_op=MEDIAN                            last, for `pirn bench` (p50, p99, p999, bytes)
  *
- * Status 77 and "# skipped: why" where the system has no such row.
+ * Status 77 and "# skipped: why" if the system has no such row.
  */
 #ifndef BENCH_OUTPUT_H
 #define BENCH_OUTPUT_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pin.h - binds kernel threads to CPUs. Past libc: Pirn's own sched_setaffinity is another one. */
+/* pin.h - binds kernel threads to CPUs. It bypasses libc, because Pirn replaces
+ * sched_setaffinity. */
 #ifndef BENCH_PIN_H
 #define BENCH_PIN_H
 
@@ -22,8 +23,8 @@ static inline cpu_set_t pin_usable(void)
     return set;
 }
 
-/* Binds the calling kernel thread to `count` of these CPUs, from the first-th on; round again
- * after the last. */
+/* Binds the calling kernel thread to `count` of these CPUs, beginning with number `first`, and
+ * continuing with 0 after the last. */
 static inline void pin_to(cpu_set_t usable, int first, int count)
 {
     cpu_set_t set;

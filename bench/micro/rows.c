@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rows, once for all systems that C or C++ can reach (so: C that is also C++). See rows.h for
- * what a row returns and sys.h for the calls. README.md says what each row tells.
+ * The rows, once for all systems that C or C++ can reach (so it is C that is also C++). rows.h
+ * describes the result of a row, sys.h the calls. README.md explains each row.
  */
 #include SYS_HEADER
 
@@ -183,7 +183,7 @@ static uint64_t mutex_run(uint64_t count)
     struct locked l;
     uint64_t start;
 
-    run_threads(1, nothing, NULL); /* glibc leaves atomics out until there was a thread */
+    run_threads(1, nothing, NULL); /* glibc omits atomics until there was a thread */
     sys_mutex_init(&l.mutex);
     start = clock_ns();
     for (uint64_t i = 0; i < count; i++) {
@@ -306,7 +306,7 @@ static uint64_t pingpong_run(uint64_t count)
 #ifdef SYS_PLACE
 /* ---- ping-pong of two threads on different CPUs ---- */
 
-/* Of some threads the first one plays ping and the first one on another CPU pong. */
+/* Among several threads, the first plays ping and the first one on another CPU plays pong. */
 #define CANDIDATES 8
 
 struct pinned {
@@ -329,7 +329,7 @@ static void *pinned_main(void *arg)
     if (p->ping_cpu < 0) {
         p->ping_cpu = sys_cpu();
         sys_mutex_unlock(&p->lock);
-        sys_sem_wait(&p->pair.back); /* until there is a pong */
+        sys_sem_wait(&p->pair.back); /* wait for pong */
         p->ns = clock_ns();
         ping_main(&p->pair);
         p->ns = clock_ns() - p->ns;

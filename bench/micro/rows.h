@@ -17,7 +17,7 @@ struct wakeup {
 
 struct row {
     const char *name;
-    uint64_t unit; /* count is a multiple of it; operations that cannot be done singly */
+    uint64_t unit; /* count is a multiple of it: operations that cannot be done singly */
     uint64_t (*run)(uint64_t count);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a system has to define for rows.c, in a header of its own (all of it `static inline` or
- * types, so that no system pays for this seam):
+ * The definitions that a system provides for rows.c, in a header of its own (all of it `static
+ * inline` or types, so that this interface costs no system anything):
  *
  *   sys_thread, sys_mutex, sys_sem, sys_barrier             types
  *   void sys_create(sys_thread *, void *(*fn)(void *), void *arg)
@@ -17,9 +17,9 @@
  *   void sys_run(void (*body)(void *), void *arg)            runs body on a thread of the system
  * and, for the pinned rows only,
  *   SYS_PLACE(index)                                         moves the caller to the index-th CPU
- *   int sys_cpu(void)                                        where the caller runs
+ *   int sys_cpu(void)                                        the caller's CPU
  *
- * A failing call ends the program: sys_check() says which.
+ * A failing call ends the program; sys_check() names it.
  */
 #ifndef BENCH_SYS_H
 #define BENCH_SYS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The pthread API: micro-nptl, and micro-pirn-pthread, which is the same object code linked with
- * libpirn-pthread. What differs is workers_*.c: how the number of workers is set.
+ * libpirn-pthread. Only workers_*.c differs: the way to set the number of workers.
  */
 #ifndef BENCH_SYS_PTHREAD_H
 #define BENCH_SYS_PTHREAD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * micro-pirn and micro-pirn-pthread: Pirn takes the number of workers and the policy from
- * the environment when it starts, which is at the first call. What the caller's environment says
- * of policy and spinning wins.
+ * micro-pirn and micro-pirn-pthread: Pirn reads the number of workers and the policy from the
+ * environment when it starts, at the first call. The caller's own settings of policy and spinning
+ * take precedence.
  */
 #include SYS_HEADER
 
@@ -37,14 +37,15 @@ void sys_prepare(const char *row, unsigned workers)
     }
 }
 
-/* Workers are kernel threads; asked past libc, where a thread of Pirn has an id of its own. */
+/* Workers are kernel threads. The call bypasses libc, in which a thread of Pirn has an id of its
+ * own. */
 int sys_cpu(void)
 {
     return (int)syscall(SYS_gettid);
 }
 
-/* The policy places threads on workers. This binds the caller's worker to a CPU: the first
- * one that comes to the first, and so on. */
+/* The policy assigns threads to workers. This binds the caller's worker to a CPU: the first worker
+ * that calls to the first CPU, and so on. */
 void sys_place(int index)
 {
     static int seen[64];

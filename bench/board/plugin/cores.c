@@ -4,8 +4,8 @@
  *
  *   -plugin cores.so,out=FILE      FILE: the numbers, a core a line, when QEMU ends
  *
- * Each core's thread has its own counter. Debian has no package with QEMU's header, so what is used
- * of it is declared here.
+ * Each core's thread has its own counter. Debian has no package with QEMU's header, so the parts in
+ * use are declared here.
  */
 #include <inttypes.h>
 #include <stdio.h>

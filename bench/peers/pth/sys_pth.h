@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * GNU Pth: micro-pth. One worker only. Pth has no semaphore; ours is a mutex and a condition
- * variable, as its manual would have it.
+ * variable, as its manual recommends.
  */
 #ifndef BENCH_SYS_PTH_H
 #define BENCH_SYS_PTH_H
