@@ -3,6 +3,8 @@
  * lockrank.c - debug check of lockrank.h. The held ranks are a bit set in the CPU; foreign kernel
  * threads are not checked.
  */
+#include <inttypes.h>
+
 #include "cpu.h"
 
 #ifdef PIRN_DEBUG
@@ -14,7 +16,7 @@ void lockrank_acquire(enum lockrank rank)
         return;
     }
     if (cpu->ranks_held >> rank) {
-        RT_PANIC("lock of rank %d taken with ranks %#x held", (int)rank, cpu->ranks_held);
+        RT_PANIC("lock of rank %d taken with ranks %#" PRIx32 " held", (int)rank, cpu->ranks_held);
     }
     cpu->ranks_held |= 1u << rank;
 }

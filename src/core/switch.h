@@ -14,6 +14,8 @@
 #ifndef PIRN_CORE_SWITCH_H
 #define PIRN_CORE_SWITCH_H
 
+#include <inttypes.h>
+
 #include "../trace/trace.h"
 #include "cpu.h"
 #include "handed.h"
@@ -31,10 +33,12 @@ ALWAYS_INLINE void switch_check(struct cpu *cpu, struct thread *prev, struct thr
 {
     const char *why = port_switch_refused(cpu);
     if (why != NULL) {
-        RT_PANIC("CPU %u switches from thread %u %s: %s", cpu->id, prev->index, prev->name, why);
+        RT_PANIC("CPU %" PRIu32 " switches from thread %" PRIu32 " %s: %s", cpu->id, prev->index,
+                 prev->name, why);
     }
     if (next->on_cpu) {
-        RT_PANIC("thread %u %s is resumed before its context is saved", next->index, next->name);
+        RT_PANIC("thread %" PRIu32 " %s is resumed before its context is saved", next->index,
+                 next->name);
     }
     prev->on_cpu = true;
 }

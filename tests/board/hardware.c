@@ -113,8 +113,9 @@ static void libc(void)
 
 static void *writes_own_file(void *arg)
 {
-    char name[64], line[64];
-    snprintf(name, sizeof(name), "%s.%u", getenv("FILES"), (unsigned)(uintptr_t)arg);
+    char name[512], line[64];
+    int length = snprintf(name, sizeof(name), "%s.%u", getenv("FILES"), (unsigned)(uintptr_t)arg);
+    CHECK(length > 0 && (size_t)length < sizeof(name));
     FILE *f = fopen(name, "w+");
     CHECK(f != NULL);
     for (int i = 0; i < 500; i++) {

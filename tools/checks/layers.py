@@ -47,7 +47,8 @@ ALLOWED = {
     "cxx": {"native"},  # libpirn-cxx.a: a user of the native API
 }
 PLACES = (("port/env/sim/", "sim"), ("port/board/cxx/", "cxx"), ("port/", "port"))
-UPCALLS = ("port/*.h", "port/env/*.h", "src/prof/prof.h")
+# Headers whose functions and variables ports may need; check.h: ports state assertions, too.
+UPCALLS = ("port/*.h", "port/env/*.h", "src/prof/prof.h", "src/core/check.h")
 
 # Functions of the C library that ports call, by layer. A layer above has one of its own under the
 # same name, so these symbols belong to no layer.

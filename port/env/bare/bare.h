@@ -8,11 +8,29 @@
 
 #include "../frames.h"
 #include "board.h"
+#include "check.h"
 #include "config.h"
 #include "port.h"
 #include "sizes.h"
 
 extern struct bare_core bare_cores[BARE_CORES];
+
+/* For assertions: somebody has the lock; is the caller in an interrupt handler? */
+UNUSED ALWAYS_INLINE bool bare_is_locked(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED) == 1;
+}
+
+UNUSED ALWAYS_INLINE bool bare_in_handler(void)
+{
+    return bare_irq_is_off() && arch_core()->depth != 0;
+}
+
+/* Not in a handler, and no handler interrupts the caller. */
+UNUSED ALWAYS_INLINE bool bare_is_inside(void)
+{
+    return bare_irq_is_off() && arch_core()->depth == 0;
+}
 
 /* A lock of the environment's own: with interrupts disabled; zeroed, it is free. */
 ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
@@ -29,8 +47,10 @@ ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
 
 ALWAYS_INLINE void bare_unlock(uint32_t *word, unsigned long irq)
 {
+    RT_ASSERT(bare_is_locked(word));
     section_unlock();
     __atomic_store_n(word, 0, __ATOMIC_RELEASE); /* ORDER(spinlock) */
+    RT_ASSERT(bare_irq_is_off());                /* behind it: the message takes a lock, too */
     port_irq_restore(irq);
 }
 

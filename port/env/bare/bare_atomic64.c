@@ -23,6 +23,7 @@ bool wide_compare(volatile void *at, void *want, uint64_t value, int success,
 uint64_t wide_load(const volatile void *at, int order)
 {
     (void)order;
+    RT_ASSERT((uintptr_t)at % 8 == 0); /* one word for all that access it */
     unsigned long irq = bare_lock(&lock);
     uint64_t value = *(const volatile uint64_t *)at;
     bare_unlock(&lock, irq);
@@ -31,6 +32,7 @@ uint64_t wide_load(const volatile void *at, int order)
 
 static uint64_t replace(volatile uint64_t *at, uint64_t keep, uint64_t flip, uint64_t add)
 {
+    RT_ASSERT((uintptr_t)at % 8 == 0);
     unsigned long irq = bare_lock(&lock);
     uint64_t before = *at;
     *at = ((before & keep) ^ flip) + add;
@@ -72,6 +74,7 @@ bool wide_compare(volatile void *at, void *want, uint64_t value, int success, in
 {
     (void)success;
     (void)failure;
+    RT_ASSERT((uintptr_t)at % 8 == 0 && (uintptr_t)want % 8 == 0);
     unsigned long irq = bare_lock(&lock);
     volatile uint64_t *word = at;
     uint64_t before = *word, *wanted = want;

@@ -15,6 +15,7 @@ static struct ratio tick_ns, ns_ticks; /* (C) by the first core, before the othe
 
 void bare_clock_begin(void)
 {
+    RT_ASSERT(board_clock_hz() != 0 && port_cpu_self() == NULL);
     tick_ns = ratio_of(SECOND_NS, board_clock_hz());
     ns_ticks = ratio_of(board_clock_hz(), SECOND_NS);
 }
@@ -27,5 +28,6 @@ uint64_t port_now(void)
 uint64_t bare_clock_at(uint64_t ns)
 {
     uint64_t ticks = ratio_times(&ns_ticks, ns);
+    RT_ASSERT((ns_ticks.whole | ns_ticks.fraction) != 0); /* bare_clock_begin has run */
     return ticks + (ratio_times(&tick_ns, ticks) < ns);
 }

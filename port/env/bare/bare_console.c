@@ -45,6 +45,7 @@ int port_io_arm(int fd, uint32_t events)
     if (fd != 0 || events != BARE_POLLIN) {
         return -ENOSYS;
     }
+    RT_ASSERT(bare_irq_is_off());                        /* the entry's lock is held */
     __atomic_store_n(&input.armed, 1, __ATOMIC_SEQ_CST); /* before the look */
     if (has_input()) {
         board_ipi((unsigned)arch_core()->hart);
@@ -56,8 +57,10 @@ static void on_input(void *unused)
 {
     int byte;
     (void)unused;
+    RT_ASSERT(bare_in_handler());
     while ((byte = board_console_get()) >= 0) {
         uint32_t put = input.put;
+        RT_ASSERT(put - __atomic_load_n(&input.got, __ATOMIC_RELAXED) <= ROOM);
         if (put - __atomic_load_n(&input.got, __ATOMIC_ACQUIRE) < ROOM) { /* ORDER(console) */
             input.bytes[put % ROOM] = (char)byte;
             __atomic_store_n(&input.put, put + 1, __ATOMIC_SEQ_CST); /* ORDER(console) */
@@ -77,6 +80,7 @@ static size_t take(char *to, size_t most)
     }
     uint32_t got = input.got;
     uint32_t put = __atomic_load_n(&input.put, __ATOMIC_ACQUIRE); /* ORDER(console) */
+    RT_ASSERT(bare_is_locked(&input.lock) && put - got <= ROOM);
     while (got != put && n < most) {
         char byte = input.bytes[got++ % ROOM];
         to[n++] = byte == '\r' ? '\n' : byte;

@@ -69,6 +69,7 @@ static void timer_arm(struct port_cpu *port)
     if (!BARE_TIMER) {
         return;
     }
+    RT_ASSERT(bare_irq_is_off() && port->hart == arch_core()->hart); /* its own core's */
     unsigned long irq = bare_lock(&port->lock);
     uint64_t at = port->timer_at < port->slice_at ? port->timer_at : port->slice_at;
     at = port->wake_at < at ? port->wake_at : at;
@@ -105,6 +106,7 @@ size_t port_signal_room(void)
 int port_preempt_start(uint64_t tick_ns, const char **why)
 {
     (void)why;
+    RT_ASSERT(tick_ns != 0 && port_cpu_self() == NULL); /* before cores read it */
     cores.tick_ns = tick_ns;
     return 0;
 }
@@ -128,6 +130,7 @@ static void samples_begin(struct port_cpu *port)
 int port_prof_start(uint32_t hz, bool wall, const char **why)
 {
     (void)why;
+    RT_ASSERT(hz != 0 && port_cpu_self() == NULL);
     cores.sample_ns = 1000000000u / hz;
     cores.sample_idle = wall;
     return 0;
@@ -137,6 +140,7 @@ void bare_irq_begin(void)
 {
     arch_core()->depth++;
     section_off();
+    RT_ASSERT(bare_in_handler());
 }
 
 /* A tick: the turn of a thread that has run for a whole one is over. */
@@ -159,6 +163,7 @@ void bare_on_timer(void)
 {
     struct cpu *cpu = port_cpu_self();
     uint32_t *count = &timer_interrupts[arch_core() - bare_cores];
+    RT_ASSERT(bare_in_handler());
     __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* its own */
     if (!BARE_TIMER || cpu == NULL) {
         board_timer_set(UINT64_MAX);
@@ -202,6 +207,7 @@ static void watchdog_set(struct port_cpu *port)
 void bare_on_ipi(void)
 {
     struct cpu *cpu = port_cpu_self();
+    RT_ASSERT(bare_in_handler());
     board_ipi_taken();
     if (cpu != NULL) {
         watchdog_set(rt_cpu_port(cpu));
@@ -225,6 +231,7 @@ static NOINLINE void interrupted(struct cpu *cpu, uintptr_t pc)
     struct port_cpu *port = rt_cpu_port(cpu);
     uint64_t switches = rt_cpu_switches(cpu);
     bool over = port->over_at == switches;
+    RT_ASSERT(bare_is_inside() && !rt_thread_is_idle(rt_cpu_thread(cpu)));
     if (!over && !rt_cpu_pending(cpu)) {
         return;
     }
@@ -244,6 +251,7 @@ void bare_irq_end(uintptr_t pc, const struct arch_frame *frame)
 {
     struct bare_core *core = arch_core();
     struct cpu *cpu = core->cpu;
+    RT_ASSERT(bare_in_handler());
     core->depth--;
     if (RT_PROF && cpu != NULL && rt_cpu_port(cpu)->sampled) {
         rt_cpu_port(cpu)->sampled = false;
@@ -271,6 +279,7 @@ static uint64_t report(struct port_cpu *port)
 void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
+    RT_ASSERT(bare_is_inside() && cpu == port_cpu_self());
     port->slice_at = UINT64_MAX;
     if (RT_WATCHDOG && __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED) != 0) {
         watchdog_sleeps(cpu, port);
@@ -287,6 +296,7 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
         arch_wait();
         arch_irq_window();
         section_off();
+        RT_ASSERT(bare_is_inside() && cpu == port_cpu_self()); /* handlers left no trace */
     }
     port->wake_at = UINT64_MAX;
     watchdog_set(port);
@@ -314,6 +324,7 @@ void bare_look_again(void)
 
 void port_cpu_interrupt(struct cpu *cpu)
 {
+    RT_ASSERT(bare_irq_is_off()); /* else the caller may be another CPU's by now */
     if (cpu != port_cpu_self()) {
         board_ipi(rt_cpu_port(cpu)->hart);
     }
@@ -361,6 +372,8 @@ int port_carrier_start(struct carrier *k)
     if (core >= port_cpu_count()) {
         bare_few_cores(port_cpu_count());
     }
+    RT_ASSERT(core != 0 && cores.carrier[core] == NULL);
+    RT_ASSERT(rt_carrier_port(k)->core == 0);
     rt_carrier_port(k)->core = core;
     __atomic_store_n(&cores.carrier[core], k, __ATOMIC_RELEASE); /* ORDER(carrier) */
     cores.ncores = core + 1;
@@ -373,6 +386,8 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
 {
     struct port_thread *thread = rt_thread_port(t);
     struct bare_core *core = arch_core();
+    RT_ASSERT(core == &bare_cores[rt_carrier_port(k)->core] && core->cpu == NULL);
+    RT_ASSERT(core->stack_low != 0 && port_arch_tp() != 0);
     thread->tls = port_arch_tp();
     thread->low = core->stack_low;
     port_arch_fp_save(&rt_carrier_port(k)->fp);
@@ -384,6 +399,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     struct port_cpu *port = rt_cpu_port(cpu);
     struct bare_core *core = arch_core();
     unsigned long irq = port_irq_save();
+    RT_ASSERT(core->cpu == NULL && core->depth == 0); /* a core takes one CPU, for good */
     core->cpu = cpu;
     port->fp = rt_carrier_port(k)->fp;
     port->hart = (uint32_t)core->hart;
@@ -404,6 +420,7 @@ static void core_begin(unsigned number, unsigned long hart, uintptr_t stack_low)
     *(volatile uint32_t *)stack_low = BARE_CANARY;
     arch_core_set(core);
     section_begin();
+    RT_ASSERT(bare_irq_is_off() && core->cpu == NULL && core->depth == 0);
     void *block = pool_alloc(tls_size(), TLS_ALIGNMENT);
     if (block == NULL) {
         bare_stop("no memory for a core's thread-local storage", 1);
@@ -426,6 +443,7 @@ void bare_core_main(unsigned number, unsigned long hart)
         board_core_wait(); /* ORDER(carrier) */
     }
     core_begin(number, hart, (uintptr_t)bare_core_stacks[number]);
+    RT_ASSERT(number < BARE_CORES && rt_carrier_port(k)->core == number);
     rt_carrier_main(k);
     port_panic();
 }

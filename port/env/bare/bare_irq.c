@@ -39,6 +39,7 @@ int bare_irq_attach(unsigned source, void (*fn)(void *arg), void *arg)
     table[source].fn = there ? fn : NULL;
     table[source].arg = arg;
     attached += is_programs(source);
+    RT_ASSERT(attached <= SOURCES);
     bare_unlock(&lock, irq);
     return there ? 0 : -EINVAL;
 }
@@ -58,6 +59,7 @@ bool bare_irq_outsiders(void)
 
 void bare_on_device(unsigned source)
 {
+    RT_ASSERT(bare_in_handler());
     unsigned long irq = bare_lock(&lock);
     bool programs = source < SOURCES && is_programs(source);
     void (*fn)(void *arg) = source < SOURCES ? table[source].fn : NULL;
@@ -68,9 +70,11 @@ void bare_on_device(unsigned source)
         return;
     }
     fn(arg);
+    RT_ASSERT(bare_in_handler()); /* the handler has neither enabled interrupts nor switched */
     bare_look_again();
     if (programs) {
         irq = bare_lock(&lock);
+        RT_ASSERT(under_way != 0);
         under_way--;
         bare_unlock(&lock, irq);
     }

@@ -38,6 +38,7 @@ static char *end_of(struct block *b)
 void pool_begin(void)
 {
     uintptr_t low = ((uintptr_t)bare_heap_begin + UNIT - 1) & ~(uintptr_t)(UNIT - 1);
+    RT_ASSERT(pool.highest == NULL && low < (uintptr_t)bare_heap_end);
     pool.brk = (char *)low;
     pool.highest = (struct block *)low;
     *pool.highest = (struct block){NULL, ((uintptr_t)bare_heap_end - low) & ~(uintptr_t)(UNIT - 1)};
@@ -51,6 +52,7 @@ static size_t whole_units(size_t size)
 /* Where `size` bytes go at the top of the block; NULL: they do not. */
 static char *fit(struct block *b, size_t size, size_t alignment)
 {
+    RT_ASSERT((alignment & (alignment - 1)) == 0);
     if (b->size < size) {
         return NULL;
     }
@@ -63,11 +65,16 @@ static void give_locked(char *low, size_t size)
 {
     struct block **link = &pool.highest;
     struct block *above = NULL;
+    RT_ASSERT(bare_is_locked(&pool.lock));
+    RT_ASSERT(size != 0 && ((uintptr_t)low | size) % UNIT == 0);
+    RT_ASSERT(low >= pool.brk && low + size <= bare_heap_end);
     while (*link != NULL && (char *)*link > low) {
         above = *link;
         link = &above->below;
     }
     struct block *below = *link, *b = (struct block *)low;
+    RT_ASSERT(above == NULL || low + size <= (char *)above); /* nothing of it is free already */
+    RT_ASSERT(below == NULL || end_of(below) <= low);
     *b = (struct block){below, size};
     *link = b;
     if (above != NULL && end_of(b) == (char *)above) {
@@ -112,6 +119,7 @@ void *pool_alloc(size_t size, size_t alignment)
             give_locked(rest, (size_t)(end - rest));
         }
     }
+    RT_ASSERT((uintptr_t)at % alignment == 0);
     bare_unlock(&pool.lock, irq);
     return at;
 }
@@ -133,10 +141,12 @@ static bool raise_locked(size_t step)
 {
     struct block **link = &pool.highest;
     size_t need = whole(pool.brk + step) - whole(pool.brk);
+    RT_ASSERT(bare_is_locked(&pool.lock));
     while (*link != NULL && (*link)->below != NULL) {
         link = &(*link)->below;
     }
     struct block *b = *link;
+    RT_ASSERT(b == NULL || (uintptr_t)b >= whole(pool.brk)); /* the heap ends below */
     if (need != 0) {
         if (b == NULL || (uintptr_t)b != whole(pool.brk) || b->size < need) {
             return false;

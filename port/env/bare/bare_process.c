@@ -21,6 +21,7 @@ void port_write(const char *text, size_t length)
 
 void port_exit_now(int status)
 {
+    RT_ASSERT((status & ~0xff) == 0);
     board_exit(status);
 }
 

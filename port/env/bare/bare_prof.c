@@ -11,6 +11,7 @@ struct prof_thread *port_prof_outside(void)
 {
     static struct prof_thread first, others[BARE_CORES];
     uintptr_t core = (uintptr_t)(arch_core() - bare_cores);
+    RT_ASSERT(core < BARE_CORES && port_cpu_self() == NULL);
     return core == 0 ? &first : &others[core];
 }
 

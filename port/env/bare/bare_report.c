@@ -14,6 +14,7 @@
 
 void port_report_poke(void)
 {
+    RT_ASSERT(bare_is_inside()); /* the CPU that is about to sleep */
     rt_cpu_port(port_cpu_self())->report_at = 0;
 }
 
@@ -27,6 +28,7 @@ bool port_outsiders(void)
 /* No core runs a thread, and no other one looks. */
 void port_report_run(void (*fn)(void))
 {
+    RT_ASSERT(bare_is_inside() && rt_thread_is_idle(rt_cpu_thread(port_cpu_self())));
     fn();
 }
 

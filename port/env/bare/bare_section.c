@@ -50,6 +50,7 @@ void section_lock(void)
 void section_unlock(void)
 {
     unsigned long from = arch_instructions();
+    RT_ASSERT(MINE->held != 0);
     if (--MINE->held == 0) {
         unsigned long n = from - MINE->held_since;
         MINE->held_most = n > MINE->held_most ? n : MINE->held_most;

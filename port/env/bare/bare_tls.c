@@ -19,6 +19,7 @@ size_t tls_size(void)
 uintptr_t tls_make(void *at)
 {
     char *block = (char *)at + ARCH_TLS_HEADER;
+    RT_ASSERT((uintptr_t)at % TLS_ALIGNMENT == 0);
     _init_tls(block);
     return (uintptr_t)block + ARCH_TLS_OFFSET;
 }
@@ -45,12 +46,14 @@ static void *aligned(void *at)
 
 int port_tls_alloc(struct thread *t, void *at)
 {
+    RT_ASSERT(rt_thread_port(t)->tls == 0); /* it keeps its block from life to life */
     rt_thread_port(t)->tls = tls_make(aligned(at));
     return 0;
 }
 
 void port_tls_free(struct thread *t)
 {
+    RT_ASSERT(rt_thread_port(t)->tls != 0 && rt_thread_port(t)->tls != port_arch_tp());
     rt_thread_port(t)->tls = 0;
 }
 
@@ -61,5 +64,6 @@ void port_tls_end(void) {}
 
 void port_tls_reset(void)
 {
+    RT_ASSERT(port_arch_tp() == rt_thread_port(rt_cpu_thread(port_cpu_self()))->tls);
     _init_tls((void *)(port_arch_tp() - ARCH_TLS_OFFSET));
 }

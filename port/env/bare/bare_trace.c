@@ -22,6 +22,7 @@ int port_trace_open(const char *path, size_t size, void **at)
     if (strlen(path) >= sizeof(memory.path)) {
         return -ENAMETOOLONG;
     }
+    RT_ASSERT(memory.at == NULL); /* one trace */
     memory.at = *at = port_table_alloc(size);
     memory.size = size;
     strcpy(memory.path, path);
@@ -30,6 +31,7 @@ int port_trace_open(const char *path, size_t size, void **at)
 
 void port_trace_drop(void *at, size_t size)
 {
+    RT_ASSERT(at == memory.at && size == memory.size);
     memory.at = NULL;
     port_table_free(at, size);
 }

@@ -34,6 +34,7 @@ int pirn_watchdog(uint64_t period, void (*pet)(void))
         return -EINVAL;
     }
     unsigned n = rt_cpu_count();
+    RT_ASSERT(n <= 32); /* bits of `noted` */
     unsigned long irq = port_irq_save();
     __atomic_store_n(&dog.noted, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&dog.pet, pet, __ATOMIC_RELAXED);
@@ -50,6 +51,7 @@ int pirn_watchdog(uint64_t period, void (*pet)(void))
 void watchdog_begin(struct port_cpu *port)
 {
     uint64_t us = __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED);
+    RT_ASSERT(bare_irq_is_off() && port == rt_cpu_port(port_cpu_self()));
     port->watch_at = us != 0 ? port_now() + us * US : UINT64_MAX;
 }
 
@@ -61,6 +63,7 @@ static bool watches(const struct cpu *cpu)
 /* Only the watching CPU wakes up for it. */
 void watchdog_sleeps(struct cpu *cpu, struct port_cpu *port)
 {
+    RT_ASSERT(bare_is_inside() && cpu == port_cpu_self());
     if (!watches(cpu)) {
         port->watch_at = UINT64_MAX;
     }
@@ -90,6 +93,7 @@ static void look(void)
 void watchdog_look(struct cpu *cpu, struct port_cpu *port)
 {
     uint64_t switches = rt_cpu_switches(cpu);
+    RT_ASSERT(bare_in_handler() && cpu == port_cpu_self());
     if (rt_thread_is_idle(rt_cpu_thread(cpu)) || switches != port->watch_seen || core_preempts() ||
         !rt_cpu_has_ready(cpu)) {
         __atomic_fetch_or(&dog.noted, 1u << rt_cpu_id(cpu), __ATOMIC_RELAXED);

@@ -54,6 +54,7 @@ static unsigned words_split(void)
             *to++ = *from++;
         }
         from += *from == ' ';
+        RT_ASSERT(to < process.line + sizeof(process.line));
         *to++ = '\0';
     }
     return n;
@@ -73,6 +74,7 @@ int process_arguments(char ***argv)
         process.environment[nset] = process.words[nset];
         nset++;
     }
+    RT_ASSERT(n <= WORDS_MAX && process.environment[nset] == NULL); /* called once */
     environ = process.environment;
     for (unsigned i = nset; i < n; i++) {
         process.arguments[nargs++] = process.words[i];

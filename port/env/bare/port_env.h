@@ -14,6 +14,7 @@
 #define PIRN_PORT_ENV_H
 
 #include "arch_bare.h"
+#include "check.h"
 #include "compiler.h"
 #include "section.h"
 #include "sizes.h"
@@ -134,6 +135,8 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struct port_thread *to)
 {
     bool below = (uintptr_t)__builtin_frame_address(0) < from->low;
+    RT_ASSERT(bare_irq_is_off() && arch_core()->depth == 0); /* a handler is not left */
+    RT_ASSERT(arch_core()->stack_low == from->low && to->low != 0);
     if (unlikely(below || *(const volatile uint32_t *)from->low != BARE_CANARY)) {
         bare_overflow(from);
     }
