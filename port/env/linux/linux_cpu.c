@@ -169,6 +169,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
 
 void port_cpu_back(struct cpu *cpu)
 {
+    RT_ASSERT(carrier_is_own(rt_cpu_port(cpu)->carrier));
     if (!port_tls_own) {
         port_tls_thread = NULL;
     }
@@ -454,6 +455,7 @@ int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size)
 {
     pthread_t thread;
     pthread_attr_t attr;
+    RT_ASSERT(((uintptr_t)stack | size) % PAGE_SIZE == 0 && size != 0);
     pthread_attr_init(&attr);
     int error = -pthread_attr_setstack(&attr, stack, size);
     if (error == 0) {

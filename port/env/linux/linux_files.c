@@ -37,6 +37,7 @@ static int output_open(const char *path, int access)
 {
     struct stat st;
     int error = 0;
+    RT_ASSERT(access == O_WRONLY || access == O_RDWR); /* O_CREAT goes with no other */
     if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         error = kind_check(st.st_mode);
     }
@@ -105,6 +106,7 @@ static int write_all(int fd, const char *text, size_t length)
         if (n <= 0 && !(n < 0 && errno == EINTR)) {
             return n < 0 ? -errno : -EIO;
         }
+        RT_ASSERT(n < 0 || (size_t)n <= length);
         text += n > 0 ? n : 0;
         length -= n > 0 ? (size_t)n : 0;
     }
@@ -156,6 +158,7 @@ static int blocks_allocate(int fd, size_t size)
 /* F5. */
 int file_fill(int fd, size_t size)
 {
+    RT_ASSERT(fd >= 0 && size != 0);
     if (!size_is_allowed(size)) {
         return -EFBIG;
     }

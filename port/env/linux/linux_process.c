@@ -68,6 +68,7 @@ const char *port_option(const char *name)
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
+        RT_ASSERT(name[i] >= 'a' && name[i] <= 'z');
         variable[PREFIX_LENGTH + i] = (char)(name[i] - 'a' + 'A');
     }
     return getenv(variable);
@@ -246,6 +247,7 @@ static int fault_stack_use(struct port_carrier *port)
 
 int fault_catch_here(struct port_carrier *port)
 {
+    RT_ASSERT(carrier_is_own(port)); /* the signal stack is the calling kernel thread's */
     int error = fault_stack_use(port);
     if (error != 0) {
         return error;

@@ -189,6 +189,7 @@ static void on_sample(int signal, siginfo_t *info, void *context)
 /* Of the calling kernel thread. 0: it has none. */
 static int timer_make(void)
 {
+    RT_ASSERT(prof.signal != 0 && prof.interval_ns != 0);
     int id = own_timer(prof.wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, prof.signal);
     if (id < 0) {
         static const char text[] = "pirn: no timer for a kernel thread: it is not sampled\n";
@@ -201,6 +202,7 @@ static int timer_make(void)
 
 void prof_begin(struct port_carrier *port)
 {
+    RT_ASSERT(carrier_is_own(port)); /* a timer is the calling kernel thread's */
     if (prof.signal != 0) {
         port->prof_timer = timer != 0 ? timer : timer_make();
     }
@@ -218,6 +220,7 @@ int port_prof_start(uint32_t hz, bool wall, const char **why)
 {
     struct sigaction act = {.sa_sigaction = on_sample,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    RT_ASSERT(hz != 0 && hz <= 1000000000u);
     own_signal_alone(&act);
     prof.wall = wall;
     prof.interval_ns = 1000000000u / hz;

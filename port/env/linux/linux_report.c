@@ -42,6 +42,7 @@ void report_own_handler(const void *fn)
             return;
         }
     }
+    RT_ASSERT(fn == NULL); /* there is no room: it would be taken for the program's */
 }
 
 static bool handler_is_own(const void *fn)
@@ -123,6 +124,7 @@ static int copy_wait(long pid)
 /* No signal tells the program that the copy has ended, and no wait of its own finds it. */
 void port_report_run(void (*fn)(void))
 {
+    RT_ASSERT(port_cpu_self() == NULL && port_is_helper()); /* the copy has no CPU, either */
     long pid = syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
     if (pid == 0) {
         copy_prepare();
@@ -179,6 +181,7 @@ static void on_dump(int signal)
 int port_dump_start(int signal)
 {
     struct sigaction act = {.sa_handler = on_dump, .sa_flags = SA_RESTART | SA_ONSTACK};
+    RT_ASSERT(signal >= 1 && signal < _NSIG && signal != SIGKILL && signal != SIGSTOP);
     own_signal_alone(&act); /* none that would switch threads on that stack */
     report_own_handler((const void *)(uintptr_t)on_dump);
     return __sigaction(signal, &act, NULL) == 0 ? 0 : -errno;

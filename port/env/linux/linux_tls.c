@@ -110,8 +110,16 @@ int port_tls_start(bool by_syscall, const char **why)
     return 0;
 }
 
+/* For assertions: does the calling thread run on the block that is its own? */
+UNUSED static bool tls_is_own(void)
+{
+    return port_tls_own && port_tls_thread != NULL &&
+           rt_thread_port(port_tls_thread)->tls == port_arch_tp();
+}
+
 size_t port_tls_room(void)
 {
+    RT_ASSERT(port_tls_own);
     return glibc_block_room();
 }
 
@@ -161,16 +169,19 @@ int port_tls_tid(void)
 
 void port_tls_begin(void)
 {
+    RT_ASSERT(tls_is_own());
     glibc_block_begin();
 }
 
 void port_tls_end(void)
 {
+    RT_ASSERT(tls_is_own());
     glibc_block_end();
 }
 
 void port_tls_reset(void)
 {
+    RT_ASSERT(tls_is_own());
     glibc_block_reset();
     port_tls_files = 0;
 }

@@ -63,6 +63,7 @@ int port_trace_open(const char *path, size_t size, void **at)
     if (fd < 0) {
         return fd;
     }
+    RT_ASSERT(size != 0);
     error = file_fill(fd, size);
     error = error == 0 ? file_map(fd, size, at) : error;
     if (error != 0) {
@@ -74,6 +75,7 @@ int port_trace_open(const char *path, size_t size, void **at)
 
 void port_trace_drop(void *at, size_t size)
 {
+    RT_ASSERT((uintptr_t)at % PAGE_SIZE == 0 && at != NULL); /* as port_trace_open gave it */
     syscall(SYS_munmap, at, size);
 }
 

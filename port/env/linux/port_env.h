@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "check.h"
 #include "compiler.h"
 #include "meter.h"
 #include "san.h"
@@ -133,6 +134,7 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 {
     bool outside;
     (void)state;
+    RT_ASSERT((port_tls_inside & ~PREEMPT_DEFERRED) != 0); /* as often as it was saved */
     meter_leaving();
     PORT_ARCH_TLS_DEC(outside, port_tls_inside);
     if (unlikely(!outside)) {
@@ -197,6 +199,7 @@ ALWAYS_INLINE void port_tls_switch(struct cpu *cpu, const struct port_thread *to
     uintptr_t slot;
     PORT_ARCH_TLS_OFFSET(slot, port_tls_self);
     uintptr_t tp = to->tls;
+    RT_ASSERT(tp != 0); /* all threads have a block, or none */
     *(struct cpu **)(tp + slot) = cpu;
     port_arch_tp_set(tp, port_tls_by_instruction);
 }

@@ -63,6 +63,12 @@ int glibc_find(const char **why);
 void glibc_lock(uint32_t *lock);
 void glibc_unlock(uint32_t *lock);
 
+/* For assertions: by somebody. */
+UNUSED ALWAYS_INLINE bool glibc_is_locked(const uint32_t *lock)
+{
+    return __atomic_load_n(lock, __ATOMIC_RELAXED) != 0;
+}
+
 /* Ids of all kernel threads that glibc knows, `room` of them at most; returns their number. One
  * that is being created may be missing until its creator has left pthread_create. */
 unsigned glibc_kernel_threads(pid_t *tids, unsigned room);

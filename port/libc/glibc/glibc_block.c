@@ -123,6 +123,7 @@ static size_t static_bytes(void)
 static void image_take(void)
 {
     size_t before = generation_now();
+    RT_ASSERT(glibc_is_locked(&image.lock) && (image.seq & 1u) == 0);
     glibc.allocate_init(image.tcb, true);
     __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE); /* ORDER(tls-image) */
@@ -338,7 +339,7 @@ static void leftover_put(struct tls_leftover *leftover)
 
 static bool estates_grow_locked(void)
 {
-    RT_ASSERT(leftovers.lock != 0 && leftovers.first == NULL);
+    RT_ASSERT(glibc_is_locked(&leftovers.lock) && leftovers.first == NULL);
     struct tls_leftover *slab = port_table_alloc(SLAB_BYTES);
     for (size_t i = 0; slab != NULL && i < SLAB_BYTES / sizeof(*slab); i++) {
         slab[i].tid = (pid_t)(GLIBC_FIRST_TID + leftovers.made++);
@@ -364,6 +365,7 @@ static struct tls_leftover *leftover_get(void)
 
 size_t glibc_block_room(void)
 {
+    RT_ASSERT(template.npatches != 0); /* glibc_block_init has run */
     return glibc.static_size + glibc_descriptor_offset() + glibc.align;
 }
 
@@ -473,7 +475,8 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftove
 
 void glibc_block_drop(uintptr_t tp, struct tls_leftover *leftover)
 {
-    RT_ASSERT(tp != port_arch_tp());
+    RT_ASSERT(tp != port_arch_tp() && leftover->tid >= GLIBC_FIRST_TID);
+    RT_ASSERT(*(pid_t *)(tp - glibc_descriptor_offset() + glibc.tid_at) == leftover->tid);
     block_unlink(tp);
     leftover->dtv = *dtv_of(tp);
     leftover->descriptor = tp - glibc_descriptor_offset();
@@ -500,6 +503,7 @@ static COLD void block_renew(void)
 
 void glibc_block_begin(void)
 {
+    RT_ASSERT(port_irq_is_on());
     if (unlikely(block_generation != generation_now())) {
         block_renew();
     }
@@ -508,12 +512,14 @@ void glibc_block_begin(void)
 
 void glibc_block_end(void)
 {
+    RT_ASSERT(port_irq_is_on()); /* destructors are the program's code */
     glibc.call_destructors();
 }
 
 static COLD void free_dynamic(void)
 {
     struct glibc_dtv *dtv = *dtv_of(port_arch_tp());
+    RT_ASSERT(dtv != NULL);
     size_t entries = (size_t)dtv[-1].block;
     for (size_t i = glibc.first_dynamic; i <= entries; i++) {
         if (dtv[i].to_free != NULL) {
@@ -532,6 +538,7 @@ static COLD void resolver_close(void)
 
 void glibc_block_reset(void)
 {
+    RT_ASSERT(port_irq_is_on());
     glibc.call_destructors(); /* of objects that destructors of keys have made */
     if (unlikely(_res.options & RES_INIT)) {
         resolver_close();

@@ -127,7 +127,7 @@ static void *table(size_t size)
 /* All kernel threads' ids to request.tids; returns their number. */
 static unsigned look(void)
 {
-    RT_ASSERT(request.lock != 0 && port_irq_is_off());
+    RT_ASSERT(glibc_is_locked(&request.lock) && port_irq_is_off());
     unsigned n;
     while ((n = glibc_kernel_threads(request.tids, request.tids_room)) > request.tids_room) {
         port_table_free(request.tids, request.tids_room * sizeof(*request.tids));
@@ -141,6 +141,7 @@ static unsigned look(void)
  * look into it. */
 static void grow(unsigned n)
 {
+    RT_ASSERT(glibc_is_locked(&request.lock));
     if (request.count + n > request.room) {
         request.room = 2 * (request.count + n);
         struct entry *entries = table(request.room * sizeof(*entries));
@@ -180,7 +181,7 @@ static bool add(pid_t tid, pid_t self)
             return false;
         }
     }
-    RT_ASSERT(request.lock != 0 && request.count < request.room);
+    RT_ASSERT(glibc_is_locked(&request.lock) && request.count < request.room);
     struct entry *e = &request.entries[request.count];
     e->tid = tid;
     __atomic_store_n(&e->answer, ANSWER_NONE, __ATOMIC_RELEASE);           /* ORDER(everywhere) */

@@ -202,6 +202,7 @@ static bool lock_soon(uint32_t *lock)
 static bool check_ring(struct glibc_list *head, bool *found)
 {
     struct glibc_list *link = head;
+    RT_ASSERT(glibc_is_locked(glibc.blocks_lock));
     for (unsigned steps = 0; steps < 1u << 20; steps++) {
         struct glibc_list *next = link->next;
         if (next == NULL || next->prev != link) {
@@ -229,7 +230,9 @@ static bool check_lists(void)
 
 static unsigned list_ids(const struct glibc_list *head, pid_t *tids, unsigned room, unsigned n)
 {
+    RT_ASSERT(glibc_is_locked(glibc.blocks_lock));
     for (const struct glibc_list *link = head->next; link != head; link = link->next) {
+        RT_ASSERT(link->next->prev == link);
         pid_t tid = *(const volatile pid_t *)((const char *)link - glibc.list_at + glibc.tid_at);
         if (tid > 0 && tid < GLIBC_FIRST_TID) {
             if (n < room) {

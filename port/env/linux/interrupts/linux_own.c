@@ -21,6 +21,7 @@ int __libc_allocate_rtsig(int high) __attribute__((weak));
 
 int own_signal(int *signal, bool first, const struct sigaction *action, const char **why)
 {
+    RT_ASSERT(*signal >= 0 && *signal <= 64);
     int number = *signal != 0                    ? *signal
                  : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(first)
                                                  : -1;
@@ -45,6 +46,7 @@ void own_signal_alone(struct sigaction *action)
 
 void own_signal_unmask(int signal, uint64_t *set)
 {
+    RT_ASSERT(signal >= 0 && signal <= 64);
     if (signal != 0) {
         *set &= ~(UINT64_C(1) << (signal - 1));
     }

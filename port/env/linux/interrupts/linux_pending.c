@@ -36,6 +36,7 @@ void pending_fetch(const struct port_signal_upcalls *up)
     static const struct timespec none = {0, 0};
     uint64_t set = port_signals_of_kernel() != 0 ? pending_here() : 0;
     siginfo_t info;
+    RT_ASSERT(port_irq_is_on()); /* the layer above takes its locks */
     while (set != 0 && syscall(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set)) > 0) {
         up->arrived(&info, true);
         set = pending_here();

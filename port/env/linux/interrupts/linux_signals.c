@@ -314,6 +314,7 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
 int port_signal_catch(int signal, int flags)
 {
     struct sigaction action = {.sa_sigaction = on_signal};
+    RT_ASSERT(signal >= 1 && signal <= 64 && signals.up != NULL);
     action.sa_flags =
         SA_SIGINFO | SA_RESTART | SA_NODEFER | (flags & (SA_ONSTACK | SA_NOCLDSTOP | SA_NOCLDWAIT));
     return __sigaction(signal, &action, NULL) == 0 ? 0 : -errno;
@@ -381,6 +382,7 @@ void port_exec_begin(const uint64_t *mask)
     static const struct timespec none = {0, 0};
     struct port_carrier *port = rt_carrier_port(rt_carrier_here());
     uint64_t all = ~UINT64_C(0), own;
+    RT_ASSERT(carrier_is_own(port));
     mask_set(SIG_SETMASK, &all, NULL);
     __atomic_exchange_n(&port->cancel_sent, 1, __ATOMIC_ACQ_REL); /* ORDER(sent) */
     blocked_stop_probes(port);
@@ -395,6 +397,7 @@ void port_exec_begin(const uint64_t *mask)
 void port_exec_end(void)
 {
     struct port_carrier *port = rt_carrier_port(rt_carrier_here());
+    RT_ASSERT(carrier_is_own(port)); /* the thread has kept it meanwhile */
     preempt_pause(port, false);
     prof_pause(port, false);
     __atomic_store_n(&port->no_probes, 0, __ATOMIC_SEQ_CST);
