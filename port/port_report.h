@@ -31,8 +31,9 @@ bool port_where(const struct thread *t, char *text, size_t size);
  * above. May write nothing. */
 void port_say_calls(const struct thread *t);
 
-/* In words for people: -errno `error`, and where a resource is used up the limits of this process
- * that may be the reason. Ends with a NUL; size is not 0. */
+/* In words for people: -errno `error`. Where a resource is used up (-EAGAIN, -ENOMEM), also the
+ * limits that may be the reason, and what the user can do on this platform. Ends with a NUL; size
+ * is not 0. */
 void port_error_text(int error, char *text, size_t size);
 #else
 ALWAYS_INLINE void port_report_poke(void) {}

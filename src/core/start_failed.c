@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * start_failed.c - a resource that the runtime cannot work without is refused, at the start or when
- * a kernel thread begins: which one, what limits it, and what can be done. Any kernel thread.
+ * a kernel thread begins: the message says which one. The error in words, the limits and the advice
+ * are the platform's (port_error_text). Any kernel thread.
  */
-#include <errno.h>
 #include <stdio.h>
 
 #include "port_report.h"
 #include "runtime.h"
 #include "start_failed.h"
 
-/* A policy's own error, whatever its number, has nothing to do with limits. */
-static const char *advice(int error)
-{
-    return error == -EAGAIN || error == -ENOMEM
-               ? "; raise the limit that is reached, or use fewer CPUs (PIRN_CPUS)"
-               : "";
-}
-
 void start_failed(int error, const char *what)
 {
-    char why[384];
+    char why[400];
     port_error_text(error, why, sizeof(why));
-    rt_say("pirn: cannot start the runtime: %s: %s%s\n", what, why, advice(error));
+    rt_say("pirn: cannot start the runtime: %s: %s\n", what, why);
     port_exit_now(1);
 }
 

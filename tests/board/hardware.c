@@ -442,6 +442,18 @@ static void words(int argc, char **argv)
     puts("");
 }
 
+/* The program has taken all memory before it calls the runtime. */
+static void no_memory(void)
+{
+    static void *volatile block; /* else the compiler leaves malloc out */
+    for (size_t size = 1u << 20; size >= 16; size /= 2) {
+        do {
+            block = malloc(size);
+        } while (block != NULL);
+    }
+    printf("the runtime has started with %u CPUs\n", pirn_cpu_count());
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -461,6 +473,7 @@ int main(int argc, char **argv)
                  {"fault-trap", fault_trap},
                  {"unaligned", unaligned},
                  {"memory", memory},
+                 {"no-memory", no_memory},
                  {"cores", cores}};
     const char *mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "words") == 0) {

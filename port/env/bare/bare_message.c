@@ -22,8 +22,14 @@ void bare_stop(const char *what, int status)
 
 void port_error_text(int error, char *text, size_t size)
 {
-    const char *why = error == -ENOMEM ? "the memory of the board is used up, " : "";
-    snprintf(text, size, "%serror %d", why, -error);
+    if (error == -ENOMEM || error == -EAGAIN) {
+        snprintf(text, size,
+                 "the memory of the board is used up (error %d); use fewer CPUs (option cpus) or "
+                 "smaller stacks (option stack)",
+                 -error);
+    } else {
+        snprintf(text, size, "error %d", -error);
+    }
 }
 
 void bare_few_cores(unsigned there)

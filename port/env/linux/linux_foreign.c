@@ -39,7 +39,7 @@ void *port_main_handle;
 
 static NORETURN void no_memory(void)
 {
-    char why[384], text[512];
+    char why[400], text[512];
     port_error_text(-ENOMEM, why, sizeof(why));
     snprintf(text, sizeof(text), "pirn: no memory for the stand-in of a kernel thread: %s\n", why);
     port_write(text, strlen(text));

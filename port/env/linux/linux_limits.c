@@ -28,20 +28,31 @@ static size_t fitting(int n, size_t size)
     return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
-/* Those that are set. pthread_create has EAGAIN for memory, too. */
-void port_error_text(int error, char *text, size_t size)
+/* The limits that are set. */
+static size_t say_limits(char *text, size_t size)
 {
     const char *before = "; limits: ";
-    size_t n = fitting(snprintf(text, size, "%s (error %d)", strerror(-error), -error), size);
+    size_t n = 0;
     for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         struct rlimit now;
-        if ((error != -EAGAIN && error != -ENOMEM) || getrlimit(limits[i].resource, &now) != 0 ||
-            now.rlim_cur == RLIM_INFINITY) {
+        if (getrlimit(limits[i].resource, &now) != 0 || now.rlim_cur == RLIM_INFINITY) {
             continue;
         }
         n += fitting(snprintf(text + n, size - n, "%s%s: %llu %s", before, limits[i].name,
                               (unsigned long long)now.rlim_cur / limits[i].unit, limits[i].what),
                      size - n);
         before = ", ";
+    }
+    return n;
+}
+
+/* pthread_create has EAGAIN for memory, too. */
+void port_error_text(int error, char *text, size_t size)
+{
+    size_t n = fitting(snprintf(text, size, "%s (error %d)", strerror(-error), -error), size);
+    if (error == -EAGAIN || error == -ENOMEM) {
+        n += say_limits(text + n, size - n);
+        snprintf(text + n, size - n,
+                 "; raise the limit that is reached, or use fewer CPUs (PIRN_CPUS)");
     }
 }
