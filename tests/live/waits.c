@@ -4,13 +4,18 @@
  * (tools/tests/test_live_*.py); the names say which. It says "ready" when all are created; who
  * looks waits until each is where it stays (live.py). It ends when its standard input does. "N": so
  * many threads more, that wait. "run": one that runs. "churn": one that creates and joins others
- * all the time. "clock": CPU times of threads are asked for.
+ * all the time. "clock": CPU times of threads are asked for. "descriptors": some that wait for
+ * descriptors, each of another kind.
  */
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,6 +117,54 @@ static void *churns(void *arg)
     return arg;
 }
 
+/* Descriptors: each thread reads from one, or accepts at it. */
+
+static void *reads(void *arg)
+{
+    char c;
+    return read((int)(intptr_t)arg, &c, 1) == 1 ? arg : NULL;
+}
+
+static void *reads_silently(void *arg)
+{
+    char c;
+    return syscall(SYS_read, (int)(intptr_t)arg, &c, 1) == 1 ? arg : NULL;
+}
+
+static void *accepts(void *arg)
+{
+    return accept((int)(intptr_t)arg, NULL, NULL) >= 0 ? arg : NULL;
+}
+
+static void start_at(void *(*fn)(void *), int fd, const char *name)
+{
+    pthread_t t;
+    if (fd < 0 || pthread_create(&t, NULL, fn, (void *)(intptr_t)fd) != 0) {
+        abort();
+    }
+    pthread_setname_np(t, name);
+}
+
+static void start_descriptors(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof(at);
+    int ends[2], pair[2], silent[2];
+    int listener = socket(AF_INET, SOCK_STREAM, 0), peer = socket(AF_INET, SOCK_STREAM, 0);
+    if (pipe(ends) != 0 || pipe(silent) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 ||
+        bind(listener, (struct sockaddr *)&at, size) != 0 || listen(listener, 8) != 0 ||
+        getsockname(listener, (struct sockaddr *)&at, &size) != 0 ||
+        connect(peer, (struct sockaddr *)&at, size) != 0) {
+        abort();
+    }
+    start_at(reads, accept(listener, NULL, NULL), "on-tcp");
+    start_at(accepts, listener, "on-accept");
+    start_at(reads, ends[0], "on-pipe");
+    start_at(reads, pair[0], "on-unix");
+    start_at(reads, eventfd(0, 0), "on-eventfd");
+    start_at(reads_silently, silent[0], "on-syscall");
+}
+
 static pthread_t start(void *(*fn)(void *), const char *name)
 {
     pthread_t t;
@@ -147,6 +200,8 @@ int main(int argc, char **argv)
             start(runs, "runs");
         } else if (strcmp(argv[i], "churn") == 0) {
             start(churns, "churns");
+        } else if (strcmp(argv[i], "descriptors") == 0) {
+            start_descriptors();
         } else {
             for (int n = atoi(argv[i]); n > 0; n--) {
                 start(on_sem, "one-of-many");

@@ -144,7 +144,8 @@ def whole() -> Image:
     cpus = struct.pack("<2Q", CPUS, CPUS + 0x1000).ljust(64, b"\0")
     image.structure("rt", RT, started=2, ncpu=2, cpus=cpus, policy__name=TABLE + 0x9000, start_ns=1)
     for i in range(2):
-        here = {"current": descriptor(2 + i), "idle": descriptor(i), "carrier": CARRIERS + i * 512}
+        current = descriptor(2 if i == 0 else i)  # the other one idles
+        here = {"current": current, "idle": descriptor(i), "carrier": CARRIERS + i * 512}
         image.structure("cpu", CPUS + i * 0x1000, **here, port__cpus=1, stats__switches=9)
         image.structure("carrier", CARRIERS + i * 512, port__tid=PID + i)
     _threads(image)
@@ -181,6 +182,25 @@ def _threads(image: Image) -> None:
     image.structure("io_waiter", OBJECTS + 0x300, io=OBJECTS + 0x500, n=3)
     image.structure("rt_rwlock", OBJECTS + 0x400, owner_hint=5)
     image.put(OBJECTS + 0x500, bytes(range(256)) * 3)
+
+
+LINKS = (
+    *(
+        "pipe:[7]",
+        "socket:[8]",
+        "socket:[99999999999999999999]",
+        "socket:[]",
+        "anon_inode:[eventfd]",
+    ),
+    *("/a\x1b[2Jb\u202e" + "/x" * 4000, "", "pipe:[7", "anon_inode:\x07", "/ok (deleted)"),
+)
+SOCKETS = (
+    "   0: 0100007F:1F90 00000000:0000 0A 0 0 0 0 0 8 1",
+    "   1: zz:1F90 0100007F:: 01 0 0 0 0 0 8 1",
+    "   2: 01 02",
+    "0000: 2 0 0 1 1 8 /run/\x1b[2J",
+    "\x1b",
+)
 
 
 class Foreign(Process):
@@ -230,6 +250,22 @@ class Foreign(Process):
 
     def cpu_time(self, tid: int) -> int | None:
         return tid * 1000
+
+    def link(self, name: str) -> str:
+        number = int(name.removeprefix("fd/"))
+        return LINKS[number % len(LINKS)]
+
+    def descriptors(self) -> list[int]:
+        return list(range(2 * len(LINKS)))
+
+    def open_mode(self, number: int) -> int:
+        return number % 3 - 1
+
+    def table(self, name: str, most: int) -> str:
+        return f"{name}\n" + "\n".join(SOCKETS)
+
+    def call(self, tid: int) -> tuple[int, int] | None:
+        return tid % 300, tid
 
     def registers(self, tid: int) -> tuple[int, int] | None:
         return STACKS, BIAS + 0x1100

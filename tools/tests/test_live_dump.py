@@ -100,7 +100,7 @@ def test_dump_shows_equal_threads_once() -> None:
     assert each.stdout.count("one-of-many") == 2000
     for output in (said.stdout, each.stdout):
         assert output.count("Cycle: ") == 1
-        assert 'Thread 2.0 "live-waits": waits for descriptor 0\n' in output
+        assert 'Thread 2.0 "live-waits": waits for descriptor 0 (pipe)\n' in output
 
 
 def found(index: int, trace: Trace, does: str, wait: Wait | None) -> Found:

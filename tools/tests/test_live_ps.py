@@ -14,6 +14,7 @@ import live
 import pytest
 from live import needs_cc, needs_programs, pirn, program, started
 
+from pirn_tools.live.descriptors import address, internet
 from pirn_tools.live.dump import Dump
 from pirn_tools.live.process import Process
 from pirn_tools.live.snapshot import Runtime
@@ -51,7 +52,7 @@ def test_ps_shows_states_under_the_pthread_api() -> None:
     threads = lines_of(said.stdout)
     check_states(threads)
     assert re.search(r"running +[01] +-$", threads["runs"][1])
-    assert re.search(r"blocked .* descriptor 0$", threads["live-waits"][1])
+    assert re.search(r"blocked .* descriptor 0 \(pipe\)$", threads["live-waits"][1])
     assert f"live-waits ({process.pid}), policy steal: 9 threads" in said.stdout
     assert re.search(r'^ *[01] +\d+ +0 +[\d,]+ .* \d+% +\d+\.\d+ "runs"', said.stdout, re.MULTILINE)
     assert re.search(rf"^ *0 +{process.pid} ", said.stdout, re.MULTILINE)
@@ -223,3 +224,36 @@ def test_threads_run_where_the_cpus_say_so() -> None:
             assert len(running) <= len(snapshot.cpus)
             said = {cpu.runs: cpu.number for cpu in snapshot.cpus if cpu.runs is not None}
             assert running.items() <= said.items()
+
+
+@needs_programs
+def test_ps_and_dump_say_what_a_descriptor_is() -> None:
+    with program("waits", "descriptors") as process:
+        said = pirn("ps", "-p", process.pid)
+        dumped = pirn("dump", "-p", process.pid)
+    threads = lines_of(said.stdout)
+    place = r"127\.0\.0\.1:\d+"
+    for name, what in (
+        ("on-tcp", rf"descriptor \d+ \(TCP ({place}), peer {place}\)"),
+        ("on-accept", rf"descriptor \d+ \(TCP, listens at {place}\)"),
+        ("on-pipe", r"descriptor \d+ \(pipe, other end: descriptor \d+\)"),
+        ("on-unix", r"descriptor \d+ \(Unix socket\)"),
+        ("on-eventfd", r"descriptor \d+ \(eventfd\)"),
+    ):
+        assert re.search(rf"blocked .* {what}$", threads[name][1]), threads[name]
+        assert re.search(rf'"{name}": waits for {what}$', dumped.stdout, re.MULTILINE), (
+            dumped.stdout
+        )
+    silent = r"read, descriptor \d+ \(pipe, other end: descriptor \d+\)"
+    assert re.search(rf"in a call .* {silent}$", threads["on-syscall"][1]), threads["on-syscall"]
+    assert re.search(rf'"on-syscall": in a call: {silent}$', dumped.stdout, re.MULTILINE)
+
+
+def test_addresses_are_read_as_the_kernel_writes_them() -> None:
+    assert address("0100007F:1F90") == "127.0.0.1:8080"
+    assert address("00000000000000000000000001000000:0050") == "[::1]:80"
+    assert address("0000000000000000FFFF00000100007F:0050") == "127.0.0.1:80"
+    for damaged in ("", "0100007F", "xyz:1", "0100:1", "0100007F:zz", "01" * 8 + ":1"):
+        assert address(damaged) == "?"
+    assert internet("TCP", "0100007F:0050", "00000000:0000", "0A") == "TCP, listens at 127.0.0.1:80"
+    assert internet("UDP", "0100007F:0050", "00000000:0000", "07") == "UDP 127.0.0.1:80"

@@ -66,7 +66,8 @@ class Dump:
             return wait.text.replace("sleep", "sleeps", 1) if asleep else f"waits for {wait.text}"
         if t.state == "running" and t.cpu is not None:
             return f"running on CPU {t.cpu}"
-        return state_text(t)
+        call = self.waits.call_text(t)
+        return f"{state_text(t)}: {call}" if call else state_text(t)
 
     def trace(self, t: Thread) -> Trace:
         """Taken again if the thread has moved meanwhile."""

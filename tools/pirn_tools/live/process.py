@@ -140,6 +140,26 @@ class Process:
             raise UserError(f"{self.folder / name} has more than {most} bytes: not read")
         return os.fsdecode(raw)
 
+    def table(self, name: str, most: int) -> str:
+        """A file of text; empty if there is none."""
+        return self._text(name, most)
+
+    def link(self, name: str) -> str:
+        """Where a symbolic link leads; empty if there is none."""
+        try:
+            return os.readlink(name, dir_fd=self._proc)
+        except OSError:
+            return ""
+
+    def descriptors(self) -> list[int]:
+        """The numbers of its open files."""
+        return sorted(self._numbers("fd"))
+
+    def open_mode(self, number: int) -> int:
+        """O_RDONLY, O_WRONLY or O_RDWR, of a descriptor; -1: not known."""
+        match = re.search(r"^flags:\s*([0-7]+)$", self._text(f"fdinfo/{number}"), re.MULTILINE)
+        return int(match[1], 8) & os.O_ACCMODE if match is not None else -1
+
     def command(self) -> str:
         """What the kernel calls it."""
         return printable(self._text("comm").rstrip("\n"))
@@ -195,8 +215,12 @@ class Process:
 
     def tasks(self) -> set[int]:
         """Its kernel threads."""
+        return self._numbers("task")
+
+    def _numbers(self, name: str) -> set[int]:
+        """What a folder has, all of whose names are numbers."""
         try:
-            folder = self._open("task", os.O_DIRECTORY)
+            folder = self._open(name, os.O_DIRECTORY)
         except OSError:
             return set()
         try:
@@ -214,13 +238,20 @@ class Process:
 
     def registers(self, tid: int) -> tuple[int, int] | None:
         """Stack pointer and program counter of a kernel thread that waits in the kernel."""
+        words = self._call(tid)
+        return (int(words[-2], 16), int(words[-1], 16)) if words else None
+
+    def call(self, tid: int) -> tuple[int, int] | None:
+        """The system call in which a kernel thread waits: its number, its first argument."""
+        words = self._call(tid)
+        return (int(words[0]), int(words[1], 16)) if len(words) > 3 else None
+
+    def _call(self, tid: int) -> list[str]:
         try:
             words = self._text(f"task/{tid}/syscall").split()
         except UserError:
-            return None
-        if len(words) < 3:  # "running"
-            return None
-        return int(words[-2], 16), int(words[-1], 16)
+            return []
+        return words if len(words) >= 3 else []  # "running"
 
 
 def _device_when_mapped(fd: int) -> str:

@@ -31,7 +31,7 @@ class Row:
     def waits(self) -> str:
         """For what."""
         wait = self._waits.of(self.thread)
-        return wait.text if wait is not None else ""
+        return wait.text if wait is not None else self._waits.call_text(self.thread)
 
     @cached_property
     def sched(self) -> str:

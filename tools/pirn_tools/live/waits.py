@@ -7,10 +7,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pirn_tools.binary.memory import UnreadableError
+from pirn_tools.live.descriptors import Descriptors
 from pirn_tools.live.snapshot import Runtime, Snapshot, Thread
 
 NS = 1_000_000_000
 MOST_DESCRIPTORS = 8
+
+
+def _calls(table: str) -> dict[int, str]:
+    words = table.split()
+    return {int(number): name for number, name in zip(words[::2], words[1::2], strict=True)}
+
+
+# System calls of x86-64: those whose first argument is a descriptor, and others that wait.
+OF_DESCRIPTORS = _calls(
+    "0 read 1 write 16 ioctl 17 pread64 18 pwrite64 19 readv 20 writev 42 connect 43 accept "
+    "44 sendto 45 recvfrom 46 sendmsg 47 recvmsg 72 fcntl 73 flock 74 fsync 75 fdatasync "
+    "232 epoll_wait 281 epoll_pwait 288 accept4 295 preadv 296 pwritev 299 recvmmsg 307 sendmmsg"
+)
+OTHER_CALLS = _calls(
+    "7 poll 23 select 34 pause 35 nanosleep 61 wait4 128 rt_sigtimedwait 202 futex "
+    "230 clock_nanosleep 247 waitid 270 pselect6 271 ppoll"
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +54,16 @@ class Waits:
     def __init__(self, runtime: Runtime, snapshot: Snapshot, now: int) -> None:
         self.runtime, self.snapshot, self.now = runtime, snapshot, now
         self.layout = runtime.layout
+        self.descriptors = Descriptors(runtime.process)
+
+    def call_text(self, t: Thread) -> str:
+        """The system call that a thread is in: `read, descriptor 5 (pipe)`; empty: not known."""
+        if t.state != "call" or t.tid is None or self.runtime.library.file.machine != "EM_X86_64":
+            return ""
+        number, argument = self.runtime.process.call(t.tid) or (-1, 0)
+        if number in OF_DESCRIPTORS and argument < 1 << 31:
+            return f"{OF_DESCRIPTORS[number]}, descriptor {self.descriptors.text(argument)}"
+        return OTHER_CALLS.get(number, "")
 
     def of(self, t: Thread) -> Wait | None:
         """None if it does not wait."""
@@ -84,7 +112,8 @@ class Waits:
         shown = min(n, MOST_DESCRIPTORS)
         raw = process.read(at, shown * size)
         fds = (raw[i + offset : i + offset + 4] for i in range(0, len(raw), size))
-        text = ", ".join(str(int.from_bytes(fd, "little", signed=True)) for fd in fds)
+        numbers = (int.from_bytes(fd, "little", signed=True) for fd in fds)
+        text = ", ".join(self.descriptors.text(number) for number in numbers)
         return text + (" ..." if n > shown else "")
 
     def _name(self, address: int) -> str:
