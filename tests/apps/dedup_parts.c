@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parts of dedup by themselves: SHA-1 against FIPS 180's examples, the fingerprint against
- * division as one learns it, and contents of one digest that are not the same.
+ * The parts of dedup by themselves: SHA-1 against the examples of FIPS 180, the fingerprint against
+ * long division, and different contents with one digest.
  */
 #include "check.h"
 #include "chunks.h"
@@ -43,7 +43,7 @@ static void check_sha1(void)
     check_digest("a", 1000000, "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
 }
 
-/* What remains of polynomial * 2^bits + more. */
+/* The remainder of polynomial * 2^bits + more. */
 static uint64_t divided(uint64_t rest, unsigned bits, uint64_t more)
 {
     while (bits-- > 0) {
@@ -63,7 +63,7 @@ static uint64_t product(uint64_t a, uint64_t b)
     return sum;
 }
 
-/* Of prime degree, without roots, and x^(2^degree) = x: irreducible. */
+/* The degree is prime, there are no roots, and x^(2^degree) = x: so it is irreducible. */
 static void check_polynomial(void)
 {
     uint64_t power = 2;

@@ -72,7 +72,7 @@ static void damage(uint8_t *data, size_t *size)
     case 1: /* any byte */
         data[at] = (uint8_t)random_below(256);
         break;
-    case 2: /* a byte that means something */
+    case 2: /* a byte with a meaning */
         data[at] = telling[random_below(sizeof telling)];
         break;
     case 3: /* lose some bytes */
@@ -82,7 +82,7 @@ static void damage(uint8_t *data, size_t *size)
     case 4: /* copy some bytes over others */
         memmove(data + at, data + random_below(*size - length + 1), length);
         break;
-    default: /* cut the stream, but seldom: it hides what comes after */
+    default: /* cut the stream, but seldom: it hides everything after the cut */
         if (random_below(8) == 0)
             *size = at;
         break;
@@ -107,7 +107,7 @@ static bool agree(const struct pipeline_result *a, const struct pipeline_result 
             (a->error.offset == b->error.offset && strcmp(a->error.text, b->error.text) == 0));
 }
 
-/* A copy of just the right size, so that a read behind its end is seen. */
+/* A copy of exactly the right size, so that a read behind its end is detected. */
 static struct stream mutant_of(const struct stream *original)
 {
     uint8_t *data = check_alloc(malloc(original->size), original->size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * alarm.c - a device's interrupts post a semaphore for which a thread waits, while others compute,
- * yield and allocate (P5): every one is seen. What pirn_irq_attach refuses.
+ * yield and allocate (P5): no interrupt is lost. Also the calls that pirn_irq_attach refuses.
  */
 #include "alarm.h"
 
@@ -62,11 +62,11 @@ static void *keeps_busy(void *arg)
     return NULL;
 }
 
-/* All wait, for what an interrupt brings later than the runtime looks for a deadlock; and then for
- * nothing: no handler is there any more. */
+/* All threads wait, for an interrupt that comes later than the runtime looks for a deadlock; and
+ * then for nothing, because there is no handler any more. */
 static void one_then_none(void)
 {
-    alarms = ALARMS; /* one more */
+    alarms = ALARMS; /* one more alarm */
     CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
     alarm_in(LATE_NS);
     pirn_sem_wait(&rang);

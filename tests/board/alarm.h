@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alarm.h - a device that interrupts once, as ALARM_SOURCE, at a time that it is told.
+ * alarm.h - a device that interrupts once, as ALARM_SOURCE, at a given time.
  */
 #ifndef ALARM_H
 #define ALARM_H

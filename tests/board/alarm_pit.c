@@ -5,7 +5,7 @@
 #include "alarm.h"
 
 enum { COUNTER = 0, COMMAND = 3 };
-#define ONCE 0x30 /* two bytes are to come; the output rises at the end */
+#define ONCE 0x30 /* two bytes follow; the output rises at the end */
 #define HZ 1193182u
 
 static void put(unsigned at, uint32_t value)
@@ -21,5 +21,5 @@ void alarm_in(uint32_t ns)
     put(COUNTER, count >> 8);
 }
 
-/* The output falls when it is set again; interrupts are made by its rise. */
+/* Setting the counter makes the output fall; its rise makes the interrupt. */
 void alarm_clear(void) {}

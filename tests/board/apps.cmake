@@ -9,7 +9,8 @@ add_test(NAME apps-clips COMMAND ${Python3_EXECUTABLE} ${APPS}/make_clips.py ${C
 fast_test(120 apps-clips)
 set_tests_properties(apps-clips PROPERTIES FIXTURES_SETUP clips)
 
-# board_apps_test(NAME PROGRAM CORES CHECK...): CHECK, and behind it what starts PROGRAM. With most cores they are fast.
+# board_apps_test(NAME PROGRAM CORES CHECK...): CHECK, followed by the command that starts PROGRAM.
+# Tests with the largest number of cores are fast.
 function(board_apps_test name program cores)
   add_test(NAME ${name}-${cores} COMMAND ${Python3_EXECUTABLE} -B ${ARGN} ${RUN} --cpus ${cores} ${PIRN_BOARD}
                                          $<TARGET_FILE:${program}>)
@@ -38,12 +39,12 @@ endforeach()
 board_apps_test(blackscholes-faults blackscholes 2 ${APPS}/check_blackscholes.py faults ${MAKE_OPTIONS})
 board_apps_test(dedup-faults dedup 2 ${APPS}/check_dedup.py faults)
 
-# Placement by loads that were measured on one core: written and read through the board's files.
+# Placement by loads measured on one core: written and read through the board's files.
 add_test(NAME place-measured COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/unit/check_place.py ${RUN} --cpus "{cpus}"
                                      ${PIRN_BOARD} $<TARGET_FILE:comm> --pairs=8 --items=2000 --fifo=1 --work=3)
 fast_test(600 place-measured)
 
-# What build systems of others are given.
+# The compiler command for other build systems.
 add_test(NAME pirn-cc-${MANY} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_cc.py ${CMAKE_BINARY_DIR}/pirn-cc ${RUN} --cpus ${MANY}
                                 ${PIRN_BOARD})
 fast_test(300 pirn-cc-${MANY})

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-# C++: the classes of pirn.hpp, and what the language asks for. Included by CMakeLists.txt.
+#
+# C++: the classes of pirn.hpp, and the support that the language needs. CMakeLists.txt includes
+# it.
 board_program(cxx-classes ${CMAKE_SOURCE_DIR}/tests/cpp/freestanding.cpp)
 board_program(cxx cxx.cpp)
 # cxx_test(NAME PROGRAM STATUS PATTERN CORES PREEMPT ARGUMENTS...)

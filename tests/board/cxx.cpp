@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cxx.cpp - what compilers of C++ ask of a board (port/board/cxx, port/board/image.ld): objects
- * that are made before main and destroyed at the end, static variables of functions that several
- * threads reach at once, virtual functions, memory, thread_local. "done", then what destructors
- * say; with an argument it does what ends the program.
+ * cxx.cpp - the support that C++ compilers need on a board (port/board/cxx, port/board/image.ld):
+ * objects that are made before main and destroyed at the end, static variables of functions that
+ * several threads reach at once, virtual functions, memory, thread_local. Prints "done", then the
+ * output of destructors; an argument chooses a case that ends the program.
  */
 #include "../cpp/freestanding.hpp"
 
@@ -45,7 +45,7 @@ struct later {
 };
 static later after_early;
 
-/* More than the C library's table has room for. */
+/* More destructors than the C library's table can hold. */
 template <unsigned n>
 struct many {
     static unsigned build()
@@ -226,7 +226,7 @@ static void end(const char *how)
         finished object;
     } else if (strcmp(how, "memory") == 0) {
         volatile size_t size = huge;
-        char *volatile memory = new char[size]; /* unseen, it would be left out */
+        char *volatile memory = new char[size]; /* without volatile the compiler would omit it */
         delete[] memory;
     }
     printf("it did not end: %s; valid: pure, memory\n", how);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deadlock.c - programs in which every thread waits: for ever, or for something that comes later
- * than the runtime looks for a deadlock. "hello" is what the console gets.
+ * deadlock.c - programs in which every thread waits: for ever, or for an event that comes later
+ * than the runtime looks for a deadlock. "hello" is the console's input.
  *
  *     deadlock CASE
  */
@@ -95,7 +95,7 @@ static void *reads(void *unused)
     return unused;
 }
 
-/* Another thread waits for input; and then nobody waits for anything that could come. */
+/* Another thread waits for input; afterwards no thread waits for an event that can come. */
 static void input(void)
 {
     pirn_thread_t t = start("reads", reads);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frames.c - for check_frames.py: threads whose time goes into `spins`, which calls nothing, and
- * into `counts`, which calls something; below both are `inner`, `outer` and `works`. Compiled with
- * frame pointers and not instrumented. Prints "done".
+ * frames.c - for check_frames.py: threads that spend their time in `spins`, which calls nothing,
+ * and in `counts`, which calls another function; below both are `inner`, `outer` and `works`.
+ * Compiled with frame pointers and not instrumented. Prints "done".
  */
 #include <pthread.h>
 #include <stdio.h>

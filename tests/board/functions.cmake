@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What the tests and benchmarks on boards share; the board's own values come from its board.toml.
+#
+# Functions that the tests and benchmarks on boards share; the board's own values come from its
+# board.toml.
 
 # fast_test(SECONDS NAME...): tests short enough for `make check`; "fast", if the board's tests.fast matches
 function(fast_test seconds)
@@ -26,8 +28,8 @@ function(board_program name)
   pirn_board_program(${name} ${layer})
 endfunction()
 
-# board_test(NAME PROGRAM STATUS PATTERN CORES "NAME=VALUE..." ARGUMENT...): a fast test; what runs is in RUN, options of
-# expect.py in EXPECT
+# board_test(NAME PROGRAM STATUS PATTERN CORES "NAME=VALUE..." ARGUMENT...): a fast test. The
+# command is in RUN, options of expect.py in EXPECT.
 function(board_test name program status pattern cores environment)
   list(TRANSFORM environment PREPEND "--env;")
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/board/expect.py --status ${status} --match ${pattern}
@@ -35,8 +37,8 @@ function(board_test name program status pattern cores environment)
   fast_test(300 ${name})
 endfunction()
 
-# target_link_alarm(TARGET): where the board has one (PIRN_BOARD_ALARM: device, source, address, the
-# console's source)
+# target_link_alarm(TARGET): only where the board has an alarm (PIRN_BOARD_ALARM: device, source,
+# address, the console's source).
 function(target_link_alarm target)
   list(POP_FRONT PIRN_BOARD_ALARM device source address console)
   target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/board/alarm_${device}.c)

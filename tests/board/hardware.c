@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hardware.c - what only boards have: interrupts, a console, files of the machine that runs the
- * program, a C library whose locks are ours; and misuse that ends the program with a message.
+ * hardware.c - features that only boards have: interrupts, a console, files of the host, a C
+ * library with our locks; and misuse that ends the program with a message.
  *
  *     hardware MODE [ARGUMENT]
  */
@@ -191,7 +191,7 @@ static void *spins(void *unused)
     return NULL;
 }
 
-/* Threads that never call anything: all of them begin, on whatever number of cores. */
+/* Threads that never call anything: all of them begin, on any number of cores. */
 static void ticks(void)
 {
     run_threads(spins);
@@ -202,8 +202,8 @@ static void ticks(void)
 
 enum { TERMS = 25000, SERIES = 12, WIDE = 26 };
 
-/* As wide as the registers of some processors: an interrupt has to keep the whole of them, though
- * a call may not. */
+/* As wide as the registers of some processors: an interrupt must save all of them, though a call
+ * need not. */
 typedef double pair __attribute__((vector_size(16)));
 
 /* Series that keep many registers of both kinds busy, and call nothing. */
@@ -247,7 +247,7 @@ static void *sums_up(void *arg)
     return NULL;
 }
 
-/* Interrupted threads go on with the registers that they had. */
+/* Interrupted threads continue with the registers that they had. */
 static void registers(void)
 {
     for (unsigned i = 0; i < THREADS; i++) {
@@ -272,7 +272,7 @@ static void *sleeps_long(void *arg)
     return NULL;
 }
 
-/* For minutes, in which a counter of 32 bits starts again; on a machine whose time is not ours. */
+/* Runs for minutes, in which a 32-bit counter wraps, on a machine whose time is not the host's. */
 static void clock_runs(void)
 {
     run_threads(sleeps_long);
@@ -281,7 +281,7 @@ static void clock_runs(void)
 
 /* ---- misuse ---- */
 
-/* A little too deep; then something that lets the runtime look. */
+/* A little too deep; then a call in which the runtime checks the stack. */
 static __attribute__((noinline)) int recurses(unsigned left, void (*then)(void))
 {
     volatile char room[256];
@@ -310,8 +310,8 @@ static void computes(void)
 static void *overflows(void *then)
 {
     pirn_set_name(pirn_self(), "deep");
-    /* Odd, and so is each number below it on the stack: where memory begins at 0, an even one may
-     * be the address of a call, and stand in the trace back. */
+    /* Odd, and so is each smaller number on the stack. Where memory begins at 0, an even number may
+     * be the address of a call and appear in the backtrace. */
     recurses(66001, (void (*)(void))(uintptr_t)then);
     return NULL;
 }
@@ -402,7 +402,7 @@ static void unaligned(void)
     fault_of(locks_crooked);
 }
 
-/* Threads until there is no memory: an error, and the program goes on. */
+/* Creates threads until there is no memory: an error, and the program continues. */
 static void *waits(void *sem)
 {
     pirn_sem_wait(sem);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * main.c - runs the suites on a board, on the runtime that PIRN_SCHED and PIRN_CPUS choose, again
- * and again. Tests that need what boards do not have (kernel threads beside the runtime's,
+ * and again. Tests that need features that boards do not have (kernel threads beside the runtime's,
  * descriptors) say so and are left out, by name.
  *
  *     suites [-s SUITE] [-t TEST] [-n REPEAT] [-v]
@@ -105,7 +105,7 @@ const char *test_sched(void)
     return spec != NULL ? spec : "steal";
 }
 
-/* Tests that need one are left out. */
+/* Tests that need a foreign thread are left out. */
 void test_foreign(void (*fn)(void *), void *arg)
 {
     (void)fn;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.c - a program that has functions and variables of the runtime's internal names: it links,
- * its own are called by it alone, and threads work. With POSIX threads if NAMES_POSIX is defined.
+ * names.c - a program with functions and variables that have the runtime's internal names. It
+ * links, only the program calls its own functions, and threads work. With POSIX threads if
+ * NAMES_POSIX is defined.
  */
 #include <stdio.h>
 #ifdef NAMES_POSIX
@@ -14,7 +15,7 @@ enum { THREADS = 8, ROUNDS = 100 };
 
 static unsigned called;
 
-/* Of each layer one or more: core, sched, sync, trace, prof, environment, architecture, device. */
+/* One or more of each layer: core, sched, sync, trace, prof, environment, architecture, device. */
 #define OWN(name)                                                                                  \
     void name(void);                                                                               \
     void name(void)                                                                                \

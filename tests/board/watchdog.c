@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watchdog.c - on a board: cores that sleep have no ticks; a watchdog is petted while every CPU
- * makes progress, and not if one does not. No time limit passes or fails it: what is counted is how
- * many of the one there are while there are many of the other.
+ * watchdog.c - on a board: sleeping cores have no ticks; the watchdog is petted while every CPU
+ * makes progress, and not if one does not. No time limit decides: the test counts events of one
+ * kind while many of the other kind occur.
  *
  *     watchdog tickless|progress|stuck-off|stuck-thread
  */
@@ -30,13 +30,13 @@ static void compute(uint64_t ns)
     }
 }
 
-/* With ticks of 1 ms. Main computes for 300 of them: its core has ticks, the others none; one
- * whose clock has to be read now and then, or that falls asleep only now, has one interrupt. Then
- * main sleeps: nobody has ticks. */
+/* Ticks of 1 ms. Main computes for 300 of them: its core has ticks, the others have none. A core
+ * whose clock must be read now and then, or that falls asleep only now, has one interrupt. Then
+ * main sleeps, and no core has ticks. */
 static void tickless(void)
 {
     uint32_t before[8], cores = pirn_cpu_count(), mine = 0, others = 0, all = 0;
-    pirn_sleep(20 * MS); /* the others have started, and found nothing */
+    pirn_sleep(20 * MS); /* the others have started, and found no work */
     for (unsigned i = 0; i < cores; i++) {
         before[i] = pirn_timer_interrupts(i);
     }
@@ -69,7 +69,7 @@ static void *busy(void *arg)
     return arg;
 }
 
-/* Sleeping, switching, computing alone: all of it is progress. */
+/* Sleeping, switching and computing alone are progress. */
 static void progress(void)
 {
     pirn_thread_t t[6];
@@ -112,7 +112,7 @@ static void stuck_thread(void)
     CHECK(pets > stuck);
 }
 
-/* A handler of interrupts that does not end, on another core than the watching one. */
+/* An interrupt handler that does not end, on another core than the watching one. */
 static volatile bool spins;
 
 static void never_ends(void)
@@ -159,7 +159,7 @@ static void stuck_off(void)
     CHECK(pets >= 3);
     spins = true;
     CHECK(pirn_create(&t, NULL, holds_up, NULL) == 0);
-    compute(40 * MS); /* another core takes it */
+    compute(40 * MS); /* another core takes the thread */
     uint32_t stuck = pets;
     compute(200 * MS);
     CHECK(pets == stuck);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* affinity.c - CPU sets of threads that run beside each other. See sched.c, too. */
+/* affinity.c - CPU sets of threads that run at the same time. See also sched.c. */
 #include "harness.h"
 
 #include <sched.h>
@@ -28,7 +28,7 @@ static cpu_set_t only(int cpu)
     return one;
 }
 
-/* Each on its CPU, but for every third, which may be anywhere. */
+/* Each thread stays on its CPU, except every third, which may run anywhere. */
 static void *stays(void *arg)
 {
     long me = (long)arg;
@@ -60,7 +60,7 @@ CASE(set_holds_whoever_ran_before)
     }
 }
 
-/* Where the threads have to be while seq is even and does not change. */
+/* wanted: the CPU of the threads, valid while seq is even and does not change. */
 static flag_t seq, wanted, looked, stop;
 
 static void *is_where_it_was_sent(void *arg)
@@ -112,13 +112,13 @@ static void send_about(int n)
     CHECK(flag_get(&looked) > 0);
 }
 
-/* For threads that are about to run, for the most part. */
+/* Mostly for threads that are about to run. */
 CASE(set_counts_when_setaffinity_returns)
 {
     send_about(3);
 }
 
-/* And for one that runs meanwhile. */
+/* Also for a thread that is running. */
 CASE(set_counts_for_a_thread_that_runs)
 {
     send_about(1);
@@ -130,7 +130,7 @@ static void *tells_its_cpus(void *arg)
     return NULL;
 }
 
-/* A set in the attribute goes before the creator's. */
+/* A set in the attribute takes precedence over the creator's. */
 CASE(attribute_goes_before_the_creators)
 {
     cpu_set_t all, one, got;
@@ -148,7 +148,7 @@ CASE(attribute_goes_before_the_creators)
     OK(pthread_attr_destroy(&a));
 }
 
-/* What the process may not use is not in the set that is told. */
+/* CPUs that the process may not use do not appear in the set. */
 CASE(cpus_that_do_not_exist_are_left_out)
 {
     cpu_set_t set, got, all;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* atfork.c - fork handlers, and what a child of a program with threads may do. */
+/* atfork.c - fork handlers, and the permitted actions of a child of a program with threads. */
 #include "harness.h"
 
 #include <poll.h>
@@ -85,7 +85,7 @@ static void *uses_the_lock(void *arg)
     return arg;
 }
 
-/* What handlers are for: the child finds the lock free, whoever used it. */
+/* The purpose of handlers: the child finds the lock free, whichever thread held it. */
 CASE(handlers_keep_locks_for_the_child)
 {
     pthread_t t[3];
@@ -118,7 +118,7 @@ static void *runs_on(void *arg)
     return arg;
 }
 
-/* Only the thread that forks is there in the child. It calls what POSIX allows it. */
+/* The child has only the thread that forked. It calls functions that POSIX allows there. */
 CASE(child_has_one_thread)
 {
     pthread_t t[4];
@@ -178,7 +178,7 @@ static void child_uses_threads(void)
     }
 }
 
-/* Undefined in POSIX after threads were there; done by many programs, and glibc allows it. */
+/* Undefined in POSIX after the process had threads; many programs do it, and glibc allows it. */
 CASE(child_may_create_threads)
 {
     join(start(squares, (void *)2L));

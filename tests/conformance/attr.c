@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attr.c - thread attributes: defaults, round trips, refused values, and what a thread gets. */
+/* attr.c - thread attributes: defaults, round trips, refused values, and their effect on a
+ * thread. */
 #include "harness.h"
 
 #include <signal.h>
@@ -11,7 +12,7 @@
 
 static void init(pthread_attr_t *a)
 {
-    memset(a, 0xa5, sizeof(*a)); /* init sets all there is */
+    memset(a, 0xa5, sizeof(*a)); /* init sets every byte that counts */
     OK(pthread_attr_init(a));
 }
 
@@ -93,7 +94,7 @@ CASE(guardsize_is_kept)
     for (size_t i = 0; i < COUNT(sizes); i++) {
         OK(pthread_attr_setguardsize(&a, sizes[i]));
         OK(pthread_attr_getguardsize(&a, &size));
-        CHECK_EQ(size, sizes[i]); /* as it was set, whatever it is rounded to */
+        CHECK_EQ(size, sizes[i]); /* as it was set, even if it is rounded later */
     }
     OK(pthread_attr_destroy(&a));
 }
@@ -170,7 +171,7 @@ static void *own_guardsize(void *size)
     return NULL;
 }
 
-/* One after the other: none gets what another left. */
+/* One after the other: no thread gets another one's guard size. */
 CASE(guardsize_is_given_to_the_thread)
 {
     static const size_t sizes[] = {0, 8192, 4096, 65536, 0, 8192};
@@ -196,7 +197,7 @@ CASE(guard_catches_overflow)
         pthread_attr_t a;
         init(&a);
         OK(pthread_attr_setstacksize(&a, STACK));
-        close(STDERR_FILENO); /* where it may be reported */
+        close(STDERR_FILENO); /* a report may go there */
         join(start_with(&a, overflows_stack, (void *)1L));
         _exit(0);
     }
@@ -271,7 +272,7 @@ CASE(schedparam_is_einval_for_other_values)
     pthread_attr_t a;
     init(&a);
     struct sched_param param = {.sched_priority = 1};
-    CHECK_EQ(pthread_attr_setschedparam(&a, &param), EINVAL); /* SCHED_OTHER has 0 alone */
+    CHECK_EQ(pthread_attr_setschedparam(&a, &param), EINVAL); /* SCHED_OTHER allows only 0 */
     OK(pthread_attr_setschedpolicy(&a, SCHED_FIFO));
     param.sched_priority = sched_get_priority_max(SCHED_FIFO) + 1;
     CHECK_EQ(pthread_attr_setschedparam(&a, &param), EINVAL);
@@ -413,7 +414,7 @@ struct bounds {
     int detached;
 };
 
-/* The stack that the caller says it has contains its variables. */
+/* The reported stack contains the caller's variables. */
 static void *measures(void *arg)
 {
     struct bounds *b = arg;
@@ -442,10 +443,10 @@ CASE(stack_of_the_caller_is_used)
         CHECK(b.low >= memory && b.low + b.size <= memory + STACK);
     }
     OK(pthread_attr_destroy(&a));
-    OK(munmap(memory, STACK)); /* after join nobody uses it */
+    OK(munmap(memory, STACK)); /* after join no thread uses it */
 }
 
-/* Neither end on a boundary: no byte outside is touched. */
+/* Neither end is on a boundary: no byte outside is touched. */
 CASE(stack_of_the_caller_may_be_unaligned)
 {
     unsigned char *memory =

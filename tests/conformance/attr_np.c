@@ -35,7 +35,7 @@ CASE(affinity_is_kept)
     OK(pthread_attr_setaffinity_np(&a, 8, &cpus));
     OK(pthread_attr_getaffinity_np(&a, sizeof(got), &got));
     CHECK(CPU_EQUAL(&got, &cpus));
-    OK(pthread_attr_setaffinity_np(&a, 0, &cpus)); /* none: all again */
+    OK(pthread_attr_setaffinity_np(&a, 0, &cpus)); /* none: all CPUs again */
     OK(pthread_attr_getaffinity_np(&a, sizeof(got), &got));
     CHECK_EQ(CPU_COUNT(&got), CPU_SETSIZE);
     OK(pthread_attr_destroy(&a));
@@ -154,7 +154,7 @@ CASE(sigmask_is_given_to_the_thread)
     join(start_with(&a, own_mask, &got));
     CHECK_EQ(sigismember(&got, SIGUSR2), 1);
     CHECK_EQ(sigismember(&got, SIGUSR1), 0);
-    OK(pthread_sigmask(SIG_SETMASK, NULL, &got)); /* the creator's is as it was */
+    OK(pthread_sigmask(SIG_SETMASK, NULL, &got)); /* the creator's is unchanged */
     CHECK_EQ(sigismember(&got, SIGUSR1), 1);
     CHECK_EQ(sigismember(&got, SIGUSR2), 0);
     OK(pthread_attr_destroy(&a));

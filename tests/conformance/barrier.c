@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* barrier.c - barriers: phases, the serial thread, use again, destruction right behind. */
+/* barrier.c - barriers: phases, the serial thread, reuse, destruction immediately after the
+ * wait. */
 #include "harness.h"
 
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy_handler.h - a handler that makes calls of its own: what it does in them, and what may end
- * them, is nothing to the call that it has interrupted. For eintr.c and io_eintr.c.
+ * busy_handler.h - a handler that makes calls of its own. Their effects, and the signals that end
+ * them, must not affect the interrupted call. For eintr.c and io_eintr.c.
  */
 #ifndef CONFORMANCE_BUSY_HANDLER_H
 #define CONFORMANCE_BUSY_HANDLER_H
@@ -20,7 +20,7 @@ static void busy_begin(void)
     CHECK(busy_file >= 0);
 }
 
-/* A file that no attempt without waiting is known for, a sleep, and looks that find nothing. */
+/* A file that cannot be tried without waiting, a sleep, and polls that find nothing. */
 static void busy_calls(void)
 {
     static const char text[] = "a handler's line\n";

@@ -118,7 +118,7 @@ CASE(create_is_refused_without_memory)
     struct rlimit limit = {6ul << 30, 6ul << 30};
     int n = 0, result = thrd_success;
     NOT_SANITIZED("the sanitizer needs all address space");
-    end(begin(returns_its_argument, NULL)); /* what has to start, has started */
+    end(begin(returns_its_argument, NULL)); /* all lazy initialisation has happened */
     OK(setrlimit(RLIMIT_AS, &limit));
     while (n < MOST && (result = thrd_create(&t[n], waits_for_go, NULL)) == thrd_success) {
         n++;
@@ -247,7 +247,7 @@ CASE(timedlock_is_an_error_for_bad_nanoseconds)
     SUCCESS(mtx_unlock(&mutex));
 }
 
-/* C11 leaves it open; the C library takes any number. */
+/* C11 leaves it open; the C library accepts any number. */
 #ifdef ON_PIRN
 CASE(mutex_of_no_type_is_an_error)
 {
@@ -463,7 +463,7 @@ CASE(thread_local_is)
     CHECK_EQ(own, 12);
 }
 
-/* One thread is one, whichever of the two interfaces asks. */
+/* A thread is the same one in both interfaces. */
 static int is_a_posix_thread(void *arg)
 {
     (void)arg;

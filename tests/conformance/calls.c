@@ -22,7 +22,7 @@ static char buffer[BIG];
 static struct iovec vector = {buffer, 1};
 static struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
 static struct mmsghdr messages = {.msg_hdr = {.msg_iov = &vector, .msg_iovlen = 1}};
-static int fd = -1, other_fd = -1; /* the call's, and that of `satisfy` */
+static int fd = -1, other_fd = -1; /* the call's descriptor, and that of `satisfy` */
 
 int error_of(long result)
 {
@@ -85,7 +85,7 @@ static void send_byte(void)
     CHECK_EQ(write(other_fd, "x", 1), 1);
 }
 
-/* All there is, so that a writer of a byte can go on in any case. */
+/* Reads everything, so that a writer of one byte can continue in any case. */
 static void take_all(void)
 {
     OK(fcntl(other_fd, F_SETFL, fcntl(other_fd, F_GETFL) | O_NONBLOCK));
@@ -138,7 +138,7 @@ static int run_splice(void)
     return gives(splice(fd, NULL, ends[1], NULL, 1, 0), 1);
 }
 
-/* Others than pipes and sockets. */
+/* Descriptors other than pipes and sockets. */
 
 static void eventfd_setup(void)
 {
@@ -212,7 +212,7 @@ static void terminal_setup(void)
 
 static char watched[32];
 
-/* A file without a name, which nobody else opens. */
+/* A file without a name, which no other process opens. */
 static void inotify_setup(void)
 {
     char name[] = "/tmp/pirn-conformance-XXXXXX";
@@ -290,7 +290,7 @@ static void listen_setup(void)
     CHECK(other_fd >= 0);
 }
 
-/* Nobody accepts: a further connection waits. */
+/* No thread accepts, so a further connection waits. */
 static void full_listen_setup(void)
 {
     listen_setup();

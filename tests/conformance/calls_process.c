@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 static char buffer[65536];
-static int fd = -1, other_fd = -1; /* the call's, and that of `satisfy` */
+static int fd = -1, other_fd = -1; /* the call's descriptor, and that of `satisfy` */
 static pid_t child;
 
 static void pipe_setup(void)
@@ -24,7 +24,7 @@ static void pipe_setup(void)
     other_fd = ends[1];
 }
 
-/* Children: it ends when the pipe is closed. */
+/* Children: the child ends when the pipe is closed. */
 
 static void child_setup(void)
 {
@@ -113,7 +113,7 @@ static int run_pclose(void)
     return gives(pclose(stream), 0);
 }
 
-/* FIFOs, without a name that could stay: an open descriptor of it has a path. */
+/* FIFOs, without a name that could remain: an open descriptor has a path. */
 
 static char path[64];
 
@@ -199,7 +199,7 @@ static void description_unlock(void)
     description_lock(F_UNLCK);
 }
 
-/* Another process holds it, until the pipe is closed. */
+/* Another process holds it until the pipe is closed. */
 static void process_lock_setup(void)
 {
     int told[2], hold[2];
@@ -323,8 +323,8 @@ static void ipc_open(int id, void (*remove)(void))
     OK(atexit(remove));
 }
 
-/* While the process has one kernel thread. If it is allowed, the objects end with the process in
- * any case. */
+/* Runs while the process has one kernel thread. If it is allowed, the objects end with the
+ * process. */
 __attribute__((constructor)) static void have_ipc_of_our_own(void)
 {
     unshare(CLONE_NEWIPC);

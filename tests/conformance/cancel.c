@@ -328,7 +328,7 @@ static void *has_a_blocking_handler(void *arg)
     return arg;
 }
 
-/* A handler is not cancelled itself, though it reaches cancellation points. */
+/* A handler is not cancelled, even at cancellation points. */
 CASE(handlers_may_block)
 {
     pthread_t t = start(has_a_blocking_handler, NULL);

@@ -18,7 +18,7 @@ static void ignores(int signal)
     (void)signal;
 }
 
-/* With a handler the threads of a library take signals, and look for requests, in other ways. */
+/* With a handler, a library's threads take signals, and check for requests, in other ways. */
 static void *calls_that_are_no_points(void *arg)
 {
     char path[] = "/tmp/pirn-conformance-XXXXXX";

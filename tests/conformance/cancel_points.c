@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cancel_points.c - the functions that have to be cancellation points (XSH 2.9.5.2). Each row is
- * tried in two ways: `pending`, the request is there before the call; `blocked`, it comes while the
- * call waits, for those that can wait. What must not happen: the call returns.
+ * cancel_points.c - the functions that must be cancellation points (XSH 2.9.5.2). Each row is tried
+ * in two ways: `pending`, the request comes before the call; `blocked`, it comes while the call
+ * waits, for those that can wait. The case fails if the call returns.
  */
 #include "harness.h"
 
@@ -32,7 +32,7 @@ static const struct timespec long_time = {.tv_sec = LONG_MS / 1000};
 static int fd = -1, other_fd = -1;
 static char path[PATH_MAX];
 
-/* A file of this process, gone with it. */
+/* A file of this process, which disappears with it. */
 static void file_setup(void)
 {
     strcpy(path, "/tmp/pirn-conformance-XXXXXX");
@@ -91,7 +91,7 @@ static void listen_setup(void)
     OK(listen(fd, 0));
 }
 
-/* Nobody accepts: a further connection waits. */
+/* No thread accepts, so a further connection waits. */
 static void connect_setup(void)
 {
     listen_setup();
@@ -186,8 +186,8 @@ static void full_queue_setup(void)
 
 static int ipc = -1;
 
-/* While the process has one kernel thread. If it is allowed, the queue ends with the process in any
- * case. */
+/* Runs while the process has one kernel thread. If it is allowed, the queue ends with the
+ * process. */
 __attribute__((constructor)) static void have_ipc_of_our_own(void)
 {
     unshare(CLONE_NEWIPC);
@@ -305,7 +305,7 @@ static void epoll_setup(void)
     OK(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event));
 }
 
-/* The calls. Whatever they return: they must not. */
+/* The calls. Their results do not matter, because they must not return. */
 #define CALL(id, ...)                                                                              \
     static void call_##id(void)                                                                    \
     {                                                                                              \
@@ -371,7 +371,7 @@ CALL(waitpid, waitpid(child, NULL, 0))
 CALL(write, IGNORE(write(fd, buffer, 1)))
 CALL(writev, IGNORE(writev(fd, &vector, 1)))
 
-/* Not in that list; the C library has them, and programs rely on it. */
+/* Not in that list, but cancellation points in the C library, and programs rely on it. */
 CALL(accept4, accept4(fd, NULL, NULL, SOCK_CLOEXEC))
 CALL(epoll_wait, struct epoll_event event; epoll_wait(epoll_fd, &event, 1, LONG_MS))
 CALL(ppoll, struct pollfd p = {fd, POLLIN, 0}; ppoll(&p, 1, &long_time, NULL))
@@ -496,7 +496,7 @@ static void *tests(void *arg)
     return arg;
 }
 
-/* Without cancellation there is no use in waiting for it. */
+/* Without cancellation the wait would be pointless. */
 static void need_cancellation(void)
 {
     pthread_t t = start(tests, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cancel_waits.c - threads that are cancelled while they wait: what they hold, leave and take. */
+/* cancel_waits.c - threads that are cancelled while they wait: the objects that they hold, leave
+ * and take. */
 #include "harness.h"
 
 #include <semaphore.h>
@@ -53,7 +54,7 @@ static void cancel_waiter(void *how)
     is_cancelled(t);
     OK(pthread_mutex_lock(&m));
     OK(pthread_mutex_unlock(&m));
-    OK(pthread_cond_destroy(&c)); /* nobody is left in it */
+    OK(pthread_cond_destroy(&c)); /* no thread is left in it */
 }
 
 CASE(cond_wait_locks_the_mutex_before_handlers_run)
@@ -79,8 +80,8 @@ CASE(cond_wait_waits_for_the_mutex_when_cancelled)
     is_cancelled(t);
 }
 
-/* Of two waiters one is cancelled while a signal is sent: it is for the other, or it was taken by
- * the cancelled one, which then had its ticket. */
+/* One of two waiters is cancelled while a signal is sent. The signal goes to the other one, or the
+ * cancelled one has taken it and had its ticket. */
 CASE(cancelled_waiter_does_not_take_a_signal)
 {
     for (int i = 0; i < 200; i++) {

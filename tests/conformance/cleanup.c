@@ -139,7 +139,7 @@ static void *exits_in_handler(void *arg)
     pthread_cleanup_pop(0);
 }
 
-/* Undefined in POSIX, and harmless here: the handlers that are left still run. */
+/* Undefined in POSIX, and harmless here: the remaining handlers still run. */
 CASE(a_handler_may_exit)
 {
     CHECK_EQ((long)join(start(exits_in_handler, NULL)), 9);

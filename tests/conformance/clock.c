@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.c - the CPU time of threads: whose it is, that it adds up, who may do what with its clock.
- */
+/* clock.c - the CPU time of threads: its owner, its sum, and the permissions of its clock. */
 #include "harness.h"
 
 #include <fcntl.h>
@@ -75,7 +74,7 @@ CASE(new_thread_starts_at_zero)
     }
 }
 
-/* What main had used before it had company. */
+/* Time that main used before it had other threads. */
 CASE(main_has_its_time_from_the_start)
 {
     long process = used_ns(CLOCK_PROCESS_CPUTIME_ID);

@@ -91,7 +91,7 @@ CASE(init_makes_one_of_any_memory)
     OK(pthread_cond_destroy(&c));
 }
 
-/* Also outside of the mutex. */
+/* Also without holding the mutex. */
 CASE(signal_without_the_mutex)
 {
     pthread_t t = start(takes_ticket, NULL);
@@ -123,7 +123,7 @@ static void *waits_late(void *arg)
     return arg;
 }
 
-/* Who begins to wait after the signal does not take it from who waited before. */
+/* A thread that begins to wait after the signal does not take it from an earlier waiter. */
 CASE(signal_goes_to_those_that_wait_already)
 {
     for (int i = 0; i < 50; i++) {
@@ -226,7 +226,7 @@ CASE(timedwait_is_einval_for_bad_nanoseconds)
     CHECK_EQ(pthread_cond_timedwait(&c, &m, &at), EINVAL);
     CHECK_EQ(pthread_cond_clockwait(&c, &m, CLOCK_MONOTONIC, &at), EINVAL);
     in_thread(tries, NULL);
-    CHECK_EQ(trylock_result, EBUSY); /* held all the time */
+    CHECK_EQ(trylock_result, EBUSY); /* held throughout */
     OK(pthread_mutex_unlock(&m));
 }
 
@@ -337,8 +337,8 @@ CASE(wait_is_eperm_when_errorcheck_is_not_held)
     CHECK_EQ(pthread_cond_clockwait(&c, &errorcheck, CLOCK_REALTIME, &at), EPERM);
 }
 
-/* POSIX: after a broadcast nobody is blocked on it, so it may be destroyed at once, and its memory
- * taken away. */
+/* POSIX: after a broadcast no thread is blocked on it, so it may be destroyed at once, and its
+ * memory released. */
 struct round {
     pthread_mutex_t mutex;
     pthread_cond_t *cond;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * eintr.c - what a signal handler does to a thread that waits: the call fails with EINTR, or goes
- * on (SA_RESTART), and the functions of threads never say EINTR. A row for each call.
+ * eintr.c - the effect of a signal handler on a waiting thread: the call fails with EINTR, or
+ * continues (SA_RESTART); the functions of threads never return EINTR. A row for each call.
  *
  * Length: a table of calls, each with the few lines that make it.
  */
@@ -45,7 +45,8 @@ static void *is_sent_a_signal(void *arg)
     return arg;
 }
 
-/* Installs the handler. If threads cannot be sent signals, there is no use in waiting for one. */
+/* Installs the handler. If signals cannot be sent to threads, waiting for one would be
+ * pointless. */
 static void handle_by(void (*handler)(int), int flags)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
@@ -109,7 +110,7 @@ static void child_setup(void)
     close(fd[0]);
 }
 
-/* Each returns 0, or the error. */
+/* Each returns 0 or the error. */
 static int error_of(long result)
 {
     return result == -1 ? get_errno() : 0;
@@ -291,7 +292,7 @@ static pthread_t wait_begins(const struct wait *w)
     return t;
 }
 
-/* A signal that comes before the wait does not count: repeat. */
+/* A signal that comes before the wait does not count, so repeat. */
 static void interrupt_until_done(pthread_t t)
 {
     while (flag_get(&done) == 0) {
@@ -419,7 +420,7 @@ CASE(clock_nanosleep_is_eintr_and_tells_what_is_left)
     CHECK(left.tv_sec >= 0 && left.tv_sec <= LONG_MS / 1000);
 }
 
-/* Until a time: that has not changed, so nothing is told. */
+/* An absolute time does not change, so the rest is not returned. */
 CASE(clock_nanosleep_until_a_time_is_eintr)
 {
     handle(0);
@@ -430,8 +431,9 @@ CASE(clock_nanosleep_until_a_time_is_eintr)
     CHECK_EQ(left.tv_sec, -7);
 }
 
-/* Whole seconds: some of the last one has passed. The kernel's timer may have more left than was
- * asked for, by its slack of 50 us: so the signal may come that soon once, but not each time. */
+/* Whole seconds: part of the last second has passed. The kernel's timer may report up to 50 us
+ * (its slack) more than the requested time, so the signal may come that early once, but not each
+ * time. */
 static void *sleeps_seconds(void *arg)
 {
     struct timespec before, after;
@@ -522,7 +524,7 @@ static int call_cond(void)
 {
     int error = pthread_mutex_lock(&m);
     while (error == 0 && !is_open) {
-        error = pthread_cond_wait(&c, &m); /* 0, though nobody signalled, is allowed */
+        error = pthread_cond_wait(&c, &m); /* 0 without a signal is allowed */
     }
     pthread_mutex_unlock(&m);
     return error;
@@ -651,7 +653,7 @@ static __attribute__((constructor)) void add_uninterrupted(void)
               name_of);
 }
 
-/* The handler may run before the wait is looked at again, or after. */
+/* The handler may run before the wait is checked again, or after. */
 static void is_satisfied_beside_a_handler(const void *row)
 {
     const struct wait *w = row;

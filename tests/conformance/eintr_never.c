@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * eintr_never.c - calls that do not wait are not ended by signals, whenever these come: a row for
- * each call. A signal is sent when the thread says that it is about to call, again and again, so
- * that many come just before the call, in it, and behind it. The handler is without SA_RESTART.
+ * eintr_never.c - signals do not end calls that do not wait, whenever they come: a row for each
+ * call. A signal is sent, again and again, when the thread announces that it is about to call, so
+ * that many come just before the call, in it, and after it. The handler is without SA_RESTART.
  *
  * Not here: sendfile, which Linux ends before it has begun.
  */
@@ -50,7 +50,7 @@ static void turn_set(int value)
     __atomic_store_n(&turn, value, __ATOMIC_RELEASE);
 }
 
-/* One for each turn, after another delay each time. */
+/* One signal for each turn, after a different delay each time. */
 static void *sends_signals(void *victim)
 {
     unsigned random = 1;
@@ -71,7 +71,7 @@ static void *sends_signals(void *victim)
     return NULL;
 }
 
-/* ---- what is called on ---- */
+/* ---- objects of the calls ---- */
 
 static void file_setup(void)
 {
@@ -184,7 +184,7 @@ static void queue_setup(void)
     OK(mq_unlink(path));
 }
 
-/* ---- the calls: true if it has done what it does without signals ---- */
+/* ---- the calls: true if the result is the same as without signals ---- */
 
 static struct iovec both[2] = {{bytes, SIZE / 2}, {bytes + SIZE / 2, SIZE / 2}};
 

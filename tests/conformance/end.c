@@ -23,7 +23,7 @@ static void say(const char *text)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* The runtime works as before in an exit handler; with runners about, they go on running. */
+/* The runtime works as usual in an exit handler; other threads continue to run. */
 static void first_handler(void)
 {
     OK(pthread_mutex_lock(&mutex));
@@ -289,7 +289,7 @@ static __attribute__((constructor)) void add(void)
     cases_add(ends, endings, sizeof(endings[0]), COUNT(endings), name_of);
 }
 
-/* The same by the way in which the C library calls main. */
+/* The same, through the C library's code that calls main. */
 CASE(main_returns_to_the_library_while_threads_run)
 {
     start_runners();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* handlers.c - signal handlers of threads: masks, faults, alternate stacks, what they may do. */
+/* handlers.c - signal handlers of threads: masks, faults, alternate stacks, and the calls they may
+ * make. */
 #include "harness.h"
 
 #include <poll.h>
@@ -89,7 +90,7 @@ CASE(ignored_signals_do_nothing)
     join(t);
 }
 
-/* The action is the process's, also if the signal was for one thread. */
+/* The action belongs to the process, even if the signal was for one thread. */
 CASE(default_action_ends_the_process)
 {
     int status;
@@ -140,7 +141,7 @@ static void *faults(void *arg)
     return NULL;
 }
 
-/* A fault is for the thread that made it, which may jump out of the handler. */
+/* A fault goes to the thread that caused it, which may jump out of the handler. */
 CASE(fault_goes_to_the_thread_that_made_it)
 {
     struct sigaction action = {.sa_sigaction = jumps, .sa_flags = SA_SIGINFO};
@@ -280,7 +281,7 @@ static void *keeps_errno(void *arg)
     return arg;
 }
 
-/* errno in a handler is the interrupted thread's, and nobody else's. */
+/* errno in a handler is that of the interrupted thread, and of no other. */
 CASE(handler_changes_errno_of_its_thread_only)
 {
     signal(SIGUSR1, sets_errno);
@@ -300,7 +301,7 @@ static int events, empty[2];
 static sem_t ping, pong;
 enum { HAND_OVERS = 100000 };
 
-/* write and poll may be called by handlers, whatever they have interrupted. */
+/* Handlers may call write and poll, whatever they have interrupted. */
 static void writes_and_polls(int number)
 {
     uint64_t one = 1;

@@ -20,7 +20,7 @@ void case_add(struct conformance_case *c)
     last = &c->next;
 }
 
-/* Past the buffers of stdio: the case may have left them in any state. */
+/* Bypasses stdio's buffers: the case may have left them in any state. */
 static void say(const char *text)
 {
     size_t left = strlen(text);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.h - what the conformance programs share. A program is a set of cases:
+ * harness.h - the part that the conformance programs share. A program is a set of cases:
  *
  *     CASE(lock_is_edeadlk_when_relocked) { ... }
  *
  * `program --list` prints their names, `program --case NAME` runs one in this process and prints
- * "pass NAME" at its end. Exit status: 0 passed, 1 failed (a message says where), 77 the system
- * does not have it, and says so itself (a message says how). run.py starts a process for each case
- * and ends those that hang.
+ * "pass NAME" at its end. Exit status: 0 passed; 1 failed (a message gives the position); 77 the
+ * system does not support it, and reports so itself (a message explains). run.py starts a process
+ * for each case and ends those that hang.
  *
- * Nothing here uses what is under test, except threads themselves and sched_yield.
+ * Nothing here uses the functions under test, except threads themselves and sched_yield.
  */
 #ifndef CONFORMANCE_HARNESS_H
 #define CONFORMANCE_HARNESS_H
@@ -47,7 +47,7 @@ void case_add(struct conformance_case *c);
     }                                                                                              \
     static void id(void)
 
-/* A case for each of `count` rows; `name_of` gives a name that stays. */
+/* A case for each of `count` rows; `name_of` returns a permanent string. */
 #define cases_add(...) cases_add_of(__FILE__, __VA_ARGS__)
 void cases_add_of(const char *file, void (*run)(const void *), const void *rows, size_t size,
                   size_t count, const char *(*name_of)(const void *));
@@ -58,7 +58,7 @@ _Noreturn void case_passed(void);
 _Noreturn void case_fail(const char *file, int line, const char *what, long got, long want);
 _Noreturn void case_unsupported(const char *reason);
 
-/* What a sanitizer does not let be tested. */
+/* Skips cases that a sanitizer does not allow. */
 #ifdef SANITIZED
 #define NOT_SANITIZED(reason) case_unsupported(reason)
 #else
@@ -76,7 +76,7 @@ _Noreturn void case_unsupported(const char *reason);
 #define CHECK(expr) CHECK_EQ(!!(expr), 1)
 #define OK(expr) CHECK_EQ(expr, 0)
 
-/* Where the standard leaves the choice: `expr` must be 0 or `error`. */
+/* If the standard leaves the choice: `expr` must be 0 or `error`. */
 #define OK_OR(expr, error)                                                                         \
     do {                                                                                           \
         long check_either = (long)(expr);                                                          \
@@ -93,12 +93,12 @@ _Noreturn void case_unsupported(const char *reason);
         CHECK_EQ(get_errno(), error);                                                              \
     } while (0)
 
-/* Compilers take the address of errno for constant in a function. Only tls.c tests whether it is;
+/* Compilers treat the address of errno as constant in a function. Only tls.c tests whether it is;
  * the other cases do not rely on it. */
 void set_errno(int value);
 int get_errno(void);
 
-/* Where the C library keeps it. */
+/* The C library's field for the type. */
 #ifndef MUTEX_KIND
 #define MUTEX_KIND(mutex) ((mutex).__data.__kind)
 #endif
@@ -107,7 +107,7 @@ int get_errno(void);
 #define NS_PER_MS 1000000L
 #define NS_PER_S 1000000000L
 
-/* Longer than anything but a hang; run.py ends the case before. */
+/* Longer than anything but a hang; run.py ends the case earlier. */
 #define LONG_MS 60000
 
 /* `ms` from now. */
@@ -122,7 +122,7 @@ void *join(pthread_t t);
 /* The result of `fn` in a thread of its own. */
 void *in_thread(void *(*fn)(void *), void *arg);
 
-/* Runs `fn` in a child made by fork; its exit status must be 0: the child leaves by _exit. */
+/* Runs `fn` in a child made by fork. Its exit status must be 0: the child leaves by _exit. */
 pid_t child_start(void (*fn)(void));
 void child_ends_well(pid_t child);
 void in_child(void (*fn)(void));
@@ -130,7 +130,7 @@ void in_child(void (*fn)(void));
 /* A number that threads set and wait for, without the objects under test. */
 typedef struct flag {
     int value;
-    struct flag *next; /* the harness's */
+    struct flag *next; /* for the harness */
 } flag_t;
 
 void flag_set(flag_t *f, int value);
@@ -138,7 +138,7 @@ int flag_add(flag_t *f, int n);
 int flag_get(const flag_t *f);
 void flag_wait(const flag_t *f, int at_least);
 
-/* The harness's: a flag changes. */
+/* For the harness: a flag changes. */
 void flag_changes(flag_t *f);
 
 /* From here on the caller, and threads that it starts, share one CPU. */
@@ -147,8 +147,8 @@ void need_one_cpu(void);
 /* The first CPU that the process may use. */
 cpu_set_t first_cpu(void);
 
-/* Lets others run: long enough that a thread that was about to block has blocked nearly always. The
- * cases are right without it; with it they meet the blocked case. */
+/* Lets others run, long enough that a thread about to block has nearly always blocked. The cases
+ * are correct without it; with it they meet the blocked case. */
 void give_way(void);
 
 /* Memory that children made by fork share. */

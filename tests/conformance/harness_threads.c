@@ -97,7 +97,7 @@ void flag_wait(const flag_t *f, int at_least)
         if (i < 100) {
             sched_yield();
         } else {
-            /* A yield lets nobody run whose priority is lower. No cancellation point. */
+            /* A yield does not let threads of lower priority run. No cancellation point. */
             int state;
             OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state));
             usleep(50);

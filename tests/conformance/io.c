@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io.c - reading and writing: what waits, what is returned, with other threads at the same
- * descriptors. io_block.c tests, call by call, that others run meanwhile; io_errors.c the errors.
+ * io.c - reading and writing: waits and results, with other threads at the same descriptors.
+ * io_block.c tests, call by call, that others run meanwhile; io_errors.c tests the errors.
  */
 #include "harness.h"
 
@@ -83,7 +83,7 @@ CASE(write_returns_only_when_all_was_taken)
     OK(memcmp(in, out, sizeof(out)));
 }
 
-/* PIPE_BUF bytes and fewer are never mixed with those of other writers. */
+/* Up to PIPE_BUF bytes are never mixed with those of other writers. */
 static void *writes_records(void *arg)
 {
     unsigned char record[512];
@@ -122,7 +122,7 @@ CASE(records_of_several_writers_stay_whole)
     }
 }
 
-/* A read that has something returns it; it does not wait for more. */
+/* A read returns available bytes; it does not wait for more. */
 CASE(read_returns_what_is_there)
 {
     OK(pipe(fd));
@@ -211,7 +211,7 @@ CASE(read_is_eagain_without_data_when_nonblocking)
     CHECK_EQ(read(fd[0], in, 8), 1);
 }
 
-/* As much as fits of a long one; nothing of one up to PIPE_BUF that does not fit. */
+/* Of a long write, as much as fits; nothing of one up to PIPE_BUF that does not fit. */
 CASE(write_is_partial_or_eagain_when_nonblocking)
 {
     pipe_setup();
@@ -225,8 +225,8 @@ CASE(write_is_partial_or_eagain_when_nonblocking)
     OK(memcmp(in, out, (size_t)n));
 }
 
-/* The flag is the file's: set by another thread, or through another descriptor, it holds for the
- * next call. */
+/* The flag belongs to the file: set by another thread, or through another descriptor, it is valid
+ * for the next call. */
 static void *sets_nonblocking(void *copy)
 {
     OK(fcntl(*(int *)copy, F_SETFL, O_NONBLOCK));
@@ -253,7 +253,7 @@ static void *reads_x(void *arg)
     return arg;
 }
 
-/* That a thread waits does not change the file: not for other threads, nor for other processes that
+/* A waiting thread does not change the file, neither for other threads nor for other processes that
  * have it. */
 static void checks_blocking(void)
 {
@@ -299,8 +299,8 @@ CASE(read_of_a_copy_waits_for_the_same_file)
     CHECK_EQ(in[0], 'y');
 }
 
-/* A descriptor's number is used again for another file, while threads wait for others; and it is
- * waited for under the new meaning. */
+/* A descriptor's number is used again for another file while threads wait for other files; waits
+ * then refer to the new file. */
 CASE(number_of_a_closed_descriptor_means_the_new_file)
 {
     int other[2];
@@ -329,7 +329,7 @@ CASE(number_of_a_closed_descriptor_means_the_new_file)
     join(t);
 }
 
-/* dup2 onto a number that was waited for before. */
+/* dup2 onto a number for which a thread waited before. */
 CASE(number_given_by_dup2_means_the_new_file)
 {
     int other[2];

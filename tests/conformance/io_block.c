@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_block.c - calls that wait, calls.h: other threads run meanwhile, and it is one of them that
- * ends the wait. Each row in three ways: a thread waits; main waits; a thread waits beside others
- * that never stop.
+ * io_block.c - calls that wait, calls.h: other threads run meanwhile, and one of them ends the
+ * wait. Each row in three ways: a thread waits; main waits; a thread waits beside others that never
+ * stop.
  */
 #include "calls.h"
 
@@ -46,7 +46,7 @@ static void returns_beside_busy_threads(const void *row)
     }
     CHECK(!call_has_returned());
     c->satisfy();
-    join(t); /* though there is always somebody else to run */
+    join(t); /* though other threads are always ready */
     flag_set(&stop, 1);
     for (size_t i = 0; i < COUNT(turns); i++) {
         join(busy[i]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * io_closed.c - a thread is blocked in a call, and another one closes the descriptor, or gives its
- * number to another file. In Linux the call has its file until it ends: it gets what comes there,
+ * number to another file. In Linux the call keeps its file until it ends: it gets that file's data,
  * and nothing of the file that has the number now.
  *
- * A thread that has not called yet when the number changes gets what the other file has, rightly.
- * So each case is tried with growing delays before the change, and passes when the call had begun:
- * where the runtime mixes files up, it never does. Calls that have done a part of their work are
- * known to have begun.
+ * A thread that has not called yet when the number changes correctly gets the other file's data. So
+ * each case is tried with growing delays before the change, and passes when the call had begun. If
+ * the runtime mixes files up, it never passes. Calls that have done a part of their work are known
+ * to have begun.
  *
  * Length: one table of files and of ways to lose a number, which all calls use.
  */
@@ -33,7 +33,7 @@
 /* ---- files ---- */
 
 struct file {
-    int fd;   /* what the call is made for */
+    int fd;   /* the call's descriptor */
     int feed; /* the other end, or a copy */
 };
 
@@ -262,7 +262,7 @@ static int other_file(void)
     return other.fd;
 }
 
-/* Was it right? */
+/* True if the result is right. */
 static bool reads_its_file(const struct kind *kind, const struct way *way,
                            ssize_t (*call)(int, char *, size_t), unsigned readers, long ms)
 {
@@ -352,7 +352,7 @@ CASE(two_readers_keep_their_file)
     keeps_its_file(call_read, 2);
 }
 
-/* ---- calls that have begun for certain ---- */
+/* ---- calls that are known to have begun ---- */
 
 static long queued(int fd)
 {
@@ -428,7 +428,8 @@ static void *writes(void *arg)
     return NULL;
 }
 
-/* The writer has filled the old file, and its number is another's; then the old one is read. */
+/* The writer has filled the old file, and its number belongs to another; then the old one is
+ * read. */
 static void goes_on_with_its_file(ssize_t (*call)(int, const char *), bool socket, bool close_it)
 {
     static char got[MUCH];
@@ -524,7 +525,7 @@ CASE(accept_keeps_its_socket)
         pthread_t t = start(accepts, &fd);
         pause_ms(ms);
         CHECK_EQ(dup2(other, fd), fd);
-        /* If accept had not begun yet, nobody has the first socket any more. */
+        /* If accept had not begun yet, no thread has the first socket any more. */
         int to = socket(AF_UNIX, SOCK_STREAM, 0);
         if (connect(to, (const struct sockaddr *)&name[0], size[0]) == 0) {
             CHECK_EQ(write(to, "r", 1), 1);
@@ -586,7 +587,7 @@ static ssize_t call_poll(int fd, char *b, size_t n)
     return ready;
 }
 
-/* A close does not wake it; what comes to the file does, and the number is what is looked at. */
+/* A close does not wake it. Data for the file does, and the call then looks at the number. */
 CASE(poll_of_a_closed_descriptor_is_pollnval_when_its_file_reports)
 {
     static struct reader r;
@@ -604,7 +605,7 @@ CASE(poll_of_a_closed_descriptor_is_pollnval_when_its_file_reports)
     CHECK_EQ(r.bytes[0], POLLNVAL);
 }
 
-/* ---- what must not change ---- */
+/* ---- behaviour that must not change ---- */
 
 CASE(close_of_a_closed_descriptor_is_ebadf)
 {
@@ -621,7 +622,7 @@ CASE(close_of_a_closed_descriptor_is_ebadf)
     FAILS(close_range(9, 8, 0), EINVAL);
 }
 
-/* The file is closed when the call ends: the writer sees that nobody reads. */
+/* The file is closed when the call ends: the writer finds that there is no reader. */
 CASE(file_is_closed_when_the_blocked_call_ends)
 {
     static struct reader r;
@@ -645,7 +646,7 @@ static ssize_t call_read_message(int fd, char *b, size_t n)
     return read(fd, b, n < 4 ? n : 4);
 }
 
-/* O_NONBLOCK is read when a call begins. Did both end well? */
+/* O_NONBLOCK is read when a call begins. True if both calls ended well. */
 static bool readers_stay(long ms)
 {
     static struct reader r[2];
@@ -660,7 +661,7 @@ static bool readers_stay(long ms)
     pause_ms(ms);
     OK(fcntl(f.fd, F_SETFL, O_NONBLOCK));
     feed_bytes(&f);
-    pause_ms(ms); /* one takes it; the other finds nothing again */
+    pause_ms(ms); /* one takes it; the other again finds nothing */
     feed_bytes(&f);
     join(t[0]);
     join(t[1]);
@@ -677,7 +678,7 @@ CASE(blocked_readers_stay_when_the_file_is_made_nonblocking)
     CHECK(right);
 }
 
-/* All but what the runtime needs. */
+/* Closes all descriptors except those that the runtime needs. */
 CASE(closefrom_leaves_a_process_that_works)
 {
     static struct reader r;

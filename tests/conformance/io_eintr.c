@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_eintr.c - what a handler does to a call that waits, calls.h: EINTR, or it goes on
+ * io_eintr.c - the effect of a handler on a call that waits, calls.h: EINTR, or it continues
  * (SA_RESTART). The signal is sent to the thread, or to the process, whose other threads block it.
  * eintr.c has the waits for objects and for time.
  */
@@ -40,7 +40,8 @@ static void mask(int how)
     OK(pthread_sigmask(how, &set, NULL));
 }
 
-/* Installs the handler. If threads cannot be sent signals, there is no use in waiting for one. */
+/* Installs the handler. If signals cannot be sent to threads, waiting for one would be
+ * pointless. */
 static void handle_by(void (*handler)(int), int flags)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
@@ -58,7 +59,7 @@ static void handle(int flags)
     handle_by(counts, flags);
 }
 
-/* A signal that comes before the wait does not count: repeat. */
+/* A signal that comes before the wait does not count, so repeat. */
 static void interrupt_until_it_returns(pthread_t t, bool process)
 {
     while (!call_has_returned()) {
@@ -147,7 +148,7 @@ static void *opens_files(void *arg)
     return arg;
 }
 
-/* Opening what is nobody's to wait for: whenever the signal comes. */
+/* An open that waits for no event, with signals at any time. */
 CASE(open_of_a_file_is_not_ended_by_signals)
 {
     handle(0);

@@ -59,7 +59,7 @@ static void on_sigpipe(int number)
     flag_set(&got_sigpipe, pthread_equal(pthread_self(), writer) ? 1 : 2);
 }
 
-/* SIGPIPE is for the thread that writes. */
+/* SIGPIPE goes to the thread that writes. */
 CASE(write_without_a_reader_raises_sigpipe_in_its_thread)
 {
     NOT_SANITIZED("handlers call the API here");
@@ -117,7 +117,7 @@ CASE(calls_are_ebadf_for_the_wrong_direction)
     FAILS(read(null, in, 1), EBADF);
 }
 
-/* The kernel finds out when it gets there. */
+/* The kernel detects the bad address during the call. */
 static void *nowhere(void)
 {
     void *p = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_files.c - ordinary files, which are read whole even if they are not in memory; and reading and
- * writing in a process that may not do everything: a filter of system calls, no descriptor left.
+ * io_files.c - ordinary files, which are read completely even if they are not in memory; and
+ * reading and writing in a restricted process: a filter of system calls, no descriptor left.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -87,7 +87,7 @@ CASE(pread_is_whole_when_a_part_is_not_in_memory)
     OK(memcmp(got, written, SIZE));
 }
 
-/* Its number meant a pipe before, which is not read like a file. */
+/* Its number belonged to a pipe before, which is read differently. */
 CASE(read_is_whole_when_the_number_was_a_pipe)
 {
     int ends[2], fd = file_made();
@@ -174,7 +174,7 @@ static void *reads_one(void *arg)
     return arg;
 }
 
-/* Kernel threads of the process: its folder needs no descriptor. */
+/* The number of kernel threads of the process: its folder needs no descriptor. */
 static long tasks(void)
 {
     struct stat s;

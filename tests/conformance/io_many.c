@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_many.c - a thousand threads at once in calls that wait, half of them for what the other half
- * does: on one worker nothing moves unless a thread that waits gives it away. Checksums tell that
+ * io_many.c - a thousand threads at once in calls that wait, half of them for data from the other
+ * half. On one worker nothing moves unless a waiting thread gives it away. Checksums show that
  * every byte came, once, in order.
  */
 #include "harness.h"
@@ -218,7 +218,7 @@ CASE(a_hundred_threads_poll_one_pipe)
     CHECK_EQ(flag_get(&taken), TOKENS);
 }
 
-/* Threads that block and end, while others are created: numbers of descriptors come and go. */
+/* Threads that block and end, while others are created: descriptor numbers are used again. */
 static void *comes_and_goes(void *arg)
 {
     struct pair *p = arg;
@@ -226,7 +226,7 @@ static void *comes_and_goes(void *arg)
         int ends[2];
         char c = 0;
         OK(pipe(ends));
-        CHECK_EQ(write(p->fd[0], &ends[1], sizeof(int)), sizeof(int)); /* who writes there */
+        CHECK_EQ(write(p->fd[0], &ends[1], sizeof(int)), sizeof(int)); /* the writer */
         CHECK_EQ(read(ends[0], &c, 1), 1);
         CHECK_EQ(c, 'z');
         OK(close(ends[0]));

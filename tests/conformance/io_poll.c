@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_poll.c - poll, select and epoll_wait: time-outs, what they return, many threads.
- * io_poll_errors.c has the rest.
+ * io_poll.c - poll, select and epoll_wait: time-outs, results, many threads. io_poll_errors.c has
+ * the rest.
  */
 #include "harness.h"
 
@@ -100,7 +100,7 @@ static const struct way ways[] = {
     {"pselect", wait_pselect}, {"epoll_wait", wait_epoll}, {"epoll_pwait", wait_epoll_pwait},
 };
 
-/* A time-out of zero asks, and does not wait. */
+/* With a time-out of zero the call returns at once. */
 static void of_zero_time_asks(const void *row)
 {
     const struct way *w = row;
@@ -129,7 +129,7 @@ static void lasts_its_time_while_others_run(const void *row)
     join(t);
 }
 
-/* Nothing is taken: all that wait for one byte are told. */
+/* Nothing is consumed: all threads that wait for one byte return. */
 static const struct way *the_way;
 
 static void *waits(void *arg)
@@ -213,7 +213,7 @@ static __attribute__((constructor)) void add_all(void)
     add(returns_at_the_end_of_the_pipe, "returns_at_the_end_of_the_pipe");
 }
 
-/* What is returned. */
+/* Results. */
 
 static void *writes_other(void *arg)
 {
@@ -332,7 +332,7 @@ static void *polls_both(void *arg)
     return arg;
 }
 
-/* A descriptor that poll waited for, and not the one that ended it, is closed; its number is given
+/* A descriptor that poll waited for, but that did not end the wait, is closed. Its number is given
  * to another file, for which a thread then waits. */
 CASE(numbers_left_over_from_a_poll_mean_the_new_file)
 {
@@ -419,7 +419,7 @@ CASE(select_tells_which)
     CHECK(FD_ISSET(other[0], &readable) && FD_ISSET(fd[1], &writable));
 }
 
-/* Descriptors from nfds on are not looked at. */
+/* select ignores descriptors from nfds on. */
 CASE(select_looks_at_the_first_only)
 {
     struct timeval none = {0, 0};
@@ -478,7 +478,7 @@ static void raise_limit(void)
     }
 }
 
-/* select knows FD_SETSIZE descriptors; those above are for the others. */
+/* select supports FD_SETSIZE descriptors; the other calls support those above. */
 CASE(descriptors_above_those_of_select_are_waited_for)
 {
     raise_limit();
@@ -524,7 +524,7 @@ static void *waits_for_one(void *arg)
     return arg;
 }
 
-/* Edge-triggered: one of those that wait is told of an event. */
+/* Edge-triggered: an event wakes one of the waiting threads. */
 CASE(epoll_wait_tells_one_thread_of_an_edge)
 {
     enum { THREADS = 5 };
@@ -562,7 +562,7 @@ CASE(epoll_wait_knows_descriptors_added_meanwhile)
     join(t);
 }
 
-/* An epoll descriptor is one that others wait for. */
+/* Other calls can wait for an epoll descriptor. */
 CASE(poll_waits_for_an_epoll_descriptor)
 {
     two_pipes();

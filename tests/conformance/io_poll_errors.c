@@ -20,7 +20,7 @@ static int epoll_for(int in_fd)
     return e;
 }
 
-/* Masks: the signal is let in while it waits, and only then. */
+/* Masks: the signal is unblocked during the wait, and only then. */
 static flag_t handled;
 
 static void counts(int number)

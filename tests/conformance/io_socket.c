@@ -235,7 +235,7 @@ static void set_time(int s, int option, long ms)
     OK(setsockopt(s, SOL_SOCKET, option, &time, sizeof(time)));
 }
 
-/* At least as long as asked for, and less a jiffy of the kernel's clock. */
+/* At least as long as requested, less one jiffy of the kernel's clock. */
 static void check_waited(const struct timespec *before, long ms)
 {
     struct timespec after;
@@ -464,7 +464,7 @@ static void *accept_is_einval(void *arg)
     return arg;
 }
 
-/* How programs on Linux end a thread that accepts. */
+/* The usual way on Linux to end a thread that accepts. */
 CASE(shutdown_ends_the_wait_for_connections)
 {
     listen_on_loopback(1);

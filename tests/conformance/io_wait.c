@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_wait.c - children, locks of files, FIFOs and queues: what the calls return, several threads at
- * once, errors. io_block.c tests that others run meanwhile.
+ * io_wait.c - children, locks of files, FIFOs and queues: results, several threads at once, errors.
+ * io_block.c tests that others run meanwhile.
  */
 #include "harness.h"
 
@@ -69,7 +69,8 @@ static void *waits_for_any(void *sum)
         *(int *)sum += WEXITSTATUS(status);
         flag_add(&ended, 1);
     }
-    CHECK_EQ(get_errno(), ECHILD); /* also for those who waited when the last was taken */
+    CHECK_EQ(get_errno(), ECHILD); /* ECHILD also for threads that waited when the last child was
+                                    * taken */
     return NULL;
 }
 
@@ -243,7 +244,7 @@ static void *locks_for_the_process(void *arg)
     return arg;
 }
 
-/* The process has them, whichever thread takes them: and its threads do not wait for each other. */
+/* The process has them, whichever thread takes them, so its threads do not wait for each other. */
 CASE(fcntl_locks_belong_to_the_process)
 {
     open_file();
@@ -253,7 +254,8 @@ CASE(fcntl_locks_belong_to_the_process)
     in_child(is_locked);
 }
 
-/* Two processes, each with what the other wants: the one that closes the circle is told. */
+/* Two processes, each with a lock that the other wants: the one that closes the cycle gets an
+ * error. */
 static int told[2];
 
 static void holds_the_second(void)
@@ -297,7 +299,7 @@ CASE(fcntl_lock_is_an_error_for_bad_arguments)
     FAILS(fcntl(end, F_SETLKW, &lock), EBADF); /* not open for writing */
 }
 
-/* FIFOs, without a name that could stay: an open descriptor of it has a path. */
+/* FIFOs, without a name that could remain: an open descriptor has a path. */
 static char path[64];
 
 static void fifo_setup(void)
@@ -354,7 +356,7 @@ CASE(fifo_is_enxio_without_a_reader_when_nonblocking)
 {
     fifo_setup();
     FAILS(open(path, O_WRONLY | O_NONBLOCK), ENXIO);
-    int r = open(path, O_RDONLY | O_NONBLOCK); /* that does not wait */
+    int r = open(path, O_RDONLY | O_NONBLOCK); /* it does not wait */
     CHECK(r >= 0);
     int w = open(path, O_WRONLY | O_NONBLOCK);
     CHECK(w >= 0);

@@ -206,7 +206,7 @@ static void *sets_go(void *arg)
     return arg;
 }
 
-/* Undefined, but the C library says it as long as it can. */
+/* Undefined, but the C library reports it as long as it can. */
 CASE(join_of_a_detached_thread_that_has_ended_is_einval)
 {
     pthread_t t = start(sets_go, NULL);

@@ -165,7 +165,7 @@ CASE(trylock_is_ebusy_when_the_caller_holds_it)
     }
 }
 
-/* It deadlocks; only the time ends that. */
+/* It deadlocks; only the time limit ends that. */
 CASE(normal_waits_for_itself_when_locked_again)
 {
     pthread_mutex_t m;
@@ -212,7 +212,7 @@ CASE(recursive_counts)
     OK(pthread_mutex_destroy(&m));
 }
 
-/* 2^32 calls would take a minute; the counter is found by what it does. */
+/* 2^32 calls would take a minute, so the counter is found by its changes. */
 static uint32_t *find_counter(pthread_mutex_t *m, pthread_mutex_t *before)
 {
     for (size_t i = 0; i + sizeof(uint32_t) <= sizeof(*m); i += sizeof(uint32_t)) {
@@ -332,7 +332,7 @@ CASE(timedlock_is_etimedout_when_held)
         OK(pthread_mutex_lock(&m));
         CHECK_EQ(elsewhere(timed_out, &m), ETIMEDOUT);
         OK(pthread_mutex_unlock(&m));
-        OK(elsewhere(trylock_unlock, &m)); /* those that gave up left nothing behind */
+        OK(elsewhere(trylock_unlock, &m)); /* threads that gave up left nothing behind */
         OK(pthread_mutex_destroy(&m));
     }
 }
@@ -378,7 +378,7 @@ CASE(clocklock_is_einval_for_other_clocks)
 
 static int timedlock_free(pthread_mutex_t *m)
 {
-    struct timespec at = {.tv_nsec = -1}; /* not looked at */
+    struct timespec at = {.tv_nsec = -1}; /* the time is not checked */
     OK(pthread_mutex_timedlock(m, &at));
     OK(pthread_mutex_unlock(m));
     OK(pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &at));
@@ -432,7 +432,7 @@ CASE(destroy_is_ebusy_when_held)
     OK(pthread_mutex_destroy(&m));
 }
 
-/* The last user of an object destroys it and takes its memory away: whoever touched it after the
+/* The last user of an object destroys it and frees its memory. A thread that touched it after the
  * unlock that let the last user in would crash. */
 struct counted {
     pthread_mutex_t mutex;
@@ -470,7 +470,7 @@ CASE(destroy_may_follow_the_last_unlock_at_once)
     }
 }
 
-/* Initialising takes the same time and nothing else, however many there are. */
+/* Initialisation takes constant time and no memory, however many there are. */
 CASE(init_needs_no_memory)
 {
     enum { N = 200000 };
@@ -512,7 +512,7 @@ CASE(unlock_wakes_every_waiter_in_turn)
 }
 
 #ifdef ON_PIRN
-/* No mutex of glibc's that is used by mistake works in silence. */
+/* A glibc mutex of an unknown kind, used by mistake, gives an error. */
 CASE(unknown_kind_is_einval)
 {
     pthread_mutex_t strange = PTHREAD_MUTEX_INITIALIZER;

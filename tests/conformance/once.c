@@ -77,8 +77,7 @@ static void *tries_once(void *arg)
     return arg;
 }
 
-/* In the program once-plain there are no unwind tables: neither for the function nor for who calls.
- */
+/* The program once-plain has no unwind tables, neither for the function nor for its caller. */
 CASE(function_that_is_cancelled_has_not_run)
 {
     void *ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prio.c - mutexes with priority inheritance and ceilings. What they do to scheduling is shown with
- * SCHED_FIFO on one CPU, where it is certain who runs.
+ * prio.c - mutexes with priority inheritance and ceilings. SCHED_FIFO on one CPU shows their effect
+ * on scheduling, because there it is certain which thread runs.
  */
 #include "harness.h"
 
@@ -210,7 +210,7 @@ static void *high_locks(void *arg)
     return arg;
 }
 
-/* Keeps the CPU until the high thread has what it wants. */
+/* Keeps the CPU until the high thread has its mutex. */
 static void *middle_spins(void *arg)
 {
     flag_set(&middle_ran, 1);
@@ -275,7 +275,7 @@ CASE(inherit_goes_along_a_chain)
     join(middle);
 }
 
-/* The holder runs at the ceiling, whoever waits. */
+/* The holder runs at the ceiling, whichever threads wait. */
 CASE(protect_raises_the_holder_to_the_ceiling)
 {
     need_realtime();
@@ -290,7 +290,7 @@ CASE(protect_raises_the_holder_to_the_ceiling)
     join(middle);
 }
 
-/* Holding two, the higher ceiling counts; releasing it leaves the other. */
+/* With two mutexes the higher ceiling counts; releasing it leaves the other. */
 CASE(protect_takes_the_highest_ceiling_held)
 {
     need_realtime();

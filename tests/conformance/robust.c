@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* robust.c - robust mutexes: owners that die, consistency, and what becomes of waiters. */
+/* robust.c - robust mutexes: owners that die, consistency, and the fate of waiters. */
 #include "harness.h"
 
 #define WAITERS 6
@@ -128,7 +128,7 @@ static void *dies_recursively(void *mutex)
     return NULL;
 }
 
-/* The count of the dead does not matter: who gets it, has it once. */
+/* The count of the dead owner does not matter: the new owner holds it once. */
 CASE(recursive_is_held_once_after_the_owner_died)
 {
     init(&m, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PROCESS_PRIVATE);
@@ -548,7 +548,7 @@ CASE(key_destructors_run_before_the_owner_is_dead)
 }
 
 #ifdef ON_PIRN
-/* glibc does not look, for robust ones. */
+/* glibc does not check robust mutexes. */
 CASE(destroy_is_ebusy_when_held)
 {
     init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
@@ -579,8 +579,8 @@ CASE(lock_is_eownerdead_after_the_process_died)
     OK(pthread_mutex_unlock(between));
 }
 
-/* POSIX lets setting robustness without sharing be refused; here it works (above) and is no error.
- */
+/* POSIX allows an error for a robust mutex that is not shared; here it works (above) and is no
+ * error. */
 CASE(init_takes_robust_private_mutexes)
 {
     init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);

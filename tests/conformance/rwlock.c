@@ -377,7 +377,7 @@ static void *reads_on_and_on(void *arg)
     return arg;
 }
 
-/* The kind promises it: readers that come and go do not keep a writer out for ever. */
+/* The kind promises it: a stream of readers does not keep a writer out for ever. */
 CASE(writers_that_are_preferred_get_in)
 {
     static const pthread_rwlock_t prefer = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -483,7 +483,7 @@ CASE(attr_pshared_is_einval_for_other_values)
     OK(pthread_rwlockattr_destroy(&a));
 }
 
-/* POSIX only recommends these; glibc does not look. */
+/* POSIX only recommends these; glibc does not check. */
 #ifdef ON_PIRN
 static int unlock_now(void)
 {

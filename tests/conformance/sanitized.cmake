@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Under a sanitizer the POSIX names belong to its interceptors, which know only kernel threads: there
-# the programs are linked with the layer itself, by the names that it has inside. Expected failures
-# are not tried.
+#
+# Under a sanitizer the POSIX names belong to its interceptors, which only know kernel threads. So
+# the programs are linked with the layer itself, by its internal names. Expected failures are not
+# tried.
 set(SCHEDS steal)
 set(CPUS 2)
 set(PREEMPT coop)

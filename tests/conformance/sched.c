@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sched.c - scheduling of threads: policies and priorities, yield, CPU sets, CPU-time clocks.
- * Who runs is shown with SCHED_FIFO on one CPU, where it is certain.
+ * SCHED_FIFO on one CPU shows the order, because there it is certain which thread runs.
  */
 #include "harness.h"
 
@@ -237,7 +237,7 @@ CASE(fifo_runs_equals_in_order)
     for (int i = 0; i < 3; i++) {
         t[i] = start_fifo(10, notes_once, &names[i]);
     }
-    note('w'); /* nobody of the same priority runs before we wait */
+    note('w'); /* no thread of the same priority runs before we wait */
     for (int i = 0; i < 3; i++) {
         join(t[i]);
     }
@@ -303,7 +303,7 @@ CASE(other_shares_the_cpu)
     CHECK_EQ(flag_get(&finished), 1);
 }
 
-/* Raising a ready thread above oneself lets it run at once. */
+/* A ready thread that is raised above the caller runs at once. */
 CASE(setschedprio_lets_the_higher_run)
 {
     need_realtime();

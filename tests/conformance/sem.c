@@ -275,7 +275,7 @@ static void *waits_and_takes_away(void *sem)
     return NULL;
 }
 
-/* Who has got the unit may destroy it, though the post may not have returned yet. */
+/* The thread that got the unit may destroy it, though the post may not have returned yet. */
 CASE(destroy_may_follow_the_wait_at_once)
 {
     for (int i = 0; i < 300; i++) {

@@ -110,7 +110,7 @@ CASE(open_is_enametoolong)
     CHECK(get_errno() == ENAMETOOLONG || get_errno() == EINVAL);
 }
 
-/* POSIX lets it be said: no such semaphore can exist. */
+/* POSIX allows this error: no such semaphore can exist. */
 CASE(unlink_is_enametoolong_or_enoent)
 {
     char text[NAME_MAX + 20];
@@ -280,7 +280,7 @@ CASE(open_takes_the_mode_less_the_umask)
     umask(022);
     sem_unlink(name());
     CHECK(sem_open(name(), O_CREAT | O_EXCL, 0666, 0) != SEM_FAILED);
-    snprintf(path, sizeof(path), "/dev/shm/sem.%s", name() + 1); /* where Linux keeps them */
+    snprintf(path, sizeof(path), "/dev/shm/sem.%s", name() + 1); /* Linux keeps them there */
     OK(stat(path, &st));
     CHECK_EQ(st.st_mode & 0777, 0644);
     OK(sem_unlink(name()));

@@ -175,7 +175,7 @@ CASE(kill_is_einval_for_no_signal)
     join(t);
 }
 
-/* Its id is valid until it is joined; there is nobody to run the handler. */
+/* Its id is valid until it is joined, but no thread can run the handler. */
 CASE(kill_of_a_thread_that_has_ended)
 {
     handle(SIGUSR1, 0);
@@ -260,7 +260,7 @@ static void *unblocks(void *arg)
     return arg;
 }
 
-/* All threads but one block it. */
+/* All threads except one block it. */
 CASE(process_signal_goes_to_a_thread_that_does_not_block_it)
 {
     pthread_t t[4], taker;
@@ -336,7 +336,7 @@ static void *sends_to_the_process(void *arg)
     return NULL;
 }
 
-/* Linux prefers the main thread, to the sender, too, wherever it is. */
+/* Linux prefers the main thread, even to the sender, wherever it is. */
 CASE(process_signal_goes_to_the_main_thread_rather_than_to_its_sender)
 {
     pthread_t self = pthread_self();
@@ -380,7 +380,7 @@ static void *pauses(void *arg)
     return arg;
 }
 
-/* SIGABRT that is sent is a signal like any other. */
+/* A SIGABRT that is sent is a signal like any other. */
 CASE(abort_signal_that_is_sent_ends_a_wait)
 {
     handle(SIGABRT, 0);
@@ -532,8 +532,8 @@ static void *spins_until_told(void *arg)
     return arg;
 }
 
-/* As language runtimes do at their start. What comes by itself meanwhile, for the implementation's
- * own purposes, is none of the program's. */
+/* As language runtimes do when they start. Signals that the implementation sends for its own
+ * purposes do not reach the program. */
 CASE(asking_for_every_action_shows_and_changes_nothing)
 {
     struct timespec nap = {0, 60 * NS_PER_MS};
@@ -548,7 +548,7 @@ CASE(asking_for_every_action_shows_and_changes_nothing)
     }
     handle(SIGUSR1, 0);
     pthread_t t = start(spins_until_told, NULL);
-    syscall(SYS_nanosleep, &nap, NULL); /* may end early: not through the interface */
+    syscall(SYS_nanosleep, &nap, NULL); /* may end early: the call bypasses the interface */
     flag_set(&go, 1);
     join(t);
     for (int i = 1; i <= 64; i++) {
@@ -558,7 +558,8 @@ CASE(asking_for_every_action_shows_and_changes_nothing)
     CHECK_EQ(flag_get(&handled), 1);
 }
 
-/* The other threads sleep: whoever takes it, in whatever part of the system, it is handled. */
+/* The other threads sleep. Whichever thread takes it, in any part of the system, the signal is
+ * handled. */
 static void *sends_and_waits(void *arg)
 {
     static const int numbers[] = {SIGPROF, SIGVTALRM, SIGPIPE, SIGXFSZ, SIGALRM, SIGCHLD};

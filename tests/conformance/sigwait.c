@@ -7,7 +7,7 @@
 static sigset_t set;
 static flag_t ready, taken, go, handled;
 
-/* Blocked in this thread and in all that it creates. */
+/* Blocked in this thread and in all threads that it creates. */
 static void block(int first, int second)
 {
     sigemptyset(&set);
@@ -66,7 +66,7 @@ CASE(sigwait_waits_for_a_signal_of_its_thread)
     join(t);
 }
 
-/* Each signal is taken by one of those that wait. */
+/* Each signal is taken by one of the waiting threads. */
 CASE(sigwait_of_many_threads_takes_each_signal_once)
 {
     pthread_t t[5];
@@ -109,7 +109,7 @@ CASE(sigtimedwait_leaves_signals_of_other_threads)
     join(t);
 }
 
-/* The pattern of servers: one thread takes all signals, the others compute. */
+/* A pattern of servers: one thread takes all signals, the others compute. */
 static void *serves(void *arg)
 {
     int n = 0;

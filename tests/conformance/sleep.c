@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sleep.c - sleeping: long enough, together, with bad arguments; timers that start threads. */
+/* sleep.c - sleeping: the duration, many at once, bad arguments; timers that start threads. */
 #include "harness.h"
 
 #include <signal.h>
@@ -59,7 +59,7 @@ CASE(clock_nanosleep_on_the_time_of_the_process)
 {
     static flag_t stop;
     struct timespec before, after, time = {.tv_nsec = 5 * NS_PER_MS};
-    pthread_t t = start(computes, &stop); /* somebody has to use it up */
+    pthread_t t = start(computes, &stop); /* a thread must use the CPU time up */
     OK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before));
     OK(clock_nanosleep(CLOCK_PROCESS_CPUTIME_ID, 0, &time, NULL));
     OK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after));
@@ -120,7 +120,7 @@ static void *sleeps(void *arg)
     return NULL;
 }
 
-/* A sleeping thread keeps no other from running: one after the other would take five minutes. */
+/* A sleeping thread does not keep others from running: in sequence it would take five minutes. */
 CASE(threads_sleep_together)
 {
     enum { MANY = 3000 };

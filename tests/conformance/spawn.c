@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn.c - programs that threads start: they have the signal mask of that thread and nothing else
- * of its signals. What a program has is read from its /proc/self/status.
+ * spawn.c - programs that threads start: they inherit the thread's signal mask and nothing else of
+ * its signals. /proc/self/status gives the new program's state.
  */
 #include "harness.h"
 
@@ -114,7 +114,7 @@ static void *blocks_and_executes(void *arg)
     return arg;
 }
 
-/* In a child, where two threads with masks of their own are. */
+/* In a child with two threads that have masks of their own. */
 static void exec_has_the_mask(const void *row)
 {
     int ends[2], status;
@@ -211,7 +211,7 @@ static void counts(int number)
     flag_add(&handled, 1);
 }
 
-/* Handlers are not inherited: the new program would run them at addresses that mean nothing. */
+/* Handlers are not inherited: their addresses mean nothing in the new program. */
 CASE(handlers_are_reset_in_the_new_program)
 {
     int status;
@@ -225,7 +225,7 @@ CASE(handlers_are_reset_in_the_new_program)
     CHECK_EQ(WTERMSIG(status), SIGTERM);
 }
 
-/* After exec that fails the thread has its signals as before. */
+/* After a failed exec the thread has its signals as before. */
 static void *fails_to_execute(void *arg)
 {
     FAILS(execve("/no/such/file", grep, environ), ENOENT);
@@ -251,8 +251,8 @@ static void *leaves_pending(void *arg)
     return arg;
 }
 
-/* The main thread is busy for a while, so that another kernel thread runs the new one, if there is
- * another. */
+/* The main thread is busy for a while, so that another kernel thread, if there is one, runs the new
+ * thread. */
 static void child_leaves_pending(bool main_busy)
 {
     pthread_t t = start(leaves_pending, NULL);
@@ -311,7 +311,7 @@ CASE(vfork_child_executes)
     in_thread(forks_lightly, NULL);
 }
 
-/* What a child of a fork has: the mask of the thread that forked, handlers, nothing pending. */
+/* The state of a child of fork: the mask of the thread that forked, handlers, nothing pending. */
 CASE(fork_child_has_the_signals_of_its_thread)
 {
     int status;

@@ -14,7 +14,7 @@ static void *counts(void *arg)
         OK(pthread_spin_lock(&lock));
         long seen = counter;
         if (i % 64 == 0) {
-            sched_yield(); /* the holder goes behind those that spin */
+            sched_yield(); /* the holder goes behind the spinning threads */
         }
         counter = seen + 1;
         OK(pthread_spin_unlock(&lock));

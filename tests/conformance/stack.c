@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stack.c - the smallest stacks: what sysconf says is enough, and threads on them can compute. */
+/* stack.c - the smallest stacks: the size that sysconf returns suffices, and threads on them can
+ * compute. */
 #include "harness.h"
 
 #define IN_LIMITS_H 16384 /* PTHREAD_STACK_MIN without _GNU_SOURCE */
@@ -39,7 +40,7 @@ static void *computes(void *used)
     return used;
 }
 
-/* Beside each other, for many ticks. */
+/* At the same time, for many ticks. */
 static void compute_on(const pthread_attr_t *a, const pthread_attr_t *b)
 {
     char used[2];
@@ -70,7 +71,7 @@ CASE(threads_compute_on_the_minimum)
 
 enum { FENCE = 4096 };
 
-/* What lies beside the stack is not touched. */
+/* Memory beside the stack is not touched. */
 static void fences_stand(const char *memory, size_t size)
 {
     for (size_t k = 0; k < FENCE; k++) {

@@ -33,7 +33,7 @@ static void *sees_own_id(void *arg)
     return (void *)(long)pthread_equal(published, pthread_self());
 }
 
-/* Not promised by POSIX, relied on by programs. */
+/* Not promised by POSIX, but programs rely on it. */
 CASE(create_stores_the_id_before_the_thread_runs)
 {
     for (int i = 0; i < THREADS; i++) {
@@ -113,7 +113,8 @@ static void limit_address_space(rlim_t bytes)
     OK(setrlimit(RLIMIT_AS, &limit));
 }
 
-/* If stacks stayed behind, address space would run out. Some may be kept for the next threads. */
+/* If stacks were not released, address space would run out. Some may be kept for the next
+ * threads. */
 CASE(detached_threads_give_everything_back)
 {
     enum { N = 10000 };
@@ -139,7 +140,7 @@ CASE(create_is_eagain_without_memory)
     int n = 0, error = 0;
     OK(pthread_attr_init(&a));
     OK(pthread_attr_setstacksize(&a, 64u << 20));
-    join(start_with(&a, echo, NULL)); /* what has to start, has started */
+    join(start_with(&a, echo, NULL)); /* all lazy initialisation has happened */
     limit_address_space(12ul << 30);
     while (n < MOST && (error = pthread_create(&t[n], &a, waits_for_go, NULL)) == 0) {
         n++;
@@ -151,7 +152,7 @@ CASE(create_is_eagain_without_memory)
         join(t[i]);
     }
     CHECK_EQ(flag_get(&done), n);
-    join(start_with(&a, echo, NULL)); /* when there is room again, it works again */
+    join(start_with(&a, echo, NULL)); /* with memory available it works again */
 }
 
 static void drop_privileges(void)
@@ -185,7 +186,7 @@ CASE(create_is_eperm_for_realtime_without_privilege)
     join(start(echo, NULL));
 }
 
-/* POSIX allows refusing it when the attribute is set. */
+/* POSIX allows an error when the attribute is set. */
 CASE(create_is_refused_for_a_stack_below_the_minimum)
 {
     pthread_attr_t a;
@@ -304,7 +305,7 @@ CASE(join_is_edeadlk_when_two_join_each_other)
     self = pthread_self();
     pthread_t t = start(join_arg, &self);
     int mine = pthread_join(t, NULL);
-    /* Whoever comes second is refused; main, if refused, lets the other be. */
+    /* The second thread gets the error; if that is main, it lets the other thread end. */
     OK_OR(mine, EDEADLK);
     if (mine == EDEADLK) {
         OK(pthread_detach(t));
@@ -371,7 +372,7 @@ static void *joins_target(void *arg)
     int error;
     flag_add(&waiting, 1);
     while ((error = pthread_join(target, &arg)) == EINVAL) {
-        sched_yield(); /* the other is at it just now */
+        sched_yield(); /* the other thread is doing it now */
     }
     OK(error);
     return arg;
@@ -385,7 +386,7 @@ CASE(join_is_einval_while_another_thread_joins)
     struct timespec at = {0};
     int error;
     while ((error = pthread_timedjoin_np(target, NULL, &at)) == ETIMEDOUT) {
-        sched_yield(); /* the other has not come there yet */
+        sched_yield(); /* the other thread has not got there yet */
     }
     CHECK_EQ(error, EINVAL);
     flag_set(&go, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tls.c - what belongs to a thread without being asked for: errno, __thread, locale, strerror, the
- * floating-point environment. */
+/* tls.c - state that a thread has implicitly: errno, __thread, locale, strerror, the floating-point
+ * environment. */
 #include "harness.h"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ CASE(errno_belongs_to_the_thread)
     in_threads(own_errno);
 }
 
-/* As any program writes it: the address of errno is found once in a function. */
+/* As compilers do: the address of errno is computed once in a function. */
 static void *errno_in_one_function(void *arg)
 {
     for (int i = 0; i < 200; i++) {
@@ -109,7 +109,7 @@ CASE(thread_variables_belong_to_the_thread)
     CHECK_EQ(initialised, 5);
 }
 
-/* Also when memory of threads that ended is used again. */
+/* Also when the memory of ended threads is used again. */
 CASE(thread_variables_are_fresh_in_every_thread)
 {
     NOT_SANITIZED("threads share TLS in these builds");
@@ -135,7 +135,7 @@ CASE(thread_variables_may_be_shared_by_address)
     CHECK_EQ(initialised, 99);
 }
 
-/* A module that is loaded later brings variables for threads that are there already. */
+/* A module that is loaded later adds variables to existing threads. */
 static int *(*counter_of_module)(void);
 static flag_t loaded, waiting;
 
@@ -224,7 +224,7 @@ CASE(strerror_text_belongs_to_the_thread)
     in_threads(has_its_text);
 }
 
-/* The locale of a thread: not the process's, not another thread's. */
+/* A thread's locale is neither the process's nor another thread's. */
 static void *has_its_locale(void *arg)
 {
     CHECK(uselocale(NULL) == LC_GLOBAL_LOCALE); /* not inherited */
@@ -353,7 +353,7 @@ CASE(computations_are_not_disturbed)
     in_threads(computes);
 }
 
-/* An identity of the kernel's kind: different for each thread, the same for its life. */
+/* An identity as the kernel's: different for each thread, and constant for its life. */
 
 static long ids[THREADS + 1];
 

@@ -37,7 +37,7 @@ struct test {
     static test register_##name(#name, test_##name);                                               \
     static void test_##name()
 
-/* Do threads of the policy go where there is room? */
+/* True if the policy moves threads to CPUs without work. */
 bool test_threads_migrate();
 
 /* A duration that is over soon, and one that no test reaches. */

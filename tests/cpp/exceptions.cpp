@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exceptions.cpp - a thread carries its exceptions with it: those that it has caught and not left
- * (for `throw;` and std::current_exception) and the count of those in flight.
+ * exceptions.cpp - a thread has its own exception state: the exceptions that it has caught and not
+ * left (for `throw;` and std::current_exception), and the count of those in flight.
  *
- * Every test yields, sleeps or waits inside catch blocks and inside destructors that run while an
- * exception is in flight, in several threads at once: a state that is shared by the threads of a
- * worker, or left behind when a thread moves to another one, is seen by the checks.
+ * Every test yields, sleeps or waits inside catch blocks, and inside destructors that run while an
+ * exception is in flight, in several threads at once. The checks detect a state that the threads of
+ * a worker share, or that stays behind when a thread moves to another worker.
  */
 #include "check.hpp"
 
@@ -68,7 +68,7 @@ void catch_nested(int thread, int round, int level)
         CHECK(current_is(expected));
         try {
             step_aside(round);
-            throw; /* the innermost one that is still handled: e */
+            throw; /* the innermost one still being handled: e */
         } catch (const error &again) {
             CHECK(&again == &e);
         }
@@ -76,7 +76,7 @@ void catch_nested(int thread, int round, int level)
     }
 }
 
-/* Steps aside in its destructor, where one exception more is in flight than at its construction. */
+/* Its destructor steps aside, with one exception more in flight than at its construction. */
 struct unwound {
     int how, in_flight;
 
@@ -111,7 +111,7 @@ void unwind(int thread, int round)
     CHECK(std::uncaught_exceptions() == 0 && std::current_exception() == nullptr);
 }
 
-/* Run fn(i) in n threads, all there before the first goes on, and join them. */
+/* Run fn(i) in n threads, which all exist before the first continues, and join them. */
 template <class F>
 void in_threads(int n, F fn)
 {
@@ -206,7 +206,7 @@ TEST(exception_is_right_when_plain_threads_run_between)
     }
 }
 
-/* Keep a worker busy, sleep, again: those who are ready meanwhile go elsewhere. */
+/* Keep a worker busy and sleep, repeatedly: threads that are ready meanwhile move elsewhere. */
 static void disturb(const std::atomic<bool> &end)
 {
     while (!end) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * freestanding.cpp - pirn.hpp without exceptions and types at run time: on boards, and on Linux
- * with -fno-exceptions. Its only line is "done"; with an argument it does what ends the program.
+ * freestanding.cpp - pirn.hpp without exceptions and run-time types: on boards, and on Linux with
+ * -fno-exceptions. Its only output is "done"; an argument chooses a case that ends the program.
  */
 #include "freestanding.hpp"
 

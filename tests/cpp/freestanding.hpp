@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* freestanding.hpp - what the programs without a C++ library check with. */
+/* freestanding.hpp - checks for the programs without a C++ library. */
 #ifndef TESTS_CPP_FREESTANDING_HPP
 #define TESTS_CPP_FREESTANDING_HPP
 

@@ -58,7 +58,7 @@ TEST(thread_copies_and_moves_arguments_when_started)
 
 static void do_nothing() {}
 
-/* An own operator new could count, but the sanitizers bring theirs. */
+/* An operator new of the test could count, but the sanitizers have their own. */
 template <class F>
 static constexpr bool needs_no_allocation(const F &)
 {

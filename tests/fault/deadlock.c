@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deadlock.c - programs in which every thread waits: some for ever, some not, although it looks
- * like that. What comes from outside comes after WAIT_MS, longer than the runtime waits before it
- * looks for a deadlock.
+ * deadlock.c - programs in which every thread waits: some for ever, some only for a time. External
+ * events come after WAIT_MS, which is longer than the runtime waits before it looks for a deadlock.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -210,7 +209,7 @@ static void foreign_ends(void)
     foreign();
 }
 
-/* Asks for the report itself (option dump), and goes on. */
+/* Requests the report itself (option dump), and continues. */
 static void dump(void)
 {
     pthread_t t = start("sleeps", sleeps);
@@ -224,7 +223,7 @@ enum { BLOCKED = 8, ATTEMPTS = 3 };
 
 static int gate[2];
 
-/* The runtime does not see the call: only another carrier goes on with the CPU. */
+/* The runtime does not see the call, so only another carrier can continue with the CPU. */
 static void *blocks(void *arg)
 {
     char byte;
@@ -235,7 +234,7 @@ static void *blocks(void *arg)
     return arg;
 }
 
-/* Is there a copy of this process that writes a report, and has not ended? */
+/* True if a copy of this process that writes a report has not ended. */
 static bool report_runs(void)
 {
     siginfo_t info = {.si_pid = 0};
@@ -257,7 +256,7 @@ static void fill(int full[2])
     }
 }
 
-/* A report begins, and hangs: nobody reads what it writes. */
+/* A report begins, and hangs, because no process reads it. */
 static void report_begin(int full)
 {
     int own = dup(STDERR_FILENO);
@@ -275,8 +274,8 @@ static void *nothing(void *arg)
     return arg;
 }
 
-/* More threads than there are spare carriers block in the kernel while a report hangs. true: all of
- * them did so before it ended, and main went on. */
+/* More threads than there are spare carriers block in the kernel while a report hangs. True: all of
+ * them did so before it ended, and main continued. */
 static bool blocks_in_report(unsigned n)
 {
     pthread_t t[BLOCKED * ATTEMPTS];
@@ -304,12 +303,13 @@ static bool blocks_in_report(unsigned n)
     return in_time;
 }
 
-/* A loaded machine may be late once: the report ends by itself after 10 s. Carriers stay: each
- * attempt needs more of them than the one before. */
+/* A loaded machine may be late once, because the report ends by itself after 10 s. Carriers remain:
+ * each attempt needs more of them than the one before. */
 static void carriers(void)
 {
     bool in_time = false;
-    pthread_join(start("first", nothing), NULL); /* the runtime runs: the signal is its own */
+    pthread_join(start("first", nothing), NULL); /* the runtime runs, so the signal is the
+                                                  * runtime's */
     if (pipe(gate) != 0) {
         abort();
     }

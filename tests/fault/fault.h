@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault.h - shared by the parts of pirn-fault, each of which brings the runtime into trouble in one
- * way and checks how it comes out.
+ * fault.h - shared by the parts of pirn-fault. Each causes one kind of trouble for the runtime and
+ * checks the outcome.
  */
 #ifndef PIRN_TESTS_FAULT_H
 #define PIRN_TESTS_FAULT_H
@@ -27,17 +27,17 @@ extern bool fault_no_stdio;
 /* Overflow a stack; `whose`: joinable, detached, static, elsewhere. Does not return. */
 void fault_overflow(const char *whose);
 
-/* Create threads until memory is used up, end them, again: the process is limited to `room` MB more
- * than it has. At most `cached` stacks may stay out of reach: with CPUs that are late. */
+/* Create threads until memory is exhausted, end them, and repeat: the process is limited to `room`
+ * MB more than it has. At most `cached` stacks may be out of reach, in the caches of late CPUs. */
 void fault_memory(unsigned room, unsigned cached);
 
-/* Detached threads with large stacks, by two creators at once, where there is room for a few. */
+/* Detached threads with large stacks, by two creators at once, with room for a few. */
 void fault_scarce(void);
 
-/* Threads whose descriptor, or descriptor and stack, the caller gives. */
+/* Threads with a descriptor, or descriptor and stack, of the caller. */
 void fault_given(void);
 
-/* Limit the process to what it has and `room` bytes more; bytes it has. */
+/* Limit the process to its current size plus `room` bytes; returns the current size in bytes. */
 uint64_t fault_limit_memory(uint64_t room);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.c - the runtime starts under limits that are too low, in a child for each: it works, or it
- * ends with status 1 and a message that names what was refused, the error, and the limits.
+ * limits.c - the runtime starts under limits that are too low, in a child for each limit. It works,
+ * or ends with status 1 and a message that names the refused request, the error, and the limits.
  *
  * usage: limits nproc | memory
  */
@@ -105,7 +105,7 @@ static void limit_memory(size_t more)
     limit_set(RLIMIT_AS, address_space() + more);
 }
 
-/* With little for each kernel thread other allocations fail, too. */
+/* With so little for each kernel thread other allocations fail, too. */
 static void limit_memory_small(size_t more)
 {
     pthread_attr_t attr;

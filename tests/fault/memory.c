@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - memory is used up (RLIMIT_AS): creating fails cleanly and works again when threads
- * have ended; and threads that need no memory of ours.
+ * memory.c - memory is exhausted (RLIMIT_AS): creating a thread fails cleanly and works again when
+ * threads have ended. Also threads that need no memory of the runtime.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,7 +31,7 @@ uint64_t fault_limit_memory(uint64_t room)
     return has;
 }
 
-/* errno is the worker's, and its address is looked up once in a function: main may move. */
+/* errno is the worker's, and its address is computed once in a function: main may move. */
 static __attribute__((noinline)) int errno_here(void)
 {
     return errno;
@@ -73,8 +73,8 @@ static void end_some(pirn_thread_t *threads, unsigned from, unsigned to)
     }
 }
 
-/* First come, first served: the semaphore frees threads in the order of their arrival, which is not
- * that of their creation on several CPUs. So all that live are ended together. */
+/* First come, first served: the semaphore releases threads in the order of their arrival, which
+ * differs from that of their creation on several CPUs. So all living threads are ended together. */
 void fault_memory(unsigned room, unsigned cached)
 {
     static pirn_thread_t threads[MOST + 1];
@@ -85,7 +85,7 @@ void fault_memory(unsigned room, unsigned cached)
         unsigned n = create_most(threads);
         first = round == 0 ? n : first;
         printf("%u threads\n", n);
-        /* No leak: there is room for as many again, but for what arenas of other sizes hold. */
+        /* No leak: there is room for as many again, except for arenas of other sizes. */
         CHECK(n + cached >= first - first / 16);
         end_some(threads, 0, n);
     }
@@ -103,8 +103,7 @@ static void *ends_at_once(void *arg)
     return arg;
 }
 
-/* Whoever is refused tries again: stacks come back, also those that another CPU has in its cache.
- */
+/* A creator that is refused tries again: stacks come back, also those in another CPU's cache. */
 static void *creates_detached(void *unused)
 {
     pirn_attr_t attr = {.stack_size = (size_t)LARGE_MB << 20, .detached = true};
@@ -190,7 +189,7 @@ void fault_given(void)
     fault_limit_memory((uint64_t)32 << 20);
     unsigned others = create_most(threads);
     for (unsigned i = 0; i < LIVES; i++) {
-        live_once(&storage, stack, sizeof(stack), &n); /* needs no memory of ours */
+        live_once(&storage, stack, sizeof(stack), &n); /* needs no memory of the runtime */
     }
     end_some(threads, 0, others);
     CHECK(n == 5 * LIVES);

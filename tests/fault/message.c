@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c - src/core/message.c with a port that keeps what is written: descriptions are what
- * printf would make of them, in buffers of every size; a panic fits, however long its file's name.
+ * message.c - src/core/message.c with a port that stores the output. Descriptions equal those of
+ * printf, in buffers of every size; a panic fits, however long its file's name.
  */
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@ enum { LONGEST = 2000, BUFFER = 512 };
 
 typedef int format_fn(char *text, size_t size, const char *fmt, va_list args);
 
-/* What message.c calls: no more room than its buffer has. */
+/* message.c calls it: never with more room than its buffer has. */
 int vsnprintf(char *text, size_t size, const char *fmt, va_list args)
 {
     format_fn *real;
@@ -28,7 +28,7 @@ int vsnprintf(char *text, size_t size, const char *fmt, va_list args)
     return real(text, size, fmt, args);
 }
 
-static char file[LONGEST + 1]; /* of the panic */
+static char file[LONGEST + 1]; /* the panic's file */
 
 /* Up to 511 bytes, the last one ends the line. */
 void port_write(const char *text, size_t length)
@@ -47,7 +47,7 @@ void port_exit_now(int status)
     exit(status);
 }
 
-/* The next panic: with a longer name. */
+/* The next panic, with a longer name. */
 void port_panic(void)
 {
     size_t length = strlen(file);

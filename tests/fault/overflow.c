@@ -10,7 +10,7 @@
 static bool elsewhere; /* overflow only on a worker that is not the main thread's */
 static bool arrived;
 
-/* Frames smaller than a page: none steps over the guard. */
+/* Frames are smaller than a page, so none steps over the guard. */
 static unsigned __attribute__((noinline)) deeper(unsigned n)
 {
     volatile unsigned char frame[512];

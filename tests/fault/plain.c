@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plain.c - a program that is not linked with Pirn: makes a thread, joins it, and says so. */
+/* plain.c - a program that is not linked with Pirn: creates a thread, joins it, and prints that. */
 #include <pthread.h>
 #include <stdio.h>
 

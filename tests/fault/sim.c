@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim.c - in the simulator, the n-th allocation of a stack or TLS block fails, for every n. If it
- * alone does, nobody sees that: the creation tries again. If all after it do, too, that creation
- * says -EAGAIN. Everything else goes on, and no stack is left over (the simulator counts them at
- * the end). The first allocation is the scheduler's own: the runtime does not start, with a
- * message.
+ * sim.c - in the simulator, the n-th allocation of a stack or TLS block fails, for every n. If only
+ * that one fails, the program does not notice, because the creation tries again. If all later ones
+ * fail, too, that creation returns -EAGAIN. Everything else continues, and no stack is left over
+ * (the simulator counts them at the end). The first allocation is the scheduler's own: then the
+ * runtime does not start, with a message.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void *child_main(void *arg)
     return arg;
 }
 
-/* 1: created; 0: memory was refused, and then it works. Never twice. */
+/* 1: created; 0: memory was refused, and later it works. Never refused twice. */
 static int create(pirn_thread_t *t, unsigned creator, pirn_thread_storage_t *storage,
                   void *(*fn)(void *), void *arg)
 {
@@ -91,8 +91,8 @@ static unsigned failures_sum(void)
     return n;
 }
 
-/* Stacks and TLS blocks (about half the seeds have such) that ended before are used again, so a
- * late n may never come. Creators may fail at the same time. */
+/* Stacks and TLS blocks (about half the seeds have them) of ended threads are used again, so a late
+ * n may never come. Creators may fail at the same time. */
 static int run(const struct sim_config *config, unsigned *failed)
 {
     struct sim_result result;

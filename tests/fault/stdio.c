@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stdio.c - the C library's vsnprintf and snprintf, until the program is about to overflow a stack:
- * from then on only a signal handler runs, which may use neither.
+ * stdio.c - the C library's vsnprintf and snprintf, until the program is about to overflow a stack.
+ * From then on only a signal handler runs, which may use neither.
  */
 #include <dlfcn.h>
 #include <stdarg.h>

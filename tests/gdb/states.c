@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * states.c - threads in known states, for check_gdb.py; the names say which. When all are there it
- * calls settled(), where gdb breaks. "core": it aborts there.
+ * states.c - threads in known states, which their names describe, for check_gdb.py. When all exist
+ * it calls settled(), where gdb breaks. "core": it aborts there.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
     sleeper = start(on_sleep);
     start(on_join);
     usleep(50000);
-    sem_post(&sem); /* to on-sem or to holder-1: whoever came first */
+    sem_post(&sem); /* to on-sem or to holder-1, whichever came first */
     sem_post(&sem);
     usleep(50000);
     start(on_sem);

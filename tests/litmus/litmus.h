@@ -3,9 +3,9 @@
  * litmus.h - litmus tests: a few threads, a few atomic words, one outcome to look for.
  *
  * Each thread is a foreign context of the simulator (port/env/sim/sim.h). Words are X, Y, Z and F,
- * zero at the beginning, touched with the operations of atomic.h only; what a thread has read goes
- * into r[], which is plain. The outcome is looked at after the run, where the words hold their
- * last values. A sequentially consistent run never shows it.
+ * zero at the beginning. Threads access them only by the operations of atomic.h and store the
+ * values read in r[], which is plain. The outcome is checked after the run, when the words hold
+ * their last values. A sequentially consistent run never shows it.
  */
 #ifndef PIRN_TESTS_LITMUS_H
 #define PIRN_TESTS_LITMUS_H
@@ -26,7 +26,7 @@ struct litmus {
     enum expect expect;
     bool (*outcome)(void);
     void (*thread[4])(void);
-    void (*init)(void); /* on the main thread before the others start; NULL = nothing */
+    void (*init)(void); /* runs on the main thread before the others start; NULL = nothing */
 };
 
 extern const struct litmus litmus_model[], litmus_tags[], litmus_sync[], litmus_tls[],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.c - the memory model itself, by the classic tests: what C11 forbids never appears, and what
- * it allows and the runtime must survive does appear.
+ * model.c - the memory model itself, by the classic tests: an outcome that C11 forbids never
+ * appears, and one that C11 allows and the runtime must survive does appear.
  */
 #include "litmus.h"
 #include "port.h"
@@ -55,7 +55,7 @@ static bool mp_stale(void)
     return r[0] == 1 && r[1] == 0;
 }
 
-/* A relaxed read-modify-write passes on what the release store before it published. */
+/* A relaxed read-modify-write passes on the writes that the release store before it published. */
 static void mp_pass_on(void)
 {
     r[2] = at_add_rlx(&F, 1u);
@@ -109,7 +109,7 @@ static void sb_rmw_1(void)
     r[1] = at_load_acq(&X);
 }
 
-/* Coherence: one location never goes back. */
+/* Coherence: the values of one location never go back. */
 static void co_write(void)
 {
     at_store_rlx(&X, 1u);
@@ -154,7 +154,7 @@ static bool rmw_lost(void)
     return at_load_rlx(&X) != 6;
 }
 
-/* A store becomes visible at last, also to a reader that does not synchronise. */
+/* A store becomes visible eventually, also to a reader that does not synchronise. */
 static void late_read(void)
 {
     unsigned loads = 0;
@@ -173,7 +173,7 @@ static bool late_never(void)
     return r[0] >= LOADS;
 }
 
-/* Write-to-read causality: seen by 1, told to 2. */
+/* Write-to-read causality: thread 1 sees it and tells thread 2. */
 static void wrc_tell(void)
 {
     r[0] = at_load_rlx(&X);

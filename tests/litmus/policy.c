@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.c - what <pirn/policy.h> promises about memory, called as a policy from outside
- * calls it: words order as release and acquire, peek does not, and no word is a fence.
+ * policy.c - the promises of <pirn/policy.h> about memory, called as an external policy calls it:
+ * words order as release and acquire, peek does not, and no word is a fence.
  */
 #include <pirn/policy.h>
 

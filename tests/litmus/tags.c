@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tags.c - the orders of the core and of the queues between CPUs. Where the code can be called, it
- * is (spinlock.h, mailbox.h, the inbox); else the test has its shape. Beside each stands a weakened
- * one, whose outcome must appear: so the test can see the mistake.
+ * tags.c - the orders of the core and of the queues between CPUs. A test calls the code if it can
+ * (spinlock.h, mailbox.h, the inbox); else it has the code's shape. Beside each there is a weakened
+ * version, whose outcome must appear: so the test can detect the mistake.
  */
 #include "../../src/core/cpu.h"
 #include "../../src/core/runtime.h"
@@ -12,7 +12,7 @@
 
 #define ROUNDS 3u
 
-/* The race that a lock must keep out: relaxed, so that only the lock orders it. */
+/* The race that a lock must prevent: relaxed, so that only the lock orders it. */
 static void increment(void)
 {
     uint32_t x = at_load_rlx(&X);

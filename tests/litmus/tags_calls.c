@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tags_calls.c - the orders of threads that leave their CPU (core/carrier.h), and of the clocks of
- * threads (env/linux/times.c). These are the shapes: the code itself belongs to a CPU, or is below
- * the simulator.
+ * threads (env/linux/times.c). These are shapes of the code, because the code itself belongs to a
+ * CPU, or is below the simulator.
  */
 #include "litmus.h"
 #include "port.h"
 
-/* ---- call: X what the CPU's owner writes, F the ticket. The thread publishes it, and may take it
- * back; a taker takes it. ---- */
+/* ---- call: X the owner's writes, F the ticket. The thread publishes it, and may take it back; a
+ * taker takes it. ---- */
 
 #define TICKET 5u
 
@@ -81,7 +81,7 @@ static bool carries_what_was(void)
     return r[0] == 0;
 }
 
-/* ---- call-watch: X the ticket, F the port watches (it does at first) ---- */
+/* ---- call-watch: X the ticket, F the port watches (initially it does) ---- */
 
 static void watching(void)
 {
@@ -125,7 +125,8 @@ static void canceller(void)
     at_fence_heavy();
     r[1] = at_cas_acq_rel(&F, &parking, 2u);
 }
-/* A compare-and-swap reads what is newest; this is what its first look, a load, may miss. */
+/* A compare-and-swap reads the newest value; this shows the value that its first look, a load, may
+ * miss. */
 static void canceller_without_fence(void)
 {
     at_or_acq_rel(&X, 1u);
@@ -137,8 +138,8 @@ static bool waits_for_ever(void)
 }
 
 /* ---- cancel: the call. F the word: 1 CALL, 3 CALL and TOLD, 0 and 2 without CALL; X the
- * interruption has come. Who has set TOLD interrupts, then takes it back; the thread does not go on
- * before that. ---- */
+ * interruption has come. The thread that has set TOLD interrupts, then takes it back. The
+ * interrupted thread does not continue before that. ---- */
 
 static void in_call(void)
 {
@@ -175,8 +176,8 @@ static bool left_too_soon(void)
     return r[1] != 0 && r[2] == 0;
 }
 
-/* ---- times: Z the clock, which only goes on, F the account's seq. The reader says what the clock
- * says; the owner charges what it says when the span ends. ---- */
+/* ---- times: Z the clock, which never goes back, F the account's seq. The reader returns the value
+ * of the clock; the owner charges the value at the end of the span. ---- */
 
 static void span_ends(void)
 {

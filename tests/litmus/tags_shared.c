@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tags_shared.c - the orders of mutexes with an owner and of objects between processes: the real
- * ones, used by foreign threads, which is what another process is to them.
+ * tags_shared.c - the orders of mutexes with an owner and of objects between processes. The objects
+ * are the real ones, used by foreign threads: to the objects, another process looks like these.
  */
 #include "../../src/sync/omutex.h"
 #include "../../src/sync/shared.h"
@@ -91,7 +91,7 @@ static bool rw_torn(void)
     return r[0] != r[1] || at_load_rlx(&X) != 2 || at_load_rlx(&Y) != 2;
 }
 
-/* Each sees what the other has done before it arrived, in each of several rounds and resets. */
+/* Each thread sees the other's writes before its arrival, in each of several rounds and resets. */
 static void barrier_rounds(_Atomic(uint32_t) *mine, _Atomic(uint32_t) *other, uint32_t *blind)
 {
     for (uint32_t i = 1; i <= 5; i++) {
@@ -129,7 +129,7 @@ static void barrier_last_relaxed(void)
     at_store_rlx(&Z, 1u);
 }
 
-/* ---- cond-shared: what the last to leave has done is seen by who destroys ---- */
+/* ---- cond-shared: the destroyer sees the writes of the last thread that left ---- */
 
 static void cond_init(void)
 {

@@ -64,7 +64,7 @@ static void exit_joiner(void)
     r[1] = at_load_rlx(&X);
 }
 
-/* ---- start, id-chunk, id-entry: once written, then read by anybody ---- */
+/* ---- start, id-chunk, id-entry: written once, then read by any thread ---- */
 
 static void start_first(void)
 {
@@ -99,10 +99,10 @@ static bool id_blind(void)
 }
 
 /*
- * ---- life: word[0] and word[1] count what was created and what ended on CPUs 0 and 1 ----
+ * ---- life: word[0] and word[1] count the threads created and ended on CPUs 0 and 1 ----
  *
- * A parent (alive throughout, created = 1) makes a child, which runs on the other CPU and ends.
- * Whoever counts never finds that nobody lives.
+ * A parent (alive throughout, created = 1) makes a child, which runs on the other CPU and ends. A
+ * thread that counts never finds that no thread lives.
  */
 static void life_init(void)
 {
@@ -176,7 +176,7 @@ static bool not_ended_once(void)
     return r[0] + r[1] != 1;
 }
 
-/* ---- join-cycle: X and Y, whom 1 and 2 wait for ---- */
+/* ---- join-cycle: X and Y, the threads for which 1 and 2 wait ---- */
 
 #define JOIN(name, fence)                                                                          \
     static void name##_1(void)                                                                     \
@@ -194,7 +194,7 @@ static bool not_ended_once(void)
         r[1] = at_load_rlx(&X) == 2;                                                               \
     }
 JOIN(join_fenced, at_fence_seq())
-JOIN(join_rmw_before, (void)0) /* the read-modify-write stands before the store: no help */
+JOIN(join_rmw_before, (void)0) /* the read-modify-write precedes the store: it does not help */
 
 static bool cycle_unseen(void)
 {

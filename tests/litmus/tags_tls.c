@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tags_tls.c - the orders of port/libc/glibc/glibc_block.c: the image that TLS blocks are renewed
- * from, and dlopen beside a renewal; and of glibc_everywhere.c. The code itself is below the
+ * tags_tls.c - the orders of port/libc/glibc/glibc_block.c (the image from which TLS blocks are
+ * renewed, and dlopen during a renewal) and of glibc_everywhere.c. The code itself is below the
  * simulator; these are its shapes.
  */
 #include "litmus.h"
@@ -63,8 +63,7 @@ static bool stale_and_unnoticed(void)
     return at_load_rlx(&X) == 1 && r[0] == 0;
 }
 
-/* ---- everywhere: X is the call, F the number of entries, Y what was made of the call, Z the
- * answer
+/* ---- everywhere: X the call, F the number of entries, Y the result of the call, Z the answer
  * ---- */
 
 static void caller(void)

@@ -17,7 +17,7 @@ namespace demo
 sem_t gate;
 volatile int entered;
 
-/* Inlined: dump names the function around it, with a line of that function. */
+/* Inlined: dump names the containing function, with a line of that function. */
 __attribute__((always_inline)) inline void inlined_wait(sem_t *s)
 {
     entered = entered + 1;
@@ -32,7 +32,7 @@ NOINLINE void waits_for(T *object)
     entered = entered + 1;
 }
 
-/* The compiler lets nothing follow the call: the return address is that of the next function. */
+/* The compiler puts nothing after the call: the return address is that of the next function. */
 [[noreturn]] NOINLINE static void never_returns()
 {
     for (;;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native.c - the same as waits.c under the native API. Here a read that blocks keeps its worker, so
+ * native.c - the same as waits.c under the native API. Here a blocking read keeps its worker, so
  * main counts as running, and waits in the kernel.
  */
 #include <stdio.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What check.py runs under the metered library: a program that spends its time in one
- * known way.
+ * For check.py, under the metered library: a program that spends its time in one known way.
  *
  *   yield    two threads yield to each other, 20,000 times each
- *   sleep    main sleeps for 300 ms; nobody has anything to do
+ *   sleep    main sleeps for 300 ms; no thread has work
  *   call     main waits for a process that takes 300 ms, in a system call
  *   compute  main computes for 300 ms
  */

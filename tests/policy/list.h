@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * list.h - the policies of this folder, for the programs that run the suites under each of them
- * (registers.c, simulated.c). Another one: its table and its specs here, and its file in `policies`
- * of CMakeLists.txt.
+ * (registers.c, simulated.c). To add one, put its table and its specs here, and its file into
+ * `policies` of CMakeLists.txt.
  */
 #ifndef PIRN_TESTS_POLICY_LIST_H
 #define PIRN_TESTS_POLICY_LIST_H
@@ -13,7 +13,7 @@ extern const struct pirn_policy example_home, policy_owned, policy_relay, policy
 
 #define POLICY_TABLES &example_home, &policy_owned, &policy_relay, &policy_ranked
 
-/* As in PIRN_SCHED: what pirn-policy-sim runs under. */
+/* As in PIRN_SCHED: pirn-policy-sim runs under these. */
 #define POLICY_SPECS "home", "home:start=turn", "owned", "owned:order=lifo", "relay", "ranked"
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mistakes.c - see mistakes.h. What writers of policies get wrong: a policy of the tests with one
+ * mistakes.c - see mistakes.h. Common mistakes in policies: a policy of the tests with one
  * operation exchanged.
  */
 #include "mistakes.h"
@@ -11,7 +11,7 @@
 #include "driver.h"
 #include "list.h"
 
-/* A second instance of the example, whose queues this file sees. */
+/* A second instance of the example, whose queues this file can access. */
 #define example_home example_open
 #include "example.c"
 #undef example_home
@@ -50,7 +50,7 @@ static void make_one_eyed(struct pirn_policy *p)
     p->has_work = sees_all_but_one;
 }
 
-/* Tells nobody, although other CPUs may have to run it. */
+/* Wakes no CPU, although another one may have to run it. */
 static struct pirn_kick kicks_nobody(pirn_cpu_t self, pirn_thread_t t, enum pirn_why why)
 {
     example_home.enqueue(self, t, why);
@@ -63,7 +63,7 @@ static void make_mute(struct pirn_policy *p)
     p->enqueue = kicks_nobody;
 }
 
-/* The thread runs on while others may take it: its context is not saved. */
+/* The thread continues to run while others may take it: its context is not saved. */
 static struct pirn_rotation rotates_in_the_open(pirn_cpu_t self, pirn_thread_t t)
 {
     pirn_thread_t next = example_home.pick(self);
@@ -79,14 +79,14 @@ static void make_hasty(struct pirn_policy *p)
     p->rotate = rotates_in_the_open;
 }
 
-/* Does not hear that a ready thread's priority changes. */
+/* Ignores that a ready thread's priority changes. */
 static void make_deaf(struct pirn_policy *p)
 {
     *p = policy_ranked;
     p->requeue = NULL;
 }
 
-/* The second of two that it takes goes nowhere. */
+/* Loses the second of two threads that it takes. */
 static pirn_thread_t takes_two(pirn_cpu_t self)
 {
     pirn_thread_t t = home_search(self);
@@ -102,7 +102,7 @@ static void make_losing(struct pirn_policy *p)
     p->search = takes_two;
 }
 
-/* Answers that it has taken t out, and has not. */
+/* Returns true without taking t out. */
 static bool leaves_it(pirn_cpu_t self, pirn_thread_t t)
 {
     (void)self;
@@ -115,14 +115,14 @@ static void make_doubling(struct pirn_policy *p)
     p->remove = leaves_it;
 }
 
-/* Says that it binds threads, and has them searched for. */
+/* Declares that it binds threads, but lets CPUs search for them. */
 static void make_straying(struct pirn_policy *p)
 {
     *p = example_home;
     p->pinned = true;
 }
 
-/* ---- what ends the program ---- */
+/* ---- mistakes that end the program ---- */
 
 enum { PICKS = 40 };
 
@@ -150,7 +150,7 @@ static void make_crashing(struct pirn_policy *p)
     p->pick = crashes;
 }
 
-/* Where the simulator cannot end it: it calls nothing. */
+/* Loops where the simulator cannot end it, because it calls nothing. */
 static pirn_thread_t loops(pirn_cpu_t self)
 {
     if (++picks == PICKS) {
@@ -171,7 +171,7 @@ static void make_looping(struct pirn_policy *p)
 
 static unsigned made;
 
-/* From the first ENDING on they end the program; tests/sim/check_repeat.py looks at those. */
+/* From the first ENDING on they end the program; tests/sim/check_repeat.py covers those. */
 static const char *const names[] = {"blind",    "one-eyed", "mute",     "hasty",   "deaf", "losing",
                                     "doubling", "straying", "crashing", "looping", NULL};
 static void (*const make[])(struct pirn_policy *) = {
@@ -196,7 +196,7 @@ const char *mistake_made(void)
     return names[made];
 }
 
-/* Both memory modes in turn. Says how it is found. */
+/* Both memory modes in turn. Prints how the mistake is found. */
 static bool found_under(uint64_t seed, unsigned i)
 {
     for (unsigned s = 0; driver->suites[s] != NULL; s++) {

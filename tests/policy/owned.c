@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * owned.c - policy "owned", of the tests: every thread has a CPU for life, and only that CPU
- * touches its queue. What others make ready comes through the inbox.
+ * touches its queue. Threads that other CPUs make ready come through the inbox.
  *
  * Invariants:
  *   1. ready, and queued of the threads that belong here, are touched by their CPU only.
- *   2. living is the number of threads of a CPU; a new one goes where there are fewest.
+ *   2. living is the number of threads of a CPU; a new thread goes to the CPU with the fewest.
  */
 #include "list.h"
 
@@ -37,7 +37,7 @@ static int owned_set_order(const char *value, const char **why)
     return 0;
 }
 
-/* Free text that is refused in words of its own, and in the usual ones. */
+/* Free text that is refused with a message of its own, and with the usual ones. */
 static int owned_set_number(const char *value, const char **why)
 {
     if (value[0] == '-') {
@@ -60,7 +60,7 @@ static int owned_init(unsigned n)
     return 0;
 }
 
-/* Reserve a place on a CPU that has `least` threads; false if another got there first. */
+/* Reserve a place on a CPU that has `least` threads; false if another caller was faster. */
 static bool reserve(struct owned *o, unsigned cpu, uintptr_t least)
 {
     o->cpu = cpu;
@@ -101,7 +101,7 @@ static void push(pirn_cpu_t self, pirn_thread_t t, enum pirn_why why)
 static struct pirn_kick owned_enqueue(pirn_cpu_t self, pirn_thread_t t, enum pirn_why why)
 {
     struct owned *o = owned_of(t);
-    unsigned home = o->cpu; /* once it is sent, t may run and be gone */
+    unsigned home = o->cpu; /* once sent, t may run and end */
     if (self == pirn_policy_cpu(home)) {
         push(self, t, why);
         return (struct pirn_kick){.cpu = PIRN_KICK_NONE};
@@ -146,7 +146,7 @@ static bool owned_remove(pirn_cpu_t self, pirn_thread_t t)
 {
     struct owned *o = owned_of(t);
     if (self != pirn_policy_cpu(o->cpu) || !o->queued) {
-        return false; /* another CPU's, or it runs, waits, or is in our inbox */
+        return false; /* it belongs to another CPU, or runs, waits, or is in our inbox */
     }
     pirn_runq_remove(&cpus[o->cpu].ready, t);
     o->queued = 0;

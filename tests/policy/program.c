@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - a program that brings its own policy: registers it, chooses it unless
- * PIRN_SCHED does, and puts it under load: threads that make threads, pass a token round by
- * semaphores, sleep, and fight for a mutex, and kernel threads that are no workers and do the same.
+ * program.c - a program that brings its own policy. It registers the policy, chooses it unless
+ * PIRN_SCHED does, and puts it under load: threads that create threads, pass a token round by
+ * semaphores, sleep, and compete for a mutex, and kernel threads that are no workers and do the
+ * same.
  *
  *     PIRN_SCHED=home:start=turn PIRN_CPUS=4 pirn-policy-example
  */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranked.c - policy "ranked", of the tests: one queue for all CPUs, by priority, with links
- * of its own in the threads' rooms. A yield goes behind all others, whatever its priority.
+ * ranked.c - policy "ranked", of the tests: one queue for all CPUs, by priority, with links of its
+ * own in the threads' rooms. A yield goes behind all others, whatever its priority.
  *
  * Invariants (lock):
  *   1. A room's `queued` is true exactly while it is linked.
- *   2. The queue is sorted by rank, highest first, equal ones by age.
- *   3. length does not dip in requeue: a CPU that looked meanwhile would sleep, and nobody wake it.
+ *   2. The queue is sorted by rank, highest first, equal ranks by age.
+ *   3. length does not dip in requeue: a CPU that looked meanwhile would sleep, and no CPU would
+ *      wake it.
  *   4. rank is the thread's priority, or 0 after a yield. A priority that changes is read either by
  *      enqueue or by requeue, whichever locks later: both read it under the lock.
  */
@@ -43,7 +44,7 @@ static int ranked_thread_init(pirn_thread_t t, pirn_thread_t creator)
     return 0;
 }
 
-/* Behind those of its rank, or, if it is to run next, before them. */
+/* Behind the threads of its rank, or before them if it should run next. */
 static void link_locked(struct ranked *r, bool first)
 {
     struct ranked *after = queue.prev;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register.c - pirn_sched_register: what it refuses, with which error and in which words; several
- * kernel threads that register at once; what pirn_describe makes of registered policies.
+ * register.c - pirn_sched_register: the tables that it refuses, with error and message; several
+ * kernel threads that register at once; the text of pirn_describe with registered policies.
  */
 #include <errno.h>
 #include <pirn/policy.h>
@@ -63,7 +63,7 @@ static struct pirn_policy good(const char *name)
         }                                                                                          \
     } while (0)
 
-/* Refused with this error, and a sentence that has `says` in it. */
+/* Refused with this error, and a message that contains `says`. */
 static void refused_at(int line, const struct pirn_policy *policy, int error, const char *says)
 {
     int got = pirn_sched_register(policy);
@@ -224,7 +224,7 @@ static void test_table_is_refused_when_the_runtime_has_started(void)
     REFUSED(&p, -EBUSY, "\"late\" comes too late");
 }
 
-/* With an argument: ends with what pirn_describe says. */
+/* With an argument it ends with the text of pirn_describe. */
 int main(int argc, char **argv)
 {
     _Static_assert(RACERS / 2 == ROOM - 2, "the races fill what is left");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay.c - policy "relay", of the tests: a ready queue for each CPU; one that runs dry takes
- * half of another's, from the tail, and hands the search on.
+ * relay.c - policy "relay", of the tests: a ready queue for each CPU. A CPU that runs out of work
+ * takes half of another's queue, from the tail, and hands the search on.
  *
  * Invariants:
- *   1. A thread's room says in which queue it is, or NOWHERE; both change under that queue's lock.
- *      Without the lock it is a hint.
+ *   1. A thread's room names its queue, or NOWHERE; both change under that queue's lock. Without
+ *      the lock it is a hint.
  *   2. rotate leaves the queue locked: the thread at its tail is not saved yet.
- *   3. What fills a queue other than by enqueue (a batch) is announced with a kick.
+ *   3. A kick announces threads that enter a queue without an enqueue (a batch).
  */
 #include "list.h"
 
@@ -101,7 +101,7 @@ static struct pirn_rotation relay_rotate(pirn_cpu_t self, pirn_thread_t t)
     return (struct pirn_rotation){next, &cpus[k].lock};
 }
 
-/* Half of v's queue to ours, one lock at a time; the last one is the answer. */
+/* Moves half of v's queue to ours, one lock at a time; returns the last thread. */
 static pirn_thread_t take_half(unsigned self, unsigned v)
 {
     pirn_thread_t batch[8];
@@ -177,7 +177,7 @@ static void relay_idle_enter(pirn_cpu_t self)
     pirn_policy_store(&cpus[pirn_policy_cpu_id(self)].idle, 1);
 }
 
-/* Whoever sleeps beside a queue that has grown meanwhile: one by a kick, one by a post. */
+/* Wakes CPUs that sleep while a queue has grown: one by a kick, one by a post. */
 static void relay_idle_exit(pirn_cpu_t self)
 {
     unsigned k = pirn_policy_cpu_id(self), other = (k + 1) % ncpu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow_start.c - a policy that takes many ticks to begin: until it has, the thread that
- * starts the runtime is not preempted. It says what is called too early.
+ * slow_start.c - a policy that takes many ticks to begin. Until it has begun, the thread that
+ * starts the runtime is not preempted. It reports calls that come too early.
  */
 #define _GNU_SOURCE
 #include <pirn/pirn.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * altstack.c - a worker's alternate signal stack belongs to its kernel thread: no handler of the
- * program's runs there, for it may switch threads, and the next frame there would overwrite its
- * own. And a kernel thread keeps the stack that it has, wherever the threads that it runs come
- * from: two with the same one would go on with each other's registers.
+ * altstack.c - a worker's alternate signal stack belongs to its kernel thread. No handler of the
+ * program runs there, because the handler may switch threads, and the next frame there would
+ * overwrite its own. And a kernel thread keeps its stack, wherever its threads come from: two
+ * kernel threads with the same stack would continue with each other's registers.
  *
- * Threads raise signals whose handlers ask for an alternate stack (SA_ONSTACK) and yield in them;
+ * Threads raise signals whose handlers request an alternate stack (SA_ONSTACK) and yield in them;
  * half of the threads have one of their own, half have none. Others compute for several ticks, and
- * sleep in system calls that the runtime does not know of, so that workers change kernel threads.
+ * sleep in system calls that the runtime does not know, so that workers change kernel threads.
  */
 #include <signal.h>
 #include <stdint.h>

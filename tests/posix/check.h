@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - what the conformance tests share. Each test program is built against the system's
- * threads and against Pirn, with the same expectations; hangs are found by CTest's timeout.
+ * check.h - the part that these tests share. Each test program is built against the system's
+ * threads and against Pirn, with the same expectations; CTest's timeout detects hangs.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -33,9 +33,9 @@ static inline void check_fail(const char *file, int line, const char *what, long
 #define CHECK(expr) CHECK_EQ(!!(expr), 1)
 #define OK(expr) CHECK_EQ(expr, 0)
 
-/* The address of errno changes when a user thread moves to another worker, and compilers take it
- * for constant within a function. Where threads share TLS (PIRN_TLS=shared, sanitizers), it must be
- * looked at in a new one; where they have their own, ordinary code is right. */
+/* The address of errno changes when a user thread moves to another worker, and compilers treat it
+ * as constant within a function. Where threads share TLS (PIRN_TLS=shared, sanitizers), errno must
+ * be read in a new function; where they have their own, ordinary code is right. */
 static __attribute__((noinline, unused)) void set_errno(int value)
 {
     errno = value;
@@ -124,8 +124,8 @@ static inline void flag_wait(flag_t *f, int at_least)
     }
 }
 
-/* Let others run: long enough that a thread that was about to block has blocked nearly always. The
- * tests are right without it; with it they meet the blocked case. */
+/* Let others run, long enough that a thread about to block has nearly always blocked. The tests are
+ * correct without it; with it they meet the blocked case. */
 static inline void give_way(void)
 {
     for (int i = 0; i < 50; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes.c - what Pirn's scheduling classes do beyond the standard, on Linux: weights; and with
- * preemption on one worker shares of CPU time, slices of SCHED_RR, strictness of SCHED_FIFO. Ticks
- * are of CPU time, some 4 ms each, and a machine with other load loses some: the bounds are wide;
- * the simulator has the exact ones (suite classes).
+ * classes.c - Pirn's scheduling classes beyond the standard, on Linux: weights; and with preemption
+ * on one worker shares of CPU time, slices of SCHED_RR, strictness of SCHED_FIFO. Ticks are of CPU
+ * time, some 4 ms each, and a machine with other load loses some, so the bounds are wide. The
+ * simulator has the exact ones (suite classes).
  *
- *     posix-classes            what needs no ticks
+ *     posix-classes            the tests that need no ticks
  *     posix-classes --ticks    under PIRN_PREEMPT=1 PIRN_CPUS=1 PIRN_TICK=1000 PIRN_SLICE=1000
  */
 #include <pirn/pthread_np.h>
@@ -62,8 +62,8 @@ static long ns_of(clockid_t clock)
     return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 
-/* Tells what CPU time it gets, the measure of ticks, too (how much is done in that time varies on a
- * crowded machine); no call of the library in between. */
+/* Reports the CPU time that it gets, which ticks also measure (the work done in that time varies on
+ * a crowded machine). It calls no function of the library meanwhile. */
 static void *computes(void *work_of)
 {
     long from = ns_of(CLOCK_THREAD_CPUTIME_ID);
@@ -75,8 +75,8 @@ static void *computes(void *work_of)
     return NULL;
 }
 
-/* Two threads compute for some time beside each other; main is above them and looks at the clock
- * when they let it: at the end of its sleep. */
+/* Two threads compete for some time. Main has a higher priority and reads the clock when it can: at
+ * the end of its sleep. */
 static void compete(int policy, int priority, unsigned first, unsigned second)
 {
     pthread_t t[2];
@@ -121,7 +121,7 @@ static void *counts_turns(void *unused)
     return unused;
 }
 
-/* It computes, for many ticks, and nobody below it or equal to it runs. */
+/* It computes for many ticks, and no thread of lower or equal priority runs. */
 static void fifo_thread_keeps_the_cpu(void)
 {
     pthread_t t[2];

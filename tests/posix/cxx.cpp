@@ -79,7 +79,7 @@ void test_futures_and_shared_mutexes()
     CHECK_EQ(value, 5);
 }
 
-/* Threads that wait inside a catch block: each keeps its own exceptions. */
+/* Threads that wait inside a catch block; each has its own exceptions. */
 void handles(int id, int depth)
 {
     try {

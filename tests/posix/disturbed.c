@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * disturbed.c - the runtime's own signals reach kernel threads at any moment, and the program does
- * not notice them. No call fails with EINTR, or earlier than it may, while another process sends
- * such signals to every kernel thread. None is fetched as one of the program's. The program's
- * handlers run even if no signal can be queued.
+ * not notice them. No call fails with EINTR, or returns too early, while another process sends such
+ * signals to every kernel thread. The program never receives one as its own. The program's handlers
+ * run even if no signal can be queued.
  */
 #include <dirent.h>
 #include <poll.h>
@@ -22,10 +22,10 @@
 
 enum { THREADS = 4, ROUNDS = 150 };
 
-#define RUNTIMES_SIGNAL __SIGRTMIN /* by which it stops calls: port/env/linux */
+#define RUNTIMES_SIGNAL __SIGRTMIN /* stops calls: port/env/linux */
 
-/* Is one on its way? More would lie on the stack one above the other; the runtime sends the next
- * when the last has come. */
+/* True if one is pending. More signals would pile frames on the stack; the runtime sends the next
+ * one only when the last has arrived. */
 static bool is_pending(int process, int tid)
 {
     char path[64], text[2048] = "";
@@ -164,7 +164,7 @@ static bool is_of_runtime(int signal)
     return action.handler != (uintptr_t)SIG_DFL && action.handler != (uintptr_t)SIG_IGN;
 }
 
-/* It has come to the kernel thread, which has not taken it yet. */
+/* It has reached the kernel thread, which has not taken it yet. */
 static void stays_while_asked(int signal)
 {
     uint64_t set = UINT64_C(1) << (signal - 1), pending = 0;
@@ -178,7 +178,7 @@ static void stays_while_asked(int signal)
     CHECK_EQ(syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof(set)), 0);
 }
 
-/* By a function that looks for the program's. */
+/* With a function that looks for the program's signals. */
 static void none_is_fetched(void)
 {
     unsigned n = 0;

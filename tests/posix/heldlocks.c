@@ -2,7 +2,7 @@
 /*
  * heldlocks.c - a thread that waits for a CPU holds a lock of the program's allocator or of the
  * dynamic linker. Others wait for the lock in the kernel. They lose their CPUs, so the holder gets
- * one and goes on.
+ * one and continues.
  *
  *   allocator   pthread_create allocates, and waits for the allocator's lock
  *   linker      a library's constructor waits in the kernel: another kernel thread must be made
@@ -17,11 +17,11 @@
 
 #include "check.h"
 
-/* ---- the allocator: calloc, for which the linker asks, has a lock of its own ---- */
+/* ---- the allocator: calloc, which the linker calls, has a lock of its own ---- */
 
 void *__libc_calloc(size_t count, size_t size);
 
-static uint32_t word; /* 0 free, 1 taken, 2 taken and somebody sleeps */
+static uint32_t word; /* 0 free, 1 taken, 2 taken and a thread sleeps */
 
 static void lock(void)
 {

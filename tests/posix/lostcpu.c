@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lostcpu.c - a thread that waits is interrupted by a signal, and loses its CPU in the handler,
- * which sleeps in a system call that the runtime does not know of. When the handler has returned it
- * waits again. It must then wait as any other thread: be woken once, go on once, and be cancelled.
+ * lostcpu.c - a signal interrupts a waiting thread, which loses its CPU in the handler: the handler
+ * sleeps in a system call that the runtime does not know. When the handler has returned the thread
+ * waits again. It must then wait as any other thread: be woken once, continue once, and be
+ * cancelled.
  */
 #include <semaphore.h>
 #include <signal.h>
@@ -74,7 +75,7 @@ static void *waits_for_signal(void *arg)
     return arg;
 }
 
-/* Interrupt t, which waits, and see it in its wait again. */
+/* Interrupt the waiting thread t, and see it waiting again. */
 static void interrupt(pthread_t t)
 {
     int before = flag_get(&handled);

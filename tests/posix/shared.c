@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared.c - objects between processes. The program starts itself, or the program that is named as
- * its argument, as the other process; that runs the same test on the same memory.
+ * shared.c - objects between processes. The program starts itself, or the program named by its
+ * argument, as the other process, which runs the same test on the same memory.
  *
- *     shared [PEER]              PEER is this program, linked with other threads: only what has the
- *                                same layout with both is tested then
+ *     shared [PEER]              PEER is this program, linked with other threads: then only objects
+ *                                with the same layout in both are tested
  *     shared --peer NAME TEST    the other process
  */
 #include <fcntl.h>
@@ -145,7 +145,7 @@ static void with_peer(const char *name, void (*test)(void))
     OK(shm_unlink(area_name));
 }
 
-/* Wait until the processes have got here `n` times in all, without the objects. */
+/* Wait until the processes have called this `n` times in all, without using the objects. */
 static void meet(int n)
 {
     __atomic_add_fetch(&area->step, 1, __ATOMIC_SEQ_CST);
@@ -364,7 +364,7 @@ static void barriers_wait_for_all(void)
     CHECK_EQ(area->serial, 50);
 }
 
-/* ---- what has a layout of our own ---- */
+/* ---- objects with a layout of Pirn's own ---- */
 
 static void *reads_and_writes(void *arg)
 {
@@ -538,7 +538,8 @@ static const struct test tests[] = {
 };
 #define TESTS (sizeof(tests) / sizeof(tests[0]))
 
-/* The attributes do not go with a mutex between processes; the C library has such mutexes. */
+/* These attributes cannot be combined with a mutex between processes; the C library has such
+ * mutexes. */
 static void test_what_is_not_there_is_refused(void)
 {
     pthread_mutexattr_t a;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * carriers.c - each kernel thread keeps its own signal stack and signal mask, whatever threads are
- * preempted on it and go on elsewhere.
+ * carriers.c - each kernel thread keeps its own signal stack and signal mask, whichever threads are
+ * preempted on it and continue elsewhere.
  *
  * Threads that compute are preempted, in a signal handler, while others make calls that block, so
- * that CPUs pass from one kernel thread to the next: a handler often returns on another kernel
- * thread than it began on, with the same CPU or another. Every thread looks again and again at the
- * kernel thread that it runs on: no two may have the same signal stack, and none may change its
- * stack or its mask. Run with PIRN_PREEMPT=1; it ends after SECONDS of CPU time.
+ * that CPUs pass from one kernel thread to the next. A handler often returns on another kernel
+ * thread than it began on, with the same CPU or another. Every thread repeatedly checks the kernel
+ * thread that it runs on: no two may have the same signal stack, and none may change its stack or
+ * its mask. Run with PIRN_PREEMPT=1; it ends after SECONDS of CPU time.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ struct carrier {
 };
 
 static struct carrier carriers[ROOM];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the system's threads */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a mutex of the system's threads */
 static unsigned long looks, known;
 
 static double cpu_seconds(void)

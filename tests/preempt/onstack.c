@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * onstack.c - handlers with SA_ONSTACK in threads without an alternate stack of their own: they run
- * on the thread's stack, wherever the kernel has put the signal's frame, and may be switched away.
+ * on the thread's stack, wherever the kernel has put the signal's frame, and may be switched out.
  *
- * Threads write to a pipe that nobody reads, and get SIGPIPE on the spot. The handler lets others
- * run, which get the signal, too, on the same kernel thread: handlers that shared its signal stack
- * would overwrite each other. Ends after `seconds` of CPU time.
+ * Threads write to a pipe that has no reader, and get SIGPIPE at once. The handler lets others run,
+ * which get the signal, too, on the same kernel thread: handlers that shared its signal stack would
+ * overwrite each other. Ends after `seconds` of CPU time.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preempt.c - threads that never call anything are preempted, and notice nothing of it.
+ * preempt.c - threads that never call anything are preempted, and do not notice it.
  *
- * Run with PIRN_PREEMPT=1. Each case spins until every thread has seen the others run, on as many
- * CPUs as PIRN_CPUS says; without preemption it would not end.
+ * Run with PIRN_PREEMPT=1. Each case spins until every thread has seen the others run, on PIRN_CPUS
+ * CPUs; without preemption it would not end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ enum { THREADS = 6, ROUNDS = 8 };
         }                                                                                          \
     } while (0)
 
-/* A baton goes round: thread i may go on when turn % THREADS == i. Waiting is spinning. */
+/* A baton goes round: thread i may continue when turn % THREADS == i. Waiting is spinning. */
 static volatile unsigned turn;
 
 static void turn_await(unsigned me)
@@ -76,7 +76,7 @@ static uint64_t mix(uint64_t x)
     return x * 0x9e3779b97f4a7c15ull + 1;
 }
 
-/* Much live state in registers, between two looks at the baton. */
+/* Much live state in registers, between two reads of the baton. */
 static void *computes(void *arg)
 {
     unsigned me = (unsigned)(uintptr_t)arg;

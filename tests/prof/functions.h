@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * functions.h - what profiled.c and native.c call, so often that check.py knows. YIELD(): theirs.
+ * functions.h - functions that profiled.c and native.c call a number of times that check.py knows.
+ * YIELD() is theirs.
  */
 #ifndef PIRN_TESTS_PROF_FUNCTIONS_H
 #define PIRN_TESTS_PROF_FUNCTIONS_H
@@ -10,7 +11,7 @@
 
 enum { THREADS = 8, ROUNDS = 100, LEAVES = 10, TIMES = 50, MANY = 20 };
 
-/* Shares nothing: native.c runs under ThreadSanitizer. */
+/* Shares nothing, because native.c runs under ThreadSanitizer. */
 SEPARATE static void leaf(void)
 {
     __asm__ volatile("");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native.c - what profiled.c does in its parts calls, many and recursion, with threads of the
- * native API: so it runs under ThreadSanitizer, too.
+ * native.c - the parts calls, many and recursion of profiled.c, with threads of the native API, so
+ * that they also run under ThreadSanitizer.
  */
 #include <stdio.h>
 #include <string.h>

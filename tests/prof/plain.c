@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain.c - an ordinary pthread program that knows nothing of profiles, for check.py: compiled with
- * and without frame pointers, and run with the library preloaded. With an argument it spends its
- * time in system calls.
+ * plain.c - an ordinary pthread program without instrumentation, for check.py: compiled with and
+ * without frame pointers, and run with the library preloaded. With an argument it spends its time
+ * in system calls.
  */
 #include <pthread.h>
 #include <sys/syscall.h>

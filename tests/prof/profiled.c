@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profiled.c - an ordinary pthread program whose functions are instrumented, for check.py: what it
- * calls how often is known. Its first argument says what it does.
+ * profiled.c - an ordinary pthread program with instrumented functions, for check.py, which knows
+ * the number of calls. The first argument chooses the part.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

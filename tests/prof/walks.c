@@ -2,7 +2,7 @@
 /*
  * walks.c - the walk by call frame information (port/env/linux/linux_cfi.c) against the unwinder of
  * the C compiler: single steps through code of this file, of the C library and of the dynamic
- * linker, and after each instruction both must find the same callers. On x86-64.
+ * linker. After each instruction both must find the same callers. On x86-64.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static _Unwind_Reason_Code frame(struct _Unwind_Context *context, void *arg)
     return _URC_NO_REASON;
 }
 
-/* Of what the signal has interrupted: behind the handler's own frames. */
+/* The callers of the interrupted code, behind the handler's own frames. */
 static void walk_by_compiler(struct walk *walk, uintptr_t pc)
 {
     unsigned first = 0;
@@ -107,7 +107,7 @@ SEPARATE static unsigned recursion(unsigned n)
     return n == 0 ? 1 : recursion(n - 1) + n;
 }
 
-/* The frame has an unknown size and is aligned: its tables need expressions. */
+/* The frame has an unknown size and is aligned, so its tables need expressions. */
 SEPARATE static unsigned aligned(unsigned n)
 {
     char text[n] __attribute__((aligned(64)));

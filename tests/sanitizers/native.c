@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native.c - the native API in a build with a sanitizer, which is told of stacks and switches:
- * threads are fibers of their workers to it. A correct program, and planted mistakes, each in a
- * function of its name.
+ * native.c - the native API in a build with a sanitizer, which is told of stacks and switches: to
+ * the sanitizer threads are fibers of their workers. A correct program, and planted mistakes, each
+ * in a function of its name.
  */
 #include <pirn/pirn.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ static void await(const int *flag, int value)
 
 /*
  * Both run at once, so on two workers: on one they count as ordered. One writes after the other,
- * as accesses at the very same time hide from ThreadSanitizer; the waits order nothing.
+ * because ThreadSanitizer misses accesses at the very same time; the waits order nothing.
  */
 static void *race(void *unused)
 {

@@ -26,7 +26,7 @@ foreach(cpus 1 2)
       list(GET pair 1 name)
       native_test(${case} ${cpus} not0 "AddressSanitizer: ${name} .*\n    #0 [^\n]* in ${case} .*native.c:")
     endforeach()
-    # Of 20: a word that happens to look like a pointer hides one.
+    # Of 20 leaks, because a word that happens to look like a pointer hides one.
     native_test(leaks ${cpus} not0 "Direct leak of [0-9]+ byte.s. in (1[0-9]|20) object.s. allocated from:.* in leaks .*native.c:")
   endif()
 endforeach()

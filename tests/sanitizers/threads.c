@@ -55,7 +55,7 @@ static void join(pthread_t t)
     MUST(pthread_join(t, NULL) == 0);
 }
 
-/* Threads 0 to n-1 of fn, all at once, and their ends. */
+/* Start threads 0 to n-1 of fn, all at once, and join them. */
 static void run(int n, void *(*fn)(void *))
 {
     pthread_t t[THREADS];
@@ -292,7 +292,7 @@ static void *counts_once(void *arg)
     return arg;
 }
 
-/* By twelve, some of which live at the same time: stacks are used again. */
+/* Twelve creators, some at the same time: stacks are used again. */
 static void many(void)
 {
     for (int i = 0; i < MANY / THREADS; i++) {
@@ -345,7 +345,8 @@ static void spinning(void)
     join(t);
 }
 
-/* What only a waiting thread's stack, its TLS, or the value of a key refers to is no leak. */
+/* Memory that only a waiting thread's stack, its TLS, or the value of a key refers to is no
+ * leak. */
 static void *keeps_memory(void *arg)
 {
     char *volatile on_stack = malloc(111);
@@ -429,7 +430,7 @@ static void *race(void *unused)
     return unused;
 }
 
-/* Where one worker runs both, they come one after the other, and yet nothing orders them. */
+/* If one worker runs both, they come one after the other, and yet nothing orders them. */
 static void *race_with_yields(void *unused)
 {
     for (int i = 0; i < 5; i++) {
@@ -439,7 +440,7 @@ static void *race_with_yields(void *unused)
     return unused;
 }
 
-/* Each takes a mutex, not the same. */
+/* Each takes a mutex, but not the same one. */
 static void *race_of_locks(void *arg)
 {
     static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
@@ -449,8 +450,8 @@ static void *race_of_locks(void *arg)
     return NULL;
 }
 
-/* No thread: the runtime never starts. What the sanitizer does at exit must not start it, either.
- */
+/* Without threads the runtime never starts. The sanitizer's actions at exit must not start it
+ * either. */
 static void nothing(void) {}
 
 static const struct {

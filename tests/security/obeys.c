@@ -2,7 +2,7 @@
 /*
  * obeys.c - for check_secure.py: a program that starts the runtime.
  *
- *   obeys             makes a thread and joins it; prints nothing
+ *   obeys             creates a thread and joins it; prints nothing
  *   obeys describe    prints the options of the library
  *   obeys environment prints whether the process has AT_SECURE, and its PIRN_ variables
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unallocated.c - runs a program for which no file system has fallocate: the kernel answers the
- * call with EOPNOTSUPP, as ramfs, ext3 and older NFS do.
+ * unallocated.c - runs a program as if no file system had fallocate: the kernel answers the call
+ * with EOPNOTSUPP, as ramfs, ext3 and older NFS do.
  *
  *   unallocated PROGRAM ARGUMENT...     exit status 77: this kernel has no filters of system calls
  */

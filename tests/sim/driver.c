@@ -2,9 +2,9 @@
 /*
  * driver.c - runs suites in the simulator, under many seeds, and counts distinct schedules.
  *
- * A seed decides the test's number of CPUs, its scheduler's strategy and every choice. A failure
- * prints the command that repeats it. So does a run that crashes, that somebody interrupts, or that
- * takes --hang seconds of CPU time: what such a run does the simulator cannot end.
+ * A seed determines the test's number of CPUs, its scheduler's strategy and every choice. A failure
+ * prints the command that repeats it. So does a run that crashes, that is interrupted, or that
+ * takes --hang seconds of CPU time, because the simulator cannot end such a run.
  */
 #include "driver.h"
 
@@ -103,7 +103,7 @@ static bool run_and_tell(const struct place *place, const struct test *test, uin
 
 /* ---- runs that do not end ---- */
 
-/* On a stack of its own: the one that crashed may be a user thread's. */
+/* On a stack of its own, because the crashed stack may be a user thread's. */
 static void tell(const char *what)
 {
     char text[WHERE_TEXT];
@@ -125,7 +125,7 @@ static void ended_by(int number)
     raise(number);
 }
 
-/* The second time in the same run it is stuck. */
+/* A second call in the same run means that the run is stuck. */
 static void time_passed(int number)
 {
     static unsigned long long seen;
@@ -217,7 +217,7 @@ static int tests_main(void)
 
 int driver_main(void)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0); /* a crash loses nothing that was printed before */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a crash loses no earlier output */
     if (options.mode == MODE_TESTS && options.mutant != MUTANT_NONE) {
         return mutants_main(); /* it watches its runs itself */
     }

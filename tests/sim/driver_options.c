@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * driver_options.c - the command line of the programs that run suites in the simulator, and the
- * places that it selects: which suite runs under which policy in which memory mode.
+ * places that it selects: combinations of suite, policy and memory mode.
  *
- * Everything is checked before the first run. A policy is checked by a run that does nothing: what
- * is wrong with it the runtime says itself. --load takes a shared library whose constructor
- * registers policies; its calls of the runtime find this program's, which are the simulator's.
+ * Everything is checked before the first run. A policy is checked by a run that does nothing: the
+ * runtime itself reports errors in it. --load takes a shared library whose constructor registers
+ * policies; its calls of the runtime find this program's, which are the simulator's.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ const struct driver *driver;
 static struct place *places;
 static unsigned nplaces;
 
-/* What was parsed, before it is checked. */
+/* The parsed values, before they are checked. */
 static struct parsed {
     long suite, mutant, memory;
     uint64_t seed;
@@ -86,7 +86,7 @@ static bool suite_has_test(const struct suite *suite)
     return false;
 }
 
-/* What --load has registered; ends with NULL. */
+/* The policies that --load has registered; ends with NULL. */
 static const char *loaded[SCHED_REGISTERED_MAX + 1];
 
 /* NULL: each suite has its own. */
@@ -123,7 +123,7 @@ static void load(void)
     while (sched_at(there) != NULL) {
         there++;
     }
-    /* Without a slash it would be looked for where libraries are. */
+    /* Without a slash the linker would search its library folders. */
     snprintf(path, sizeof(path), "%s%s", strchr(options.load, '/') != NULL ? "" : "./",
              options.load);
     if (dlopen(path, RTLD_NOW) == NULL) {
@@ -169,7 +169,7 @@ static void test_check(void)
     operand_choice("--test", options.test, names, n, sizeof(names[0]));
 }
 
-/* One test under one seed in one place: what --trace needs. */
+/* --trace needs one test under one seed in one place. */
 static void trace_check(void)
 {
     if (options.test == NULL || nplaces != 1 || !options.one_seed) {

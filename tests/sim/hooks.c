@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks.c - the simulator as a place for the suites (suite.h): what does not depend on the run. */
+/* hooks.c - the simulator as a platform for the suites (suite.h): the part that does not depend on
+ * the run. */
 #include "sim.h"
 #include "suite.h"
 

@@ -4,14 +4,14 @@
  * docs/STATUS.md names, tick by tick.
  *
  *     pirn-latecomers           the test
- *     pirn-latecomers --csv     discipline,start,tick,thread: who ran in each tick
+ *     pirn-latecomers --csv     discipline,start,tick,thread: the thread that ran in each tick
  *
- * One CPU; a slice is a tick. Every INTERVAL ticks whoever runs makes a new thread, THREADS in all;
- * each of them needs WORK ticks. In the thesis the threads have the numbers 17 to 20.
+ * One CPU; a slice is a tick. Every INTERVAL ticks the running thread makes a new one, THREADS in
+ * all; each of them needs WORK ticks. In the thesis the threads have the numbers 17 to 20.
  *
- * What must hold. A new thread that starts with the number 0 (start=zero) has the CPU to itself
- * under shmac until it has been chosen as often as the others. With its creator's number it shares
- * at once. Under posix it does so in both cases: credit is bounded by a slice.
+ * Conditions. Under shmac a new thread that starts with the number 0 (start=zero) has the CPU to
+ * itself until it has been chosen as often as the others. With its creator's number it shares at
+ * once. Under posix it does so in both cases: credit is bounded by a slice.
  */
 #include <pirn/pirn.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void simulate(const char *sched)
     }
 }
 
-/* Ticks that a thread had in [from, to). */
+/* The number of ticks that a thread had in [from, to). */
 static int ticks_of(int thread, int from, int to)
 {
     int n = 0;
@@ -90,7 +90,7 @@ static void expect(const char *sched, const char *what, int thread, int got, int
     }
 }
 
-/* The k-th interval, in which threads 0 to k are there. */
+/* The k-th interval, in which threads 0 to k exist. */
 static void expect_newest_alone(const char *sched)
 {
     for (int k = 1; k < THREADS; k++) {

@@ -2,10 +2,10 @@
 /*
  * mutants.c - shows that a deliberate bug (core/mutant.h) is caught.
  *
- * The runs go on in a child process: a mutant may crash it, or make it loop where the simulator
- * cannot interrupt; that counts as caught. What runs stands in memory shared with the parent. The
- * seeds are the outer loop: the number of seeds is what the mutant needed with all policies
- * and memory modes together.
+ * The runs take place in a child process: a mutant may crash it, or make it loop where the
+ * simulator cannot interrupt; that counts as caught. The current run is recorded in memory shared
+ * with the parent. The seeds are the outer loop, so the reported number of seeds is for all
+ * policies and memory modes together.
  */
 #include <signal.h>
 #include <stdio.h>

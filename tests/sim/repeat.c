@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repeat.c - shows that a seed determines the run: the hash is the same again after other runs in
- * the same process, and in a fresh process (where addresses differ).
+ * repeat.c - shows that a seed determines the run: the hash is the same after other runs in the
+ * same process, and in a fresh process (with other addresses).
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * suite_io.c - descriptors that are closed, and whose numbers are used again, while threads wait
- * for their files (core/io.h). Of the simulator alone: it needs files that the test can look at.
+ * for their files (core/io.h). In the simulator only: it needs files that the test can inspect.
  *
  * Threads read from number 0, as the calls of the POSIX layer do: an attempt, a wait, an attempt
- * for the same file. Meanwhile main gives the number to other files. Each file has an id, which is
- * what reading yields: who was known to wait for a file, when the close began, gets that file's id.
+ * for the same file. Meanwhile main gives the number to other files. Each file has an id, which
+ * reading returns. A thread that was known to wait for a file when the close began gets that file's
+ * id.
  */
 #include <errno.h>
 
@@ -22,7 +23,7 @@ struct reader {
     int got;   /* a file's id, or -errno; 0: reads */
 };
 
-/* -EAGAIN: begin anew. */
+/* -EAGAIN: begin again. */
 static int read_again(struct reader *r)
 {
     unsigned long irq;
@@ -64,7 +65,7 @@ static int read_number(struct reader *r)
         if (got == -EAGAIN) {
             got = read_linked(r);
         }
-        CHECK(got != -EINPROGRESS || r->wants == 0); /* its file was held for it */
+        CHECK(got != -EINPROGRESS || r->wants == 0); /* its file was kept for it */
         rt_io_end(&r->waiter);
     }
     return got;
@@ -79,8 +80,8 @@ static void *reads(void *arg)
     return NULL;
 }
 
-/* The table of descriptors is there, for main too: it knows by other ways than the memory's that a
- * reader has begun to wait. */
+/* Main also has the table of descriptors. It learns that a reader has begun to wait by other ways
+ * than memory. */
 static void readers_start(struct reader *r, unsigned n)
 {
     (void)rt_io_state(NUMBER);
@@ -89,7 +90,7 @@ static void readers_start(struct reader *r, unsigned n)
     }
 }
 
-/* What those who are linked now wait for. */
+/* Records the files for which the linked readers wait now. */
 static void readers_know(struct reader *r, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -109,7 +110,7 @@ static bool all_have_read(const struct reader *r, unsigned n)
     return true;
 }
 
-/* Until all have read: something to read in every file. */
+/* Gives every file something to read until all have read. */
 static void readers_end(struct reader *r, unsigned n)
 {
     while (!all_have_read(r, n)) {
@@ -167,7 +168,7 @@ static void no_copies_are_left(void)
     }
 }
 
-/* No copy is left open when all have read, and its numbers can be used. */
+/* No copy is left open when all have read, and the copies' numbers can be used. */
 static void test_copies_are_closed_when_readers_leave(void *unused)
 {
     (void)unused;
@@ -211,9 +212,9 @@ static void reader_waits(struct reader *r)
     }
 }
 
-/* The file stays open under another number, so its reports go on. A reader that waited for
- * it before gets nothing of the new file, unless its attempt was under way when the new file was
- * noticed: a close that nobody announces does not wait for attempts. */
+/* The file stays open under another number, so its reports continue. A reader that waited for it
+ * before gets nothing of the new file, unless its attempt was under way when the new file was
+ * noticed: an unannounced close does not wait for attempts. */
 static void test_unannounced_closes_are_noticed(void *unused)
 {
     (void)unused;
@@ -233,7 +234,7 @@ static void test_unannounced_closes_are_noticed(void *unused)
     CHECK(r[1].got == sim_fd_id(NUMBER));
 }
 
-/* A call that has done a part of its work does not go on with another file. */
+/* A call that has done a part of its work does not continue with another file. */
 static void *goes_on(void *arg)
 {
     struct reader *r = arg;

@@ -21,10 +21,10 @@ enum { FUNCTIONS = 4, THREADS = 5, DEPTH = 4 };
 #define FN(f) (0x1000u + (uintptr_t)(f)*0x10u)
 #define SITE(f, g) (0x100000u + (uintptr_t)(f)*0x1000u + (uintptr_t)(g)*4u)
 #define SITE_CALLER(site) (((site)-0x100000u) / 0x1000u)
-/* What is there when nobody changes it any more; no scheduling point. */
+/* Reads values that no thread changes any more; no scheduling point. */
 #define PEEK(p) (*(volatile const __typeof__(*(p) + 0) *)(p))
 
-#define NOBODY FUNCTIONS /* calls the outermost */
+#define NOBODY FUNCTIONS /* the caller of the outermost function */
 
 struct shared {
     uint32_t calls[FUNCTIONS]; /* begun */
@@ -44,7 +44,7 @@ static void profile_begins(uint32_t nodes, uint32_t threads, uint32_t wait_ns)
     CHECK(prof_set_on(true) == 0);
 }
 
-/* True: it is left by a jump to whoever was called with `jump`. */
+/* True: left by a jump to the caller that was called with `jump`. */
 static NOINLINE bool function(struct shared *s, unsigned caller, unsigned f, unsigned depth)
 {
     bool left = false;
@@ -112,7 +112,7 @@ static bool is_root(const struct prof_node *n)
     return PEEK(&n->state) >= NODE_MADE && n->kind == PROF_ROOT;
 }
 
-/* Two nodes of one tree's root count once: a hook that interrupts a thread's first one makes
+/* Two nodes of one tree's root count once: a hook that interrupts a thread's first hook makes
  * another. */
 static uint32_t roots(enum prof_root kind)
 {
@@ -163,7 +163,7 @@ static void samples_are_all_there(void)
     CHECK(n == sim_samples());
 }
 
-/* whole: there is room for each way to a function. */
+/* whole: there is room for each path to a function. */
 static void calls_are_counted(struct shared *s, uint32_t nodes, uint32_t threads, bool whole)
 {
     profile_begins(nodes, threads, test_random(2) * 1000);
@@ -191,7 +191,7 @@ static void test_shared_trees_have_every_call(void *unused)
     CHECK(PEEK(&tree.unmatched) == 0 && PEEK(&tree.left) == 0);
 }
 
-/* By function, while there is room for that: with 8 nodes for the rest, there is not always. */
+/* By function, while there is room for that: 8 nodes for the rest do not always suffice. */
 static void test_calls_without_a_node_are_counted(void *unused)
 {
     struct shared s = {.jumps = false};
@@ -207,7 +207,7 @@ static void test_functions_left_by_jumps_leave_the_tree(void *unused)
     calls_are_counted(&s, 1024, 16, true);
 }
 
-/* Calls before and after are whole; those that begin in a pause are not there. */
+/* Calls before and after are complete; calls that begin in a pause are missing. */
 static void test_pause_forgets_active_calls_only(void *unused)
 {
     struct shared s = {.jumps = false}, unseen = {.jumps = false};

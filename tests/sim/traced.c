@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traced.c - runs with the event trace: it changes nothing, and it is true.
+ * traced.c - runs with the event trace: the trace changes nothing, and it is true.
  *
- * Each run twice, without and with: the same decisions, the same hash. What the trace of the second
- * says is compared with what the runtime counted, and with itself:
- *   1. the thread that a CPU leaves is the one that it went to last, also across blocks;
+ * Each run twice, without and with: the same decisions, the same hash. The second run's trace is
+ * compared with the runtime's counters, and with itself:
+ *   1. the thread that a CPU leaves is the one to which it switched last, also across blocks;
  *   2. as many switches as the CPU counted, unless some are lost; as many threads stolen;
  *   3. a life of a thread is created once, starts at most once, ends at most once;
- *   4. who blocks is switched away from at once, and its event has the time of the next one.
+ *   4. a thread that blocks is switched out at once, and its event has the time of the next one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct life {
 struct check {
     const struct trace_ring *ring; /* the one that is being read */
     uint32_t current;
-    bool blocks, late; /* the event before was `block` */
+    bool blocks, late; /* the previous event was `block` */
     uint64_t late_at;
     uint64_t switches, stolen;
     struct life lives[THREADS];
@@ -54,7 +54,8 @@ static const char *check_switch(const struct trace_seen *e)
     return NULL;
 }
 
-/* Rings are read one after the other: a life may end in an earlier ring than it begins in. */
+/* Rings are read one after the other: a life may end in an earlier ring than the one in which it
+ * begins. */
 static const char *check_life(const struct trace_seen *e)
 {
     if (e->a >= THREADS) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocate.c - 32 threads allocate, free and look at their __thread variable; three times, so that
+ * allocate.c - 32 threads allocate, free and read their __thread variable; three times, so that
  * threads with the allocator's data end. Prints "done".
  */
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early.c - a library whose constructor uses threads, as those of GLib and OpenMP do. Which calls
- * it makes says EARLY, by name; without it none. Whether its constructor came before that of the
- * threads' library nobody knows: the tests link and preload it in every order.
+ * early.c - a library whose constructor uses threads, as those of GLib and OpenMP do. EARLY names
+ * the calls that it makes; without it there are none. It is unknown whether its constructor runs
+ * before that of the threads library: the tests link and preload it in every order.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -142,7 +142,7 @@ static __attribute__((constructor)) void early(void)
     }
 }
 
-/* What the constructor has got still holds. */
+/* The results of the constructor are still valid. */
 int early_holds(void)
 {
     if (asked("self")) {

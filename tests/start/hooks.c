@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.c - a library with an allocator and a mmap of its own that call every function of
- * calls.def, from the first call of ld.so's on: as jemalloc, tcmalloc and the hooks of RDMA
- * libraries call some of them, in whatever thread allocates, that which starts the runtime
- * included. As in those, what is called from inside allocates without being hooked again.
+ * hooks.c - a library with an allocator and an mmap of its own that call every function of
+ * calls.def, from ld.so's first call on. jemalloc, tcmalloc and the hooks of RDMA libraries call
+ * some of them in any thread that allocates, including the one that starts the runtime. As in
+ * those, allocations from inside a hook are not hooked again.
  *
- * HOOKS says where from: malloc, mmap, constructor, or all.
+ * HOOKS names the source: malloc, mmap, constructor, or all.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,11 +33,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EVERY 256 /* of so many calls of malloc one makes all calls; the first ones all do */
+#define EVERY 256 /* one of so many calls of malloc makes all calls; so do all of the first ones */
 #define FIRST 60
-#define CREATED 40 /* threads, by the first of them */
+#define CREATED 40 /* threads, by the first of the calls */
 
-/* What the C library calls them itself. */
+/* The names that the C library itself calls. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t size);
@@ -48,7 +48,7 @@ int __sched_yield(void);
 int yield_np(void) __asm__("pthread_yield") __attribute__((weak));
 #define pthread_yield_np() (yield_np != NULL ? yield_np() : 0)
 
-/* The library's own; none with the C library's threads. */
+/* The library's own function; missing with the C library's threads. */
 int pthread_getweight_np(pthread_t thread, unsigned *weight) __attribute__((weak));
 int pthread_setweight_np(pthread_t thread, unsigned weight) __attribute__((weak));
 int pthread_getconcurrency(void);
@@ -271,7 +271,7 @@ static int key_all(void)
            pthread_key_delete(k) == 0;
 }
 
-/* Values are gone when the thread ends, and what frees its memory comes after that. */
+/* Values are gone when the thread ends, and the code that frees its memory runs after that. */
 static __thread int ends __attribute__((tls_model("initial-exec")));
 
 static void end(void *unused)
@@ -322,7 +322,7 @@ static int files(void)
     return again == 0;
 }
 
-/* The first seconds of a process: pthread_self must not become another. */
+/* In the first seconds of a process, pthread_self must not change. */
 static int self_kept(void)
 {
     static __thread pthread_t before __attribute__((tls_model("initial-exec")));
@@ -436,8 +436,8 @@ int madvise(void *at, size_t size, int advice)
     return (int)syscall(SYS_madvise, at, size, advice);
 }
 
-/* As allocators do: the child has the locks of this library free, whoever else had them at the
- * fork. What allocates between the handlers is not hooked. */
+/* As allocators do: in the child this library's locks are free, whichever thread held them at the
+ * fork. Allocations between the handlers are not hooked. */
 static void before_fork(void)
 {
     inside++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * openmp.c - an OpenMP program with gcc's library, whose constructor comes before that of a
- * preloaded one. Loops, reductions, tasks, nested teams, variables of threads, and what is found by
- * a team of the size that OMP_NUM_THREADS says. Prints "done".
+ * preloaded one. Loops, reductions, tasks, nested teams, variables of threads, with a team of
+ * OMP_NUM_THREADS. Prints "done".
  */
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring.c [threads] - that many threads of each process send to the next one, by MPI. */
+/* ring.c [threads] - that many threads of each process send to the next process, by MPI. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - a program that is linked with early.c: are its threads what the C library's are,
- * after a constructor that came first? Each has variables of its own, and one that computes does
- * not keep the others from running. Prints "done".
+ * threads.c - a program that is linked with early.c: checks that its threads behave as the C
+ * library's, after a constructor that came first. Each has variables of its own, and one that
+ * computes does not keep the others from running. Prints "done".
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -41,7 +41,7 @@ static void *reader(void *arg)
     return NULL;
 }
 
-/* Without a call: it ends only if the other one runs, too. */
+/* Without a call, so it ends only if the other one runs, too. */
 static void *computes(void *unused)
 {
     while (!go_on) {

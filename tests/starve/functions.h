@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* functions.h - where threads spend their time: functions.c, places.c. */
+/* functions.h - functions in which threads spend their time: functions.c, places.c. */
 #ifndef STARVE_FUNCTIONS_H
 #define STARVE_FUNCTIONS_H
 
@@ -13,10 +13,11 @@ struct function {
 extern const struct function functions[], places[];
 extern const unsigned nfunctions, nplaces;
 
-/* How often the threads were told to go elsewhere. The calls of places[] last until they are. */
+/* Counts how often the threads were told to move on. A call of places[] lasts until the next
+ * time. */
 extern atomic_uint functions_phase;
 
-/* Files and tables that they use, made before. */
+/* Makes the files and tables that they use. */
 void functions_begin(void);
 void functions_end(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.c - where a thread that computes must not be switched, for as long as it likes: while it
+ * places.c - code in which a computing thread must not be switched, however long it takes: while it
  * has a file locked, on a stack of the program's own making, in a signal handler on an alternate
  * stack.
  */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * starve.c - threads that spend all of their time in one function of the C library, or elsewhere
- * where they cannot be switched, let others run: how late is a thread that sleeps?
+ * where they cannot be switched, let others run. It measures how late a sleeping thread continues.
  *
- * --test: each function and place in turn, or those that are named. CPU time is what counts, not
- * the clock: how much do the computing threads use, all together, between the moment when the
- * sleeper may run and when it does? A tick is CPU time of a worker, too, so that a loaded machine
- * makes this test slow, and nothing else. The limit is what all kernel threads use in two ticks
- * each, for a CPU that is left to the sleeper at once and for one where another thread had its turn
- * first. The best of a few sleeps is taken: the kernel may stop the very thread that is measured.
+ * --test: each function and place in turn, or the named ones. CPU time counts, not the clock: the
+ * time that all computing threads use between the moment when the sleeper may run and the moment
+ * when it does. A tick is CPU time of a worker, too, so a loaded machine makes this test slow, and
+ * nothing else. The limit is the CPU time of all kernel threads in two ticks each: one for a CPU
+ * that goes to the sleeper at once, one for a CPU where another thread had its turn first. The best
+ * of a few sleeps counts, because the kernel may stop the very thread that is measured.
  *
- * Without: prints how late sleeps are, for docs. It can be built without the library, too.
+ * Without --test it prints how late sleeps are, for docs. It can be built without the library, too.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -53,7 +53,8 @@ static void *computes(void *arg)
     return NULL;
 }
 
-/* Two clocks: how long beyond its time a sleep lasts, and what the process computes in a sleep. */
+/* Two measures: how much longer than its time a sleep lasts, and the CPU time of the process in a
+ * sleep. */
 struct late {
     uint64_t worst_ns, best_cpu_ns, worst_cpu_ns, sum_ns;
 };
@@ -92,7 +93,7 @@ static unsigned long option_number(const char *name, unsigned long otherwise)
     return value != NULL ? strtoul(value, NULL, 10) : otherwise;
 }
 
-/* What may be computed in a sleep: by all processors while it lasts, and then until the sleeper
+/* The CPU time allowed in a sleep: of all processors while it lasts, and then until the sleeper
  * runs. */
 static uint64_t cpu_limit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.c - makes 50 threads that yield, then prints the counters in the Prometheus format. */
+/* stats.c - creates 50 threads that yield, then prints the counters in the Prometheus format. */
 #include <pirn/pirn.h>
 #include <stdio.h>
 #include <stdlib.h>

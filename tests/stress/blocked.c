@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocked.c - a million threads blocked at once (100 000 by default; --count 1000000): what one
- * costs in memory and page tables; then all are woken and joined.
+ * blocked.c - a million threads blocked at once (100 000 by default; --count 1000000): measures the
+ * cost of one in memory and page tables; then all are woken and joined.
  *
  * --limit BYTES makes it fail if a thread costs more.
  */

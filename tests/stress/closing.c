@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * closing.c - descriptors are read, written, closed and given to other files by many threads at
- * once. No byte may come from, or go to, a file that the call did not begin with.
+ * closing.c - many threads at once read, write and close descriptors and give their numbers to
+ * other files. No byte may come from, or go to, a file other than that with which the call began.
  *
  *     stress-closing [--seconds=N] [--slots=N]
  *
  * A slot is a descriptor number. Its file, one end of a stream, is replaced again and again, by
  * dup2, dup3, or close and dup2, while one thread reads from the number and another writes to it. A
- * call may begin when the number means the next file already, so what is checked holds in either
- * case:
+ * call may begin when the number already means the next file, so the checked conditions hold in
+ * either case:
  *
  *   1. A reader asks for a whole message (MSG_WAITALL), which comes in two halves. All bytes that
  *      one call returns have the id of one file.
  *   2. A writer's call is numbered, and so is each word in it. In a file, the words of a call begin
  *      with the first one, and follow each other.
  *   3. A replaced file gets the second half of its message and is then closed at its other end: its
- *      reader comes back. A file's other end sees its end: all descriptors of it are closed when
- *      the calls have ended. A mistake here is a hang.
+ *      reader returns. A file's other end sees its end: all descriptors of it are closed when the
+ *      calls have ended. A mistake here is a hang.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ struct slot {
     int fd;      /* constant: the number */
     int reading; /* (keeper) 1: its file is fed and read; 0: written to and drained */
     int feed;    /* (keeper) the other end, of a file that is read */
-    uint64_t id; /* (keeper) of the file */
+    uint64_t id; /* of a written call: more than a stream can hold */
     pthread_t user, keeper;
     unsigned random;     /* (keeper) */
     unsigned long calls; /* (user) */
@@ -124,7 +124,7 @@ static void drain_check(uint64_t *last, uint64_t word)
     *last = word;
 }
 
-/* To its end. */
+/* Reads a file to its end. */
 static void *drains_file(void *arg)
 {
     int fd = (int)(long)arg;

@@ -3,8 +3,8 @@
  * mix.c - many threads mix all objects, timed and untimed waits, creation, joins and detaching; a
  * group of threads meets at a barrier; two kernel threads take part.
  *
- * Ends by an invariant that fails, by a hang (an actor that does not end within a minute after time
- * is over: what each was doing is printed), or well.
+ * It fails if an invariant is broken or if it hangs (an actor does not end within a minute after
+ * the time is over: the activity of each is printed).
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mix.h - between mix.c (who runs) and mix_ops.c (what they do).
+ * mix.h - the interface between mix.c (actors) and mix_ops.c (operations).
  */
 #ifndef PIRN_TESTS_STRESS_MIX_H
 #define PIRN_TESTS_STRESS_MIX_H
 
 #include "stress.h"
 
-/* One that operates: a thread, a child of one, or a kernel thread. */
+/* An actor: a thread, a child of one, or a kernel thread. */
 struct actor {
     uint64_t random;
-    const char *doing; /* the operation it is in: says where a program hangs */
+    const char *doing; /* the current operation: shows where a program hangs */
 };
 
 static inline uint32_t actor_random(struct actor *a, uint32_t n)
@@ -21,7 +21,7 @@ static inline uint32_t actor_random(struct actor *a, uint32_t n)
 /* Yield, sleep for a moment, or nothing. */
 void actor_pause(struct actor *a);
 
-/* Soon, long past, or never. */
+/* A deadline that is soon, long past, or never. */
 uint64_t actor_deadline(struct actor *a);
 
 void ops_init(void);
@@ -29,11 +29,11 @@ void ops_init(void);
 /* One random operation on a random object. */
 void ops_one(struct actor *a);
 
-/* Time is over: waits for a partner that may be gone end. Called again and again until all actors
- * have ended. */
+/* Time is over: end waits for a partner that may be gone. Called repeatedly until all actors have
+ * ended. */
 void ops_release(void);
 
-/* What must hold when nobody operates any more. Prints how much was done. */
+/* Check the invariants when all actors have ended. Prints how much was done. */
 void ops_verify(void);
 
 extern bool mix_stop;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mix_ops.c - random operations on shared objects, each with an invariant: exclusion inside
- * (checked at once) and conservation of what was done, put or written (checked at the end).
+ * (checked at once), and conservation of units that were done, put or written (checked at the end).
  */
 #include <errno.h>
 
@@ -35,7 +35,7 @@ static struct {
     pirn_cond_t not_full, not_empty;
     uint64_t items[CAPACITY]; /* (mutex) */
     unsigned first, used;     /* (mutex) */
-    bool closed;              /* (mutex) nobody waits for a partner any more */
+    bool closed;              /* (mutex) no thread waits for a partner any more */
     uint64_t put, taken, sum_put, sum_taken;
 } buffer;
 

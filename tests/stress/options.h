@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --name VALUE of the command line, which is taken off it; NULL if it is not there. */
+/* --name VALUE of the command line, from which it is removed; NULL if it is missing. */
 static inline const char *stress_option_text(int *argc, char **argv, const char *name)
 {
     for (int i = 1; i < *argc; i++) {
@@ -47,7 +47,7 @@ static inline uint64_t stress_option(int *argc, char **argv, const char *name, u
     return value;
 }
 
-/* After all options were taken: nothing may be left. */
+/* Call it after taking all options: nothing may be left. */
 static inline void stress_options_end(int argc, char **argv, const char *known)
 {
     if (argc > 1) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mix.c - many POSIX threads do all that POSIX threads do, at random, to the same objects and
- * to one another. The native API's stress is mix.c.
+ * posix_mix.c - many POSIX threads do everything that POSIX threads can do, at random, to the same
+ * objects and to one another. The native API's stress is mix.c.
  *
- * Actors end after some hundred operations; their managers join them and create the next.
- * Ends by an invariant that fails (at once, or as a balance at the end), by a hang (the watch says
- * what each thread was doing), or well. A seed does not determine a run, only what is tried.
+ * Actors end after some hundred operations; their managers join them and create the next. It fails
+ * if an invariant is broken (at once, or as a balance at the end) or if it hangs (the watch prints
+ * the activity of each thread). A seed does not determine a run, only the attempted operations.
  */
 #include "posix_mix.h"
 
 enum { ACTORS_MAX = 200, MANAGERS = 2, LIFE_MIN = 50, LIFE_SPREAD = 500 };
 
-/* However slow the machine is, so much has been done at the end. */
+/* The minimum number of operations, however slow the machine is. */
 static const uint64_t operations_min = 3000;
 
 bool mix_stop;
@@ -26,7 +26,7 @@ static struct {
     unsigned long seconds, actors, seed;
 } options;
 
-/* Called by signal handlers, too. */
+/* Signal handlers call it, too. */
 void mix_fail(const char *file, int line, const char *what, long got, long want)
 {
     char text[1000];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_mix.h - between the files of the stress of the POSIX layer.
+ * posix_mix.h - the interface between the files of the stress of the POSIX layer.
  *
- * posix_mix.c runs actors, posix_watch.c looks whether they go on, posix_ops.c chooses what they
- * do. The operations: posix_ops_locks.c, posix_ops_waits.c, posix_ops_threads.c,
- * posix_ops_signals.c, posix_ops_own.c (what belongs to one thread), posix_ops_groups.c (threads
- * that work together).
+ * posix_mix.c runs actors, posix_watch.c checks that they make progress, posix_ops.c chooses their
+ * operations. The operations: posix_ops_locks.c, posix_ops_waits.c, posix_ops_threads.c,
+ * posix_ops_signals.c, posix_ops_own.c (objects of one thread), posix_ops_groups.c (threads that
+ * work together).
  *
  * Only names of POSIX and glibc are used here: the same sources are linked with libpirn-pthread and
- * with the C library's own threads, under which no invariant may fail either.
+ * with the C library's own threads, with which every invariant must hold, too.
  */
 #ifndef PIRN_TESTS_STRESS_POSIX_MIX_H
 #define PIRN_TESTS_STRESS_POSIX_MIX_H
@@ -64,18 +64,18 @@ enum feature {
     FEATURES
 };
 
-/* What the watch sees of a thread; in memory that it shares with the test. */
+/* The watch's view of a thread, in memory that it shares with the test. */
 struct progress {
     const char *who;
     unsigned number;
-    const char *doing; /* (A) NULL: nobody need go on here */
+    const char *doing; /* (A) NULL: no progress is expected */
     uint32_t steps;    /* (A) */
 };
 
 struct actor {
     struct progress *progress;
     unsigned number;
-    unsigned lives; /* threads that were this actor (manager) */
+    unsigned lives; /* number of threads that were this actor (manager) */
     uint64_t random;
     pthread_mutex_t lock;
     pthread_t thread; /* (lock) */
@@ -92,7 +92,7 @@ extern const bool mix_on_pirn;
 void mix_fail(const char *file, int line, const char *what, long got, long want)
     __attribute__((noreturn));
 
-/* The thread's actor; NULL in others. */
+/* The thread's actor; NULL in other threads. */
 extern __thread struct actor *mix_self;
 
 /* Any of the actors. */
@@ -103,7 +103,7 @@ static inline uint32_t mix_random(struct actor *a, uint32_t n)
     return stress_random(&a->random, n);
 }
 
-/* Says what the actor does, and that it goes on. */
+/* Records the actor's activity, and its progress. */
 static inline void mix_doing(struct actor *a, const char *doing)
 {
     SET(&a->progress->doing, doing);
@@ -115,20 +115,20 @@ void mix_pause(struct actor *a);
 
 struct timespec mix_time_after(clockid_t clock, long ns);
 
-/* Mostly soon, sometimes past. */
+/* A time that is mostly soon, sometimes past. */
 struct timespec mix_deadline(struct actor *a, clockid_t clock);
 
 /* ---- posix_watch.c ---- */
 
-/* Before any thread: the watch is a process of its own, which hangs of the test cannot stop. With
- * `hold`, a test that hangs is left to a debugger. */
+/* Called before there are threads: the watch is a process of its own, which hangs of the test
+ * cannot stop. With `hold`, a test that hangs is left to a debugger. */
 void watch_start(bool hold);
 void watch_end(void);
 struct progress *watch_add(const char *who, unsigned number);
 
 /* ---- posix_ops.c ---- */
 
-/* NAME,... only these; -NAME,... all but these. False: one is unknown, which is reported. */
+/* NAME,...: only these; -NAME,...: all except these. False: one is unknown, which is reported. */
 bool features_parse(const char *list);
 bool feature_on(enum feature f);
 
@@ -136,13 +136,13 @@ void ops_init(uint64_t seed, unsigned actors);
 void ops_one(struct actor *a);
 uint64_t ops_done(void);
 
-/* Time is over: waits without a time limit end. Called until all actors have ended. */
+/* Time is over: end waits without a time limit. Called until all actors have ended. */
 void ops_release(void);
 
-/* Nobody operates any more: the balances. */
+/* All actors have ended: check the balances. */
 void ops_verify(void);
 
-/* Waits that only another actor can end: only a few at a time, so that one is left. */
+/* For waits that only another actor can end: false if too many wait, so that one is left. */
 bool endless_begin(void);
 void endless_end(void);
 
@@ -171,10 +171,10 @@ void op_nest(struct actor *a);
 void op_fork(struct actor *a);
 void threads_verify(void);
 
-/* A thread with attributes at random, and with all signals blocked. */
+/* A thread with random attributes, and with all signals blocked. */
 pthread_t child_start(struct actor *a, bool detached, void *(*fn)(void *), void *arg);
 
-/* In one of the ways in which threads are joined. */
+/* Join in one of the possible ways. */
 void *child_join(struct actor *a, pthread_t child);
 
 void own_init(void);
@@ -188,7 +188,7 @@ void op_compute(struct actor *a);
 void own_thread_start(void);
 void own_verify(void);
 
-/* For any thread: values whose destructors are counted. */
+/* Called by any thread: sets values whose destructors are counted. */
 void keys_touch(unsigned key);
 
 void signals_init(uint64_t seed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_ops.c - which operations there are, how often each is chosen, and --features.
+ * posix_ops.c - the list of operations, their frequencies, and --features.
  */
 #include "posix_mix.h"
 
@@ -36,7 +36,7 @@ static struct {
 enum { OPS = sizeof(ops) / sizeof(ops[0]), ENDLESS_MAX = 4 };
 
 static bool on[FEATURES];
-static unsigned weights; /* of those that are on */
+static unsigned weights; /* sum of those that are enabled */
 static unsigned endless; /* (A) */
 static unsigned endless_most;
 

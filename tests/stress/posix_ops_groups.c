@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * posix_ops_groups.c - threads that wait for one another without time limits, each for one event
- * that happens once: a wake-up that is lost here is a hang, which the watch finds.
+ * that happens once: a lost wake-up is a hang here, which the watch finds.
  *
  * The relay passes a token from thread to thread, by a semaphore, condition variable, pipe, signal
- * or new thread; the round says by which, so that the receiver waits there. The meeting is at a
- * barrier.
+ * or new thread. The round determines the means, so that the receiver waits for the right one. The
+ * meeting is at a barrier.
  */
 #include <fcntl.h>
 #include <semaphore.h>
@@ -25,7 +25,7 @@ static struct runner {
     int ends[2];
 } runners[RELAY];
 
-/* Of who has the token. */
+/* State of the thread that has the token. */
 static struct {
     uint64_t seed, round;
     unsigned ending; /* threads that have yet to end; 0: none has to */

@@ -2,9 +2,9 @@
 /*
  * posix_ops_locks.c - mutexes and rwlocks of all kinds, in all ways in which they are taken.
  *
- * At once: exclusion inside, what each kind says to its owner and to others. At the end: a plain
- * counter that each visit adds to is as high as the atomic one. A thread holds several mutexes only
- * in their order.
+ * Checked at once: exclusion inside, and the results of each kind for its owner and for others.
+ * Checked at the end: a plain counter that each visit increments equals the atomic one. A thread
+ * holds several mutexes only in their order.
  */
 #include "posix_mix.h"
 
@@ -60,8 +60,8 @@ static int mutex_init(pthread_mutex_t *mutex, enum mutex_kind kind)
     return error;
 }
 
-/* The C library's ceilings need a real-time class and the right to use it: a normal mutex stands
- * in. */
+/* The C library's ceilings need a real-time class and the right to use it: otherwise a normal mutex
+ * stands in. */
 static void ceiling_probe(void)
 {
     int error = pthread_mutex_lock(&mutexes[CEILING].mutex);
@@ -77,7 +77,7 @@ static void ceiling_probe(void)
 static int mutex_acquire(struct actor *a, unsigned i)
 {
     pthread_mutex_t *mutex = &mutexes[i].mutex;
-    /* Kernels before 5.14 have no monotonic time limit for those that inherit. */
+    /* Kernels before 5.14 have no monotonic time limit for mutexes with inheritance. */
     clockid_t clock = i == INHERIT || mix_random(a, 2) ? CLOCK_REALTIME : CLOCK_MONOTONIC;
     struct timespec limit = mix_deadline(a, clock);
     int error;
@@ -142,7 +142,7 @@ static void mutex_visit(struct actor *a, unsigned i, int error)
     OK(pthread_mutex_unlock(&mutexes[i].mutex));
 }
 
-/* One of them, not before the first. */
+/* Tries one of the mutexes from `first` on. */
 static void mutex_try(struct actor *a, unsigned first)
 {
     unsigned i = first + mix_random(a, KINDS - first);
@@ -203,7 +203,7 @@ static void private_robust(struct actor *a)
     pthread_mutex_t mutex;
     OK(mutex_init(&mutex, ROBUST));
     owner_dies(a, &mutex);
-    /* The request to end can come before the lock. */
+    /* The cancellation request can come before the lock. */
     int error = pthread_mutex_lock(&mutex);
     CHECK(error == 0 || error == EOWNERDEAD);
     if (error == EOWNERDEAD && mix_random(a, 2)) {

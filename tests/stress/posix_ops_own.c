@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_ops_own.c - what belongs to one thread: values of keys, __thread variables and errno,
- * scheduling parameters, CPU sets; initialization that is done once; and work that is interrupted,
+ * posix_ops_own.c - state of a single thread: values of keys, __thread variables and errno,
+ * scheduling parameters, CPU sets; initialisation that is done once; and work that is interrupted,
  * in the C library and in the program, whose results show whether registers survive.
  */
 #include <math.h>
@@ -36,7 +36,7 @@ static double expected_sum;
 
 /* ---- keys ---- */
 
-/* Each value is once set again, so that it is destroyed in a second round. */
+/* Each value is set again once, so that it is destroyed in a second round. */
 static void value_destroy(void *arg)
 {
     struct value *v = arg;
@@ -135,7 +135,7 @@ void op_once(struct actor *a)
 
 /* ---- scheduling ---- */
 
-/* EPERM: real-time classes of the kernel need a right that the user may not have. */
+/* EPERM: the kernel's real-time classes need a right that the user may not have. */
 static void sched_set(pthread_t thread, int policy, int priority, bool own)
 {
     struct sched_param set = {.sched_priority = priority}, got;
@@ -147,7 +147,7 @@ static void sched_set(pthread_t thread, int policy, int priority, bool own)
     }
 }
 
-/* Under its lock the thread is there, and nobody else changes it. */
+/* Under its lock the thread exists, and no other thread changes it. */
 void op_sched(struct actor *a)
 {
     struct actor *of = mix_random(a, 2) ? a : mix_peer(a);
@@ -203,7 +203,7 @@ static uint64_t cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* From a moment to several ticks. */
+/* A time between a moment and several ticks. */
 static uint64_t work_end(struct actor *a)
 {
     return cpu_ns() + mix_random(a, mix_random(a, 4) ? 1000000 : 20000000);
@@ -232,7 +232,7 @@ static double sum_doubles(void)
     return sum;
 }
 
-/* The same operations on the same values: the same bits, unless a register was lost. */
+/* The same operations on the same values give the same bits, unless a register was lost. */
 void op_compute(struct actor *a)
 {
     uint64_t end = work_end(a);

@@ -2,13 +2,13 @@
 /*
  * posix_ops_signals.c - signals between actors, and to the process.
  *
- * What pthread_sigqueue sends arrives once, at its thread: the value says which. SIGUSR1 and
+ * A signal of pthread_sigqueue arrives once, at its thread; the value identifies it. SIGUSR1 and
  * SIGUSR2 are not queued: at most as many arrive as were sent, and at least one. A queued signal to
  * the process arrives once, anywhere. Four queued signals have handlers with and without SA_RESTART
  * and SA_ONSTACK; all handlers post a semaphore, yield, sleep or compute at random.
  *
- * A handler with SA_ONSTACK runs on its thread's alternate stack if there is one; others may, too,
- * if they interrupt one that does.
+ * A handler with SA_ONSTACK runs on its thread's alternate stack if there is one. Other handlers
+ * may run there, too, if they interrupt one that does.
  */
 #include "posix_mix.h"
 
@@ -138,7 +138,8 @@ static void process_queue(void)
     }
 }
 
-/* Its receiver may wait for the lock only when nobody holds it for long: this one only tries. */
+/* The receiver may only wait for the lock if no thread holds it for long, so the sender only
+ * tries. */
 static void actor_signal(struct actor *a)
 {
     struct actor *to = mix_peer(a);
@@ -210,7 +211,7 @@ void signals_thread_start(struct actor *a)
     OK(pthread_sigmask(SIG_UNBLOCK, &set, NULL));
 }
 
-/* Nobody sends to it any more. */
+/* No thread sends to it any more. */
 void signals_thread_end(struct actor *a)
 {
     while (GET(&a->queued_got) < a->queued_sent || (a->killed_sent != 0 && !GET(&a->killed_got))) {
@@ -243,7 +244,7 @@ void signals_init(uint64_t seed)
     handler_install(process_signal(), 0);
 }
 
-/* What came after the last actor is still pending. */
+/* Signals that came after the last actor are still pending. */
 void signals_verify(void)
 {
     sigset_t set;

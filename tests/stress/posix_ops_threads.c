@@ -3,8 +3,8 @@
  * posix_ops_threads.c - threads that actors create: they are cancelled in every kind of wait and in
  * loops, they create others, and a child process has some.
  *
- * A cancelled thread runs its clean-up handler once, with what the wait owes it (a mutex), and ends
- * with PTHREAD_CANCELED; what it had at that time can be used by others.
+ * A cancelled thread runs its clean-up handler once, in the state that the wait guarantees (a mutex
+ * is locked), and ends with PTHREAD_CANCELED. Others can use the objects that it held.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 enum { CHILD_STATUS = 42, CHILD_SECONDS = 600, CHILD_THREADS = 5, HOUR = 3600 };
 
-/* What never happens. */
+/* Events that never happen. */
 static struct {
     sem_t sem;
     pthread_mutex_t mutex; /* finds errors: the handler must own it */
@@ -44,7 +44,8 @@ pthread_t child_start(struct actor *a, bool detached, void *(*fn)(void *), void 
     struct sched_param none = {.sched_priority = 0};
     sigset_t all, old;
     OK(pthread_attr_init(&attr));
-    /* A child that computes must not be real-time. Without all three the C library's inherits. */
+    /* A child that computes must not be real-time. Without all three calls the C library's
+     * inherits. */
     OK(pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED));
     OK(pthread_attr_setschedpolicy(&attr, SCHED_OTHER));
     OK(pthread_attr_setschedparam(&attr, &none));
@@ -219,7 +220,7 @@ static void initialize_never(void)
     }
 }
 
-/* The next one that calls pthread_once initializes. */
+/* The next thread that calls pthread_once initialises. */
 static void wait_once(struct victim *v)
 {
     OK(pthread_once(&v->once, initialize_never));
@@ -261,7 +262,7 @@ static void *victim_main(void *arg)
     return NULL;
 }
 
-/* Calls nothing that is not safe to be cancelled in. */
+/* Calls only functions in which asynchronous cancellation is safe. */
 static void *computing_main(void *arg)
 {
     int old;
@@ -362,7 +363,7 @@ static void *forked_main(void *arg)
     return arg;
 }
 
-/* The alarm is only for a child whose parent was ended by the watch. */
+/* The alarm is only for a child whose parent the watch has ended. */
 static void __attribute__((noreturn)) child_process(void)
 {
     pthread_t threads[CHILD_THREADS];
@@ -378,7 +379,7 @@ static void __attribute__((noreturn)) child_process(void)
     _exit(CHILD_STATUS);
 }
 
-/* The child has no signals: those that an actor gets count in its process. */
+/* The child has no signals: those sent to an actor count in its own process. */
 void op_fork(struct actor *a)
 {
     sigset_t all, old;

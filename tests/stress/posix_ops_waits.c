@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * posix_ops_waits.c - condition variables (as bounded buffers), semaphores, pipes, and system calls
- * that block without the runtime's knowledge. At the end: what went in came out, or is there.
+ * that block without the runtime's knowledge. At the end every item that went in came out, or is
+ * still there.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -17,10 +18,10 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t not_full, not_empty;
     clockid_t clock;          /* of the time limits of pthread_cond_timedwait */
-    uint64_t items[CAPACITY]; /* (mutex), and what follows */
+    uint64_t items[CAPACITY]; /* (mutex), as the next fields */
     unsigned first, used;
     uint64_t put, taken, sum_put, sum_taken;
-    bool closed; /* no endless waits any more */
+    bool closed; /* endless waits are over */
 } buffers[BUFFERS];
 
 /* As many threads inside as there are units. */
@@ -122,7 +123,7 @@ void op_cond(struct actor *a)
 
 /* ---- semaphores ---- */
 
-/* 0, or why not. */
+/* 0, or the reason why not. */
 static int sem_acquire(struct actor *a, sem_t *sem, bool endless)
 {
     clockid_t clock = mix_random(a, 2) ? CLOCK_REALTIME : CLOCK_MONOTONIC;
@@ -179,7 +180,7 @@ static void token_pass(struct actor *a)
     if (mix_random(a, 2) && GET(&tokens[i].posted) - GET(&tokens[i].taken) < TOKENS_MAX) {
         token_post(i);
     } else if (sem_acquire(a, &tokens[i].sem, false) == 0) {
-        /* Counted as posted before it was. */
+        /* It was counted as posted before the post. */
         CHECK(ADD(&tokens[i].taken, 1) <= GET(&tokens[i].posted));
     }
 }

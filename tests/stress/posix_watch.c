@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_watch.c - the watch over a stress of the POSIX layer: ends it if one of its threads hangs.
+ * posix_watch.c - the watch over a stress of the POSIX layer: ends the test if one of its threads
+ * hangs.
  *
- * The watch is a child process: it goes on when no thread of the test does. It calls the kernel
- * itself, so that no runtime is started in it.
+ * The watch is a child process, so it runs even when no thread of the test does. It calls the
+ * kernel itself, so that no runtime is started in it.
  *
  * A thread hangs when it has made no step for MIN_SECONDS, and since its last step
- * (1) either the process has used MAX_CPU_SECONDS of the CPUs' time: others went on, or spin;
+ * (1) either the process has used MAX_CPU_SECONDS of CPU time: others made steps, or spin;
  * (2) or the process was asleep, none of its kernel threads able to run, in MAX_ASLEEP looks.
- * A slow machine makes neither true: what does not get a CPU uses no time, and is able to run.
+ * On a slow machine neither is true: a thread that gets no CPU uses no time, and is able to run.
  */
 #include <dirent.h>
 #include <sys/mman.h>
@@ -26,7 +27,7 @@ static struct {
     bool over;      /* (A) */
 } * shared;
 
-/* The watch's own: when a thread made its last step. */
+/* The watch's own data: the time of each thread's last step. */
 static struct {
     uint32_t steps;
     uint64_t wall, cpu;
@@ -42,7 +43,7 @@ static uint64_t seconds_of(clockid_t clock)
     return (uint64_t)t.tv_sec;
 }
 
-/* The kernel's number of the clock of a process's CPU time. */
+/* The kernel's id of the clock of a process's CPU time. */
 static clockid_t cpu_clock(pid_t pid)
 {
     return (clockid_t)(~(unsigned)pid << 3 | 2);

@@ -2,8 +2,8 @@
 /*
  * stress.h - shared by the stress programs of the native API: failure, atomic words.
  *
- * A stress program runs real threads against real time; it is not reproducible. What it finds is to
- * be turned into a test of the suites, which run in the simulator.
+ * A stress program runs real threads against real time, so it is not reproducible. Turn its
+ * findings into tests of the suites, which run in the simulator.
  */
 #ifndef PIRN_TESTS_STRESS_H
 #define PIRN_TESTS_STRESS_H

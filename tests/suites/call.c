@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Suite call: threads whose system calls block the kernel thread, and threads that lose their CPU
- * without having said so. */
+ * without an announced call. */
 #include <errno.h>
 
 #include "suite.h"
@@ -82,7 +82,7 @@ static void test_others_run_during_a_call(void *unused)
     }
 }
 
-/* What a signal handler may do in the middle of a call. */
+/* A permitted action of a signal handler in the middle of a call. */
 static void *posts_in_a_call(void *arg)
 {
     struct shared *s = arg;
@@ -126,7 +126,7 @@ static void *sleeps_after_call(void *arg)
     return NULL;
 }
 
-/* The timers of a CPU go on when its carrier changes. */
+/* The timers of a CPU keep running when its carrier changes. */
 static void test_timers_survive_calls(void *unused)
 {
     (void)unused;
@@ -274,7 +274,8 @@ static void test_threads_wait_for_descriptors(void *unused)
     CHECK(s.count == 2 * THREADS);
 }
 
-/* Waits end without a report, and leave it armed; the number then means another descriptor. */
+/* Waits end without a report, and leave the report armed; the number then means another
+ * descriptor. */
 static void test_renewed_descriptors_are_waited_for(void *unused)
 {
     (void)unused;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suite cancel: everything that may end a wait at once, at every scheduling point: wakers, timers,
- * requests that the thread end (core/cancel.h), others that end, and ticks in between. Threads go
- * through a random script of waits; what each took is counted, and has to add up. Simulator only:
- * the native API has no cancellation.
+ * Suite cancel: everything that may end a wait, at every scheduling point: wakers, timers,
+ * cancellation requests (core/cancel.h), other threads that end, and ticks in between. Threads go
+ * through a random script of waits; the units taken by each are counted, and must add up. Simulator
+ * only: the native API has no cancellation.
  */
 #include "suite.h"
 
@@ -53,13 +53,13 @@ static uint64_t soon(void)
     return pirn_now() + 1 + test_random(400);
 }
 
-/* At a cancellation point: all threads are told in the end. */
+/* For a cancellation point: all threads are cancelled in the end. */
 static uint64_t some_deadline(void)
 {
     return test_random(2) != 0 && is_enabled() ? PIRN_FOREVER : soon();
 }
 
-/* What a wait may say. True: a request has ended it. */
+/* Checks the result of a wait. True: a request has ended it. */
 static bool was_cancelled(int error)
 {
     CHECK(error == 0 || error == -ETIMEDOUT || error == -ECANCELED);
@@ -88,7 +88,7 @@ static void mutex_leave(struct arena *a)
     pirn_mutex_unlock(&a->mutex);
 }
 
-/* However the wait ends, the mutex is the caller's, as cleanup handlers expect it. */
+/* However the wait ends, the caller holds the mutex, as cleanup handlers expect. */
 static bool step_cond(struct arena *a)
 {
     int error = 0;
@@ -122,7 +122,7 @@ static bool step_timed(struct arena *a)
     return false;
 }
 
-/* In the kernel: the request ends the call, or comes when it is over. */
+/* In the kernel: the request ends the call, or comes after its end. */
 static bool step_call(void)
 {
     struct rt_call call;
@@ -158,7 +158,7 @@ static bool step(struct arena *a, uint32_t which)
     }
 }
 
-/* With requests disabled none of them ends a wait. */
+/* With requests disabled, none of them ends a wait. */
 static bool step_disabled(struct arena *a, uint32_t which)
 {
     rt_cancel_set(rt_self(), CANCEL_DISABLED, 0);
@@ -214,8 +214,8 @@ static void arena_init(struct arena *a)
     }
 }
 
-/* Some are told, some are given something, in any order; then all are told, and it may be too late
- * for some. Returns how many say that they were cancelled. */
+/* Cancels some threads and gives units to some, in any order; then cancels all, which may be too
+ * late for some. Returns the number of threads that report cancellation. */
 static int tell_and_join(struct arena *a)
 {
     int cancelled = 0;
@@ -238,8 +238,8 @@ static int tell_and_join(struct arena *a)
     return cancelled;
 }
 
-/* What was given is there, or one thread has it: nothing is lost with a thread that is cancelled,
- * and nothing is had twice. */
+/* Each given unit is still there, or one thread has it: none is lost with a cancelled thread, and
+ * none is taken twice. */
 static void test_nothing_is_lost_when_threads_are_cancelled_anywhere(void *unused)
 {
     (void)unused;

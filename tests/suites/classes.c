@@ -3,10 +3,10 @@
  * Suite classes: scheduling classes and priorities (disciplines posix and shmac), under each
  * policy.
  *
- * Order is promised on one CPU everywhere, and on several by what every CPU runs after another: the
- * log keeps a sequence for each CPU. To have all threads of a test ready before the first of them
- * runs, main runs at the highest priority, and so does a blocker on every other CPU, until the gate
- * opens (not under "request": there a CPU without a thread of its own may take any).
+ * On one CPU the order is guaranteed; on several, only the order of threads on each CPU: the log
+ * keeps a sequence for each CPU. To have all threads of a test ready before the first of them runs,
+ * main runs at the highest priority, and so does a blocker on every other CPU, until the gate opens
+ * (not under "request", where a CPU without a thread of its own may take any).
  *
  * Slices need ticks: classes_ticks.c.
  */
@@ -45,13 +45,13 @@ static bool is_request(void)
     return strncmp(test_sched(), "request", 7) == 0;
 }
 
-/* Everything that happens is the test's own doing: no other CPU, and no ticks but test_tick's. */
+/* The test itself causes every event: no other CPU, and no ticks except test_tick's. */
 bool classes_one_cpu(void)
 {
     return pirn_cpu_count() == 1 && !test_preempts();
 }
 
-/* What is promised across CPUs is promised there. */
+/* True if the policy makes promises across CPUs. */
 static bool across_cpus(void)
 {
     return pirn_cpu_count() > 1 && strncmp(test_sched(), "central", 7) != 0 &&
@@ -104,7 +104,7 @@ static bool all_busy(void)
     return TEST_GET(&classes_log.started) == n && (busy == n || is_request());
 }
 
-/* Nobody below CLASSES_TOP runs from here on; from gate_open on they do. */
+/* From here on no thread below CLASSES_TOP runs; from gate_open on they do. */
 void classes_gate_close(void)
 {
     classes_log_clear();
@@ -134,7 +134,7 @@ void classes_end(pirn_thread_t *t, int n)
     classes_sched_self(PIRN_CLASS_OTHER, 0, 0);
 }
 
-/* What thread i of THREADS is, as one number: level * THREADS + place among equals. */
+/* The identity of thread i of THREADS as one number: level * THREADS + position among equals. */
 void *classes_notes(void *arg)
 {
     classes_note((int)(intptr_t)arg);
@@ -147,7 +147,7 @@ static void check_order(void)
     int last[CLASSES_CPUS];
     memset(last, 0x7f, sizeof(last));
     if (pirn_cpu_count() != 1 && (is_request() || test_preempts())) {
-        return; /* or: who is preempted before it notes, notes elsewhere */
+        return; /* a thread that is preempted before it notes may note elsewhere */
     }
     for (int i = 0; i < TEST_GET(&classes_log.used); i++) {
         CHECK(classes_log.what[i] < last[classes_log.cpu[i]]);
@@ -180,7 +180,7 @@ static void test_threads_change_places_when_priorities_change(void *unused)
     pirn_thread_t t[THREADS];
     classes_gate_close();
     for (int i = 0; i < THREADS; i++) {
-        int level = (i * 7) % THREADS + 1; /* what it will be: all different */
+        int level = (i * 7) % THREADS + 1; /* its future level: all different */
         t[i] = classes_spawn(PIRN_CLASS_FIFO, 1 + test_random(20), 0, classes_notes,
                              (void *)(intptr_t)level);
     }
@@ -221,7 +221,7 @@ static void test_yield_goes_to_the_tail_of_its_level(void *unused)
     classes_gate_open();
     classes_end(t, 4);
     if (classes_one_cpu() &&
-        !classes_shmac()) { /* there a thread keeps its place: its time of creation */
+        !classes_shmac()) { /* under shmac a thread keeps its position: its time of creation */
         for (int i = 0; i < 9; i++) {
             CHECK(classes_log.what[i] == i % 3);
         }
@@ -277,7 +277,7 @@ static void test_woken_thread_runs_at_once_when_it_is_more_urgent(void *unused)
     CHECK(!classes_one_cpu() || (classes_log.what[0] == 1 && classes_log.what[1] == 2));
 }
 
-/* A thread that is woken goes to the tail of its level, whoever wakes it. */
+/* A woken thread goes to the tail of its level, whichever thread wakes it. */
 static void test_woken_thread_goes_to_the_tail_of_its_level(void *unused)
 {
     (void)unused;
@@ -320,8 +320,8 @@ static void *runs_until_told(void *stop)
     return NULL;
 }
 
-/* Every CPU is busy with threads of different levels: who is more urgent than the lowest of them
- * gets its CPU, though main, at the top, never gives up its own. */
+/* Every CPU is busy with threads of different levels. A thread more urgent than the lowest of them
+ * gets that one's CPU, though main, at the top, never gives up its own. */
 static void test_lowest_running_thread_makes_room_for_a_more_urgent_one(void *unused)
 {
     (void)unused;
@@ -354,7 +354,7 @@ struct between {
     pirn_sem_t high[CLASSES_CPUS], middle;
 };
 
-/* It calls what ends with a look whether somebody more urgent is ready, if it was told so. */
+/* Makes calls that end with a check for a more urgent ready thread, until it was told. */
 static void *calls_until_told(void *arg)
 {
     struct between *x = arg;
@@ -393,8 +393,8 @@ static void *tells_when_posted(void *arg)
     return NULL;
 }
 
-/* While a CPU goes from an urgent thread to one of class OTHER, a thread between them becomes
- * ready: it must not wait for the latter, which never stops. */
+/* While a CPU switches from an urgent thread to one of class OTHER, a thread between them becomes
+ * ready. It must not wait for the latter, which never stops. */
 static void test_urgent_thread_does_not_wait_for_one_that_has_just_begun(void *unused)
 {
     (void)unused;
@@ -440,8 +440,7 @@ static void foreign_changes(void *t)
     TEST_SET(&changes_ended, 1);
 }
 
-/* Nobody else is there to run: the CPU goes to sleep while its thread changes queues, if it does.
- */
+/* No other thread can run: the CPU goes to sleep while its thread changes queues, if it does. */
 static void test_ready_thread_runs_when_foreign_thread_makes_it_urgent(void *unused)
 {
     (void)unused;
@@ -481,8 +480,8 @@ static void foreign_raises(void *arg)
     TEST_ADD(&x->ended, 1);
 }
 
-/* One CPU, which main does not give up unless it must: whoever comes second, the waker or who makes
- * the thread urgent, has to see to it. "dist" and "request" do not yet: STATUS. */
+/* One CPU, which main does not give up unless it must. Whichever acts second, the waker or the
+ * thread that raises the priority, must make it run. "dist" and "request" do not yet: STATUS. */
 static void test_woken_thread_runs_when_it_becomes_urgent_meanwhile(void *unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes_tests.h - what the files of suite classes share: classes.c, classes_ticks.c.
+ * classes_tests.h - the part that the files of suite classes share: classes.c, classes_ticks.c.
  */
 #ifndef PIRN_TESTS_CLASSES_TESTS_H
 #define PIRN_TESTS_CLASSES_TESTS_H
@@ -11,20 +11,20 @@ enum { CLASSES_TOP = 99, CLASSES_CPUS = 64, CLASSES_LOG = 600 };
 
 struct classes_log {
     int gate, started, used;
-    int busy[CLASSES_CPUS]; /* by CPU: it has run a blocker, or main, and so does so for ever */
+    int busy[CLASSES_CPUS]; /* by CPU: it has run a blocker, or main, and does so for ever */
     int what[CLASSES_LOG], cpu[CLASSES_LOG];
 };
 extern struct classes_log classes_log;
 
 bool classes_shmac(void);
-bool classes_one_cpu(void); /* no other CPU, and no ticks but test_tick's */
+bool classes_one_cpu(void); /* no other CPU, and no ticks except test_tick's */
 void classes_log_clear(void);
 void classes_note(int what);
 void *classes_notes(void *what); /* a thread that notes */
 void classes_sched_self(enum pirn_class class, unsigned priority, unsigned weight);
 pirn_thread_t classes_spawn(enum pirn_class class, unsigned priority, unsigned weight,
                             void *(*fn)(void *), void *arg);
-void classes_gate_close(void); /* nobody below the top runs from here on */
+void classes_gate_close(void); /* no thread below the top runs from here on */
 void classes_gate_open(void);
 void classes_end(pirn_thread_t *t, int n); /* join them; main is as before */
 

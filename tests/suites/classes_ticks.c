@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * classes_ticks.c - suite classes: slices, shares and inheritance, in the simulator, where
- * test_tick says how long a thread has run.
+ * test_tick determines how long a thread has run.
  */
 #include "classes_tests.h"
 
@@ -21,7 +21,7 @@ struct share {
     bool sleeper;
 };
 
-/* Uses ticks until all that the test has to give are used. */
+/* Uses ticks until those of the test are used up. */
 static void *uses_ticks(void *arg)
 {
     struct share *s = arg;
@@ -70,8 +70,8 @@ void test_other_threads_share_by_weight(void *unused)
     }
 }
 
-/* Figures 3.5 and 3.6 of the thesis: a thread that starts late, beside one that has run for long.
- */
+/* Figures 3.5 and 3.6 of the thesis: a thread that starts late, beside one that has run for a long
+ * time. */
 void test_late_thread_starts_at_its_creators_time(void *unused)
 {
     (void)unused;
@@ -99,7 +99,7 @@ void test_sleeper_has_bounded_credit(void *unused)
     int left = 0;
     TEST_SET(&left, 100);
     if (!classes_one_cpu() || classes_shmac()) {
-        return; /* the thesis bounds nothing */
+        return; /* the thesis gives no bound */
     }
     struct share late = {.ticks_left = &left, .weight = 10, .sleeper = true};
     struct share early = {.ticks_left = &left, .weight = 10, .child = &late, .spawn_after = 60};
@@ -218,8 +218,8 @@ static void *wants_and_notes(void *arg)
     return NULL;
 }
 
-/* The holder, of class OTHER and ready, gets ahead of the threads between as soon as somebody
- * urgent wants its mutex; and falls back at the unlock. */
+/* The holder, of class OTHER and ready, overtakes the threads between as soon as an urgent thread
+ * wants its mutex; it falls back at the unlock. */
 void test_holder_runs_before_others_when_it_inherits(void *unused)
 {
     (void)unused;

@@ -108,8 +108,8 @@ static void *joins_other(void *arg)
     return NULL;
 }
 
-/* Each joins the next one. One gets EDEADLK and ends; who joins it ends, too, and so on; the one
- * that it wanted to join is left to us. */
+/* Each joins the next one. One gets EDEADLK and ends; the thread that joins it ends, too, and so
+ * on. The thread that it wanted to join is left to us. */
 static void join_in_a_circle(unsigned n)
 {
     struct mutual m[3] = {{NULL, 1}, {NULL, 1}, {NULL, 1}};

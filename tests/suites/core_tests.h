@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tests of suite core that stand in files of their own; the table is in core.c. */
+/* The tests of suite core in files of their own; the table is in core.c. */
 #ifndef PIRN_TESTS_CORE_TESTS_H
 #define PIRN_TESTS_CORE_TESTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Suite policy: what every policy owes its threads, and what some promise in addition. */
+/* Suite policy: the guarantees of every policy, and additional ones of some. */
 #include <string.h>
 
 #include "suite.h"
@@ -85,7 +85,7 @@ static void test_pinned_thread_never_moves_after_placement(void *unused)
 {
     (void)unused;
     if (!sched_pins()) {
-        return; /* only central and dist promise it */
+        return; /* only central and dist guarantee it */
     }
     pirn_sem_t sem;
     pirn_thread_t t[6];
@@ -211,10 +211,10 @@ static void test_threads_of_foreign_kernel_threads_run(void *unused)
     CHECK(TEST_GET(&ran) == 2);
 }
 
-/* ---- nobody starves ----
+/* ---- no thread starves ----
  *
  * Busy threads keep every CPU at work in one way; a thread that is ready for one reason must run. A
- * random number of yields first, because a policy may look outside at every n-th pick. */
+ * random number of yields comes first, because a policy may look outside at every n-th pick. */
 
 static struct {
     pirn_sem_t outside, turn[2];
@@ -338,8 +338,9 @@ static void *busy_until_ticks(void *unused)
     return NULL;
 }
 
-/* What a foreign thread made ready waits for some ticks at most. With several CPUs the simulator
- * may let the one that is to run it wait as long as it likes: they are not counted then. */
+/* A thread that a foreign thread made ready waits for a few ticks at most. With several CPUs the
+ * simulator may delay the CPU that should run it as long as it likes, so they are not counted
+ * then. */
 static void test_foreign_wakes_are_served_at_ticks_when_threads_never_yield(void *unused)
 {
     (void)unused;

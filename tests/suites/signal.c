@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suite signal: threads are sent signals (core/cancel.h, rt_thread_signal) at every step of waiting
- * and of leaving the runtime; their handler posts a semaphore, and perhaps the very object that the
- * thread waits for. The public API of the native library has none: simulator only.
+ * Suite signal: signals are sent to threads (core/cancel.h, rt_thread_signal) at every step of
+ * waiting and of leaving the runtime. Their handler posts a semaphore, and perhaps the very object
+ * for which the thread waits. The public API of the native library has none: simulator only.
  *
  * A signal that a waiting thread does not notice is a deadlock here: it is sent once, and the wait
  * is ended only after the handler has run.
@@ -27,7 +27,7 @@ static struct {
     pirn_sem_t handled; /* posted by each handler */
     pirn_sem_t *also;   /* and this, if not NULL */
     int runs;
-    bool surprises; /* the handler loses its CPU, as in a call of the kernel */
+    bool surprises; /* the handler loses its CPU, as in a system call */
 } g;
 
 static void act(void)
@@ -41,7 +41,7 @@ static void act(void)
         pirn_sem_post(&g.handled);
     }
     if (g.surprises && test_random(2) != 0) {
-        test_surprise(); /* the function that waits again has to get a CPU first */
+        test_surprise(); /* the function that waits again must get a CPU first */
     }
 }
 
@@ -227,7 +227,7 @@ static void waits_init(struct waits *w, enum wait wait)
     }
 }
 
-/* A thread that waits for something or other. */
+/* A thread that waits for a random kind of object. */
 static pirn_thread_t waits_begin(struct waits *w)
 {
     enum wait wait = (enum wait)test_random(WAITS);
@@ -295,7 +295,7 @@ static void test_handler_runs_while_thread_waits(void *unused)
     handlers_run(false);
 }
 
-/* The handler makes a call of the kernel, which gives its CPU to others. */
+/* The handler makes a system call, which gives its CPU to others. */
 static void test_wait_goes_on_when_handler_loses_the_cpu(void *unused)
 {
     (void)unused;
@@ -313,7 +313,7 @@ static void *sends(void *arg)
     return NULL;
 }
 
-/* The end of the wait and the signal race. The thread is there until the sender is done. */
+/* The end of the wait and the signal race. The thread exists until the sender is done. */
 static void test_wait_ends_once_when_signal_races(void *unused)
 {
     (void)unused;
@@ -343,7 +343,7 @@ static void *posts_and_waits(void *arg)
     return NULL;
 }
 
-/* The handler posts the semaphore that its thread is in the middle of posting or waiting for. */
+/* The handler posts the semaphore that its thread is posting or waiting for. */
 static void test_handler_posts_what_its_thread_uses(void *unused)
 {
     (void)unused;

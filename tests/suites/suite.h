@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suite.h - tests that run in every place: in the simulator (tests/sim) under many seeds, on Linux
- * (tests/unit) for real.
+ * suite.h - tests that run on every platform: in the simulator (tests/sim) under many seeds, on
+ * Linux (tests/unit) for real.
  *
  * A test is a function that runs as the main thread of a fresh runtime (simulator) or of the
  * running one (Linux). It uses the native API and CHECK, keeps its state on its own stack or in
- * objects it initialises, and joins what it creates.
+ * objects that it initialises, and joins the threads that it creates.
  */
 #ifndef PIRN_TESTS_SUITE_H
 #define PIRN_TESTS_SUITE_H
@@ -21,23 +21,23 @@ struct test {
 struct suite {
     const char *name;
     const struct test *tests;  /* ends with name == NULL */
-    const char *const *scheds; /* what it runs under, ends with NULL; NULL = whatever */
+    const char *const *scheds; /* the policies that it runs under, ends with NULL; NULL = any */
 };
 
 extern const struct suite suite_core, suite_sync, suite_policy, suite_classes, suite_call,
     suite_cancel, suite_signal;
 
-/* Provided by the place. */
+/* The platform provides these. */
 void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));
 uint32_t test_random(uint32_t n); /* below n */
-void test_pause(void);            /* a moment of the test's own work */
-void test_spin(void);             /* the same without a call of the library or the system */
+void test_pause(void);            /* a moment of work of the test's own */
+void test_spin(void);             /* the same without a call of the library or the kernel */
 int test_fd(unsigned i);          /* the i-th of some descriptors, not readable at first */
 void test_fd_set(unsigned i, bool readable);
-void test_fd_renew(unsigned i); /* its number is given to another one, not readable */
+void test_fd_renew(unsigned i); /* gives its number to another descriptor, which is not readable */
 bool test_fd_get(unsigned i);
-void test_block(uint32_t ns); /* in the kernel, for that long at least */
-bool test_surprise(void);     /* lose the CPU in the middle of user code; false: cannot be had */
+void test_block(uint32_t ns); /* blocks in the kernel for at least that long */
+bool test_surprise(void);     /* lose the CPU in the middle of user code; false: impossible here */
 bool test_preempts(void);     /* threads are preempted in this run */
 void test_foreign(void (*fn)(void *),
                   void *arg); /* run fn on a kernel thread that is not a worker */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Suite sync: requests that threads end (core/cancel.h), at every step of waiting and of calls. The
+/* Suite sync: cancellation requests (core/cancel.h), at every step of waiting and of calls. The
  * public API of the native library has none: simulator only. */
 #include "sync_tests.h"
 
@@ -23,7 +23,7 @@ struct target {
     int tickets;  /* under the mutex */
     int waiting;  /* under the mutex */
     int gone;     /* threads that have ended, as their last access */
-    uint32_t end; /* tells a thread that it may */
+    uint32_t end; /* tells a thread that it may end */
     pirn_thread_t joined;
 };
 
@@ -74,7 +74,7 @@ void test_cancel_ends_wait_when_nobody_posts(void *unused)
     rt_thread_cancel(t);
     test_end(t);
     CHECK(g.ended == 1 && pirn_sem_value(&g.sem) == 0);
-    pirn_sem_post(&g.sem); /* finds nobody */
+    pirn_sem_post(&g.sem); /* finds no waiter */
     CHECK(pirn_sem_value(&g.sem) == 1);
 }
 
@@ -127,7 +127,7 @@ static void *takes_ticket(void *arg)
     return error == 0 ? arg : NULL;
 }
 
-/* The signal is for the other one, or the cancelled one has taken it and its ticket. */
+/* The signal goes to the other thread, or the cancelled one has taken it and its ticket. */
 void test_cancel_takes_no_signal_when_signal_races(void *unused)
 {
     (void)unused;
@@ -265,7 +265,7 @@ void test_cancel_waits_when_disabled(void *unused)
     }
     rt_thread_cancel(t);
     pause_somewhat();
-    rt_thread_cancel(t); /* as good as once */
+    rt_thread_cancel(t); /* the same as once */
     pirn_sem_post(&g.sem);
     test_end(t);
 }
@@ -288,7 +288,7 @@ void test_cancel_is_harmless_when_thread_ends(void *unused)
     pirn_sleep(test_random(150));
     rt_thread_cancel(t);
     CHECK(test_end(t) == &g);
-    t = test_spawn(takes_unit, &g); /* its memory, perhaps, and not its request */
+    t = test_spawn(takes_unit, &g); /* perhaps its memory, but not its request */
     pirn_sem_post(&g.sem);
     test_end(t);
     CHECK(g.units == 1 && g.ended == 0);
@@ -302,7 +302,7 @@ static void *sleeps_until_cancelled(void *arg)
     return NULL;
 }
 
-/* It acts, ends and is released while the canceller may be inside. */
+/* The thread acts, ends and is released while the canceller may be inside. */
 void test_cancel_touches_nothing_when_detached_thread_has_ended(void *unused)
 {
     (void)unused;

@@ -158,7 +158,7 @@ void test_cond_broadcast_wakes_all_when_many_wait(void *unused)
     }
 }
 
-/* One wait, without a predicate: exactly what the runtime says is counted. */
+/* One wait, without a predicate: counts exactly the runtime's results. */
 static int wait_once(struct event *e, uint64_t deadline)
 {
     pirn_mutex_lock(&e->mutex);
@@ -187,7 +187,7 @@ static void *waits_untimed(void *arg)
     return wait_once(e, PIRN_FOREVER) == 0 ? arg : NULL;
 }
 
-/* They have the mutex released only by waiting: with the mutex held nobody is on the way. */
+/* Only waiting releases the mutex, so with the mutex held no thread is on the way. */
 static void await_waiting(struct event *e, int n)
 {
     while (TEST_GET(&e->waiting) != n) {

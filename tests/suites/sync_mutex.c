@@ -110,7 +110,7 @@ void test_mutex_trylock_is_refused_when_held(void *unused)
     pirn_mutex_unlock(&s.mutex);
 }
 
-/* Locks with s->deadline; counts in got what it got. */
+/* Locks with s->deadline; counts successes in got. */
 static int lock_once(struct shared *s)
 {
     int error = pirn_mutex_lock_until(&s->mutex, s->deadline);
@@ -233,8 +233,8 @@ void test_mutex_wakes_next_when_first_times_out(void *unused)
     CHECK(s.room.visits == 2 + s.got);
 }
 
-/* Whoever drops the last reference destroys the object while holding nothing: POSIX promises that
- * this is safe as soon as the mutex is unlocked. */
+/* The thread that drops the last reference destroys the object while holding nothing: POSIX
+ * promises that this is safe as soon as the mutex is unlocked. */
 struct counted {
     pirn_mutex_t mutex;
     int references;
@@ -320,7 +320,7 @@ static void *visits_until_another_did(void *arg)
     struct shared *s = arg;
     pirn_mutex_lock(&s->mutex);
     TEST_SET(&s->go, 1);
-    test_await_zero(&s->left); /* whoever makes the others may belong to this CPU as well */
+    test_await_zero(&s->left); /* the creator of the others may belong to this CPU as well */
     pirn_sleep(test_ns(1000));
     pirn_mutex_unlock(&s->mutex);
     while (TEST_GET(&s->got) == 0) {
@@ -332,7 +332,8 @@ static void *visits_until_another_did(void *arg)
     return NULL;
 }
 
-/* The first to be woken may belong to the CPU of the one that unlocks and never leaves it. */
+/* The first thread to be woken may belong to the CPU of the thread that unlocks and never leaves
+ * it. */
 void test_mutex_wakes_another_when_woken_one_cannot_run(void *unused)
 {
     (void)unused;
@@ -340,7 +341,7 @@ void test_mutex_wakes_another_when_woken_one_cannot_run(void *unused)
     struct shared s;
     pirn_thread_t t[WAITERS];
     if (pirn_cpu_count() == 1 || strncmp(test_sched(), "request", 7) == 0) {
-        return; /* no other CPU gets at a waiter while this one's thread goes on */
+        return; /* no other CPU can take a waiter while this one's thread runs */
     }
     shared_init(&s);
     s.deadline = PIRN_FOREVER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suite sync: mutexes that know their owner (src/sync/omutex.h), what they do as mutexes, and what
- * becomes of robust ones when their owner ends. In the simulator only: the native API has none.
+ * Suite sync: mutexes that know their owner (src/sync/omutex.h): their behaviour as mutexes, and
+ * the fate of robust ones when their owner ends. In the simulator only: the native API has none.
  */
 #include "sync_tests.h"
 
@@ -46,7 +46,7 @@ static void shared_fini(struct shared *s)
     CHECK(rt_thread_priority(rt_self()) == 0);
 }
 
-/* After an attempt to lock: visit the room, unlock. What a dead owner left is repaired. */
+/* After an attempt to lock: visit the room, unlock. Repairs the state after a dead owner. */
 static int visit(struct shared *s, int error)
 {
     if (error == 0 || error == -EOWNERDEAD) {
@@ -380,7 +380,7 @@ void test_robust_ends_once_when_owner_end_races_timeout(void *unused)
     shared_fini(&s);
 }
 
-/* Some repair and unlock, some end inside: each death is told exactly once. */
+/* Some repair and unlock, some end inside: each death is reported exactly once. */
 static void *dies_or_visits(void *arg)
 {
     return test_random(2) != 0 ? dies(arg) : visits(arg);
@@ -403,7 +403,7 @@ void test_robust_tells_each_death_once_when_many_end(void *unused)
     shared_fini(&s);
 }
 
-/* The rest are the thread's own: it holds several, and all of them are given up. */
+/* The others are the thread's own: it holds several, and all of them are given up. */
 static void *dies_with_three(void *arg)
 {
     struct rt_omutex *m = arg;
@@ -436,7 +436,7 @@ void test_robust_all_are_given_up_when_owner_holds_several(void *unused)
     CHECK(rt_thread_priority(rt_self()) == 0);
 }
 
-/* A mutex that is not robust stays locked, and its waiters get along without an owner. */
+/* A mutex that is not robust stays locked, and its waiters work without an owner. */
 void test_omutex_stays_locked_when_owner_ends(void *unused)
 {
     (void)unused;

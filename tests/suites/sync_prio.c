@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Suite sync: priority inheritance and ceilings (src/core/prio.h). Priorities are set directly; no
- * policy looks at them yet. In the simulator only: the native API has none.
+ * policy reads them yet. In the simulator only: the native API has none.
  *
- * The oracle is the effective priority of every thread at moments when nobody moves; and at the end
- * of each test everybody has their own again.
+ * The oracle is the effective priority of every thread at moments when no thread changes anything.
+ * At the end of each test every thread has its own priority again.
  */
 #include "sync_tests.h"
 
@@ -15,7 +15,7 @@
 #define LINKS 4
 
 struct link {
-    struct rt_omutex *own, *wants; /* holds the first, waits for the second; NULL: does not */
+    struct rt_omutex *own, *wants; /* holds the first, waits for the second; NULL: none */
     unsigned base;
     uint64_t deadline;
     struct thread *self;
@@ -34,7 +34,7 @@ static void own_lock(struct rt_omutex *m)
     CHECK(rt_omutex_lock_until(m, UINT64_MAX) == 0);
 }
 
-/* Takes its own mutex, and waits for the next, or for l->go; gives up all. */
+/* Takes its own mutex, and waits for the next, or for l->go; releases all. */
 static void *link_runs(void *arg)
 {
     struct link *l = arg;
@@ -85,7 +85,7 @@ static void mutexes_init(struct rt_omutex *m, int n)
     }
 }
 
-/* t's priority becomes p, at the latest when who changes it is through. */
+/* t's priority becomes p, at the latest when the thread that changes it is done. */
 static void await_priority(const struct thread *t, unsigned p)
 {
     for (int i = 0; rt_thread_priority(t) != p; i++) {
@@ -213,7 +213,7 @@ void test_prio_moves_to_next_owner_when_handed_over(void *unused)
     test_end(c);
 }
 
-/* Who is boosted while it waits overtakes in the queue. */
+/* A waiter that is boosted overtakes others in the queue. */
 void test_prio_reorders_queue_when_waiter_is_boosted(void *unused)
 {
     (void)unused;
@@ -243,7 +243,7 @@ void test_prio_reorders_queue_when_waiter_is_boosted(void *unused)
     CHECK(rt_thread_priority(rt_self()) == 0);
 }
 
-/* A thread holds several mutexes: each adds, and takes away again. */
+/* A thread holds several mutexes: each adds its boost, and removes it again. */
 void test_prio_is_highest_of_all_when_several_are_held(void *unused)
 {
     (void)unused;
@@ -345,7 +345,7 @@ void test_prio_ends_as_it_began_when_all_races(void *unused)
     CHECK(rt_thread_priority(rt_self()) == 0 && rt_self()->boosters == NULL);
 }
 
-/* A cycle of owners: the walk along it ends, and when a timeout breaks it all is as before. */
+/* A cycle of owners: the walk along it ends, and after a timeout breaks it all is as before. */
 void test_prio_ends_when_owners_wait_in_a_cycle(void *unused)
 {
     (void)unused;
@@ -388,7 +388,7 @@ static void note_requeue(struct thread *t)
     }
 }
 
-/* Each change of an effective priority, once, with the new one in place. */
+/* Each change of an effective priority is reported once, with the new one in place. */
 void test_prio_tells_policy_when_it_changes(void *unused)
 {
     (void)unused;

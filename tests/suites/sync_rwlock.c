@@ -238,14 +238,14 @@ void test_rwlock_times_out_when_reader_holds(void *unused)
     CHECK(pirn_rwlock_trywrlock(&s.lock) == -EBUSY);
     pirn_thread_t t = test_spawn(writes_timed, &s);
     CHECK(test_end(t) == NULL && pirn_now() >= s.deadline);
-    /* Nobody waits any more: a reader is not kept out. */
+    /* No writer waits any more, so a reader is not kept out. */
     CHECK(pirn_rwlock_tryrdlock(&s.lock) == 0);
     pirn_rwlock_unlock(&s.lock);
     pirn_rwlock_unlock(&s.lock);
     CHECK(pirn_rwlock_trywrlock(&s.lock) == 0);
 }
 
-/* Says that it is inside, and stays until told. */
+/* Reports that it is inside, and stays until told. */
 static void *reads_and_stays(void *arg)
 {
     struct shared *s = arg;
@@ -257,7 +257,7 @@ static void *reads_and_stays(void *arg)
     return NULL;
 }
 
-/* A reader holds the lock, a writer waits with a deadline, readers come behind it; the holder
+/* A reader holds the lock, a writer waits with a deadline, readers come behind it. The holder
  * leaves only when they are in. */
 static void give_up(bool second_reader_leaves)
 {
@@ -328,7 +328,7 @@ void test_rwlock_ends_once_when_unlock_races_timeout(void *unused)
     CHECK(pirn_rwlock_trywrlock(&s.lock) == 0);
 }
 
-/* Whoever drops the last reference destroys the lock. */
+/* The thread that drops the last reference destroys the lock. */
 struct counted {
     pirn_rwlock_t lock;
     int references;

@@ -310,7 +310,7 @@ void test_sem_serves_in_order_when_many_wait(void *unused)
     }
 }
 
-/* M5: the value stays 0, and nobody overtakes the waiter, also before it has run. */
+/* M5: the value stays 0, and no thread overtakes the waiter, even before it has run. */
 void test_sem_hands_over_when_waiter_is_queued(void *unused)
 {
     (void)unused;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suite sync: objects that processes share (src/sync/shared.h). Another process is to them what a
- * foreign kernel thread is: it waits in the (simulated) kernel itself, user threads by helpers. In
- * the simulator only: the native API has none.
+ * Suite sync: objects that processes share (src/sync/shared.h). To these objects another process
+ * looks like a foreign kernel thread: that waits in the (simulated) kernel itself, user threads
+ * wait by helpers. In the simulator only: the native API has none.
  */
 #include "sync_tests.h"
 
@@ -49,7 +49,7 @@ static void crowd_run(void (*run)(void *), void *arg)
     test_await_zero(&c.left);
 }
 
-/* None, or soon. */
+/* No limit, or one that is soon. */
 static struct rt_shared_limit *some_limit(struct rt_shared_limit *limit, bool *timed)
 {
     *limit = (struct rt_shared_limit){.deadline = test_after(test_random(1500))};
@@ -155,7 +155,7 @@ void test_shared_sem_keeps_units_when_contended(void *unused)
     struct things s = {0};
     crowd_run(post_and_wait, &s);
     CHECK(s.units >= 0 && (int)rt_shsem_value(&s.sem) == s.units);
-    CHECK(s.sem.word == (uint64_t)s.units); /* nobody is counted as waiting */
+    CHECK(s.sem.word == (uint64_t)s.units); /* no thread counts as waiting */
     while (s.units-- > 0) {
         CHECK(rt_shsem_trywait(&s.sem) == 0);
     }
@@ -243,7 +243,7 @@ static void *writes_in_vain(void *arg)
     return NULL;
 }
 
-/* Readers that wait for a preferred writer only go on when it gives up. */
+/* Readers that wait only for a preferred writer continue when it gives up. */
 void test_shared_rwlock_lets_readers_in_when_writer_gives_up(void *unused)
 {
     (void)unused;
@@ -405,8 +405,8 @@ static void waits_once(void *arg)
     TEST_ADD(&s->turn, -1);
 }
 
-/* Signalled without the mutex: it may be one that arrives meanwhile who is woken, and then it is
- * the one to return. */
+/* Signalled without the mutex: a thread that arrives meanwhile may be woken, and then that one
+ * returns. */
 void test_shared_cond_signal_lets_one_return_when_others_arrive(void *unused)
 {
     (void)unused;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sync_tests.h - what the files sync_*.c of suite sync share: the list of tests, and helpers.
+ * sync_tests.h - the part that the files sync_*.c of suite sync share: the list of tests, and
+ * helpers.
  *
  * Every object is tested for being woken, timing out, being removed (rt_wait_remove; simulator
  * only: the public API has no cancellation yet), and for the races between these. The oracles are
@@ -79,7 +80,7 @@
     X(sleep_lasts_when_foreign_thread_sleeps)                                                      \
     X(timers_are_disarmed_when_woken_in_any_order)
 
-/* Need to see that a thread is blocked, or to end its wait. */
+/* Tests that must see that a thread is blocked, or end its wait. */
 #define SYNC_TESTS_SIMULATED(X)                                                                    \
     X(mutex_wakes_next_when_first_is_removed)                                                      \
     X(cond_holds_mutex_when_removed)                                                               \
@@ -184,7 +185,7 @@ static inline void test_await_zero(int *left)
 /* Exclusion oracle: at most one inside. */
 struct room {
     int inside;
-    int visits; /* by whoever is inside */
+    int visits; /* by the thread inside */
 };
 
 static inline void room_visit(struct room *room)
@@ -208,7 +209,7 @@ static inline void test_await_blocked(pirn_thread_t t)
     }
 }
 
-/* End t's timed wait from outside: true if this did it. */
+/* End t's timed wait from outside: true if this call did it. */
 static inline bool test_remove(pirn_thread_t t)
 {
     unsigned long irq;

@@ -84,7 +84,7 @@ static void *joins_target(void *arg)
     return NULL;
 }
 
-/* Of two that join, one is told so; only then the thread ends. */
+/* Of two threads that join, one is refused; only then does the thread end. */
 void test_join_is_refused_when_another_joins(void *unused)
 {
     (void)unused;
@@ -129,7 +129,7 @@ static void *returns_arg(void *arg)
     return arg;
 }
 
-/* The stack of a joined thread is used again at once: it must have been left. */
+/* The stack of a joined thread is used again at once, so the thread must have left it. */
 void test_join_releases_stack_when_joiner_creates_at_once(void *unused)
 {
     (void)unused;

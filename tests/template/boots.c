@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * boots.c - a program of threads on the shortest port: create, join, yield, mutexes,
- * conditions, sleep. It uses the public API alone, so a new port links it unchanged.
+ * boots.c - a program of threads on the minimal port: create, join, yield, mutexes, conditions,
+ * sleep. It uses the public API alone, so a new port links it unchanged.
  */
 #include <inttypes.h>
 #include <pirn/pirn.h>
@@ -54,7 +54,7 @@ static int threads(void)
     return sum == wanted ? 0 : 1;
 }
 
-/* Too late is right, too early is not. */
+/* Late is correct, early is not. */
 static int sleeps(void)
 {
     uint64_t before = pirn_now();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fenv.c - the floating-point environment belongs to the thread: rounding mode and exception flags
- * stay when other threads run, and a new thread has its creator's.
+ * stay when other threads run, and a new thread inherits its creator's.
  */
 #include "../posix/check.h"
 

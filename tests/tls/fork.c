@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork.c - the child of a fork: it has the thread that forked, with all that belongs to it, and may
- * create threads; other threads are gone, also from the queues that they waited in. And: programs
- * that end while threads are being preempted.
+ * fork.c - the child of a fork: it has the thread that forked, with all its state, and may create
+ * threads; other threads are gone, also from the queues in which they waited. Also: programs that
+ * end while threads are being preempted.
  */
 #include "../posix/check.h"
 
@@ -12,7 +12,7 @@
 
 #define THREADS 6
 
-/* The C library's lock still counts the writer that is not there. */
+/* The C library's lock still counts a writer that is gone. */
 #ifdef ON_PIRN
 #define RWLOCK_LEFT 0
 #else
@@ -31,7 +31,7 @@ static void child_ends(pid_t pid, int status_wanted)
     CHECK_EQ(WEXITSTATUS(status), status_wanted);
 }
 
-/* ---- what waits in the parent ---- */
+/* ---- threads that wait in the parent ---- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -91,7 +91,7 @@ static void *computes(void *arg)
     return arg;
 }
 
-/* Always ready; gives way now and then, so that the others need not wait for ticks. */
+/* Always ready; yields now and then, so that the others need not wait for ticks. */
 static void *runs(void *arg)
 {
     flag_add(&waiting, 1);
@@ -106,7 +106,7 @@ static void *runs(void *arg)
 static void *(*const waits[THREADS])(void *) = {
     waits_for_mutex, waits_for_cond, waits_for_sem, waits_with_a_deadline, waits_for_rwlock, runs};
 
-/* ---- what the child does ---- */
+/* ---- actions of the child ---- */
 
 static void *adds(void *arg)
 {
@@ -141,7 +141,7 @@ static void child(pthread_t self, int mark)
     CHECK(pthread_equal(self, pthread_self()));
     CHECK_EQ(own, mark);
     CHECK(pthread_getspecific(key) == &own);
-    /* The parent's thread holds mutex and rwlock; who waited for them is not here. */
+    /* The parent's thread holds mutex and rwlock; threads that waited for them are not here. */
     OK(pthread_mutex_unlock(&mutex));
     OK(pthread_rwlock_unlock(&rwlock));
     OK(sem_post(&sem));
@@ -211,7 +211,7 @@ static void test_child_of_a_thread_is_whole(void)
     }
 }
 
-/* By a kernel thread that is nobody's worker. */
+/* By a foreign kernel thread. */
 static void *forks_and_uses_threads(void *arg)
 {
     pid_t pid = fork();
@@ -238,7 +238,7 @@ static void test_child_of_a_kernel_thread_creates_threads(void)
     dlclose(libc);
 }
 
-/* Ends in the middle of everything, in each of the ways. */
+/* Ends at any moment, in each of the ways. */
 static void *ends(void *arg)
 {
     struct timespec until = after_ms(CLOCK_MONOTONIC, 8);

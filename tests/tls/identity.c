@@ -3,8 +3,8 @@
  * identity.c - setuid and its relatives change the ids of the whole process, whatever its kernel
  * threads are doing: computing, waiting in the kernel, ending, being created.
  *
- * Run by root the cases change ids for real; run by anybody else, or when they have become somebody
- * else, they show that what is refused changes nothing. Each case is a process.
+ * Run by root the cases change ids for real. Run by another user, or after root has become one,
+ * they show that a refused call changes nothing. Each case is a process.
  */
 #include "../posix/check.h"
 
@@ -28,7 +28,7 @@ struct ids {
     char groups[256];
 };
 
-static int tasks; /* /proc/self/task, also where that is out of sight */
+static int tasks; /* /proc/self/task, also when that path is out of reach */
 
 static bool ids_of(const char *tid, struct ids *ids)
 {
@@ -59,8 +59,8 @@ static bool agree(const struct ids *a, const struct ids *b)
            memcmp(a->gid, b->gid, sizeof(a->gid)) == 0 && strcmp(a->groups, b->groups) == 0;
 }
 
-/* A thread that is about to end is not asked to change any more (by the C library neither), but can
- * be seen for a while: it is to be gone soon, as it is. */
+/* A thread that is about to end is not asked to change (the C library does not either), but can be
+ * visible for a while: it must disappear soon, unchanged. */
 static bool ends_as_it_is(const char *tid, const struct ids *was)
 {
     struct ids now;
@@ -76,7 +76,7 @@ static bool ends_as_it_is(const char *tid, const struct ids *was)
     return false;
 }
 
-/* All kernel threads have the caller's, and at least `least` were looked at. */
+/* All kernel threads have the caller's ids, and at least `least` threads were checked. */
 static struct ids all_agree(int least)
 {
     struct ids mine, other;
@@ -99,7 +99,7 @@ static struct ids all_agree(int least)
     return mine;
 }
 
-/* ---- what the other threads do meanwhile ---- */
+/* ---- actions of the other threads meanwhile ---- */
 
 static flag_t over;
 static int never[2];
@@ -140,7 +140,7 @@ typedef int (*join_fn)(pthread_t, void **);
 static create_fn kernel_create;
 static join_fn kernel_join;
 
-/* Kernel threads that are nobody's workers come and go, made by one that is none itself. */
+/* Foreign kernel threads come and go, created by another foreign thread. */
 static void *creates_kernel_threads(void *arg)
 {
     while (!flag_get(&over)) {
@@ -205,7 +205,7 @@ static void others_end(void)
 
 /* ---- cases ---- */
 
-/* From an ordinary user: the real, effective and saved id are there to be chosen, no other. */
+/* As an ordinary user: only the real, effective and saved id can be chosen. */
 static void refused_changes_nothing(void)
 {
     uid_t uid = getuid();
@@ -304,11 +304,11 @@ static void root_in_an_empty_place(void)
 
 static void anybody_is_refused(void)
 {
-    if (getuid() == 0) { /* this process has one thread yet */
+    if (getuid() == 0) { /* this process has one thread so far */
         OK(setgroups(0, NULL));
         OK(setresgid(SOMEBODY, SOMEBODY, SOMEBODY));
         OK(setresuid(SOMEBODY, SOMEBODY, SOMEBODY));
-        prctl(PR_SET_DUMPABLE, 1); /* so that /proc/self is ours */
+        prctl(PR_SET_DUMPABLE, 1); /* so that /proc/self belongs to us */
     }
     others_start();
     for (int i = 0; i < 10; i++) {

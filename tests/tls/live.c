@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live.c [THREADS] - THREADS threads at once, each with thread-local storage of its own in use;
- * says what one costs. They block, all are woken, and each finds its variables.
+ * prints the cost of one. They block, all are woken, and each finds its variables.
  */
 #include "../posix/check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c [THREADS] - threads that are created, use what a thread has, and end, THREADS of them,
- * leave nothing behind: neither where a block is used again nor where it is made and given up.
+ * memory.c [THREADS] - creates THREADS threads, which use their state and end. They leave no memory
+ * behind, neither where a block is used again nor where it is made and released.
  */
 #include "../posix/check.h"
 
@@ -41,7 +41,7 @@ static void many(long count, size_t stack)
     OK(pthread_attr_init(&attr));
     for (long i = 0; i < count; i += AT_ONCE) {
         pthread_t t[AT_ONCE];
-        if (stack != 0) { /* sizes that are kept in no reserve */
+        if (stack != 0) { /* sizes that are not kept in reserve */
             OK(pthread_attr_setstacksize(&attr, stack + (size_t)(i / AT_ONCE % 32) * 4096));
         }
         for (long k = 0; k < AT_ONCE; k++) {

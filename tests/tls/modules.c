@@ -2,8 +2,8 @@
 /*
  * modules.c - libraries with thread-local variables, loaded and unloaded while threads exist: with
  * static TLS (initial-exec: in every thread's block at once) and with dynamic TLS (allocated when a
- * thread first uses it). Every thread finds the variables as new, in each life, whatever library
- * had their place before.
+ * thread first uses it). Every thread finds the variables initialised, in each life, whatever
+ * library had their address before.
  */
 #include "../posix/check.h"
 
@@ -83,7 +83,7 @@ static void threads_find_it_new(const struct module *m)
     }
 }
 
-/* Threads that exist before the library does, and use it when it is there. */
+/* Threads that exist before the library does, and use it when it is loaded. */
 static const struct module *arrived;
 static flag_t ready, waiting, left;
 

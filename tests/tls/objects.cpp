@@ -103,7 +103,7 @@ void test_objects_of_detached_threads_are_destroyed()
     }
 }
 
-/* What happened in which order, in the thread that ends. */
+/* The order of events in the thread that ends. */
 struct sequence {
     std::string text;
 };
@@ -117,7 +117,7 @@ struct writes_at_end {
     ~writes_at_end() { written->text += name; }
 };
 
-/* `later` is made when the destructor of `earlier` already runs: it is destroyed too. */
+/* `later` is made while the destructor of `earlier` runs: it is destroyed, too. */
 struct makes_another {
     ~makes_another()
     {
@@ -149,7 +149,7 @@ void test_objects_are_destroyed_in_reverse_order_and_before_keys()
     OK(pthread_key_delete(key));
 }
 
-/* Handled while others run: nested, rethrown, and carried by exception_ptr. */
+/* Handled while others run: nested, rethrown, and held by exception_ptr. */
 void handles(int id, int depth)
 {
     try {
@@ -172,7 +172,7 @@ void handles(int id, int depth)
     }
 }
 
-/* Not caught yet: destructors that run while the stack is unwound let others run. */
+/* Not caught yet: destructors that run during unwinding let others run. */
 struct yields_in_destructor {
     int before = std::uncaught_exceptions();
     ~yields_in_destructor()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stdio.c - flockfile, ftrylockfile, funlockfile: the stream belongs to the thread, across yields,
- * waits and other workers; who waits for it does not keep the holder from running.
+ * waits and other workers; a thread that waits for it does not keep the holder from running.
  */
 #include "../posix/check.h"
 
@@ -114,8 +114,8 @@ static void test_holder_blocks_while_others_wait(void)
     OK(fclose(file));
 }
 
-/* Longer than a tick: with preemption on, who prints meanwhile must not stop the worker that the
- * holder needs. */
+/* Longer than a tick: with preemption on, a thread that prints meanwhile must not stop the worker
+ * that the holder needs. */
 static void *holds_and_computes(void *arg)
 {
     for (int i = 0; i < 4; i++) {

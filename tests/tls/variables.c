@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variables.c - __thread variables, errno and what else the C library keeps per thread: each thread
- * has its own, finds it as new, and keeps it across everything at which another thread may run or
- * it may move to another worker.
+ * variables.c - __thread variables, errno and other state that the C library keeps per thread: each
+ * thread has its own, finds it initialised, and keeps it wherever another thread may run or it may
+ * move to another worker.
  */
 #include "../posix/check.h"
 
@@ -130,7 +130,8 @@ static void test_variables_belong_to_the_thread(void)
     OK(pthread_barrier_init(&barrier, NULL, THREADS));
     with_value = -1;
     errno = 77;
-    for (int life = 0; life < 3; life++) { /* the second and third on what the first left */
+    for (int life = 0; life < 3; life++) { /* the second and third life use the memory of the
+                                            * first */
         pthread_t t[THREADS];
         for (long i = 0; i < THREADS; i++) {
             t[i] = start(keeps_all, (void *)(i + 1));
@@ -146,7 +147,7 @@ static void test_variables_belong_to_the_thread(void)
     printf("   %d threads ran on more than one kernel thread\n", flag_get(&moved));
 }
 
-/* The C library's own view: what it has in libc.so.6 for pthread_self is the same thread. */
+/* The C library's own view: its internal pthread_self gives the same thread. */
 static void *is_the_librarys_self(void *arg)
 {
     pthread_t (*self)(void);
@@ -220,7 +221,7 @@ static void *uses_locales(void *arg)
         CHECK(toupper('q') == 'Q');
         sched_yield();
     }
-    return arg; /* left as it is: the next life must not find it */
+    return arg; /* not cleaned up: the next life must not find it */
 }
 
 static void test_uselocale_belongs_to_the_thread(void)
@@ -239,7 +240,7 @@ static void test_uselocale_belongs_to_the_thread(void)
     freelocale(plain);
 }
 
-/* Buffers that functions without _r return: of the thread in glibc. */
+/* Buffers that functions without _r return: glibc keeps them per thread. */
 static void *uses_buffers(void *arg)
 {
     char want[64];
@@ -279,7 +280,7 @@ static void test_strerror_and_dlerror_belong_to_the_thread(void)
     }
 }
 
-/* The resolver's state hangs on a thread-local pointer into the thread's descriptor. */
+/* The resolver's state is reached by a thread-local pointer into the thread's descriptor. */
 static void *resolves(void *arg)
 {
     struct addrinfo hints = {.ai_family = AF_INET, .ai_flags = AI_NUMERICHOST}, *list;
@@ -367,7 +368,7 @@ static void *on_a_given_stack(void *arg)
     return NULL;
 }
 
-/* A stack of the program's: what is not stack of it is given back, clean, at the join. */
+/* A stack of the program: memory beside the actual stack is returned, clean, at the join. */
 static void test_variables_of_threads_with_stacks_of_the_programs(void)
 {
     static char stack[256 << 10] __attribute__((aligned(4096)));
@@ -381,7 +382,7 @@ static void test_variables_of_threads_with_stacks_of_the_programs(void)
         OK(pthread_attr_destroy(&attr));
         join(t);
     }
-    for (long i = 0; i < 50; i++) { /* and sizes that nobody keeps in reserve */
+    for (long i = 0; i < 50; i++) { /* also sizes that are not kept in reserve */
         pthread_t t;
         OK(pthread_attr_init(&attr));
         OK(pthread_attr_setstacksize(&attr, (64 << 10) + (size_t)i * 4096));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * dump.c - prints a trace, a line for each event: ring's kind and CPU, clock, event's number,
- * small, a, b, ab, text; then "lost N" and "ended 0|1". Exit status 1 and a message: what is wrong
- * with it; that a CPU leaves another thread than it went to is wrong, too.
+ * small, a, b, ab, text; then "lost N" and "ended 0|1". Exit status 1 and a message on an error in
+ * it; a CPU that leaves another thread than the one to which it switched is an error, too.
  */
 #include <stdio.h>
 #include <stdlib.h>

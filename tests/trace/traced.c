@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traced.c - a program that does what its first argument says, a known number of times; check.py
- * looks at the trace that it leaves.
+ * traced.c - a program whose first argument chooses an action and how often it is done; check.py
+ * checks the resulting trace.
  */
 #include <errno.h>
 #include <pirn/pirn.h>
@@ -120,7 +120,7 @@ static int forks(void)
 
 #define PREEMPTIONS 10
 
-/* On a busy machine that takes as long as it takes. */
+/* On a busy machine it may take any time. */
 static void *spins(void *arg)
 {
     struct pirn_counters counters = {0};

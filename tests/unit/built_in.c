@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * built_in.c - what is used of a built-in policy is what its table declares (src/sched/policy.h):
- * under fifo and lifo the member `policy`, under posix and shmac with the operations of `classes`,
- * and the yield that belongs to it.
+ * built_in.c - the operations in use of a built-in policy are those that its table declares
+ * (src/sched/policy.h): under fifo and lifo the member `policy`, under posix and shmac with the
+ * operations of `classes`, and the yield that belongs to it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const struct sched_built_in *const all[] = {&sched_steal, &sched_single, &sched_central,
                                                    &sched_dist, &sched_request};
-static bool (*no_yield)(void); /* rt_yield of a policy that has none of its own */
+static bool (*no_yield)(void); /* rt_yield of a policy without a yield of its own */
 static int failures;
 
 static void expect(bool right, const struct pirn_policy *policy, const char *discipline,
@@ -72,7 +72,7 @@ static void test_classes(const struct sched_built_in *own, const char *disciplin
            "takes another yield");
 }
 
-/* With the detour every yield takes the long way. */
+/* With the detour every yield takes the slow path. */
 static void test_detour(const struct sched_built_in *own)
 {
     struct pirn_policy used;
@@ -83,7 +83,7 @@ static void test_detour(const struct sched_built_in *own)
 
 int main(void)
 {
-    no_yield = rt_yield_way; /* nothing is used yet */
+    no_yield = rt_yield_way; /* nothing is in use yet */
     for (unsigned i = 0; i < ARRAY_SIZE(all); i++) {
         expect(sched_at(i) == &all[i]->policy, &all[i]->policy, "any", "is not listed");
         test_lists(all[i], "fifo");

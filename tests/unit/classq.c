@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classq.c - the back ends of ready queues with classes, against a model: random operations, and
- * after each of them who is first.
+ * classq.c - the back ends of ready queues with classes, against a model: random operations, and a
+ * comparison of the first thread after each.
  *
  *     pirn-classq [SEED]      the test
  *     pirn-classq --bench     ns for taking the first of N threads and putting it back
@@ -15,8 +15,8 @@
 
 enum { THREADS = 64, OPERATIONS = 400000 };
 
-/* What the model knows: smaller (rank, key) first; a thread that was put behind the window of
- * levels may lose its place among equals. */
+/* The model: smaller (rank, key) first; a thread that was put behind the window of levels may lose
+ * its position among equals. */
 struct entry {
     struct thread *t;
     uint64_t rank;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classq_unranked.c - the unranked list of ready queues with classes (classq.h), by itself: who
- * stands in it, and that threads in it and beside it get what they would if each had a time of its
+ * classq_unranked.c - the unranked list of ready queues with classes (classq.h), by itself: the
+ * threads in it, and the fair share of threads in it and beside it, as if each had a time of its
  * own.
  */
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void check(void)
            "the unranked list is further behind the queue than its credit");
 }
 
-/* The next one runs for so many ticks, by thread, and comes back; 0: it yields. */
+/* The next thread runs for ticks[thread] ticks and comes back; 0: it yields. */
 static unsigned turn(const unsigned *ticks)
 {
     struct thread *next = classq_pop(&q);
@@ -169,9 +169,9 @@ static void priorities_lead_out(const struct classq_backend *backend)
     }
 }
 
-/* Two compute, the others wait mostly. When all that wait come back at once they run before the
- * first two do again, however many they are; but who is woken again and again does not keep the
- * others from running. */
+/* Two compute, the others wait mostly. If all waiting threads come back at once they run before the
+ * first two do again, however many they are. But a thread that is woken repeatedly does not keep
+ * the others from running. */
 static void woken_threads_are_before_those_who_compute(const struct classq_backend *backend)
 {
     static const unsigned ticks[N] = {SLICE_TICKS, SLICE_TICKS, 0, 0, 0, 0};

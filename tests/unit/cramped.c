@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cramped.c - a defined thread whose stack is too small: the program says so, and ends. */
+/* cramped.c - a defined thread whose stack is too small: the program prints that, and ends. */
 #include <pirn/static.h>
 
 static void *nothing(void *arg)

@@ -3,7 +3,7 @@
  * fork_lock.c - locks of wait queues that the parent's threads held when the process forked: the
  * child's only thread gets them (core/fork.c), with and without a runtime of its own.
  *
- * The parent's state is made by hand: it is a matter of nanoseconds, otherwise.
+ * The test builds the parent's state by hand, because a real one lasts for nanoseconds.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static struct rt_mutex owned, no_ones;
 static struct rt_omutex robust, inherits;
 static struct rt_sem empty, full;
 
-/* Caught while it was linked in. */
+/* A thread caught while it was being linked. */
 static struct thread dead;
 
 static void caught(struct waitq *q, uint32_t flags)
@@ -58,7 +58,7 @@ static void *thread_uses(void *m)
 
 static void child(bool starts)
 {
-    alarm(60); /* a lock that nobody gives back is waited for without end */
+    alarm(60); /* without it, waiting for a lock that is never released would not end */
     if (starts) {
         pirn_yield();
     }

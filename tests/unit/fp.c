@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fp.c - floating-point control of native threads: those with pirn_attr_t.fp have their own, across
- * switches to threads without; those without never see theirs.
+ * switches to threads without; those without never see another thread's.
  */
 #include <fenv.h>
 #include <pirn/pirn.h>

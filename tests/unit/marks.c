@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marks.c - how much of a stack was used (PIRN_STACKFILL=1): more where more was, and about as
- * much. Recycled stacks tell of their last life alone.
+ * marks.c - the used part of a stack (PIRN_STACKFILL=1): larger where more was used, and about as
+ * much. Recycled stacks only report their last use.
  */
 #include <pirn/pirn.h>
 #include <stdio.h>

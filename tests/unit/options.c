@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.c - the table of options: a default is what its printed form means; the ends of a range,
- * and every word of a choice, are stored as they are; what lies beside them ends the program with
+ * options.c - the table of options: a default equals the value of its printed form; the ends of a
+ * range, and every word of a choice, are stored unchanged; values outside end the program with
  * status 2.
  */
 #include <stdio.h>

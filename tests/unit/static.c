@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * static.c - threads in the program's own variables (<pirn/static.h>), on Linux and on boards,
- * where the image has no malloc (check_symbols.py). It prints one line with what there is no heap
- * for.
+ * where the image has no malloc (check_symbols.py). It prints one line, composed without a heap.
  */
 #include <errno.h>
 #include <pirn/static.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal_end.c - from which end of a ready queue thieves of policy "steal" take: not where the
- * owner's joins take, never what was handed over, and the tail where it was asked for.
+ * steal_end.c - the end of a ready queue from which thieves of policy "steal" take: not the end of
+ * the owner's joins, never a thread that was handed over, and the tail if that was requested.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void join(unsigned i)
     }
 }
 
-/* What the second CPU takes when it has looked often enough. */
+/* The thread that the second CPU takes when it has searched often enough. */
 static struct thread *stolen(void)
 {
     struct thread *got = NULL;

@@ -2,7 +2,7 @@
 /*
  * text.c - strings of JSON: lines "bytes in hexadecimal, tab, JSON" for check_text.py, which reads
  * them with another implementation. All strings of up to two bytes, and many longer ones, most of
- * bytes that matter: quotes, control characters, parts of UTF-8 characters.
+ * them of critical bytes: quotes, control characters, parts of UTF-8 characters.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent.h - what the conformance cases use and boards do not have, so that the files compile
- * unchanged: they include it before all. A case that gets to such a function fails, unless
+ * absent.h - declarations that the conformance cases use and boards do not have, so that the files
+ * compile unchanged: they include it first. A case that calls such a function fails, unless
  * left_out.def lists it.
  */
 #ifndef BOARD_ABSENT_H

@@ -5,11 +5,11 @@
  *
  *     conformance [--from CASE] [--case CASE] [--list] [AREA...]     CASE: AREA.name
  *
- * "run CASE" stands before each; then "pass CASE", "unsupported: reason", or a failure, with which
- * the program ends. A case may also end the program, and what it leaves behind (threads that live
- * on) ends it, too: conformance.py starts it again with the next case. Before a case that begins
- * with variables that others have changed the program ends as well. Those, and the cases that
- * boards cannot run, are in left_out.def. At the end of all: "done".
+ * It prints "run CASE" before each case; then "pass CASE", "unsupported: reason", or a failure,
+ * with which the program ends. A case may also end the program, and so do threads that a case
+ * leaves behind: conformance.py then starts the program again with the next case. The program also
+ * ends before a case that needs the initial values of variables that other cases have changed.
+ * left_out.def lists these, and the cases that boards cannot run. The last line is "done".
  */
 #include "harness.h"
 
@@ -66,7 +66,7 @@ static void say(const char *what, const char *name, const char *more)
     write(STDOUT_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
-/* tests/conformance/mutex.c: "mutex." and the case's own. */
+/* The name of a case: of tests/conformance/mutex.c it is "mutex." and the case's own name. */
 static void name_of(const struct conformance_case *c, char *name)
 {
     const char *base = strrchr(c->file, '/');
@@ -103,7 +103,7 @@ void case_unsupported(const char *reason)
     _exit(UNSUPPORTED);
 }
 
-/* ---- what boards do not have ---- */
+/* ---- functions that boards do not have ---- */
 
 #define ABSENT(ret, name, params)                                                                  \
     ret name params;                                                                               \
@@ -177,7 +177,7 @@ void need_one_cpu(void)
     }
 }
 
-/* Of one core, that one. */
+/* The CPU set of one core. */
 cpu_set_t first_cpu(void)
 {
     need_one_cpu();
@@ -237,7 +237,7 @@ static bool is_to_be_first(const char *name)
     return false;
 }
 
-/* Static flags that have been changed: each case finds them as new. */
+/* Flags that cases have changed: each case finds them with their initial values. */
 static flag_t list_end;
 static flag_t *changed = &list_end;
 extern char __bss_start[], __bss_end[];
@@ -257,7 +257,7 @@ void flag_changes(flag_t *f)
                                           __ATOMIC_RELAXED));
 }
 
-/* Nobody changes any. */
+/* No thread changes a flag. */
 static void flags_as_new(void)
 {
     while (changed != &list_end) {
@@ -267,7 +267,7 @@ static void flags_as_new(void)
     }
 }
 
-/* Threads that have not ended; near the beginning of the page. */
+/* The number of threads that have not ended; near the beginning of the page. */
 static unsigned alive(void)
 {
     char page[1024];
@@ -281,7 +281,7 @@ static unsigned alive(void)
     return (unsigned)strtoul(strchr(found, ' '), NULL, 10);
 }
 
-/* Threads of the case that live on, after a while: the program is not as new. */
+/* False if threads of the case are still alive after a while: the next case needs a new program. */
 static bool is_alone(void)
 {
     for (int i = 0; i < 200 && alive() > 1; i++) {
@@ -382,7 +382,7 @@ static bool is_unbuilt_area(const char *pattern)
     return true;
 }
 
-/* The whole table: cases, and areas that the program has not. */
+/* The whole table: cases, and areas that the program does not have. */
 static void say_left_out(void)
 {
     char name[NAME_BYTES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.c - a program that uses what Pétrot and Gomez' kernel has (docs/results/board-size.md):
- * threads with attributes, create, join, exit, self, yield; spin locks, mutexes, conditions,
- * semaphores.
- * What of the library is in its image is what is compared with theirs. Status 0: it works.
+ * kernel.c - a program that uses the functions of Pétrot and Gomez' kernel
+ * (docs/results/board-size.md): threads with attributes, create, join, exit, self, yield; spin
+ * locks, mutexes, conditions, semaphores. The part of the library in its image is compared with
+ * their kernel. Status 0: it works.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_suite.h - what the suites of the POSIX layer share: they run in the simulator, on the
- * kernel of port/env/sim/posix. The layer's functions are called by the names that they have
- * inside (pirn_pthread_..., pirn_posix_...); errno is the simulated thread's.
+ * posix_suite.h - the part that the suites of the POSIX layer share. They run in the simulator, on
+ * the kernel of port/env/sim/posix. They call the layer's functions by their internal names
+ * (pirn_pthread_..., pirn_posix_...); errno is the simulated thread's.
  */
 #ifndef PIRN_POSIX_SUITE_H
 #define PIRN_POSIX_SUITE_H
@@ -64,7 +64,7 @@ static inline bool mask_has(int signal)
     return sigismember(&set, signal) != 0;
 }
 
-/* Until a handler or another thread has got that far. Handlers run meanwhile. */
+/* Waits until a handler or another thread has reached `least`. Handlers run meanwhile. */
 static inline void wait_for(int *word, int least)
 {
     while (TEST_GET(word) < least) {
@@ -74,7 +74,8 @@ static inline void wait_for(int *word, int least)
     }
 }
 
-/* Some of what threads do, during each of which a signal may come. A request to end may end it. */
+/* Random actions of threads, during each of which a signal may come. A cancellation request may end
+ * it. */
 static inline void do_something(void)
 {
     static const struct timespec moment = {0, 150};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * suite_calls.c - system calls of the POSIX layer (src/posix/linux/posix_io.c): announced to the
- * runtime, or not; ended by signals and by requests to end, at every step on the way into the
- * kernel and out of it. Descriptors are of two kinds: streams, whose calls try and wait in the
- * runtime, and devices, whose calls wait in the kernel. One unit at a time is there to be read;
- * what was read and what is left must be what was written.
+ * runtime or not; ended by signals and by cancellation requests, at every step on the way into the
+ * kernel and out of it. There are two kinds of descriptors: streams, whose calls try and wait in
+ * the runtime, and devices, whose calls wait in the kernel. One unit at a time can be read; the
+ * units read and the units left must equal those written.
  */
 #include "posix_suite.h"
 
@@ -36,7 +36,7 @@ static void counts(int signal)
     TEST_ADD(&g.handled, 1);
 }
 
-/* As the functions of the C library's names are (abi_glibc_io.c): cancellation points. */
+/* Cancellation points, as the functions with the C library's names are (abi_glibc_io.c). */
 static long read_unit(int fd)
 {
     char unit;
@@ -91,7 +91,7 @@ static void test_reads_take_what_is_written(void *unused)
     CHECK(g.taken == THREADS * SENDS && sim_fd_get(g.fd) == 0);
 }
 
-/* Handlers with SA_RESTART: the call goes on. */
+/* Handlers with SA_RESTART: the call continues. */
 static void test_signals_restart_calls(void *unused)
 {
     pthread_t t[THREADS];
@@ -153,7 +153,7 @@ static void test_signals_interrupt_calls(void *unused)
         wait_for(&g.handled, i);
     }
     TEST_SET(&g.over, 1);
-    while (pirn_pthread_tryjoin_np(t, NULL) == EBUSY) { /* it may not have seen that */
+    while (pirn_pthread_tryjoin_np(t, NULL) == EBUSY) { /* it may not have seen the end yet */
         if (sim_fd_get(g.fd) == 0) {
             write_unit(g.fd);
         }
@@ -162,7 +162,7 @@ static void test_signals_interrupt_calls(void *unused)
     CHECK(g.taken + (sim_fd_get(g.fd) != 0) == g.given);
 }
 
-/* A request that comes at any moment ends the thread, and takes nothing with it. */
+/* A request that comes at any moment ends the thread, and no unit is lost with it. */
 static void *reads_for_ever(void *arg)
 {
     TEST_ADD(&g.ready, 1);
@@ -198,7 +198,7 @@ static void test_requests_end_calls(void *unused)
     CHECK(g.taken + (sim_fd_get(g.fd) != 0) == g.given);
 }
 
-/* With cancellation disabled, and in a call that is no cancellation point, nothing ends it. */
+/* With cancellation disabled, and in a call that is no cancellation point, no request ends it. */
 static void *is_protected(void *arg)
 {
     int old;
@@ -208,7 +208,7 @@ static void *is_protected(void *arg)
     if (g.fd >= SIM_FD_DEVICES && test_random(2) != 0) {
         OK(pirn_pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
         TEST_ADD(&g.ready, 1);
-        CHECK(pirn_posix_flock(g.fd, LOCK_EX) == 1); /* the model's: as a read */
+        CHECK(pirn_posix_flock(g.fd, LOCK_EX) == 1); /* the model's flock: as a read */
         TEST_ADD(&g.taken, 1);
     } else {
         TEST_ADD(&g.ready, 1);
@@ -236,7 +236,7 @@ static void test_requests_wait_where_they_must(void *unused)
     CHECK(g.taken == 2);
 }
 
-/* Computes; a request comes anywhere, with the CPU lost or not. */
+/* Computes; a request comes anywhere, with or without the CPU. */
 static void *computes(void *arg)
 {
     int old;
@@ -251,7 +251,7 @@ static void *computes(void *arg)
     return arg;
 }
 
-/* Without ticks a running thread acts at once; one that is ready is not told. */
+/* Without ticks a running thread acts at once; a ready one is not interrupted. */
 static void test_requests_end_threads_that_compute(void *unused)
 {
     (void)unused;
@@ -277,7 +277,7 @@ static void *pauses(void *arg)
     return arg;
 }
 
-/* A signal before the wait is not what it waits for: so it is sent until the thread has ended. */
+/* A signal before the wait does not end it, so it is sent until the thread has ended. */
 static void test_pause_ends_after_a_handler(void *unused)
 {
     (void)unused;
@@ -296,7 +296,7 @@ static void test_pause_ends_after_a_handler(void *unused)
     }
 }
 
-/* Under a mask that is lent, for a descriptor that never is ready. */
+/* Under a lent mask, for a descriptor that never becomes ready. */
 static void *polls(void *arg)
 {
     struct pollfd fd = {.fd = (int)test_random(2), .events = POLLIN};
@@ -334,7 +334,7 @@ static void test_ppoll_misses_nothing(void *unused)
     end_thread(t);
 }
 
-/* Its handlers run under its own mask. */
+/* Handlers run under the thread's own mask. */
 static void looks_at_its_mask(void *unused)
 {
     (void)unused;
@@ -363,7 +363,7 @@ static void test_a_request_ends_ppoll_under_the_own_mask(void *unused)
     OK(pirn_pthread_key_delete(key));
 }
 
-/* What is ready is seen, whatever comes with it. */
+/* Ready descriptors are reported, even if a signal comes. */
 static void *polls_and_reads(void *arg)
 {
     struct pollfd fds[2] = {{.fd = 0, .events = POLLIN}, {.fd = 1, .events = POLLIN}};
@@ -420,7 +420,7 @@ static void test_sleeping_ends_after_a_handler(void *unused)
     end_thread(t);
 }
 
-/* Kernel threads that are nobody's carriers make the calls alone. */
+/* Foreign kernel threads make the calls directly. */
 static void foreign_reads(void *unused)
 {
     (void)unused;

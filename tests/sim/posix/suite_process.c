@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suite_process.c - fork and exec in the middle of everything: the child has the thread that forked
- * with its mask and handlers, and nothing that was pending; a new program has the mask of the
- * thread that started it and what is pending for the process, and no signal of the runtime's.
+ * suite_process.c - fork and exec at any moment. The child has the thread that forked, with its
+ * mask and handlers, and no pending signal. A new program has the mask of the thread that started
+ * it and the signals pending for the process, and none of the runtime's signals.
  */
 #include "posix_suite.h"
 
@@ -13,7 +13,7 @@ enum { THREADS = 3 };
 
 static struct {
     int handled, over, ready;
-    bool blocked; /* SIGUSR2, by the thread that forks or executes */
+    bool blocked; /* SIGUSR2 is blocked by the thread that forks or executes */
     pthread_mutex_t mutex;
     sem_t sem;
     int sum; /* under the mutex */
@@ -32,7 +32,7 @@ static void counts(int signal)
     TEST_ADD(&g.handled, 1);
 }
 
-/* What other threads do at the time. */
+/* Activity of other threads at the time. */
 static void *is_busy(void *arg)
 {
     TEST_ADD(&g.ready, 1);
@@ -75,7 +75,7 @@ static void uses_threads(void)
     CHECK(g.sum == before + THREADS);
 }
 
-/* Signals go on in the child, with nothing of the parent's. */
+/* Signals work in the child, with none left from the parent. */
 static void uses_signals(void)
 {
     sigset_t pending;
@@ -109,7 +109,7 @@ static void child(void)
     sim_child_exit(7);
 }
 
-/* With signals on their way, and some pending that it blocks. */
+/* With signals on their way, and blocked ones pending. */
 static void *forks(void *arg)
 {
     g.blocked = test_random(2) != 0;
@@ -205,7 +205,7 @@ static void *executes(void *arg)
     return arg;
 }
 
-/* All block SIGTERM, which is pending for the process: here, or in the kernel. */
+/* All block SIGTERM, which is pending for the process, in the runtime or in the kernel. */
 static void test_a_new_program_has_mask_and_signals(void *unused)
 {
     pthread_t t;
@@ -230,7 +230,7 @@ static void test_a_new_program_has_mask_and_signals(void *unused)
     end_thread(begin_thread(executes, NULL));
 }
 
-/* What came meanwhile is taken after it has failed. */
+/* Signals that came meanwhile are taken after exec has failed. */
 static void *fails_to_execute(void *arg)
 {
     static const char *const none = "/bin/none";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suite_signals.c - signals of threads and of the process (src/posix/signals): that each one that
- * is sent is taken, once, by a thread that may take it, and not before. What is lost shows as a
- * deadlock, as most senders wait for the handler.
+ * suite_signals.c - signals of threads and of the process (src/posix/signals): each sent signal is
+ * taken, once, by a thread that may take it, and not before. A lost signal shows as a deadlock,
+ * because most senders wait for the handler.
  */
 #include "posix_suite.h"
 
@@ -26,7 +26,7 @@ static void begin(void)
     memset(&g, 0, sizeof(g));
 }
 
-/* The calling thread's; THREADS: it is none of them. */
+/* The calling thread's number; THREADS: it is none of them. */
 static unsigned number_of_self(void)
 {
     unsigned i = 0;
@@ -46,7 +46,7 @@ static void counts(int signal)
     }
 }
 
-/* A handler that gives way and waits. */
+/* A handler that yields and waits. */
 static void counts_and_waits(int signal)
 {
     if (test_random(2) != 0) {
@@ -66,7 +66,7 @@ static void counts_value(int signal, siginfo_t *info, void *context)
     g.values[at] = info->si_value.sival_int;
 }
 
-/* Busy with this and that until the end. */
+/* Busy with various calls until the end. */
 static void *is_busy(void *arg)
 {
     TEST_ADD(&g.ready, 1);
@@ -122,7 +122,7 @@ static void *is_told_by_another(void *arg)
     return NULL;
 }
 
-/* They may be taken together, but not lost: the last one is taken after it has been sent. */
+/* Signals may be merged, but not lost: the last one is taken after it has been sent. */
 static void test_threads_send_to_each_other(void *unused)
 {
     (void)unused;
@@ -137,7 +137,7 @@ static void test_threads_send_to_each_other(void *unused)
     for (unsigned i = 0; i < THREADS; i++) {
         int before = TEST_GET(&g.all);
         OK(pirn_pthread_kill(pirn_pthread_self(), SIGUSR1));
-        CHECK(TEST_GET(&g.all) > before); /* it is for the caller: taken before the call returns */
+        CHECK(TEST_GET(&g.all) > before); /* for the caller: taken before the call returns */
         end_thread(g.thread[i]);
     }
 }
@@ -165,7 +165,7 @@ static void test_a_process_signal_is_taken_once(void *unused)
     CHECK(g.handled[0] + g.handled[1] + g.handled[2] == SENDS);
 }
 
-/* Blocks and unblocks; never takes one while it blocks them. */
+/* Blocks and unblocks; never takes a signal while it blocks it. */
 static void *changes_its_mask(void *arg)
 {
     unsigned i = (unsigned)(size_t)arg;
@@ -205,7 +205,7 @@ static void test_a_blocked_signal_waits_or_goes_elsewhere(void *unused)
     CHECK(TEST_GET(&g.all) == SENDS);
 }
 
-/* Open at first, closed from some moment on. */
+/* Unblocked at first, blocked from some moment on. */
 static void *closes(void *arg)
 {
     TEST_ADD(&g.ready, 1);
@@ -227,7 +227,8 @@ static void *stays_open(void *arg)
     return arg;
 }
 
-/* Told to the first, which blocks it before it takes it: it is the other's then. */
+/* The first thread is told, but blocks the signal before it takes it: then the other one gets
+ * it. */
 static void test_a_signal_that_was_told_and_is_blocked_goes_on(void *unused)
 {
     (void)unused;
@@ -323,7 +324,7 @@ static void *waits_for_signals(void *arg)
     return arg;
 }
 
-/* All threads block them: they are for those who wait. */
+/* All threads block them, so waiting threads get them. */
 static void test_sigwait_gets_each_signal_once(void *unused)
 {
     (void)unused;
@@ -399,7 +400,7 @@ static void test_sigsuspend_misses_nothing(void *unused)
     end_thread(t);
 }
 
-/* Ends soon, whatever has been told to it. */
+/* Ends soon, even after it has been told of a signal. */
 static void *ends_soon(void *arg)
 {
     TEST_ADD(&g.ready, 1);
@@ -409,8 +410,8 @@ static void *ends_soon(void *arg)
     return arg;
 }
 
-/* A thread that does not block the signal, and is told, may end first: then another one takes it.
- */
+/* A thread that does not block the signal, and is told, may end first; then another one takes
+ * it. */
 static void test_a_thread_that_ends_passes_signals_on(void *unused)
 {
     (void)unused;
