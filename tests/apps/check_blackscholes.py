@@ -15,7 +15,7 @@ from pathlib import Path
 OPTION = "42.00 40.00 0.1000 0.00 0.20 0.50 C 0.00 4.759422392871535"
 PRINTED = ("4.76", "0.81", "2.1334")  # textbooks' prices: the first options of the made file
 
-# What is in the file, what is said about it.
+# Contents of the file, and the message for it.
 FAULTS = (
     ("", "line 1: the file is empty; the number of options is wanted"),
     ("x\n", "line 1: 'x': the number of options is wanted, 1 to 100000000"),

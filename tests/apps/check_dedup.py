@@ -85,7 +85,7 @@ def check_round(program: list[str], files: Files) -> None:
 
 
 def check_sizes(program: list[str], files: Files) -> None:
-    """What comes again is written once, wherever it stands; noise costs little."""
+    """Repeated contents are written once, wherever they are; noise costs little."""
     data = inputs()
     size = {n: len(there_and_back(program, files, d, *SMALL)) for n, d in data.items()}
     assert size["text"] < 0.8 * len(data["text"]), size

@@ -81,7 +81,7 @@ def check_variants(mjpeg: str, clips_name: str, clip: str) -> None:
 
 
 def refused(mjpeg: str, stream: bytes, *options: str) -> str:
-    """What the program says about a bad stream."""
+    """The message for a bad stream."""
     with tempfile.NamedTemporaryFile(suffix=".mjpeg") as file:
         file.write(stream)
         file.flush()

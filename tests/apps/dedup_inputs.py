@@ -39,7 +39,7 @@ def sha1(data: bytes) -> bytes:
 
 
 def decode(archive: bytes) -> tuple[bytes, int]:
-    """What it was made of, and the number of records with contents."""
+    """The restored input, and the number of records with contents."""
     assert archive[:4] == b"PDD1"
     at, chunks, out = 4, [], []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the Motion-JPEG clips of the mjpeg tests, and what ffmpeg decodes them to.
+"""Makes the Motion-JPEG clips of the mjpeg tests, and ffmpeg's decoded frames.
 
 usage: make_clips.py DIRECTORY
 

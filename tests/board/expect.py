@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program on a board and checks how it ends and what it prints.
+"""Runs a program on a board and checks its exit status and output.
 
 usage: expect.py --status N --match REGEX [--input TEXT [--after S]] -- COMMAND...
 

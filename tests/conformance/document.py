@@ -41,7 +41,7 @@ threads, except those [below](#what-glibc-does-otherwise).
 
 
 def own_names() -> set[str]:
-    """What the layer exports under its POSIX name."""
+    """The functions that the layer exports under their POSIX names."""
     names = set()
     definitions = [ROOT / "src/posix" / name for name in ("posix.def", "glibc/posix_more.def")]
     for line in "".join(path.read_text() for path in definitions).splitlines():

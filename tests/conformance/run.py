@@ -69,7 +69,7 @@ def environment(configuration: str, preload: str) -> dict[str, str]:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """The process leads a group of its own; what it has left behind ends with it."""
+    """The process leads a group of its own, so processes that it leaves behind are ended, too."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 

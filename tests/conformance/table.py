@@ -127,7 +127,7 @@ def cases_of(programs: list[str]) -> list[str]:
 
 
 def declared(compiler: str, header: str) -> set[str]:
-    """Functions declared in the header itself, not in what it includes."""
+    """Functions declared in the header itself, not in headers that it includes."""
     command = [compiler, "-D_GNU_SOURCE", "-std=gnu11", "-x", "c", "-E", "-"]
     source = f"#include <{header}>\n"
     text = subprocess.run(command, input=source, check=True, capture_output=True, text=True).stdout
@@ -158,7 +158,7 @@ def check_headers(table: Table, compiler: str) -> list[str]:
 
 
 def exported(library: str) -> set[str]:
-    """What programs find there, but for the native API and the names that only headers use."""
+    """The names for programs, without the native API and the names that only headers use."""
     command = ["nm", "-D", "--defined-only", "--format=posix", library]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     fields = [line.split() for line in text.splitlines()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the runner says of cases of each outcome: test_run.py conformance-samples."""
+"""The runner's report on a case of each outcome: test_run.py conformance-samples."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks of code in a document, and what is to be done with each.
+"""Blocks of code in a document, and the action for each.
 
 A comment on the line before a block says what the block cannot say itself:
 
@@ -30,7 +30,7 @@ class DocumentError(Exception):
 
 @dataclass
 class Command:
-    """A line behind "$ ", with those behind "> ", and what the document shows of its output."""
+    """A line behind "$ ", with those behind "> ", and the output that the document shows."""
 
     line: int
     text: str

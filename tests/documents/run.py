@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the commands of a document as they stand there, and compares what they print.
+"""Runs the commands of a document as they are written there, and compares their output.
 
 usage: run.py --root TREE --build BUILD DOCUMENT
 
@@ -26,7 +26,7 @@ LIMIT = 240  # seconds; only a command that hangs meets it
 
 
 class FailedError(Exception):
-    """A command did not do what the document says."""
+    """A command did not behave as the document says."""
 
 
 class Folder:

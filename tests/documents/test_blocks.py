@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a document's blocks are read, and what counts as the output that it shows."""
+"""Reading the blocks of a document, and comparing with the output that it shows."""
 
 from __future__ import annotations
 

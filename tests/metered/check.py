@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the metered library says of programs whose time is spent in a known way.
+"""Checks the figures of the metered library for programs that spend their time in a known way.
 
 usage: check.py PROGRAM
 
@@ -30,7 +30,7 @@ def run(program: str, mode: str, sched: str, cpus: int, stats: Path, tick: int =
 
 
 def check(mode: str, counters: dict) -> str:
-    """What is wrong; empty: nothing."""
+    """The errors; empty: none."""
     meter, wall = counters["meter"], counters["wall_ns"]
     each = [cpu for cpu in meter["per_cpu"] if cpu["events"] > 0]
     events = sum(cpu["events"] for cpu in each)

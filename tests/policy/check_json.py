@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Pirn says about policies from outside, as programs read it.
+"""Checks Pirn's description of external policies, as programs read it.
 
 usage: check_json.py REGISTER UNIT [EMULATOR...]
 

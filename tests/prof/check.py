@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs `profiled` with a profile and says whether what it leaves is what it did.
+"""Runs `profiled` with a profile and checks that the profile matches its actions.
 
 Usage: check.py PROFILED NAME [LIBRARY], NAME one of the functions below, LIBRARY what to preload
 where the program is not linked with it. Reads profiles by itself: what reads
@@ -366,7 +366,7 @@ def unwound() -> None:
 
 
 def pauses() -> None:
-    """Nothing is counted in a pause; what was active is forgotten after it."""
+    """Nothing is counted in a pause; calls that were active are forgotten after it."""
     with tempfile.TemporaryDirectory() as folder:
         assert run("pauses", f"{folder}/p").split() == ["0", "0"]
         p = read(f"{folder}/p")
@@ -431,7 +431,7 @@ def off() -> None:
 
 
 def refused() -> None:
-    """Bad options: a message with the value and what is valid, status 2."""
+    """Bad options: a message with the value and the valid values, status 2."""
     bad = {
         "profrate": ("fast", "0 to 100000"),
         "profclock": ("sun", "cpu or wall"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program that is built with a sanitizer, and checks what it reports.
+"""Runs a program that is built with a sanitizer, and checks its report.
 
 usage: check_report.py STATUS REGEX COMMAND...
 

@@ -126,7 +126,7 @@ def user_of(kind: str) -> dict[str, Any]:
 
 
 def run_secure(program: Path, kind: str, case: Case, folder: Path) -> None:
-    """Twice: the file is not there; the file is there, and nobody's to write."""
+    """Twice: the file is missing; the file exists, and user NOBODY may not write it."""
     for content in (None, KEPT):
         if case.file is not None and content is not None:
             case.file.write_text(content)
@@ -149,7 +149,7 @@ def run_secure(program: Path, kind: str, case: Case, folder: Path) -> None:
 
 
 def environment_of(program: Path, kind: str) -> list[str]:
-    """What the program says of its environment, given three variables."""
+    """The program's report on its environment, with three variables set."""
     variables = {"PIRN_STATS": "off", "OTHER_PIRN_STATS": "kept", "PIRN_DUMP": "off"}
     done = subprocess.run(
         [program, "environment"],

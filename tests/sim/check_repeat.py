@@ -59,7 +59,7 @@ def repeats_what_ends_the_program(mistake: str, word: str) -> None:
 
 
 def tells_when_interrupted() -> None:
-    """Lines come as they are printed, into a pipe, too; the last one says what ran."""
+    """Lines are written at once, also into a pipe; the last one names the current run."""
     process = subprocess.Popen([sys.argv[1], "--seeds", "1000"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     first = process.stdout.readline()

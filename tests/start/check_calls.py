@@ -18,7 +18,7 @@ def exported(library: str) -> set[str]:
 
 
 def main() -> int:
-    """Print what is missing, and lines that are for nothing."""
+    """Print missing names, and lines that match none."""
     text = Path(sys.argv[1]).read_text(encoding="utf-8")
     called = set(re.findall(r"^CALL\((\w+),", text, re.MULTILINE))
     left = re.findall(r"^LEFT\(([\w*]+),", text, re.MULTILINE)

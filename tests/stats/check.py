@@ -46,7 +46,7 @@ def parse(text: str) -> dict[str, dict[str, float]]:
 
 
 def run(command: list[str], sched: str) -> tuple[str, str]:
-    """What the program prints, and what the library writes at its end."""
+    """The program's output, and the library's at the end."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "counters.prom"
         env = {

@@ -48,7 +48,7 @@ class Run:
 
 
 def failure(run: Run, args: argparse.Namespace) -> str | None:
-    """What the run printed and how it ended; None if it passed."""
+    """The output and the end of the run; None if it passed."""
     try:
         ended = subprocess.run(
             run.arguments(args),

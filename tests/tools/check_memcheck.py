@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program under Valgrind and checks what it says.
+"""Runs a program under Valgrind and checks Valgrind's report.
 
 usage: check_memcheck.py STATUS REGEX COMMAND...
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs `traced` with a trace and says whether what it leaves is what it did.
+"""Runs `traced` with a trace and checks that the trace matches its actions.
 
 Usage: check.py TRACED DUMP NAME, NAME one of the functions below.
 """
@@ -93,7 +93,7 @@ def test_threads(d: str) -> None:
             run("threads", file, sched=sched, cpus=cpus)
             trace = read(file)
             threads(trace, 10)
-            # With two workers each thread may find nobody to yield to.
+            # With two workers each thread may find no thread to yield to.
             least = 10 * 20 // 2 if cpus == "1" else 10
             assert trace.count(SWITCH) > least, (sched, cpus, trace.count(SWITCH))
             marks = sorted(e.ab for e in trace.only(MARK) if e.text == "begin")

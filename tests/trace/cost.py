@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts what hooks cost while the trace is off: instructions with them and without.
+"""Counts the cost of hooks while the trace is off: instructions with them and without.
 
 Usage: cost.py COST LIBRARIES UNTRACED: the program, and the folders with the two libraries.
 Valgrind counts; what an operation takes is the difference of two runs of different lengths. Without

@@ -40,7 +40,7 @@ def boot(command: list[str], words: list[str]) -> tuple[int, list[str]]:
 
 
 def cases_of(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """What each case that began has printed."""
+    """The output of each case that began."""
     cases: list[tuple[str, list[str]]] = []
     for line in lines:
         if line.startswith("run "):

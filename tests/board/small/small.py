@@ -34,7 +34,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 TOLERANCE = 1.02
 KINDS = ("core", "posix", "place", "libc", "data", "per_cpu")
 PROGRAMS = ("static", "kernel")
-# What CMake has to refuse, and how it begins to say so.
+# Settings that CMake must refuse, and the beginning of the message.
 REFUSED = {
     "-DPIRN_WITHOUT=trase": 'PIRN_WITHOUT: there is no feature "trase"; valid: everything, trace,',
     "-DPIRN_WITH=trace": 'PIRN_WITH="trace" says what stays of PIRN_WITHOUT=everything',
@@ -74,7 +74,7 @@ def listed(text: str) -> list[tuple[str, int, str]]:
 
 
 def halves(map_file: Path) -> tuple[str, str]:
-    """What the linker dropped, and what is in the output."""
+    """The sections that the linker dropped, and those in the output."""
     dropped, _, kept = map_file.read_text().partition("Linker script and memory map")
     return dropped, kept
 
