@@ -16,7 +16,7 @@ from pirn_tools.programs.sources import fetch, machine_apts
 from harness.profiling import Case
 
 KIND = "pirn"  # linked with libpirn-pthread, where the functions are that count calls
-# What configure is told besides. The assembly has no calls that a compiler could instrument.
+# Further options for configure. The assembly has no calls that a compiler could instrument.
 BUILDS = {
     "x264": "",
     "x264-c": " --disable-asm",
