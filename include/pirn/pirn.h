@@ -98,10 +98,10 @@ typedef struct pirn_attr {
  * signal frame, whose size depends on the machine. */
 size_t pirn_stack_min(void);
 
-/* The largest number of bytes of its stack that a thread has used so far, including what the
- * runtime needs. 0: unknown, because the option stackfill is 0 (set PIRN_STACKFILL=1), or because
- * it is the main thread. The thread must not have been joined, nor detached and ended. The option
- * stats shows which of the threads that have ended used most. */
+/* The largest number of bytes of its stack that a thread has used so far, including the runtime's
+ * own use. 0: unknown, because the option stackfill is 0 (set PIRN_STACKFILL=1), or because it is
+ * the main thread. The thread must not have been joined, nor detached and ended. The option stats
+ * shows which of the threads that have ended used most. */
 size_t pirn_stack_used(pirn_thread_t thread);
 
 /* Start fn(arg) in a new thread. attr may be NULL. -EAGAIN: out of memory for another thread;

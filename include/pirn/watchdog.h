@@ -16,7 +16,7 @@ extern "C" {
  * since the last time. A CPU makes progress if it
  *   - sleeps because it has no thread to run, or
  *   - has switched from one thread to another, or
- *   - takes interrupts, and preempts threads, or has no ready thread to run.
+ *   - takes interrupts, and either preempts threads or has no other ready thread that it could run.
  * It makes none if interrupts stay disabled, or if, without preemption, its thread keeps running
  * while others are ready. A thread that computes for ever is not noticed if its CPU preempts it, or
  * if no other thread is ready there. One CPU wakes up once a period; the others sleep on.

@@ -138,8 +138,8 @@ enum {
     POSIX_ATTR_STACK = 0x8,
 };
 
-/* 0, EINVAL, ENOMEM, EPERM (real-time class without a discipline that has classes), ENOTSUP
- * (unknown class, or a signal mask where threads have no signals of their own). */
+/* 0, EINVAL, ENOMEM, EPERM (a real-time class that the discipline does not have), ENOTSUP (a signal
+ * mask where threads have no signals of their own). */
 int posix_attr_translate(const pthread_attr_t *attr, struct thread_attr *out);
 
 /* The smallest stack, bytes. given: for a stack that the program supplies. */

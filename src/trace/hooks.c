@@ -139,7 +139,7 @@ void trace_migrate_on(const struct cpu *cpu, const struct thread *prev, const st
 {
     const struct cpu *from = t->cpu;
     if (from == NULL || from->id == RT_NO_CPU || cpu->id == RT_NO_CPU) {
-        return; /* it was in no run queue before */
+        return; /* it was on no CPU before */
     }
     ring_write(&trace_writers[cpu->id], prev->index, RING_LATER,
                (struct trace_what){TRACE_EV_MIGRATE, (uint16_t)from->id, TRACE_AB(t->index, 0)});

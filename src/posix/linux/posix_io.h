@@ -89,8 +89,8 @@ long io_call_stoppable(struct thread *self, bool point, const long *args);
 enum io_kind {
     IO_UNKNOWN = 0,
     IO_STREAM = 1,     /* a pipe, a socket, an event descriptor, ...: can be asked not to block */
-    IO_OTHER_KIND = 2, /* ordinary files, devices: an attempt would be cut short by what is not in
-                        * memory, and the rest would be a call of its own */
+    IO_OTHER_KIND = 2, /* ordinary files, devices: an attempt would stop at data that is not in
+                        * memory, and the rest would be a second call */
 };
 
 /* The step after an attempt that was not to block. */
