@@ -11,12 +11,13 @@
 #include "port.h"
 
 #if PORT_OPTIONS
-/* Option `name` of the user (environment variable PIRN_NAME on hosted systems); NULL if not given,
- * and always where the user has fewer rights than the process (set-user-ID). */
+/* Option `name`, which is in lower case, of the user (environment variable PIRN_NAME on hosted
+ * systems); NULL if not given, and always where the user has fewer rights than the process
+ * (set-user-ID). */
 const char *port_option(const char *name);
 
 /* Name of the i-th option that the user gave, in lower case, known or not; NULL after the last, and
- * where port_option always is. */
+ * where port_option always is. Valid until the next call. */
 const char *port_option_name(unsigned i);
 
 /* Has the program been given the runtime from outside (LD_PRELOAD), without being linked with it?

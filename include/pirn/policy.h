@@ -48,7 +48,8 @@ typedef struct cpu *pirn_cpu_t;
 enum pirn_why {
     PIRN_WHY_SPAWN,   /* a new thread */
     PIRN_WHY_WAKE,    /* it was blocked */
-    PIRN_WHY_HANDOFF, /* it was blocked, was handed an object, and should run next */
+    PIRN_WHY_HANDOFF, /* it was blocked, was handed something, and should run next: the suites test
+                       * it with one CPU */
     PIRN_WHY_YIELD,   /* it yields, or is preempted: not the next pick if there are others */
     PIRN_WHY_PREEMPT, /* it had to make room, or its slice has ended: see `preempt` */
     PIRN_WHY_MIGRATE  /* not in this version */

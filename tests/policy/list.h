@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * list.h - the policies of this folder, for the programs that run the suites under each of them
- * (registers.c, simulated.c). To add one, put its table and its specs here, and its file into
- * `policies` of CMakeLists.txt.
+ * (registers.c, simulated.c). To add one, put its table and its specs here. In CMakeLists.txt, put
+ * its file into `policies`, its name into the lists of tests and into the message that
+ * policy_refused(name) expects.
  */
 #ifndef PIRN_TESTS_POLICY_LIST_H
 #define PIRN_TESTS_POLICY_LIST_H

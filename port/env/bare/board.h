@@ -42,17 +42,21 @@ void board_timer_set(uint64_t at);
 void board_console_put(char c);
 
 /* Take a byte that has come: -1: there is none. After board_console_listen it interrupts while one
- * is there, as board_console_source(). */
+ * is there, as board_console_source(). A console that cannot interrupt: board_console_source is a
+ * number for which board_irq_enable says false, and programs that read need a library without
+ * feature `input` (PIRN_WITHOUT=input), which asks board_console_get again and again. With the
+ * feature a thread that reads would wait for ever, and no deadlock would be reported. */
 int board_console_get(void);
 void board_console_listen(void);
 unsigned board_console_source(void);
 
 /* Interrupts of a device come to the calling core from now on, or not any more. False: there is no
- * such source. */
+ * such source; always, where there is no controller for devices. */
 bool board_irq_enable(unsigned source, bool on);
 
 /* A device has interrupted: find out which, and call bare_on_device. Where one controller has all
- * interrupts, timers and those between cores, too: bare_on_timer, bare_on_ipi. */
+ * interrupts, timers and those between cores, too: bare_on_timer, bare_on_ipi. Empty where no
+ * device interrupts. */
 void board_on_device(void);
 
 /* End the machine: as exit status of whoever runs it, 0 to 255. */
