@@ -125,7 +125,7 @@ def test_command_line_status_tells_the_verdict(tree: Tree, name: str) -> None:
 
 
 def test_files_without_git_leave_out_results_at_the_top_alone(tmp_path: Path) -> None:
-    for name in ("results/a.csv", "docs/results/a.md", "build/a.c", "src/a.c"):
+    for name in ("results/a.csv", "docs/results/a.csv", "build/a.c", "src/a.c"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x\n")
-    assert common.list_files(tmp_path) == [Path("docs/results/a.md"), Path("src/a.c")]
+    assert common.list_files(tmp_path) == [Path("docs/results/a.csv"), Path("src/a.c")]
