@@ -7,7 +7,6 @@ A comment on the line before a block says what the block cannot say itself:
     <!-- not run: WHY -->     a test cannot run it: it needs a network, a package, half an hour
     <!-- output varies -->    it runs, and must succeed; what it prints is an example
     <!-- status N -->         its last command ends with this exit status
-    <!-- shown -->            no command: output, code or a table to be read
 
 Blocks of the languages sh and console run; blocks of other languages, or of none, are to be read or
 are files. An indented block could be taken for either, so there must be none.
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 FENCE = re.compile(r"^```(\w*)\s*$")
-MARK = re.compile(r"^<!-- (file|not run|output varies|status|shown)(?::? (.+?))? -->$")
+MARK = re.compile(r"^<!-- (file|not run|output varies|status)(?::? (.+?))? -->$")
 RUN = ("sh", "console")
 
 
@@ -46,7 +45,7 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        return self.language in RUN and not {"not run", "file", "shown"} & set(self.marks)
+        return self.language in RUN and not {"not run", "file"} & set(self.marks)
 
     @property
     def status(self) -> int:

@@ -230,7 +230,7 @@ def test_threads_run_where_the_cpus_say_so() -> None:
 def test_ps_and_dump_say_what_a_descriptor_is() -> None:
     with program("waits", "descriptors") as process:
         said = pirn("ps", "-p", process.pid)
-        dumped = pirn("dump", "-p", process.pid)
+        dumped = pirn("dump", "--all", "-p", process.pid)
     threads = lines_of(said.stdout)
     place = r"127\.0\.0\.1:\d+"
     for name, what in (
