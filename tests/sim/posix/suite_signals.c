@@ -108,6 +108,32 @@ static void test_a_thread_takes_what_is_sent_to_it(void *unused)
     threads_end();
 }
 
+/* It waits for nothing that a signal ends. */
+static void *computes_until_handled(void *arg)
+{
+    TEST_ADD(&g.ready, 1);
+    while (TEST_GET(&g.all) == 0) {
+        sim_pause();
+        if (test_random(4) == 0) {
+            pirn_sleep(1 + test_random(100)); /* the native API's: signals do not end it */
+        }
+    }
+    return arg;
+}
+
+/* One attempt may find it ready, or inside the runtime: there are others. */
+static void test_a_thread_that_does_not_wait_is_told_again(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, 0);
+    pthread_t t = begin_thread(computes_until_handled, NULL);
+    wait_for(&g.ready, 1);
+    OK(pirn_pthread_kill(t, SIGUSR1));
+    end_thread(t);
+    CHECK(TEST_GET(&g.all) == 1);
+}
+
 static void *is_told_by_another(void *arg)
 {
     (void)arg;
@@ -482,6 +508,8 @@ static void test_the_default_action_ends_the_process(void *unused)
 
 static const struct test tests[] = {
     {"a_thread_takes_what_is_sent_to_it", test_a_thread_takes_what_is_sent_to_it, 0},
+    {"a_thread_that_does_not_wait_is_told_again", test_a_thread_that_does_not_wait_is_told_again,
+     0},
     {"threads_send_to_each_other", test_threads_send_to_each_other, 0},
     {"a_process_signal_is_taken_once", test_a_process_signal_is_taken_once, 0},
     {"a_blocked_signal_waits_or_goes_elsewhere", test_a_blocked_signal_waits_or_goes_elsewhere, 0},

@@ -6,7 +6,8 @@
  * A simulated fork is one of the host's: the child has a copy of the whole simulation. In it all
  * contexts but the caller's and the device are gone, as the kernel does it; it goes on with the
  * same random numbers until it ends, and writes to a pipe how. Only then does the parent go on. So
- * a seed determines both, and the parent's hash has the child's in it.
+ * a seed determines both, and the parent's hash has the child's in it. The host's calls are made by
+ * number: their names belong to the POSIX layer.
  */
 #include "sim_kernel.h"
 #include "sim_posix.h"
@@ -14,7 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "port_processes.h"
@@ -73,12 +74,13 @@ static int child_ended(int pipe, pid_t child)
 {
     struct end end = {.failed = true, .why = "it crashed"};
     size_t got = 0;
-    ssize_t n;
-    while (got < sizeof(end) && (n = read(pipe, (char *)&end + got, sizeof(end) - got)) > 0) {
+    long n;
+    while (got < sizeof(end) &&
+           (n = syscall(SYS_read, pipe, (char *)&end + got, sizeof(end) - got)) > 0) {
         got += (size_t)n;
     }
-    close(pipe);
-    waitpid(child, NULL, 0);
+    syscall(SYS_close, pipe);
+    syscall(SYS_wait4, child, NULL, 0, NULL);
     if (end.failed) {
         sim_fail("in the child: %s", end.why);
     }
@@ -101,10 +103,10 @@ int sim_fork(void)
         sim_fail("fork: %s", strerror(errno));
     }
     if (child != 0) {
-        close(ends[1]);
+        syscall(SYS_close, ends[1]);
         return child_ended(ends[0], child);
     }
-    close(ends[0]);
+    syscall(SYS_close, ends[0]);
     child_begins(ends[1]);
     return 0;
 }
@@ -124,7 +126,7 @@ void sim_process_left(void)
                       .status = sim.result->exit_status,
                       .failed = sim.result->failed};
     snprintf(end.why, sizeof(end.why), "%.500s", sim.result->why);
-    _exit(write(process.pipe, &end, sizeof(end)) != sizeof(end));
+    _exit(syscall(SYS_write, process.pipe, &end, sizeof(end)) != (long)sizeof(end));
 }
 
 void sim_child_exit(int status)

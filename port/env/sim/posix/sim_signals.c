@@ -21,7 +21,7 @@
 #define QUEUE 256u
 /* Threads of a run are inside the runtime for most of its few microseconds: attempts to reach them
  * outside of it come so many times sooner than on Linux. */
-#define RECEIVER_HASTE 50u
+#define RECEIVER_HASTE 500u
 
 static struct {
     const struct port_signal_upcalls *up; /* NULL: signals are the kernel's */
