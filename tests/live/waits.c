@@ -121,8 +121,8 @@ static void *churns(void *arg)
 
 static void *reads(void *arg)
 {
-    char c;
-    return read((int)(intptr_t)arg, &c, 1) == 1 ? arg : NULL;
+    uint64_t word; /* as an eventfd wants it */
+    return read((int)(intptr_t)arg, &word, sizeof(word)) > 0 ? arg : NULL;
 }
 
 static void *reads_silently(void *arg)
