@@ -78,7 +78,9 @@ bool sched_good_name(const char *name);
 int sched_choice(const char *values, const char *value);
 
 /* Operations and options in a table: NULL where nobody calls or reads them. Operations for tests:
- * the simulator's; options: where they are read (settings), or tell the discipline (classes). */
+ * the simulator's; options: where they are read (settings), or tell the discipline (classes).
+ * Without both, no setter is called: so the variables of a policy's options mean the defaults while
+ * they are 0. */
 #if defined(PIRN_SIM) || defined(PIRN_DEBUG) || !defined(PIRN_BARE)
 #define FOR_TESTS(function) function
 #else

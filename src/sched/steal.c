@@ -60,14 +60,14 @@ static int steal_set_victim(const char *value, const char **why)
 static int steal_set_amount(const char *value, const char **why)
 {
     (void)why;
-    steal.half = sched_choice("one|half", value) == 1;
+    steal.one = sched_choice("one|half", value) == 0;
     return 0;
 }
 
 static int steal_set_end(const char *value, const char **why)
 {
     (void)why;
-    steal.far = sched_choice("far|tail", value) == END_FAR;
+    steal.from_tail = sched_choice("far|tail", value) == 1;
     return 0;
 }
 

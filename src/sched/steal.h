@@ -10,7 +10,6 @@
 #include "runq.h"
 
 enum { VICTIM_NEIGHBOUR, VICTIM_MAX, VICTIM_RANDOM };
-enum { END_FAR, END_TAIL };
 
 struct steal_queue;
 
@@ -35,10 +34,11 @@ struct steal_queue {
     uint64_t backoff_ns, backoff_until;
 };
 
+/* Options (C): the default of each is 0, for builds in which nothing sets them (policy.h). */
 HIDDEN extern struct steal {
-    unsigned victim; /* (C) */
-    bool half;       /* (C) */
-    bool far;        /* (C) */
+    unsigned victim; /* VICTIM_NEIGHBOUR and so on */
+    bool one;        /* amount=one, not half */
+    bool from_tail;  /* end=tail, not far */
     spinlock_t shared_lock;
     struct runq shared;        /* (shared_lock) */
     _Atomic(uint32_t) urgency; /* (shared_lock) of the first in it; read without */

@@ -44,9 +44,9 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
     if (!bias_trylock_guest(&from->lock)) {
         return NULL;
     }
-    bool head = steal.far && from->head_is_far;
+    bool head = !steal.from_tail && from->head_is_far;
     bool tail = ready_all_alike_locked(&from->q) && !head;
-    uint32_t want = steal.half ? (runq_estimate(&from->q) + 1) / 2 : 1;
+    uint32_t want = steal.one ? 1 : (runq_estimate(&from->q) + 1) / 2;
     list_init(&batch);
     for (struct thread *t;
          taken < want && taken < BATCH_MAX && (t = ready_give_locked(&from->q, head)) != NULL;

@@ -57,8 +57,8 @@ static void begin(bool far)
         fprintf(stderr, "init\n");
         exit(1);
     }
-    steal.half = false;
-    steal.far = far;
+    steal.one = true;
+    steal.from_tail = !far;
     for (unsigned i = 0; i < 2; i++) {
         if (sched_has_classes()) {
             classes_announce_other(&cpus[i]);

@@ -6,6 +6,8 @@ usage: small.py [--root DIR] [--build DIR] BOARD [NAME...]     build, run, compa
        small.py --refused BOARD                                settings that CMake has to refuse
        small.py --each BOARD [NAME...]                         each feature left out alone, and each
                                                                policy alone: built and run
+       small.py --defaults BOARD                               policy "steal" where nothing sets its
+                                                               options: it has their defaults
        small.py --publish                                      write docs/results/board-size.md
 
 A configuration (sizes.toml) is built in a folder of its own. Its programs run on 1 core and on
@@ -33,7 +35,6 @@ HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 TOLERANCE = 1.02
 KINDS = ("core", "posix", "place", "libc", "data", "per_cpu")
-PROGRAMS = ("static", "kernel")
 # Settings that CMake must refuse, and the beginning of the message.
 REFUSED = {
     "-DPIRN_WITHOUT=trase": 'PIRN_WITHOUT: there is no feature "trase"; valid: everything, trace,',
@@ -143,27 +144,30 @@ def measure(build: Path, cpus: int, policy: str) -> dict[str, int]:
     return dict(sizes)
 
 
+def run_program(
+    root: Path, board: str, build: Path, program: str, cpus: int, output: str | None
+) -> None:
+    """output: None: whatever it says"""
+    image = build / f"tests/board/small/{program}.elf"
+    options = ("--timeout", "120", "--cpus", str(cpus))
+    end = call(root / ".venv/bin/pirn", "board", "run", *options, board, image)
+    if end.returncode != 0 or output not in (None, end.stdout):
+        sys.exit(f"{image} with {cpus} cores: status {end.returncode}\n{end.stdout}{end.stderr}")
+
+
 def run(root: Path, board: str, build: Path, cpus: int) -> None:
-    for program in PROGRAMS:
-        for n in sorted({1, cpus}):
-            image = build / f"tests/board/small/{program}.elf"
-            end = call(
-                root / ".venv/bin/pirn",
-                "board",
-                "run",
-                "--timeout",
-                "120",
-                "--cpus",
-                str(n),
-                board,
-                image,
-            )
-            if end.returncode != 0 or (
-                program == "static" and end.stdout != "static threads: done\n"
-            ):
-                sys.exit(
-                    f"{image} with {n} cores: status {end.returncode}\n{end.stdout}{end.stderr}"
-                )
+    for n in sorted({1, cpus}):
+        run_program(root, board, build, "static", n, "static threads: done\n")
+        run_program(root, board, build, "kernel", n, None)
+
+
+def defaults(root: Path, board: str, build: Path) -> int:
+    folder = build / "defaults"
+    settings = ("-DPIRN_WITHOUT=everything", "-DPIRN_POLICIES=steal", "-DPIRN_SMALL_TESTS=ON")
+    built(root, board, folder, [*settings, "-DPIRN_CPUS_MOST=4"])
+    for cpus in (2, 4):
+        run_program(root, board, folder, "thief", cpus, "amount=half end=far\n")
+    return 0
 
 
 def settings_of(entry: dict) -> list[str]:
@@ -260,6 +264,7 @@ def main() -> int:
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--refused", action="store_true")
     parser.add_argument("--each", action="store_true")
+    parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--publish", action="store_true")
     parser.add_argument("board", nargs="?")
     parser.add_argument("names", nargs="*")
@@ -270,6 +275,8 @@ def main() -> int:
     build = options.build or options.root / "build" / options.board / "small"
     if options.refused:
         return refused(options.root, options.board, build)
+    if options.defaults:
+        return defaults(options.root, options.board, build)
     if options.each:
         return each(options.root, options.board, build, options.names)
     entries = tomllib.loads((HERE / "sizes.toml").read_text())
