@@ -76,8 +76,8 @@ ALWAYS_INLINE void at_fence_seq(void)
     atomic_fetch_add_explicit(&dummy, 0, memory_order_seq_cst);
 }
 #elif defined(__ARM_ARCH) && __ARM_ARCH == 6
-/* The barrier of ARMv6 is a write to a coprocessor, which QEMU takes for nothing; a
- * read-modify-write is a barrier of the host's there. The compiler puts the former around it. */
+/* The barrier of ARMv6 is a write to a coprocessor, which QEMU ignores. There a read-modify-write
+ * is a barrier of the host. The compiler puts the ARMv6 barrier around it. */
 ALWAYS_INLINE void at_fence_seq(void)
 {
     atomic_uint dummy;
@@ -114,8 +114,8 @@ ALWAYS_INLINE void at_fence_light(void)
 
 #endif /* PIRN_SIM */
 
-/* For who is alone in storing to the 32-bit word *p: add, clear bits. x86 does it in one
- * instruction, of which the compiler makes three. */
+/* For the only writer of the 32-bit word *p: add, clear bits. One instruction on x86, where the
+ * compiler would use three. */
 #if defined(__x86_64__) && !defined(PIRN_TSAN) && !defined(PIRN_SIM)
 #define AT_ALONE(op, p, v)                                                                         \
     __asm__ volatile(op " %1, %0" : "+m"(*(p)) : "ir"((uint32_t)(v)) : "memory", "cc")
@@ -145,9 +145,9 @@ ALWAYS_INLINE void at_fence_light(void)
 #endif
 
 /* Statistics: one writer, any reader, no order with anything else, and no scheduling point. Where
- * 64 bits are no atomic access, they are two words, which the writer writes one after the other: a
- * reader takes what it reads twice; if the writer stands still just then, and just where the upper
- * word changes, that is too small or too large by 2^32. */
+ * an access of 64 bits is not atomic, the value is two words, which the writer stores one after the
+ * other. A reader reads until it gets the same value twice. If the writer is stopped exactly
+ * between the two stores while the upper word changes, the value is wrong by 2^32. */
 #if UINTPTR_MAX > 0xffffffffu
 #define STAT_SET(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
 #define STAT_GET(p) __atomic_load_n((p), __ATOMIC_RELAXED)

@@ -52,7 +52,7 @@ ALWAYS_INLINE struct thread *waitq_pop_inline_locked(struct waitq *q)
     return t;
 }
 
-/* What the wait is, and into the queue. */
+/* Describe the wait in the descriptor, and enter the queue. */
 ALWAYS_INLINE void waitq_enter_locked(struct cpu *cpu, struct waitq *q, struct thread *self,
                                       struct waitq_options options, bool claimable)
 {
@@ -100,7 +100,7 @@ ALWAYS_INLINE int waitq_block_inline_locked(struct cpu *cpu, struct waitq *q,
         return 0;
     }
     struct waitq_options in_memory =
-        options; /* here alone: above it is in registers, or constant */
+        options; /* only here: in the common case it is in registers or constant */
     return waitq_block_locked(q, &in_memory);
 }
 

@@ -35,7 +35,8 @@ static void spare_put(struct carrier *k)
     spin_unlock(&spares.lock, RANK_SPARE);
 }
 
-/* Is one more to be made, so that one is ahead? The caller asks for it, without the lock. */
+/* Should another one be made, so that one is in reserve? The caller asks for it, without the lock.
+ */
 static bool spare_wanted_locked(void)
 {
     bool ask = spares.idle == 0 && spares.extra < rt.spares && !spares.asked;
@@ -234,7 +235,7 @@ void rt_call_begin(struct rt_call *call, bool blocks)
 static void call_return(struct thread *self)
 {
     struct carrier *k = self->carrier;
-    RT_ASSERT(k != NULL); /* set by whatever took the CPU */
+    RT_ASSERT(k != NULL); /* set by the code that took the CPU */
     trace_called(NULL, self);
     at_store_rlx(&k->left, (struct thread *)NULL);
     struct cpu *limbo = k->limbo;
@@ -275,8 +276,8 @@ void rt_call_return(struct thread *self)
     } while (port_cpu_self() == NULL && !MUTANT(RETURN_ONCE));
 }
 
-/* The running thread goes on without a CPU, which k executes from now on, beginning with `next`
- * (NULL: whoever is picked). */
+/* The running thread goes on without a CPU. k executes the CPU from now on, beginning with `next`
+ * (NULL: the thread that is picked). */
 static void cpu_lose(struct cpu *cpu, struct carrier *k, struct thread *next)
 {
     struct thread *self = cpu->current, **given = cpu->given;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * carrier.h - what executes CPUs, and calls that block it.
+ * carrier.h - carriers, which execute CPUs, and calls that block them.
  *
  * A CPU (queue, timers, stack cache) is executed by a carrier: a kernel thread, a simulated one.
  * On boards a core is both. A user thread that may block its carrier in the kernel says so:
@@ -9,30 +9,29 @@
  *     a system call
  *     rt_call_end(&call);            the thread has a CPU again, perhaps another one
  *
- * In between port_cpu_self() is NULL: for the runtime the caller is no user thread (its signal
- * handlers neither), and the CPU is on offer. Whoever accepts the offer gives it to a spare
- * carrier, which goes on with the other threads. If nobody did, the thread takes its CPU back and
- * has lost two atomic operations. If somebody did, the thread goes to the ready queue, and its
- * carrier to the spares.
+ * In between port_cpu_self() is NULL: for the runtime neither the caller nor its signal handlers
+ * are user threads, and the CPU is on offer. A taker gives it to a spare carrier, which goes on
+ * with the other threads. If nobody takes it, the thread takes its CPU back, at the cost of two
+ * atomic operations. Otherwise the thread goes to the ready queue, and its carrier to the spares.
  *
- * A thread can also lose its CPU in the middle of its own code: where it waits in the kernel
- * without having said so (rt_call_unannounced), and where it has run for long enough but cannot be
- * switched (rt_preempt_away). It goes on, on its kernel thread, and gets a CPU again at its next
- * entry of the runtime (rt_self), or when the port finds it where it can be switched
+ * A thread can also lose its CPU in the middle of its own code: when it waits in the kernel
+ * without an announcement (rt_call_unannounced), and when its turn is over but it cannot be
+ * switched (rt_preempt_away). It continues on its kernel thread, and gets a CPU again at its next
+ * entry of the runtime (rt_self), or when the port finds it at a point where it can be switched
  * (rt_call_return).
  *
  * The argument, by owner of the CPU's (O) fields:
- *   1. cpu->call is 0 or the ticket of a call. It becomes a ticket by the CPU's thread, with
- *      release, when the thread has stopped using the CPU; it becomes 0 by one compare-and-swap,
- *      with acquire: the thread's (the thread owns the CPU again) or a taker's (the taker owns it).
- *      One of the two succeeds, because tickets differ from call to call. ORDER(call)
- *   2. A taker has a spare carrier in hand before it tries, and gives it the CPU: k->cpu is stored
+ *   1. cpu->call is 0 or the ticket of a call. The CPU's thread stores the ticket, with release,
+ *      when it has stopped using the CPU. One compare-and-swap, with acquire, makes it 0: that of
+ *      the thread (which owns the CPU again) or that of a taker (which owns it then). Exactly one
+ *      succeeds, because tickets differ from call to call. ORDER(call)
+ *   2. A taker reserves a spare carrier before it tries, and gives it the CPU: k->cpu is stored
  *      with release, the carrier reads it with acquire. ORDER(carrier) From then on the carrier
  *      owns the CPU, with its own idle thread as the scheduler context.
  *   3. A thread that finds its CPU taken runs on a carrier that nobody else uses: k->cpu is NULL.
  *      It switches to the carrier's idle thread on `limbo`, a CPU record without queue that belongs
- *      to the carrier, so that the switch is like any other; it is made ready by POST_RETURN, when
- *      its context is saved, as a thread that is woken from outside.
+ *      to the carrier, so the switch is like any other. POST_RETURN makes it ready when its context
+ *      is saved, like a thread that is woken from outside.
  *   4. An idle thread's context stays on its own carrier: it is resumed on the carrier where it
  *      stopped, by that carrier's CPU or from limbo, and by nobody else.
  *   5. No CPU in a call is forgotten: rt_call_begin tells the port to watch (or gives the CPU away
@@ -63,27 +62,28 @@ struct rt_call {
     uint32_t ticket; /* 0: given away at once */
 };
 
-/* May be nested in nothing; no entry of the runtime in between but from signal handlers. `blocks`:
- * it is known that the call will block (else a watcher finds out). Foreign threads may call it. */
+/* Not nested. In between only signal handlers enter the runtime. `blocks`: the call is known to
+ * block (else a watcher finds out). Foreign threads may call it. */
 void rt_call_begin(struct rt_call *call, bool blocks);
 void rt_call_end(struct rt_call *call);
 
-/* The calling user thread, outside the runtime (and about to go on there), gives its CPU away.
- * False if there is no spare yet. From a signal handler of the port's, which may run on the
- * carrier's signal stack: it keeps out all interrupts, so that leaving the runtime switches nobody
- * there. */
+/* The calling user thread, which is outside the runtime and continues there, gives its CPU away.
+ * False: there is no spare yet. Called from a signal handler of the port, which may run on the
+ * carrier's signal stack. The handler keeps interrupts disabled, so leaving the runtime switches no
+ * thread there. */
 bool rt_call_unannounced(void);
 
-/* The calling user thread, outside the runtime (and about to go on there), has run for a whole tick
- * where it cannot be switched. If others are to run now, as rt_preempt would find, it loses its
- * CPU, on which they go on. From a signal handler of the port's. (port.h: enum rt_room.) */
+/* The calling user thread, which is outside the runtime and continues there, has run for a whole
+ * tick at a point where it cannot be switched. If rt_preempt would run another thread now, the
+ * caller loses its CPU, and that thread runs there. From a signal handler of the port. (port.h:
+ * enum rt_room.) */
 enum rt_room rt_preempt_away(void);
 
 /* The caller, which rt_self found without a CPU, is a user thread: give it one. */
 COLD void rt_call_return(struct thread *self);
 
-/* Take the CPUs whose call lasts since the last scan. True: look again soon. One caller at a time,
- * not a CPU. */
+/* Take the CPUs whose call has lasted since the last scan. True: look again soon. One caller at a
+ * time, which is no CPU. */
 bool rt_calls_scan(void);
 
 /* Interrupt the carrier on which t runs without a CPU that it lost unannounced. False: there is

@@ -31,8 +31,8 @@ NORETURN COLD void rt_panic(const char *file, int line, const char *fmt, ...) PR
  * it uses nothing of the C library. */
 NORETURN COLD void rt_check_failed(const char *file, int line, const char *text);
 
-/* What the user asks for cannot be: the sentence, and the end with status 2. And a sentence alone.
- */
+/* rt_refuse: the user asks for something impossible: write the sentence, and exit with status 2.
+ * rt_say: write a sentence. */
 NORETURN COLD void rt_refuse(const char *fmt, ...) PRINTF_LIKE(1, 2);
 COLD void rt_say(const char *fmt, ...) PRINTF_LIKE(1, 2);
 

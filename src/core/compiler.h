@@ -28,8 +28,8 @@
 #define ALIGNED(n) __attribute__((aligned(n)))
 #define CLEANUP(fn) __attribute__((cleanup(fn))) /* also when an exception leaves the frame */
 #define UNUSED __attribute__((unused))
-/* For a declaration of a variable that is used often: found without the table of what other
- * libraries may define (-fvisibility=hidden is about definitions). */
+/* For the declaration of a variable that is used often: the access bypasses the table of symbols
+ * that other libraries may define. (-fvisibility=hidden concerns definitions only.) */
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 
@@ -38,7 +38,7 @@
 
 #define NO_TSAN __attribute__((no_sanitize("thread")))
 
-/* Which sanitizer instruments this build; gcc and clang say it differently. */
+/* The sanitizer that instruments this build; gcc and clang tell it in different ways. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define PIRN_TSAN 1

@@ -18,7 +18,8 @@
 #define RT_MAX_CPUS 256
 #endif
 
-/* What is built in: constants, so that what they switch off is no code. src/features.cmake */
+/* Features of the build, as constants: the compiler leaves out the code of those that are off.
+ * src/features.cmake */
 #ifdef PIRN_WITHOUT_SETTINGS
 #define RT_DETOUR false
 #else
@@ -145,9 +146,9 @@
 /* Bytes of the name of a file that an option names, with its terminator. */
 #define RT_PATH_MAX 512
 
-/* Of so many threads that are to run ahead of the ready queue one goes through the queue; a LIFO
- * queue gives away its oldest thread at every so-many-th pick. In the simulator often enough to be
- * explored. */
+/* One of RT_BYPASS_LIMIT threads that may run ahead of the ready queue goes through the queue. A
+ * LIFO queue gives away its oldest thread at one of RT_LIFO_OLDEST picks. The values of the
+ * simulator are small, so that it explores these cases. */
 #ifdef PIRN_SIM
 #define RT_BYPASS_LIMIT 16u
 #define RT_LIFO_OLDEST 16u
@@ -164,7 +165,7 @@
 #endif
 #define RT_TICK_MAX 1000000u
 
-/* Who creates a thread without memory for it waits so long for stacks that other CPUs keep. */
+/* Creating a thread without memory for it waits so long for stacks that other CPUs keep. */
 #define RT_NEED_NS 20000000ull
 
 /* A mutex waiter that lost the race for this long gets the mutex handed over. */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu.h - what each CPU has for itself, and the way into and out of the runtime.
+ * cpu.h - the record of a CPU, and the way into and out of the runtime.
  *
- * A CPU is what the port says it is: a kernel thread, a core, a simulated CPU. Its fields are
- * grouped by writer: (O) only the CPU itself, with interrupts disabled; (A) atomic, anyone.
+ * The port defines what a CPU is: a kernel thread, a core, a simulated CPU. Its fields are grouped
+ * by writer: (O) only the CPU itself, with interrupts disabled; (A) atomic, anyone.
  *
  * Callers: every entry of the runtime (rt_enter, rt_leave), and all code that runs between the two.
- * What CPUs share is in runtime.h; what one CPU does to another is in wake.h.
+ * runtime.h has the state that CPUs share; wake.h has the actions of one CPU on another.
  *
  * Invariants:
  *   1. Between rt_enter and rt_leave interrupts are disabled: no signal, interrupt or simulated
  *      preemption enters the runtime on this CPU. Nothing else guards (O) fields.
  *   2. port_cpu_self() is NULL on a kernel thread without a CPU: a foreign one, or the carrier of a
  *      user thread in a call (carrier.h).
- *   3. A pointer to the own CPU is valid until the thread may switch (switch.h).
+ *   3. A pointer to the caller's CPU is valid until the thread may switch (switch.h).
  *   4. `pending` is set by anyone and cleared by its CPU alone, before a pick. ORDER(pending)
  * Locks: none of its own; the timer heap has one.
  */
@@ -23,7 +23,7 @@
 #include "stack.h"
 #include "thread.h"
 
-/* What finish_switch does for the thread that stopped, on the next thread's stack. */
+/* The work that finish_switch does for the thread that stopped, on the next thread's stack. */
 enum post_action {
     POST_NONE,  /* the idle thread stepped aside; or the policy has queued it, and locked nothing */
     POST_YIELD, /* make it ready again */
@@ -69,7 +69,7 @@ struct cpu {
     uint32_t id;             /* (C) RT_NO_CPU: a carrier's limbo */
     uint32_t bypasses;       /* threads that ran, or were queued, ahead of all others */
     struct thread *idle;     /* scheduler context: that of the carrier */
-    struct carrier *carrier; /* what executes this CPU now: carrier.h */
+    struct carrier *carrier; /* that executes this CPU now: carrier.h */
     void *own;               /* (P) the policy's data of this CPU */
     /* for the carrier that takes this CPU: the thread to begin with, or NULL */
     struct thread *given[PORT_CALLS_BLOCK ? 1 : 0];
@@ -81,11 +81,11 @@ struct cpu {
     struct port_cpu port;
     struct cpu_stats stats;
 #ifndef PIRN_WITHOUT_STATS
-    uint64_t idle_since; /* since when it has no thread; 0: it has. Not in stats.idle_ns yet */
+    uint64_t idle_since; /* idle since then, not yet in stats.idle_ns; 0: it runs a thread */
 #endif
 #ifdef PORT_CPU_SHARED
-    uint64_t search_from;  /* (O) before that time it does not search: search.h */
-    uint64_t search_pause; /* (O) how long it did not the last time */
+    uint64_t search_from;  /* (O) no search before that time: search.h */
+    uint64_t search_pause; /* (O) the length of the last pause */
 #endif
 #ifdef PIRN_DEBUG
     uint32_t ranks_held;
@@ -97,7 +97,7 @@ struct cpu {
 
     struct timer_heap timers ALIGNED(RT_CACHELINE);
 
-    /* (A) RT_PENDING_*, and beside it, on the same cache line, what is pending most often */
+    /* (A) RT_PENDING_*; the most frequent pending work is on the same cache line */
     _Atomic(uint32_t) pending ALIGNED(RT_CACHELINE);
 
     /* (A) ready threads sent by others, for policies whose queues only the owner touches */
@@ -118,7 +118,7 @@ ALWAYS_INLINE struct cpu *rt_enter(unsigned long *irq)
     return port_cpu_self();
 }
 
-/* The same for who is not inside already, and leaves by rt_leave(0). */
+/* The same for a caller that is not inside already, and leaves by rt_leave(0). */
 ALWAYS_INLINE struct cpu *rt_enter_first(void)
 {
     port_irq_disabled();
@@ -151,7 +151,7 @@ ALWAYS_INLINE struct thread *rt_self(void)
     return likely(cpu != NULL) ? cpu->current : rt_self_slow();
 }
 
-/* Who the caller is, as an owner of mutexes and of values of keys: the same, but that it starts no
+/* The caller's identity as an owner of mutexes and of values of keys. As rt_self, but it starts no
  * runtime. */
 COLD struct thread *rt_identity_slow(void);
 
@@ -164,7 +164,7 @@ ALWAYS_INLINE struct thread *rt_identity(void)
 /* The same before the runtime has started; NULL: it has, or the caller is not known yet. */
 COLD struct thread *rt_identity_early(void);
 
-/* For who finds port_cpu_self() NULL: is it really a foreign kernel thread, or is there no runtime
+/* For a caller whose port_cpu_self() is NULL: is it a foreign kernel thread, or is there no runtime
  * yet? A user thread that has lost its CPU gets one. */
 COLD bool rt_is_foreign(void);
 

@@ -2,29 +2,29 @@
 /*
  * fork.c - the runtime in the child of a fork: one kernel thread, and on it the thread that forked.
  *
- * rt_forked, called by the port in the child before anything else of the program's runs there,
- * forgets the runtime that was: CPUs, queues, timers, caches. All other threads are dead: nothing
- * runs them, and wait queues, which lie in the program's objects, skip them (their waits count as
- * ended). Their memory stays.
+ * The port calls rt_forked in the child before any code of the program runs there. It forgets the
+ * old runtime: CPUs, queues, timers, caches. All other threads are dead: nothing runs them, and
+ * wait queues, which lie in the program's objects, skip them (their waits count as ended). Their
+ * memory stays.
  *
- * The next call that needs a runtime starts one anew (init.c), whose CPU 0 is this kernel thread
- * and whose main thread is the one that forked, with its descriptor, id, keys and mutexes. A child
+ * The next call that needs a runtime starts a new one (init.c). Its CPU 0 is this kernel thread,
+ * and its main thread is the one that forked, with its descriptor, id, keys and mutexes. A child
  * that only calls exec starts none.
  *
- * What another kernel thread was doing in the parent at the moment of the fork is left half done.
- * Our own locks are given back here. Those in the program's objects nobody can list: they are given
- * back when somebody waits for one (rt_fork_give_back), for as long as it is certain that nobody in
- * this process holds it:
+ * Work of other kernel threads in the parent is left half done at the fork. Locks of the runtime
+ * are released here. The locks in the program's objects cannot be listed. They are released when
+ * somebody waits for one (rt_fork_give_back), while it is certain that nobody in this process holds
+ * it:
  *   1. The thread that forked holds none: it forked outside the runtime.
  *   2. It is the only thread that has ever run here: none has been created, and the program has no
  *      other kernel threads.
- *   3. It has not been switched away: nothing has had a reason to end a wait of its.
- * So handlers of fork, which give back what they have taken in the parent, find those locks free;
- * they are the ones for whom this is. All others of the program's objects POSIX gives up.
+ *   3. It has not been switched away: nothing has had a reason to end a wait of this thread.
+ * This is for handlers of fork: they unlock the objects that they locked in the parent, and find
+ * these locks free. POSIX gives up all other objects of the program.
  *
- * The object is in order then: its queue is emptied, as all who waited are dead, and may have been
- * caught half linked. Its state is one word, which changes at once. Of an object with inheritance
- * there is no group any more (prio.h), whatever its word `leader` says.
+ * The object is consistent then: its queue is emptied, because all waiters are dead and the queue
+ * may be half linked. Its state is one word, which changes at once. An object with inheritance has
+ * no group any more (prio.h), whatever its word `leader` says.
  */
 #include "../trace/trace.h"
 #include "carrier.h"
@@ -61,8 +61,8 @@ static void inherit(struct thread *self)
     at_init(&rt.main_gone, self->flags & THREAD_MAIN ? at_load_rlx(&rt.main_gone) : 1u);
 }
 
-/* A foreign kernel thread has forked: the next runtime's main thread. Not rt.main_thread again,
- * which may be linked in a queue. */
+/* A foreign kernel thread has forked: it becomes the next runtime's main thread. Its descriptor is
+ * a new one, because rt.main_thread may be linked in a queue. */
 static struct thread *main_new(void)
 {
     struct thread *t = rt_foreign_new();

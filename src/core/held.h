@@ -44,7 +44,7 @@ ALWAYS_INLINE struct held_lock held_statelock(statelock_t *lock)
     return (struct held_lock){&lock->word};
 }
 
-/* In place of bias_unlock_tried: after bias_trylock_owner, not after the owner's long way. */
+/* Instead of bias_unlock_tried: after bias_trylock_owner, not after the owner's long way. */
 ALWAYS_INLINE struct held_lock held_biaslock_tried(struct biaslock *lock)
 {
     return (struct held_lock){&lock->owner_in};

@@ -12,8 +12,8 @@
  * read-modify-write, which on x86 is that fence (at_fence_after_rmw): a write after it could still
  * be in the store buffer.
  *
- * Each that does looks again with the table's lock held, under which one that is refused takes its
- * target back: of those that have seen the same cycle one is refused.
+ * A joiner that sees a cycle looks again with the table's lock held. Under that lock a refused join
+ * takes its target back, so only one of the joins that have seen the same cycle is refused.
  *
  * Lock: id_table.lock (RANK_ID) for assigning and releasing indexes, and for refusing joins.
  */

@@ -23,7 +23,7 @@
 struct id_slot;
 extern _Atomic(struct id_slot *) id_chunk[ID_CHUNKS];
 
-/* What of the table a thread points to: stays valid for ever. */
+/* A thread's entry in the table, to which it points: valid for ever. */
 struct id_slot {
     _Atomic(struct thread *) thread;
     _Atomic(uint32_t) join_target; /* index this thread waits for in join, 0 = none */
@@ -36,8 +36,8 @@ int id_assign(struct thread *t);
 void id_release(struct thread *t);
 uint64_t id_of(const struct thread *t);
 
-/* The thread, or NULL if the id was never given or its life is over. What is returned may exit at
- * any time. */
+/* The thread, or NULL if the id was never given or its life is over. The thread may exit at any
+ * time. */
 struct thread *id_lookup(uint64_t id);
 
 /* Call fn for the thread with this index if it lives and the low bits of its generation, those in
@@ -72,8 +72,9 @@ ALWAYS_INLINE bool id_join_closes_cycle(struct thread *self, struct thread *t)
     return unlikely(next != 0) && id_join_walk(self, next);
 }
 
-/* It was: does it still? Then self's target is cleared, and the join has to be refused. Of those
- * that close a cycle at the same moment the first one is, and the others' is none any more. */
+/* After id_join_closes_cycle: does the cycle still exist? Then clear self's target; the caller
+ * refuses the join. If several joins close a cycle at once, the first one is refused, and the
+ * others close none any more. */
 COLD bool id_join_refuse(struct thread *self, struct thread *t);
 
 /* Call fn for every descriptor that exists. */

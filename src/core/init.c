@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * init.c - starting the runtime: the first call of the API does it. If it comes from the
- * program's main thread, that becomes a schedulable thread like any other, on CPU 0, and CPU 0's
- * scheduler context gets a stack of its own; every other CPU schedules on the stack that the port
- * starts it with. A first call from another kernel thread starts all CPUs on kernel threads of
- * their own: a caller that may end cannot be a CPU. The main thread is foreign then.
+ * init.c - starting the runtime, by the first call of the API. If the call comes from the program's
+ * main thread, that becomes a schedulable thread like any other, on CPU 0, and CPU 0's scheduler
+ * context gets a stack of its own; every other CPU schedules on the stack on which the port starts
+ * it. A first call from another kernel thread starts all CPUs on new kernel threads, because a
+ * caller that may end cannot be a CPU. The main thread is foreign then.
  *
- * Who is who before there are CPUs. Starting calls the program's code: its allocator
- * (pthread_create, ld.so), which calls mutexes, keys and pthread_self, from the starting thread and
- * from the kernel threads that are being started. So, where PORT_IDENTITY:
- *   1. Each kernel thread has a descriptor from its first call on, as a foreign thread has
- *      (port_foreign_self); the main one's is that which it keeps: rt.main_thread, in the child of
- *      a fork rt_survivor. What it has locked, and its keys, stay its own when it gets a CPU.
- *   2. While the runtime starts (started == 1) everybody is foreign: nobody waits for the start but
- *      who is to create a thread (rt_start_awaited). That is refused in the thread that starts, and
- *      in kernel threads of the runtime's own, for which the start may be waiting.
- *   3. The main thread's flag THREAD_FOREIGN goes when it takes its CPU, between two calls of
- *      anything else: as it runs it waits for nothing, so nobody wakes it by the flag's old value.
- *   4. Making a descriptor calls nothing of the program's: its memory is the kernel's own
+ * Identities before there are CPUs: starting calls the program's code. Its allocator (called by
+ * pthread_create and ld.so) calls mutexes, keys and pthread_self, from the starting thread and from
+ * the kernel threads that are being started. So, where PORT_IDENTITY is true:
+ *   1. Each kernel thread has a descriptor from its first call on, like a foreign thread
+ *      (port_foreign_self). The main thread keeps this one: rt.main_thread, or rt_survivor in the
+ *      child of a fork. Its locked mutexes and its keys stay its own when it gets a CPU.
+ *   2. While the runtime starts (started == 1) all threads are foreign. Only a thread that creates
+ *      another one waits for the start (rt_start_awaited). Creating is refused in the starting
+ *      thread, and in kernel threads of the runtime, because the start may be waiting for them.
+ *   3. The main thread loses its flag THREAD_FOREIGN when it takes its CPU, with no call in
+ *      between. It runs at that time and waits for nothing, so no waker uses the flag's old value.
+ *   4. Making a descriptor calls no code of the program: its memory comes from the kernel
  *      (port_table_alloc).
  * Elsewhere the first call starts the runtime, and nothing else can come meanwhile.
  */
@@ -81,7 +81,8 @@ static int idle_make_stack(struct cpu *cpu)
     return rt.tls_room != 0 ? port_tls_alloc(t, top) : 0;
 }
 
-/* The caller, or in the child of a fork the thread that it has been so far. NULL without memory. */
+/* The main thread's descriptor: in the child of a fork that of the thread that forked. NULL without
+ * memory. */
 struct thread *rt_main_identity(void)
 {
     struct thread *t = rt_survivor != NULL ? rt_survivor : &rt.main_thread;
@@ -145,7 +146,7 @@ static void tls_start_always(void)
     rt.tls_room = port_tls_room();
 }
 
-/* The option "tls". What was asked for by name and cannot be had is an error. */
+/* The option "tls". A value that the user has named and that is not possible is an error. */
 static void tls_start(void)
 {
     static bool warned; /* a child of a fork need not be */
@@ -174,7 +175,7 @@ static void tls_start(void)
     }
 }
 
-/* With tools that follow threads, which pthread_create has to wait for in the kernel. */
+/* Tools that follow threads (sanitizers) make pthread_create wait in the kernel. */
 static void tools_check(void)
 {
     if (rt_tooled && (rt.tls_room == 0 || rt.spares == 0)) {
@@ -277,7 +278,7 @@ static void carriers_start(bool main_calls)
     spare_first();
 }
 
-/* What is refused ends the program. */
+/* Every refusal ends the program. */
 static void rt_start_once(void)
 {
     bool main_calls = false;
@@ -436,7 +437,7 @@ bool rt_cpu_asleep(unsigned i)
     return rt_cpu_sleeps(i);
 }
 
-/* The monitor asks from the beginning of the start on. */
+/* The monitor asks from the beginning of the start. */
 bool rt_cpu_has_ready(struct cpu *cpu)
 {
     return at_load_acq(&rt.started) == 2 && rt.policy.has_work(cpu); /* ORDER(start) */
@@ -467,7 +468,7 @@ uintptr_t rt_thread_stack_top(const struct thread *t)
     return (uintptr_t)t->stack_top;
 }
 
-/* The CPU writes it plainly; whoever calls this has made sure that an old value does no harm. */
+/* The CPU writes it by plain stores; the caller accepts an old value. */
 NO_TSAN bool rt_cpu_runs(struct cpu *cpu, const struct thread *t)
 {
     return *(struct thread *volatile *)&cpu->current == t;
@@ -508,7 +509,7 @@ struct thread *rt_foreign_new(void)
     return t;
 }
 
-/* A carrier has had a stand-in; the values of its keys go on with its idle thread. */
+/* A carrier has had a stand-in; its idle thread takes over the values of its keys. */
 void rt_foreign_becomes(struct thread *t, struct thread *idle)
 {
     idle->local = t->local;

@@ -79,8 +79,8 @@ void io_give_up_locked(struct io_entry *e, uint32_t why)
     }
 }
 
-/* What is armed may be so for a file that had this number before: the port is asked each time, and
- * if it does not know this file yet, the records that are linked wait for one that is gone
+/* The armed events may belong to a file that had this number before. So the port is asked each
+ * time. If it does not know this file yet, the linked records wait for a file that is gone
  * (invariant 7). */
 static int arm_locked(struct io_entry *e, int fd, uint32_t wanted)
 {
@@ -95,7 +95,7 @@ static int arm_locked(struct io_entry *e, int fd, uint32_t wanted)
     return known < 0 ? known : 0;
 }
 
-/* Has a close of the number come in between? */
+/* Has the number been closed meanwhile? */
 static bool is_late_locked(const struct io_entry *e, const struct rt_io *io)
 {
     return io->partial &&
@@ -141,7 +141,7 @@ static bool io_rearm(struct rt_io *io)
     return armed;
 }
 
-/* Fire what `events` concerns; returns what the others want. */
+/* Fire the records that `events` concerns; returns the events of the others. */
 static uint32_t fire_locked(struct io_entry *e, uint32_t events)
 {
     uint32_t others = 0;
@@ -191,8 +191,8 @@ static int waiter_block(struct io_waiter *w, uint64_t deadline)
     return waitq_block_locked(&w->queue, &options);
 }
 
-/* Link all, or arm them again: false: one of them says why not. A record that is fired meanwhile
- * and then armed makes the wait end for nothing. */
+/* Link all records, or arm them again. False: one of them says why not. A record that fires and is
+ * armed after that makes the wait end without an event. */
 static bool waiter_arm(struct io_waiter *w)
 {
     bool armed = true;
@@ -251,9 +251,9 @@ void rt_io_try_end(struct io_waiter *w, unsigned long irq)
     rt_leave(irq);
 }
 
-/* A copy goes with the last record. Its number may be given to another file as soon as the system
- * call frees it, and closing that waits until we say that it is no longer ours (settle). Unless it
- * is the number of another copy by then. */
+/* A copy is closed with its last record. The system call frees its number, which another file may
+ * get at once. Closing that file waits until the number is no longer ours (settle), unless it
+ * belongs to another copy by then. */
 static void io_unlink(struct rt_io *io)
 {
     struct io_entry *e = entry_lock(io);

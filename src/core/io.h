@@ -14,22 +14,22 @@
  *     fd = rt_io_try_begin(&w, &irq); try by fd, without blocking; rt_io_try_end(&w, irq)
  *     ... and so on;  rt_io_end(&w)          unlinks
  *
- * Whoever closes a number (src/posix/linux/posix_closing.c) does it between rt_io_close_begin and
+ * A number is closed (src/posix/linux/posix_closing.c) between rt_io_close_begin and
  * rt_io_close_end. If records are linked there, the runtime makes a copy of the descriptor (dup),
- * moves them to its number, and closes the copy when the last of them has left: so the file lives
+ * moves them to its number, and closes the copy when the last of them has left. So the file lives
  * until the calls that wait for it have ended.
  *
- * For each descriptor number there is an entry with the records for it and what is armed.
+ * For each descriptor number there is an entry with its records and the armed events.
  * Invariants, under the entry's lock:
  *   1. Every event that an unfired record of the list asks for is armed. A record is linked and
- *      armed in one section, and armed anew for each wait: what others armed may be for a file that
- *      is closed by now, and the port reports what was already the case: no event between the
- *      caller's failed attempt and its wait is lost.
- *   2. A report disarms; it fires the records that it concerns, and arms what the others want. A
- *      report may be spurious: the caller tries again and waits again.
- *   3. A record is unlinked by its own thread only, and moved by a close only, with the locks of
- *      both entries. Its `fd` is stored under them: who holds the lock of the entry that `fd` names
- *      and reads `fd` again, unchanged, has the list that it is in.
+ *      armed in one section, and armed again for each wait, because earlier arming may be for a
+ *      file that is closed by now. The port also reports events that are true when they are armed,
+ *      so no event between the caller's failed attempt and its wait is lost.
+ *   2. A report disarms. It fires the records that it concerns, and arms the events of the others.
+ *      A report may be spurious: the caller tries again and waits again.
+ *   3. Only its own thread unlinks a record, and only a close moves it, with the locks of both
+ *      entries. Its `fd` is stored under them: a thread that holds the lock of the entry that `fd`
+ *      names, and reads the same `fd` again, has the list that contains the record.
  *   4. An attempt by number happens between rt_io_try_begin and rt_io_try_end, with interrupts
  *      disabled, and is counted in `tries`, under the lock, where the record has been found. A
  *      close waits for the count to become 0 after it has moved the records, before it makes the
@@ -37,18 +37,18 @@
  *      got the number later. Attempts do not block: the close does not wait for long. ORDER(io-try)
  *   5. The first attempt of a call, before anything is linked, needs none of this as long as it has
  *      done nothing: the call might as well have begun later. If it has done a part of its work
- *      (`partial`), the rest is for the same file: the generation of the number, which every close
- *      increments before and after, was read before that attempt (`since`). If it has changed, or a
- *      close is under way, the wait is refused (RT_IO_LATE).
- *   6. A record that is linked while a close is under way may be armed for the file that is about
- *      to go. The end of the close fires all records that it finds (RT_IO_LATE): they begin anew.
- *      A closer that finds no entry looks again afterwards. ORDER(io-close)
- *   7. Closes that are not announced (system calls by other ways than the C library's names) are
- *      noticed when the number is armed for another file while records are linked: the port says
- *      that the file is new. The older records have lost theirs: RT_IO_GONE. An attempt that
- *      is under way at that moment may reach the new file.
- * The number of a copy is the runtime's: closing it is refused. In the child of a fork the copies
- * are closed: their waits are the parent's.
+ *      (`partial`), the rest must go to the same file. Every close increments the generation of the
+ *      number before and after; the caller has read it before that attempt (`since`). If it has
+ *      changed, or a close is under way, the wait is refused (RT_IO_LATE).
+ *   6. A record that is linked while a close is under way may be armed for the closing file. The
+ *      end of the close fires all records that it finds (RT_IO_LATE), and they begin again. A close
+ *      that finds no entry looks again afterwards. ORDER(io-close)
+ *   7. An unannounced close (a system call that is not made by the C library's names) is noticed
+ *      when the number is armed for another file while records are linked: the port says that the
+ *      file is new. The older records have lost their file: RT_IO_GONE. An attempt that is under
+ *      way at that moment may reach the new file.
+ * The number of a copy belongs to the runtime: closing it is refused. In the child of a fork the
+ * copies are closed, because their waits belong to the parent.
  */
 #ifndef PIRN_CORE_IO_H
 #define PIRN_CORE_IO_H
@@ -102,8 +102,8 @@ void rt_io_try_end(struct io_waiter *w, unsigned long irq);
 /* Unlink what is linked. May close a file. Errno is kept. */
 void rt_io_end(struct io_waiter *w);
 
-/* What the layer above knows about the file of a number, until the number is closed: in the lowest
- * bits; 0: nothing. Above them the generation. */
+/* Knowledge of the layer above about the file of a number, until the number is closed: the lowest
+ * bits; 0: nothing. The generation is above them. */
 #define RT_IO_KIND 3u
 uint32_t rt_io_state(int fd);            /* 0, for ever: there is no entry, and none to be had */
 bool rt_io_same(int fd, uint32_t state); /* no close of it since, nor under way */

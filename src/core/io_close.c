@@ -23,7 +23,7 @@ static struct io_entry *entry_known(unsigned fd)
     return chunk != NULL ? &chunk[fd & (IO_CHUNK_SIZE - 1)] : NULL;
 }
 
-/* The next generation, of whose file nothing is known. */
+/* The next generation: nothing is known about its file. */
 static void generation_next(struct io_entry *e)
 {
     uint32_t state = at_load_rlx(&e->state);
@@ -45,7 +45,7 @@ static void records_move_locked(struct io_entry *e, struct io_entry *to, int cop
         list_push_back(&to->waits, &io->link);
         wanted |= io->got == 0 ? io->events : 0;
     }
-    /* Also if nothing is wanted at present: the port is to know the file from now on. */
+    /* Also without any event at present: the port must know the file from now on. */
     if (port_io_arm(copy, wanted) < 0) {
         io_give_up_locked(to, RT_IO_GONE);
     } else {
@@ -54,7 +54,7 @@ static void records_move_locked(struct io_entry *e, struct io_entry *to, int cop
     spin_unlock(&to->lock, RANK_IO_COPY);
 }
 
-/* Without a copy (all descriptors are in use) those who wait are told that the file is gone. */
+/* Without a copy (all descriptors are in use) the waiters are told that the file is gone. */
 static void hand_over_locked(struct io_entry *e, int fd)
 {
     int copy = MUTANT(IO_KEEPS) ? -ECHILD : port_io_copy(fd);
@@ -73,7 +73,7 @@ static void hand_over_locked(struct io_entry *e, int fd)
     e->armed = 0;
 }
 
-/* Its number may be another file's already; who drops it says so soon. */
+/* Its number may belong to another file already; the thread that drops it says so soon. */
 static bool settle(struct io_entry *e)
 {
     uint32_t held;
@@ -84,8 +84,8 @@ static bool settle(struct io_entry *e)
     return held != 0;
 }
 
-/* In a signal handler that has interrupted the runtime the lock may be held below us: then those
- * who wait notice what they can (io.h, 7). */
+/* In a signal handler that has interrupted the runtime, the interrupted code may hold the lock.
+ * Then the close counts as unannounced (io.h, 7). */
 static void close_count(struct io_entry *e, int fd)
 {
     unsigned long irq;

@@ -20,7 +20,7 @@ struct io_entry {
     spinlock_t lock;
     uint32_t armed;            /* (lock) */
     struct list waits;         /* (lock) struct rt_io; {NULL}: not used yet */
-    _Atomic(uint32_t) state;   /* (A) the number's generation, and what is known of the file */
+    _Atomic(uint32_t) state;   /* (A) the number's generation, and knowledge about the file */
     _Atomic(uint32_t) closing; /* (A) closes under way */
     _Atomic(uint32_t) tries;   /* (A) attempts under way; incremented under the lock */
     _Atomic(uint32_t) held;    /* (lock), but for its end: enum io_held */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mark.c - how much of its stack a thread has used at most (option stackfill): a stack is filled
- * with a pattern before its thread's life begins, and the lowest word that is no longer so is the
- * mark. A frame that leaves its lowest words as they are is taken for smaller. Stacks that are the
- * runtime's or the program's; not the main thread's, which was there before.
+ * mark.c - how much of its stack a thread has used at most (option stackfill). A stack is filled
+ * with a pattern before its thread's life begins; the lowest changed word is the mark. A frame that
+ * does not write its lowest words counts as smaller. This concerns stacks of the runtime and of the
+ * program, but not the main thread's, which existed before.
  */
 #include "mark.h"
 

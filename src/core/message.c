@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c - what the runtime says of itself: sentences for people, and how threads are named in
- * them. Any context; the rt_describe_... functions in signal handlers, too, at any instruction:
- * they use nothing of the C library, whose printf takes locks, and more stack than a handler has.
+ * message.c - messages of the runtime, and names of threads in them. Any context. The
+ * rt_describe_... functions may also be called by signal handlers, at any instruction: they do not
+ * use the C library, whose printf takes locks, and more stack than a handler has.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cpu.h"
 #include "port_report.h"
 
-/* What is written so far, and its end. Ends with a NUL, whatever fits; needs room for that. */
+/* The text so far, and the end of its buffer. Always ends with a NUL, for which there is room. */
 struct line {
     char *at, *end;
 };
@@ -78,7 +78,7 @@ bool rt_describe_overflow(struct cpu *cpu, uintptr_t address, char *text, size_t
     return true;
 }
 
-/* How much is in a buffer of `size`, which is not 0, after snprintf has said n. */
+/* The length of the text in a buffer of `size`, which is not 0, if snprintf has returned n. */
 static size_t fitting(int n, size_t size)
 {
     return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;

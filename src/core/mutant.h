@@ -11,16 +11,16 @@
 
 enum mutant {
     MUTANT_NONE,
-    MUTANT_PUBLISH_EARLY, /* a yielding thread is enqueued before its context is saved */
-    MUTANT_NO_RECHECK,    /* an idle CPU sleeps without the last look */
-    MUTANT_NO_IDLE_FENCE, /* no fence between announcing idleness and the last look */
-    MUTANT_NO_FOUND_LOOK, /* nor between the end of a search and a look for more */
-    MUTANT_NO_BIAS_FENCE, /* a thief enters a run queue without the heavy fence */
-    MUTANT_MUTEX_DROP,    /* unlock forgets to wake */
-    MUTANT_MUTEX_FORGETS, /* who takes a mutex does not see that others wait for it */
-    MUTANT_MUTEX_HIDES, /* while one is on the way others are not woken, with bound threads, too */
-    MUTANT_COND_DROP,   /* signal between enqueue and park is lost */
-    MUTANT_SEM_DOUBLE,  /* a post hands over and counts */
+    MUTANT_PUBLISH_EARLY,  /* a yielding thread is enqueued before its context is saved */
+    MUTANT_NO_RECHECK,     /* an idle CPU sleeps without the last look */
+    MUTANT_NO_IDLE_FENCE,  /* no fence between announcing idleness and the last look */
+    MUTANT_NO_FOUND_LOOK,  /* nor between the end of a search and a look for more */
+    MUTANT_NO_BIAS_FENCE,  /* a thief enters a run queue without the heavy fence */
+    MUTANT_MUTEX_DROP,     /* unlock forgets to wake */
+    MUTANT_MUTEX_FORGETS,  /* a thread that takes a mutex does not see that others wait for it */
+    MUTANT_MUTEX_HIDES,    /* bound threads, too: no other is woken while one is on its way */
+    MUTANT_COND_DROP,      /* signal between enqueue and park is lost */
+    MUTANT_SEM_DOUBLE,     /* a post hands over and counts */
     MUTANT_RWLOCK_READERS, /* a leaving writer wakes one reader only */
     MUTANT_BARRIER_EARLY,  /* the barrier opens one arrival early */
     MUTANT_ONCE_DROP,      /* the end of once wakes nobody */
@@ -36,25 +36,25 @@ enum mutant {
     MUTANT_SHARED_DROP,    /* an object between processes forgets to wake */
     MUTANT_CALL_BACK,     /* a thread takes its CPU back without asking whether it was given away */
     MUTANT_CALL_UNSEEN,   /* nobody watches a call */
-    MUTANT_BELL_OPEN,     /* a thread that is to lose its CPU may be interrupted meanwhile */
+    MUTANT_BELL_OPEN,     /* a thread that is losing its CPU may be interrupted meanwhile */
     MUTANT_CANCEL_UNSEEN, /* a thread that is about to wait does not look for a request again */
     MUTANT_SIGNAL_UNSEEN, /* nor for a signal */
-    MUTANT_RETURN_ONCE,   /* who loses its CPU on the way back with one goes on without */
+    MUTANT_RETURN_ONCE,   /* a thread that loses its CPU while it returns continues without one */
     MUTANT_TRACE_LATE,    /* events that wait for their time do not get it */
     MUTANT_RANK_STAY,     /* a ready thread whose priority changes keeps its place */
     MUTANT_SLICE_FREE,    /* ticks cost no virtual time */
     MUTANT_PREEMPT_TAIL,  /* a preempted thread goes to the tail of its level */
     MUTANT_HANDOFF_FIRST, /* a real-time thread that is handed something goes before its equals */
-    MUTANT_UNRANKED_KEEP, /* who has met ticks is let into the unranked list at once */
-    MUTANT_UNRANKED_LATE, /* who mostly waits has no credit before those who compute */
+    MUTANT_UNRANKED_KEEP, /* a thread that has met ticks enters the unranked list at once */
+    MUTANT_UNRANKED_LATE, /* a thread that mostly waits has no credit */
     MUTANT_MOVE_QUIET,    /* a ready thread that goes to another queue wakes nobody */
-    MUTANT_SHARED_LATE,   /* a tick does not make a CPU look for what foreign threads made ready */
-    MUTANT_ARM_ONCE,      /* what was armed for a descriptor counts for the next file, too */
-    MUTANT_IO_KEEPS,      /* a close does not copy the file for those who wait */
+    MUTANT_SHARED_LATE,   /* a tick does not make a CPU look into the shared queue */
+    MUTANT_ARM_ONCE,      /* events armed for a descriptor count for the next file, too */
+    MUTANT_IO_KEEPS,      /* a close does not copy the file for its waiters */
     MUTANT_IO_UNCOUNTED,  /* nor waits for an attempt under way */
     MUTANT_IO_LATE_STAYS, /* nor wakes who began to wait meanwhile */
     MUTANT_IO_STRANGER,   /* an older wait is kept when the number means another file */
-    MUTANT_CANCEL_LEAVES, /* a thread leaves a call before the interruption of it has come */
+    MUTANT_CANCEL_LEAVES, /* a thread leaves a call before its interruption has come */
     MUTANT_BLIND_QUEUE,   /* the last look before sleeping does not see one CPU's queue */
     MUTANT_BLIND_SHARED,  /* nor what foreign threads made ready */
     MUTANT_SPARE_MORE,    /* a CPU keeps a ready thread more than it may while others sleep */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.c - see options.h: the table, and what is done with every option by its type. Called
- * once, by rt_start, before any other CPU runs; and by those that need some options earlier.
+ * options.c - see options.h: the table, and the handling of every option by its type. Called once,
+ * by rt_start, before any other CPU runs; and earlier by callers that need some options before.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static bool parse_number(const char *text, uint64_t max, uint64_t *out)
     return true;
 }
 
-/* What no type of option expresses. */
+/* Options that no type expresses. */
 
 static int set_cpus(const char *value, const char **why)
 {
@@ -163,7 +163,7 @@ static void add_number(struct text *out, uint64_t n)
     text_add(out, "%llu%s", (unsigned long long)n, units[unit]);
 }
 
-/* Of "a|b|c" the word with that index, n bytes; NULL: there are not so many. */
+/* The word with that index in "a|b|c", n bytes; NULL: there are fewer words. */
 static const char *choice_at(const char *words, uint64_t index, size_t *n)
 {
     for (; *words != '\0'; index--) {
@@ -223,7 +223,7 @@ void options_add_default(struct text *out, const struct rt_option *o)
     }
 }
 
-/* The places are variables of 1, 4 or 8 bytes, of several types. */
+/* The variables have 1, 4 or 8 bytes, and several types. */
 static void number_store(const struct rt_option *o, uint64_t n)
 {
     uint64_t value = o->type == OPTION_IS_DURATION ? n * 1000 : n;

@@ -34,7 +34,7 @@ struct rt_option {
     /* (text) checks, (custom) takes the value: 0, or -EINVAL and in *why a reason, or nothing. */
     int (*set)(const char *value, const char **why);
     uint32_t deflt, least, most; /* in the user's unit */
-    uint16_t size;               /* bytes at the place */
+    uint16_t size;               /* bytes of the variable */
     uint8_t type;                /* enum rt_option_type */
 };
 
@@ -44,16 +44,16 @@ extern const struct rt_option rt_options[];
 /* Read every option from the port. On a bad value: message, and the program ends with status 2. */
 void options_load(void);
 
-/* Of the user's options, those that do not exist: an error, or a warning (options_names.c). */
+/* Options of the user that do not exist are an error, or a warning (options_names.c). */
 void options_check_names(void);
 
-/* Those only whose names begin so; they are read again with the others. */
+/* Only those whose names begin with `prefix`; they are read again with the others. */
 void options_load_of(const char *prefix);
 
 /* "name" or "name:option=value,option=value": option sched (options_sched.c). */
 int options_set_sched(const char *value, const char **why);
 
-/* What is valid, and the default, as the user would write them. */
+/* The valid values and the default, as the user would write them. */
 void options_add_values(struct text *out, const struct rt_option *o);
 void options_add_default(struct text *out, const struct rt_option *o);
 

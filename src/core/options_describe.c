@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options_describe.c - the description of options and policies, as JSON: what pirn_describe
- * returns, and pirn run, its manual page and pirn sched list are made of.
+ * options_describe.c - the description of options and policies, as JSON: the result of
+ * pirn_describe, from which pirn run, its manual page and pirn sched list are made.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "config.h"
 #include "options.h"
 
-/* Bytes of the description: what is the library's own, and each registered policy at most. */
+/* Most bytes of the description: the library's part, and that of each registered policy. */
 #define DESCRIBE_OWN 16384
 #define DESCRIBE_REGISTERED 4096
 
@@ -66,7 +66,7 @@ static void emit_env(struct text *out, const char *name)
     text_add(out, "\"");
 }
 
-/* A member whose value is what `add` makes of the option. */
+/* A member whose value `add` writes. */
 static void emit_added(struct text *out, const char *name,
                        void (*add)(struct text *out, const struct rt_option *o),
                        const struct rt_option *o)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options_fixed.c - what options.c is without settings that are read: those that the program has
- * when it is linked (static.h), else the defaults of options.def. Called once, by rt_start.
+ * options_fixed.c - replaces options.c in builds that read no settings: the values are those with
+ * which the program is linked (static.h), else the defaults of options.def. Called once, by
+ * rt_start.
  */
 #include <pirn/static.h>
 

@@ -2,9 +2,9 @@
 /*
  * options_names.c - options that the user gives and that do not exist. Called by options_load.
  *
- * A mistyped option of a program that is linked with the runtime ends it, before anything runs with
- * settings that are not meant. A preloaded library is in many programs, all children of a shell
- * among them, which have not asked for it: they are warned.
+ * A mistyped option ends a program that is linked with the runtime, before anything runs with wrong
+ * settings. A preloaded library is in many programs that have not asked for it, such as all
+ * children of a shell: they get a warning.
  */
 #include <string.h>
 
@@ -14,8 +14,8 @@
 #include "port_options.h"
 #include "text.h"
 
-/* What the pirn command, CMake's presets and the benchmarks read: where library, builds and boards
- * are. */
+/* Variables that the pirn command, CMake's presets and the benchmarks read: where library, builds
+ * and boards are. */
 static const char *const tools_names[] = {"apps", "board", "boards", "build", "library"};
 
 static bool name_known(const char *name)
@@ -33,7 +33,7 @@ static bool name_known(const char *name)
     return false;
 }
 
-/* A word of a list in a buffer, if it fits. */
+/* Copy a word of a list into a buffer, if it fits. */
 static void list_add(struct text *list, const char *name)
 {
     if (list->used + strlen(name) + 1 < list->size) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * personality.h - what the layer above the core makes of threads: one constant table, which each
- * library has when it is linked. So it counts whoever calls first, before any constructor of the
- * library has run.
+ * personality.h - properties of threads that the layer above the core defines: one constant table,
+ * which is part of each library when it is linked. So it holds for every caller, also before any
+ * constructor of the library has run.
  *
- * src/native/native_personality.c has the native API's, a weak definition; a library with the POSIX
- * layer has that layer's in its place (src/posix/linux/posix_personality.c,
+ * src/native/native_personality.c defines it for the native API, weakly; a library with the POSIX
+ * layer has that layer's table instead (src/posix/linux/posix_personality.c,
  * src/posix/bare/posix_personality_bare.c).
  *
- * NULL: there is nothing to do, or the core's default counts. What is not said to be called
- * otherwise is called in the thread that it concerns, outside the runtime.
+ * A NULL entry: there is nothing to do, or the core's default counts. An entry is called in the
+ * thread that it concerns, outside the runtime, unless its comment says otherwise.
  */
 #ifndef PIRN_CORE_PERSONALITY_H
 #define PIRN_CORE_PERSONALITY_H
@@ -19,12 +19,12 @@
 struct thread;
 
 struct rt_personality {
-    /* What the options mean where they are "auto". */
-    bool own_tls;    /* threads have thread-local storage of their own: option tls */
-    bool preempt;    /* option preempt */
-    bool classes;    /* a discipline with scheduling classes: option discipline */
-    bool early;      /* kernel threads call while the runtime starts: see init.c */
-    bool take_calls; /* threads that block their kernel thread without a word lose their CPU */
+    /* The meaning of options whose value is "auto". */
+    bool own_tls;               /* threads have thread-local storage of their own: option tls */
+    bool preempt;               /* option preempt */
+    bool classes;               /* a discipline with scheduling classes: option discipline */
+    bool early;                 /* kernel threads call while the runtime starts: see init.c */
+    bool take_calls;            /* threads in unannounced calls lose their CPU */
     size_t (*stack_size)(void); /* of the option stack where it is not given */
 
     const char *(*main_name)(void); /* of the main thread */

@@ -3,10 +3,10 @@
  * prio.c - see prio.h.
  *
  * Raising walks up: a waiter's priority is carried from owner to owner until one has it already.
- * Everything else recomputes: the owner's maximum is taken anew, and if it changes, that of the
- * owner of what it waits for, and so on. A walk ends: raising only ever increases priorities and
- * stops where it does not; recomputing stops where nothing changes, and in a cycle (a deadlock of
- * the program's) each round either leaves it unchanged or lowers it.
+ * Everything else recomputes: the owner's maximum is computed again; if it changes, that of the
+ * next owner, for whose object this owner waits, and so on. A walk ends: raising only increases
+ * priorities, and stops where it does not; recomputing stops where nothing changes, and in a cycle
+ * (a deadlock of the program) each round either leaves the priorities unchanged or lowers them.
  */
 #include "prio.h"
 
@@ -102,8 +102,8 @@ static unsigned prio_wanted(struct thread *t)
     return top;
 }
 
-/* t's effective priority is p. Returns whose priority depends on it: the owner of what t waits for;
- * NULL. */
+/* t's effective priority is p. Returns the thread whose priority depends on it, the owner of the
+ * object for which t waits, or NULL. */
 static struct thread *prio_store(struct thread *t, unsigned p)
 {
     at_store_rlx(&t->priority, p);

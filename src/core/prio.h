@@ -4,14 +4,13 @@
  *
  * A thread has a base priority (its own), a ceiling (the highest of the ceiling mutexes that it
  * holds) and boosts: of each contended object that it owns, the priority of the first waiter. Its
- * effective priority, t->priority, is the highest of these. Larger is more urgent; 0 is what
- * threads start with.
+ * effective priority, t->priority, is the highest of these. Larger is more urgent; threads start
+ * with 0.
  *
  * An object that inherits (a mutex of src/sync/omutex.c) has a wait queue and a word `leader`. Its
- * waiters each have a struct prio_wait on their stacks; the one of the leader stands for the object
- * in its owner's list of boosters, so that objects need room for a word only, threads for a
- * pointer, and passing the object on with all its waiters is one step. The wait queue itself is the
- * sorted list of who waits.
+ * waiters each have a struct prio_wait on their stacks. That of the leader stands for the object in
+ * its owner's list of boosters. So an object needs one word, a thread one pointer, and passing the
+ * object on with all its waiters is one step. The wait queue is the sorted list of waiters.
  *
  * Invariants (prio lock):
  *   1. t->prio_wait is set from before t is queued for an object until it has got it, or has given
@@ -23,7 +22,7 @@
  *   4. When the lock is free, every t->priority is the maximum that is defined above.
  *
  * Locks: the prio lock (RANK_PRIO), one for all; under it the queue lock of one object at a time
- * (RANK_WAITQ), and what policy.requeue takes. Chains are walked under the one lock, so two walks
+ * (RANK_WAITQ), and the locks of policy.requeue. Chains are walked under the one lock, so two walks
  * cannot wait for each other, whatever the order in which threads have locked their objects.
  * docs/internals/design.md has the argument.
  */
@@ -43,7 +42,7 @@ struct prio_wait {
 void prio_lock(void);
 void prio_unlock(void);
 
-/* The effective priority; changes at any time unless the thread is known to be out of reach. */
+/* The effective priority. It may change at any time. */
 ALWAYS_INLINE unsigned rt_thread_priority(const struct thread *t)
 {
     return at_load_rlx(&t->priority);
@@ -61,8 +60,9 @@ ALWAYS_INLINE unsigned rt_thread_base(const struct thread *t)
 void prio_set_ceiling(struct thread *t, unsigned ceiling);
 void prio_set_ceiling_locked(struct thread *t, unsigned ceiling);
 
-/* The caller is about to queue for an object that `owner` owns (NULL: its owner has ended). Then it
- * takes the queue's lock and only then releases the prio lock: nobody sees it in between. */
+/* The caller is about to queue for an object that `owner` owns (NULL: its owner has ended). After
+ * that it takes the queue's lock, and only then releases the prio lock, so nobody sees it in
+ * between. */
 void prio_wait_begin_locked(struct prio_wait *w, struct thread *self, struct thread *owner);
 
 /* t's wait is over, it was unlinked, and has not got the object. */
@@ -72,7 +72,7 @@ void prio_wait_end_locked(struct thread *t);
  * is over now, or to nobody (NULL; then the queue is empty). */
 void prio_pass_locked(uint32_t *leader, struct thread *from, struct thread *to);
 
-/* `from` ends and leaves the object to nobody: who waits for it boosts nobody. */
+/* `from` ends, and nobody gets the object: its waiters boost nobody. */
 void prio_orphan_locked(uint32_t *leader, struct thread *from);
 
 void prio_reset(void); /* between runs of the simulator; the child of a fork */

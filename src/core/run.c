@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - the scheduling loop: the only one. What a CPU without a thread does.
+ * run.c - the scheduling loop, the only one: a CPU without a thread searches, sleeps, and picks.
  *
  * A CPU without a thread runs its idle thread, which searches for a while (spinning) and then
  * sleeps. Callers: carriers (rt_cpu_main), finish_switch (finish_other), ports (rt_tick_begins and
@@ -28,7 +28,7 @@
 #include "search.h"
 #include "wake.h"
 
-/* The post actions that are not so frequent. */
+/* The less frequent post actions. */
 void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, void *arg)
 {
     switch (post) {
@@ -88,7 +88,7 @@ static void idle_found(struct cpu *cpu)
     if (rt.ncpu == 1 || rt_idle_searching(before) != 1 || rt_idle_sleeping(before) == 0) {
         return;
     }
-    bool more = rt_has_work(cpu); /* a fence costs most of what a needless kick does */
+    bool more = rt_has_work(cpu); /* a fence costs nearly as much as a needless kick */
     if (!more && !MUTANT(NO_FOUND_LOOK)) {
         at_fence_heavy(); /* ORDER(idle-wake) */
         more = rt_has_work(cpu);
@@ -126,11 +126,11 @@ static void idle_sleep(struct cpu *cpu)
     }
 }
 
-/* What others send is seen between two looks everywhere, which take longer. */
+/* Between two searches of all queues, which take longer, the CPU looks at its own pending bits. */
 #define LOOKS_AT_PENDING 4u
 
-/* Without work: search and sleep until there is a thread. The time is that of the last look: a
- * clock read when there is a thread would be read while that waits. */
+/* Without work: search and sleep until there is a thread. The end of the idle time is that of the
+ * last look: reading the clock again would delay the thread that was found. */
 static struct thread *idle_wait(struct cpu *cpu)
 {
     struct thread *next = NULL;
@@ -174,7 +174,7 @@ static struct thread *idle_wait(struct cpu *cpu)
     if (rt.policy.idle_exit != NULL) {
         rt.policy.idle_exit(cpu);
     }
-    IDLE_SINCE(cpu, (uint64_t)0); /* first: who reads both sees no time twice */
+    IDLE_SINCE(cpu, (uint64_t)0); /* first, so that a reader of both counts no time twice */
     STAT_ADD(&cpu->stats.idle_ns, now - from);
     trace_idle(cpu, false);
     port_meter_idle(false);

@@ -2,8 +2,8 @@
 /*
  * runtime.h - the state of the runtime: one record, `rt`, for all CPUs.
  *
- * Callers: every layer, to read options and limits, to go over the CPUs, to call the policy. What a
- * CPU has for itself is in cpu.h; idle_word and idle_map belong to wake.h.
+ * Callers: every layer, to read options and limits, to go over the CPUs, to call the policy. The
+ * state of one CPU is in cpu.h; idle_word and idle_map belong to wake.h.
  *
  * Invariants:
  *   1. Fields marked (C) are written before `started` is 2, by the thread that starts the runtime
@@ -66,8 +66,8 @@ struct rt {
 
 HIDDEN extern struct rt rt;
 
-/* The least size of a stack of the caller's: block of thread-local storage and descriptor lie in
- * it, too. */
+/* The least size of a stack that the caller gives: it also holds the block of thread-local storage
+ * and the descriptor. */
 ALWAYS_INLINE size_t rt_stack_min_given(void)
 {
     size_t least = rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room;
@@ -80,8 +80,8 @@ ALWAYS_INLINE size_t rt_stack_min_given(void)
  * -EAGAIN: the caller itself starts it. */
 int rt_start(void);
 
-/* For who has come while the runtime starts and needs it: 0, or -EAGAIN: the caller starts it, or
- * helps to. */
+/* For a caller that needs the runtime while it starts: wait until it has started. 0, or -EAGAIN:
+ * the caller is the thread that starts it, or a kernel thread that helps to. */
 int rt_start_awaited(const struct thread *self);
 
 /* Does the policy, in its discipline, schedule by class and priority? */
@@ -90,13 +90,13 @@ ALWAYS_INLINE bool rt_has_classes(void)
     return RT_CLASSES && rt.policy.preempt != NULL;
 }
 
-/* Does a ready thread wait for one CPU, which no other CPU relieves of it? */
+/* Are threads bound to CPUs, so that no other CPU can take a ready thread? */
 ALWAYS_INLINE bool rt_is_pinned(void)
 {
     return rt.policy.pinned;
 }
 
-/* For people; NULL before the options have been read. */
+/* For messages; NULL before the options have been read. */
 ALWAYS_INLINE const char *rt_policy_name(void)
 {
     return rt.policy.name;

@@ -2,11 +2,11 @@
 /*
  * search.h - whether a CPU without a thread searches for one, and goes on searching (run.c).
  *
- * A search keeps a processor busy that others of the system may want. So it is offered to them: at
- * once while threads wait for descriptors, whose other ends may be programs that wait for a
- * processor; else after some time, as an offer takes as long as what is waited for. If they keep
- * it for long, searching does not pay: the CPU sleeps, and for a while it does not search at all,
- * twice as long if that happens again soon after.
+ * A search keeps a processor busy that other programs may want. So the processor is offered to them
+ * (sched_yield): at once while threads wait for descriptors, because the other end may be a program
+ * that waits for a processor; otherwise after some time, because an offer takes about as long as
+ * the expected wait. If they keep it for long, searching does not pay: the CPU sleeps, and does not
+ * search at all for a while, twice as long each time that this happens again soon.
  *
  * On ports whose cores are the runtime's alone (no PORT_CPU_SHARED) nothing is offered.
  */
@@ -20,8 +20,9 @@
 
 #ifdef PORT_CPU_SHARED
 
-/* In nanoseconds: when a search begins to offer its processor; an offer that takes so long was
- * taken; how long the CPU does not search then; how long after that the next time is soon. */
+/* In nanoseconds. AFTER: a search offers its processor after so long. TAKEN: an offer that lasts so
+ * long was taken. PAUSE: then the CPU does not search for LEAST to MOST; twice as long if it was
+ * taken again within SOON after the pause. */
 #ifdef PIRN_SIM
 #define RT_OFFER_AFTER 200u
 #define RT_OFFER_TAKEN 100u
@@ -53,7 +54,7 @@ static inline bool search_offers(uint64_t since, uint64_t now, bool io)
     return true;
 }
 
-/* Nobody wanted the processor for long that was offered at `then`. */
+/* Called after an offer that began at `then`. False: it was taken; the CPU sleeps. */
 static inline bool search_goes_on(struct cpu *cpu, uint64_t then, uint64_t now)
 {
     if (now - then < RT_OFFER_TAKEN) {

@@ -5,11 +5,11 @@
  * spinlock: test-and-test-and-set. Held with interrupts kept out (rt_enter); a zeroed one is free.
  *
  * statelock: a spinlock in the lowest bit of a word whose other 31 bits are the state of the object
- * that it guards. Who holds it changes the state by plain stores, and the release stores state and
- * lock at once; so an operation that needs the lock costs one locked instruction, not two. Who does
- * not hold it may change the state by a compare-and-swap from a value without STATE_LOCKED, and
- * only so: then the holder's stores lose nothing. A competitor's OR of a bit that is set changes
- * nothing. With state 0 it is a spinlock.
+ * that it guards. The holder changes the state by plain stores, and the release stores state and
+ * lock at once; so an operation that needs the lock costs one locked instruction, not two. Others
+ * may change the state only by a compare-and-swap from a value without STATE_LOCKED; so the
+ * holder's stores lose nothing. A competitor's OR of a bit that is set changes nothing. With state
+ * 0 it is a spinlock.
  *
  * biaslock: for data that one CPU (the owner) uses all the time and others (guests) rarely: the run
  * queue of a CPU, and the thieves. The owner's short way in and out is plain stores and a light
@@ -21,10 +21,10 @@
  *      waits for that, and then takes `entry`. So never a guest and the owner by the short way.
  *   3. The owner by the long way and a guest both hold `entry`; owner_in is 0 then, so the owner
  *      knows by which way it came.
- *   4. What the section wrote is published by the release store that leaves it and by the acquire
- * that enters the next one: of owner_in by a guest, of guest_in by the owner, of `entry`. A guest
- * leaves `entry` before guest_in. The fences order only the entry protocol.
- * No deadlock: nobody waits for owner_in or `entry` with a section of its own under way.
+ *   4. The stores of a section are published by the release store that leaves it and the acquire
+ *      that enters the next one: of owner_in by a guest, of guest_in by the owner, of `entry`. A
+ *      guest leaves `entry` before guest_in. The fences order only the entry protocol.
+ * No deadlock: nobody waits for owner_in or `entry` inside a section of its own.
  */
 #ifndef PIRN_CORE_SPINLOCK_H
 #define PIRN_CORE_SPINLOCK_H
@@ -83,8 +83,8 @@ COLD void state_lock_slow(statelock_t *lock);
  * waitq. */
 COLD void state_wait(statelock_t *lock, unsigned round);
 
-/* Supplied by fork.c: this process is the child of a fork; there the holder may be a thread that it
- * does not have, and the lock is given back then. */
+/* Supplied by fork.c: this process is the child of a fork. The holder may be a thread that does not
+ * exist here; then the lock is released. */
 extern bool rt_is_child;
 void rt_fork_give_back(statelock_t *lock);
 
@@ -96,7 +96,7 @@ ALWAYS_INLINE void state_lock(statelock_t *lock, enum lockrank rank)
     lockrank_acquire(rank);
 }
 
-/* For assertions: by the caller's CPU, as far as that is known. */
+/* For assertions: does the caller's CPU hold it, as far as that is known? */
 ALWAYS_INLINE bool state_is_held(const statelock_t *lock, enum lockrank rank)
 {
     return (at_peek(&lock->word) & STATE_LOCKED) != 0 && lockrank_is_held(rank);

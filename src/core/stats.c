@@ -202,7 +202,7 @@ static void say_counter(struct text *page, unsigned i)
     }
 }
 
-/* A policy's own: what they are, it alone knows. Their names have letters, digits, - and _.
+/* Counters of a policy, which alone knows their meaning. Their names have letters, digits, - and _.
  */
 static void say_own(struct text *page)
 {
@@ -261,7 +261,7 @@ static void stats_write(const char *path, const char *text, size_t n)
     }
 }
 
-/* How long it is changes from one moment to the next, by some digits. */
+/* The length of the text may change meanwhile, by some digits. */
 static void stats_report_prometheus(const char *path)
 {
     size_t size = 2 * stats_prometheus(NULL, 0);

@@ -24,7 +24,7 @@ void stats_sum(struct cpu_stats *sum);
 /* In the Prometheus text format; as snprintf: bytes that it takes, whatever fits. */
 size_t stats_prometheus(char *text, size_t size);
 
-/* What the option asked for; called once at the end of the program. */
+/* Write the report that the option asks for; called once at the end of the program. */
 void stats_report(void);
 
 #else

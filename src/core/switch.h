@@ -2,12 +2,11 @@
 /*
  * switch.h - the one way to switch.
  *
- * switch_to saves the running thread and continues with `next`. What is left to do for the thread
- * that stopped, its post action, is done by finish_switch on next's stack, when the context is
- * saved; so nobody can resume a thread that still runs. Invariants:
- *   1. Post action, its argument and the CPU go over in registers (struct port_note), from
- *      switch_to to the finish_switch of who goes on, on the same CPU; interrupts are disabled in
- *      between.
+ * switch_to saves the running thread and continues with `next`. finish_switch performs the post
+ * action of the thread that stopped, on next's stack, when its context is saved; so nobody can
+ * resume a thread that still runs. Invariants:
+ *   1. Post action, its argument and the CPU travel in registers (struct port_note), from switch_to
+ *      to the finish_switch of the next thread, on the same CPU, with interrupts disabled.
  *   2. After switch_to returns, the thread may be on another CPU: every CPU pointer read before is
  *      void.
  */
@@ -73,7 +72,7 @@ ALWAYS_INLINE void finish_switch(struct port_note note)
     }
 }
 
-/* switch_to for who knows the running thread: `prev`. */
+/* switch_to for a caller that knows the running thread: `prev`. */
 SHARED_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thread *next,
                                enum post_action post, void *arg);
 SHARED_INLINE void switch_from(struct cpu *cpu, struct thread *prev, struct thread *next,

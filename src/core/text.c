@@ -48,7 +48,7 @@ static size_t utf8_length(const unsigned char *s, size_t n)
             return 0;
         }
     }
-    /* Encodings that are longer than need be, surrogates, and values above 10FFFF. */
+    /* Overlong encodings, surrogates, and values above 10FFFF. */
     bool wrong = length > 2 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
                                 (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f));
     return wrong ? 0 : length;

@@ -9,7 +9,7 @@
  *              +- BLOCKED <
  *
  * Invariants:
- *   1. state changes only in thread_set_state, by whoever owns the thread: its creator (NEW), the
+ *   1. state changes only in thread_set_state, by the owner of the thread: its creator (NEW), the
  *      policy's lock (READY), the CPU that runs it (RUNNING), the waker that unlinked it (BLOCKED).
  *   2. A thread is enqueued, or becomes findable in a wait queue's unlocked state, only when its
  *      context is saved (finish_switch).
@@ -64,7 +64,7 @@ enum cancel_bits {
     CANCEL_DISABLED = 1 << 1,  /* requests wait */
     CANCEL_ASYNC = 1 << 2,     /* acts anywhere, not only at cancellation points */
     CANCEL_ENDING = 1 << 3,    /* it ends already: requests change nothing */
-    CANCEL_CALL = 1 << 4,      /* in a call of the kernel that a request is to interrupt */
+    CANCEL_CALL = 1 << 4,      /* in a system call that a request must interrupt */
     CANCEL_NOTIFIED = 1 << 5,  /* the interruption is on its way */
     CANCEL_SIGNALLED = 1 << 6, /* there may be signals for it: the layer above knows */
 };
@@ -98,12 +98,12 @@ enum sched_class { SCHED_CLASS_OTHER, SCHED_CLASS_FIFO, SCHED_CLASS_RR };
 #define SCHED_WEIGHT_MAX 100u
 #define SCHED_WEIGHT_DEFAULT 10u
 
-/* What a ready queue with classes knows of a thread: sched/classq.h. (P) where not said. */
+/* State of a thread in a ready queue with classes: sched/classq.h. (P) where not said. */
 struct thread_sched {
     _Atomic(uint32_t) attr; /* (A) see above */
     uint16_t ticks_left;    /* (O) of the slice */
     uint8_t place;          /* where it is linked; 0 = nowhere */
-    bool no_vtime;          /* its time is that of whatever queue it enters */
+    bool no_vtime;          /* it takes the time of each queue that it enters */
     struct classq *queue;   /* not even: whose time vtime is */
     uint64_t vtime;         /* virtual time; shmac: how often it was chosen */
     uint64_t lag;           /* ahead of the queue's time when it was chosen */
@@ -135,7 +135,7 @@ struct thread {
     struct waitq *wait_queue;                    /* (W) */
     _Atomic(uint32_t) park;                      /* (A) enum park_state */
     uint8_t wait_reason;                         /* (O) */
-    uint8_t wait_kind;                           /* (W) what a rwlock or Full/Empty waiter wants */
+    uint8_t wait_kind;      /* (W) kind of access that a rwlock or Full/Empty waiter wants */
     uint8_t claimable;      /* (W) not 0: end the wait by claim; PARK_REMOVABLE, too */
     uint8_t join_flags;     /* (J) */
     struct waitq join;      /* (J) its lock is the join lock */
@@ -147,7 +147,7 @@ struct thread {
     _Atomic(uint64_t) sigmask; /* (A) of the layer above: signals that it blocks; inherited */
     void *signals;             /* of the layer above */
     void *local;               /* (O) the POSIX layer's data, e.g. keys */
-    struct rt_omutex *held;    /* (O) mutexes that its end concerns: sync/omutex.c */
+    struct rt_omutex *held;    /* (O) held mutexes with an owner: sync/omutex.c */
     struct id_slot *id_slot;   /* (C) see id.h */
     uint32_t index;            /* (C) slot in the id table */
     uint32_t generation;       /* (O) of the slot */
@@ -166,9 +166,9 @@ struct thread {
 #endif
     union {
         const void *wait_object; /* (O) */
-        struct carrier *carrier; /* (O) in a call, or without a CPU after one: what runs it */
+        struct carrier *carrier; /* (O) that runs it in a call, or without a CPU after one */
     };
-    uint64_t wait_value; /* (W) what a Full/Empty waiter brings or gets */
+    uint64_t wait_value; /* (W) value that a Full/Empty waiter brings or gets */
     char name[RT_NAME_MAX];
     struct prof_thread prof; /* (O) and what interrupts it */
 };
@@ -204,7 +204,7 @@ struct thread_attr {
     void *stack;   /* the caller's stack of stack_size bytes */
     void *storage; /* the caller's descriptor */
     const char *name;
-    const void *cpus;    /* where it may run, the port's own thing; NULL: where its creator may */
+    const void *cpus;    /* CPUs that it may use, in the port's form; NULL: those of its creator */
     void **handle;       /* if not NULL, gets the thread's handle (port.h) before it runs */
     uint32_t flags;      /* THREAD_CREATE_*, THREAD_CXX, THREAD_FP */
     bool explicit_sched; /* `sched` counts; else the creator's */
@@ -261,7 +261,7 @@ int rt_thread_detach(struct thread *t);
  * default weight. */
 int rt_sched_valid(const struct sched_params *params);
 
-/* What was set, whatever t inherits for the moment. */
+/* The parameters that were set, without priorities that t inherits for the moment. */
 struct sched_params rt_thread_sched(const struct thread *t);
 
 /* Change it. tail: if t is ready it goes to the tail of its level in any case (else to the head
@@ -277,14 +277,14 @@ HIDDEN port_ctx_entry_t thread_entry NORETURN;
 /* Set by the layer above (personality.h): tools of the program's keep data of threads. */
 HIDDEN extern bool rt_tooled;
 
-/* Set by the layer that has signals: there are some, and threads that wait are to notice. */
+/* Set by the layer that has signals: the program uses them, and waiting threads must notice. */
 #if PORT_SIGNALS
 HIDDEN extern bool rt_signals;
 #else
 #define rt_signals false
 #endif
 
-/* The caller, outside the runtime, takes what signals there are for it (see cancel.h). */
+/* The caller, outside the runtime, takes the signals that are for it (cancel.h). */
 ALWAYS_INLINE void rt_signals_act(void)
 {
     rt_personality.signals_act();
@@ -296,7 +296,7 @@ extern struct thread *rt_survivor;
 /* True if another thread ran meanwhile. */
 bool rt_yield(void);
 
-/* What rt_yield calls: the policy's own code for it, if it has any (yield.h). */
+/* rt_yield calls this: the policy's own code for it, if it has any (yield.h). */
 HIDDEN extern bool (*rt_yield_way)(void);
 void rt_yield_use(bool (*way)(void)); /* NULL: any policy's */
 

@@ -65,7 +65,7 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr,
     if (attr->name != NULL) {
         thread_set_name(t, attr->name);
     } else if (attr->flags & THREAD_CREATE_NAMED) {
-        /* A foreign creator is called so by us alone. */
+        /* The stand-in of a foreign creator has a name of ours. */
         thread_set_name(t, creator->flags & THREAD_FOREIGN ? rt_personality.main_name()
                                                            : creator->name);
     }
@@ -79,8 +79,8 @@ static void thread_apply(struct thread *t, const struct thread_attr *attr,
     }
 }
 
-/* Class, priority and weight are the creator's, its own ones: what it inherits for the moment is
- * not passed on. */
+/* Class, priority and weight are those of the creator. A priority that the creator inherits at the
+ * moment is not passed on. */
 static void thread_inherit(struct thread *t, const struct thread *creator)
 {
     uint32_t base = at_load_rlx(&creator->base_priority);
@@ -152,9 +152,9 @@ static NOINLINE int thread_create_with(struct thread **out, const struct thread_
     return thread_create(cpu, irq, out, attr != NULL ? attr : &none, creator, start, arg);
 }
 
-/* There is no memory for another stack. Those that CPUs keep for later are given back, and threads
- * that are ready may end, before that is an error. Not longer than RT_NEED_NS: a CPU that does not
- * pick gives back what it has when it does, for the next attempt. */
+/* There is no memory for another stack. Before this is an error, CPUs give back their cached
+ * stacks, and ready threads get the chance to end. This takes RT_NEED_NS at most: a CPU gives back
+ * its stacks only when it picks. */
 #ifndef PIRN_WITHOUT_STACKS
 static COLD NOINLINE int thread_create_in_need(struct thread **out, const struct thread_attr *attr,
                                                void *(*start)(void *), void *arg)
@@ -175,7 +175,7 @@ static COLD NOINLINE int thread_create_in_need(struct thread **out, const struct
 #define thread_create_in_need(out, attr, start, arg) (-EAGAIN)
 #endif
 
-/* The ordinary case has its own code: no attributes, and none to inherit. */
+/* The ordinary case is compiled for itself: no attributes, and none to inherit. */
 int rt_thread_create(struct thread **out, const struct thread_attr *attr, void *(*start)(void *),
                      void *arg)
 {

@@ -52,7 +52,7 @@ void finish_exit(struct cpu *cpu, struct thread *prev, struct thread *joiner)
 
 bool rt_tooled;
 
-/* What runs in a thread that ends while it may still block. */
+/* The part of a thread's end that may still block. */
 static NOINLINE void thread_end_user(struct thread *user)
 {
     if (user->flags & THREAD_TLS) {

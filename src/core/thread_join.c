@@ -89,14 +89,14 @@ ALWAYS_INLINE int join(struct thread *t, void **ret, uint64_t deadline, bool poi
             rt_leave(irq);
             return error;
         }
-    } else if (unlikely(t->join_flags & JOIN_DETACHED)) { /* nobody's any more */
+    } else if (unlikely(t->join_flags & JOIN_DETACHED)) { /* already joined or detached */
         rt_leave(irq);
         return -EINVAL;
     }
     if (ret != NULL) {
         *ret = t->arg_ret;
     }
-    t->join_flags |= JOIN_DETACHED;    /* who joins it once more gets an error, not its memory */
+    t->join_flags |= JOIN_DETACHED;    /* another join gets an error, not its memory */
     struct cpu *cpu = port_cpu_self(); /* after a wait another one */
     trace_join(cpu, t);
     thread_release(cpu, t);
@@ -134,7 +134,7 @@ int rt_thread_detach(struct thread *t)
         }
         state_unlock(&t->join.lock, RANK_JOIN);
     } else if (t->join_flags & JOIN_DETACHED) {
-        error = -EINVAL; /* nobody's any more */
+        error = -EINVAL; /* already joined or detached */
     } else {
         t->join_flags |= JOIN_DETACHED;
         thread_release(cpu, t);

@@ -68,7 +68,7 @@ void timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline);
  */
 void timer_disarm(struct timer *timer);
 
-/* Expire what is due, PORT_EXPIRE_MOST at most; returns the next deadline (UINT64_MAX: none), which
+/* Expire due timers, PORT_EXPIRE_MOST at most. Returns the next deadline (UINT64_MAX: none), which
  * may be over. Calls waitq_timeout. */
 uint64_t timer_expire(struct cpu *cpu, uint64_t now);
 
@@ -78,7 +78,7 @@ ALWAYS_INLINE void timer_heap_init(struct timer_heap *heap)
     at_init(&heap->lock.word, 0u);
 }
 
-/* Is any armed? A hint; the owner's own it knows. */
+/* Is any armed? A hint, but exact for the owner's own timers. */
 ALWAYS_INLINE bool timer_any(const struct timer_heap *heap)
 {
     return at_load_rlx(&heap->armed) != 0;

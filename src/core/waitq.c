@@ -120,7 +120,7 @@ unsigned waitq_pop_all_locked(struct waitq *q, struct list *out)
     return n;
 }
 
-/* The one that ended the wait has not unlinked us: do it. */
+/* The thread that ended the wait has not unlinked us: do it. */
 static int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
 {
     state_lock(&q->lock, rank);
@@ -132,7 +132,7 @@ static int waitq_leave(struct waitq *q, struct thread *self, enum lockrank rank)
     return end == PARK_TIMEDOUT ? -ETIMEDOUT : end == PARK_INTERRUPTED ? -EINTR : -ECANCELED;
 }
 
-/* Whoever claimed the wait stores READY as its last access to the descriptor (rt_wake): until then
+/* The claimer of the wait stores READY as its last access to the descriptor (rt_wake). Until then
  * it may have us on a list of its own, or be about to post our permit. */
 static void waitq_foreign_settle(struct thread *self)
 {
@@ -149,8 +149,8 @@ static uint32_t waitq_flags(struct thread *self, const struct waitq_options *opt
            (options->interruptible ? PARK_INTERRUPTIBLE : 0);
 }
 
-/* The request, or the signal, that came before we were PARKING (PARKED, without a CPU) has not
- * ended this wait: see cancel.h. True: it ends now. */
+/* A request or signal that came before we were PARKING (PARKED, without a CPU) has not ended this
+ * wait: cancel.h. True: it ends now. */
 static bool waitq_end_self(struct thread *self, uint32_t park)
 {
     at_fence_light();                           /* ORDER(cancel) */
@@ -185,10 +185,10 @@ static int waitq_block_foreign(struct waitq *q, struct thread *self,
                : waitq_leave(q, self, options->rank); /* ORDER(park) */
 }
 
-/* A user thread that has lost its CPU in the middle of its own code (carrier.h) and comes here
- * without having asked for one (rt_self): it may hold q's lock, so that it cannot queue for one
- * now. It waits as a foreign one does. THREAD_AWAY is seen by all who find it in the queue, for it
- * is set under q's lock; and when it is taken back nobody looks any more (waitq_foreign_settle). */
+/* A user thread that has lost its CPU in the middle of its own code (carrier.h), and has not asked
+ * for one (rt_self). It may hold q's lock, so it cannot queue for a CPU now, and waits like a
+ * foreign thread. THREAD_AWAY is set under q's lock, so every thread that finds it in the queue
+ * sees the flag; when it is cleared nobody looks any more (waitq_foreign_settle). */
 static COLD int waitq_block_away(struct waitq *q, struct thread *self,
                                  const struct waitq_options *options)
 {
@@ -254,8 +254,8 @@ void finish_park(struct cpu *cpu, struct thread *prev, struct held_lock held)
     }
 }
 
-/* End a wait as `end`, wherever the thread is in it; only one with the flag. Whoever claims from
- * PARKED makes it ready. */
+/* End a wait as `end`, in any phase; only a wait with the flag. The claimer of a PARKED thread
+ * makes it ready. */
 static bool waitq_end(struct thread *t, enum park_state end, uint32_t flag)
 {
     uint32_t seen = PARK_PARKED | flag;

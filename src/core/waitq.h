@@ -76,7 +76,7 @@ ALWAYS_INLINE bool waitq_empty_locked(const struct waitq *q)
 
 /* Append the caller, give the CPU away, release the lock. Returns 0, -ETIMEDOUT, -ECANCELED
  * (removed) or -EINTR (there are signals for it). The lock is not held on return. Interrupts are
- * out (rt_enter) before and after.
+ * disabled (rt_enter) before and after.
  */
 int waitq_block_locked(struct waitq *q, const struct waitq_options *options);
 
@@ -93,8 +93,8 @@ unsigned waitq_pop_all_locked(struct waitq *q, struct list *out);
 /* First waiter, without unlinking; NULL if empty. */
 struct thread *waitq_peek_locked(const struct waitq *q);
 
-/* t's priority has changed: to its place in the queue, behind its equals. Does nothing if t is not
- * linked (any more). */
+/* t's priority has changed: move t in the queue, behind its equals. Does nothing if t is not linked
+ * (any more). */
 void waitq_reorder_locked(struct waitq *q, struct thread *t);
 
 /* End another thread's wait from outside, if it has a deadline or is a cancellation point: true if

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wake.h - the way of a wake-up: a thread becomes ready, a CPU is chosen and kicked, and that CPU
- * looks at what was sent to it and picks.
+ * wake.h - the path of a wake-up: a thread becomes ready, a CPU is chosen and kicked, and that CPU
+ * looks at its messages and picks.
  *
  *     rt_wake -> rt_ready -> policy.enqueue -> rt_kick -> a sleeper, or the CPU that is named
  *     rt_post, inbox_push, rt_preempt_cpu -> cpu->pending -> that CPU: rt_service, rt_pick
@@ -25,12 +25,12 @@
  *        - the sleeper counts itself as asleep | heavy fence | has_work? then it stays awake.
  *      By the fence pair the sleeper sees the thread or the waker sees the sleeper (or another
  *      searching CPU, which comes through the same gate). ORDER(idle-wake)
- *   3. While a CPU searched, wakers relied on it, and what they published may be more than the one
- *      thread that it found. So if it was the last one searching it does what a sleeper does: it
- *      stops counting as searching | heavy fence | has_work? then it wakes a sleeper.
- *   4. A directed kick (pinned threads) wakes the named CPU if it sleeps, whoever searches. So
- *      where threads are pinned no CPU counts as searching: the word would go from CPU to CPU with
- *      every thread that is awaited for a moment.
+ *   3. While a CPU searched, wakers relied on it, and may have published more threads than the one
+ *      that it found. So the last searching CPU does the same as a sleeper: it stops counting as
+ *      searching | heavy fence | has_work? then it wakes a sleeper.
+ *   4. A directed kick (pinned threads) wakes the named CPU if it sleeps, even if another CPU
+ *      searches. So where threads are pinned no CPU counts as searching. Otherwise the word's cache
+ *      line would move between CPUs at every short wait.
  *   5. Bits of cpu->pending are set before the fence of 2, and has_work counts them. The CPU looks
  *      at them before every pick, and at RESCHED also when it leaves the runtime (rt_leave_woken).
  *      ORDER(pending)
@@ -69,7 +69,7 @@ ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
     return word >> 16;
 }
 
-/* What a searching CPU adds to the word. */
+/* The amount that a searching CPU adds to the word. */
 ALWAYS_INLINE uint32_t rt_idle_search_unit(void)
 {
     return rt.policy.pinned ? 0 : RT_SEARCHING;
@@ -78,7 +78,7 @@ ALWAYS_INLINE uint32_t rt_idle_search_unit(void)
 /* Clear the CPU's bit in rt.idle_map: true if it slept and is now the caller's to wake. */
 bool rt_idle_claim(unsigned id);
 
-/* Does every CPU sleep? Followed or preceded by a heavy fence: invariant 2. */
+/* Do all CPUs sleep? Followed or preceded by a heavy fence: invariant 2. */
 bool rt_all_asleep(void);
 
 COLD void rt_kick_sleeper(struct cpu *self);
@@ -119,24 +119,24 @@ ALWAYS_INLINE bool rt_cpu_sleeps(unsigned id)
 }
 void rt_kick_cpu(struct cpu *self, unsigned id);
 
-/* For policies: what PIRN_KICK_ANY does, for threads that became ready other than by enqueue. */
+/* For policies: the same as PIRN_KICK_ANY, for threads that became ready other than by enqueue. */
 void rt_kick_any(struct cpu *self);
 
 /* ---- a more urgent thread ---- */
 
-/* A more urgent thread may be ready for CPU `id`: have it look. It does so when it picks, or in
- * rt_resched. Any context. */
+/* A more urgent thread may be ready for CPU `id`: make it look, when it picks or in rt_resched. Any
+ * context. */
 void rt_preempt_cpu(struct cpu *self, unsigned id);
 
 /* `ticks` have passed while the caller's CPU ran its current thread; inside the runtime. At the end
  * of a slice RT_PENDING_RESCHED is set. */
 void rt_charge(struct cpu *cpu, unsigned ticks);
 
-/* RT_PENDING_RESCHED is set: if somebody should run in place of the caller, he does (true). Inside
- * the runtime, without locks; afterwards the caller may be on another CPU. */
+/* RT_PENDING_RESCHED is set: if another thread should run instead of the caller, switch to it
+ * (true). Inside the runtime, without locks; afterwards the caller may be on another CPU. */
 COLD bool rt_resched(void);
 
-/* The way out for who may have made a thread ready. */
+/* Leave the runtime after an operation that may have made a thread ready. */
 ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
 {
     struct cpu *cpu = port_cpu_self();
@@ -149,13 +149,13 @@ ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
 
 /* ---- what is sent to a CPU ---- */
 
-/* Post pending bits to a CPU and see to it that it looks at them. */
+/* Post pending bits to a CPU and make it look at them. */
 void rt_post(struct cpu *cpu, uint32_t bits);
 
 /* Send t to cpu->inbox and post RT_PENDING_POLL; any context. */
 void inbox_push(struct cpu *cpu, struct thread *t);
 
-/* Everything that was sent, oldest first, through rq.next; NULL if nothing. Owner. */
+/* All threads that were sent, oldest first, through rq.next; NULL: none. Owner. */
 struct thread *inbox_take_owner(struct cpu *cpu);
 
 ALWAYS_INLINE bool inbox_empty(struct cpu *cpu)
@@ -172,7 +172,7 @@ ALWAYS_INLINE bool rt_has_work(struct cpu *cpu)
     return at_load_rlx(&cpu->pending) != 0 || rt.policy.has_work(cpu);
 }
 
-/* What policy.poll is for. */
+/* The purpose of policy.poll. */
 COLD void rt_poll(struct cpu *cpu);
 
 /* Before every pick, if pending is set. */
@@ -194,8 +194,8 @@ ALWAYS_INLINE bool rt_may_bypass(struct cpu *cpu)
     return ++cpu->bypasses % RT_BYPASS_LIMIT != 0;
 }
 
-/* And instead of a pick (a joiner, the target of a join)? Not either when there is something that
- * rt_pick would look at. */
+/* And instead of a pick (a joiner, the target of a join)? Also not when there are pending bits, at
+ * which rt_pick would look. */
 ALWAYS_INLINE bool rt_may_bypass_pick(struct cpu *cpu)
 {
     return !at_is_set_rlx(&cpu->pending) && rt_may_bypass(cpu);

@@ -3,12 +3,12 @@
  * yield.c - a thread lets others run, and stays ready: rt_yield, which it calls, and rt_preempt,
  * which the port calls for it at the end of a slice, in a handler. No lock is held on entry.
  *
- *   1. Whoever yields keeps its stack until another thread is on one of its own: it enters a queue
- *      after the switch (POST_YIELD). The short way, rotate, enters it before, in a queue that
- *      nobody else takes from (POST_NONE), or that stays locked; finish_switch unlocks it then
- *      (POST_UNLOCK).
- *   2. The short way passes no point where the CPU looks at what others have posted (cpu->pending),
- *      so it is taken only if that is 0.
+ *   1. The yielding thread keeps its stack until the next thread runs on its own stack: it enters a
+ *      queue after the switch (POST_YIELD). The short way, rotate, enters it before, in a queue
+ *      from which no other CPU takes (POST_NONE), or which stays locked; finish_switch unlocks it
+ *      then (POST_UNLOCK).
+ *   2. The short way passes no point where the CPU looks at its pending bits (cpu->pending), so it
+ *      is taken only if they are 0.
  *   3. If nobody else is ready, the caller goes on, and nothing has happened.
  *   4. After either, the caller may be on another CPU.
  */
@@ -20,7 +20,7 @@
 #include "runtime.h"
 #include "wake.h"
 
-/* Who runs next. With priorities, that may be the caller. */
+/* The thread that runs next. With priorities, that may be the caller. */
 static struct thread *yield_to(struct cpu *cpu)
 {
     if (RT_DETOUR && unlikely(rt.detour)) {
@@ -51,7 +51,8 @@ bool yield_slow(struct cpu *cpu)
     return true;
 }
 
-/* Before that, who starts the runtime has a CPU already, and the policy may not be ready. */
+/* Before that, the thread that starts the runtime has a CPU already, but the policy may not be
+ * ready. */
 static bool has_started(void)
 {
     return at_load_acq(&rt.started) == 2; /* ORDER(start) */
@@ -114,9 +115,9 @@ void rt_interrupted(void)
     }
 }
 
-/* A foreign kernel thread, or one that comes back to the ready queue anyway. Nobody else is there
- * before the runtime has started, which is no reason to start it: tools yield from places where
- * they hold their locks. */
+/* A foreign kernel thread, or a thread that returns to the ready queue anyway. Before the runtime
+ * has started there is no other thread, so a yield does not start it: tools yield while they hold
+ * their locks. */
 bool yield_without_cpu(void)
 {
     if (at_load_acq(&rt.started) != 2 || (rt_self()->flags & THREAD_FOREIGN)) { /* ORDER(start) */
@@ -126,7 +127,7 @@ bool yield_without_cpu(void)
     return true;
 }
 
-/* The table is read behind the question for the CPU: without one, it may be changing. */
+/* The table is read after the test for a CPU: without one, it may be changing. */
 static struct pirn_rotation rotate_any(struct cpu *self, struct thread *t)
 {
     return rt.policy.rotate(self, t);
@@ -139,7 +140,7 @@ static bool yield_any(void)
 
 bool (*rt_yield_way)(void) = yield_any;
 
-/* A foreign kernel thread may be yielding, for which either way is right. */
+/* A foreign kernel thread may be yielding; for it either way is right. */
 void rt_yield_use(bool (*way)(void))
 {
     __atomic_store_n(&rt_yield_way, way != NULL ? way : yield_any, __ATOMIC_RELAXED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yield.h - the body of rt_yield, for a policy to be compiled with its own `rotate` in it:
- * that saves a yield an indirect call and what goes with it. The argument stands in yield.c.
+ * yield.h - the body of rt_yield, which a policy compiles with its own `rotate`: that saves an
+ * indirect call at each yield. yield.c has the argument.
  */
 #ifndef PIRN_CORE_YIELD_H
 #define PIRN_CORE_YIELD_H
@@ -15,8 +15,8 @@ NOINLINE bool yield_slow(struct cpu *cpu);
 
 COLD bool yield_without_cpu(void);
 
-/* May the running thread be made to make room? And: it has run for a tick; who is to run instead of
- * it, out of the queue; NULL: nobody. */
+/* May the running thread be preempted? It has run for a tick: returns the thread that must run
+ * instead, out of the queue; NULL: none. */
 bool rt_may_preempt(const struct cpu *cpu);
 struct thread *preempt_next(struct cpu *cpu);
 
