@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * barrier.c - barrier. The last to arrive wakes the others; a woken thread does not touch the
- * barrier again, so it may be destroyed or reused as soon as any waiter has returned. A waiter that
- * signals interrupt looks at it again to see whether it has opened meanwhile: queue.leaving counts
- * those that may, and rt_barrier_settle, before it is destroyed, waits for them.
- * ORDER(barrier-destroy) Lock: queue.lock (RANK_WAITQ) guards `arrived` and `round`.
+ * barrier.c - barrier. The last thread to arrive wakes the others. A woken thread does not touch
+ * the barrier again, so it may be destroyed or reused as soon as any waiter has returned. The
+ * exception is a waiter that a signal has interrupted: it looks at the barrier again, to see
+ * whether it has opened meanwhile. queue.leaving counts the waiters that may do so, and
+ * rt_barrier_settle waits for them before the barrier is destroyed. ORDER(barrier-destroy) Lock:
+ * queue.lock (RANK_WAITQ) guards `arrived` and `round`.
  */
 #include <errno.h>
 

@@ -20,8 +20,8 @@ void rt_cond_init(struct rt_cond *c)
     at_init(&c->queue.leaving, 0u);
 }
 
-/* A broadcast lets a waiter go that its timer or a request has claimed, but that waiter looks at
- * the queue once more: rt_cond_destroy waits for it. ORDER(cond-destroy) */
+/* A waiter that its timer or a request has claimed looks at the queue once more, even if a
+ * broadcast has let it go. rt_cond_destroy waits for it. ORDER(cond-destroy) */
 ALWAYS_INLINE void cond_enter(struct rt_cond *c, bool timed)
 {
     if (timed) {
@@ -57,7 +57,7 @@ int rt_cond_destroy(struct rt_cond *c)
     return 0;
 }
 
-/* Queue, release the mutex, wait. Inlined, with `release` mostly known. */
+/* Queue, release the mutex, wait. Inlined: most callers pass a constant `release`. */
 ALWAYS_INLINE int cond_block(struct rt_cond *c, uint64_t deadline, bool point,
                              void (*release)(struct cpu *cpu, void *mutex), void *mutex)
 {
@@ -122,7 +122,7 @@ int rt_cond_wait_released(struct rt_cond *c, uint64_t deadline,
     return cond_block(c, deadline, true, release, mutex);
 }
 
-/* What the mutex has to say goes before a timeout. */
+/* An error of the mutex takes precedence over a timeout. */
 int rt_cond_wait_omutex(struct rt_cond *c, struct rt_omutex *m, uint64_t deadline)
 {
     int result = cond_block(c, deadline, true, release_omutex, m);

@@ -25,7 +25,7 @@ void rt_fe_init(struct rt_fe *w)
 /* The word is empty: let the first writer fill it. */
 static void fe_refill_locked(struct rt_fe *w, struct list *woken);
 
-/* The word has become full: serve readers, and the first taker; a take lets a writer in, and so on.
+/* The word has become full: serve readers, and the first taker. A take lets a writer in, and so on.
  */
 static void fe_serve_locked(struct rt_fe *w, struct list *woken)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.c - see layout.h. What tools/debuggers/pirn-gdb.py and tools/pirn_tools/live ask for by
- * name stands here.
+ * layout.c - see layout.h. The entries are those for which tools/debuggers/pirn-gdb.py and
+ * tools/pirn_tools/live ask by name.
  */
 #include "layout.h"
 

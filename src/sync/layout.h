@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.h - what a debugger has to know of this build: where which field is. A table of constants,
- * made by the compiler, so that tools/debuggers works on a library without debug information and on
- * a core file, and fails with a sentence where the versions differ.
+ * layout.h - the offsets of fields in this build, for debuggers: a table of constants that the
+ * compiler makes. So tools/debuggers works on a library without debug information and on a core
+ * file, and fails with a message where the versions differ.
  */
 #ifndef PIRN_CORE_LAYOUT_H
 #define PIRN_CORE_LAYOUT_H

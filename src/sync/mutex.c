@@ -4,23 +4,24 @@
  *
  * The state of queue.lock: MUTEX_OWNED, and MUTEX_WAITERS if the unlock has to wake somebody.
  *
- * Unlock clears OWNED and wakes one waiter, which competes with arrivals: handing over always would
+ * Unlock clears OWNED and wakes one waiter, which competes with arrivals. Handing over always would
  * make every thread that needs the mutex wait for a switch (a convoy). A waiter that has lost for
- * RT_MUTEX_HANDOVER_NS gets it handed over. While the woken waiter is on its way, WAITERS is clear
- * although others may be queued: the mutex stays with the threads of one CPU, which lock and unlock
- * it as if nobody waited, instead of waking, for each visit, another thread that comes too late. A
- * woken one that comes too late stays on its way for a while if its CPU has nothing else to do. And
- * so that nobody waits for one that is behind a long computation on its CPU: where threads are
- * bound to CPUs (policy.pinned), and whenever somebody comes to wait, WAITERS is set.
+ * RT_MUTEX_HANDOVER_NS gets the mutex handed over. While the woken waiter is on its way, WAITERS is
+ * clear although others may be queued. So the mutex stays with the threads of one CPU, which lock
+ * and unlock it as if nobody waited; otherwise each visit would wake another thread that comes too
+ * late. A woken waiter that comes too late stays on its way for a while if its CPU has nothing else
+ * to do. A woken waiter may be queued behind a long computation on its CPU. Therefore WAITERS is
+ * set again where threads are bound to CPUs (policy.pinned), and whenever another thread comes to
+ * wait.
  *
  * Invariants:
  *   1. A waiter is queued only under the lock and after it set WAITERS there; WAITERS is cleared
  *      only under the lock. With WAITERS the fast unlock fails, so the unlock that ends that
  *      ownership takes the lock and finds the waiter. It may be set without a waiter after a
  *      time-out, until the next unlock.
- *   2. While somebody is queued, WAITERS is set or somebody who was woken is on the way: WAITERS is
- *      cleared with others queued only by waking one. Who was woken takes the mutex, or queues
- *      again, under the lock, and sets WAITERS if others are queued.
+ *   2. While a thread is queued, WAITERS is set or a woken waiter is on its way: with others queued
+ *      WAITERS is cleared only by waking one. The woken waiter takes the mutex, or queues again,
+ *      under the lock, and sets WAITERS if others are queued.
  *   3. Handed over: OWNED stays set while the ownership passes; wait_kind tells the waiter.
  *   4. The write that clears OWNED also releases the lock, and is the last access of an unlock to
  *      the mutex: its next owner may destroy it at once (POSIX, pthread_mutex_destroy).
@@ -76,9 +77,8 @@ static void mutex_pause(unsigned pauses)
 }
 
 /* Another CPU may be about to unlock: a short look costs less than two switches. Each look takes
- * the cache line from the owner, which then takes it back: the pauses between them grow, so that
- * the owner gets on, and on a busy mutex one CPU has it for many visits before the other has its
- * turn. */
+ * the cache line from the owner, which then takes it back. So the pauses between looks grow: the
+ * owner makes progress, and one CPU uses a busy mutex for many visits before the next one does. */
 static bool mutex_spin(struct rt_mutex *m)
 {
     for (unsigned pauses = SPIN_FIRST; rt.ncpu > 1 && pauses <= SPIN_LAST; pauses *= 2) {
@@ -94,8 +94,8 @@ static bool mutex_spin(struct rt_mutex *m)
     return false;
 }
 
-/* The caller was woken. If it is too late it stays on its way, so that nobody else is woken, while
- * its CPU has nothing else to do, and looks now and then. Inside the runtime. */
+/* The caller was woken. If it comes too late, it stays on its way while its CPU has nothing else to
+ * do, so that no other waiter is woken, and looks now and then. Inside the runtime. */
 static void mutex_linger(const struct rt_mutex *m)
 {
     struct cpu *cpu = port_cpu_self();
@@ -148,7 +148,7 @@ static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, bool first, 
     return error != 0 ? error : owns;
 }
 
-/* The state that others have to find while somebody is queued. */
+/* The bit that must be set while a thread is queued. */
 static uint32_t mutex_waiters_locked(const struct rt_mutex *m)
 {
     RT_ASSERT(state_is_held(&m->queue.lock, RANK_WAITQ));
@@ -165,7 +165,7 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
     if (mutex_spin(m)) {
         return 0;
     }
-    rt_self(); /* while it looked it may have lost its CPU */
+    rt_self(); /* it may have lost its CPU while it looked */
     trace_contend(rt_enter(&irq), WAIT_MUTEX, m);
     int result = 0;
     for (;;) {

@@ -27,7 +27,7 @@
 enum mutex_type { MUTEX_NORMAL, MUTEX_RECURSIVE, MUTEX_ERRORCHECK, MUTEX_ADAPTIVE };
 #define MUTEX_TYPE 3u
 
-/* What makes a struct rt_omutex of it; any of these. */
+/* A mutex with any of these bits is a struct rt_omutex. */
 #define OM_ROBUST 16u
 #define OM_INHERIT 32u
 #define OM_PROTECT 64u

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.c - the table of what the core calls in the synchronisation objects: core/objects.h.
+ * objects.c - the table of functions that the core calls in the synchronisation objects:
+ * core/objects.h.
  */
 #include "objects.h"
 #include "omutex.h"

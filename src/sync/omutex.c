@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * omutex.c - mutexes that know their owner: robust ones (robust.c has what its end does), ones with
- * priority inheritance, and ones with a priority ceiling. In any combination of robust with one of
- * the other two.
+ * omutex.c - mutexes that know their owner: robust ones (robust.c handles the end of an owner),
+ * ones with priority inheritance, and ones with a priority ceiling. Robust goes together with
+ * either of the other two.
  *
  * word: the index of the owner (0: nobody), OM_WAITERS, OM_DIED. Two owners stand for special
  * states: OM_LOST (not recoverable), OM_GONE (the owner of a mutex that is not robust has ended).
  *
  * Invariants:
- *   1. OM_WAITERS is set under the object's lock by who is about to queue, while the word has an
- *      owner; so the unlock that ends that ownership fails to clear the word at once, takes the
- *      lock and finds the waiter. It may be set without a waiter after a timeout, until the next
- *      unlock.
- *   2. With waiters the mutex is handed over, to the first one; nobody overtakes. What it became
- *      owner of (OM_DIED or not) the waiter learns from wait_kind.
- *   3. Who owns it has it on its own list `held`, which nobody else touches: a waiter that was
- *      handed the mutex links it when it resumes.
+ *   1. A thread that is about to queue sets OM_WAITERS under the object's lock, while the word has
+ *      an owner. So the unlock that ends that ownership fails to clear the word at once, takes the
+ *      lock and finds the waiter. The bit may be set without a waiter after a timeout, until the
+ *      next unlock.
+ *   2. With waiters the mutex is handed over, to the first one; nobody overtakes. wait_kind tells
+ *      the waiter whether the last owner died (OM_DIED).
+ *   3. The owner has the mutex on its own list `held`, which no other thread touches: a waiter that
+ *      was handed the mutex links it when it resumes.
  *   4. The write that gives up the word is the last access of an unlock to the mutex, when it
  *      becomes free; the next owner may destroy and free it. When it is handed over, the last
  *      access comes before the new owner is made ready. Only the step to OM_LOST writes the lock
  *      after the word; rt_omutex_destroy waits for that.
- *   5. m->ceiling changes only while the mutex is held by who changes it.
+ *   5. Only the holder of the mutex changes m->ceiling.
  *   6. While there is a group (prio.h), an owner's word has OM_WAITERS, even if the queue is empty:
- *      the leader may have timed out and left the queue, and not yet said so. An unlock that did
- *      not look would leave the group with somebody who does not own the mutex.
+ *      the leader may have timed out and left the queue, and not yet left the group. Without the
+ *      bit, an unlock would leave the group with a thread that does not own the mutex.
  *
  * Locks: the object's lock is the queue's (RANK_WAITQ); where priorities are concerned, the prio
  * lock (RANK_PRIO), and the queue's lock inside it.
@@ -153,8 +153,8 @@ void rt_omutex_ceiling_changed(struct thread *self)
 
 /* ---- lock ---- */
 
-/* The word has no owner: take it as it is. Release, too: who finds the owner there reads its
- * priority. 0, -EOWNERDEAD, -ENOTRECOVERABLE, -EBUSY. */
+/* The word has no owner: take it as it is. With release order, too: a thread that finds the owner
+ * there reads its priority. 0, -EOWNERDEAD, -ENOTRECOVERABLE, -EBUSY. */
 static int om_try(struct rt_omutex *m, struct thread *self)
 {
     uint32_t word = at_load_rlx(&m->word);
@@ -178,8 +178,8 @@ int rt_omutex_trylock(struct rt_omutex *m)
     return unlikely(om_forbidden(m, self)) ? -EINVAL : om_try(m, self);
 }
 
-/* Under om_lock: set OM_WAITERS beside an owner (that owner), or see that there is nothing to wait
- * for (0, OM_LOST). */
+/* Under om_lock: set OM_WAITERS, and return the owner; or return 0 or OM_LOST: there is no owner to
+ * wait for. */
 static uint32_t om_mark_locked(struct rt_omutex *m)
 {
     uint32_t word = at_load_acq(&m->word); /* ORDER(mutex) */
@@ -279,7 +279,7 @@ int rt_omutex_lock_until(struct rt_omutex *m, uint64_t deadline)
 
 /* ---- unlock ---- */
 
-/* To t, which was unlinked: with `died` as its owner's legacy. */
+/* Hand over to t, which was unlinked; `died`: OM_DIED, or 0. */
 static void om_give_locked(struct rt_omutex *m, struct thread *self, struct thread *t,
                            uint32_t died)
 {
@@ -337,7 +337,7 @@ void rt_omutex_release_irqoff(struct cpu *cpu, struct rt_omutex *m, struct threa
     } while (!at_cas_rel(&m->word, &mine, died)); /* ORDER(mutex) */
 }
 
-/* Unlocked as it was left by an owner that died: nobody gets it any more. */
+/* Unlocked in the state that a dead owner left: nobody can lock it any more. */
 static void om_lose_irqoff(struct cpu *cpu, struct rt_omutex *m, struct thread *self)
 {
     struct list woken;
@@ -393,7 +393,7 @@ void rt_omutex_unlock_irqoff(struct cpu *cpu, struct rt_omutex *m)
     }
 }
 
-/* A user thread that has lost its CPU gets one before it enters the runtime: in there it would be
+/* A user thread that has lost its CPU gets one before it enters the runtime. Inside, it would be
  * switched with interrupts disabled twice, and `cpu` would stay NULL. */
 void rt_omutex_unlock(struct rt_omutex *m)
 {

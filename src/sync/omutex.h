@@ -12,7 +12,7 @@
 #include "sync.h"
 
 #define OM_OWNER 0x3fffffffu
-#define OM_LOST 0x3fffffffu /* owner of what nobody can lock any more */
+#define OM_LOST 0x3fffffffu /* owner of a mutex that cannot be locked any more */
 #define OM_GONE 0x3ffffffeu /* owner that has ended, of a mutex that is not robust */
 #define OM_DIED 0x40000000u /* robust: the last owner ended, the data may be inconsistent */
 #define OM_WAITERS 0x80000000u
@@ -41,9 +41,9 @@ ALWAYS_INLINE bool rt_omutex_is_mine(struct rt_omutex *m, const struct thread *s
     return (at_load_rlx(&m->word) & OM_OWNER) == self->index;
 }
 
-/* 0; -EOWNERDEAD: locked, and its last owner ended with it; -ENOTRECOVERABLE; -ETIMEDOUT;
- * -ECANCELED (rt_wait_remove); -EINVAL: the caller's own priority is above the ceiling. The caller
- * must not own it, or waits for itself. */
+/* 0; -EOWNERDEAD: locked, and its last owner ended while it held the mutex; -ENOTRECOVERABLE;
+ * -ETIMEDOUT; -ECANCELED (rt_wait_remove); -EINVAL: the caller's own priority is above the ceiling.
+ * A caller that owns the mutex would wait for itself. */
 int rt_omutex_lock_until(struct rt_omutex *m, uint64_t deadline);
 int rt_omutex_lock_unlimited(struct rt_omutex *m, uint64_t deadline); /* by the ceiling */
 

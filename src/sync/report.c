@@ -17,7 +17,7 @@
 #include "runtime.h"
 #include "wake.h"
 
-#define QUIET_NS 100000000ull       /* no CPU moves for so long: then it is worth a look */
+#define QUIET_NS 100000000ull       /* look when no CPU has moved for so long */
 #define AGAIN_NS 200000000ull       /* first interval between looks */
 #define AGAIN_MAX_NS 60000000000ull /* last one */
 #define LINES_MAX 200u
@@ -40,7 +40,7 @@ const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX] = {
     [WAIT_SIGNAL] = "signal",
 };
 
-/* What only threads end. */
+/* A wait that only threads end. */
 static bool wait_is_inner(uint8_t reason)
 {
     switch (reason) {
@@ -63,7 +63,7 @@ static bool wait_is_inner(uint8_t reason)
 static _Atomic(uint32_t) watched; /* a CPU has said that it is the last one, and a turn will come */
 static _Atomic(uint32_t) dump;    /* asked for */
 
-/* (who calls rt_report_turn: one at a time, by `watched`) */
+/* (caller of rt_report_turn: one at a time, by `watched`) */
 static struct {
     uint64_t at;       /* when to look; UINT64_MAX: not */
     uint64_t interval; /* between this look and the next */
@@ -92,7 +92,7 @@ void rt_dump_asked(void)
     port_report_poke();
 }
 
-/* Grows with whatever a CPU does that concerns threads. */
+/* Grows whenever a CPU switches threads or sleeps. */
 static uint64_t moves(void)
 {
     uint64_t sum = 0;
@@ -116,8 +116,8 @@ struct tally {
     unsigned wait, others;
 };
 
-/* The waiter has written these fields before its CPU said that it sleeps; if it has not, the look
- * is void. */
+/* The waiter writes these fields before its CPU says that it sleeps. Otherwise a CPU has moved, and
+ * the look does not count. */
 static NO_TSAN void tally_thread(struct thread *t, void *arg)
 {
     struct tally *tally = arg;
@@ -156,11 +156,11 @@ static enum look look(unsigned *waiting)
     return rt_all_asleep() && moves() == before ? LOOK_DEADLOCK : LOOK_AWAKE;
 }
 
-/* ---- what is said ---- */
+/* ---- the text ---- */
 
 static unsigned nwaiting; /* for the report, which has no arguments */
 static bool is_deadlock;
-static const struct thread *reporter; /* the stand-in of who writes the report */
+static const struct thread *reporter; /* the stand-in of the thread that writes the report */
 
 static void say(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
@@ -187,7 +187,7 @@ static void find_thread(struct thread *t, void *arg)
     }
 }
 
-/* Not everything that looks like a thread is one: owners are noted, and never cleared. */
+/* The pointer may be stale: owners are noted, and never cleared. */
 static struct thread *living(const void *wanted)
 {
     struct find find = {wanted, NULL};
@@ -206,7 +206,7 @@ static struct thread *mutex_owner(const struct rt_mutex *m)
     return living(m->owner);
 }
 
-/* Who is to end the wait of t; NULL if nobody in particular. */
+/* The thread that must end the wait of t; NULL: none in particular. */
 static struct thread *waits_on(const struct thread *t)
 {
     if (at_load_rlx(&t->state) != THREAD_BLOCKED) {
@@ -317,7 +317,7 @@ static void report_deadlock(unsigned waiting)
     }
 }
 
-/* No more looks, until a CPU asks for one; unless all sleep meanwhile, and nobody will. */
+/* No more looks until a CPU asks for one. False: all CPUs sleep meanwhile, so none will ask. */
 static bool watch_end(void)
 {
     RT_ASSERT(at_peek(&watched) == 1);

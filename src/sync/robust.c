@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * robust.c - what becomes of the mutexes that a thread holds when it ends. omutex.c has the
- * invariants.
+ * robust.c - the mutexes that a thread holds when it ends. omutex.c has the invariants.
  *
- * A robust one goes to the next owner, which is told (OM_DIED, -EOWNERDEAD). Another stays locked
- * for ever, as POSIX has it; its word then names no thread, because the index of this one will be
- * another's, and its waiters boost nobody.
+ * A robust one goes to the next owner, which is told (OM_DIED, -EOWNERDEAD). Any other stays locked
+ * for ever, as POSIX says. Its word then names no thread, because another thread will get this
+ * index, and its waiters boost nobody.
  */
 #include <errno.h>
 
@@ -52,7 +51,7 @@ void rt_held_end(struct thread *self)
     RT_ASSERT(cpu == NULL || cpu->current == self);
     while ((m = self->held) != NULL) {
         RT_ASSERT((at_peek(&m->word) & OM_OWNER) == self->index);
-        self->held = m->next; /* m is another's as soon as it is given up */
+        self->held = m->next; /* m belongs to another thread once it is given up */
         end_one(cpu, m, self);
     }
     RT_ASSERT(self->boosters == NULL || MUTANT(ROBUST_FORGET));

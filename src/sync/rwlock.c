@@ -10,8 +10,7 @@
  *      remain. A writer enters a word of 0.
  *   3. The last holder to leave a word with RW_WAITING hands over under the queue lock: to the
  *      first waiter if it is a writer; else to every queued reader (or, where writers are
- *      preferred, to the readers before the first writer). Who is handed the lock owns it when it
- *      wakes.
+ *      preferred, to the readers before the first writer). These own the lock when they wake.
  * Lock: queue.lock (RANK_WAITQ).
  */
 #include <errno.h>
@@ -116,7 +115,7 @@ static void rw_hand_over_locked(struct rt_rwlock *l, struct list *woken)
     at_store_rel(&l->word, word | rw_waiting_bit_locked(l)); /* ORDER(rwlock) */
 }
 
-/* A waiter gave up: readers that waited only because of it may enter, and if it was the last,
+/* A waiter gave up: readers that waited only because of it may enter. If it was the last one,
  * nobody waits. While a reader holds the lock and RW_WAITING is set, no writer gets in and the last
  * reader cannot leave without the queue lock; so adding readers needs no loop. */
 static void rw_gave_up(struct rt_rwlock *l, unsigned long irq)
@@ -192,7 +191,7 @@ static bool rw_unlock_slow(struct rt_rwlock *l, uint32_t word)
     list_init(&woken);
     struct cpu *cpu = rt_enter(&irq);
     state_lock(&l->queue.lock, RANK_WAITQ);
-    /* Own it as a writer: no reader enters while it is handed over. */
+    /* Take it as a writer, so that no reader enters while it is handed over. */
     bool owned = at_cas_acq_rel(&l->word, &word, RW_WRITER | RW_WAITING); /* ORDER(rwlock) */
     if (owned) {
         rw_hand_over_locked(l, &woken);

@@ -3,17 +3,17 @@
  * shared.c - waiting for a word that other processes see.
  *
  * Only the environment can wait for such a word, and it blocks a kernel thread. A user thread must
- * not block its CPU: the thread that it waits for may be ready on the same one. So it asks a
- * helper, a foreign kernel thread, and waits for the helper's answer as user threads wait. Helpers
- * are started when there is none idle, and end when they have been idle for IDLE_NS.
+ * not block its CPU: the thread for which it waits may be ready on the same CPU. So it asks a
+ * helper, a foreign kernel thread, and waits for the helper's answer like a user thread. A helper
+ * is started when none is idle, and ends when it has been idle for IDLE_NS.
  *
  * Invariants (helpers.lock):
- *   1. A request is queued only after it has claimed an idle helper or started a new one: so there
- *      are at least as many helpers as requests queued or in hand, and each request finds one,
- *      though not always the one it claimed.
+ *   1. A request is queued only after it has claimed an idle helper or started a new one. So there
+ *      are at least as many helpers as requests queued or in hand, and each request finds one, but
+ *      not always the one that it claimed.
  *   2. helpers.work counts the requests that are queued. A helper takes one for each unit.
  *   3. A helper counts itself idle before it answers; the answer is its last access to the request,
- *      which lies on the stack of who asked.
+ *      which lies on the stack of the thread that asked.
  */
 #include <errno.h>
 
@@ -111,9 +111,9 @@ static void helper_main(void *unused)
     }
 }
 
-/* Have the helper answer, who waits for the word or is about to. Others that wait for it look at it
- * in vain; or not: once more at the end, since the helper may have got a wake-up that was meant for
- * one of them. */
+/* Make the helper answer that waits for the word, or is about to. Other waiters look at the word in
+ * vain. They are woken once more at the end, because the helper may have got a wake-up that was
+ * meant for one of them. */
 static void request_cancel(struct request *r)
 {
     do {
@@ -122,7 +122,7 @@ static void request_cancel(struct request *r)
     port_shared_wake(r->word, RT_SHARED_ALL);
 }
 
-/* point: a cancellation point. interruptible: a handler is for the caller to run. */
+/* point: a cancellation point. interruptible: signals end the wait, and the caller takes them. */
 static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shared_limit *limit,
                        bool point, bool interruptible)
 {

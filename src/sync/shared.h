@@ -8,7 +8,8 @@
  * (src/posix/glibc/posix_layout.c). rt_shcond and rt_shrwlock have not: all processes must use this
  * library.
  *
- * What a process that dies holds stays held, and what it waits for counts it as waiting for ever.
+ * Objects that a dying process holds stay held; objects for which it waits count it as a waiter for
+ * ever.
  */
 #ifndef PIRN_SYNC_SHARED_H
 #define PIRN_SYNC_SHARED_H
@@ -28,7 +29,7 @@ int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shar
 /* The same as a cancellation point: -ECANCELED, too. */
 int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
                          const struct rt_shared_limit *limit);
-/* And -EINTR: there is a signal for the caller, who takes it. */
+/* And -EINTR: there is a signal for the caller, which must take it. */
 int rt_shared_wait_interruptible(_Atomic(uint32_t) *word, uint32_t value,
                                  const struct rt_shared_limit *limit);
 
@@ -62,7 +63,7 @@ struct rt_shbarrier {
     _Atomic(uint32_t) round; /* (A) arrivals up to here may go */
     uint32_t count;          /* (C) */
     uint32_t shared;         /* POSIX layer */
-    _Atomic(uint32_t) out;   /* (A) how many have gone since the last reset */
+    _Atomic(uint32_t) out;   /* (A) departures since the last reset */
 };
 
 struct rt_shcond {
@@ -76,7 +77,7 @@ struct rt_shrwlock {
     _Atomic(uint32_t) word;    /* (A) readers, RW_WRITER, RW_WAITING */
     _Atomic(uint32_t) writers; /* (A) waiting; counted only if they are preferred */
     uint32_t owner[2];         /* POSIX layer */
-    _Atomic(uint32_t) events;  /* (A) what lets waiters look again; they wait for it to change */
+    _Atomic(uint32_t) events;  /* (A) count of events after which waiters look again */
     uint32_t spare[2];
     uint32_t shared; /* POSIX layer */
     uint32_t spare2[4];
@@ -97,10 +98,11 @@ int rt_shsem_destroy(struct rt_shsem *s); /* 0; -EBUSY: somebody waits */
 
 /* True for one of each round. */
 bool rt_shbarrier_wait(struct rt_shbarrier *b);
-/* 0; -EBUSY: somebody waits. Who is on the way out is waited for. */
+/* 0; -EBUSY: somebody waits. Waits for threads that are still leaving. */
 int rt_shbarrier_destroy(struct rt_shbarrier *b);
 
-/* First half of a wait, with the mutex held: what to hand to the second, after unlocking it. */
+/* First half of a wait, with the mutex held. Returns the ticket for the second half, which follows
+ * after the mutex is unlocked. */
 uint32_t rt_shcond_enter(struct rt_shcond *c);
 int rt_shcond_wait(struct rt_shcond *c, uint32_t ticket, const struct rt_shared_limit *limit);
 void rt_shcond_leave(struct rt_shcond *c); /* instead of waiting */

@@ -2,19 +2,20 @@
 /*
  * shared_count.c - semaphore, barrier and condition variable between processes. See shared.h.
  *
- * Semaphore: value and number of waiters are one word of 64 bits, so that a post sees both at once:
- * with waiters it wakes one, which competes with arrivals. A waiter counts itself before it looks
- * for the last time, and takes its count back together with the unit.
+ * Semaphore: value and number of waiters are one word of 64 bits, so a post sees both at once. With
+ * waiters it wakes one, which competes with arrivals. A waiter counts itself before its last look,
+ * and takes its count back together with the unit.
  *
- * Barrier: `in` counts arrivals, over many rounds; the last of a round raises `round` to its own
- * number, and all up to there go. Before `in` overflows, at CYCLE arrivals, a whole number of
- * rounds, nobody enters; the last to leave resets everything, and lets them in again.
+ * Barrier: `in` counts arrivals, over many rounds. The last arrival of a round raises `round` to
+ * its own number, and all arrivals up to this number go. At CYCLE arrivals, a whole number of
+ * rounds before `in` overflows, no thread enters; the last one to leave resets everything, and lets
+ * them in again.
  *
- * Condition variable: who waits takes the number of signals so far as its ticket, while it holds
- * the mutex, and waits for that number to change. So a signal after the mutex was unlocked is not
- * lost. A waiter between taking the ticket and falling asleep returns without being woken, beside
- * the one that is. Who is woken returns, though its ticket may be newer than the signal: it has
- * used the one wake-up, and whoever else waits would not get another.
+ * Condition variable: a waiter takes the number of signals so far as its ticket, while it holds the
+ * mutex, and waits for that number to change. So a signal after the mutex was unlocked is not lost.
+ * A signal may release two threads: the one that it wakes, and one that has taken its ticket and is
+ * not asleep yet. A woken waiter returns even if its ticket is newer than the signal, because it
+ * has used the only wake-up: no other waiter would get one.
  */
 #include <errno.h>
 

@@ -2,17 +2,18 @@
 /*
  * shared_lock.c - mutex and readers-writer lock between processes. See shared.h.
  *
- * Mutex: the classic one of three values (U. Drepper, "Futexes Are Tricky"): who waits has set 2,
- * and who takes it after waiting sets 2, because others may wait; who finds 2 when unlocking wakes
- * one. The exchange is the last access to the memory: waking by the address alone is harmless when
- * the memory is something else by then.
+ * Mutex: the classic one of three values (U. Drepper, "Futexes Are Tricky"). A waiter sets 2; so
+ * does a thread that takes the mutex after waiting, because others may wait. An unlock that finds 2
+ * wakes one waiter. The exchange is the last access to the memory: a wake-up by the address alone
+ * is harmless if the memory is used for something else by then.
  *
- * Readers-writer lock: word has the readers, RW_WRITER, and RW_WAITING, set by who is going to
- * wait; the unlock that leaves nobody inside clears it, counts an event and wakes all, who compete.
- * Where writers are preferred, waiting writers are counted, and readers wait while there is one; a
- * writer that gives up may have been the last: an event, too. A waiter reads the number of events,
- * marks the word, looks once more, and waits for the number to change. Waiting for the word to
- * change would not do: it may be what it was, after an event.
+ * Readers-writer lock: word has the number of readers, RW_WRITER, and RW_WAITING, which a thread
+ * sets before it waits. The unlock after which nobody holds the lock clears RW_WAITING, counts an
+ * event and wakes all waiters, which compete. Where writers are preferred, waiting writers are
+ * counted, and readers wait while there is one. A writer that gives up may have been the last one,
+ * so this is an event, too. A waiter reads the number of events, marks the word, looks once more,
+ * and waits for the number to change. It cannot wait for the word to change, because the word may
+ * have its old value again after an event.
  */
 #include <errno.h>
 

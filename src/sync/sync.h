@@ -19,7 +19,7 @@
 struct rt_mutex {
     uint32_t spare;
     uint32_t count; /* POSIX layer: recursion */
-    void *owner;    /* who locked it last, for debuggers; POSIX layer: who holds it */
+    void *owner;    /* the last owner, for debuggers; POSIX layer: the present one */
     uint32_t kind;  /* (C) mutex_kind.h; the native API's is 0 */
     uint32_t spare2;
     struct waitq queue; /* state of its lock: MUTEX_OWNED, MUTEX_WAITERS */
@@ -51,7 +51,7 @@ struct rt_rwlock {
 
 struct rt_barrier {
     uint32_t arrived; /* (queue lock) */
-    uint32_t round;   /* (queue lock) of those who wait: how often it has opened */
+    uint32_t round;   /* (queue lock) of the waiters: how often it has opened */
     uint32_t count;   /* (C) */
     uint32_t shared;  /* POSIX layer */
     struct waitq queue;
@@ -72,15 +72,15 @@ void rt_mutex_init(struct rt_mutex *m);
 int rt_mutex_trylock(struct rt_mutex *m);
 enum { MUTEX_FREE = 0, MUTEX_OWNED = 2, MUTEX_WAITERS = 4 };
 
-/* Who the caller is as an owner; NULL: no user thread, or without a CPU just now. The main thread
- * is known before the runtime has started. */
+/* The caller's identity as an owner; NULL: no user thread, or one without a CPU at the moment. The
+ * main thread is known before the runtime has started. */
 ALWAYS_INLINE void *rt_mutex_self(void)
 {
     struct cpu *cpu = port_cpu_self();
     return likely(cpu != NULL) ? (void *)cpu->current : (void *)rt_identity_early();
 }
 
-/* The caller has it. Nobody clears it: it counts while the mutex is locked. */
+/* The caller has the mutex. The note is never cleared: it is valid while the mutex is locked. */
 ALWAYS_INLINE void rt_mutex_set_owner(struct rt_mutex *m, void *self)
 {
     at_store_rlx((_Atomic(void *) *)&m->owner, self);
@@ -91,8 +91,8 @@ ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
     rt_mutex_set_owner(m, rt_mutex_self());
 }
 
-/* Lock and unlock without anybody else about. False: nothing done. Who the caller is is read first:
- * loads behind the locked instruction wait for it, and the unlock's one for their store. */
+/* Lock and unlock without contention. False: nothing done. The caller is identified first: a load
+ * behind the locked instruction would wait for it, and the unlock's instruction for the store. */
 ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)
 {
     void *self = rt_mutex_self();
@@ -124,7 +124,7 @@ void rt_mutex_unlock_slow(struct rt_mutex *m);
 void rt_mutex_unlock_irqoff(struct cpu *cpu, struct rt_mutex *m);
 
 void rt_cond_init(struct rt_cond *c);
-/* 0, -EBUSY (somebody waits). Afterwards no thread that was let go touches it. */
+/* 0, -EBUSY (somebody waits). Afterwards no released waiter touches it. */
 int rt_cond_destroy(struct rt_cond *c);
 int rt_cond_wait_until(struct rt_cond *c, struct rt_mutex *m, uint64_t deadline);
 /* The same as a cancellation point: -ECANCELED, with the mutex. */
@@ -141,8 +141,7 @@ int rt_sem_trywait(struct rt_sem *s);
 int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline);
 /* The same as a cancellation point: -ECANCELED. */
 int rt_sem_wait_point(struct rt_sem *s, uint64_t deadline);
-/* The same without deadline: has the caller been switched away from? For PORT_ARCH_RETURN_BY_JUMP.
- */
+/* The same without deadline; true: the caller was switched away. For PORT_ARCH_RETURN_BY_JUMP. */
 bool rt_sem_wait(struct rt_sem *s);
 int rt_sem_post(struct rt_sem *s);
 uint32_t rt_sem_value(struct rt_sem *s);
@@ -158,11 +157,12 @@ int rt_rwlock_unlock(struct rt_rwlock *l);
 int rt_barrier_init(struct rt_barrier *b, uint32_t count);
 bool rt_barrier_wait(struct rt_barrier *b);
 
-/* Before its memory goes, when all have been let go. */
+/* Call it before the memory is freed, when all waiters have been released. */
 void rt_barrier_settle(struct rt_barrier *b);
 
 void rt_once(struct rt_once *once, void (*fn)(void));
-/* Its halves. begin: true: the caller runs the function, and says at the end whether it has run. */
+/* Its halves. If begin returns true, the caller runs the function, and says at the end whether the
+ * function has run to its end. */
 bool rt_once_begin(struct rt_once *once);
 void rt_once_end(struct rt_once *once, bool done);
 /* Forget all waiters: in the child of a fork, between runs of the simulator. */
@@ -181,8 +181,8 @@ void rt_sleep_until(uint64_t deadline);
 /* The same as a cancellation point: 0, -ECANCELED. */
 int rt_sleep_point(uint64_t deadline);
 
-/* Make a list of unlinked waiters ready, oldest first. irq: what rt_enter has stored; interrupts
- * that wait come in after each, unless it is RT_IRQ_STAY (the caller holds locks). */
+/* Make a list of unlinked waiters ready, oldest first. irq: the value that rt_enter has stored;
+ * pending interrupts come in after each waiter. Or RT_IRQ_STAY: the caller holds locks. */
 #define RT_IRQ_STAY 1ul
 void rt_wake_list(struct cpu *cpu, struct list *list, enum pirn_why why, unsigned long irq);
 
