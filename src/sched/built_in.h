@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * built_in.h - which policies the library has: all, unless its build leaves some out
+ * built_in.h - the policies of the library: all, unless its build leaves some out
  * (src/features.cmake). For policies.c.
  */
 #ifndef PIRN_SCHED_BUILT_IN_H

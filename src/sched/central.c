@@ -36,7 +36,7 @@ static void central_fini(void)
 static struct pirn_kick central_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     struct pinned *p = pinned_of(t);
-    unsigned home = p->home; /* once it is queued, t may run and be gone */
+    unsigned home = p->home; /* once it is queued, t may run and end */
     struct runq *q = &central.queues[home];
     spin_lock(&central.lock, RANK_RUNQ);
     ready_push_locked(q, t, why);
@@ -102,7 +102,7 @@ static struct thread *central_preempt(struct cpu *self, struct thread *running, 
     return next;
 }
 
-/* The priority is stored. Who enqueues t sees it, or t is in the queue here. */
+/* The priority is stored. The thread that enqueues t sees it, or t is in the queue here. */
 static void central_requeue(struct thread *t)
 {
     struct pinned *p = pinned_of(t);
@@ -111,7 +111,7 @@ static void central_requeue(struct thread *t)
         classq_requeue(RUNQ_CLASSES(&central.queues[p->home]), t);
     }
     spin_unlock(&central.lock, RANK_RUNQ);
-    rt_preempt_cpu(port_cpu_self(), p->home); /* it looks whether who runs there still should */
+    rt_preempt_cpu(port_cpu_self(), p->home); /* it looks whether another one should run */
 }
 
 static bool central_has_work(struct cpu *self)

@@ -91,8 +91,8 @@ static unsigned lowest(uint32_t *urgency)
     return cpu;
 }
 
-/* Somebody may have gone to sleep while we looked at who runs what: so a preemption does not stand
- * for the ordinary kick, which closes that gap. */
+/* A CPU may have gone to sleep while we looked at the running threads. Only the ordinary kick
+ * closes that gap, so a preemption does not replace it. */
 struct pirn_kick classes_kick_lowest(struct cpu *self, uint32_t urgency)
 {
     if (urgency > URGENCY_OTHER) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes.h - what the policies share for disciplines with classes: options, the queues'
- * memory, who runs where, and whom a thread that becomes ready preempts.
+ * classes.h - code that the policies share for disciplines with classes: options, the queues'
+ * memory, the running thread of each CPU, and the choice of the CPU that a new ready thread
+ * preempts.
  *
- * sched_running tells what each CPU runs: how urgent it is, and which thread. Written by the CPU
- * when it takes a thread, under the lock of the queue that it takes it from; who has pushed a
- * thread into that queue reads it afterwards. Where a CPU looks at several queues see
- * classes_announce_other. A value that is stale otherwise costs a needless look at a queue.
+ * sched_running has the urgency and the running thread of each CPU. The CPU writes it when it takes
+ * a thread, under the lock of the queue from which it takes it; a thread that has pushed another
+ * one into that queue reads it afterwards. For a CPU that looks at several queues see
+ * classes_announce_other. In all other cases a stale value costs a needless look at a queue.
  */
 #ifndef PIRN_SCHED_CLASSES_H
 #define PIRN_SCHED_CLASSES_H
@@ -18,7 +19,7 @@ struct sched_choice_of_user {
     enum discipline discipline; /* (C) */
     bool heap;                  /* (C) */
     bool copy;                  /* (C) a new thread starts at its creator's virtual time */
-    bool inherit_no_vtime;      /* (C) posix with `copy`: threads made by even ones are even */
+    bool inherit_no_vtime;      /* (C) posix with `copy`: no_vtime is inherited */
 };
 HIDDEN extern struct sched_choice_of_user sched_chosen;
 
@@ -77,9 +78,9 @@ ALWAYS_INLINE struct thread *classes_take(const struct cpu *self, const struct c
     return t;
 }
 
-/* The CPU is going to take a thread of class OTHER, and may have run something else: it says so
- * before it looks for more urgent threads, for those who make such ready look at what it says
- * afterwards. So one of them sees the other. */
+/* The CPU is going to take a thread of class OTHER, and may have run another class. It announces
+ * that before it looks for more urgent threads. A waker of such a thread looks at the announcement
+ * after it has queued the thread, so one of the two sees the other. */
 ALWAYS_INLINE void classes_announce_other(const struct cpu *self)
 {
     struct sched_runs *r = &sched_running[self->id];
@@ -89,7 +90,7 @@ ALWAYS_INLINE void classes_announce_other(const struct cpu *self)
     }
 }
 
-/* The CPU takes t from a unranked list: it is of class OTHER. */
+/* The CPU takes t from an unranked list: it is of class OTHER. */
 ALWAYS_INLINE struct thread *classes_take_plain(const struct cpu *self, struct thread *t)
 {
     struct sched_runs *r = &sched_running[self->id];
@@ -120,8 +121,8 @@ int classes_thread_init(struct thread *t, struct thread *creator);
 /* Policy operation charge. */
 bool classes_charge(struct cpu *self, struct thread *running, unsigned ticks);
 
-/* t's priority has changed, and it is in no queue: if it runs, its CPU looks whether it still
- * should. */
+/* t's priority has changed, and it is in no queue. If it runs, its CPU looks whether another thread
+ * should run. */
 void classes_look_again(const struct thread *t);
 
 #else

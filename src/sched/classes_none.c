@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classes_none.c - what classes.c has that there is without classes, too: the choice between fifo
+ * classes_none.c - the parts of classes.c that builds without classes need: the choice between fifo
  * and lifo, and the check of a queue.
  */
 #include "options.h"

@@ -10,7 +10,7 @@
 #define SHARE_SHIFT 24      /* shmac: count / weight in fixed point; exact for weights to 100 */
 #define CREDIT CLASSQ_SLICE /* how far behind the queue's time a thread may come back */
 #define LAG_MAX (64 * CLASSQ_SLICE)
-#define STINT_PART 16u           /* who blocks before a tick pays this part of a slice */
+#define STINT_PART 16u           /* a thread that blocks before a tick pays this part of a slice */
 #define START (4 * CLASSQ_SLICE) /* time of a new queue: room for credit below it */
 
 void classq_init(struct classq *q, enum discipline discipline, const struct classq_backend *backend)
@@ -64,7 +64,7 @@ ALWAYS_INLINE bool slice_ended(const struct thread *t)
 
 /* ---- virtual time ---- */
 
-/* t's time in q, with what it has used. */
+/* t's time in q, including `used`. */
 static uint64_t time_in(const struct classq *q, const struct thread *t, uint64_t used)
 {
     const struct thread_sched *s = &t->sched;
@@ -72,8 +72,8 @@ static uint64_t time_in(const struct classq *q, const struct thread *t, uint64_t
     return v + CREDIT < q->min ? q->min - CREDIT : v;
 }
 
-/* What the time since it was chosen costs: ticks, and at least a part of a slice, so that who never
- * meets a tick pays, too. Real-time threads pay with nothing. */
+/* The cost of the time since t was chosen: its ticks, and at least a part of a slice, so that a
+ * thread that never meets a tick pays, too. Real-time threads pay nothing. */
 ALWAYS_INLINE uint64_t used_until(const struct thread *t, enum pirn_why why)
 {
     if (unlikely(sched_class_of(t) != SCHED_CLASS_OTHER)) {
@@ -90,7 +90,7 @@ static uint64_t share_of(uint64_t count, const struct thread *t)
     return (count << SHARE_SHIFT) / sched_weight_of(t);
 }
 
-/* shmac: in another queue than before, as far ahead of the others as it was there. */
+/* shmac: in another queue than before, t is as far ahead of the others as it was there. */
 static uint64_t count_in(const struct classq *q, const struct thread *t)
 {
     const struct thread_sched *s = &t->sched;
@@ -100,7 +100,7 @@ static uint64_t count_in(const struct classq *q, const struct thread *t)
     return ((q->min + s->lag) * sched_weight_of(t)) >> SHARE_SHIFT;
 }
 
-/* t is even no more, but has the queue's time, as its own. */
+/* t gets a virtual time of its own: the queue's. */
 static void settle(struct classq *q, struct thread *t)
 {
     t->sched.no_vtime = false;
@@ -151,7 +151,8 @@ static uint64_t rank_of(const struct classq *q, const struct thread *t)
     return is_unranked(t) ? RANK_OTHER + q->unranked_time : t->sched.rank;
 }
 
-/* Somebody may be going to be ranked: where nobody was, the unranked list has the queue's time. */
+/* A thread may be about to be ranked. If the back end is empty, the unranked list gets the queue's
+ * time. */
 ALWAYS_INLINE void unranked_begin(struct classq *q)
 {
     if (q->ranked == 0) {
@@ -197,9 +198,9 @@ struct thread *classq_peek(struct classq *q)
     return waiting == NULL || ranked->sched.rank < rank_of(q, waiting) ? ranked : waiting;
 }
 
-/* Nobody is in the unranked list, and t comes. Who has waited finds it as far behind the queue as
- * it was left, but for the credit of a long sleep; so those who mostly wait run before those who
- * mostly compute, until what they pay has used it up. */
+/* The first thread enters the unranked list. If it has waited, the list is as far behind the queue
+ * as when it became empty, up to the credit of a long sleep. So threads that mostly wait run before
+ * those that mostly compute, until they have paid for it. */
 static void unranked_open(struct classq *q, enum pirn_why why)
 {
     bool waited = why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF;
@@ -210,7 +211,7 @@ static void unranked_open(struct classq *q, enum pirn_why why)
     }
 }
 
-/* An even thread, where others are ranked. False: it has to be ranked, too. */
+/* A thread without a time of its own, while others are ranked. False: it must be ranked, too. */
 static bool unranked_enter_no_vtime(struct classq *q, struct thread *t, enum pirn_why why)
 {
     if (!classq_usual(t)) {
@@ -230,7 +231,7 @@ static bool unranked_enter_no_vtime(struct classq *q, struct thread *t, enum pir
     return true;
 }
 
-/* May a thread with a time of its own, which has not met a tick lately, be let in? */
+/* May a thread with a time of its own, which has not met a tick lately, enter the unranked list? */
 static bool unranked_admits(const struct classq *q, const struct thread *t)
 {
     uint64_t now = q->unranked != 0 ? q->unranked_time : q->min;
@@ -271,7 +272,7 @@ static NOINLINE void push_slow(struct classq *q, struct thread *t, enum pirn_why
         return;
     }
     s->rank = rank_in(q, t, s->vtime);
-    /* Real-time threads go to the tail of their level, whoever makes them ready. */
+    /* Real-time threads go to the tail of their level, for every reason of becoming ready. */
     bool handoff = why == PIRN_WHY_HANDOFF && (s->rank >= RANK_RR || MUTANT(HANDOFF_FIRST));
     if (handoff && classq_length(q) != 0) {
         struct thread *before = classq_peek(q);
@@ -407,7 +408,7 @@ void classq_reorder(struct classq *q)
 
 /* ---- slices ---- */
 
-/* Its slice has ended and it goes on: nobody has a better claim. */
+/* Its slice has ended and it goes on: no other thread comes first. */
 static void go_on(struct classq *q, struct thread *t)
 {
     struct thread_sched *s = &t->sched;
@@ -467,7 +468,7 @@ bool classq_charge(const struct classq *q, struct thread *running, unsigned tick
         return false; /* it has no slices, and keeps its place when it is preempted */
     }
     if (!is_shmac(q) && sched_class_of(running) == SCHED_CLASS_OTHER) {
-        if (s->no_vtime) { /* and starts from where the queue is that it will enter */
+        if (s->no_vtime) { /* and starts at the time of the queue that it will enter */
             s->no_vtime = false;
             s->queue = NULL;
             s->lag = 0;

@@ -2,45 +2,46 @@
 /*
  * classq.h - ready queue with scheduling classes: the disciplines "posix" and "shmac".
  *
- * A classq decides who is next; where it is and who may touch it is the policy's business,
- * whose lock the caller holds (_locked), or whose only CPU it is. What it knows of a thread is in
- * t->sched (thread.h), beside the priority that inheritance and ceilings change (t->priority).
+ * A classq decides which thread is next. The policy decides where it is and who may touch it: the
+ * caller holds the policy's lock (_locked), or is the only CPU that uses the queue. Its state of a
+ * thread is t->sched (thread.h); inheritance and ceilings change t->priority.
  *
- * posix. FIFO and RR threads are ordered by effective priority, 1 to 99, and within a level as they
- * came; RR has a slice. OTHER threads are below, ordered by virtual time: a slice costs
- * 1 / weight. A thread of class OTHER that inherits a priority is at that level while it does.
+ * posix. FIFO and RR threads are ordered by effective priority, 1 to 99, and within a level by
+ * arrival; RR has a slice. OTHER threads are below, ordered by virtual time: a slice costs
+ * 1 / weight. A thread of class OTHER that inherits a priority is at that level meanwhile.
  *
  * shmac (the thesis that row B3 of docs/STATUS.md names): FIFO before RR before OTHER. FIFO by
  * priority, then time of creation; RR by the number of times that a thread was chosen, whatever its
- * priority; OTHER by that number divided by the weight. The thesis has no inheritance: here, who
- * inherits a priority is FIFO with it while it does.
+ * priority; OTHER by that number divided by the weight. The thesis has no inheritance: here, a
+ * thread that inherits a priority is FIFO with that priority meanwhile.
  *
- * Rank. Both come down to one number for each thread in a queue, smaller first, and a place among
+ * Rank. Both orders are one number for each thread in a queue, smaller first, and a position among
  * equals: at their head or tail (posix), by creation (FIFO of shmac). Two back ends keep threads in
  * this order: classq_heap.c, a pairing heap, for any ranks, and classq_levels.c, lists with a
  * bitmap on top, for those of posix: real-time levels, and virtual time in steps of a slice.
  *
- * Lane. Most threads never differ: class OTHER, the default weight, nothing inherited, and no tick
- * since they were chosen. Those are *plain*; they stand in the order of their coming in a list
- * beside the back end, all of them at one time, unranked_time, and are *even*: whatever queue such
- * a thread enters, its time is that of the unranked list there. While nobody is in the back end,
- * time stands still, and a queue is a FIFO list with a few loads more. Else the unranked list takes
- * part with unranked_time as one thread would, and what one of n threads in it pays moves it by an
- * n-th. A thread that met a tick leaves the unranked list, and is let in again when it has run
- * without one and is not more than a slice ahead. While it is empty the unranked list sleeps, as a
- * thread does: those who come back from a wait find it with the credit of a long sleep.
+ * Unranked list. Most threads never differ: class OTHER, the default weight, nothing inherited, and
+ * no tick since they were chosen. These are *plain*. They are in a list beside the back end, in the
+ * order of arrival, and share one virtual time, unranked_time. They have no time of their own
+ * (no_vtime): a thread that enters another queue takes the time of the unranked list there. While
+ * the back end is empty, time stands still, and a queue is a FIFO list with a few more loads.
+ * Otherwise the unranked list competes with unranked_time like one thread, and the cost of one of
+ * its n threads moves the list's time by an n-th of that. A thread that met a tick leaves the
+ * unranked list. It returns when it has run without a tick and is at most one slice ahead. An empty
+ * unranked list sleeps like a thread: threads that return from a wait find it with the credit of a
+ * long sleep.
  *
  * Invariants of the unranked list:
- *   1. Who is in it (place == CLASSQ_UNRANKED) is even; so is who was taken from it, until it is
- *      charged or ranked.
- *   2. While the back end has threads and the unranked list, too: unranked_time is at most the
+ *   1. A thread in it (place == CLASSQ_UNRANKED) has no_vtime set. A thread that was taken from it
+ *      keeps no_vtime until it is charged or ranked.
+ *   2. While both the back end and the unranked list have threads, unranked_time is at most the
  *      credit behind min. It is set when the first thread enters either.
  *
- * Virtual time belongs to a queue. A thread keeps its own (vtime) and how far that was ahead of the
- * queue's (lag) when it was chosen. Back in the same queue it goes on from vtime; in another one it
- * gets that one's time and its lag. A thread that comes back with less than the queue's time, minus
- * one slice, gets that: whoever slept long has one slice of credit. What it has used since it was
- * chosen (charge) is added when it comes back.
+ * Virtual time belongs to a queue. A thread keeps its own (vtime), and how far it was ahead of the
+ * queue's (lag) when it was chosen. Back in the same queue it goes on from vtime; another queue
+ * gives it its own time plus the lag. A thread that returns with less than the queue's time minus
+ * one slice gets that: after a long sleep it has one slice of credit. The time that it has used
+ * since it was chosen (charge) is added when it returns.
  */
 #ifndef PIRN_SCHED_CLASSQ_H
 #define PIRN_SCHED_CLASSQ_H
@@ -101,7 +102,7 @@ struct classq {
 void classq_init(struct classq *q, enum discipline discipline,
                  const struct classq_backend *backend);
 
-/* How much a thread has to run: 0 nobody, 1 OTHER, above it real time. Higher ones preempt. */
+/* The urgency of a thread: 0 no thread, 1 OTHER, above that real time. Higher values preempt. */
 enum { URGENCY_IDLE, URGENCY_OTHER, URGENCY_REAL_TIME };
 uint32_t classq_urgency(const struct classq *q, const struct thread *t);
 
@@ -121,7 +122,7 @@ ALWAYS_INLINE bool classq_plain(const struct thread *t)
     return t->sched.no_vtime && classq_usual(t);
 }
 
-/* Nobody there or in the unranked list only. */
+/* All threads, if any, are in the unranked list. */
 ALWAYS_INLINE bool classq_all_plain(const struct classq *q)
 {
     return q->ranked == 0;
@@ -192,25 +193,25 @@ void classq_run(struct classq *q, struct thread *t); /* it runs, past the queue 
 /* t is in this queue. */
 void classq_remove(struct classq *q, struct thread *t);
 
-/* t is in this queue and its class or priority may have changed: to its place, at the tail of its
- * level, or, if it was lowered, at the head (POSIX, pthread_setschedprio). */
+/* t is in this queue and its class or priority may have changed: move it to the tail of its level,
+ * or, if it was lowered, to the head (POSIX, pthread_setschedprio). */
 void classq_requeue(struct classq *q, struct thread *t);
 
-/* Whatever may have changed: everyone to its place. */
+/* Put all threads in order again, after any change. */
 void classq_reorder(struct classq *q);
 
-/* `running` yields (PIRN_WHY_YIELD) or may go on (PIRN_WHY_PREEMPT): who runs in its place; taken
- * out. NULL: it goes on; with a new slice, if that had ended. */
+/* `running` yields (PIRN_WHY_YIELD) or may go on (PIRN_WHY_PREEMPT). Returns the thread that runs
+ * instead, taken out; NULL: `running` goes on, with a new slice if that has ended. */
 struct thread *classq_preempt(struct classq *q, struct thread *running, enum pirn_why why);
 
 /* `running` has used so many ticks: true if its slice has ended. */
 bool classq_charge(const struct classq *q, struct thread *running, unsigned ticks);
 
-/* A new thread, and who made it (NULL: unknown). `copy`: it starts with its creator's virtual time
- * or count; else with 0, which shows what that is good for. */
+/* A new thread, and its creator (NULL: unknown). `copy`: it starts with its creator's virtual time
+ * or count; else with 0, which shows the effect of copying. */
 void classq_new_thread(struct classq *q, struct thread *t, const struct thread *creator, bool copy);
 
-/* The short way, of posix: made by an even thread, it is even, too. */
+/* The short way, of posix: the creator has no time of its own, so the new thread has none. */
 ALWAYS_INLINE void classq_new_no_vtime(struct thread *t)
 {
     t->sched.no_vtime = true;

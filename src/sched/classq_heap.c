@@ -84,7 +84,7 @@ static void heap_init(struct classq *q)
 
 static void heap_insert(struct classq *q, struct thread *t, bool head)
 {
-    /* The FIFO threads of shmac bring theirs along: their time of creation. */
+    /* FIFO threads of shmac have their own seq: the time of creation. */
     if (q->discipline != DISCIPLINE_SHMAC || t->sched.rank >= RANK_LEVELS) {
         t->sched.seq = head ? q->heap.head-- : q->heap.tail++;
     }

@@ -4,17 +4,19 @@
  * real-time level, and one for each step of virtual time in a window of CLASSQ_STEPS; bitmaps find
  * the first that is not empty. Everything takes constant time.
  *
- * A step is a slice at the default weight. Within a step threads are served as they came: virtual
- * time is kept exactly, so shares are exact in the long run, and who is next is right to a step.
+ * A step is a slice at the default weight. Within a step threads are served in the order of
+ * arrival. Virtual time is exact, so shares are exact in the long run; the next thread is right to
+ * within a step.
  *
  * Invariants:
  *   1. place is 0 (in no list), 1 + rank for a real-time level, or OTHER_PLACE + step %
  *      CLASSQ_STEPS.
  *   2. The window is CLASSQ_STEPS steps from one before the queue's time (q->min), where sleepers'
- *      credit ends. That time never passes the first thread, so nobody is left behind the window.
- *   3. A thread beyond the window stands in its last step. If that one is the first, nobody is
- *      ranked nearer than that. If nobody is in the unranked list either, time passes up to there,
- *      and the thread moves on; else the unranked list is nearer, and goes first.
+ *      credit ends. That time never passes the first thread, so no thread is left behind the
+ *      window.
+ *   3. A thread beyond the window is in the window's last step. If it is the first one, no ranked
+ *      thread is nearer. If the unranked list is empty, too, time passes up to there, and the
+ *      thread moves on; otherwise the unranked list is nearer, and goes first.
  */
 #include "classq.h"
 

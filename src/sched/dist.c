@@ -2,11 +2,11 @@
 /*
  * dist.c - policy "dist" (P1, NON_SMP_DS): a scheduler for each CPU, threads pinned.
  *
- * Only its CPU touches a queue, so it needs no lock; a thread that another CPU or a foreign kernel
- * thread makes ready comes through the inbox of its home. pinned.queued is the home's. If another
- * CPU changes a priority, it says so by `reorder`, and the home puts its queue in order anew at its
- * next look: the flag is set after the priority and before the post, so whatever the home pushed
- * with the old priority is still in the queue then.
+ * Only its CPU touches a queue, so it needs no lock. A thread that another CPU or a foreign kernel
+ * thread makes ready comes through the inbox of its home. Only the home uses pinned.queued. A CPU
+ * that changes a priority of another home sets `reorder`, and the home sorts its queue at its next
+ * look. The flag is set after the priority and before the post, so threads that the home has pushed
+ * with the old priority are still in the queue then.
  */
 #include "cpu.h"
 #include "mutant.h"

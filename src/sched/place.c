@@ -137,7 +137,7 @@ static int by_task(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* Longest processing time first: each task to the CPU that has least so far. */
+/* Longest processing time first: each task goes to the CPU with the least load so far. */
 static void place_spread(unsigned ncpu)
 {
     uint64_t sum[RT_MAX_CPUS] = {0};
@@ -194,7 +194,7 @@ ALWAYS_INLINE unsigned place_choose(uint64_t task)
     return known != NULL ? known->cpu : at_add_rlx(&next_cpu, 1u) % rt.ncpu;
 }
 
-/* The main thread, and those that foreign kernel threads make. */
+/* The main thread, and threads that foreign kernel threads make. */
 static COLD int place_root(struct thread *t)
 {
     struct pinned *p = pinned_of(t);

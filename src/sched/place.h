@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - which CPU a pinned thread belongs to, for the policies central and dist.
+ * place.h - the choice of the CPU to which a pinned thread belongs, for the policies central and
+ * dist.
  *
- * A task is named by its place in the tree of creations (n-th child of which task), which is the
+ * A task is named by its position in the tree of creations (n-th child of which task), which is the
  * same in every run of a deterministic program. A run on one CPU measures the run time of every
  * task and writes it to a file (measure=FILE); later runs on several CPUs read it (place=FILE) and
  * spread the tasks by longest processing time first. Tasks that the file does not know, and all

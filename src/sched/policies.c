@@ -4,8 +4,8 @@
  *
  * Invariants of the registered ones:
  *   1. An entry is set once, from NULL, by compare-and-swap, and the table behind it is constant.
- *   2. Entries are set in order, and who sets one has compared its name with all before: of two
- *      that register the same name at once, one finds the other.
+ *   2. Entries are set in order, and a registration compares its name with all earlier entries: of
+ *      two that register the same name at once, one finds the other.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -111,7 +111,7 @@ void sched_settle(struct pirn_policy *policy, bool detour)
 
 static int refuse(int error, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Of several at once one is the last. */
+/* Of several at once, one remains. */
 static int refuse(int error, const char *fmt, ...)
 {
     if (at_xchg_acq(&refusing, 1u) == 0) { /* ORDER(registry) */

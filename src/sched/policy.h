@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.h - the policies, seen from inside. Their contract is <pirn/policy.h>, for those of
- * this folder as for those of a program; docs/guide/policies.md develops an example.
+ * policy.h - the policies, seen from inside. Their contract is <pirn/policy.h>, both for those of
+ * this folder and for those of a program; docs/guide/policies.md develops an example.
  *
- * What is in this folder uses the core's own headers instead of the functions in the second half of
- * the contract: the same things, inlined. pirn_cpu_t is struct cpu *, pirn_thread_t struct thread
- * *.
+ * Policies of this folder use the core's headers instead of the functions in the second half of the
+ * contract: the same operations, inlined. pirn_cpu_t is struct cpu *, pirn_thread_t is struct
+ * thread *.
  */
 #ifndef PIRN_SCHED_POLICY_H
 #define PIRN_SCHED_POLICY_H
@@ -29,13 +29,13 @@ const struct pirn_policy *sched_at(unsigned i);
 /*
  * A policy of the library: the public table, and two members that only the library's have.
  *
- * policy   What is listed, the options, and the operations under the disciplines fifo and lifo.
+ * policy   Name and help, the options, and the operations under the disciplines fifo and lifo.
  * yield    rt_yield, compiled with the policy's `rotate` inlined (core/yield.h). The table needs no
  *          `rotate` then: nothing would call it. NULL: yields go by `rotate`, or the long way.
- * classes  What changes under the disciplines with classes, posix and shmac. NULL in a build
- *          without them. An operation that is NULL there is the one of `policy`.
+ * classes  Operations that differ under the disciplines with classes, posix and shmac. NULL in a
+ *          build without them. An operation that is NULL there is the one of `policy`.
  *
- * sched_use takes all three from here; no other place selects an operation by discipline.
+ * sched_use takes all three from here; no other code selects an operation by discipline.
  */
 struct sched_variant {
     struct pirn_kick (*enqueue)(pirn_cpu_t self, pirn_thread_t t, enum pirn_why why);
@@ -63,15 +63,15 @@ struct sched_built_in {
 #define SCHED_CLASSES(...) (false ? &(const struct sched_variant){__VA_ARGS__} : NULL)
 #endif
 
-/* Copy the table for use, with the operations that belong to the chosen discipline, and have
- * rt_yield take the policy's own way. */
+/* Copy the table for use, with the operations of the chosen discipline, and make rt_yield take the
+ * policy's own way. */
 void sched_use(struct pirn_policy *to, const struct pirn_policy *policy);
 
-/* All options are known: what the core calls without asking whether it is there, is. With `detour`
- * yields take the long way. */
+/* All options are known. Fill in the operations that the core calls without a test for NULL. With
+ * `detour` yields take the long way. */
 void sched_settle(struct pirn_policy *policy, bool detour);
 
-/* Names of policies, of their options and counters: such that nothing needs to quote them. */
+/* Names of policies, of their options and counters: no format needs to quote them. */
 bool sched_good_name(const char *name);
 
 /* Index of `value` in "a|b|c"; -1 if it is none of them. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * public.c - what <pirn/policy.h> offers to policies from outside: the core's own inline
- * functions, called through the library's boundary. Whatever touches shared memory is compiled
- * here, so that the simulator sees it.
+ * public.c - the functions of <pirn/policy.h> for policies from outside: the core's own inline
+ * functions, called through the library's boundary. All accesses to shared memory are compiled
+ * here, so that the simulator sees them.
  */
 #include <pirn/policy.h>
 

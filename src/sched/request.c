@@ -10,18 +10,18 @@
  * Invariants:
  *   1. A queue belongs to its CPU; `asked` is written by its CPU only.
  *   2. asked[v] is set from the request to its answer: at most one request and one answer are
- *      between a pair, so a ring of MAILBOX_SLOTS is never full. If it were, a request is simply
- *      not sent, and a thread stays in its queue: nothing is lost.
+ *      between a pair, so a ring of MAILBOX_SLOTS is never full. If it were, the request would not
+ *      be sent, or the thread would stay in its queue: nothing is lost.
  *   3. Every message is followed by rt_post, which wakes a sleeping receiver: an idle CPU may sleep
  *      with requests unanswered.
  *   4. promised counts the requests to a CPU that are not answered. Threads beyond SPARE and beyond
- *      the promised ones are free for who has not asked yet. While there are such threads and such
- *      a CPU sleeps, no searching CPU goes to sleep: it wakes that one first (request_search). So a
- *      waker may rely on any searching CPU, as wake.h says.
+ *      the promised ones are free for a CPU that has not asked yet. While there are such threads
+ *      and such a CPU sleeps, no searching CPU goes to sleep: it wakes that one first
+ *      (request_search). So a waker may rely on any searching CPU, as wake.h says.
  *
  * With classes a CPU gives away its most urgent ready thread. A real-time thread that cannot run
- * here, and could on the CPU that runs the lowest, is sent there. Whoever changes a priority asks
- * every CPU to put its queue in order (`reorder`): the thread may be on its way between two.
+ * here, but could on the CPU that runs the least urgent thread, is sent there. A change of priority
+ * asks every CPU to sort its queue (`reorder`), because the thread may be on its way between two.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -98,7 +98,7 @@ static void request_push_owner(struct cpu *self, struct thread *t, enum pirn_why
     ready_push_locked(&request_cpus[self->id].q, t, why);
 }
 
-/* A real-time thread: it preempts here, or goes where it can. */
+/* A real-time thread: it preempts here, or goes to a CPU where it can run. */
 static COLD struct pirn_kick request_enqueue_urgent(struct cpu *self, struct thread *t,
                                                     enum pirn_why why, uint32_t urgency)
 {
@@ -206,11 +206,11 @@ static void request_poll(struct cpu *self)
         request_receive(self, from);
     }
     if (runq_estimate(&rc->q) >= SPARE) {
-        rt_kick_any(self); /* whoever sent them could not know how many there would be */
+        rt_kick_any(self); /* no sender could know how many there would be */
     }
 }
 
-/* Has v threads to spare that nobody has asked for? */
+/* Has v threads to spare for which no CPU has asked? */
 static bool request_spare(unsigned v)
 {
     return runq_estimate(&request_cpus[v].q) >=
@@ -250,7 +250,7 @@ static unsigned request_sleeper(unsigned self, unsigned v)
     return RT_MAX_CPUS;
 }
 
-/* Ask who has threads to spare; where we have asked already, wake somebody who has not. */
+/* Ask a CPU that has threads to spare. If we have asked it already, wake a CPU that has not. */
 static struct thread *request_search(struct cpu *self)
 {
     for (unsigned k = 1; k < rt.ncpu; k++) {

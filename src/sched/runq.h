@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runq.h - the ready queue of a policy, in whatever discipline was chosen: a list
- * (runq_fifo.h) or, with classes, a classq. The caller holds the queue's lock. What is threads'
- * number is the list's `length` in both.
+ * runq.h - the ready queue of a policy in any discipline: a list (runq_fifo.h) or, with classes, a
+ * classq. The caller holds the queue's lock. The number of threads is the list's `length` in both.
  */
 #ifndef PIRN_SCHED_RUNQ_H
 #define PIRN_SCHED_RUNQ_H
@@ -57,7 +56,7 @@ ALWAYS_INLINE bool ready_alike_locked(bool classes, const struct runq *q, const 
     return !classes || (classq_all_plain(RUNQ_CLASSES(q)) && classq_plain(t));
 }
 
-/* Is t, which is in q, the first of those that are alike? */
+/* Is t, which is in q, the first of the threads that are alike? */
 ALWAYS_INLINE bool ready_first_alike_locked(bool classes, const struct runq *q,
                                             const struct thread *t)
 {
@@ -80,7 +79,7 @@ ALWAYS_INLINE bool ready_push_alike_locked(bool classes, struct runq *q, struct 
     return true;
 }
 
-/* The next one, for CPU self to run. NULL: the queue is empty, or a thread in it differs. */
+/* The next thread, for CPU self to run. NULL: the queue is empty, or a thread in it differs. */
 ALWAYS_INLINE struct thread *ready_pop_alike_locked(bool classes, struct cpu *self, struct runq *q)
 {
     if (!classes) {
@@ -97,7 +96,7 @@ ALWAYS_INLINE struct thread *ready_pop_alike_locked(bool classes, struct cpu *se
     return classes_take_plain(self, t);
 }
 
-/* t, which is in q, is to run now: take it out. ready_alike_locked is true. */
+/* t, which is in q, runs next: take it out. ready_alike_locked is true. */
 ALWAYS_INLINE void ready_remove_alike_locked(bool classes, struct cpu *self, struct runq *q,
                                              struct thread *t)
 {
@@ -110,7 +109,8 @@ ALWAYS_INLINE void ready_remove_alike_locked(bool classes, struct cpu *self, str
     classes_take_plain(self, t);
 }
 
-/* A yield: t to the tail, the next one out; t's context need not be saved. NULL: nothing done. */
+/* A yield: t goes to the tail, the next thread is taken out; t's context need not be saved. NULL:
+ * nothing done. */
 ALWAYS_INLINE struct thread *ready_rotate_alike_locked(bool classes, struct cpu *self,
                                                        struct runq *q, struct thread *t)
 {
@@ -159,8 +159,7 @@ ALWAYS_INLINE bool ready_all_alike_locked(const struct runq *q)
     return RUNQ_CLASSES(q) == NULL || classq_all_plain(RUNQ_CLASSES(q));
 }
 
-/* One to be run by another CPU: from the head or the tail; where threads differ the most urgent
- * one. */
+/* A thread for another CPU: from the head or the tail; the most urgent one if threads differ. */
 ALWAYS_INLINE struct thread *ready_give_locked(struct runq *q, bool head)
 {
     if (likely(RUNQ_CLASSES(q) == NULL)) {
@@ -188,8 +187,8 @@ ALWAYS_INLINE struct thread *ready_preempt_locked(struct cpu *self, struct runq 
     return next;
 }
 
-/* May t go past the queue? Nobody more urgent waits there, and of real-time threads nobody as
- * urgent: their order is promised. */
+/* May t bypass the queue? Not if a more urgent thread waits there, or, for a real-time thread, an
+ * equally urgent one: their order is promised. */
 ALWAYS_INLINE bool ready_may_run_locked(struct runq *q, const struct thread *t)
 {
     if (likely(RUNQ_CLASSES(q) == NULL)) {
@@ -213,7 +212,7 @@ ALWAYS_INLINE void ready_run_locked(struct cpu *self, struct runq *q, struct thr
     }
 }
 
-/* t, which is in q, is to run now: take it out, unless somebody more urgent is there. */
+/* t, which is in q, should run next: take it out, unless a more urgent thread is there. */
 ALWAYS_INLINE bool ready_remove_locked(struct cpu *self, struct runq *q, struct thread *t)
 {
     if (likely(RUNQ_CLASSES(q) == NULL)) {
@@ -229,7 +228,7 @@ ALWAYS_INLINE bool ready_remove_locked(struct cpu *self, struct runq *q, struct 
     return true;
 }
 
-/* Verify that the length is right and everyone in it is ready. */
+/* Verify that the length is right and all threads in the queue are ready. */
 void ready_check_locked(struct runq *q);
 
 ALWAYS_INLINE uint32_t ready_urgency(const struct runq *q, const struct thread *t)

@@ -84,7 +84,7 @@ ALWAYS_INLINE struct thread *runq_rotate_locked(struct runq *q, struct thread *t
     return likely(node != NULL) ? CONTAINER_OF(node, struct thread, rq) : NULL;
 }
 
-/* One for another CPU, from either end. The first one of all may have been handed to this CPU. */
+/* A thread for another CPU, from either end. The first one may have been handed to this CPU. */
 ALWAYS_INLINE struct thread *runq_give_locked(struct runq *q, bool head)
 {
     struct list *node = head ? list_pop_second(&q->threads) : list_pop_back(&q->threads);

@@ -38,7 +38,7 @@ static struct pirn_kick single_enqueue(struct cpu *self, struct thread *t, enum 
     if (unlikely(RUNQ_CLASSES(&queue.q) != NULL)) {
         return single_enqueue_class(self, t, why);
     }
-    bool head = runq_to_head(&queue.q, why); /* outside: the lock is held for few instructions */
+    bool head = runq_to_head(&queue.q, why); /* outside the lock, to hold it for a short time */
     spin_lock(&queue.lock, RANK_RUNQ);
     runq_push_locked(&queue.q, t, head);
     spin_unlock(&queue.lock, RANK_RUNQ);
@@ -82,7 +82,7 @@ static struct thread *single_preempt(struct cpu *self, struct thread *running, e
     return next;
 }
 
-/* The priority is stored. Who enqueues t sees it, or t is in the queue here. */
+/* The priority is stored. The thread that enqueues t sees it, or t is in the queue here. */
 static void single_requeue(struct thread *t)
 {
     spin_lock(&queue.lock, RANK_RUNQ);

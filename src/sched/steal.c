@@ -104,7 +104,7 @@ static void shared_note_locked(void)
                  first != NULL ? ready_urgency(&steal.shared, first) : (uint32_t)URGENCY_IDLE);
 }
 
-/* Lists take what is handed over at the tail, too. */
+/* Lists take threads that are handed over at the tail, too. */
 uint32_t steal_shared_push(struct thread *t, enum pirn_why why)
 {
     spin_lock(&steal.shared_lock, RANK_RUNQ);
@@ -134,13 +134,13 @@ static NOINLINE struct thread *shared_pop(struct cpu *self)
     return t;
 }
 
-/* May the CPU go a short way, past the shared queue? */
+/* May the CPU take a short way, which skips the shared queue? */
 ALWAYS_INLINE bool shared_pass(bool classes, struct steal_queue *sq)
 {
     return classes ? at_load_rlx(&steal.urgency) == URGENCY_IDLE : --sq->turns != 0;
 }
 
-/* A yield that goes the long way after all: its pick counts. */
+/* A yield that takes the long way after all: its pick counts. */
 ALWAYS_INLINE void shared_pass_undo(bool classes, struct steal_queue *sq)
 {
     sq->turns += classes ? 0 : 1;
@@ -225,13 +225,13 @@ static struct thread *pick_urgent(struct cpu *self)
         if (t != NULL) {
             return t;
         }
-        /* Another CPU was faster, and this one has just said that it runs nothing: a CPU that
-         * makes a thread ready may count on that. Again, by invariant 6. */
+        /* Another CPU was faster, and this one has just announced that it runs no thread. A waker
+         * may have relied on that: look again, by invariant 6. */
     }
 }
 
-/* If the shared queue has its turn. Lists: its first thread, which runs now; the short way has
- * counted the pick. Classes: NULL, its threads go to the CPU's own queue. */
+/* If it is the turn of the shared queue. Lists: returns its first thread, which runs now; the short
+ * way has counted the pick. Classes: NULL; its threads go to the CPU's own queue. */
 ALWAYS_INLINE struct thread *pick_in_turn(bool classes, struct cpu *self)
 {
     struct steal_queue *sq = queue_of(self);
@@ -265,7 +265,7 @@ ALWAYS_INLINE struct thread *pick_own(struct cpu *self)
     return t;
 }
 
-/* The long way of pick. It exists twice, too: every yield of a thread that is alone comes here. */
+/* The long way of pick. It exists twice, too, because every yield of a lone thread comes here. */
 ALWAYS_INLINE struct thread *pick_long(bool classes, struct cpu *self)
 {
     struct thread *t = NULL;
@@ -321,7 +321,7 @@ static struct thread *steal_classes_pick(struct cpu *self)
 
 /* ---- yield ---- */
 
-/* Of lists the store to `in` comes last: in front of the rotation it costs a twelfth of a yield. */
+/* For lists the store to `in` comes last: earlier, it would cost a twelfth of a yield. */
 ALWAYS_INLINE struct pirn_rotation steal_rotate(bool classes, struct cpu *self, struct thread *t)
 {
     struct steal_queue *sq = queue_of(self);

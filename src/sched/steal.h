@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal.h - what the files of policy "steal" share: steal.c (queues, the operations of a switch,
+ * steal.h - shared by the files of policy "steal": steal.c (queues, the operations of a switch,
  * the table), steal_search.c (thieves), steal_preempt.c (preemption and changes of priority; only
  * where there are classes).
  */
@@ -72,14 +72,14 @@ ALWAYS_INLINE bool shared_turn(struct steal_queue *sq)
 
 /* ---- steal.c ---- */
 
-/* Into the shared queue. Returns the urgency of t: in the queue, where a later change of it finds
- * t. */
+/* Put t into the shared queue. Returns its urgency as of then; a later change of priority finds t
+ * in the queue. */
 uint32_t steal_shared_push(struct thread *t, enum pirn_why why);
 
 /* The shared queue has changed; next (or NULL) was taken from it, and is the result. */
 struct thread *steal_shared_taken_locked(struct thread *next);
 
-/* Into the CPU's own queue. False: t has become a real-time thread meanwhile, and is in none. */
+/* Put t into the CPU's own queue. False: t has become a real-time thread, and is in no queue. */
 bool steal_own_push(struct cpu *self, struct thread *t, enum pirn_why why);
 
 /* Policy operation enqueue, the long way, under any discipline. */
@@ -92,8 +92,8 @@ void steal_idle_enter(struct cpu *self);
 
 /* ---- steal_preempt.c: with classes ---- */
 
-/* What foreign threads made ready, in class OTHER: to the CPU's own queue, where it competes with
- * the others by virtual time. Taken one by one, each would wait for a turn of the shared queue. */
+/* Move threads of class OTHER that foreign threads made ready to the CPU's own queue, where they
+ * compete by virtual time. In the shared queue each would wait for a turn of that queue. */
 void steal_shared_drain(struct cpu *self);
 
 /* Policy operations. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steal_preempt.c - policy "steal" with classes: which thread runs instead of the running one, and
- * threads whose priority changes. The invariants are those of steal.c.
+ * steal_preempt.c - policy "steal" with classes: preemption of the running thread, and changes of
+ * priority. The invariants are those of steal.c.
  */
 #include "mutant.h"
 #include "steal.h"
 #include "wake.h"
 
-/* What foreign threads made ready, in class OTHER: to the CPU's own queue, where it competes with
- * the others by virtual time. Taken one by one, each would wait for a turn of the shared queue. */
+/* Move threads of class OTHER that foreign threads made ready to the CPU's own queue, where they
+ * compete by virtual time. In the shared queue each would wait for a turn of that queue. */
 void steal_shared_drain(struct cpu *self)
 {
     struct list batch;
@@ -59,7 +59,7 @@ struct thread *steal_preempt(struct cpu *self, struct thread *running, enum pirn
         return shared_preempt(self, running, why);
     }
     struct thread *next = NULL;
-    /* What foreign threads made ready has its turn now and then. */
+    /* From time to time it is the turn of threads that foreign threads made ready. */
     bool stops = why == PIRN_WHY_YIELD || running->sched.ticks_left == 0;
     bool turn = shared != URGENCY_IDLE && stops && (runq_estimate(&sq->q) == 0 || shared_turn(sq));
     if (unlikely(shared > here)) {

@@ -4,20 +4,20 @@
  * Called by CPUs without work.
  *
  * From which end. A thread that joins another one takes that out of its CPU's queue, to run it at
- * once. Where threads create threads and join them (fork-join), those are the newest ones, and at
- * the other end lie the oldest, from which most will come; where one thread joins a row of others
- * in their order, they are the oldest. A thief takes from the end at which the owner's last join
- * did not take (end=far): it works far from the owner, and what it takes is not what the owner is
- * about to wait for. Not the first of all: what was handed over lies there. Without joins, or
- * with end=tail, from the tail.
+ * once. In fork-join programs the joined threads are the newest ones; the oldest, which will create
+ * the most threads, are at the other end. If one thread joins many others in order, the joined
+ * threads are the oldest. A thief takes from the end at which the owner's last join did not take
+ * (end=far): so it works far from the owner, and does not take threads that the owner will join
+ * next. It leaves the very first thread, which may have been handed over. Without joins, or with
+ * end=tail, it takes from the tail.
  *
  * When a thief steals. A single ready thread is often about to be run by its own CPU (a semaphore
  * was posted and the poster is going to block): taking it would bounce the pair between CPUs. So a
  * lone thread is stolen only when PATIENCE looks in a row have found the queue non-empty. A batch
- * is worth its move if it kept the thief busy for WORTH_BATCH_NS, or for WORTH_THREAD_NS a thread
- * (a thread's cache lines, and those it fights for, cost about that much); else the thief waits
- * before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps looking: a CPU
- * never sleeps while there is work.
+ * is worth its move if it kept the thief busy for WORTH_BATCH_NS, or for WORTH_THREAD_NS a thread:
+ * the cache lines of a thread, and those for which it competes, cost about that much. Otherwise the
+ * thief waits before the next steal, twice as long each time (BACKOFF_*). In both cases it keeps
+ * looking: a CPU never sleeps while there is work.
  *
  * The victim's queue is locked as by a guest, then the thief's own as by its owner; never both.
  */
@@ -33,7 +33,8 @@
 #define BACKOFF_FIRST_NS 2000u
 #define BACKOFF_MAX_NS 500000u
 
-/* Of the victim's queue: the first one to run now, the rest, in their order, to our own. */
+/* Steal from the victim's queue. Returns the first thread, which runs now; the others go to the
+ * caller's queue, in their order. */
 static struct thread *steal_from(struct cpu *self, unsigned victim)
 {
     struct steal_queue *from = &steal.queues[victim];
@@ -95,7 +96,7 @@ static unsigned steal_order(struct steal_queue *sq, unsigned self, unsigned k)
     return (self + 1 + k) % rt.ncpu;
 }
 
-/* Whom to rob; RT_MAX_CPUS if nobody. */
+/* The victim; RT_MAX_CPUS: none. */
 static unsigned steal_choose(struct steal_queue *sq, unsigned self)
 {
     unsigned best = RT_MAX_CPUS;
