@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port.h - what every platform must have, for the core.
+ * port.h - the calls that every platform must have, for the core.
  *
- * A platform is an environment (port/env/<env>: what a CPU is, how it sleeps, where memory comes
- * from) and an architecture (port/arch/<isa>: how registers are switched). Each supplies one header
- * with its inline half, found through the include path: port_arch.h and port_env.h. Everything
- * below must exist; what is missing fails to link (port/template), it never returns a made-up
- * value.
+ * A platform is an environment (port/env/<env>: CPUs, sleeping, memory) and an architecture
+ * (port/arch/<isa>: the switch of registers). Each supplies one header with its inline half, found
+ * through the include path: port_arch.h and port_env.h. Everything below must exist. A missing
+ * function fails to link (port/template); it never returns a made-up value.
  *
- * What a platform may have stands in a header for each capability, with its constant, its calls and
- * its upcalls. Where the constant is false or missing, the header has twins that do nothing, and
- * the port has nothing to write:
+ * Optional capabilities have a header each, with a constant, calls and upcalls. Where the constant
+ * is false or missing, the header has twins that do nothing, and the port has nothing to write:
  *
  *   port_preempt.h   PORT_PREEMPT       ticks that end a thread's turn, interrupts
  *   port_tls.h       PORT_TLS           thread-local storage, a block for each thread
@@ -26,7 +24,7 @@
  *   port_prof.h      PORT_PROF          the profiler
  *   port_report.h    PORT_REPORT        reports of deadlocks
  *   port_tools.h     PORT_TOOLS         sanitizers, Valgrind, the meter
- *   port_posix.h                        what the POSIX layer asks of a hosted platform
+ *   port_posix.h                        calls of the POSIX layer, on hosted platforms
  *
  * docs/internals/porting.md begins with the shortest port that boots.
  */
@@ -77,7 +75,7 @@ struct thread;
  *   PORT_DEADLOCK_ABORTS                  a deadlock aborts the program unless option deadlock is
  *                                         set
  */
-/* What a thread that stops tells the one that continues; the core's own. */
+/* Data from the thread that stops to the one that continues; only the core knows its meaning. */
 struct port_ctx;
 struct port_note {
     struct port_ctx *from; /* the thread that stops: set by the switch */

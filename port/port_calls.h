@@ -97,7 +97,7 @@ bool rt_takes_calls(void);
  * no switch happens. */
 enum rt_room { RT_ROOM_NOBODY, RT_ROOM_MADE, RT_ROOM_NO_CARRIER };
 enum rt_room rt_preempt_away(void);
-void rt_preempt_away_soon(void); /* it is to be expected: have a carrier made */
+void rt_preempt_away_soon(void); /* expected: make a carrier */
 
 /* The caller is a user thread without a CPU, outside any announced call. rt_left_returns, called
  * outside the runtime, queues for a CPU. */

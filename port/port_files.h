@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-/* What traces and profiles say of the program. */
+/* The program's data in traces and profiles. */
 struct port_program_facts {
     const char *program; /* its name */
     const char *machine; /* the instruction set, as tools call it */

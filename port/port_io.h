@@ -49,9 +49,9 @@ ALWAYS_INLINE int port_io_block(int fd, uint32_t events, uint64_t deadline)
 #endif
 
 #if PORT_IO_CLOSE
-/* A copy of a descriptor whose number is about to be closed: another number for its file, which is
- * the runtime's own. What was asked about the file by the old number is forgotten. -errno; -ECHILD:
- * the caller's process is not the one in which the runtime runs, though it shares its memory.
+/* Copy a descriptor whose number is about to be closed: another number for its file, which belongs
+ * to the runtime. Requests for the file by the old number are forgotten. -errno; -ECHILD: the
+ * caller's process is not the one in which the runtime runs, although it shares its memory.
  * Interrupts are disabled. port_io_drop closes a copy, and keeps errno. */
 int port_io_copy(int fd);
 void port_io_drop(int fd);

@@ -58,9 +58,9 @@ long port_stop_call(const void *word, uint32_t bits, const long *args)
     __attribute__((visibility("hidden")));
 
 /*
- * Signals of the program: linux_signals.c. What decides about them is the POSIX layer's
- * (signals/posix_signal.h), and is called from handlers and from a kernel thread that runs no user
- * thread.
+ * Signals of the program: linux_signals.c. The POSIX layer decides about them
+ * (signals/posix_signal.h): handlers, and a kernel thread that runs no user thread, call these
+ * functions.
  */
 struct port_signal_upcalls {
     /* The handler of a signal that the interrupted instruction has caused runs now. info: a
@@ -72,8 +72,8 @@ struct port_signal_upcalls {
     void (*arrived)(const void *info, bool thread);
     /* The calling thread runs its handlers. True: a call that they interrupted is to fail. */
     bool (*take)(void *context);
-    /* What the kernel has for the process is to be fetched, and threads told again that have not
-     * taken what is for them. When to come again (ns of port_now) at the latest. */
+    /* Fetch signals that are pending for the process, and tell threads again that have not taken
+     * their signals. Returns the time of the next call (ns of port_now) at the latest. */
     uint64_t (*pump)(void);
 };
 

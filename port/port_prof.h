@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-/* What is executable: bytes of files, in memory. */
+/* Executable code: bytes of files, in memory. */
 struct port_code {
     uintptr_t start, end;
     uint64_t offset;
@@ -25,8 +25,8 @@ struct prof_thread;
  * of wall time. 0, -ENOTSUP and *why, -errno. */
 int port_prof_start(uint32_t hz, bool wall, const char **why);
 
-/* What the calling kernel thread keeps while it runs no user thread; is it the program's main one;
- * where that one's stack is, if that is known. */
+/* The profiler's state of the calling kernel thread while it runs no user thread. Is it the
+ * program's main one? The stack of the main one, if it is known. */
 struct prof_thread *port_prof_outside(void);
 bool port_prof_main(void);
 bool port_prof_stack(uintptr_t *low, uintptr_t *high);

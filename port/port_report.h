@@ -31,7 +31,7 @@ bool port_where(const struct thread *t, char *text, size_t size);
  * above. May write nothing. */
 void port_say_calls(const struct thread *t);
 
-/* In words for people: -errno `error`. Where a resource is used up (-EAGAIN, -ENOMEM), also the
+/* Describe -errno `error` for the user. Where a resource is used up (-EAGAIN, -ENOMEM), also the
  * limits that may be the reason, and what the user can do on this platform. Ends with a NUL; size
  * is not 0. */
 void port_error_text(int error, char *text, size_t size);

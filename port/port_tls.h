@@ -30,7 +30,7 @@ size_t port_tls_room(void);
  * not between rt_enter and rt_leave. 0 or -ENOMEM. */
 int port_tls_alloc(struct thread *t, void *at);
 
-/* Give the block up, and what the C library keeps about it; then its memory may go. Any context. */
+/* Give up the block, and the C library's state of it. Then its memory may be freed. Any context. */
 void port_tls_free(struct thread *t);
 
 /* In the thread: its life begins; the destructors of its thread-local objects run; nothing of the

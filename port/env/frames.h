@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * frames.h - the callers above a sample, by the chain of frame pointers: for environments that know
- * the registers of what they interrupt. The architecture says how frames look
- * (PORT_ARCH_FRAME_NEXT, PORT_ARCH_FRAME_RETURN: words from what the frame pointer points to), or
+ * the registers of the interrupted code. The architecture describes the frames
+ * (PORT_ARCH_FRAME_NEXT, PORT_ARCH_FRAME_RETURN: offsets in words from the frame pointer), or says
  * that there is no chain (PORT_ARCH_FRAME_NONE).
  */
 #ifndef PIRN_ENV_FRAMES_H
@@ -29,10 +29,10 @@ static inline const uintptr_t *frames_word(uintptr_t fp, int offset, uintptr_t l
                                                                            : NULL;
 }
 
-/* As port_prof_frames. Between the stack pointer and the stack's top everything can be read. What
- * is no frame pointer (code compiled without) ends the chain, or adds something that is no code. A
- * function that calls nothing may have kept the frame pointer only: where others have the address
- * that they return to is then the next frame. */
+/* As port_prof_frames. All memory between the stack pointer and the stack's top can be read. A
+ * value that is no frame pointer (of code compiled without) ends the chain, or adds an address that
+ * is no code. A function that calls nothing may have stored only the frame pointer: then the next
+ * frame is where others have their return address. */
 static inline unsigned frames_follow(const struct frame_registers *at, uintptr_t low,
                                      uintptr_t high, uintptr_t *frames, unsigned max)
 {

@@ -77,8 +77,8 @@ ALWAYS_INLINE struct port_note port_ctx_switch(struct port_ctx *from, struct por
     return (struct port_note){f, cpu, arg, post};
 }
 
-/* `pause` is for loops around `ll` alone: elsewhere it may wait for a store to what the last `ll`
- * has read. This one issues alone. */
+/* `pause` is only for loops around `ll`: elsewhere it may wait for a store to the word that the
+ * last `ll` has read. This one (ssnop) issues alone. */
 ALWAYS_INLINE void port_cpu_relax(void)
 {
     __asm__ volatile("ssnop" ::: "memory");

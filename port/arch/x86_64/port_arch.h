@@ -7,7 +7,7 @@
  * in `ret`: the return-stack predictor never matches across a switch (a mispredicted `ret` costs
  * more than the whole switch). rbp cannot be named as a clobber and is saved by hand. MXCSR and the
  * x87 control word are not saved: the System V ABI makes them callee-saved, but a thread rarely
- * changes them, and saving costs more than the rest. Threads that are to keep them have struct
+ * changes them, and saving costs more than the rest. Threads that keep their own have struct
  * port_fp.
  */
 #ifndef PIRN_PORT_ARCH_H
@@ -111,7 +111,7 @@ ALWAYS_INLINE void port_cpu_relax(void)
         result_;                                                                                   \
     })
 
-/* What an unwinder needs of a thread that does not run: the registers as in the function that
+/* The state of a thread that does not run, for an unwinder: the registers as in the function that
  * called port_ctx_switch. */
 struct port_arch_frame {
     const void *sp, *pc, *bp;
@@ -186,9 +186,10 @@ ALWAYS_INLINE struct port_arch_frame port_arch_frame_of(const struct port_ctx *c
  * Define long port_stop_call(const _Atomic uint32_t *word, uint32_t bits, const long *args): unless
  * any of the bits of the word is set, make the system call args[0] with six arguments; the kernel's
  * result, or PORT_CALL_STOPPED. A signal handler that finds the interrupted instruction between
- * port_stop_begin and port_stop_end, where the call has not been made or is to be made again, may
- * go on at port_stop_out instead; or, PORT_ARCH_SIGNAL_REPEATS, let it fail
- * (PORT_ARCH_SIGNAL_FAIL). `bits` are in rcx then, if it has not been made: never an address.
+ * port_stop_begin and port_stop_end, where the call has not been made or will be repeated, may
+ * continue at port_stop_out instead; or, with PORT_ARCH_SIGNAL_REPEATS, let the call fail
+ * (PORT_ARCH_SIGNAL_FAIL). If the call has not been made, rcx has `bits`, which are never an
+ * address.
  */
 #define PORT_ARCH_STOP_CALL                                                                        \
     __asm__(".pushsection .text\n\t"                                                               \
@@ -262,8 +263,8 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RSP])
 #define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RBP])
 #define PORT_ARCH_SIGNAL_LINK(context) ((uintptr_t)0)
-/* Words from what the frame pointer points to: of the caller's frame pointer, of the return
- * address. */
+/* Offsets in words from the address in the frame pointer: of the caller's frame pointer, and of the
+ * return address. */
 #define PORT_ARCH_FRAME_NEXT 0
 #define PORT_ARCH_FRAME_RETURN 1
 #define PORT_ARCH_NAME "x86_64"
@@ -307,8 +308,8 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
         (regs)->known = (1u << PORT_ARCH_CFI_REGISTERS) - 1;                                       \
     } while (0)
 
-/* The system call of the instruction that is about to be executed (again): is it one? Which? Let it
- * fail without being made. */
+/* The instruction that is about to be executed (again): is it a system call; its number; let it
+ * fail without making it. */
 #define PORT_ARCH_SIGNAL_CALL(context) ((long)(context)->uc_mcontext.gregs[REG_RAX])
 #define PORT_ARCH_SIGNAL_FAIL(context, error)                                                      \
     ((context)->uc_mcontext.gregs[REG_RIP] += 2,                                                   \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atexit.cpp - functions that exit calls, destructors of static objects among them, the last one
- * first. The C library has room for 32, and nobody looks at what __cxa_atexit returns: here is room
- * for as many as there is memory for. It takes the place of the C library's atexit, too, as all are
+ * atexit.cpp - functions that exit calls, such as destructors of static objects, the last one
+ * first. The C library has room for 32, and compilers ignore the result of __cxa_atexit: here only
+ * memory limits their number. This also replaces the C library's atexit, because all functions form
  * one list.
  *
  * (X1) Entries are not used again: taking the first one off needs no lock.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.cpp - static variables of functions: the first thread that comes initializes, others wait
- * as threads do. What compilers call, after the Itanium C++ ABI 3.3.2 and the one for ARM, 3.2.3:
- * the guard's first byte is 1 once the variable is there; it is read without a lock. The rest
- * is ours: `busy` while a thread is at it. Written under the mutex alone.
+ * guard.cpp - static variables of functions: the first thread initializes, others wait as threads
+ * do. Compilers call these functions, after the Itanium C++ ABI 3.3.2 and that for ARM, 3.2.3: the
+ * guard's first byte is 1 once the variable is initialized; it is read without a lock. The other
+ * bytes belong to us: `busy` while a thread initializes. Only written under the mutex.
  */
 #include "cxx.h"
 

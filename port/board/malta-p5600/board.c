@@ -107,7 +107,7 @@ static void line_to(unsigned line, unsigned hart, unsigned interrupt)
     put32(GIC_CPU(line), 1u << hart);
 }
 
-/* The first core's debug exceptions, too, are to be ours: calls of the machine that runs the
+/* The first core, too, handles its debug exceptions here: calls of the machine that runs the
  * program, if there is none (start.S). */
 static void first_begin(void)
 {
@@ -149,9 +149,9 @@ void board_ipi_taken(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(permit) the device before memory */
 }
 
-/* The controller has a timer for each CPU that compares its counter, whether or not anybody has
- * asked for it. Where counted time stands still meanwhile (-icount), QEMU 7.2 never ends with one
- * that is equal. So they are set to what is just past, in each half of the counter; at reset they
+/* The controller compares its counter with a timer for each CPU, even if nobody has set it. Where
+ * counted time stands still meanwhile (-icount), QEMU 7.2 hangs on a timer that equals the counter.
+ * So the timers are set to values that have just passed, in each half of the counter; at reset they
  * are at its end. */
 static void comparisons_put_off(uint32_t now)
 {
@@ -182,8 +182,8 @@ uint32_t board_clock_hz(void)
     return has_gic ? GIC_COUNTER_HZ : COUNT_HZ;
 }
 
-/* Too early does no harm, the runtime sets it again. What is over before it is set would come when
- * the count has gone round. */
+/* An early interrupt does no harm: the runtime sets the timer again. A time that is over before it
+ * is set would only come after the counter has wrapped. */
 void board_timer_set(uint64_t at)
 {
     uint64_t now = board_clock(), left = at > now ? at - now : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare.h (bare) - what the files of this environment know of each other, and what the architecture
- * calls.
+ * bare.h (bare) - functions that the files of this environment share, and those that the
+ * architecture calls.
  */
 #ifndef PIRN_ENV_BARE_H
 #define PIRN_ENV_BARE_H
@@ -70,8 +70,8 @@ void bare_on_ipi(void);
 struct arch_frame;
 void bare_irq_end(uintptr_t pc, const struct arch_frame *frame);
 
-/* The registers from which the callers of what was interrupted are found; the architecture's, if it
- * has a chain of frames. */
+/* The registers from which the callers of the interrupted code are found. Supplied by architectures
+ * that have a chain of frames. */
 void arch_registers(const struct arch_frame *frame, struct frame_registers *at);
 
 /* A handler may have made a thread ready: the calling core, if it sleeps, looks. Policies that
@@ -82,12 +82,12 @@ void bare_look_again(void);
 void bare_clock_begin(void);
 uint64_t bare_clock_at(uint64_t ns);
 
-/* Devices: bare_irq.c. What pirn_irq_attach does, for the console, too. */
+/* Devices: bare_irq.c. bare_irq_attach is pirn_irq_attach, but also for the console. */
 void bare_on_device(unsigned source);
 int bare_irq_attach(unsigned source, void (*fn)(void *arg), void *arg);
 bool bare_irq_outsiders(void); /* may a handler of the program's come? */
 
-/* The core cannot go on: what is said of it, and the end. registers: addresses of code. */
+/* The core cannot go on: write a message, and end. */
 struct bare_fault {
     const char *what;
     unsigned long cause;
@@ -112,9 +112,9 @@ bool arch_call_before(uintptr_t address, uintptr_t *target);
  */
 void bare_say_place(const char *which, uintptr_t pc);
 
-/* A message "pirn: what", and the end. */
-/* More CPUs are asked for than there are cores: that, and the end. */
+/* More CPUs are asked for than there are cores: write that, and end. */
 NORETURN void bare_few_cores(unsigned there);
+/* Write "pirn: what", and end. */
 #ifdef PIRN_WITHOUT_MESSAGES
 NORETURN void bare_stop_quietly(int status);
 #define bare_stop(what, status) bare_stop_quietly(status)
@@ -134,7 +134,7 @@ void pool_free(void *p, size_t size);
 size_t tls_size(void);
 uintptr_t tls_make(void *at);
 
-/* The words of the command line of whoever runs the machine: the environment, and the program's
+/* The words of the command line, which the machine's user gives: the environment, and the program's
  * arguments. */
 int process_arguments(char ***argv);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_console.c (bare) - input from the board's console. The interrupt puts bytes into a ring; who
- * reads takes them out, and waits for descriptor 0 while there is none. If the ring is full, bytes
+ * bare_console.c (bare) - input from the board's console. The interrupt puts bytes into a ring. A
+ * reader takes them out, and waits for descriptor 0 while there is none. If the ring is full, bytes
  * are lost: a console has no flow control.
  *
  * `put` is written by the handler, on the core that listens, `got` by the reader that holds the
- * lock; both only grow. ORDER(console) Whoever finds the request for a report, and bytes, takes the
- * request and reports: the handler, a core that is interrupted for that, or one that searches.
+ * lock; both only grow. ORDER(console) The handler, a core that is interrupted for that, or one
+ * that searches finds a request for a report, and bytes: it takes the request and reports.
  */
 #include "bare.h"
 #include "port_io.h"

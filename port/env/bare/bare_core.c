@@ -2,25 +2,24 @@
 /*
  * bare_core.c (bare) - cores: starting, sleeping, kicking, their timers, preemption.
  *
- * The runtime keeps interrupts disabled by the core's own mask, so that a handler never interrupts
- * it; a handler may call what the API allows it (sem_post). What is to happen to the interrupted
- * thread waits until the handler is done: bare_irq_end calls the core, on the thread's stack, above
- * the registers that the interrupt has saved there; when the thread's turn comes again, perhaps on
- * another core, the interrupt returns. It does not do so
+ * The runtime disables interrupts by the core's own mask, so a handler never interrupts it; a
+ * handler may call the functions that the API allows it (sem_post). Preemption waits until the
+ * handler is done: bare_irq_end calls the core, on the thread's stack, above the registers that the
+ * interrupt has saved there. When the thread's turn comes again, perhaps on another core, the
+ * interrupt returns. There is no preemption
  *   1. if the core executes no CPU yet, or its idle thread, which looks by itself (nor while the
  *      runtime is starting: rt_preempt);
- *   2. where the interrupted instruction lies in the library, which reads the core and what belongs
- *      to it in several steps, outside its own critical sections, too. Then the timer is set to
- *      come again soon.
+ *   2. if the interrupted instruction lies in the library, which reads the state of the core in
+ *      several steps, also outside of its critical sections. Then the timer comes again soon.
  *
- * Sleeping: the sleeper takes the permit, and waits for an interrupt with interrupts masked; one
- * that is pending ends the wait at once, and so does one that comes before it, because a level is
- * kept until its handler has run: nothing is lost between looking and waiting. A poster stores the
- * permit before it interrupts. ORDER(permit)
+ * Sleeping: the sleeper takes the permit, and waits for an interrupt with interrupts masked. A
+ * pending interrupt ends the wait at once, also if it came before the wait, because its level is
+ * kept until its handler has run. So nothing is lost between looking and waiting. A poster stores
+ * the permit before it interrupts. ORDER(permit)
  *
- * Each core has one timer, set to the earliest of some times: when the runtime asked for
- * rt_on_tick, and when the running thread's tick is over; and of a third one, for samples. A core
- * that sleeps has no ticks, and no samples unless they count the clock on the wall.
+ * Each core has one timer, set to the earliest of several times: when the runtime asked for
+ * rt_on_tick, when the running thread's tick is over, and when the next sample is due. A core that
+ * sleeps has no ticks, and no samples unless they count wall-clock time.
  */
 #include "../../../src/prof/prof.h"
 #include "atomic.h"
@@ -55,7 +54,7 @@ static struct {
     uint64_t tick_ns;   /* 0: no preemption */
     uint64_t sample_ns; /* 0: no samples */
     bool sample_idle;   /* of cores that sleep, too */
-    uint32_t ncores;    /* that have begun, or are to: the first one has */
+    uint32_t ncores;    /* that have begun or will begin; the first one has */
     struct carrier *carrier[BARE_CORES];
 } cores = {.ncores = 1};
 

@@ -68,7 +68,7 @@ void bare_fault(const struct bare_fault *fault)
     port_panic();
 }
 
-/* What lies on its stack, from here to there. */
+/* Say the calls on its stack, from `from` to `to`. */
 static NORETURN void overflow(const struct thread *t, uintptr_t pc, uintptr_t from, uintptr_t to)
 {
     char text[256] = "pirn: stack overflow\n";
@@ -89,9 +89,9 @@ void bare_no_room(uintptr_t pc)
     overflow(cpu != NULL ? rt_cpu_thread(cpu) : NULL, pc, arch_core()->stack_low, UINTPTR_MAX);
 }
 
-/* The core is about to switch: its running thread is the one that was to go on. If it is not deep
- * any more, what its calls have left says more than those that are active: below what this report
- * itself uses. */
+/* The core is about to switch away from the running thread. If that is not deep any more, the
+ * remains of its earlier calls say more than its active calls: they lie below the stack that this
+ * report uses. */
 void bare_overflow(const struct port_thread *port)
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);

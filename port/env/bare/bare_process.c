@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_process.c (bare) - what a process is elsewhere: output and the end.
+ * bare_process.c (bare) - output, and the end of the program.
  */
 #include "bare.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_prof.c (bare) - what the profiler asks of the place. The samples' clock is in bare_core.c.
+ * bare_prof.c (bare) - the profiler's functions of the port. The samples' clock is in bare_core.c.
  */
 #include "../../../src/prof/prof.h"
 #include "bare.h"

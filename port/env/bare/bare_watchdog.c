@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare_watchdog.c (bare) - see <pirn/watchdog.h>. Each CPU has a look at itself when its timer
- * interrupts it for that, and notes that it makes progress; the watching CPU, which called
- * pirn_watchdog, then asks for all notes. Who sleeps needs none: a CPU that does not sleep when the
- * watching one looks and has no note either gets one more period, because it may just have woken
- * up.
+ * bare_watchdog.c (bare) - see <pirn/watchdog.h>. Each CPU looks at itself when its timer
+ * interrupts it, and notes that it makes progress. The watching CPU, which called pirn_watchdog,
+ * then checks all notes. A CPU that sleeps needs none. A CPU that is awake when the watching one
+ * looks, and has no note, gets one more period, because it may just have woken up.
  *
- * There is no lock, which cores would meet at each period: every word is by itself, and whoever
- * sees an old one is late by a period. `missed` is the watching CPU's.
+ * There is no lock, for which cores would compete at each period. Every word stands alone, and a
+ * CPU that sees an old value is late by one period. `missed` belongs to the watching CPU.
  */
 #include <errno.h>
 #include <pirn/watchdog.h>

@@ -37,7 +37,7 @@ static void line_get(void)
     }
 }
 
-/* A backslash stands in front of what belongs to a word in any case. */
+/* A backslash before a character makes it part of the word. */
 static unsigned words_split(void)
 {
     unsigned n = 0;

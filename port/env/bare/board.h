@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * board.h - the contract between the bare environment and a board: addresses and devices, nothing
- * else. What else there is to a board is in its description, board.toml: memory, addresses for the
+ * else. Everything else about a board is in its description, board.toml: memory, addresses for the
  * devices that boards share, compiler, tests.
  *
  * A core has a number of its own, 0 to board_core_count() - 1, which it takes at reset; `hart` is
- * what the hardware calls it.
+ * the hardware's name for it.
  */
 #ifndef PIRN_ENV_BARE_BOARD_H
 #define PIRN_ENV_BARE_BOARD_H
@@ -15,9 +15,9 @@
 /* Cores of the machine that is running, found at reset. */
 unsigned board_core_count(void);
 
-/* Have the other cores, which wait since reset, look at whether they are to start. And how they
- * wait: until the former is called; may return early. What has ended a wait does not end the next.
- */
+/* Make the other cores, which wait since reset, check whether they should start. And their wait,
+ * until the former is called; it may return early. A wake-up that has ended one wait does not end
+ * the next. */
 void board_cores_wake(void);
 void board_core_wait(void);
 
@@ -59,7 +59,7 @@ bool board_irq_enable(unsigned source, bool on);
  * device interrupts. */
 void board_on_device(void);
 
-/* End the machine: as exit status of whoever runs it, 0 to 255. */
+/* End the machine, with exit status 0 to 255 of the program that runs it. */
 NORETURN void board_exit(int status);
 
 #endif

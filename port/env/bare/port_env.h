@@ -2,11 +2,12 @@
 /*
  * port_env.h (bare) - no operating system: a CPU is a core, and interrupts are the hardware's.
  *
- * Each core has a struct bare_core, which a register of the core shows (arch_core). While it
- * executes a CPU, that one's cpu is in there. Two instructions read it, and the runtime does more
- * in several steps, so that a thread is never preempted in the library's own code (bare_core.c).
+ * Each core has a struct bare_core, to which a register of the core points (arch_core). It holds
+ * the struct cpu of the CPU that the core executes. Reading that takes two instructions, and the
+ * runtime does other things in several steps, so a thread is never preempted in the library's own
+ * code (bare_core.c).
  *
- * What a thread has beside its registers: a block of thread-local storage of its own, which costs a
+ * Beside its registers a thread has a block of thread-local storage of its own, which costs a
  * register move (bare_tls.c), and, with THREAD_FP, floating-point control. An interrupted thread's
  * registers are on its own stack.
  */
@@ -31,7 +32,7 @@ struct port_cpu {
     uint64_t timer_at; /* ns: rt_on_tick; UINT64_MAX: never */
     /* own */
     uint64_t slice_at;   /* ns: the next tick of the running thread; UINT64_MAX: none */
-    uint64_t wake_at;    /* ns: an interrupt for the sake of what follows it; UINT64_MAX: none */
+    uint64_t wake_at;    /* ns: an interrupt that only wakes or retries; UINT64_MAX: none */
     uint64_t sample_at;  /* ns: the next sample; UINT64_MAX: none */
     bool sampled;        /* one is due, where the interrupt was */
     uint64_t report_at;  /* ns: it looks for a deadlock, if it sleeps; UINT64_MAX: others do */
@@ -53,7 +54,7 @@ ALWAYS_INLINE struct cpu *port_cpu_self(void)
     return arch_core()->cpu;
 }
 
-/* 0: interrupts were not out. */
+/* 0: interrupts were enabled. */
 ALWAYS_INLINE unsigned long port_irq_save(void)
 {
     unsigned long state = arch_irq_save();
@@ -85,9 +86,8 @@ ALWAYS_INLINE bool bare_irq_is_off(void)
 }
 #define PORT_IRQ_OFF() (bare_irq_is_off())
 
-/* The handlers run here; whoever they wake has to wait, since this is the library's code
- * (bare_core.c).
- */
+/* The handlers run here. A thread that they wake does not preempt, because this is the library's
+ * code (bare_core.c). */
 ALWAYS_INLINE void port_irq_window(unsigned long state)
 {
     if (state == 0) {
@@ -120,9 +120,9 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_IDLE_STACK BARE_CORE_STACK
 #define PORT_DEADLOCK_ABORTS true /* nothing will ever happen */
 
-/* The last word of a stack, which nobody uses: there is no memory that cannot be accessed. It, and
- * the stack pointer, are looked at whenever a thread stops running; interrupts look at the latter
- * (the trap's entry). A frame that skips the word and is left again before is not found. */
+/* The last word of a stack, which nobody uses: there is no memory that cannot be accessed. It and
+ * the stack pointer are checked whenever a thread stops running; interrupts check the stack pointer
+ * (the trap's entry). A frame that skips the word and has returned by then is not found. */
 #define BARE_CANARY 0x5ca1ab1eu
 NORETURN void bare_overflow(const struct port_thread *t);
 

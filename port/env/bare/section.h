@@ -4,10 +4,10 @@
  * instructions: for a library that counts that (PIRN_SECTIONS; docs/results/board-sections.md).
  * Else it is nothing.
  *
- * Each core keeps its longest sections. A section with interrupts disabled goes from where they are
- * kept out to where they are let in again, whoever runs then, or from a trap's begin to its end;
- * waiting for an interrupt is none. Of nested locks the outermost counts. What counting takes
- * itself is taken off, but for the call.
+ * Each core keeps its longest sections. A section with interrupts disabled lasts until they are
+ * enabled again, whichever thread runs then, or from a trap's begin to its end; waiting for an
+ * interrupt is none. Of nested locks the outermost counts. The cost of counting is subtracted,
+ * except that of the call.
  */
 #ifndef PIRN_ENV_BARE_SECTION_H
 #define PIRN_ENV_BARE_SECTION_H
@@ -17,8 +17,8 @@
 #ifdef PIRN_SECTIONS
 
 void section_begin(void);  /* on each core, before the others */
-void section_off(void);    /* interrupts have just been kept out */
-void section_on(void);     /* and are about to be let in */
+void section_off(void);    /* interrupts have just been disabled */
+void section_on(void);     /* and are about to be enabled */
 void section_lock(void);   /* a lock has just been taken */
 void section_unlock(void); /* and is about to be released */
 

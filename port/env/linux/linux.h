@@ -16,8 +16,8 @@
 #include "port_posix.h"
 
 /* Sleep while *word == value, until `deadline` on the monotonic clock (UINT64_MAX: none). */
-/* The carrier's thread, which begins, gets what its kernel thread's stand-in has, if it has one.
- * And in the child of a fork: the caller is who has forked. */
+/* A carrier's thread begins, and takes over the state of its kernel thread's stand-in, if there is
+ * one. In the child of a fork: the caller is the thread that has forked. */
 void foreign_is_helper(void); /* of a kernel thread of our own, when it begins */
 void foreign_becomes(struct thread *t);
 void foreign_forked(void);
@@ -39,20 +39,20 @@ uintptr_t port_sanitizer_at(void);
 /* Ticks for the calling kernel thread, if preemption is on. */
 void preempt_begin(struct port_carrier *port);
 
-/* A real-time signal of the C library's with this handler; *signal itself where that is one
- * already. `first`: it comes before others. 0, or -ENOTSUP and *why. And out of a set that is to be
- * blocked, if there is one (not 0). */
+/* Get a real-time signal from the C library, with this handler; *signal itself if it is one
+ * already. `first`: it comes before others. 0, or -ENOTSUP and *why. own_signal_unmask takes it out
+ * of a set of signals to block, if there is one (not 0). */
 int own_signal(int *signal, bool first, const struct sigaction *action, const char **why);
 void own_signal_unmask(int signal, uint64_t *set);
-void own_signal_alone(struct sigaction *action); /* its handler keeps out all signals */
+void own_signal_alone(struct sigaction *action); /* its handler blocks all signals */
 
-/* A timer that sends the signal to the calling kernel thread, which lets it in; -1: there is none.
- * When it does that first (0: not any more), and then how often. */
+/* A timer that sends the signal to the calling kernel thread, which unblocks it; -1: there is none.
+ * own_timer_set: time of the first signal (0: no more), and interval. */
 int own_timer(clockid_t clock, int signal);
 void own_timer_set(int timer, uint64_t first_ns, uint64_t interval_ns);
 
-/* Does a signal that interrupted the caller there (ucontext_t) find it where it may be stopped:
- * without a file's lock, not in the C library, on its own stack? */
+/* May the caller be stopped where a signal has interrupted it (ucontext_t): without a file's lock,
+ * not in the C library, on its own stack? */
 bool preempt_may_leave(const void *context);
 
 /* Is it known where the C library's code lies, and our own? Is the address there (own: ours)? */
@@ -60,11 +60,11 @@ bool preempt_places_known(void);
 bool preempt_pc_is_kept(uintptr_t pc, bool *own);
 void preempt_look(struct cpu *cpu); /* by the monitor, now and then: it may need a tick */
 bool preempt_is_on(void);
-void preempt_unmask(uint64_t *set); /* its signal, out of a set that is to be blocked */
+void preempt_unmask(uint64_t *set); /* its signal, out of a set of signals to block */
 void preempt_pause(const struct port_carrier *port, bool pauses); /* no ticks for a while */
 
-/* Samples of the calling kernel thread, if the profiler takes any: linux_prof.c. None for a while.
- * Its signal, out of a set that is to be blocked. In the child of a fork. */
+/* linux_prof.c: samples of the calling kernel thread begin, if the profiler takes any; pause; its
+ * signal, out of a set of signals to block; in the child of a fork. */
 void prof_begin(struct port_carrier *port);
 void prof_pause(const struct port_carrier *port, bool pauses);
 void prof_unmask(uint64_t *set);
@@ -86,8 +86,8 @@ void everywhere_forked(void);
 void monitor_forked(void);
 void affinity_forked(void);
 
-/* The signal stack of a carrier that is about to start: so that whoever starts it hears of missing
- * memory. 0 or -ENOMEM. */
+/* Make the signal stack of a carrier before it starts, so that the starter gets the error. 0 or
+ * -ENOMEM. */
 int fault_stack_make(struct port_carrier *port);
 
 /* Catch stack overflow on the calling kernel thread. */
@@ -110,12 +110,12 @@ void affinity_times_begin_early(void);
 
 void fence_init(void);
 
-/* Which clock the event trace has: before port_trace_clock. */
+/* Choose the clock of the event trace, before port_trace_clock. */
 void trace_clock_init(void);
 
 /* Workers that block unannounced: linux_blocked.c. */
 int blocked_start(void);
-void blocked_unmask(uint64_t *set); /* out of a set that is to be blocked */
+void blocked_unmask(uint64_t *set); /* out of a set of signals to block */
 bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
 void blocked_look(struct cpu *cpu);
 /* By the monitor: send it to the kernel thread, unless *sent says that one is on its way; its
@@ -134,7 +134,7 @@ void reactor_forked(void);
 /* A worker wakes up: the monitor may have to look at it again. */
 void monitor_wakes(void);
 
-/* The maker of carriers, which writes the reports, too, waits until then at the latest, and makes a
+/* The maker of carriers, which also writes the reports, waits until then at the latest, and makes a
  * carrier if one is wanted meanwhile. */
 void maker_turn(uint64_t until);
 
@@ -148,13 +148,13 @@ void report_own_handler(const void *fn);
 /* Look after the worker from now on; again does nothing. */
 void monitor_add(struct cpu *cpu);
 
-/* The program's signals: linux_signals.c. In a handler, of whatever signal of our own (frame: a
- * ucontext_t): the carrier gets the mask that all have; the thread takes what is for it, if it may
- * there. */
+/* The program's signals: linux_signals.c. In a handler of any signal of our own (frame: a
+ * ucontext_t): adopt gives the carrier the common mask; take lets the thread take its signals, if
+ * it may there. */
 void signals_adopt(void *frame);
 void signals_take(void *frame);
-void signals_leave(void); /* the same for a thread that leaves the runtime */
-void signals_mask(uint64_t *mask, bool of_carrier); /* what carriers and helpers block */
+void signals_leave(void);                           /* take, for a thread that leaves the runtime */
+void signals_mask(uint64_t *mask, bool of_carrier); /* signals that carriers, or helpers, block */
 void signals_forked(void);
 int signals_descriptor(void); /* where they are fetched; -1 */
 
@@ -168,10 +168,10 @@ void pending_fetch(const struct port_signal_upcalls *up);
 /* sigaction of the C library, also where the POSIX layer has taken the name. */
 int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
-/* Frames of signal handlers: linux_frame.c. The last thing that a handler does in which the thread
- * may have been switched: the frame gets the mask that all carriers have in common, or, while they
- * have none, that of the calling kernel thread, which blocks all signals from then on; and no
- * signal stack. */
+/* Frames of signal handlers: linux_frame.c. frame_leave is the last call of a handler in which the
+ * thread may have been switched. The frame gets no signal stack, and the common mask of all
+ * carriers. While there is no common mask, it gets that of the calling kernel thread, which blocks
+ * all signals from then on. */
 void frame_leave(void *frame);
 /* Does the frame's handler interrupt the carrier's signal stack; does the caller, called by that
  * handler, run there; does the caller, whoever it is? */

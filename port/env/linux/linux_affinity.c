@@ -2,26 +2,26 @@
 /*
  * linux_affinity.c (Linux) - CPU sets of threads.
  *
- * A thread with a set of its own runs on any worker: the worker takes the set on when it switches
- * to the thread, and puts it off when it switches to one with another, or with none (NULL: the set
- * that the process had at start). So a switch costs two loads and a compare, and a system call only
- * where the sets differ. The idle thread runs with whatever set is there.
+ * A thread with a set of its own runs on any worker: the worker adopts the set when it switches to
+ * the thread, and drops it when it switches to a thread with another one, or with none (NULL: the
+ * set that the process had at start). So a switch costs two loads and a compare, and a system call
+ * only if the sets differ. The idle thread runs with the worker's present set.
  *
- * Sets are immutable and never freed: equal sets are the same one, so that comparing addresses
- * does. There are at most SETS_MAX different ones.
+ * Sets are immutable and never freed. Equal sets are the same object, so comparing addresses is
+ * enough. There are at most SETS_MAX different ones.
  *
  * Invariants:
  *   1. A worker's affinity and port_cpu.cpus change under `lock` only.
- *   2. port_cpu.cpus is what the worker has, or UNKNOWN; then the next switch sets it.
+ *   2. port_cpu.cpus is the worker's set, or UNKNOWN; then the next switch sets it.
  *   3. Setting the set of a thread that runs meanwhile: t's set is stored, all workers become
- *      UNKNOWN, heavy fence, and then who runs t is given the set. A worker stores what it runs
- *      before it looks at the sets: so either it is seen running t, or it sees t's new set; and one
- *      that leaves t sees UNKNOWN and waits for the lock. ORDER(affinity)
+ *      UNKNOWN, heavy fence, and then the worker that runs t gets the set. A worker stores its
+ *      running thread before it looks at the sets, so either it is seen running t, or it sees t's
+ *      new set. A worker that leaves t sees UNKNOWN and waits for the lock. ORDER(affinity)
  *   4. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
  *      every thread's set, and all switches come here, to be counted (linux_times.c).
  *
- * Lock: `lock`, taken inside of everything else; interrupts are kept out, because its holder's
- * kernel thread matters. Its waiters sleep. Waiters that spun, even with sched_yield, kept the
+ * Lock: `lock`, taken inside of all others; interrupts are disabled, because its holder must stay
+ * on its kernel thread. Its waiters sleep. Waiters that spun, even with sched_yield, kept the
  * holder from running: the kernel has moved it to one processor, where they were, too (a livelock
  * of minutes with 8 workers on 2 busy processors).
  */
@@ -261,7 +261,7 @@ static const struct port_cpus *find_locked(const cpu_set_t *set)
     return new;
 }
 
-/* What the kernel makes of a set: it is tried on the calling worker. */
+/* The set that the kernel makes of a set: it is tried on the calling worker. */
 static int effective_locked(const cpu_set_t *want, cpu_set_t *got)
 {
     cpu_set_t now;

@@ -228,7 +228,7 @@ void port_fp_switch_one(struct cpu *cpu, struct thread *from, struct thread *to,
 
 static pid_t started_by;
 
-/* A child of fork that has started no runtime has nothing to report. */
+/* A child of fork without a runtime of its own has nothing to report. */
 static void on_exit_here(void)
 {
     if (getpid() == started_by) {
@@ -277,8 +277,8 @@ static int join_real(pthread_t thread, void **ret)
 }
 static void real_find(void) {}
 #else
-/* (C) Found at the start, because dlsym takes the linker's lock. Later the lock may be held by a
- * thread that waits for the very carrier that is to be made. */
+/* (C) Found at the start, because dlsym takes the linker's lock. Later a thread that waits for the
+ * new carrier may hold this lock. */
 static struct {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*join)(pthread_t, void **);
@@ -336,9 +336,10 @@ static void *carrier_main(void *arg)
     return NULL;
 }
 
-/* Signals of the process are not for helpers and other workers than the main thread's: they start
- * with all blocked that is not raised by what a thread does, and what the creator blocks: opening
- * that for a moment would let in what is pending. Carriers set their own mask when they begin. */
+/* Helpers and all workers but the main thread's must not get signals of the process. They start
+ * with all signals blocked that a thread does not cause itself, and with those that the creator
+ * blocks: unblocking these for a moment would let in pending ones. Carriers set their own mask when
+ * they begin. */
 static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
                          void *arg, bool carrier)
 {
@@ -418,8 +419,9 @@ static void *sanitized_main(void *arg)
     return start.fn(start.arg);
 }
 
-/* A kernel thread that begins takes locks of AddressSanitizer's allocator, which a fork does not
- * wait for: in the child they would be held for ever. So it has begun when this returns. */
+/* A kernel thread that begins takes locks of AddressSanitizer's allocator. A fork does not wait for
+ * these locks, and in the child they would be held for ever. So this returns when the thread has
+ * begun. */
 int kernel_thread_create(void *(*fn)(void *), void *arg)
 {
     pthread_t thread;
@@ -434,8 +436,8 @@ int kernel_thread_create(void *(*fn)(void *), void *arg)
     return error;
 }
 
-/* One that the program's ThreadSanitizer knows, because it allocates: made by way of its
- * interceptor, which calls the POSIX layer, which calls port_helper_create. */
+/* A kernel thread that the program's ThreadSanitizer must know, because it allocates. It is made
+ * through the interceptor, which calls the POSIX layer, which calls port_helper_create. */
 int kernel_thread_create_known(void *(*fn)(void *), void *arg)
 {
     typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);

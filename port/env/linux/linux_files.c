@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * linux_files.c (Linux) - the files that the runtime writes (traces, profiles, counters, loads),
- * and those that it reads. Whoever names the file may be careless, and its folder may be anybody's
+ * and those that it reads. The user may name a wrong file, and other users may write to its folder
  * (/tmp).
  *
- * F1. A name whose last component exists has to be that of an ordinary file. It is looked at before
- *     it is opened, since opening a FIFO waits and opening a device acts; and once more when it is
+ * F1. If the last component of a name exists, it must be an ordinary file. This is checked before
+ *     it is opened, because opening a FIFO waits and opening a device acts; and again when it is
  *     open. O_NOFOLLOW and O_NONBLOCK are for names that change in between.
  * F2. Nothing is truncated or written before F1 is known.
- * F3. A new file is its owner's alone (0600): addresses are in it. An older one keeps its mode.
- * F4. What is larger than a file of the process may be (RLIMIT_FSIZE) is refused: the kernel would
- *     end the process with SIGXFSZ.
- * F5. A file that is mapped has all its blocks: a full disk is an error when it is made, and no
- *     SIGBUS later. Where fallocate is not known, zeroes are written.
+ * F3. Only its owner may access a new file (0600), because it contains addresses. An older one
+ *     keeps its mode.
+ * F4. A file above the limit of the process (RLIMIT_FSIZE) is refused: the kernel would end the
+ *     process with SIGXFSZ.
+ * F5. A mapped file has all its blocks: a full disk is an error when it is made, and no SIGBUS
+ *     later. Where fallocate is not known, zeroes are written.
  */
 #include "linux.h"
 #include "port_files.h"

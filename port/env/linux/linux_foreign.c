@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_foreign.c (Linux) - who a kernel thread without a CPU is: the stand-ins of foreign kernel
- * threads, and the main thread before the runtime has started.
+ * linux_foreign.c (Linux) - the identity of kernel threads without a CPU: the stand-ins of foreign
+ * kernel threads, and the main thread before the runtime has started.
  *
- * The program's allocator may be the caller, at any time: while it is initialised, with its locks
- * held, in a kernel thread of ours that has just begun. So nothing here calls it:
- *   1. A stand-in's memory is the kernel's own (port_table_alloc, rt_foreign_new).
- *   2. Its end is that of a value of a key of the C library's. The first 32 keys of a process need
- *      no memory, and the program's keys are none of them under the POSIX layer. (What C++ has for
- *      the end of a thread, __cxa_thread_atexit_impl, allocates.)
+ * The program's allocator may be the caller, at any time: during its initialization, with its locks
+ * held, in a new kernel thread of the runtime. So nothing here calls the allocator:
+ *   1. A stand-in's memory comes from the kernel (port_table_alloc, rt_foreign_new).
+ *   2. A stand-in ends by the destructor of a key of the C library. The first 32 keys of a process
+ *      need no memory, and under the POSIX layer the program's keys are not among them. (The C++
+ *      function for the end of a thread, __cxa_thread_atexit_impl, allocates.)
  *   3. port_tls_thread is written before the value is set.
  */
 #include "linux.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_frame.c (Linux) - what returning from a signal handler restores.
+ * linux_frame.c (Linux) - the state that returning from a signal handler restores.
  *
- * The kernel writes a frame when it calls a handler, and sigreturn restores registers from it, and
- * also two things that belong to the kernel thread, not to the user thread: the signal mask and the
- * alternate signal stack. A user thread that is switched away inside a handler may go on, and
- * return, on another kernel thread. If it restored the alternate stack of the first one there, two
- * kernel threads would have the same: their handlers' frames would overwrite each other, and one of
- * the two would go on with the other's registers.
+ * The kernel writes a frame when it calls a handler, and sigreturn restores registers from it. It
+ * also restores two things that belong to the kernel thread, not to the user thread: the signal
+ * mask and the alternate signal stack. A user thread that is switched away inside a handler may
+ * continue, and return, on another kernel thread. If it restored the first one's alternate stack
+ * there, two kernel threads would have the same stack: their handlers' frames would overwrite each
+ * other, and one would continue with the other's registers.
  *
  * Invariants:
  *   1. A carrier has its alternate stack as long as it lives, and no other kernel thread has that
@@ -15,15 +15,15 @@
  *      frame_leave makes the flags invalid. The kernel then leaves the stack as it is, and
  *      restores the rest (sigaltstack would fail with EINVAL, which sigreturn ignores).
  *   2. Such a frame restores the mask of the kernel thread that executes sigreturn. frame_leave is
- *      the last thing that the handler does. While carriers' masks may differ it blocks all
- *      signals, so that neither a migration nor a handler that changes the mask (signals_adopt) can
- *      come in between, and writes the mask that was there into the frame. Once all carriers have
- *      the same mask (signals_mask_common) it writes that one, and blocks nothing.
+ *      the handler's last call. While carriers' masks may differ, it blocks all signals, so that
+ *      neither a migration nor a handler that changes the mask (signals_adopt) can come in between,
+ *      and writes the previous mask into the frame. Once all carriers have the same mask
+ *      (signals_mask_common) it writes that one, and blocks nothing.
  *   3. While a carrier executes on its alternate stack, no user thread is switched and no handler
  *      of the program's begins: the next handler on that stack would overwrite the frames of the
  *      thread that was switched away. Ticks that come meanwhile stay marked (preempt_deferred),
- *      signals are put off until the handler has returned (cancel_notify_later). A tick whose
- *      thread is to be switched is moved from there to the thread's stack first (linux_preempt.c).
+ *      signals are put off until the handler has returned (cancel_notify_later). Before a tick
+ *      switches its thread, its frame moves to the thread's stack (linux_preempt.c).
  *      Debug builds ask port_switch_refused at every switch.
  */
 #include "linux.h"

@@ -4,12 +4,14 @@
  *
  * Invariants:
  *   1. A CPU's meter is touched by the kernel thread that executes the CPU, inside the runtime; so
- *      neither a tick nor a migration comes in between. The report reads the others' as they are.
- *   2. `since` is 0 outside of events. Who has no CPU, or loses it (port_cpu_leave), is in none.
+ *      neither a tick nor a migration comes in between. The report reads other CPUs' meters without
+ *      synchronisation.
+ *   2. `since` is 0 outside of events. A thread that has no CPU, or loses it (port_cpu_leave), is
+ *      in no event.
  *
- * What measuring costs: an event contains the reading of the counter and the two calls once
+ * The cost of measuring: an event contains the reading of the counter and the two calls once
  * (pair_inside_ns), and makes the program longer by pair_ns. Both are measured when the program
- * ends, by events with nothing in them, for the reader to subtract; here nothing is subtracted.
+ * ends, by empty events, for the reader to subtract; here nothing is subtracted.
  */
 #include "linux.h"
 
@@ -96,8 +98,8 @@ void meter_leaving(void)
     }
 }
 
-/* An event with nothing in it, the best of many: inside, and what it adds to the program. The
- * caller is a user thread outside the runtime, or neither is known (0). */
+/* An empty event, the best of many: its length, and the time that it adds to the program. Both are
+ * 0 unless the caller is a user thread outside the runtime. */
 static void meter_calibrate(double *inside, double *whole)
 {
     struct meter *m = meter_self();

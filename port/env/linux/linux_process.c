@@ -30,13 +30,13 @@ extern char **environ;
 static const char prefix[] = "PIRN_";
 #define PREFIX_LENGTH (sizeof(prefix) - 1)
 
-/* S1: does the environment come from somebody else than the one whose rights the process has? */
+/* S1: does the environment come from a user with fewer rights than the process? */
 static bool environment_is_foreign(void)
 {
     return getauxval(AT_SECURE) != 0;
 }
 
-/* S2. As unsetenv does it, in place: whatever `environ` is by now. */
+/* S2. In place, like unsetenv, in the present `environ`. */
 static void options_remove(void)
 {
     char **to = environ;
@@ -176,8 +176,9 @@ uintptr_t port_sanitizer_at(void)
 }
 #endif
 
-/* The sanitizer's runtime begins before the C library does. What it needs then (keys) needs no
- * runtime of ours; where another version needs more, there are no options yet to start one with. */
+/* The sanitizer's runtime begins before the C library does. It needs keys then, which need no
+ * runtime of ours. If another version needs more: a runtime cannot start then, as there are no
+ * options yet. */
 void port_check(void)
 {
     static const char text[] =

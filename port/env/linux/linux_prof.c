@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_prof.c (Linux) - samples for the profiler, and what it asks of the process.
+ * linux_prof.c (Linux) - samples for the profiler, and the profiler's queries about the process.
  *
  * Each carrier, and the program's main kernel thread from the beginning, has a timer that sends it
- * a signal: on its CPU time, so that who sleeps is not woken, or on the clock on the wall. The
- * kernel looks at CPU time when its own tick comes (CONFIG_HZ, often 250 a second): at higher rates
- * a signal stands for several samples, and says for how many.
+ * a signal: on its CPU time, so that a sleeping thread is not woken, or on wall-clock time. The
+ * kernel checks CPU time at its own tick (CONFIG_HZ, often 250 a second). At higher rates a signal
+ * stands for several samples, and says for how many.
  *
- * The kernel sets up the frames of signals that come at once one upon the other, small numbers
- * first. So ours is one of the smallest and keeps out the others: it sees the code that was
- * interrupted, not the first instruction of the handler of a tick of preemption, which comes with
- * the same tick of the kernel.
+ * If several signals come at once, the kernel stacks their frames, small numbers first. So ours has
+ * one of the smallest numbers and blocks the others: it sees the interrupted code, not the first
+ * instruction of the handler of a preemption tick, which comes with the same tick of the kernel.
  *
- * The handler switches nothing and takes no locks; it may run wherever the carrier is, also inside
- * the runtime. It runs on the worker's own signal stack, so that threads need no room for it.
+ * The handler switches no thread and takes no locks; it may interrupt any code of the carrier, also
+ * inside the runtime. It runs on the worker's own signal stack, so threads need no room for it.
  */
 #include "linux.h"
 

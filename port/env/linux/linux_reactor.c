@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_reactor.c (Linux) - descriptors that threads wait for (core/io.h): one epoll instance, made
- * when the runtime starts.
+ * linux_reactor.c (Linux) - descriptors for which threads wait (core/io.h): one epoll instance,
+ * made when the runtime starts.
  *
- * Each request is one report (EPOLLONESHOT), so that nothing has to be known of descriptors that
- * are closed, and whose numbers are used again: EPOLL_CTL_MOD says that the number is new (ENOENT).
+ * Each request is one report (EPOLLONESHOT). So nothing must be known about descriptors that are
+ * closed and whose numbers are used again: EPOLL_CTL_MOD says that the number is new (ENOENT).
  *
- * Who fetches the reports: a worker without work that sleeps here instead of on its futex
- * (`fetcher`; one at a time; kicks reach it through an eventfd, which stays readable until it has
- * seen it, whoever else fetches meanwhile), a worker that searches for work, and
- * else, while all are busy, the monitor, every REACTOR_LOOK_NS. A worker that goes to sleep while
- * threads wait takes the place if it is free; so if nobody is there, somebody is awake, and the
- * monitor looks.
+ * Three kinds of threads fetch the reports. A worker without work sleeps here instead of on its
+ * futex (`fetcher`; one at a time). Kicks reach it through an eventfd, which stays readable until
+ * it has seen it, even if others fetch meanwhile. A worker that searches for work fetches, too.
+ * While all are busy, the monitor fetches, every REACTOR_NS. A worker that goes to sleep while
+ * threads wait becomes the fetcher if there is none. So if there is no fetcher, a worker is awake,
+ * and the monitor looks.
  *
- * epoll knows a request by number and file, and forgets it when the file's last descriptor is
- * closed. So whether EPOLL_CTL_MOD finds one says whether the number still means the same file.
+ * epoll identifies a request by number and file, and forgets it when the file's last descriptor is
+ * closed. So EPOLL_CTL_MOD finds a request only if the number still means the same file.
  */
 #include "linux.h"
 #include "port_io.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_report.c (Linux) - what reports (sync/report.h) need of the place.
+ * linux_report.c (Linux) - the port's part of reports (sync/report.h).
  *
- * A report is written by a copy of the process, made by fork: there the threads are as at one
- * moment, and no lock that some thread holds, and no stack that is found damaged, can stop or end
- * the program. The copy has a kernel thread only, no handlers of the program's run in it (fork's
- * neither: the system call is made directly), and it ends after REPORT_SECONDS at the latest.
+ * A copy of the process, made by fork, writes the report. It has all threads as of one moment. A
+ * lock that a thread holds, or a damaged stack, can stop or end only the copy, not the program. The
+ * copy has one kernel thread. No handlers of the program run in it, not even those of fork, because
+ * the system call is made directly. It ends after REPORT_SECONDS at the latest.
  *
  * Kernel threads of the process are counted without opening a file, whose number the program might
- * notice: the directory /proc/self/task has two links and one for each.
+ * notice: the directory /proc/self/task has two links, and one for each thread.
  */
 #include "linux.h"
 #include "port_foreign.h"

@@ -2,31 +2,30 @@
 /*
  * linux_times.c (Linux) - CPU time of user threads, for CLOCK_THREAD_CPUTIME_ID.
  *
- * Nobody is counted until somebody asks (port_time_self, port_time_of): then every worker's
+ * Nothing is counted until a program asks (port_time_self, port_time_of). Then every worker's
  * port_cpu.cpus gets a bit, TIMES_BIT, that no thread's set has. The switch compares the two
- * anyway, finds them different from now on each time, and takes the slow way, which counts. So a
+ * anyway. From then on they differ each time, and the switch takes the slow way, which counts. So a
  * program that does not ask pays nothing.
  *
- * An account belongs to a kernel thread (port_carrier), because its CPU time is the kernel's word
- * on what there is to be shared out; which CPU it executes, if any, does not matter. The account
- * has a span, from the last switch until now, that is `timed`'s. A span that is shorter than
- * SPAN_NS costs what the clock on the wall says. A longer one may have been interrupted by other
- * processes: it costs what the kernel has counted since its last answer, less what shorter spans
- * have taken of that. So the shares of all threads add up to what the kernel counts, a system call
- * is made every SPAN_NS at most, and a single span is wrong by SPAN_NS at most. Idle threads have
- * their share, too.
+ * An account belongs to a kernel thread (port_carrier), because the kernel counts its CPU time,
+ * which is divided among the user threads; the CPU that it executes does not matter. The account
+ * has a span, from the last switch until now, which belongs to `timed`. A span shorter than SPAN_NS
+ * is charged by wall-clock time. A longer one may have been interrupted by other processes: it is
+ * charged by the kernel's count since its last answer, minus the shorter spans since then. So the
+ * shares of all threads add up to the kernel's count, a system call is made every SPAN_NS at most,
+ * and a single span is wrong by SPAN_NS at most. Idle threads have a share, too.
  *
  * Invariants:
  *   1. An account is written by its kernel thread only, with interrupts disabled, between two
  *      changes of `seq`. A handler that finds seq odd has interrupted that, and only reads.
  *   2. t->timed_on is the account whose span is t's, NULL if there is none. It becomes NULL by a
- *      release after t's share is added: who reads NULL reads the whole sum afterwards.
- *   3. A reader looks at the clocks between two looks at seq. If that is the same, t has run there
- *      all the time, and what the reader says will be charged later, or more: so a thread's clock
- *      never goes back. For that the switch looks at the clocks after seq is seen odd by all
- *      (store, full fence, clocks; clocks, full fence, load). ORDER(times)
- *   4. A carrier's account begins at its first switch, tick or reading after somebody has asked; at
- *      the start of the runtime, if that was before.
+ *      release after t's share is added: a reader that sees NULL reads the whole sum afterwards.
+ *   3. A reader reads the clocks between two reads of seq. If seq is the same, t has run there all
+ *      the time, and at least the reader's result will be charged later: so a thread's clock never
+ *      goes back. For that the switch reads the clocks after all see an odd seq (store, full fence,
+ *      clocks; clocks, full fence, load). ORDER(times)
+ *   4. A carrier's account begins at its first switch, tick or reading after the program has asked;
+ *      at the start of the runtime, if the program asked before.
  */
 #include "linux.h"
 #include "port_calls.h"
@@ -63,7 +62,7 @@ ALWAYS_INLINE uint64_t account_known(const struct times *a)
     return GET(a->kernel_at) + GET(a->short_ns);
 }
 
-/* What a span that ends now, when the kernel has counted so much, is worth. */
+/* The charge of a span that ends now, when the kernel has counted `kernel`. */
 static uint64_t span_worth(const struct times *a, uint64_t kernel, uint64_t now)
 {
     uint64_t wall = now - GET(a->span_at), known = account_known(a);
@@ -161,7 +160,7 @@ ALWAYS_INLINE bool account_changes(const struct port_carrier *k)
     return (__atomic_load_n(&k->times.seq, __ATOMIC_ACQUIRE) & 1) != 0; /* ORDER(times) */
 }
 
-/* Who asks before his worker has switched at all has had all of its time. */
+/* A thread that asks before its worker has switched at all has had all of the worker's time. */
 static void account_open(struct port_carrier *k, struct thread *t)
 {
     struct cpu *cpu = port_cpu_self();

@@ -3,18 +3,18 @@
  * linux_tls.c (Linux) - thread-local storage of user threads: the calls of port.h.
  *
  * Either every thread of the process has a TLS block of its own, or none: port_tls_start decides,
- * once. The program's main thread has the block that it was started with and takes it along
- * wherever it runs; a worker's idle thread has that of the worker's kernel thread (CPU 0's, whose
- * kernel thread is main's, one of ours); all others have blocks at the top of their stacks.
+ * once. The program's main thread keeps the block with which it was started, on every worker. A
+ * worker's idle thread has that of the worker's kernel thread (CPU 0, whose kernel thread is the
+ * main thread's, one of ours). All others have blocks at the top of their stacks.
  *
- * What the switch relies on:
- *   1. A block belongs to one thread for the length of its life; so the address of a TLS variable,
- *      which compilers keep in registers, stays right when the thread moves to another worker.
- *   2. The one variable whose *value* changes with the worker is port_tls_self. The switch writes
- *      it in the incoming block, which nobody runs on, before it writes the thread pointer;
- *      port_cpu_self reads it by a volatile instruction each time.
- *   3. Kernel state that is tied to a block's address is not: restartable sequences are given up by
- *      the kernel threads that run user threads.
+ * The switch relies on these facts:
+ *   1. A block belongs to one thread for all its life. So the address of a TLS variable, which
+ *      compilers keep in registers, stays right when the thread moves to another worker.
+ *   2. Only port_tls_self has a value that changes with the worker. The switch writes it in the
+ *      incoming block, on which no thread runs, before it writes the thread pointer; port_cpu_self
+ *      reads it by a volatile instruction each time.
+ *   3. No kernel state is tied to a block's address: kernel threads that run user threads give up
+ *      restartable sequences.
  *
  * Blocks are made with preemption off: ld.so may call the program's malloc with its lock held.
  *

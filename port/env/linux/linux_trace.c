@@ -39,8 +39,8 @@ static bool counter_is_steady(void)
 #endif
 }
 
-/* The pages are made now, and cost no fault in the middle of what is measured. EFAULT: they would
- * have been a SIGBUS, on a file system that finds another block for each write. 0 or -errno. */
+/* The pages are made now, so they cause no faults during the measurement. EFAULT: later they would
+ * cause a SIGBUS, on a file system that allocates another block for each write. 0 or -errno. */
 static int file_map(int fd, size_t size, void **at)
 {
     void *map = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);

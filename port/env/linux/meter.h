@@ -39,7 +39,7 @@ ALWAYS_INLINE void port_meter_idle(bool idle)
     (idle ? meter_end : meter_begin)();
 }
 
-/* What was counted, as text or as a member of a JSON object; how many bytes it took. */
+/* Write the counts, as text or as a member of a JSON object; returns the number of bytes. */
 size_t port_meter_format(char *text, size_t size, bool json);
 
 /* The kernel looks at timers on CPU time at its own ticks only, some 250 times a second; here are

@@ -2,7 +2,7 @@
 /*
  * port_env.h (Linux) - a CPU is a worker: one kernel thread.
  *
- * port_cpu_self is one initial-exec TLS slot. What a thread has beside its registers:
+ * port_cpu_self is one initial-exec TLS slot. State of a thread beside its registers:
  *   THREAD_TLS  a TLS block of its own: the switch writes the worker into the block's slot, then
  *               the thread pointer. All threads of the process have one, the workers' idle threads
  *               too (theirs is the worker's), or none has. See linux_tls.c.
@@ -105,8 +105,8 @@ ALWAYS_INLINE struct cpu *port_cpu_self(void)
 }
 
 /* How deep the thread is inside the runtime; PREEMPT_DEFERRED: a tick came meanwhile. A signal
- * handler does not enter the runtime while it is not 0. It is switched with everything else of the
- * block: whoever stops running has entered once, and whoever goes on leaves once. */
+ * handler does not enter the runtime while it is not 0. It is switched with the rest of the block:
+ * a thread that stops running has entered once, and a thread that continues leaves once. */
 extern __thread uint32_t port_tls_inside
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 #define PREEMPT_DEFERRED 0x80000000u
@@ -162,7 +162,7 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 #define PORT_KNOWS_INSIDE false /* whether a signal handler has interrupted the runtime */
 #endif
 
-/* Ticks are all that the runtime keeps out, and they have time. */
+/* Only ticks are deferred inside the runtime, and they can wait. */
 #define port_irq_window(irq) ((void)(irq))
 #define PORT_EXPIRE_MOST UINT32_MAX
 
@@ -310,8 +310,8 @@ ALWAYS_INLINE uint64_t port_trace_clock(void)
 
 #define port_trace_ns() port_now()
 
-/* What the C library takes for the thread's pthread_t, and back: NULL for a kernel thread that has
- * not called us yet. Only if port_tls_own. */
+/* The C library's pthread_t of the thread, and back: NULL for a kernel thread that has not called
+ * us yet. Only if port_tls_own. */
 ALWAYS_INLINE void *port_tls_handle(const struct port_thread *t)
 {
     return (void *)(t->tls - port_tls_handle_offset);

@@ -4,8 +4,8 @@
  * without them.
  *
  * A switch orders memory for ThreadSanitizer: threads that follow each other on one worker are
- * ordered by program order. What crosses workers must be ordered by our own atomics, and is
- * checked.
+ * ordered by program order. Accesses from different workers must be ordered by our own atomics, and
+ * are checked.
  */
 #ifndef PIRN_PORT_SAN_H
 #define PIRN_PORT_SAN_H

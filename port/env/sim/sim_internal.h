@@ -56,7 +56,7 @@ struct sim_kernel {
 };
 extern const struct sim_kernel sim_kernel;
 
-/* What descriptors mean. Freed when no number means it. */
+/* An open file. Freed when no number refers to it. */
 struct sim_file {
     uint32_t state; /* what is the case: bits of poll() */
     unsigned numbers;

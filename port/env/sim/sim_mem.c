@@ -406,7 +406,7 @@ void sim_mem_forget(void *low, size_t size)
         struct location *l = &mem.table[touched[i]];
         if ((uintptr_t)l->address - (uintptr_t)low < size) {
             location_reset(l, 0);
-            record_newest(l)->value = ~0ull; /* differs from what comes: a reset then */
+            record_newest(l)->value = ~0ull; /* unlike any later value */
         }
     }
 }

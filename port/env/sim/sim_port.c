@@ -259,8 +259,8 @@ void port_timer_set(struct cpu *cpu, uint64_t deadline)
     context_wake_by(&sim.contexts[DEVICE], deadline);
 }
 
-/* Deliver ticks some time after they are due; watch calls; make carriers. What comes up meanwhile
- * is seen at the end, where no other context runs in between. */
+/* Deliver ticks some time after they are due; watch calls; make carriers. New work is noticed at
+ * the end, where no other context runs in between. */
 void sim_device(void *unused)
 {
     (void)unused;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc.h - what is known of the inside of one C library: glibc 2.36. Used by glibc_*.c and
- * linux_tls.c only.
+ * glibc.h - the internals of one C library, glibc 2.36, as far as this port uses them. Used by
+ * glibc_*.c and linux_tls.c only.
  *
- * A TLS block is what glibc allots to a kernel thread: its descriptor (struct pthread), the static
- * TLS of all modules beside it, and the table (dtv) of the dynamic ones. ld.so fills in the TLS;
- * what glibc's own thread start would fill in besides comes from a template: the descriptor and the
- * libc TLS of one real thread.
+ * A TLS block is the memory that glibc allots to a kernel thread: its descriptor (struct pthread),
+ * the static TLS of all modules beside it, and the table (dtv) of the dynamic ones. ld.so fills in
+ * the TLS. The rest, which glibc's thread start would fill in, comes from a template: the
+ * descriptor and the libc TLS of one real thread.
  */
 #ifndef PIRN_PORT_LINUX_GLIBC_H
 #define PIRN_PORT_LINUX_GLIBC_H
@@ -56,7 +56,7 @@ struct glibc_facts {
 
 extern struct glibc_facts glibc;
 
-/* Find all that, and check what can be checked. 0, or -ENOTSUP and *why. */
+/* Find all that, and check it as far as possible. 0, or -ENOTSUP and *why. */
 int glibc_find(const char **why);
 
 /* A lock of glibc's: 0 free, 1 held, 2 held and somebody waits in the kernel. */
@@ -86,7 +86,7 @@ ALWAYS_INLINE size_t glibc_descriptor_offset(void)
 /* Take the template. 0 or -errno. */
 int glibc_block_init(void);
 
-/* What a block leaves behind for the next one when its memory goes: see glibc_block.c. */
+/* State that a block leaves for the next one when its memory is freed: see glibc_block.c. */
 struct tls_leftover;
 
 /* Room for a block, alignment included. */

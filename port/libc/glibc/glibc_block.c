@@ -2,20 +2,20 @@
 /*
  * glibc_block.c - TLS blocks: made, recycled, given up.
  *
- * A block serves many lives. What belongs to the program is as new in each life: the static TLS of
- * its modules is copied afresh from an image, dynamic TLS is freed. libc's own TLS stays: malloc's
- * cache and arena are in it, and there is no way to give them back. Of it only errno, h_errno, the
- * locale, the pending message of dlerror and the resolver's state are reset, by public functions.
+ * A block serves many lives. The program's part of it is new in each life: the static TLS of its
+ * modules is copied from an image, dynamic TLS is freed. libc's own TLS stays, because it contains
+ * malloc's cache and arena, which cannot be given back. Only errno, h_errno, the locale, the
+ * pending message of dlerror and the resolver's state are reset there, by public functions.
  *
- * When a block's memory goes, libc's TLS, the dtv and the descriptor's pointers to heap buffers
- * (strerror's and strsignal's) move into its *leftover*, and on to the next block that is made. So
- * the number of leftovers, and of malloc caches, is that of the most blocks that ever existed at
- * once, and giving up a block neither allocates nor frees.
+ * When a block's memory is freed, libc's TLS, the dtv and the descriptor's pointers to heap buffers
+ * (of strerror and strsignal) move into its *leftover*, and on to the next block that is made. So
+ * there are as many leftovers and malloc caches as there ever were blocks at once, and giving up a
+ * block neither allocates nor frees.
  *
  * Modules come and go (dlopen, dlclose). glibc counts generations of the set of modules with TLS.
  * dlopen first raises the generation, then initialises the static TLS of the new module in every
- * block on its list; ours are on it from their making on. Each block remembers the generation
- * whose image it was reset from. A life begins only on a block of the present generation:
+ * block on its list; our blocks are on it from the beginning. Each block remembers the generation
+ * of the image from which it was reset. A life begins only on a block of the present generation:
  *   - the block was reset before dlopen's initialisation: that has written the new module's part;
  *   - it was reset meanwhile or afterwards from an older image: the generations differ, and it is
  *     reset again.
@@ -94,7 +94,7 @@ static struct {
     char *tcb;         /* (C) a block that nobody uses, for ld.so to fill in */
 } image;
 
-/* What a recycled block keeps, in the order of addresses. (C) */
+/* The ranges that a recycled block keeps, in the order of addresses. (C) */
 static struct glibc_range kept[2];
 
 /* Generation of the caller's block. */
@@ -225,7 +225,7 @@ static size_t descriptor_find(const char *pointer)
     return 0;
 }
 
-/* What there is no text for gets one on the heap. */
+/* The text for an unknown number lies on the heap. */
 static void buffers_find(void)
 {
     const int nothing = 1000000;

@@ -4,22 +4,23 @@
  * gives user and group ids to the process, the kernel to each of its threads; setuid and its
  * relatives change them in all (src/posix/linux/posix_identity.c).
  *
- * The C library does that, too, by a signal that it keeps for this alone; but its handler answers
- * in the descriptor of whoever runs on the kernel thread, and where user threads have descriptors
- * of their own it is asked again for ever. So here the same signal has another handler. No mask of
- * the C library's ever blocks it.
+ * The C library does that, too, by a signal that it reserves for this. But its handler answers in
+ * the descriptor of the thread that runs on the kernel thread. Where user threads have descriptors
+ * of their own, it would be asked again for ever. So here the same signal has another handler. No
+ * mask of the C library ever blocks it.
  *
- *   1. The caller makes the call first. If that fails, nobody else has made it.
- *   2. Then it tells all others that the C library knows (raw clone is not known, as there), and
- *      waits for their answers, which are by kernel thread id: one entry of `request` for each.
- *   3. It looks for others again until there is nobody new. A kernel thread that is created
- *      meanwhile has the ids of its creator: if the creator had not made the call yet, its id is in
- *      the C library's list before the creator answers; so the next look finds it.
- *   4. A kernel thread that ends does not answer; it is not waited for when it has left the list.
- *   5. If another fails where the caller has succeeded, the process has no identity: it is aborted.
+ *   1. The caller makes the call first. If that fails, no other thread has made it.
+ *   2. Then it tells all others that the C library knows (not those of raw clone, as there), and
+ *      waits for their answers, one entry of `request` for each kernel thread id.
+ *   3. It looks for others again until there is no new one. A kernel thread that is created
+ *      meanwhile has the ids of its creator. If the creator had not made the call yet, the new id
+ *      is in the C library's list before the creator answers; so the next look finds it.
+ *   4. A kernel thread that ends does not answer. Once it has left the list, nobody waits for it.
+ *   5. If another one fails where the caller has succeeded, the process has no consistent identity,
+ *      and is aborted.
  *
- * The handler changes nothing but its entry: it runs on any kernel thread at any instruction. A
- * signal that comes too late, from a round that is over, has another number and is ignored.
+ * The handler changes only its entry, because it runs on any kernel thread at any instruction. A
+ * late signal, from a round that is over, has another number and is ignored.
  *
  * Lock: request.lock, held with preemption off; waiting for it in the kernel does not keep the
  * handler from running.
@@ -60,7 +61,7 @@ static struct {
     long number, arg[3];   /* of the command */
 } request;
 
-/* What the kernel takes for an action. */
+/* An action as the kernel defines it. */
 struct kernel_action {
     void (*handler)(int, siginfo_t *, void *);
     unsigned long flags;
@@ -200,7 +201,7 @@ static bool among(pid_t tid, const pid_t *tids, unsigned n)
     return false;
 }
 
-/* Who has not answered and is no longer there does not count. */
+/* Threads that have ended without an answer do not count. */
 static bool all_answered(bool look_again)
 {
     unsigned n = look_again ? look() : 0;
@@ -220,7 +221,7 @@ static bool all_answered(bool look_again)
     return all;
 }
 
-/* An id that belonged to one that has ended, and now to another, who was not request. */
+/* An id may have passed from an ended thread to a new one, which was not told. */
 static void tell_again(void)
 {
     for (uint32_t i = 0; i < request.count; i++) {

@@ -3,12 +3,11 @@
  * glibc_facts.c - finds what glibc.h declares, in a running glibc 2.36.
  *
  * Sources, best first:
- *   - what is public: dl_iterate_phdr, the addresses of errno and of our own TLS variables;
- *   - what glibc exports for libthread_db: the symbols _thread_db_*, which tell the place of fields
- *     of struct pthread and of ld.so's globals;
- *   - neighbours of those fields, known for this version only: NEIGHBOUR_* below. Everything about
- *     them that can be checked is checked; where a check fails, threads have no blocks of their
- *     own.
+ *   - public interfaces: dl_iterate_phdr, the addresses of errno and of our own TLS variables;
+ *   - symbols that glibc exports for libthread_db, _thread_db_*: the offsets of fields of struct
+ *     pthread and of ld.so's globals;
+ *   - neighbours of those fields, known for this version only: NEIGHBOUR_* below. They are checked
+ *     as far as possible; if a check fails, threads have no blocks of their own.
  */
 #include "glibc.h"
 
@@ -112,7 +111,7 @@ static bool find_fields(void)
     return true;
 }
 
-/* What dl_iterate_phdr says about the modules with TLS. */
+/* The modules with TLS, from dl_iterate_phdr. */
 struct modules {
     size_t highest, libc; /* numbers */
     size_t used;          /* bytes of static TLS up to the farthest module */

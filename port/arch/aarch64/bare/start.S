@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.S (AArch64) - from reset, or from the firmware that starts a core, to C. Each core comes
- * here, with translation off: all at once, or the others later; and goes down to exception level 1,
- * from level 3 without leaving the secure state. Each takes a number; the first one clears
- * memory and goes on to bare_main, the others touch no memory but `arrived` and `released` until it
- * has.
+ * start.S (AArch64) - from reset, or from the firmware that starts a core, to C. Every core enters
+ * here, with translation off; all at once, or the others later. It goes down to exception level 1,
+ * from level 3 without leaving the secure state. Each takes a number. The first one clears memory
+ * and goes on to bare_main; until then the others touch only `arrived` and `released`.
  *
  * Caches and translation are switched on before the first load-exclusive, which is defined for
- * ordinary memory only. The translation tables are part of the image (map.S): addresses are as
- * without them, and those where nothing is fault.
+ * ordinary memory only. The translation tables are part of the image (map.S). They map each address
+ * to itself; addresses without memory or a device fault.
  *
- * What QEMU does not show, so that it is written as the manuals say, and untested: that data caches
- * hold nothing at reset, or the firmware has seen to it; coherence (SMPEN), which only level 3 may
- * set, so that from a lower one the firmware has; barriers.
+ * QEMU does not model the following, so this code follows the manuals and is untested: data caches
+ * hold nothing at reset, or the firmware has invalidated them; coherence (SMPEN), which only level
+ * 3 may set, and otherwise the firmware has set; barriers.
  */
 #include "arch_bare.h"
 #include "board_map.h"

@@ -21,7 +21,7 @@ _Static_assert(offsetof(struct bare_core, trap_stack) == BARE_CORE_TRAP_STACK, "
 void arch_interrupt(struct arch_frame *frame);
 NORETURN void arch_fault(unsigned which, uintptr_t pc, uintptr_t caller, uintptr_t sp);
 
-/* Of an exception's syndrome: its class, and what a fault of memory was. */
+/* Parts of an exception's syndrome: its class, and the kind of a memory fault. */
 #define SYNDROME_CLASS(syndrome) ((unsigned)((syndrome) >> 26) & 0x3fu)
 #define SYNDROME_WRITE 0x40u
 #define SYNDROME_CAUSE(syndrome) ((unsigned)(syndrome)&0x3fu)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.S (ARM) - from reset, or from the firmware that starts a core, to C. Each core comes here,
- * with interrupts off: all at once, or the others later. Each takes a number; the first one
- * clears memory and goes on to bare_main, the others touch no memory but `arrived` and `released`
- * until it has.
+ * start.S (ARM) - from reset, or from the firmware that starts a core, to C. Every core enters
+ * here, with interrupts disabled; all at once, or the others later. Each takes a number. The first
+ * one clears memory and goes on to bare_main; until then the others touch only `arrived` and
+ * `released`.
  *
  * Caches and translation are switched on before the first ldrex, which is defined for ordinary
- * memory only. The translation table is part of the image (map.S): addresses are as without it, and
- * those where nothing is fault.
+ * memory only. The translation table is part of the image (map.S). It maps each address to itself;
+ * addresses without memory or a device fault.
  *
- * What QEMU does not show, so that it is written as the manuals say, and untested: that data caches
- * hold nothing at reset, or the firmware has seen to it (ARM11 MPCore, Cortex-A15; a Cortex-A9
- * without firmware needs them invalidated by set and way first); coherence (SMP bit, snoop control
- * unit); barriers.
+ * QEMU does not model the following, so this code follows the manuals and is untested: data caches
+ * hold nothing at reset, or the firmware has invalidated them (ARM11 MPCore, Cortex-A15; a
+ * Cortex-A9 without firmware needs them invalidated by set and way first); coherence (SMP bit,
+ * snoop control unit); barriers.
  */
 #include "arch_bare.h"
 #include "board_map.h"

@@ -89,7 +89,7 @@ ALWAYS_INLINE unsigned long arch_irq_save(void)
     return ~status & ARCH_IE;
 }
 
-/* What is pending is taken in here. */
+/* Pending interrupts are taken in here. */
 ALWAYS_INLINE void arch_irq_restore(unsigned long state)
 {
     if (state == 0) {

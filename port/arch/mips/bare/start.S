@@ -81,7 +81,7 @@ core_reset:
     mfc0 $8, CONFIG1
     invalidate INVALIDATE_I, 22, 19, 16
     invalidate INVALIDATE_D, 13, 10, 7
-    mfc0 $8, MANAGER                /* takes part in what is coherent */
+    mfc0 $8, MANAGER                /* joins the coherent domain */
     sll $8, $8, 4
     lui $9, 0xa000
     or $8, $8, $9

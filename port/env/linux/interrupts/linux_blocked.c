@@ -110,8 +110,8 @@ static uint64_t cpu_time(int tid)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Who is to become quiet says so, and then waits until the monitor is not about to ring: by the
- * order of both pairs (seq-cst) one of the two sees the other. ORDER(sending) */
+/* A carrier that must get no more probes says so, and then waits until the monitor is not about to
+ * send one: by the order of both pairs (seq-cst) one of the two sees the other. ORDER(sending) */
 static bool send(const struct port_carrier *k, int signal)
 {
     bool sent = false;

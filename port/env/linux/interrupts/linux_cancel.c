@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_cancel.c (Linux) - interrupting threads that are to end (core/cancel.h) or that have
+ * linux_cancel.c (Linux) - interrupting threads that have a request to end (core/cancel.h) or
  * signals (linux_signals.c): in a system call, or, with asynchronous cancellation and for handlers,
  * anywhere.
  *
- * The signal is the one that the C library keeps for this: no mask of its functions ever blocks it.
- * (Its own pthread_cancel is not used where this is.) In a call, which is made by port_stop_call:
- *   1. The signal comes before the system call instruction: the handler lets the call go on at
- *      port_stop_out (PORT_CALL_STOPPED). That it comes at all before the thread looks at its word,
- *      or afterwards, is the same: the word is written before the signal is sent.
- *   2. The call waits in the kernel. It ends with EINTR, which the caller takes for the request's;
- *      or it is one that the kernel repeats (SA_RESTART): then the instruction is the system call,
- *      as in 1, and the registers tell the two apart (PORT_CALL_REPEATS): a call that was not made
- *      is no call that a handler ends. A call that has moved some data ends with that.
- *   3. The signal comes after the instruction: the result is left alone.
- *   4. It comes while a signal handler of the program's runs on top of the call: it is put off
- *      until that has returned, and is then 1 or 2. So it is in 3, where the thread takes it when
- *      it leaves.
- * Asynchronously: the handler ends the thread from inside itself, unwinding through the signal's
- * frame, if the thread is outside of the runtime; the signal is not blocked while its handler runs
- * (SA_NODEFER), and it runs on the thread's stack. If the thread is inside, or in the C library, it
- * is left to a later tick (linux_preempt.c); without preemption to its next cancellation point.
+ * The signal is the one that the C library reserves for this: no mask of its functions ever blocks
+ * it. (The C library's own pthread_cancel is not used then.) In a call by port_stop_call:
+ *   1. The signal comes before the system call instruction: the handler continues the call at
+ *      port_stop_out (PORT_CALL_STOPPED). It makes no difference whether the thread has looked at
+ *      its word already, because the word is written before the signal is sent.
+ *   2. The call waits in the kernel. It may end with EINTR, which the caller attributes to the
+ *      request. Or the kernel repeats it (SA_RESTART): then the interrupted instruction is the
+ *      system call, as in 1, and the registers tell the two apart (PORT_CALL_REPEATS), because a
+ *      handler does not end a call that was not made. A call that has moved some data returns that.
+ *   3. The signal comes after the instruction: the result stays.
+ *   4. The signal comes while a handler of the program runs on top of the call: it is put off until
+ *      that handler has returned, and is then 1 or 2. The same holds in 3, where the thread takes
+ *      it when it leaves. Asynchronously: if the thread is outside of the runtime, the handler ends
+ *      the thread from inside itself, and unwinds through the signal's frame. The signal is not
+ *      blocked while its handler runs (SA_NODEFER), and the handler runs on the thread's stack. If
+ *      the thread is inside, or in the C library, a later tick does it (linux_preempt.c); without
+ *      preemption its next cancellation point.
  */
 #include "linux.h"
 #include "port_calls.h"
@@ -46,8 +46,8 @@ extern const char port_stop_begin[] __attribute__((visibility("hidden")));
 extern const char port_stop_end[] __attribute__((visibility("hidden")));
 extern const char port_stop_out[] __attribute__((visibility("hidden")));
 
-/* What the kernel takes for an action. Some architectures have no restorer: there the mask is in
- * its place. Both are 0 there. */
+/* An action as the kernel defines it. Architectures without a restorer have the mask at its offset;
+ * both are 0 there. */
 struct kernel_action {
     void (*handler)(int, siginfo_t *, void *);
     unsigned long flags;
@@ -68,8 +68,8 @@ static bool is_outside(void)
 }
 #endif
 
-/* A signal that looks like kill()'s needs no place in the queue. Linux lets a kernel thread send
- * one to itself only. */
+/* A signal that looks like that of kill() needs no slot in the queue. Linux lets a kernel thread
+ * send one only to itself. */
 static bool send_unqueued(int tid)
 {
     siginfo_t info = {.si_signo = CANCEL_SIGNAL, .si_code = SI_USER};
@@ -90,9 +90,9 @@ void cancel_send(int tid)
     errno = saved;
 }
 
-/* The kernel queues this signal: a carrier that is not run for a while would find a frame on its
- * stack for each. So there is one at most; its handler says that it has come before it looks for
- * what it came for. ORDER(sent) */
+/* The kernel queues this signal: a carrier that does not run for a while would get a frame on its
+ * stack for each. So there is one at most; its handler clears the mark before it looks for
+ * requests. ORDER(sent) */
 static void tell(struct carrier *k)
 {
     struct port_carrier *port = rt_carrier_port(k);
@@ -127,8 +127,8 @@ void cancel_notify_later(void *frame)
     errno = saved;
 }
 
-/* Blocked where the handler returns to, and sent again: it comes when that has returned in turn to
- * where it is not blocked, or when the thread accepts it. */
+/* Block the signal in the code to which the handler returns, and send it again: it comes when that
+ * code has returned to code that does not block it, or when the thread accepts it. */
 static void put_off(ucontext_t *context)
 {
     cancel_notify_later(NULL);
@@ -142,8 +142,8 @@ void port_interrupt_accept(void)
     errno = saved;
 }
 
-/* Go on behind the call, which says which of the two it was. Where the instruction leaves no trace
- * only cancellation ends calls, to which both are the same. */
+/* Continue behind the call, with a result that tells the two apart. Where the instruction leaves no
+ * trace, only cancellation ends calls, for which both are the same. */
 #ifdef PORT_ARCH_SIGNAL_REPEATS
 static void call_stop(ucontext_t *context)
 {
@@ -186,7 +186,7 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
         call_stop(context);
         return;
     }
-    port_disturbed |= port_cpu_self() == NULL; /* or it was for somebody who ran here before */
+    port_disturbed |= port_cpu_self() == NULL; /* or it was for a thread that ran here before */
     if (notice == RT_NOTICE_STOP && is_outside() && preempt_may_leave(context)) {
         RT_ASSERT(port_irq_is_on() && !frame_interrupts_signal_stack(context));
         rt_cancel_async();

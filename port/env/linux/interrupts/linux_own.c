@@ -3,8 +3,8 @@
  * linux_own.c (Linux) - signals and timers of the runtime's own: for ticks (linux_preempt.c),
  * samples (linux_prof.c), and workers that sleep in the kernel (linux_blocked.c).
  *
- * The C library gives real-time signals away, to whoever asks: SIGRTMIN or SIGRTMAX moves, so that
- * the program uses none of ours.
+ * The C library gives real-time signals to any caller: SIGRTMIN or SIGRTMAX moves, so the program
+ * uses none of ours.
  */
 #include "linux.h"
 
@@ -38,7 +38,7 @@ int own_signal(int *signal, bool first, const struct sigaction *action, const ch
     return 0;
 }
 
-/* Those of the C library too, which sigfillset leaves out. */
+/* Including those of the C library, which sigfillset leaves out. */
 void own_signal_alone(struct sigaction *action)
 {
     memset(&action->sa_mask, 0xff, sizeof(action->sa_mask));

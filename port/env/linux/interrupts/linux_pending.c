@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_pending.c (Linux) - what the main thread has blocked and raised before threads had signals
- * of their own (linux_signals.c): the kernel has it for the kernel thread, and it is to be the user
- * thread's. Called once, by port_signals_start, before the carrier's mask opens to it.
+ * linux_pending.c (Linux) - signals that the main thread has blocked and raised before threads had
+ * signals of their own (linux_signals.c): they are pending for the kernel thread, and must become
+ * pending for the user thread. Called once, by port_signals_start, before the carrier's mask lets
+ * them in.
  */
 #include "linux.h"
 #include "port_posix.h"
@@ -15,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* No call tells it apart from what is pending for the process; without /proc: nothing. */
+/* No system call tells them apart from signals that are pending for the process. Without /proc:
+ * none. */
 static uint64_t pending_here(void)
 {
     static const char name[] = "\nSigPnd:\t";

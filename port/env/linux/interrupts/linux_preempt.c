@@ -3,45 +3,45 @@
  * linux_preempt.c (Linux) - a user thread that runs for a whole tick lets others run
  * (signal-yield).
  *
- * Each worker has a timer on its own CPU time, so that a worker that sleeps or waits in the kernel
- * gets no ticks: no idle wake-ups, and no system call that ends with EINTR because of us. The tick
- * comes on the worker's alternate stack: where the thread's stack pointer is, there may be no room
- * (stacks of languages that have their own). If the thread is to be switched, the frame is moved to
- * its stack, as if the kernel had put it there, and the handler goes on there: it calls rt_preempt,
- * which switches to the next thread; when the thread's turn comes again, perhaps on another worker,
- * the handler returns and the kernel restores all registers from the frame.
+ * Each worker has a timer on its own CPU time, so a worker that sleeps or waits in the kernel gets
+ * no ticks: no idle wake-ups, and no system call that ends with EINTR because of us. The tick comes
+ * on the worker's alternate stack, because the thread's stack may have no room (stacks of languages
+ * that have their own). To switch the thread, the frame is moved to its stack, as if the kernel had
+ * put it there. The handler continues there, and calls rt_preempt, which switches to the next
+ * thread. When the thread's turn comes again, perhaps on another worker, the handler returns, and
+ * the kernel restores all registers from the frame.
  *
- * When it does not switch (enum place):
+ * The handler does not switch in these cases (enum place):
  *   1. port_tls_inside != 0: the thread is in the runtime, which may hold a lock. The tick is
  *      marked, and port_irq_restore takes it when the thread leaves.
  *   2. KEPT: the interrupted instruction lies in the C library or the dynamic linker. They hold
- *      locks that block a worker, not a thread (malloc, stdio, the linker's): with the holder
- *      switched away, a worker that needs one would sleep, and with the last one nobody runs the
- *      holder. Likewise if the thread has locked a file (flockfile).
- *   3. KEPT: the stack pointer is not in the thread's stack, or has little room: on a stack of the
- *      program's own making nobody knows what lies below it.
- *   4. OURS: in this library, which reads the worker and what belongs to it in several steps; a
- *      migration in between is not to happen. On the worker's alternate stack, where another
- *      handler has been interrupted.
+ *      locks that block a worker, not a thread (malloc, stdio, the linker's). If the holder were
+ *      switched away, workers that need the lock would sleep, until no worker is left to run the
+ *      holder. The same holds if the thread has locked a file (flockfile).
+ *   3. KEPT: the stack pointer is not in the thread's stack, or has little room: the memory below
+ *      it on a stack that the program has made is not known.
+ *   4. OURS: in this library, which reads the worker and its state in several steps, between which
+ *      the thread must not migrate. Or on the worker's alternate stack, where another handler has
+ *      been interrupted.
  *   5. The worker has switched since the last tick: its thread has not run for a whole one.
  * Other locks of the C library that are held around the program's code (that of an fopencookie
  * stream, a callback of dl_iterate_phdr) are not seen.
  *
- * In 4 the timer is set to come again soon. In 2 and 3 the thread loses its CPU, if others wait for
- * it: it goes on on its kernel thread, by which it holds what it holds, and another one executes
- * the CPU (rt_preempt_away). So a thread runs for two ticks at most while another one waits for its
- * CPU, wherever it is. It gets a CPU again at its next call of the runtime; and a tick that finds
- * it elsewhere than in 2 to 4 has it queue for one. While it has none the kernel shares out the
- * processors between it and the workers.
+ * In 4 the timer comes again soon. In 2 and 3 the thread loses its CPU, if others wait for it: it
+ * continues on its kernel thread, which keeps its locks, and another kernel thread executes the CPU
+ * (rt_preempt_away). So a thread runs for two ticks at most while another one waits for its CPU, in
+ * whatever code it is. It gets a CPU again at its next call of the runtime, or when a tick finds it
+ * outside of 2 to 4 and queues it for one. While it has none, the kernel shares the processors
+ * between it and the workers.
  *
- * What the frame restores beside registers, the signal mask and the alternate stack, belongs to the
- * kernel thread on which the handler returns: linux_frame.c.
+ * The frame also restores the signal mask and the alternate stack, which belong to the kernel
+ * thread on which the handler returns: linux_frame.c.
  *
  * The monitor sends a tick, too (preempt_look), when a worker has run one thread from one look to
  * the next although others wait. It counts for threads that cannot be switched, and for workers
  * without a timer (RLIMIT_SIGPENDING is used up: then the signal is one that is not queued).
  *
- * On the alternate stack the handler keeps out all signals, so that frames do not pile up there. On
+ * On the alternate stack the handler blocks all signals, so that frames do not pile up there. On
  * the thread's stack it lets them in before it switches: the next thread needs its ticks.
  *
  * A thread with asynchronous cancellation (core/cancel.h) is ended from the handler, too.
@@ -127,8 +127,8 @@ static enum place place_of(struct thread *t, const ucontext_t *context)
     return kept || port_tls_files != 0 || !stack_has(t, sp) ? PLACE_KEPT : PLACE_FREE;
 }
 
-/* Who runs next begins with this tick: the next one is a whole one of his, too. Not inlined: after
- * a switch the worker is another one. */
+/* The next thread begins with this tick, so its first tick is a whole one. Not inlined: after a
+ * switch the worker is another one. */
 static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches)
 {
     RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off());

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * linux_signals.c (Linux) - between the kernel's signals, which are for kernel threads, and the
- * program's, which are for user threads (signals/posix_signal.h decides which).
+ * program's, which are for user threads (signals/posix_signal.h decides for which).
  *
- * From port_signals_start on, every carrier blocks all signals (SIGNALS_OPEN aside), always the
- * same ones, so that a switch of threads changes no mask. What is sent to the process stays pending
- * in the kernel until somebody fetches it: the receiver, a kernel thread that runs no user thread
- * and waits for that, or a thread that has sent something itself and must see it delivered before
- * it goes on. Thread masks, pending signals and alternate stacks are the POSIX layer's, in memory.
+ * From port_signals_start on, every carrier blocks the same signals: all but SIGNALS_OPEN. So a
+ * switch of threads changes no mask. Signals to the process stay pending in the kernel until they
+ * are fetched: by the receiver, a kernel thread that runs no user thread and waits for them, or by
+ * a thread that has sent a signal and must see it delivered before it continues. The POSIX layer
+ * keeps thread masks, pending signals and alternate stacks in memory.
  *
  * SIGNALS_OPEN are those that the kernel raises in the kernel thread whose instruction or call
- * caused them. They come here on the spot:
- *   1. A fault (and SIGABRT of abort()): the handler runs at once, wherever the thread is: it would
- *      only fault again. If the kernel put the frame on the carrier's signal stack (SA_ONSTACK), it
- *      is moved to the thread's own alternate stack, or to its stack, before the handler runs,
- *      because the handler may switch threads, or be left by siglongjmp. The moved frame is as the
- *      kernel makes them.
+ * caused them. They are handled here at once:
+ *   1. A fault (and SIGABRT of abort()): the handler runs at once, at any instruction, because the
+ *      thread would only fault again. If the kernel has put the frame on the carrier's signal stack
+ *      (SA_ONSTACK), the frame is moved to the thread's own alternate stack, or to its stack,
+ *      before the handler runs, because the handler may switch threads, or be left by siglongjmp.
+ *      The moved frame looks like one that the kernel has made.
  *   2. SIGPIPE, SIGXFSZ, SIGSYS: pending for the thread, and taken at once.
- *   3. SIGPROF, SIGVTALRM, whose place is what profilers want to know: for the thread, if it does
- *      not block them; inside the runtime: when it leaves.
- *   4. What was sent to the process by kill(), or comes to a carrier that runs no thread: the
- *      receiver gets it (where it is known to be for nobody else: SIGABRT is no fault then). The
- *      runtime's other kernel threads block SIGABRT: the kernel does not choose them.
+ *   3. SIGPROF, SIGVTALRM, for profilers, which want the interrupted instruction: for the thread,
+ *      if it does not block them; inside the runtime: when it leaves.
+ *   4. Signals that were sent to the process by kill(), or that come to a carrier without a thread:
+ *      the receiver gets them (only if they are known to be for the process: SIGABRT is no fault
+ *      then). The runtime's other kernel threads block SIGABRT, so the kernel does not choose them.
  *
- * Handlers run in a frame of a signal that we send to the carrier (linux_cancel.c's), on the
+ * Handlers run in a frame of a signal that we send to the carrier (that of linux_cancel.c), on the
  * thread's stack, as if the kernel had delivered the program's signal there:
- *   1. Not inside the runtime (port_tls_inside): then when the thread leaves it. So no handler ever
- *      interrupts the runtime, and what handlers may call (sem_post) never finds a lock held below
- *      it.
+ *   1. Not inside the runtime (port_tls_inside), but when the thread leaves it. So no handler ever
+ *      interrupts the runtime, and functions that handlers may call (sem_post) never find a lock
+ *      that the interrupted code holds.
  *   2. Not in this library, nor in the C library's own code, which may hold locks that other
- *      threads of the carrier need, except in a system call there that is not for memory (the
- *      allocator holds locks then): then later, the sender tries again.
- *   3. A thread takes them by itself where it is safe: port_signals_accept sends the signal to
- *      itself at an instruction that the handler knows.
- * While a handler runs, its thread may be switched away and go on elsewhere: linux_frame.c says
- * what the frame restores then. Handlers never run on the carrier's signal stack: there signals are
- * put off until the thread is back on its own.
+ *      threads of the carrier need; the sender tries again later. An exception are system calls
+ *      there, except those for memory, during which the allocator holds locks.
+ *   3. A thread takes them by itself where it is safe: port_signals_accept sends the signal to the
+ *      calling thread at an instruction that the handler knows.
+ * While a handler runs, its thread may be switched away and continue elsewhere: linux_frame.c has
+ * the state that the frame restores then. Handlers never run on the carrier's signal stack: signals
+ * are put off until the thread is back on its own stack.
  *
- * Only where it is known whether a thread is inside the runtime, with TLS blocks of threads' own.
+ * Used only where a thread knows whether it is inside the runtime, with TLS blocks of threads' own.
  */
 #include "linux.h"
 #include "port_calls.h"
@@ -93,7 +93,7 @@ static struct {
     bool on;
     const struct port_signal_upcalls *up;
     uint64_t mask;        /* of carriers */
-    uint64_t left;        /* to whoever asks the kernel: signalfd */
+    uint64_t left;        /* to readers of a signalfd */
     uint32_t main_has;    /* the main kernel thread has that mask */
     int fd;               /* signalfd of the receiver */
     int receiver;         /* its kernel thread */
@@ -137,8 +137,8 @@ bool signals_mask_common(uint64_t *mask)
     return is_on();
 }
 
-/* A call that the C library makes for itself, which was interrupted, and is not to be repeated
- * after its handler. Where no handler may run (this library) this is not called. */
+/* A system call that the C library makes for itself was interrupted, and must not be repeated after
+ * the handler. Not called where no handler may run (in this library). */
 static void call_fail(ucontext_t *context)
 {
     bool own;
@@ -253,14 +253,14 @@ static void leave_to_receiver(int signal)
     port_signals_wake(); /* ORDER(sent) */
 }
 
-/* Made by the thread that it has come to: by its instruction, abort() or tgkill. */
+/* Caused by the thread itself: by its instruction, abort() or tgkill. */
 static bool is_caused(int signal, const siginfo_t *info)
 {
     return (BIT(signal) & FAULTS) && (info->si_code > 0 || info->si_code == SI_TKILL);
 }
 
-/* By kill() or sigqueue(), not by what the thread did, or for how long it has run. The kernel's
- * SIGPIPE and SIGXFSZ look like the process's own kill(). */
+/* Sent by kill() or sigqueue(), not caused by the thread or its CPU time. The kernel's SIGPIPE and
+ * SIGXFSZ look like the process's own kill(). */
 static bool is_for_process(int signal, const siginfo_t *info)
 {
     bool sent = info->si_code == SI_QUEUE ||

@@ -30,7 +30,7 @@ int port_signals_start(const struct port_signal_upcalls *up)
     return -ENOTSUP;
 }
 
-/* What follows is called where that has succeeded. */
+/* The functions below are called only if that has succeeded. */
 static NORETURN void never(void)
 {
     static const char text[] = "pirn: signals of threads are not possible in this build\n";
