@@ -40,7 +40,7 @@ struct thread;
 /*
  * port_arch.h: context switch.
  *
- *   struct port_ctx                       what a thread that does not run consists of
+ *   struct port_ctx                       the state of a thread that does not run
  *   port_ctx_init(ctx, low, size, entry)  entry runs on that stack at the first switch and never
  *                                         returns
  *   port_ctx_switch(from, to, note)       saves the callee-saved registers in from and continues
@@ -104,7 +104,7 @@ ALWAYS_INLINE bool port_irq_is_on(void)
     return PORT_IRQ_OFF() <= 0;
 }
 
-/* A capability that port_env.h does not name is not there. */
+/* Capabilities that port_env.h does not define do not exist. */
 #ifndef PORT_PREEMPT
 #define PORT_PREEMPT false
 #endif
@@ -167,8 +167,8 @@ ALWAYS_INLINE bool port_irq_is_on(void)
  * Start and end.
  */
 
-/* First of all, before options are read: end the program with a message where the runtime cannot
- * work, instead of failing somewhere later. */
+/* Called first, before options are read. If the runtime cannot work here, end the program with a
+ * message, instead of failing later. */
 void port_check(void);
 
 /* CPUs that the environment offers; at least 1. */
@@ -210,8 +210,8 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline);
 /* Post one permit (idempotent). Callable from any thread, CPU or interrupt handler. */
 void port_cpu_kick(struct cpu *cpu);
 
-/* Spin loops call this with the number of rounds already spun; long spins give the machine away,
- * very long ones for some time. UINT32_MAX: give it away now. */
+/* Spin loops call this with the number of rounds already spun. Long spins give the processor to
+ * others, very long ones for some time. UINT32_MAX: give it away now. */
 void port_relax(unsigned round);
 
 /* The heavy half of the asymmetric fence pair (core/atomic.h), and whether it reaches the other
@@ -236,8 +236,8 @@ void port_timer_set(struct cpu *cpu, uint64_t deadline);
  * Memory.
  */
 
-/* Stacks. `size` is what the thread may use, `guard` what lies below it and cannot be accessed
- * where there is an MMU; the port rounds both up. `arena` is the port's own. 0 or -ENOMEM. */
+/* Stacks. The thread may use `size` bytes; `guard` bytes below cannot be accessed, where there is
+ * an MMU; the port rounds both up. Only the port uses `arena`. 0 or -ENOMEM. */
 struct port_stack {
     void *low;
     size_t size;
@@ -259,8 +259,8 @@ void rt_on_kick(struct cpu *cpu); /* a kick reaches a running CPU; interrupt con
 void rt_on_tick(struct cpu *cpu); /* interrupt context */
 void rt_on_exit(void);            /* the program ends in the ordinary way */
 
-/* A twin of a call that this platform does not have was called: the API was used where no thread
- * runs. Ends the program. */
+/* Called instead of a call that this platform does not have: the API was used where no thread runs.
+ * Ends the program. */
 NORETURN COLD void rt_no_such_call(void);
 
 /* For ports that see the core's structures only as names. */

@@ -16,12 +16,12 @@
 struct port_cpus;
 struct port_thread;
 
-/* The set of `size` bytes, without the CPUs that the process may not use: 0, -EINVAL (none is
- * left), -ENOMEM (more than 1,024 different sets). */
+/* Find the set of `size` bytes, without the CPUs that the process may not use: 0, -EINVAL (no CPU
+ * is left), -ENOMEM (more than 1,024 different sets). */
 int port_cpus_find(const void *set, size_t size, const struct port_cpus **out);
 
-/* Of a thread that has not run; of any user thread: when it returns, the thread runs there; of a
- * foreign one. */
+/* Set it: for a thread that has not run; for any user thread, which uses the set when the call
+ * returns; for a foreign thread. */
 void port_cpus_begin(struct port_thread *t, const struct port_cpus *cpus);
 void port_cpus_set(struct thread *t, const struct port_cpus *cpus);
 int port_cpus_set_foreign(const struct port_thread *t, const void *set, size_t size);

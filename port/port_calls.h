@@ -27,17 +27,17 @@ struct thread *port_left_self(void);
 void port_carrier_wait(struct carrier *k);
 void port_carrier_wake(struct carrier *k);
 
-/* Interrupt the system call in which a thread without a CPU is on carrier k: a handler there calls
+/* Interrupt the system call of a thread without a CPU on carrier k: a handler there calls
  * rt_cancel_notice, exactly once for each call of this function. Interrupts are disabled. */
 void port_carrier_interrupt(struct carrier *k);
 
 /* The caller takes the interruption that its carrier has deferred. */
 void port_interrupt_accept(void);
 
-/* Have rt_carrier_add called, once, by a kernel thread that is no carrier. Any context. */
+/* A kernel thread that is no carrier must call rt_carrier_add once. Any context. */
 void port_carrier_ask(void);
 
-/* Have rt_calls_scan called soon, and repeatedly while it returns true. Any context. */
+/* rt_calls_scan must be called soon, and again while it returns true. Any context. */
 void port_calls_watch(void);
 #else
 ALWAYS_INLINE void port_cpu_back(struct cpu *cpu)
@@ -91,10 +91,10 @@ bool rt_call_unannounced(void);
 /* May threads lose their CPU in calls that they did not announce? */
 bool rt_takes_calls(void);
 
-/* A user thread has run for a whole tick where it must not be switched, as in the C library.
- * NOBODY: no other thread is ready. MADE: the caller has no CPU any more, and goes on. NO_CARRIER:
- * there is no carrier for the CPU yet; call again soon. Conditions as for rt_preempt, except that
- * no switch happens. */
+/* A user thread has run for a whole tick at a point where it must not be switched, as in the C
+ * library. NOBODY: no other thread is ready. MADE: the caller has no CPU any more, and continues.
+ * NO_CARRIER: there is no carrier for the CPU yet; call again soon. Conditions as for rt_preempt,
+ * except that no switch happens. */
 enum rt_room { RT_ROOM_NOBODY, RT_ROOM_MADE, RT_ROOM_NO_CARRIER };
 enum rt_room rt_preempt_away(void);
 void rt_preempt_away_soon(void); /* expected: make a carrier */

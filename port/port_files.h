@@ -22,14 +22,14 @@ struct port_program_facts {
 #if PORT_FILES
 void port_program_facts(struct port_program_facts *facts);
 
-/* Write a whole file, or nothing of it. A new file is its owner's alone. 0 or -errno; of a name
- * that has one already, -ELOOP: it is a symbolic link; -ENODEV: neither an ordinary file nor a
- * folder. */
+/* Write a whole file, or nothing of it. Only its owner may access a new file. 0 or -errno. If the
+ * name exists, -ELOOP: it is a symbolic link; -ENODEV: it is neither an ordinary file nor a folder.
+ */
 int port_file_write(const char *path, const char *text, size_t length);
 
-/* Open the file, make it if need be; until the process ends, or becomes another program, nobody
- * else can claim it. A descriptor, or -errno as port_file_write; -EBUSY: another process has
- * claimed it. */
+/* Open the file; create it if it does not exist. No other process can claim it until this process
+ * ends or executes another program. A descriptor, or -errno as port_file_write; -EBUSY: another
+ * process has claimed it. */
 int port_file_claim(const char *path);
 
 /* The name of a file with %p replaced by the process id, %% by %. 0, -ENAMETOOLONG, -EINVAL:

@@ -30,8 +30,8 @@ void port_foreign_unpark(struct thread *t);
 /* Start a foreign thread that calls fn(arg) and then ends. 0 or -errno. */
 int port_foreign_start(void (*fn)(void *), void *arg);
 
-/* Are all kernel threads of the process the runtime's own; without a runtime, is there one only?
- * False where that cannot be told. */
+/* Do all kernel threads of the process belong to the runtime; without a runtime, is there only one?
+ * False if the port cannot tell. */
 bool port_alone(void);
 #else
 ALWAYS_INLINE struct thread *port_foreign_self(void)
@@ -66,7 +66,7 @@ ALWAYS_INLINE bool port_alone(void)
 #endif
 
 #if PORT_IDENTITY
-/* Is the caller a kernel thread of the runtime's own? The start may wait for it. */
+/* Is the caller a kernel thread of the runtime? The start may wait for it. */
 bool port_is_helper(void);
 #else
 ALWAYS_INLINE bool port_is_helper(void)

@@ -15,9 +15,9 @@
 #include <limits.h>
 
 #if PORT_IO
-/* Report once, by rt_io_ready(fd, what), any of `events` (bits of poll(); errors always) of the
- * descriptor, including what is true already; replaces what was asked before. Interrupts are
- * disabled. 0; 1: nothing was asked before about the file that has this number now; -errno: it
+/* Report any of `events` (bits of poll(); errors always) of the descriptor once, by rt_io_ready(fd,
+ * events), including those that are true already; replaces the earlier request. Interrupts are
+ * disabled. 0; 1: there was no earlier request for the file that has this number now; -errno: it
  * cannot be watched. */
 int port_io_arm(int fd, uint32_t events);
 
@@ -56,7 +56,7 @@ ALWAYS_INLINE int port_io_block(int fd, uint32_t events, uint64_t deadline)
 int port_io_copy(int fd);
 void port_io_drop(int fd);
 
-/* The lowest number from `first` on that is a descriptor of the port's own; UINT_MAX: none. */
+/* The lowest number from `first` on that is a descriptor of the port; UINT_MAX: none. */
 unsigned port_io_own(unsigned first);
 #else
 ALWAYS_INLINE int port_io_copy(int fd)

@@ -16,8 +16,8 @@
  * (set-user-ID). */
 const char *port_option(const char *name);
 
-/* Name of the i-th option that the user gave, in lower case, known or not; NULL after the last, and
- * where port_option always is. Valid until the next call. */
+/* Name of the i-th option that the user gave, in lower case, known or not; NULL after the last one,
+ * and for users whose port_option is always NULL. Valid until the next call. */
 const char *port_option_name(unsigned i);
 
 /* Has the program been given the runtime from outside (LD_PRELOAD), without being linked with it?

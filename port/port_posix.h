@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port_posix.h - what the POSIX layer asks of a platform with an operating system.
+ * port_posix.h - the calls of the POSIX layer on a platform with an operating system.
  *
- * src/posix calls nothing of the platform's but this, the other port headers, and system calls in
+ * src/posix uses the platform only through this header, the other port headers, and system calls in
  * src/posix/linux. Boards have none of it (src/posix/bare).
  *
  * port_env.h has, inline:
@@ -34,24 +34,24 @@ clockid_t port_time_kernel_clock(int tid);
 /* Learn of forks from now on: before handlers that the program registers. 0 or -errno. */
 int port_fork_watch(void);
 
-/* The sanitizer that the program is built with, if this library is not. */
+/* The sanitizer with which the program is built, unless this library is, too. */
 enum port_sanitizer { SANITIZER_NONE, SANITIZER_LEAK, SANITIZER_ADDRESS, SANITIZER_THREAD };
 enum port_sanitizer port_sanitizer(void);
 
-/* A kernel thread of the C library's, for a helper of a tool's. 0 or -errno. */
+/* Create a kernel thread of the C library, for a tool's helper. 0 or -errno. */
 int port_helper_create(pthread_t *thread, void *(*fn)(void *), void *arg);
 bool port_helper_next(void);
 bool port_helper_self(void);
 
-/* A system call made by every kernel thread of the process that the C library knows: by all or by
- * none; if it fails in some only, the process is aborted. 0 or -errno. Only if port_tls_own: else
- * the C library's own way works. Waits for the others in the kernel. */
+/* Every kernel thread of the process that the C library knows makes this system call: all or none.
+ * If it fails in some, the process is aborted. 0 or -errno. Only if port_tls_own; otherwise the C
+ * library's own function works. Waits for the others in the kernel. */
 int port_everywhere(long number, long a, long b, long c);
 
-/* A system call that any of the bits of the word ends, by a signal: the kernel's result, or
- * PORT_CALL_STOPPED: it has not been made (where that cannot be told from the other: one of the
- * two); PORT_CALL_REPEATS: it was made and waited, and the kernel would make it again after a
- * handler with SA_RESTART. args: the call's number, then six arguments. */
+/* Make a system call that a signal ends if any of the bits of the word is set. Returns the kernel's
+ * result; PORT_CALL_STOPPED: the call was not made; PORT_CALL_REPEATS: it was made and waited, and
+ * the kernel would repeat it after a handler with SA_RESTART. Ports that cannot tell the last two
+ * apart return either. args: the call's number, then six arguments. */
 #define PORT_CALL_STOPPED (-4096L)
 #define PORT_CALL_REPEATS (-4097L)
 long port_stop_call(const void *word, uint32_t bits, const long *args)
@@ -66,54 +66,55 @@ struct port_signal_upcalls {
     /* The handler of a signal that the interrupted instruction has caused runs now. info: a
      * siginfo_t, context: a ucontext_t. Also on foreign kernel threads, for every signal. */
     void (*run)(int signal, void *info, void *context);
-    /* Where the frame of such a handler belongs: below this address. sp: the thread's. */
+    /* The frame of such a handler belongs below the returned address. sp: the thread's. */
     void *(*stack)(uintptr_t sp);
-    /* One has come: for the thread that runs here, or for the process. */
+    /* A signal has come, for the thread that runs here or for the process. */
     void (*arrived)(const void *info, bool thread);
-    /* The calling thread runs its handlers. True: a call that they interrupted is to fail. */
+    /* The calling thread runs its handlers. True: a call that they interrupted must fail. */
     bool (*take)(void *context);
     /* Fetch signals that are pending for the process, and tell threads again that have not taken
      * their signals. Returns the time of the next call (ns of port_now) at the latest. */
     uint64_t (*pump)(void);
 };
 
-/* From now on. Again does nothing new. 0, -ENOTSUP (not here), -errno. */
+/* Signals go this way from now on. A second call does nothing. 0, -ENOTSUP (not here), -errno. */
 int port_signals_start(const struct port_signal_upcalls *up);
 
 /* Let the kernel give the signal to us, instead of to a handler. flags: of sigaction. 0, -errno. */
 int port_signal_catch(int signal, int flags);
 
-/* Those that the library has taken for itself, and the C library's: no program's. */
+/* Signals that this library or the C library uses, not programs. */
 uint64_t port_signals_own(void);
 
-/* Take one that is pending for the process or the caller's kernel thread into the siginfo_t; which
- * are. */
+/* Take a signal that is pending for the process or the caller's kernel thread into the siginfo_t.
+ * And the set of such signals. */
 bool port_signal_fetch(void *info);
 uint64_t port_signals_of_kernel(void);
 
-/* Do what the kernel does by default; returns if that was to stop the process, and it goes on. */
+/* Perform the kernel's default action. Returns if that has stopped the process, and it continues.
+ */
 void port_signal_default(int signal);
 
-/* Have the calling user thread, outside the runtime, take its signals. */
+/* The calling user thread, outside the runtime, takes its signals. */
 void port_signals_accept(void);
 
 /* Have `pump` called soon. */
 void port_signals_wake(void);
 
-/* The mask of the calling kernel thread: NULL: a carrier's. For the time of a call that passes it
- * on to a new process. */
+/* Set the mask of the calling kernel thread; NULL: that of a carrier. For the duration of a call
+ * that passes it on to a new process. */
 void port_signal_mask(const uint64_t *mask);
 
-/* The calling carrier is about to become another program, which would die of a signal of our own
- * that is pending; with this mask. Or that has failed. */
+/* begin: the calling carrier is about to execute another program, with this mask. A pending signal
+ * of our own would kill that program. end: it has failed. */
 void port_exec_begin(const uint64_t *mask);
 void port_exec_end(void);
 
 /* These signals of the process are not fetched any more: the program asks the kernel for them. */
 void port_signals_leave_to_kernel(uint64_t set);
 
-/* The calling worker, if it has the program's alternate stack (stack_t), which it began with, gets
- * one of its own. False: it has. */
+/* If the calling worker has the program's alternate stack (stack_t), with which it began, it gets
+ * one of its own. False: it has one already, or there is no memory. */
 bool port_signal_stack(void *programs);
 bool port_signal_stack_is_programs(void);
 

@@ -24,12 +24,12 @@
 #include <errno.h>
 
 #if PORT_PREEMPT
-/* From now on, carriers that begin later call rt_preempt for a user thread that has run for a whole
- * tick of CPU time without a switch; never between port_irq_save and port_irq_restore, nor where a
- * library that the runtime and its users share is executing. -ENOTSUP and *why: not here. */
+/* Carriers that begin after this call rt_preempt for a user thread that has run for a whole tick of
+ * CPU time without a switch; never between port_irq_save and port_irq_restore, nor inside a library
+ * that the runtime and its users share. -ENOTSUP and *why: not possible here. */
 int port_preempt_start(uint64_t tick_ns, const char **why);
 
-/* Bytes of its stack that a thread needs for being preempted, at most. */
+/* Most bytes of its stack that the preemption of a thread needs. */
 size_t port_signal_room(void);
 #else
 ALWAYS_INLINE int port_preempt_start(uint64_t tick_ns, const char **why)
@@ -59,9 +59,9 @@ ALWAYS_INLINE size_t port_signal_room(void)
  */
 void rt_preempt(void);
 
-/* Where interrupts are the hardware's: is there something that the CPU has to look at? And: the
- * handler of an interrupt has ended, have it look; a more urgent thread than the interrupted one
- * runs then. Conditions as for rt_preempt. */
+/* For hardware interrupts. Is there work that the CPU must look at? The handler of an interrupt has
+ * ended: look, and run a thread that is more urgent than the interrupted one. Conditions as for
+ * rt_preempt. */
 bool rt_cpu_pending(const struct cpu *cpu);
 void rt_interrupted(void);
 

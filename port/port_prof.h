@@ -31,9 +31,9 @@ struct prof_thread *port_prof_outside(void);
 bool port_prof_main(void);
 bool port_prof_stack(uintptr_t *low, uintptr_t *high);
 
-/* The return addresses of the functions that are active where the sample was taken, the innermost
- * first, by call frame information or the chain of frame pointers, as far as that goes on the stack
- * from low to high. Returns how many. */
+/* The return addresses of the active functions at the sample, the innermost first, by call frame
+ * information or the chain of frame pointers, as far as it goes on the stack from low to high.
+ * Returns their number. */
 unsigned port_prof_frames(const void *context, uintptr_t low, uintptr_t high, uintptr_t *frames,
                           unsigned max);
 
@@ -44,7 +44,7 @@ unsigned port_prof_stopped(const struct port_ctx *ctx, uintptr_t low, uintptr_t 
 unsigned port_prof_here(uintptr_t low, uintptr_t high, uintptr_t *pc, uintptr_t *frames,
                         unsigned max);
 
-/* Call fn for each piece of memory that is executable. */
+/* Call fn for each executable piece of memory. */
 void port_code_each(void (*fn)(void *arg, const struct port_code *code), void *arg);
 #else
 ALWAYS_INLINE int port_prof_start(uint32_t hz, bool wall, const char **why)

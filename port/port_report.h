@@ -12,23 +12,23 @@
 #include <stdio.h>
 
 #if PORT_REPORT
-/* Have rt_report_turn called soon, and then again at the times that it returns, by a kernel thread
- * that is no carrier; or by the calling CPU while it sleeps. Any context. */
+/* A kernel thread that is no carrier, or the calling CPU while it sleeps, must call rt_report_turn
+ * soon, and then again at the times that it returns. Any context. */
 void port_report_poke(void);
 
-/* May something of the program's call the runtime that is none of its user threads: other kernel
- * threads, signal handlers? True where that cannot be told. */
+/* May other parts of the program than its user threads call the runtime: other kernel threads,
+ * signal handlers? True if the port cannot tell. */
 bool port_outsiders(void);
 
-/* Call fn while no thread moves, and where it harms nobody if it fails. */
+/* Call fn while no thread moves, and so that its failure harms nothing. */
 void port_report_run(void (*fn)(void));
 
-/* Where the program's own code has called what thread t waits in; called by fn above. False: cannot
- * tell. */
+/* The call in the program's own code that leads to the wait of thread t; called by fn above. False:
+ * not known. */
 bool port_where(const struct thread *t, char *text, size_t size);
 
-/* Write, in lines of their own, which calls are active in thread t, which waits; called by fn
- * above. May write nothing. */
+/* Write the active calls of thread t, which waits, a line each; called by fn above. May write
+ * nothing. */
 void port_say_calls(const struct thread *t);
 
 /* Describe -errno `error` for the user. Where a resource is used up (-EAGAIN, -ENOMEM), also the

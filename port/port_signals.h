@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #if PORT_SIGNALS
-/* Have rt_cancel_notice called soon by user thread t, if it runs, and then, outside the runtime,
+/* User thread t, if it runs, must call rt_cancel_notice soon, and then, outside the runtime,
  * rt_cancel_async or rt_signals_left. Interrupts are disabled. */
 void port_thread_interrupt(struct thread *t);
 
@@ -21,15 +21,15 @@ void port_thread_interrupt(struct thread *t);
 bool port_is_inside(void);
 
 /* May the calling user thread wait here? Not in a signal handler that has interrupted the runtime
- * or stands on the worker's signal stack; nor where the port cannot tell. */
+ * or runs on the worker's signal stack; nor if the port cannot tell. */
 bool port_may_wait(void);
 
-/* Threads will be cancelled: take over the C library's signal for that. Again does nothing new. 0
- * or -errno. */
+/* Threads will be cancelled: take over the C library's signal for that. A second call does nothing.
+ * 0 or -errno. */
 int port_cancel_start(void);
 
-/* The number of a signal by its name or number; -1: there is no such signal. And: have
- * rt_dump_asked called when it comes. 0 or -errno. */
+/* The number of a signal by its name or number; -1: there is no such signal. port_dump_start: call
+ * rt_dump_asked when it comes. 0 or -errno. */
 int port_signal_of(const char *name);
 int port_dump_start(int signal);
 #else
@@ -69,10 +69,9 @@ ALWAYS_INLINE int port_dump_start(int signal)
 /*
  * Upcalls.
  *
- * at_call: the interrupted instruction is where the call can be stopped. STOP: a request to end is
- * due: stop the call. SIGNAL: there are signals for the thread: stop it likewise. LATER: something
- * else was interrupted, perhaps a handler of the program's above the call: ask again when that is
- * over.
+ * at_call: the call can be stopped at the interrupted instruction. STOP: a request to end is due:
+ * stop the call. SIGNAL: there are signals for the thread: stop it likewise. LATER: other code was
+ * interrupted, perhaps a handler of the program above the call: ask again when that has ended.
  */
 enum rt_notice { RT_NOTICE_NONE, RT_NOTICE_STOP, RT_NOTICE_SIGNAL, RT_NOTICE_LATER };
 enum rt_notice rt_cancel_notice(bool at_call);

@@ -3,10 +3,11 @@
  * port_tls.h - thread-local storage of the program (__thread), a block for each thread.
  *
  * PORT_TLS (port_env.h): true where the port can give threads blocks of their own (THREAD_TLS).
- * PORT_TLS_ALWAYS: they have them whatever the user and the personality say: they cost nothing.
+ * PORT_TLS_ALWAYS: they always have them, because they cost nothing; the user and the personality
+ * have no choice.
  *
- * port_env.h has, inline, port_thread_handle(t): what the platform's libraries take for the
- * thread's id (pthread_t).
+ * port_env.h has, inline, port_thread_handle(t): the thread's id (pthread_t) for the platform's
+ * libraries.
  */
 #ifndef PIRN_PORT_TLS_H
 #define PIRN_PORT_TLS_H
@@ -33,8 +34,9 @@ int port_tls_alloc(struct thread *t, void *at);
 /* Give up the block, and the C library's state of it. Then its memory may be freed. Any context. */
 void port_tls_free(struct thread *t);
 
-/* In the thread: its life begins; the destructors of its thread-local objects run; nothing of the
- * program's runs in it any more: make the block as new, for its next life. */
+/* Called in the thread. begin: its life begins. end: run the destructors of its thread-local
+ * objects. reset: no code of the program runs in it any more; make the block new, for its next
+ * life. */
 void port_tls_begin(void);
 void port_tls_end(void);
 void port_tls_reset(void);

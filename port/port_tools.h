@@ -22,8 +22,8 @@
 #include "port.h"
 
 #if PORT_TOOLS
-/* Threads will run, or run no more, on a stack of the program's own. port_stack_alloc and
- * port_stack_free do that, too. */
+/* Threads begin, or end, to run on a stack of the program. port_stack_alloc and port_stack_free do
+ * that for their stacks. */
 void port_stack_begin(struct port_stack *stack);
 void port_stack_end(struct port_stack *stack);
 #else

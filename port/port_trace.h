@@ -15,9 +15,9 @@
 #include <errno.h>
 
 #if PORT_TRACE
-/* Make the trace's file: `size` bytes of zeroes in memory, which are in the file, too, whenever and
- * however the process ends; there is room for all of them. In `path` %p stands for the process id.
- * 0 or -errno, as port_file_claim. Drop the memory; the file stays. */
+/* Make the trace's file: `size` zero bytes in memory, whose later contents are in the file however
+ * the process ends; there is room for all of them. In `path` %p stands for the process id. 0 or
+ * -errno, as port_file_claim. port_trace_drop drops the memory; the file stays. */
 int port_trace_open(const char *path, size_t size, void **at);
 void port_trace_drop(void *at, size_t size);
 uint64_t port_trace_clock_hz(void); /* of port_trace_clock; 0: not known */
