@@ -3,8 +3,8 @@
  * posix_platform.h (bare) - the functions that the files common to both ABIs call. Boards have no
  * sanitizers, no signals, and only the runtime's clock to sleep by.
  */
-#ifndef PIRN_POSIX_PLACE_H
-#define PIRN_POSIX_PLACE_H
+#ifndef PIRN_POSIX_PLATFORM_H
+#define PIRN_POSIX_PLATFORM_H
 
 #include <errno.h>
 

@@ -3,8 +3,8 @@
  * posix_platform.h (glibc) - the functions that the files common to both ABIs call: programs with
  * sanitizers, signals, and sleeps outside the runtime.
  */
-#ifndef PIRN_POSIX_PLACE_H
-#define PIRN_POSIX_PLACE_H
+#ifndef PIRN_POSIX_PLATFORM_H
+#define PIRN_POSIX_PLATFORM_H
 
 #include "../linux/posix_sanitizer.h"
 #include "../signals/posix_signal.h"

@@ -15,7 +15,7 @@ all that it allows. A size may shrink; one that grows by more than 2 percent is 
 
 Sizes are bytes of code and constants in the image of kernel.elf, by origin, from the linker's maps:
 what fills up to an alignment is not counted. core: src/, but for the POSIX layer; posix: that;
-place: port/, the board, its start and traps; libc: the C library and the compiler's. data: the
+port: port/, the board, its start and traps; libc: the C library and the compiler's. data: the
 library's variables, zeroed ones too, without the stacks of cores; per_cpu: bytes of the
 policy's own variables for each core.
 """
@@ -34,7 +34,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 TOLERANCE = 1.02
-KINDS = ("core", "posix", "place", "libc", "data", "per_cpu")
+KINDS = ("core", "posix", "port", "libc", "data", "per_cpu")
 # Settings that CMake must refuse, and the beginning of the message.
 REFUSED = {
     "-DPIRN_WITHOUT=trase": 'PIRN_WITHOUT: there is no feature "trase"; valid: everything, trace,',
@@ -83,7 +83,7 @@ def halves(map_file: Path) -> tuple[str, str]:
 def origin(file: str) -> str:
     if "pirn-pthread-objects.dir" in file:
         return "posix"
-    return "place" if "/__/port/" in file or "/libc/" in file else "core"
+    return "port" if "/__/port/" in file or "/libc/" in file else "core"
 
 
 class Library:
