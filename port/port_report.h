@@ -27,6 +27,10 @@ void port_report_run(void (*fn)(void));
  * not known. */
 bool port_where(const struct thread *t, char *text, size_t size);
 
+/* Write how to find the source lines of the places that port_where has told; at the end of fn
+ * above. May write nothing. */
+void port_say_places(void);
+
 /* Write the active calls of thread t, which waits, a line each; called by fn above. May write
  * nothing. */
 void port_say_calls(const struct thread *t);
@@ -55,6 +59,8 @@ ALWAYS_INLINE bool port_where(const struct thread *t, char *text, size_t size)
     (void)size;
     return false;
 }
+
+ALWAYS_INLINE void port_say_places(void) {}
 
 ALWAYS_INLINE void port_say_calls(const struct thread *t)
 {

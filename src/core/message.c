@@ -9,6 +9,7 @@
 
 #include "cpu.h"
 #include "port_report.h"
+#include "stack.h"
 
 /* The text so far, and the end of its buffer. Always ends with a NUL, for which there is room. */
 struct line {
@@ -62,7 +63,7 @@ void rt_describe_full_stack(const struct thread *t, char *text, size_t size)
     line_add(&line, "pirn: stack overflow in thread ");
     line_thread(&line, t);
     line_add(&line, ": its ");
-    line_number(&line, t->stack.size);
+    line_number(&line, RT_STACKS ? stack_asked(t) : t->stack.size);
     line_add(&line,
              " bytes are used up (PIRN_STACK or the stack size attribute makes it larger)\n");
 }

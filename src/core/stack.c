@@ -84,6 +84,16 @@ static void stack_destroy(struct thread *t)
     port_stack_free(&stack);
 }
 
+size_t stack_asked(const struct thread *t)
+{
+    if (t->stack_class < STACK_CLASSES) {
+        return pool.size[t->stack_class]; /* which does not change any more */
+    }
+    return t->flags & (THREAD_OWN_STACK | THREAD_STATIC)
+               ? t->stack.size
+               : (size_t)((uintptr_t)t->stack_top - (uintptr_t)t->stack.low);
+}
+
 /* Take up to a batch of the class from the pool, as a list through rq.next. */
 static struct thread *pool_take(unsigned class, unsigned *count)
 {

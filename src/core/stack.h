@@ -40,6 +40,9 @@ void stack_reclaim(void);
 bool stack_reclaiming(void);
 void stack_free_cached(struct cpu *cpu);
 
+/* How large t's stack is: as was asked for, where that is known. Any context. */
+size_t stack_asked(const struct thread *t);
+
 /* Pairs in all caches; exact when nothing moves. */
 unsigned stack_cached(void);
 
@@ -52,6 +55,7 @@ void stack_forget_all(void);
 #else
 
 /* All stacks and descriptors are the program's. */
+size_t stack_asked(const struct thread *t);
 ALWAYS_INLINE void stack_forget_all(void) {}
 ALWAYS_INLINE void stack_free_cached(struct cpu *cpu)
 {

@@ -7,6 +7,7 @@
 #include <pirn/static.h>
 
 #include "cpu.h"
+#include "port_report.h"
 #include "runtime.h"
 
 EXPORT size_t pirn_static_stack_min(void)
@@ -55,7 +56,9 @@ EXPORT void pirn_static_begin(pirn_static_thread_t *thread)
                "needed\n",
                thread->name, thread->stack_size, rt_stack_min_given());
     } else {
-        rt_say("pirn: thread \"%s\" cannot be created: error %d\n", thread->name, -error);
+        char why[384];
+        port_error_text(error, why, sizeof(why));
+        rt_say("pirn: thread \"%s\" cannot be created: %s\n", thread->name, why);
     }
     port_exit_now(1);
 }

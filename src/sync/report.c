@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "id.h"
 #include "omutex.h"
@@ -227,6 +228,21 @@ static struct thread *waits_on(const struct thread *t)
     }
 }
 
+/* The thread that locked it last is known, and none that lives. */
+static bool owner_has_ended(const struct rt_mutex *m)
+{
+    if (m->kind & (OM_ROBUST | OM_INHERIT | OM_PROTECT)) {
+        return false;
+    }
+    return m->owner != NULL && living(m->owner) == NULL;
+}
+
+/* It has the program's name, unless the program gives it another one. */
+static const char *main_text(const struct thread *t)
+{
+    return t->flags & THREAD_MAIN && strcmp(t->name, "main") != 0 ? " (main)" : "";
+}
+
 static void say_wait(const struct thread *t)
 {
     char where[160] = "";
@@ -234,7 +250,7 @@ static void say_wait(const struct thread *t)
     if (!port_where(t, where, sizeof(where))) {
         where[0] = '\0';
     }
-    say("pirn:   thread %" PRIu32 " \"%s\" waits for %s", t->index, t->name,
+    say("pirn:   thread %" PRIu32 " \"%s\"%s waits for %s", t->index, t->name, main_text(t),
         t->wait_reason < WAIT_REASONS ? rt_wait_text[t->wait_reason] : "?");
     if (t->wait_reason == WAIT_JOIN) {
         say(" %" PRIu32 " \"%s\"", on != NULL ? on->index : 0, on != NULL ? on->name : "");
@@ -242,6 +258,8 @@ static void say_wait(const struct thread *t)
         say(" %p", t->wait_object);
         if (on != NULL) {
             say(", owned by thread %" PRIu32 " \"%s\"", on->index, on->name);
+        } else if (t->wait_reason == WAIT_MUTEX && owner_has_ended(t->wait_object)) {
+            say(", whose owner has ended");
         }
     }
     say("%s%s\n", where[0] != '\0' ? ", in " : "", where);
@@ -259,7 +277,7 @@ static void say_thread(struct thread *t, void *arg)
     if (state == THREAD_BLOCKED) {
         say_wait(t);
     } else {
-        say("pirn:   thread %" PRIu32 " \"%s\" %s\n", t->index, t->name,
+        say("pirn:   thread %" PRIu32 " \"%s\"%s %s\n", t->index, t->name, main_text(t),
             (t->flags & THREAD_FOREIGN)                ? "is a kernel thread of the program's"
             : state != THREAD_RUNNING                  ? "is ready"
             : t->cpu != NULL && rt_cpu_runs(t->cpu, t) ? "runs"
@@ -304,6 +322,7 @@ static NO_TSAN void report(void)
         say("pirn:   and %u more\n", lines - LINES_MAX);
     }
     id_for_each(say_cycle, NULL);
+    port_say_places();
 }
 
 static void report_deadlock(unsigned waiting)

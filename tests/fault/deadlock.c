@@ -72,6 +72,18 @@ static void self(void)
     pthread_mutex_lock(&a);
 }
 
+static void *keeps_a(void *arg)
+{
+    pthread_mutex_lock(&a);
+    return arg;
+}
+
+static void ended(void)
+{
+    pthread_join(start("keeps", keeps_a), NULL);
+    pthread_mutex_lock(&a);
+}
+
 static void *on_cond(void *arg)
 {
     pthread_mutex_lock(&a);
@@ -328,6 +340,8 @@ static const struct {
     int posts;
 } cases[] = {
     {"cycle", cycle, 0},     {"self", self, 0},
+    {"ended", ended, 0},     {"unnamed", self, 0},
+    {"ended", ended, 0},     {"unnamed", self, 0},
     {"all", all_kinds, 0},   {"main-gone", main_gone, 0},
     {"timer", timer, 0},     {"descriptor", descriptor, 0},
     {"child", child, 0},     {"handler", handler, 0},
@@ -340,7 +354,9 @@ int main(int argc, char **argv)
     pthread_barrier_init(&barrier, NULL, 2);
     sem_init(&sem, 0, 0);
     sem_init(&ready, 0, 0);
-    pthread_setname_np(pthread_self(), "main");
+    if (argc > 1 && strcmp(argv[1], "unnamed") != 0) {
+        pthread_setname_np(pthread_self(), "main");
+    }
     for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (strcmp(cases[i].name, argv[1]) == 0) {
             foreign_posts = cases[i].posts;

@@ -10,7 +10,7 @@ static int usage(void)
 {
     fprintf(
         stderr,
-        "usage: pirn-fault start | overflow joinable|detached|static|elsewhere | memory MB CACHED | scarce | "
+        "usage: pirn-fault start | overflow joinable|detached|static|sized|elsewhere | memory MB CACHED | scarce | "
         "given\n");
     return 64;
 }

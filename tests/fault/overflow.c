@@ -34,6 +34,7 @@ void fault_overflow(const char *whose)
     pirn_attr_t attr = {.name = "deep one", .detached = strcmp(whose, "detached") == 0};
     pirn_thread_t t;
     elsewhere = strcmp(whose, "elsewhere") == 0;
+    attr.stack_size = strcmp(whose, "sized") == 0 ? 32768 : 0;
     attr.storage = strcmp(whose, "static") == 0 ? &storage : NULL;
     CHECK(!elsewhere || pirn_cpu_count() > 1);
     CHECK(pirn_create(&t, &attr, overflow_main, NULL) == 0);

@@ -113,6 +113,10 @@ void fence_init(void);
 /* Choose the clock of the event trace, before port_trace_clock. */
 void trace_clock_init(void);
 
+/* linux_symbols.c: the function of the file that has the address, as the file has addresses; *from:
+ * where it begins. */
+bool symbol_find(const char *path, uintptr_t address, char *name, size_t size, uintptr_t *from);
+
 /* Workers that block unannounced: linux_blocked.c. */
 int blocked_start(void);
 void blocked_unmask(uint64_t *set); /* out of a set of signals to block */

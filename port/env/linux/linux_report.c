@@ -11,12 +11,16 @@
  * notice: the directory /proc/self/task has two links, and one for each thread.
  */
 #include "linux.h"
+
+#include "config.h"
 #include "port_foreign.h"
 #include "port_report.h"
 #include "port_signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +35,7 @@
 #define LOOK_NS 2000000u /* between two looks whether the copy has ended */
 #define OWN_MAX 8
 #define FRAMES_MAX 64
+#define PLACES_MAX 16
 
 static const void *own_handlers[OWN_MAX]; /* written while the runtime starts */
 
@@ -224,28 +229,94 @@ static void walk_from_here(void *arg)
     _Unwind_Backtrace(walk_frame, arg);
 }
 
+/* A place in a file: `address` as the file itself has it. */
+struct place {
+    char path[RT_PATH_MAX];
+    uintptr_t address;
+};
+
+/* Those that have been said, for port_say_places. */
+static struct {
+    struct place of[PLACES_MAX];
+    unsigned n;
+} said;
+
+static void place_note(const struct place *place)
+{
+    for (unsigned i = 0; i < said.n; i++) {
+        if (said.of[i].address == place->address && strcmp(said.of[i].path, place->path) == 0) {
+            return;
+        }
+    }
+    if (said.n < PLACES_MAX) {
+        said.of[said.n++] = *place;
+    }
+}
+
+/* The dynamic linker knows the program by what it was called, from wherever that was. */
+static void path_of(const struct link_map *map, char *path, size_t size)
+{
+    if (map->l_name[0] != '\0') {
+        snprintf(path, size, "%s", map->l_name);
+        return;
+    }
+    long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, size - 1);
+    path[n > 0 ? n : 0] = '\0';
+}
+
 bool port_where(const struct thread *t, char *text, size_t size)
 {
     Dl_info info;
+    struct link_map *map;
+    struct place place;
     struct walk walk = {NULL, 0};
+    char name[128];
     if (!rt_thread_waits(t) || dladdr((void *)(uintptr_t)port_where, &info) == 0) {
         return false;
     }
     walk.own = info.dli_fbase;
     struct port_arch_frame frame = port_arch_frame_of(rt_thread_ctx(t));
     port_call_under(&frame, walk_from_here, &walk);
-    if (walk.pc == 0 || dladdr((void *)walk.pc, &info) == 0) {
+    if (walk.pc == 0 || dladdr1((void *)walk.pc, &info, (void **)&map, RTLD_DL_LINKMAP) == 0) {
         return false;
     }
-    const char *slash = info.dli_fname != NULL ? strrchr(info.dli_fname, '/') : NULL;
-    const char *file = slash != NULL ? slash + 1 : info.dli_fname != NULL ? info.dli_fname : "?";
-    int n = info.dli_sname != NULL
-                ? snprintf(text, size, "%s+%#lx (%s+%#lx)", info.dli_sname,
-                           (unsigned long)(walk.pc - (uintptr_t)info.dli_saddr), file,
-                           (unsigned long)(walk.pc - (uintptr_t)info.dli_fbase))
-                : snprintf(text, size, "%s+%#lx", file,
-                           (unsigned long)(walk.pc - (uintptr_t)info.dli_fbase));
+    path_of(map, place.path, sizeof(place.path));
+    place.address = walk.pc - map->l_addr;
+    place_note(&place);
+    const char *slash = strrchr(place.path, '/'), *file = slash != NULL ? slash + 1 : place.path;
+    uintptr_t from = (uintptr_t)info.dli_saddr - map->l_addr;
+    const char *known =
+        symbol_find(place.path, place.address, name, sizeof(name), &from) ? name : info.dli_sname;
+    int n = known != NULL ? snprintf(text, size, "%s+%#lx (%s+%#lx)", known,
+                                     (unsigned long)(place.address - from), file,
+                                     (unsigned long)place.address)
+                          : snprintf(text, size, "%s+%#lx", file, (unsigned long)place.address);
     return n > 0;
+}
+
+/* A command for each file. */
+void port_say_places(void)
+{
+    for (unsigned first = 0; first < said.n; first++) {
+        const char *path = said.of[first].path;
+        bool seen = false;
+        for (unsigned i = 0; i < first; i++) {
+            seen |= strcmp(said.of[i].path, path) == 0;
+        }
+        if (seen) {
+            continue;
+        }
+        char text[2 * RT_PATH_MAX];
+        int n = snprintf(text, sizeof(text), "pirn: lines: addr2line -Cfpie %s", path);
+        for (unsigned i = first; i < said.n && n > 0 && (size_t)n < sizeof(text) - 24; i++) {
+            if (strcmp(said.of[i].path, path) == 0) {
+                n += snprintf(text + n, sizeof(text) - (size_t)n, " %#lx",
+                              (unsigned long)said.of[i].address);
+            }
+        }
+        text[n++] = '\n';
+        port_write(text, (size_t)n);
+    }
 }
 
 #else
@@ -257,5 +328,7 @@ bool port_where(const struct thread *t, char *text, size_t size)
     (void)size;
     return false;
 }
+
+void port_say_places(void) {}
 
 #endif

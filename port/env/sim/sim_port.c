@@ -192,6 +192,8 @@ bool port_where(const struct thread *t, char *text, size_t size)
     return false;
 }
 
+void port_say_places(void) {}
+
 void port_say_calls(const struct thread *t)
 {
     (void)t;

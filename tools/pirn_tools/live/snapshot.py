@@ -53,6 +53,7 @@ class Thread:
     pc: int
     stack_top: int
     time_ns: int | None
+    main: bool = False  # the program's first thread, which has the program's name
 
     @property
     def id(self) -> str:
@@ -62,7 +63,8 @@ class Thread:
     @property
     def label(self) -> str:
         """Number and name."""
-        return f'{self.id} "{self.name}"'
+        what = " (main)" if self.main and self.name != "main" else ""
+        return f'{self.id} "{self.name}"{what}'
 
 
 @dataclass(frozen=True)
@@ -320,6 +322,7 @@ class _Threads:
             pc=get("ctx.pc"),
             stack_top=get("stack_top"),
             time_ns=self._time(at, raw) if self.counted else None,
+            main=bool(flags & self.layout["THREAD_MAIN"]),
         )
 
     def _runs_where(self, at: int, cpu: int, carrier: int) -> tuple[str, int | None]:

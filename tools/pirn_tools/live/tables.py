@@ -33,6 +33,12 @@ class Row:
         wait = self._waits.of(self.thread)
         return wait.text if wait is not None else self._waits.call_text(self.thread)
 
+    @property
+    def name(self) -> str:
+        """That of the program says nothing."""
+        t = self.thread
+        return "main" if t.main and t.name == self._waits.command else t.name
+
     @cached_property
     def sched(self) -> str:
         """Class, and priority or weight."""
@@ -59,7 +65,7 @@ def _cpu(row: Row) -> str:
 
 COLUMNS = (
     Column("Id", "i", lambda r: r.thread.id, lambda r: ()),
-    Column("Name", "n", lambda r: r.thread.name, lambda r: (r.thread.name,)),
+    Column("Name", "n", lambda r: r.name, lambda r: (r.name,)),
     Column("Class", "c", lambda r: r.sched, lambda r: (-r.thread.priority, r.sched)),
     Column("State", "s", lambda r: state_text(r.thread), lambda r: (ORDER[r.thread.state],)),
     Column("CPU", "p", _cpu, lambda r: (r.thread.cpu if r.thread.cpu is not None else 1e9,)),

@@ -12,6 +12,7 @@ from pirn_tools.live.snapshot import Runtime, Snapshot, Thread
 
 NS = 1_000_000_000
 MOST_DESCRIPTORS = 8
+OWNED, ENDED = "owned by", "ended"
 
 
 def _calls(table: str) -> dict[int, str]:
@@ -55,6 +56,7 @@ class Waits:
         self.runtime, self.snapshot, self.now = runtime, snapshot, now
         self.layout = runtime.layout
         self.descriptors = Descriptors(runtime.process)
+        self.command = runtime.process.command()
 
     def call_text(self, t: Thread) -> str:
         """The system call that a thread is in: `read, descriptor 5 (pipe)`; empty: not known."""
@@ -85,25 +87,28 @@ class Waits:
             on, how = None, ""
         owner = f"{how} {on.label}" if on is not None else ""
         if on is None and t.reason == layout["WAIT_MUTEX"]:
-            owner = "owner not known"
+            owner = "its owner has ended" if how == ENDED else "owner not known"
         return Wait(name, self._name(t.object), on, owner, left)
 
     def _owner(self, t: Thread) -> tuple[Thread | None, str]:
         layout = self.layout
         if t.reason == layout["WAIT_MUTEX"]:
-            return self._mutex_owner(t.object), "owned by"
+            return self._mutex_owner(t.object)
         if t.reason in (layout["WAIT_RDLOCK"], layout["WAIT_WRLOCK"]):
             hint = layout.read(self.runtime.process, t.object, "rt_rwlock.owner_hint")
             return self.snapshot.by_index.get(hint - 1), "held by writer"
         return None, ""
 
-    def _mutex_owner(self, mutex: int) -> Thread | None:
+    def _mutex_owner(self, mutex: int) -> tuple[Thread | None, str]:
+        """The thread that has locked it last; ENDED: none that lives."""
         layout, process = self.layout, self.runtime.process
         kind = layout.read(process, mutex, "rt_mutex.kind")
         if kind & (layout["OM_ROBUST"] | layout["OM_INHERIT"] | layout["OM_PROTECT"]):
             word = layout.read(process, mutex, "rt_omutex.word")
-            return self.snapshot.by_index.get(word & layout["OM_OWNER"])
-        return self.snapshot.by_at.get(layout.read(process, mutex, "rt_mutex.owner"))
+            return self.snapshot.by_index.get(word & layout["OM_OWNER"]), OWNED
+        owner = layout.read(process, mutex, "rt_mutex.owner")
+        found = self.snapshot.by_at.get(owner)
+        return found, ENDED if owner and found is None else OWNED
 
     def _descriptors(self, waiter: int) -> str:
         layout, process = self.layout, self.runtime.process
