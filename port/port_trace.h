@@ -21,6 +21,8 @@
 int port_trace_open(const char *path, size_t size, void **at);
 void port_trace_drop(void *at, size_t size);
 uint64_t port_trace_clock_hz(void); /* of port_trace_clock; 0: not known */
+/* ns of CPU time that the process has used, all kernel threads together; 0: not known. */
+uint64_t port_trace_used(void);
 #else
 ALWAYS_INLINE int port_trace_open(const char *path, size_t size, void **at)
 {
@@ -37,6 +39,11 @@ ALWAYS_INLINE void port_trace_drop(void *at, size_t size)
 }
 
 ALWAYS_INLINE uint64_t port_trace_clock_hz(void)
+{
+    return 0;
+}
+
+ALWAYS_INLINE uint64_t port_trace_used(void)
 {
     return 0;
 }

@@ -101,7 +101,7 @@ struct trace_header {
     uint64_t end_clock, end_ns;                    /* 0: not ended */
     uint64_t pid;
     uint64_t file_size;
-    uint64_t unused;
+    uint64_t used_ns; /* CPU time of the process from the beginning to the end; 0: not known */
 };
 _Static_assert(sizeof(struct trace_header) == 128, "the format");
 

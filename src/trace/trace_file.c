@@ -34,6 +34,7 @@ static struct {
     uint32_t paused;                             /* set by the program; a whole word, because not
                                                   * every architecture exchanges bytes */
     struct trace_header *header;                 /* the mapped file; NULL: there is none */
+    uint64_t used_ns; /* CPU time of the process when it began */
     struct trace_places places[RT_MAX_CPUS + 1]; /* the last one: see trace_places_of */
 } trace;
 
@@ -105,6 +106,7 @@ static void say_text(struct text *out, const struct port_program_facts *facts)
     say_meta(out, "program", facts->program);
     say_meta(out, "sched", sched != NULL ? sched : rt_policy_name());
     text_add(out, "meta\tcpus\t%u\n", rt.ncpu);
+    text_add(out, "meta\tprocessors\t%u\n", port_cpu_count());
     say_meta(out, "build", __VERSION__);
     say_events(out);
     say_enums(out);
@@ -203,6 +205,7 @@ static int trace_make(void)
     text = (struct text){(char *)h + text_at, text_size + 1, 0};
     say_text(&text, &facts);
     header_fill(h, &facts, text_at, text_size, size);
+    trace.used_ns = port_trace_used();
     writers_point(h);
     return 0;
 }
@@ -286,6 +289,7 @@ void trace_end(void)
     if (h != NULL && !(h->flags & TRACE_ENDED)) {
         h->end_clock = port_trace_clock();
         h->end_ns = port_trace_ns();
+        h->used_ns = port_trace_used() - trace.used_ns;
         h->flags |= TRACE_ENDED;
     }
 }

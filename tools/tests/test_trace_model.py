@@ -216,6 +216,28 @@ def test_an_index_is_idle_only_in_the_life_of_the_carrier(tmp_path: Path) -> Non
     assert {one.number for one in compute(model).threads} == {"1021.2", "5.0", "6.0"}
 
 
+def ran_for(w: Writer, used_ns: int, processors: int) -> bytes:
+    """A trace in which thread 5 runs for 1 s, of a process that had so much CPU time."""
+    w.switch(0, 5, "start")
+    w.now += HZ
+    w.switch(0, 0, "block")
+    data = bytearray(w.bytes())
+    data[120:128] = used_ns.to_bytes(8, "little")
+    line = b"meta\tprogram\tsynthetic"  # as long as the one in its place
+    return bytes(data).replace(line, b"meta\tprocessors\t%06d" % processors)
+
+
+def test_time_without_a_processor_is_said(tmp_path: Path) -> None:
+    model = model_of(tmp_path, ran_for(Writer(4), 600_000_000, 2))
+    assert model.trace.remarks == [
+        "4 CPUs on 2 processors: a CPU that waits for a processor counts as running",
+        "threads ran for 1.000 s, the process had processors for 0.600 s: the rest, in which CPUs "
+        "waited for a processor or in the kernel, is drawn as running",
+    ]
+    for used, processors in ((950_000_000, 4), (0, 2)):  # enough; not known
+        assert model_of(tmp_path, ran_for(Writer(4), used, processors)).trace.remarks == []
+
+
 def test_interrupts_are_paired_also_when_one_has_no_end(tmp_path: Path) -> None:
     w = Writer(1)
     for length in (200, 400):

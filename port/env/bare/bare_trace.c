@@ -46,6 +46,11 @@ void trace_save(void)
     }
 }
 
+uint64_t port_trace_used(void)
+{
+    return 0;
+}
+
 uint64_t port_trace_clock_hz(void)
 {
     return board_clock_hz();

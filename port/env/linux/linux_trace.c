@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -87,4 +88,11 @@ void trace_clock_init(void)
 uint64_t port_trace_clock_hz(void)
 {
     return port_trace_counter ? 0 : 1000000000u;
+}
+
+uint64_t port_trace_used(void)
+{
+    struct timespec t = {0, 0};
+    syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }

@@ -29,10 +29,10 @@ def load_model(file: Path) -> Model:
 
     # Millions of words and few cycles: to look for those takes longer than the rest.
     gc.disable()
-    trace = load(file)
-    for remark in trace.remarks:
+    model = build(load(file))
+    for remark in model.trace.remarks:
         click.echo(f"{file}: {remark}", err=True)
-    return build(trace)
+    return model
 
 
 @click.group(cls=Group, short_help="Record what the scheduler does, and look at it.")

@@ -28,6 +28,7 @@ Array = NDArray[Any]
 NEW, READY, RUNNING, BLOCKED, EXITED = range(5)
 STATES = ("new", "ready", "running", "blocked", "exited")
 
+LEAST_STOPPED = 20_000_000  # ns, of which it is worth a word
 MOST_NS = 1 << 60  # 36 years: what a damaged clock says is cut there
 
 # Why a span of READY began.
@@ -155,7 +156,24 @@ def build(trace: Trace) -> Model:
     _find_idle(trace, lives, references)
     ns = np.clip(trace.clock.ns(trace.rows["clock"]), 0, MOST_NS).astype(np.int64)
     end = max(min(int(trace.clock.end_ns), MOST_NS), int(ns[-1]) if len(ns) else 0)
-    return Model(trace, ns, _coverage(trace, end), end, lives, references)
+    model = Model(trace, ns, _coverage(trace, end), end, lives, references)
+    trace.remarks += _stopped(model)
+    return model
+
+
+def _stopped(model: Model) -> list[str]:
+    """Time in which CPUs ran threads, as the trace has it, and the process no processor."""
+    used, spans = model.trace.header["used_ns"], model.cpu_spans
+    if not used or model.trace.lost or len(model.gaps):
+        return []
+    busy = ~model.idle[spans["key"]] if len(spans) else np.empty(0, bool)
+    ran = int((spans["end"] - spans["start"])[busy].sum())
+    if ran - used < max(LEAST_STOPPED, ran // 10):
+        return []
+    return [
+        f"threads ran for {ran / 1e9:.3f} s, the process had processors for {used / 1e9:.3f} s: "
+        "the rest, in which CPUs waited for a processor or in the kernel, is drawn as running"
+    ]
 
 
 def _named(trace: Trace, lives: Lives) -> tuple[dict[tuple[str, str], Reference], list[Array]]:

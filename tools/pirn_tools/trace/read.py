@@ -56,7 +56,7 @@ HEADER = np.dtype(
         ("end_ns", "<u8"),
         ("pid", "<u8"),
         ("file_size", "<u8"),
-        ("unused", "<u8"),
+        ("used_ns", "<u8"),
     ]
 )
 RING = np.dtype(
@@ -332,6 +332,7 @@ def remarks(trace: Trace) -> list[str]:
     said = []
     if not trace.header["flags"] & ENDED:
         said.append("the program has not ended in the ordinary way, or still runs")
+    said += _crowded(trace)
     if trace.lost:
         which = (
             "after the rings were full" if trace.header["flags"] & KEEPS_OLDEST else "the oldest"
@@ -349,6 +350,18 @@ def remarks(trace: Trace) -> list[str]:
         late = trace.clock.seconds(max(starts))
         said.append(f"events of all CPUs are there from {late:.6f} s on")
     return said
+
+
+def _crowded(trace: Trace) -> list[str]:
+    """More CPUs than the machine has processors for the program."""
+    text = trace.table.meta.get("processors", "")
+    processors = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not trace.header["used_ns"] or not 0 < processors < trace.cpus:
+        return []
+    return [
+        f"{trace.cpus} CPUs on {processors} processors: a CPU that waits for a processor counts as "
+        "running"
+    ]
 
 
 def _paused(trace: Trace) -> float:
