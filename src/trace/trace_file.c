@@ -34,7 +34,7 @@ static struct {
     uint32_t paused;                             /* set by the program; a whole word, because not
                                                   * every architecture exchanges bytes */
     struct trace_header *header;                 /* the mapped file; NULL: there is none */
-    uint64_t used_ns; /* CPU time of the process when it began */
+    uint64_t used_ns;                            /* CPU time of the process when it began */
     struct trace_places places[RT_MAX_CPUS + 1]; /* the last one: see trace_places_of */
 } trace;
 

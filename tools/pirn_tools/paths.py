@@ -50,3 +50,12 @@ def short(path: Path) -> str:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def distinct(first: Path, second: Path) -> tuple[str, str]:
+    """The ends of two paths, as long as it takes to tell them apart."""
+    one, two = first.resolve().parts, second.resolve().parts
+    for length in range(1, max(len(one), len(two)) + 1):
+        if one[-length:] != two[-length:]:
+            return "/".join(one[-length:]), "/".join(two[-length:])
+    return first.name, second.name

@@ -356,7 +356,9 @@ def test_diff_puts_what_differs_most_first(tmp_path: Path) -> None:
     w = example(program("-no-pie", "-O2"))
     w.sample(3, "plain+1", 100)
     w.save(tmp_path / "b")
-    rows = [line.split() for line in done("diff", tmp_path / "a", tmp_path / "b").splitlines()]
+    names, *lines = done("diff", tmp_path / "a", tmp_path / "b").splitlines()
+    assert names == "A: a, B: b"
+    rows = [line.split() for line in lines]
     by_name = {row[-3]: row for row in rows[1:] if row[-1] == "program"}
     assert rows[1][-3] == "plain"
     assert by_name["plain"][:3] == ["5.00", "52.50", "+47.50"]

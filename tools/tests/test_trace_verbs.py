@@ -246,6 +246,23 @@ def test_diff_of_a_trace_with_itself_finds_nothing(file: Path) -> None:
     assert json.loads(trace("diff", file, file, "--json").stdout)["partings"] == []
 
 
+def test_diff_says_first_where_switches_part_and_names_the_files(tmp_path: Path) -> None:
+    for name, to in (("before", 6), ("after", 7)):
+        w = Writer(1)
+        w.switch(0, 5, "yield")
+        w.now += 100
+        w.switch(0, to, "yield")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same.trace").write_bytes(w.bytes())
+    words = [tmp_path / name / "same.trace" for name in ("before", "after")]
+    lines = trace("diff", *words).output.splitlines()
+    assert lines[0] == "The switches differ:"
+    assert lines[1] == "  CPU 0: the first 1 are the same, then"
+    assert lines[2].startswith("    before/same.trace: 5.0 -> 6.0 (yield)")
+    assert lines[3].startswith("    after/same.trace: 5.0 -> 7.0 (yield)")
+    assert any("before/same.trace" in line and "second/first" in line for line in lines[4:])
+
+
 VERBS = [
     ("stat", ()),
     ("plot", ("-o", "x.png")),

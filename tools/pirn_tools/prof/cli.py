@@ -548,14 +548,18 @@ def diff(
 
     The exit status is 0 also where they differ.
     """
+    from pirn_tools import paths
     from pirn_tools.prof import diff as comparing
     from pirn_tools.prof.text import table
+    from pirn_tools.terminal import printable
 
     left, right = load_tree(first, **selection), load_tree(second, **selection)
     rows = comparing.compute(left, right)[:most]
     if as_json:
         say(left, [json.dumps(comparing.as_json(left, right, rows))])
     else:
+        names = zip("AB", paths.distinct(first, second), strict=True)
+        click.echo(", ".join(f"{letter}: {printable(name)}" for letter, name in names))
         say(left, table(comparing.HEAD, comparing.cells(left, right, rows), texts=2))
     remarks(right)
 

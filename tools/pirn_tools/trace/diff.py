@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from pirn_tools.paths import distinct
+from pirn_tools.terminal import printable
 from pirn_tools.trace.model import Model
 from pirn_tools.trace.show import Cells, duration
 from pirn_tools.trace.show import draw as draw_table
@@ -212,7 +215,10 @@ def partings(first: Model, second: Model) -> list[Parting]:
 
 
 def draw(console: Console, found: Difference, most: int = 45) -> None:
-    """Tables for a terminal."""
+    """For a terminal: where the switches part, then tables."""
+    heads = [printable(name) for name in distinct(*map(Path, found.names))]
+    for line in story(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     for title, pairs in (
         ("Events", found.counts),
         ("CPUs", found.cpus),
@@ -222,9 +228,7 @@ def draw(console: Console, found: Difference, most: int = 45) -> None:
         rows = [_row(pair) for pair in pairs[:most]]
         hidden = len(pairs) - len(rows)
         note = f"{hidden:,} more rows: --json has all" if hidden else ""
-        draw_table(console, Cells(title, ["", "A", "B", "B/A"], rows, note))
-    for line in story(found):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        draw_table(console, Cells(title, ["", *heads, "second/first"], rows, note))
 
 
 def _row(pair: Pair) -> list[str]:
@@ -238,9 +242,10 @@ def story(found: Difference) -> list[str]:
     """Where the switches part, in sentences."""
     if not found.partings:
         return ["The switches of all CPUs are the same."]
+    heads = [printable(name) for name in distinct(*map(Path, found.names))]
     lines = ["The switches differ:"]
     for parting in found.partings:
         lines.append(f"  CPU {parting.cpu}: the first {parting.same:,} are the same, then")
-        for name, switch in (("A", parting.first), ("B", parting.second)):
+        for name, switch in zip(heads, (parting.first, parting.second), strict=True):
             lines.append(f"    {name}: {switch if switch is not None else 'no more'}")
     return lines
