@@ -2,8 +2,8 @@
 """`pirn trace plot`: pictures of a trace, as the thesis on pthreads for SHMAC draws them.
 
 The timeline has a lane for each CPU, with time from left to right. Bars are turns of threads, one
-colour a thread; a gap is an idle CPU. Events are dots on the lane with name and thread beside
-them, as many as can be read. Where turns are too many for bars of their own, each column of
+colour a thread; a gap is an idle CPU. Events are dots on the lane's edges with name and thread
+beside them, as many as can be read. Where turns are too many for bars of their own, each column of
 pixels is divided among the threads that ran in it, so that a lane stays the same picture with any
 number of them.
 """
@@ -37,6 +37,7 @@ SUBROWS = 24  # in which a column of pixels shows several threads
 BAR = 0.56  # height of a lane's bars, of 1
 # Events that say most about scheduling; the first ones that fit are shown.
 FAVOURITES = ("mark", "steal", "answer", "request", "join", "exit", "spawn", "wake", "block")
+NOWHERE, ABOVE, BELOW = range(3)  # of a lane, for an event's label
 UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3))
 
 
@@ -351,23 +352,31 @@ def _dots(
     x = model.ns[rows] / size
     subject = subjects(model)[rows]
     fill = colours.of(subject)
-    axes.scatter(x, cpu, s=16, c=fill, edgecolors="black", linewidths=0.5, zorder=5)
+    sides = _sides(x, cpu, (part.last - part.first) / size / (width - 1.0) * 0.16)
+    # On the edges of the lane: the names of threads are in the middle of it.
+    y = np.where(sides == BELOW, cpu + BAR / 2, cpu - BAR / 2)
+    axes.scatter(x, y, s=16, c=fill, edgecolors="black", linewidths=0.5, zorder=5)
     if len(rows) > 2 * _room(width):
         return
-    # Labels go above and below the lane in turns, slanted; one that would cover another is left
-    # out.
-    taken: dict[tuple[int, bool], float] = {}
-    gap = (part.last - part.first) / size / (width - 1.0) * 0.16
-    above = True
-    for row, at, lane, key in zip(
-        rows.tolist(), x.tolist(), cpu.tolist(), subject.tolist(), strict=True
-    ):
-        above = not above
-        for side in (above, not above):
+    for place in np.flatnonzero(sides != NOWHERE).tolist():
+        text = _event_text(model, int(rows[place]), int(subject[place]))
+        _label(axes, text, float(x[place]), int(cpu[place]), sides[place] == ABOVE)
+
+
+def _sides(x: Array, cpu: Array, gap: float) -> Array:
+    """Where labels go, above and below the lane in turns; one that would cover another is left
+    out."""
+    found = np.full(len(x), NOWHERE)
+    taken: dict[tuple[int, int], float] = {}
+    first, second = BELOW, ABOVE
+    for place, (at, lane) in enumerate(zip(x.tolist(), cpu.tolist(), strict=True)):
+        first, second = second, first
+        for side in (first, second):
             if at - taken.get((lane, side), -np.inf) >= gap:
                 taken[lane, side] = at
-                _label(axes, _event_text(model, row, key), at, lane, side)
+                found[place] = side
                 break
+    return found
 
 
 def _event_text(model: Model, row: int, key: int) -> str:
