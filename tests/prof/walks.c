@@ -2,7 +2,9 @@
 /*
  * walks.c - the walk by call frame information (port/env/linux/linux_cfi.c) against the unwinder of
  * the C compiler: single steps through code of this file, of the C library and of the dynamic
- * linker. After each instruction both must find the same callers. On x86-64.
+ * linker. After each instruction both must find the same callers. Then it walks along stacks with
+ * random contents, as code without tables and frame pointers leaves them: the walk must do no harm.
+ * On x86-64.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -121,6 +123,49 @@ SEPARATE static unsigned many(unsigned a, unsigned b, unsigned c, unsigned d, un
     return aligned(a + b + c + d) + recursion(e + f) + g + h;
 }
 
+/* Repeatable. */
+static uint64_t chance(void)
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 16 ^ state << 40;
+}
+
+/* Any number, an address on the stack, or one in code that has tables. */
+static uintptr_t word_of(const uintptr_t *stack, size_t words)
+{
+    static const uintptr_t code[] = {(uintptr_t)many, (uintptr_t)qsort, (uintptr_t)snprintf,
+                                     (uintptr_t)getppid};
+    switch (chance() % 4) {
+    case 0:
+        return chance();
+    case 1:
+        return chance() % 100000;
+    case 2:
+        return (uintptr_t)(stack + chance() % words);
+    default:
+        return code[chance() % 4] + chance() % 300;
+    }
+}
+
+static unsigned long walk_along_chance(void)
+{
+    enum { WORDS = 256, WALKS = 100000 };
+    static uintptr_t stack[WORDS], frames[DEPTH];
+    unsigned long found = 0;
+    for (unsigned i = 0; i < WALKS; i++) {
+        struct cfi_registers regs = {.known = (uint32_t)chance() | PORT_ARCH_CFI_SAVED};
+        for (unsigned k = 0; k < 16; k++) {
+            stack[chance() % WORDS] = word_of(stack, WORDS);
+        }
+        for (unsigned k = 0; k < PORT_ARCH_CFI_REGISTERS; k++) {
+            regs.value[k] = word_of(stack, WORDS);
+        }
+        found += cfi_frames(&regs, (uintptr_t)stack, (uintptr_t)(stack + WORDS), frames, DEPTH);
+    }
+    return found;
+}
+
 int main(void)
 {
     struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -139,5 +184,7 @@ int main(void)
     step(false);
     printf("%lu steps, at most %lu callers, %lu wrong; %u %d %s\n", steps, deepest, wrong, sum,
            numbers[0], text);
-    return wrong != 0 || steps < 3000 || deepest < 8;
+    unsigned long found = walk_along_chance();
+    printf("%lu callers by chance\n", found);
+    return wrong != 0 || steps < 3000 || deepest < 8 || found == 0;
 }

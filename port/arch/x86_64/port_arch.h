@@ -278,6 +278,14 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
 #define PORT_ARCH_CFI_KEPT (1u << 3 | 1u << 6 | 0xfu << 12)
 /* Those that port_arch_frame_of knows. */
 #define PORT_ARCH_CFI_SAVED (1u << 6 | 1u << 7 | 1u << 16)
+/* Is the instruction before p, of which n bytes may be read, a call: E8, or FF /2 with what it may
+ * have as its operand? */
+#define PORT_ARCH_BEHIND_CALL(p, n)                                                                \
+    (((n) >= 5 && (p)[-5] == 0xe8) || ((n) >= 2 && (p)[-2] == 0xff && ((p)[-1] & 0x38) == 0x10) || \
+     ((n) >= 3 && (p)[-3] == 0xff && ((p)[-2] & 0x38) == 0x10) ||                                  \
+     ((n) >= 4 && (p)[-4] == 0xff && ((p)[-3] & 0x38) == 0x10) ||                                  \
+     ((n) >= 6 && (p)[-6] == 0xff && ((p)[-5] & 0x38) == 0x10) ||                                  \
+     ((n) >= 7 && (p)[-7] == 0xff && ((p)[-6] & 0x38) == 0x10))
 /* What matters of the caller's. */
 #define PORT_ARCH_CFI_HERE(regs)                                                                   \
     do {                                                                                           \
@@ -291,11 +299,6 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
                          : "r"((regs)->value)                                                      \
                          : "rax", "memory");                                                       \
     } while (0)
-/* Behind a signal handler that returns with PORT_ARCH_SIGNAL_RETURN, which has no tables: what the
- * handler has interrupted (ucontext_t) is at the stack pointer. */
-#define PORT_ARCH_CFI_SIGNAL_RETURN(pc)                                                            \
-    ((pc)[0] == 0x48 && (pc)[1] == 0xc7 && (pc)[2] == 0xc0 && (pc)[3] == 0x0f &&                   \
-     (pc)[7] == 0x0f && (pc)[8] == 0x05)
 /* All of them, of what a signal has interrupted (ucontext_t). */
 #define PORT_ARCH_CFI_OF_SIGNAL(regs, context)                                                     \
     do {                                                                                           \

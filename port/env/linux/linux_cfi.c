@@ -12,7 +12,9 @@
  *      meanwhile.
  *   3. Stack pointers only go up, so it ends.
  * Code without information (a compiler at run time, assembly) is left by its frame pointer, if that
- * looks like one.
+ * leads to an address behind a call. Functions in assembly have mostly none, call nothing and are
+ * the innermost: then the first word on the stack that is such an address is taken for the one that
+ * they return to.
  *
  * Registers that a function may change, and has not saved, are unknown. A row that needs one ends
  * the walk.
@@ -25,7 +27,8 @@
 
 #define STACK_MAX 8 /* of expressions */
 #define CODE_FIRST 4096u
-#define RED_ZONE 128u /* below the stack pointer: a register that has been restored just now */
+#define SEARCHED_WORDS 64u /* of the frame of a function in assembly */
+#define RED_ZONE 128u      /* below the stack pointer: a register that has been restored just now */
 
 /* The stack of the thread that is looked at. */
 struct stack {
@@ -187,17 +190,50 @@ static bool step_by_row(const struct cfi_machine *m, struct stack *s, struct cfi
     return !s->bad && (above.known & 1u << m->entry->result) != 0;
 }
 
+/* Where handlers return to that the library has installed itself (linux_own.c). It has no tables;
+ * what the handler has interrupted is at the stack pointer. An address like this one is all that is
+ * looked at: by a frame pointer that was none it may be anything. */
+extern const char port_signal_return[] __attribute__((weak));
+
 /* Back from a handler: all registers are those that it has interrupted. */
 static bool step_out_of_handler(struct stack *s, struct cfi_registers *regs)
 {
-    const uint8_t *code = (const uint8_t *)regs->value[PORT_ARCH_CFI_PC];
     uintptr_t at = regs->value[PORT_ARCH_CFI_SP];
-    if (((uintptr_t)code & 4095u) > 4096u - 9u || !PORT_ARCH_CFI_SIGNAL_RETURN(code) ||
+    if (&port_signal_return == NULL ||
+        regs->value[PORT_ARCH_CFI_PC] != (uintptr_t)port_signal_return ||
         s->high - at < sizeof(ucontext_t)) {
         return false;
     }
     PORT_ARCH_CFI_OF_SIGNAL(regs, (const ucontext_t *)at);
     return true;
+}
+
+/* Is it an address behind a call, in code with tables? */
+static bool is_return(uintptr_t address)
+{
+    struct cfi_entry entry;
+    return cfi_find(&entry, address - 1) &&
+           PORT_ARCH_BEHIND_CALL((const uint8_t *)address, address - entry.begin);
+}
+
+/* The innermost function, which has neither tables nor a frame pointer. */
+static bool step_by_search(struct stack *s, struct cfi_registers *regs)
+{
+    uintptr_t at = regs->value[PORT_ARCH_CFI_SP];
+    for (unsigned i = 0; i < SEARCHED_WORDS; i++, at += sizeof(uintptr_t)) {
+        uintptr_t found = word(s, at);
+        if (s->bad) {
+            return false;
+        }
+        if (is_return(found)) {
+            regs->known &= PORT_ARCH_CFI_KEPT;
+            regs->known |= 1u << PORT_ARCH_CFI_SP;
+            regs->value[PORT_ARCH_CFI_SP] = at + sizeof(uintptr_t);
+            regs->value[PORT_ARCH_CFI_PC] = found;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool step_by_frame_pointer(struct stack *s, struct cfi_registers *regs)
@@ -216,26 +252,62 @@ static bool step_by_frame_pointer(struct stack *s, struct cfi_registers *regs)
     return true;
 }
 
-/* To the caller. *exact: the address is the next instruction's, not one behind a call; before and
- * afterwards. */
-static bool step(struct stack *s, struct cfi_registers *regs, bool *exact)
+/* How sure the way is. */
+struct way {
+    bool exact;  /* the address is the next instruction's, not one behind a call */
+    bool unsure; /* registers may be those of a function in assembly, which has changed them */
+};
+
+/* By tables. What is unsure has to lead to an address behind a call. */
+static bool step_by_table(const struct cfi_entry *entry, struct stack *s,
+                          struct cfi_registers *regs, struct way *way)
 {
     struct cfi_machine machine;
-    struct cfi_entry entry;
-    uintptr_t pc = regs->value[PORT_ARCH_CFI_PC] - (*exact ? 0 : 1);
-    if (cfi_find(&entry, pc)) {
-        *exact = entry.signal;
-        return cfi_row_of(&machine, &entry, pc) && step_by_row(&machine, s, regs);
+    struct cfi_registers above = *regs;
+    uintptr_t pc = regs->value[PORT_ARCH_CFI_PC] - (way->exact ? 0 : 1);
+    struct stack stack = *s;
+    bool found = cfi_row_of(&machine, entry, pc) && step_by_row(&machine, &stack, &above);
+    if (found && (!way->unsure || is_return(above.value[PORT_ARCH_CFI_PC]))) {
+        way->exact = entry->signal;
+        *regs = above;
+        return true;
     }
-    *exact = !*exact && step_out_of_handler(s, regs);
-    return *exact || step_by_frame_pointer(s, regs);
+    way->exact = false;
+    return way->unsure && step_by_search(s, regs);
+}
+
+/* By what there is in code without. */
+static bool step_otherwise(struct stack *s, struct cfi_registers *regs, struct way *way)
+{
+    bool innermost = way->exact;
+    struct stack stack = *s;
+    struct cfi_registers above = *regs;
+    way->exact = !innermost && step_out_of_handler(s, regs);
+    if (way->exact) {
+        return true;
+    }
+    bool found = step_by_frame_pointer(&stack, &above);
+    if (found && ((!innermost && !way->unsure) || is_return(above.value[PORT_ARCH_CFI_PC]))) {
+        *regs = above;
+        return true;
+    }
+    way->unsure |= innermost;
+    return innermost && step_by_search(s, regs);
+}
+
+static bool step(struct stack *s, struct cfi_registers *regs, struct way *way)
+{
+    struct cfi_entry entry;
+    return cfi_find(&entry, regs->value[PORT_ARCH_CFI_PC] - (way->exact ? 0 : 1))
+               ? step_by_table(&entry, s, regs, way)
+               : step_otherwise(s, regs, way);
 }
 
 unsigned cfi_frames(struct cfi_registers *regs, uintptr_t low, uintptr_t high, uintptr_t *frames,
                     unsigned max)
 {
     struct stack stack = {.high = high};
-    bool exact = true;
+    struct way way = {.exact = true};
     unsigned n = 0;
     while (n < max) {
         uintptr_t sp = regs->value[PORT_ARCH_CFI_SP];
@@ -243,11 +315,11 @@ unsigned cfi_frames(struct cfi_registers *regs, uintptr_t low, uintptr_t high, u
             break;
         }
         stack.low = sp - low < RED_ZONE ? low : sp - RED_ZONE;
-        if (!step(&stack, regs, &exact) || regs->value[PORT_ARCH_CFI_SP] <= sp ||
+        if (!step(&stack, regs, &way) || regs->value[PORT_ARCH_CFI_SP] <= sp ||
             regs->value[PORT_ARCH_CFI_PC] < CODE_FIRST) {
             break;
         }
-        frames[n++] = regs->value[PORT_ARCH_CFI_PC] + (exact ? 1 : 0);
+        frames[n++] = regs->value[PORT_ARCH_CFI_PC] + (way.exact ? 1 : 0);
     }
     return n;
 }
