@@ -193,6 +193,16 @@ long operand_number(const char *name, const char *value, long min, long max)
     return number;
 }
 
+double operand_positive(const char *name, const char *value)
+{
+    char *end;
+    double number = strtod(value, &end);
+
+    if (end == value || *end != '\0' || !isfinite(number) || number <= 0)
+        options_refuse("%s '%s': not a number above 0", name, value);
+    return number;
+}
+
 size_t operand_choice(const char *name, const char *value, const void *first, size_t count,
                       size_t stride)
 {
@@ -366,4 +376,12 @@ char **options_parse(int argc, char **argv, const struct option_page *page)
         store(&page->options[index], optarg);
     }
     return take_operands(argc, argv, page);
+}
+
+size_t options_case(int argc, char **argv, const char *summary, const void *first, size_t count,
+                    size_t stride)
+{
+    const struct option_page page = {.summary = summary, .operand = "CASE"};
+
+    return operand_choice("CASE", options_parse(argc, argv, &page)[0], first, count, stride);
 }

@@ -65,12 +65,23 @@ char **options_parse(int argc, char **argv, const struct option_page *page);
 /* An operand that is a number; `name` is its name in the page. */
 long operand_number(const char *name, const char *value, long min, long max);
 
+/* An operand that is a number above 0, with digits behind a point or without. */
+double operand_positive(const char *name, const char *value);
+
 /* An operand that is one of `count` names: its index. The names are the first members, const char
  * *, of structs of `stride` bytes that follow each other. */
 size_t operand_choice(const char *name, const char *value, const void *first, size_t count,
                       size_t stride);
 #define OPERAND_CHOICE(name, value, table)                                                         \
     operand_choice((name), (value), (table), sizeof(table) / sizeof((table)[0]), sizeof((table)[0]))
+
+/* The command line of a program that takes one operand, CASE, and no options: its index in such a
+ * table. */
+size_t options_case(int argc, char **argv, const char *summary, const void *first, size_t count,
+                    size_t stride);
+#define OPTIONS_CASE(argc, argv, summary, table)                                                   \
+    options_case((argc), (argv), (summary), (table), sizeof(table) / sizeof((table)[0]),           \
+                 sizeof((table)[0]))
 
 /* For errors that the table cannot describe: print the sentence, and end with status 2. */
 void options_refuse(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

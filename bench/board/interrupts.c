@@ -13,6 +13,7 @@
  * rounds, which are subtracted.
  */
 #include "alarm.h"
+#include "common/options.h"
 
 #include <pirn/irq.h>
 #include <pirn/pirn.h>
@@ -112,11 +113,10 @@ static void measure_wake(double round)
 
 int main(int argc, char **argv)
 {
-    ns_per_instruction = argc == 2 ? atof(argv[1]) : 0;
-    if (ns_per_instruction <= 0) {
-        printf("usage: interrupts NS (nanoseconds an instruction)\n");
-        return 2;
-    }
+    const struct option_page page = {
+        .summary = "What interrupts take on a board; NS: nanoseconds that an instruction takes.",
+        .operand = "NS"};
+    ns_per_instruction = operand_positive("NS", options_parse(argc, argv, &page)[0]);
     printf("operation,cores,instructions\n");
     double round = round_ns();
     measure_entry(round);

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/options.h"
+
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
         if (!(cond)) {                                                                             \
@@ -184,11 +186,10 @@ static void measure_waiting(void)
 
 int main(int argc, char **argv)
 {
-    ns_per_instruction = argc == 2 ? atof(argv[1]) : 0;
-    if (ns_per_instruction <= 0) {
-        printf("usage: kernel_ops NS (nanoseconds an instruction)\n");
-        return 2;
-    }
+    const struct option_page page = {
+        .summary = "What operations take on a board; NS: nanoseconds that an instruction takes.",
+        .operand = "NS"};
+    ns_per_instruction = operand_positive("NS", options_parse(argc, argv, &page)[0]);
     cores = pirn_cpu_count();
     CHECK(cores <= CORES_MAX);
     printf("operation,cores,instructions\n");

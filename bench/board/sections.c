@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/options.h"
+
 void bare_sections_take(unsigned long *off, unsigned long *held);
 
 enum { ROUNDS = 200, MANY = 100 };
@@ -225,11 +227,11 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    units = argc == 2 ? strtod(argv[1], NULL) : 0;
-    if (!(units > 0)) {
-        printf("usage: sections UNITS (of the counter, an instruction)\n");
-        return 2;
-    }
+    const struct option_page page = {
+        .summary =
+            "How long interrupts are disabled; UNITS: of the counter, that an instruction takes.",
+        .operand = "UNITS"};
+    units = operand_positive("UNITS", options_parse(argc, argv, &page)[0]);
     CHECK(pirn_sem_init(&ready, 0) == 0 && pirn_sem_init(&go, 0) == 0 &&
           pirn_sem_init(&sem, 0) == 0);
     printf("operation,cores,off,held\n");

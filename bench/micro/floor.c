@@ -238,19 +238,22 @@ static const char *lacks(const char *row)
     return NULL;
 }
 
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
 int main(int argc, char **argv)
 {
     struct arguments args;
+    const char *names[ROWS + 1] = {NULL};
+    size_t i = 0;
 
-    arguments_parse(&args, argc, argv);
+    for (size_t k = 0; k < ROWS; k++)
+        names[k] = rows[k].name;
+    arguments_parse(&args, argc, argv, names);
     usable = pin_usable();
     if (lacks(args.row) != NULL)
         print_skip("floor", args.row, args.workers, lacks(args.row));
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].name, args.row) == 0) {
-            measure(&args, "floor", rows[i].unit, rows[i].run);
-            return 0;
-        }
-    }
-    print_skip("floor", args.row, args.workers, "no such row");
+    while (names[i] != args.row)
+        i++;
+    measure(&args, "floor", rows[i].unit, rows[i].run);
+    return 0;
 }

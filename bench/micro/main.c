@@ -10,6 +10,12 @@
 
 static struct arguments args;
 
+/* Those of all systems. */
+static const char *const row_names[] = {
+    "yield",       "create_join",  "batch",         "fib",     "create_bench", "mutex",
+    "pingpong",    "pinned_awake", "pinned_asleep", "barrier", "malloc",       "mutex_contended",
+    "mutex_yield", "memory",       "wakeup",        NULL};
+
 static const struct row *find_row(const char *name)
 {
     for (const struct row *row = rows; row->name != NULL; row++)
@@ -69,7 +75,7 @@ static const char *lacks(void)
     int special = strcmp(args.row, "memory") == 0 || strcmp(args.row, "wakeup") == 0;
 
     if (!special && find_row(args.row) == NULL)
-        return pinned ? "threads cannot be bound to workers" : "no such row";
+        return pinned ? "threads cannot be bound to workers" : "this system does not have the row";
     if (pinned && args.workers < 2)
         return "takes two workers";
     return sys_lacks(args.row, args.workers);
@@ -79,7 +85,7 @@ int main(int argc, char **argv)
 {
     const char *why;
 
-    arguments_parse(&args, argc, argv);
+    arguments_parse(&args, argc, argv, row_names);
     why = lacks();
     if (why != NULL)
         print_skip(SYS_NAME, args.row, args.workers, why);

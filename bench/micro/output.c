@@ -2,44 +2,36 @@
 /* output.c - see output.h. */
 #include "output.h"
 
+#include "common/options.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void usage(const char *program)
+void arguments_parse(struct arguments *args, int argc, char **argv, const char *const *rows)
 {
-    fprintf(stderr, "usage: %s --row ROW [--workers 1..64] [--samples 1..%d] [--quick]\n", program,
-            MAX_SAMPLES);
-    exit(2);
-}
+    enum { MAX_WORKERS = 64 };
+    long row = -1, workers = 1, samples = 1;
+    bool quick = false;
+    const struct option_spec options[] = {
+        option_choice("row", &row, rows, "what is measured"),
+        option_number("workers", &workers, 1, MAX_WORKERS, "threads of the system that execute"),
+        option_number("samples", &samples, 1, MAX_SAMPLES, "how often"),
+        option_flag("quick", &quick, "short samples: does it run?"),
+        {.name = NULL},
+    };
+    const struct option_page page = {
+        .summary = "A row of the micro benchmarks, on one system.",
+        .options = options,
+    };
 
-static unsigned number(const char *program, const char *text, unsigned max)
-{
-    char *end;
-    long value = text != NULL ? strtol(text, &end, 10) : 0;
-
-    if (text == NULL || *end != '\0' || value < 1 || value > (long)max)
-        usage(program);
-    return (unsigned)value;
-}
-
-void arguments_parse(struct arguments *args, int argc, char **argv)
-{
-    *args = (struct arguments){.workers = 1, .samples = 1, .sample_ns = SAMPLE_NS};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0)
-            args->sample_ns = QUICK_NS;
-        else if (strcmp(argv[i], "--row") == 0)
-            args->row = argv[++i];
-        else if (strcmp(argv[i], "--workers") == 0)
-            args->workers = number(argv[0], argv[i + 1], 64), i++;
-        else if (strcmp(argv[i], "--samples") == 0)
-            args->samples = number(argv[0], argv[i + 1], MAX_SAMPLES), i++;
-        else
-            usage(argv[0]);
-    }
-    if (args->row == NULL)
-        usage(argv[0]);
+    options_parse(argc, argv, &page);
+    if (row < 0)
+        options_refuse("--row is missing");
+    *args = (struct arguments){.row = rows[row],
+                               .workers = (unsigned)workers,
+                               .samples = (unsigned)samples,
+                               .sample_ns = quick ? QUICK_NS : SAMPLE_NS};
 }
 
 void print_header(void)

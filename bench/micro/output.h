@@ -29,8 +29,9 @@ struct arguments {
 extern "C" {
 #endif
 
-/* Ends the program with status 2 when the command line is wrong. */
-void arguments_parse(struct arguments *args, int argc, char **argv);
+/* rows: their names, NULL at the end. Ends the program with status 2 when the command line is
+ * wrong. */
+void arguments_parse(struct arguments *args, int argc, char **argv, const char *const *rows);
 
 /* The header line, before the first sample. */
 void print_header(void);

@@ -9,15 +9,17 @@
  * them it finds only what crashes by itself.
  */
 #include "check.h"
+#include "options.h"
 #include "pipeline.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* xorshift64*: any generator would do, but it must be the same everywhere. */
-static uint64_t random_state;
+static uint64_t random_state = 1;
 
 static uint64_t random_below(uint64_t limit)
 {
@@ -123,25 +125,34 @@ int main(int argc, char **argv)
 {
     long bad = 0;
 
-    app_name_set("mjpeg_mutate");
-    if (argc < 3)
-        app_die("usage: mjpeg_mutate FILE COUNT [SEED]");
-    struct stream original = read_file(argv[1]);
-    long count = atol(argv[2]);
+    const struct option_spec options[] = {
+        option_count("seed", &random_state, 1, UINT64_MAX, "of the first mutant"),
+        {.name = NULL},
+    };
+    const struct option_page page = {
+        .summary = "Decodes damaged copies of FILE, in two ways that must agree.",
+        .operand = "FILE COUNT",
+        .options = options,
+    };
 
-    random_state = argc > 3 ? strtoull(argv[3], NULL, 0) | 1 : 1;
+    app_name_set("mjpeg_mutate");
+    char **operands = options_parse(argc, argv, &page);
+    long count = operand_number("COUNT", operands[1], 1, 1000000000);
+    struct stream original = read_file(operands[0]);
+
     for (long i = 0; i < count; i++) {
         uint64_t state = random_state;
         struct stream mutant = mutant_of(&original);
         struct pipeline_result tasks = decode(&mutant, &graph_tasks);
         struct pipeline_result stages = decode(&mutant, &graph_stages);
 
-        if (!agree(&tasks, &stages))
-            app_die("mutant %ld (seed 0x%" PRIx64
-                    "): tasks: %ld pictures, '%s' at %zu; stages: %ld "
+        if (!agree(&tasks, &stages)) {
+            fprintf(stderr, "repeat: mjpeg_mutate --seed=%" PRIu64 " %s 1\n", state, operands[0]);
+            app_die("mutant %ld: tasks: %ld pictures, '%s' at %zu; stages: %ld "
                     "pictures, '%s' at %zu",
-                    i, state, tasks.pictures, tasks.error.text, tasks.error.offset, stages.pictures,
+                    i, tasks.pictures, tasks.error.text, tasks.error.offset, stages.pictures,
                     stages.error.text, stages.error.offset);
+        }
         bad += tasks.error.set;
         free((void *)mutant.data);
     }

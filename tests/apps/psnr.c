@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
+
 struct difference {
     double squares;
     double samples;
@@ -78,13 +80,17 @@ int main(int argc, char **argv)
     long frames = 0;
     int planes;
 
-    if (argc != 6) {
-        fprintf(stderr, "usage: psnr A B WIDTH HEIGHT 420|422|444|400\n");
-        return 2;
-    }
-    FILE *a = open_file(argv[1]);
-    FILE *b = open_file(argv[2]);
-    planes = plane_sizes((size_t)atol(argv[3]), (size_t)atol(argv[4]), argv[5], sizes);
+    static const char *const formats[] = {"420", "422", "444", "400"};
+    const struct option_page page = {.summary = "Compares the pictures of two files.",
+                                     .operand = "A B WIDTH HEIGHT FORMAT"};
+    char **operands = options_parse(argc, argv, &page);
+    size_t width = (size_t)operand_number("WIDTH", operands[2], 1, 65536);
+    size_t height = (size_t)operand_number("HEIGHT", operands[3], 1, 65536);
+
+    OPERAND_CHOICE("FORMAT", operands[4], formats);
+    FILE *a = open_file(operands[0]);
+    FILE *b = open_file(operands[1]);
+    planes = plane_sizes(width, height, operands[4], sizes);
     unsigned char *samples = malloc(2 * sizes[0]);
 
     if (samples == NULL)

@@ -4,6 +4,7 @@
  * yield and allocate (P5): no interrupt is lost. Also the calls that pirn_irq_attach refuses.
  */
 #include "alarm.h"
+#include "common/options.h"
 
 #include <errno.h>
 #include <pirn/irq.h>
@@ -77,7 +78,10 @@ static void one_then_none(void)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "late") == 0) {
+    static const char *const kinds[] = {"late"};
+    const struct option_page page = {.summary = "Threads wait for a device.", .operand = "[KIND]"};
+    const char *kind = options_parse(argc, argv, &page)[0];
+    if (kind != NULL && OPERAND_CHOICE("KIND", kind, kinds) == 0) {
         one_then_none();
     }
     pirn_thread_t waiter, busy[BUSY];

@@ -6,6 +6,7 @@
  * output of destructors; an argument chooses a case that ends the program.
  */
 #include "../cpp/freestanding.hpp"
+#include "common/options.h"
 
 #include <pirn/static.h>
 #include <string.h>
@@ -220,23 +221,36 @@ struct finished : unfinished {
     void work() override {}
 };
 
+static void end_pure()
+{
+    finished object;
+}
+
+static void end_memory()
+{
+    volatile size_t size = huge;
+    char *volatile memory = new char[size]; /* without volatile the compiler would omit it */
+    delete[] memory;
+}
+
+static const struct {
+    const char *name;
+    void (*run)();
+} ends[] = {{"pure", end_pure}, {"memory", end_memory}};
+
 static void end(const char *how)
 {
-    if (strcmp(how, "pure") == 0) {
-        finished object;
-    } else if (strcmp(how, "memory") == 0) {
-        volatile size_t size = huge;
-        char *volatile memory = new char[size]; /* without volatile the compiler would omit it */
-        delete[] memory;
-    }
-    printf("it did not end: %s; valid: pure, memory\n", how);
-    exit(2);
+    ends[OPERAND_CHOICE("END", how, ends)].run();
+    printf("it did not end: %s\n", how);
+    exit(1);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
-        end(argv[1]);
+    const option_page page = {"What the language asks of a board.", "[END]", nullptr};
+    const char *how = options_parse(argc, argv, &page)[0];
+    if (how != nullptr) {
+        end(how);
     }
     test_static_objects_are_made_in_order_before_main();
     test_local_static_is_made_once_when_threads_meet();

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
+
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
         if (!(cond)) {                                                                             \
@@ -110,23 +112,18 @@ static void input_then_nothing(void)
     alone();
 }
 
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {{"cycle", cycle},
+             {"alone", alone},
+             {"timer", timer},
+             {"input", input},
+             {"input-then-nothing", input_then_nothing}};
+
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"cycle", cycle},
-                 {"alone", alone},
-                 {"timer", timer},
-                 {"input", input},
-                 {"input-then-nothing", input_then_nothing}};
-    for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
-        if (strcmp(argv[1], cases[i].name) == 0) {
-            cases[i].run();
-            puts("done");
-            return 0;
-        }
-    }
-    printf("usage: deadlock CASE\n");
-    return 2;
+    cases[OPTIONS_CASE(argc, argv, "Deadlocks, and what looks like them.", cases)].run();
+    puts("done");
+    return 0;
 }

@@ -17,11 +17,12 @@ function(slow_test seconds)
   set_tests_properties(${ARGN} PROPERTIES LABELS board TIMEOUT ${seconds})
 endfunction()
 
-# board_program(NAME [PTHREAD] SOURCE...): an image for the board, with the warnings of the tree
+# board_program(NAME [PTHREAD] [OPTIONS] SOURCE...): an image for the board, with the warnings of the tree; OPTIONS: and
+# with the parser of command lines
 function(board_program name)
-  cmake_parse_arguments(with "PTHREAD" "" "" ${ARGN})
+  cmake_parse_arguments(with "PTHREAD;OPTIONS" "" "" ${ARGN})
   add_executable(${name} ${with_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE pirn_flags)
+  target_link_libraries(${name} PRIVATE pirn_flags $<$<BOOL:${with_OPTIONS}>:pirn_options>)
   if(with_PTHREAD)
     set(layer PTHREAD)
   endif()

@@ -486,6 +486,10 @@ int main(int argc, char **argv)
             return 0;
         }
     }
-    printf("no mode \"%s\"\n", mode);
+    printf("no mode \"%s\"; valid: words", mode);
+    for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        printf(", %s", modes[i].name);
+    }
+    puts("");
     return 2;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
 #include "suite.h"
 
 static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
@@ -129,7 +130,7 @@ static bool suite_fits(const struct suite *suite)
 
 struct asked {
     const char *suite, *test;
-    unsigned long repeat;
+    long repeat;
     bool verbose;
 };
 
@@ -149,7 +150,7 @@ static unsigned long run_suite(const struct suite *suite, const struct asked *as
             printf("%s/%s\n", suite->name, test->name);
             fflush(stdout);
         }
-        for (unsigned long i = 0; i < asked->repeat; i++) {
+        for (long i = 0; i < asked->repeat; i++) {
             test->run(NULL);
             runs++;
         }
@@ -157,31 +158,46 @@ static unsigned long run_suite(const struct suite *suite, const struct asked *as
     return runs;
 }
 
-static void usage(const char *word)
+enum { SUITES = sizeof(suites) / sizeof(suites[0]), TESTS_MAX = 500 };
+
+static bool suite_selected(const struct suite *suite, const struct asked *asked)
 {
-    printf("\"%s\": valid: -s core|sync|policy|classes, -t TEST, -n REPEAT, -v\n", word);
-    exit(2);
+    return asked->suite != NULL ? strcmp(asked->suite, suite->name) == 0 : suite_fits(suite);
+}
+
+/* The test is one of a selected suite. */
+static void test_check(const struct asked *asked)
+{
+    static const char *names[TESTS_MAX];
+    size_t n = 0;
+    for (unsigned i = 0; i < SUITES; i++) {
+        const struct test *test = suites[i]->tests;
+        for (; suite_selected(suites[i], asked) && test->name != NULL && n < TESTS_MAX; test++) {
+            names[n++] = test->name;
+        }
+    }
+    operand_choice("--test", asked->test, names, n, sizeof(names[0]));
 }
 
 static struct asked parse(int argc, char **argv)
 {
+    const char *names[SUITES + 1] = {NULL};
+    long suite = -1;
     struct asked asked = {.repeat = 3};
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "-v") == 0) {
-            asked.verbose = true;
-        } else if (value == NULL || argv[i][0] != '-' || strchr("stn", argv[i][1]) == NULL) {
-            usage(argv[i]);
-        } else {
-            char *end = "";
-            asked.suite = argv[i][1] == 's' ? value : asked.suite;
-            asked.test = argv[i][1] == 't' ? value : asked.test;
-            asked.repeat = argv[i][1] == 'n' ? strtoul(value, &end, 10) : asked.repeat;
-            if (*end != '\0') {
-                usage(value);
-            }
-            i++;
-        }
+    for (unsigned i = 0; i < SUITES; i++) {
+        names[i] = suites[i]->name;
+    }
+    const struct option_spec table[] = {
+        option_choice("suite", &suite, names, "one suite (default: all that the policy is for)"),
+        option_text("test", "NAME", &asked.test, "one test"),
+        option_number("repeat", &asked.repeat, 1, 1000000, "how often each test runs"),
+        option_flag("verbose", &asked.verbose, "a line per test"),
+        {0}};
+    const struct option_page page = {.summary = "Pirn's test suites on a board.", .options = table};
+    options_parse(argc, argv, &page);
+    asked.suite = suite >= 0 ? names[suite] : NULL;
+    if (asked.test != NULL) {
+        test_check(&asked);
     }
     return asked;
 }
@@ -191,8 +207,7 @@ int main(int argc, char **argv)
     struct asked asked = parse(argc, argv);
     unsigned long runs = 0;
     for (unsigned i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
-        if (asked.suite != NULL ? strcmp(asked.suite, suites[i]->name) == 0
-                                : suite_fits(suites[i])) {
+        if (suite_selected(suites[i], &asked)) {
             runs += run_suite(suites[i], &asked);
         }
     }

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
+
 #define MS 1000000u
 
 #define CHECK(cond)                                                                                \
@@ -179,13 +181,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    for (unsigned i = 0; argc == 2 && i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (strcmp(argv[1], modes[i].name) == 0) {
-            modes[i].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    printf("usage: watchdog tickless|progress|stuck-thread|stuck-off\n");
-    return 2;
+    modes[OPTIONS_CASE(argc, argv, "A watchdog that threads pet.", modes)].run();
+    printf("done\n");
+    return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* harness.c - see harness.h. */
 #include "harness.h"
+#include "common/options.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -9,7 +10,7 @@
 #include <pirn/pthread_np.h>
 #endif
 
-enum { PASSED = 0, FAILED = 1, UNSUPPORTED = 77, USAGE = 2 };
+enum { PASSED = 0, FAILED = 1, UNSUPPORTED = 77 };
 
 static struct conformance_case *first, **last = &first;
 static const struct conformance_case *current;
@@ -127,34 +128,53 @@ void *shared_memory(size_t size)
     return p;
 }
 
-static int run(const char *name)
+static void run(void)
 {
-    for (current = first; current != NULL; current = current->next) {
-        if (strcmp(current->name, name) == 0) {
-            if (current->run != NULL) {
-                current->run();
-            } else {
-                current->run_with(current->row);
-            }
-            say_passed();
-            return PASSED;
-        }
+    if (current->run != NULL) {
+        current->run();
+    } else {
+        current->run_with(current->row);
     }
-    fprintf(stderr, "no case %s; --list names them\n", name);
-    return USAGE;
+    say_passed();
+}
+
+enum { CASES_MAX = 2000 };
+
+/* The names, and how many there are. */
+static size_t case_names(const char **names)
+{
+    size_t n = 0;
+    for (const struct conformance_case *c = first; c != NULL && n < CASES_MAX; c = c->next) {
+        names[n++] = c->name;
+    }
+    return n;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        for (const struct conformance_case *c = first; c != NULL; c = c->next) {
-            puts(c->name);
+    static const char *names[CASES_MAX];
+    const char *wanted = NULL;
+    bool list = false;
+    const struct option_spec options[] = {
+        option_flag("list", &list, "print the names of the cases"),
+        option_text("case", "NAME", &wanted, "run this case"),
+        {0}};
+    const struct option_page page = {.summary = "Cases of the conformance suite.",
+                                     .options = options};
+    options_parse(argc, argv, &page);
+    size_t n = case_names(names);
+    if (list == (wanted != NULL)) {
+        options_refuse("give either --list or --case");
+    }
+    for (size_t i = 0; list && i < n; i++) {
+        puts(names[i]);
+    }
+    if (wanted != NULL) {
+        size_t chosen = operand_choice("--case", wanted, names, n, sizeof(names[0]));
+        for (current = first; chosen != 0; chosen--) {
+            current = current->next;
         }
-        return PASSED;
+        run();
     }
-    if (argc == 3 && strcmp(argv[1], "--case") == 0) {
-        return run(argv[2]);
-    }
-    fprintf(stderr, "usage: %s --list | --case NAME\n", argv[0]);
-    return USAGE;
+    return PASSED;
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "common/options.h"
+
 static unsigned calls;
 
 static void call()
@@ -232,28 +234,34 @@ static void test_fe_hands_over()
     CHECK(word.read_until(value, 0) && value == 7 && word.read() == 7);
 }
 
+static const struct {
+    const char *name;
+    void (*run)();
+} ends[] = {
+    {"join", [] { pirn::thread().join(); }},
+    {"forget", [] { pirn::thread thread([] {}); }},
+    {"stack", [] { pirn::thread thread({1}, [] {}); }},
+    {"unlock",
+     [] {
+         pirn::mutex mutex;
+         pirn::unique_lock(mutex, pirn::defer_lock).unlock();
+     }},
+    {"barrier", [] { pirn::barrier none(0); }},
+};
+
 static void end(const char *how)
 {
-    pirn::mutex mutex;
-    if (strcmp(how, "join") == 0) {
-        pirn::thread().join();
-    } else if (strcmp(how, "forget") == 0) {
-        pirn::thread thread([] {});
-    } else if (strcmp(how, "stack") == 0) {
-        pirn::thread thread({1}, [] {});
-    } else if (strcmp(how, "unlock") == 0) {
-        pirn::unique_lock(mutex, pirn::defer_lock).unlock();
-    } else if (strcmp(how, "barrier") == 0) {
-        pirn::barrier none(0);
-    }
-    printf("it did not end: %s; valid: join, forget, stack, unlock, barrier\n", how);
-    exit(2);
+    ends[OPERAND_CHOICE("END", how, ends)].run();
+    printf("it did not end: %s\n", how);
+    exit(1);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
-        end(argv[1]);
+    const option_page page = {"Tests of the C++ API without exceptions.", "[END]", nullptr};
+    const char *how = options_parse(argc, argv, &page)[0];
+    if (how != nullptr) {
+        end(how);
     }
     test_thread_runs_callable_whatever_its_size();
     test_thread_destroys_its_callable();

@@ -3,11 +3,13 @@
  * main.cpp - runs the tests of pirn.hpp.
  */
 #include "check.hpp"
+#include "common/options.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 static test *first;
 static const char *running = "";
@@ -52,10 +54,13 @@ static void on_terminate()
 }
 
 /* The two ways into std::terminate; the handler ends the program with success. */
-static int run_terminate(const char *how)
+enum { ESCAPE, FORGET };
+static const char *const ways[] = {"escape", "forget", nullptr};
+
+static int run_terminate(long way)
 {
     std::set_terminate(on_terminate);
-    if (std::strcmp(how, "escape") == 0) {
+    if (way == ESCAPE) {
         pirn::thread escaping([] {
             pirn::this_thread::yield();
             throw std::runtime_error("escaped");
@@ -68,38 +73,42 @@ static int run_terminate(const char *how)
     return 1;
 }
 
-static int usage()
+static void test_check(const char *only)
 {
-    std::fprintf(stderr,
-                 "usage: pirn-cpp [--repeat N] [--test NAME] [--terminate escape|forget]\n");
-    return 2;
+    std::vector<const char *> names;
+    for (test *t = first; t != nullptr; t = t->next) {
+        names.push_back(t->name);
+    }
+    operand_choice("--test", only, names.data(), names.size(), sizeof(names[0]));
 }
 
 int main(int argc, char **argv)
 {
-    long repeat = 5, runs = 0;
+    std::uint64_t repeat = 5, runs = 0;
     const char *only = nullptr;
-    for (int i = 1; i < argc; i += 2) {
-        if (i + 1 == argc) {
-            return usage();
-        }
-        if (std::strcmp(argv[i], "--repeat") == 0) {
-            repeat = std::atol(argv[i + 1]);
-        } else if (std::strcmp(argv[i], "--test") == 0) {
-            only = argv[i + 1];
-        } else if (std::strcmp(argv[i], "--terminate") == 0) {
-            return run_terminate(argv[i + 1]);
-        } else {
-            return usage();
-        }
+    long way = -1;
+    const option_spec options[] = {
+        option_count("repeat", &repeat, 1, UINT32_MAX, "how often each test runs"),
+        option_text("test", "NAME", &only, "one test"),
+        option_choice("terminate", &way, ways, "run into std::terminate: escape, forget"),
+        {}};
+    const option_page page = {"Tests of pirn.hpp.", nullptr, options};
+    options_parse(argc, argv, &page);
+    if (way >= 0) {
+        return run_terminate(way);
+    }
+    if (only != nullptr) {
+        test_check(only);
     }
     for (test *t = first; t != nullptr; t = t->next) {
         running = t->name;
-        for (long i = 0; i < repeat && (only == nullptr || std::strcmp(only, t->name) == 0); i++) {
+        for (std::uint64_t i = 0;
+             i < repeat && (only == nullptr || std::strcmp(only, t->name) == 0); i++) {
             t->run();
             runs++;
         }
     }
-    std::printf("%ld runs under %s on %u CPUs\n", runs, sched(), pirn_cpu_count());
+    std::printf("%llu runs under %s on %u CPUs\n", (unsigned long long)runs, sched(),
+                pirn_cpu_count());
     return runs != 0 ? 0 : 1;
 }

@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/options.h"
+
 #define WAIT_MS 700
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
@@ -341,7 +343,6 @@ static const struct {
 } cases[] = {
     {"cycle", cycle, 0},     {"self", self, 0},
     {"ended", ended, 0},     {"unnamed", self, 0},
-    {"ended", ended, 0},     {"unnamed", self, 0},
     {"all", all_kinds, 0},   {"main-gone", main_gone, 0},
     {"timer", timer, 0},     {"descriptor", descriptor, 0},
     {"child", child, 0},     {"handler", handler, 0},
@@ -351,20 +352,15 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+    size_t i = OPTIONS_CASE(argc, argv, "Deadlocks, and what looks like them.", cases);
     pthread_barrier_init(&barrier, NULL, 2);
     sem_init(&sem, 0, 0);
     sem_init(&ready, 0, 0);
-    if (argc > 1 && strcmp(argv[1], "unnamed") != 0) {
+    if (strcmp(cases[i].name, "unnamed") != 0) {
         pthread_setname_np(pthread_self(), "main");
     }
-    for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
-        if (strcmp(cases[i].name, argv[1]) == 0) {
-            foreign_posts = cases[i].posts;
-            cases[i].run();
-            puts("done");
-            return 0;
-        }
-    }
-    fprintf(stderr, "usage: deadlock CASE\n");
-    return 2;
+    foreign_posts = cases[i].posts;
+    cases[i].run();
+    puts("done");
+    return 0;
 }

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/options.h"
 #include "fault.h"
 
 #define BEGINNING "pirn: cannot start the runtime: "
@@ -137,19 +138,24 @@ static void check_memory(void (*limit)(size_t arg), size_t step, struct seen *se
     }
 }
 
-int main(int argc, char **argv)
+static void check_memories(void)
 {
     struct seen seen = {0};
-    CHECK(argc == 2);
-    if (strcmp(argv[1], "nproc") == 0) {
-        check_nproc();
-    } else {
-        check_memory(limit_memory, 256 * KIB, &seen);
-        check_memory(limit_memory_small, 8 * KIB, &seen);
-        printf("%u starts work, %u lack kernel threads, %u memory\n", seen.works, seen.threads,
-               seen.memory);
-        CHECK(seen.works != 0 && seen.threads != 0 && seen.memory != 0);
-    }
+    check_memory(limit_memory, 256 * KIB, &seen);
+    check_memory(limit_memory_small, 8 * KIB, &seen);
+    printf("%u starts work, %u lack kernel threads, %u memory\n", seen.works, seen.threads,
+           seen.memory);
+    CHECK(seen.works != 0 && seen.threads != 0 && seen.memory != 0);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {{"nproc", check_nproc}, {"memory", check_memories}};
+
+int main(int argc, char **argv)
+{
+    cases[OPTIONS_CASE(argc, argv, "The start, where limits of the process are low.", cases)].run();
     puts("done");
     return 0;
 }

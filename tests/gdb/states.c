@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/options.h"
+
 static pthread_mutex_t m1 = PTHREAD_MUTEX_INITIALIZER, m2 = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t robust;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -137,6 +139,10 @@ static pthread_t start(void *(*fn)(void *))
 
 int main(int argc, char **argv)
 {
+    static const char *const ways[] = {"core"};
+    const struct option_page page = {.summary = "Threads in known states.", .operand = "[END]"};
+    const char *end = options_parse(argc, argv, &page)[0];
+    bool dumps = end != NULL && OPERAND_CHOICE("END", end, ways) == 0;
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
@@ -164,7 +170,7 @@ int main(int argc, char **argv)
     start(on_sem);
     usleep(50000);
     start(never_ran);
-    if (argc > 1 && strcmp(argv[1], "core") == 0) {
+    if (dumps) {
         abort();
     }
     settled();

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * main.c - runs every litmus test under many seeds, sequentially consistent and weak, and counts
- * how often its outcome appears.
- *
- *     pirn-litmus [-n SEEDS] [-v] [NAME]
+ * how often its outcome appears. With --seed it runs one seed and says whether the outcome is that.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "common/options.h"
 #include "litmus.h"
 #include "port.h"
-
-#define SEEDS_DEFAULT 3000u
 
 _Atomic(uint32_t) X, Y, Z, F, word[4];
 uint32_t r[MAX_READS];
@@ -54,63 +51,117 @@ static void body(void *unused)
     }
 }
 
-/* How many of the seeds show the outcome. */
-static unsigned count(const struct litmus *test, bool weak, unsigned seeds, bool *failed)
+static uint64_t seeds = 3000, only_seed;
+static bool verbose, one_seed;
+
+/* Does the seed show the outcome? */
+static bool shows(const struct litmus *test, bool weak, uint64_t seed, bool *failed)
 {
-    unsigned seen = 0;
+    struct sim_config config = {.seed = seed, .ncpu = 1, .weak = weak, .sched = "single"};
+    struct sim_result result;
     running = test;
-    for (unsigned seed = 1; seed <= seeds; seed++) {
-        struct sim_config config = {.seed = seed, .ncpu = 1, .weak = weak, .sched = "single"};
-        struct sim_result result;
-        sim_run(&config, body, NULL, &result);
-        if (result.failed) {
-            printf("%s, seed %u: %s\n", test->name, seed, result.why);
-            *failed = true;
-            return seen;
-        }
-        seen += test->outcome();
+    sim_run(&config, body, NULL, &result);
+    if (result.failed) {
+        printf("%s: %s\nrepeat: pirn-litmus --seed %" PRIu64 " %s\n", test->name, result.why, seed,
+               test->name);
+        *failed = true;
+    }
+    return !result.failed && test->outcome();
+}
+
+static uint64_t count(const struct litmus *test, bool weak, bool *failed)
+{
+    uint64_t seen = 0;
+    for (uint64_t seed = 1; seed <= seeds && !*failed; seed++) {
+        seen += shows(test, weak, seed, failed);
     }
     return seen;
 }
 
-static bool run(const struct litmus *test, unsigned seeds, bool verbose)
+/* What a failure of the run itself was, and whether the outcome is there. */
+static bool run_seed(const struct litmus *test)
 {
     bool failed = false;
-    unsigned sc = count(test, false, seeds, &failed);
-    unsigned weak = count(test, true, seeds, &failed);
+    bool sc = shows(test, false, only_seed, &failed);
+    bool weak = shows(test, true, only_seed, &failed);
+    printf("%-6s %-26s %-13s %-10s weak %s, sc %s\n", failed ? "FAILED" : "ok", test->name,
+           test->tag, expect_names[test->expect], weak ? "shows it" : "does not",
+           sc ? "shows it" : "does not");
+    return !failed;
+}
+
+static bool run(const struct litmus *test)
+{
+    bool failed = false;
+    uint64_t sc = count(test, false, &failed);
+    uint64_t weak = count(test, true, &failed);
     failed = failed || (sc != 0) != (test->expect == RACE) ||
              (weak != 0) != (test->expect == WEAK || test->expect == RACE);
     if (failed || verbose) {
-        printf("%-6s %-26s %-13s %-10s %u of %u weak, %u of %u sc\n", failed ? "FAILED" : "ok",
-               test->name, test->tag, expect_names[test->expect], weak, seeds, sc, seeds);
+        printf("%-6s %-26s %-13s %-10s %" PRIu64 " of %" PRIu64 " weak, %" PRIu64 " of %" PRIu64
+               " sc\n",
+               failed ? "FAILED" : "ok", test->name, test->tag, expect_names[test->expect], weak,
+               seeds, sc, seeds);
     }
     return !failed;
 }
 
-int main(int argc, char **argv)
+static const char *const *test_names(void)
 {
-    unsigned seeds = SEEDS_DEFAULT, tests = 0, failures = 0;
-    bool verbose = false;
-    for (int c; (c = getopt(argc, argv, "n:v")) != -1;) {
-        if (c == 'n' && atoi(optarg) > 0) {
-            seeds = (unsigned)atoi(optarg);
-        } else if (c == 'v') {
-            verbose = true;
-        } else {
-            fprintf(stderr, "usage: pirn-litmus [-n SEEDS] [-v] [NAME]\n");
-            return 2;
+    static const char *names[1000];
+    unsigned n = 0;
+    for (unsigned g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
+        for (const struct litmus *test = groups[g]; test->name != NULL; test++) {
+            names[n++] = test->name;
         }
     }
-    const char *only = optind < argc ? argv[optind] : NULL;
+    return names;
+}
+
+static size_t length_of(const char *const *names)
+{
+    size_t n = 0;
+    while (names[n] != NULL) {
+        n++;
+    }
+    return n;
+}
+
+static const char *parse(int argc, char **argv)
+{
+    struct option_spec options[] = {
+        option_count("seeds", &seeds, 1, UINT32_MAX, "seeds of each test and memory mode"),
+        option_count("seed", &only_seed, 0, UINT64_MAX, "exactly one seed"),
+        option_flag("verbose", &verbose, "a line per test"),
+        {0}};
+    const struct option_page page = {
+        .summary = "Litmus tests of the memory model and of each order between CPUs.",
+        .operand = "[NAME]",
+        .options = options};
+    options[0].letter = 'n';
+    options[1].flag = &one_seed;
+    options[2].letter = 'v';
+    const char *name = options_parse(argc, argv, &page)[0];
+    if (name != NULL) {
+        const char *const *names = test_names();
+        operand_choice("NAME", name, names, length_of(names), sizeof(names[0]));
+    }
+    return name;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned tests = 0, failures = 0;
+    const char *only = parse(argc, argv);
     for (unsigned g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
         for (const struct litmus *test = groups[g]; test->name != NULL; test++) {
             if (only == NULL || strcmp(only, test->name) == 0) {
-                failures += !run(test, seeds, verbose);
+                failures += one_seed ? !run_seed(test) : !run(test);
                 tests++;
             }
         }
     }
-    printf("%u litmus tests, %u seeds each in both memory modes, %u failed\n", tests, seeds,
-           failures);
+    printf("%u litmus tests, %" PRIu64 " seeds each in both memory modes, %u failed\n", tests,
+           one_seed ? 1 : seeds, failures);
     return failures != 0 || tests == 0;
 }

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/options.h"
+
 pthread_mutex_t lock_a = PTHREAD_MUTEX_INITIALIZER, lock_b = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -175,8 +177,31 @@ static pthread_t start(void *(*fn)(void *), const char *name)
     return t;
 }
 
+/* clock, run, churn, descriptors, or so many threads. */
+static void start_more(const char *word)
+{
+    struct timespec used;
+    if (strcmp(word, "clock") == 0) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    } else if (strcmp(word, "run") == 0) {
+        start(runs, "runs");
+    } else if (strcmp(word, "churn") == 0) {
+        start(churns, "churns");
+    } else if (strcmp(word, "descriptors") == 0) {
+        start_descriptors();
+    } else {
+        for (long n = operand_number("clock, run, churn, descriptors, or N", word, 1, 1000000);
+             n > 0; n--) {
+            start(on_sem, "one-of-many");
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    const struct option_page page = {.summary = "Threads that wait for something each, and more.",
+                                     .operand = "[WORD...]"};
+    char **words = options_parse(argc, argv, &page);
     sem_init(&sem, 0, 0);
     sem_init(&taken, 0, 0);
     sem_init(&go, 0, 0);
@@ -192,21 +217,8 @@ int main(int argc, char **argv)
     start(on_cond, "on-cond");
     sleeper = start(on_sleep, "on-sleep");
     start(on_join, "on-join");
-    for (int i = 1; i < argc; i++) {
-        struct timespec used;
-        if (strcmp(argv[i], "clock") == 0) {
-            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-        } else if (strcmp(argv[i], "run") == 0) {
-            start(runs, "runs");
-        } else if (strcmp(argv[i], "churn") == 0) {
-            start(churns, "churns");
-        } else if (strcmp(argv[i], "descriptors") == 0) {
-            start_descriptors();
-        } else {
-            for (int n = atoi(argv[i]); n > 0; n--) {
-                start(on_sem, "one-of-many");
-            }
-        }
+    for (; *words != NULL; words++) {
+        start_more(*words);
     }
     puts("ready");
     fflush(stdout);

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/options.h"
+
 static void *yields(void *arg)
 {
     for (int i = 0; i < 20000; i++) {
@@ -44,22 +46,39 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void yield_twice(void)
+{
+    two_threads(yields, yields);
+}
+
+static void sleep_once(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+}
+
+static void call(void)
+{
+    if (system("exec sleep 0.3") != 0) {
+        fprintf(stderr, "no program \"sleep\"\n");
+        exit(1);
+    }
+}
+
+static void compute(void)
+{
+    for (double end = now() + 0.3; now() < end;) {
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {{"yield", yield_twice}, {"sleep", sleep_once}, {"call", call}, {"compute", compute}};
+
 int main(int argc, char **argv)
 {
-    const char *mode = argc == 2 ? argv[1] : "";
+    size_t i = OPTIONS_CASE(argc, argv, "What the meter counts, one kind a run.", cases);
     two_threads(nothing, nothing); /* the runtime has started */
-    if (strcmp(mode, "yield") == 0) {
-        two_threads(yields, yields);
-    } else if (strcmp(mode, "sleep") == 0) {
-        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-    } else if (strcmp(mode, "call") == 0) {
-        return system("exec sleep 0.3") == 0 ? 0 : 1;
-    } else if (strcmp(mode, "compute") == 0) {
-        for (double end = now() + 0.3; now() < end;) {
-        }
-    } else {
-        fprintf(stderr, "waits yield|sleep|call|compute\n");
-        return 2;
-    }
+    cases[i].run();
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <pirn/pthread_np.h>
 
 #include "check.h"
+#include "common/options.h"
 
 #define LONG_NS 600000000L
 
@@ -145,7 +146,13 @@ static void fifo_thread_keeps_the_cpu(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--ticks") == 0) {
+    bool ticks = false;
+    const struct option_spec options[] = {
+        option_flag("ticks", &ticks, "what takes ticks: shares, turns"), {0}};
+    const struct option_page page = {.summary = "Scheduling classes beyond the standard.",
+                                     .options = options};
+    options_parse(argc, argv, &page);
+    if (ticks) {
         other_threads_share_by_weight();
         rr_threads_take_turns();
         fifo_thread_keeps_the_cpu();

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 
 #include "check.h"
+#include "common/options.h"
 
 /* ---- the allocator: calloc, which the linker calls, has a lock of its own ---- */
 
@@ -108,13 +109,18 @@ static void linker(char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "allocator") == 0) {
-        allocator();
-    } else if (argc == 3 && strcmp(argv[1], "linker") == 0) {
-        linker(argv[2]);
+    static const char *const kinds[] = {"allocator", "linker"};
+    const struct option_page page = {.summary = "Locks that a thread holds when it loses its CPU.",
+                                     .operand = "KIND [LIBRARY]"};
+    char **operands = options_parse(argc, argv, &page);
+    bool links = OPERAND_CHOICE("KIND", operands[0], kinds) == 1;
+    if (links != (operands[1] != NULL)) {
+        options_refuse("LIBRARY goes with linker, and only with that");
+    }
+    if (links) {
+        linker(operands[1]);
     } else {
-        fprintf(stderr, "usage: %s allocator | linker LIBRARY\n", argv[0]);
-        return 2;
+        allocator();
     }
     puts("ok");
     return 0;

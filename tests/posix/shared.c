@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "check.h"
+#include "common/options.h"
 
 #define THREADS 3 /* in each process */
 #define ROUNDS 200
@@ -562,27 +563,32 @@ static void test_what_is_not_there_is_refused(void)
     OK(pthread_mutexattr_destroy(&a));
 }
 
-static int peer_main(const char *name, const char *test)
+/* area: the name of the shared memory, which ends with the other process's id. */
+static void peer_main(const char *area, const char *test)
 {
+    const char *dash = strrchr(area, '-');
     is_peer = true;
-    names_init((pid_t)atoi(strrchr(name, '-') + 1));
+    names_init((pid_t)operand_number("AREA", dash != NULL ? dash + 1 : area, 1, INT_MAX));
     area_open(false);
-    for (size_t i = 0; i < TESTS; i++) {
-        if (strcmp(tests[i].name, test) == 0) {
-            tests[i].run();
-            return 0;
-        }
-    }
-    return 2;
+    tests[OPERAND_CHOICE("TEST", test, tests)].run();
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 4) {
-        return peer_main(argv[2], argv[3]);
+    const char *area = NULL;
+    const struct option_spec options[] = {
+        option_text("peer", "AREA", &area, "be the other one, in test PROGRAM"), {0}};
+    const struct option_page page = {.summary =
+                                         "Objects that this process and one of PROGRAM share.",
+                                     .operand = "[PROGRAM]",
+                                     .options = options};
+    const char *operand = options_parse(argc, argv, &page)[0];
+    if (area != NULL) {
+        peer_main(area, operand != NULL ? operand : "");
+        return 0;
     }
-    bool same_library = argc == 1;
-    peer_program = same_library ? "/proc/self/exe" : argv[1];
+    bool same_library = operand == NULL;
+    peer_program = same_library ? "/proc/self/exe" : operand;
     names_init(getpid());
     for (size_t i = 0; i < TESTS; i++) {
         if (same_library || !tests[i].same_library) {

@@ -21,6 +21,8 @@
 
 #include <pirn/pirn.h>
 
+#include "common/options.h"
+
 enum { COMPUTE = 6, CALL = 6, LOOKS = 2000, ROOM = 4096 };
 
 static double seconds = 3;
@@ -122,9 +124,10 @@ int main(int argc, char **argv)
 {
     pirn_thread_t t[COMPUTE + CALL];
     struct pirn_counters stats;
-    if (argc > 1) {
-        seconds = atof(argv[1]);
-    }
+    const struct option_spec options[] = {option_seconds("seconds", &seconds, "of CPU time"), {0}};
+    const struct option_page page = {.summary = "Kernel threads that execute CPUs change.",
+                                     .options = options};
+    options_parse(argc, argv, &page);
     for (int i = 0; i < COMPUTE + CALL; i++) {
         if (pirn_create(&t[i], NULL, i < COMPUTE ? computes : calls, NULL) != 0) {
             return 1;

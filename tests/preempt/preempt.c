@@ -16,6 +16,8 @@
 
 #include <pirn/pirn.h>
 
+#include "common/options.h"
+
 enum { THREADS = 6, ROUNDS = 8 };
 
 #define CHECK(cond)                                                                                \
@@ -165,22 +167,34 @@ static void run_reads(void)
     CHECK(pthread_join(writer, NULL) == 0);
 }
 
+static void run_spins(void)
+{
+    run_all(spins);
+}
+
+static void run_registers(void)
+{
+    run_all(computes);
+}
+
+static void run_malloc(void)
+{
+    run_all(allocates);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {{"spin", run_spins},
+             {"registers", run_registers},
+             {"malloc", run_malloc},
+             {"blocked", run_reads}};
+
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
+    size_t i = OPTIONS_CASE(argc, argv, "Threads that do not yield.", cases);
     sink = fopen("/dev/null", "w");
     CHECK(sink != NULL);
-    if (strcmp(name, "spin") == 0) {
-        run_all(spins);
-    } else if (strcmp(name, "registers") == 0) {
-        run_all(computes);
-    } else if (strcmp(name, "malloc") == 0) {
-        run_all(allocates);
-    } else if (strcmp(name, "blocked") == 0) {
-        run_reads();
-    } else {
-        fprintf(stderr, "%s: spin, registers, malloc or blocked, not \"%s\"\n", argv[0], name);
-        return 2;
-    }
+    cases[i].run();
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <pirn/pirn.h>
 
 #define YIELD pirn_yield
+#include "common/options.h"
 #include "functions.h"
 
 PLAIN static bool run_threads(void *(*fn)(void *), unsigned n)
@@ -46,11 +47,12 @@ SEPARATE static bool recursion(void)
     return fib(16) == 987;
 }
 
+static const struct {
+    const char *name;
+    bool (*run)(void);
+} parts[] = {{"calls", calls}, {"many", many}, {"recursion", recursion}};
+
 int main(int argc, char **argv)
 {
-    const char *part = argc == 2 ? argv[1] : "";
-    return !(strcmp(part, "calls") == 0       ? calls()
-             : strcmp(part, "many") == 0      ? many()
-             : strcmp(part, "recursion") == 0 ? recursion()
-                                              : false);
+    return !parts[OPTIONS_CASE(argc, argv, "Functions that are counted.", parts)].run();
 }

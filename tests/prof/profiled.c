@@ -18,6 +18,7 @@
 #include <pirn/pirn.h>
 
 #define YIELD sched_yield
+#include "common/options.h"
 #include "functions.h"
 
 PLAIN static void run_threads(void *(*fn)(void *), unsigned n)
@@ -262,12 +263,6 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (argc == 2 && strcmp(argv[1], parts[i].name) == 0) {
-            parts[i].fn();
-            return 0;
-        }
-    }
-    fprintf(stderr, "usage: profiled PART\n");
-    return 2;
+    parts[OPTIONS_CASE(argc, argv, "Functions that are counted.", parts)].fn();
+    return 0;
 }

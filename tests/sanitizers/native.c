@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
+
 #define THREADS 50
 #define ROUNDS 100
 #define TOGETHER_NS UINT64_C(20000000000)
@@ -124,14 +126,9 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++) {
-        if (strcmp(argv[1], cases[i].name) == 0) {
-            run(cases[i].threads, cases[i].fn);
-            must(under_mutex == (i == 0 ? THREADS * ROUNDS : 0), "none was lost");
-            puts("done");
-            return 0;
-        }
-    }
-    fprintf(stderr, "usage: %s CASE\n", argv[0]);
-    return 2;
+    size_t i = OPTIONS_CASE(argc, argv, "Planted mistakes, under the native API.", cases);
+    run(cases[i].threads, cases[i].fn);
+    must(under_mutex == (i == 0 ? THREADS * ROUNDS : 0), "none was lost");
+    puts("done");
+    return 0;
 }

@@ -5,7 +5,7 @@ add_executable(sanitized-native native.c)
 target_compile_definitions(sanitized-native PRIVATE _GNU_SOURCE)
 target_compile_options(sanitized-native PRIVATE -w -g -O1 -fsanitize=${PIRN_SANITIZE})
 target_link_options(sanitized-native PRIVATE -fsanitize=${PIRN_SANITIZE})
-target_link_libraries(sanitized-native PRIVATE pirn)
+target_link_libraries(sanitized-native PRIVATE pirn pirn_options)
 
 # native_test(CASE CPUS STATUS PATTERN)
 function(native_test case cpus status pattern)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "common/options.h"
+
 extern char **environ;
 
 static void *yields(void *arg)
@@ -36,11 +38,20 @@ static int say_environment(void)
     return 0;
 }
 
+static int describe(void)
+{
+    return puts(pirn_describe()) < 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(void);
+} cases[] = {{"threads", threads}, {"describe", describe}, {"environment", say_environment}};
+
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "describe") == 0) {
-        return puts(pirn_describe()) < 0;
-    }
-    return strcmp(what, "environment") == 0 ? say_environment() : threads();
+    const struct option_page page = {.summary = "Obeys its environment; CASE: threads if missing.",
+                                     .operand = "[CASE]"};
+    const char *name = options_parse(argc, argv, &page)[0];
+    return cases[name != NULL ? OPERAND_CHOICE("CASE", name, cases) : 0].run();
 }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
 #include "sim.h"
 
 enum { THREADS = 4, INTERVAL = 50, WORK = 200, TICKS = THREADS * WORK, FIRST_NUMBER = 17 };
@@ -142,13 +143,15 @@ static void print_csv(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--csv") == 0) {
+    bool csv = false;
+    const struct option_spec options[] = {
+        option_flag("csv", &csv, "print which thread ran in each tick"), {0}};
+    const struct option_page page = {.summary = "Threads that start late, tick by tick.",
+                                     .options = options};
+    options_parse(argc, argv, &page);
+    if (csv) {
         print_csv();
         return 0;
-    }
-    if (argc != 1) {
-        fprintf(stderr, "usage: pirn-latecomers [--csv]\n");
-        return 2;
     }
     for (int c = 0; c < CASES; c++) {
         simulate(cases[c].sched);

@@ -30,12 +30,18 @@ static int receives(int threads)
 int main(int argc, char **argv)
 {
     pthread_t t[MOST];
-    int threads = argc > 1 ? atoi(argv[1]) : 8, level, all = 0;
+    char *end = "";
+    long wanted = argc > 1 ? strtol(argv[1], &end, 10) : 8;
+    if (*end != '\0' || wanted < 1 || wanted > MOST) {
+        fprintf(stderr, "ring: threads \"%s\": not a number from 1 to %d\n", argv[1], MOST);
+        return 2;
+    }
+    int threads = (int)wanted, level, all = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (threads < 1 || threads > MOST || level != MPI_THREAD_MULTIPLE) {
-        fprintf(stderr, "%d threads of 1 to %d, level %d\n", threads, MOST, level);
+    if (level != MPI_THREAD_MULTIPLE) {
+        fprintf(stderr, "level %d\n", level);
         return 1;
     }
     for (long i = 0; i < threads; i++) {

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/options.h"
 #include "functions.h"
 
 enum { THREADS = 4, SLEEP_US = 20000, SLEEPS_PRINTED = 20, SLEEPS_TESTED = 5 };
@@ -75,19 +76,19 @@ static struct late sleeps(unsigned count)
     return late;
 }
 
-static bool is_named(int argc, char **argv, const char *name)
+/* No names: all. */
+static bool is_named(char **names, const char *name)
 {
-    bool any = false;
-    for (int i = 1; i < argc; i++) {
-        any |= argv[i][0] != '-';
-        if (strcmp(argv[i], name) == 0) {
+    bool any = *names != NULL;
+    for (; *names != NULL; names++) {
+        if (strcmp(*names, name) == 0) {
             return true;
         }
     }
     return !any;
 }
 
-static unsigned long option_number(const char *name, unsigned long otherwise)
+static unsigned long variable(const char *name, unsigned long otherwise)
 {
     const char *value = getenv(name);
     return value != NULL ? strtoul(value, NULL, 10) : otherwise;
@@ -98,8 +99,8 @@ static unsigned long option_number(const char *name, unsigned long otherwise)
 static uint64_t cpu_limit(void)
 {
     uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t tick = option_number("PIRN_TICK", 10000) * 1000u;
-    uint64_t workers = option_number("PIRN_CPUS", processors);
+    uint64_t tick = variable("PIRN_TICK", 10000) * 1000u;
+    uint64_t workers = variable("PIRN_CPUS", processors);
     uint64_t kernel_threads = workers + THREADS;
     return SLEEP_US * 1000u * processors + kernel_threads * (3 * tick + 2000000u) * 2;
 }
@@ -117,23 +118,47 @@ static bool measure(const struct function *function, bool test)
     return ok;
 }
 
-static unsigned measure_all(const struct function *list, unsigned n, int argc, char **argv,
-                            bool test)
+static unsigned measure_all(const struct function *list, unsigned n, char **names, bool test)
 {
     unsigned failed = 0;
     for (unsigned i = 0; i < n; i++) {
-        if (is_named(argc, argv, list[i].name)) {
+        if (is_named(names, list[i].name)) {
             failed += !measure(&list[i], test);
         }
     }
     return failed;
 }
 
+enum { NAMES_MAX = 200 };
+
+static void names_check(char **names)
+{
+    const char *all[NAMES_MAX];
+    size_t n = 0;
+    for (unsigned i = 0; i < nfunctions && n < NAMES_MAX; i++) {
+        all[n++] = functions[i].name;
+    }
+    for (unsigned i = 0; i < nplaces && n < NAMES_MAX; i++) {
+        all[n++] = places[i].name;
+    }
+    for (; *names != NULL; names++) {
+        operand_choice("NAME", *names, all, n, sizeof(all[0]));
+    }
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread[THREADS];
-    bool test = argc > 1 && strcmp(argv[1], "--test") == 0;
+    bool test = false;
     unsigned failed = 0;
+    const struct option_spec options[] = {option_flag("test", &test, "fail if a sleep ends late"),
+                                          {0}};
+    const struct option_page page = {
+        .summary = "How late sleeps end while other threads are in functions of the C library.",
+        .operand = "[NAME...]",
+        .options = options};
+    char **names = options_parse(argc, argv, &page);
+    names_check(names);
     functions_begin();
     now_running = &functions[0];
     for (unsigned i = 0; i < THREADS; i++) {
@@ -141,8 +166,8 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    failed += measure_all(functions, nfunctions, argc, argv, test);
-    failed += measure_all(places, nplaces, argc, argv, test);
+    failed += measure_all(functions, nfunctions, names, test);
+    failed += measure_all(places, nplaces, names, test);
     stop = true;
     go(&functions[0]);
     for (unsigned i = 0; i < THREADS; i++) {

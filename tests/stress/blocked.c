@@ -10,11 +10,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/options.h"
 #include "stress.h"
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #endif
+
+char stress_command[200];
 
 static pirn_sem_t gate;
 static uint64_t arrived, woken; /* atomic */
@@ -77,9 +80,16 @@ static void join_all(pirn_thread_t *threads, uint64_t count)
 
 int main(int argc, char **argv)
 {
-    uint64_t count = stress_option(&argc, argv, "count", 100000);
-    uint64_t limit = stress_option(&argc, argv, "limit", 0);
-    stress_options_end(argc, argv, "--count N --limit BYTES");
+    uint64_t count = 100000, limit = 0;
+    const struct option_spec options[] = {
+        option_count("count", &count, 1, 100000000, "threads"),
+        option_count("limit", &limit, 0, UINT64_MAX, "most bytes of a thread; 0: none"),
+        {0}};
+    const struct option_page page = {.summary = "Many blocked threads: their memory.",
+                                     .options = options};
+    options_parse(argc, argv, &page);
+    snprintf(stress_command, sizeof(stress_command),
+             "pirn-stress-blocked --count %" PRIu64 " --limit %" PRIu64, count, limit);
     pirn_thread_t *threads = calloc(count, sizeof(*threads));
     CHECK(threads != NULL && pirn_cpu_count() != 0);
     memset(threads, 1, count * sizeof(*threads));

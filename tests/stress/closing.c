@@ -3,8 +3,6 @@
  * closing.c - many threads at once read, write and close descriptors and give their numbers to
  * other files. No byte may come from, or go to, a file other than that with which the call began.
  *
- *     stress-closing [--seconds=N] [--slots=N]
- *
  * A slot is a descriptor number. Its file, one end of a stream, is replaced again and again, by
  * dup2, dup3, or close and dup2, while one thread reads from the number and another writes to it. A
  * call may begin when the number already means the next file, so the checked conditions hold in
@@ -30,6 +28,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "common/options.h"
 
 #define MOST_SLOTS 32
 #define HALF 8      /* words of a message */
@@ -254,13 +254,13 @@ int main(int argc, char **argv)
 {
     long seconds = 2, n = 8;
     unsigned long calls = 0;
-    for (int i = 1; i < argc; i++) {
-        if (sscanf(argv[i], "--seconds=%ld", &seconds) != 1 &&
-            (sscanf(argv[i], "--slots=%ld", &n) != 1 || n < 1 || n > MOST_SLOTS)) {
-            fprintf(stderr, "usage: %s [--seconds=N] [--slots=1..%d]\n", argv[0], MOST_SLOTS);
-            return 2;
-        }
-    }
+    const struct option_spec options[] = {
+        option_number("seconds", &seconds, 1, 1000000, "how long"),
+        option_number("slots", &n, 1, MOST_SLOTS, "numbers"),
+        {0}};
+    const struct option_page page = {.summary = "Descriptors are closed under blocked calls.",
+                                     .options = options};
+    options_parse(argc, argv, &page);
     for (long i = 0; i < n; i++) {
         slot_start((unsigned)i);
     }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "common/options.h"
 #include "mix.h"
 
 enum { ACTORS_MAX = 1000, FOREIGN = 2, MEETING = 5 };
@@ -16,6 +17,7 @@ enum { ACTORS_MAX = 1000, FOREIGN = 2, MEETING = 5 };
 static const uint64_t hang_ns = 60000000000u;
 
 bool mix_stop;
+char stress_command[200];
 
 static struct actor actors[ACTORS_MAX];
 static unsigned nactors;
@@ -188,14 +190,18 @@ static void run(uint64_t seconds, unsigned threads, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    uint64_t seconds = stress_option(&argc, argv, "seconds", 2);
-    uint64_t threads = stress_option(&argc, argv, "threads", 40);
-    uint64_t seed = stress_option(&argc, argv, "seed", pirn_now());
-    stress_options_end(argc, argv, "--seconds N --threads N --seed N");
-    if (threads > ACTORS_MAX - FOREIGN - MEETING) {
-        fprintf(stderr, "--threads: at most %d\n", ACTORS_MAX - FOREIGN - MEETING);
-        return 2;
-    }
+    uint64_t seconds = 2, threads = 40, seed = pirn_now();
+    const struct option_spec options[] = {
+        option_count("seconds", &seconds, 1, 1000000, "how long"),
+        option_count("threads", &threads, 1, ACTORS_MAX - FOREIGN - MEETING, "how many"),
+        option_count("seed", &seed, 0, UINT64_MAX, "of what is tried; else another each time"),
+        {0}};
+    const struct option_page page = {.summary = "Threads mix all objects of the native API.",
+                                     .options = options};
+    options_parse(argc, argv, &page);
+    snprintf(stress_command, sizeof(stress_command),
+             "pirn-stress-mix --seconds %" PRIu64 " --threads %" PRIu64 " --seed %" PRIu64, seconds,
+             threads, seed);
     ops_init();
     CHECK(pirn_barrier_init(&meeting.barrier, MEETING) == 0);
     run(seconds, (unsigned)threads, seed);

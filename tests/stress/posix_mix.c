@@ -8,6 +8,7 @@
  * the activity of each thread). A seed does not determine a run, only the attempted operations.
  */
 #include "posix_mix.h"
+#include "common/options.h"
 
 enum { ACTORS_MAX = 200, MANAGERS = 2, LIFE_MIN = 50, LIFE_SPREAD = 500 };
 
@@ -23,8 +24,8 @@ static unsigned nactors;
 
 static struct {
     const char *program, *features;
-    unsigned long seconds, actors, seed;
-} options;
+    uint64_t seconds, actors, seed;
+} options = {.features = "all", .seconds = 5, .actors = 24};
 
 /* Signal handlers call it, too. */
 void mix_fail(const char *file, int line, const char *what, long got, long want)
@@ -34,8 +35,8 @@ void mix_fail(const char *file, int line, const char *what, long got, long want)
     const char *doing = mix_self != NULL ? GET(&mix_self->progress->doing) : "";
     int n = snprintf(text, sizeof(text),
                      "FAILED: %s:%d: %s: got %ld, want %ld (%s)\n"
-                     "  PIRN_SCHED=%s PIRN_CPUS=%s %s --seconds %lu --actors %lu --seed %lu "
-                     "--features %s\n",
+                     "  PIRN_SCHED=%s PIRN_CPUS=%s %s --seconds %" PRIu64 " --actors %" PRIu64
+                     " --seed %" PRIu64 " --features %s\n",
                      file, line, what, got, want, doing != NULL ? doing : "",
                      sched != NULL ? sched : "", cpus != NULL ? cpus : "", options.program,
                      options.seconds, options.actors, options.seed, options.features);
@@ -225,43 +226,32 @@ static void run(void)
     groups_join();
 }
 
-static void out_of_range(const char *name, unsigned long least, unsigned long most)
-{
-    fprintf(stderr, "--%s: from %lu to %lu\n", name, least, most);
-    exit(2);
-}
-
-static void options_parse(int argc, char **argv)
+static void parse(int argc, char **argv)
 {
     struct timespec now;
+    bool hold = false;
     clock_gettime(CLOCK_REALTIME, &now);
     options.program = argv[0];
-    options.seconds = stress_option(&argc, argv, "seconds", 5);
-    options.actors = stress_option(&argc, argv, "actors", 24);
-    options.seed = stress_option(&argc, argv, "seed", (uint64_t)now.tv_nsec / 1000);
-    uint64_t hold = stress_option(&argc, argv, "hold", 0);
-    options.features = stress_option_text(&argc, argv, "features");
-    stress_options_end(argc, argv,
-                       "--seconds N --actors N --seed N --features NAME,...|-NAME,... --hold 0|1");
-    if (options.seconds < 1 || options.seconds > 1000000) {
-        out_of_range("seconds", 1, 1000000);
-    } else if (options.actors < 2 || options.actors > ACTORS_MAX) {
-        out_of_range("actors", 2, ACTORS_MAX);
-    } else if (hold > 1) {
-        out_of_range("hold", 0, 1);
-    }
-    if (options.features == NULL) {
-        options.features = "all";
-    }
-    if (!features_parse(options.features)) {
-        exit(2);
-    }
-    watch_start(hold != 0);
+    options.seed = (uint64_t)now.tv_nsec / 1000;
+    const struct option_spec table[] = {
+        option_count("seconds", &options.seconds, 1, 1000000, "how long"),
+        option_count("actors", &options.actors, 2, ACTORS_MAX, "threads that operate"),
+        option_count("seed", &options.seed, 0, UINT64_MAX,
+                     "of what is tried; else another each time"),
+        option_text("features", "LIST", &options.features,
+                    "NAME,...: these groups of operations; -NAME,...: all others"),
+        option_flag("hold", &hold, "leave a program that hangs to gdb"),
+        {0}};
+    const struct option_page page = {.summary = "POSIX threads, everything at random.",
+                                     .options = table};
+    options_parse(argc, argv, &page);
+    features_parse(options.features);
+    watch_start(hold);
 }
 
 int main(int argc, char **argv)
 {
-    options_parse(argc, argv);
+    parse(argc, argv);
     main_actor.progress = watch_add("main", 0);
     mix_self = &main_actor;
     mix_doing(&main_actor, "start");

@@ -14,14 +14,18 @@
 #define PIRN_TESTS_STRESS_POSIX_MIX_H
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "random.h"
 
 #define ADD(p, n) __atomic_add_fetch((p), (n), __ATOMIC_SEQ_CST)
 #define GET(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
@@ -128,8 +132,8 @@ struct progress *watch_add(const char *who, unsigned number);
 
 /* ---- posix_ops.c ---- */
 
-/* NAME,...: only these; -NAME,...: all except these. False: one is unknown, which is reported. */
-bool features_parse(const char *list);
+/* NAME,...: only these; -NAME,...: all except these. Ends the program if one is unknown. */
+void features_parse(const char *list);
 bool feature_on(enum feature f);
 
 void ops_init(uint64_t seed, unsigned actors);

@@ -2,6 +2,7 @@
 /*
  * posix_ops.c - the list of operations, their frequencies, and --features.
  */
+#include "common/options.h"
 #include "posix_mix.h"
 
 static const char *const names[FEATURES] = {
@@ -42,25 +43,11 @@ static unsigned endless_most;
 
 /* ---- --features ---- */
 
-static bool unknown(const char *name, size_t length)
+static void feature_set(const char *name, size_t length, bool value)
 {
-    fprintf(stderr, "--features: what is \"%.*s\"? names:", (int)length, name);
-    for (unsigned i = 0; i < FEATURES; i++) {
-        fprintf(stderr, " %s", names[i]);
-    }
-    fprintf(stderr, "; a list of them, \"all\", or a list of -NAME for all others\n");
-    return false;
-}
-
-static bool feature_set(const char *name, size_t length, bool value)
-{
-    for (unsigned i = 0; i < FEATURES; i++) {
-        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0) {
-            on[i] = value;
-            return true;
-        }
-    }
-    return unknown(name, length);
+    char text[32];
+    snprintf(text, sizeof(text), "%.*s", (int)length, name);
+    on[operand_choice("--features", text, names, FEATURES, sizeof(names[0]))] = value;
 }
 
 static void features_all(bool value)
@@ -77,31 +64,22 @@ static void weigh(void)
     }
 }
 
-static bool some_operation(void)
-{
-    weigh();
-    if (weights == 0) {
-        fprintf(stderr, "--features: nothing is left for the actors to do\n");
-    }
-    return weights != 0;
-}
-
-bool features_parse(const char *list)
+void features_parse(const char *list)
 {
     bool others = *list == '-', all = strcmp(list, "all") == 0;
     features_all(others || all);
-    while (!all && *list != '\0') {
-        size_t length = strcspn(list, ",");
-        if ((*list == '-') != others) {
-            fprintf(stderr, "--features: either all names with \"-\", or none\n");
-            return false;
+    for (const char *name = list; !all && *name != '\0';) {
+        size_t length = strcspn(name, ",");
+        if ((*name == '-') != others) {
+            options_refuse("--features=%s: either all names with \"-\", or none", list);
         }
-        if (!feature_set(list + others, length - others, !others)) {
-            return false;
-        }
-        list += length + (list[length] == ',');
+        feature_set(name + others, length - others, !others);
+        name += length + (name[length] == ',');
     }
-    return some_operation();
+    weigh();
+    if (weights == 0) {
+        options_refuse("--features=%s: nothing is left for the actors to do", list);
+    }
 }
 
 bool feature_on(enum feature f)

@@ -13,10 +13,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <pirn/pirn.h>
 
-#include "options.h"
+#include "random.h"
 
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
@@ -29,12 +30,15 @@
 #define GET(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
 #define SET(p, v) __atomic_store_n((p), (v), __ATOMIC_SEQ_CST)
 
+/* What repeats the attempt; the program defines it. */
+extern char stress_command[200];
+
 static inline void __attribute__((noreturn))
 stress_fail(const char *file, int line, const char *what)
 {
     const char *sched = getenv("PIRN_SCHED");
-    fprintf(stderr, "FAILED (PIRN_SCHED=%s, %u CPUs): %s:%d: %s\n", sched != NULL ? sched : "steal",
-            pirn_cpu_count(), file, line, what);
+    fprintf(stderr, "FAILED (PIRN_SCHED=%s, %u CPUs): %s:%d: %s\nrepeat: %s\n",
+            sched != NULL ? sched : "steal", pirn_cpu_count(), file, line, what, stress_command);
     abort();
 }
 

@@ -4,6 +4,7 @@
  * prints the cost of one. They block, all are woken, and each finds its variables.
  */
 #include "../posix/check.h"
+#include "common/options.h"
 
 #include <semaphore.h>
 
@@ -39,7 +40,10 @@ static void *lives(void *arg)
 
 int main(int argc, char **argv)
 {
-    long count = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
+    const struct option_page page = {.summary = "Threads that live at the same time.",
+                                     .operand = "[COUNT]"};
+    const char *number = options_parse(argc, argv, &page)[0];
+    long count = number != NULL ? operand_number("COUNT", number, 1, 100000000) : 1000;
     pthread_t *t = calloc((size_t)count, sizeof(*t));
     pthread_attr_t attr;
     CHECK(t != NULL);

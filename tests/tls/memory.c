@@ -4,6 +4,7 @@
  * behind, neither where a block is used again nor where it is made and released.
  */
 #include "../posix/check.h"
+#include "common/options.h"
 
 #define AT_ONCE 20
 #define SLACK_BYTES (4L << 20) /* heaps of the C library grow in steps */
@@ -67,7 +68,10 @@ static void leaves_nothing(const char *what, long count, size_t stack)
 
 int main(int argc, char **argv)
 {
-    long count = argc > 1 ? strtol(argv[1], NULL, 10) : 20000;
+    const struct option_page page = {.summary = "Threads leave no memory behind.",
+                                     .operand = "[COUNT]"};
+    const char *number = options_parse(argc, argv, &page)[0];
+    long count = number != NULL ? operand_number("COUNT", number, 1, 100000000) : 20000;
     OK(pthread_key_create(&key, free));
     null = fopen("/dev/null", "we");
     CHECK(null != NULL);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
+
 #define THREADS 24
 #define ROUNDS 200
 #define OWN_STACK (256u << 10)
@@ -108,39 +110,46 @@ __attribute__((noinline)) static void *keeps(void *arg)
     return arg;
 }
 
+/* Ends while one of its threads waits for a mutex. */
+static void keep(void)
+{
+    pthread_t t;
+    pthread_mutex_lock(&lock);
+    pthread_create(&t, NULL, keeps, NULL);
+    sem_wait(&sem);
+    sched_yield();
+}
+
+/* `all`: the program's; else `run` is a thread's, of which there are two. */
 static const struct {
     const char *name;
+    void (*all)(void);
     void *(*run)(void *);
-} planted[] = {
-    {"heap_overflow", heap_overflow}, {"uninitialised", uninitialised}, {"leaks", leaks}};
+} cases[] = {{"good", good, NULL},
+             {"keeps", keep, NULL},
+             {"heap_overflow", NULL, heap_overflow},
+             {"uninitialised", NULL, uninitialised},
+             {"leaks", NULL, leaks}};
+
+static void run_twice(void *(*run)(void *))
+{
+    pthread_t t[2];
+    for (int j = 0; j < 2; j++) {
+        pthread_create(&t[j], NULL, run, NULL);
+    }
+    for (int j = 0; j < 2; j++) {
+        pthread_join(t[j], NULL);
+    }
+}
 
 int main(int argc, char **argv)
 {
-    pthread_t t[2];
-    const char *wanted = argc > 1 ? argv[1] : "";
+    size_t i = OPTIONS_CASE(argc, argv, "Planted mistakes, for Valgrind.", cases);
     sem_init(&sem, 0, 0);
-    if (strcmp(wanted, "good") == 0) {
-        good();
-    } else if (strcmp(wanted, "keeps") == 0) {
-        pthread_mutex_lock(&lock);
-        pthread_create(&t[0], NULL, keeps, NULL);
-        sem_wait(&sem);
-        sched_yield();
+    if (cases[i].all != NULL) {
+        cases[i].all();
     } else {
-        unsigned i = 0;
-        while (i < 3 && strcmp(planted[i].name, wanted) != 0) {
-            i++;
-        }
-        if (i == 3) {
-            fprintf(stderr, "usage: threads CASE\n");
-            return 2;
-        }
-        for (int j = 0; j < 2; j++) {
-            pthread_create(&t[j], NULL, planted[i].run, NULL);
-        }
-        for (int j = 0; j < 2; j++) {
-            pthread_join(t[j], NULL);
-        }
+        run_twice(cases[i].run);
     }
     puts("done");
     return 0;

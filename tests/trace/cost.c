@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
+
 static long n;
 static pirn_sem_t ping, pong;
 
@@ -29,29 +31,45 @@ static void *answers(void *arg)
     return arg;
 }
 
-int main(int argc, char **argv)
+static void run_yields(void)
 {
     pirn_thread_t t;
-    n = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
-    if (n == 0) {
-        return 2;
-    }
-    if (strcmp(argv[1], "yield") == 0) {
-        pirn_create(&t, NULL, yields, NULL);
-        yields(NULL);
-        pirn_join(t, NULL);
-    } else if (strcmp(argv[1], "create_join") == 0) {
-        for (long i = 0; i < n; i++) {
-            pirn_create(&t, NULL, nothing, NULL);
-            pirn_join(t, NULL);
-        }
-    } else {
-        pirn_create(&t, NULL, answers, NULL);
-        for (long i = 0; i < n; i++) {
-            pirn_sem_post(&ping);
-            pirn_sem_wait(&pong);
-        }
+    pirn_create(&t, NULL, yields, NULL);
+    yields(NULL);
+    pirn_join(t, NULL);
+}
+
+static void run_create_join(void)
+{
+    pirn_thread_t t;
+    for (long i = 0; i < n; i++) {
+        pirn_create(&t, NULL, nothing, NULL);
         pirn_join(t, NULL);
     }
+}
+
+static void run_answers(void)
+{
+    pirn_thread_t t;
+    pirn_create(&t, NULL, answers, NULL);
+    for (long i = 0; i < n; i++) {
+        pirn_sem_post(&ping);
+        pirn_sem_wait(&pong);
+    }
+    pirn_join(t, NULL);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {{"yield", run_yields}, {"create_join", run_create_join}, {"pingpong", run_answers}};
+
+int main(int argc, char **argv)
+{
+    const struct option_page page = {.summary = "An operation, N times.", .operand = "CASE N"};
+    char **operands = options_parse(argc, argv, &page);
+    size_t i = OPERAND_CHOICE("CASE", operands[0], cases);
+    n = operand_number("N", operands[1], 1, 1000000000);
+    cases[i].run();
     return 0;
 }

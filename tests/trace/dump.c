@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "../../src/trace/ring.h"
+#include "common/options.h"
 #include "reader.h"
 
 struct state {
@@ -40,18 +41,20 @@ static const char *print(const struct trace_seen *e, void *arg)
 
 int main(int argc, char **argv)
 {
-    FILE *f = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    const struct option_page page = {.summary = "The events of a trace, in words.",
+                                     .operand = "FILE"};
+    const char *path = options_parse(argc, argv, &page)[0];
+    FILE *f = fopen(path, "rb");
     struct state state = {.ring = NULL};
     size_t size = 0, room = 1u << 26;
     char *file = malloc(room);
     if (f == NULL || file == NULL || (size = fread(file, 1, room, f)) == 0) {
-        fprintf(stderr, "usage: pirn-trace-dump FILE (of at most 64 MiB)\n");
-        return 2;
+        options_refuse("%s: no trace of at most 64 MiB", path);
     }
     uint64_t lost;
     const char *why = trace_read(file, size, print, &state, &lost);
     if (why != NULL) {
-        fprintf(stderr, "%s: %s\n", argv[1], why);
+        fprintf(stderr, "%s: %s\n", path, why);
         return 1;
     }
     printf("lost %llu\nended %d\n", (unsigned long long)lost,

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/options.h"
+
 #define THREADS 10
 #define YIELDS 20
 
@@ -180,39 +182,46 @@ static int calls(void)
     return 0;
 }
 
+static int many(void)
+{
+    for (int i = 0; i < 300; i++) {
+        threads(THREADS);
+    }
+    pirn_mark("last", 1);
+    return 0;
+}
+
+static int once(void)
+{
+    threads(THREADS);
+    return 0;
+}
+
+static int crash(void)
+{
+    threads(THREADS);
+    abort();
+}
+
+static int wait_for_input(void)
+{
+    threads(THREADS);
+    puts("ready");
+    fflush(stdout);
+    return getchar() == EOF;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(void);
+} cases[] = {{"threads", once}, {"marks", marks}, {"off", off},
+             {"fork", forks},   {"calls", calls}, {"ticks", ticks},
+             {"many", many},    {"crash", crash}, {"wait", wait_for_input}};
+
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "threads";
-    if (strcmp(what, "marks") == 0) {
-        return marks();
-    }
-    if (strcmp(what, "off") == 0) {
-        return off();
-    }
-    if (strcmp(what, "fork") == 0) {
-        return forks();
-    }
-    if (strcmp(what, "ticks") == 0) {
-        return ticks();
-    }
-    if (strcmp(what, "calls") == 0) {
-        return calls();
-    }
-    if (strcmp(what, "many") == 0) {
-        for (int i = 0; i < 300; i++) {
-            threads(THREADS);
-        }
-        pirn_mark("last", 1);
-        return 0;
-    }
-    threads(THREADS);
-    if (strcmp(what, "crash") == 0) {
-        abort();
-    }
-    if (strcmp(what, "wait") == 0) {
-        puts("ready");
-        fflush(stdout);
-        return getchar() == EOF;
-    }
-    return 0;
+    const struct option_page page = {.summary = "Threads whose events are looked at.",
+                                     .operand = "[CASE]"};
+    const char *name = options_parse(argc, argv, &page)[0];
+    return cases[name != NULL ? OPERAND_CHOICE("CASE", name, cases) : 0].run();
 }

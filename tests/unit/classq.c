@@ -3,15 +3,17 @@
  * classq.c - the back ends of ready queues with classes, against a model: random operations, and a
  * comparison of the first thread after each.
  *
- *     pirn-classq [SEED]      the test
+ *     pirn-classq --seed N    the test
  *     pirn-classq --bench     ns for taking the first of N threads and putting it back
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "classq_test.h"
+#include "common/options.h"
 
 enum { THREADS = 64, OPERATIONS = 400000 };
 
@@ -24,7 +26,7 @@ struct entry {
     bool in, far;
 };
 
-static uint64_t state = 1;
+static uint64_t seed = 1, state;
 
 uint32_t below(uint32_t n)
 {
@@ -32,10 +34,16 @@ uint32_t below(uint32_t n)
     return (uint32_t)(state >> 33) % n;
 }
 
+void repeat(void)
+{
+    fprintf(stderr, "repeat: pirn-classq --seed %" PRIu64 "\n", seed);
+}
+
 static void fail(const struct classq *q, unsigned long step, const char *what)
 {
     fprintf(stderr, "FAILED %s, operation %lu: %s\n",
             q->backend == &classq_heap ? "heap" : "levels", step, what);
+    repeat();
     exit(1);
 }
 
@@ -179,11 +187,19 @@ static void bench(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--bench") == 0) {
+    bool ask_time = false;
+    const struct option_spec options[] = {
+        option_count("seed", &seed, 0, UINT64_MAX, "of the random operations"),
+        option_flag("bench", &ask_time, "ns for taking the first of N threads and putting it back"),
+        {0}};
+    const struct option_page page = {.summary = "Ready queues with classes against a model.",
+                                     .options = options};
+    options_parse(argc, argv, &page);
+    if (ask_time) {
         bench();
         return 0;
     }
-    state = argc == 2 ? strtoull(argv[1], NULL, 0) : 1;
+    state = seed;
     run(&classq_heap);
     run(&classq_levels);
     test_unranked();

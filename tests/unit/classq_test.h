@@ -10,5 +10,6 @@
 uint32_t below(uint32_t n); /* at random */
 struct thread *make_thread(void);
 void test_unranked(void);
+void repeat(void); /* says what repeats a failure */
 
 #endif

@@ -21,6 +21,7 @@ static void expect(bool holds, const char *what)
 {
     if (!holds) {
         fprintf(stderr, "FAILED unranked list, %s: %s\n", backend_name, what);
+        repeat();
         exit(1);
     }
 }

@@ -4,7 +4,6 @@
  * again.
  */
 #define _GNU_SOURCE
-#include <argp.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -17,14 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/options.h"
 #include "suite.h"
 
 static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
                                              &suite_classes, &suite_call};
+enum { SUITES = sizeof(suites) / sizeof(suites[0]), TESTS_MAX = 1000 };
 
 static struct options {
     const char *suite, *test;
-    unsigned long repeat;
+    uint64_t repeat;
     bool verbose;
 } options = {.repeat = 10};
 
@@ -153,38 +154,6 @@ void test_foreign(void (*fn)(void *), void *arg)
     }
 }
 
-static const struct argp_option argp_options[] = {
-    {"suite", 's', "NAME", 0,
-     "core, sync, policy, classes or call (default: all that the policy is for)", 0},
-    {"test", 't', "NAME", 0, "one test", 0},
-    {"repeat", 'n', "N", 0, "run every test N times (default 10)", 0},
-    {"verbose", 'v', NULL, 0, "a line per test", 0},
-    {0}};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    char *end;
-    switch (key) {
-    case 's':
-        options.suite = arg;
-        return 0;
-    case 't':
-        options.test = arg;
-        return 0;
-    case 'n':
-        options.repeat = strtoul(arg, &end, 10);
-        if (end == arg || *end != '\0') {
-            argp_error(state, "--repeat \"%s\" is not a number", arg);
-        }
-        return 0;
-    case 'v':
-        options.verbose = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 /* Suite classes needs a discipline with classes. */
 static bool suite_fits(const struct suite *suite)
 {
@@ -204,7 +173,7 @@ static unsigned long run_suite(const struct suite *suite)
             printf("%s/%s\n", suite->name, test->name);
             fflush(stdout);
         }
-        for (unsigned long i = 0; i < options.repeat; i++) {
+        for (uint64_t i = 0; i < options.repeat; i++) {
             test->run(NULL);
             runs++;
         }
@@ -212,15 +181,52 @@ static unsigned long run_suite(const struct suite *suite)
     return runs;
 }
 
+static bool suite_selected(const struct suite *suite)
+{
+    return options.suite != NULL ? strcmp(options.suite, suite->name) == 0 : suite_fits(suite);
+}
+
+/* The test is one of a selected suite. */
+static void test_check(void)
+{
+    const char *names[TESTS_MAX];
+    size_t n = 0;
+    for (unsigned i = 0; i < SUITES; i++) {
+        const struct test *test = suites[i]->tests;
+        for (; suite_selected(suites[i]) && test->name != NULL && n < TESTS_MAX; test++) {
+            names[n++] = test->name;
+        }
+    }
+    operand_choice("--test", options.test, names, n, sizeof(names[0]));
+}
+
+static void parse(int argc, char **argv)
+{
+    const char *names[SUITES + 1] = {NULL};
+    long suite = -1;
+    for (unsigned i = 0; i < SUITES; i++) {
+        names[i] = suites[i]->name;
+    }
+    const struct option_spec table[] = {
+        option_choice("suite", &suite, names, "one suite (default: all that the policy is for)"),
+        option_text("test", "NAME", &options.test, "one test"),
+        option_count("repeat", &options.repeat, 1, UINT32_MAX, "how often each test runs"),
+        option_flag("verbose", &options.verbose, "a line per test"),
+        {0}};
+    const struct option_page page = {.summary = "Pirn's test suites on Linux.", .options = table};
+    options_parse(argc, argv, &page);
+    options.suite = suite >= 0 ? names[suite] : NULL;
+    if (options.test != NULL) {
+        test_check();
+    }
+}
+
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        argp_options, parse, NULL, "Pirn's test suites on Linux", 0, 0, 0};
     unsigned long runs = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    for (unsigned i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
-        if (options.suite != NULL ? strcmp(options.suite, suites[i]->name) == 0
-                                  : suite_fits(suites[i])) {
+    parse(argc, argv);
+    for (unsigned i = 0; i < SUITES; i++) {
+        if (suite_selected(suites[i])) {
             runs += run_suite(suites[i]);
         }
     }

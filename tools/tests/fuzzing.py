@@ -40,14 +40,14 @@ def failures(check: Callable[[int, Path], str | None], first: int, files: int) -
         for seed in range(first, first + files):
             problem = check(seed, Path(folder))
             if problem is not None:
-                found.append(f"seed {seed}: {problem}")
+                found.append(f"seed {seed} (repeat: --first {seed} --files 1): {problem}")
     return found
 
 
 def main(description: str | None, kind: str, fuzz: Callable[[int, int], list[str]]) -> int:
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--files", type=int, default=100_000, help="how many (%(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="the first one's seed (%(default)s)")
     options = parser.parse_args()
     found = fuzz(options.first, options.files)
     for failure in found[:SHOWN]:
