@@ -4,13 +4,13 @@
  * POSIX layer ends the thread, or runs the handlers. The core makes the thread notice: it ends its
  * wait or its system call, or interrupts it.
  *
- * The state is one word, thread->cancel, whose bits docs/internals/interruption.md lists. Its own thread sets
- * and clears DISABLED, ASYNC and CALL, sets ENDING, sets SIGNALLED for signals that it sends itself
- * or unblocks, and clears SIGNALLED and NOTIFIED; others set REQUESTED, once, or SIGNALLED, and
- * NOTIFIED with either. Each change is a read-modify-write, so each side knows what the other did
- * before. There are two exceptions, which are stores: ENDING of a thread that returns (5), and that
- * of the only thread in the child of a fork. A request is due if REQUESTED is set and neither
- * DISABLED nor ENDING is. The argument, by the state of the thread when REQUESTED is set:
+ * The state is one word, thread->cancel; docs/internals/interruption.md lists its bits. Its own
+ * thread sets and clears DISABLED, ASYNC and CALL, sets ENDING, sets SIGNALLED for signals that it
+ * sends itself or unblocks, and clears SIGNALLED and NOTIFIED; others set REQUESTED, once, or
+ * SIGNALLED, and NOTIFIED with either. Each change is a read-modify-write, so each side knows what
+ * the other did before. There are two exceptions, which are stores: ENDING of a thread that returns
+ * (5), and that of the only thread in the child of a fork. A request is due if REQUESTED is set and
+ * neither DISABLED nor ENDING is. The argument, by the state of the thread when REQUESTED is set:
  *   1. It runs. It will look at its next cancellation point, before anything else.
  *   2. It is about to wait at a cancellation point, and has looked. It looks again when its wait
  *      can be ended from outside:

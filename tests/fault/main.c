@@ -13,8 +13,7 @@ static void start(char **arguments)
 
 static void overflow(char **arguments)
 {
-    static const char *const which[] = {"joinable", "detached", "static", "sized",
-                                        "elsewhere"};
+    static const char *const which[] = {"joinable", "detached", "static", "sized", "elsewhere"};
     fault_overflow(which[OPERAND_CHOICE("WHICH", arguments[0], which)]);
 }
 

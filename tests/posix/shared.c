@@ -564,13 +564,14 @@ static void test_what_is_not_there_is_refused(void)
 }
 
 /* area: the name of the shared memory, which ends with the other process's id. */
-static void peer_main(const char *area, const char *test)
+static int peer_main(const char *area, const char *test)
 {
     const char *dash = strrchr(area, '-');
     is_peer = true;
     names_init((pid_t)operand_number("AREA", dash != NULL ? dash + 1 : area, 1, INT_MAX));
     area_open(false);
     tests[OPERAND_CHOICE("TEST", test, tests)].run();
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -578,14 +579,12 @@ int main(int argc, char **argv)
     const char *area = NULL;
     const struct option_spec options[] = {
         option_text("peer", "AREA", &area, "be the other one, in test PROGRAM"), {0}};
-    const struct option_page page = {.summary =
-                                         "Objects that this process and one of PROGRAM share.",
+    const struct option_page page = {.summary = "Objects that PROGRAM and this process share.",
                                      .operand = "[PROGRAM]",
                                      .options = options};
     const char *operand = options_parse(argc, argv, &page)[0];
     if (area != NULL) {
-        peer_main(area, operand != NULL ? operand : "");
-        return 0;
+        return peer_main(area, operand != NULL ? operand : "");
     }
     bool same_library = operand == NULL;
     peer_program = same_library ? "/proc/self/exe" : operand;
