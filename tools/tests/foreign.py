@@ -34,6 +34,7 @@ VALUES = {
     "THREAD_RUNNING": 2,
     "THREAD_BLOCKED": 3,
     "THREAD_IDLE": 1,
+    "THREAD_MAIN": 2,
     "THREAD_FOREIGN": 4,
     "TIMES_BIT": 1,
     "WAIT_MUTEX": 1,

@@ -28,7 +28,7 @@ CONSTANTS = {  # the largest that is believed
     **dict.fromkeys(
         (
             *("THREAD_NEW", "THREAD_READY", "THREAD_RUNNING", "THREAD_BLOCKED"),
-            *("THREAD_IDLE", "THREAD_FOREIGN"),
+            *("THREAD_IDLE", "THREAD_MAIN", "THREAD_FOREIGN"),
             *("WAIT_MUTEX", "WAIT_RDLOCK", "WAIT_WRLOCK", "WAIT_JOIN", "WAIT_SLEEP", "WAIT_IO"),
             *("SCHED_CLASS_FIFO", "SCHED_CLASS_RR", "SCHED_CLASS_MASK", "SCHED_WEIGHT_DEFAULT"),
             *("OM_ROBUST", "OM_INHERIT", "OM_PROTECT", "OM_OWNER"),
