@@ -288,7 +288,7 @@ tidy: setup
 	@cmake --preset clang > /dev/null
 	$(TIDY)
 
-## install: install libraries, headers and manual pages (PREFIX=/usr/local, DESTDIR)
+## install: install libraries, headers, manual pages and the pirn command (PREFIX=/usr/local, DESTDIR)
 install: setup build-release
 	cmake --install build/release --prefix $(PREFIX)
 

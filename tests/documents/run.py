@@ -42,7 +42,7 @@ class Folder:
         (self.place / "build" / "release").symlink_to(build)
         prefix = place / "usr"
         subprocess.run(
-            ["cmake", "--install", str(build), "--prefix", str(prefix)],
+            ["cmake", "--install", build, "--component", "library", "--prefix", prefix],
             stdout=subprocess.DEVNULL,
             check=True,
         )

@@ -211,7 +211,8 @@ class Case:
         """gdb finds the script by itself."""
         with tempfile.TemporaryDirectory() as where:
             prefix = Path(where).resolve() / "usr"
-            install = ["cmake", "--install", self.args.build, "--prefix", str(prefix)]
+            install = ["cmake", "--install", self.args.build, "--component", "library"]
+            install += ["--prefix", str(prefix)]
             subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
             if not (prefix / "share/pirn/pirn-gdb.py").exists():
                 msg = "share/pirn/pirn-gdb.py is not installed"

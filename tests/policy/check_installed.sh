@@ -19,7 +19,7 @@ fail() {
     exit 1
 }
 
-cmake --install "$build" --prefix "$work/usr" >output 2>&1 || fail "cannot be installed"
+cmake --install "$build" --component library --prefix "$work/usr" >output 2>&1 || fail "cannot be installed"
 libdir=$(dirname "$(find "$work/usr" -name libpirn.so | head -1)")
 export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
 others=$(cd usr/include && find . -type f ! -path './pirn/*')

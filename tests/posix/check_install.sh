@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-cmake --install "$build" --prefix "$work/usr" >install.log || {
+cmake --install "$build" --component library --prefix "$work/usr" >install.log || {
     cat install.log >&2
     exit 1
 }

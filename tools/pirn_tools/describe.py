@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pirn_tools.errors import UserError
-from pirn_tools.paths import find_project
+from pirn_tools.paths import libraries
 
 SONAME = "libpirn.so.0"
 PTHREAD_SONAME = "libpirn-pthread.so.0"
@@ -152,15 +152,13 @@ def _org_option(entry: Mapping[str, Any]) -> OrgOption:
 
 
 def find_library(soname: str = SONAME) -> Path | str | None:
-    """$PIRN_LIBRARY, the project's release build, then whatever the system's linker knows."""
+    """$PIRN_LIBRARY, that of this tree or prefix, then whatever the system's linker knows."""
     named = os.environ.get("PIRN_LIBRARY")
     if named:
         return Path(named).resolve().with_name(soname) if soname != SONAME else Path(named)
-    root = find_project()
-    if root is not None:
-        built = root / "build" / "release" / "lib" / soname
-        if built.exists():
-            return built
+    folder = libraries()
+    if folder is not None and (folder / soname).exists():
+        return folder / soname
     return ctypes.util.find_library(soname.removeprefix("lib").split(".so")[0])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where things are: the project's tree and its builds."""
+"""Where things are: the project's tree and its builds, or the prefix of an installation."""
 
 from __future__ import annotations
 
@@ -26,10 +26,23 @@ def project() -> Path:
     root = find_project()
     if root is None:
         raise UserError(
-            "this command belongs to the project's tree, and this pirn is installed outside: "
-            "run the tree's own, .venv/bin/pirn (make setup)"
+            "this command needs Pirn's source tree, and this pirn is installed outside of it: "
+            "run .venv/bin/pirn in the tree (make setup makes it)"
         )
     return root
+
+
+def libraries() -> Path | None:
+    """The folder of the libraries that belong to this package, if there is one.
+
+    In the tree the release build's; else those of the prefix, LIB, if this package is
+    LIB/pirn/python/pirn_tools (tools/install puts it there).
+    """
+    root = find_project()
+    if root is not None:
+        return root / "build" / "release" / "lib"
+    python = Path(__file__).resolve().parent.parent
+    return python.parent.parent if python.parts[-2:] == ("pirn", "python") else None
 
 
 def build_dir(root: Path) -> Path:

@@ -56,7 +56,7 @@ def test_ps_shows_states_under_the_pthread_api() -> None:
     assert f"live-waits ({process.pid}), policy steal: 9 threads" in said.stdout
     assert re.search(r'^ *[01] +\d+ +0 +[\d,]+ .* \d+% +\d+\.\d+ "runs"', said.stdout, re.MULTILINE)
     assert re.search(rf"^ *0 +{process.pid} ", said.stdout, re.MULTILINE)
-    assert "is counted from the program's first question" in said.stdout
+    assert "are counted only after the program first reads a thread CPU clock" in said.stdout
 
 
 @needs_programs

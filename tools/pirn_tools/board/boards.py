@@ -25,6 +25,7 @@ from pirn_tools.errors import UserError, did_you_mean, listing
 
 FILE = "board.toml"
 VARIABLE = "PIRN_BOARDS"
+INSTALLED = "pirn/boards"  # below the folder of the libraries: cmake/install-board.cmake
 INPUTS = ("console", "program")
 ALARMS = ("pit", "rtc", "sp804")  # tests/board/alarm_<device>.c
 
@@ -114,12 +115,15 @@ def folder(root: Path) -> Path:
 
 
 def folders(given: Sequence[Path] = ()) -> list[Path]:
-    """Where boards are looked for, in this order: given, $PIRN_BOARDS, the project's tree."""
+    """Where boards are looked for: given, $PIRN_BOARDS, this tree or prefix, in this order."""
     found = [_existing(path, "--boards") for path in given]
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     found += [_existing(Path(name), VARIABLE) for name in named if name]
-    root = paths.find_project()
-    found += [folder(root)] if root is not None else []
+    root, libraries = paths.find_project(), paths.libraries()
+    if root is not None:
+        found.append(folder(root))
+    elif libraries is not None and (libraries / INSTALLED).is_dir():
+        found.append(libraries / INSTALLED)
     if not found:
         raise UserError(f"no boards: --boards DIR or {VARIABLE} names a folder of them", status=2)
     return found

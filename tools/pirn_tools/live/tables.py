@@ -218,6 +218,6 @@ def heading(runtime: Runtime, snapshot: Snapshot) -> str:
 
 
 UNCOUNTED = (
-    'Time "-": the CPU time of threads is counted from the program\'s first question for it on '
-    "(clock_gettime of a thread's clock)."
+    'Time "-": CPU times are counted only after the program first reads a thread CPU clock '
+    "(clock_gettime, for instance)."
 )

@@ -92,6 +92,15 @@ def _front(main: click.Group, context: click.Context, description: Description) 
             roff.escape(_short(command)) + ".",
         ]
     lines += [
+        ".SH INSTALLED",
+        "The installed command uses the libraries of its prefix, in the source tree those of "
+        "build/release;",
+        ".B PIRN_LIBRARY",
+        "names another libpirn.so.",
+        '.BR "pirn bench" , " pirn demo" , " pirn figures"',
+        "and",
+        ".B pirn programs",
+        "build or measure programs of the source tree, and run only there.",
         ".SH EXIT STATUS",
         "That of the program, for",
         '.BR "pirn run" , " pirn trace record" , " pirn prof record" ;',
