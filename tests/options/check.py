@@ -72,7 +72,10 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "pirn-fault": [
         ("", r"WHAT is missing"),
         ("nope", r"WHAT 'nope': not one of: start, overflow, memory, scarce, given\b"),
-        ("overflow nope", r"WHICH 'nope': not one of: joinable, detached, static, sized, elsewhere\b"),
+        (
+            "overflow nope",
+            r"WHICH 'nope': not one of: joinable, detached, static, sized, elsewhere\b",
+        ),
         ("memory 1", r"memory: 1 arguments; it takes: MB CACHED"),
         ("memory 1 x", r"CACHED 'x': not a whole number from 0 to "),
     ],
