@@ -211,7 +211,7 @@ def agreed(threads: list[Thread], cpus: list[Cpu]) -> list[Thread]:
     found = []
     for t in threads:
         cpu = runs.get(t.at)
-        if cpu is not None and t.state != "running":
+        if cpu is not None and (t.state, t.cpu) != ("running", cpu.number):
             t = replace(t, state="running", cpu=cpu.number, tid=cpu.tid)
         elif cpu is None and t.state == "running":
             t = replace(t, state="ready", tid=None)
