@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import live
@@ -17,7 +18,7 @@ from live import needs_cc, needs_programs, pirn, program, started
 from pirn_tools.live.descriptors import address, internet
 from pirn_tools.live.dump import Dump
 from pirn_tools.live.process import Process
-from pirn_tools.live.snapshot import Runtime
+from pirn_tools.live.snapshot import Runtime, agreed
 
 COMMON = {
     "on-sem": r"blocked .* semaphore 0x[0-9a-f]+ <sem>$",
@@ -257,3 +258,31 @@ def test_addresses_are_read_as_the_kernel_writes_them() -> None:
         assert address(damaged) == "?"
     assert internet("TCP", "0100007F:0050", "00000000:0000", "0A") == "TCP, listens at 127.0.0.1:80"
     assert internet("UDP", "0100007F:0050", "00000000:0000", "07") == "UDP 127.0.0.1:80"
+
+
+@needs_programs
+def test_equal_threads_are_one_line_if_wanted() -> None:
+    with program("waits", "2000") as process:
+        said = pirn("ps", "--equal", "-p", process.pid)
+    assert said.returncode == 0, said.stderr
+    assert re.search(r"^Threads  Name +Class +State +Waits for +Ids$", said.stdout, re.MULTILINE)
+    same = re.findall(r"^ *([\d,]+)  one-of-many .* <sem> +(.*)$", said.stdout, re.MULTILINE)
+    assert [number for number, _ in same] == ["2,000"]
+    assert re.fullmatch(r"(\d+\.1, ){3}\d+\.1 and 1,996 more", same[0][1])
+    # The others are each by themselves, and the time that is left does not tell sleepers apart.
+    assert re.search(r"^ *1  on-sem .* <sem> +\d+\.1$", said.stdout, re.MULTILINE)
+    assert re.search(r"^ *1  on-sleep .* blocked +sleep +\d+\.\d+$", said.stdout, re.MULTILINE)
+    assert re.search(r"^ *1  takes-a .* owned by \d+\.\d+ \"takes-b\"", said.stdout, re.MULTILINE)
+
+
+@needs_programs
+def test_cpus_decide_where_a_thread_runs() -> None:
+    """Its descriptor may have been read when it ran on another one."""
+    with program("waits", "run") as process, Process(process.pid) as memory:
+        snapshot = Runtime(memory).look()
+    (runs,) = (t for t in snapshot.threads if t.state == "running")
+    (cpu,) = (one for one in snapshot.cpus if one.runs == runs.at)
+    (other,) = (one for one in snapshot.cpus if one is not cpu)
+    stale = replace(runs, cpu=other.number, tid=other.tid)
+    assert agreed([stale], snapshot.cpus) == [runs]
+    assert [t.state for t in agreed([runs], [other])] == ["ready"]

@@ -79,8 +79,13 @@ def console() -> Console:
 
 @click.command(short_help="Workers and threads of a running program.")
 @pid_option
+@click.option(
+    "--equal",
+    is_flag=True,
+    help="Threads with the same name, class, state and wait in one line.",
+)
 @limit_option
-def ps(pid: int, limit: float) -> None:
+def ps(pid: int, equal: bool, limit: float) -> None:
     """Print the workers and the threads of a running program, once.
 
     The program is not stopped. Ready: threads that wait for a CPU, and ran on this one last. Idle:
@@ -96,8 +101,11 @@ def ps(pid: int, limit: float) -> None:
         out.print(tables.heading(runtime, snapshot))
         out.print(tables.cpus_table(snapshot))
         out.print()
-        tables.print_text(out, tables.threads_text(found, tables.columns(top=False)))
-        if not snapshot.counted:
+        columns = tables.columns(top=False)
+        if equal:
+            found, columns = tables.equal_once(found), tables.EQUAL_COLUMNS
+        tables.print_text(out, tables.threads_text(found, columns))
+        if not snapshot.counted and not equal:
             out.print(tables.UNCOUNTED, style="dim")
         say_limits(runtime)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from rich.cells import cell_len, set_cell_size
@@ -26,6 +27,7 @@ class Row:
     def __init__(self, thread: Thread, waits: Waits, share: float | None) -> None:
         self.thread, self._waits = thread, waits
         self.share = share  # of a CPU, since the last look
+        self.equal: list[Row] = []  # the others for which this one stands
 
     @cached_property
     def waits(self) -> str:
@@ -43,6 +45,19 @@ class Row:
     def sched(self) -> str:
         """Class, and priority or weight."""
         return sched_text(self._waits.runtime, self.thread)
+
+    @cached_property
+    def waits_alike(self) -> str:
+        """For what, without the time that is left."""
+        wait = self._waits.of(self.thread)
+        return replace(wait, left=None).text if wait is not None else self.waits
+
+    @property
+    def ids(self) -> str:
+        """Of this one, and of those for which it stands."""
+        shown = ", ".join(row.thread.id for row in (self, *self.equal)[:SHOWN])
+        more = len(self.equal) + 1 - SHOWN
+        return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 class Column:
@@ -78,7 +93,14 @@ COLUMNS = (
     Column("Time, s", "t", _time, lambda r: (-(r.thread.time_ns or 0),)),
     Column("Waits for", "w", lambda r: r.waits, lambda r: (r.waits == "", r.waits)),
 )
-RIGHT = ("Id", "CPU", "%", "Time, s")
+SHOWN = 4  # ids of equal threads
+EQUAL_COLUMNS = (
+    Column("Threads", "", lambda r: f"{len(r.equal) + 1:,}", lambda r: ()),
+    *(column for column in COLUMNS if column.title in ("Name", "Class", "State")),
+    Column("Waits for", "", lambda r: r.waits_alike, lambda r: ()),
+    Column("Ids", "", lambda r: r.ids, lambda r: ()),
+)
+RIGHT = ("Id", "CPU", "%", "Time, s", "Threads")
 NARROW = ("Name", "Class")
 NARROW_WIDTH = 16
 
@@ -100,6 +122,17 @@ def _thread_share(t: Thread, old: Thread | None, span: int) -> float | None:
     if old is None or t.time_ns is None or old.time_ns is None or span <= 0:
         return None
     return min(max((t.time_ns - old.time_ns) / span, 0), 1)
+
+
+def equal_once(found: Iterable[Row]) -> list[Row]:
+    """The first of each kind of threads; it stands for the others."""
+    kinds: dict[tuple[str, ...], Row] = {}
+    for row in found:
+        kind = (row.name, row.sched, row.thread.state, row.waits_alike)
+        first = kinds.setdefault(kind, row)
+        if first is not row:
+            first.equal.append(row)
+    return list(kinds.values())
 
 
 def in_order(found: Iterable[Row], column: Column, reverse: bool = False) -> list[Row]:
