@@ -80,7 +80,8 @@ ALWAYS_INLINE unsigned port_io_own(unsigned first)
 /* Upcalls. */
 uint32_t rt_io_waiting(void); /* threads that wait for descriptors; a hint */
 void rt_io_ready(int fd, uint32_t events);
-int rt_io_await(int fd, uint32_t events); /* the calling user thread waits for a report: 0,
-                                             -ECANCELED */
+/* The calling user thread waits for a report, until the deadline at the latest (UINT64_MAX: for
+ * ever): 0, -ETIMEDOUT, -ECANCELED. */
+int rt_io_await(int fd, uint32_t events, uint64_t deadline);
 
 #endif

@@ -285,11 +285,11 @@ void rt_io_end(struct io_waiter *w)
     rt_leave(irq);
 }
 
-int rt_io_await(int fd, uint32_t events)
+int rt_io_await(int fd, uint32_t events, uint64_t deadline)
 {
     struct rt_io io = {.fd = fd, .events = events};
     struct io_waiter w = RT_IO_WAITER(&io, 1);
-    int error = rt_io_wait(&w, UINT64_MAX);
+    int error = rt_io_wait(&w, deadline);
     rt_io_end(&w);
     return error;
 }

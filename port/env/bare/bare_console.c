@@ -4,9 +4,14 @@
  * reader takes them out, and waits for descriptor 0 while there is none. If the ring is full, bytes
  * are lost: a console has no flow control.
  *
- * `put` is written by the handler, on the core that listens, `got` by the reader that holds the
- * lock; both only grow. ORDER(console) The handler, a core that is interrupted for that, or one
- * that searches finds a request for a report, and bytes: it takes the request and reports.
+ * A console that cannot interrupt is polled: its readers fill the ring themselves. While there is
+ * nothing to read they wait for POLL_NS, so that other threads run. Without deadlines (feature
+ * `timed`) a reader keeps its core.
+ *
+ * `put` is written by the handler, on the core that listens, or by the reader that polls and holds
+ * the lock; `got` by the reader that holds the lock. Both only grow. ORDER(console) The handler, a
+ * core that is interrupted for that, or one that searches finds a request for a report, and bytes:
+ * it takes the request and reports.
  */
 #include "bare.h"
 #include "port_io.h"
@@ -16,10 +21,15 @@
 
 #define ROOM 1024u
 #define BARE_POLLIN 1u /* as in poll() */
+#define POLL_NS                                                                                    \
+    1000000u /* in it 115,200 baud bring 12 bytes; the FIFO of a 16550 has room for 16 */
+
+/* How bytes reach the ring; not decided before the first read. */
+enum source { SOURCE_UNKNOWN, SOURCE_INTERRUPT, SOURCE_POLLED };
 
 static struct {
     uint32_t lock;
-    uint32_t listens;
+    enum source source; /* (lock) */
     uint32_t put, got;
     uint32_t armed; /* a report is asked for */
     char bytes[ROOM];
@@ -53,11 +63,9 @@ int port_io_arm(int fd, uint32_t events)
     return 0;
 }
 
-static void on_input(void *unused)
+static void fill(void)
 {
     int byte;
-    (void)unused;
-    RT_ASSERT(bare_in_handler());
     while ((byte = board_console_get()) >= 0) {
         uint32_t put = input.put;
         RT_ASSERT(put - __atomic_load_n(&input.got, __ATOMIC_RELAXED) <= ROOM);
@@ -66,17 +74,34 @@ static void on_input(void *unused)
             __atomic_store_n(&input.put, put + 1, __ATOMIC_SEQ_CST); /* ORDER(console) */
         }
     }
+}
+
+static void on_input(void *unused)
+{
+    (void)unused;
+    RT_ASSERT(bare_in_handler());
+    fill();
     port_io_poll();
+}
+
+static enum source source_find(void)
+{
+    if (bare_irq_attach(board_console_source(), on_input, NULL) != 0) {
+        return SOURCE_POLLED;
+    }
+    board_console_listen();
+    return SOURCE_INTERRUPT;
 }
 
 static size_t take(char *to, size_t most)
 {
     size_t n = 0;
     unsigned long irq = bare_lock(&input.lock);
-    if (input.listens == 0) {
-        input.listens = 1;
-        bare_irq_attach(board_console_source(), on_input, NULL);
-        board_console_listen();
+    if (input.source == SOURCE_UNKNOWN) {
+        input.source = source_find();
+    }
+    if (input.source == SOURCE_POLLED) {
+        fill();
     }
     uint32_t got = input.got;
     uint32_t put = __atomic_load_n(&input.put, __ATOMIC_ACQUIRE); /* ORDER(console) */
@@ -90,15 +115,25 @@ static size_t take(char *to, size_t most)
     return n;
 }
 
+/* After take, which has decided about the source for good. */
+static void wait_for_input(void)
+{
+    bool polled = input.source == SOURCE_POLLED;
+    RT_ASSERT(input.source != SOURCE_UNKNOWN);
+    if (port_may_wait() && (RT_TIMED || !polled)) {
+        rt_io_await(0, BARE_POLLIN, polled ? port_now() + POLL_NS : UINT64_MAX);
+    } else if (!polled) {
+        arch_wait();
+    } else {
+        port_cpu_relax();
+    }
+}
+
 ptrdiff_t console_read(void *to, size_t most)
 {
     size_t n = 0;
     while (most != 0 && (n = take(to, most)) == 0) {
-        if (port_may_wait()) {
-            rt_io_await(0, BARE_POLLIN);
-        } else {
-            arch_wait();
-        }
+        wait_for_input();
     }
     return (ptrdiff_t)n;
 }

@@ -43,9 +43,8 @@ void board_console_put(char c);
 
 /* Take a byte that has come: -1: there is none. After board_console_listen it interrupts while one
  * is there, as board_console_source(). A console that cannot interrupt: board_console_source is a
- * number for which board_irq_enable says false, and programs that read need a library without
- * feature `input` (PIRN_WITHOUT=input), which asks board_console_get again and again. With the
- * feature a thread that reads would wait for ever, and no deadlock would be reported. */
+ * number for which board_irq_enable says false. Then a thread that reads calls board_console_get
+ * every millisecond, and board_console_listen is not called. */
 int board_console_get(void);
 void board_console_listen(void);
 unsigned board_console_source(void);
