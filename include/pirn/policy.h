@@ -211,6 +211,10 @@ int pirn_sched_register(const struct pirn_policy *policy);
  * valid. NULL if none has failed. Static storage. */
 const char *pirn_sched_refusal(void);
 
+/* The member `pinned` of the policy that schedules this program; false before the runtime has
+ * started. Any context. */
+bool pirn_sched_pinned(void);
+
 /* ---- functions for operations: threads and CPUs ---- */
 
 /* Each thread has this many bytes for the policy, aligned to 8. They are not cleared:

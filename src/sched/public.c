@@ -32,6 +32,11 @@ EXPORT const char *pirn_sched_refusal(void)
     return sched_refusal();
 }
 
+EXPORT bool pirn_sched_pinned(void)
+{
+    return rt_is_pinned();
+}
+
 EXPORT void *pirn_policy_room(pirn_thread_t t)
 {
     return t->policy;

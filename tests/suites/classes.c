@@ -11,6 +11,7 @@
  * Slices need ticks: classes_ticks.c.
  */
 #include <errno.h>
+#include <pirn/policy.h>
 #include <string.h>
 
 #include "classes_tests.h"
@@ -54,8 +55,7 @@ bool classes_one_cpu(void)
 /* True if the policy makes promises across CPUs. */
 static bool across_cpus(void)
 {
-    return pirn_cpu_count() > 1 && strncmp(test_sched(), "central", 7) != 0 &&
-           strncmp(test_sched(), "dist", 4) != 0 && !is_request();
+    return pirn_cpu_count() > 1 && !pirn_sched_pinned() && !is_request();
 }
 
 void classes_sched_self(enum pirn_class class, unsigned priority, unsigned weight)
