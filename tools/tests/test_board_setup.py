@@ -41,6 +41,33 @@ def test_the_script_knows_all_families() -> None:
         assert f" {family}," in done.stdout
 
 
+def listed(root: Path, *arguments: str) -> str:
+    command = [root / "tools/setup-boards", "--list", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def libraries(text: str) -> list[str]:
+    return [line for line in text.splitlines() if "C library" in line]
+
+
+def test_libraries_are_listed_alike_without_the_virtual_environment(tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    (root / "tools").mkdir(parents=True)
+    for name in ("setup", "setup-boards", "packages.txt", "pirn_tools", "requirements.txt"):
+        (root / "tools" / name).symlink_to(SETUP.parent / name)
+    prefix = tmp_path / "prefix"
+    # The script looks for .venv beside the path by which it is called: here a link.
+    for arguments in ([], ["--target", "arm"], ["--target", "rv32", "--target", "mips"]):
+        words = [*arguments, "--prefix", str(prefix)]
+        expected = libraries(listed(SETUP.parent.parent, *words))
+        assert expected
+        assert libraries(listed(root, *words)) == expected
+    built = prefix / "picolibc" / "rv32"
+    built.mkdir(parents=True)
+    (built / "recipe").touch()
+    assert "picolibc for rv32" not in listed(root, "--prefix", str(prefix))
+
+
 def test_targets_are_chosen_by_family_or_name() -> None:
     table = targets.load()
     assert [one.name for one in targets.choose(table, ["riscv", "armv6k"])] == [
