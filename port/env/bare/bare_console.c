@@ -21,8 +21,9 @@
 
 #define ROOM 1024u
 #define BARE_POLLIN 1u /* as in poll() */
-#define POLL_NS                                                                                    \
-    1000000u /* in it 115,200 baud bring 12 bytes; the FIFO of a 16550 has room for 16 */
+
+/* Meanwhile a line of 115,200 baud brings 12 bytes; the FIFO of a 16550 has room for 16. */
+#define POLL_NS 1000000u
 
 /* How bytes reach the ring; not decided before the first read. */
 enum source { SOURCE_UNKNOWN, SOURCE_INTERRUPT, SOURCE_POLLED };
