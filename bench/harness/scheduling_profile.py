@@ -25,7 +25,7 @@ def counted(text: str) -> Counter[str]:
     for line in text.splitlines():
         match = LINE.match(line)
         if match:
-            found[f"{match[3]} ({Path(match[2]).stem})"] += int(match[1].replace(",", ""))
+            found[f"{match[3]} ({Path(match[2]).name})"] += int(match[1].replace(",", ""))
     return found
 
 
