@@ -27,7 +27,7 @@ void port_report_run(void (*fn)(void));
  * not known. */
 bool port_where(const struct thread *t, char *text, size_t size);
 
-/* Write how to find the source lines of the places that port_where has told; at the end of fn
+/* Write how to find the source lines of the places that port_where has named; at the end of fn
  * above. May write nothing. */
 void port_say_places(void);
 

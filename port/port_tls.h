@@ -20,7 +20,7 @@
 /* Called once, after port_init and before any thread exists beside the caller. 0: from now on all
  * threads have blocks, those of carriers included, and port_thread_switch switches between them.
  * Else threads share the block of the CPU that runs them, and *why says why: -ENOTSUP, -ENOMEM:
- * users are told; -ENOSYS: they are not (builds for tests). by_syscall: switch by a system call
+ * a message says so; -ENOSYS: none does (builds for tests). by_syscall: switch by a system call
  * even where an instruction can, to measure that. */
 int port_tls_start(bool by_syscall, const char **why);
 

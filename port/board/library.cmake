@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The libraries for a board. libpirn.a: core, native API, bare environment, architecture, board.
-# libpirn-pthread.a: these and the POSIX layer, instead of libpirn.a. libpirn-cxx.a: what C++ programs need. Programs are
-# made by program.cmake. What depends on the board was read from its board.toml (board/tree.cmake in the build).
+# libpirn-pthread.a: these and the POSIX layer, instead of libpirn.a. libpirn-cxx.a: for C++ programs. Programs are
+# made by program.cmake. Values that depend on the board were read from its board.toml (board/tree.cmake in the build).
 set(bare ${CMAKE_SOURCE_DIR}/port/env/bare)
 set(arch ${CMAKE_SOURCE_DIR}/port/arch/${PIRN_ARCH})
 set(boards ${CMAKE_SOURCE_DIR}/port/board)
@@ -26,7 +26,7 @@ endforeach()
 list(TRANSFORM PIRN_BOARD_DEVICES PREPEND ${boards}/devices/ OUTPUT_VARIABLE devices)
 include(${boards}/archive.cmake)
 add_library(pirn-objects OBJECT ${CORE_SOURCES} libc/picolibc.c ${bare_sources} ${devices})
-# Else gcc makes calloc, which is in every image then, of what it is told about malloc, which need not be.
+# Else gcc makes calloc from malloc and memset. Then calloc, and with it malloc, would be in every image.
 set_source_files_properties(libc/picolibc.c PROPERTIES COMPILE_OPTIONS -fno-builtin-malloc)
 target_include_directories(pirn-objects PUBLIC ${CMAKE_SOURCE_DIR}/include
                                         PRIVATE ${CORE_INCLUDES} ${bare} ${arch}/bare ${board} ${boards}/devices)
@@ -35,7 +35,7 @@ target_link_libraries(pirn-objects PRIVATE pirn_flags)
 if(PIRN_SECTIONS)
   target_compile_definitions(pirn-objects PRIVATE PIRN_SECTIONS)
 endif()
-# What of the library is left out concerns whoever sizes memory for it.
+# Programs that size memory for the library must know which parts are left out.
 target_compile_definitions(pirn-objects PUBLIC PIRN_STACK_LEAST=${PIRN_STACK_MIN})
 set(board_size_flags $<$<BOOL:${PIRN_SMALL_CODE}>:-Os> CACHE INTERNAL "")
 target_compile_options(pirn-objects PRIVATE ${board_size_flags})

@@ -79,7 +79,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     rt_cpu_port(cpu)->tick_at = UINT64_MAX;
 }
 
-/* Nobody else runs who could post a permit meanwhile: only time ends the sleep. */
+/* No other thread runs that could post a permit meanwhile: only time ends the sleep. */
 void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 {
     struct port_cpu *own = rt_cpu_port(cpu);

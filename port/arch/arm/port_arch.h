@@ -8,7 +8,7 @@
  *
  * A function has four arguments in registers here, and the fifth one at the top of its stack: a
  * stopped thread's stack has room for one word there, which the switch fills, so that a new
- * thread's entry finds it; who goes on finds it in r4.
+ * thread's entry finds it. A thread that continues finds it in r4.
  *
  * The jump goes through r12: through lr it would count as a return and spoil the return-stack
  * predictor. r11 and lr are zero at the jump: a new thread begins with them, and unwinders stop

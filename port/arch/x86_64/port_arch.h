@@ -286,7 +286,7 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
      ((n) >= 4 && (p)[-4] == 0xff && ((p)[-3] & 0x38) == 0x10) ||                                  \
      ((n) >= 6 && (p)[-6] == 0xff && ((p)[-5] & 0x38) == 0x10) ||                                  \
      ((n) >= 7 && (p)[-7] == 0xff && ((p)[-6] & 0x38) == 0x10))
-/* What matters of the caller's. */
+/* The registers of the caller that matter. */
 #define PORT_ARCH_CFI_HERE(regs)                                                                   \
     do {                                                                                           \
         (regs)->known = PORT_ARCH_CFI_KEPT | PORT_ARCH_CFI_SAVED;                                  \

@@ -3,9 +3,9 @@
  * mpcore_timer.c - clock and timers of ARM11 MPCore and Cortex-A9 on boards of Arm's: a counter of
  * 24 MHz on the board, of 32 bits, and a private timer in each core, which counts down.
  *
- * The clock has 64 bits. Its upper half counts the counter's half turns (of 89 s): whoever reads
- * the clock and finds the counter in the other half than `halves` says, counts on. That is right if
- * it is read once in each half turn, so that timers are set to no later time. `halves` is read
+ * The clock has 64 bits. Its upper half counts the counter's half turns (of 89 s): a core that
+ * finds the counter in the other half than `halves` says, counts on. That is right if the clock is
+ * read once in each half turn, so that timers are set to no later time. `halves` is read
  * before the counter: if it is old by one, its reader corrects that. ORDER(clock)
  */
 #include "board.h"

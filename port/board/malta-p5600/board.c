@@ -5,10 +5,10 @@
  * the machine has none of the former three: they read as zero, and the i8259 are wired to the CPU.
  *
  * The clock is the interrupt controller's counter, of which QEMU has 32 bits; with one CPU that
- * one's own. `halves` counts its halves: who finds the counter in the other half than `halves` says
- * takes the next number, which is the same for all who find it. Somebody has to look in each half:
- * no timer is set for later than MOST. The timer is the CPU's own, which compares for equality with
- * a count that began with the CPU.
+ * one's own. `halves` counts its halves: a reader that finds the counter in the other half than
+ * `halves` says takes the next number, which is the same for all readers. A CPU has to look in each
+ * half: no timer is set for later than MOST. The timer is the CPU's own, which compares for
+ * equality with a count that began with the CPU.
  */
 #include "board.h"
 #include "arch_bare.h"

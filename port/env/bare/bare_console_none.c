@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bare_console_none.c (bare) - input from the board's console without interrupts: who reads keeps
+/* bare_console_none.c (bare) - input from the board's console without interrupts: a reader keeps
  * its core until there is some. */
 #include "bare.h"
 

@@ -4,9 +4,9 @@
  * read by handlers with the lock held, which they give back before they call: a handler may attach
  * others.
  *
- * A handler of the program's may wake threads, as long as it is attached, or under way: who looks
- * for a deadlock asks (bare_irq_outsiders). The console's is the environment's own: who waits for
- * input is known.
+ * A handler of the program's may wake threads as long as it is attached or under way, so the search
+ * for a deadlock asks (bare_irq_outsiders). The console's handler is the environment's own: the
+ * threads that wait for input are known.
  */
 #include <pirn/irq.h>
 

@@ -165,7 +165,7 @@ int signals_descriptor(void); /* where they are fetched; -1 */
 /* Of the calling kernel thread alone: for its user thread, now. */
 void pending_fetch(const struct port_signal_upcalls *up);
 
-/* The signal by which a thread is told of requests and signals: the C library's own for
+/* The signal that notifies a thread of requests and signals: the C library's own for
  * cancellation, the first real-time signal of the kernel. */
 #define CANCEL_SIGNAL __SIGRTMIN
 

@@ -39,7 +39,7 @@ struct arena_kind {
     struct arena_kind *next; /* in its bucket */
     size_t slot;             /* bytes, guard included */
     size_t guard;            /* bytes, may be 0 */
-    struct list roomy;       /* invariant 2; who got room last comes first */
+    struct list roomy;       /* invariant 2; the last to get room comes first */
     unsigned arenas;
 };
 

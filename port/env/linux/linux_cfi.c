@@ -258,7 +258,7 @@ struct way {
     bool unsure; /* registers may be those of a function in assembly, which has changed them */
 };
 
-/* By tables. What is unsure has to lead to an address behind a call. */
+/* By tables. An unsure step has to lead to an address behind a call. */
 static bool step_by_table(const struct cfi_entry *entry, struct stack *s,
                           struct cfi_registers *regs, struct way *way)
 {

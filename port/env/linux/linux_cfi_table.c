@@ -5,8 +5,8 @@
  * no lock, no memory, no call but _dl_find_object.
  *
  * An entry is for one piece of code. Its instructions, behind those of the common part that it
- * names, build the table's row for an address. What is not known here, or runs past the entry's
- * end, makes the row bad.
+ * names, build the table's row for an address. An unknown instruction, or one that runs past the
+ * entry's end, makes the row bad.
  */
 #include "linux_cfi_table.h"
 

@@ -25,7 +25,7 @@ struct cfi_row {
     struct cfi_rule of[CFI_REGISTERS];
 };
 
-/* What is read: of one entry, or its common part. */
+/* The bytes that are read: one entry's, or those of its common part. */
 struct cfi_reader {
     const uint8_t *at, *end;
     bool bad;

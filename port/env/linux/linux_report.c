@@ -113,7 +113,7 @@ static void copy_prepare(void)
 
 /* Its status; 0 if the program has waited for all of its children. Carriers are made meanwhile: all
  * CPUs may be in need of one for as long as the copy hangs. A request for a report that comes
- * meanwhile ends a turn, too; what is poked at the end looks for it. */
+ * meanwhile ends a turn, too; the poke at the end makes the monitor look for it. */
 static int copy_wait(long pid)
 {
     int status = 0;

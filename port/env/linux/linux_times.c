@@ -207,8 +207,8 @@ void times_tick(struct cpu *cpu)
 }
 
 /* Invariant 3. `used` is read at an even seq: it has all that was charged before. After TRIES
- * spans that were over too soon the present one is left out, which is short, too; whatever was
- * told before belongs to those. */
+ * spans that were over too soon the present one is left out, which is short, too; times
+ * reported before belong to those. */
 static uint64_t read_other(const struct port_thread *t, const struct port_carrier *here)
 {
     RT_ASSERT(port_irq_is_off());

@@ -172,7 +172,7 @@ void sim_context_end(unsigned n)
     context_set_state(&sim.contexts[n], CTX_DONE);
 }
 
-/* Whatever it was doing. */
+/* Called whatever the device was doing. */
 void sim_device_renew(void)
 {
     struct context *c = &sim.contexts[DEVICE];

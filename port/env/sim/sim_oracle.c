@@ -297,7 +297,7 @@ static void ready_check(void)
     }
 }
 
-/* Nobody is inside the runtime, and no permit is on its way. */
+/* No CPU is inside the runtime, and no permit is on its way. */
 static bool quiet(void)
 {
     for (unsigned i = 0; i < sim_ncontexts; i++) {

@@ -337,7 +337,7 @@ static void leftover_put(struct tls_leftover *leftover)
     glibc_unlock(&leftovers.lock);
 }
 
-static bool estates_grow_locked(void)
+static bool leftovers_grow_locked(void)
 {
     RT_ASSERT(glibc_is_locked(&leftovers.lock) && leftovers.first == NULL);
     struct tls_leftover *slab = port_table_alloc(SLAB_BYTES);
@@ -353,7 +353,7 @@ static struct tls_leftover *leftover_get(void)
 {
     glibc_lock(&leftovers.lock);
     struct tls_leftover *leftover = NULL;
-    if (leftovers.first != NULL || estates_grow_locked()) {
+    if (leftovers.first != NULL || leftovers_grow_locked()) {
         leftover = leftovers.first;
         leftovers.first = leftover->next;
     }

@@ -221,7 +221,7 @@ static bool all_answered(bool look_again)
     return all;
 }
 
-/* An id may have passed from an ended thread to a new one, which was not told. */
+/* An id may have passed from an ended thread to a new one, which was not notified. */
 static void tell_again(void)
 {
     for (uint32_t i = 0; i < request.count; i++) {

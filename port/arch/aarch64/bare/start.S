@@ -103,7 +103,7 @@ level1:
     isb
     msr     fpcr, xzr
     msr     fpsr, xzr
-    msr     daifclr, #4                 /* errors of the memory system are told */
+    msr     daifclr, #4                 /* errors of the memory system trap */
 
     ldr     x1, =arrived
 2:  ldaxr   w20, [x1]

@@ -110,7 +110,7 @@ trap_exception:
     .cfi_startproc
     .cfi_signal_frame
     .cfi_undefined x30
-    /* Nobody is there who would serve arch_semihost's call: it returns -1. */
+    /* No host serves arch_semihost's call: it returns -1. */
     mrs     x9, elr_el1
     adr     x10, semihost_trap
     cmp     x9, x10

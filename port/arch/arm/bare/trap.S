@@ -83,7 +83,7 @@ trap_fast:
     sub     r1, lr, #4
     mov     r0, #ARCH_FAULT_FAST
     b       fault
-    /* Nobody is there who would serve arch_semihost's call: it returns -1. */
+    /* No host serves arch_semihost's call: it returns -1. */
 trap_call:
     ldr     r12, =semihost_return
     cmp     lr, r12

@@ -5,8 +5,8 @@
  * calls that the program makes itself.
  *
  * The monitor looks at every worker every LOOK_NS. One that has not switched since the last look
- * and has used no CPU time sleeps in the kernel, or waits for a processor. It is told by a signal,
- * whose handler gives the CPU away (rt_call_unannounced) and returns: the system call goes on
+ * and has used no CPU time sleeps in the kernel, or waits for a processor. The monitor sends it a
+ * signal. The handler gives the CPU away (rt_call_unannounced) and returns: the system call goes on
  * (SA_RESTART), and the thread gets a CPU again when it next calls the runtime. The monitor opens
  * no file to know better: it would take a number that the program's next file is to have; the
  * handler waits for a second probe, and looks whether the kernel thread has slept in between. The

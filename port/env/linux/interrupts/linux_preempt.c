@@ -428,13 +428,13 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
     if (!preempt_places_known()) {
         *why = "the library or the C library is linked statically: where code must not be "
-               "interrupted cannot be told";
+               "interrupted is not known";
         return -ENOTSUP;
     }
     if (!sanitizer_is_kept()) {
         *why =
             "the runtime of the program's sanitizer is linked statically, as clang does: where it "
-            "must not be interrupted cannot be told (gcc links it dynamically)";
+            "must not be interrupted is not known (gcc links it dynamically)";
         return -ENOTSUP;
     }
     if (preempt.signal == 0 && !timers_are_there()) {
@@ -481,7 +481,7 @@ void preempt_begin(struct port_carrier *port)
 #include <errno.h>
 
 #ifdef PORT_ARCH_TLS_INC
-/* No tick is ever deferred: who left a level of the runtime is still in another. */
+/* No tick is ever deferred: a thread that left a level of the runtime is still in another. */
 void preempt_deferred(void) {}
 #endif
 

@@ -97,7 +97,7 @@ void sim_interrupt_take(enum sim_where where)
 }
 
 /* It was interrupted meanwhile, or by a tick: as PREEMPT_DEFERRED of the Linux port. A thread that
- * was told while it was ready does not notice here. */
+ * was notified while it was ready does not notice here. */
 static void leaves(void)
 {
     bool *deferred = deferred_here();
@@ -116,7 +116,7 @@ static void point(void)
     }
 }
 
-/* In the program's own code: what has been sent comes; or a tick, which does the same. */
+/* In the program's own code: signals that have been sent come; or a tick, which does the same. */
 static void user(void)
 {
     if (may_come(sim_kthread_self())) {

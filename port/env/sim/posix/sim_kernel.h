@@ -97,8 +97,8 @@ void sim_process_reset(void);
 /* The run ends here, if it is a child's: it tells its parent. */
 void sim_process_left(void);
 
-/* What the POSIX layer's objects call instead of the C library: syscall, __errno_location,
- * __sigaction; and port_table_alloc, port_table_free: the layer's tables go at the end of a run. */
+/* The POSIX layer's objects call these instead of the C library's syscall, __errno_location and
+ * __sigaction, and port_table_alloc, port_table_free: the layer's tables go at the end of a run. */
 long sim_syscall(long number, ...);
 int *sim_errno(void);
 int sim_clock_gettime(clockid_t clock, struct timespec *t);

@@ -27,7 +27,7 @@ void sim_expect_default(int signal);
 void sim_expect_exec(void (*look)(uint64_t mask, uint64_t pending));
 
 /* As fork(). The child is simulated to its end before the parent goes on; it ends by
- * sim_child_exit. What fails there fails the parent's run. The parent gets a number, which
+ * sim_child_exit. A failure there fails the parent's run. The parent gets a number, which
  * sim_child_status turns into the status. */
 int sim_fork(void);
 void sim_child_exit(int status) __attribute__((noreturn));

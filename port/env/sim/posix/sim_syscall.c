@@ -26,7 +26,7 @@ static bool is_device(int fd)
     return fd >= SIM_FD_DEVICES;
 }
 
-/* What there is, one byte of it. */
+/* Read one byte, if there is one. */
 static long read_file(int fd, char *buffer, bool waits)
 {
     int id = sim_fd_take(fd);
