@@ -39,7 +39,7 @@
  * Signals take the same path (SIGNALLED, rt_thread_signal). They also end waits that are no
  * cancellation points, with -EINTR (PARK_INTERRUPTIBLE): the object's function runs the handlers
  * (rt_signals_act) and waits again, or returns -EINTR if POSIX allows it. A thread that is ready
- * but not running is not told. The sender tries again until the signal has been taken
+ * but not running is not notified. The sender tries again until the signal has been taken
  * (signals/posix_signal.h), so nothing depends on a single attempt.
  *
  * The canceller holds the thread's join lock from before it sets REQUESTED until it is done. The

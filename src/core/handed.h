@@ -6,9 +6,9 @@
  * Callers: wake.h, yield.h, block.h, run.c, yield.c, wake.c; nobody else calls these operations.
  *
  * A ready thread belongs to the policy from enqueue, or rotate, to the operation that returns it
- * (<pirn/policy.h>, "Ownership"). The simulator keeps a record of its own of who is ready, to see
- * whether the policy loses threads, returns one twice, or lets a CPU sleep beside one: it is told
- * here (port/env/sim/sim_oracle.c). Everywhere else these functions are empty.
+ * (<pirn/policy.h>, "Ownership"). The simulator keeps a record of its own of the ready threads, to
+ * see whether the policy loses threads, returns one twice, or lets a CPU sleep beside one. It
+ * learns of them here (port/env/sim/sim_oracle.c). Everywhere else these functions are empty.
  *
  * Invariants:
  *   1. ready_give comes before the operation: inside it another CPU may take the thread. The ticket

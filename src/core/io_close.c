@@ -54,7 +54,7 @@ static void records_move_locked(struct io_entry *e, struct io_entry *to, int cop
     spin_unlock(&to->lock, RANK_IO_COPY);
 }
 
-/* Without a copy (all descriptors are in use) the waiters are told that the file is gone. */
+/* Without a copy (all descriptors are in use) the waiters learn that the file is gone. */
 static void hand_over_locked(struct io_entry *e, int fd)
 {
     int copy = MUTANT(IO_KEEPS) ? -ECHILD : port_io_copy(fd);

@@ -60,17 +60,17 @@ enum mutant {
     MUTANT_SPARE_MORE,    /* a CPU keeps a ready thread more than it may while others sleep */
     MUTANT_BATCH_DROP,    /* the last thread of a batch that is stolen goes nowhere */
     MUTANT_REMOVE_KEEPS,  /* a thread that is taken out for a join stays in the queue */
-    MUTANT_PICK_STRAYS,   /* a CPU without work takes a thread that is bound to another */
-    MUTANT_DIRECT_STRAYS, /* a joiner runs where the thread ends, wherever it is bound */
+    MUTANT_PICK_BOUND,    /* a CPU without work takes a thread that is bound to another */
+    MUTANT_DIRECT_BOUND,  /* a joiner runs where the thread ends, wherever it is bound */
     MUTANT_PROF_TAKE,     /* two CPUs take the same place in the table of call trees */
     MUTANT_PROF_PLAIN,    /* threads that share a call tree count as if each were alone */
     MUTANT_SIGNAL_EARLY,  /* handlers run between the lending of a mask and the wait under it */
-    MUTANT_SIGNAL_UNTOLD, /* a thread that has not noticed a signal is not told again */
+    MUTANT_SIGNAL_ONCE,   /* a thread that has not noticed a signal is not notified again */
     MUTANT_SIGNAL_CLEARS, /* a thread forgets the signals of the process when it has taken its own */
-    MUTANT_SIGNAL_BURIED,   /* signals that were told to a thread that ends go to nobody else */
+    MUTANT_SIGNAL_BURIED,   /* signals for which an ending thread was notified are lost */
     MUTANT_SIGNAL_UNLISTED, /* a signal may come between looking and waiting for it */
-    MUTANT_SIGNAL_BLOCKED,  /* nor do those that a thread blocks after it was told */
-    MUTANT_SIGNAL_NEW,      /* a thread that is being created is told */
+    MUTANT_SIGNAL_BLOCKED,  /* so are those that a thread blocks after it was notified */
+    MUTANT_SIGNAL_NEW,      /* a thread that is being created is notified */
     MUTANT_CALL_UNMADE,     /* a call that a signal kept from being made fails with EINTR */
     MUTANT_CALL_DROPS,      /* a request takes the result of the call with it */
     MUTANT_CALL_POINT,      /* a request ends a call that is no cancellation point */

@@ -7,7 +7,7 @@
  *
  * Invariants:
  *   1. Fields marked (C) are written before `started` is 2, by the thread that starts the runtime
- *      (options, init.c), and in the child of a fork. Nobody else writes them.
+ *      (options, init.c), and in the child of a fork. No other thread writes them.
  *   2. cpus[0 .. ncpu-1] are valid from `started` == 2 to the end of the process, or, in the
  *      simulator, of the run.
  *   3. `policy` is a copy of the chosen table. A thread without a CPU may read it only when it
@@ -34,7 +34,7 @@ enum rt_tls { RT_TLS_AUTO, RT_TLS_OWN, RT_TLS_OWN_SYSCALL, RT_TLS_SHARED };
 struct rt {
     struct pirn_policy policy;  /* (C) copy of the chosen table */
     unsigned ncpu;              /* (C) */
-    bool detour;                /* (C) M2: yield through the scheduler context */
+    bool detour;                /* (C) yield through the scheduler context */
     bool preempt;               /* (C) a thread that runs for a tick is preempted */
     bool preempt_asked;         /* (C) by the option: must work */
     bool main_carries;          /* (C) the program's main kernel thread executes CPUs */

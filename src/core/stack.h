@@ -30,8 +30,8 @@ struct stack_cache {
 struct thread *stack_get_slow(struct cpu *cpu, size_t size);
 struct thread *stack_get_guarded(struct cpu *cpu, size_t size, size_t guard);
 
-/* Give the pair back. Nobody runs on it. stack_put (stack_cache.h) keeps it in the CPU's cache if
- * it can. */
+/* Give the pair back. No thread runs on it. stack_put (stack_cache.h) keeps it in the CPU's cache
+ * if it can. */
 void stack_put_slow(struct cpu *cpu, struct thread *t);
 
 /* Memory is short: what is cached goes back to the port; other CPUs are asked to do the same with

@@ -64,7 +64,7 @@ ALWAYS_INLINE int thread_get(struct cpu *cpu, const struct thread_attr *attr, st
     return thread_get_given(cpu, attr, out);
 }
 
-/* Give memory back. Nobody refers to t any more. */
+/* Give memory back. No reference to t is left. */
 ALWAYS_INLINE void thread_release(struct cpu *cpu, struct thread *t)
 {
     if (likely(!(t->flags & (THREAD_STATIC | THREAD_OWN_STACK | THREAD_MAIN | THREAD_FOREIGN)))) {

@@ -22,7 +22,7 @@
  *      the call that uses it.
  *   5. The order is by priority, then FIFO; waitq_block_locked with WAITQ_FRONT puts a waiter that
  *      has lost a race for the object back to the head of its level. The priority is the effective
- *      one when the wait begins (wait_priority); who changes it later says so by
+ *      one when the wait begins (wait_priority); a caller that changes it later calls
  *      waitq_reorder_locked, which objects with priority inheritance do (prio.h).
  */
 #ifndef PIRN_CORE_WAITQ_H

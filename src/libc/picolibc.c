@@ -48,8 +48,8 @@ static void lock_wait(struct __lock *lock)
     rt_mutex_lock_slow(&lock->mutex, UINT64_MAX);
 }
 
-/* Locks of the standard streams need no heap: a program that opens no files can do without one. Who
- * opens files has it, and it is in the image then. */
+/* Locks of the standard streams need no heap: a program that opens no files can do without one. A
+ * program that opens files has the heap in its image. */
 #define STANDARD_STREAMS 3
 static struct __lock standard[STANDARD_STREAMS];
 static uint32_t standard_used;

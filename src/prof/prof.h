@@ -5,8 +5,8 @@
  * file: docs/internals/profile-format.md.
  *
  * A profile begins before the runtime, with the program, on a platform that supports it; elsewhere
- * it begins with the runtime. All its memory is allocated then; whatever does not fit is counted as
- * lost.
+ * it begins with the runtime. All its memory is allocated then; records that do not fit are counted
+ * as lost.
  */
 #ifndef PIRN_PROF_PROF_H
 #define PIRN_PROF_PROF_H

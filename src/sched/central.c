@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * central.c - policy "central" (P1, NON_SMP_CS): one scheduler and one lock for all CPUs,
- * threads pinned.
+ * central.c - policy "central" (the papers' NON_SMP_CS): one scheduler and one lock
+ * for all CPUs, threads pinned.
  *
  * Lock: lock (RANK_RUNQ) guards every queue and pinned.queued.
  */
@@ -54,7 +54,7 @@ static struct thread *central_pick(struct cpu *self)
 {
     struct runq *q = &central.queues[self->id];
     struct thread *t = NULL;
-    if (MUTANT(PICK_STRAYS) && runq_estimate(q) == 0) {
+    if (MUTANT(PICK_BOUND) && runq_estimate(q) == 0) {
         q = &central.queues[(self->id + 1) % rt.ncpu];
     }
     if (runq_estimate(q) != 0) {

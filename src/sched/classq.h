@@ -10,7 +10,7 @@
  * arrival; RR has a slice. OTHER threads are below, ordered by virtual time: a slice costs
  * 1 / weight. A thread of class OTHER that inherits a priority is at that level meanwhile.
  *
- * shmac (the thesis that row B3 of docs/STATUS.md names): FIFO before RR before OTHER. FIFO by
+ * shmac (after the SHMAC thesis, docs/STATUS.md): FIFO before RR before OTHER. FIFO by
  * priority, then time of creation; RR by the number of times that a thread was chosen, whatever its
  * priority; OTHER by that number divided by the weight. The thesis has no inheritance: here, a
  * thread that inherits a priority is FIFO with that priority meanwhile.

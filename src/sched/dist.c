@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dist.c - policy "dist" (P1, NON_SMP_DS): a scheduler for each CPU, threads pinned.
+ * dist.c - policy "dist" (the papers' NON_SMP_DS): a scheduler for each CPU, threads pinned.
  *
  * Only its CPU touches a queue, so it needs no lock. A thread that another CPU or a foreign kernel
  * thread makes ready comes through the inbox of its home. Only the home uses pinned.queued. A CPU
@@ -161,7 +161,7 @@ static bool dist_has_work(struct cpu *self)
 
 static bool dist_direct(struct cpu *self, struct thread *t)
 {
-    if ((pinned_of(t)->home != self->id && !MUTANT(DIRECT_STRAYS)) || place_measuring ||
+    if ((pinned_of(t)->home != self->id && !MUTANT(DIRECT_BOUND)) || place_measuring ||
         !ready_may_run_locked(&dist[self->id].q, t)) {
         return false;
     }

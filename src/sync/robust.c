@@ -2,9 +2,9 @@
 /*
  * robust.c - the mutexes that a thread holds when it ends. omutex.c has the invariants.
  *
- * A robust one goes to the next owner, which is told (OM_DIED, -EOWNERDEAD). Any other stays locked
- * for ever, as POSIX says. Its word then names no thread, because another thread will get this
- * index, and its waiters boost nobody.
+ * A robust one goes to the next owner, which learns of it (OM_DIED, -EOWNERDEAD). Any other stays
+ * locked for ever, as POSIX says. Its word then names no thread, because another thread will get
+ * this index, and its waiters boost nobody.
  */
 #include <errno.h>
 
@@ -22,7 +22,7 @@ int rt_omutex_consistent(struct rt_omutex *m)
     return 0;
 }
 
-/* Nobody else changes the word but to set OM_WAITERS, which needs the lock. */
+/* Other threads only set OM_WAITERS in the word, which needs the lock. */
 static void abandon(struct rt_omutex *m, struct thread *self)
 {
     prio_lock();

@@ -23,8 +23,8 @@ struct thread;
 
 #ifndef PIRN_WITHOUT_TRACE
 
-/* For whom hooks work, as bits: the trace's file; the profile of waits (prof/waits.c). Who has
- * nothing to write yet, or no more, is not there. */
+/* The listeners of hooks, as bits: the trace's file; the profile of waits (prof/waits.c). A bit is
+ * set while its listener writes. */
 enum trace_listener { TRACE_TO_FILE = 1, TRACE_TO_WAITS = 2 };
 HIDDEN extern uint32_t trace_on; /* a word: not every architecture exchanges bytes */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * alarm.c - a device's interrupts post a semaphore for which a thread waits, while others compute,
- * yield and allocate (P5): no interrupt is lost. Also the calls that pirn_irq_attach refuses.
+ * yield and allocate: no interrupt is lost. Also the calls that pirn_irq_attach refuses.
  */
 #include "alarm.h"
 #include "common/options.h"

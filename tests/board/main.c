@@ -67,7 +67,7 @@ void test_block(uint32_t ns)
     (void)ns;
 }
 
-bool test_surprise(void)
+bool test_lose_cpu(void)
 {
     return false;
 }

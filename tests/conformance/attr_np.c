@@ -97,7 +97,7 @@ CASE(affinity_without_a_cpu_is_einval_at_create)
     OK(pthread_attr_destroy(&a));
 }
 
-CASE(affinity_is_told_by_getattr)
+CASE(affinity_is_returned_by_getattr)
 {
     pthread_attr_t a;
     cpu_set_t cpus = one_cpu(), got;
@@ -162,7 +162,7 @@ CASE(sigmask_is_given_to_the_thread)
 
 static char given[1 << 18] __attribute__((aligned(4096)));
 
-static void *told_its_stack(void *arg)
+static void *checks_its_stack(void *arg)
 {
     pthread_attr_t a;
     void *low;
@@ -180,7 +180,7 @@ CASE(getattr_tells_the_stack_that_was_given)
     init(&a);
     OK(pthread_attr_setstack(&a, given, sizeof(given)));
     pthread_t t;
-    OK(pthread_create(&t, &a, told_its_stack, NULL));
+    OK(pthread_create(&t, &a, checks_its_stack, NULL));
     join(t);
     OK(pthread_attr_destroy(&a));
 }

@@ -202,19 +202,19 @@ static void description_unlock(void)
 /* Another process holds it until the pipe is closed. */
 static void process_lock_setup(void)
 {
-    int told[2], hold[2];
+    int sent[2], hold[2];
     file_setup();
-    OK(pipe(told));
+    OK(pipe(sent));
     OK(pipe(hold));
     child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         close(hold[1]);
         OK(lockf(fd, F_LOCK, 0));
-        CHECK_EQ(write(told[1], "x", 1), 1);
+        CHECK_EQ(write(sent[1], "x", 1), 1);
         _exit(read(hold[0], buffer, 1) == 0 ? 0 : 1);
     }
-    CHECK_EQ(read(told[0], buffer, 1), 1);
+    CHECK_EQ(read(sent[0], buffer, 1), 1);
     close(hold[0]);
     other_fd = hold[1];
 }

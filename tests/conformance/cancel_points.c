@@ -141,7 +141,7 @@ static void lock_setup(void)
 {
     file_setup();
     pipe_setup();
-    int told = fd;
+    int locked_pipe = fd;
     strcpy(path, "/tmp/pirn-conformance-XXXXXX");
     fd = mkstemp(path);
     CHECK(fd >= 0);
@@ -153,7 +153,7 @@ static void lock_setup(void)
             pause();
         }
     }
-    CHECK_EQ(read(told, buffer, 1), 1);
+    CHECK_EQ(read(locked_pipe, buffer, 1), 1);
     OK(unlink(path));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * end.c - how a program ends (M6). Each case is a child process; the parent checks its exit status
+ * end.c - how a program ends. Each case is a child process; the parent checks its exit status
  * and what the exit handlers wrote: each ran once, while no thread had been torn down. Threads that
  * still run write memory all the time; a stack or a descriptor that is taken away under them would
  * crash the child.

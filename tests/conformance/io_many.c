@@ -235,7 +235,7 @@ static void *comes_and_goes(void *arg)
     return NULL;
 }
 
-static void *writes_where_told(void *arg)
+static void *writes_where_asked(void *arg)
 {
     struct pair *p = arg;
     int end;
@@ -252,7 +252,7 @@ CASE(numbers_of_descriptors_come_and_go_in_many_threads)
     raise_limit(4 * COUPLES + 64);
     for (int i = 0; i < COUPLES; i++) {
         OK(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i].fd));
-        pairs[i].writer = start_small(writes_where_told, &pairs[i]);
+        pairs[i].writer = start_small(writes_where_asked, &pairs[i]);
         pairs[i].reader = start_small(comes_and_goes, &pairs[i]);
     }
     for (int i = 0; i < COUPLES; i++) {

@@ -256,17 +256,17 @@ CASE(fcntl_locks_belong_to_the_process)
 
 /* Two processes, each with a lock that the other wants: the one that closes the cycle gets an
  * error. */
-static int told[2];
+static int answers[2];
 
 static void holds_the_second(void)
 {
     struct flock second = {.l_type = F_WRLCK, .l_start = 1, .l_len = 1};
     struct flock first = {.l_type = F_WRLCK, .l_start = 0, .l_len = 1};
     OK(fcntl(file[0], F_SETLKW, &second));
-    CHECK_EQ(write(told[1], "x", 1), 1);
+    CHECK_EQ(write(answers[1], "x", 1), 1);
     int rc = fcntl(file[0], F_SETLKW, &first);
     CHECK(rc == 0 || get_errno() == EDEADLK);
-    CHECK_EQ(write(told[1], rc == 0 ? "y" : "d", 1), 1);
+    CHECK_EQ(write(answers[1], rc == 0 ? "y" : "d", 1), 1);
 }
 
 CASE(fcntl_lock_is_edeadlk_in_a_circle)
@@ -275,15 +275,15 @@ CASE(fcntl_lock_is_edeadlk_in_a_circle)
     struct flock second = {.l_type = F_WRLCK, .l_start = 1, .l_len = 1};
     struct flock first = {.l_type = F_WRLCK, .l_start = 0, .l_len = 1};
     open_file();
-    OK(pipe(told));
+    OK(pipe(answers));
     OK(fcntl(file[0], F_SETLKW, &first));
     pid_t child = child_start(holds_the_second);
-    CHECK_EQ(read(told[0], &answer, 1), 1);
+    CHECK_EQ(read(answers[0], &answer, 1), 1);
     int rc = fcntl(file[0], F_SETLKW, &second);
     CHECK(rc == 0 || get_errno() == EDEADLK);
     first.l_type = F_UNLCK;
     OK(fcntl(file[0], F_SETLK, &first));
-    CHECK_EQ(read(told[0], &answer, 1), 1);
+    CHECK_EQ(read(answers[0], &answer, 1), 1);
     CHECK_EQ(answer, rc == 0 ? 'd' : 'y'); /* one of the two */
     child_ends_well(child);
 }

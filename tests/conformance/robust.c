@@ -215,7 +215,7 @@ static long errors_of(pthread_t *t, int n, long error)
     return count;
 }
 
-CASE(one_waiter_is_told_when_the_owner_dies)
+CASE(one_waiter_learns_when_the_owner_dies)
 {
     pthread_t owner, t[WAITERS];
     init(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_PROCESS_PRIVATE);
@@ -275,7 +275,7 @@ CASE(destroyed_and_initialised_it_recovers)
     OK(pthread_mutex_unlock(&m));
 }
 
-CASE(all_waiters_are_told_when_it_is_not_recoverable)
+CASE(all_waiters_learn_when_it_is_not_recoverable)
 {
     pthread_t t[WAITERS];
     init_dead(PTHREAD_MUTEX_NORMAL);
@@ -466,7 +466,7 @@ CASE(cond_timedwait_is_eownerdead_when_the_owner_died)
     join(t);
 }
 
-static long counter, deaths, told;
+static long counter, deaths, noticed;
 
 /* Counts under the mutex; some end inside. */
 static void *counts_and_may_die(void *dies)
@@ -475,7 +475,7 @@ static void *counts_and_may_die(void *dies)
     for (int i = 0; i < ROUNDS; i++) {
         int error = pthread_mutex_lock(&m);
         if (error == EOWNERDEAD) {
-            told++;
+            noticed++;
             OK(pthread_mutex_consistent(&m));
         } else {
             OK(error);
@@ -497,7 +497,7 @@ static void *counts_and_may_die(void *dies)
 static void count_and_die(int type)
 {
     pthread_t t[WAITERS];
-    counter = deaths = told = 0;
+    counter = deaths = noticed = 0;
     init(&m, type, PTHREAD_PROCESS_PRIVATE);
     for (long i = 0; i < WAITERS; i++) {
         t[i] = start(counts_and_may_die, (void *)(i % 2));
@@ -507,13 +507,13 @@ static void count_and_die(int type)
     }
     int error = pthread_mutex_lock(&m);
     OK_OR(error, EOWNERDEAD);
-    told += error == EOWNERDEAD;
+    noticed += error == EOWNERDEAD;
     CHECK_EQ(counter, WAITERS * 300);
     CHECK_EQ(deaths, WAITERS / 2);
-    CHECK_EQ(told, deaths);
+    CHECK_EQ(noticed, deaths);
 }
 
-CASE(each_death_is_told_once)
+CASE(each_death_is_reported_once)
 {
     for (size_t i = 0; i < COUNT(types); i++) {
         count_and_die(types[i]);

@@ -383,7 +383,7 @@ CASE(priorities_are_einval_for_other_policies)
     FAILS(sched_get_priority_min(1234), EINVAL);
 }
 
-CASE(rr_interval_is_told)
+CASE(rr_interval_is_returned)
 {
     struct timespec t = {-1, -1};
     OK(sched_rr_get_interval(0, &t));

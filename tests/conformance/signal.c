@@ -525,7 +525,7 @@ static void *ends(void *arg)
     return arg;
 }
 
-static void *spins_until_told(void *arg)
+static void *spins_until_asked(void *arg)
 {
     while (flag_get(&go) == 0) {
     }
@@ -547,7 +547,7 @@ CASE(asking_for_every_action_shows_and_changes_nothing)
         }
     }
     handle(SIGUSR1, 0);
-    pthread_t t = start(spins_until_told, NULL);
+    pthread_t t = start(spins_until_asked, NULL);
     syscall(SYS_nanosleep, &nap, NULL); /* may end early: the call bypasses the interface */
     flag_set(&go, 1);
     join(t);

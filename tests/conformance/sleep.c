@@ -219,13 +219,13 @@ CASE(timer_thread_knows_its_stack)
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-static bool told;
+static bool asked;
 
 static void tells(union sigval value)
 {
     (void)value;
     OK(pthread_mutex_lock(&m));
-    told = true;
+    asked = true;
     OK(pthread_cond_signal(&c));
     OK(pthread_mutex_unlock(&m));
 }
@@ -239,7 +239,7 @@ CASE(timer_thread_may_use_everything)
     OK(timer_create(CLOCK_MONOTONIC, &event, &timer));
     OK(timer_settime(timer, 0, &when, NULL));
     OK(pthread_mutex_lock(&m));
-    while (!told) {
+    while (!asked) {
         OK(pthread_cond_wait(&c, &m));
     }
     OK(pthread_mutex_unlock(&m));

@@ -7,7 +7,7 @@
 
 static flag_t stop;
 
-CASE(minimum_is_told_by_sysconf)
+CASE(minimum_is_returned_by_sysconf)
 {
     CHECK(sysconf(_SC_THREAD_STACK_MIN) >= IN_LIMITS_H);
     CHECK_EQ(PTHREAD_STACK_MIN, sysconf(_SC_THREAD_STACK_MIN));

@@ -5,9 +5,9 @@
 usage: run.py --root TREE --build BUILD DOCUMENT
 
 The working folder is a new one. It has links to the tree's folders, so that build/release and
-.venv/bin are where the document says, and the files that the document writes. What is installed is
-in a prefix of its own, which pkg-config, CMake and the dynamic linker find. blocks.py says what the
-comments before blocks mean.
+.venv/bin are where the document says, and the files that the document writes. Installed files are
+in a prefix of its own, which pkg-config, CMake and the dynamic linker find. blocks.py explains the
+comments before blocks.
 """
 
 from __future__ import annotations

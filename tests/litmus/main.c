@@ -78,7 +78,7 @@ static uint64_t count(const struct litmus *test, bool weak, bool *failed)
     return seen;
 }
 
-/* What a failure of the run itself was, and whether the outcome is there. */
+/* Runs the one seed in both models and prints whether the outcome shows. False: a run failed. */
 static bool run_seed(const struct litmus *test)
 {
     bool failed = false;

@@ -26,7 +26,7 @@ static void objects_init(void)
     shcond = (struct rt_shcond){0};
 }
 
-static bool told_nothing(void)
+static bool saw_nothing(void)
 {
     return r[0] == 1 && r[1] == 0;
 }
@@ -161,7 +161,7 @@ const struct litmus litmus_shared[] = {
      count_lost,
      {shmutex_thread, shmutex_thread, shmutex_thread},
      objects_init},
-    {"sem-shared", "sem", NEVER, told_nothing, {sem_waiter, sem_poster}, objects_init},
+    {"sem-shared", "sem", NEVER, saw_nothing, {sem_waiter, sem_poster}, objects_init},
     {"rwlock-shared", "rwlock", NEVER, rw_torn, {rw_writer, rw_reader, rw_writer}, objects_init},
     {"barrier-shared",
      "barrier-shared",
@@ -172,8 +172,8 @@ const struct litmus litmus_shared[] = {
     {"barrier-shared-relaxed",
      "barrier-shared",
      WEAK,
-     told_nothing,
+     saw_nothing,
      {barrier_first_relaxed, barrier_last_relaxed},
      NULL},
-    {"cond-shared", "cond-shared", NEVER, told_nothing, {cond_waiter, cond_destroyer}, cond_init},
+    {"cond-shared", "cond-shared", NEVER, saw_nothing, {cond_waiter, cond_destroyer}, cond_init},
     {0}};

@@ -8,7 +8,7 @@
 
 #define ROUNDS 3u
 
-static bool told_nothing(void)
+static bool saw_nothing(void)
 {
     return r[0] == 1 && r[1] == 0;
 }
@@ -43,7 +43,7 @@ static void park_waiter(void)
 }
 static bool park_ends_twice(void)
 {
-    return told_nothing() || (r[2] && r[3]);
+    return saw_nothing() || (r[2] && r[3]);
 }
 
 /* ---- exit: X the return value, F the state ---- */
@@ -95,7 +95,7 @@ static void id_reader(void)
 }
 static bool id_blind(void)
 {
-    return told_nothing() || (r[2] && !r[3]);
+    return saw_nothing() || (r[2] && !r[3]);
 }
 
 /*
@@ -295,10 +295,10 @@ static bool once_blind(void)
 
 const struct litmus litmus_sync[] = {
     {"park", "park", NEVER, park_ends_twice, {park_waker, park_timer, park_waiter}, park_init},
-    {"park-relaxed", "park", WEAK, told_nothing, {park_waker_relaxed, park_waiter}, park_init},
-    {"exit", "exit", NEVER, told_nothing, {exit_thread, exit_joiner}, NULL},
-    {"exit-relaxed", "exit", WEAK, told_nothing, {exit_thread_relaxed, exit_joiner}, NULL},
-    {"start", "start", NEVER, told_nothing, {start_first, start_second}, NULL},
+    {"park-relaxed", "park", WEAK, saw_nothing, {park_waker_relaxed, park_waiter}, park_init},
+    {"exit", "exit", NEVER, saw_nothing, {exit_thread, exit_joiner}, NULL},
+    {"exit-relaxed", "exit", WEAK, saw_nothing, {exit_thread_relaxed, exit_joiner}, NULL},
+    {"start", "start", NEVER, saw_nothing, {start_first, start_second}, NULL},
     {"id", "id-chunk", NEVER, id_blind, {id_writer, id_reader}, NULL},
     {"life", "life", NEVER, life_none_left, {life_parent, life_child, life_counts}, life_init},
     {"life-relaxed",
@@ -324,17 +324,17 @@ const struct litmus litmus_sync[] = {
     {"cond-destroy",
      "cond-destroy",
      NEVER,
-     told_nothing,
+     saw_nothing,
      {leaving_waiter, leaving_destroyer},
      leaving_init},
     {"cond-destroy-relaxed",
      "cond-destroy",
      WEAK,
-     told_nothing,
+     saw_nothing,
      {leaving_waiter_relaxed, leaving_destroyer},
      leaving_init},
     {"mutex", "mutex", NEVER, mutex_lost, {mutex_thread, mutex_thread, mutex_thread}, objects_init},
-    {"sem", "sem", NEVER, told_nothing, {sem_waiter, sem_poster}, objects_init},
+    {"sem", "sem", NEVER, saw_nothing, {sem_waiter, sem_poster}, objects_init},
     {"rwlock", "rwlock", NEVER, rw_torn, {rw_writer, rw_reader, rw_writer}, objects_init},
     {"once", "once", NEVER, once_blind, {once_thread, once_thread, once_thread}, objects_init},
     {0}};

@@ -73,7 +73,7 @@ static void caller(void)
     r[0] = at_load_acq(&Z);
     r[1] = at_load_rlx(&Y);
 }
-static void told(void)
+static void answerer(void)
 {
     if (at_load_acq(&F) == 1) {
         at_store_rlx(&Y, at_load_rlx(&X));
@@ -86,7 +86,7 @@ static bool answered_wrong(void)
 }
 
 const struct litmus litmus_tls[] = {
-    {"everywhere", "everywhere", NEVER, answered_wrong, {caller, told}, NULL},
+    {"everywhere", "everywhere", NEVER, answered_wrong, {caller, answerer}, NULL},
     {"tls-image", "tls-image", NEVER, image_torn, {image_writer, image_reader}, NULL},
     {"tls-image-no-fence", "tls-image", WEAK, image_torn, {image_writer, image_hasty_reader}, NULL},
     {"tls-generation", "tls-generation", NEVER, stale_and_unnoticed, {loader, renewer}, NULL},

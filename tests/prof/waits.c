@@ -64,7 +64,7 @@ SEPARATE static void each(void)
 {
     must(pthread_rwlock_wrlock(&table) == 0, "wrlock");
     pthread_t reader[] = {start(looks_up), start(looks_up), start(looks_up)};
-    sched_yield(); /* behind them; who blocks silently has lost the CPU by then */
+    sched_yield(); /* behind them; those that block silently have lost the CPU by then */
     must(pthread_rwlock_unlock(&table) == 0, "unlock");
     for (int i = 0; i < 3; i++) {
         pthread_join(reader[i], NULL);

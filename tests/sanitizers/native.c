@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native.c - the native API in a build with a sanitizer, which is told of stacks and switches: to
+ * native.c - the native API in a build with a sanitizer, which learns of stacks and switches: to
  * the sanitizer threads are fibers of their workers. A correct program, and planted mistakes, each
  * in a function of its name.
  */

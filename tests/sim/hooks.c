@@ -44,7 +44,7 @@ void test_block(uint32_t ns)
     sim_block(ns);
 }
 
-bool test_surprise(void)
+bool test_lose_cpu(void)
 {
     return sim_unannounced();
 }

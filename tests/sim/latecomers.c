@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * latecomers.c - threads that start late: Figures 3.5 and 3.6 of the thesis that row B of
- * docs/STATUS.md names, tick by tick.
+ * latecomers.c - threads that start late: Figures 3.5 and 3.6 of the SHMAC thesis
+ * (docs/STATUS.md), tick by tick.
  *
  *     pirn-latecomers           the test
  *     pirn-latecomers --csv     discipline,start,tick,thread: the thread that ran in each tick

@@ -157,7 +157,7 @@ END
 result "nginx, files by a pool of threads" "$failed" "$said $(tail -n 3 nginx.log web/error.log)"
 kill -QUIT "$server" || true
 ends "$server" && failed=0 || failed=1
-result "nginx ends when it is told so" "$failed" ""
+result "nginx ends when it is asked to" "$failed" ""
 
 redis=$root/usr/bin
 env LD_PRELOAD="$library" PIRN_CPUS=2 "$redis/redis-server" --bind 127.0.0.1 --port "$port" --save '' \

@@ -13,7 +13,7 @@ struct function {
 extern const struct function functions[], places[];
 extern const unsigned nfunctions, nplaces;
 
-/* Counts how often the threads were told to move on. A call of places[] lasts until the next
+/* Counts how often the threads were asked to move on. A call of places[] lasts until the next
  * time. */
 extern atomic_uint functions_phase;
 

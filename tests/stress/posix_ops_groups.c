@@ -21,7 +21,7 @@ static struct runner {
     sem_t sem;
     pthread_mutex_t mutex;
     pthread_cond_t cond;
-    bool told; /* (mutex) */
+    bool notified; /* (mutex) */
     int ends[2];
 } runners[RELAY];
 
@@ -58,7 +58,7 @@ static void *tell_main(void *arg)
 static void tell_by_cond(struct runner *to)
 {
     OK(pthread_mutex_lock(&to->mutex));
-    to->told = true;
+    to->notified = true;
     OK(pthread_cond_signal(&to->cond));
     OK(pthread_mutex_unlock(&to->mutex));
 }
@@ -89,10 +89,10 @@ static void tell(struct runner *from, struct runner *to, enum means means)
 static void await_cond(struct runner *r)
 {
     OK(pthread_mutex_lock(&r->mutex));
-    while (!r->told) {
+    while (!r->notified) {
         OK(pthread_cond_wait(&r->cond, &r->mutex));
     }
-    r->told = false;
+    r->notified = false;
     OK(pthread_mutex_unlock(&r->mutex));
 }
 

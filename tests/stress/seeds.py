@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Run a stress program with many seeds, policies, numbers of workers and lengths of ticks.
 
-What failed is printed at once, with the command that repeats it, and again at the end.
-Exit status 1 if anything did.
+A failure is printed at once, with the command that repeats it, and again at the end.
+Exit status 1 if there was one.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@
 #define GET(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
 #define SET(p, v) __atomic_store_n((p), (v), __ATOMIC_SEQ_CST)
 
-/* What repeats the attempt; the program defines it. */
+/* The command that repeats the attempt; the program defines it. */
 extern char stress_command[200];
 
 static inline void __attribute__((noreturn))

@@ -142,24 +142,24 @@ static void test_timers_survive_calls(void *unused)
     CHECK(s.count + 1 - (int)pirn_sem_value(&s.sem) == THREADS);
 }
 
-static void *ends_in_surprise(void *arg)
+static void *ends_without_cpu(void *arg)
 {
-    test_surprise();
+    test_lose_cpu();
     return arg;
 }
 
 /* Each way into the runtime gives a CPU to a thread that has lost its own. */
-static void *is_surprised(void *arg)
+static void *loses_cpu(void *arg)
 {
     struct shared *s = arg;
     pirn_thread_t t;
     for (int i = 0; i < ROUNDS; i++) {
-        test_surprise();
+        test_lose_cpu();
         test_block(test_random(300));
         switch (test_random(7)) {
         case 0:
             pirn_mutex_lock(&s->mutex);
-            test_surprise();
+            test_lose_cpu();
             s->count++;
             pirn_mutex_unlock(&s->mutex);
             break;
@@ -168,12 +168,12 @@ static void *is_surprised(void *arg)
             break;
         case 2:
             pirn_sem_post(&s->sem);
-            test_surprise();
+            test_lose_cpu();
             pirn_sem_wait(&s->sem);
             break;
         case 3:
-            CHECK(pirn_create(&t, NULL, ends_in_surprise, s) == 0);
-            test_surprise();
+            CHECK(pirn_create(&t, NULL, ends_without_cpu, s) == 0);
+            test_lose_cpu();
             CHECK(pirn_join(t, NULL) == 0);
             break;
         case 4:
@@ -190,14 +190,14 @@ static void *is_surprised(void *arg)
     return NULL;
 }
 
-static void test_surprised_threads_get_a_cpu_again(void *unused)
+static void test_threads_that_lost_their_cpu_get_one_again(void *unused)
 {
     (void)unused;
     struct shared s = {0};
     pirn_thread_t t[THREADS];
     blocks_for(1000); /* from now on there are spares */
     for (int i = 0; i < THREADS; i++) {
-        CHECK(pirn_create(&t[i], NULL, is_surprised, &s) == 0);
+        CHECK(pirn_create(&t[i], NULL, loses_cpu, &s) == 0);
     }
     for (int i = 0; i < THREADS; i++) {
         CHECK(pirn_join(t[i], NULL) == 0);
@@ -311,7 +311,8 @@ static const struct test tests[] = {
     {"others_run_during_a_call", test_others_run_during_a_call, 0},
     {"semaphores_are_posted_in_a_call", test_semaphores_are_posted_in_a_call, 0},
     {"timers_survive_calls", test_timers_survive_calls, 0},
-    {"surprised_threads_get_a_cpu_again", test_surprised_threads_get_a_cpu_again, 0},
+    {"threads_that_lost_their_cpu_get_one_again", test_threads_that_lost_their_cpu_get_one_again,
+     0},
     {"foreign_threads_may_call_too", test_foreign_threads_may_call_too, 0},
     {"threads_wait_for_descriptors", test_threads_wait_for_descriptors, 0},
     {"renewed_descriptors_are_waited_for", test_renewed_descriptors_are_waited_for, 0},

@@ -308,7 +308,7 @@ static void test_caller_that_sets_its_class_lets_its_equals_run(void *unused)
           (classes_log.what[0] == 1 && classes_log.what[1] == 2));
 }
 
-static void *runs_until_told(void *stop)
+static void *runs_until_stopped(void *stop)
 {
     TEST_ADD(&classes_log.started, 1);
     while (TEST_GET((int *)stop) == 0) {
@@ -334,7 +334,7 @@ static void test_lowest_running_thread_makes_room_for_a_more_urgent_one(void *un
     }
     classes_sched_self(PIRN_CLASS_FIFO, CLASSES_TOP, 0);
     for (int i = 0; i < n - 1; i++) {
-        t[i] = classes_spawn(PIRN_CLASS_FIFO, 10 + (unsigned)i, 0, runs_until_told, &stop);
+        t[i] = classes_spawn(PIRN_CLASS_FIFO, 10 + (unsigned)i, 0, runs_until_stopped, &stop);
     }
     while (TEST_GET(&classes_log.started) < n - 1) {
         test_pause();
@@ -350,12 +350,12 @@ static void test_lowest_running_thread_makes_room_for_a_more_urgent_one(void *un
 enum { ROUNDS = 8 };
 
 struct between {
-    int stop, told;
+    int stop, round;
     pirn_sem_t high[CLASSES_CPUS], middle;
 };
 
-/* Makes calls that end with a check for a more urgent ready thread, until it was told. */
-static void *calls_until_told(void *arg)
+/* Makes calls that end with a check for a more urgent ready thread, until it is asked to stop. */
+static void *calls_until_stopped(void *arg)
 {
     struct between *x = arg;
     pirn_barrier_t alone;
@@ -388,7 +388,7 @@ static void *tells_when_posted(void *arg)
     struct between *x = arg;
     for (int i = 1; i <= ROUNDS; i++) {
         pirn_sem_wait(&x->middle);
-        TEST_SET(&x->told, i);
+        TEST_SET(&x->round, i);
     }
     return NULL;
 }
@@ -405,12 +405,12 @@ static void test_urgent_thread_does_not_wait_for_one_that_has_just_begun(void *u
         return;
     }
     TEST_SET(&x.stop, 0);
-    TEST_SET(&x.told, 0);
+    TEST_SET(&x.round, 0);
     pirn_sem_init(&x.middle, 0);
     classes_sched_self(PIRN_CLASS_FIFO, CLASSES_TOP, 0);
     for (int i = 0; i < n; i++) {
         pirn_sem_init(&x.high[i], 0);
-        t[i] = classes_spawn(PIRN_CLASS_OTHER, 0, 0, calls_until_told, &x);
+        t[i] = classes_spawn(PIRN_CLASS_OTHER, 0, 0, calls_until_stopped, &x);
         t[n + i] = classes_spawn(PIRN_CLASS_FIFO, 10, 0, works_when_posted, &x.high[i]);
     }
     t[2 * n] = classes_spawn(PIRN_CLASS_FIFO, 5, 0, tells_when_posted, &x);
@@ -420,7 +420,7 @@ static void test_urgent_thread_does_not_wait_for_one_that_has_just_begun(void *u
         }
         works_a_moment();
         pirn_sem_post(&x.middle);
-        while (TEST_GET(&x.told) < round) {
+        while (TEST_GET(&x.round) < round) {
             test_pause();
         }
     }
@@ -454,14 +454,14 @@ static void test_ready_thread_runs_when_foreign_thread_makes_it_urgent(void *unu
 struct raised {
     pirn_thread_t t;
     pirn_sem_t go;
-    int told, ended;
+    int raised, ended;
 };
 
 static void *tells_when_woken(void *arg)
 {
     struct raised *x = arg;
     pirn_sem_wait(&x->go);
-    TEST_SET(&x->told, 1);
+    TEST_SET(&x->raised, 1);
     return NULL;
 }
 
@@ -485,7 +485,7 @@ static void foreign_raises(void *arg)
 static void test_woken_thread_runs_when_it_becomes_urgent_meanwhile(void *unused)
 {
     (void)unused;
-    struct raised x = {.told = 0};
+    struct raised x = {.raised = 0};
     pirn_barrier_t alone;
     const char *sched = test_sched();
     if (!classes_one_cpu() || strncmp(sched, "dist", 4) == 0 || strncmp(sched, "request", 7) == 0) {
@@ -497,7 +497,7 @@ static void test_woken_thread_runs_when_it_becomes_urgent_meanwhile(void *unused
     pirn_yield();
     test_foreign(foreign_raises, &x);
     test_foreign(foreign_wakes, &x);
-    while (TEST_GET(&x.told) == 0) {
+    while (TEST_GET(&x.raised) == 0) {
         test_pause();
         pirn_barrier_wait(&alone);
     }

@@ -27,7 +27,7 @@ static struct {
     pirn_sem_t handled; /* posted by each handler */
     pirn_sem_t *also;   /* and this, if not NULL */
     int runs;
-    bool surprises; /* the handler loses its CPU, as in a system call */
+    bool loses_cpu; /* the handler loses its CPU, as in a system call */
 } g;
 
 static void act(void)
@@ -40,8 +40,8 @@ static void act(void)
         }
         pirn_sem_post(&g.handled);
     }
-    if (g.surprises && test_random(2) != 0) {
-        test_surprise(); /* the function that waits again must get a CPU first */
+    if (g.loses_cpu && test_random(2) != 0) {
+        test_lose_cpu(); /* the function that waits again must get a CPU first */
     }
 }
 
@@ -272,11 +272,11 @@ static void satisfy(struct waits *w)
 }
 
 /* The handler runs while the thread waits, and the wait is as it was. */
-static void handlers_run(bool surprises)
+static void handlers_run(bool loses_cpu)
 {
     struct waits w;
     pirn_thread_t t = waits_begin(&w);
-    g.surprises = surprises;
+    g.loses_cpu = loses_cpu;
     int times = 1 + (int)test_random(2);
     for (int i = 0; i < times; i++) {
         pause_somewhat();

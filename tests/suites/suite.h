@@ -37,7 +37,7 @@ void test_fd_set(unsigned i, bool readable);
 void test_fd_renew(unsigned i); /* gives its number to another descriptor, which is not readable */
 bool test_fd_get(unsigned i);
 void test_block(uint32_t ns); /* blocks in the kernel for at least that long */
-bool test_surprise(void);     /* lose the CPU in the middle of user code; false: impossible here */
+bool test_lose_cpu(void);     /* lose the CPU in the middle of user code; false: impossible here */
 bool test_preempts(void);     /* threads are preempted in this run */
 void test_foreign(void (*fn)(void *),
                   void *arg); /* run fn on a kernel thread that is not a worker */

@@ -168,7 +168,7 @@ void test_cancel_takes_no_signal_when_signal_races(void *unused)
     CHECK(rt_cond_destroy(COND(&g.cond)) == 0);
 }
 
-static void *ends_when_told(void *arg)
+static void *ends_when_asked(void *arg)
 {
     struct target *g = arg;
     pirn_sem_wait(&g->sem);
@@ -190,7 +190,7 @@ void test_cancel_leaves_thread_joinable_when_joiner_is_cancelled(void *unused)
     struct target g;
     void *ret;
     target_init(&g);
-    g.joined = test_spawn(ends_when_told, &g);
+    g.joined = test_spawn(ends_when_asked, &g);
     pirn_thread_t t = test_spawn(joins, &g);
     bool early = test_random(2) != 0;
     pause_somewhat();
@@ -322,7 +322,7 @@ void test_cancel_touches_nothing_when_detached_thread_has_ended(void *unused)
     }
 }
 
-/* A call that has a result keeps it; the thread does not leave before it was told. */
+/* A call that has a result keeps it; the thread does not leave before it was asked to. */
 static void *calls(void *arg)
 {
     struct thread *self = rt_self();

@@ -374,15 +374,15 @@ void test_prio_ends_when_owners_wait_in_a_cycle(void *unused)
     test_end(u);
 }
 
-static struct thread *told[8];
-static unsigned ntold, told_priority;
+static struct thread *changed[8];
+static unsigned nchanged, changed_priority;
 static void (*saved)(struct thread *t);
 
 static void note_requeue(struct thread *t)
 {
-    CHECK(ntold < 8);
-    told[ntold++] = t;
-    told_priority = rt_thread_priority(t);
+    CHECK(nchanged < 8);
+    changed[nchanged++] = t;
+    changed_priority = rt_thread_priority(t);
     if (saved != NULL) {
         saved(t);
     }
@@ -396,20 +396,20 @@ void test_prio_tells_policy_when_it_changes(void *unused)
     struct link l;
     mutexes_init(&m, 1);
     own_lock(&m);
-    ntold = 0;
+    nchanged = 0;
     saved = rt.policy.requeue;
     rt.policy.requeue = note_requeue;
     link_begin(&l, NULL, &m, 7);
     pirn_thread_t t = link_spawn(&l);
-    CHECK(ntold == 2 && told[0] == t && told[1] == rt_self() && told_priority == 7);
+    CHECK(nchanged == 2 && changed[0] == t && changed[1] == rt_self() && changed_priority == 7);
     rt_thread_set_base(t, l.base = 7);
-    CHECK(ntold == 2);
+    CHECK(nchanged == 2);
     rt_thread_set_base(t, l.base = 5);
-    CHECK(ntold == 4 && told[2] == t && told[3] == rt_self() && told_priority == 5);
+    CHECK(nchanged == 4 && changed[2] == t && changed[3] == rt_self() && changed_priority == 5);
     rt_omutex_unlock(&m);
-    CHECK(ntold == 5 && told[4] == rt_self() && told_priority == 0);
+    CHECK(nchanged == 5 && changed[4] == rt_self() && changed_priority == 0);
     test_end(t);
-    CHECK(ntold == 5);
+    CHECK(nchanged == 5);
     rt.policy.requeue = saved;
 }
 

@@ -245,7 +245,7 @@ void test_rwlock_times_out_when_reader_holds(void *unused)
     CHECK(pirn_rwlock_trywrlock(&s.lock) == 0);
 }
 
-/* Reports that it is inside, and stays until told. */
+/* Reports that it is inside, and stays until asked to leave. */
 static void *reads_and_stays(void *arg)
 {
     struct shared *s = arg;

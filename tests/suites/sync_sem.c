@@ -310,7 +310,7 @@ void test_sem_serves_in_order_when_many_wait(void *unused)
     }
 }
 
-/* M5: the value stays 0, and no thread overtakes the waiter, even before it has run. */
+/* The value stays 0, and no thread overtakes the waiter, even before it has run. */
 void test_sem_hands_over_when_waiter_is_queued(void *unused)
 {
     (void)unused;
@@ -361,7 +361,7 @@ static bool waiter_runs_next(void)
     return next;
 }
 
-/* M5: the waiter goes to the head of the poster's queue, before threads that are ready longer. Now
+/* The waiter goes to the head of the poster's queue, before threads that are ready longer. Now
  * and then one goes to the tail (RT_BYPASS_LIMIT), but not twice in a row. */
 void test_sem_runs_waiter_next_when_posted_on_one_cpu(void *unused)
 {

@@ -428,7 +428,7 @@ void test_shared_cond_signal_lets_one_return_when_others_arrive(void *unused)
     }
 }
 
-/* Destroyed as soon as all were told to go. */
+/* Destroyed as soon as all were asked to leave. */
 static void *waits_to_go(void *arg)
 {
     struct things *s = arg;

@@ -185,7 +185,7 @@ def test_ticks(d: str) -> None:
 
 
 def test_calls(d: str) -> None:
-    """Idle threads are told from others, those of spare carriers, too."""
+    """Idle threads are distinguished from others, those of spare carriers, too."""
     run("calls", f"{d}/t", cpus="1")
     trace = read(f"{d}/t")
     assert trace.lost == 0

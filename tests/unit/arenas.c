@@ -54,7 +54,7 @@ static void *alloc(size_t size)
     return p;
 }
 
-/* What linux_stack.c does, without mappings: a stack is a number in its arena. */
+/* As in linux_stack.c, but without mappings: a stack is a number in its arena. */
 struct stack {
     struct arena *arena;
     unsigned slot;

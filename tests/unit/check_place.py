@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Placement by measured load (P1): a run on one CPU writes the file, later runs read it.
+"""Placement by measured load: a run on one CPU writes the file, later runs read it.
 
 usage: check_place.py COMMAND [ARG ...]
 

@@ -211,7 +211,7 @@ static void woken_threads_are_before_those_who_compute(const struct classq_backe
     expect(turns[1] >= TURNS / 20, "who is woken again and again keeps the others from running");
 }
 
-/* Whatever time the others have. */
+/* It does not depend on the others' virtual time. */
 static void handed_over_thread_is_next(const struct classq_backend *backend)
 {
     static const unsigned ticks[N] = {SLICE_TICKS, SLICE_TICKS, 0, 0, 0, 0};

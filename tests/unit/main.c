@@ -91,7 +91,7 @@ void test_block(uint32_t ns)
     syscall(SYS_nanosleep, &t, NULL);
 }
 
-bool test_surprise(void)
+bool test_lose_cpu(void)
 {
     return false;
 }

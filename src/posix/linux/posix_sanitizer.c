@@ -23,7 +23,7 @@
  *      ThreadSanitizer allocates for known threads only. The others never allocate.
  *   4. No accesses to watch in this library, which is not instrumented. The memory functions that
  *      it calls are its own (posix_memory.c), not interceptors.
- *   5. All places that may hold pointers, for the search for leaks. It is told of values of keys at
+ *   5. All places that may hold pointers, for the search for leaks. It learns of values of keys at
  *      once, and of the stacks of living threads at exit. It finds stacks of known threads itself,
  *      but by kernel thread.
  */

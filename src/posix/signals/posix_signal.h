@@ -17,16 +17,16 @@
  *
  * Invariants, all under `signals.lock`:
  *   1. If a thread that runs outside the runtime has a signal pending that it does not block, its
- *      bit is set. A process signal that some thread does not block has been told to such a thread,
- *      or is on its way to one: `notified` is not empty, or the receiver will look
+ *      bit is set. Such a thread has been notified of each process signal that some thread does not
+ *      block, or will be: `notified` is not empty, or the receiver will look
  *      (port_signals_wake).
  *   2. The bit is cleared when the thread has nothing to take, and only then.
  *   3. A thread on `notified` has not ended: ending takes it off. Its bit was set, and it may not
  *      have noticed, because it was ready and did not run, or ran where no handler may run. The
  *      receiver tells it again, at growing intervals, until the bit is clear. So no signal is lost,
  *      even if a single attempt misses.
- *   4. A thread that ends blocks everything from then on. Process signals that it had been told of
- *      go to another thread.
+ *   4. A thread that ends blocks everything from then on. Process signals of which it had been
+ *      notified go to another thread.
  *   5. A thread that waits for signals (sigwait) is on `waiters`. A signal of its set goes to it
  *      first, and is then never pending.
  *   6. While a mask is lent (sigsuspend, ppoll, ...), the thread takes signals only where that call
@@ -97,8 +97,8 @@ struct posix_signal_state {
     struct posix_queued *queued_free;  /* (lock) */
     struct posix_signals *thread_free; /* (lock) */
     uint32_t queued;                   /* (lock) records in use */
-    uint32_t turn;                     /* (lock) rotates among several threads that may be told */
-    uint64_t known;                    /* (lock) signals whose actions are kept here */
+    uint32_t turn;  /* (lock) rotates among several threads that may be notified */
+    uint64_t known; /* (lock) signals whose actions are kept here */
     struct sigaction action[SIGNALS + 1];
 };
 extern struct posix_signal_state signals;

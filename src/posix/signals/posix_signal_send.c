@@ -187,7 +187,7 @@ void signals_tell_locked(struct thread *t)
     }
     rt_thread_signal(t);
     signals.notified_more = true;
-    if (s != NULL && !s->notified && !MUTANT(SIGNAL_UNTOLD)) {
+    if (s != NULL && !s->notified && !MUTANT(SIGNAL_ONCE)) {
         s->notified = true;
         s->next = signals.notified;
         signals.notified = s;
@@ -254,7 +254,7 @@ static struct thread *taker_locked(uint64_t bit)
     return found != NULL ? found : search(bit, caller, true, 0);
 }
 
-/* The thread that was told has not taken it: the next one, in turn. */
+/* The thread that was notified has not taken it: the next one, in turn. */
 static struct thread *next_taker_locked(uint64_t bit)
 {
     struct thread *found = search(bit, NULL, true, ++signals.turn);
@@ -331,7 +331,7 @@ int signals_send_locked(struct thread *t, const siginfo_t *info, bool *ends)
 }
 
 /* As signals_send_locked. A signal that is lost for lack of memory is lost as in the kernel, which
- * told the sender so. */
+ * returned the error to the sender. */
 static void process_gets_locked(const siginfo_t *info, bool *ends)
 {
     int signal = info->si_signo;

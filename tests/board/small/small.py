@@ -89,7 +89,7 @@ def origin(file: str) -> str:
 class Library:
     """The library's one object: where its sections come from (its own map, archive.cmake).
 
-    Sections of one name, of static functions in several files, are told apart by size: a dropped
+    Sections of one name, of static functions in several files, differ by size: a dropped
     one has the size it had, a kept one has mostly become smaller. The last of one size count as
     dropped.
     """

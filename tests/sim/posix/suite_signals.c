@@ -122,7 +122,7 @@ static void *computes_until_handled(void *arg)
 }
 
 /* One attempt may find it ready, or inside the runtime: there are others. */
-static void test_a_thread_that_does_not_wait_is_told_again(void *unused)
+static void test_a_thread_that_does_not_wait_is_notified_again(void *unused)
 {
     (void)unused;
     begin();
@@ -134,7 +134,7 @@ static void test_a_thread_that_does_not_wait_is_told_again(void *unused)
     CHECK(TEST_GET(&g.all) == 1);
 }
 
-static void *is_told_by_another(void *arg)
+static void *is_notified_by_another(void *arg)
 {
     (void)arg;
     TEST_ADD(&g.ready, 1);
@@ -157,7 +157,7 @@ static void test_threads_send_to_each_other(void *unused)
     for (unsigned i = 0; i < THREADS; i++) {
         g.thread[i] = pirn_pthread_self();
     }
-    threads_begin(is_told_by_another);
+    threads_begin(is_notified_by_another);
     wait_for(&g.all, 1);
     TEST_SET(&g.over, 1);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -253,9 +253,9 @@ static void *stays_open(void *arg)
     return arg;
 }
 
-/* The first thread is told, but blocks the signal before it takes it: then the other one gets
+/* The first thread is notified, but blocks the signal before it takes it: then the other one gets
  * it. */
-static void test_a_signal_that_was_told_and_is_blocked_goes_on(void *unused)
+static void test_a_signal_that_a_notified_thread_blocks_goes_on(void *unused)
 {
     (void)unused;
     sem_t sem;
@@ -426,7 +426,7 @@ static void test_sigsuspend_misses_nothing(void *unused)
     end_thread(t);
 }
 
-/* Ends soon, even after it has been told of a signal. */
+/* Ends soon, even after it has been notified of a signal. */
 static void *ends_soon(void *arg)
 {
     TEST_ADD(&g.ready, 1);
@@ -436,7 +436,7 @@ static void *ends_soon(void *arg)
     return arg;
 }
 
-/* A thread that does not block the signal, and is told, may end first; then another one takes
+/* A thread that does not block the signal, and is notified, may end first; then another one takes
  * it. */
 static void test_a_thread_that_ends_passes_signals_on(void *unused)
 {
@@ -508,13 +508,13 @@ static void test_the_default_action_ends_the_process(void *unused)
 
 static const struct test tests[] = {
     {"a_thread_takes_what_is_sent_to_it", test_a_thread_takes_what_is_sent_to_it, 0},
-    {"a_thread_that_does_not_wait_is_told_again", test_a_thread_that_does_not_wait_is_told_again,
-     0},
+    {"a_thread_that_does_not_wait_is_notified_again",
+     test_a_thread_that_does_not_wait_is_notified_again, 0},
     {"threads_send_to_each_other", test_threads_send_to_each_other, 0},
     {"a_process_signal_is_taken_once", test_a_process_signal_is_taken_once, 0},
     {"a_blocked_signal_waits_or_goes_elsewhere", test_a_blocked_signal_waits_or_goes_elsewhere, 0},
-    {"a_signal_that_was_told_and_is_blocked_goes_on",
-     test_a_signal_that_was_told_and_is_blocked_goes_on, 0},
+    {"a_signal_that_a_notified_thread_blocks_goes_on",
+     test_a_signal_that_a_notified_thread_blocks_goes_on, 0},
     {"unblocking_takes_what_is_pending", test_unblocking_takes_what_is_pending, 0},
     {"queued_signals_keep_their_order", test_queued_signals_keep_their_order, 0},
     {"sigwait_gets_each_signal_once", test_sigwait_gets_each_signal_once, 0},
