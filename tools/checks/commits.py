@@ -19,7 +19,7 @@ CODE_NAMES = ("CMakeLists.txt", "Makefile")
 
 
 def git(root: Path, *arguments: str) -> str | None:
-    """What it prints; None if it fails or is not there."""
+    """Its output; None if it fails or is not there."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False

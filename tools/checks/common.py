@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the checks share: the list of files, problems, the command line.
+"""Common to the checks: the list of files, problems, the command line.
 
 A check is a function `check(root, files) -> list[Problem]`; files are relative to root. It needs
 nothing but Python, so that it runs from any python3.

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Who may include whom: posix -> sync -> core -> {policy.h, port.h, trace.h}.
+"""Which folder may include which: posix -> sync -> core -> {policy.h, port.h, trace.h}.
 
 Includes point one way, downwards. A policy (src/sched) includes its own headers and core's. A port
 includes port.h, its own folder and the leaf headers. Nothing includes posix, and only atomic.h
 (with its twin in the simulator) includes <stdatomic.h>. C files name headers without a folder, so
 a name is looked up as the compiler would: in the includer's folder, then in all of them.
 
-What a header draws in can be used without a word: NAMES has what some folders must not name all the
-same. What objects need of each other is the matter of layers.py.
+A file can use names of a header that it includes indirectly: NAMES lists those that some folders
+must not use all the same. layers.py checks the symbols that objects need of each other.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ EXCEPTIONS = {
 
 @dataclass(frozen=True)
 class Name:
-    """What files below `folders` must not name, but for `files`."""
+    """A name that files below `folders`, except `files`, must not use."""
 
     pattern: re.Pattern[str]
     folders: tuple[str, ...]

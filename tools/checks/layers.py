@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What objects of one layer may need of another, by their symbols.
+"""Checks the symbols that objects of one layer need of another.
 
 includes.py sees the names of headers only: a function that core declares and sync defines passes
 it.

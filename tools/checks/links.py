@@ -92,7 +92,7 @@ def targets(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def fault(root: Path, path: Path, target: str) -> str | None:
-    """What is wrong with a link of the document; None: nothing."""
+    """The fault of a link of the document; None: there is none."""
     if ELSEWHERE.match(target):
         return None
     name, _, anchor = target.partition("#")

@@ -109,7 +109,7 @@ class Waits(NamedTuple):
 
 
 class Runtime:
-    """What is found when a command is given; nothing is kept until the next one."""
+    """The state found when a command is given; nothing is kept until the next one."""
 
     def __init__(self) -> None:
         inferior = gdb.selected_inferior()
@@ -162,7 +162,7 @@ class Runtime:
             raise gdb.GdbError(msg) from None
 
     def kernel_thread(self, t: Record) -> gdb.InferiorThread | None:
-        """What executes t now, if anything does."""
+        """The CPU or kernel thread that executes t now, if any."""
         if t["flags"] & self.layout.THREAD_FOREIGN:
             return self.lwp.get(t["port.tid"])
         if t.at in self.runs_on:

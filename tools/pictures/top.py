@@ -41,7 +41,7 @@ PAPER, INK = (30, 32, 36), (214, 216, 218)
 
 
 def screen(arguments: list[str], seconds: float) -> list[Text]:
-    """The lines that a command leaves on a terminal after so long; then it is told to quit."""
+    """The lines that a command leaves on a terminal after so long; then it is asked to quit."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", ROWS, COLUMNS, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "LINES": ""}

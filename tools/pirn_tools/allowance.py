@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What reading program files may cost, if somebody else has made them; and what was wrong."""
+"""The limits for reading program files that others have made, and the faults found in them."""
 
 from __future__ import annotations
 

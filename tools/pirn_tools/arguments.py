@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the verbs of `pirn trace` and `pirn prof` take, and say when they have written a file."""
+"""Arguments of the verbs of `pirn trace` and `pirn prof`, and the message after writing a file."""
 
 from __future__ import annotations
 

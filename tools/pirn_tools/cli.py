@@ -71,7 +71,7 @@ def write_options_page(output: Path | None) -> None:
 
 
 def entry() -> None:
-    """What the installed script calls. Errors of the system become one line, too."""
+    """The entry of the installed script. Errors of the system become one line, too."""
     try:
         main(prog_name="pirn")
     except OSError as error:

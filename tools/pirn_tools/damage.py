@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a damaged ELF or DWARF file makes of reading it, by our own code and by pyelftools.
+"""The exceptions of reading a damaged ELF or DWARF file, by our code and by pyelftools.
 
 The library checks little: a wrong number becomes whatever the next statement raises. Limits of time
 and memory are guarded elsewhere (limits.py); OSError is not of the file's contents.

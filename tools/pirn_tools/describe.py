@@ -25,7 +25,7 @@ from pirn_tools.paths import libraries
 SONAME = "libpirn.so.0"
 PTHREAD_SONAME = "libpirn-pthread.so.0"
 SPEC_TYPE = "spec"
-# What an option means when it is given without a value; the table may say so itself ("implied").
+# The meaning of an option that is given without a value; the table may say so itself ("implied").
 IMPLIED_BY_TYPE = {"bool": "1", "flag": "1", "output": "text"}
 IMPLIED_BY_NAME = {"stats": "text"}
 
@@ -45,7 +45,7 @@ class Option:
 
     @property
     def metavar(self) -> str:
-        """What stands behind --name in a usage line: the values where they are one word."""
+        """The text behind --name in a usage line: the values where they are one word."""
         word = self.values if self.values and " " not in self.values else self.type.upper()
         return f"[{word}]" if self.implied is not None else word or "VALUE"
 

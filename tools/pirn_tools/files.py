@@ -65,7 +65,7 @@ def read_ordinary(path: str | Path, most: int) -> bytes:
 
 
 def read_up_to(fd: int, most: int) -> bytes:
-    """What can be read from here to the end, and not more than so many bytes."""
+    """Read from here to the end, and not more than so many bytes."""
     pieces: list[bytes] = []
     while most > 0 and (piece := os.read(fd, min(most, 1 << 20))):
         pieces.append(piece)

@@ -129,7 +129,7 @@ def command(**attributes: Any) -> Callable[[Callable[..., Any]], LaunchCommand]:
 
 
 def program(function: Function) -> Function:
-    """What is started, and whether the library is loaded into it; prepare() takes these."""
+    """The program to start, and whether the library is loaded into it; for prepare()."""
     function = click.argument("args", nargs=-1, type=click.UNPROCESSED)(function)
     function = click.argument("program")(function)
     return click.option(

@@ -11,8 +11,8 @@ does not use it up.
 Invariants:
 1. While a guard is active SIGPROF comes every TICK of CPU time; its handler looks at the deadlines.
    Outside the main thread, where Python handles no signals, only the memory is limited.
-2. What the handler raises is no Exception: a library that takes every Exception for damage of its
-   file does not swallow it. If something does swallow it, it comes again after GRACE.
+2. The handler raises something that is no Exception: a library that takes every Exception for
+   damage of its file does not swallow it. If something does swallow it, it comes again after GRACE.
 3. A guard gives back the limit of the address space that it has found.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What something was measured on: processor, kernel, C library, compiler, commit."""
+"""The machine of a measurement: processor, kernel, C library, compiler, commit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def first_line(*command: str) -> str:
-    """What a command says first, or "-" where there is no such command, or it fails."""
+    """The first line of a command's output, or "-" if there is no such command, or it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -32,7 +32,7 @@ def c_library() -> str:
 
 
 def compiler(build: Path) -> str:
-    """What the build was made with."""
+    """The compiler and the flags of the build."""
     return first_line(cache_entry(build, "CMAKE_C_COMPILER") or "cc", "--version")
 
 

@@ -53,7 +53,7 @@ def _option(option: Option) -> str:
 
 
 def _policies(policies: tuple[Policy, ...]) -> list[str]:
-    """What all have first, once; then each with what only it has."""
+    """First the options that all have; then each policy with its own."""
     shared = [one for one in policies[0].options if all(one in p.options for p in policies)]
     lines = ["Every policy has these options.", "", *_policy_options(shared)]
     for policy in policies:

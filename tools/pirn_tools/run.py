@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`pirn run`: a program under chosen runtime options. What it does stands in launch.py."""
+"""`pirn run`: a program under chosen runtime options. launch.py does the work."""
 
 from __future__ import annotations
 

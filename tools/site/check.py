@@ -53,7 +53,7 @@ def served(folder: Path) -> Iterator[str]:
 
 @dataclass
 class Reader:
-    """What has been seen of the site so far."""
+    """The parts of the site that have been seen so far."""
 
     page: Any  # a page of playwright
     base: str

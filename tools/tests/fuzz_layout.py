@@ -100,7 +100,7 @@ def damaged_file(folder: Path, chance: random.Random) -> Path:
 
 
 def use(process: Foreign, chance: random.Random) -> str:
-    """What the commands print; they have the limits that users have."""
+    """The output of the commands, with the limits that users have."""
     out = Console(file=io.StringIO(), width=200, highlight=False, markup=False, emoji=False)
     with cli.limited(process.pid, cli.LIMIT):
         runtime = Runtime(process, cli.allowance(cli.LIMIT))
@@ -127,7 +127,7 @@ def well_said(error: UserError) -> bool:
 
 
 def check(seed: int, folder: Path) -> str | None:
-    """What went wrong with one; None: nothing."""
+    """The failure of one; None: there was none."""
     chance = random.Random(seed)
     crowd = chance.random() < 0.0005
     image = foreign.crowded(chance.choice((1, 4, 8192))) if crowd else foreign.whole()

@@ -127,7 +127,7 @@ def damaged_program(folder: Path, chance: random.Random, *flags: str) -> bytes:
 
 
 def use(profile: Profile, folder: Path, chance: random.Random) -> None:
-    """What the verbs do with it."""
+    """Runs the verbs on it."""
     stat.lines(stat.facts(profile))
     blocks.rows(blocks.compute(profile))
     merge = chance.choice(model.MERGES)
@@ -176,7 +176,7 @@ def refused(act: object) -> None:
 
 
 def check(seed: int, originals: list[str], folder: Path) -> str | None:
-    """What went wrong with one file; None: nothing."""
+    """The failure with one file; None: there was none."""
     chance = random.Random(seed)
     path = folder / "fuzzed.prof"
     if seed % 10:

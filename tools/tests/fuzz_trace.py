@@ -107,7 +107,7 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
 
 
 def use(model: Model, thorough: bool) -> None:
-    """What the verbs do with it, without the pictures."""
+    """Runs the verbs on it, without the pictures."""
     compute(model)
     if thorough:
         for one in (export_csv, export_chrome, export_vcd):
@@ -120,7 +120,7 @@ def use(model: Model, thorough: bool) -> None:
 
 
 def check(seed: int, originals: list[bytes], folder: Path) -> str | None:
-    """What went wrong with one file; None: nothing."""
+    """The failure with one file; None: there was none."""
     chance = random.Random(seed)
     path = folder / "fuzzed.pirn"
     path.write_bytes(mutate(chance.choice(originals), chance))

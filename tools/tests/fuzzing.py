@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What fuzz_trace.py and fuzz_prof.py have in common: files that are damaged, seed by seed."""
+"""Common to fuzz_trace.py and fuzz_prof.py: files that are damaged, seed by seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 20  # failures
 
 
 def attempt(use: Callable[[], None], well_said: Callable[[UserError], bool]) -> str | None:
-    """What went wrong with one file; None: nothing. A refusal has to be well said."""
+    """The failure with one file; None: there was none. A refusal has to be well said."""
     start = time.process_time()
     try:
         use()

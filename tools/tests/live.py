@@ -60,7 +60,7 @@ def started(*words: object, **environment: str) -> Iterator[subprocess.Popen[str
 
 
 def moves(memory: Process, threads: list[Thread]) -> list[str]:
-    """Who has not come to where it stays: there it waits, or computes (one of these runs)."""
+    """The threads that have not come to where they wait, or compute (one of these runs)."""
     computing = [t for t in threads if t.name in ("runs", "churns")]
     others = [t for t in threads if t not in computing]
     # Under the native API a thread that waits in the kernel counts as running.

@@ -198,7 +198,7 @@ def _align(value: int) -> int:
 
 @dataclass
 class Truth:
-    """What play did, in ticks of the clock."""
+    """The events of play, in ticks of the clock."""
 
     run: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # by index.life
     blocked: dict[str, int] = field(default_factory=lambda: defaultdict(int))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What commands that start a program have in common."""
+"""Common to commands that start a program."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def mapped(path: Path, **changed: object) -> Mapping:
 
 @pytest.fixture
 def me() -> Iterator[Process]:
-    """What has no such mapping, so that files are looked for by their names."""
+    """A process without such a mapping, so that files are looked for by their names."""
     with Process(os.getpid()) as process:
         yield process
 

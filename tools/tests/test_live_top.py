@@ -166,7 +166,7 @@ def test_top_prints_so_many_times_when_asked() -> None:
     assert said.returncode == 0, said.stderr
     assert said.stdout.count("policy steal: 9 threads") == 2
     assert "\x1b" not in said.stdout
-    # Who runs has some of a CPU (how much is up to who else is on this machine), who waits nothing.
+    # A running thread has some of a CPU (how much depends on the machine), a waiting one nothing.
     shares = dict.fromkeys(("runs", "on-sem"), 0)
     for name, share in re.findall(r"(runs|on-sem) +OTHER 10 +\w+ +[01] +(\d+)%", said.stdout):
         shares[name] = max(shares[name], int(share))
@@ -216,7 +216,9 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FileIO, Keyboard]]:
         (b"\x1b[1;5Ar", ["c-up", "r"]),
     ],
 )
-def test_keys_are_told_apart(typed: tuple[FileIO, Keyboard], raw: bytes, names: list[str]) -> None:
+def test_keys_are_distinguished(
+    typed: tuple[FileIO, Keyboard], raw: bytes, names: list[str]
+) -> None:
     other, keys = typed
     other.write(raw)
     assert [keys.wait(live.LIMIT) for _ in names] == names

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is said of the machine beside results."""
+"""The facts about the machine beside results."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def test_search_marks_functions_and_adds_them_up_once(file: Path) -> None:
 
 
 @needs_browser
-def test_box_under_the_mouse_is_told(file: Path) -> None:
+def test_box_under_the_mouse_is_described(file: Path) -> None:
     seen = used(
         file,
         """

@@ -311,7 +311,7 @@ int main(void) { outer(3); return 0; }
 
 @pytest.mark.parametrize("version", ["-gdwarf-4", "-gdwarf-5"])
 @pytest.mark.parametrize("level", ["-O1", "-O2"])
-def test_inlined_functions_are_told_apart_when_asked(
+def test_inlined_functions_are_distinguished_when_asked(
     tmp_path: Path, version: str, level: str
 ) -> None:
     binary = program("-no-pie", version, level, text=INLINED)

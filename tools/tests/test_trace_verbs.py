@@ -330,7 +330,7 @@ def test_record_writes_a_trace_that_every_verb_reads(tmp_path: Path) -> None:
 
 @needs_library
 def test_program_may_have_any_name(tmp_path: Path) -> None:
-    """What ends columns and lines would, and bytes that are no UTF-8."""
+    """Characters that would end columns and lines, and bytes that are no UTF-8."""
     program = APPS / "join_chain-pirn"
     if not program.exists():
         pytest.skip("join_chain-pirn is not built")

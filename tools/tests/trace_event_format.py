@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the published description of the Trace Event Format (JSON) asks of a file, as a checker.
+"""Checks a file by the published description of the Trace Event Format (JSON).
 
 The description is prose (Chromium's document "Trace Event Format"); its members and their types
 are also there as declarations for TypeScript, in wix-incubator/trace-event-lib, src/schema. Here

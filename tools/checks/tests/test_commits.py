@@ -61,7 +61,7 @@ def test_commits_complain_about_each_fault_since_the_tag(tree: Path) -> None:
     assert "xxx" not in done.stderr
 
 
-def test_commits_begin_where_they_are_told(tree: Path) -> None:
+def test_commits_begin_where_the_option_says(tree: Path) -> None:
     commit(tree, "a.c", "core: no reason")
     assert run(tree, "--since", "HEAD").returncode == 0
     done = run(tree, "--since", "nowhere")

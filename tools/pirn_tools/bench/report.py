@@ -52,7 +52,7 @@ def write_csv(path: Path, samples: Sequence[Sample]) -> None:
 
 
 def read_csv(path: Path) -> list[Sample]:
-    """What write_csv wrote; figures are made from it again without measuring."""
+    """Read the file of write_csv: figures are made from it again without measuring."""
     try:
         with path.open(newline="") as stream:
             return [_sample(line) for line in csv.DictReader(stream)]

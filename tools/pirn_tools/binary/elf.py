@@ -4,8 +4,8 @@
 1. A file is opened through files.py: ordinary files only, up to 4 GiB.
 2. Everything that is read of it is read within an Allowance of CPU time and memory: its own, which
    grows with the file, or one that several files share.
-3. What is damaged, or takes too much, is not known: no method raises because of what is in the
-   file. `error` says why nothing is known of a file; the allowance, what else is missing.
+3. A part that is damaged, or takes too much, is not known: no method raises because of the
+   file's contents. `error` says why nothing is known of a file; the allowance names other gaps.
 
 Symbols are those of .symtab and .dynsym, of the file itself and, if asked for, of its debug file,
 which is looked for by the build-id under /usr/lib/debug. Addresses are the file's own (as nm shows
@@ -57,7 +57,7 @@ class Segment(NamedTuple):
 
 
 class Links(NamedTuple):
-    """What the dynamic linker is asked for."""
+    """The libraries that it asks the dynamic linker for."""
 
     dynamic: bool
     needed: tuple[str, ...]
@@ -214,7 +214,7 @@ class File:
 
     @cached_property
     def links(self) -> Links:
-        """What it asks the dynamic linker for."""
+        """The libraries that it asks the dynamic linker for."""
         return self._read("dynamic section", _links, Links(False, (), ()))
 
     def stub(self, address: int) -> bool:

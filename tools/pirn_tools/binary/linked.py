@@ -21,7 +21,7 @@ SYSTEM_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
 
 @dataclass(frozen=True)
 class Binary:
-    """What matters of an ELF file."""
+    """The facts of an ELF file that matter."""
 
     path: Path
     needed: tuple[str, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the commands ask the library's table for, and what its entries may say.
+"""The names that the commands look up in the library's table, and the valid entries.
 
 The table belongs to the process that is looked at. Nothing of it is used before it has passed
 check(): after that each name that is asked for is there, each field is inside its structure and
@@ -64,7 +64,7 @@ LONGEST_NAME = 256  # of a thread
 
 
 def check(entry: Mapping[str, Entry]) -> str:
-    """What is wrong with the table; empty: nothing."""
+    """The table's faults; empty: none."""
     counted = "TIMES_BIT" in entry
     sizes = {kind: most for kind, most in SIZES.items() if counted or kind != "port_carrier"}
     fields = (*FIELDS, *(TIMES if counted else ()))

@@ -42,7 +42,7 @@ Registers = dict[int, int]
 
 
 class LostError(Exception):
-    """What the next frame needs is not known."""
+    """Something that the next frame needs is not known."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Mapped(Protocol):
 
     @property
     def bias(self) -> int:
-        """What its addresses in the process are more than in the file."""
+        """The difference of its addresses in the process from those in the file."""
 
 
 class Tables:

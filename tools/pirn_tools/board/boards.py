@@ -54,7 +54,7 @@ class Runner:
 
 @dataclass(frozen=True)
 class Image:
-    """What the libraries and images for a board are made of; only of a board that has a port."""
+    """The sources of the libraries and images for a board; only for a board that has a port."""
 
     ram: int
     ram_mib: int

@@ -73,7 +73,7 @@ def _escaped(word: str) -> str:
 
 
 def environment(given: Sequence[str], ours: Mapping[str, str]) -> dict[str, str]:
-    """What the program's environment is: our PIRN_..., then what is given as NAME=VALUE."""
+    """The program's environment: our PIRN_..., then the given NAME=VALUE."""
     chosen = {
         name: value
         for name, value in sorted(ours.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the commands about boards have in common on their command lines."""
+"""The options that the commands about boards have in common."""
 
 from __future__ import annotations
 

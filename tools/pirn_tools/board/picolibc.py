@@ -3,7 +3,7 @@
 
 Debian's packages of it have no locks in stdio, and none for MIPS. The source is that of a Debian
 release, found by apt as other source packages are, and is always the version below: its SHA-256
-is compared, too. What is built stays until version, options, flags or compiler change.
+is compared, too. A library stays until version, options, flags or compiler change.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def cross_file(target: Target) -> str:
     )
 
 
-# What a make around this one hands down, and would change the build.
+# Variables that a make around this one hands down, and that would change the build.
 _MAKES = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "JOBS", "YES")
 
 
@@ -141,7 +141,7 @@ def _end(log: Path) -> str:
 
 
 def fetch(folders: Folders, given: Path | None, say: Say) -> Path:
-    """The unpacked source. Who has built with it may remove it: the archive is kept."""
+    """The unpacked source. The caller may remove it after the build: the archive is kept."""
     tree = folders.work / f"picolibc-{VERSION}"
     archive = given or _download(folders.work, say)
     if not archive.exists():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a program on a board writes for us when it ends: a trace, a profile.
+"""The files that a program on a board writes when it ends: a trace, a profile.
 
 recordings = [Recording.asked("trace", file), ...]
 ... the program runs, with their `setting`s ...

@@ -78,5 +78,5 @@ def check(board: Board) -> None:
 
 
 def stdin(board: Board, program: str) -> Path | None:
-    """What the command reads, if not what we do."""
+    """The input of the command, if it is not ours."""
     return Path(program) if _runner(board).input == "program" else None

@@ -123,7 +123,7 @@ def _terminal_kept() -> Iterator[None]:
 
 @contextmanager
 def _signals_to(qemu: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """What would end us ends QEMU. The signals that came."""
+    """Signals that would end us end QEMU. Yields those that came."""
     received: list[int] = []
 
     def pass_on(number: int, _: FrameType | None) -> None:

@@ -20,7 +20,7 @@ SHA256 = "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd"
 
 @dataclass(frozen=True)
 class ClipShape:
-    """What the clip looks like: small pictures, as in the task graph it exercises."""
+    """Pictures of the clip: small ones, as in the task graph it exercises."""
 
     width: int = 320
     height: int = 180

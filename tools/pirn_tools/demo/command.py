@@ -36,7 +36,7 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What is decoded, by whom, how often."""
+    """The clip, the programs that decode it, and how often."""
 
     runners: list[Contender]
     arguments: list[str]

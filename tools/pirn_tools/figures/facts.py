@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a run shows, in a sentence made from its trace."""
+"""Sentences about a run, made from its trace."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ WIDTH = 9.0  # inches: a page shows it without shrinking labels much
 
 @dataclass(frozen=True)
 class Programs:
-    """What is run, in a build."""
+    """The program of a run, in a build."""
 
     build: Path
 
@@ -61,7 +61,7 @@ def settings(run: Run, tick: int) -> dict[str, str]:
 
 
 def command(run: Run, tick: int, is_short: bool) -> str:
-    """What does the same by hand."""
+    """The command that does the same by hand."""
     options = " ".join(f"--{name} {value}" for name, value in settings(run, tick).items())
     arguments = " ".join(run.arguments(is_short))
     return f"pirn trace record {options} -- build/release/apps/{run.program}-pirn {arguments}"

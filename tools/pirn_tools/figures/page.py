@@ -19,7 +19,7 @@ from pirn_tools.trace.stat import compute
 
 @dataclass(frozen=True)
 class Results:
-    """What the runs gave."""
+    """The results of the runs."""
 
     models: Mapping[str, Model]
     panels: Mapping[str, Panel]  # by start=
@@ -66,7 +66,7 @@ def run_of(item: Item) -> str:
 
 
 def here(item: Item, results: Results) -> str:
-    """What our run shows."""
+    """The text about our run."""
     if isinstance(item.here, str):
         return sentence(results.panels[item.here])
     return item.here(results.models[run_of(item)])
@@ -90,7 +90,7 @@ def _row(cells: list[str]) -> str:
 
 
 def facts(wanted: Set, root: Path, build: Path, short: bool) -> dict[str, str]:
-    """What was run on what."""
+    """The programs, and the machine that ran them."""
     kind = machine.cache_entry(build, "CMAKE_BUILD_TYPE") or "-"
     flags = machine.cache_entry(build, f"CMAKE_C_FLAGS_{kind.upper()}") or "-"
     return {

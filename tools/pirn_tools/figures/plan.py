@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a set of figures is made up of: programs that run, and what is shown of each run."""
+"""The parts of a set of figures: programs that run, and the figures of each run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn of a run."""
+    """The drawing of a run."""
 
     file: str
     kind: str  # TIMELINE or LOAD of the run; TICKS: `run` is the start= of pirn-latecomers

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Wikene, Implementing a Bare-Metal Threading Library for SHMAC: chapters 3 and 5.
 
-What the thesis showed is told in our words, from what its text says; numbers in tables are its own.
+We describe the thesis's results in our words, after its text; numbers in tables are its own.
 """
 
 from __future__ import annotations
@@ -192,8 +192,8 @@ ITEMS = (
     ),
     Item(
         "Figure 3.3 under `request`: joins within a CPU",
-        "Joins within a core are described as immediate: who blocks lets the next task run, and so "
-        "does who ends.",
+        "Joins within a core are described as immediate: a task that blocks or ends lets the next "
+        "one run.",
         facts.chain,
         Picture(
             "3.3-request",
@@ -204,9 +204,9 @@ ITEMS = (
             end="join",
             alt="the same chain, each join within a CPU",
         ),
-        remark="What comes after main has created them. Threads stay where they are made unless a "
-        "CPU asks in time. If one has got the first thread, the joiners go on there, one after the "
-        "other. Hatched: the CPU's kernel thread has not begun.",
+        remark="The run after main has created the threads. Threads stay where they are made "
+        "unless a CPU asks in time. If one has got the first thread, the joiners go on there, one "
+        "after the other. Hatched: the CPU's kernel thread has not begun.",
     ),
     Item(
         "Figure 3.4: CPU 1 requests work from CPU 0",

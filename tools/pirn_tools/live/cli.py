@@ -50,7 +50,7 @@ def limit_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def limited(pid: int, seconds: float) -> Iterator[None]:
-    """Whoever controls the process controls what is read of it: that may not take for ever."""
+    """The process may be hostile and controls the data: reading it must not take for ever."""
     try:
         with guard(seconds, int(seconds * MEMORY), "to look at it"):
             yield
@@ -110,7 +110,7 @@ def ps(pid: int, equal: bool, limit: float) -> None:
         say_limits(runtime)
 
 
-@click.command(short_help="Who waits for what in a running program, with back traces.")
+@click.command(short_help="Threads of a running program: their waits, with back traces.")
 @pid_option
 @click.option("--all", "all_threads", is_flag=True, help="Each thread by itself: no groups.")
 @limit_option

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the descriptors of a process are: file, pipe, socket with its peer, by what /proc says.
+"""The descriptors of a process by /proc: file, pipe, socket with its peer.
 
 The tables of sockets are read when the first one is asked for, once for each look.
 """

@@ -88,7 +88,7 @@ class Dump:
         return Trace(tuple(frames)) if self.process.registers(tid) == before else None
 
     def _saved_trace(self, t: Thread) -> Trace | None:
-        """What it was when the thread stopped is still so if its context is."""
+        """The trace from when the thread stopped; valid if its context is the same."""
         try:
             before = self._context(t)
             frames = self.unwinder.trace(before) if before else []

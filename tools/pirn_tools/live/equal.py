@@ -66,7 +66,7 @@ class Group:
 
     @property
     def others(self) -> str:
-        """Who else; empty: nobody."""
+        """The other threads; empty: there are none."""
         if len(self.members) == 1:
             return ""
         ids = [one.thread.id for one in self.members[1 : SHOWN + 1]]

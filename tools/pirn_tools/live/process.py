@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A process of somebody's: its memory and its mappings, read without stopping it.
 
-What is read may change meanwhile. Whoever reads checks whether it makes sense, and reads again or
-leaves it out.
+The memory may change meanwhile. Readers check whether the data makes sense, and read again or leave
+it out.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Process:
         return int(match[1], 8) & os.O_ACCMODE if match is not None else -1
 
     def command(self) -> str:
-        """What the kernel calls it."""
+        """Its name in the kernel."""
         return printable(self._text("comm").rstrip("\n"))
 
     def mappings(self) -> list[Mapping]:
@@ -218,7 +218,7 @@ class Process:
         return self._numbers("task")
 
     def _numbers(self, name: str) -> set[int]:
-        """What a folder has, all of whose names are numbers."""
+        """The names in a folder, all of which are numbers."""
         try:
             folder = self._open(name, os.O_DIRECTORY)
         except OSError:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the runtime of a process says of its CPUs and threads, read while they go on.
+"""The CPUs and threads of a process by its runtime, read while they go on.
 
 Nothing is stopped, so what is read was not true all at one moment. A descriptor may be recycled
-between two reads; its number and generation tell. What does not make sense is read again, and left
-out if it still does not.
+between two reads; its number and generation tell. Data that makes no sense is read again, and
+left out if it still makes none.
 
 Threads are read one after the other, while CPUs go from one to the next. So at the end CPUs are
 read again, and the threads that run are those that they say: never more than there are CPUs.

@@ -197,7 +197,7 @@ def _share(part: int | None, whole: int | None) -> str:
 
 
 def runs_text(cpu: Cpu, snapshot: Snapshot) -> str:
-    """Who runs on a worker."""
+    """The thread that runs on a worker."""
     if cpu.runs is None:
         return "nobody"
     t = snapshot.by_at.get(cpu.runs)

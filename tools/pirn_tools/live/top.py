@@ -89,7 +89,7 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 
 @dataclass
 class View:
-    """What is on the screen, as chosen by keys."""
+    """The view on the screen, as chosen by keys."""
 
     column: int
     reverse: bool = False
@@ -144,7 +144,7 @@ def _line(text: str, style: str = "") -> Text:
 
 
 class Screen:
-    """What is looked at and where it is drawn. limited: around each look and drawing."""
+    """The process, and the terminal. limited: around each look and drawing."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a thread does or waits for, in words; and who is to end the wait."""
+"""Words for a thread's activity or wait, and for the thread that is to end the wait."""
 
 from __future__ import annotations
 

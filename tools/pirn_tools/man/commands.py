@@ -152,7 +152,7 @@ def _commands(group: click.Group, context: click.Context) -> list[str]:
 
 
 def _parameters(command: click.Command, context: click.Context) -> tuple[list[str], list[str]]:
-    """What is the command's own, and what is the library's, known by its variable."""
+    """The command's own options, and the library's, known by their variables."""
     own: list[str] = []
     table: list[str] = []
     for parameter in command.get_params(context):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Public headers, read as documentation: comments, and the declarations that stand under them.
 
-What it relies on, and the tests check:
+It relies on these rules, which the tests check:
 - The first comment behind the licence begins "name.h - what it is."
 - `/* ---- title ---- */` begins a part.
 - A comment that begins a line belongs to the declarations that follow until a blank line.

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What the child lists of the SHMAC thesis (section 4.1) would have cost for a profile's calls.
+"""The cost that the SHMAC thesis's child lists (section 4.1) would have for a profile's calls.
 
 There every function of the tree has a list of blocks with so many slots each. A call's place is
 (site / 4) mod slots, in a second variant (site xor function) / 4 mod slots. Looked at are, until
 the call is found: that slot of each block; then each block's other slots, from the one behind it on
 and around. A call's distance is how many slots were looked at before its own.
 
-What the thesis leaves open: a new call takes the first free slot in that order, a new block if
-there is none. Distances are those in the final lists; calls enter them in the order in which nodes
-were made. All calls of a node count with its distance.
+The thesis leaves open where calls go. Here a new call takes the first free slot in that order, a
+new block if there is none. Distances are those in the final lists; calls enter them in the order in
+which nodes were made. All calls of a node count with its distance.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Outcome:
 
     @property
     def mean(self) -> float:
-        """What the thesis calls the hit rate: slots looked at less one, on average."""
+        """The thesis's hit rate: slots looked at less one, on average."""
         if not self.calls:
             return 0.0
         return sum(distance * calls for distance, calls in self.distances.items()) / self.calls

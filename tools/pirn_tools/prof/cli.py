@@ -131,7 +131,7 @@ def load_profile(file: Path) -> Profile:
 
 
 def load_waits(file: Path, threads: tuple[str, ...]) -> Waits:
-    """What threads waited for."""
+    """The waits of threads."""
     from pirn_tools.prof.model import Selection
     from pirn_tools.prof.symbols import Symbols
     from pirn_tools.prof.waits import Waits
@@ -353,10 +353,10 @@ def annotate(
     type=click.Choice(["samples", "calls"]),
     default="samples",
     show_default=True,
-    help="What makes a box wide.",
+    help="The measure of a box's width.",
 )
 @click.option("--width", type=click.IntRange(400, 10000), default=1200, help="Pixels.")
-@click.option("--title", help="What stands above it.")
+@click.option("--title", help="The title above it.")
 @SELECTION
 @OF
 def flame(
@@ -394,7 +394,7 @@ TITLES = {
 }
 
 
-@prof.command(short_help="What threads waited for, and where.")
+@prof.command(short_help="Waits of threads, by object and place.")
 @FILE
 @click.option("--most", type=click.IntRange(1), metavar="N", help="So many lines.  [default: all]")
 @THREADS

@@ -45,7 +45,7 @@ def choose(tree: Tree, wanted: str | None) -> File:
 
 
 class Gmon:
-    """What goes into the file."""
+    """The contents of the file."""
 
     def __init__(self, tree: Tree, file: File) -> None:
         self.tree = tree

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`pirn prof graph`: a call graph for Graphviz, with a node for each function.
 
-Edges say from how many places, and how often. What is left of the tree after pruning is in it; the
+Edges say from how many places, and how often. The pruned tree is in it; the
 functions that were asked for have a red frame.
 """
 
@@ -78,7 +78,7 @@ def _key(node: Node) -> int:
 
 
 def _totals(pruned: Pruned, graph: Graph) -> None:
-    """What is in a function and below counts once where the function is active several times.
+    """Time in a function and below counts once where the function is active several times.
 
     Depth first, in which order the nodes are: what is active is what stands on the way.
     """

@@ -6,9 +6,9 @@ samples in its code. Where a sample was in a function that did not report its ca
 instrumented), that function becomes a node below, of kind `code`; so do frames that sampling found
 on the stack. With `instrumented` those samples count for the function that did report.
 
-Of waits (`of` other than `cpu`) a node has the nanoseconds that threads waited there. What they
-waited for is a node of kind `wait` below the function that called the runtime; the runtime's own
-functions further in are left out.
+Of waits (`of` other than `cpu`) a node has the nanoseconds that threads waited there. The object
+they waited for is a node of kind `wait` below the function that called the runtime; the runtime's
+own functions further in are left out.
 
 With `inlines` the functions that are inlined where such a sample or frame was are below it, too.
 An inlined function has no code under its own name: samples in the function that it is inlined in,
@@ -345,7 +345,7 @@ class Places:
         return self._names[address]
 
     def what(self, wait: Wait) -> Function:
-        """What it is for, as a function: `[mutex lock_b]`."""
+        """The object of the wait, as a function: `[mutex lock_b]`."""
         name = self.name(wait.object)
         return self._label(f"[{wait.reason} {name}]" if name else f"[{wait.reason}]")
 

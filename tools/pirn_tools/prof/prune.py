@@ -10,7 +10,7 @@ from pirn_tools.prof.model import Node, Tree
 
 @dataclass(frozen=True)
 class Pruning:
-    """What is asked for."""
+    """The request: limits and chosen functions."""
 
     functions: tuple[str, ...] = ()  # none: everything
     depth: int | None = None  # levels below those functions, or below the roots
@@ -19,7 +19,7 @@ class Pruning:
 
 @dataclass
 class Pruned:
-    """What is left: nodes in the order of a printed tree."""
+    """The remaining nodes, in the order of a printed tree."""
 
     tree: Tree
     nodes: list[Node]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A profile's file (docs/internals/profile-format.md), line by line, and nothing of what it means.
 
-What is damaged, cut off or of another version is refused with the line and what was expected there.
+A file that is damaged, cut off or of another version is refused with the line and the expectation.
 After load() this holds: every node but a root has a parent, no way leads in a circle, every thread
 has a root of its own, every sample has a node.
 """

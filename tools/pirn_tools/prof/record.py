@@ -36,7 +36,7 @@ OWN = (
 
 
 def program_environment(output: str, given: Mapping[str, object]) -> dict[str, str]:
-    """What makes the runtime write a profile; a relative name is meant from here."""
+    """The settings that make the runtime write a profile; relative names are meant from here."""
     chosen = {"PIRN_PROF": str(Path.cwd() / output)}
     for name, value in given.items():
         if value is not None:
@@ -45,12 +45,12 @@ def program_environment(output: str, given: Mapping[str, object]) -> dict[str, s
 
 
 def describe(path: Path) -> str:
-    """What was recorded, in one line, and what a reader should know."""
+    """The recorded profile in one line, and remarks for its reader."""
     from pirn_tools.prof import flat, model, read, symbols
 
     profile = read.load(path)
     names = symbols.Symbols(profile)
-    # What profiling itself costs is not what one wants to read first.
+    # The cost of profiling itself is not what one wants to read first.
     counted = any(one.kind == "call" for one in profile.order)
     tree = model.build(profile, names, model.Selection(instrumented=counted))
     rows = flat.compute(tree)
@@ -70,7 +70,7 @@ def describe(path: Path) -> str:
 
 
 def lost(profile: Profile) -> list[str]:
-    """What the profile does not have."""
+    """The parts that the profile lacks."""
     said = []
     counts = profile.counts
     if profile.without_tree:
@@ -111,7 +111,7 @@ def nothing_written(output: str, program: str, status: int) -> str:
 
 
 def verbs(path: Path, waits: bool = False) -> str:
-    """What can be done next."""
+    """Commands to use next."""
     name, stem = short(path), short(path.with_suffix(""))
     said = [f"flat {name}", f"tree {name} --min 1", f"flame {name} -o {stem}.svg"]
     if waits:

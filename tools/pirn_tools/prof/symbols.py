@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the addresses of a profile are: functions, their files, source lines.
+"""Names for the addresses of a profile: functions, their files, source lines.
 
 The profile's `map` lines lead from an address to a file and an offset in it; the file's segments
 from there to the address that its symbols have. An address behind a call (a call site, a frame) is
@@ -67,7 +67,7 @@ class Symbols:
 
     @property
     def remarks(self) -> list[str]:
-        """What is not known, or may be wrong."""
+        """Remarks: names that are not known, or may be wrong."""
         limits = [text for file in self._files.all() for text in file.allowance.limits]
         return [*self._remarks, *(f"{text}: they are not known" for text in limits)]
 

@@ -85,7 +85,7 @@ class Waits:
 
     @property
     def remarks(self) -> list[str]:
-        """What had no names."""
+        """Remarks: objects without names."""
         return self._symbols.remarks
 
     def _chosen(self, of: str) -> Iterator[Wait]:

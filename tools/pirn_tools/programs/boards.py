@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Programs of others on boards: built with the board's `pirn-cc`, and the same for this machine.
 
-The latter is what the boards' output is compared with. What is built stays until recipe, version or
-the board's libraries change.
+The boards' output is compared with the latter. A program stays until recipe, version or the board's
+libraries change.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Builds a program from its unpacked source: once for each threads library, without edits.
 
-Only the linker's flags differ. What is built stays until recipe or version change.
+Only the linker's flags differ. A program stays until recipe or version change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KINDS = ("nptl", "pirn")
 
 
 def flags(kind: str, libraries: Path) -> str:
-    """What the linker is told: nothing, or the library that is to come before the C library."""
+    """The linker's flags: none, or the library that is to come before the C library."""
     if kind == "nptl":
         return ""
     return (
@@ -74,7 +74,7 @@ def make(program: Program, source: Source, kind: str, folder: Path, recipe: Reci
     return binary
 
 
-# What a make around this one hands down, and would change the build.
+# Variables that a make around this one hands down, and that would change the build.
 _MAKES = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CC", "CFLAGS", "CXXFLAGS", "LDFLAGS", "JOBS", "YES")
 
 

@@ -131,7 +131,7 @@ def compare(
     keep: Path,
     step: Step,
 ) -> list[Outcome]:
-    """Rounds of all configurations, in turn. What fails or differs once is not run again.
+    """Rounds of all configurations, in turn. A program that fails or differs once is not run again.
 
     The output of the first configuration stays in `keep`.
     """
@@ -171,7 +171,7 @@ def _differs(one: Configuration, sample: Sample, expected: dict[str, Sample]) ->
 
 
 def verdicts(program: Program, outcomes: Sequence[Outcome]) -> list[str]:
-    """What is not as programs.toml expects, for one program."""
+    """The deviations of one program from what programs.toml expects."""
     problems = []
     failed: dict[str, bool] = {}
     for outcome in outcomes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the programs work on: the text of the source packages themselves, and a real video."""
+"""Inputs of the programs: the text of the source packages themselves, and a real video."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ HEAD = """<!-- SPDX-License-Identifier: MIT -->
 <!-- Written by `make programs`; apps/programs/programs.toml says what is run. -->
 # Programs of others
 
-These programs are built from Debian's source packages, unchanged; only the linker is told to put
+These programs are built from Debian's source packages, unchanged; only a flag of the linker puts
 `libpirn-pthread` before the C library ([how](../../apps/programs/README.md)). Every run writes the
 same bytes as with the C library's threads (NPTL), or is marked as failing.
 """

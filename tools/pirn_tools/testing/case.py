@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What has become of a test."""
+"""The outcome of a test."""
 
 from __future__ import annotations
 

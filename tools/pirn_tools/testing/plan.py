@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a run of tests has been asked for."""
+"""The request for a run of tests."""
 
 from __future__ import annotations
 

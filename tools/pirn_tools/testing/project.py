@@ -35,7 +35,7 @@ OF_MAKE = frozenset({"rule", "program", "args"})
 
 @dataclass(frozen=True)
 class Settings:
-    """What pirn-test.toml says."""
+    """The contents of pirn-test.toml."""
 
     boards: tuple[str, ...] = ()
     skip: str = ""

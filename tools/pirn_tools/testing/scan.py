@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finding projects with tests below a folder. What lies in one belongs to it; folders of builds
+"""Finding projects with tests below a folder. Files in one belong to it; folders of builds
 (CMakeCache.txt) and hidden ones are left out."""
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ whose slices are its states. A wake-up is a flow from the waker's track to the t
 Everything else is an instant on the CPU's track. Times are microseconds with three decimals:
 nanoseconds.
 
-What readers make of the format beyond its description, Perfetto's above all, is kept to, too: pid
-and tid 0 are for who idles, and are left out; a thread_name is looked up by tid alone, so that no
+The output also follows what readers, Perfetto above all, expect beyond the format's description:
+pid and tid 0 mean idle, and are left out; a thread_name is looked up by tid alone, so that no
 tid occurs twice; names are written as UTF-8, since not all readers know \\u; a flow begins in a
 slice, so that a wake-up during which no thread runs is a slice of no length.
 """
@@ -92,7 +92,7 @@ class _Writer:
         yield from self._instants()
 
     def names(self) -> list[str]:
-        """Who each track is."""
+        """The name of each track."""
         model = self.model
         program = _text(model.trace.table.meta.get("program", "program"))
         lines = [

@@ -57,9 +57,9 @@ def find(pauses: Array, resumes: Array, rows: int) -> Gaps:
 
 
 def mend(rows: Array, gaps: Gaps, cpus: int, switches: Array, previous: Array) -> None:
-    """Who ran at the events behind a gap: up to the first switch, the one that this one stops.
+    """The thread that ran at the events behind a gap: up to the first switch, the one it stops.
 
-    The rings say who ran before the gap. Where no switch comes, nobody is known.
+    The rings say which ran before the gap. Where no switch comes, none is known.
     """
     none = np.uint32(0xFFFFFFFF)
     inside = ~rows["any"]

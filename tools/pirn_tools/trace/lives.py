@@ -2,8 +2,8 @@
 """Threads by their lives: an index is used again when its thread is gone, and events name indexes.
 
 Events that tell a life (spawn, thread, start, exit, name, carry) are marks on the time line of
-their index. Whatever else names the index means the life of the latest mark; what is in front of
-the first one, the life that this one tells, or the one before if it is a spawn.
+their index. Other events with the index mean the life of the latest mark; those in front of the
+first one mean its life, or the one before if it is a spawn.
 
 Idle threads are the lives of the indexes below the number of CPUs, and those of spare carriers,
 which have any index: what `carry` names, what a switch of reason `idle` leaves, and what runs where

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happened: which thread each CPU ran when, and in which state each thread was when.
+"""The course of a trace: the thread that each CPU ran when, and each thread's states.
 
 The events of a trace are moments; this makes spans of them, as arrays. A CPU's spans come from
 its switches. A thread's come from what starts and ends them: a thread runs from the switch to it
@@ -34,7 +34,7 @@ MOST_NS = 1 << 60  # 36 years: what a damaged clock says is cut there
 # Why a span of READY began.
 BY_NOTHING, BY_WAKE, BY_SPAWN, BY_STOP = range(4)
 
-# What may happen to a thread.
+# The events of a thread.
 STOP, RUN, SPAWN, SEEN, WAKE, BLOCK, EXIT, CALL, CALLED = range(9)
 
 CPU_SPAN = np.dtype(
@@ -177,7 +177,7 @@ def _stopped(model: Model) -> list[str]:
 
 
 def _named(trace: Trace, lives: Lives) -> tuple[dict[tuple[str, str], Reference], list[Array]]:
-    """What the fields of events mean, and the lives that events tell; settle wants them all."""
+    """The meanings of events' fields, and the lives that events tell; settle needs them all."""
     ran = lives.refer(trace.rows["thread"], np.arange(len(trace.rows)))
     references = {("", "thread"): ran}  # of each row: who ran
     told = []
@@ -376,7 +376,7 @@ def _sensible(model: Model, moves: Array, order: Array) -> Array:
     valid = (latest >= 0) & (key[latest] == key)
     kept = ~((kind == STOP) & valid & (span[latest] != span))
     order, key, kind = order[kept], key[kept], kind[kept]
-    # Who was running when the trace began: its CPU's first span says it better.
+    # The thread that ran when the trace began: its CPU's first span says it better.
     seen = np.flatnonzero((kind[:-1] == SEEN) & (kind[1:] == RUN) & (key[1:] == key[:-1]))
     seen = seen[moves["detail"][order[seen]] == _running_code(model)]
     void = seen
@@ -455,7 +455,7 @@ def _spans_of(model: Model, moves: Array, state: Array, origin: Array, reason: A
 
 
 def _cut(model: Model, spans: Array) -> None:
-    """What runs when a CPU's events stop is known up to there."""
+    """The thread that runs when a CPU's events stop is known up to there."""
     running = np.flatnonzero(spans["open"] & (spans["state"] == RUNNING) & (spans["cpu"] >= 0))
     limit = model.covered[spans["cpu"][running], 1]
     spans["end"][running] = np.maximum(

@@ -43,7 +43,7 @@ UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3))
 
 @dataclass(frozen=True)
 class Window:
-    """What of the trace is drawn, in nanoseconds, and the unit of the axis."""
+    """The part of the trace that is drawn, in nanoseconds, and the unit of the axis."""
 
     first: int
     last: int
@@ -384,7 +384,7 @@ def _event_text(model: Model, row: int, key: int) -> str:
     text = model.trace.text(row) if event.name == "mark" else ""
     types = {one.type: one.name for one in event.fields}
     if "cpu" in types and "thread" not in types:
-        # What a CPU has to do with another one: who runs there is not what it is about.
+        # An event between two CPUs: the thread that runs there has no part in it.
         other = model.trace.values(event.name, types["cpu"], np.array([row]))[0]
         return f"{event.name} CPU {other}"
     who = model.threads[key].number if key >= 0 else ""

@@ -157,7 +157,7 @@ def clean(raw: bytes) -> str:
 
 
 def place_values(rows: Array, place: str, places: Array) -> Array:
-    """What stands in a field of the records in these rows."""
+    """The values of a field of the records in these rows."""
     if place == "small":
         return rows["small"][places].astype(np.int64)
     if place == "text":
@@ -328,7 +328,7 @@ def _ring(entry: Array, part: blocks.Part) -> Ring:
 
 
 def remarks(trace: Trace) -> list[str]:
-    """What a reader of any number from this trace should know."""
+    """Remarks for the reader of any number from this trace."""
     said = []
     if not trace.header["flags"] & ENDED:
         said.append("the program has not ended in the ordinary way, or still runs")

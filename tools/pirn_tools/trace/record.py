@@ -22,7 +22,7 @@ OWN = ("trace", "tracesize", "tracefull")  # options of the library that have ot
 
 
 def program_environment(output: str, size: str | None, full: str | None) -> dict[str, str]:
-    """What makes the runtime write a trace; a relative name is meant from here."""
+    """The settings that make the runtime write a trace; relative names are meant from here."""
     chosen = {"PIRN_TRACE": str(Path.cwd() / output)}
     if size is not None:
         chosen["PIRN_TRACESIZE"] = size
@@ -32,7 +32,7 @@ def program_environment(output: str, size: str | None, full: str | None) -> dict
 
 
 def describe(path: Path) -> str:
-    """What was recorded, in one line."""
+    """The recorded trace, in one line."""
     from pirn_tools.trace import read
 
     trace = read.load(path)
@@ -52,7 +52,7 @@ def nothing_written(output: str, program: str, status: int) -> str:
 
 
 def verbs(path: Path) -> str:
-    """What can be done next."""
+    """Commands to use next."""
     name = short(path)
     stem = short(path.with_suffix(""))
     return "\n".join(
@@ -83,7 +83,7 @@ def verbs(path: Path) -> str:
 @click.option(
     "--full",
     type=click.Choice(["oldest", "stop"]),
-    help="What a full ring does: drop its oldest events (the default), or record no more.",
+    help="A full ring drops its oldest events (the default), or records no more.",
 )
 @launch.program
 def record(output: str, size: str | None, full: str | None, **given: Any) -> None:  # noqa: ANN401

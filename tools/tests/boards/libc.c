@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a port needs of the C library that tools/setup-boards builds: thread-local storage in
+// A port needs these of the C library that tools/setup-boards builds: thread-local storage in
 // blocks, locks of the port's own, malloc, stdio with files and doubles, atexit. One CPU; the
 // status is 42, or 1 with the line that failed. Run by test_board_libc.py.
 

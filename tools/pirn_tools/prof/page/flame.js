@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What a flame graph does in a browser. MARGIN, LETTER and WIDTH are defined before.
+// Behaviour of a flame graph in a browser. MARGIN, LETTER and WIDTH are defined before.
 'use strict';
 
 const $ = (id) => document.getElementById(id);
 const boxes = [...document.querySelectorAll('.f')].map((group) => {
     const [title, rect, text] = group.children;
-    const told = title.textContent;
+    const label = title.textContent;
     return {
-        group, rect, text, told,
-        name: told.slice(0, told.lastIndexOf(' - ', told.search(/ - [\d,.]+ (samples|calls|s) \(/) + 1)),
+        group, rect, text, label,
+        name: label.slice(0, label.lastIndexOf(' - ', label.search(/ - [\d,.]+ (samples|calls|s) \(/) + 1)),
         x: +group.dataset.x, w: +group.dataset.w, level: +group.dataset.l,
     };
 });
@@ -70,7 +70,7 @@ function find(words) {
 
 for (const box of boxes) {
     box.group.addEventListener('click', () => zoom(box));
-    box.group.addEventListener('mouseover', () => { $('details').textContent = box.told; });
+    box.group.addEventListener('mouseover', () => { $('details').textContent = box.label; });
     box.group.addEventListener('mouseout', () => { $('details').textContent = ''; });
 }
 $('all').addEventListener('click', () => zoom({ x: 0, w: 1, level: -1 }));
