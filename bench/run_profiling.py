@@ -184,7 +184,7 @@ def draw_hash(path: Path, facts: profiling.Facts) -> None:
 
 
 def blocks_text(root: Path, scratch: Path, picture: Path) -> str:
-    """What lists of blocks in each node would have done (Figures 4.4 and 4.5)."""
+    """The results of lists of blocks in each node (Figures 4.4 and 4.5)."""
     argv = [str(root / ".venv/bin/pirn"), "prof", "stat", "--blocks", "--plot", str(picture)]
     done = subprocess.run(
         [*argv, str(scratch / "profile")],

@@ -5,7 +5,7 @@
  *
  *  tasks   every (picture, slice, stage) is a thread of its own, created for it
  *          and joined: thousands of short threads
- *  stages  a fixed number of threads, one per stage and slice lane, linked by
+ *  stages  a fixed number of threads, one per stage and slice, linked by
  *          FIFOs, as in the paper's task graph
  */
 #ifndef APPS_MJPEG_GRAPH_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Graph "stages" (see graph.h): --slices lanes of three persistent threads each.
+ * Graph "stages" (see graph.h): --slices pipelines of three persistent threads each.
  * Lane i takes slice i of every picture that has one.
  *
  *   submit → [fifo] → VLD → [fifo] → IQ → [fifo] → IDCT → finished
  *
- * Every lane sees the pictures in the same order, so the wait of a chained slice
- * for the lane before it cannot become a circle.
+ * Every pipeline sees the pictures in the same order, so the wait of a chained slice
+ * for the pipeline before it cannot become a circle.
  */
 #include "graph.h"
 
@@ -15,21 +15,21 @@
 
 #include <stdlib.h>
 
-struct lane_stage {
+struct pipeline_stage {
     enum stage stage;
-    struct fifo in;          /* of struct slice *; NULL ends the thread */
-    struct lane_stage *next; /* NULL behind IDCT */
+    struct fifo in;              /* of struct slice *; NULL ends the thread */
+    struct pipeline_stage *next; /* NULL behind IDCT */
     pthread_t thread;
 };
 
 struct graph_state {
     int nlanes;
-    struct lane_stage (*lanes)[STAGES];
+    struct pipeline_stage (*pipelines)[STAGES];
 };
 
-static void *lane_main(void *arg)
+static void *pipeline_main(void *arg)
 {
-    struct lane_stage *self = arg;
+    struct pipeline_stage *self = arg;
     struct slice *slice;
 
     do {
@@ -49,17 +49,17 @@ static struct graph_state *start(int max_slices, int depth)
     struct graph_state *state = array_alloc(1, sizeof *state);
 
     state->nlanes = max_slices;
-    state->lanes = array_alloc((size_t)max_slices, sizeof *state->lanes);
+    state->pipelines = array_alloc((size_t)max_slices, sizeof *state->pipelines);
     for (int i = 0; i < max_slices; i++) {
-        struct lane_stage *lane = state->lanes[i];
+        struct pipeline_stage *pipeline = state->pipelines[i];
 
         for (int stage = 0; stage < STAGES; stage++) {
-            lane[stage].stage = (enum stage)stage;
-            lane[stage].next = stage + 1 < STAGES ? &lane[stage + 1] : NULL;
-            fifo_init(&lane[stage].in, (size_t)depth);
+            pipeline[stage].stage = (enum stage)stage;
+            pipeline[stage].next = stage + 1 < STAGES ? &pipeline[stage + 1] : NULL;
+            fifo_init(&pipeline[stage].in, (size_t)depth);
         }
         for (int stage = 0; stage < STAGES; stage++)
-            thread_start(&lane[stage].thread, lane_main, &lane[stage]);
+            thread_start(&pipeline[stage].thread, pipeline_main, &pipeline[stage]);
     }
     return state;
 }
@@ -67,7 +67,7 @@ static struct graph_state *start(int max_slices, int depth)
 static void submit(struct graph_state *state, struct picture *picture)
 {
     for (int i = 0; i < picture->nslices; i++)
-        fifo_push(&state->lanes[i][STAGE_VLD].in, &picture->slices[i]);
+        fifo_push(&state->pipelines[i][STAGE_VLD].in, &picture->slices[i]);
 }
 
 static void collect(struct graph_state *state, struct picture *picture)
@@ -79,13 +79,13 @@ static void collect(struct graph_state *state, struct picture *picture)
 static void stop(struct graph_state *state)
 {
     for (int i = 0; i < state->nlanes; i++)
-        fifo_push(&state->lanes[i][STAGE_VLD].in, NULL);
+        fifo_push(&state->pipelines[i][STAGE_VLD].in, NULL);
     for (int i = 0; i < state->nlanes; i++)
         for (int stage = 0; stage < STAGES; stage++) {
-            thread_join(state->lanes[i][stage].thread);
-            fifo_destroy(&state->lanes[i][stage].in);
+            thread_join(state->pipelines[i][stage].thread);
+            fifo_destroy(&state->pipelines[i][stage].in);
         }
-    free(state->lanes);
+    free(state->pipelines);
     free(state);
 }
 

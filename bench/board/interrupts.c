@@ -114,7 +114,7 @@ static void measure_wake(double round)
 int main(int argc, char **argv)
 {
     const struct option_page page = {
-        .summary = "What interrupts take on a board; NS: nanoseconds that an instruction takes.",
+        .summary = "The cost of interrupts on a board; NS: nanoseconds that an instruction takes.",
         .operand = "NS"};
     ns_per_instruction = operand_positive("NS", options_parse(argc, argv, &page)[0]);
     printf("operation,cores,instructions\n");

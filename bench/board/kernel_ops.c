@@ -187,7 +187,7 @@ static void measure_waiting(void)
 int main(int argc, char **argv)
 {
     const struct option_page page = {
-        .summary = "What operations take on a board; NS: nanoseconds that an instruction takes.",
+        .summary = "The cost of operations on a board; NS: nanoseconds that an instruction takes.",
         .operand = "NS"};
     ns_per_instruction = operand_positive("NS", options_parse(argc, argv, &page)[0]);
     cores = pirn_cpu_count();

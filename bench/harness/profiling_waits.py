@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What recording waits costs: operations without a profile and with, in paired rounds."""
+"""The cost of recording waits: operations without a profile and with, in paired rounds."""
 
 from __future__ import annotations
 

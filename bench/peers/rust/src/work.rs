@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! What the rows of both systems share: sizes (those of bench/micro/rows.c), memory, allocation.
+//! Shared by the rows of both systems: sizes (those of bench/micro/rows.c), memory, allocation.
 
 use std::time::Duration;
 
