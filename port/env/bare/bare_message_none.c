@@ -3,10 +3,19 @@
  * bare_message_none.c (bare) - a library without messages: the status is all that is said.
  */
 #include "bare.h"
+#include "port_report.h"
 
 void bare_stop_quietly(int status)
 {
     board_exit(status);
+}
+
+/* No message shows it. */
+void port_error_text(int error, char *text, size_t size)
+{
+    (void)error;
+    (void)size;
+    text[0] = '\0';
 }
 
 void bare_few_cores(unsigned there)
