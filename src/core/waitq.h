@@ -12,7 +12,7 @@
  * Invariants:
  *   1. A thread is on at most one queue. It is linked and unlinked under the queue's lock only.
  *   2. waitq_block_locked releases the lock after the thread's context is saved (finish_switch):
- *      whoever finds the thread on the list may resume it at once.
+ *      a waker that finds the thread on the list may resume it at once.
  *   3. Exactly one party ends a wait: the one that moves park from PARKING or PARKED to WOKEN,
  *      TIMEDOUT or REMOVED. For an untimed wait that is the waker, by unlinking; for a timed one it
  *      is decided by a compare-and-swap (claim).

@@ -29,14 +29,14 @@ HEAD = """<!-- SPDX-License-Identifier: MIT -->
 
 This page lists every interface of threads in POSIX.1-2017 (XSH), C11 and glibc (GNU), and its tests
 ([tests/conformance](../../tests/conformance/README.md)). Each case also passes with the C library's
-threads, except those [below](#what-glibc-does-otherwise).
+threads, except those [below](#differences-of-glibc).
 
 - *Whose*: "own" is in `libpirn-pthread`; "C library" means that its function is used as it is;
   "macro" is in its header.
 - *Cases*: the number of cases that test it.
 - *Errors*: how many of the errors that the standard lists have a case.
 - *Not yet*: how many of the cases fail, or are not tried, under all of Pirn. The reasons are
-  [below](#what-is-not-there-yet).
+  [below](#not-there-yet).
 """
 
 
@@ -139,7 +139,7 @@ def missing(cases: list[str], entries: list[expected.Entry]) -> list[str]:
     for case, entry in entries_of(cases, entries).items():
         where = "all" if entry.where == "pirn" else f"`{entry.where}`"
         groups.setdefault((entry.reason, where), []).append(case)
-    lines = ["", "## What is not there yet", ""]
+    lines = ["", "## Not there yet", ""]
     lines += ["Cases that are expected to fail, or whose outcome is chance.", ""]
     lines += ["| why | under | cases |", "| --- | --- | --- |"]
     for (reason, where), names in sorted(groups.items()):
@@ -150,7 +150,7 @@ def missing(cases: list[str], entries: list[expected.Entry]) -> list[str]:
 
 
 def of_glibc(cases: list[str], entries: list[expected.Entry]) -> list[str]:
-    lines = ["", "## What glibc does otherwise", "", "| case | |", "| --- | --- |"]
+    lines = ["", "## Differences of glibc", "", "| case | |", "| --- | --- |"]
     for entry in entries:
         if entry.where == "nptl":
             lines += [
@@ -168,7 +168,7 @@ def summary(cases: list[str], entries: list[expected.Entry]) -> str:
     counts = [f"{kind} {n}" for kind, n in sorted(groups.items(), key=lambda g: -g[1])]
     return (
         f"{sum(groups.values())} of {len(cases)} conformance cases are expected to fail under all "
-        "of Pirn ([conformance.md](guide/conformance.md#what-is-not-there-yet)): "
+        "of Pirn ([conformance.md](guide/conformance.md#not-there-yet)): "
         f"{', '.join(counts)}."
     )
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * waits.c - threads in known states under the pthread API, for `pirn ps`, `dump` and `top`
- * (tools/tests/test_live_*.py); the names say which. It says "ready" when all are created; who
- * looks waits until each is where it stays (live.py). It ends when its standard input does. "N": so
+ * (tools/tests/test_live_*.py); the names say which. It says "ready" when all are created; a
+ * test waits until each is where it stays (live.py). It ends when its standard input does. "N": so
  * many threads more, that wait. "run": one that runs. "churn": one that creates and joins others
  * all the time. "clock": CPU times of threads are asked for. "descriptors": some that wait for
  * descriptors, each of another kind.

@@ -77,7 +77,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    size_t i = OPTIONS_CASE(argc, argv, "What the meter counts, one kind a run.", cases);
+    size_t i = OPTIONS_CASE(argc, argv, "The waits that the meter counts, one kind a run.", cases);
     two_threads(nothing, nothing); /* the runtime has started */
     cases[i].run();
     return 0;

@@ -178,7 +178,7 @@ int __sigaction(int signal, const struct sigaction *action, struct sigaction *ol
  * all signals from then on. */
 void frame_leave(void *frame);
 /* Does the frame's handler interrupt the carrier's signal stack; does the caller, called by that
- * handler, run there; does the caller, whoever it is? */
+ * handler, run there; does any caller? */
 bool frame_interrupts_signal_stack(const void *frame);
 bool frame_on_signal_stack(const void *frame);
 bool on_signal_stack(void);

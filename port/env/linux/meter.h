@@ -4,9 +4,9 @@
  * PIRN_METERED) only. In the others all of it is empty, and leaves no instruction behind.
  *
  * An *event* is a stretch in which a CPU is inside the runtime with something to do. It begins when
- * the running thread enters, or a CPU without work finds some; it ends when whoever runs then
- * leaves, or when there is nothing to run. A switch happens within an event. So creating a thread
- * is one event; so is a yield; and blocking, up to the first instruction of the next thread
+ * the running thread enters, or a CPU without work finds some; it ends when the thread that runs
+ * then leaves, or when there is nothing to run. A switch happens within an event. So creating a
+ * thread is one event; so is a yield; and blocking, up to the first instruction of the next thread
  * outside.
  */
 #ifndef PIRN_PORT_METER_H

@@ -26,7 +26,7 @@ class Join:
 
 
 def joins(model: Model) -> list[Join]:
-    """Those in which the joiner waited; who comes after the end does not wait."""
+    """Those in which the joiner waited; a joiner that comes after the end does not wait."""
     trace = model.trace
     ended = dict(zip(_keys(model, "exit"), trace.which("exit").tolist(), strict=True))
     blocked: dict[int, int] = {}

@@ -36,7 +36,7 @@ class Programs:
         return self.build / "tests" / "sim" / "pirn-latecomers"
 
     def check(self, wanted: Set) -> None:
-        """All at once: who builds one builds the others, too."""
+        """All at once: a user who builds one builds the others, too."""
         needed = {self.app(run) for run in wanted.runs}
         if any(_is_ticks(item.picture) for item in wanted.items):
             needed.add(self.latecomers)

@@ -44,7 +44,7 @@ class Wait:
 
     @property
     def text(self) -> str:
-        """For what, who has it, how long."""
+        """The object, its owner, the time left."""
         words = " ".join(word for word in (self.reason, self.object) if word)
         return ", ".join(part for part in (words, self.owner, left_text(self.left)) if part)
 

@@ -2,7 +2,7 @@
 """From ticks of a trace's clock to time.
 
 A trace pairs both at its start, at its end, and at the begin of each block. Between pairs time is
-linear. Pairs of blocks are many and noisy (whoever reads two clocks may be interrupted in between),
+linear. Pairs of blocks are many and noisy (a reader of two clocks may be interrupted in between),
 so of each stretch of the trace one is taken, the one in the middle of their errors.
 Short traces do with start and end.
 """

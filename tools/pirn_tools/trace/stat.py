@@ -230,7 +230,7 @@ def _count(model: Model, name: str) -> Array:
 
 
 def _sleep_time(model: Model) -> Array:
-    """From sleep_in to sleep_out; who sleeps at the end, or up to a pause, sleeps up to that."""
+    """From sleep_in to sleep_out; a sleep at the end, or before a pause, lasts up to that."""
     trace = model.trace
     begin, end = _on_cpu(model, "sleep_in"), _on_cpu(model, "sleep_out")
     every = np.concatenate([begin, end])

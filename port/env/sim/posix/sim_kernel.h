@@ -10,8 +10,8 @@
  *
  * The model has one signal of the runtime's own, the cancel signal, which stands for all that the
  * Linux port sends its carriers (linux_cancel.c). It is sent to a context, and comes at that
- * context's next scheduling point or later. What a handler may do then depends on where it has
- * interrupted the context:
+ * context's next scheduling point or later. The place where it has interrupted the context
+ * decides what a handler may do then:
  *
  *   in the runtime, in the POSIX layer    notices (rt_cancel_notice); takes no signals
  *   in the program's own code             takes signals: runs the program's handlers; ends the
