@@ -77,7 +77,7 @@ class User:
         }
 
     def pirn(self, *words: object, status: int = 0) -> str:
-        """What it prints, on both streams."""
+        """Its output, on both streams."""
         command = ["pirn", *map(str, words)]
         done = subprocess.run(
             hidden(*command) if self.hides else command,
@@ -103,7 +103,7 @@ def user(prefix: Path, place: Path) -> User:
 
 
 def test_modules_are_those_of_the_prefix(prefix: Path) -> None:
-    """Whatever the environment says, all modules are the prefix's or Python's own."""
+    """In any environment, all modules are the prefix's or Python's own."""
     home = prefix / "lib/pirn/python"
     code = (
         "import pkgutil, sys; sys.path.insert(0, sys.argv[1]); import pirn_tools\n"

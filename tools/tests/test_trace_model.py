@@ -170,12 +170,12 @@ def test_thread_in_a_call_is_blocked_when_another_takes_the_cpu(tmp_path: Path) 
     assert compute(model).threads[0].blocked_by == {"call": 510}
 
 
-def carried(w: Writer, *, told: bool) -> None:
+def carried(w: Writer, *, marked: bool) -> None:
     """CPU 0 runs 5, which loses it in a call to the spare carrier whose idle thread is 1021.3."""
     w.switch(0, 5, "start")
     w.now += 200
     w.event(0, "call", small=1, a=5)
-    if told:
+    if marked:
         w.event(0, "carry", a=1021, b=3, text="idle-spare")
         w.running[0] = 1021
     else:
@@ -191,13 +191,13 @@ def carried(w: Writer, *, told: bool) -> None:
 
 
 def test_idle_threads_of_spare_carriers_are_no_user_threads(tmp_path: Path) -> None:
-    for told in (True, False):
+    for marked in (True, False):
         w = Writer(1)
-        carried(w, told=told)
+        carried(w, marked=marked)
         model = model_of(tmp_path, w.bytes())
         idle = [thread for thread in model.threads if thread.index == 1021]
         assert [one.idle for one in idle] == [True]
-        assert idle[0].label == ('1021.3 "idle-spare"' if told else "1021.0")
+        assert idle[0].label == ('1021.3 "idle-spare"' if marked else "1021.0")
         stat = compute(model)
         assert {one.number for one in stat.threads} == {"5.0", "6.0"}
         assert (stat.cpus[0].idle_time, stat.cpus[0].time) == (1800 + 500, 2600)
@@ -211,7 +211,7 @@ def test_an_index_is_idle_only_in_the_life_of_the_carrier(tmp_path: Path) -> Non
     w.now += 200
     w.event(0, "exit", a=1021, b=2)
     w.switch(0, 0, "exit")
-    carried(w, told=True)
+    carried(w, marked=True)
     model = model_of(tmp_path, w.bytes())
     assert {one.number for one in compute(model).threads} == {"1021.2", "5.0", "6.0"}
 

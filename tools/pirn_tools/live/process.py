@@ -56,7 +56,8 @@ class Process:
     """A process whose memory may be read; needs the rights that a debugger needs.
 
     All is opened relative to one descriptor of its folder in /proc. That stays the folder of this
-    process: when the process has ended, nothing can be opened in it, even if another process gets the number.
+    process: when the process has ended, nothing can be opened in it, even if another process gets
+    the number.
     """
 
     def __init__(self, pid: int) -> None:

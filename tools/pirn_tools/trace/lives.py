@@ -123,10 +123,10 @@ class Lives:
 
     def settle(self, used: list[Array]) -> None:
         """Says which lives occur; from then on keys() and at() work."""
-        told = pack(self._indexes, self._lives)
-        known = np.unique(np.concatenate([told, *used]))
+        marked = pack(self._indexes, self._lives)
+        known = np.unique(np.concatenate([marked, *used]))
         self._known = known[known >= 0]
-        self._mark_keys = self.keys(told)
+        self._mark_keys = self.keys(marked)
         index, life = self._known >> SHIFT, self._known & 0xFFFFFFFF
         self.threads = [
             Thread(key, number, born, "", number < self._trace.cpus)
@@ -166,8 +166,8 @@ class Lives:
             if not tells_life(trace, event, which):
                 continue
             rows = trace.which(event)
-            told = pack(trace.values(event, which, rows), trace.values(event, "life", rows))
-            for key, row in zip(self.keys(told).tolist(), rows.tolist(), strict=True):
+            marked = pack(trace.values(event, which, rows), trace.values(event, "life", rows))
+            for key, row in zip(self.keys(marked).tolist(), rows.tolist(), strict=True):
                 self.threads[key].name = trace.text(row) or self.threads[key].name
 
 

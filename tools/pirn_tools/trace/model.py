@@ -151,8 +151,8 @@ class Model:
 def build(trace: Trace) -> Model:
     """All of it, from the arrays of read.py."""
     lives = Lives(trace)
-    references, told = _named(trace, lives)
-    lives.settle([*told, *(one.guess for one in references.values())])
+    references, marked = _named(trace, lives)
+    lives.settle([*marked, *(one.guess for one in references.values())])
     _find_idle(trace, lives, references)
     ns = np.clip(trace.clock.ns(trace.rows["clock"]), 0, MOST_NS).astype(np.int64)
     end = max(min(int(trace.clock.end_ns), MOST_NS), int(ns[-1]) if len(ns) else 0)
@@ -180,7 +180,7 @@ def _named(trace: Trace, lives: Lives) -> tuple[dict[tuple[str, str], Reference]
     """The meanings of events' fields, and the lives that events tell; settle needs them all."""
     ran = lives.refer(trace.rows["thread"], np.arange(len(trace.rows)))
     references = {("", "thread"): ran}  # of each row: who ran
-    told = []
+    marked = []
     for event in trace.table.events.values():
         rows = trace.which(event.name)
         for one in event.fields:
@@ -188,14 +188,14 @@ def _named(trace: Trace, lives: Lives) -> tuple[dict[tuple[str, str], Reference]
                 continue
             index = trace.values(event.name, one.name, rows)
             if tells_life(trace, event.name, one.name):
-                told.append(pack(index, trace.values(event.name, "life", rows)))
+                marked.append(pack(index, trace.values(event.name, "life", rows)))
             else:
                 references[event.name, one.name] = lives.refer(index, rows)
     for ring in trace.rings:
         if ring.first_clock:
             row = np.searchsorted(trace.rows["clock"], np.uint64(ring.first_clock))
-            told.append(lives.refer(np.array([ring.first_thread]), np.array([row])).guess)
-    return references, told
+            marked.append(lives.refer(np.array([ring.first_thread]), np.array([row])).guess)
+    return references, marked
 
 
 def _find_idle(trace: Trace, lives: Lives, references: dict[tuple[str, str], Reference]) -> None:
