@@ -161,8 +161,14 @@ struct thread {
     struct prio_wait *prio_wait; /* (prio lock) */
     struct prio_wait *boosters;  /* (prio lock) contended objects that it owns */
     uint16_t ceiling;            /* (prio lock) */
+#ifndef PIRN_WITHOUT_WAITS
+    uint8_t stop_why; /* of its latest stop: prof/waits.c */
+#endif
 #ifdef PIRN_DEBUG
     bool on_cpu; /* (O) its context is not saved: see switch.h */
+#endif
+#ifndef PIRN_WITHOUT_WAITS
+    uint32_t stop_node; /* where it was found; 0: it has to be looked for */
 #endif
     union {
         const void *wait_object; /* (O) */
@@ -171,6 +177,9 @@ struct thread {
     uint64_t wait_value; /* (W) value that a Full/Empty waiter brings or gets */
     char name[RT_NAME_MAX];
     struct prof_thread prof; /* (O) and what interrupts it */
+#ifndef PIRN_WITHOUT_WAITS
+    uint64_t stop_at, stop_woken; /* its latest stop: prof/waits.c */
+#endif
 };
 
 ALWAYS_INLINE enum sched_class sched_class_of(const struct thread *t)

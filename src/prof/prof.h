@@ -30,11 +30,6 @@ struct prof_thread {
     uint32_t skipped;     /* active calls below it that have no node */
     uintptr_t skipped_sp; /* of the first of them */
     bool shared;          /* the tree is not this thread's alone */
-#ifndef PIRN_WITHOUT_WAITS
-    uint8_t off_why;   /* the rest: of its latest stop, see waits.c */
-    uint32_t off_node; /* where it was found; 0: it has to be looked for */
-    uint64_t off_at, woken_at;
-#endif
 };
 
 HIDDEN extern bool prof_on;

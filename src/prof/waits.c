@@ -9,10 +9,10 @@
  * (calls, and what waits without a CPU) walks along its own when it is back.
  *
  * Invariants:
- *   1. p->off_at and off_why are written when the thread stops, by itself or by the CPU that leaves
- *      it, before anybody can find it; woken_at by the waker that has unlinked it; all are read by
- *      the CPU that runs it next. So they are ordered as its saved context is.
- *   2. off_at 0, or before waits.since: nothing is known of this stop.
+ *   1. t->stop_at and stop_why are written when the thread stops, by itself or by the CPU that
+ *      leaves it, before anybody can find it; stop_woken by the waker that has unlinked it; all
+ *      are read by the CPU that runs it next. So they are ordered as its saved context is.
+ *   2. stop_at 0, or before waits.since: nothing is known of this stop.
  *   3. As in sample.c nobody waits, and a place that two make at once is there twice.
  *
  * Walking costs more than most waits take. So of waits shorter than waits.every_ns only some are
@@ -27,6 +27,7 @@ struct waits waits;
 
 #include <errno.h>
 #include <pirn/policy.h>
+#include <stddef.h>
 
 #include "../trace/trace.h"
 #include "cpu.h"
@@ -214,12 +215,11 @@ static uintptr_t object_of(const struct thread *t, uint32_t reason)
 /* t goes on; the caller is t, or the CPU that is about to run it. */
 static void goes_on(struct thread *t, uint64_t now, bool stopped)
 {
-    struct prof_thread *off = &t->prof;
-    uint64_t from = off->off_at, woken = off->woken_at, end = now > from ? now : from;
-    uint32_t reason = off->off_why, known = off->off_node;
+    uint64_t from = t->stop_at, woken = t->stop_woken, end = now > from ? now : from;
+    uint32_t reason = t->stop_why, known = t->stop_node;
     struct span span;
-    off->off_at = 0;
-    off->off_node = 0;
+    t->stop_at = 0;
+    t->stop_node = 0;
     if (from == 0 || from < at_load_rlx(&waits.since)) {
         return;
     }
@@ -265,10 +265,10 @@ void prof_waits_switch(const struct cpu *cpu, struct thread *prev, unsigned post
     struct thread *next = cpu->current;
     uint64_t now = port_now();
     if (!(prev->flags & THREAD_IDLE)) {
-        prev->prof.off_at = post == POST_EXIT ? 0 : now;
-        prev->prof.woken_at = 0;
-        prev->prof.off_node = 0;
-        prev->prof.off_why = (uint8_t)stop_reason(prev, post);
+        prev->stop_at = post == POST_EXIT ? 0 : now;
+        prev->stop_woken = 0;
+        prev->stop_node = 0;
+        prev->stop_why = (uint8_t)stop_reason(prev, post);
     }
     if (!(next->flags & THREAD_IDLE)) {
         goes_on(next, now, true);
@@ -291,8 +291,7 @@ static void releases(const struct thread *t, uint64_t from, uint64_t now)
         return;
     }
     const struct prof_thread *p = tree_self(&self);
-    struct prof_wait_key key = {PROF_RELEASED, t->prof.off_why, object_of(t, t->prof.off_why), 0,
-                                0};
+    struct prof_wait_key key = {PROF_RELEASED, t->stop_why, object_of(t, t->stop_why), 0, 0};
     if (p == NULL) {
         at_add_rlx(&waits.lost, (uintptr_t)span.count);
         return;
@@ -303,7 +302,7 @@ static void releases(const struct thread *t, uint64_t from, uint64_t now)
 
 void prof_waits_wake(const struct cpu *cpu, struct thread *t, unsigned why)
 {
-    uint64_t from = t->prof.off_at;
+    uint64_t from = t->stop_at;
     if (why == PIRN_WHY_YIELD || why == PIRN_WHY_PREEMPT || from == 0 ||
         from < at_load_rlx(&waits.since)) {
         return;
@@ -311,8 +310,8 @@ void prof_waits_wake(const struct cpu *cpu, struct thread *t, unsigned why)
     uint64_t now = port_now();
     bool ended = t->claimable && at_load_rlx(&t->park) != PARK_WOKEN && /* by a timer, a request */
                  !MUTANT(WAITS_TIMER);
-    t->prof.woken_at = now;
-    if (is_lock(t->prof.off_why) && !ended && cpu != NULL && cpu->id != RT_NO_CPU &&
+    t->stop_woken = now;
+    if (is_lock(t->stop_why) && !ended && cpu != NULL && cpu->id != RT_NO_CPU &&
         !(cpu->current->flags & THREAD_IDLE)) {
         releases(t, from, now);
     }
@@ -320,15 +319,15 @@ void prof_waits_wake(const struct cpu *cpu, struct thread *t, unsigned why)
 
 void prof_waits_call(struct thread *t)
 {
-    t->prof.off_at = port_now();
-    t->prof.woken_at = 0;
-    t->prof.off_why = WAIT_CALL;
+    t->stop_at = port_now();
+    t->stop_woken = 0;
+    t->stop_why = WAIT_CALL;
 }
 
 /* It was not in a call, and goes on without a CPU. */
 void prof_waits_left(struct thread *t)
 {
-    t->prof.off_at = 0;
+    t->stop_at = 0;
 }
 
 void prof_waits_called(const struct cpu *cpu, struct thread *t)
@@ -337,10 +336,10 @@ void prof_waits_called(const struct cpu *cpu, struct thread *t)
         goes_on(t, port_now(), false);
         return;
     }
-    t->prof.woken_at = port_now();
-    if (t->prof.off_at == 0) {
-        t->prof.off_at = t->prof.woken_at;
-        t->prof.off_why = OFF_PREEMPT;
+    t->stop_woken = port_now();
+    if (t->stop_at == 0) {
+        t->stop_at = t->stop_woken;
+        t->stop_why = OFF_PREEMPT;
     }
 }
 
@@ -350,9 +349,9 @@ void prof_waits_park(struct thread *t, bool in)
         goes_on(t, port_now(), false);
         return;
     }
-    t->prof.off_at = port_now();
-    t->prof.woken_at = 0;
-    t->prof.off_why = t->wait_reason;
+    t->stop_at = port_now();
+    t->stop_woken = 0;
+    t->stop_why = t->wait_reason;
 }
 
 void prof_waits_blocked(const void *context)
@@ -360,13 +359,14 @@ void prof_waits_blocked(const void *context)
     const struct thread *self;
     uintptr_t low, high, frames[FRAMES_MAX];
     struct prof_thread *p = trace_listeners() & TRACE_TO_WAITS ? tree_self(&self) : NULL;
-    if (p == NULL) {
+    if (p == NULL || self == NULL) {
         return;
     }
-    p->off_node = p->node;
+    uint32_t *node = &((struct thread *)((char *)p - offsetof(struct thread, prof)))->stop_node;
+    *node = p->node;
     if (walks(p, self, &low, &high)) {
         unsigned n = port_prof_frames(context, low, high, frames, FRAMES_MAX);
-        p->off_node = tree_frames(p->node, frames, n);
+        *node = tree_frames(p->node, frames, n);
     }
 }
 

@@ -52,6 +52,11 @@ void rt_mutex_init(struct rt_mutex *m)
     at_init(&m->queue.lock.word, MUTEX_FREE);
 }
 
+void rt_mutex_note_early(struct rt_mutex *m)
+{
+    rt_mutex_set_owner(m, rt_identity_early());
+}
+
 /* Without MUTEX_OWNED the lock bit is soon gone: its holder takes or frees the mutex. */
 int rt_mutex_trylock(struct rt_mutex *m)
 {

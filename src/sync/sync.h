@@ -72,35 +72,41 @@ void rt_mutex_init(struct rt_mutex *m);
 int rt_mutex_trylock(struct rt_mutex *m);
 enum { MUTEX_FREE = 0, MUTEX_OWNED = 2, MUTEX_WAITERS = 4 };
 
-/* The caller's identity as an owner; NULL: no user thread, or one without a CPU at the moment. The
- * main thread is known before the runtime has started. */
-ALWAYS_INLINE void *rt_mutex_self(void)
-{
-    struct cpu *cpu = port_cpu_self();
-    return likely(cpu != NULL) ? (void *)cpu->current : (void *)rt_identity_early();
-}
-
-/* The caller has the mutex. The note is never cleared: it is valid while the mutex is locked. */
+/* The caller has the mutex. The note is never cleared: it is valid while the mutex is locked. NULL:
+ * no user thread, or one without a CPU at the moment. */
 ALWAYS_INLINE void rt_mutex_set_owner(struct rt_mutex *m, void *self)
 {
     at_store_rlx((_Atomic(void *) *)&m->owner, self);
 }
 
+/* The same for a caller without a CPU. The main thread is known before the runtime has started. */
+COLD void rt_mutex_note_early(struct rt_mutex *m);
+
 ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
 {
-    rt_mutex_set_owner(m, rt_mutex_self());
+    struct cpu *cpu = port_cpu_self();
+    if (unlikely(cpu == NULL)) {
+        rt_mutex_note_early(m);
+    } else {
+        rt_mutex_set_owner(m, cpu->current);
+    }
 }
 
 /* Lock and unlock without contention. False: nothing done. The caller is identified first: a load
  * behind the locked instruction would wait for it, and the unlock's instruction for the store. */
 ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)
 {
-    void *self = rt_mutex_self();
+    struct cpu *cpu = port_cpu_self();
+    void *self = likely(cpu != NULL) ? cpu->current : NULL;
     uint32_t word = MUTEX_FREE;
     if (unlikely(!at_cas_acq(&m->queue.lock.word, &word, MUTEX_OWNED))) { /* ORDER(mutex) */
         return false;
     }
-    rt_mutex_set_owner(m, self);
+    if (unlikely(cpu == NULL)) {
+        rt_mutex_note_early(m); /* as the last call: the ordinary way needs no stack frame */
+    } else {
+        rt_mutex_set_owner(m, self);
+    }
     return true;
 }
 

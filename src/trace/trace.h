@@ -34,6 +34,9 @@ ALWAYS_INLINE unsigned trace_listeners(void)
 {
 #ifdef PIRN_TSAN
     return __atomic_load_n(&trace_on, __ATOMIC_RELAXED);
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return *(const uint8_t *)&trace_on; /* x86 compares a byte with a constant in one instruction,
+                                         * which makes a switch a nanosecond faster */
 #else
     return trace_on;
 #endif
