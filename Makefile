@@ -15,7 +15,7 @@ PREFIX ?= /usr/local
 # the tests in which they are most likely to find faults, and build only those: a test whose
 # program is not built fails. The simulator always has assertions on. Labels: sim unit policy posix
 # conformance tls preempt stress apps fault bench tools gdb memcheck sanitizers trace prof security
-# documents.
+# documents options (of programs of all folders: release only).
 LABELS_debug := unit|tls|start|gdb|trace|prof
 LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress|sanitizers
