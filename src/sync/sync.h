@@ -85,10 +85,10 @@ COLD void rt_mutex_note_early(struct rt_mutex *m);
 ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
 {
     struct cpu *cpu = port_cpu_self();
-    if (unlikely(cpu == NULL)) {
+    if (PORT_IDENTITY && unlikely(cpu == NULL)) {
         rt_mutex_note_early(m);
     } else {
-        rt_mutex_set_owner(m, cpu->current);
+        rt_mutex_set_owner(m, likely(cpu != NULL) ? cpu->current : NULL);
     }
 }
 
@@ -102,7 +102,7 @@ ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)
     if (unlikely(!at_cas_acq(&m->queue.lock.word, &word, MUTEX_OWNED))) { /* ORDER(mutex) */
         return false;
     }
-    if (unlikely(cpu == NULL)) {
+    if (PORT_IDENTITY && unlikely(cpu == NULL)) {
         rt_mutex_note_early(m); /* as the last call: the ordinary way needs no stack frame */
     } else {
         rt_mutex_set_owner(m, self);
