@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//
+// bank.sv - a bank of the second level, which holds all memory. It executes a request a cycle, an
+// atomic one in two, in the order in which they come: this order is that of memory. Answers leave
+// `latency` cycles after their requests came, in the same order; when QUEUE of them wait, no more
+// requests are accepted.
+//
+// Load-reserved and store-conditional: a reservation for each hart, of a line. Whatever changes the
+// line ends it; a store-conditional ends that of its hart.
+module bank (
+    input logic clk,
+    input logic rst,
+    input logic [63:0] cycle,
+    input soc_pkg::config_t cfg,
+    input logic [2:0] index,
+    input logic watch,
+    input logic req_valid,
+    input soc_pkg::req_t req,
+    output logic req_ready,
+    output logic rsp_valid,
+    output soc_pkg::rsp_t rsp,
+    input logic rsp_ready
+);
+    localparam int LINES = soc_pkg::RAM_BYTES / 16 / soc_pkg::BANKS;
+    localparam int LINE_BITS = $clog2(LINES);
+    localparam int BANK_BITS = $clog2(soc_pkg::BANKS);
+    localparam int HARTS = soc_pkg::HARTS;
+
+    // first cycle: what to do is known, memory is read, stores are made
+    logic r_valid, r_second;
+    soc_pkg::req_t r;
+    wire r_atomic = r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC;
+    wire last = r_valid && (!r_atomic || r_second);
+    wire [LINE_BITS-1:0] line = r.addr[4+BANK_BITS+:LINE_BITS];
+    logic [127:0] mem[LINES];
+    logic [127:0] read_q;
+    logic [31:0] reserved_at[HARTS];
+    logic [HARTS-1:0] reserved;
+    wire [31:0] hart = 32'(r.core) * soc_pkg::THREADS + 32'(r.thread);
+    wire [31:0] old = read_q[r.addr[3:2]*32+:32];
+
+    // the answer, a cycle after the last of the request
+    logic a_valid;
+    soc_pkg::req_t a;
+    logic a_writes;
+    logic [31:0] a_word;
+    logic [31:0] a_time;
+    logic room;
+
+    assign req_ready = room && (!r_valid || last);
+
+    logic [31:0] amo_new;
+    always_comb begin
+        case (r.func)
+            5'b00000: amo_new = old + r.data;
+            5'b00001: amo_new = r.data;
+            5'b00100: amo_new = old ^ r.data;
+            5'b01000: amo_new = old | r.data;
+            5'b01100: amo_new = old & r.data;
+            5'b10000: amo_new = $signed(old) < $signed(r.data) ? old : r.data;
+            5'b10100: amo_new = $signed(old) > $signed(r.data) ? old : r.data;
+            5'b11000: amo_new = old < r.data ? old : r.data;
+            default: amo_new = old > r.data ? old : r.data;
+        endcase
+    end
+    wire sc_ok = reserved[hart] && reserved_at[hart][31:4] == r.addr[31:4];
+    wire changes = last && (r.op == soc_pkg::REQ_STORE || r.op == soc_pkg::REQ_WRITE
+                            || r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC && sc_ok);
+    wire [31:0] new_word = r.op == soc_pkg::REQ_AMO ? amo_new : r.data;
+    wire [15:0] new_mask = changes ? 16'(r.mask) << {r.addr[3:2], 2'b00} : '0;
+
+    always_ff @(posedge clk) begin
+        if (r_valid && !r_second) read_q <= mem[line];
+        if (changes) begin
+            for (int i = 0; i < 16; i++) begin
+                if (new_mask[i]) mem[line][i*8+:8] <= new_word[(i%4)*8+:8];
+            end
+        end
+        if (rst) begin
+            r_valid <= 1'b0;
+            r_second <= 1'b0;
+            reserved <= '0;
+            a_valid <= 1'b0;
+        end else begin
+            if (req_valid && req_ready) begin
+                r_valid <= 1'b1;
+                r <= req;
+                r.addr <= req.addr & ~32'h4000_0000;  // of the alias
+                a_time <= cycle[31:0];
+            end else if (last) begin
+                r_valid <= 1'b0;
+            end
+            r_second <= r_valid && r_atomic && !r_second;
+            if (changes) begin
+                for (int h = 0; h < HARTS; h++) begin
+                    if (reserved_at[h][31:4] == r.addr[31:4]) reserved[h] <= 1'b0;
+                end
+            end
+            if (last && r.op == soc_pkg::REQ_SC) reserved[hart] <= 1'b0;
+            if (last && r.op == soc_pkg::REQ_LR) begin
+                reserved[hart] <= 1'b1;
+                reserved_at[hart] <= r.addr;
+            end
+            a_valid <= last;
+            a <= r;
+            a_writes <= changes;
+            a_word <= r.op == soc_pkg::REQ_AMO ? old : r.op == soc_pkg::REQ_SC ? {31'b0, !sc_ok}
+                                                                               : r.data;
+        end
+    end
+
+    // --- answers on their way
+    soc_pkg::rsp_t made;
+    always_comb begin
+        made = '0;
+        made.op = a.op;
+        made.core = a.core;
+        made.thread = a.thread;
+        made.tag = a.tag;
+        made.writes = a_writes;
+        made.addr = a.addr;
+        made.mask = a.mask;
+        case (a.op)
+            soc_pkg::REQ_FETCH, soc_pkg::REQ_LOAD: made.data = read_q;
+            soc_pkg::REQ_READ, soc_pkg::REQ_LR: made.data = {96'b0, read_q[a.addr[3:2]*32+:32]};
+            default: made.data = {96'b0, a_word};
+        endcase
+    end
+    logic [31:0] came_q;
+    always_ff @(posedge clk) came_q <= a_time;
+    delay delay (
+        .clk,
+        .rst,
+        .now(cycle[31:0]),
+        .latency(cfg.latency),
+        .put(a_valid),
+        .came(came_q),
+        .put_rsp(made),
+        .room,
+        .rsp_valid,
+        .rsp,
+        .rsp_ready
+    );
+
+`ifdef VERILATOR
+    import "DPI-C" function int soc_image_lines(input int first);
+    import "DPI-C" function int soc_image_word(input int at);
+    import "DPI-C" function void soc_memory(input int hart, input int at, input int data,
+                                            input int mask);
+    initial begin
+        for (int i = 0; i < soc_image_lines(0); i++) begin
+            if (i % soc_pkg::BANKS == int'(index)) begin
+                for (int w = 0; w < 4; w++) begin
+                    mem[i/soc_pkg::BANKS][w*32+:32] = soc_image_word(i * 16 + w * 4);
+                end
+            end
+        end
+    end
+    always_ff @(posedge clk) begin
+        if (!rst && watch && changes) soc_memory(hart, r.addr, new_word, 32'(r.mask));
+    end
+`endif
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) begin
+        if (!rst && r_valid) assert (r.addr[4+:3] % soc_pkg::BANKS == 32'(index));
+    end
+`endif
+endmodule

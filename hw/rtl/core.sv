@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: MIT
+//
+// core.sv - an in-order core with 1 to 4 hardware threads. Four stages, an instruction a cycle:
+//
+//   F  a thread that can run is chosen, in turn; its instruction is looked up in the cache
+//   D  decoded, registers read; jumps and backward branches are predicted to be taken
+//   X  computed; branches, traps, interrupts and control registers take effect here
+//   M  the data cache's and the store buffer's answer; registers are written
+//
+// The pipeline does not stall for what takes long. An instruction that cannot end in M asks for what
+// it needs and is dropped, with the younger ones of its thread; the thread is switched off until the
+// answer is there (`run`), and then executes the instruction again, which finds the answer in the
+// thread's own registers (`answer`; of instructions: `fetched`) and so always gets further, whatever
+// the caches have lost meanwhile. The only stall is a cycle between a load, or a product, and an
+// instruction that uses it at once.
+//
+// Rules:
+//   1. A thread waits for one thing at a time: one request under way, besides its stores.
+//   2. Younger instructions of a thread change nothing but `pc` before older ones are sure to end:
+//      what M drops, X does not do (x_ok).
+//   3. A thread that has an answer takes no interrupt before it has used it: what was asked for has
+//      been done by then (a device was read, memory was changed).
+//   4. Loads see, in this order: the thread's stores, this core's data cache, the second level.
+//      Stores reach the data cache with the answer, when all cores see them. So no thread sees
+//      another's store before every core would.
+module core
+    import decode_pkg::*;
+(
+    input logic clk,
+    input logic rst,
+    input logic [soc_pkg::CORE_BITS-1:0] id,
+    input logic [63:0] cycle,
+    input logic watch,
+    output logic req_valid,
+    output soc_pkg::req_t req,
+    input logic req_ready,
+    input logic rsp_valid,
+    input soc_pkg::rsp_t rsp,
+    input logic [soc_pkg::THREADS-1:0] irq_soft,
+    input logic [soc_pkg::THREADS-1:0] irq_timer,
+    input logic [soc_pkg::THREADS-1:0] irq_external,
+    output logic [soc_pkg::THREADS-1:0][3:0] does
+);
+    localparam int T = soc_pkg::THREADS;
+    localparam int TB = soc_pkg::THREAD_BITS;
+    typedef logic [TB-1:0] thread_t;
+
+    // --- state of the threads
+    logic [T-1:0] run;
+    logic [3:0] reason[T];
+    logic [31:0] pc[T];
+    logic [T-1:0] answer_valid, fetched_valid, fetch_stale;
+    logic [31:0] answer[T], fetched[T];
+    logic [31:0] regs[T*32];
+    logic [T-1:0] pend_valid;
+    soc_pkg::req_t pend[T];
+
+    function automatic logic in_ram(input logic [31:0] at);
+        in_ram = at[31] && (at & 32'h3fff_ffff) < soc_pkg::RAM_BYTES;
+    endfunction
+    function automatic logic is_device(input logic [31:0] at);
+        is_device = at[31:3] == soc_pkg::EXIT_BASE[31:3]
+                    || at[31:16] == soc_pkg::CLINT_BASE[31:16]
+                    || at[31:24] == soc_pkg::PLIC_BASE[31:24]
+                    || at[31:8] == soc_pkg::UART_BASE[31:8]
+                    || at[31:16] == soc_pkg::LOCKS_BASE[31:16]
+                    || at[31:16] == soc_pkg::CHIP_BASE[31:16];
+    endfunction
+
+    // --- F
+    thread_t last, f_t;
+    logic f_valid, d_stall;
+    always_comb begin
+        f_valid = 1'b0;
+        f_t = '0;
+        for (int i = T; i >= 1; i--) begin
+            automatic int t = (int'(last) + i) % T;
+            if (run[t] && !d_stall) begin
+                f_valid = 1'b1;
+                f_t = thread_t'(t);
+            end
+        end
+    end
+    wire [31:0] f_pc = pc[f_t];
+
+    // --- D
+    logic d_valid, i_hit;
+    thread_t d_t;
+    logic [31:0] d_pc;
+    logic [127:0] i_line;
+    logic x_valid, x_redirect, m_drop;
+    thread_t x_t, m_t;
+    decoded_t x_dec;
+    logic [31:0] x_instr;
+    wire [31:0] d_instr = fetched_valid[d_t] ? fetched[d_t] : i_line[d_pc[3:2]*32+:32];
+    wire d_fault = !in_ram(d_pc);
+    wire d_here = i_hit || fetched_valid[d_t] || d_fault;
+    decoded_t d_dec;
+    assign d_dec = decode(d_instr);
+    wire d_killed = (x_redirect && x_t == d_t) || (m_drop && m_t == d_t);
+    wire d_older = x_valid && x_t == d_t;
+    wire d_hazard = d_older && x_dec.late && x_dec.writes
+                    && ((d_dec.uses_rs1 && x_instr[11:7] == d_instr[19:15])
+                        || (d_dec.uses_rs2 && x_instr[11:7] == d_instr[24:20]));
+    assign d_stall = d_valid && d_here && !d_killed && d_hazard;
+    wire d_miss = d_valid && !d_here && !d_killed;
+    wire d_goes = d_valid && d_here && !d_killed && !d_stall;
+    wire d_predicts = d_goes && !d_fault && (d_dec.jal || d_dec.branch && d_dec.imm[31]);
+    wire [31:0] d_target = d_pc + d_dec.imm;
+
+    logic m_writes;
+    logic [31:0] m_result, m_instr;
+    function automatic logic [31:0] operand(input logic [4:0] r);
+        operand = r == 0 ? '0 : m_writes && m_t == d_t && m_instr[11:7] == r ? m_result
+                          : regs[{d_t, r}];
+    endfunction
+
+    // --- X
+    logic x_fault;
+    logic [31:0] x_pc, x_rs1, x_rs2, x_next;
+    logic m_valid, m_early;
+    logic [31:0] m_value;
+    wire x_bypass1 = m_early && m_t == x_t && m_instr[11:7] == x_instr[19:15];
+    wire x_bypass2 = m_early && m_t == x_t && m_instr[11:7] == x_instr[24:20];
+    wire [31:0] x_a = x_bypass1 ? m_value : x_rs1;
+    wire [31:0] x_b = x_bypass2 ? m_value : x_rs2;
+    wire x_ok = x_valid && !(m_drop && m_t == x_t);
+    wire [31:0] x_alu = alu(x_dec.alu_plain ? 3'd0 : x_dec.func3, x_dec.alu_alt,
+                            x_dec.op_a_pc ? x_pc : x_dec.op_a_zero ? 32'd0 : x_a,
+                            x_dec.op_b_imm ? x_dec.imm : x_b);
+    wire x_atomic = x_dec.amo || x_dec.lr || x_dec.sc;
+    wire [31:0] x_addr = x_a + (x_dec.load || x_dec.store ? x_dec.imm : 32'd0);
+    wire x_jumps = x_dec.jal || x_dec.jalr || x_dec.branch && taken(x_dec.func3, x_a, x_b);
+    wire [31:0] x_target = x_dec.jalr ? (x_a + x_dec.imm) & ~32'd1 : x_pc + x_dec.imm;
+    wire [31:0] x_after = x_jumps ? x_target : x_pc + 32'd4;
+    wire [1:0] x_size = x_atomic ? 2'd2 : x_dec.func3[1:0];
+    wire x_access = x_dec.load || x_dec.store || x_atomic;
+    wire x_misaligned = x_access && ((x_addr[0] && x_size != 0) || (x_addr[1] && x_size[1]));
+    wire x_device = is_device(x_addr);
+    wire x_nothing = (x_access || x_dec.flush_line) && !in_ram(x_addr) && !(x_device && !x_atomic);
+
+    // control registers, one set a thread
+    logic [T-1:0] csr_wakes, csr_interrupt;
+    logic [T-1:0] csr_exists;
+    logic [31:0] csr_word[T], csr_vector[T], csr_epc[T];
+    logic [3:0] csr_cause[T];
+    logic [T-1:0] retires;
+    wire csr_writes = x_dec.csr && (x_dec.func3[1:0] == 2'b01 || x_instr[19:15] != 0);
+    wire [31:0] csr_arg = x_dec.func3[2] ? {27'b0, x_instr[19:15]} : x_a;
+    wire [31:0] csr_old = csr_word[x_t];
+    wire [31:0] csr_new = x_dec.func3[1:0] == 2'b01 ? csr_arg
+                          : x_dec.func3[0] ? csr_old & ~csr_arg : csr_old | csr_arg;
+    wire csr_bad = x_dec.csr && (!csr_exists[x_t] || csr_writes && x_instr[31:30] == 2'b11);
+
+    logic x_exception;
+    logic [3:0] x_cause;
+    logic [31:0] x_tval;
+    always_comb begin
+        x_exception = 1'b1;
+        x_cause = 4'd0;
+        x_tval = '0;
+        if (x_fault) begin
+            x_cause = 4'd1;
+            x_tval = x_pc;
+        end else if (x_dec.illegal || csr_bad) begin
+            x_cause = 4'd2;
+            x_tval = x_instr;
+        end else if (x_dec.ecall) begin
+            x_cause = 4'd11;
+        end else if (x_dec.ebreak) begin
+            x_cause = 4'd3;
+            x_tval = x_pc;
+        end else if (x_jumps && x_target[1]) begin
+            x_tval = x_target;
+        end else if (x_misaligned) begin
+            x_cause = x_dec.load || x_dec.lr ? 4'd4 : 4'd6;
+            x_tval = x_addr;
+        end else if (x_nothing) begin
+            x_cause = x_dec.load || x_dec.lr ? 4'd5 : 4'd7;
+            x_tval = x_addr;
+        end else begin
+            x_exception = 1'b0;
+        end
+    end
+    wire x_interrupt = csr_interrupt[x_t] && !answer_valid[x_t];
+    wire x_trap = x_ok && (x_interrupt || x_exception);
+    wire x_does = x_ok && !x_trap;  // takes effect
+    wire x_sleeps = x_does && x_dec.wfi && !csr_wakes[x_t];
+    wire x_wrong = x_after != x_next;
+    assign x_redirect = x_trap || x_does && (x_dec.mret || x_sleeps || x_wrong);
+    wire [31:0] x_goto = x_trap ? csr_vector[x_t] : x_dec.mret ? csr_epc[x_t] : x_after;
+
+    for (genvar t = 0; t < T; t++) begin : thread
+        wire x_here = x_t == thread_t'(t);
+        csr csr (
+            .clk,
+            .rst,
+            .hart(32'(id) * T + t),
+            .cycle,
+            .retires(retires[t]),
+            .in_m(m_valid && m_t == thread_t'(t)),
+            .irq_soft(irq_soft[t]),
+            .irq_timer(irq_timer[t]),
+            .irq_external(irq_external[t]),
+            .at(x_instr[31:20]),
+            .word(csr_word[t]),
+            .exists(csr_exists[t]),
+            .write(x_does && x_here && csr_writes),
+            .data(csr_new),
+            .wakes(csr_wakes[t]),
+            .interrupt(csr_interrupt[t]),
+            .interrupt_cause(csr_cause[t]),
+            .trap(x_trap && x_here),
+            .trap_cause(x_interrupt ? {1'b1, 27'b0, csr_cause[x_t]} : {28'b0, x_cause}),
+            .trap_pc(x_pc),
+            .trap_value(x_interrupt ? 32'd0 : x_tval),
+            .mret(x_does && x_here && x_dec.mret),
+            .vector(csr_vector[t]),
+            .epc(csr_epc[t])
+        );
+    end
+
+    // --- M
+    decoded_t m_dec;
+    logic [31:0] m_pc, m_addr, m_data;
+    logic [65:0] m_product;
+    logic m_device, m_trap;
+    logic [31:0] m_cause;
+    logic d_hit;
+    logic [127:0] d_line;
+    logic [T-1:0] sb_full, sb_empty, sb_covers, sb_overlaps;
+    logic [31:0] sb_word[T];
+    wire m_atomic = m_dec.amo || m_dec.lr || m_dec.sc;
+    wire m_cached = !m_device && !m_addr[30];
+    wire m_has = answer_valid[m_t];
+    wire [3:0] m_mask = m_dec.func3[1] ? 4'b1111
+                        : m_dec.func3[0] ? 4'b0011 << m_addr[1:0] : 4'b0001 << m_addr[1:0];
+
+    logic m_done, m_asks, m_divides, m_puts, m_flushes, m_drops_line;
+    logic [3:0] m_reason, m_op;
+    logic div_busy, div_done;
+    wire drop_ready = !rsp_valid;
+    always_comb begin
+        m_done = m_valid;
+        m_asks = 1'b0;
+        m_divides = 1'b0;
+        m_puts = 1'b0;
+        m_flushes = 1'b0;
+        m_drops_line = 1'b0;
+        m_reason = soc_pkg::DOES_PIPE;  // try again at once
+        m_op = soc_pkg::REQ_LOAD;
+        if (m_valid && !m_has) begin
+            if (m_dec.load && m_cached) begin
+                if (sb_overlaps[m_t]) begin
+                    m_done = sb_covers[m_t];
+                    m_reason = soc_pkg::DOES_FENCE;
+                end else begin
+                    m_done = d_hit;
+                    m_asks = !d_hit;
+                    m_reason = soc_pkg::DOES_LOAD;
+                end
+            end else if (m_dec.store && !m_device) begin
+                m_done = !sb_full[m_t];
+                m_puts = m_done;
+                m_reason = soc_pkg::DOES_STORE;
+            end else if (m_dec.load || m_dec.store || m_atomic) begin
+                m_done = 1'b0;
+                m_asks = sb_empty[m_t];
+                m_reason = !m_asks ? soc_pkg::DOES_FENCE
+                           : m_atomic ? soc_pkg::DOES_ATOMIC
+                           : m_device ? soc_pkg::DOES_DEVICE : soc_pkg::DOES_LOAD;
+                m_op = m_dec.amo ? soc_pkg::REQ_AMO : m_dec.lr ? soc_pkg::REQ_LR
+                       : m_dec.sc ? soc_pkg::REQ_SC
+                       : m_dec.store ? soc_pkg::REQ_WRITE : soc_pkg::REQ_READ;
+            end else if (m_dec.fence || m_dec.fence_i || m_dec.flush_line) begin
+                m_done = sb_empty[m_t] || m_dec.fence && !m_instr[24] && !m_instr[26];
+                m_reason = soc_pkg::DOES_FENCE;
+                if (m_done && m_dec.flush_line) begin
+                    m_done = drop_ready;
+                    m_drops_line = drop_ready;
+                    m_reason = soc_pkg::DOES_PIPE;
+                end
+                m_flushes = m_done && m_dec.fence_i;
+            end else if (m_dec.div) begin
+                m_done = 1'b0;
+                m_divides = !div_busy && !div_done;
+                m_reason = m_divides ? soc_pkg::DOES_DIVIDE : soc_pkg::DOES_PIPE;
+            end
+        end
+    end
+    wire m_uses = m_valid && m_has;  // whatever it is: only an instruction that asked has an answer
+    assign m_drop = m_valid && !m_done || m_flushes;
+
+    wire [31:0] m_word = m_has ? answer[m_t] : sb_covers[m_t] ? sb_word[m_t]
+                                             : d_line[m_addr[3:2]*32+:32];
+    wire [31:0] m_shifted = m_word >> {m_addr[1:0], 3'b000};
+    wire [31:0] m_loaded = m_dec.func3[1] ? m_word
+        : m_dec.func3[0] ? {{16{m_shifted[15] && !m_dec.func3[2]}}, m_shifted[15:0]}
+                         : {{24{m_shifted[7] && !m_dec.func3[2]}}, m_shifted[7:0]};
+    assign m_result = m_dec.load ? m_loaded
+                      : m_dec.mul ? (m_dec.func3[1:0] == 0 ? m_product[31:0] : m_product[63:32])
+                      : m_atomic || m_dec.div ? answer[m_t] : m_value;
+    assign m_writes = m_done && m_dec.writes;
+    assign m_early = m_valid && m_dec.writes && !m_dec.late;
+
+    always_comb begin
+        for (int t = 0; t < T; t++) begin
+            retires[t] = m_done && m_t == thread_t'(t);
+            does[t] = retires[t] ? soc_pkg::DOES_RETIRE
+                      : run[t] ? soc_pkg::DOES_PIPE : reason[t];
+        end
+    end
+
+    // --- parts
+    wire mine = rsp_valid && rsp.core == id;
+    wire rsp_fetch = mine && rsp.op == soc_pkg::REQ_FETCH;
+    wire rsp_load = mine && rsp.op == soc_pkg::REQ_LOAD;
+    wire rsp_store = mine && rsp.op == soc_pkg::REQ_STORE;
+    wire rsp_answer = mine && !rsp_fetch && !rsp_store;
+    thread_t rsp_t;
+    assign rsp_t = rsp.thread;
+
+    cache #(
+        .SETS(soc_pkg::ICACHE_SETS)
+    ) icache (
+        .clk,
+        .rst,
+        .flush(m_flushes),
+        .look(!d_stall),
+        .look_at(f_pc),
+        .hit(i_hit),
+        .line(i_line),
+        .fill(rsp_fetch && !fetch_stale[rsp_t]),
+        .merge(1'b0),
+        .drop(1'b0),
+        .at(rsp.addr),
+        .data(rsp.data),
+        .mask(4'b0)
+    );
+    cache #(
+        .SETS(soc_pkg::DCACHE_SETS)
+    ) dcache (
+        .clk,
+        .rst,
+        .flush(1'b0),
+        .look(1'b1),
+        .look_at(x_addr),
+        .hit(d_hit),
+        .line(d_line),
+        .fill(rsp_load),
+        .merge(rsp_store),
+        .drop(m_drops_line || rsp_valid && rsp.writes && !rsp_store),
+        .at(m_drops_line ? m_addr & 32'hbfff_ffff : rsp.addr),
+        .data(rsp.data),
+        .mask(rsp.mask)
+    );
+    logic [31:0] div_result;
+    thread_t div_t;
+    divider divider (
+        .clk,
+        .rst,
+        .start(m_divides),
+        .func(m_dec.func3[1:0]),
+        .a(m_addr),
+        .b(m_data),
+        .busy(div_busy),
+        .done(div_done),
+        .result(div_result)
+    );
+
+    // one source a cycle sends a request: what threads wait for, and their stores
+    logic [T-1:0] sb_send, sb_sent, pend_sent;
+    soc_pkg::req_t sb_req[T];
+    for (genvar t = 0; t < T; t++) begin : stores
+        store_buffer buffer (
+            .clk,
+            .rst,
+            .put(m_puts && m_t == thread_t'(t)),
+            .put_at(m_addr & 32'hbfff_ffff),
+            .put_data(m_data << {m_addr[1:0], 3'b000}),
+            .put_mask(m_mask),
+            .full(sb_full[t]),
+            .empty(sb_empty[t]),
+            .look_at(m_addr),
+            .look_mask(m_mask),
+            .covers(sb_covers[t]),
+            .overlaps(sb_overlaps[t]),
+            .word(sb_word[t]),
+            .send(sb_send[t]),
+            .send_at(sb_req[t].addr),
+            .send_data(sb_req[t].data),
+            .send_mask(sb_req[t].mask),
+            .send_tag(sb_req[t].tag),
+            .sent(sb_sent[t]),
+            .answered(rsp_store && rsp_t == thread_t'(t)),
+            .answered_tag(rsp.tag)
+        );
+        assign sb_req[t].op = soc_pkg::REQ_STORE;
+        assign sb_req[t].core = id;
+        assign sb_req[t].thread = thread_t'(t);
+        assign sb_req[t].func = '0;
+    end
+    logic [2:0] turn;
+    logic picks;
+    soc_pkg::req_t picked;
+    always_comb begin
+        picks = 1'b0;
+        picked = '0;
+        sb_sent = '0;
+        pend_sent = '0;
+        for (int i = 0; i < 2 * T; i++) begin
+            automatic int s = (int'(turn) + i) % (2 * T);
+            if (!picks && (!req_valid || req_ready)) begin
+                if (s < T ? pend_valid[s] : sb_send[s-T]) begin
+                    picks = 1'b1;
+                    picked = s < T ? pend[s] : sb_req[s-T];
+                    if (s < T) pend_sent[s] = 1'b1;
+                    else sb_sent[s-T] = 1'b1;
+                end
+            end
+        end
+    end
+
+    // --- what changes
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            run <= '1;
+            for (int t = 0; t < T; t++) begin
+                pc[t] <= soc_pkg::RAM_BASE;
+                reason[t] <= soc_pkg::DOES_PIPE;
+            end
+            answer_valid <= '0;
+            fetched_valid <= '0;
+            fetch_stale <= '0;
+            pend_valid <= '0;
+            last <= '0;
+            d_valid <= 1'b0;
+            x_valid <= 1'b0;
+            m_valid <= 1'b0;
+            m_trap <= 1'b0;
+            req_valid <= 1'b0;
+            turn <= '0;
+        end else begin
+            // F
+            d_valid <= d_stall || f_valid && !(m_drop && m_t == f_t) && !(x_redirect && x_t == f_t)
+                       && !((d_predicts || d_miss) && d_t == f_t);
+            if (f_valid) begin
+                last <= f_t;
+                pc[f_t] <= f_pc + 32'd4;
+            end
+            if (!d_stall) begin
+                d_t <= f_t;
+                d_pc <= f_pc;
+            end
+
+            // D
+            x_valid <= d_goes;
+            x_t <= d_t;
+            x_pc <= d_pc;
+            x_instr <= d_instr;
+            x_dec <= d_dec;
+            x_fault <= d_fault;
+            x_rs1 <= operand(d_instr[19:15]);
+            x_rs2 <= operand(d_instr[24:20]);
+            x_next <= d_predicts ? d_target : d_pc + 32'd4;
+            if (d_goes) fetched_valid[d_t] <= 1'b0;
+            if (d_predicts) pc[d_t] <= d_target;
+            if (d_miss) begin
+                pc[d_t] <= d_pc;
+                if (!d_older) begin  // else an older one might still ask for something: try again
+                    run[d_t] <= 1'b0;
+                    reason[d_t] <= soc_pkg::DOES_FETCH;
+                    pend_valid[d_t] <= 1'b1;
+                    pend[d_t] <= '{op: soc_pkg::REQ_FETCH, core: id, thread: d_t, addr: d_pc,
+                                   default: '0};
+                end
+            end
+
+            // X
+            m_valid <= x_does;
+            m_trap <= x_trap;
+            m_cause <= x_interrupt ? {1'b1, 27'b0, csr_cause[x_t]} : {28'b0, x_cause};
+            m_t <= x_t;
+            m_pc <= x_pc;
+            m_instr <= x_instr;
+            m_dec <= x_dec;
+            m_value <= x_dec.jal || x_dec.jalr ? x_pc + 32'd4 : x_dec.csr ? csr_old : x_alu;
+            m_addr <= x_dec.div ? x_a : x_addr;
+            m_data <= x_b;
+            m_device <= x_device;
+            m_product <= $signed({x_a[31] && x_dec.func3[1:0] != 2'd3, x_a})
+                         * $signed({x_b[31] && !x_dec.func3[1], x_b});
+            if (x_redirect) pc[x_t] <= x_goto;
+            if (x_sleeps) begin
+                run[x_t] <= 1'b0;
+                reason[x_t] <= soc_pkg::DOES_WFI;
+            end
+
+            // M
+            if (m_writes) regs[{m_t, m_instr[11:7]}] <= m_result;
+            if (m_uses) answer_valid[m_t] <= 1'b0;
+            if (m_drop) begin
+                pc[m_t] <= m_flushes ? m_pc + 32'd4 : m_pc;
+                if (!m_flushes && m_reason != soc_pkg::DOES_PIPE) begin
+                    run[m_t] <= 1'b0;
+                    reason[m_t] <= m_reason;
+                end
+            end
+            if (m_asks) begin
+                pend_valid[m_t] <= 1'b1;
+                pend[m_t] <= '{op: m_op, core: id, thread: m_t, tag: '0, func: m_instr[31:27],
+                               addr: m_addr, data: m_data << {m_addr[1:0], 3'b000},
+                               mask: m_atomic ? 4'b1111 : m_mask};
+            end
+            if (m_divides) div_t <= m_t;
+
+            // requests
+            for (int t = 0; t < T; t++) if (pend_sent[t]) pend_valid[t] <= 1'b0;
+            if (!req_valid || req_ready) begin
+                req_valid <= picks;
+                req <= picked;
+                turn <= turn == 3'(2 * T - 1) ? '0 : turn + 3'd1;
+            end
+
+            // threads that go on
+            for (int t = 0; t < T; t++) begin
+                if (!run[t]) begin
+                    if (reason[t] == soc_pkg::DOES_STORE && !sb_full[t]) run[t] <= 1'b1;
+                    if (reason[t] == soc_pkg::DOES_FENCE && sb_empty[t]) run[t] <= 1'b1;
+                    if (reason[t] == soc_pkg::DOES_WFI && csr_wakes[t]) run[t] <= 1'b1;
+                end
+            end
+            if (m_flushes) begin
+                for (int t = 0; t < T; t++) begin
+                    fetch_stale[t] <= !run[t] && reason[t] == soc_pkg::DOES_FETCH;
+                end
+                // one of another thread that asks in this very cycle
+                if (d_miss && !d_older) fetch_stale[d_t] <= 1'b0;
+            end
+            if (rsp_fetch) begin
+                run[rsp_t] <= 1'b1;
+                fetched_valid[rsp_t] <= 1'b1;
+                fetched[rsp_t] <= rsp.data[rsp.addr[3:2]*32+:32];
+                fetch_stale[rsp_t] <= 1'b0;
+            end
+            if (rsp_answer) begin
+                run[rsp_t] <= 1'b1;
+                answer_valid[rsp_t] <= 1'b1;
+                answer[rsp_t] <= rsp_load ? rsp.data[rsp.addr[3:2]*32+:32] : rsp.data[31:0];
+            end
+            if (div_done) begin
+                run[div_t] <= 1'b1;
+                answer_valid[div_t] <= 1'b1;
+                answer[div_t] <= div_result;
+            end
+        end
+    end
+
+`ifdef VERILATOR
+    import "DPI-C" function void soc_retire(input int hart, input int pc, input int instr,
+                                            input int value, input int addr, input int data);
+    import "DPI-C" function void soc_trap(input int hart, input int pc, input int cause);
+    wire [31:0] m_hart = 32'(id) * T + 32'(m_t);
+    always_ff @(posedge clk) begin
+        if (!rst && watch) begin
+            if (m_done) begin
+                soc_retire(m_hart, m_pc, m_instr, m_result,
+                           m_dec.load || m_dec.store || m_atomic ? m_addr : 0, m_data);
+            end
+            if (m_trap) soc_trap(m_hart, m_pc, m_cause);
+        end
+    end
+`endif
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) begin
+        if (!rst) begin
+            for (int t = 0; t < T; t++) begin
+                assert (!(run[t] && pend_valid[t]));  // rule 1
+            end
+            if (rsp_fetch || rsp_answer) assert (!run[rsp_t] && !pend_valid[rsp_t]);
+            if (rsp_fetch) assert (reason[rsp_t] == soc_pkg::DOES_FETCH);
+            assert (!(m_uses && !(m_dec.load || m_dec.store || m_atomic || m_dec.div)));
+            assert (!(m_drops_line && rsp_valid));
+        end
+    end
+`endif
+endmodule

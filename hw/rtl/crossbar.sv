@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//
+// crossbar.sv - the ways between cores and banks (the last "bank" is the devices).
+//
+// To the banks: each bank takes one request a cycle, from the cores in turn, or at random by seed.
+// To the cores: a core gets one answer a cycle and must take it. An answer that changes memory goes
+// to all cores in one cycle. So if a core has seen a change, every core has: no line that is older
+// than the change is left in any cache, and answers that come later are of later memory. This is all
+// that makes the caches coherent, and the reason for which it is enough.
+//
+// Where caches are not to be coherent (cfg.coherent = 0) only the core that has stored gets it.
+module crossbar (
+    input logic clk,
+    input logic rst,
+    input soc_pkg::config_t cfg,
+    // from the cores
+    input logic [soc_pkg::CORES-1:0] req_valid,
+    input soc_pkg::req_t [soc_pkg::CORES-1:0] req,
+    output logic [soc_pkg::CORES-1:0] req_ready,
+    // to the banks
+    output logic [soc_pkg::BANKS:0] bank_valid,
+    output soc_pkg::req_t [soc_pkg::BANKS:0] bank_req,
+    input logic [soc_pkg::BANKS:0] bank_ready,
+    // from the banks
+    input logic [soc_pkg::BANKS:0] ans_valid,
+    input soc_pkg::rsp_t [soc_pkg::BANKS:0] ans,
+    output logic [soc_pkg::BANKS:0] ans_ready,
+    // to the cores
+    output logic [soc_pkg::CORES-1:0] rsp_valid,
+    output soc_pkg::rsp_t [soc_pkg::CORES-1:0] rsp
+);
+    localparam int C = soc_pkg::CORES;
+    localparam int B = soc_pkg::BANKS;
+    localparam int BANK_BITS = $clog2(B);
+
+    logic [31:0] chance;
+    random random (
+        .clk,
+        .rst,
+        .seed(cfg.seed),
+        .number(chance)
+    );
+
+    logic [2:0] first_core[B+1];  // whose turn it is
+    logic [3:0] first_bank;
+    wire pressed = cfg.seed != 0 && cfg.pressure > chance[31:24];
+
+    // where a request goes
+    logic [3:0] target[C];
+    for (genvar c = 0; c < C; c++) begin : targets
+        if (B == 1) assign target[c] = req[c].addr[31] ? 4'd0 : 4'd1;
+        else assign target[c] = req[c].addr[31] ? 4'(req[c].addr[4+:BANK_BITS]) : 4'(B);
+    end
+
+    logic [2:0] winner[B+1];
+    always_comb begin
+        req_ready = '0;
+        for (int b = 0; b <= B; b++) begin
+            bank_valid[b] = 1'b0;
+            bank_req[b] = req[0];
+            winner[b] = '0;
+            for (int i = C - 1; i >= 0; i--) begin
+                automatic int c = (int'(first_core[b]) + i) % C;
+                if (req_valid[c] && int'(target[c]) == b && !pressed) begin
+                    bank_valid[b] = 1'b1;
+                    bank_req[b] = req[c];
+                    winner[b] = 3'(c);
+                end
+            end
+            if (bank_valid[b] && bank_ready[b]) req_ready[winner[b]] = 1'b1;
+        end
+    end
+
+    logic [C-1:0] busy;
+    logic [C-1:0] goes[B+1];
+    logic [3:0] sender[C];
+    logic [C-1:0] gets;
+    always_comb begin
+        busy = '0;
+        ans_ready = '0;
+        gets = '0;
+        for (int c = 0; c < C; c++) sender[c] = '0;
+        for (int i = 0; i <= B; i++) begin
+            automatic int b = (int'(first_bank) + i) % (B + 1);
+            goes[b] = ans[b].writes && cfg.coherent ? '1 : C'(1) << ans[b].core;
+            if (ans_valid[b] && (busy & goes[b]) == 0) begin
+                ans_ready[b] = 1'b1;
+                busy |= goes[b];
+                gets |= goes[b];
+                for (int c = 0; c < C; c++) if (goes[b][c]) sender[c] = 4'(b);
+            end
+        end
+    end
+
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            for (int b = 0; b <= B; b++) first_core[b] <= '0;
+            first_bank <= '0;
+            rsp_valid <= '0;
+        end else begin
+            for (int b = 0; b <= B; b++) begin
+                if (cfg.seed != 0) begin
+                    first_core[b] <= 3'(int'((chance >> b) & 32'h7) % C);
+                end else if (bank_valid[b] && bank_ready[b]) begin
+                    first_core[b] <= 3'((int'(winner[b]) + 1) % C);
+                end
+            end
+            // everybody is the first again and again, so an answer to all gets its cycle
+            first_bank <= first_bank == 4'(B) ? '0 : first_bank + 4'd1;
+            rsp_valid <= gets;
+            for (int c = 0; c < C; c++) if (gets[c]) rsp[c] <= ans[sender[c]];
+        end
+    end
+endmodule

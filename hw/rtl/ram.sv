@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// ram.sv - memory with one port to read and one to write, a cycle each. A word that is read in the
+// cycle in which it is written is the old one.
+module ram #(
+    parameter int WIDTH = 32,
+    parameter int DEPTH = 64,
+    parameter int LANES = 1  // parts of a word that can be written alone
+) (
+    input logic clk,
+    input logic read,
+    input logic [$clog2(DEPTH)-1:0] read_at,
+    output logic [WIDTH-1:0] word,
+    input logic [LANES-1:0] write,
+    input logic [$clog2(DEPTH)-1:0] write_at,
+    input logic [WIDTH-1:0] data
+);
+    localparam int LANE = WIDTH / LANES;
+    logic [WIDTH-1:0] mem[DEPTH];
+
+    always_ff @(posedge clk) begin
+        if (read) word <= mem[read_at];
+        if (write != 0) begin
+            for (int i = 0; i < LANES; i++) begin
+                if (write[i]) mem[write_at][i*LANE+:LANE] <= data[i*LANE+:LANE];
+            end
+        end
+    end
+endmodule

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// soc_pkg.sv - parameters of the chip, and the messages between its parts.
+//
+// A configuration is a set of macros (SOC_CORES=2 ...), checked by hw/config.py; whatever a macro
+// does not set has the value below. What can change without a new build (latency, coherence, seed)
+// is an input of the top module.
+`ifndef SOC_CORES
+`define SOC_CORES 1
+`endif
+`ifndef SOC_THREADS
+`define SOC_THREADS 1
+`endif
+`ifndef SOC_BANKS
+`define SOC_BANKS 4
+`endif
+`ifndef SOC_RAM_KIB
+`define SOC_RAM_KIB 32768
+`endif
+`ifndef SOC_ICACHE_SETS
+`define SOC_ICACHE_SETS 256
+`endif
+`ifndef SOC_DCACHE_SETS
+`define SOC_DCACHE_SETS 128
+`endif
+`ifndef SOC_QUEUE
+`define SOC_QUEUE 64
+`endif
+
+package soc_pkg;
+    parameter int CORES = `SOC_CORES;  // 1...8
+    parameter int THREADS = `SOC_THREADS;  // hardware threads of a core, 1...4
+    parameter int HARTS = CORES * THREADS;
+    parameter int BANKS = `SOC_BANKS;  // of the second level: 1, 2, 4, 8
+    parameter int RAM_BYTES = `SOC_RAM_KIB * 1024;
+    parameter int WAYS = 2;  // of the first-level caches
+    parameter int ICACHE_SETS = `SOC_ICACHE_SETS;
+    parameter int DCACHE_SETS = `SOC_DCACHE_SETS;
+    parameter int QUEUE = `SOC_QUEUE;  // answers that a bank can hold
+    parameter int STORES = 4;  // of a thread, on their way to the second level
+
+    parameter int CORE_BITS = 3;
+    parameter int THREAD_BITS = 2;
+    parameter int TAG_BITS = 2;
+
+    // Requests of a core to the second level or to a device. A line has 16 bytes.
+    parameter logic [3:0] REQ_FETCH = 4'd0;  // a line for the instruction cache
+    parameter logic [3:0] REQ_LOAD = 4'd1;  // a line for the data cache
+    parameter logic [3:0] REQ_READ = 4'd2;  // a word that no cache keeps
+    parameter logic [3:0] REQ_STORE = 4'd3;  // of a store buffer
+    parameter logic [3:0] REQ_WRITE = 4'd4;  // a device's register: the thread waits for the answer
+    parameter logic [3:0] REQ_AMO = 4'd5;  // func: funct5 of the instruction
+    parameter logic [3:0] REQ_LR = 4'd6;
+    parameter logic [3:0] REQ_SC = 4'd7;
+
+    typedef struct packed {
+        logic [3:0] op;
+        logic [CORE_BITS-1:0] core;
+        logic [THREAD_BITS-1:0] thread;
+        logic [TAG_BITS-1:0] tag;  // of REQ_STORE: which entry of the store buffer
+        logic [4:0] func;
+        logic [31:0] addr;
+        logic [31:0] data;
+        logic [3:0] mask;
+    } req_t;
+
+    // Answers. Those to stores and atomics go to every core, in the same cycle: see crossbar.sv.
+    typedef struct packed {
+        logic [3:0] op;
+        logic [CORE_BITS-1:0] core;
+        logic [THREAD_BITS-1:0] thread;
+        logic [TAG_BITS-1:0] tag;
+        logic writes;  // memory has changed: caches of other cores lose the line
+        logic [31:0] addr;
+        logic [127:0] data;  // words of an answer, and of a store, are the lowest
+        logic [3:0] mask;
+    } rsp_t;
+
+    // What a hardware thread does in a cycle, for the counters of the harness.
+    parameter logic [3:0] DOES_RETIRE = 4'd0;  // an instruction ends
+    parameter logic [3:0] DOES_PIPE = 4'd1;  // is in the pipeline, or another thread is
+    parameter logic [3:0] DOES_FETCH = 4'd2;  // waits for instructions
+    parameter logic [3:0] DOES_LOAD = 4'd3;  // waits for data
+    parameter logic [3:0] DOES_ATOMIC = 4'd4;  // for an atomic instruction
+    parameter logic [3:0] DOES_DEVICE = 4'd5;  // for a device
+    parameter logic [3:0] DOES_STORE = 4'd6;  // for room in its store buffer
+    parameter logic [3:0] DOES_FENCE = 4'd7;  // for its stores to be seen by all
+    parameter logic [3:0] DOES_DIVIDE = 4'd8;
+    parameter logic [3:0] DOES_WFI = 4'd9;  // sleeps
+    parameter logic [3:0] DOES_OFF = 4'd10;  // has no thread
+
+    // The memory map, that of QEMU's machine "virt" where it has the device.
+    parameter logic [31:0] RAM_BASE = 32'h8000_0000;
+    parameter logic [31:0] ALIAS_BASE = 32'hc000_0000;  // the same memory, not cached
+    parameter logic [31:0] EXIT_BASE = 32'h0010_0000;
+    parameter logic [31:0] CLINT_BASE = 32'h0200_0000;
+    parameter logic [31:0] PLIC_BASE = 32'h0c00_0000;
+    parameter logic [31:0] UART_BASE = 32'h1000_0000;
+    parameter logic [31:0] LOCKS_BASE = 32'h1200_0000;
+    parameter logic [31:0] SCHEDULER_BASE = 32'h1300_0000;
+    parameter logic [31:0] CHIP_BASE = 32'h1400_0000;
+    parameter int LOCKS = 256;
+
+    typedef struct packed {
+        logic [11:0] latency;  // of the second level and devices, cycles from request to answer
+        logic coherent;
+        logic [7:0] pressure;  // of 256 requests, those that a bank makes wait for a cycle
+        logic [31:0] seed;  // of arbitration; 0: round-robin
+    } config_t;
+endpackage
