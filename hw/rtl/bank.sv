@@ -93,7 +93,12 @@ module bank (
             r_second <= r_valid && r_atomic && !r_second;
             if (changes) begin
                 for (int h = 0; h < HARTS; h++) begin
+`ifdef SOC_MUTANT_RESERVATION_STAYS
+                    if (32'(h) == hart && reserved_at[h][31:4] == r.addr[31:4])
+                        reserved[h] <= 1'b0;
+`else
                     if (reserved_at[h][31:4] == r.addr[31:4]) reserved[h] <= 1'b0;
+`endif
                 end
             end
             if (last && r.op == soc_pkg::REQ_SC) reserved[hart] <= 1'b0;
@@ -145,7 +150,8 @@ module bank (
 `ifdef VERILATOR
     import "DPI-C" function int soc_image_lines(input int first);
     import "DPI-C" function int soc_image_word(input int at);
-    import "DPI-C" function void soc_memory(input int hart, input int at, input int data,
+    import "DPI-C" function void soc_memory(input int bank, input int hart, input int op,
+                                            input int func, input int at, input int data,
                                             input int mask);
     initial begin
         for (int i = 0; i < soc_image_lines(0); i++) begin
@@ -157,7 +163,9 @@ module bank (
         end
     end
     always_ff @(posedge clk) begin
-        if (!rst && watch && changes) soc_memory(hart, r.addr, new_word, 32'(r.mask));
+        if (!rst && watch && last) begin
+            soc_memory(32'(index), hart, 32'(r.op), 32'(r.func), r.addr, r.data, 32'(r.mask));
+        end
     end
 `endif
 `ifndef SYNTHESIS

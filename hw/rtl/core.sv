@@ -99,9 +99,13 @@ module core
     assign d_dec = decode(d_instr);
     wire d_killed = (x_redirect && x_t == d_t) || (m_drop && m_t == d_t);
     wire d_older = x_valid && x_t == d_t;
+`ifdef SOC_MUTANT_NO_HAZARD
+    wire d_hazard = 1'b0;
+`else
     wire d_hazard = d_older && x_dec.late && x_dec.writes
                     && ((d_dec.uses_rs1 && x_instr[11:7] == d_instr[19:15])
                         || (d_dec.uses_rs2 && x_instr[11:7] == d_instr[24:20]));
+`endif
     assign d_stall = d_valid && d_here && !d_killed && d_hazard;
     wire d_miss = d_valid && !d_here && !d_killed;
     wire d_goes = d_valid && d_here && !d_killed && !d_stall;
@@ -120,7 +124,11 @@ module core
     logic [31:0] x_pc, x_rs1, x_rs2, x_next;
     logic m_valid, m_early;
     logic [31:0] m_value;
+`ifdef SOC_MUTANT_NO_BYPASS
+    wire x_bypass1 = 1'b0;
+`else
     wire x_bypass1 = m_early && m_t == x_t && m_instr[11:7] == x_instr[19:15];
+`endif
     wire x_bypass2 = m_early && m_t == x_t && m_instr[11:7] == x_instr[24:20];
     wire [31:0] x_a = x_bypass1 ? m_value : x_rs1;
     wire [31:0] x_b = x_bypass2 ? m_value : x_rs2;
@@ -182,7 +190,11 @@ module core
             x_exception = 1'b0;
         end
     end
+`ifdef SOC_MUTANT_INTERRUPT_WITH_ANSWER
+    wire x_interrupt = csr_interrupt[x_t];
+`else
     wire x_interrupt = csr_interrupt[x_t] && !answer_valid[x_t];
+`endif
     wire x_trap = x_ok && (x_interrupt || x_exception);
     wire x_does = x_ok && !x_trap;  // takes effect
     wire x_sleeps = x_does && x_dec.wfi && !csr_wakes[x_t];
@@ -225,7 +237,7 @@ module core
     logic [31:0] m_pc, m_addr, m_data;
     logic [65:0] m_product;
     logic m_device, m_trap;
-    logic [31:0] m_cause;
+    logic [31:0] m_cause, m_tval;
     logic d_hit;
     logic [127:0] d_line;
     logic [T-1:0] sb_full, sb_empty, sb_covers, sb_overlaps;
@@ -265,7 +277,11 @@ module core
                 m_reason = soc_pkg::DOES_STORE;
             end else if (m_dec.load || m_dec.store || m_atomic) begin
                 m_done = 1'b0;
+`ifdef SOC_MUTANT_ATOMIC_PASSES
+                m_asks = 1'b1;
+`else
                 m_asks = sb_empty[m_t];
+`endif
                 m_reason = !m_asks ? soc_pkg::DOES_FENCE
                            : m_atomic ? soc_pkg::DOES_ATOMIC
                            : m_device ? soc_pkg::DOES_DEVICE : soc_pkg::DOES_LOAD;
@@ -273,7 +289,11 @@ module core
                        : m_dec.sc ? soc_pkg::REQ_SC
                        : m_dec.store ? soc_pkg::REQ_WRITE : soc_pkg::REQ_READ;
             end else if (m_dec.fence || m_dec.fence_i || m_dec.flush_line) begin
+`ifdef SOC_MUTANT_FENCE_PASSES
+                m_done = sb_empty[m_t] || m_dec.fence;
+`else
                 m_done = sb_empty[m_t] || m_dec.fence && !m_instr[24] && !m_instr[26];
+`endif
                 m_reason = soc_pkg::DOES_FENCE;
                 if (m_done && m_dec.flush_line) begin
                     m_done = drop_ready;
@@ -325,7 +345,11 @@ module core
     ) icache (
         .clk,
         .rst,
+`ifdef SOC_MUTANT_FLUSH_NOTHING
+        .flush(1'b0),
+`else
         .flush(m_flushes),
+`endif
         .look(!d_stall),
         .look_at(f_pc),
         .hit(i_hit),
@@ -349,7 +373,11 @@ module core
         .line(d_line),
         .fill(rsp_load),
         .merge(rsp_store),
+`ifdef SOC_MUTANT_NO_DROP
+        .drop(m_drops_line),
+`else
         .drop(m_drops_line || rsp_valid && rsp.writes && !rsp_store),
+`endif
         .at(m_drops_line ? m_addr & 32'hbfff_ffff : rsp.addr),
         .data(rsp.data),
         .mask(rsp.mask)
@@ -480,6 +508,7 @@ module core
             m_valid <= x_does;
             m_trap <= x_trap;
             m_cause <= x_interrupt ? {1'b1, 27'b0, csr_cause[x_t]} : {28'b0, x_cause};
+            m_tval <= x_tval;
             m_t <= x_t;
             m_pc <= x_pc;
             m_instr <= x_instr;
@@ -559,7 +588,8 @@ module core
 `ifdef VERILATOR
     import "DPI-C" function void soc_retire(input int hart, input int pc, input int instr,
                                             input int value, input int addr, input int data);
-    import "DPI-C" function void soc_trap(input int hart, input int pc, input int cause);
+    import "DPI-C" function void soc_trap(input int hart, input int pc, input int cause,
+                                          input int instr, input int tval);
     wire [31:0] m_hart = 32'(id) * T + 32'(m_t);
     always_ff @(posedge clk) begin
         if (!rst && watch) begin
@@ -567,7 +597,7 @@ module core
                 soc_retire(m_hart, m_pc, m_instr, m_result,
                            m_dec.load || m_dec.store || m_atomic ? m_addr : 0, m_data);
             end
-            if (m_trap) soc_trap(m_hart, m_pc, m_cause);
+            if (m_trap) soc_trap(m_hart, m_pc, m_cause, m_instr, m_tval);
         end
     end
 `endif

@@ -13,6 +13,7 @@ module crossbar (
     input logic clk,
     input logic rst,
     input soc_pkg::config_t cfg,
+    input logic watch,
     // from the cores
     input logic [soc_pkg::CORES-1:0] req_valid,
     input soc_pkg::req_t [soc_pkg::CORES-1:0] req,
@@ -82,7 +83,11 @@ module crossbar (
         for (int c = 0; c < C; c++) sender[c] = '0;
         for (int i = 0; i <= B; i++) begin
             automatic int b = (int'(first_bank) + i) % (B + 1);
+`ifdef SOC_MUTANT_ANSWER_TO_ONE
+            goes[b] = C'(1) << ans[b].core;
+`else
             goes[b] = ans[b].writes && cfg.coherent ? '1 : C'(1) << ans[b].core;
+`endif
             if (ans_valid[b] && (busy & goes[b]) == 0) begin
                 ans_ready[b] = 1'b1;
                 busy |= goes[b];
@@ -111,4 +116,22 @@ module crossbar (
             for (int c = 0; c < C; c++) if (gets[c]) rsp[c] <= ans[sender[c]];
         end
     end
+
+`ifdef VERILATOR
+    import "DPI-C" function void soc_answer(input int bank, input int cores, input int hart,
+                                            input int op, input int at, input int d0, input int d1,
+                                            input int d2, input int d3);
+    always_ff @(posedge clk) begin
+        if (!rst && watch) begin
+            for (int b = 0; b <= B; b++) begin
+                if (ans_ready[b]) begin
+                    soc_answer(b, 32'(goes[b]),
+                               32'(ans[b].core) * soc_pkg::THREADS + 32'(ans[b].thread),
+                               32'(ans[b].op), ans[b].addr, ans[b].data[31:0], ans[b].data[63:32],
+                               ans[b].data[95:64], ans[b].data[127:96]);
+                end
+            end
+        end
+    end
+`endif
 endmodule

@@ -33,7 +33,11 @@ module divider (
             quotient <= is_signed && a[31] ? -a : a;
             remainder <= '0;
             // x / 0 = -1, and the remainder is x
+`ifdef SOC_MUTANT_WRONG_DIVIDE
+            negative <= is_signed && (func[1] ? b[31] : (a[31] ^ b[31]) && b != 0);
+`else
             negative <= is_signed && (func[1] ? a[31] : (a[31] ^ b[31]) && b != 0);
+`endif
         end else if (left > 6'd1) begin
             left <= left - 6'd1;
             quotient <= {quotient[30:0], ~part[32]};

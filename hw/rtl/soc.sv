@@ -63,6 +63,7 @@ module soc (
         .clk,
         .rst,
         .cfg,
+        .watch,
         .req_valid,
         .req,
         .req_ready,

@@ -59,8 +59,16 @@ module store_buffer (
             logic [1:0] e;
             e = tail + 2'(i);
             if (valid[e] && at[e][31:2] == look_at[31:2] && (mask[e] & look_mask) != 0) begin
+`ifdef SOC_MUTANT_NO_FORWARDING
+                overlaps = 1'b0;
+`else
                 overlaps = 1'b1;
-                covers = (look_mask & ~mask[e]) == 0;
+`endif
+`ifdef SOC_MUTANT_PARTIAL_FORWARDING
+                covers = 1'b1;
+`else
+                covers = overlaps && (look_mask & ~mask[e]) == 0;
+`endif
                 word = data[e];
             end
         end
@@ -88,7 +96,11 @@ module store_buffer (
             free_tag_q <= answered_tag;
             free_qq <= free_q;
             free_tag_qq <= free_tag_q;
+`ifdef SOC_MUTANT_DROP_EARLY
+            if (answered) valid[answered_tag] <= 1'b0;
+`else
             if (free_qq) valid[free_tag_qq] <= 1'b0;
+`endif
         end
     end
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lockstep.h - checks the chip while it runs: each instruction that a hart retires is executed by
+ * the instruction-set simulator (iss.h), and each request that a bank executes by a model of memory.
+ *
+ * The chip decides only what no specification decides: in which order the banks execute requests,
+ * when their answers reach the cores, what devices answer, the time, and when an interrupt is taken.
+ * Everything else is computed here and compared, exactly, for any number of harts:
+ *
+ *   1. Memory is a sequence of requests, in the order in which banks execute them (on_memory). The
+ *      model executes the same ones: loads, stores, atomics, reservations. The answer that leaves a
+ *      bank must be the model's (on_answer), and an answer that changes memory must go to every core
+ *      in one cycle, or, without coherence, to the core that asked.
+ *   2. A store that a bank executes is the oldest one that its hart has retired and no bank has
+ *      executed. An atomic instruction is executed by a bank exactly once before it retires.
+ *   3. Each core has the lines that its data cache may hold: those that were answered to it, with
+ *      its own stores merged, less those that others have changed or that it has flushed. A load
+ *      that hits must find its line there, with the same bytes. How recent a line must be follows
+ *      from the pipeline: a load that retires in cycle t has seen the answers that were on the
+ *      core's port up to cycle t - 3, and no others (`visible`). One that has missed gets the bytes
+ *      of its answer.
+ *   4. A hart's own stores, from retirement until their answer is visible, come first: the youngest
+ *      one that overlaps a load must have all its bytes.
+ *   5. An instruction must be one that memory has held at its address since the hart's last fence.i.
+ *
+ * A mismatch throws Mismatch.
+ */
+#ifndef LOCKSTEP_H
+#define LOCKSTEP_H
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "iss.h"
+#include "soc.h"
+
+class Mismatch : public std::runtime_error
+{
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/* A request that a bank executes, and its answer. */
+struct Message {
+    soc::Request op;
+    int hart;
+    uint32_t funct5;
+    uint32_t addr;
+    uint32_t data;
+    uint32_t mask;
+};
+
+using Line = std::array<uint8_t, soc::line_bytes>;
+
+/* The lines that a core's data cache may hold. */
+class Lines
+{
+public:
+    Lines() : pages_(soc::ram_bytes / page_bytes + 1) {}
+    const Line *find(uint32_t offset) const;
+    void fill(uint32_t offset, const Line &line);
+    void merge(uint32_t offset, uint32_t data, uint32_t mask);
+    void drop(uint32_t offset);
+
+private:
+    static constexpr uint32_t page_lines = 64;
+    static constexpr uint32_t page_bytes = page_lines * soc::line_bytes;
+    struct Page {
+        uint64_t present = 0;
+        std::array<Line, page_lines> lines;
+    };
+    std::vector<std::unique_ptr<Page>> pages_;
+};
+
+class Lockstep
+{
+public:
+    Lockstep(std::vector<uint8_t> memory, bool coherent);
+
+    /* From the chip, see hw/rtl. */
+    void on_cycle(uint64_t cycle);
+    void on_retire(int hart, uint32_t pc, uint32_t instr, uint32_t value, uint32_t addr,
+                   uint32_t data);
+    void on_trap(int hart, uint32_t pc, uint32_t cause, uint32_t instr, uint32_t tval);
+    void on_memory(int bank, const Message &message);
+    void on_answer(int bank, uint32_t to_cores, const Message &message, const Line &data);
+
+    uint64_t instructions() const { return instructions_; }
+
+private:
+    struct Store {
+        uint64_t serial;
+        uint32_t offset; /* of the word */
+        uint32_t data;   /* in its lanes */
+        uint32_t mask;
+        bool executed = false;
+    };
+    struct Done { /* for the report */
+        uint64_t cycle;
+        uint32_t pc;
+        uint32_t instr;
+        uint32_t value;
+        bool trapped;
+    };
+    struct Thread : iss::Outside {
+        Thread(Lockstep &whole, int number)
+            : whole(whole), number(number), hart(number, soc::ram_base)
+        {
+        }
+        uint32_t load(uint32_t at, int size) override;
+        void store(uint32_t at, int size, uint32_t data) override;
+        uint32_t atomic(uint32_t funct5, uint32_t at, uint32_t data) override;
+        void fence(uint32_t instr) override;
+        void fence_i() override;
+        void flush_line(uint32_t at) override;
+        uint32_t outside_csr(uint32_t number) override;
+        uint32_t loaded(uint32_t at, int size, uint32_t mask);
+
+        Lockstep &whole;
+        int number;
+        iss::Hart hart;
+        std::deque<Store> stores;
+        bool answered = false; /* an instruction has its answer, and has not retired */
+        Message answer{};
+        uint32_t answer_word = 0;
+        bool atomic_executed = false;
+        Message executed{};
+        uint64_t since = 0;       /* of the last fence.i */
+        uint32_t chip_value = 0;  /* of the instruction that retires */
+        std::deque<Done> history; /* the last instructions */
+    };
+    struct Expected {
+        Message message;
+        Line data;
+        bool writes;
+        uint64_t serial; /* of a store */
+    };
+    struct Visible { /* a change of a core's lines, from a cycle on */
+        uint64_t from;
+        int core;
+        enum { filled, merged, dropped, stored } kind;
+        uint32_t offset;
+        Line line;
+        uint32_t data;
+        uint32_t mask;
+        int hart;
+        uint64_t serial;
+    };
+    struct Old { /* a word of code before it was changed */
+        uint64_t until;
+        uint32_t word;
+    };
+    struct Olds {
+        std::deque<Old> words;
+        uint64_t forgotten = 0; /* older ones than this are not known any more */
+    };
+
+    [[noreturn]] void fail(const Thread &thread, const Done &now, const std::string &text) const;
+    [[noreturn]] void fail_memory(const Message &message, const std::string &text) const;
+    uint32_t word(uint32_t offset) const;
+    void execute(const Message &message, Expected &expected);
+    void change(uint32_t offset, uint32_t data, uint32_t mask);
+    uint64_t match_store(Thread &thread, const Message &message);
+    void deliver(uint32_t to_cores, const Expected &expected);
+    void become_visible();
+    void check_instruction(Thread &thread, const Done &now) const;
+    void compare(Thread &thread, const Done &now, const iss::Effect &effect, uint32_t value,
+                 uint32_t addr, uint32_t data) const;
+    void record(Thread &thread, const Done &now);
+
+    std::vector<uint8_t> memory_;
+    bool coherent_;
+    uint64_t cycle_ = 0;
+    uint64_t instructions_ = 0;
+    uint64_t serial_ = 0;
+    const Done *now_ = nullptr; /* what retires, while the simulator executes it */
+    std::vector<std::unique_ptr<Thread>> threads_;
+    std::array<bool, soc::harts> reserved_{};
+    std::array<uint32_t, soc::harts> reserved_at_{};
+    std::array<std::deque<Expected>, soc::banks> expected_;
+    std::deque<Visible> visible_;
+    std::array<Lines, soc::cores> lines_;
+    std::vector<bool> code_; /* lines that were fetched */
+    std::unordered_map<uint32_t, Olds> olds_;
+};
+
+#endif

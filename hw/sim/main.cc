@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * main.cc - runs a program on the chip: loads it, drives clock and reset, carries the serial line
+ * to stdout and from stdin, counts, and ends when the program writes to the exit device.
+ *
+ * A run depends on nothing but its options and its input, which is read as fast as the program
+ * takes it: it repeats exactly unless the input comes from a terminal or a pipe.
+ */
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+#include <poll.h>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+
+#include "Vsoc.h"
+#include "Vsoc__Dpi.h"
+#include "counters.h"
+#include "image.h"
+#include "lockstep.h"
+#include "wave.h"
+
+namespace
+{
+
+/* Statuses of the simulator itself; those of programs are 0 to 255. All but 2 say on stderr why. */
+constexpr int status_usage = 2;
+constexpr int status_assertion = 122;
+constexpr int status_mismatch = 123;
+constexpr int status_cycles = 124;
+constexpr int status_exit_word = 125;
+
+constexpr uint64_t poll_cycles = 4096;
+
+struct Options {
+    std::string image;
+    unsigned latency = 32;
+    unsigned pressure = 0;
+    uint32_t seed = 0;
+    bool incoherent = false;
+    bool lockstep = false;
+    bool table = false;
+    bool speed = false;
+    bool randomize = false;
+    uint64_t cycles = 0;
+    std::string counters;
+    std::string wave;
+    uint64_t wave_from = 0;
+    uint64_t wave_to = UINT64_MAX;
+};
+
+class AssertionFailed : public std::runtime_error
+{
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/* What the functions that the chip calls need. */
+std::vector<uint8_t> memory;
+int image_lines;
+std::unique_ptr<Lockstep> lockstep;
+
+/* Bytes for the serial line: stdin, looked at now and then, so that it costs nothing. */
+class Input
+{
+public:
+    /* The next byte, or -1. */
+    int peek(uint64_t cycle)
+    {
+        if (next_ == size_ && !ended_ && cycle % poll_cycles == 0)
+            read_more();
+        return next_ < size_ ? buffer_[next_] : -1;
+    }
+
+    void take() { next_++; }
+
+private:
+    void read_more()
+    {
+        pollfd one{STDIN_FILENO, POLLIN, 0};
+        if (poll(&one, 1, 0) <= 0)
+            return;
+        ssize_t got = ::read(STDIN_FILENO, buffer_, sizeof buffer_);
+        ended_ = got <= 0;
+        next_ = 0;
+        size_ = got > 0 ? static_cast<size_t>(got) : 0;
+    }
+
+    unsigned char buffer_[4096];
+    size_t next_ = 0;
+    size_t size_ = 0;
+    bool ended_ = false;
+};
+
+void note(const std::string &text)
+{
+    fflush(stdout);
+    fprintf(stderr, "soc: %s\n", text.c_str());
+}
+
+/* The device of SiFive and QEMU: 0x5555 passes; 0x3333 fails with the status in the upper half. */
+int status_of(uint32_t word)
+{
+    if (word == 0x5555)
+        return 0;
+    if ((word & 0xffff) == 0x3333 && word >> 16 <= 255)
+        return static_cast<int>(word >> 16);
+    char text[120];
+    snprintf(text, sizeof text,
+             "the program wrote %#x to the exit device (valid: 0x5555, or status << 16 | 0x3333 "
+             "with a status up to 255)",
+             word);
+    note(text);
+    return status_exit_word;
+}
+
+/* Where the words of `does` are, whatever type its width has given it. */
+struct Words {
+    explicit Words(const uint32_t &word) : first(&word) {}
+    explicit Words(const uint8_t &word) : value(word), first(&value) {}
+    explicit Words(const uint16_t &word) : value(word), first(&value) {}
+    explicit Words(const uint64_t &word) : first(reinterpret_cast<const uint32_t *>(&word)) {}
+    template <size_t N>
+    explicit Words(const VlWide<N> &wide) : first(wide.data())
+    {
+    }
+    uint32_t operator[](int i) const { return first[i]; }
+    uint32_t value = 0;
+    const uint32_t *first;
+};
+
+class Run
+{
+public:
+    explicit Run(const Options &options)
+        : options_(options), context_(context_for(options)),
+          top_(std::make_unique<Vsoc>(context_.get(), "soc")),
+          wave_(options.wave, options.wave_from, options.wave_to)
+    {
+        top_->cfg_latency = static_cast<uint16_t>(options.latency);
+        top_->cfg_coherent = options.incoherent ? 0 : 1;
+        top_->cfg_pressure = static_cast<uint8_t>(options.pressure);
+        top_->cfg_seed = options.seed;
+        top_->watch = options.lockstep ? 1 : 0;
+        wave_.open(*top_);
+    }
+
+    /* The status with which the simulator exits. */
+    int run()
+    {
+        auto start = std::chrono::steady_clock::now();
+        reset();
+        int status = -1;
+        while (status < 0)
+            status = step();
+        seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        return status;
+    }
+
+    uint64_t cycle() const { return top_->cycle; }
+    double seconds() const { return seconds_; }
+    const Counters &counters() const { return counters_; }
+    void close() { wave_.close(); }
+
+private:
+    static std::unique_ptr<VerilatedContext> context_for(const Options &options)
+    {
+        auto context = std::make_unique<VerilatedContext>();
+        context->fatalOnError(true);
+        if (options.randomize) {
+            context->randReset(2);
+            context->randSeed(static_cast<int>(options.seed | 1));
+        }
+        if (!options.wave.empty())
+            context->traceEverOn(true);
+        return context;
+    }
+
+    void clock()
+    {
+        top_->clk = 1;
+        top_->eval();
+        wave_.dump(2 * time_);
+        top_->clk = 0;
+        top_->eval();
+        wave_.dump(2 * time_ + 1);
+        time_++;
+    }
+
+    void reset()
+    {
+        top_->rst = 1;
+        top_->rx_valid = 0;
+        for (int i = 0; i < 4; i++)
+            clock();
+        top_->rst = 0;
+        top_->eval();
+        time_ = 0;
+    }
+
+    int step()
+    {
+        counters_.count(Words(top_->does));
+        if (top_->tx_valid != 0 && putchar(top_->tx) == '\n')
+            fflush(stdout);
+        if (top_->exits != 0)
+            return status_of(top_->exit_word);
+        if (top_->cycle == options_.cycles) {
+            note("the program has not ended after " + std::to_string(options_.cycles) +
+                 " cycles (--cycles)");
+            return status_cycles;
+        }
+        int byte = input_.peek(top_->cycle);
+        top_->rx_valid = byte >= 0 ? 1 : 0;
+        top_->rx = static_cast<uint8_t>(byte);
+        if (byte >= 0) {
+            top_->eval();
+            if (top_->rx_ready != 0)
+                input_.take();
+        }
+        if (lockstep != nullptr)
+            lockstep->on_cycle(top_->cycle);
+        clock();
+        return -1;
+    }
+
+    const Options &options_;
+    std::unique_ptr<VerilatedContext> context_;
+    std::unique_ptr<Vsoc> top_;
+    Wave wave_;
+    Input input_;
+    Counters counters_;
+    uint64_t time_ = 0;
+    double seconds_ = 0;
+};
+
+void check_cores(const CLI::App &app, const Options &options)
+{
+    if (options.wave_from > options.wave_to)
+        throw CLI::ValidationError("--wave-from", std::to_string(options.wave_from) +
+                                                      " is after --wave-to " +
+                                                      std::to_string(options.wave_to));
+    if (options.wave.empty() && (app.count("--wave-from") + app.count("--wave-to")) != 0)
+        throw CLI::ValidationError("--wave-from", "needs --wave FILE");
+    if (options.pressure != 0 && options.seed == 0)
+        throw CLI::ValidationError("--pressure", "needs --seed: without it nothing is random");
+}
+
+void define(CLI::App &app, Options &options)
+{
+    app.add_option("image", options.image, "program, an ELF file")->required();
+    app.add_option("--latency", options.latency, "cycles of the second level")
+        ->check(CLI::Range(4, 2047))
+        ->capture_default_str();
+    app.add_option("--seed", options.seed, "of arbitration and pressure; 0: round-robin");
+    app.add_option("--pressure", options.pressure,
+                   "of 256 cycles, those in which no bank takes a request")
+        ->check(CLI::Range(0, 255));
+    app.add_flag("--incoherent", options.incoherent, "caches do not see other cores' stores");
+    app.add_flag("--lockstep", options.lockstep, "check each instruction with a simulator");
+    app.add_flag("--randomize", options.randomize,
+                 "registers without a reset value start at random, by seed");
+    app.add_option("--cycles", options.cycles, "stop after so many, with status 124")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--counters", options.counters, "write cycles by hart and cause as JSON");
+    app.add_flag("--table", options.table, "print cycles by hart and cause");
+    app.add_flag("--speed", options.speed, "print cycles a second");
+    app.add_option("--wave", options.wave, "write a waveform (.fst or .vcd)");
+    app.add_option("--wave-from", options.wave_from, "first cycle of the waveform");
+    app.add_option("--wave-to", options.wave_to, "last cycle of the waveform");
+}
+
+/* The lines that memory starts with. The others are 0, unless all starts at random. */
+int count_lines(bool all)
+{
+    size_t used = memory.size();
+    while (!all && used > 0 && memory[used - 1] == 0)
+        used--;
+    return static_cast<int>((used + soc::line_bytes - 1) / soc::line_bytes);
+}
+
+bool write_counters(const Run &run, const std::string &path)
+{
+    FILE *file = fopen(path.c_str(), "w");
+    if (file != nullptr) {
+        run.counters().write_json(file, run.cycle());
+        if (fclose(file) == 0)
+            return true;
+    }
+    note(path + ": " + strerror(errno));
+    return false;
+}
+
+int report(Run &run, const Options &options, int status)
+{
+    fflush(stdout);
+    run.close();
+    if (options.table)
+        run.counters().write_table(stderr, run.cycle());
+    if (options.speed) {
+        fprintf(stderr, "soc: %" PRIu64 " cycles in %.2f s, %.0f kHz\n", run.cycle(), run.seconds(),
+                static_cast<double>(run.cycle()) / run.seconds() / 1e3);
+    }
+    if (!options.counters.empty() && !write_counters(run, options.counters))
+        return 1;
+    return status;
+}
+
+int simulate(const Options &options)
+{
+    Run run(options);
+    int status = 0;
+    try {
+        status = run.run();
+    } catch (const Mismatch &error) {
+        note(std::string("lockstep: ") + error.what());
+        status = status_mismatch;
+    } catch (const AssertionFailed &error) {
+        note(error.what() + (" in cycle " + std::to_string(run.cycle())));
+        status = status_assertion;
+    }
+    return report(run, options, status);
+}
+
+} // namespace
+
+/* --- what the chip calls */
+
+int soc_image_lines(int)
+{
+    return image_lines;
+}
+
+int soc_image_word(int at)
+{
+    int word = 0;
+    memcpy(&word, memory.data() + at, 4);
+    return word;
+}
+
+void soc_retire(int hart, int pc, int instr, int value, int addr, int data)
+{
+    lockstep->on_retire(hart, static_cast<uint32_t>(pc), static_cast<uint32_t>(instr),
+                        static_cast<uint32_t>(value), static_cast<uint32_t>(addr),
+                        static_cast<uint32_t>(data));
+}
+
+void soc_trap(int hart, int pc, int cause, int instr, int tval)
+{
+    lockstep->on_trap(hart, static_cast<uint32_t>(pc), static_cast<uint32_t>(cause),
+                      static_cast<uint32_t>(instr), static_cast<uint32_t>(tval));
+}
+
+void soc_memory(int bank, int hart, int op, int func, int at, int data, int mask)
+{
+    lockstep->on_memory(bank, {static_cast<soc::Request>(op), hart, static_cast<uint32_t>(func),
+                               static_cast<uint32_t>(at), static_cast<uint32_t>(data),
+                               static_cast<uint32_t>(mask)});
+}
+
+void soc_answer(int bank, int cores, int hart, int op, int at, int d0, int d1, int d2, int d3)
+{
+    const int words[4] = {d0, d1, d2, d3};
+    Line line;
+    memcpy(line.data(), words, sizeof words);
+    lockstep->on_answer(bank, static_cast<uint32_t>(cores),
+                        {static_cast<soc::Request>(op), hart, 0, static_cast<uint32_t>(at), 0, 0},
+                        line);
+}
+
+/* An assertion of the RTL has failed. */
+void vl_stop(const char *file, int line, const char *where) VL_MT_UNSAFE
+{
+    throw AssertionFailed(std::string(file) + ":" + std::to_string(line) + ": assertion failed (" +
+                          where + ")");
+}
+
+int main(int count, char **words)
+{
+    CLI::App app{"Runs a program on the chip."};
+    Options options;
+    define(app, options);
+    try {
+        app.parse(count, words);
+        check_cores(app, options);
+        check_wave(options.wave);
+        memory = load_image(options.image);
+    } catch (const CLI::CallForHelp &error) {
+        return app.exit(error);
+    } catch (const std::exception &error) {
+        note(error.what());
+        return status_usage;
+    }
+    image_lines = count_lines(options.randomize);
+    if (options.lockstep)
+        lockstep = std::make_unique<Lockstep>(memory, !options.incoherent);
+    return simulate(options);
+}
