@@ -6,7 +6,8 @@
 // requests are accepted.
 //
 // Load-reserved and store-conditional: a reservation for each hart, of a line. Whatever changes the
-// line ends it; a store-conditional ends that of its hart.
+// line ends it; a store-conditional ends that of its hart. A hart may have one in each bank: the
+// core remembers which was the last, and sends a store-conditional to another line without lanes.
 module bank (
     input logic clk,
     input logic rst,
@@ -63,7 +64,7 @@ module bank (
             default: amo_new = old > r.data ? old : r.data;
         endcase
     end
-    wire sc_ok = reserved[hart] && reserved_at[hart][31:4] == r.addr[31:4];
+    wire sc_ok = r.mask != 0 && reserved[hart] && reserved_at[hart][31:4] == r.addr[31:4];
     wire changes = last && (r.op == soc_pkg::REQ_STORE || r.op == soc_pkg::REQ_WRITE
                             || r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC && sc_ok);
     wire [31:0] new_word = r.op == soc_pkg::REQ_AMO ? amo_new : r.data;

@@ -54,6 +54,10 @@ module core
     logic [31:0] regs[T*32];
     logic [T-1:0] pend_valid;
     soc_pkg::req_t pend[T];
+    // the line of a thread's last load-reserved, until a store-conditional: banks do not know it of
+    // each other's
+    logic [T-1:0] linked;
+    logic [29:4] link[T];
 
     function automatic logic in_ram(input logic [31:0] at);
         in_ram = at[31] && (at & 32'h3fff_ffff) < soc_pkg::RAM_BYTES;
@@ -245,6 +249,7 @@ module core
     wire m_atomic = m_dec.amo || m_dec.lr || m_dec.sc;
     wire m_cached = !m_device && !m_addr[30];
     wire m_has = answer_valid[m_t];
+    wire m_linked = linked[m_t] && link[m_t] == m_addr[29:4];
     wire [3:0] m_mask = m_dec.func3[1] ? 4'b1111
                         : m_dec.func3[0] ? 4'b0011 << m_addr[1:0] : 4'b0001 << m_addr[1:0];
 
@@ -461,6 +466,7 @@ module core
             fetched_valid <= '0;
             fetch_stale <= '0;
             pend_valid <= '0;
+            linked <= '0;
             last <= '0;
             d_valid <= 1'b0;
             x_valid <= 1'b0;
@@ -539,7 +545,11 @@ module core
                 pend_valid[m_t] <= 1'b1;
                 pend[m_t] <= '{op: m_op, core: id, thread: m_t, tag: '0, func: m_instr[31:27],
                                addr: m_addr, data: m_data << {m_addr[1:0], 3'b000},
-                               mask: m_atomic ? 4'b1111 : m_mask};
+                               mask: m_dec.sc ? {4{m_linked}} : m_atomic ? 4'b1111 : m_mask};
+                if (m_dec.lr || m_dec.sc) begin
+                    linked[m_t] <= m_dec.lr;
+                    link[m_t] <= m_addr[29:4];
+                end
             end
             if (m_divides) div_t <= m_t;
 

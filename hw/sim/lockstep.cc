@@ -485,7 +485,6 @@ void Lockstep::compare(Thread &thread, const Done &now, const iss::Effect &effec
 
 void Lockstep::record(Thread &thread, const Done &now)
 {
-    instructions_++;
     thread.history.push_back(now);
     if (thread.history.size() > history_length)
         thread.history.pop_front();
@@ -536,17 +535,30 @@ void Lockstep::on_trap(int hart, uint32_t pc, uint32_t cause, uint32_t instr, ui
 
 /* --- reports */
 
+std::string Lockstep::text_of(const Done &done)
+{
+    char shown[80];
+    return format("  %10" PRIu64 "  %08x  %-32s %s%08x\n", done.cycle, done.pc,
+                  iss::describe(done.instr, shown, sizeof shown), done.trapped ? "traps: " : "",
+                  done.value);
+}
+
+std::string Lockstep::recent() const
+{
+    std::string all = "the last instruction of each hart (cycle, pc, instruction, value):\n";
+    for (const auto &thread : threads_)
+        all += thread->history.empty() ? "  none\n" : text_of(thread->history.back());
+    return all;
+}
+
 void Lockstep::fail(const Thread &thread, const Done &now, const std::string &text) const
 {
     char shown[80];
     std::string all = format("hart %d, cycle %" PRIu64 ", pc %08x: %s: ", thread.number, cycle_,
                              now.pc, iss::describe(now.instr, shown, sizeof shown));
     all += text + "\n  its last instructions (cycle, pc, instruction, value):\n";
-    for (const Done &done : thread.history) {
-        all += format("  %10" PRIu64 "  %08x  %-32s %s%08x\n", done.cycle, done.pc,
-                      iss::describe(done.instr, shown, sizeof shown), done.trapped ? "traps: " : "",
-                      done.value);
-    }
+    for (const Done &done : thread.history)
+        all += text_of(done);
     throw Mismatch(all);
 }
 

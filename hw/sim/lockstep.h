@@ -91,7 +91,8 @@ public:
     void on_memory(int bank, const Message &message);
     void on_answer(int bank, uint32_t to_cores, const Message &message, const Line &data);
 
-    uint64_t instructions() const { return instructions_; }
+    /* Where each hart is, for programs that do not end. */
+    std::string recent() const;
 
 private:
     struct Store {
@@ -161,6 +162,7 @@ private:
         uint64_t forgotten = 0; /* older ones than this are not known any more */
     };
 
+    static std::string text_of(const Done &done);
     [[noreturn]] void fail(const Thread &thread, const Done &now, const std::string &text) const;
     [[noreturn]] void fail_memory(const Message &message, const std::string &text) const;
     uint32_t word(uint32_t offset) const;
@@ -177,7 +179,6 @@ private:
     std::vector<uint8_t> memory_;
     bool coherent_;
     uint64_t cycle_ = 0;
-    uint64_t instructions_ = 0;
     uint64_t serial_ = 0;
     const Done *now_ = nullptr; /* what retires, while the simulator executes it */
     std::vector<std::unique_ptr<Thread>> threads_;

@@ -212,6 +212,8 @@ private:
         if (top_->cycle == options_.cycles) {
             note("the program has not ended after " + std::to_string(options_.cycles) +
                  " cycles (--cycles)");
+            if (lockstep != nullptr)
+                note(lockstep->recent());
             return status_cycles;
         }
         int byte = input_.peek(top_->cycle);
