@@ -23,6 +23,8 @@
 //   4. Loads see, in this order: the thread's stores, this core's data cache, the second level.
 //      Stores reach the data cache with the answer, when all cores see them. So no thread sees
 //      another's store before every core would.
+//
+// Length: the stages of one pipeline, which share most of their signals.
 module core
     import decode_pkg::*;
 (

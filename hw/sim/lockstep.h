@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * lockstep.h - checks the chip while it runs: each instruction that a hart retires is executed by
- * the instruction-set simulator (iss.h), and each request that a bank executes by a model of memory.
+ * lockstep.h - checks the chip while it runs: the instruction-set simulator (iss.h) executes each
+ * instruction that a hart retires, and a model of memory each request that a bank executes.
  *
- * The chip decides only what no specification decides: in which order the banks execute requests,
- * when their answers reach the cores, what devices answer, the time, and when an interrupt is taken.
+ * The chip decides only what no specification decides: the order in which the banks execute
+ * requests, when answers reach the cores, what devices answer, the time, and when an interrupt is
+ * taken.
  * Everything else is computed here and compared, exactly, for any number of harts:
  *
  *   1. Memory is a sequence of requests, in the order in which banks execute them (on_memory). The
  *      model executes the same ones: loads, stores, atomics, reservations. The answer that leaves a
- *      bank must be the model's (on_answer), and an answer that changes memory must go to every core
+ *      bank must be the model's (on_answer), and an answer that changes memory goes to every core
  *      in one cycle, or, without coherence, to the core that asked.
  *   2. A store that a bank executes is the oldest one that its hart has retired and no bank has
  *      executed. An atomic instruction is executed by a bank exactly once before it retires.
@@ -21,7 +22,7 @@
  *      of its answer.
  *   4. A hart's own stores, from retirement until their answer is visible, come first: the youngest
  *      one that overlaps a load must have all its bytes.
- *   5. An instruction must be one that memory has held at its address since the hart's last fence.i.
+ *   5. An instruction is one that memory has held at its address since the hart's last fence.i.
  *
  * A mismatch throws Mismatch.
  */

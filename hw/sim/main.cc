@@ -46,7 +46,7 @@ struct Options {
     bool table = false;
     bool speed = false;
     bool randomize = false;
-    uint64_t cycles = 0;
+    uint64_t cycles = UINT64_MAX;
     std::string counters;
     std::string wave;
     uint64_t wave_from = 0;
@@ -391,14 +391,14 @@ int main(int count, char **words)
         check_cores(app, options);
         check_wave(options.wave);
         memory = load_image(options.image);
+        image_lines = count_lines(options.randomize);
+        if (options.lockstep)
+            lockstep = std::make_unique<Lockstep>(memory, !options.incoherent);
+        return simulate(options);
     } catch (const CLI::CallForHelp &error) {
         return app.exit(error);
     } catch (const std::exception &error) {
         note(error.what());
         return status_usage;
     }
-    image_lines = count_lines(options.randomize);
-    if (options.lockstep)
-        lockstep = std::make_unique<Lockstep>(memory, !options.incoherent);
-    return simulate(options);
 }
