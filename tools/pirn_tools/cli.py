@@ -25,6 +25,7 @@ class Main(LazyGroup):
         "demo": "pirn_tools.demo.command:demo",
         "programs": "pirn_tools.programs.command:programs",
         "board": "pirn_tools.board.cli:board",
+        "chip": "pirn_tools.chip.cli:chip",
         "test": "pirn_tools.testing.command:command",
         "trace": "pirn_tools.trace.cli:trace",
         "prof": "pirn_tools.prof.cli:prof",

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Builds a simulator for a configuration, once for each state of its sources.
+
+A simulator lies in build/hw/<configuration>-<hash>/; the hash is that of all files that it is made
+from and of the tools. A build takes place beside it and is renamed when it is whole. A lock file
+for each configuration and hash makes a second process wait for the first one's build.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from pirn_tools.chip.config import Config
+from pirn_tools.errors import UserError
+from pirn_tools.paths import short
+
+TOOL = "verilator"
+LIBRARIES = {"CLI/CLI.hpp": "libcli11-dev", "gelf.h": "libelf-dev"}
+# Packages of SystemVerilog come first; the other modules are found by name.
+FIRST = ("soc_pkg.sv", "decode.sv")
+TOP = "soc"
+PROGRAM = "Vsoc"
+VERILATOR_FLAGS = ("--assert", "-O3", "--x-assign", "fast", "--x-initial", "unique")
+# Indices of arrays of one element have a bit more than is used.
+WARNINGS = ("-Wno-WIDTH", "-Wno-DECLFILENAME")
+MAKE_FLAGS = "OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O2"
+
+
+def sources(root: Path) -> list[Path]:
+    """What a simulator depends on."""
+    folders = (root / "hw" / "rtl", root / "hw" / "sim")
+    suffixes = (".sv", ".cc", ".h")
+    files = [path for folder in folders for path in folder.iterdir() if path.suffix in suffixes]
+    return sorted(files)
+
+
+def tool() -> str:
+    """The path of verilator."""
+    path = shutil.which(TOOL)
+    if path is None:
+        raise UserError(f"{TOOL} is missing; tools/setup --group chip installs it")
+    return path
+
+
+def version(path: str) -> str:
+    return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def fingerprint(root: Path, config: Config, tool_version: str) -> str:
+    """Of sources, tool, flags and configuration."""
+    digest = hashlib.sha256()
+    for word in (tool_version, *VERILATOR_FLAGS, MAKE_FLAGS, config.wave, *config.macros):
+        digest.update(word.encode() + b"\0")
+    for path in sources(root):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def command(root: Path, config: Config, path: str, folder: Path, jobs: int) -> list[str]:
+    """Translates RTL to C++, and compiles that."""
+    rtl = root / "hw" / "rtl"
+    sim = root / "hw" / "sim"
+    flags = ["-std=c++20", f"-I{sim}", "-DVL_USER_STOP", *(f"-D{one}" for one in config.macros)]
+    wave = {"": [], ".fst": ["--trace-fst"], ".vcd": ["--trace"]}[config.wave]
+    return [
+        path,
+        "--cc",
+        "--exe",
+        "--build",
+        "-j",
+        str(jobs),
+        *VERILATOR_FLAGS,
+        *WARNINGS,
+        *wave,
+        *(f"-D{one}" for one in config.macros),
+        f"-I{rtl}",
+        "--top-module",
+        TOP,
+        "--Mdir",
+        str(folder),
+        "-CFLAGS",
+        " ".join(flags),
+        "-LDFLAGS",
+        "-lelf",
+        "-MAKEFLAGS",
+        MAKE_FLAGS,
+        *(str(rtl / name) for name in (*FIRST, f"{TOP}.sv")),
+        *(str(one) for one in sorted(sim.glob("*.cc"))),
+    ]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One process at a time. The lock ends with the process, however that ends."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def explain(output: str) -> str:
+    """What is missing, if that is why a build failed; else what the compiler said last."""
+    for header, package in LIBRARIES.items():
+        if f"{header}: No such file" in output:
+            return f"{header} is missing; tools/setup --group chip installs it ({package})"
+    lines = [line for line in output.splitlines() if "rror" in line] or output.splitlines()
+    return "\n".join(lines[:20])
+
+
+def compile_into(root: Path, config: Config, path: str, folder: Path) -> None:
+    log = folder.with_name(folder.name + ".log")
+    shutil.rmtree(folder, ignore_errors=True)
+    jobs = min(os.cpu_count() or 1, 8)
+    words = command(root, config, path, folder, jobs)
+    result = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+    output = result.stdout + result.stderr
+    if result.returncode != 0:
+        log.write_text(output)
+        raise UserError(
+            f"the simulator {config.name} was not built ({short(log)}):\n{explain(output)}"
+        )
+
+
+def simulator(root: Path, config: Config) -> Path:
+    """The program, built if there is none."""
+    path = tool()
+    builds = root / "build" / "hw"
+    name = f"{config.name}-{fingerprint(root, config, version(path))}"
+    folder = builds / name
+    program = folder / PROGRAM
+    if program.exists():
+        return program
+    builds.mkdir(parents=True, exist_ok=True)
+    with locked(builds / f"{name}.lock"):
+        if not program.exists():
+            click.echo(f"building the simulator {name} ...", err=True)
+            parts = builds / f"{name}.parts"
+            compile_into(root, config, path, parts)
+            keep(parts, folder)
+    return program
+
+
+def keep(parts: Path, folder: Path) -> None:
+    """Of a build's files, only the program is needed later."""
+    folder.mkdir(exist_ok=True)
+    (parts / PROGRAM).rename(folder / PROGRAM)
+    shutil.rmtree(parts)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Configurations of the chip: what its RTL can be built for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pirn_tools.errors import UserError, listing
+
+CORES = range(1, 9)
+THREADS = range(1, 5)
+BANKS = (1, 2, 4, 8)
+RAM_MIB = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+WAVES = (".fst", ".vcd")
+# Faults that can be built in, to see that the tests find them: SOC_MUTANT_... in hw/rtl.
+MUTANTS = {
+    "no-drop": "a cache keeps lines that other cores change",
+    "no-forwarding": "loads do not look into the store buffer",
+    "partial-forwarding": "a load takes all bytes from a store that has only some of them",
+    "no-bypass": "an instruction does not get the result of the one before it",
+    "reservation-stays": "a store does not end other harts' reservations",
+    "fence-passes": "a fence does not wait for stores",
+    "flush-nothing": "fence.i keeps the instruction cache",
+    "answer-to-one": "only the core that has stored hears of it",
+    "atomic-passes": "an atomic operation does not wait for stores",
+    "interrupt-with-answer": "an interrupt is taken between an answer and its use",
+    "wrong-divide": "the remainder has the sign of the divisor",
+    "no-hazard": "an instruction does not wait for a load before it",
+    "drop-early": "a store leaves the buffer before the cache has it",
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a simulator is built for. What changes without a build is an option of its run."""
+
+    cores: int = 1
+    threads: int = 1
+    banks: int = 4
+    ram_mib: int = 32
+    wave: str = ""  # suffix of the waveforms that it can write
+    mutant: str = ""
+
+    def __post_init__(self) -> None:
+        need("--cores", self.cores, CORES)
+        need("--threads", self.threads, THREADS)
+        need("--banks", self.banks, BANKS)
+        need("--ram", self.ram_mib, RAM_MIB)
+        if self.wave and self.wave not in WAVES:
+            raise UserError(
+                f'--wave: no waveform ends in "{self.wave}" (valid: {listing(WAVES)})', status=2
+            )
+        if self.mutant and self.mutant not in MUTANTS:
+            raise UserError(
+                f'--mutant: no fault "{self.mutant}" (valid: {listing(sorted(MUTANTS))})', status=2
+            )
+
+    @property
+    def name(self) -> str:
+        """Says all that differs from the default."""
+        parts = [f"{self.cores}x{self.threads}"]
+        if self.banks != Config.banks:
+            parts.append(f"banks{self.banks}")
+        if self.ram_mib != Config.ram_mib:
+            parts.append(f"ram{self.ram_mib}")
+        return "-".join([*parts, *filter(None, [self.wave.lstrip("."), self.mutant])])
+
+    @property
+    def macros(self) -> list[str]:
+        """For the RTL and for the harness."""
+        macros = [
+            f"SOC_CORES={self.cores}",
+            f"SOC_THREADS={self.threads}",
+            f"SOC_BANKS={self.banks}",
+            f"SOC_RAM_KIB={self.ram_mib * 1024}",
+        ]
+        if self.mutant:
+            macros.append(f"SOC_MUTANT_{self.mutant.upper().replace('-', '_')}")
+        return macros
+
+
+def need(option: str, value: int, valid: range | tuple[int, ...]) -> None:
+    if value in valid:
+        return
+    if isinstance(valid, range):
+        words = f"{valid[0]} to {valid[-1]}"
+    else:
+        words = listing([str(one) for one in valid])
+    raise UserError(f"{option}: the chip cannot have {value} (valid: {words})", status=2)
