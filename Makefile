@@ -15,7 +15,7 @@ PREFIX ?= /usr/local
 # the tests in which they are most likely to find faults, and build only those: a test whose
 # program is not built fails. The simulator always has assertions on. Labels: sim unit policy posix
 # conformance tls preempt stress apps fault bench tools gdb memcheck sanitizers trace prof security
-# documents options (of programs of all folders: release only).
+# documents chip, and options (of programs of all folders: release only).
 LABELS_debug := unit|tls|start|gdb|trace|prof
 LABELS_clang := unit
 LABELS_asan := unit|conformance|fault|stress|sanitizers
@@ -29,6 +29,8 @@ SKIP_clang := ^(unit|cpp)-.*-[14]$$
 SKIP_asan := ^(unit|cpp)-.*-1$$
 SKIP_tsan := ^(unit|cpp)-.*-1$$
 SKIP_aarch64 := ^(unit|cpp|policy-unit)-.*-[14]$$
+# `make check` has run these before (check-chip).
+SKIP_release := ^chip[.]
 # This preset mostly finds code that does not compile: one run of each policy.
 SKIP_riscv64 := ^(classq|cpp|policy)-|^unit-.*(:|-[14]$$)
 
@@ -54,7 +56,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
 PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
-.PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards boards boards-repeat board-lists board-cost \
+.PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc results-table options-doc conformance-doc format lint tidy install clean
 
@@ -104,7 +106,7 @@ $(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '
 endef
 
 ## check: everything that must pass: lint, all builds, tests; ends with the release tests
-check: setup lint check-site check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-boards check-release
+check: setup lint check-site check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-boards check-chip check-release
 
 ## check-release: the whole test suite on the release build
 ## check-debug: unit and TLS tests with internal assertions on
@@ -136,6 +138,19 @@ boards: setup
 ## check-boards: one board of two families, few tests
 check-boards: setup
 	$(call on_boards,check,ctest --preset $$board --parallel $(JOBS) -L fast)
+
+# The groups of hw/tests/run.py.
+CHIP_GROUPS := programs random litmus
+
+## check-chip: the chip's instructions, memory order and coherence, against a second simulator (3 minutes)
+check-chip: setup
+	@tools/setup --quiet --group chip
+	$(VENV)/python hw/tests/run.py --jobs $(JOBS) $(CHIP_GROUPS)
+
+## chip: the same with more sizes, seeds and rounds, and faults built in, which the tests must find (an hour)
+chip: setup
+	@tools/setup --quiet --group chip
+	$(VENV)/python hw/tests/run.py --full --jobs $(JOBS) $(CHIP_GROUPS) mutants
 
 ## boards-repeat: some tests of each kind, RUNS times (100) on one board of each family, or of BOARDS, on a busy machine
 RUNS ?= 100

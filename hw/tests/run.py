@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""Tests of the chip: programs under lockstep, litmus tests, and faults that the tests must find.
+
+    run.py [--full] [--jobs N] GROUP...
+
+Groups: programs, random, litmus, mutants. Without --full each takes at most a minute, without the
+builds of the simulators.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import itertools
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / "tools"), str(HERE)]
+
+import isa  # noqa: E402
+import litmus  # noqa: E402
+import random_program  # noqa: E402
+from pirn_tools.chip import build  # noqa: E402
+from pirn_tools.chip.config import MUTANTS, Config  # noqa: E402
+from pirn_tools.errors import UserError  # noqa: E402
+
+COMPILER = "riscv64-unknown-elf-gcc"
+FLAGS = ["-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-nostdlib", "-nostartfiles", "-static"]
+IMAGES = ROOT / "build" / "hw" / "tests"
+PROGRAMS = ("isa", "memory", "atomics", "traps", "interrupts", "code", "devices", "stress")
+SIZES = ((1, 1), (1, 4), (2, 2))
+CYCLES = 8_000_000
+MUTANT_SEEDS = range(1, 9)
+SECONDS = 550  # only for a simulator that hangs itself
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run that must succeed."""
+
+    name: str
+    image: Path
+    config: Config
+    options: tuple[str, ...] = ()
+    stdin: str = ""
+    check: Callable[[str], str] | None = field(default=None, compare=False)  # of its output
+
+    @property
+    def title(self) -> str:
+        return " ".join([self.name, self.config.name, *self.options])
+
+
+def run_case(case: Case) -> str:
+    """What went wrong, or nothing."""
+    simulator = build.simulator(ROOT, case.config)
+    words = [str(simulator), "--cycles", str(CYCLES), *case.options, str(case.image)]
+    result = subprocess.run(
+        words, input=case.stdin, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    if result.returncode != 0:
+        return f"status {result.returncode}\n{result.stderr}{result.stdout[-2000:]}"
+    return case.check(result.stdout) if case.check else ""
+
+
+def assemble(name: str, text: str | None = None) -> Path:
+    """The image of a program of this folder, or of a text."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    source = HERE / f"{name}.S"
+    own = f"{name}.{os.getpid()}"
+    if text is not None:
+        source = IMAGES / f"{own}.S"
+        source.write_text(text)
+    image = IMAGES / f"{name}.elf"
+    parts = IMAGES / f"{own}.elf"
+    words = [COMPILER, *FLAGS, f"-Wa,-I{HERE}", f"-T{HERE / 'link.ld'}", "-o", str(parts)]
+    result = subprocess.run(
+        [*words, str(source)], capture_output=True, text=True, check=False, cwd=HERE
+    )
+    if result.returncode != 0:
+        raise UserError(f"{source}: not assembled\n{result.stderr}")
+    parts.rename(image)
+    if text is not None:
+        source.rename(IMAGES / f"{name}.S")
+    return image
+
+
+def memories(full: bool) -> list[tuple[str, ...]]:
+    """Latencies, seeds, pressures."""
+    few = [("4", "0", "0"), ("32", "1", "60"), ("200", "2", "0"), ("4", "3", "200")]
+    every = itertools.product(("4", "32", "200"), ("1", "2", "3"), ("0", "60", "200"))
+    chosen = list(every) + few if full else few
+    return [
+        ("--latency", latency, "--seed", seed, *(("--pressure", p) if seed != "0" else ()))
+        for latency, seed, p in chosen
+    ]
+
+
+def program_image(name: str) -> Path:
+    return assemble(name, isa.program() if name == "isa" else None)
+
+
+def programs(full: bool) -> Iterator[Case]:
+    images = {name: program_image(name) for name in PROGRAMS}
+    images["echo"] = assemble("echo")
+    sizes = (*SIZES, (4, 1), (2, 4), (8, 1)) if full else SIZES
+    for cores, threads in sizes:
+        config = Config(cores=cores, threads=threads)
+        for options, name in itertools.product(memories(full), PROGRAMS):
+            yield Case(name, images[name], config, ("--lockstep", *options))
+        for seed in ("5", "6"):
+            options = ("--lockstep", "--randomize", "--seed", seed)
+            yield Case("memory", images["memory"], config, options)
+        yield Case(
+            "echo",
+            images["echo"],
+            config,
+            ("--lockstep",),
+            "pirn on a chip\n",
+            lambda out: "" if out == "PIRN ON A CHIP\n" else f"printed {out!r}",
+        )
+    one = Config(cores=2, threads=2, banks=1)
+    for name in ("memory", "stress", "atomics"):
+        yield Case(name, images[name], one, ("--lockstep", "--seed", "9", "--pressure", "100"))
+    # Without coherence, harts that share no lines see no difference.
+    for name in ("isa", "memory", "traps"):
+        for cores, threads in sizes:
+            config = Config(cores=cores, threads=threads)
+            yield Case(name, images[name], config, ("--lockstep", "--incoherent"))
+
+
+def random_programs(full: bool) -> Iterator[Case]:
+    for seed in range(1, 101 if full else 13):
+        image = assemble(f"random-{seed}", random_program.program(seed))
+        rand = random.Random(seed)
+        for cores, threads in SIZES:
+            options = ("--latency", rand.choice(["4", "5", "9", "32", "90"]))
+            options += ("--seed", str(seed), "--pressure", rand.choice(["0", "60", "200"]))
+            config = Config(cores=cores, threads=threads)
+            if seed % 4 == 0:
+                options += ("--incoherent",)
+            yield Case(f"random-{seed}", image, config, ("--lockstep", *options))
+
+
+def litmus_case(test: litmus.Litmus, places: list[int], rounds: int, seed: int) -> Case:
+    distance = random.Random(seed).choice([16, 64, 2048, 20])
+    text = litmus.program(test, places, rounds, seed, distance)
+    word = "".join(map(str, places))
+    image = assemble(f"litmus-{test.name}-{word}-{seed}", text)
+
+    def check(output: str) -> str:
+        counted = litmus.read(output)
+        total = sum(counted.values())
+        if total != rounds:
+            return f"{test.name}: {total} outcomes of {rounds} rounds"
+        for wanted in test.wanted:
+            if rounds >= 100 and litmus.digits(test, wanted) not in counted:
+                return f"{test.name}: {wanted} never came; are stores buffered?"
+        return litmus.verdict(test, counted)
+
+    options = ("--latency", ("4", "32", "12")[seed % 3], "--seed", str(seed))
+    options += ("--pressure", ("0", "80")[seed % 2], "--lockstep")
+    cores, threads = (2, 2) if max(places) < 4 else (4, 1)
+    return Case(f"litmus-{test.name}-{word}", image, Config(cores, threads), options, "", check)
+
+
+def litmus_tests(full: bool) -> Iterator[Case]:
+    for test in litmus.TESTS:
+        count = len(test.harts)
+        # harts 0 and 1 are of one core, 2 and 3 of the other
+        orders = [list(order) for order in itertools.permutations(range(4), count)]
+        rand = random.Random(test.name)
+        chosen = orders if full else [list(range(count)), *rand.sample(orders, 2)]
+        if not full and count == 2:
+            chosen[1] = [0, 2]
+        for seed, places in enumerate(chosen, start=1):
+            yield litmus_case(test, places, 1000 if full else 150, seed)
+
+
+def mutant_found(name: str, images: dict[str, Path]) -> str:
+    """Which test has found a fault, and how, or nothing."""
+    config = Config(cores=2, threads=2, mutant=name)
+    cases = [
+        Case(one, images[one], config, options)
+        for options in (
+            ("--lockstep", "--latency", "32"),
+            ("--lockstep", "--latency", "4", "--seed", "7", "--pressure", "60"),
+        )
+        for one in PROGRAMS
+    ]
+    for seed in MUTANT_SEEDS:
+        name = f"random-{seed}"
+        cases.append(Case(name, images[name], config, ("--lockstep", "--seed", str(seed))))
+    for case in cases:
+        wrong = run_case(case)
+        if wrong:
+            return f"{case.title}: {wrong.splitlines()[1]}"
+    return ""
+
+
+def run_mutants(jobs: int, only: str) -> int:
+    missed = 0
+    names = [name for name in MUTANTS if re.search(only, name)]
+    images = {name: program_image(name) for name in PROGRAMS}
+    for seed in MUTANT_SEEDS:
+        images[f"random-{seed}"] = assemble(f"random-{seed}", random_program.program(seed))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for name, found in zip(
+            names, pool.map(lambda name: mutant_found(name, images), names), strict=True
+        ):
+            print(f"{name}: {f'found by {found}' if found else 'NOT FOUND'}", flush=True)
+            missed += not found
+    return missed
+
+
+def run_cases(cases: list[Case], jobs: int) -> int:
+    # one build after the other: each uses all processors
+    for config in {case.config for case in cases}:
+        build.simulator(ROOT, config)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for case, wrong in zip(cases, pool.map(run_case, cases), strict=True):
+            if wrong:
+                failed += 1
+                print(f"FAILED {case.title}\n{wrong}", flush=True)
+    print(f"{len(cases)} runs, {failed} failed")
+    return failed
+
+
+GROUPS = {"programs": programs, "random": random_programs, "litmus": litmus_tests}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="+", choices=[*GROUPS, "mutants"])
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="", help="a regular expression for the names of runs")
+    options = parser.parse_args()
+    failed = 0
+    try:
+        if shutil.which(COMPILER) is None:
+            raise UserError(f"{COMPILER} is missing; tools/setup --group chip installs it")
+        for group in options.groups:
+            if group == "mutants":
+                failed += run_mutants(options.jobs, options.only)
+                continue
+            cases = list(GROUPS[group](options.full))
+            failed += run_cases(
+                [case for case in cases if re.search(options.only, case.title)], options.jobs
+            )
+    except UserError as error:
+        print(f"Error: {error.message}", file=sys.stderr)
+        return 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
