@@ -309,6 +309,9 @@ void Lockstep::execute(const Message &message, Expected &expected)
     default:
         break;
     }
+    if (message.op != soc::store && message.op != soc::load && message.op != soc::fetch &&
+        !thread.stores.empty())
+        fail_memory(message, format("does not wait for %zu stores", thread.stores.size()));
     if (message.op == soc::amo || message.op == soc::lr || message.op == soc::sc) {
         if (thread.atomic_executed)
             fail_memory(message, "the hart's instruction has been executed before");

@@ -13,7 +13,8 @@
  *      bank must be the model's (on_answer), and an answer that changes memory goes to every core
  *      in one cycle, or, without coherence, to the core that asked.
  *   2. A store that a bank executes is the oldest one that its hart has retired and no bank has
- *      executed. An atomic instruction is executed by a bank exactly once before it retires.
+ *      executed. An atomic instruction is executed by a bank exactly once before it retires, and
+ *      after all stores of its hart are visible, as is a load that no cache answers.
  *   3. Each core has the lines that its data cache may hold: those that were answered to it, with
  *      its own stores merged, less those that others have changed or that it has flushed. A load
  *      that hits must find its line there, with the same bytes. How recent a line must be follows

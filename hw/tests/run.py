@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import functools
 import itertools
 import os
 import random
@@ -59,10 +60,15 @@ class Case:
         return " ".join([self.name, self.config.name, *self.options])
 
 
+@functools.cache
+def simulator(config: Config) -> Path:
+    """The same one for the whole run, even if sources change meanwhile."""
+    return build.simulator(ROOT, config)
+
+
 def run_case(case: Case) -> str:
     """What went wrong, or nothing."""
-    simulator = build.simulator(ROOT, case.config)
-    words = [str(simulator), "--cycles", str(CYCLES), *case.options, str(case.image)]
+    words = [str(simulator(case.config)), "--cycles", str(CYCLES), *case.options, str(case.image)]
     result = subprocess.run(
         words, input=case.stdin, capture_output=True, text=True, timeout=SECONDS, check=False
     )
@@ -197,12 +203,12 @@ def mutant_found(name: str, images: dict[str, Path]) -> str:
         for one in PROGRAMS
     ]
     for seed in MUTANT_SEEDS:
-        name = f"random-{seed}"
-        cases.append(Case(name, images[name], config, ("--lockstep", "--seed", str(seed))))
+        one = f"random-{seed}"
+        cases.append(Case(one, images[one], config, ("--lockstep", "--seed", str(seed))))
     for case in cases:
         wrong = run_case(case)
         if wrong:
-            return f"{case.title}: {wrong.splitlines()[1]}"
+            return f"{case.title}: {' '.join(wrong.splitlines()[:2])}"
     return ""
 
 
@@ -224,7 +230,7 @@ def run_mutants(jobs: int, only: str) -> int:
 def run_cases(cases: list[Case], jobs: int) -> int:
     # one build after the other: each uses all processors
     for config in {case.config for case in cases}:
-        build.simulator(ROOT, config)
+        simulator(config)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for case, wrong in zip(cases, pool.map(run_case, cases), strict=True):
