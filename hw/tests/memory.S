@@ -180,4 +180,25 @@ main:
     flush_line t0
     lw      t2, 768(sp)
     check   t2, 77
+
+    # a store on its way into the cache is seen in every cycle: loads of it, one after the other,
+    # until it is there, each time a little later
+    li      gp, 10
+    li      s5, 16
+1:  lw      t0, 896(sp)
+    mv      t0, s5
+    sw      s5, 896(sp)
+2:  addi    t0, t0, -1
+    bnez    t0, 2b
+    li      t2, 24
+3:  .irp r, t1,t3,t4,t5,a0,a1,a2,a3,a4,a5,a6,a7
+    lw      \r, 896(sp)
+    .endr
+    .irp r, t1,t3,t4,t5,a0,a1,a2,a3,a4,a5,a6,a7
+    bne     \r, s5, fail
+    .endr
+    addi    t2, t2, -1
+    bnez    t2, 3b
+    addi    s5, s5, -1
+    bnez    s5, 1b
     j       pass
