@@ -49,7 +49,7 @@ RUN_tsan := setarch -R
 CHECKS := includes order_tags spdx length paths links places results_table commits format
 
 # Python outside tools/, by the same rules.
-RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench)
+RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench hw)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// bank.sv - a bank of the second level, which holds all memory. It executes a request a cycle, an
-// atomic one in two, in the order in which they come: this order is that of memory. Answers leave
-// `latency` cycles after their requests came, in the same order; when QUEUE of them wait, no more
-// requests are accepted.
+// bank.sv - a bank of the second level, which holds all memory. It executes one request a cycle, or
+// an atomic one in two cycles. The order in which it executes requests is the order of memory.
+// Answers leave in the same order, each `latency` cycles after its request came. While QUEUE answers
+// wait, the bank accepts no requests.
 //
-// Load-reserved and store-conditional: a reservation for each hart, of a line. Whatever changes the
-// line ends it; a store-conditional ends that of its hart. A hart may have one in each bank: the
-// core remembers which was the last, and sends a store-conditional to another line without lanes.
+// Load-reserved reserves a line for its hart. A change of the line ends the reservation, and so does
+// a store-conditional of that hart. Banks do not know each other's reservations, so a hart may have
+// one in each bank. Therefore the core remembers the last one; it sends a store-conditional to any
+// other line with mask 0, and that fails.
 module bank (
     input logic clk,
     input logic rst,
@@ -27,7 +28,7 @@ module bank (
     localparam int BANK_BITS = $clog2(soc_pkg::BANKS);
     localparam int HARTS = soc_pkg::HARTS;
 
-    // first cycle: what to do is known, memory is read, stores are made
+    // first cycle: the request is known; memory is read, or written by a store
     logic r_valid, r_second;
     soc_pkg::req_t r;
     wire r_atomic = r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC;
@@ -40,7 +41,7 @@ module bank (
     wire [31:0] hart = 32'(r.core) * soc_pkg::THREADS + 32'(r.thread);
     wire [31:0] old = read_q[r.addr[3:2]*32+:32];
 
-    // the answer, a cycle after the last of the request
+    // the answer, in the cycle after the request's last one
     logic a_valid;
     soc_pkg::req_t a;
     logic a_writes;
@@ -86,7 +87,7 @@ module bank (
             if (req_valid && req_ready) begin
                 r_valid <= 1'b1;
                 r <= req;
-                r.addr <= req.addr & ~32'h4000_0000;  // of the alias
+                r.addr <= req.addr & ~soc_pkg::ALIAS_BIT;
                 a_time <= cycle[31:0];
             end else if (last) begin
                 r_valid <= 1'b0;

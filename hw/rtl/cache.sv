@@ -3,12 +3,14 @@
 // cache.sv - a first-level cache of instructions or data: WAYS ways, lines of 16 bytes, written
 // through. It looks an address up in one cycle, and has the line in the next.
 //
-// All changes come as answers of the second level, in the order in which that has made them: lines,
-// words that this core has stored (merged where the line is here), and lines that others have
-// changed (dropped). So a line that is here is what the second level had when it sent the last
-// answer. An answer is taken in a cycle, changes the arrays at the end of the next one, and is
-// seen by look-ups after that: `valid` is read together with tags and data, so that what a look-up
-// sees is always of one moment.
+// All changes come as answers of the second level, in the order of its changes. A line is filled. A
+// word that this core has stored is merged into its line, if the cache has it. A line that another
+// core has changed is dropped. So each line in the cache is as the second level had it when it sent
+// the last answer.
+//
+// The cache takes an answer in one cycle, changes its arrays at the end of the next, and later
+// look-ups see the change. A look-up reads `valid` together with tags and data, so all that it sees
+// is of the same cycle.
 module cache #(
     parameter int SETS = 128
 ) (
@@ -45,7 +47,7 @@ module cache #(
     logic [127:0] data_q;
     logic [3:0] mask_q;
     logic [WAYS-1:0] has;
-    logic [WAYS-1:0] had_q;  // by an answer of the cycle before, which the tags do not show yet
+    logic [WAYS-1:0] had_q;  // the way was filled in the cycle before, and its tag is read a cycle late
     logic had_fill_q;
     logic [31:0] had_at_q;
     logic victim;
@@ -59,7 +61,7 @@ module cache #(
 
     for (genvar w = 0; w < WAYS; w++) begin : way
         logic [TAG_BITS-1:0] tag, own;
-        // A line that is here already is filled in its place: two ways never have the same one.
+        // A line that the cache has already is filled in its place, so no two ways have the same one.
         wire fills = fill_q && (has != 0 ? has[w] : victim == w[0]);
         wire merges = merge_q && has[w];
 

@@ -2,27 +2,29 @@
 //
 // core.sv - an in-order core with 1 to 4 hardware threads. Four stages, an instruction a cycle:
 //
-//   F  a thread that can run is chosen, in turn; its instruction is looked up in the cache
-//   D  decoded, registers read; jumps and backward branches are predicted to be taken
-//   X  computed; branches, traps, interrupts and control registers take effect here
-//   M  the data cache's and the store buffer's answer; registers are written
+//   F  choose a thread that can run, in turn, and look its instruction up in the cache
+//   D  decode, and read registers; jumps and backward branches are predicted to be taken
+//   X  compute; branches, traps, interrupts and control registers take effect here
+//   M  get the answer of the data cache and the store buffer; write registers
 //
-// The pipeline does not stall for what takes long. An instruction that cannot end in M asks for what
-// it needs and is dropped, with the younger ones of its thread; the thread is switched off until the
-// answer is there (`run`), and then executes the instruction again, which finds the answer in the
-// thread's own registers (`answer`; of instructions: `fetched`) and so always gets further, whatever
-// the caches have lost meanwhile. The only stall is a cycle between a load, or a product, and an
-// instruction that uses it at once.
+// The pipeline does not wait for slow operations. If an instruction cannot end in M, it sends a
+// request, and M drops it together with the younger instructions of its thread. The thread is
+// switched off (`run`) until the answer comes. Then it executes the instruction again, which finds
+// the answer in registers of the thread (`answer`, or `fetched` for instructions). So it ends,
+// whatever the caches have lost meanwhile. The only stall is one cycle, if an instruction uses the
+// result of a load or of a multiplication at once.
 //
 // Rules:
-//   1. A thread waits for one thing at a time: one request under way, besides its stores.
-//   2. Younger instructions of a thread change nothing but `pc` before older ones are sure to end:
-//      what M drops, X does not do (x_ok).
-//   3. A thread that has an answer takes no interrupt before it has used it: what was asked for has
-//      been done by then (a device was read, memory was changed).
-//   4. Loads see, in this order: the thread's stores, this core's data cache, the second level.
-//      Stores reach the data cache with the answer, when all cores see them. So no thread sees
-//      another's store before every core would.
+//   1. A thread has at most one request under way, besides its stores.
+//   2. An instruction changes only `pc` before all older ones of its thread are sure to end. If M
+//      drops an older one, it has no effect in X (x_ok).
+//   3. A thread that has an answer takes no interrupt before it has used it, because its request has
+//      had an effect already (a device was read, memory was changed).
+//   4. A load sees, in this order: the thread's own stores, this core's data cache, the second level.
+//      A store reaches the data cache with its answer, when all cores see it. So no thread sees
+//      another thread's store before every core can.
+//   5. fence.i drops the instruction cache, but not lines that are under way to it. They are not too
+//      old: fence.i waits for the answers of the thread's stores, and a bank's answers come in order.
 //
 // Length: the stages of one pipeline, which share most of their signals.
 module core
@@ -51,13 +53,12 @@ module core
     logic [T-1:0] run;
     logic [3:0] reason[T];
     logic [31:0] pc[T];
-    logic [T-1:0] answer_valid, fetched_valid, fetch_stale;
+    logic [T-1:0] answer_valid, fetched_valid;
     logic [31:0] answer[T], fetched[T];
     logic [31:0] regs[T*32];
     logic [T-1:0] pend_valid;
     soc_pkg::req_t pend[T];
-    // the line of a thread's last load-reserved, until a store-conditional: banks do not know it of
-    // each other's
+    // the line of a thread's last load-reserved, until a store-conditional (see bank.sv)
     logic [T-1:0] linked;
     logic [29:4] link[T];
 
@@ -315,7 +316,7 @@ module core
             end
         end
     end
-    wire m_uses = m_valid && m_has;  // whatever it is: only an instruction that asked has an answer
+    wire m_uses = m_valid && m_has;  // only an instruction that has sent a request has an answer
     assign m_drop = m_valid && !m_done || m_flushes;
 
     wire [31:0] m_word = m_has ? answer[m_t] : sb_covers[m_t] ? sb_word[m_t]
@@ -361,7 +362,7 @@ module core
         .look_at(f_pc),
         .hit(i_hit),
         .line(i_line),
-        .fill(rsp_fetch && !fetch_stale[rsp_t]),
+        .fill(rsp_fetch),
         .merge(1'b0),
         .drop(1'b0),
         .at(rsp.addr),
@@ -385,7 +386,7 @@ module core
 `else
         .drop(m_drops_line || rsp_valid && rsp.writes && !rsp_store),
 `endif
-        .at(m_drops_line ? m_addr & 32'hbfff_ffff : rsp.addr),
+        .at(m_drops_line ? m_addr & ~soc_pkg::ALIAS_BIT : rsp.addr),
         .data(rsp.data),
         .mask(rsp.mask)
     );
@@ -403,7 +404,7 @@ module core
         .result(div_result)
     );
 
-    // one source a cycle sends a request: what threads wait for, and their stores
+    // one source a cycle sends a request: a thread that waits, or a store buffer
     logic [T-1:0] sb_send, sb_sent, pend_sent;
     soc_pkg::req_t sb_req[T];
     for (genvar t = 0; t < T; t++) begin : stores
@@ -411,7 +412,7 @@ module core
             .clk,
             .rst,
             .put(m_puts && m_t == thread_t'(t)),
-            .put_at(m_addr & 32'hbfff_ffff),
+            .put_at(m_addr & ~soc_pkg::ALIAS_BIT),
             .put_data(m_data << {m_addr[1:0], 3'b000}),
             .put_mask(m_mask),
             .full(sb_full[t]),
@@ -456,7 +457,7 @@ module core
         end
     end
 
-    // --- what changes
+    // --- registers
     always_ff @(posedge clk) begin
         if (rst) begin
             run <= '1;
@@ -466,7 +467,6 @@ module core
             end
             answer_valid <= '0;
             fetched_valid <= '0;
-            fetch_stale <= '0;
             pend_valid <= '0;
             linked <= '0;
             last <= '0;
@@ -503,7 +503,7 @@ module core
             if (d_predicts) pc[d_t] <= d_target;
             if (d_miss) begin
                 pc[d_t] <= d_pc;
-                if (!d_older) begin  // else an older one might still ask for something: try again
+                if (!d_older) begin  // else an older one may still send a request: try again
                     run[d_t] <= 1'b0;
                     reason[d_t] <= soc_pkg::DOES_FETCH;
                     pend_valid[d_t] <= 1'b1;
@@ -563,7 +563,7 @@ module core
                 turn <= turn == 3'(2 * T - 1) ? '0 : turn + 3'd1;
             end
 
-            // threads that go on
+            // threads that wait for no answer
             for (int t = 0; t < T; t++) begin
                 if (!run[t]) begin
                     if (reason[t] == soc_pkg::DOES_STORE && !sb_full[t]) run[t] <= 1'b1;
@@ -571,18 +571,10 @@ module core
                     if (reason[t] == soc_pkg::DOES_WFI && csr_wakes[t]) run[t] <= 1'b1;
                 end
             end
-            if (m_flushes) begin
-                for (int t = 0; t < T; t++) begin
-                    fetch_stale[t] <= !run[t] && reason[t] == soc_pkg::DOES_FETCH;
-                end
-                // one of another thread that asks in this very cycle
-                if (d_miss && !d_older) fetch_stale[d_t] <= 1'b0;
-            end
             if (rsp_fetch) begin
                 run[rsp_t] <= 1'b1;
                 fetched_valid[rsp_t] <= 1'b1;
                 fetched[rsp_t] <= rsp.data[rsp.addr[3:2]*32+:32];
-                fetch_stale[rsp_t] <= 1'b0;
             end
             if (rsp_answer) begin
                 run[rsp_t] <= 1'b1;

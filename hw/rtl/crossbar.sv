@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// crossbar.sv - the ways between cores and banks (the last "bank" is the devices).
+// crossbar.sv - the ways between cores and banks. The last "bank" is the devices.
 //
-// To the banks: each bank takes one request a cycle, from the cores in turn, or at random by seed.
-// To the cores: a core gets one answer a cycle and must take it. An answer that changes memory goes
-// to all cores in one cycle. So if a core has seen a change, every core has: no line that is older
-// than the change is left in any cache, and answers that come later are of later memory. This is all
-// that makes the caches coherent, and the reason for which it is enough.
+// Each bank gets at most one request a cycle: from the cores in turn, or at random if there is a
+// seed. Each core gets at most one answer a cycle, and must take it.
 //
-// Where caches are not to be coherent (cfg.coherent = 0) only the core that has stored gets it.
+// Coherence: an answer to a request that has changed memory goes to all cores in the same cycle. So
+// when one core has seen a change, all have: no cache has an older line any more, and later answers
+// are of later memory. Nothing else is needed. If the caches need not be coherent (cfg.coherent is
+// 0), only the core that has stored gets the answer.
 module crossbar (
     input logic clk,
     input logic rst,
@@ -110,7 +110,7 @@ module crossbar (
                     first_core[b] <= 3'((int'(winner[b]) + 1) % C);
                 end
             end
-            // everybody is the first again and again, so an answer to all gets its cycle
+            // each bank is the first again and again, so an answer to all cores gets its cycle
             first_bank <= first_bank == 4'(B) ? '0 : first_bank + 4'd1;
             rsp_valid <= gets;
             for (int c = 0; c < C; c++) if (gets[c]) rsp[c] <= ans[sender[c]];

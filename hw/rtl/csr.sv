@@ -8,7 +8,7 @@ module csr (
     input logic [31:0] hart,
     input logic [63:0] cycle,
     input logic retires,
-    input logic in_m,  // an older instruction of this thread is in M, and counted with X's read
+    input logic in_m,  // an older instruction of this thread is in M; a read in X counts it
     input logic irq_soft,
     input logic irq_timer,
     input logic irq_external,
@@ -102,7 +102,7 @@ module csr (
                     12'h341: mepc <= data[31:2];
                     12'h342: mcause <= data;
                     12'h343: mtval <= data;
-                    default: ;  // counters, and what is fixed
+                    default: ;  // writes to counters and read-only fields are ignored
                 endcase
             end
         end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// decode.sv - what an instruction is. RV32IMA, Zicsr, Zifencei, cbo.inval and cbo.flush of Zicbom,
-// in machine mode.
+// decode.sv - decodes instructions: RV32IMA, Zicsr, Zifencei, and cbo.inval, cbo.clean and cbo.flush
+// of Zicbom, in machine mode.
 package decode_pkg;
     typedef struct packed {
         logic illegal;

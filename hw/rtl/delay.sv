@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// delay.sv - answers on their way back: a queue whose entries leave in order, and not before
-// `latency` cycles have passed since their requests came.
+// delay.sv - the queue of a bank's answers. They leave in order, each at least `latency` cycles after
+// its request came.
 module delay (
     input logic clk,
     input logic rst,
@@ -10,7 +10,7 @@ module delay (
     input logic put,
     input logic [31:0] came,
     input soc_pkg::rsp_t put_rsp,
-    output logic room,  // for one more request, beside those that have been accepted
+    output logic room,  // for the answer to one more request
     output logic rsp_valid,
     output soc_pkg::rsp_t rsp,
     input logic rsp_ready
@@ -23,7 +23,7 @@ module delay (
     logic [BITS-1:0] head, tail;
     logic [BITS:0] count;
 
-    // of the time there is no more than the difference: it wraps
+    // the difference of two times, because the time wraps
     wire [31:0] late = now - due[head];
     assign rsp_valid = count != 0 && !late[31];
     assign rsp = entry[head];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// devices.sv - what is not memory: exit, CLINT (timers, interrupts between harts), PLIC (interrupts
-// of devices), UART, test-and-set locks, and a description of the chip. Registers as in QEMU's
-// machine "virt", but for the last two. A request a cycle; answers after the same time as those of
-// memory. Words only, except for the UART's registers, which are bytes.
+// devices.sv - the devices: exit, CLINT (timers, interrupts between harts), PLIC (interrupts of
+// devices), UART, test-and-set locks, and a description of the chip. The registers are those of
+// QEMU's machine "virt", except for the last two devices. It takes one request a cycle, and answers
+// as late as memory does. Registers are words; those of the UART are bytes.
 module devices (
     input logic clk,
     input logic rst,
@@ -63,14 +63,14 @@ module devices (
     wire in_locks = at[31:16] == soc_pkg::LOCKS_BASE[31:16];
     wire in_chip = at[31:16] == soc_pkg::CHIP_BASE[31:16];
 
-    // CLINT: 0 interrupts between harts, 0x4000 times of the timers, 0xbff8 the time, which counts cycles
+    // CLINT: at 0 interrupts between harts, at 0x4000 times of the timers, at 0xbff8 the cycle
     wire in_soft = in_clint && at[15:14] == 2'b00 && at[13:2] < 12'(HARTS);
     wire in_compare = in_clint && at[15:14] == 2'b01 && at[13:3] < 11'(HARTS);
     wire in_time = in_clint && at[15:3] == 13'h17ff;
     wire [4:0] soft_hart = at[6:2];
     wire [4:0] compare_hart = at[7:3];
 
-    // PLIC: priorities, 0x1000 pending, 0x2000 enables, 0x200000 thresholds and claims
+    // PLIC: at 0 priorities, at 0x1000 pending, at 0x2000 enables, at 0x200000 thresholds and claims
     wire in_priority = in_plic && at[23:12] == 12'h000 && at[11:2] < 10'(SOURCES);
     wire in_pending = in_plic && at[23:0] == 24'h001000;
     wire in_enable = in_plic && at[23:12] >= 12'h002 && at[23:12] < 12'h004 && at[6:2] == 0
@@ -176,7 +176,7 @@ module devices (
                 end
                 if (in_uart && at[7:0] == 8'h1) rx_irq <= uart_byte[0];
                 if (in_locks) locks[at[9:2]] <= data[0];
-                // an interrupt of source 11 in so many cycles
+                // the alarm: an interrupt of source 11 after this many cycles
                 if (in_chip && at[7:2] == 6'd6) begin
                     alarm_at <= cycle + 64'(data);
                     alarm_on <= 1'b1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// divider.sv - quotients and remainders as RV32M defines them, a bit a cycle. One for a core.
+// divider.sv - quotients and remainders as RV32M defines them, one bit a cycle. Each core has one.
 module divider (
     input logic clk,
     input logic rst,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ram.sv - memory with one port to read and one to write, a cycle each. A word that is read in the
-// cycle in which it is written is the old one.
+// ram.sv - memory with one port to read and one to write, each once a cycle. A read of a word that is
+// written in the same cycle gets the old value.
 module ram #(
     parameter int WIDTH = 32,
     parameter int DEPTH = 64,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// random.sv - a number a cycle (xorshift of 32 bits), from a seed that is not 0.
+// random.sv - a pseudo-random number each cycle (xorshift, 32 bits). A seed of 0 counts as 1.
 module random (
     input logic clk,
     input logic rst,

@@ -2,9 +2,9 @@
 //
 // soc_pkg.sv - parameters of the chip, and the messages between its parts.
 //
-// A configuration is a set of macros (SOC_CORES=2 ...), checked by hw/config.py; whatever a macro
-// does not set has the value below. What can change without a new build (latency, coherence, seed)
-// is an input of the top module.
+// A configuration is a set of macros (SOC_CORES=2 ...), which tools/pirn_tools/chip/config.py checks;
+// without a macro the value below counts. Latency, coherence and seed need no new build: they are
+// inputs of the top module.
 `ifndef SOC_CORES
 `define SOC_CORES 1
 `endif
@@ -46,7 +46,7 @@ package soc_pkg;
     // Requests of a core to the second level or to a device. A line has 16 bytes.
     parameter logic [3:0] REQ_FETCH = 4'd0;  // a line for the instruction cache
     parameter logic [3:0] REQ_LOAD = 4'd1;  // a line for the data cache
-    parameter logic [3:0] REQ_READ = 4'd2;  // a word that no cache keeps
+    parameter logic [3:0] REQ_READ = 4'd2;  // a word that is not cached
     parameter logic [3:0] REQ_STORE = 4'd3;  // of a store buffer
     parameter logic [3:0] REQ_WRITE = 4'd4;  // a device's register: the thread waits for the answer
     parameter logic [3:0] REQ_AMO = 4'd5;  // func: funct5 of the instruction
@@ -76,7 +76,7 @@ package soc_pkg;
         logic [3:0] mask;
     } rsp_t;
 
-    // What a hardware thread does in a cycle, for the counters of the harness.
+    // The activity of a hardware thread in a cycle, for the counters of the harness.
     parameter logic [3:0] DOES_RETIRE = 4'd0;  // an instruction ends
     parameter logic [3:0] DOES_PIPE = 4'd1;  // is in the pipeline, or another thread is
     parameter logic [3:0] DOES_FETCH = 4'd2;  // waits for instructions
@@ -87,24 +87,22 @@ package soc_pkg;
     parameter logic [3:0] DOES_FENCE = 4'd7;  // for its stores to be seen by all
     parameter logic [3:0] DOES_DIVIDE = 4'd8;
     parameter logic [3:0] DOES_WFI = 4'd9;  // sleeps
-    parameter logic [3:0] DOES_OFF = 4'd10;  // has no thread
 
-    // The memory map, that of QEMU's machine "virt" where it has the device.
+    // The memory map is that of QEMU's machine "virt", where that has the device.
     parameter logic [31:0] RAM_BASE = 32'h8000_0000;
-    parameter logic [31:0] ALIAS_BASE = 32'hc000_0000;  // the same memory, not cached
+    parameter logic [31:0] ALIAS_BIT = 32'h4000_0000;  // of addresses of memory: not cached
     parameter logic [31:0] EXIT_BASE = 32'h0010_0000;
     parameter logic [31:0] CLINT_BASE = 32'h0200_0000;
     parameter logic [31:0] PLIC_BASE = 32'h0c00_0000;
     parameter logic [31:0] UART_BASE = 32'h1000_0000;
     parameter logic [31:0] LOCKS_BASE = 32'h1200_0000;
-    parameter logic [31:0] SCHEDULER_BASE = 32'h1300_0000;
     parameter logic [31:0] CHIP_BASE = 32'h1400_0000;
     parameter int LOCKS = 256;
 
     typedef struct packed {
         logic [11:0] latency;  // of the second level and devices, cycles from request to answer
         logic coherent;
-        logic [7:0] pressure;  // of 256 requests, those that a bank makes wait for a cycle
+        logic [7:0] pressure;  // of 256 cycles, those in which no bank takes a request
         logic [31:0] seed;  // of arbitration; 0: round-robin
     } config_t;
 endpackage

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // store_buffer.sv - the stores of one hardware thread, from the instruction to the answer of the
-// second level, which is when every hart sees them. The thread's own loads see them before: the
-// youngest entry that has all bytes of a load gives it its value, and a load that finds only some
-// of its bytes waits until the buffer is empty.
+// second level. From the answer on every hart sees the store; the thread's own loads see it before.
+// A load takes its value from the youngest entry with any of its bytes, if that has all of them;
+// else it waits until the buffer is empty.
 //
-// An entry stays for two cycles after its answer, until a look-up in the data cache would see what
-// the answer has changed there (cache.sv).
+// An entry stays for two cycles after its answer. From then on a look-up in the data cache sees the
+// change (cache.sv).
 module store_buffer (
     input logic clk,
     input logic rst,
@@ -55,7 +55,7 @@ module store_buffer (
         covers = 1'b0;
         overlaps = 1'b0;
         word = '0;
-        for (int i = 0; i < N; i++) begin  // the oldest first: the youngest has the last word
+        for (int i = 0; i < N; i++) begin  // the youngest comes last, and counts
             logic [1:0] e;
             e = tail + 2'(i);
             if (valid[e] && at[e][31:2] == look_at[31:2] && (mask[e] & look_mask) != 0) begin

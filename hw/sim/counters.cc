@@ -9,9 +9,8 @@
 namespace
 {
 
-const char *const names[Counters::causes] = {"retire", "pipe",   "fetch", "load",
-                                             "atomic", "device", "store", "fence",
-                                             "divide", "wfi",    "off"};
+const char *const names[Counters::causes] = {"retire", "pipe",  "fetch", "load",   "atomic",
+                                             "device", "store", "fence", "divide", "wfi"};
 
 } // namespace
 

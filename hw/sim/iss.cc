@@ -445,7 +445,7 @@ void Hart::write_csr(uint32_t number, uint32_t value)
     case 0x343:
         mtval_ = value;
         break;
-    default: /* counters, and what is fixed */
+    default: /* writes to counters and read-only fields are ignored */
         break;
     }
 }

@@ -31,7 +31,7 @@ public:
     virtual uint32_t outside_csr(uint32_t number) = 0;
 };
 
-/* What an instruction did. */
+/* The effect of an instruction. */
 struct Effect {
     bool traps = false;
     uint32_t cause = 0;

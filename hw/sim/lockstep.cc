@@ -122,7 +122,7 @@ void Lines::drop(uint32_t offset)
         page->present &= ~(uint64_t{1} << line_of(offset) % page_lines);
 }
 
-/* --- what an instruction asks of its surroundings */
+/* --- services for instructions: memory, fences, registers that only the chip knows */
 
 uint32_t Lockstep::Thread::loaded(uint32_t at, int size, uint32_t mask)
 {

@@ -182,7 +182,7 @@ private:
     bool coherent_;
     uint64_t cycle_ = 0;
     uint64_t serial_ = 0;
-    const Done *now_ = nullptr; /* what retires, while the simulator executes it */
+    const Done *now_ = nullptr; /* the retiring instruction, while the simulator executes it */
     std::vector<std::unique_ptr<Thread>> threads_;
     std::array<bool, soc::harts> reserved_{};
     std::array<uint32_t, soc::harts> reserved_at_{};

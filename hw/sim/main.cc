@@ -59,7 +59,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/* What the functions that the chip calls need. */
+/* State for the functions that the chip calls. */
 std::vector<uint8_t> memory;
 int image_lines;
 std::unique_ptr<Lockstep> lockstep;
@@ -118,7 +118,7 @@ int status_of(uint32_t word)
     return status_exit_word;
 }
 
-/* Where the words of `does` are, whatever type its width has given it. */
+/* The words of `does`. Its type depends on its width. */
 struct Words {
     explicit Words(const uint32_t &word) : first(&word) {}
     explicit Words(const uint8_t &word) : value(word), first(&value) {}
@@ -330,7 +330,7 @@ int simulate(const Options &options)
 
 } // namespace
 
-/* --- what the chip calls */
+/* --- functions that the chip calls */
 
 int soc_image_lines(int)
 {

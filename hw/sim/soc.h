@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * soc.h - what the harness knows of the chip: its size, its memory map and its requests, which are
+ * soc.h - the chip as the harness knows it: its size, its memory map and its requests, which are
  * those of hw/rtl/soc_pkg.sv. The build sets the macros for both.
  */
 #ifndef SOC_H

@@ -46,7 +46,7 @@ main:
     lw      t1, 0(s3)
     same    t0, t1
 
-    # registers keep what is written; time goes on
+    # registers keep their values; time goes on
     li      gp, 4
     li      s0, CLINT+0x4000
     slli    t0, tp, 3

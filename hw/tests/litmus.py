@@ -310,7 +310,7 @@ def read(output: str) -> dict[int, int]:
 
 
 def verdict(test: Litmus, counted: dict[int, int]) -> str:
-    """What is wrong, or nothing."""
+    """The text of the failure; empty: none."""
     for outcome in test.forbidden:
         count = counted.get(digits(test, outcome), 0)
         if count:

@@ -140,7 +140,7 @@ main:
     lw      t2, 648(sp)
     same    t2, t0
 
-    # the alias sees what was stored, and a load after it what the alias stores
+    # a load by the alias sees an earlier store, and a load sees an earlier store by the alias
     li      gp, 8
     li      t0, ALIAS
     add     s0, sp, t0

@@ -67,7 +67,7 @@ def simulator(config: Config) -> Path:
 
 
 def run_case(case: Case) -> str:
-    """What went wrong, or nothing."""
+    """The text of the failure; empty: none."""
     words = [str(simulator(case.config)), "--cycles", str(CYCLES), *case.options, str(case.image)]
     result = subprocess.run(
         words, input=case.stdin, capture_output=True, text=True, timeout=SECONDS, check=False

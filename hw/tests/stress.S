@@ -24,7 +24,7 @@ main:
     addi    s3, s3, WORDS
     addi    s4, s0, SUMS
     li      s5, ROUNDS
-    li      s6, 0                   # what the own parts must have
+    li      s6, 0                   # the expected value of this hart's own parts
     slli    s8, tp, 8
     addi    s8, s8, 77              # state of the random numbers
 round:
@@ -65,7 +65,7 @@ round:
     bnez    t3, 1b
     addi    t1, s4, 8
     amoxor.w x0, s8, (t1)
-    xor     s7, s7, s8              # what this hart has put in
+    xor     s7, s7, s8              # the sum of this hart's values
     andi    t0, s8, 64
     beqz    t0, 2f
     li      t1, ALIAS
@@ -75,7 +75,7 @@ round:
 2:  addi    s5, s5, -1
     bnez    s5, round
 
-    # what the hart has put in comes out again, so that zero is left
+    # this hart's sum is taken out again, so that zero is left
     li      gp, 2
     addi    t1, s4, 8
     amoxor.w x0, s7, (t1)

@@ -16,7 +16,7 @@
     .endm
 
 main:
-    # what is fixed
+    # registers with fixed values
     csrr    t0, misa
     check   t0, 0x40001101
     csrr    t0, mhartid
@@ -29,7 +29,7 @@ main:
     csrw    misa, x0
     csrr    t0, misa
     check   t0, 0x40001101
-    # what can be written
+    # registers that can be written
     li      gp, 2
     li      t0, 0x12345678
     csrrw   t1, mscratch, t0
@@ -230,7 +230,7 @@ main:
     same    s9, t0
     same    s10, t0
 
-    # what a trap does to interrupts' enabling, and mret undoes
+    # a trap disables interrupts, and mret enables them again
     li      gp, 91
     li      s5, 0
     csrw    mie, x0
@@ -244,7 +244,7 @@ main:
     csrr    t0, mstatus
     check   t0, 0x1880
     check   s6, 0x1800
-    # traps right after what takes long, and right before it
+    # traps right after slow instructions, and right before them
     li      gp, 92
     lw      t0, 1024(sp)
     ecall

@@ -36,7 +36,7 @@ MAKE_FLAGS = "OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O2"
 
 
 def sources(root: Path) -> list[Path]:
-    """What a simulator depends on."""
+    """All files that a simulator is made from."""
     folders = (root / "hw" / "rtl", root / "hw" / "sim")
     suffixes = (".sv", ".cc", ".h")
     files = [path for folder in folders for path in folder.iterdir() if path.suffix in suffixes]
@@ -107,7 +107,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def explain(output: str) -> str:
-    """What is missing, if that is why a build failed; else what the compiler said last."""
+    """The missing library, if that is why a build failed; else the compiler's last lines."""
     for header, package in LIBRARIES.items():
         if f"{header}: No such file" in output:
             return f"{header} is missing; tools/setup --group chip installs it ({package})"

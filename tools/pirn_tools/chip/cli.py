@@ -27,7 +27,7 @@ def chip() -> None:
 
 
 def sizes(function: Function) -> Function:
-    """What a simulator is built for."""
+    """Options that need a simulator of their own."""
     options = [
         click.option("--cores", type=int, default=1, metavar="N", help="Cores, 1 to 8."),
         click.option(

@@ -32,7 +32,7 @@ MUTANTS = {
 
 @dataclass(frozen=True)
 class Config:
-    """What a simulator is built for. What changes without a build is an option of its run."""
+    """Properties that a simulator is built with. The others are options of a run."""
 
     cores: int = 1
     threads: int = 1
