@@ -79,7 +79,7 @@ static uint32_t frames_below(uint32_t root, const struct thread *t, const void *
 
 void prof_sample(uintptr_t pc, uint32_t weight, const void *context)
 {
-    const struct thread *t;
+    struct thread *t;
     if (!prof_is_on()) {
         return;
     }

@@ -364,7 +364,7 @@ static COLD bool thread_begins(struct prof_thread *p, const struct thread *t)
     return true;
 }
 
-ALWAYS_INLINE struct prof_thread *self(const struct thread **out)
+ALWAYS_INLINE struct prof_thread *self(struct thread **out)
 {
     struct cpu *cpu = port_cpu_self();
     struct thread *t = likely(cpu != NULL) ? cpu->current : port_left_self();
@@ -372,7 +372,7 @@ ALWAYS_INLINE struct prof_thread *self(const struct thread **out)
     return likely(t != NULL) ? &t->prof : port_prof_outside();
 }
 
-struct prof_thread *tree_self(const struct thread **t)
+struct prof_thread *tree_self(struct thread **t)
 {
     struct prof_thread *p = self(t);
     return p->life == life_of(*t) || thread_begins(p, *t) ? p : NULL;
@@ -456,7 +456,7 @@ ALWAYS_INLINE void node_enter(struct prof_thread *p, uint32_t to, uintptr_t sp)
 /* All cases that are not common. */
 static NOINLINE void enter_slow(uintptr_t fn, uintptr_t site, uintptr_t sp)
 {
-    const struct thread *t;
+    struct thread *t;
     struct prof_thread *p = tree_self(&t);
     if (p == NULL) {
         count_rest(fn, site);
@@ -493,7 +493,7 @@ ALWAYS_INLINE bool is_below(const struct prof_node *n, uintptr_t fn, uintptr_t s
 
 void prof_enter(uintptr_t fn, uintptr_t site, uintptr_t sp)
 {
-    const struct thread *t;
+    struct thread *t;
     struct prof_thread *p = self(&t);
     if (likely(p->life == life_of(t) && p->skipped == 0)) {
         if (is_below(&tree.nodes[p->node], fn, site, sp) || p->shared) {
@@ -510,7 +510,7 @@ void prof_enter(uintptr_t fn, uintptr_t site, uintptr_t sp)
 /* A return from a function that is not the innermost: from one above it, or from none. */
 static NOINLINE void exit_slow(uintptr_t fn, uintptr_t site)
 {
-    const struct thread *t;
+    struct thread *t;
     struct prof_thread *p = tree_self(&t);
     uintptr_t left = 0;
     if (p == NULL) {
@@ -533,7 +533,7 @@ static NOINLINE void exit_slow(uintptr_t fn, uintptr_t site)
 
 void prof_exit(uintptr_t fn, uintptr_t site)
 {
-    const struct thread *t;
+    struct thread *t;
     struct prof_thread *p = self(&t);
     if (likely(p->life == life_of(t) && p->skipped == 0)) {
         const struct prof_node *n = &tree.nodes[p->node];

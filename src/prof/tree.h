@@ -67,7 +67,7 @@ void tree_restart(void);
 
 /* The state of the calling thread, of a valid life; *t: its descriptor, or NULL. Returns NULL if
  * there is no room for its tree. */
-struct prof_thread *tree_self(const struct thread **t);
+struct prof_thread *tree_self(struct thread **t);
 
 /* The node below parent with this key; made if it does not exist. 0: no room. */
 uint32_t tree_child(uint32_t parent, enum prof_kind kind, uintptr_t fn, uintptr_t site);

@@ -27,7 +27,6 @@ struct waits waits;
 
 #include <errno.h>
 #include <pirn/policy.h>
-#include <stddef.h>
 
 #include "../trace/trace.h"
 #include "cpu.h"
@@ -229,7 +228,7 @@ static void goes_on(struct thread *t, uint64_t now, bool stopped)
     if (!span_is(&span, waited, end - from - waited, chance(now, t->index))) {
         return;
     }
-    const struct thread *self;
+    struct thread *self;
     const struct prof_thread *p = tree_self(&self);
     struct prof_wait_key key = {PROF_WAITED, reason, object_of(t, reason), known, 0};
     if (p == NULL) {
@@ -285,7 +284,7 @@ static bool is_lock(uint32_t reason)
 static void releases(const struct thread *t, uint64_t from, uint64_t now)
 {
     struct span span;
-    const struct thread *self;
+    struct thread *self;
     uint64_t waited = now > from ? now - from : 0;
     if (!span_is(&span, waited, 0, chance(now, ~t->index))) {
         return;
@@ -356,17 +355,16 @@ void prof_waits_park(struct thread *t, bool in)
 
 void prof_waits_blocked(const void *context)
 {
-    const struct thread *self;
+    struct thread *self;
     uintptr_t low, high, frames[FRAMES_MAX];
     struct prof_thread *p = trace_listeners() & TRACE_TO_WAITS ? tree_self(&self) : NULL;
     if (p == NULL || self == NULL) {
         return;
     }
-    uint32_t *node = &((struct thread *)((char *)p - offsetof(struct thread, prof)))->stop_node;
-    *node = p->node;
+    self->stop_node = p->node;
     if (walks(p, self, &low, &high)) {
         unsigned n = port_prof_frames(context, low, high, frames, FRAMES_MAX);
-        *node = tree_frames(p->node, frames, n);
+        self->stop_node = tree_frames(p->node, frames, n);
     }
 }
 
