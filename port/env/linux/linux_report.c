@@ -294,6 +294,23 @@ bool port_where(const struct thread *t, char *text, size_t size)
     return n > 0;
 }
 
+/* Copy the path as a word of a shell's command. False: it has control characters, or a quote, and
+ * is not shown. */
+static bool path_quote(const char *path, char *text, size_t size)
+{
+    bool plain = true;
+    for (const char *c = path; *c != '\0'; c++) {
+        bool safe = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                    (*c >= '0' && *c <= '9') || strchr("/._+-,:@", *c) != NULL;
+        if ((unsigned char)*c < ' ' || *c == '\'' || *c == '\x7f') {
+            return false;
+        }
+        plain &= safe;
+    }
+    snprintf(text, size, plain ? "%s" : "'%s'", path);
+    return true;
+}
+
 /* A command for each file. */
 void port_say_places(void)
 {
@@ -303,11 +320,11 @@ void port_say_places(void)
         for (unsigned i = 0; i < first; i++) {
             seen |= strcmp(said.of[i].path, path) == 0;
         }
-        if (seen) {
+        char text[2 * RT_PATH_MAX], quoted[RT_PATH_MAX + 2];
+        if (seen || !path_quote(path, quoted, sizeof(quoted))) {
             continue;
         }
-        char text[2 * RT_PATH_MAX];
-        int n = snprintf(text, sizeof(text), "pirn: lines: addr2line -Cfpie %s", path);
+        int n = snprintf(text, sizeof(text), "pirn: lines: addr2line -Cfpie %s", quoted);
         for (unsigned i = first; i < said.n && n > 0 && (size_t)n < sizeof(text) - 24; i++) {
             if (strcmp(said.of[i].path, path) == 0) {
                 n += snprintf(text + n, sizeof(text) - (size_t)n, " %#lx",

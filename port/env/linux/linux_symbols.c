@@ -106,5 +106,10 @@ static bool image_find(const struct image *image, uintptr_t address, char *name,
 bool symbol_find(const char *path, uintptr_t address, char *name, size_t size, uintptr_t *from)
 {
     struct image image;
-    return image_open(&image, path) && image_find(&image, address, name, size, from);
+    if (!image_open(&image, path)) {
+        return false;
+    }
+    bool found = image_find(&image, address, name, size, from);
+    syscall(SYS_munmap, image.bytes, image.size);
+    return found;
 }
