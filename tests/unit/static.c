@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 #include <pirn/static.h>
-#include <string.h>
-#include <unistd.h>
+
+#include "say.h"
 
 #define STACK_BYTES (64u << 10)
 #define ROUNDS 200u
@@ -15,21 +15,6 @@ static pirn_mutex_t mutex = PIRN_MUTEX_INIT;
 static pirn_cond_t cond = PIRN_COND_INIT;
 static pirn_sem_t begin = PIRN_SEM_INIT(0);
 static unsigned count, lives, turns;
-
-static void say(const char *text)
-{
-    if (write(1, text, strlen(text)) < 0) {
-        _exit(3);
-    }
-}
-
-#define CHECK(cond_)                                                                               \
-    do {                                                                                           \
-        if (!(cond_)) {                                                                            \
-            say("failed: " #cond_ "\n");                                                           \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
 
 static void *add(void *arg)
 {

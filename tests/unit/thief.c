@@ -9,8 +9,8 @@
  * end=far from the head.
  */
 #include <pirn/static.h>
-#include <string.h>
-#include <unistd.h>
+
+#include "say.h"
 
 #define STACK_BYTES (64u << 10)
 #define THREADS 16u
@@ -24,21 +24,6 @@ static pirn_static_thread_t threads[ALL];
 static unsigned order[THREADS]; /* which thread was the n-th to run */
 static unsigned ran, kept;      /* threads, helpers that have begun */
 static unsigned leaving;        /* helpers that are to end */
-
-static void say(const char *text)
-{
-    if (write(1, text, strlen(text)) < 0) {
-        _exit(3);
-    }
-}
-
-#define CHECK(cond_)                                                                               \
-    do {                                                                                           \
-        if (!(cond_)) {                                                                            \
-            say("failed: " #cond_ "\n");                                                           \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
 
 static unsigned get(const unsigned *word)
 {
