@@ -14,7 +14,7 @@ void arguments_parse(struct arguments *args, int argc, char **argv, const char *
     long row = -1, workers = 1, samples = 1;
     bool quick = false;
     const struct option_spec options[] = {
-        option_choice("row", &row, rows, "what is measured"),
+        option_choice("row", &row, rows, "the operation to measure"),
         option_number("workers", &workers, 1, MAX_WORKERS, "threads of the system that execute"),
         option_number("samples", &samples, 1, MAX_SAMPLES, "how often"),
         option_flag("quick", &quick, "short samples: does it run?"),

@@ -37,7 +37,7 @@ class InstallError(Exception):
 
 
 def needed(name: str, found: dict[str, metadata.Distribution]) -> None:
-    """Adds what the project needs, directly and not, to what has been found."""
+    """Adds all packages that the project needs, also indirectly, to `found`."""
     try:
         project = metadata.distribution(name)
     except metadata.PackageNotFoundError:
