@@ -265,7 +265,7 @@ ALWAYS_INLINE struct thread *pick_own(struct cpu *self)
     return t;
 }
 
-/* The long way of pick. It exists twice, too, because every yield of a lone thread comes here. */
+/* The long way of pick. */
 ALWAYS_INLINE struct thread *pick_long(bool classes, struct cpu *self)
 {
     struct thread *t = NULL;
@@ -298,8 +298,12 @@ ALWAYS_INLINE struct thread *steal_pick(bool classes, struct cpu *self)
     if (classes) {
         classes_announce_other(self);
     }
-    if (likely(shared_pass(classes, sq) && runq_estimate(&sq->q) != 0 &&
-               bias_trylock_owner(&sq->lock))) {
+    bool pass = shared_pass(classes, sq);
+    bool empty = runq_estimate(&sq->q) == 0;
+    if (!classes && empty && pass && likely(runq_estimate(&steal.shared) == 0)) {
+        return NULL;
+    }
+    if (likely(pass && !empty && bias_trylock_owner(&sq->lock))) {
         t = ready_pop_alike_locked(classes, self, &sq->q);
         if (likely(t != NULL)) {
             at_store_rlx(&stealable_of(t)->in, (struct steal_queue *)NULL);
