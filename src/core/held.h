@@ -9,8 +9,9 @@
  *
  * Invariants:
  *   1. A struct held_lock is made by one of the constructors below, one for each kind of lock
- *      (held_statelock, held_biaslock_tried; held_of_policy for a spinlock of a program's policy).
- *      It points to the 32-bit word of the only spin lock that this CPU holds (lockrank.h).
+ *      (held_spinlock, held_statelock, held_biaslock_tried; held_of_policy for a spinlock of a
+ *      program's policy). It points to the 32-bit word of the only spin lock that this CPU holds
+ *      (lockrank.h).
  *   2. Each kind is released alike: the lowest bit of its word, HELD_BIT, is cleared with release
  *      order. A spinlock and the owner's word of a biaslock are 1 then, and become 0; a statelock
  *      keeps its state. So the release needs to know no kind, and the hot path of a switch no test.
@@ -40,6 +41,11 @@ _Static_assert(STATE_LOCKED == HELD_BIT, "held_release unlocks a statelock");
 _Static_assert(sizeof(spinlock_t) == sizeof(pirn_policy_lock_t), "a policy's lock is a spinlock");
 
 ALWAYS_INLINE struct held_lock held_statelock(statelock_t *lock)
+{
+    return (struct held_lock){&lock->word};
+}
+
+ALWAYS_INLINE struct held_lock held_spinlock(spinlock_t *lock)
 {
     return (struct held_lock){&lock->word};
 }

@@ -3,14 +3,19 @@
  * central.c - policy "central" (the papers' NON_SMP_CS): one scheduler and one lock
  * for all CPUs, threads pinned.
  *
+ * A yield changes places with the first thread in one visit. The lock is held until the context of
+ * the yielding thread is saved (POST_UNLOCK).
+ *
  * Lock: lock (RANK_RUNQ) guards every queue and pinned.queued.
  */
 #include "cpu.h"
+#include "held.h"
 #include "mutant.h"
 #include "place.h"
 #include "runq.h"
 #include "runtime.h"
 #include "wake.h"
+#include "yield.h"
 
 static struct {
     spinlock_t lock;
@@ -71,6 +76,29 @@ static struct thread *central_pick(struct cpu *self)
         place_account(t);
     }
     return t;
+}
+
+/* If the lock is taken, the long way waits for it. */
+ALWAYS_INLINE struct pirn_rotation central_rotate(struct cpu *self, struct thread *t)
+{
+    struct runq *q = &central.queues[self->id];
+    if (unlikely(place_measuring) || runq_estimate(q) == 0 ||
+        unlikely(!spin_trylock(&central.lock, RANK_RUNQ))) {
+        return (struct pirn_rotation){0};
+    }
+    struct thread *next = ready_rotate_locked(self, q, t);
+    if (unlikely(next == NULL)) {
+        spin_unlock(&central.lock, RANK_RUNQ);
+        return (struct pirn_rotation){0};
+    }
+    pinned_of(next)->queued = 0;
+    pinned_of(t)->queued = 1;
+    return (struct pirn_rotation){next, held_to_policy(held_spinlock(&central.lock))};
+}
+
+static bool central_yield(void)
+{
+    return yield_by(central_rotate, true);
 }
 
 static bool central_remove(struct cpu *self, struct thread *t)
@@ -164,6 +192,7 @@ const struct sched_built_in sched_central = {
             .thread_init = place_thread_init,
             .check = FOR_TESTS(central_check),
         },
+    .yield = central_yield,
     .classes = SCHED_CLASSES(.preempt = central_preempt, .requeue = central_requeue,
                              .charge = classes_charge),
 };

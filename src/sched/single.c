@@ -3,11 +3,16 @@
  * single.c - policy "single" (SMP): one ready queue for all CPUs under one lock; threads
  * migrate freely.
  *
+ * A yield changes places with the first thread in one visit. The queue stays locked until the
+ * context of the yielding thread is saved (POST_UNLOCK): no other CPU takes it before.
+ *
  * Lock: queue.lock (RANK_RUNQ). queue.length is written under it and read without it by has_work,
  * whose caller has fenced (ORDER(idle-wake)).
  */
 #include "cpu.h"
+#include "held.h"
 #include "runq.h"
+#include "yield.h"
 
 static struct {
     spinlock_t lock;
@@ -57,6 +62,25 @@ static struct thread *single_pick(struct cpu *self)
     struct thread *t = ready_pop_locked(self, &queue.q);
     spin_unlock(&queue.lock, RANK_RUNQ);
     return t;
+}
+
+/* If the lock is taken, the long way waits for it. */
+ALWAYS_INLINE struct pirn_rotation single_rotate(struct cpu *self, struct thread *t)
+{
+    if (runq_estimate(&queue.q) == 0 || unlikely(!spin_trylock(&queue.lock, RANK_RUNQ))) {
+        return (struct pirn_rotation){0};
+    }
+    struct thread *next = ready_rotate_locked(self, &queue.q, t);
+    if (unlikely(next == NULL)) {
+        spin_unlock(&queue.lock, RANK_RUNQ);
+        return (struct pirn_rotation){0};
+    }
+    return (struct pirn_rotation){next, held_to_policy(held_spinlock(&queue.lock))};
+}
+
+static bool single_yield(void)
+{
+    return yield_by(single_rotate, true);
 }
 
 static bool single_has(const struct thread *t)
@@ -126,6 +150,7 @@ const struct sched_built_in sched_single = {
             .has_work = single_has_work,
             .check = FOR_TESTS(single_check),
         },
+    .yield = single_yield,
     .classes = SCHED_CLASSES(.thread_init = classes_thread_init, .preempt = single_preempt,
                              .requeue = single_requeue, .charge = classes_charge),
 };
