@@ -23,7 +23,9 @@
 //   4. A load sees, in this order: the thread's own stores, this core's data cache, the second level.
 //      A store reaches the data cache with its answer, when all cores see it. So no thread sees
 //      another thread's store before every core can.
-//   5. fence.i drops the instruction cache, but not lines that are under way to it. They are not too
+//   5. An ebreak that the host serves (semihosting) waits for the host as for a device, and writes the
+//      host's result to a0. Younger instructions start again after it.
+//   6. fence.i drops the instruction cache, but not lines that are under way to it. They are not too
 //      old: fence.i waits for the answers of the thread's stores, and a bank's answers come in order.
 //
 // Length: the stages of one pipeline, which share most of their signals.
@@ -43,7 +45,17 @@ module core
     input logic [soc_pkg::THREADS-1:0] irq_soft,
     input logic [soc_pkg::THREADS-1:0] irq_timer,
     input logic [soc_pkg::THREADS-1:0] irq_external,
-    output logic [soc_pkg::THREADS-1:0][3:0] does
+    output logic [soc_pkg::THREADS-1:0][3:0] does,
+    // the host, which serves semihosting calls of halted threads
+    input logic host_attached,
+    input logic host_go,
+    input logic [1:0] host_thread,
+    input logic host_refuses,
+    input logic [31:0] host_value,
+    output logic [soc_pkg::THREADS-1:0] halted,
+    output logic [31:0] host_a0,
+    output logic [31:0] host_a1,
+    output logic [31:0] host_pc
 );
     localparam int T = soc_pkg::THREADS;
     localparam int TB = soc_pkg::THREAD_BITS;
@@ -61,6 +73,7 @@ module core
     // the line of a thread's last load-reserved, until a store-conditional (see bank.sv)
     logic [T-1:0] linked;
     logic [29:4] link[T];
+    logic [T-1:0] refused;  // the host has refused this ebreak: it traps
 
     function automatic logic in_ram(input logic [31:0] at);
         in_ram = at[31] && (at & 32'h3fff_ffff) < soc_pkg::RAM_BYTES;
@@ -120,9 +133,10 @@ module core
     wire [31:0] d_target = d_pc + d_dec.imm;
 
     logic m_writes;
+    logic [4:0] m_rd;
     logic [31:0] m_result, m_instr;
     function automatic logic [31:0] operand(input logic [4:0] r);
-        operand = r == 0 ? '0 : m_writes && m_t == d_t && m_instr[11:7] == r ? m_result
+        operand = r == 0 ? '0 : m_writes && m_t == d_t && m_rd == r ? m_result
                           : regs[{d_t, r}];
     endfunction
 
@@ -182,7 +196,7 @@ module core
             x_tval = x_instr;
         end else if (x_dec.ecall) begin
             x_cause = 4'd11;
-        end else if (x_dec.ebreak) begin
+        end else if (x_dec.ebreak && (!host_attached || refused[x_t])) begin
             x_cause = 4'd3;
             x_tval = x_pc;
         end else if (x_jumps && x_target[1]) begin
@@ -256,7 +270,7 @@ module core
     wire [3:0] m_mask = m_dec.func3[1] ? 4'b1111
                         : m_dec.func3[0] ? 4'b0011 << m_addr[1:0] : 4'b0001 << m_addr[1:0];
 
-    logic m_done, m_asks, m_divides, m_puts, m_flushes, m_drops_line;
+    logic m_done, m_asks, m_divides, m_puts, m_flushes, m_drops_line, m_halts;
     logic [3:0] m_reason, m_op;
     logic div_busy, div_done;
     wire drop_ready = !rsp_valid;
@@ -267,6 +281,7 @@ module core
         m_puts = 1'b0;
         m_flushes = 1'b0;
         m_drops_line = 1'b0;
+        m_halts = 1'b0;
         m_reason = soc_pkg::DOES_PIPE;  // try again at once
         m_op = soc_pkg::REQ_LOAD;
         if (m_valid && !m_has) begin
@@ -309,6 +324,10 @@ module core
                     m_reason = soc_pkg::DOES_PIPE;
                 end
                 m_flushes = m_done && m_dec.fence_i;
+            end else if (m_dec.ebreak) begin
+                m_done = 1'b0;
+                m_halts = sb_empty[m_t];
+                m_reason = m_halts ? soc_pkg::DOES_DEVICE : soc_pkg::DOES_FENCE;
             end else if (m_dec.div) begin
                 m_done = 1'b0;
                 m_divides = !div_busy && !div_done;
@@ -317,7 +336,8 @@ module core
         end
     end
     wire m_uses = m_valid && m_has;  // only an instruction that has sent a request has an answer
-    assign m_drop = m_valid && !m_done || m_flushes;
+    wire m_restarts = m_flushes || m_done && m_dec.ebreak;
+    assign m_drop = m_valid && !m_done || m_restarts;
 
     wire [31:0] m_word = m_has ? answer[m_t] : sb_covers[m_t] ? sb_word[m_t]
                                              : d_line[m_addr[3:2]*32+:32];
@@ -327,8 +347,9 @@ module core
                          : {{24{m_shifted[7] && !m_dec.func3[2]}}, m_shifted[7:0]};
     assign m_result = m_dec.load ? m_loaded
                       : m_dec.mul ? (m_dec.func3[1:0] == 0 ? m_product[31:0] : m_product[63:32])
-                      : m_atomic || m_dec.div ? answer[m_t] : m_value;
-    assign m_writes = m_done && m_dec.writes;
+                      : m_atomic || m_dec.div || m_dec.ebreak ? answer[m_t] : m_value;
+    assign m_writes = m_done && (m_dec.writes || m_dec.ebreak);
+    assign m_rd = m_dec.ebreak ? 5'd10 : m_instr[11:7];
     assign m_early = m_valid && m_dec.writes && !m_dec.late;
 
     always_comb begin
@@ -338,6 +359,12 @@ module core
                       : run[t] ? soc_pkg::DOES_PIPE : reason[t];
         end
     end
+
+    thread_t host_t;
+    assign host_t = thread_t'(host_thread);
+    assign host_a0 = regs[{host_t, 5'd10}];
+    assign host_a1 = regs[{host_t, 5'd11}];
+    assign host_pc = pc[host_t];
 
     // --- parts
     wire mine = rsp_valid && rsp.core == id;
@@ -476,6 +503,8 @@ module core
             m_trap <= 1'b0;
             req_valid <= 1'b0;
             turn <= '0;
+            halted <= '0;
+            refused <= '0;
         end else begin
             // F
             d_valid <= d_stall || f_valid && !(m_drop && m_t == f_t) && !(x_redirect && x_t == f_t)
@@ -533,12 +562,15 @@ module core
                 reason[x_t] <= soc_pkg::DOES_WFI;
             end
 
+            if (x_trap) refused[x_t] <= 1'b0;
+
             // M
-            if (m_writes) regs[{m_t, m_instr[11:7]}] <= m_result;
+            if (m_writes) regs[{m_t, m_rd}] <= m_result;
+            if (m_halts) halted[m_t] <= 1'b1;
             if (m_uses) answer_valid[m_t] <= 1'b0;
             if (m_drop) begin
-                pc[m_t] <= m_flushes ? m_pc + 32'd4 : m_pc;
-                if (!m_flushes && m_reason != soc_pkg::DOES_PIPE) begin
+                pc[m_t] <= m_restarts ? m_pc + 32'd4 : m_pc;
+                if (!m_restarts && m_reason != soc_pkg::DOES_PIPE) begin
                     run[m_t] <= 1'b0;
                     reason[m_t] <= m_reason;
                 end
@@ -581,6 +613,16 @@ module core
                 answer_valid[rsp_t] <= 1'b1;
                 answer[rsp_t] <= rsp_load ? rsp.data[rsp.addr[3:2]*32+:32] : rsp.data[31:0];
             end
+            if (host_go) begin
+                halted[host_t] <= 1'b0;
+                run[host_t] <= 1'b1;
+                if (host_refuses) begin
+                    refused[host_t] <= 1'b1;
+                end else begin
+                    answer_valid[host_t] <= 1'b1;
+                    answer[host_t] <= host_value;
+                end
+            end
             if (div_done) begin
                 run[div_t] <= 1'b1;
                 answer_valid[div_t] <= 1'b1;
@@ -613,7 +655,9 @@ module core
             end
             if (rsp_fetch || rsp_answer) assert (!run[rsp_t] && !pend_valid[rsp_t]);
             if (rsp_fetch) assert (reason[rsp_t] == soc_pkg::DOES_FETCH);
-            assert (!(m_uses && !(m_dec.load || m_dec.store || m_atomic || m_dec.div)));
+            assert (!(m_uses && !(m_dec.load || m_dec.store || m_atomic || m_dec.div
+                                  || m_dec.ebreak)));
+            if (host_go) assert (halted[host_t] && !run[host_t]);  // rule 5
             assert (!(m_drops_line && rsp_valid));
         end
     end

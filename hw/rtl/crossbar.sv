@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// crossbar.sv - the ways between cores and banks. The last "bank" is the devices.
+// crossbar.sv - the ways between cores and banks. The last "bank" is the devices. The last "core" is
+// the host, which has no cache.
 //
 // Each bank gets at most one request a cycle: from the cores in turn, or at random if there is a
 // seed. Each core gets at most one answer a cycle, and must take it.
@@ -15,9 +16,9 @@ module crossbar (
     input soc_pkg::config_t cfg,
     input logic watch,
     // from the cores
-    input logic [soc_pkg::CORES-1:0] req_valid,
-    input soc_pkg::req_t [soc_pkg::CORES-1:0] req,
-    output logic [soc_pkg::CORES-1:0] req_ready,
+    input logic [soc_pkg::CORES:0] req_valid,
+    input soc_pkg::req_t [soc_pkg::CORES:0] req,
+    output logic [soc_pkg::CORES:0] req_ready,
     // to the banks
     output logic [soc_pkg::BANKS:0] bank_valid,
     output soc_pkg::req_t [soc_pkg::BANKS:0] bank_req,
@@ -27,12 +28,13 @@ module crossbar (
     input soc_pkg::rsp_t [soc_pkg::BANKS:0] ans,
     output logic [soc_pkg::BANKS:0] ans_ready,
     // to the cores
-    output logic [soc_pkg::CORES-1:0] rsp_valid,
-    output soc_pkg::rsp_t [soc_pkg::CORES-1:0] rsp
+    output logic [soc_pkg::CORES:0] rsp_valid,
+    output soc_pkg::rsp_t [soc_pkg::CORES:0] rsp
 );
-    localparam int C = soc_pkg::CORES;
+    localparam int C = soc_pkg::CORES + 1;
     localparam int B = soc_pkg::BANKS;
     localparam int BANK_BITS = $clog2(B);
+    localparam logic [C-1:0] CACHES = {1'b0, {(C - 1) {1'b1}}};
 
     logic [31:0] chance;
     random random (
@@ -42,7 +44,7 @@ module crossbar (
         .number(chance)
     );
 
-    logic [2:0] first_core[B+1];  // whose turn it is
+    logic [3:0] first_core[B+1];  // whose turn it is
     logic [3:0] first_bank;
     wire pressed = cfg.seed != 0 && cfg.pressure > chance[31:24];
 
@@ -53,7 +55,7 @@ module crossbar (
         else assign target[c] = req[c].addr[31] ? 4'(req[c].addr[4+:BANK_BITS]) : 4'(B);
     end
 
-    logic [2:0] winner[B+1];
+    logic [3:0] winner[B+1];
     always_comb begin
         req_ready = '0;
         for (int b = 0; b <= B; b++) begin
@@ -65,7 +67,7 @@ module crossbar (
                 if (req_valid[c] && int'(target[c]) == b && !pressed) begin
                     bank_valid[b] = 1'b1;
                     bank_req[b] = req[c];
-                    winner[b] = 3'(c);
+                    winner[b] = 4'(c);
                 end
             end
             if (bank_valid[b] && bank_ready[b]) req_ready[winner[b]] = 1'b1;
@@ -86,7 +88,7 @@ module crossbar (
 `ifdef SOC_MUTANT_ANSWER_TO_ONE
             goes[b] = C'(1) << ans[b].core;
 `else
-            goes[b] = ans[b].writes && cfg.coherent ? '1 : C'(1) << ans[b].core;
+            goes[b] = (ans[b].writes && cfg.coherent ? CACHES : '0) | C'(1) << ans[b].core;
 `endif
             if (ans_valid[b] && (busy & goes[b]) == 0) begin
                 ans_ready[b] = 1'b1;
@@ -105,9 +107,9 @@ module crossbar (
         end else begin
             for (int b = 0; b <= B; b++) begin
                 if (cfg.seed != 0) begin
-                    first_core[b] <= 3'(int'((chance >> b) & 32'h7) % C);
+                    first_core[b] <= 4'(int'((chance >> b) & 32'hff) % C);
                 end else if (bank_valid[b] && bank_ready[b]) begin
-                    first_core[b] <= 3'((int'(winner[b]) + 1) % C);
+                    first_core[b] <= 4'((int'(winner[b]) + 1) % C);
                 end
             end
             // each bank is the first again and again, so an answer to all cores gets its cycle

@@ -15,6 +15,24 @@ module soc (
     input logic rx_valid,
     input logic [7:0] rx,
     output logic rx_ready,
+    // the host: halted harts, one of them at a time, and memory, one request at a time
+    input logic host_attached,
+    input logic [4:0] host_hart,
+    input logic host_go,
+    input logic host_refuses,
+    input logic [31:0] host_value,
+    output logic [soc_pkg::HARTS-1:0] halted,
+    output logic [31:0] host_a0,
+    output logic [31:0] host_a1,
+    output logic [31:0] host_pc,
+    input logic host_req,
+    input logic host_write,
+    input logic [31:0] host_addr,
+    input logic [31:0] host_data,
+    input logic [3:0] host_mask,
+    output logic host_ready,
+    output logic host_done,
+    output logic [127:0] host_line,
     output logic exits,
     output logic [31:0] exit_word,
     output logic [63:0] cycle,
@@ -32,9 +50,26 @@ module soc (
 
     always_ff @(posedge clk) cycle <= rst ? '0 : cycle + 64'd1;
 
-    logic [C-1:0] req_valid, req_ready, rsp_valid;
-    soc_pkg::req_t [C-1:0] req;
-    soc_pkg::rsp_t [C-1:0] rsp;
+    logic [C:0] req_valid, req_ready, rsp_valid;
+    soc_pkg::req_t [C:0] req;
+    soc_pkg::rsp_t [C:0] rsp;
+    logic [31:0] a0[C], a1[C], pc[C];
+    wire [4:0] host_core = host_hart / T;
+    assign host_a0 = a0[host_core[2:0]];
+    assign host_a1 = a1[host_core[2:0]];
+    assign host_pc = pc[host_core[2:0]];
+    assign req_valid[C] = host_req;
+    assign host_ready = req_ready[C];
+    assign host_done = rsp_valid[C];
+    assign host_line = rsp[C].data;
+    always_comb begin
+        req[C] = '0;
+        req[C].op = host_write ? soc_pkg::REQ_STORE : soc_pkg::REQ_LOAD;
+        req[C].core = soc_pkg::CORE_BITS'(C);
+        req[C].addr = host_addr;
+        req[C].data = {96'b0, host_data};
+        req[C].mask = host_mask;
+    end
     logic [B:0] bank_valid, bank_ready, ans_valid, ans_ready;
     soc_pkg::req_t [B:0] bank_req;
     soc_pkg::rsp_t [B:0] ans;
@@ -55,7 +90,16 @@ module soc (
             .irq_soft(irq_soft[c*T+:T]),
             .irq_timer(irq_timer[c*T+:T]),
             .irq_external(irq_external[c*T+:T]),
-            .does(does[c*T+:T])
+            .does(does[c*T+:T]),
+            .host_attached,
+            .host_go(host_go && int'(host_core) == c),
+            .host_thread(2'(host_hart % T)),
+            .host_refuses,
+            .host_value,
+            .halted(halted[c*T+:T]),
+            .host_a0(a0[c]),
+            .host_a1(a1[c]),
+            .host_pc(pc[c])
         );
     end
 

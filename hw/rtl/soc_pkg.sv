@@ -39,7 +39,7 @@ package soc_pkg;
     parameter int QUEUE = `SOC_QUEUE;  // answers that a bank can hold
     parameter int STORES = 4;  // of a thread, on their way to the second level
 
-    parameter int CORE_BITS = 3;
+    parameter int CORE_BITS = 4;  // a number more than there are cores: the host
     parameter int THREAD_BITS = 2;
     parameter int TAG_BITS = 2;
 
