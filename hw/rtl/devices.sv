@@ -70,14 +70,14 @@ module devices (
     wire [4:0] soft_hart = at[6:2];
     wire [4:0] compare_hart = at[7:3];
 
-    // PLIC: at 0 priorities, at 0x1000 pending, at 0x2000 enables, at 0x200000 thresholds and claims
+    // PLIC: at 0 priorities, at 0x1000 pending, at 0x2000 enables, at 0x200000 thresholds and claims.
+    // Each hart has every second context: the others would be those of its supervisor mode.
     wire in_priority = in_plic && at[23:12] == 12'h000 && at[11:2] < 10'(SOURCES);
     wire in_pending = in_plic && at[23:0] == 24'h001000;
-    wire in_enable = in_plic && at[23:12] >= 12'h002 && at[23:12] < 12'h004 && at[6:2] == 0
-                     && at[12:7] < 6'(HARTS);
-    wire in_threshold = in_plic && at[21] && at[11:0] == 12'h000 && at[20:12] < 9'(HARTS);
-    wire in_claim = in_plic && at[21] && at[11:0] == 12'h004 && at[20:12] < 9'(HARTS);
-    wire [4:0] plic_hart = in_enable ? at[11:7] : at[16:12];
+    wire in_enable = in_plic && at[23:13] == 11'h001 && at[7:2] == 0 && {1'b0, at[12:8]} < 6'(HARTS);
+    wire in_threshold = in_plic && at[21] && at[12:0] == 13'h0000 && at[20:13] < 8'(HARTS);
+    wire in_claim = in_plic && at[21] && at[12:0] == 13'h0004 && at[20:13] < 8'(HARTS);
+    wire [4:0] plic_hart = in_enable ? at[12:8] : at[17:13];
     logic [SOURCES-1:0] sources, offered;
     always_comb begin
         sources = '0;

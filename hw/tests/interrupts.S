@@ -79,11 +79,11 @@ turn:
     sw      t1, 44(t0)              # priority
     li      t1, 0x800
     li      t2, PLIC+0x2000
-    slli    t3, tp, 7
+    slli    t3, tp, 8
     add     t2, t2, t3
     sw      t1, 0(t2)               # enabled for this hart
     li      s3, PLIC+0x200000
-    slli    t3, tp, 12
+    slli    t3, tp, 13
     add     s3, s3, t3
     sw      x0, 0(s3)               # threshold
     csrs    mie, t1                 # bit 11, too
@@ -170,7 +170,7 @@ loop:
     li      gp, 9
     sw      x0, 0(s3)
     li      t2, PLIC+0x2000
-    slli    t3, tp, 7
+    slli    t3, tp, 8
     add     t2, t2, t3
     sw      x0, 0(t2)
     addi    t0, tp, 1
