@@ -348,8 +348,12 @@ void Hart::system(uint32_t instr, Outside &outside, Effect &effect)
         effect.rd = 0;
         if (instr == 0x00000073)
             throw Trap{11, 0};
-        if (instr == 0x00100073)
-            throw Trap{3, pc_};
+        if (instr == 0x00100073) {
+            if (!outside.served(effect.value))
+                throw Trap{3, pc_};
+            effect.rd = 10;
+            return;
+        }
         if (instr == 0x30200073) {
             mie_ = mpie_;
             mpie_ = true;

@@ -27,6 +27,8 @@ public:
     virtual void fence(uint32_t instr) = 0;
     virtual void fence_i() = 0;
     virtual void flush_line(uint32_t at) = 0;
+    /* Has the host served this ebreak (semihosting), with the result a0? Otherwise it traps. */
+    virtual bool served(uint32_t &a0) = 0;
     /* A control register whose value the hart does not know. */
     virtual uint32_t outside_csr(uint32_t number) = 0;
 };

@@ -8,6 +8,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <span>
 
 namespace
 {
@@ -44,18 +45,6 @@ uint32_t part(uint32_t word, uint32_t at, int size)
     return size == 4 ? shifted : shifted & ((1U << size * 8) - 1);
 }
 
-uint32_t line_of(uint32_t offset)
-{
-    return offset / soc::line_bytes;
-}
-
-uint32_t word_in(const Line &line, uint32_t offset)
-{
-    uint32_t value = 0;
-    memcpy(&value, line.data() + (offset & 12), 4);
-    return value;
-}
-
 uint32_t amo_result(uint32_t funct5, uint32_t old, uint32_t operand)
 {
     auto a = static_cast<int32_t>(old);
@@ -83,44 +72,6 @@ uint32_t amo_result(uint32_t funct5, uint32_t old, uint32_t operand)
 }
 
 } // namespace
-
-/* --- Lines */
-
-const Line *Lines::find(uint32_t offset) const
-{
-    const auto &page = pages_[offset / page_bytes];
-    uint32_t index = line_of(offset) % page_lines;
-    return page != nullptr && (page->present >> index & 1) != 0 ? &page->lines[index] : nullptr;
-}
-
-void Lines::fill(uint32_t offset, const Line &line)
-{
-    auto &page = pages_[offset / page_bytes];
-    if (page == nullptr)
-        page = std::make_unique<Page>();
-    uint32_t index = line_of(offset) % page_lines;
-    page->present |= uint64_t{1} << index;
-    page->lines[index] = line;
-}
-
-void Lines::merge(uint32_t offset, uint32_t data, uint32_t mask)
-{
-    auto &page = pages_[offset / page_bytes];
-    uint32_t index = line_of(offset) % page_lines;
-    if (page == nullptr || (page->present >> index & 1) == 0)
-        return;
-    for (uint32_t i = 0; i < 4; i++) {
-        if ((mask >> i & 1) != 0)
-            page->lines[index][(offset & 12) + i] = static_cast<uint8_t>(data >> i * 8);
-    }
-}
-
-void Lines::drop(uint32_t offset)
-{
-    auto &page = pages_[offset / page_bytes];
-    if (page != nullptr)
-        page->present &= ~(uint64_t{1} << line_of(offset) % page_lines);
-}
 
 /* --- services for instructions: memory, fences, registers that only the chip knows */
 
@@ -216,6 +167,18 @@ void Lockstep::Thread::flush_line(uint32_t at)
         whole.visible_.push_back(change);
 }
 
+bool Lockstep::Thread::served(uint32_t &a0)
+{
+    if (!whole.has_host_)
+        return false;
+    if (host == not_asked)
+        whole.fail(*this, *whole.now_, "does not wait for the host");
+    bool serves_it = host == serves;
+    host = not_asked;
+    a0 = host_value;
+    return serves_it;
+}
+
 uint32_t Lockstep::Thread::outside_csr(uint32_t)
 {
     return chip_value;
@@ -223,10 +186,11 @@ uint32_t Lockstep::Thread::outside_csr(uint32_t)
 
 /* --- memory */
 
-Lockstep::Lockstep(std::vector<uint8_t> memory, bool coherent)
-    : memory_(std::move(memory)), coherent_(coherent), code_(soc::ram_bytes / soc::line_bytes)
+Lockstep::Lockstep(std::vector<uint8_t> memory, bool coherent, bool has_host)
+    : memory_(std::move(memory)), coherent_(coherent), has_host_(has_host),
+      code_(soc::ram_bytes / soc::line_bytes)
 {
-    for (int i = 0; i < soc::harts; i++)
+    for (int i = 0; i <= soc::harts; i++)
         threads_.push_back(std::make_unique<Thread>(*this, i));
 }
 
@@ -281,7 +245,8 @@ void Lockstep::execute(const Message &message, Expected &expected)
     bool &reserved = reserved_[message.hart];
     switch (message.op) {
     case soc::store:
-        expected.serial = match_store(thread, message);
+        if (message.hart != soc::harts)
+            expected.serial = match_store(thread, message);
         change(offset, message.data, message.mask);
         answer = message.data;
         expected.writes = true;
@@ -364,7 +329,7 @@ void Lockstep::on_answer(int bank, uint32_t to_cores, const Message &message, co
         fail_memory(message, text);
     }
     uint32_t one = 1U << message.hart / soc::threads;
-    uint32_t all = expected.writes && coherent_ ? (1U << soc::cores) - 1 : one;
+    uint32_t all = expected.writes && coherent_ ? one | ((1U << soc::cores) - 1) : one;
     if (to_cores != all)
         fail_memory(message, format("goes to cores %#x, and must go to %#x", to_cores, all));
     deliver(to_cores, expected);
@@ -375,7 +340,8 @@ void Lockstep::deliver(uint32_t to_cores, const Expected &expected)
     const Message &message = expected.message;
     Thread &thread = *threads_[message.hart];
     int own = message.hart / soc::threads;
-    if (message.op != soc::fetch && message.op != soc::store) {
+    bool host = message.hart == soc::harts;
+    if (!host && message.op != soc::fetch && message.op != soc::store) {
         if (thread.answered)
             fail_memory(message, "the hart has an answer already");
         thread.answered = true;
@@ -390,7 +356,7 @@ void Lockstep::deliver(uint32_t to_cores, const Expected &expected)
     change.data = message.data;
     change.mask = message.mask;
     change.serial = expected.serial;
-    if (message.op == soc::store) {
+    if (!host && message.op == soc::store) {
         change.kind = Visible::stored; /* leaves the buffer; the caches follow */
         visible_.push_back(change);
     }
@@ -511,6 +477,12 @@ void Lockstep::on_retire(int hart, uint32_t pc, uint32_t instr, uint32_t value, 
     record(thread, now);
 }
 
+void Lockstep::on_host(int hart, bool refused, uint32_t value)
+{
+    threads_[hart]->host = refused ? Thread::refuses : Thread::serves;
+    threads_[hart]->host_value = value;
+}
+
 void Lockstep::on_trap(int hart, uint32_t pc, uint32_t cause, uint32_t instr, uint32_t tval)
 {
     Thread &thread = *threads_[hart];
@@ -549,7 +521,7 @@ std::string Lockstep::text_of(const Done &done)
 std::string Lockstep::recent() const
 {
     std::string all = "the last instruction of each hart (cycle, pc, instruction, value):\n";
-    for (const auto &thread : threads_)
+    for (const auto &thread : std::span(threads_).first(soc::harts))
         all += thread->history.empty() ? "  none\n" : text_of(thread->history.back());
     return all;
 }

@@ -24,6 +24,9 @@
  *   4. A hart's own stores, from retirement until their answer is visible, come first: the youngest
  *      one that overlaps a load must have all its bytes.
  *   5. An instruction is one that memory has held at its address since the hart's last fence.i.
+ *   6. The host (semihosting) has a number behind those of the harts. Its stores change memory like
+ *      others, and it has no cache. An ebreak retires if and only if the host has served it, with
+ *      the host's result (on_host).
  *
  * A mismatch throws Mismatch.
  */
@@ -40,6 +43,7 @@
 #include <vector>
 
 #include "iss.h"
+#include "lines.h"
 #include "soc.h"
 
 class Mismatch : public std::runtime_error
@@ -58,32 +62,11 @@ struct Message {
     uint32_t mask;
 };
 
-using Line = std::array<uint8_t, soc::line_bytes>;
-
-/* The lines that a core's data cache may hold. */
-class Lines
-{
-public:
-    Lines() : pages_(soc::ram_bytes / page_bytes + 1) {}
-    const Line *find(uint32_t offset) const;
-    void fill(uint32_t offset, const Line &line);
-    void merge(uint32_t offset, uint32_t data, uint32_t mask);
-    void drop(uint32_t offset);
-
-private:
-    static constexpr uint32_t page_lines = 64;
-    static constexpr uint32_t page_bytes = page_lines * soc::line_bytes;
-    struct Page {
-        uint64_t present = 0;
-        std::array<Line, page_lines> lines;
-    };
-    std::vector<std::unique_ptr<Page>> pages_;
-};
-
 class Lockstep
 {
 public:
-    Lockstep(std::vector<uint8_t> memory, bool coherent);
+    /* has_host: an ebreak waits for the host. */
+    Lockstep(std::vector<uint8_t> memory, bool coherent, bool has_host);
 
     /* From the chip, see hw/rtl. */
     void on_cycle(uint64_t cycle);
@@ -92,6 +75,8 @@ public:
     void on_trap(int hart, uint32_t pc, uint32_t cause, uint32_t instr, uint32_t tval);
     void on_memory(int bank, const Message &message);
     void on_answer(int bank, uint32_t to_cores, const Message &message, const Line &data);
+    /* From the host: it lets a halted hart go on. refused: its ebreak traps. */
+    void on_host(int hart, bool refused, uint32_t value);
 
     /* Where each hart is, for programs that do not end. */
     std::string recent() const;
@@ -122,6 +107,7 @@ private:
         void fence(uint32_t instr) override;
         void fence_i() override;
         void flush_line(uint32_t at) override;
+        bool served(uint32_t &a0) override;
         uint32_t outside_csr(uint32_t number) override;
         uint32_t loaded(uint32_t at, int size, uint32_t mask);
 
@@ -134,6 +120,8 @@ private:
         uint32_t answer_word = 0;
         bool atomic_executed = false;
         Message executed{};
+        enum { not_asked, serves, refuses } host = not_asked;
+        uint32_t host_value = 0;
         uint64_t since = 0;       /* of the last fence.i */
         uint32_t chip_value = 0;  /* of the instruction that retires */
         std::deque<Done> history; /* the last instructions */
@@ -180,12 +168,13 @@ private:
 
     std::vector<uint8_t> memory_;
     bool coherent_;
+    bool has_host_;
     uint64_t cycle_ = 0;
     uint64_t serial_ = 0;
     const Done *now_ = nullptr; /* the retiring instruction, while the simulator executes it */
-    std::vector<std::unique_ptr<Thread>> threads_;
-    std::array<bool, soc::harts> reserved_{};
-    std::array<uint32_t, soc::harts> reserved_at_{};
+    std::vector<std::unique_ptr<Thread>> threads_; /* the last one is the host */
+    std::array<bool, soc::harts + 1> reserved_{};
+    std::array<uint32_t, soc::harts + 1> reserved_at_{};
     std::array<std::deque<Expected>, soc::banks> expected_;
     std::deque<Visible> visible_;
     std::array<Lines, soc::cores> lines_;

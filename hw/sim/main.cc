@@ -22,6 +22,7 @@
 #include "counters.h"
 #include "image.h"
 #include "lockstep.h"
+#include "semihost.h"
 #include "wave.h"
 
 namespace
@@ -38,6 +39,8 @@ constexpr uint64_t poll_cycles = 4096;
 
 struct Options {
     std::string image;
+    std::vector<std::string> words;
+    bool semihosting = false;
     unsigned latency = 32;
     unsigned pressure = 0;
     uint32_t seed = 0;
@@ -77,6 +80,14 @@ public:
     }
 
     void take() { next_++; }
+
+    /* The next byte, waited for; -1: the end. */
+    int next()
+    {
+        while (next_ == size_ && !ended_)
+            read_more();
+        return next_ < size_ ? buffer_[next_++] : -1;
+    }
 
 private:
     void read_more()
@@ -146,6 +157,11 @@ public:
         top_->cfg_pressure = static_cast<uint8_t>(options.pressure);
         top_->cfg_seed = options.seed;
         top_->watch = options.lockstep ? 1 : 0;
+        top_->host_attached = options.semihosting ? 1 : 0;
+        top_->host_go = 0;
+        top_->host_req = 0;
+        if (options.semihosting)
+            semihost_ = std::make_unique<Semihost>(chip(), options.words);
         wave_.open(*top_);
     }
 
@@ -155,8 +171,11 @@ public:
         auto start = std::chrono::steady_clock::now();
         reset();
         int status = -1;
-        while (status < 0)
+        while (status < 0) {
             status = step();
+            if (status < 0 && semihost_ != nullptr && !semihost_->serve())
+                status = semihost_->ended() ? semihost_->status() : status_;
+        }
         seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         return status;
     }
@@ -202,6 +221,77 @@ private:
         time_ = 0;
     }
 
+    /* A cycle of what the host does; false: the run has ended. */
+    bool host_step()
+    {
+        status_ = step();
+        return status_ < 0;
+    }
+
+    /* A request of the host, and its answer, which is on the port for a cycle. */
+    bool host_request(bool writes, uint32_t at, uint32_t data, uint32_t mask, uint32_t *line)
+    {
+        top_->host_write = writes ? 1 : 0;
+        top_->host_addr = at;
+        top_->host_data = data;
+        top_->host_mask = static_cast<uint8_t>(mask);
+        top_->host_req = 1;
+        for (bool taken = false; !taken;) {
+            top_->eval();
+            taken = top_->host_ready != 0;
+            if (!host_step())
+                return false;
+        }
+        top_->host_req = 0;
+        while (top_->host_done == 0) {
+            if (!host_step())
+                return false;
+        }
+        for (int i = 0; line != nullptr && i < 4; i++)
+            line[i] = top_->host_line[i];
+        return true;
+    }
+
+    Chip chip()
+    {
+        Chip chip;
+        chip.halted = [this] {
+            uint32_t halted = Words(top_->halted)[0];
+            return halted == 0 ? -1 : __builtin_ctz(halted);
+        };
+        chip.registers = [this](int hart, uint32_t &a0, uint32_t &a1, uint32_t &pc) {
+            top_->host_hart = static_cast<uint8_t>(hart);
+            top_->eval();
+            a0 = top_->host_a0;
+            a1 = top_->host_a1;
+            pc = top_->host_pc;
+        };
+        chip.read = [this](uint32_t at, uint32_t *line) {
+            return host_request(false, at, 0, 0, line);
+        };
+        chip.write = [this](uint32_t at, uint32_t data, uint32_t mask) {
+            return host_request(true, at, data, mask, nullptr);
+        };
+        chip.resume = [this](int hart, bool refused, uint32_t value) {
+            top_->host_hart = static_cast<uint8_t>(hart);
+            top_->host_refuses = refused ? 1 : 0;
+            top_->host_value = value;
+            top_->host_go = 1;
+            if (lockstep != nullptr)
+                lockstep->on_host(hart, refused, value);
+            bool goes_on = host_step();
+            top_->host_go = 0;
+            return goes_on;
+        };
+        chip.cycle = [this] { return top_->cycle; };
+        chip.put = [](char c) {
+            if (putchar(c) == '\n')
+                fflush(stdout);
+        };
+        chip.get = [this] { return input_.next(); };
+        return chip;
+    }
+
     int step()
     {
         counters_.count(Words(top_->does));
@@ -236,6 +326,8 @@ private:
     Wave wave_;
     Input input_;
     Counters counters_;
+    std::unique_ptr<Semihost> semihost_;
+    int status_ = -1;
     uint64_t time_ = 0;
     double seconds_ = 0;
 };
@@ -248,6 +340,8 @@ void check_cores(const CLI::App &app, const Options &options)
                                                       std::to_string(options.wave_to));
     if (options.wave.empty() && (app.count("--wave-from") + app.count("--wave-to")) != 0)
         throw CLI::ValidationError("--wave-from", "needs --wave FILE");
+    if (!options.words.empty() && !options.semihosting)
+        throw CLI::ValidationError("words", "reach the program by --semihosting");
     if (options.pressure != 0 && options.seed == 0)
         throw CLI::ValidationError("--pressure", "needs --seed: without it nothing is random");
 }
@@ -255,6 +349,10 @@ void check_cores(const CLI::App &app, const Options &options)
 void define(CLI::App &app, Options &options)
 {
     app.add_option("image", options.image, "program, an ELF file")->required();
+    app.add_option("words", options.words,
+                   "command line of the program: variables, name, arguments");
+    app.add_flag("--semihosting", options.semihosting,
+                 "serve the program's semihosting calls: files, the command line");
     app.add_option("--latency", options.latency, "cycles of the second level")
         ->check(CLI::Range(4, 2047))
         ->capture_default_str();
@@ -393,7 +491,7 @@ int main(int count, char **words)
         memory = load_image(options.image);
         image_lines = count_lines(options.randomize);
         if (options.lockstep)
-            lockstep = std::make_unique<Lockstep>(memory, !options.incoherent);
+            lockstep = std::make_unique<Lockstep>(memory, !options.incoherent, options.semihosting);
         return simulate(options);
     } catch (const CLI::CallForHelp &error) {
         return app.exit(error);

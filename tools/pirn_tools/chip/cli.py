@@ -12,7 +12,7 @@ import click
 
 from pirn_tools import paths
 from pirn_tools.chip import build
-from pirn_tools.chip.config import MUTANTS, Config
+from pirn_tools.chip.config import CORES, MUTANTS, THREADS, Config
 from pirn_tools.errors import UserError
 from pirn_tools.group import Group
 
@@ -29,9 +29,9 @@ def chip() -> None:
 def sizes(function: Function) -> Function:
     """Options that need a simulator of their own."""
     options = [
-        click.option("--cores", type=int, default=1, metavar="N", help="Cores, 1 to 8."),
+        click.option("--cores", type=int, metavar="N", help="Cores, 1 to 8; default 1."),
         click.option(
-            "--threads", type=int, default=1, metavar="N", help="Hardware threads a core, 1 to 4."
+            "--threads", type=int, metavar="N", help="Hardware threads a core, 1 to 4; default 1."
         ),
         click.option(
             "--banks", type=int, default=4, metavar="N", help="Banks of the second level (1 2 4 8)."
@@ -62,8 +62,8 @@ def mutants() -> None:
 
 def configuration(wave: str, /, **chosen: Any) -> Config:  # noqa: ANN401
     return Config(
-        cores=chosen["cores"],
-        threads=chosen["threads"],
+        cores=1 if chosen["cores"] is None else chosen["cores"],
+        threads=1 if chosen["threads"] is None else chosen["threads"],
         banks=chosen["banks"],
         ram_mib=chosen["ram"],
         wave=wave,
@@ -94,6 +94,15 @@ def configuration(wave: str, /, **chosen: Any) -> Config:  # noqa: ANN401
     metavar="N",
     help="Of 256 cycles, those in which no bank takes a request. Needs --seed.",
 )
+@click.option(
+    "--cpus",
+    type=int,
+    metavar="N",
+    help="In place of --cores: hardware threads of all cores, as few a core as make N.",
+)
+@click.option(
+    "--semihosting", is_flag=True, help="Serve the program's calls: files, the command line."
+)
 @click.option("--incoherent", is_flag=True, help="Caches do not see other cores' stores.")
 @click.option("--lockstep", is_flag=True, help="Check each instruction with a second simulator.")
 @click.option(
@@ -120,13 +129,36 @@ def configuration(wave: str, /, **chosen: Any) -> Config:  # noqa: ANN401
 @click.option("--wave-from", type=click.IntRange(min=0), metavar="N", help="Its first cycle.")
 @click.option("--wave-to", type=click.IntRange(min=0), metavar="N", help="Its last cycle.")
 @click.argument("image", type=click.Path(path_type=Path))
-def run(image: Path, **chosen: Any) -> None:  # noqa: ANN401
-    """Run the program IMAGE, an ELF file, and exit with its status."""
+@click.argument("words", nargs=-1)
+def run(image: Path, words: tuple[str, ...], **chosen: Any) -> None:  # noqa: ANN401
+    """Run the program IMAGE, an ELF file, and exit with its status.
+
+    WORDS (with --semihosting) are the program's command line: variables as NAME=VALUE, its name,
+    arguments.
+    """
+    if chosen["cpus"] is not None:
+        if chosen["cores"] is not None:
+            raise UserError("--cores: not with --cpus, which chooses it", status=2)
+        chosen["cores"], chosen["threads"] = layout(chosen["cpus"], chosen["threads"])
+    if words and not chosen["semihosting"]:
+        raise UserError(f'"{words[0]}": words reach the program by --semihosting', status=2)
     wave: Path | None = chosen["wave"]
     check(image, chosen)
     config = configuration(wave.suffix if wave else "", **chosen)
     program = build.simulator(paths.project(), config)
-    os.execv(program, [str(program), *arguments(chosen), str(image)])  # noqa: S606
+    os.execv(program, [str(program), *arguments(chosen), "--", str(image), *words])  # noqa: S606
+
+
+def layout(cpus: int, chosen: int | None) -> tuple[int, int]:
+    """Cores, and hardware threads of each: as many as chosen, or the least that are possible."""
+    for threads in THREADS if chosen is None else (chosen,):
+        if cpus % threads == 0 and cpus // threads in CORES:
+            return cpus // threads, threads
+    each = "1 to 4 each" if chosen is None else f"{chosen} each"
+    raise UserError(
+        f"--cpus: no chip has {cpus} hardware threads (valid: 1 to 8 cores with {each})",
+        status=2,
+    )
 
 
 def check(image: Path, chosen: dict[str, Any]) -> None:
@@ -143,7 +175,7 @@ def check(image: Path, chosen: dict[str, Any]) -> None:
         raise UserError("--wave-from and --wave-to need --wave FILE", status=2)
 
 
-FLAGS = ("incoherent", "lockstep", "randomize", "table", "speed")
+FLAGS = ("semihosting", "incoherent", "lockstep", "randomize", "table", "speed")
 VALUES = ("latency", "seed", "pressure", "cycles", "counters", "wave", "wave_from", "wave_to")
 
 
