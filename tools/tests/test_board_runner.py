@@ -101,7 +101,11 @@ def test_a_board_like_another_has_its_programs(tmp_path: Path) -> None:
     [
         (DESCRIPTION, "command = []", "runner: command is to be a list of words"),
         (DESCRIPTION, 'command = "ssh"', "runner: command is to be a list of words"),
-        (DESCRIPTION, 'comand = ["a"]', "runner: unknown: comand (valid: command, input)"),
+        (
+            DESCRIPTION,
+            'comand = ["a"]',
+            "runner: unknown: comand (valid: command, input, packages)",
+        ),
         (DESCRIPTION, 'input = "program"', "'command' is missing"),
         (DESCRIPTION, 'command = ["a"]\ninput = "file"', 'input "file" (valid: console, program)'),
         (f"{DESCRIPTION}\n[qemu]\n", 'command = ["a"]', "either qemu or runner is valid, not both"),
@@ -126,6 +130,8 @@ def test_a_wrong_description_is_named(tmp_path: Path, text: str, runner: str, sa
         ('["no-such-command"]', [], "is run by no-such-command, which is not there"),
         ('["true"]', ["--icount"], f"--icount: {NAME} is run by true, not by QEMU"),
         ('["true"]', ["--gdb"], f"--gdb: {NAME} is run by true, not by QEMU"),
+        ('["true"]', ["--with", "-v"], f"--with -v: {NAME} takes no options: its command"),
+        ('["true", "x{options}"]', [], '"x{options}": {options} is to be a word by itself'),
         ('["true"]', ["--cpus", "5"], f"--cpus 5: {NAME} has 1 to 4"),
         ('["true"]', ["--boards", "nowhere"], "--boards nowhere: no such folder"),
         ('["true"]', ["--trace", "off"], 'a file cannot be called "off"'),
@@ -186,3 +192,11 @@ def test_the_command_ends_with_us(tmp_path: Path, place: Path) -> None:
     while not mark.exists() and time.monotonic() < until:
         time.sleep(0.05)
     assert mark.exists()
+
+
+def test_options_of_the_runner_are_words_of_its_command(tmp_path: Path) -> None:
+    place = board(tmp_path, 'command = ["echo", "{options}", "{program}"]')
+    path = program(tmp_path / "a.elf", "")
+    words = ("--with", "--fast", "--with", "a b")
+    done = pirn("board", "run", "--boards", place, *words, NAME, path, cwd=tmp_path)
+    assert done.stdout == f"--fast a b {path}\n"

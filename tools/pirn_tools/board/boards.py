@@ -34,9 +34,9 @@ REQUIRED = ("description", "target", "cpus")
 OPTIONAL = ("exit", "qemu", "memory", "image", "tests", "bench", "runner", "like")
 CPUS = (("default", "most"), ("tested",))
 QEMU = (("program", "arguments"), ())
-RUNNER = (("command",), ("input",))
+RUNNER = (("command",), ("input", "packages"))
 IMAGE = (("ram", "ram_mib"), ("begin", "page", "code", "devices", "addresses"))
-TESTS = ((), ("fast", "check", "alarm", "starts", "small_each"))
+TESTS = ((), ("fast", "check", "chip", "alarm", "starts", "small_each"))
 ALARM = (("device", "source", "address", "console"), ())
 BENCH = ((), ("sections", "programs", "sizes"))
 
@@ -50,6 +50,7 @@ class Runner:
 
     command: tuple[str, ...]
     input: str  # one of INPUTS
+    packages: str = ""  # the group of tools/packages.txt that it needs
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Alarm:
 class Tests:
     fast: str = "."  # regular expression of CMake
     check: bool = False  # the fast tests are part of `make check`
+    chip: bool = False  # the chip of hw/rtl, simulated: the few tests of tests/board/chip.cmake
     alarm: Alarm | None = None
     starts: tuple[str, ...] = ()  # properties of the machine: cores begin at other levels
     small_each: bool = False  # each feature is left out once
@@ -258,7 +260,7 @@ def _runner(table: object) -> Runner:
         raise entry.wrong("command", "a list of words")
     if source not in INPUTS:
         raise ValueError(f'runner: input "{source}" (valid: {listing(INPUTS)})')
-    return Runner(command, source)
+    return Runner(command, source, entry.text("packages", ""))
 
 
 def _image(table: object) -> Image:
@@ -292,8 +294,13 @@ def _tests(table: object) -> Tests:
     except re.error as error:
         raise entry.wrong("fast", f"a regular expression: {error}") from None
     return Tests(
-        fast, entry.flag("check"), alarm, entry.words("starts"), entry.flag("small_each")
-    )  # fmt: skip
+        fast=fast,
+        check=entry.flag("check"),
+        chip=entry.flag("chip"),
+        alarm=alarm,
+        starts=entry.words("starts"),
+        small_each=entry.flag("small_each"),
+    )
 
 
 def _alarm(table: object) -> Alarm:

@@ -122,6 +122,13 @@ def _with_port(args: list[str], others: frozenset[str]) -> list[str]:
     metavar="NAME=VALUE",
     help="A variable of the program's environment; PIRN_... of ours are handed on.",
 )
+@click.option(
+    "--with",
+    "words",
+    multiple=True,
+    metavar="WORD",
+    help="A further option of the command that runs the machine: of QEMU, or of its runner.",
+)
 @click.option("--trace", metavar="FILE", help="Write an event trace: PIRN_TRACE.")
 @click.option("--prof", metavar="FILE", help="Write a profile: PIRN_PROF.")
 @click.option("--dry-run", is_flag=True, help="Only print the command.")
@@ -171,7 +178,7 @@ def _line(
     machine.check_program(one, program)
     environment = machine.environment(options["env"], os.environ)
     environment.update(recording.setting for recording in recordings)
-    chosen = machine.Options(options["cpus"], options["icount"], options["gdb"])
+    chosen = machine.Options(options["cpus"], options["icount"], options["gdb"], options["words"])
     if one.runner:
         return runner.command(one, program, environment, args, chosen)
     return machine.command(one, program, machine.words(environment, program, args), chosen)

@@ -143,8 +143,14 @@ def names(purpose: str | None, words: tuple[str, ...]) -> None:
 def setup(words: tuple[str, ...]) -> None:
     """Print options for tools/setup-boards."""
     chosen = choose(ported(paths.project()), words)
-    targets_of = dict.fromkeys(board.target.name for board in chosen)
-    click.echo(" ".join(f"--target {target}" for target in targets_of))
+    options = [f"--target {board.target.name}" for board in chosen]
+    options += [f"--group {group}" for board in chosen if (group := packages(board))]
+    click.echo(" ".join(dict.fromkeys(options)))
+
+
+def packages(board: Board) -> str:
+    """The group of packages that its runner needs."""
+    return board.runner.packages if board.runner else ""
 
 
 def choose(every: Sequence[Board], words: Sequence[str], purpose: str | None = None) -> list[Board]:

@@ -30,13 +30,14 @@ class Options:
     cpus: int | None = None
     icount: bool = False
     gdb: int | None = None  # the port
+    words: tuple[str, ...] = ()  # more words of the machine's command
 
 
 def command(board: Board, program: str, words: Sequence[str], options: Options) -> list[str]:
     """QEMU's. words: what the program gets, see `words`."""
     semihosting = ["enable=on", "target=native", *(f"arg={_doubled(word)}" for word in words)]
     line = [board.qemu, *board.arguments, "-smp", str(cpus(board, options)), *COMMON]
-    line += ["-semihosting-config", ",".join(semihosting)]
+    line += [*options.words, "-semihosting-config", ",".join(semihosting)]
     if options.icount:
         line += ICOUNT
     if options.gdb is not None:

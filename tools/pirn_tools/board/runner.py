@@ -6,8 +6,11 @@ In the words of the command (board.toml, [runner]) these stand for
 {program}   the program's file
 {cpus}      the number of CPUs
 {words}     environment (NAME=VALUE), program and arguments as one text, in which a shell finds them
+{options}   the words of --with, if it is a word by itself
 {env}       a word for each variable, if it is a word by itself
 {args}      a word for each argument, if it is a word by itself
+
+The command `pirn` is this one, wherever it is installed.
 
 The command's outputs are passed on, its exit status is the program's. Where the time is up, or we
 are ended, it gets SIGTERM, and SIGKILL two seconds later.
@@ -18,6 +21,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,7 +29,8 @@ from pirn_tools.board.boards import FILE, Board, Runner
 from pirn_tools.board.machine import Options, cpus
 from pirn_tools.errors import UserError, listing
 
-SEVERAL = ("{env}", "{args}")
+OURS = "pirn"
+SEVERAL = ("{options}", "{env}", "{args}")
 SINGLE = ("{program}", "{cpus}", "{words}")
 
 
@@ -41,7 +46,10 @@ def command(
         word = "--icount" if options.icount else "--gdb"
         raise UserError(f"{word}: {board.name} is run by {runner.command[0]}, not by QEMU", 2)
     variables = [f"{name}={value}" for name, value in environment.items()]
-    several = {"{env}": variables, "{args}": list(args)}
+    if options.words and "{options}" not in runner.command:
+        text = f"its command, {FILE}, has no {{options}}"
+        raise UserError(f"--with {options.words[0]}: {board.name} takes no options: {text}", 2)
+    several = {"{options}": list(options.words), "{env}": variables, "{args}": list(args)}
     single = {
         "{program}": program,
         "{cpus}": str(cpus(board, options)),
@@ -50,7 +58,7 @@ def command(
     line: list[str] = []
     for word in runner.command:
         line += several[word] if word in several else [_filled(board, word, single)]
-    return line
+    return [sys.executable, "-m", "pirn_tools", *line[1:]] if line[0] == OURS else line
 
 
 def _runner(board: Board) -> Runner:
@@ -73,7 +81,7 @@ def _filled(board: Board, word: str, values: Mapping[str, str]) -> str:
 
 def check(board: Board) -> None:
     name = _runner(board).command[0]
-    if shutil.which(name) is None:
+    if name != OURS and shutil.which(name) is None:
         raise UserError(f"{board.name} is run by {name}, which is not there", status=2)
 
 
