@@ -142,15 +142,24 @@ check-boards: setup
 # The groups of hw/tests/run.py.
 CHIP_GROUPS := programs random litmus
 
-## check-chip: the chip's instructions, memory order and coherence, against a second simulator (3 minutes)
+# Pirn's own tests on the chip, whose board is pirn-soc; $(1): options of ctest.
+define on_chip
+@tools/setup-boards --quiet $$($(BOARD_LISTS) setup pirn-soc)
+@$(MAKE) --no-print-directory build-pirn-soc
+ctest --preset pirn-soc --parallel $(JOBS) $(1)
+endef
+
+## check-chip: the chip's instructions, memory order and coherence, against a second simulator; Pirn on it (5 minutes)
 check-chip: setup
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --jobs $(JOBS) $(CHIP_GROUPS)
+	$(call on_chip,-L fast)
 
 ## chip: the same with more sizes, seeds and rounds, and faults built in, which the tests must find (an hour)
 chip: setup
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --full --jobs $(JOBS) $(CHIP_GROUPS) mutants
+	$(call on_chip)
 
 ## boards-repeat: some tests of each kind, RUNS times (100) on one board of each family, or of BOARDS, on a busy machine
 RUNS ?= 100

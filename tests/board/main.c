@@ -4,7 +4,7 @@
  * and again. Tests that need features that boards do not have (kernel threads beside the runtime's,
  * descriptors) say so and are left out, by name.
  *
- *     suites [-s SUITE] [-t TEST] [-n REPEAT] [-v]
+ *     suites [--suite SUITE] [--test TEST] [--repeat N] [--verbose]
  */
 #include <stdio.h>
 #include <stdlib.h>

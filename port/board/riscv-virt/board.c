@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * board.c (riscv-virt) - QEMU's RISC-V machine "virt", in machine mode: CLINT (timers and
- * inter-core interrupts), 16550 UART, PLIC, test device.
+ * board.c (riscv-virt) - QEMU's RISC-V machine "virt" and the chip of hw/rtl, in machine mode:
+ * CLINT (timers and inter-core interrupts), 16550 UART, PLIC, test device.
  */
 #include "board.h"
 #include "arch_bare.h"
 #include "bare.h"
+#include "board_map.h"
 #include "mmio.h"
 
 #define CLINT 0x2000000u
 #define MSIP(hart) (CLINT + 4u * (hart))
 #define MTIMECMP(hart) (CLINT + 0x4000u + 8u * (hart))
 #define MTIME (CLINT + 0xbff8u)
+#ifdef BOARD_CLOCK_HZ
+#define CLOCK_HZ BOARD_CLOCK_HZ
+#else
 #define CLOCK_HZ 10000000u
+#endif
 
 #define PLIC 0x0c000000u
 #define PLIC_PRIORITY(source) (PLIC + 4u * (source))
 #define PLIC_ENABLE(hart, source) (PLIC + 0x2000u + 0x100u * (hart) + (source) / 32u * 4u)
 #define PLIC_THRESHOLD(hart) (PLIC + 0x200000u + 0x2000u * (hart))
 #define PLIC_CLAIM(hart) (PLIC_THRESHOLD(hart) + 4u)
+#ifdef BOARD_PLIC_SOURCES
+#define PLIC_SOURCES BOARD_PLIC_SOURCES
+#else
 #define PLIC_SOURCES 95u
+#endif
 #define UART_SOURCE 10u
 
 #define UART 0x10000000u

@@ -108,6 +108,7 @@ def tree(board: Board, image: Image, file: Path, code: Path) -> dict[str, Iterab
         "PIRN_BOARD_CORES": board.cpus_tested,
         "PIRN_BOARD_CORES_MOST": [board.cpus_most],
         "PIRN_BOARD_FAST": [tests.fast],
+        "PIRN_BOARD_CHIP": ["ON" if tests.chip else "OFF"],
         "PIRN_BOARD_STARTS": tests.starts,
         "PIRN_BOARD_SMALL_EACH": ["ON" if tests.small_each else "OFF"],
         "PIRN_BOARD_ALARM": []

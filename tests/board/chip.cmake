@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+#
+# Tests of a board that is the simulated chip (tests.chip in its board.toml), about 1 MHz for one hardware thread
+# and 0.1 MHz for 32: few tests, by number of cores x threads. They end by themselves: after CYCLES, not by the clock.
+# Label fast: `make check-chip` runs these. All but those with 32 hardware threads run in lockstep with the
+# instruction-set simulator.
+set(CYCLES 400000000)
+set(TIMEOUT 7200) # seconds, of a simulator that hangs
+
+# chip_command(VARIABLE SIZE "OPTION..." "NAME=VALUE..."): runs programs on a chip with SIZE, e.g. 2x4
+function(chip_command variable size options environment)
+  string(REGEX MATCH "^([0-9]+)x([0-9]+)$" unused ${size})
+  math(EXPR cpus "${CMAKE_MATCH_1} * ${CMAKE_MATCH_2}")
+  list(APPEND options --threads=${CMAKE_MATCH_2} --cycles=${CYCLES})
+  if(cpus LESS 32)
+    list(APPEND options --lockstep)
+  endif()
+  list(TRANSFORM options PREPEND "--with=")
+  list(TRANSFORM environment PREPEND "--env=")
+  set(${variable} ${CMAKE_SOURCE_DIR}/.venv/bin/pirn board run --timeout 0 --cpus ${cpus} ${options} ${environment} ${PIRN_BOARD}
+      PARENT_SCOPE)
+endfunction()
+
+# chip_test(NAME SIZE PROGRAM STATUS PATTERN "NAME=VALUE..." ARGUMENT...)
+function(chip_test name size program status pattern environment)
+  chip_command(run ${size} "${OPTIONS}" "${environment}")
+  add_test(NAME ${name}-${size} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/expect.py --status ${status} --match ${pattern}
+                                ${EXPECT} -- ${run} $<TARGET_FILE:${program}> ${ARGN})
+  slow_test(${TIMEOUT} ${name}-${size})
+endfunction()
+
+function(fast)
+  set_property(TEST ${ARGN} APPEND PROPERTY LABELS fast)
+endfunction()
+
+# One simulator of each size is built before, not by several tests at once.
+foreach(size 1x1 2x2 8x4)
+  string(REPLACE "x" ";" numbers ${size})
+  list(POP_FRONT numbers cores threads)
+  add_test(NAME chip-${size} COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/pirn chip build --cores ${cores} --threads ${threads} --ram 128)
+  slow_test(${TIMEOUT} chip-${size})
+  set_tests_properties(chip-${size} PROPERTIES FIXTURES_SETUP chip-${size})
+endforeach()
+fast(chip-1x1 chip-2x2)
+
+# suite_test(SUITE SIZE POLICY PREEMPT)
+function(suite_test suite size policy preempt)
+  set(name suite-${suite}-${policy}-${preempt})
+  chip_test(${name} ${size} suites 0 "[0-9]+ runs under ${policy} on [0-9]+ CPUs\n$"
+            "PIRN_SCHED=${policy};PIRN_PREEMPT=${preempt}" --suite ${suite})
+  set_tests_properties(${name}-${size} PROPERTIES FIXTURES_REQUIRED chip-${size})
+endfunction()
+
+foreach(size 1x1 2x2 8x4)
+  foreach(suite core sync policy)
+    suite_test(${suite} ${size} steal 1)
+  endforeach()
+  suite_test(core ${size} single 0)
+  suite_test(sync ${size} single 0)
+  suite_test(classes ${size} single:discipline=posix 1)
+endforeach()
+foreach(policy central dist request)
+  suite_test(core 2x2 ${policy} 1)
+  suite_test(sync 2x2 ${policy} 1)
+endforeach()
+fast(suite-core-steal-1-1x1 suite-sync-steal-1-1x1 suite-core-steal-1-2x2)
+
+# The same in another order of requests at each bank, and with banks that often take none.
+foreach(seed 1 2 3)
+  set(OPTIONS --seed=${seed} --pressure=64)
+  chip_test(suite-core-seed-${seed} 2x2 suites 0 "runs under steal on 4 CPUs\n$" "PIRN_PREEMPT=1" --suite core)
+  set_tests_properties(suite-core-seed-${seed}-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
+endforeach()
+set(OPTIONS)
+
+# hardware_test(NAME STATUS PATTERN "NAME=VALUE..." MODE)
+function(hardware_test name status pattern environment)
+  foreach(size 1x1 2x2)
+    chip_test(${name} ${size} hardware ${status} ${pattern} "${environment}" ${ARGN})
+    set_tests_properties(${name}-${size} PROPERTIES FIXTURES_REQUIRED chip-${size})
+  endforeach()
+endfunction()
+
+chip_test(files 1x1 hardware 0 "done\n$" "FILES=${CMAKE_CURRENT_BINARY_DIR}/file" files)
+set_tests_properties(files-1x1 PROPERTIES FIXTURES_REQUIRED chip-1x1)
+hardware_test(overflow 134 "pirn: stack overflow in thread [0-9.]+ \"deep\": its 65536 bytes are used up" "" overflow)
+hardware_test(fault 134 "pirn: fault: no such memory to read .*address 0xf0000000, in thread [0-9.]+ \"astray\"\npirn: at .*reads_nothing, .*hardware.c:"
+              "" fault)
+hardware_test(fault-write 134 "pirn: fault: no such memory to write .*address 0xf0000000, in thread [0-9.]+ \"astray\"\npirn: at .*writes_nothing, .*hardware.c:"
+              "" fault-write)
+hardware_test(fault-jump 134 "pirn: fault: no such instruction memory .*in thread [0-9.]+ \"astray\"\npirn: at 0xf0000000" "" fault-jump)
+hardware_test(unaligned 134 "pirn: fault: .*not aligned .*in thread [0-9.]+ \"crooked\"\npirn: at " "" unaligned)
+set(EXPECT --input "hello, board")
+hardware_test(console 0 "ready\ngot hello, board\n$" "" console)
+set(EXPECT)
+hardware_test(words 0 "\\[words\\]\\[a b\\]\\[A=B\\]\\[.\"'\\\\\\]" "" words "a b" A=B ".\"'\\")
+
+# POSIX threads: some areas of the conformance suite.
+include(conformance.cmake)
+chip_command(run 2x2 "" "")
+add_test(NAME conformance-2x2
+         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance.py ${run} $<TARGET_FILE:conformance>
+                 -- mutex cond key once sem barrier)
+slow_test(${TIMEOUT} conformance-2x2)
+set_tests_properties(conformance-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
