@@ -58,7 +58,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc chip-figures results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -265,6 +265,12 @@ scheduling-cost: setup build-release
 profiling-cost: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
+
+## chip-figures: cycles of operations and applications on the chip, update docs/results/mips.md (40 minutes)
+chip-figures: setup
+	@tools/setup --quiet --group chip
+	@tools/setup-boards --quiet $$($(BOARD_LISTS) setup pirn-soc)
+	$(VENV)/pirn bench figures mips --output docs/results
 
 ## figures-doc: repeat the runs of docs/results/figures.md, update it and its pictures (1 minute)
 figures-doc: setup build-release

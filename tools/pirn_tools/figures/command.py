@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-SETS = ("shmac",)
+SETS = ("shmac", "mips")
 PAGE = "figures.md"
 
 
@@ -32,16 +33,40 @@ def check_name(name: str) -> None:
 @click.option(
     "--traces",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the traces in this folder, for pirn trace.",
+    help="shmac: keep the traces in this folder, for pirn trace.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    help="mips: runs of the chip at a time [default: as many as CPUs].",
 )
 @click.option("--short", is_flag=True, help="Less work: a first look, numbers mean little.")
-def reproduce(name: str, output: Path | None, traces: Path | None, short: bool) -> None:
+def reproduce(name: str, output: Path | None, traces: Path | None, jobs: int, short: bool) -> None:
     """Run programs with their traces on, and write the figures and tables of SET from that.
 
     shmac: Figures 3.3 to 3.6 and 5.3 to 5.6, Tables 5.1 to 5.3, 5.5 and 5.6 of the thesis on
     pthreads for SHMAC. Each stands on the page beside what the thesis says of it. Takes 30 s.
+
+    mips: Table 2 of a paper on POSIX threads for an on-chip MIPS multiprocessor, in cycles of the
+    chip of hw/. Runs are kept in build/hw/runs, and not made again. Takes 40 minutes.
     """
     check_name(name)
+    if name == "mips":
+        chip(output, jobs, short)
+    else:
+        shmac(output, traces, short)
+
+
+def chip(output: Path | None, jobs: int, short: bool) -> None:
+    from pirn_tools.figures import mips
+
+    root = paths.project()
+    folder = output or root / "results" / "figures"
+    mips.reproduce(root, folder, jobs, short, terminal.console())
+
+
+def shmac(output: Path | None, traces: Path | None, short: bool) -> None:
     # numpy takes a while to load, which other commands need not wait for.
     from pirn_tools.figures import latecomers, make, page
     from pirn_tools.figures.shmac import SHMAC as WANTED

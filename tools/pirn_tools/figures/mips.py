@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: MIT
+"""`pirn bench figures mips`: a POSIX-threads kernel on a MIPS multiprocessor, and Pirn on the chip.
+
+Petrot and Gomez, "Lightweight implementation of the POSIX threads API for an on-chip MIPS
+multiprocessor with VCI interconnect" (DATE 2003).
+"""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from pirn_tools import machine
+from pirn_tools.chip.config import Config
+from pirn_tools.chip.sweep import Result, Run, Sweep
+from pirn_tools.errors import UserError
+from pirn_tools.paths import short
+from pirn_tools.plotting import figure
+
+BOARD = "pirn-soc"
+RAM_MIB = 128
+LATENCY = 8  # of the table
+LATENCIES = (4, 8, 16, 32, 64, 128, 200)
+CPUS = (1, 2, 4, 6, 8)
+PLOTTED_CPUS = 4
+PICTURE = "mips-latency.png"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A build of Pirn and its policy."""
+
+    name: str
+    policy: str
+    what: str
+    settings: tuple[str, ...] = ()  # of CMake; none: the board's whole library
+
+
+SMALL = (
+    "-DPIRN_WITHOUT=everything",
+    "-DPIRN_WITH=speed;preempt;timed;stacks",
+    "-DPIRN_CPUS_MOST=32",
+    "-DPIRN_STACK_MIN=4096",
+)
+KERNELS = (
+    Kernel("small-single", "single", "small, one queue for all CPUs", SMALL),
+    Kernel("small-steal", "steal", "small, a queue for each CPU", SMALL),
+    Kernel("whole-single", "single", "whole, one queue for all CPUs"),
+    Kernel("whole-steal", "steal", "whole, a queue for each CPU"),
+)
+
+# The rows of our program, and the cycles of the paper's Table 2 on 1, 2, 4 and 6 processors.
+PAPER: Mapping[str, tuple[str, tuple[int | None, ...]]] = {
+    "context switch": ("Context Switch", (172, 187, 263, 351)),
+    "lock a free mutex": ("Mutex Lock (acquired)", (36, 56, 61, 74)),
+    "unlock, nobody waits": ("Mutex Unlock", (30, 30, 31, 34)),
+    "lock a taken mutex, to the next thread": ("Mutex Lock (suspended)", (117, 123, 258, 366)),
+    "unlock, a thread waits": ("Mutex Unlock (awakes a thread)", (None, 191, 198, 218)),
+    "create a thread": ("Thread Creation", (667, 738, 823, 1085)),
+    "end of a thread, to the next thread": ("Thread Exit", (98, 117, 142, 230)),
+    "take a unit of a semaphore": ("Semaphore Acquisition", (36, 48, 74, 76)),
+    "post a semaphore, nobody waits": ("Semaphore Release", (36, 50, 78, 130)),
+    "interrupt of all CPUs at once": ("Interrupt Handler", (200, 430, 1100, 1900)),
+}
+PAPER_CPUS = (1, 2, 4, 6)
+
+
+@dataclass(frozen=True)
+class Count:
+    kernel: str
+    cpus: int
+    latency: int
+    operation: str
+    calls: int
+    cycles: float
+    most: int
+    instructions: float
+
+
+def program(root: Path, kernel: Kernel) -> Path:
+    """Built, if it is not up to date."""
+    folder = root / "build" / (f"{BOARD}-{kernel.name}" if kernel.settings else BOARD)
+    policies = [f"-DPIRN_POLICIES={kernel.policy}"] if kernel.settings else []
+    build(root, folder, ["kernel_cycles"], [*kernel.settings, *policies])
+    return folder / "bench" / "board" / "kernel_cycles.elf"
+
+
+def build(root: Path, folder: Path, programs: Sequence[str], settings: Sequence[str] = ()) -> None:
+    """Programs for the chip."""
+    configure = ["cmake", "--preset", BOARD, "-B", str(folder), *settings]
+    for step in (configure, ["cmake", "--build", str(folder), "--target", *programs]):
+        done = subprocess.run(step, cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise UserError(f"{' '.join(step)}:\n{(done.stdout + done.stderr)[-2000:]}")
+
+
+def run_of(path: Path, kernel: Kernel, cpus: int, latency: int) -> Run:
+    return Run(
+        program=path,
+        config=Config(cores=cpus, ram_mib=RAM_MIB),
+        latency=latency,
+        settings=() if kernel.settings else (f"PIRN_SCHED={kernel.policy}", "PIRN_PREEMPT=0"),
+    )
+
+
+def plan(root: Path, short_: bool) -> dict[Run, tuple[Kernel, int, int]]:
+    """Each run, and what it measures: the kernel, the CPUs, the latency."""
+    found = {}
+    for kernel in KERNELS[:1] if short_ else KERNELS:
+        path = program(root, kernel)
+        wanted = [(cpus, LATENCY) for cpus in (CPUS[:2] if short_ else CPUS)]
+        if kernel.settings and not short_:
+            wanted += [(PLOTTED_CPUS, latency) for latency in LATENCIES if latency != LATENCY]
+        for cpus, latency in wanted:
+            found[run_of(path, kernel, cpus, latency)] = (kernel, cpus, latency)
+    return found
+
+
+def counts(
+    results: Mapping[Run, Result], what: Mapping[Run, tuple[Kernel, int, int]]
+) -> list[Count]:
+    found = []
+    for run, (kernel, cpus, latency) in what.items():
+        for row in csv.DictReader(results[run].output.splitlines()):
+            found.append(
+                Count(
+                    kernel.name,
+                    cpus,
+                    latency,
+                    row["operation"],
+                    int(row["calls"]),
+                    float(row["cycles"]),
+                    int(row["most"]),
+                    float(row["instructions"]),
+                )
+            )
+    return found
+
+
+Key = tuple[str, int, int, str]  # kernel, CPUs, latency, operation
+
+
+def _cell(values: Mapping[Key, Count], key: Key) -> str:
+    found = values.get(key)
+    return "-" if found is None else f"{found.cycles:.0f}"
+
+
+def table(found: Sequence[Count], kernel: Kernel) -> str:
+    """Ours beside the paper's."""
+    values = {(c.kernel, c.cpus, c.latency, c.operation): c for c in found}
+    cpus = sorted({c.cpus for c in found if c.kernel == kernel.name and c.latency == LATENCY})
+    head = ["operation", *(f"{n} here" for n in cpus), "instructions, 1 CPU"]
+    head += [f"{n} in the paper" for n in PAPER_CPUS]
+    lines = [head, [":--", *["--:"] * (len(head) - 1)]]
+    for operation, (_, paper) in PAPER.items():
+        one = values.get((kernel.name, 1, LATENCY, operation))
+        lines.append(
+            [
+                operation,
+                *(_cell(values, (kernel.name, n, LATENCY, operation)) for n in cpus),
+                "-" if one is None else f"{one.instructions:.0f}",
+                *("-" if n is None else str(n) for n in paper),
+            ]
+        )
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def verdict(found: Sequence[Count], kernel: Kernel) -> str:
+    """On which rows fewer cycles are needed, and how both grow from 1 to 6 processors."""
+    values = {
+        (c.cpus, c.operation): c.cycles
+        for c in found
+        if c.kernel == kernel.name and c.latency == LATENCY
+    }
+    better, all_, ours, theirs = 0, 0, [], []
+    for operation, (_, paper) in PAPER.items():
+        for cpus, cycles in zip(PAPER_CPUS, paper, strict=True):
+            if cycles is not None and (cpus, operation) in values:
+                all_ += 1
+                better += values[cpus, operation] < cycles
+        if paper[0] is not None and paper[-1] is not None and (6, operation) in values:
+            ours.append(values[6, operation] / values[1, operation])
+            theirs.append(paper[-1] / paper[0])
+    text = f"Fewer cycles than in the paper in {better} of {all_} cells."
+    if ours:
+        text += (
+            f" From 1 to 6 processors the operations take {min(ours):.1f} to {max(ours):.1f} times "
+            f"as long here, {min(theirs):.1f} to {max(theirs):.1f} times in the paper."
+        )
+    return text
+
+
+def draw(found: Sequence[Count], path: Path) -> None:
+    """Cycles against the latency of the second level, on 4 CPUs."""
+    with figure(path, width=9.0, height=5.5) as axes:
+        for kernel, style in ((KERNELS[0], "-"), (KERNELS[1], "--")):
+            for at, operation in enumerate(PAPER):
+                points = sorted(
+                    (c.latency, c.cycles)
+                    for c in found
+                    if (c.kernel, c.cpus, c.operation) == (kernel.name, PLOTTED_CPUS, operation)
+                )
+                label = operation if style == "-" else None
+                axes.plot(*zip(*points, strict=True), f"C{at}{style}", marker=".", label=label)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xlabel("latency of the second level, cycles")
+        axes.set_ylabel("cycles, mean")
+        axes.set_title(
+            f"{PLOTTED_CPUS} CPUs; lines: {KERNELS[0].what}, dashes: {KERNELS[1].what}",
+            fontsize="medium",
+        )
+        axes.grid(alpha=0.3)
+        axes.figure.legend(fontsize="small", loc="outside right upper")
+
+
+HEAD = """\
+Pétrot, Gomez and Hommais measured a POSIX-threads kernel on a cycle-true simulation of MIPS R3000
+processors. Here Pirn runs on the chip of `hw/`, a cycle-true simulation of RISC-V processors
+(RV32IMA) written in SystemVerilog. Each number is the mean of at least 1,000 calls of a function
+of POSIX threads while all processors do the same at once (`bench/board/kernel_cycles.c`). The
+second level of memory answers after {latency} cycles, and the way to it and back takes about 15
+more; the paper does not state its latency. "Small" is a library without tracing, statistics,
+cancellation, priorities and reports of deadlocks, as the paper's kernel; "whole" has all of that,
+not in use.
+
+What the rows mean, and why most cells are larger than in the paper:
+
+- The paper's operations are those of a kernel with one kind of mutex and no clean-up at the end
+  of a thread. Pirn's have a larger contract: kinds of mutexes, a fair hand-over after a time,
+  waits with deadlines, thread-specific data, stacks that are freed. The instructions, in a column
+  of their own, show what that costs.
+- A compare-and-swap on RV32IMA is a load-reserved and a store-conditional. Both go to the second
+  level, about 25 cycles each: they are most of the 75 cycles of locking a free mutex. The paper's
+  processors have a device for locks, which one uncached read takes.
+- "To the next thread" includes the switch, up to the first instruction of the next thread. The
+  paper does not say whether its 117 cycles for a lock that suspends, which are fewer than its 172
+  for a switch, include one.
+- "Interrupt" is the time that a computing thread loses when the timers of all processors are due
+  in the same cycle."""
+
+
+def page(found: Sequence[Count], facts: Mapping[str, str], more: Sequence[str]) -> str:
+    parts = [
+        "<!-- SPDX-License-Identifier: MIT -->\n"
+        "<!-- Written by `pirn bench figures mips`: change pirn_tools/figures/mips.py. -->\n"
+        "# A kernel of POSIX threads on an on-chip multiprocessor, here",
+        HEAD.format(latency=LATENCY),
+        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in facts.items())]),
+        "## Table 2: cycles of operations",
+    ]
+    for kernel in KERNELS:
+        if any(c.kernel == kernel.name for c in found):
+            parts += [f"### {kernel.what[0].upper()}{kernel.what[1:]} (`{kernel.policy}`)"]
+            parts += [table(found, kernel), verdict(found, kernel)]
+    if len({c.latency for c in found}) > 1:
+        parts += [
+            "## Cycles against memory latency",
+            f"![Cycles of operations against latency, {PLOTTED_CPUS} CPUs](img/{PICTURE})",
+            "A faster memory is no better kernel: the same code takes several times as many cycles "
+            "when the second level is slow, because locks, queues and contexts of threads move "
+            "between the processors' caches.",
+        ]
+    return "\n\n".join([*parts, *more]) + "\n"
+
+
+def write_csv(path: Path, found: Sequence[Count]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(list(Count.__dataclass_fields__))
+        for one in found:
+            writer.writerow([getattr(one, name) for name in Count.__dataclass_fields__])
+
+
+def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Console) -> None:
+    from pirn_tools.figures import mips_apps as apps
+
+    what = plan(root, short_)
+    kept = root / "build" / "hw" / "runs"
+    sweep = Sweep(root, kept, jobs)
+    results = sweep.run(list(what), console)
+    found = counts(results, what)
+    timed: list[apps.Timing] = []
+    if not short_:
+        build(root, root / "build" / BOARD, [app.name for app in apps.APPS])
+        sweep.run(apps.measuring(root, kept), console)
+        programs = apps.plan(root, kept)
+        timed = apps.timings(sweep.run(list(programs), console), programs)
+    (folder / "img").mkdir(parents=True, exist_ok=True)
+    write_csv(folder / "mips.csv", found)
+    if not short_:
+        draw(found, folder / "img" / PICTURE)
+        for app in apps.APPS:
+            apps.draw(timed, app, folder / "img" / app.picture)
+    facts = {
+        "command": f"`pirn bench figures mips{' --short' if short_ else ''}`",
+        "commit": machine.commit(root),
+        "chip": f"RV32IMA, {RAM_MIB} MiB, 4 banks, one hardware thread a core",
+        "runs": f"{len(what)}, {sum(r.cycles for r in results.values()) / 1e6:.0f} million cycles",
+    }
+    text = page(found, facts, apps.section(timed) if timed else [])
+    (folder / "mips.md").write_text(text, encoding="utf-8")
+    console.print(f"page: {short(folder / 'mips.md')}", highlight=False)
