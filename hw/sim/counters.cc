@@ -9,8 +9,9 @@
 namespace
 {
 
-const char *const names[Counters::causes] = {"retire", "pipe",  "fetch", "load",   "atomic",
-                                             "device", "store", "fence", "divide", "wfi"};
+const char *const names[Counters::causes] = {"retire", "pipe",    "fetch", "load",   "atomic",
+                                             "device", "store",   "fence", "divide", "wfi",
+                                             "off",    "context", "cond"};
 
 } // namespace
 

@@ -89,6 +89,28 @@ void arithmetic(uint32_t i, const Fields &f, char *text, unsigned long bytes)
     }
 }
 
+void schedule(const Fields &f, char *text, unsigned long bytes)
+{
+    static const char *const cond_loads[] = {"ld.cfe", "ld.cff"};
+    static const char *const cond_stores[] = {"st.cfe", "st.full", "st.empty"};
+    if (f.func3 == 0)
+        snprintf(text, bytes, "spawn x%u", f.rs1);
+    else if (f.func3 == 1)
+        snprintf(text, bytes, "term");
+    else if (f.func3 == 2)
+        snprintf(text, bytes, "%s x%u, (x%u)", f.func7 > 1 ? "?" : cond_loads[f.func7], f.rd,
+                 f.rs1);
+    else if (f.func3 == 3)
+        snprintf(text, bytes, "%s x%u, (x%u)", f.func7 > 2 ? "?" : cond_stores[f.func7], f.rs2,
+                 f.rs1);
+    else if (f.func3 == 6)
+        snprintf(text, bytes, "save (x%u)", f.rs1);
+    else if (f.func3 == 7)
+        snprintf(text, bytes, "take x%u", f.rd);
+    else
+        snprintf(text, bytes, "%s x%u, (x%u)", f.func3 == 4 ? "spill" : "fill", f.rd, f.rs1);
+}
+
 } // namespace
 
 const char *describe(uint32_t i, char *text, unsigned long bytes)
@@ -122,6 +144,9 @@ const char *describe(uint32_t i, char *text, unsigned long bytes)
     case 0x0f:
     case 0x73:
         memory_or_system(i, f, text, bytes);
+        break;
+    case 0x0b:
+        schedule(f, text, bytes);
         break;
     default:
         snprintf(text, bytes, "%08x", i);

@@ -235,6 +235,11 @@ void Hart::execute(uint32_t instr, Outside &outside, Effect &effect)
     case 0x73:
         system(instr, outside, effect);
         return;
+    case 0x0b:
+        if (soc::scheduler == 0)
+            break;
+        schedule(instr, outside, effect);
+        return;
     default:
         break;
     }
@@ -374,6 +379,88 @@ void Hart::system(uint32_t instr, Outside &outside, Effect &effect)
                            : (func3 & 3) == 2 ? old | argument
                                               : old & ~argument;
         write_csr(number, changed);
+    }
+}
+
+std::array<uint32_t, 16> Hart::context(uint32_t pc) const
+{
+    std::array<uint32_t, 16> words{pc};
+    for (uint32_t i = 1; i < words.size(); i++)
+        words[i] = x_[i];
+    return words;
+}
+
+void Hart::start(const std::array<uint32_t, 16> &context)
+{
+    pc_ = context[0] & ~3U;
+    for (uint32_t i = 1; i < context.size(); i++)
+        x_[i] = context[i];
+}
+
+void Hart::schedule(uint32_t instr, Outside &outside, Effect &effect)
+{
+    uint32_t a = x_[bits(instr, 19, 15)];
+    switch (bits(instr, 14, 12)) {
+    case 0:
+        effect.rd = 0;
+        if (!outside.spawn(a))
+            throw Trap{24, 0};
+        return;
+    case 1:
+        effect.rd = 0;
+        outside.term();
+        return;
+    case 2:
+    case 3:
+        conditional(instr, outside, effect);
+        return;
+    case 7:
+        effect.value = outside.take();
+        return;
+    default:
+        move(instr, outside, effect);
+        return;
+    }
+}
+
+void Hart::conditional(uint32_t instr, Outside &outside, Effect &effect)
+{
+    bool stores = bits(instr, 14, 12) == 3;
+    uint32_t kind = instr >> 25;
+    if (kind > (stores ? 2U : 1U))
+        throw Trap{causes_illegal, instr};
+    if (stores)
+        effect.rd = 0;
+    effect.accesses = true;
+    effect.addr = x_[bits(instr, 19, 15)];
+    effect.has_data = stores;
+    effect.data = stores ? x_[bits(instr, 24, 20)] : 0;
+    if (misaligned(effect.addr, 4))
+        throw Trap{6, effect.addr};
+    if (!soc::in_ram(effect.addr))
+        throw Trap{7, effect.addr};
+    if (!outside.conditional(stores ? kind + 2 : kind, effect.addr, effect.data, effect.value))
+        throw Trap{25, effect.addr};
+}
+
+void Hart::move(uint32_t instr, Outside &outside, Effect &effect)
+{
+    uint32_t at = x_[bits(instr, 19, 15)];
+    if (misaligned(at, 64))
+        throw Trap{6, at};
+    if (!soc::in_ram(at))
+        throw Trap{7, at};
+    switch (bits(instr, 14, 12)) {
+    case 4:
+        effect.value = outside.spill(at) ? 1 : 0;
+        break;
+    case 5:
+        effect.value = outside.fill(at) ? 1 : 0;
+        break;
+    default:
+        effect.rd = 0;
+        outside.save(at, context(mepc_));
+        break;
     }
 }
 

@@ -3,6 +3,7 @@
  * iss.h - an instruction-set simulator: one hart of RV32IMA with Zicsr, Zifencei and the line
  * operations of Zicbom, in machine mode, with the control registers of hw/rtl/csr.sv. It has
  * been written from the RISC-V manuals, not from the RTL, so that one checks the other.
+ * Custom-0 has the instructions of the hardware scheduler (docs/internals/chip.md).
  *
  * Memory, devices and what only the chip knows (time, pending interrupts) belong to `Outside`.
  */
@@ -29,6 +30,15 @@ public:
     virtual void flush_line(uint32_t at) = 0;
     /* Has the host served this ebreak (semihosting), with the result a0? Otherwise it traps. */
     virtual bool served(uint32_t &a0) = 0;
+    /* Instructions of the hardware scheduler. False: the RTU_LIFO, or the DTB, is full. */
+    virtual bool spawn(uint32_t pc) = 0;
+    virtual void term() = 0;
+    virtual bool conditional(uint32_t operation, uint32_t at, uint32_t data, uint32_t &word) = 0;
+    /* 64 bytes of memory; the result is whether a context was moved. */
+    virtual bool spill(uint32_t at) = 0;
+    virtual bool fill(uint32_t at) = 0;
+    virtual void save(uint32_t at, const std::array<uint32_t, 16> &context) = 0;
+    virtual uint32_t take() = 0;
     /* A control register whose value the hart does not know. */
     virtual uint32_t outside_csr(uint32_t number) = 0;
 };
@@ -52,6 +62,10 @@ public:
     Hart(uint32_t number, uint32_t start) : pc_(start), number_(number) {}
 
     uint32_t pc() const { return pc_; }
+    /* pc and x1 to x15. */
+    std::array<uint32_t, 16> context(uint32_t pc) const;
+    /* A thread of the hardware scheduler starts. */
+    void start(const std::array<uint32_t, 16> &context);
     /* Executes instr at pc. fetched: there is memory at pc. */
     Effect step(uint32_t instr, bool fetched, Outside &outside);
     /* Takes an interrupt. False: it is not enabled. */
@@ -70,6 +84,9 @@ private:
     void atomic(uint32_t instr, Outside &outside, Effect &effect);
     void fence(uint32_t instr, Outside &outside);
     void system(uint32_t instr, Outside &outside, Effect &effect);
+    void schedule(uint32_t instr, Outside &outside, Effect &effect);
+    void conditional(uint32_t instr, Outside &outside, Effect &effect);
+    void move(uint32_t instr, Outside &outside, Effect &effect);
     uint32_t read_csr(uint32_t number, uint32_t instr, Outside &outside) const;
     void write_csr(uint32_t number, uint32_t value);
     void jump(uint32_t to);

@@ -5,8 +5,6 @@
 #include "lockstep.h"
 
 #include <cinttypes>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 #include <span>
 
@@ -21,18 +19,6 @@ constexpr uint64_t drop_visible = 3;
 constexpr size_t history_length = 20;
 constexpr size_t olds_length = 64;
 constexpr size_t stores_length = 4;
-
-std::string format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
-
-std::string format(const char *pattern, ...)
-{
-    char text[400];
-    va_list list;
-    va_start(list, pattern);
-    vsnprintf(text, sizeof text, pattern, list);
-    va_end(list);
-    return text;
-}
 
 uint32_t mask_of(uint32_t at, int size)
 {
@@ -238,6 +224,7 @@ uint64_t Lockstep::match_store(Thread &thread, const Message &message)
 
 void Lockstep::execute(const Message &message, Expected &expected)
 {
+    expected.ends = message.op != soc::put_line && message.op != soc::get_line;
     Thread &thread = *threads_[message.hart];
     uint32_t offset = soc::offset(message.addr);
     uint32_t old = word(offset);
@@ -269,6 +256,11 @@ void Lockstep::execute(const Message &message, Expected &expected)
     case soc::fetch:
         code_[line_of(offset)] = true;
         break;
+    case soc::put_line:
+        change(offset, message.data, 15);
+        answer = message.data;
+        expected.writes = true;
+        break;
     case soc::write:
         fail_memory(message, "banks get no such request");
     default:
@@ -283,7 +275,7 @@ void Lockstep::execute(const Message &message, Expected &expected)
         thread.atomic_executed = true;
         thread.executed = message;
     }
-    if (message.op == soc::load || message.op == soc::fetch) {
+    if (message.op == soc::load || message.op == soc::fetch || message.op == soc::get_line) {
         memcpy(expected.data.data(), memory_.data() + line_of(offset) * soc::line_bytes,
                soc::line_bytes);
     } else {
@@ -297,7 +289,10 @@ void Lockstep::on_memory(int bank, const Message &message)
     Expected expected{};
     expected.message = message;
     execute(message, expected);
-    expected_[bank].push_back(expected);
+    if (message.op == soc::put_line || message.op == soc::get_line)
+        move_line(*threads_[message.hart], message);
+    if (message.op != soc::put_line || (message.addr & 12) == 12) /* words come one by one */
+        expected_[bank].push_back(expected);
 }
 
 void Lockstep::on_answer(int bank, uint32_t to_cores, const Message &message, const Line &data)
@@ -306,6 +301,7 @@ void Lockstep::on_answer(int bank, uint32_t to_cores, const Message &message, co
         Expected device{};
         device.message = message;
         device.data = data;
+        device.ends = true;
         deliver(to_cores, device);
         return;
     }
@@ -315,10 +311,12 @@ void Lockstep::on_answer(int bank, uint32_t to_cores, const Message &message, co
     expected_[bank].pop_front();
     const Message &asked = expected.message;
     if (asked.op != message.op || asked.hart != message.hart ||
-        (asked.addr & ~soc::alias_bit) != message.addr)
+        (asked.addr & ~soc::alias_bit & ~(asked.op == soc::put_line ? 12U : 0U)) != message.addr)
         fail_memory(message, format("answered by bank %d instead of request %d of hart %d, of %#x",
                                     bank, asked.op, asked.hart, asked.addr));
-    size_t bytes = message.op == soc::load || message.op == soc::fetch ? soc::line_bytes : 4;
+    bool is_line =
+        message.op == soc::load || message.op == soc::fetch || message.op == soc::get_line;
+    size_t bytes = message.op == soc::put_line ? 0 : is_line ? soc::line_bytes : 4;
     if (memcmp(expected.data.data(), data.data(), bytes) != 0) {
         std::string text = "the answer has words";
         for (uint32_t i = 0; i < bytes; i += 4)
@@ -341,7 +339,7 @@ void Lockstep::deliver(uint32_t to_cores, const Expected &expected)
     Thread &thread = *threads_[message.hart];
     int own = message.hart / soc::threads;
     bool host = message.hart == soc::harts;
-    if (!host && message.op != soc::fetch && message.op != soc::store) {
+    if (!host && message.op != soc::fetch && message.op != soc::store && expected.ends) {
         if (thread.answered)
             fail_memory(message, "the hart has an answer already");
         thread.answered = true;
@@ -411,6 +409,8 @@ void Lockstep::become_visible()
 void Lockstep::on_cycle(uint64_t cycle)
 {
     cycle_ = cycle;
+    if (soc::scheduler != 0)
+        scheduler_.on_cycle(cycle);
     if (!visible_.empty())
         become_visible();
 }
@@ -464,6 +464,8 @@ void Lockstep::on_retire(int hart, uint32_t pc, uint32_t instr, uint32_t value, 
 {
     Thread &thread = *threads_[hart];
     Done now{cycle_, pc, instr, value, false};
+    if (thread.absent)
+        fail(thread, now, "retires, and the hart has no thread");
     if (thread.hart.pc() != pc)
         fail(thread, now, format("pc: chip %#x, simulator %#x", pc, thread.hart.pc()));
     now_ = &now;
@@ -474,6 +476,9 @@ void Lockstep::on_retire(int hart, uint32_t pc, uint32_t instr, uint32_t value, 
     compare(thread, now, effect, value, addr, data);
     if (thread.answered)
         fail(thread, now, "retires, and the answer to its request is not used");
+    if (thread.spawned || thread.filled || thread.landed || thread.lines != 0 || thread.overflows ||
+        thread.slot >= 0)
+        fail(thread, now, "retires, and the scheduler has done something else for it");
     record(thread, now);
 }
 
@@ -490,9 +495,14 @@ void Lockstep::on_trap(int hart, uint32_t pc, uint32_t cause, uint32_t instr, ui
     now_ = &now;
     if (thread.hart.pc() != pc)
         fail(thread, now, format("pc: chip %#x, simulator %#x", pc, thread.hart.pc()));
-    if (thread.answered || thread.atomic_executed)
+    if (thread.answered || thread.atomic_executed || thread.spawned || thread.filled ||
+        thread.landed || thread.lines != 0 || thread.slot >= 0 || thread.absent)
         fail(thread, now, "traps, and its request has been executed");
+    if (cause == 24 && !scheduler_.lifo_was_full(hart / soc::threads))
+        fail(thread, now, "the RTU_LIFO is not full");
     if (cause >> 31 != 0) {
+        if (thread.woken)
+            fail(thread, now, "takes an interrupt while a line is kept for it");
         if (!thread.hart.interrupt(cause & 31))
             fail(thread, now, format("takes interrupt %u, which is not enabled", cause & 31));
     } else {
@@ -505,6 +515,8 @@ void Lockstep::on_trap(int hart, uint32_t pc, uint32_t cause, uint32_t instr, ui
                         cause, tval, effect.traps ? "with cause" : "does not:", effect.cause,
                         effect.tval));
     }
+    thread.woken = false;
+    thread.overflows = false;
     record(thread, now);
 }
 
@@ -539,13 +551,13 @@ void Lockstep::fail(const Thread &thread, const Done &now, const std::string &te
 
 void Lockstep::fail_memory(const Message &message, const std::string &text) const
 {
-    static const char *const names[] = {"fetch", "load",   "read", "store",
-                                        "write", "atomic", "lr",   "sc"};
+    static const char *const names[] = {"fetch", "load", "read", "store",    "write",      "atomic",
+                                        "lr",    "sc",   "put",  "get line", "conditional"};
     const Thread &thread = *threads_[message.hart];
     uint32_t last = thread.history.empty() ? 0 : thread.history.back().pc;
     throw Mismatch(format("hart %d, cycle %" PRIu64 ", after pc %08x: %s at %#x, data %#x, lanes "
                           "%#x: ",
-                          message.hart, cycle_, last, names[message.op & 7], message.addr,
-                          message.data, message.mask) +
+                          message.hart, cycle_, last, names[message.op], message.addr, message.data,
+                          message.mask) +
                    text + "\n");
 }

@@ -27,6 +27,9 @@
  *   6. The host (semihosting) has a number behind those of the harts. Its stores change memory like
  *      others, and it has no cache. An ebreak retires if and only if the host has served it, with
  *      the host's result (on_host).
+ *   7. Hardware scheduler: a hart executes instructions only while it has a thread. A thread that
+ *      starts or leaves has the registers that the simulator has. scheduler.h says which threads
+ *      may start.
  *
  * A mismatch throws Mismatch.
  */
@@ -37,20 +40,15 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "iss.h"
 #include "lines.h"
+#include "mismatch.h"
+#include "scheduler.h"
 #include "soc.h"
-
-class Mismatch : public std::runtime_error
-{
-public:
-    using std::runtime_error::runtime_error;
-};
 
 /* A request that a bank executes, and its answer. */
 struct Message {
@@ -74,9 +72,16 @@ public:
                    uint32_t data);
     void on_trap(int hart, uint32_t pc, uint32_t cause, uint32_t instr, uint32_t tval);
     void on_memory(int bank, const Message &message);
+    void on_conditional(int bank, const Message &message, uint32_t outcome, uint32_t slot);
     void on_answer(int bank, uint32_t to_cores, const Message &message, const Line &data);
     /* From the host: it lets a halted hart go on. refused: its ebreak traps. */
     void on_host(int hart, bool refused, uint32_t value);
+
+    /* From the hardware scheduler. A context was pushed to a queue of the core, has left the
+       registers of a blocked thread, has arrived in the DTB, or starts a thread. */
+    enum Event { pushed_lifo, pushed_fillq, evicted, arrived, started };
+    void on_context(Event event, int hart, uint32_t at, const Scheduler::Words &words);
+    Scheduler &scheduler() { return scheduler_; }
 
     /* Where each hart is, for programs that do not end. */
     std::string recent() const;
@@ -108,7 +113,16 @@ private:
         void fence_i() override;
         void flush_line(uint32_t at) override;
         bool served(uint32_t &a0) override;
+        bool spawn(uint32_t pc) override;
+        void term() override;
+        bool conditional(uint32_t operation, uint32_t at, uint32_t data, uint32_t &word) override;
+        bool spill(uint32_t at) override;
+        bool fill(uint32_t at) override;
+        void save(uint32_t at, const Scheduler::Words &context) override;
+        uint32_t take() override;
         uint32_t outside_csr(uint32_t number) override;
+        bool moved(const char *what, uint32_t at, const Scheduler::Words &context);
+        uint64_t last_cycle() const { return history.empty() ? 0 : history.back().cycle; }
         uint32_t loaded(uint32_t at, int size, uint32_t mask);
 
         Lockstep &whole;
@@ -122,6 +136,19 @@ private:
         Message executed{};
         enum { not_asked, serves, refuses } host = not_asked;
         uint32_t host_value = 0;
+        /* Hardware scheduler: the state of the hart, and what its instruction has done so far. */
+        bool absent = false; /* it has no thread */
+        bool woken = false;  /* a line is kept for its thread */
+        bool overflows = false;
+        int slot = -1; /* its thread goes to this entry of the DTB */
+        bool spawned = false;
+        uint32_t spawned_pc = 0;
+        bool filled = false;
+        bool landed = false; /* a thread has come, whose x10 `take` gets */
+        uint32_t landed_word = 0;
+        uint32_t lines = 0; /* of a context that it has moved */
+        uint32_t lines_at = 0;
+        Scheduler::Words lines_words{};
         uint64_t since = 0;       /* of the last fence.i */
         uint32_t chip_value = 0;  /* of the instruction that retires */
         std::deque<Done> history; /* the last instructions */
@@ -131,6 +158,7 @@ private:
         Line data;
         bool writes;
         uint64_t serial; /* of a store */
+        bool ends;       /* the instruction that waits for it can end */
     };
     struct Visible { /* a change of a core's lines, from a cycle on */
         uint64_t from;
@@ -158,6 +186,9 @@ private:
     uint32_t word(uint32_t offset) const;
     void execute(const Message &message, Expected &expected);
     void change(uint32_t offset, uint32_t data, uint32_t mask);
+    void move_line(Thread &thread, const Message &message);
+    void check_leaving(Thread &thread, const Scheduler::Words &words, uint32_t pc) const;
+    void start(Thread &thread, uint32_t marks, const Scheduler::Words &words);
     uint64_t match_store(Thread &thread, const Message &message);
     void deliver(uint32_t to_cores, const Expected &expected);
     void become_visible();
@@ -169,6 +200,7 @@ private:
     std::vector<uint8_t> memory_;
     bool coherent_;
     bool has_host_;
+    Scheduler scheduler_;
     uint64_t cycle_ = 0;
     uint64_t serial_ = 0;
     const Done *now_ = nullptr; /* the retiring instruction, while the simulator executes it */

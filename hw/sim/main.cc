@@ -472,6 +472,38 @@ void soc_answer(int bank, int cores, int hart, int op, int at, int d0, int d1, i
                         line);
 }
 
+void soc_conditional(int bank, int hart, int func, int at, int data, int outcome, int slot)
+{
+    lockstep->on_conditional(bank,
+                             {soc::conditional, hart, static_cast<uint32_t>(func),
+                              static_cast<uint32_t>(at), static_cast<uint32_t>(data), 15},
+                             static_cast<uint32_t>(outcome), static_cast<uint32_t>(slot));
+}
+
+void soc_context(int event_kind, int hart, int at, const svBitVecVal *words)
+{
+    Scheduler::Words context;
+    memcpy(context.data(), words, sizeof context);
+    lockstep->on_context(static_cast<Lockstep::Event>(event_kind), hart, static_cast<uint32_t>(at),
+                         context);
+}
+
+void soc_take(int source, int core, int slot)
+{
+    lockstep->scheduler().take(static_cast<Scheduler::Source>(source), core,
+                               static_cast<uint32_t>(slot));
+}
+
+void soc_recruit_end(int core)
+{
+    lockstep->scheduler().recruit_end(core);
+}
+
+void soc_scheduler_register(int at, int data)
+{
+    lockstep->scheduler().set_register(static_cast<uint32_t>(at), static_cast<uint32_t>(data));
+}
+
 /* An assertion of the RTL has failed. */
 void vl_stop(const char *file, int line, const char *where) VL_MT_UNSAFE
 {

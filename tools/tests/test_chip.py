@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from pirn_tools.chip import build
 from pirn_tools.chip.cli import chip
-from pirn_tools.chip.config import MUTANTS, Config
+from pirn_tools.chip.config import MUTANTS, SCHEDULER_MUTANTS, Config
 from pirn_tools.errors import UserError
 
 needs_verilator = pytest.mark.skipif(
@@ -57,6 +57,8 @@ def elf(
         ("--threads", "5", "1 to 4"),
         ("--banks", "3", "1, 2, 4, 8"),
         ("--ram", "3", "1, 2, 4"),
+        ("--scheduler", "257", "0 to 256"),
+        ("--scheduler", "-1", "0 to 256"),
     ],
 )
 def test_a_size_that_the_chip_cannot_have_is_named(option: str, value: str, valid: str) -> None:
@@ -73,9 +75,15 @@ def test_an_unknown_fault_is_named() -> None:
     assert "no-drop" in result.output
 
 
+def test_a_fault_of_the_scheduler_needs_the_scheduler() -> None:
+    result = CliRunner().invoke(chip, ["build", "--mutant", "woken-stays"])
+    assert result.exit_code == 2
+    assert "--mutant woken-stays: needs --scheduler N" in result.output
+
+
 def test_each_fault_is_in_the_rtl() -> None:
     text = "".join(path.read_text() for path in (ROOT / "hw" / "rtl").glob("*.sv"))
-    for name in MUTANTS:
+    for name in MUTANTS | SCHEDULER_MUTANTS:
         assert f"SOC_MUTANT_{name.upper().replace('-', '_')}" in text, name
 
 
@@ -88,6 +96,7 @@ def test_names_differ_where_configurations_do() -> None:
         Config(ram_mib=64),
         Config(wave=".vcd"),
         Config(wave=".fst"),
+        Config(scheduler=16),
         Config(mutant="no-drop"),
     ]
     assert len({one.name for one in configs}) == len(configs)

@@ -12,7 +12,7 @@ import click
 
 from pirn_tools import paths
 from pirn_tools.chip import build
-from pirn_tools.chip.config import CORES, MUTANTS, THREADS, Config
+from pirn_tools.chip.config import CORES, MUTANTS, SCHEDULER_MUTANTS, THREADS, Config
 from pirn_tools.errors import UserError
 from pirn_tools.group import Group
 
@@ -37,6 +37,13 @@ def sizes(function: Function) -> Function:
             "--banks", type=int, default=4, metavar="N", help="Banks of the second level (1 2 4 8)."
         ),
         click.option("--ram", type=int, default=32, metavar="MIB", help="Memory, default 32 MiB."),
+        click.option(
+            "--scheduler",
+            type=int,
+            default=0,
+            metavar="N",
+            help="Hardware scheduler with N contexts in each queue, up to 256; 0: none.",
+        ),
         click.option("--mutant", default="", metavar="FAULT", help="Build a known fault in."),
     ]
     for option in reversed(options):
@@ -56,7 +63,7 @@ def build_command(waves: str | None, **chosen: Any) -> None:  # noqa: ANN401
 @chip.command("mutants")
 def mutants() -> None:
     """List the faults that can be built in, which the tests must find."""
-    for name, what in MUTANTS.items():
+    for name, what in (MUTANTS | SCHEDULER_MUTANTS).items():
         click.echo(f"{name:<22} {what}")
 
 
@@ -66,6 +73,7 @@ def configuration(wave: str, /, **chosen: Any) -> Config:  # noqa: ANN401
         threads=1 if chosen["threads"] is None else chosen["threads"],
         banks=chosen["banks"],
         ram_mib=chosen["ram"],
+        scheduler=chosen["scheduler"],
         wave=wave,
         mutant=chosen["mutant"],
     )

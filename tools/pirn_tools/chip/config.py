@@ -10,6 +10,7 @@ from pirn_tools.errors import UserError, listing
 CORES = range(1, 9)
 THREADS = range(1, 5)
 BANKS = (1, 2, 4, 8)
+SCHEDULER = range(257)
 RAM_MIB = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 WAVES = (".fst", ".vcd")
 # Faults that can be built in, to see that the tests find them: SOC_MUTANT_... in hw/rtl.
@@ -28,6 +29,14 @@ MUTANTS = {
     "no-hazard": "an instruction does not wait for a load before it",
     "drop-early": "a store leaves the buffer before the cache has it",
 }
+# The same in the hardware scheduler.
+SCHEDULER_MUTANTS = {
+    "recruits-stays": "a recruiting thread that blocks prevents others for ever",
+    "woken-stays": "a woken thread that traps gets lines that are kept for others",
+    "spawn-traps": "a spawn that has filled the RTU_LIFO traps",
+    "link-stays": "a thread ends the load-reserved of the thread before it",
+    "line-not-kept": "a line is not kept for the thread that is woken",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class Config:
     threads: int = 1
     banks: int = 4
     ram_mib: int = 32
+    scheduler: int = 0  # contexts in each queue of the hardware scheduler; 0: the chip has none
     wave: str = ""  # suffix of the waveforms that it can write
     mutant: str = ""
 
@@ -46,14 +56,18 @@ class Config:
         need("--threads", self.threads, THREADS)
         need("--banks", self.banks, BANKS)
         need("--ram", self.ram_mib, RAM_MIB)
+        need("--scheduler", self.scheduler, SCHEDULER)
         if self.wave and self.wave not in WAVES:
             raise UserError(
                 f'--wave: no waveform ends in "{self.wave}" (valid: {listing(WAVES)})', status=2
             )
-        if self.mutant and self.mutant not in MUTANTS:
+        valid = MUTANTS | SCHEDULER_MUTANTS
+        if self.mutant and self.mutant not in valid:
             raise UserError(
-                f'--mutant: no fault "{self.mutant}" (valid: {listing(sorted(MUTANTS))})', status=2
+                f'--mutant: no fault "{self.mutant}" (valid: {listing(sorted(valid))})', status=2
             )
+        if self.mutant in SCHEDULER_MUTANTS and self.scheduler == 0:
+            raise UserError(f"--mutant {self.mutant}: needs --scheduler N, at least 1", status=2)
 
     @property
     def name(self) -> str:
@@ -63,6 +77,8 @@ class Config:
             parts.append(f"banks{self.banks}")
         if self.ram_mib != Config.ram_mib:
             parts.append(f"ram{self.ram_mib}")
+        if self.scheduler != Config.scheduler:
+            parts.append(f"scheduler{self.scheduler}")
         return "-".join([*parts, *filter(None, [self.wave.lstrip("."), self.mutant])])
 
     @property
@@ -73,6 +89,7 @@ class Config:
             f"SOC_THREADS={self.threads}",
             f"SOC_BANKS={self.banks}",
             f"SOC_RAM_KIB={self.ram_mib * 1024}",
+            f"SOC_SCHEDULER={self.scheduler}",
         ]
         if self.mutant:
             macros.append(f"SOC_MUTANT_{self.mutant.upper().replace('-', '_')}")
