@@ -9,6 +9,10 @@
 // a store-conditional of that hart. Banks do not know each other's reservations, so a hart may have
 // one in each bank. Therefore the core remembers the last one; it sends a store-conditional to any
 // other line with mask 0, and that fails.
+//
+// A conditional access looks at its line's Full/Empty state and changes it, in its second cycle or
+// later: in each cycle only one bank may (cond_grant), because in that very cycle the DTU looks for a
+// thread that waits, or gets one more.
 module bank (
     input logic clk,
     input logic rst,
@@ -21,7 +25,17 @@ module bank (
     output logic req_ready,
     output logic rsp_valid,
     output soc_pkg::rsp_t rsp,
-    input logic rsp_ready
+    input logic rsp_ready,
+    // a conditional access, in the cycle in which it is granted: what the DTU has to do
+    output logic cond_wants,
+    input logic cond_grant,
+    output logic cond_blocks,
+    output logic cond_changes,
+    output logic cond_state,
+    output logic [27:0] cond_line,
+    input logic cond_room,
+    input logic cond_waits,
+    input logic [15:0] cond_slot
 );
     localparam int LINES = soc_pkg::RAM_BYTES / 16 / soc_pkg::BANKS;
     localparam int LINE_BITS = $clog2(LINES);
@@ -31,8 +45,9 @@ module bank (
     // first cycle: the request is known; memory is read, or written by a store
     logic r_valid, r_second;
     soc_pkg::req_t r;
-    wire r_atomic = r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC;
-    wire last = r_valid && (!r_atomic || r_second);
+    wire r_cond = soc_pkg::SCHEDULER != 0 && r.op == soc_pkg::REQ_COND;
+    wire r_atomic = r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC || r_cond;
+    wire last = r_valid && (!r_atomic || r_second && (!r_cond || cond_grant));
     wire [LINE_BITS-1:0] line = r.addr[4+BANK_BITS+:LINE_BITS];
     logic [127:0] mem[LINES];
     logic [127:0] read_q;
@@ -40,11 +55,42 @@ module bank (
     logic [HARTS-1:0] reserved;
     wire [31:0] hart = 32'(r.core) * soc_pkg::THREADS + 32'(r.thread);
     wire [31:0] old = read_q[r.addr[3:2]*32+:32];
+    wire [31:0] arg = r.data[31:0];
+
+    // Full/Empty
+    wire [2:0] cond_op = r.func[2:0];
+    wire cond_hit;
+    wire [1:0] cond_outcome = cond_hit ? soc_pkg::COND_DONE
+                              : cond_room ? soc_pkg::COND_BLOCKED : soc_pkg::COND_OVERFLOW;
+    assign cond_wants = r_valid && r_cond && r_second;
+    assign cond_blocks = cond_wants && !cond_hit && cond_room;
+    assign cond_changes = cond_wants && cond_hit;
+    assign cond_line = r.addr[31:4];
+    wire cond_stores = last && r_cond && cond_hit && cond_op >= soc_pkg::COND_PUT;
+
+    if (soc_pkg::SCHEDULER != 0) begin : states
+        full_empty #(
+            .LINES(LINES)
+        ) full_empty (
+            .clk,
+            .look(r_valid && !r_second),
+            .line,
+            .op(cond_op),
+            .woken(r.func[soc_pkg::COND_WOKEN]),
+            .hit(cond_hit),
+            .state(cond_state),
+            .apply(cond_grant),
+            .waits(cond_waits)
+        );
+    end else begin : no_states
+        assign {cond_hit, cond_state} = '0;
+    end
 
     // the answer, in the cycle after the request's last one
     logic a_valid;
     soc_pkg::req_t a;
     logic a_writes;
+    logic [1:0] a_cond;
     logic [31:0] a_word;
     logic [31:0] a_time;
     logic room;
@@ -54,28 +100,31 @@ module bank (
     logic [31:0] amo_new;
     always_comb begin
         case (r.func)
-            5'b00000: amo_new = old + r.data;
-            5'b00001: amo_new = r.data;
-            5'b00100: amo_new = old ^ r.data;
-            5'b01000: amo_new = old | r.data;
-            5'b01100: amo_new = old & r.data;
-            5'b10000: amo_new = $signed(old) < $signed(r.data) ? old : r.data;
-            5'b10100: amo_new = $signed(old) > $signed(r.data) ? old : r.data;
-            5'b11000: amo_new = old < r.data ? old : r.data;
-            default: amo_new = old > r.data ? old : r.data;
+            5'b00000: amo_new = old + arg;
+            5'b00001: amo_new = arg;
+            5'b00100: amo_new = old ^ arg;
+            5'b01000: amo_new = old | arg;
+            5'b01100: amo_new = old & arg;
+            5'b10000: amo_new = $signed(old) < $signed(arg) ? old : arg;
+            5'b10100: amo_new = $signed(old) > $signed(arg) ? old : arg;
+            5'b11000: amo_new = old < arg ? old : arg;
+            default: amo_new = old > arg ? old : arg;
         endcase
     end
     wire sc_ok = r.mask != 0 && reserved[hart] && reserved_at[hart][31:4] == r.addr[31:4];
+    wire put_line = soc_pkg::SCHEDULER != 0 && r.op == soc_pkg::REQ_PUT_LINE;
     wire changes = last && (r.op == soc_pkg::REQ_STORE || r.op == soc_pkg::REQ_WRITE
-                            || r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC && sc_ok);
-    wire [31:0] new_word = r.op == soc_pkg::REQ_AMO ? amo_new : r.data;
-    wire [15:0] new_mask = changes ? 16'(r.mask) << {r.addr[3:2], 2'b00} : '0;
+                            || r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC && sc_ok
+                            || put_line || cond_stores);
+    wire [31:0] new_word = r.op == soc_pkg::REQ_AMO ? amo_new : arg;
+    wire [127:0] new_line = put_line ? 128'(r.data) : {4{new_word}};
+    wire [15:0] new_mask = !changes ? '0 : put_line ? '1 : 16'(r.mask) << {r.addr[3:2], 2'b00};
 
     always_ff @(posedge clk) begin
         if (r_valid && !r_second) read_q <= mem[line];
         if (changes) begin
             for (int i = 0; i < 16; i++) begin
-                if (new_mask[i]) mem[line][i*8+:8] <= new_word[(i%4)*8+:8];
+                if (new_mask[i]) mem[line][i*8+:8] <= new_line[i*8+:8];
             end
         end
         if (rst) begin
@@ -92,7 +141,7 @@ module bank (
             end else if (last) begin
                 r_valid <= 1'b0;
             end
-            r_second <= r_valid && r_atomic && !r_second;
+            r_second <= r_valid && r_atomic && !last;
             if (changes) begin
                 for (int h = 0; h < HARTS; h++) begin
 `ifdef SOC_MUTANT_RESERVATION_STAYS
@@ -111,8 +160,9 @@ module bank (
             a_valid <= last;
             a <= r;
             a_writes <= changes;
+            a_cond <= cond_outcome;
             a_word <= r.op == soc_pkg::REQ_AMO ? old : r.op == soc_pkg::REQ_SC ? {31'b0, !sc_ok}
-                                                                               : r.data;
+                      : r_cond ? (cond_hit ? old : 32'(cond_slot)) : arg;
         end
     end
 
@@ -124,11 +174,12 @@ module bank (
         made.core = a.core;
         made.thread = a.thread;
         made.tag = a.tag;
+        if (soc_pkg::SCHEDULER != 0 && a.op == soc_pkg::REQ_COND) made.cond = a_cond;
         made.writes = a_writes;
         made.addr = a.addr;
         made.mask = a.mask;
         case (a.op)
-            soc_pkg::REQ_FETCH, soc_pkg::REQ_LOAD: made.data = read_q;
+            soc_pkg::REQ_FETCH, soc_pkg::REQ_LOAD, soc_pkg::REQ_GET_LINE: made.data = read_q;
             soc_pkg::REQ_READ, soc_pkg::REQ_LR: made.data = {96'b0, read_q[a.addr[3:2]*32+:32]};
             default: made.data = {96'b0, a_word};
         endcase
@@ -155,6 +206,9 @@ module bank (
     import "DPI-C" function void soc_memory(input int bank, input int hart, input int op,
                                             input int func, input int at, input int data,
                                             input int mask);
+    import "DPI-C" function void soc_conditional(input int bank, input int hart, input int func,
+                                                 input int at, input int data, input int outcome,
+                                                 input int slot);
     initial begin
         for (int i = 0; i < soc_image_lines(0); i++) begin
             if (i % soc_pkg::BANKS == int'(index)) begin
@@ -165,8 +219,16 @@ module bank (
         end
     end
     always_ff @(posedge clk) begin
-        if (!rst && watch && last) begin
-            soc_memory(32'(index), hart, 32'(r.op), 32'(r.func), r.addr, r.data, 32'(r.mask));
+        if (!rst && watch && last && put_line) begin
+            for (int w = 0; w < 4; w++) begin
+                soc_memory(32'(index), hart, 32'(r.op), 0, {r.addr[31:4], 4'(w * 4)},
+                           new_line[w*32+:32], 32'hf);
+            end
+        end else if (!rst && watch && last && r_cond) begin
+            soc_conditional(32'(index), hart, 32'(r.func), r.addr, arg, 32'(cond_outcome),
+                            32'(cond_slot));
+        end else if (!rst && watch && last) begin
+            soc_memory(32'(index), hart, 32'(r.op), 32'(r.func), r.addr, arg, 32'(r.mask));
         end
     end
 `endif

@@ -27,6 +27,11 @@
 //      host's result to a0. Younger instructions start again after it.
 //   6. fence.i drops the instruction cache, but not lines that are under way to it. They are not too
 //      old: fence.i waits for the answers of the thread's stores, and a bank's answers come in order.
+//   7. Hardware scheduler: a thread that starts takes four cycles of the pipeline, in which M writes
+//      its registers. A thread that leaves is switched off until context_unit.sv has read them.
+//   8. A woken thread takes no interrupt before its conditional access: a line is kept for it.
+//   9. A recruiting thread that leaves its hardware thread, because it ends or blocks, is not the
+//      recruiting thread any more: the RTU may ask for another.
 //
 // Length: the stages of one pipeline, which share most of their signals.
 module core
@@ -55,7 +60,27 @@ module core
     output logic [soc_pkg::THREADS-1:0] halted,
     output logic [31:0] host_a0,
     output logic [31:0] host_a1,
-    output logic [31:0] host_pc
+    output logic [31:0] host_pc,
+    // hardware scheduler: contexts that leave (context_unit.sv), and threads that come
+    input logic lifo_full,
+    input logic lifo_has,
+    input logic [511:0] lifo_out,
+    output logic lifo_push,
+    output logic lifo_wants,
+    input logic fill_full,
+    output logic fill_push,
+    output logic [511:0] context_out,
+    output logic put,
+    output logic [15:0] put_slot,
+    input logic put_ready,
+    output logic recruit_end,
+    output logic [soc_pkg::THREADS-1:0] idle,
+    output logic [soc_pkg::THREADS-1:0] takes,  // waits in `take`: it gets a new thread's x10
+    input logic assign_valid,
+    input logic [1:0] assign_thread,
+    input logic assign_woken,
+    input logic assign_recruits,
+    input logic [511:0] assign_context
 );
     localparam int T = soc_pkg::THREADS;
     localparam int TB = soc_pkg::THREAD_BITS;
@@ -74,6 +99,17 @@ module core
     logic [T-1:0] linked;
     logic [29:4] link[T];
     logic [T-1:0] refused;  // the host has refused this ebreak: it traps
+    // hardware scheduler
+    logic [T-1:0] woken;  // the line that its conditional access needs is kept for it
+    logic [T-1:0] overflows;  // the DTB was full: the access traps
+    logic [T-1:0] recruits;  // it is the recruiting thread
+    logic [T-1:0] evicts;  // its context has to go to the DTB
+    logic [15:0] evict_slot[T];
+    logic land_valid, land_woken, land_recruits;
+    logic [1:0] land_thread;
+    logic [511:0] land_context;
+    logic [2:0] land_sent, land_done;  // quarters on their way, and written
+    logic [2:0] refuses[T];  // cycles since an interrupt came to a thread in `take`
 
     function automatic logic in_ram(input logic [31:0] at);
         in_ram = at[31] && (at & 32'h3fff_ffff) < soc_pkg::RAM_BYTES;
@@ -84,18 +120,21 @@ module core
                     || at[31:24] == soc_pkg::PLIC_BASE[31:24]
                     || at[31:8] == soc_pkg::UART_BASE[31:8]
                     || at[31:16] == soc_pkg::LOCKS_BASE[31:16]
+                    || at[31:16] == soc_pkg::SCHEDULER_BASE[31:16]
                     || at[31:16] == soc_pkg::CHIP_BASE[31:16];
     endfunction
 
     // --- F
     thread_t last, f_t;
     logic f_valid, d_stall;
+    wire f_lands = land_valid && !takes[land_thread] && !land_sent[2] && !d_stall;
+    logic d_lands, x_lands, m_lands;
     always_comb begin
         f_valid = 1'b0;
         f_t = '0;
         for (int i = T; i >= 1; i--) begin
             automatic int t = (int'(last) + i) % T;
-            if (run[t] && !d_stall) begin
+            if (run[t] && !d_stall && !f_lands) begin
                 f_valid = 1'b1;
                 f_t = thread_t'(t);
             end
@@ -157,16 +196,19 @@ module core
     wire [31:0] x_alu = alu(x_dec.alu_plain ? 3'd0 : x_dec.func3, x_dec.alu_alt,
                             x_dec.op_a_pc ? x_pc : x_dec.op_a_zero ? 32'd0 : x_a,
                             x_dec.op_b_imm ? x_dec.imm : x_b);
-    wire x_atomic = x_dec.amo || x_dec.lr || x_dec.sc;
+    wire x_atomic = x_dec.amo || x_dec.lr || x_dec.sc || x_dec.cond;
     wire [31:0] x_addr = x_a + (x_dec.load || x_dec.store ? x_dec.imm : 32'd0);
     wire x_jumps = x_dec.jal || x_dec.jalr || x_dec.branch && taken(x_dec.func3, x_a, x_b);
     wire [31:0] x_target = x_dec.jalr ? (x_a + x_dec.imm) & ~32'd1 : x_pc + x_dec.imm;
     wire [31:0] x_after = x_jumps ? x_target : x_pc + 32'd4;
     wire [1:0] x_size = x_atomic ? 2'd2 : x_dec.func3[1:0];
-    wire x_access = x_dec.load || x_dec.store || x_atomic;
-    wire x_misaligned = x_access && ((x_addr[0] && x_size != 0) || (x_addr[1] && x_size[1]));
+    wire x_moves = x_dec.spill || x_dec.fill || x_dec.save;
+    wire x_access = x_dec.load || x_dec.store || x_atomic || x_moves;
+    wire x_misaligned = x_access && ((x_addr[0] && x_size != 0) || (x_addr[1] && x_size[1])
+                                     || x_moves && x_addr[5:0] != 0);
     wire x_device = is_device(x_addr);
-    wire x_nothing = (x_access || x_dec.flush_line) && !in_ram(x_addr) && !(x_device && !x_atomic);
+    wire x_nothing = (x_access || x_dec.flush_line) && !in_ram(x_addr)
+                     && !(x_device && !x_atomic && !x_moves);
 
     // control registers, one set a thread
     logic [T-1:0] csr_wakes, csr_interrupt;
@@ -182,30 +224,39 @@ module core
     wire csr_bad = x_dec.csr && (!csr_exists[x_t] || csr_writes && x_instr[31:30] == 2'b11);
 
     logic x_exception;
-    logic [3:0] x_cause;
+    logic [4:0] x_cause;
     logic [31:0] x_tval;
     always_comb begin
         x_exception = 1'b1;
-        x_cause = 4'd0;
+        x_cause = 5'd0;
         x_tval = '0;
         if (x_fault) begin
-            x_cause = 4'd1;
+            x_cause = 5'd1;
             x_tval = x_pc;
         end else if (x_dec.illegal || csr_bad) begin
-            x_cause = 4'd2;
+            x_cause = 5'd2;
             x_tval = x_instr;
         end else if (x_dec.ecall) begin
-            x_cause = 4'd11;
+            x_cause = 5'd11;
         end else if (x_dec.ebreak && (!host_attached || refused[x_t])) begin
-            x_cause = 4'd3;
+            x_cause = 5'd3;
             x_tval = x_pc;
         end else if (x_jumps && x_target[1]) begin
             x_tval = x_target;
         end else if (x_misaligned) begin
-            x_cause = x_dec.load || x_dec.lr ? 4'd4 : 4'd6;
+            x_cause = x_dec.load || x_dec.lr ? 5'd4 : 5'd6;
             x_tval = x_addr;
         end else if (x_nothing) begin
-            x_cause = x_dec.load || x_dec.lr ? 4'd5 : 4'd7;
+            x_cause = x_dec.load || x_dec.lr ? 5'd5 : 5'd7;
+            x_tval = x_addr;
+`ifdef SOC_MUTANT_SPAWN_TRAPS
+        end else if (x_dec.spawn && lifo_full) begin
+`else
+        end else if (x_dec.spawn && lifo_full && !answer_valid[x_t]) begin
+`endif
+            x_cause = 5'd24;
+        end else if (x_dec.cond && overflows[x_t]) begin
+            x_cause = 5'd25;
             x_tval = x_addr;
         end else begin
             x_exception = 1'b0;
@@ -214,11 +265,12 @@ module core
 `ifdef SOC_MUTANT_INTERRUPT_WITH_ANSWER
     wire x_interrupt = csr_interrupt[x_t];
 `else
-    wire x_interrupt = csr_interrupt[x_t] && !answer_valid[x_t];
+    wire x_interrupt = csr_interrupt[x_t] && !answer_valid[x_t] && !woken[x_t];
 `endif
     wire x_trap = x_ok && (x_interrupt || x_exception);
     wire x_does = x_ok && !x_trap;  // takes effect
-    wire x_sleeps = x_does && x_dec.wfi && !csr_wakes[x_t];
+    wire x_ends = x_does && x_dec.term;
+    wire x_sleeps = x_does && x_dec.wfi && !csr_wakes[x_t] || x_ends;
     wire x_wrong = x_after != x_next;
     assign x_redirect = x_trap || x_does && (x_dec.mret || x_sleeps || x_wrong);
     wire [31:0] x_goto = x_trap ? csr_vector[x_t] : x_dec.mret ? csr_epc[x_t] : x_after;
@@ -244,7 +296,7 @@ module core
             .interrupt(csr_interrupt[t]),
             .interrupt_cause(csr_cause[t]),
             .trap(x_trap && x_here),
-            .trap_cause(x_interrupt ? {1'b1, 27'b0, csr_cause[x_t]} : {28'b0, x_cause}),
+            .trap_cause(x_interrupt ? {1'b1, 27'b0, csr_cause[x_t]} : {27'b0, x_cause}),
             .trap_pc(x_pc),
             .trap_value(x_interrupt ? 32'd0 : x_tval),
             .mret(x_does && x_here && x_dec.mret),
@@ -263,13 +315,15 @@ module core
     logic [127:0] d_line;
     logic [T-1:0] sb_full, sb_empty, sb_covers, sb_overlaps;
     logic [31:0] sb_word[T];
-    wire m_atomic = m_dec.amo || m_dec.lr || m_dec.sc;
+    wire m_atomic = m_dec.amo || m_dec.lr || m_dec.sc || m_dec.cond;
+    wire m_moves = m_dec.spawn || m_dec.spill || m_dec.fill || m_dec.save;
     wire m_cached = !m_device && !m_addr[30];
     wire m_has = answer_valid[m_t];
     wire m_linked = linked[m_t] && link[m_t] == m_addr[29:4];
     wire [3:0] m_mask = m_dec.func3[1] ? 4'b1111
                         : m_dec.func3[0] ? 4'b0011 << m_addr[1:0] : 4'b0001 << m_addr[1:0];
 
+    logic ctx_idle, m_starts, m_takes;
     logic m_done, m_asks, m_divides, m_puts, m_flushes, m_drops_line, m_halts;
     logic [3:0] m_reason, m_op;
     logic div_busy, div_done;
@@ -282,6 +336,8 @@ module core
         m_flushes = 1'b0;
         m_drops_line = 1'b0;
         m_halts = 1'b0;
+        m_starts = 1'b0;
+        m_takes = 1'b0;
         m_reason = soc_pkg::DOES_PIPE;  // try again at once
         m_op = soc_pkg::REQ_LOAD;
         if (m_valid && !m_has) begin
@@ -306,10 +362,11 @@ module core
                 m_asks = sb_empty[m_t];
 `endif
                 m_reason = !m_asks ? soc_pkg::DOES_FENCE
+                           : m_dec.cond ? soc_pkg::DOES_COND
                            : m_atomic ? soc_pkg::DOES_ATOMIC
                            : m_device ? soc_pkg::DOES_DEVICE : soc_pkg::DOES_LOAD;
                 m_op = m_dec.amo ? soc_pkg::REQ_AMO : m_dec.lr ? soc_pkg::REQ_LR
-                       : m_dec.sc ? soc_pkg::REQ_SC
+                       : m_dec.sc ? soc_pkg::REQ_SC : m_dec.cond ? soc_pkg::REQ_COND
                        : m_dec.store ? soc_pkg::REQ_WRITE : soc_pkg::REQ_READ;
             end else if (m_dec.fence || m_dec.fence_i || m_dec.flush_line) begin
 `ifdef SOC_MUTANT_FENCE_PASSES
@@ -328,6 +385,16 @@ module core
                 m_done = 1'b0;
                 m_halts = sb_empty[m_t];
                 m_reason = m_halts ? soc_pkg::DOES_DEVICE : soc_pkg::DOES_FENCE;
+            end else if (m_moves) begin
+                // its stores first: threads see what their creator has stored
+                m_done = 1'b0;
+                m_starts = sb_empty[m_t] && ctx_idle && evicts == 0;
+                m_reason = !sb_empty[m_t] ? soc_pkg::DOES_FENCE
+                           : m_starts ? soc_pkg::DOES_CONTEXT : soc_pkg::DOES_PIPE;
+            end else if (m_dec.take) begin
+                m_done = 1'b0;
+                m_takes = 1'b1;
+                m_reason = soc_pkg::DOES_OFF;
             end else if (m_dec.div) begin
                 m_done = 1'b0;
                 m_divides = !div_busy && !div_done;
@@ -347,7 +414,8 @@ module core
                          : {{24{m_shifted[7] && !m_dec.func3[2]}}, m_shifted[7:0]};
     assign m_result = m_dec.load ? m_loaded
                       : m_dec.mul ? (m_dec.func3[1:0] == 0 ? m_product[31:0] : m_product[63:32])
-                      : m_atomic || m_dec.div || m_dec.ebreak ? answer[m_t] : m_value;
+                      : m_atomic || m_dec.div || m_dec.ebreak || m_moves || m_dec.take
+                      ? answer[m_t] : m_value;
     assign m_writes = m_done && (m_dec.writes || m_dec.ebreak);
     assign m_rd = m_dec.ebreak ? 5'd10 : m_instr[11:7];
     assign m_early = m_valid && m_dec.writes && !m_dec.late;
@@ -366,12 +434,21 @@ module core
     assign host_a1 = regs[{host_t, 5'd11}];
     assign host_pc = pc[host_t];
 
+    // which conditional access
+    wire [2:0] m_cond = m_instr[13:12] == 2'd2
+        ? (m_instr[25] ? soc_pkg::COND_READ : soc_pkg::COND_TAKE)
+        : m_instr[26] ? soc_pkg::COND_EMPTY : m_instr[25] ? soc_pkg::COND_FILL : soc_pkg::COND_PUT;
+
     // --- parts
     wire mine = rsp_valid && rsp.core == id;
     wire rsp_fetch = mine && rsp.op == soc_pkg::REQ_FETCH;
     wire rsp_load = mine && rsp.op == soc_pkg::REQ_LOAD;
     wire rsp_store = mine && rsp.op == soc_pkg::REQ_STORE;
-    wire rsp_answer = mine && !rsp_fetch && !rsp_store;
+    wire rsp_context = soc_pkg::SCHEDULER != 0 && mine
+                       && (rsp.op == soc_pkg::REQ_PUT_LINE || rsp.op == soc_pkg::REQ_GET_LINE);
+    wire rsp_cond = soc_pkg::SCHEDULER != 0 && mine && rsp.cond != soc_pkg::COND_DONE;
+    wire rsp_blocked = rsp_cond && rsp.cond == soc_pkg::COND_BLOCKED;
+    wire rsp_answer = mine && !rsp_fetch && !rsp_store && !rsp_context && !rsp_cond;
     thread_t rsp_t;
     assign rsp_t = rsp.thread;
 
@@ -431,7 +508,82 @@ module core
         .result(div_result)
     );
 
-    // one source a cycle sends a request: a thread that waits, or a store buffer
+    // contexts: those of blocked threads first
+    logic evicting;  // context_unit.sv moves such a one
+    logic ctx_start, ctx_read_done, ctx_done, ctx_answer, ctx_send, ctx_send_write, ctx_sent;
+    logic [2:0] ctx_op;
+    logic [1:0] ctx_thread, ctx_read_thread, ctx_read_beat, ctx_beat, evict_thread, ctx_thread_q;
+    logic [31:0] ctx_send_at;
+    logic [127:0] ctx_words, ctx_send_data;
+    always_comb begin
+        evict_thread = '0;
+        for (int t = 0; t < T; t++) if (evicts[t]) evict_thread = 2'(t);
+        ctx_words = '0;
+        for (int w = 0; w < 4; w++) begin
+            ctx_words[w*32+:32] = regs[{thread_t'(ctx_read_thread), 1'b0, ctx_read_beat, 2'(w)}];
+        end
+    end
+    assign ctx_start = evicts != 0 || m_starts;
+    assign ctx_op = evicts != 0 ? 3'd1 : m_dec.spawn ? 3'd0 : m_dec.save ? 3'd2
+                                                            : m_dec.spill ? 3'd3 : 3'd4;
+    assign ctx_thread = evicts != 0 ? evict_thread : m_t;
+    if (soc_pkg::SCHEDULER != 0) begin : contexts
+        context_unit context_unit (
+            .clk,
+            .rst,
+            .idle(ctx_idle),
+            .start(ctx_start),
+            .op(ctx_op),
+            .thread(ctx_thread),
+            .pc(evicts != 0 ? pc[evict_thread] : m_dec.spawn ? m_addr : csr_epc[m_t]),
+            .at(m_addr),
+            .slot(evict_slot[evict_thread]),
+            .read_thread(ctx_read_thread),
+            .read_beat(ctx_read_beat),
+            .read_words(ctx_words),
+            .read_done(ctx_read_done),
+            .done(ctx_done),
+            .done_thread(ctx_thread_q),
+            .done_answer(ctx_answer),
+            .lifo_push,
+            .lifo_wants,
+            .lifo_has,
+            .lifo_out,
+            .fill_push,
+            .fill_full,
+            .context_out,
+            .put,
+            .put_slot,
+            .put_ready,
+            .send(ctx_send),
+            .send_write(ctx_send_write),
+            .send_at(ctx_send_at),
+            .send_data(ctx_send_data),
+            .send_beat(ctx_beat),
+            .sent(ctx_sent),
+            .answered(rsp_context),
+            .answered_beat(rsp.tag),
+            .answered_data(rsp.data)
+        );
+    end else begin : no_contexts
+        assign ctx_idle = 1'b1;
+        assign {ctx_read_thread, ctx_read_beat, ctx_read_done, ctx_thread_q} = '0;
+        assign {ctx_done, ctx_answer, ctx_send, ctx_send_write, ctx_beat} = '0;
+        assign {ctx_send_at, ctx_send_data} = '0;
+        assign {lifo_push, lifo_wants, fill_push, put, put_slot, context_out} = '0;
+    end
+    always_comb begin
+        for (int t = 0; t < T; t++) begin
+            idle[t] = !run[t] && reason[t] == soc_pkg::DOES_OFF && !land_valid && refuses[t] == 0;
+        end
+    end
+`ifdef SOC_MUTANT_RECRUITS_STAYS
+    assign recruit_end = x_ends && recruits[x_t];
+`else
+    assign recruit_end = x_ends && recruits[x_t] || rsp_blocked && recruits[rsp_t];
+`endif
+
+    // one source a cycle sends a request: the context, a thread that waits, or a store buffer
     logic [T-1:0] sb_send, sb_sent, pend_sent;
     soc_pkg::req_t sb_req[T];
     for (genvar t = 0; t < T; t++) begin : stores
@@ -451,7 +603,7 @@ module core
             .word(sb_word[t]),
             .send(sb_send[t]),
             .send_at(sb_req[t].addr),
-            .send_data(sb_req[t].data),
+            .send_data(sb_req[t].data[31:0]),
             .send_mask(sb_req[t].mask),
             .send_tag(sb_req[t].tag),
             .sent(sb_sent[t]),
@@ -462,6 +614,7 @@ module core
         assign sb_req[t].core = id;
         assign sb_req[t].thread = thread_t'(t);
         assign sb_req[t].func = '0;
+        if (soc_pkg::DATA_BITS > 32) assign sb_req[t].data[soc_pkg::DATA_BITS-1:32] = '0;
     end
     logic [2:0] turn;
     logic picks;
@@ -471,6 +624,17 @@ module core
         picked = '0;
         sb_sent = '0;
         pend_sent = '0;
+        ctx_sent = 1'b0;
+        if (ctx_send && (!req_valid || req_ready)) begin
+            picks = 1'b1;
+            ctx_sent = 1'b1;
+            picked.op = ctx_send_write ? soc_pkg::REQ_PUT_LINE : soc_pkg::REQ_GET_LINE;
+            picked.core = id;
+            picked.thread = ctx_thread_q;
+            picked.tag = ctx_beat;
+            picked.addr = ctx_send_at;
+            picked.data = soc_pkg::DATA_BITS'(ctx_send_data);
+        end
         for (int i = 0; i < 2 * T; i++) begin
             automatic int s = (int'(turn) + i) % (2 * T);
             if (!picks && (!req_valid || req_ready)) begin
@@ -505,8 +669,20 @@ module core
             turn <= '0;
             halted <= '0;
             refused <= '0;
+            woken <= '0;
+            overflows <= '0;
+            recruits <= '0;
+            takes <= '0;
+            evicts <= '0;
+            land_valid <= 1'b0;
+            d_lands <= 1'b0;
+            x_lands <= 1'b0;
+            m_lands <= 1'b0;
+            for (int t = 0; t < T; t++) refuses[t] <= '0;
         end else begin
             // F
+            d_lands <= d_stall ? d_lands : f_lands;
+            if (f_lands) land_sent <= land_sent + 3'd1;
             d_valid <= d_stall || f_valid && !(m_drop && m_t == f_t) && !(x_redirect && x_t == f_t)
                        && !((d_predicts || d_miss) && d_t == f_t);
             if (f_valid) begin
@@ -519,6 +695,7 @@ module core
             end
 
             // D
+            x_lands <= d_lands && !d_stall;
             x_valid <= d_goes;
             x_t <= d_t;
             x_pc <= d_pc;
@@ -542,9 +719,10 @@ module core
             end
 
             // X
+            m_lands <= x_lands;
             m_valid <= x_does;
             m_trap <= x_trap;
-            m_cause <= x_interrupt ? {1'b1, 27'b0, csr_cause[x_t]} : {28'b0, x_cause};
+            m_cause <= x_interrupt ? {1'b1, 27'b0, csr_cause[x_t]} : {27'b0, x_cause};
             m_tval <= x_tval;
             m_t <= x_t;
             m_pc <= x_pc;
@@ -559,7 +737,14 @@ module core
             if (x_redirect) pc[x_t] <= x_goto;
             if (x_sleeps) begin
                 run[x_t] <= 1'b0;
-                reason[x_t] <= soc_pkg::DOES_WFI;
+                reason[x_t] <= x_ends ? soc_pkg::DOES_OFF : soc_pkg::DOES_WFI;
+            end
+            if (x_ends) recruits[x_t] <= 1'b0;
+            if (x_trap) begin
+                overflows[x_t] <= 1'b0;
+`ifndef SOC_MUTANT_WOKEN_STAYS
+                woken[x_t] <= 1'b0;
+`endif
             end
 
             if (x_trap) refused[x_t] <= 1'b0;
@@ -568,6 +753,8 @@ module core
             if (m_writes) regs[{m_t, m_rd}] <= m_result;
             if (m_halts) halted[m_t] <= 1'b1;
             if (m_uses) answer_valid[m_t] <= 1'b0;
+            if (m_uses && m_dec.cond) woken[m_t] <= 1'b0;
+            if (m_takes) takes[m_t] <= 1'b1;
             if (m_drop) begin
                 pc[m_t] <= m_restarts ? m_pc + 32'd4 : m_pc;
                 if (!m_restarts && m_reason != soc_pkg::DOES_PIPE) begin
@@ -577,8 +764,10 @@ module core
             end
             if (m_asks) begin
                 pend_valid[m_t] <= 1'b1;
-                pend[m_t] <= '{op: m_op, core: id, thread: m_t, tag: '0, func: m_instr[31:27],
-                               addr: m_addr, data: m_data << {m_addr[1:0], 3'b000},
+                pend[m_t] <= '{op: m_op, core: id, thread: m_t, tag: '0,
+                               func: m_dec.cond ? {1'b0, woken[m_t], m_cond} : m_instr[31:27],
+                               addr: m_addr,
+                               data: soc_pkg::DATA_BITS'(m_data << {m_addr[1:0], 3'b000}),
                                mask: m_dec.sc ? {4{m_linked}} : m_atomic ? 4'b1111 : m_mask};
                 if (m_dec.lr || m_dec.sc) begin
                     linked[m_t] <= m_dec.lr;
@@ -623,6 +812,79 @@ module core
                     answer[host_t] <= host_value;
                 end
             end
+
+            // contexts that leave
+            if (rsp_cond) begin
+                reason[rsp_t] <= soc_pkg::DOES_CONTEXT;
+                woken[rsp_t] <= 1'b0;
+                if (rsp_blocked) begin
+                    recruits[rsp_t] <= 1'b0;  // rule 9
+                    evicts[rsp_t] <= 1'b1;
+                    evict_slot[rsp_t] <= rsp.data[15:0];
+                end else begin
+                    overflows[rsp_t] <= 1'b1;
+                    run[rsp_t] <= 1'b1;
+                end
+            end
+            if (ctx_idle && evicts != 0) begin
+                evicts[evict_thread] <= 1'b0;
+                evicting <= 1'b1;
+            end else if (ctx_read_done) begin
+                evicting <= 1'b0;
+                if (evicting) reason[ctx_thread_q] <= soc_pkg::DOES_OFF;
+            end
+            if (ctx_done) begin
+                run[ctx_thread_q] <= 1'b1;
+                answer_valid[ctx_thread_q] <= 1'b1;
+                answer[ctx_thread_q] <= 32'(ctx_answer);
+            end
+
+            // threads that come
+            if (assign_valid) begin
+                land_valid <= 1'b1;
+                land_thread <= assign_thread;
+                land_woken <= assign_woken;
+                land_recruits <= assign_recruits;
+                land_context <= assign_context;
+                land_sent <= '0;
+                land_done <= '0;
+            end
+            if (land_valid && takes[land_thread]) begin
+                land_valid <= 1'b0;
+                takes[land_thread] <= 1'b0;
+                run[land_thread] <= 1'b1;
+                answer_valid[land_thread] <= 1'b1;
+                answer[land_thread] <= land_context[10*32+:32];
+            end
+            if (m_lands) begin
+                for (int w = 0; w < 4; w++) begin
+                    regs[{thread_t'(land_thread), 1'b0, land_done[1:0], 2'(w)}]
+                        <= land_context[land_done[1:0]*128+w*32+:32];
+                end
+                land_done <= land_done + 3'd1;
+                if (land_done == 3'd3) begin
+                    land_valid <= 1'b0;
+                    run[land_thread] <= 1'b1;
+                    pc[land_thread] <= {land_context[31:2], 2'b00};
+`ifndef SOC_MUTANT_LINK_STAYS
+                    linked[land_thread] <= 1'b0;
+`endif
+                    woken[land_thread] <= land_woken;
+                    recruits[land_thread] <= land_recruits;
+                end
+            end
+            // An interrupt ends `take`, with 0. The TSAU is told that the thread is not idle, and
+            // seven cycles later, when an assignment that was under way has arrived, the thread runs.
+            for (int t = 0; t < T; t++) begin
+                refuses[t] <= takes[t] && !run[t] && csr_wakes[t]
+                              ? (refuses[t] == 3'd7 ? 3'd7 : refuses[t] + 3'd1) : 3'd0;
+                if (refuses[t] == 3'd7 && takes[t] && !land_valid) begin
+                    takes[t] <= 1'b0;
+                    run[t] <= 1'b1;
+                    answer_valid[t] <= 1'b1;
+                    answer[t] <= '0;
+                end
+            end
             if (div_done) begin
                 run[div_t] <= 1'b1;
                 answer_valid[div_t] <= 1'b1;
@@ -646,6 +908,22 @@ module core
             if (m_trap) soc_trap(m_hart, m_pc, m_cause, m_instr, m_tval);
         end
     end
+    // a context has been pushed, has left registers, has reached the DTB, or starts
+    import "DPI-C" function void soc_context(input int event_kind, input int hart, input int at,
+                                             input bit [511:0] words);
+    wire [31:0] ctx_hart = 32'(id) * T + 32'(ctx_thread_q);
+    always_ff @(posedge clk) begin
+        if (soc_pkg::SCHEDULER != 0 && !rst && watch) begin
+            if (lifo_push) soc_context(0, ctx_hart, 0, context_out);
+            if (fill_push) soc_context(1, ctx_hart, 0, context_out);
+            if (ctx_read_done && evicting) soc_context(2, ctx_hart, 32'(put_slot), context_out);
+            if (put && put_ready) soc_context(3, ctx_hart, 32'(put_slot), context_out);
+            if (assign_valid) begin
+                soc_context(4, 32'(id) * T + 32'(assign_thread),
+                            {30'b0, assign_recruits, assign_woken}, assign_context);
+            end
+        end
+    end
 `endif
 `ifndef SYNTHESIS
     always_ff @(posedge clk) begin
@@ -655,9 +933,12 @@ module core
             end
             if (rsp_fetch || rsp_answer) assert (!run[rsp_t] && !pend_valid[rsp_t]);
             if (rsp_fetch) assert (reason[rsp_t] == soc_pkg::DOES_FETCH);
-            assert (!(m_uses && !(m_dec.load || m_dec.store || m_atomic || m_dec.div
-                                  || m_dec.ebreak)));
+            assert (!(m_uses && !(m_dec.load || m_dec.store || m_atomic || m_dec.div || m_moves
+                                  || m_dec.take || m_dec.ebreak)));
             if (host_go) assert (halted[host_t] && !run[host_t]);  // rule 5
+            assert (!(m_lands && m_valid));  // rule 7
+            assert (!(assign_valid && (land_valid || run[assign_thread])));
+            assert (!(assign_valid && takes[assign_thread] && (assign_woken || assign_recruits)));
             assert (!(m_drops_line && rsp_valid));
         end
     end

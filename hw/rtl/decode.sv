@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // decode.sv - decodes instructions: RV32IMA, Zicsr, Zifencei, and cbo.inval, cbo.clean and cbo.flush
-// of Zicbom, in machine mode.
+// of Zicbom, in machine mode; custom-0 has the instructions of the hardware scheduler.
 package decode_pkg;
     typedef struct packed {
         logic illegal;
@@ -23,6 +23,7 @@ package decode_pkg;
         logic csr;
         logic fence, fence_i, flush_line;
         logic ecall, ebreak, mret, wfi;
+        logic spawn, term, cond, spill, fill, save, take;  // of the hardware scheduler
     } decoded_t;
 
     function automatic decoded_t decode(input logic [31:0] i);
@@ -131,6 +132,31 @@ package decode_pkg;
                 d.mret = i == 32'h30200073;
                 d.wfi = i == 32'h10500073;
                 d.illegal |= !d.csr && !d.ecall && !d.ebreak && !d.mret && !d.wfi;
+            end
+            5'b00010: if (soc_pkg::SCHEDULER != 0) begin  // custom-0
+                d.uses_rs1 = i[14:12] != 3'd1 && i[14:12] != 3'd7;
+                d.uses_rs2 = i[14:12] == 3'd3;
+                case (i[14:12])
+                    3'd0: d.spawn = 1'b1;
+                    3'd1: d.term = 1'b1;
+                    3'd2: begin
+                        d.cond = 1'b1;
+                        d.writes = 1'b1;
+                        d.illegal |= i[31:25] > 7'd1;
+                    end
+                    3'd3: begin
+                        d.cond = 1'b1;
+                        d.illegal |= i[31:25] > 7'd2;
+                    end
+                    3'd4: d.spill = 1'b1;
+                    3'd5: d.fill = 1'b1;
+                    3'd6: d.save = 1'b1;
+                    3'd7: d.take = 1'b1;
+                endcase
+                d.writes |= d.spill || d.fill || d.take;
+                d.late = d.writes;
+            end else begin
+                d.illegal = 1'b1;
             end
             default: d.illegal = 1'b1;
         endcase

@@ -24,6 +24,11 @@ module devices (
     input logic rx_valid,
     input logic [7:0] rx,
     output logic rx_ready,
+    // registers of the hardware scheduler
+    output logic sched_write,
+    output logic [11:0] sched_at,
+    output logic [31:0] sched_data,
+    input logic [31:0] sched_word,
     // the program has ended
     output logic exits,
     output logic [31:0] exit_word
@@ -51,7 +56,7 @@ module devices (
     wire go = req_valid && room;
     assign req_ready = room;
     wire [31:0] at = req.addr;
-    wire [31:0] data = req.data;
+    wire [31:0] data = req.data[31:0];
     wire is_write = req.op == soc_pkg::REQ_WRITE;
     wire writes = go && is_write;
     wire reads = go && !is_write;
@@ -61,6 +66,7 @@ module devices (
     wire in_plic = at[31:24] == soc_pkg::PLIC_BASE[31:24];
     wire in_uart = at[31:8] == soc_pkg::UART_BASE[31:8];
     wire in_locks = at[31:16] == soc_pkg::LOCKS_BASE[31:16];
+    wire in_sched = at[31:16] == soc_pkg::SCHEDULER_BASE[31:16] && soc_pkg::SCHEDULER != 0;
     wire in_chip = at[31:16] == soc_pkg::CHIP_BASE[31:16];
 
     // CLINT: at 0 interrupts between harts, at 0x4000 times of the timers, at 0xbff8 the cycle
@@ -114,6 +120,7 @@ module devices (
                    : at[7:2] == 1 ? {16'b0, 2'b01, 1'b1, 4'b0, rx_valid, 8'b0} : '0;
         end
         if (in_locks) word[0] = locks[at[9:2]];
+        if (in_sched) word = sched_word;
         if (in_chip) begin
             case (at[7:2])
                 6'd0: word = 32'h5049_524e;  // "PIRN"
@@ -123,6 +130,7 @@ module devices (
                 6'd4: word = 32'(cfg.latency);
                 6'd5: word = 32'(cfg.coherent);
                 6'd6: word = alarm_at[31:0];
+                6'd7: word = soc_pkg::SCHEDULER;
                 default: ;
             endcase
         end
@@ -133,6 +141,9 @@ module devices (
     assign rx_taken = reads && in_uart && at[7:0] == 8'h0;
     assign tx_valid = writes && in_uart && at[7:0] == 8'h0;
     assign tx = uart_byte;
+    assign sched_write = writes && in_sched;
+    assign sched_at = at[11:0];
+    assign sched_data = data;
     assign exits = writes && in_exit;
     assign exit_word = data;
 

@@ -73,6 +73,23 @@ module soc (
     logic [B:0] bank_valid, bank_ready, ans_valid, ans_ready;
     soc_pkg::req_t [B:0] bank_req;
     soc_pkg::rsp_t [B:0] ans;
+    // hardware scheduler
+    logic [B-1:0] cond_wants, cond_grant, cond_blocks, cond_changes, cond_state;
+    logic [B*28-1:0] cond_line;
+    logic cond_room, cond_waits;
+    logic [15:0] cond_slot;
+    logic [C-1:0] put, put_ready, lifo_wants, recruit_end, lifo_push, fill_push;
+    logic [C-1:0] lifo_full, lifo_has, fill_full, assign_valid;
+    logic [C*16-1:0] put_slot;
+    logic [C*512-1:0] put_context, lifo_out;
+    logic [C*T-1:0] idle, takes;
+    logic [1:0] assign_thread;
+    logic assign_woken, assign_recruits;
+    logic [511:0] assign_context;
+    logic sched_write;
+    logic [11:0] sched_at;
+    logic [31:0] sched_data, sched_word;
+
     logic [C*T-1:0] irq_soft, irq_timer, irq_external;
 
     for (genvar c = 0; c < C; c++) begin : cores
@@ -99,7 +116,26 @@ module soc (
             .halted(halted[c*T+:T]),
             .host_a0(a0[c]),
             .host_a1(a1[c]),
-            .host_pc(pc[c])
+            .host_pc(pc[c]),
+            .lifo_full(lifo_full[c]),
+            .lifo_has(lifo_has[c]),
+            .lifo_out(lifo_out[c*512+:512]),
+            .lifo_push(lifo_push[c]),
+            .lifo_wants(lifo_wants[c]),
+            .fill_full(fill_full[c]),
+            .fill_push(fill_push[c]),
+            .context_out(put_context[c*512+:512]),
+            .put(put[c]),
+            .put_slot(put_slot[c*16+:16]),
+            .put_ready(put_ready[c]),
+            .recruit_end(recruit_end[c]),
+            .idle(idle[c*T+:T]),
+            .takes(takes[c*T+:T]),
+            .assign_valid(assign_valid[c]),
+            .assign_thread,
+            .assign_woken,
+            .assign_recruits,
+            .assign_context
         );
     end
 
@@ -134,7 +170,16 @@ module soc (
             .req_ready(bank_ready[b]),
             .rsp_valid(ans_valid[b]),
             .rsp(ans[b]),
-            .rsp_ready(ans_ready[b])
+            .rsp_ready(ans_ready[b]),
+            .cond_wants(cond_wants[b]),
+            .cond_grant(cond_grant[b]),
+            .cond_blocks(cond_blocks[b]),
+            .cond_changes(cond_changes[b]),
+            .cond_state(cond_state[b]),
+            .cond_line(cond_line[b*28+:28]),
+            .cond_room,
+            .cond_waits,
+            .cond_slot
         );
     end
 
@@ -157,7 +202,72 @@ module soc (
         .rx_valid,
         .rx,
         .rx_ready,
+        .sched_write,
+        .sched_at,
+        .sched_data,
+        .sched_word,
         .exits,
         .exit_word
     );
+
+    if (soc_pkg::SCHEDULER != 0) begin : scheduled
+        scheduler #(
+            .CORES(C),
+            .THREADS(T),
+            .BANKS(B),
+            .ENTRIES(soc_pkg::SCHEDULER)
+        ) scheduler (
+            .clk,
+            .rst,
+            .watch,
+            .reg_write(sched_write),
+            .reg_at(sched_at),
+            .reg_data(sched_data),
+            .reg_word(sched_word),
+            .cond_wants,
+            .cond_grant,
+            .cond_blocks,
+            .cond_changes,
+            .cond_state,
+            .cond_line,
+            .cond_room,
+            .cond_waits,
+            .cond_slot,
+            .put,
+            .put_ready,
+            .put_slot,
+            .put_context,
+            .lifo_wants,
+            .recruit_end,
+            .lifo_push,
+            .fill_push,
+            .lifo_full,
+            .lifo_has,
+            .fill_full,
+            .lifo_out,
+            .idle,
+            .takes,
+            .assign_valid,
+            .assign_thread,
+            .assign_woken,
+            .assign_recruits,
+            .assign_context
+        );
+    end else begin : unscheduled
+        assign cond_grant = '0;
+        assign cond_room = 1'b0;
+        assign cond_waits = 1'b0;
+        assign cond_slot = '0;
+        assign put_ready = '0;
+        assign lifo_full = '1;
+        assign lifo_has = '0;
+        assign fill_full = '1;
+        assign lifo_out = '0;
+        assign assign_valid = '0;
+        assign assign_thread = '0;
+        assign assign_woken = 1'b0;
+        assign assign_recruits = 1'b0;
+        assign assign_context = '0;
+        assign sched_word = '0;
+    end
 endmodule

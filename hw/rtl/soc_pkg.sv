@@ -26,6 +26,9 @@
 `ifndef SOC_QUEUE
 `define SOC_QUEUE 64
 `endif
+`ifndef SOC_SCHEDULER
+`define SOC_SCHEDULER 0
+`endif
 
 package soc_pkg;
     parameter int CORES = `SOC_CORES;  // 1...8
@@ -37,11 +40,14 @@ package soc_pkg;
     parameter int ICACHE_SETS = `SOC_ICACHE_SETS;
     parameter int DCACHE_SETS = `SOC_DCACHE_SETS;
     parameter int QUEUE = `SOC_QUEUE;  // answers that a bank can hold
+    // Contexts in each of RTU_LIFO, RTU_FILLQ and DTB; 0: the chip has no scheduler.
+    parameter int SCHEDULER = `SOC_SCHEDULER;
     parameter int STORES = 4;  // of a thread, on their way to the second level
 
     parameter int CORE_BITS = 4;  // a number more than there are cores: the host
     parameter int THREAD_BITS = 2;
     parameter int TAG_BITS = 2;
+    parameter int DATA_BITS = SCHEDULER != 0 ? 128 : 32;  // of requests: a context's lines, or words
 
     // Requests of a core to the second level or to a device. A line has 16 bytes.
     parameter logic [3:0] REQ_FETCH = 4'd0;  // a line for the instruction cache
@@ -52,6 +58,22 @@ package soc_pkg;
     parameter logic [3:0] REQ_AMO = 4'd5;  // func: funct5 of the instruction
     parameter logic [3:0] REQ_LR = 4'd6;
     parameter logic [3:0] REQ_SC = 4'd7;
+    parameter logic [3:0] REQ_PUT_LINE = 4'd8;  // a line of a context; tag: which of its four
+    parameter logic [3:0] REQ_GET_LINE = 4'd9;
+    parameter logic [3:0] REQ_COND = 4'd10;  // a conditional access; func: one of COND_*
+
+    // Conditional accesses depend on the line's state: full or empty. COND_WOKEN marks those of a
+    // thread that the DTU has woken; the line is kept for it.
+    parameter logic [2:0] COND_TAKE = 3'd0;  // load when full, makes it empty (ld.cfe)
+    parameter logic [2:0] COND_READ = 3'd1;  // load when full (ld.cff)
+    parameter logic [2:0] COND_PUT = 3'd2;  // store when empty, makes it full (st.cfe)
+    parameter logic [2:0] COND_FILL = 3'd3;  // store, makes it full (st.full)
+    parameter logic [2:0] COND_EMPTY = 3'd4;  // store, makes it empty (st.empty)
+    parameter int COND_WOKEN = 3;  // bit of func
+    // outcomes, in the answer
+    parameter logic [1:0] COND_DONE = 2'd0;
+    parameter logic [1:0] COND_BLOCKED = 2'd1;  // the answer's word is the thread's entry of the DTB
+    parameter logic [1:0] COND_OVERFLOW = 2'd2;  // the DTB is full
 
     typedef struct packed {
         logic [3:0] op;
@@ -60,7 +82,7 @@ package soc_pkg;
         logic [TAG_BITS-1:0] tag;  // of REQ_STORE: which entry of the store buffer
         logic [4:0] func;
         logic [31:0] addr;
-        logic [31:0] data;
+        logic [DATA_BITS-1:0] data;  // a word is the lowest
         logic [3:0] mask;
     } req_t;
 
@@ -70,6 +92,7 @@ package soc_pkg;
         logic [CORE_BITS-1:0] core;
         logic [THREAD_BITS-1:0] thread;
         logic [TAG_BITS-1:0] tag;
+        logic [1:0] cond;  // of REQ_COND
         logic writes;  // memory has changed: caches of other cores lose the line
         logic [31:0] addr;
         logic [127:0] data;  // words of an answer, and of a store, are the lowest
@@ -87,6 +110,10 @@ package soc_pkg;
     parameter logic [3:0] DOES_FENCE = 4'd7;  // for its stores to be seen by all
     parameter logic [3:0] DOES_DIVIDE = 4'd8;
     parameter logic [3:0] DOES_WFI = 4'd9;  // sleeps
+    // of the hardware scheduler
+    parameter logic [3:0] DOES_OFF = 4'd10;  // has no thread, or waits in `take` for one
+    parameter logic [3:0] DOES_CONTEXT = 4'd11;  // a context is moved
+    parameter logic [3:0] DOES_COND = 4'd12;  // waits for a conditional access
 
     // The memory map is that of QEMU's machine "virt", where that has the device.
     parameter logic [31:0] RAM_BASE = 32'h8000_0000;
@@ -96,6 +123,7 @@ package soc_pkg;
     parameter logic [31:0] PLIC_BASE = 32'h0c00_0000;
     parameter logic [31:0] UART_BASE = 32'h1000_0000;
     parameter logic [31:0] LOCKS_BASE = 32'h1200_0000;
+    parameter logic [31:0] SCHEDULER_BASE = 32'h1300_0000;
     parameter logic [31:0] CHIP_BASE = 32'h1400_0000;
     parameter int LOCKS = 256;
 
