@@ -56,7 +56,7 @@ RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench hw)
 PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
-.PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip boards boards-repeat board-lists board-cost \
+.PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc chip-figures results-table options-doc conformance-doc format lint tidy install clean
 
@@ -140,7 +140,7 @@ check-boards: setup
 	$(call on_boards,check,ctest --preset $$board --parallel $(JOBS) -L fast)
 
 # The groups of hw/tests/run.py.
-CHIP_GROUPS := programs random litmus
+CHIP_GROUPS := programs random litmus scheduler
 
 # Pirn's own tests on the chip, whose board is pirn-soc; $(1): options of ctest.
 define on_chip
@@ -149,7 +149,7 @@ define on_chip
 ctest --preset pirn-soc --parallel $(JOBS) $(1)
 endef
 
-## check-chip: the chip's instructions, memory order and coherence, against a second simulator; Pirn on it (5 minutes)
+## check-chip: the chip's instructions, memory order, coherence and scheduler, against a second simulator; Pirn on it (6 minutes)
 check-chip: setup
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --jobs $(JOBS) $(CHIP_GROUPS)
@@ -160,6 +160,11 @@ chip: setup
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --full --jobs $(JOBS) $(CHIP_GROUPS) mutants
 	$(call on_chip)
+
+## check-formal: proofs of the chip's hardware scheduler, and faults that they must find (2 minutes)
+check-formal: setup
+	@tools/setup --quiet --group formal
+	$(VENV)/python hw/formal/run.py
 
 ## boards-repeat: some tests of each kind, RUNS times (100) on one board of each family, or of BOARDS, on a busy machine
 RUNS ?= 100

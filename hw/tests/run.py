@@ -3,8 +3,8 @@
 
     run.py [--full] [--jobs N] GROUP...
 
-Groups: programs, random, litmus, mutants. Without --full each takes at most a minute, without the
-builds of the simulators.
+Groups: programs, random, litmus, scheduler, mutants. Without --full each takes at most a minute,
+without the builds of the simulators.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import isa  # noqa: E402
 import litmus  # noqa: E402
 import random_program  # noqa: E402
 from pirn_tools.chip import build  # noqa: E402
-from pirn_tools.chip.config import MUTANTS, Config  # noqa: E402
+from pirn_tools.chip.config import MUTANTS, SCHEDULER_MUTANTS, Config  # noqa: E402
 from pirn_tools.errors import UserError  # noqa: E402
 
 COMPILER = "riscv64-unknown-elf-gcc"
@@ -77,10 +77,11 @@ def run_case(case: Case) -> str:
     return case.check(result.stdout) if case.check else ""
 
 
-def assemble(name: str, text: str | None = None) -> Path:
-    """The image of a program of this folder, or of a text."""
+def assemble(name: str, text: str | None = None, **symbols: int) -> Path:
+    """The image of a program of this folder, or of a text. Symbols replace the program's own."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     source = HERE / f"{name}.S"
+    name = "-".join([name, *(f"{symbol.lower()}{value}" for symbol, value in symbols.items())])
     own = f"{name}.{os.getpid()}"
     if text is not None:
         source = IMAGES / f"{own}.S"
@@ -88,6 +89,7 @@ def assemble(name: str, text: str | None = None) -> Path:
     image = IMAGES / f"{name}.elf"
     parts = IMAGES / f"{own}.elf"
     words = [COMPILER, *FLAGS, f"-Wa,-I{HERE}", f"-T{HERE / 'link.ld'}", "-o", str(parts)]
+    words += [f"-Wa,--defsym,{symbol}={value}" for symbol, value in symbols.items()]
     result = subprocess.run(
         [*words, str(source)], capture_output=True, text=True, check=False, cwd=HERE
     )
@@ -191,6 +193,81 @@ def litmus_tests(full: bool) -> Iterator[Case]:
             yield litmus_case(test, places, 1000 if full else 150, seed)
 
 
+def scheduler_memory(seed: int) -> tuple[str, ...]:
+    rand = random.Random(seed)
+    options = ("--lockstep", "--latency", rand.choice(["4", "9", "32", "90"]), "--seed", str(seed))
+    return (*options, "--pressure", rand.choice(["0", "60", "200"]))
+
+
+def spawned(output: str) -> dict[str, int]:
+    """What spawn.S counts."""
+    names = ("rtu_overflows", "dtb_overflows", "recruited", "blocked")
+    return dict(zip(names, (int(word, 16) for word in output.split()), strict=True))
+
+
+QUEUES = (4, 16, 64)
+THREADS = 1000  # that spawn.S spawns
+
+
+def spawn_case(config: Config, units: int, cond: int, seed: int) -> Case:
+    image = assemble("spawn", COUNT=THREADS, UNITS=units, COND=cond)
+    harts = config.cores * config.threads
+
+    def check(output: str) -> str:
+        found = spawned(output)
+        if units == 50 and harts <= 8 and found["rtu_overflows"] == 0:
+            return f"the RTU_LIFO was never full: {found}"
+        small = harts == 4 and config.scheduler == QUEUES[0]
+        if units == 50 and cond and small and found["dtb_overflows"] == 0:
+            return f"the DTB was never full: {found}"
+        if found["rtu_overflows"] + found["dtb_overflows"] != 0 and found["recruited"] == 0:
+            return f"there was no recruiting thread: {found}"
+        if cond and harts > 1 and found["blocked"] == 0:
+            return f"no thread was blocked: {found}"
+        if not cond and found["blocked"] != 0:
+            return f"threads were blocked: {found}"
+        return ""
+
+    title = f"spawn-{units}{'-cond' if cond else ''}"
+    return Case(title, image, config, scheduler_memory(seed), "", check)
+
+
+def pairs_case(config: Config, pairs: int, words: int, rounds: int, seed: int) -> Case:
+    image = assemble("pairs", PAIRS=pairs, WORDS=words, ROUNDS=rounds, READERS=6, SEED=seed)
+    return Case(f"pairs-{pairs}-{words}", image, config, scheduler_memory(seed))
+
+
+def scheduler_tests(full: bool) -> Iterator[Case]:
+    sizes = ((1, 1), (2, 2), (4, 1), (2, 4), (8, 1), (8, 4)) if full else ((1, 1), (2, 2))
+    for queue, (cores, threads) in itertools.product((0, *QUEUES), sizes):
+        if not full and (queue, cores) not in ((0, 1), (4, 1), (4, 2), (16, 2), (64, 2)):
+            continue
+        config = Config(cores=cores, threads=threads, scheduler=queue)
+        for options in memories(full):
+            yield from scheduler_programs(config, options)
+        if queue != 0:
+            yield from scheduler_loads(config, full)
+
+
+def scheduler_programs(config: Config, options: tuple[str, ...]) -> Iterator[Case]:
+    yield Case("scheduler", assemble("scheduler"), config, ("--lockstep", *options))
+    if config.scheduler != 0 and config.threads > 1:
+        yield Case("recruit", assemble("recruit"), config, ("--lockstep", *options))
+
+
+def scheduler_loads(config: Config, full: bool) -> Iterator[Case]:
+    harts = config.cores * config.threads
+    for (units, cond), seed in zip(itertools.product((1, 10, 50), (0, 1)), itertools.count(1)):
+        yield spawn_case(config, units, cond, seed)
+    for seed in range(1, 41 if full else 9):
+        words = (8, 1, 16, 4)[seed % 4]
+        yield pairs_case(config, 48 if full and harts > 1 else 16, words, 20 if full else 6, seed)
+    # without the scheduler's instructions nothing is different
+    if config.scheduler == QUEUES[0]:
+        for name in ("isa", "memory", "stress", "interrupts"):
+            yield Case(name, program_image(name), config, scheduler_memory(7))
+
+
 def mutant_found(name: str, images: dict[str, Path]) -> str:
     """Which test has found a fault, and how, or nothing."""
     config = Config(cores=2, threads=2, mutant=name)
@@ -212,15 +289,31 @@ def mutant_found(name: str, images: dict[str, Path]) -> str:
     return ""
 
 
+def scheduler_mutant_found(name: str) -> str:
+    config = Config(cores=2, threads=2, scheduler=QUEUES[0], mutant=name)
+    for case in itertools.chain(
+        *(scheduler_programs(config, options) for options in memories(full=False)),
+        scheduler_loads(config, full=False),
+    ):
+        wrong = run_case(case)
+        if wrong:
+            return f"{case.title}: {' '.join(wrong.splitlines()[:2])}"
+    return ""
+
+
+def any_mutant_found(name: str, images: dict[str, Path]) -> str:
+    return scheduler_mutant_found(name) if name in SCHEDULER_MUTANTS else mutant_found(name, images)
+
+
 def run_mutants(jobs: int, only: str) -> int:
     missed = 0
-    names = [name for name in MUTANTS if re.search(only, name)]
+    names = [name for name in (MUTANTS | SCHEDULER_MUTANTS) if re.search(only, name)]
     images = {name: program_image(name) for name in PROGRAMS}
     for seed in MUTANT_SEEDS:
         images[f"random-{seed}"] = assemble(f"random-{seed}", random_program.program(seed))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for name, found in zip(
-            names, pool.map(lambda name: mutant_found(name, images), names), strict=True
+            names, pool.map(lambda name: any_mutant_found(name, images), names), strict=True
         ):
             print(f"{name}: {f'found by {found}' if found else 'NOT FOUND'}", flush=True)
             missed += not found
@@ -241,7 +334,12 @@ def run_cases(cases: list[Case], jobs: int) -> int:
     return failed
 
 
-GROUPS = {"programs": programs, "random": random_programs, "litmus": litmus_tests}
+GROUPS = {
+    "programs": programs,
+    "random": random_programs,
+    "litmus": litmus_tests,
+    "scheduler": scheduler_tests,
+}
 
 
 def main() -> int:
