@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: MIT
+"""Proofs of the hardware scheduler, with yosys and its ABC.
+
+    run.py [--time SECONDS] [UNIT...]
+
+For each unit of UNITS:
+
+  bounded    no assertion fails within so many cycles from reset
+  induction  no assertion ever fails: ABC finds an inductive invariant (property-directed
+             reachability) and checks it; without one in time the proof is only bounded
+  cover      every cover statement can be reached, so the assumptions exclude nothing of interest
+  mutants    each fault that is built into a copy of the RTL makes an assertion fail
+
+The exit status is 1 if an assertion fails, a cover statement is not reached, or a fault is not
+found; 3 if all of that is right, and an induction did not end in time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+RTL = ROOT / "hw" / "rtl"
+TOOLS = ("yosys", "yosys-abc")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault: pieces of a file, and what replaces them."""
+
+    name: str
+    file: str
+    changes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A top module, its parameters, and what must be true of it."""
+
+    top: str
+    files: tuple[str, ...]
+    parameters: dict[str, int]
+    bound: int  # cycles of the bounded check, and of the search for covers and faults
+    mutants: tuple[Mutant, ...]
+
+    @property
+    def title(self) -> str:
+        values = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
+        return f"{self.top} ({values.lower()})"
+
+
+RTU_MUTANTS = (
+    Mutant(
+        "a push in the cycle of a take goes above it",
+        "rtu.sv",
+        (("put_at = lifo_take ? top : height[BITS-1:0]", "put_at = height[BITS-1:0]"),),
+    ),
+    Mutant(
+        "a thread that is taken stays in the LIFO",
+        "rtu.sv",
+        (("if (!lifo_push && lifo_take) height <= height - 1'b1;", ""),),
+    ),
+    Mutant(
+        "the LIFO is full one entry early",
+        "rtu.sv",
+        (("assign lifo_full = height == ALL;", "assign lifo_full = height >= ALL - 1'b1;"),),
+    ),
+    Mutant(
+        "the FILLQ does not wrap",
+        "rtu.sv",
+        (("last <= last == BITS'(ENTRIES - 1) ? '0 : last + 1'b1", "last <= last + 1'b1"),),
+    ),
+    Mutant(
+        "a second recruiting thread",
+        "rtu.sv",
+        (("spilled && !recruiting &&", "spilled &&"),),
+    ),
+    Mutant(
+        "a recruiting thread while the FILLQ has threads",
+        "rtu.sv",
+        (("lifo_count < threshold && !fill_has", "lifo_count < threshold"),),
+    ),
+)
+TSAU_MUTANTS = (
+    Mutant(
+        "the first source always comes first",
+        "tsau.sv",
+        (("if (any) turn <= chosen == BITS'(SOURCES - 1) ? '0 : chosen + 1'b1;", ""),),
+    ),
+    Mutant(
+        "two threads for one hardware thread",
+        "tsau.sv",
+        (("coming = r_target | assign_valid", "coming = r_target"),),
+    ),
+    Mutant(
+        "a woken thread comes to a `take`",
+        "tsau.sv",
+        (("begun = recruits || choice[SOURCES-1]", "begun = recruits"),),
+    ),
+    Mutant(
+        "the recruiting thread waits for its turn",
+        "tsau.sv",
+        (("wire recruits = recruit_ok != 0;", "wire recruits = recruit_ok != 0 && has == 0;"),),
+    ),
+    Mutant(
+        "the recruiting thread runs on another core",
+        "tsau.sv",
+        (("targets = recruits ? recruit_first :", "targets = recruits ? core_empty :"),),
+    ),
+)
+DTU_MUTANTS = (
+    Mutant(
+        "a wake-up before the context has arrived is lost",
+        "dtu.sv",
+        (("woken[matched] <= 1'b1;", "woken[matched] <= arrived[matched];"),),
+    ),
+    Mutant(
+        "a thread is taken before its context has arrived",
+        "dtu.sv",
+        (("assign active = woken & arrived;", "assign active = woken;"),),
+    ),
+    Mutant(
+        "threads behind the one that is woken are lost",
+        "dtu.sv",
+        (("if (chained[matched]) head[older[matched*BITS+:BITS]] <= 1'b1;", ""),),
+    ),
+    Mutant(
+        "a change wakes threads of any line",
+        "dtu.sv",
+        (("wants[i] == state && lines[i*LINE_BITS+:LINE_BITS] == line", "wants[i] == state"),),
+    ),
+)
+LATE = Mutant(
+    "a thread that waits is seen only when its context has arrived",
+    "dtu.sv",
+    (
+        ("head[slot] <= 1'b1;", "head[slot] <= 1'b0;"),
+        (
+            "if (put) arrived[put_slot] <= 1'b1;",
+            "if (put) begin arrived[put_slot] <= 1'b1; head[put_slot] <= 1'b1; end",
+        ),
+    ),
+)
+WAKEUP_MUTANTS = (
+    LATE,
+    Mutant(
+        "a line is not kept for the thread that is woken",
+        "full_empty.sv",
+        (
+            (
+                "if (apply && hit) tags[line] <= {waits, next};",
+                "if (apply && hit) tags[line] <= {1'b0, next};",
+            ),
+        ),
+    ),
+    Mutant(
+        "a woken thread does not get the line that is kept for it",
+        "full_empty.sv",
+        (("(!kept || woken)", "!kept"),),
+    ),
+    Mutant(
+        "a read of a full line does not wake the next reader",
+        "dtu.sv",
+        (("if (changes && waits) begin", "if (changes && waits && !state) begin"),),
+    ),
+)
+UNITS = (
+    Unit("rtu", ("rtu.sv",), {"ENTRIES": 3, "WIDTH": 2}, 16, RTU_MUTANTS),
+    Unit("rtu", ("rtu.sv",), {"ENTRIES": 4, "WIDTH": 4}, 16, ()),
+    Unit("tsau", ("tsau.sv",), {"CORES": 2, "THREADS": 2, "WIDTH": 3}, 20, TSAU_MUTANTS),
+    Unit("dtu", ("dtu.sv",), {"ENTRIES": 4, "WIDTH": 2, "LINE_BITS": 1}, 16, DTU_MUTANTS),
+    Unit(
+        "wakeup",
+        ("soc_pkg.sv", "full_empty.sv", "dtu.sv", "wakeup.sv"),
+        {"THREADS": 3, "ENTRIES": 2, "LINES": 2},
+        20,
+        WAKEUP_MUTANTS,
+    ),
+)
+
+# Covers become assertions of the opposite, which must fail.
+COVERS = r"""(* techmap_celltype = "$cover" *)
+module cover_to_assert(input A, input EN);
+    \$assert _TECHMAP_REPLACE_ (.A(~A), .EN(EN));
+endmodule
+"""
+SCRIPT = """read_verilog -defer -sv -formal -I {here} -D FORMAL_{macro} {files}
+hierarchy -top {top} {parameters}
+prep -flatten -top {top}
+memory_map
+async2sync
+{formal}
+dffunmap
+opt -full
+techmap
+opt -fast
+dffunmap
+abc -g AND -fast
+opt_clean
+delete -port o:*
+opt_clean
+setundef -undriven -anyseq
+setundef -anyseq
+opt_clean
+write_aiger -zinit {out}
+"""
+ASSERTS = "chformal -cover -remove"
+COVERS_ONLY = "chformal -assert -remove\ntechmap -map {map}"
+
+
+class ProofError(Exception):
+    """A tool has failed, with its output."""
+
+
+def call(words: list[str], folder: Path) -> str:
+    result = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        last = (result.stdout + result.stderr).strip().splitlines()[-8:]
+        raise ProofError(f"{words[0]} failed:\n" + "\n".join(last))
+    return result.stdout + result.stderr
+
+
+def translate(unit: Unit, folder: Path, covers: bool, mutant: Mutant | None = None) -> Path:
+    """The unit as an AIGER file. Warnings of yosys are errors."""
+    files = []
+    for name in unit.files:
+        source = next(one for one in (RTL / name, HERE / name) if one.exists())
+        if mutant is not None and mutant.file == name:
+            text = source.read_text()
+            for old, new in mutant.changes:
+                if text.count(old) != 1:
+                    raise ProofError(f"{name} has not exactly one {old!r} (mutant: {mutant.name})")
+                text = text.replace(old, new)
+            source = folder / name
+            source.write_text(text)
+        files.append(str(source))
+    cover_map = folder / "covers.v"
+    cover_map.write_text(COVERS)
+    out = folder / "unit.aig"
+    values = (f"-chparam {name} {value}" for name, value in unit.parameters.items())
+    script = folder / "unit.ys"
+    script.write_text(
+        SCRIPT.format(
+            here=HERE,
+            macro=unit.top.upper(),
+            files=" ".join(files),
+            parameters=" ".join(values),
+            top=unit.top,
+            formal=COVERS_ONLY.format(map=cover_map) if covers else ASSERTS,
+            out=out,
+        )
+    )
+    call(["yosys", "-e", ".*", "-Q", "-q", str(script)], folder)
+    return out
+
+
+def abc(commands: str, aiger: Path) -> str:
+    return call(["yosys-abc", "-c", f"read_aiger {aiger}; fold; {commands}"], aiger.parent)
+
+
+def failed(output: str) -> int:
+    """How many of the outputs of a bounded check have been asserted."""
+    if re.search(r"No output asserted", output):
+        return 0
+    found = re.search(r"\((\d+) out of \d+\)", output)
+    if found:
+        return int(found[1])
+    return len(re.findall(r"^Output \d+ .*was asserted", output, re.MULTILINE))
+
+
+def outputs(aiger: Path) -> int:
+    found = re.search(r"i/o\s*=\s*\d+/\s*(\d+)", abc("print_stats", aiger))
+    if found is None:
+        raise ProofError("ABC prints no statistics")
+    return int(found[1])
+
+
+def bounded(unit: Unit, aiger: Path) -> str:
+    """Empty: right."""
+    output = abc(f"orpos; bmc3 -F {unit.bound}", aiger)
+    if re.search(r"No output asserted in", output):
+        return ""
+    found = re.search(r"asserted in frame\s+(\d+)", output)
+    if found is None:
+        raise ProofError(f"ABC says nothing of the bounded check: {output[-300:]}")
+    return f"FAILED in cycle {found[1]}"
+
+
+def induction(aiger: Path, seconds: int) -> str:
+    output = abc(f"orpos; pdr -T {seconds}", aiger)
+    if "Property proved" in output:
+        return ""
+    return "FAILED" if "was asserted" in output else f"not proved in {seconds} s"
+
+
+def covered(unit: Unit, folder: Path) -> tuple[int, int]:
+    aiger = translate(unit, folder, covers=True)
+    return failed(abc(f"bmc3 -a -F {unit.bound}", aiger)), outputs(aiger)
+
+
+class Report:
+    """Lines of results, and the exit status that follows from them."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.start = time.monotonic()
+
+    def line(self, what: str, wrong: str, right: str, status: int = 1) -> None:
+        seconds = time.monotonic() - self.start
+        self.start = time.monotonic()
+        print(f"  {what:<72} {wrong or right:<20} {seconds:5.1f} s", flush=True)
+        if wrong:
+            self.status = 1 if 1 in (self.status, status) else status
+
+
+def check(unit: Unit, seconds: int, report: Report) -> None:
+    print(unit.title)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        aiger = translate(unit, folder, covers=False)
+        report.line(f"bounded, {unit.bound} cycles", bounded(unit, aiger), "holds")
+        wrong = induction(aiger, seconds)
+        report.line("induction", wrong, "proved", 1 if wrong == "FAILED" else 3)
+        reached, total = covered(unit, folder)
+        text = f"{reached} of {total}"
+        report.line(f"cover, {unit.bound} cycles", "" if reached == total else text, text)
+        for mutant in unit.mutants:
+            broken = translate(unit, folder, covers=False, mutant=mutant)
+            wrong = "" if bounded(unit, broken).startswith("FAILED in") else "NOT FOUND"
+            report.line(f"mutant: {mutant.name}", wrong, "found")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    names = sorted({unit.top for unit in UNITS})
+    parser.add_argument("units", nargs="*", metavar="UNIT", help=f"of: {' '.join(names)}")
+    parser.add_argument("--time", type=int, default=300, help="for each induction, in seconds")
+    options = parser.parse_args()
+    for name in options.units:
+        if name not in names:
+            parser.error(f"no unit {name!r} (valid: {', '.join(names)})")
+    for tool in TOOLS:
+        if shutil.which(tool) is None:
+            message = f"{tool} is missing; tools/setup --group formal installs it"
+            print(f"Error: {message}", file=sys.stderr)
+            return 1
+    report = Report()
+    try:
+        for unit in UNITS:
+            if not options.units or unit.top in options.units:
+                check(unit, options.time, report)
+    except ProofError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return report.status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
