@@ -3,7 +3,8 @@
 # spawn.S - hart 0 spawns COUNT threads, each of which does UNITS units of work, 10 instructions
 # each. Every thread must run once, with the registers that it was given. With COND they also add to
 # a word that only one at a time has: a conditional load takes it, a conditional store gives it
-# back. RTU and DTB overflow when they are small.
+# back. Nobody has it before the first HELD threads are spawned, so they block. RTU and DTB overflow
+# when they are small.
     .include "test.inc"
     .include "scheduler.inc"
     .ifndef COUNT
@@ -16,11 +17,12 @@
     .equ COND, 0
     .endif
 
+    .equ HELD, 64
+
 main:
     call    scheduler_start
     la      s0, word
     li      s1, 0
-    st.full s1, s0
     la      tp, thread
     la      a1, runs
     la      a4, ended
@@ -32,7 +34,10 @@ main:
     mv      a5, s1
     spawn   tp
     addi    s1, s1, 1
-    li      t0, COUNT
+    li      t0, HELD
+    bne     s1, t0, 2f
+    st.full zero, s0
+2:  li      t0, COUNT
     bne     s1, t0, 1b
     term
 

@@ -16,7 +16,7 @@ from pirn_tools.figures.mips import BOARD, LATENCY, RAM_MIB
 from pirn_tools.plotting import figure
 
 CLOCK_HZ = 100_000_000  # of the board: one cycle takes 10 ns
-CPUS = (1, 2, 3, 4, 5, 6)
+CPUS = (1, 2, 4, 6)
 # The three organizations, and the runtime's default. {place}: loads measured on one CPU.
 POLICIES: Mapping[str, str] = {
     "single": "single",
