@@ -156,7 +156,7 @@ def draw(found: Sequence[Timing], app: App, path: Path) -> None:
 
 
 def table(found: Sequence[Timing], app: App) -> str:
-    lines = [["policy", "in the paper", *(f"{n} CPUs" for n in CPUS)]]
+    lines = [["policy", "in the paper", *("1 CPU" if n == 1 else f"{n} CPUs" for n in CPUS)]]
     lines.append([":--", ":--", *["--:"] * len(CPUS)])
     for policy in POLICIES:
         mine = [t for t in found if (t.app, t.policy) == (app.name, policy)]
