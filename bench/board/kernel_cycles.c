@@ -289,7 +289,7 @@ static unsigned calls(enum operation operation)
     return all;
 }
 
-/* A policy may leave a waiter alone on its CPU. Nobody takes its marks then: so it does it again. */
+/* A policy may leave a waiter alone on its CPU, and nobody takes its marks: then it does so again. */
 static void owns(struct pair *pair, void *me)
 {
     enum { AGAIN = 20 };
