@@ -289,7 +289,8 @@ static unsigned calls(enum operation operation)
     return all;
 }
 
-/* A policy may leave a waiter alone on its CPU, and nobody takes its marks: then it does so again. */
+/* A policy may leave a waiter alone on its CPU, and nobody takes its marks: then it does it more
+ * often. */
 static void owns(struct pair *pair, void *me)
 {
     enum { AGAIN = 20 };
