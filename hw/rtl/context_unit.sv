@@ -8,9 +8,10 @@
 //   SAVE    registers of a thread, and the counter of its trap  -> memory
 //   SPILL   RTU_LIFO                                            -> memory
 //   FILL    memory                                              -> RTU_FILLQ
+//   HAND    one word, as x10; the other words are 0             -> RTU_FILLQ
 //
-// The thread is switched off meanwhile, so its registers stay as they are. The result of SPILL and
-// FILL is whether a context was moved.
+// The thread is switched off meanwhile, so its registers stay as they are. The result of SPILL,
+// FILL and HAND is whether a context was moved.
 module context_unit (
     input logic clk,
     input logic rst,
@@ -20,7 +21,7 @@ module context_unit (
     input logic [2:0] op,
     input logic [1:0] thread,
     input logic [31:0] pc,  // word 0 of the context
-    input logic [31:0] at,  // in memory
+    input logic [31:0] at,  // in memory; of HAND the word
     input logic [15:0] slot,
     // registers
     output logic [1:0] read_thread,
@@ -54,7 +55,8 @@ module context_unit (
     input logic [1:0] answered_beat,
     input logic [127:0] answered_data
 );
-    localparam logic [2:0] SPAWN = 3'd0, EVICT = 3'd1, SAVE = 3'd2, SPILL = 3'd3, FILL = 3'd4;
+    localparam logic [2:0] SPAWN = 3'd0, EVICT = 3'd1, SAVE = 3'd2, SPILL = 3'd3, FILL = 3'd4,
+                           HAND = 3'd5;
     localparam logic [2:0] IDLE = 3'd0, READ = 3'd1, GIVE = 3'd2, TAKE = 3'd3, TOOK = 3'd4,
                            MEMORY = 3'd5, LAST = 3'd6;
     logic [2:0] state, what;
@@ -69,7 +71,7 @@ module context_unit (
     assign context_out = words;
     assign lifo_push = state == GIVE && what == SPAWN;
     assign put = state == GIVE && what == EVICT;
-    assign fill_push = state == GIVE && what == FILL;
+    assign fill_push = state == GIVE && (what == FILL || what == HAND);
     assign lifo_wants = state == TAKE && lifo_has;
     assign send = state == MEMORY && to_send != 0;
     assign send_write = what != FILL;
@@ -96,7 +98,9 @@ module context_unit (
                     done_answer <= 1'b0;
                     if (start) begin
                         state <= op == SPILL ? TAKE
+                                 : op == HAND ? (fill_full ? LAST : GIVE)
                                  : op != FILL ? READ : fill_full ? LAST : MEMORY;
+                        if (op == HAND) words <= {160'b0, at, 320'b0};
                     end
                 end
                 READ: begin

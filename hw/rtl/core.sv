@@ -109,7 +109,9 @@ module core
     logic [1:0] land_thread;
     logic [511:0] land_context;
     logic [2:0] land_sent, land_done;  // quarters on their way, and written
-    logic [2:0] refuses[T];  // cycles since an interrupt came to a thread in `take`
+    logic [T-1:0] patient;  // its `take` waits without a limit
+    logic [15:0] patience[T];  // cycles that its `take` waits at most
+    logic [2:0] refuses[T];  // cycles since a thread in `take` has got an interrupt, or lost patience
 
     function automatic logic in_ram(input logic [31:0] at);
         in_ram = at[31] && (at & 32'h3fff_ffff) < soc_pkg::RAM_BYTES;
@@ -316,7 +318,7 @@ module core
     logic [T-1:0] sb_full, sb_empty, sb_covers, sb_overlaps;
     logic [31:0] sb_word[T];
     wire m_atomic = m_dec.amo || m_dec.lr || m_dec.sc || m_dec.cond;
-    wire m_moves = m_dec.spawn || m_dec.spill || m_dec.fill || m_dec.save;
+    wire m_moves = m_dec.spawn || m_dec.spill || m_dec.fill || m_dec.save || m_dec.give;
     wire m_cached = !m_device && !m_addr[30];
     wire m_has = answer_valid[m_t];
     wire m_linked = linked[m_t] && link[m_t] == m_addr[29:4];
@@ -525,7 +527,7 @@ module core
     end
     assign ctx_start = evicts != 0 || m_starts;
     assign ctx_op = evicts != 0 ? 3'd1 : m_dec.spawn ? 3'd0 : m_dec.save ? 3'd2
-                                                            : m_dec.spill ? 3'd3 : 3'd4;
+                    : m_dec.spill ? 3'd3 : m_dec.fill ? 3'd4 : 3'd5;
     assign ctx_thread = evicts != 0 ? evict_thread : m_t;
     if (soc_pkg::SCHEDULER != 0) begin : contexts
         context_unit context_unit (
@@ -754,7 +756,11 @@ module core
             if (m_halts) halted[m_t] <= 1'b1;
             if (m_uses) answer_valid[m_t] <= 1'b0;
             if (m_uses && m_dec.cond) woken[m_t] <= 1'b0;
-            if (m_takes) takes[m_t] <= 1'b1;
+            if (m_takes) begin
+                takes[m_t] <= 1'b1;
+                patient[m_t] <= !m_instr[25];
+                patience[m_t] <= m_addr[31:16] != 0 ? '1 : m_addr[15:0];
+            end
             if (m_drop) begin
                 pc[m_t] <= m_restarts ? m_pc + 32'd4 : m_pc;
                 if (!m_restarts && m_reason != soc_pkg::DOES_PIPE) begin
@@ -873,10 +879,13 @@ module core
                     recruits[land_thread] <= land_recruits;
                 end
             end
-            // An interrupt ends `take`, with 0. The TSAU is told that the thread is not idle, and
-            // seven cycles later, when an assignment that was under way has arrived, the thread runs.
+            // An interrupt ends `take`, with 0, and so does the end of its time. The TSAU is told that
+            // the thread is not idle, and seven cycles later, when an assignment that was under way
+            // has arrived, the thread runs.
             for (int t = 0; t < T; t++) begin
-                refuses[t] <= takes[t] && !run[t] && csr_wakes[t]
+                if (takes[t] && patience[t] != 0) patience[t] <= patience[t] - 16'd1;
+                refuses[t] <= takes[t] && !run[t]
+                              && (csr_wakes[t] || !patient[t] && patience[t] == 0 || refuses[t] != 0)
                               ? (refuses[t] == 3'd7 ? 3'd7 : refuses[t] + 3'd1) : 3'd0;
                 if (refuses[t] == 3'd7 && takes[t] && !land_valid) begin
                     takes[t] <= 1'b0;

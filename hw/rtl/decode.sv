@@ -23,7 +23,7 @@ package decode_pkg;
         logic csr;
         logic fence, fence_i, flush_line;
         logic ecall, ebreak, mret, wfi;
-        logic spawn, term, cond, spill, fill, save, take;  // of the hardware scheduler
+        logic spawn, term, cond, spill, fill, save, give, take;  // of the hardware scheduler
     } decoded_t;
 
     function automatic decoded_t decode(input logic [31:0] i);
@@ -134,7 +134,7 @@ package decode_pkg;
                 d.illegal |= !d.csr && !d.ecall && !d.ebreak && !d.mret && !d.wfi;
             end
             5'b00010: if (soc_pkg::SCHEDULER != 0) begin  // custom-0
-                d.uses_rs1 = i[14:12] != 3'd1 && i[14:12] != 3'd7;
+                d.uses_rs1 = i[14:12] != 3'd1 && (i[14:12] != 3'd7 || i[31:25] != 0);
                 d.uses_rs2 = i[14:12] == 3'd3;
                 case (i[14:12])
                     3'd0: d.spawn = 1'b1;
@@ -151,9 +151,13 @@ package decode_pkg;
                     3'd4: d.spill = 1'b1;
                     3'd5: d.fill = 1'b1;
                     3'd6: d.save = 1'b1;
-                    3'd7: d.take = 1'b1;
+                    3'd7: begin
+                        d.give = i[31:25] == 7'd2;
+                        d.take = !d.give;
+                        d.illegal |= i[31:25] > 7'd2;
+                    end
                 endcase
-                d.writes |= d.spill || d.fill || d.take;
+                d.writes |= d.spill || d.fill || d.give || d.take;
                 d.late = d.writes;
             end else begin
                 d.illegal = 1'b1;

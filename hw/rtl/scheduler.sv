@@ -6,7 +6,8 @@
 //
 // Registers: for each core 0x40 bytes: contexts in LIFO; in FILLQ; threshold; whether memory holds
 // contexts. From 0x400: program counter of the recruiting thread; threads in the DTB; then counters
-// of assignments, blocked threads, wake-ups and recruiting threads; entries of each queue.
+// of assignments, blocked threads, wake-ups and recruiting threads; entries of each queue; contexts
+// in all LIFOs and FILLQs.
 module scheduler #(
     parameter int CORES = 8,
     parameter int THREADS = 4,
@@ -177,6 +178,15 @@ module scheduler #(
         .count(dtb_count)
     );
 
+    logic [31:0] ready;
+    integer r;
+    always_comb begin
+        ready = '0;
+        for (r = 0; r < CORES; r = r + 1) begin
+            ready = ready + 32'(lifo_count[r*16+:16]) + 32'(fill_count[r*16+:16]);
+        end
+    end
+
     wire in_core = !reg_at[10] && 32'(reg_at[9:6]) < CORES;
     always_comb begin
         reg_word = '0;
@@ -197,6 +207,7 @@ module scheduler #(
                 4'd4: reg_word = wakes;
                 4'd5: reg_word = recruits;
                 4'd6: reg_word = ENTRIES;
+                4'd7: reg_word = ready;
                 default: ;
             endcase
         end

@@ -105,8 +105,14 @@ void schedule(const Fields &f, char *text, unsigned long bytes)
                  f.rs1);
     else if (f.func3 == 6)
         snprintf(text, bytes, "save (x%u)", f.rs1);
-    else if (f.func3 == 7)
+    else if (f.func3 == 7 && f.func7 == 0)
         snprintf(text, bytes, "take x%u", f.rd);
+    else if (f.func3 == 7)
+        snprintf(text, bytes, "%s x%u, x%u",
+                 f.func7 == 1   ? "take.for"
+                 : f.func7 == 2 ? "give"
+                                : "?",
+                 f.rd, f.rs1);
     else
         snprintf(text, bytes, "%s x%u, (x%u)", f.func3 == 4 ? "spill" : "fill", f.rd, f.rs1);
 }

@@ -415,7 +415,12 @@ void Hart::schedule(uint32_t instr, Outside &outside, Effect &effect)
         conditional(instr, outside, effect);
         return;
     case 7:
-        effect.value = outside.take();
+        if (instr >> 25 > 2)
+            throw Trap{causes_illegal, instr};
+        if (instr >> 25 == 2)
+            effect.value = outside.give(a) ? 1 : 0;
+        else
+            effect.value = outside.take();
         return;
     default:
         move(instr, outside, effect);

@@ -38,6 +38,8 @@ public:
     virtual bool spill(uint32_t at) = 0;
     virtual bool fill(uint32_t at) = 0;
     virtual void save(uint32_t at, const std::array<uint32_t, 16> &context) = 0;
+    /* A word to a thread that begins; the result is whether the RTU_FILLQ had room. */
+    virtual bool give(uint32_t word) = 0;
     virtual uint32_t take() = 0;
     /* A control register whose value the hart does not know. */
     virtual uint32_t outside_csr(uint32_t number) = 0;

@@ -119,6 +119,7 @@ private:
         bool spill(uint32_t at) override;
         bool fill(uint32_t at) override;
         void save(uint32_t at, const Scheduler::Words &context) override;
+        bool give(uint32_t word) override;
         uint32_t take() override;
         uint32_t outside_csr(uint32_t number) override;
         bool moved(const char *what, uint32_t at, const Scheduler::Words &context);
@@ -144,6 +145,7 @@ private:
         bool spawned = false;
         uint32_t spawned_pc = 0;
         bool filled = false;
+        uint32_t given = 0; /* x10 of the context that `give` has pushed */
         bool landed = false; /* a thread has come, whose x10 `take` gets */
         uint32_t landed_word = 0;
         uint32_t lines = 0; /* of a context that it has moved */

@@ -84,10 +84,22 @@ void Lockstep::Thread::save(uint32_t at, const Scheduler::Words &context)
         whole.fail(*this, *whole.now_, "retires, and has stored nothing");
 }
 
+bool Lockstep::Thread::give(uint32_t word)
+{
+    int core = number / soc::threads;
+    bool was_filled = filled;
+    filled = false;
+    if (was_filled && given != word)
+        whole.fail(*this, *whole.now_, format("has pushed %#x", given));
+    if (!was_filled && !whole.scheduler_.fillq_full_since(core, last_cycle()))
+        whole.fail(*this, *whole.now_, "pushes nothing, and the RTU_FILLQ has never been full");
+    return was_filled;
+}
+
 uint32_t Lockstep::Thread::take()
 {
     if (!landed)
-        return 0; /* an interrupt has ended it */
+        return 0; /* an interrupt, or the end of its time, has ended it */
     landed = false;
     return landed_word;
 }
@@ -175,7 +187,7 @@ void Lockstep::start(Thread &thread, uint32_t marks, const Scheduler::Words &wor
         return;
     }
     Done now{cycle_, thread.hart.pc(), word(soc::offset(thread.hart.pc())), 0, false};
-    if ((now.instr & 0x707f) != 0x700b || thread.landed)
+    if ((now.instr & 0xfc00707f) != 0x700b || thread.landed) /* take, take.for */
         fail(thread, now, "the hart gets a thread, and has one");
     if (source != Scheduler::lifo && source != Scheduler::fillq)
         fail(thread, now, "take gets a thread that is not new");
@@ -198,9 +210,15 @@ void Lockstep::on_context(Event event, int hart, uint32_t at, const Scheduler::W
         scheduler_.push_lifo(core, words);
         break;
     case pushed_fillq:
-        if (thread.lines != 15 || thread.lines_words != words || thread.filled)
+        if ((now.instr & 0xfe00707f) == 0x0400700b) { /* give */
+            Scheduler::Words right{};
+            right[10] = thread.given = words[10];
+            if (words != right || thread.filled)
+                fail(thread, now, "gives more than a word");
+        } else if (thread.lines != 15 || thread.lines_words != words || thread.filled) {
             fail(thread, now,
                  format("pushes a context that it has not read, word 0 is %#x", words[0]));
+        }
         thread.filled = true;
         scheduler_.push_fillq(core, words);
         break;

@@ -37,6 +37,9 @@ exists:
     .insn   r 0x0b, 3, 3, x0, s0, t0
     check   s10, 2
     li      s10, -1
+    .insn   r 0x0b, 7, 3, t1, s0, x0
+    check   s10, 2
+    li      s10, -1
 
     # addresses
     li      gp, 3
@@ -219,6 +222,55 @@ exists:
     addi    s3, s3, 1
     bne     s3, s9, 2b
 
+    # give until the RTU_FILLQ is full; `take.for` gets all in the same order, then waits in vain
+    li      gp, 13
+    li      t5, 1000
+    li      s3, 0
+1:  add     a0, s3, t5
+    give    t1, a0
+    check   t1, 1
+    addi    s3, s3, 1
+    lw      t1, 0x1c(s2)            # ready threads of all cores
+    same    t1, s3
+    bne     s3, s9, 1b
+    give    t1, a0
+    check   t1, 0
+    li      s3, 0
+2:  take.for a0, t5
+    addi    t1, s3, 1000
+    same    a0, t1
+    addi    s3, s3, 1
+    bne     s3, s9, 2b
+    lw      t1, 0x1c(s2)
+    check   t1, 0
+    .irp limit, 0, 1, 300
+    csrw    mie, x0
+    li      t5, \limit
+    li      a0, 1
+    rdcycle s3
+    take.for a0, t5
+    rdcycle s4
+    check   a0, 0
+    sub     s4, s4, s3
+    bltu    s4, t5, wrong
+    .endr
+
+    # an interrupt ends it, too
+    li      gp, 14
+    li      t0, CLINT
+    li      t1, 1
+    sw      t1, 0(t0)
+    li      t1, 8
+    csrw    mie, t1
+    li      t5, -1
+    li      a0, 1
+    take.for a0, t5
+    check   a0, 0
+    sw      x0, 0(t0)
+    lw      t1, 0(t0)
+    csrw    mie, x0
+    check   s10, -1
+
     # save: mepc and x1 to x15
     li      gp, 12
     li      t0, 0x80001234
@@ -236,6 +288,8 @@ exists:
     check   s10, -1
     j       pass
 
+wrong:
+    j       fail
 never:
     failed  250
 
