@@ -111,7 +111,8 @@ module core
     logic [2:0] land_sent, land_done;  // quarters on their way, and written
     logic [T-1:0] patient;  // its `take` waits without a limit
     logic [15:0] patience[T];  // cycles that its `take` waits at most
-    logic [2:0] refuses[T];  // cycles since a thread in `take` has got an interrupt, or lost patience
+    logic [2:0] refuses[T];  // cycles since a thread in `take` has got an interrupt, or has waited
+                             // long enough
 
     function automatic logic in_ram(input logic [31:0] at);
         in_ram = at[31] && (at & 32'h3fff_ffff) < soc_pkg::RAM_BYTES;
@@ -879,13 +880,13 @@ module core
                     recruits[land_thread] <= land_recruits;
                 end
             end
-            // An interrupt ends `take`, with 0, and so does the end of its time. The TSAU is told that
-            // the thread is not idle, and seven cycles later, when an assignment that was under way
-            // has arrived, the thread runs.
+            // An interrupt ends `take`, with 0; the end of its time ends `take.for`. The TSAU is told
+            // that the thread is not idle, and seven cycles later, when an assignment that was under
+            // way has arrived, the thread runs.
             for (int t = 0; t < T; t++) begin
                 if (takes[t] && patience[t] != 0) patience[t] <= patience[t] - 16'd1;
                 refuses[t] <= takes[t] && !run[t]
-                              && (csr_wakes[t] || !patient[t] && patience[t] == 0 || refuses[t] != 0)
+                              && (patient[t] ? csr_wakes[t] : patience[t] == 0)
                               ? (refuses[t] == 3'd7 ? 3'd7 : refuses[t] + 3'd1) : 3'd0;
                 if (refuses[t] == 3'd7 && takes[t] && !land_valid) begin
                     takes[t] <= 1'b0;

@@ -99,7 +99,7 @@ bool Lockstep::Thread::give(uint32_t word)
 uint32_t Lockstep::Thread::take()
 {
     if (!landed)
-        return 0; /* an interrupt, or the end of its time, has ended it */
+        return 0; /* an interrupt has ended it; or, take.for, the end of its time */
     landed = false;
     return landed_word;
 }

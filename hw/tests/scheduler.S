@@ -255,17 +255,21 @@ exists:
     bltu    s4, t5, wrong
     .endr
 
-    # an interrupt ends it, too
+    # an interrupt does not end it
     li      gp, 14
     li      t0, CLINT
     li      t1, 1
     sw      t1, 0(t0)
     li      t1, 8
     csrw    mie, t1
-    li      t5, -1
+    li      t5, 100
     li      a0, 1
+    rdcycle s3
     take.for a0, t5
+    rdcycle s4
     check   a0, 0
+    sub     s4, s4, s3
+    bltu    s4, t5, wrong
     sw      x0, 0(t0)
     lw      t1, 0(t0)
     csrw    mie, x0
