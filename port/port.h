@@ -18,6 +18,7 @@
  *   port_processes.h PORT_PROCESSES     words that other processes see, fork
  *   port_affinity.h  PORT_CPU_SETS      CPU sets of threads
  *   port_io.h        PORT_IO            descriptors to wait for
+ *   port_ready.h     PORT_READY         queues of ready threads in the hardware
  *   port_options.h   PORT_OPTIONS       options that the user sets
  *   port_files.h     PORT_FILES         files to write and read
  *   port_trace.h     PORT_TRACE         the event trace
@@ -140,6 +141,9 @@ ALWAYS_INLINE bool port_irq_is_on(void)
 #endif
 #ifndef PORT_IO_CLOSE
 #define PORT_IO_CLOSE false
+#endif
+#ifndef PORT_READY
+#define PORT_READY false
 #endif
 #ifndef PORT_OPTIONS
 #define PORT_OPTIONS false

@@ -30,7 +30,7 @@ set(features
     input     # waiting for the console
     messages  # texts of what ends a program. Without: its status alone
     speed)    # code for speed: -O2, inlined paths. Without: -Os
-set(policies steal single central dist request)
+set(policies steal single central dist request hw) # hw: where port_ready.h has queues
 set(PIRN_WITHOUT "" CACHE STRING "features that are left out, for boards: everything, or of: ${features}")
 set(PIRN_WITH "" CACHE STRING "with PIRN_WITHOUT=everything: features that stay all the same")
 set(PIRN_POLICIES "" CACHE STRING "policies that there are, for boards; none: all of: ${policies}")

@@ -145,7 +145,7 @@ private:
         bool spawned = false;
         uint32_t spawned_pc = 0;
         bool filled = false;
-        uint32_t given = 0; /* x10 of the context that `give` has pushed */
+        uint32_t given = 0;  /* x10 of the context that `give` has pushed */
         bool landed = false; /* a thread has come, whose x10 `take` gets */
         uint32_t landed_word = 0;
         uint32_t lines = 0; /* of a context that it has moved */

@@ -57,6 +57,8 @@ enum mutant {
     MUTANT_CANCEL_LEAVES, /* a thread leaves a call before its interruption has come */
     MUTANT_BLIND_QUEUE,   /* the last look before sleeping does not see one CPU's queue */
     MUTANT_BLIND_SHARED,  /* nor what foreign threads made ready */
+    MUTANT_HW_BLIND,      /* nor, under hw, what waits outside the hardware */
+    MUTANT_HW_DROP,       /* a thread that the full hardware has refused goes nowhere */
     MUTANT_SPARE_MORE,    /* a CPU keeps a ready thread more than it may while others sleep */
     MUTANT_BATCH_DROP,    /* the last thread of a batch that is stolen goes nowhere */
     MUTANT_REMOVE_KEEPS,  /* a thread that is taken out for a join stays in the queue */

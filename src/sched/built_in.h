@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * built_in.h - the policies of the library: all, unless its build leaves some out
- * (src/features.cmake). For policies.c.
+ * built_in.h - the policies of the library: all that the platform can have, unless its build leaves
+ * some out (src/features.cmake). For policies.c.
  */
 #ifndef PIRN_SCHED_BUILT_IN_H
 #define PIRN_SCHED_BUILT_IN_H
 
+#include "hardware.h"
 #include "policy.h"
 
 extern const struct sched_built_in sched_single, sched_central, sched_dist, sched_steal,
-    sched_request;
+    sched_request, sched_hw;
 
 /* Elements of a list. */
 #ifdef PIRN_WITHOUT_STEAL
@@ -40,6 +41,12 @@ extern const struct sched_built_in sched_single, sched_central, sched_dist, sche
 #define SCHED_REQUEST
 #else
 #define SCHED_REQUEST &sched_request,
+#endif
+
+#if !RT_HARDWARE || defined(PIRN_WITHOUT_HW)
+#define SCHED_HW
+#else
+#define SCHED_HW &sched_hw,
 #endif
 
 #endif

@@ -33,7 +33,8 @@ const struct pirn_policy *sched_at(unsigned i);
  * yield    rt_yield, compiled with the policy's `rotate` inlined (core/yield.h). The table needs no
  *          `rotate` then: nothing would call it. NULL: yields go by `rotate`, or the long way.
  * classes  Operations that differ under the disciplines with classes, posix and shmac. NULL in a
- *          build without them. An operation that is NULL there is the one of `policy`.
+ *          build without them, and in a policy that has no classes (hw). An operation that is NULL
+ *          there is the one of `policy`.
  *
  * sched_use takes all three from here; no other code selects an operation by discipline.
  */

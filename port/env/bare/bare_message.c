@@ -27,6 +27,8 @@ void port_error_text(int error, char *text, size_t size)
                  "the memory of the board is used up (error %d); use fewer CPUs (option cpus) or "
                  "smaller stacks (option stack)",
                  -error);
+    } else if (error == -ENODEV) {
+        snprintf(text, size, "this board has no such hardware (error %d)", -error);
     } else {
         snprintf(text, size, "error %d", -error);
     }

@@ -15,6 +15,7 @@
 #define PIRN_PORT_ENV_H
 
 #include "arch_bare.h"
+#include "board_map.h"
 #include "check.h"
 #include "compiler.h"
 #include "section.h"
@@ -111,6 +112,11 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_IO true
 #define PORT_IO_CLOSE false
 #define PORT_CPU_SETS false
+#ifdef BOARD_SCHEDULER
+#define PORT_READY true
+#define PORT_READY_INLINE
+#include "arch_ready.h"
+#endif
 #define PORT_OPTIONS true
 #define PORT_FILES true
 #define PORT_TRACE true

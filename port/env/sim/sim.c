@@ -419,6 +419,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     sim.hash = 0xcbf29ce484222325ull;
     sim.steps = 0;
     sim_fds_reset();
+    sim_ready_reset();
     sim.preempt = sim.watch = sim.ask = sim.alone = false;
     sim.allocations = 0;
     sim.mended = false;

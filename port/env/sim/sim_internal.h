@@ -133,6 +133,9 @@ const char *sim_ready_left(void);
 void sim_device_call(uint64_t after);
 void sim_device(void *unused);
 
+/* sim_ready.c */
+void sim_ready_reset(void);
+
 /* sim_fd.c */
 void sim_fds_reset(void);
 bool sim_fds_due(void);
