@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yield.h - the body of rt_yield, which a policy compiles with its own `rotate`: that saves an
- * indirect call at each yield. yield.c has the argument.
+ * yield.h - the body of rt_yield, which a policy compiles with its own `rotate` or `pick`: that
+ * saves an indirect call at each yield. yield.c has the argument.
  */
 #ifndef PIRN_CORE_YIELD_H
 #define PIRN_CORE_YIELD_H
@@ -40,6 +40,29 @@ ALWAYS_INLINE bool yield_by(policy_rotate_t *rotate, bool locks)
         switch_from(cpu, self, to.next, post, held_to_post(held_of_policy(to.held)));
     } else {
         switched = yield_slow(cpu);
+    }
+    rt_leave(0);
+    return switched;
+}
+
+/* For a policy whose queues cannot stay locked: `pick`, compiled in here, takes the next thread
+ * out, and the running one is enqueued after the switch. */
+ALWAYS_INLINE bool yield_by_pick(struct thread *(*pick)(struct cpu *self))
+{
+    struct cpu *cpu = rt_enter_first();
+    if (unlikely(cpu == NULL)) {
+        rt_leave(0);
+        return yield_without_cpu();
+    }
+    bool switched = true;
+    if (unlikely(at_is_set_rlx(&cpu->pending))) {
+        switched = yield_slow(cpu);
+    } else {
+        struct thread *next = ready_take(cpu, pick(cpu), "pick");
+        switched = next != NULL;
+        if (likely(switched)) {
+            switch_from(cpu, cpu->current, next, POST_YIELD, NULL);
+        }
     }
     rt_leave(0);
     return switched;

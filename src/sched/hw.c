@@ -31,6 +31,7 @@
 #include "mutant.h"
 #include "runq_fifo.h"
 #include "runtime.h"
+#include "yield.h"
 
 #define PICK_CYCLES 6u
 #define SEARCH_CYCLES 200u
@@ -73,7 +74,7 @@ static struct pirn_kick hw_enqueue(struct cpu *self, struct thread *t, enum pirn
     return (struct pirn_kick){.cpu = PIRN_KICK_ANY};
 }
 
-static struct thread *hw_next(unsigned cpu)
+ALWAYS_INLINE struct thread *hw_next(unsigned cpu)
 {
     _Atomic(struct thread *) *next = &hw_cpus[cpu].next;
     return at_load_rlx(next) == NULL ? NULL
@@ -101,16 +102,21 @@ static NOINLINE struct thread *hw_refill(struct thread *t)
     return t;
 }
 
-static struct thread *hw_take(unsigned cycles)
+ALWAYS_INLINE struct thread *hw_take(unsigned cycles)
 {
     struct thread *t = hardware_take(cycles);
     return likely(runq_estimate(&spilled.q) == 0) ? t : hw_refill(t);
 }
 
-static struct thread *hw_pick(struct cpu *self)
+ALWAYS_INLINE struct thread *hw_pick(struct cpu *self)
 {
     struct thread *t = hw_next(self->id);
     return t != NULL ? t : hw_take(PICK_CYCLES);
+}
+
+static bool hw_yield(void)
+{
+    return yield_by_pick(hw_pick);
 }
 
 static struct thread *hw_search(struct cpu *self)
@@ -155,5 +161,6 @@ const struct sched_built_in sched_hw = {
             .search = hw_search,
             .has_work = hw_has_work,
         },
+    .yield = hw_yield,
 };
 #endif
