@@ -271,11 +271,12 @@ profiling-cost: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
 
-## chip-figures: cycles of operations and applications on the chip, update docs/results/mips.md (40 minutes)
+## chip-figures: cycles of operations and applications on the chip, update docs/results/mips.md, threads.md (an hour)
 chip-figures: setup
 	@tools/setup --quiet --group chip
 	@tools/setup-boards --quiet $$($(BOARD_LISTS) setup pirn-soc)
 	$(VENV)/pirn bench figures mips --output docs/results
+	$(VENV)/pirn bench figures threads --output docs/results
 
 ## figures-doc: repeat the runs of docs/results/figures.md, update it and its pictures (1 minute)
 figures-doc: setup build-release
