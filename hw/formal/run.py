@@ -121,7 +121,7 @@ DTU_MUTANTS = (
     Mutant(
         "a wake-up before the context has arrived is lost",
         "dtu.sv",
-        (("woken[matched] <= 1'b1;", "woken[matched] <= arrived[matched];"),),
+        (("woken[i] <= 1'b1;", "woken[i] <= arrived[i];"),),
     ),
     Mutant(
         "a thread is taken before its context has arrived",
@@ -131,7 +131,7 @@ DTU_MUTANTS = (
     Mutant(
         "threads behind the one that is woken are lost",
         "dtu.sv",
-        (("if (chained[matched]) head[older[matched*BITS+:BITS]] <= 1'b1;", ""),),
+        (("if ((match & chained) != 0) head[next] <= 1'b1;", ""),),
     ),
     Mutant(
         "a change wakes threads of any line",
@@ -143,7 +143,7 @@ LATE = Mutant(
     "a thread that waits is seen only when its context has arrived",
     "dtu.sv",
     (
-        ("head[slot] <= 1'b1;", "head[slot] <= 1'b0;"),
+        ("head[i] <= 1'b1;", "head[i] <= 1'b0;"),
         (
             "if (put) arrived[put_slot] <= 1'b1;",
             "if (put) begin arrived[put_slot] <= 1'b1; head[put_slot] <= 1'b1; end",

@@ -74,8 +74,16 @@ module crossbar (
         end
     end
 
-    logic [C-1:0] busy;
+    // to which cores an answer goes
     logic [C-1:0] goes[B+1];
+    for (genvar b = 0; b <= B; b++) begin : audience
+`ifdef SOC_MUTANT_ANSWER_TO_ONE
+        assign goes[b] = C'(1) << ans[b].core;
+`else
+        assign goes[b] = (ans[b].writes && cfg.coherent ? CACHES : '0) | C'(1) << ans[b].core;
+`endif
+    end
+    logic [C-1:0] busy;
     logic [3:0] sender[C];
     logic [C-1:0] gets;
     always_comb begin
@@ -85,11 +93,6 @@ module crossbar (
         for (int c = 0; c < C; c++) sender[c] = '0;
         for (int i = 0; i <= B; i++) begin
             automatic int b = (int'(first_bank) + i) % (B + 1);
-`ifdef SOC_MUTANT_ANSWER_TO_ONE
-            goes[b] = C'(1) << ans[b].core;
-`else
-            goes[b] = (ans[b].writes && cfg.coherent ? CACHES : '0) | C'(1) << ans[b].core;
-`endif
             if (ans_valid[b] && (busy & goes[b]) == 0) begin
                 ans_ready[b] = 1'b1;
                 busy |= goes[b];

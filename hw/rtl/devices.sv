@@ -49,8 +49,8 @@ module devices (
     logic alarm_irq;
 
     assign irq_soft = msip;
-    assign rx_ready = 1'b0 | rx_taken;
     logic rx_taken;
+    assign rx_ready = rx_taken;
 
     wire room;
     wire go = req_valid && room;

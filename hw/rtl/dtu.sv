@@ -55,13 +55,14 @@ module dtu #(
     // for software
     output logic [15:0] count
 );
-    logic [WIDTH-1:0] contexts[ENTRIES];
+    // a context is never taken in the cycle in which it arrives
+    (* no_rw_check *) logic [WIDTH-1:0] contexts[ENTRIES];
     logic [ENTRIES-1:0] used, head, woken, arrived, chained, wants;
     logic [LINE_BITS*ENTRIES-1:0] lines;
     logic [BITS*ENTRIES-1:0] older;
 
     logic [ENTRIES-1:0] match, active, lowest_free, lowest_active;
-    logic [BITS-1:0] matched;
+    logic [BITS-1:0] matched, next;
     integer i;
     always_comb begin
         match = '0;
@@ -78,10 +79,12 @@ module dtu #(
     always_comb begin
         slot = '0;
         matched = '0;
+        next = '0;
         taken = '0;
         for (i = 0; i < ENTRIES; i = i + 1) begin
             if (lowest_free[i]) slot = slot | BITS'(i);
             if (match[i]) matched = matched | BITS'(i);
+            if (match[i]) next = next | older[i*BITS+:BITS];
             if (lowest_active[i]) taken = taken | BITS'(i);
         end
     end
@@ -97,24 +100,35 @@ module dtu #(
             count <= '0;
         end else begin
             if (put) arrived[put_slot] <= 1'b1;
+            // of one-hot entries, because a vector that is written at a number would be shifted
             if (blocks) begin
-                used[slot] <= 1'b1;
-                wants[slot] <= state;
-                lines[slot*LINE_BITS+:LINE_BITS] <= line;
-                head[slot] <= 1'b1;
-                chained[slot] <= waits;
-                older[slot*BITS+:BITS] <= matched;
-                if (waits) head[matched] <= 1'b0;
+                for (i = 0; i < ENTRIES; i = i + 1) begin
+                    if (match[i]) head[i] <= 1'b0;
+                    if (lowest_free[i]) begin
+                        used[i] <= 1'b1;
+                        wants[i] <= state;
+                        lines[i*LINE_BITS+:LINE_BITS] <= line;
+                        head[i] <= 1'b1;
+                        chained[i] <= waits;
+                        older[i*BITS+:BITS] <= matched;
+                    end
+                end
             end
             if (changes && waits) begin
-                woken[matched] <= 1'b1;
-                head[matched] <= 1'b0;
-                if (chained[matched]) head[older[matched*BITS+:BITS]] <= 1'b1;
+                for (i = 0; i < ENTRIES; i = i + 1) begin
+                    if (match[i]) woken[i] <= 1'b1;
+                    if (match[i]) head[i] <= 1'b0;
+                end
+                if ((match & chained) != 0) head[next] <= 1'b1;
             end
             if (take) begin
-                used[taken] <= 1'b0;
-                woken[taken] <= 1'b0;
-                arrived[taken] <= 1'b0;
+                for (i = 0; i < ENTRIES; i = i + 1) begin
+                    if (lowest_active[i]) begin
+                        used[i] <= 1'b0;
+                        woken[i] <= 1'b0;
+                        arrived[i] <= 1'b0;
+                    end
+                end
             end
             count <= count + 16'(blocks) - 16'(take);
         end
