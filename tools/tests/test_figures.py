@@ -140,6 +140,7 @@ def test_the_shortest_try_is_kept(tmp_path: Path) -> None:
 WRONG = [
     (("shmacc",), 2, 'no set of figures "shmacc"; did you mean "shmac"? (valid: shmac, mips'),
     ((), 2, "Missing argument 'SET'"),
+    (("mips", "--kept"), 2, "--kept: mips places nothing (valid: area)"),
     (("shmac", "--outptu", "x"), 2, "--outptu"),
 ]
 

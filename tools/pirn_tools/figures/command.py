@@ -13,7 +13,7 @@ import click
 from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-SETS = ("shmac", "mips", "threads")
+SETS = ("shmac", "mips", "threads", "area")
 PAGE = "figures.md"
 
 
@@ -39,10 +39,15 @@ def check_name(name: str) -> None:
     "--jobs",
     type=click.IntRange(min=1),
     default=os.cpu_count() or 1,
-    help="mips, threads: runs of the chip at a time [default: as many as CPUs].",
+    help="mips, threads, area: runs at a time [default: as many as CPUs].",
+)
+@click.option(
+    "--kept", is_flag=True, help="area: place nothing, show the placements that are kept."
 )
 @click.option("--short", is_flag=True, help="Less work: a first look, numbers mean little.")
-def reproduce(name: str, output: Path | None, traces: Path | None, jobs: int, short: bool) -> None:
+def reproduce(
+    name: str, output: Path | None, traces: Path | None, jobs: int, kept: bool, short: bool
+) -> None:
     """Run programs with their traces on, and write the figures and tables of SET from that.
 
     shmac: Figures 3.3 to 3.6 and 5.3 to 5.6, Tables 5.1 to 5.3, 5.5 and 5.6 of the thesis on
@@ -53,10 +58,17 @@ def reproduce(name: str, output: Path | None, traces: Path | None, jobs: int, sh
 
     threads: POSIX threads whose ready queues are in the chip's hardware scheduler, against policies
     in software. Takes 20 minutes.
+
+    area: gates of the chip's hardware scheduler and its clock in an FPGA, beside a paper's. Needs
+    tools/setup --group fpga. Results are kept in build/hw, and not made again. Takes an hour.
     """
     check_name(name)
+    if kept and name != "area":
+        raise UserError(f"--kept: {name} places nothing (valid: area)", status=2)
     if name in ("mips", "threads"):
         chip(name, output, jobs, short)
+    elif name == "area":
+        area(output, jobs, kept, short)
     else:
         shmac(output, traces, short)
 
@@ -68,6 +80,14 @@ def chip(name: str, output: Path | None, jobs: int, short: bool) -> None:
     folder = output or root / "results" / "figures"
     module = mips if name == "mips" else threads
     module.reproduce(root, folder, jobs, short, terminal.console())
+
+
+def area(output: Path | None, jobs: int, kept: bool, short: bool) -> None:
+    from pirn_tools.figures import area as figures
+
+    root = paths.project()
+    folder = output or root / "results" / "figures"
+    figures.reproduce(root, folder, jobs, short, terminal.console(), kept)
 
 
 def shmac(output: Path | None, traces: Path | None, short: bool) -> None:

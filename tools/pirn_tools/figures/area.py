@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""`pirn bench figures area`: what the chip's hardware scheduler costs in area and clock."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from pirn_tools import machine
+from pirn_tools.chip import design, gates, place
+from pirn_tools.chip.config import Config
+from pirn_tools.chip.design import Design
+from pirn_tools.chip.gates import Gates
+from pirn_tools.chip.sweep import PROGRESS
+from pirn_tools.figures import area_page as page
+from pirn_tools.paths import short
+from pirn_tools.plotting import figure
+
+CORES, THREADS = 8, 4  # the processor of the paper
+ENTRIES = (16, 64, 256, 1024)
+PLACED_ENTRIES = (16, 64, 256)
+TSAU_CORES = (1, 4, 8)
+CHIP_THREADS = (2, 4)
+CHIP_QUEUES = (0, 64)
+RAM_KIB = 64
+SEEDS = (1, 2, 3)
+PICTURE = "area-parts.png"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured. The short one is a first look."""
+
+    entries: tuple[int, ...] = ENTRIES
+    placed: tuple[int, ...] = PLACED_ENTRIES
+    tsau_cores: tuple[int, ...] = TSAU_CORES
+    chip_threads: tuple[int, ...] = CHIP_THREADS
+    seeds: tuple[int, ...] = SEEDS
+
+    def gates(self) -> list[Design]:
+        found = [design.context_unit(), design.tsau(CORES, THREADS)]
+        for entries in self.entries:
+            found += [design.rtu(entries), design.dtu(entries), design.dtu(entries, 1)]
+        return found
+
+    def units(self) -> list[Design]:
+        found = [make(entries) for make in (design.rtu, design.dtu) for entries in self.placed]
+        return found + [design.tsau(cores, THREADS) for cores in self.tsau_cores]
+
+    def chips(self, root: Path) -> list[Design]:
+        configs = [
+            Config(cores=1, threads=threads, scheduler=queue)
+            for threads in self.chip_threads
+            for queue in CHIP_QUEUES
+        ]
+        return [design.chip(root, config, RAM_KIB) for config in configs]
+
+
+SHORT = Plan(entries=(16,), placed=(16,), tsau_cores=(1,), chip_threads=(), seeds=(1,))
+
+
+def all_gates(
+    root: Path, designs: Sequence[Design], folder: Path, console: Console
+) -> dict[Design, Gates]:
+    with Progress(*PROGRESS, console=console) as progress:
+        return {
+            one: gates.measure(root, folder, one)
+            for one in progress.track(designs, description="gates")
+        }
+
+
+def budgets(found: Mapping[Design, Gates], entries: Sequence[int]) -> list[page.Budget]:
+    """The scheduler of the paper's processor, for each size of its queues."""
+    return [
+        page.Budget(
+            entries=n,
+            cores=CORES,
+            rtu=found[design.rtu(n)],
+            dtu=found[design.dtu(n)],
+            dtu_without_cam=found[design.dtu(n, 1)],
+            tsau=found[design.tsau(CORES, THREADS)],
+            context_unit=found[design.context_unit()],
+        )
+        for n in entries
+    ]
+
+
+def draw(found: Sequence[page.Budget], path: Path) -> None:
+    """Shares of the parts, by transistors."""
+    with figure(path, width=8.0, height=4.5) as axes:
+        bottom = [0.0] * len(found)
+        for part in found[0].parts:
+            heights = [100 * one.parts[part] / one.total for one in found]
+            axes.bar([str(one.entries) for one in found], heights, bottom=bottom, label=part)
+            bottom = [low + high for low, high in zip(bottom, heights, strict=True)]
+        axes.set_xlabel("entries of each queue")
+        axes.set_ylabel("transistors, % of the scheduler")
+        axes.set_title(f"{CORES} cores, {THREADS} hardware threads each", fontsize="medium")
+        axes.figure.legend(fontsize="small", loc="outside right upper")
+
+
+def write_csv(
+    path: Path, counted: Mapping[Design, Gates], placed: Mapping[Design, place.Result]
+) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["part", "seed", "quantity", "value"])
+        for one, found in counted.items():
+            for name in ("memory_bits", "flip_flops", "gate_transistors", "transistors", "depth"):
+                writer.writerow([one.title, "", name, getattr(found, name)])
+        for one, result in placed.items():
+            for name, value in result.cells.__dict__.items():
+                writer.writerow([one.title, "", name, value])
+            for seed, run in result.placed.items():
+                for name, value in run.__dict__.items():
+                    text = f"{value:.2f}" if isinstance(value, float) else value
+                    writer.writerow([one.title, seed, name, text])
+
+
+def minutes(placed: Mapping[Design, place.Result]) -> str:
+    """How long a run of nextpnr took: it depends on what else the machine did."""
+    taken = sorted(run.seconds / 60 for one in placed.values() for run in one.placed.values())
+    return f"{taken[0]:.0f} to {taken[-1]:.0f} minutes for a run" if taken else "no run"
+
+
+def reproduce(
+    root: Path, folder: Path, jobs: int, short_: bool, console: Console, kept: bool = False
+) -> None:
+    """With `kept` no design is placed: the page shows what earlier runs have left."""
+    plan = SHORT if short_ else Plan()
+    builds = root / "build" / "hw"
+    fpga = place.Fpga(root, builds / "fpga", jobs)  # first: it fails if the tools are missing
+    counted = all_gates(root, plan.gates(), builds / "gates", console)
+    designs = [*plan.units(), *plan.chips(root)]
+    placed = fpga.kept(designs, plan.seeds) if kept else fpga.run(designs, plan.seeds, console)
+    found = budgets(counted, plan.entries)
+    (folder / "img").mkdir(parents=True, exist_ok=True)
+    write_csv(folder / "area.csv", counted, placed)
+    if not short_:
+        draw(found, folder / "img" / PICTURE)
+    facts = {
+        "command": "`"
+        + " ".join(["pirn bench figures area", *["--short"] * short_, *["--kept"] * kept])
+        + "`",
+        "commit": machine.commit(root),
+        "gates": machine.first_line("yosys", "-V").split(" (")[0],
+        "FPGA": "Lattice ECP5, 85 k LUTs, speed grade 6; yosys and nextpnr of PyPI: "
+        + "; ".join(one.split(" (git")[0].strip() for one in fpga.versions),
+        "place and route": f"{place.GOAL} MHz wanted; one CPU took {minutes(placed)}",
+    }
+    text = page.page(found, placed, facts, PICTURE if not short_ else None)
+    (folder / "area.md").write_text(text, encoding="utf-8")
+    console.print(f"page: {short(folder / 'area.md')}", highlight=False)
