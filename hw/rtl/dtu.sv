@@ -76,17 +76,16 @@ module dtu #(
     assign room = used != '1;
     assign waits = match != 0;
     assign has = active != 0;
-    always_comb begin
-        slot = '0;
-        matched = '0;
-        next = '0;
-        taken = '0;
-        for (i = 0; i < ENTRIES; i = i + 1) begin
-            if (lowest_free[i]) slot = slot | BITS'(i);
-            if (match[i]) matched = matched | BITS'(i);
-            if (match[i]) next = next | older[i*BITS+:BITS];
-            if (lowest_active[i]) taken = taken | BITS'(i);
+    for (genvar b = 0; b < BITS; b++) begin : encoders
+        logic [ENTRIES-1:0] numbers, links;  // bit b of each entry's number, and of its `older`
+        for (genvar e = 0; e < ENTRIES; e++) begin : entries
+            assign numbers[e] = ((e >> b) & 1) != 0;
+            assign links[e] = older[e*BITS+b];
         end
+        assign slot[b] = (lowest_free & numbers) != 0;
+        assign matched[b] = (match & numbers) != 0;
+        assign next[b] = (match & links) != 0;
+        assign taken[b] = (lowest_active & numbers) != 0;
     end
 
     always_ff @(posedge clk) begin

@@ -59,7 +59,7 @@ techmap
 simplemap
 dfflegalize -cell $_DFF_P_ 01
 opt -full -nodffe -nosdff
-abc -g cmos -script +strash;ifraig;dc2;strash;if,-g,-K,6;strash;map,-B,0.9;topo
+abc -g cmos -script +strash;dc2;strash;if,-g,-K,6;strash;map,-B,0.9;topo
 opt_clean
 tee -q -o depth.txt ltp -noff
 write_json netlist.json
