@@ -82,7 +82,9 @@ def test_gates_say_so_when_the_longest_path_is_missing() -> None:
 
 @needs_yosys
 def test_an_rtu_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert gates.kept(ROOT, tmp_path, design.rtu(2)) is None
     found = gates.measure(ROOT, tmp_path, design.rtu(2))
+    assert gates.kept(ROOT, tmp_path, design.rtu(2)) == found
     assert found.memory_bits == 2 * 2 * 512  # LIFO and FILLQ
     assert found.registers["height"] == found.registers["length"] == 2
     assert found.transistors > 24 * found.flip_flops > 0
@@ -287,11 +289,13 @@ def test_the_page_has_units_chips_and_what_limits_the_clock(tmp_path: Path) -> N
     found = [budget(64, some(nands=1000)), budget(1024, some(nands=1000))]
     text = area_page.page(found, placed, {"command": "x"}, "p.png")
     assert "| TSAU | 8x4 | 100 | 50 | 15 | 42 | 40-44 | 3 | `turn` to `r_choice` |" in text
-    assert "The slowest unit is the DTU (entries 64, line_bits 28), with 20 MHz." in text
+    assert "The slowest unit is the DTU for 64 entries, with 20 MHz." in text
     assert "reaches 30 MHz, so this unit would limit its clock." in text
     assert "adds 500 LUTs (50 %), 0 flip-flops and 0 block RAMs to a chip of 1x2" in text
     assert "Its clock is 19 MHz instead of 30 MHz." in text
     assert "One core with 64 KiB of memory" in text
+    tsau = area_page.limit({design.tsau(8, 4): result(80.0)})
+    assert tsau == "The slowest unit is the TSAU for 8 cores of 4 threads, with 80 MHz."
     area.draw(found, tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 5000
     area.write_csv(tmp_path / "area.csv", {design.rtu(4): found[0].rtu}, placed)
@@ -316,11 +320,32 @@ def test_the_page_says_what_has_not_been_placed() -> None:
     assert area_page.limit({design.rtu(64): result()}) == ""
 
 
+def test_versions_are_numbers() -> None:
+    said = ["Yosys 0.70 (git sha1 28ba3cb92)", '"nextpnr" -- Next (Version nextpnr-0.11.1)\n']
+    assert area.versions(said) == ["0.70", "0.11.1"]
+
+
+def test_the_page_names_what_is_missing() -> None:
+    plan = replace(area.SHORT, seeds=(1, 2, 3))
+    counted = dict.fromkeys(plan.gates(), some(nands=1000))
+    assert area.complete(counted, plan.entries) == [16]
+    placed = {design.rtu(16): result(80.0), design.dtu(16): result(60.0, 61.0, 62.0)}
+    assert area.missing(plan, counted, plan.units(), placed) == [
+        "2 of 3 seeds of rtu entries 16",
+        "synthesis of tsau cores 1 threads 4",
+    ]
+    del counted[design.dtu(16, 1)]
+    assert area.complete(counted, plan.entries) == []
+    assert area.missing(plan, counted, [], {}) == ["gates of dtu entries 16 line_bits 1"]
+    text = area_page.page([budget(16, some(nands=1))], {}, {}, None, ["gates of x", "y"])
+    assert "\nNot measured yet: gates of x, y.\n" in text
+
+
 def test_the_page_of_a_short_run_has_no_chips() -> None:
     placed = {design.rtu(16): result(80.0)}
     text = area_page.page([budget(16, some(nands=1000))], placed, {}, None)
     assert "The whole chip" not in text
-    assert "The slowest unit is the RTU (entries 16), with 80 MHz." in text
+    assert "The slowest unit is the RTU for 16 entries, with 80 MHz." in text
 
 
 def test_netlists_are_read_as_json_of_yosys(tmp_path: Path) -> None:

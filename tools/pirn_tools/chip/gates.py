@@ -145,30 +145,42 @@ def counted(module: Mapping[str, Any], depth: str) -> Gates:
     return Gates(bits, flip_flops, gates, int(found[1]), registers)
 
 
-def measure(root: Path, folder: Path, design: Design) -> Gates:
-    """From a file in `folder`, or by yosys."""
+def place_of(root: Path, folder: Path, design: Design) -> Path:
+    """Where the result of a design lies in `folder`."""
     yosys = shutil.which(TOOL)
     if yosys is None:
         raise UserError(f"{TOOL} is missing; tools/setup --group fpga installs it")
     version = subprocess.run([yosys, "-V"], capture_output=True, text=True, check=True).stdout
-    name = f"{design.title.replace(' ', '-')}-{fingerprint(root, design, version, SCRIPT)}"
-    place = folder / name
+    return folder / f"{design.title.replace(' ', '-')}-{fingerprint(root, design, version, SCRIPT)}"
+
+
+def kept(root: Path, folder: Path, design: Design) -> Gates | None:
+    """What an earlier run has left."""
+    path = place_of(root, folder, design) / "gates.json"
+    return Gates(**json.loads(path.read_text())) if path.exists() else None
+
+
+def measure(root: Path, folder: Path, design: Design) -> Gates:
+    """From a file in `folder`, or by yosys."""
+    place = place_of(root, folder, design)
     place.mkdir(parents=True, exist_ok=True)
     path = place / "gates.json"
     with locked(place / "lock"):
         if not path.exists():
-            (place / "gates.ys").write_text(script(root, design))
-            line = [yosys, "-q", "gates.ys"]
-            done = subprocess.run(line, cwd=place, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                raise UserError(
-                    f"{design.title}: yosys failed:\n{(done.stdout + done.stderr)[-2000:]}"
-                )
-            netlist = place / "netlist.json"
-            module = json.loads(netlist.read_text())["modules"][design.top]
-            made = counted(module, (place / "depth.txt").read_text())
-            part = path.with_suffix(f".{os.getpid()}.part")
-            part.write_text(json.dumps(made.__dict__, indent=1))
-            part.rename(path)
-            netlist.unlink()
+            _count(root, design, place, path)
     return Gates(**json.loads(path.read_text()))
+
+
+def _count(root: Path, design: Design, place: Path, path: Path) -> None:
+    (place / "gates.ys").write_text(script(root, design))
+    line = [TOOL, "-q", "gates.ys"]
+    done = subprocess.run(line, cwd=place, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UserError(f"{design.title}: yosys failed:\n{(done.stdout + done.stderr)[-2000:]}")
+    netlist = place / "netlist.json"
+    module = json.loads(netlist.read_text())["modules"][design.top]
+    made = counted(module, (place / "depth.txt").read_text())
+    part = path.with_suffix(f".{os.getpid()}.part")
+    part.write_text(json.dumps(made.__dict__, indent=1))
+    part.rename(path)
+    netlist.unlink()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from pirn_tools.chip.config import Config
 from pirn_tools.chip.design import Design
 from pirn_tools.chip.gates import Gates
 from pirn_tools.chip.sweep import PROGRESS
+from pirn_tools.errors import UserError
 from pirn_tools.figures import area_page as page
 from pirn_tools.paths import short
 from pirn_tools.plotting import figure
@@ -65,13 +67,40 @@ SHORT = Plan(entries=(16,), placed=(16,), tsau_cores=(1,), chip_threads=(), seed
 
 
 def all_gates(
-    root: Path, designs: Sequence[Design], folder: Path, console: Console
+    root: Path, designs: Sequence[Design], folder: Path, console: Console, kept: bool
 ) -> dict[Design, Gates]:
+    """Without new ones if `kept`."""
+    if kept:
+        found = {one: gates.kept(root, folder, one) for one in designs}
+        return {one: count for one, count in found.items() if count is not None}
     with Progress(*PROGRESS, console=console) as progress:
         return {
             one: gates.measure(root, folder, one)
             for one in progress.track(designs, description="gates")
         }
+
+
+def complete(found: Mapping[Design, Gates], entries: Sequence[int]) -> list[int]:
+    """Sizes of which all gates have been counted."""
+    parts = (design.rtu, design.dtu, lambda n: design.dtu(n, 1))
+    return [n for n in entries if all(make(n) in found for make in parts)]
+
+
+def missing(
+    plan: Plan,
+    counted: Mapping[Design, Gates],
+    designs: Sequence[Design],
+    placed: Mapping[Design, place.Result],
+) -> list[str]:
+    """What the plan has and the results have not."""
+    found = [f"gates of {one.title}" for one in plan.gates() if one not in counted]
+    for one in designs:
+        if one not in placed:
+            found.append(f"synthesis of {one.title}")
+        elif len(placed[one].placed) < len(plan.seeds):
+            todo = len(plan.seeds) - len(placed[one].placed)
+            found.append(f"{todo} of {len(plan.seeds)} seeds of {one.title}")
+    return found
 
 
 def budgets(found: Mapping[Design, Gates], entries: Sequence[int]) -> list[page.Budget]:
@@ -122,6 +151,11 @@ def write_csv(
                     writer.writerow([one.title, seed, name, text])
 
 
+def versions(said: Sequence[str]) -> list[str]:
+    """The numbers in what tools say of themselves."""
+    return [found[0] for found in (re.search(r"\d+\.\d[\d.]*", one) for one in said) if found]
+
+
 def minutes(placed: Mapping[Design, place.Result]) -> str:
     """How long a run of nextpnr took: it depends on what else the machine did."""
     taken = sorted(run.seconds / 60 for one in placed.values() for run in one.placed.values())
@@ -135,10 +169,13 @@ def reproduce(
     plan = SHORT if short_ else Plan()
     builds = root / "build" / "hw"
     fpga = place.Fpga(root, builds / "fpga", jobs)  # first: it fails if the tools are missing
-    counted = all_gates(root, plan.gates(), builds / "gates", console)
+    counted = all_gates(root, plan.gates(), builds / "gates", console, kept)
     designs = [*plan.units(), *plan.chips(root)]
     placed = fpga.kept(designs, plan.seeds) if kept else fpga.run(designs, plan.seeds, console)
-    found = budgets(counted, plan.entries)
+    sizes = complete(counted, plan.entries)
+    if not sizes or design.tsau(CORES, THREADS) not in counted:
+        raise UserError("no gates have been counted; leave --kept out")
+    found = budgets(counted, sizes)
     (folder / "img").mkdir(parents=True, exist_ok=True)
     write_csv(folder / "area.csv", counted, placed)
     if not short_:
@@ -149,10 +186,11 @@ def reproduce(
         + "`",
         "commit": machine.commit(root),
         "gates": machine.first_line("yosys", "-V").split(" (")[0],
-        "FPGA": "Lattice ECP5, 85 k LUTs, speed grade 6; yosys and nextpnr of PyPI: "
-        + "; ".join(one.split(" (git")[0].strip() for one in fpga.versions),
+        "FPGA": "Lattice ECP5, 85 k LUTs, speed grade 6; yosys and nextpnr of PyPI, "
+        + ", ".join(versions(fpga.versions)),
         "place and route": f"{place.GOAL} MHz wanted; one CPU took {minutes(placed)}",
     }
-    text = page.page(found, placed, facts, PICTURE if not short_ else None)
+    todo = missing(plan, counted, designs, placed)
+    text = page.page(found, placed, facts, PICTURE if not short_ else None, todo)
     (folder / "area.md").write_text(text, encoding="utf-8")
     console.print(f"page: {short(folder / 'area.md')}", highlight=False)

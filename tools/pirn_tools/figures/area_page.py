@@ -164,8 +164,8 @@ def claims(found: Sequence[Budget]) -> str:
                 f"{size(claimed)} with {one.entries} entries",
                 f"{size(one.context_bytes)} of contexts; "
                 f"{size(one.total / SRAM_CELL / 8)} with all logic",
-                f"{word(one.context_bytes == claimed)} for the contexts alone. What it leaves out "
-                f"adds {100 * more:.0f} %.",
+                f"{word(one.context_bytes == claimed)} for the contexts alone. All logic adds "
+                f"{100 * more:.0f} %.",
             ]
         )
     tsau = found[0].tsau
@@ -285,8 +285,12 @@ def limit(placed: Mapping[Design, Result]) -> str:
     slowest = min(units, key=lambda one: units[one].typical.mhz)
     mhz = units[slowest].typical.mhz
     values = dict(slowest.parameters)
-    name = f"{slowest.top.upper()} ({', '.join(f'{n.lower()} {v}' for n, v in values.items())})"
-    text = f"The slowest unit is the {name}, with {mhz:.0f} MHz."
+    size_ = (
+        f"{values['ENTRIES']} entries"
+        if "ENTRIES" in values
+        else f"{values['CORES']} cores of {values['THREADS']} threads"
+    )
+    text = f"The slowest unit is the {slowest.top.upper()} for {size_}, with {mhz:.0f} MHz."
     if plain:
         text += f" A chip without the scheduler reaches {max(plain):.0f} MHz, so " + (
             "this unit would limit its clock." if mhz < max(plain) else "no unit limits its clock."
@@ -300,13 +304,13 @@ paper"), which estimates its area and synthesizes nothing. Here yosys counts gat
 places the same SystemVerilog that is simulated in an FPGA. [The chip](../internals/chip.md) says
 what the units do."""
 
-GATES = f"""\
+GATES = """\
 All but the memory of contexts is mapped to gates of static CMOS, for little depth first. A NAND2
-has {NAND2} transistors, a bit of SRAM {SRAM_CELL}, a D flip-flop {FLIP_FLOP_TRANSISTORS}. That last
-number is an assumption: yosys does not count the transistors of flip-flops. Enable and reset of a
-flip-flop are gates beside it. "As SRAM" is the size of a memory with as many transistors, without
-its decoders and amplifiers. "Depth" is the number of gates on the longest way through the unit.
-The processor is the paper's: {{cores}} cores of 4 hardware threads."""
+has {nand2} transistors, a bit of SRAM {sram}, a D flip-flop {flip_flop}. That last number is an
+assumption: yosys does not count the transistors of flip-flops. Enable and reset of a flip-flop are
+gates beside it. "As SRAM" is the size of a memory with as many transistors, without its decoders
+and amplifiers. "Depth" is the number of gates on the longest way through the unit. The processor is
+the paper's: {cores} cores of 4 hardware threads."""
 
 DTB = """\
 Each entry of the DTB has, beside its context, the line's address (28 bits), six bits of state, and
@@ -329,15 +333,16 @@ The paper counts contexts of 64 bytes and the TSAU. It leaves out:
   all cores. Gates do not show them; the placements below do."""
 
 FPGA = """\
-Each unit alone, between registers that shift its inputs in and its outputs out. `in` is such a
-register, not the unit's. A distributed memory counts as six LUTs for each 16 x 4 bits, a carry cell
-as two. The clock is what nextpnr computes for the slowest conditions of the speed grade. The path
-is that of the run with the median clock."""
+Each unit alone, between registers that shift its inputs in and its outputs out. `in` and `seen` are
+such registers, not the unit's. A distributed memory counts as six LUTs for each 16 x 4 bits, a
+carry cell as two. The clock is what nextpnr computes for the slowest conditions of the speed grade.
+The path is that of the run with the median clock."""
 
 CHIP = """\
 One core with {ram} KiB of memory in 4 banks, all in block RAM, and caches as simulated; without the
-host's port, whose inputs are constant. The FPGA's block RAMs hold 18 Kbit and are at most 36 bits
-wide, so a queue of contexts takes 15 of them, however few entries it has."""
+host's port, whose inputs are constant. The counts include the wrapper, about 150 flip-flops. The
+FPGA's block RAMs hold 18 Kbit and are at most 36 bits wide, so a queue of 64 contexts takes 15 of
+them, as one of 512 would."""
 
 TSAU = """\
 The TSAU has three stages already (`tsau.sv`): choose, read, drive. It has not been divided further,
@@ -349,6 +354,7 @@ def page(
     placed: Mapping[Design, Result],
     facts: Mapping[str, str],
     picture: str | None,
+    missing: Sequence[str] = (),
 ) -> str:
     one = found[0]
     contexts = one.parts["context units"]
@@ -358,11 +364,12 @@ def page(
         "# Area and clock of the hardware scheduler",
         HEAD,
         "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in facts.items())]),
+        *(["Not measured yet: " + ", ".join(missing) + "."] if missing else []),
         "## Claims of the paper",
         claims(found),
         LEFT_OUT.format(contexts=thousands(contexts), ratio=contexts / one.parts["TSAU"]),
         "## Gates",
-        GATES.format(cores=one.cores),
+        GATES.format(cores=one.cores, nand2=NAND2, sram=SRAM_CELL, flip_flop=FLIP_FLOP_TRANSISTORS),
         logic_table(found),
         "### The whole scheduler, in transistors",
         total_table(found),
