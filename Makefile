@@ -58,7 +58,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc chip-figures results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -277,6 +277,11 @@ chip-figures: setup
 	@tools/setup-boards --quiet $$($(BOARD_LISTS) setup pirn-soc)
 	$(VENV)/pirn bench figures mips --output docs/results
 	$(VENV)/pirn bench figures threads --output docs/results
+
+## chip-area: gates of the chip's hardware scheduler and its clock in an FPGA, update docs/results/area.md (an hour)
+chip-area: setup
+	@tools/setup --quiet --group fpga
+	$(VENV)/pirn bench figures area --output docs/results
 
 ## figures-doc: repeat the runs of docs/results/figures.md, update it and its pictures (1 minute)
 figures-doc: setup build-release
