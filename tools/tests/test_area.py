@@ -296,6 +296,8 @@ def test_the_page_has_units_chips_and_what_limits_the_clock(tmp_path: Path) -> N
     assert "One core with 64 KiB of memory" in text
     tsau = area_page.limit({design.tsau(8, 4): result(80.0)})
     assert tsau == "The slowest unit is the TSAU for 8 cores of 4 threads, with 80 MHz."
+    assert "not raise the scheduler's clock: the DTU reaches 20 MHz, the TSAU 42 MHz." in text
+    assert "not raise" not in area_page.stages({design.tsau(8, 4): result(40.0)})
     area.draw(found, tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 5000
     area.write_csv(tmp_path / "area.csv", {design.rtu(4): found[0].rtu}, placed)

@@ -298,6 +298,21 @@ def limit(placed: Mapping[Design, Result]) -> str:
     return text
 
 
+def stages(placed: Mapping[Design, Result]) -> str:
+    """Whether more stages of the TSAU would raise the clock."""
+    mhz = {
+        top: [one.typical.mhz for part, one in placed.items() if part.top == top and one.placed]
+        for top in ("tsau", "dtu")
+    }
+    text = TSAU
+    if mhz["tsau"] and mhz["dtu"] and min(mhz["dtu"]) < min(mhz["tsau"]):
+        text += (
+            f" More stages would not raise the scheduler's clock: the DTU reaches "
+            f"{min(mhz['dtu']):.0f} MHz, the TSAU {min(mhz['tsau']):.0f} MHz."
+        )
+    return text
+
+
 HEAD = """\
 The hardware scheduler of the chip in `hw/` follows a proposal for fine-grained threads ("the
 paper"), which estimates its area and synthesizes nothing. Here yosys counts gates, and nextpnr
@@ -336,17 +351,20 @@ FPGA = """\
 Each unit alone, between registers that shift its inputs in and its outputs out. `in` and `seen` are
 such registers, not the unit's. A distributed memory counts as six LUTs for each 16 x 4 bits, a
 carry cell as two. The clock is what nextpnr computes for the slowest conditions of the speed grade.
-The path is that of the run with the median clock."""
+The path is that of the run with the median clock. That of the DTU is the wake-up: the line of a
+change is compared with all entries, and in the same cycle the mark `head` goes from the entry that
+is found to the next one of its list."""
 
 CHIP = """\
 One core with {ram} KiB of memory in 4 banks, all in block RAM, and caches as simulated; without the
 host's port, whose inputs are constant. The counts include the wrapper, about 150 flip-flops. The
 FPGA's block RAMs hold 18 Kbit and are at most 36 bits wide, so a queue of 64 contexts takes 15 of
-them, as one of 512 would."""
+them, as one of 512 would. With the scheduler, contexts are written to a core's registers four words
+at a time, so these are flip-flops; without it they are distributed memory."""
 
 TSAU = """\
 The TSAU has three stages already (`tsau.sv`): choose, read, drive. It has not been divided further,
-so this page cannot show cycles against clock for it."""
+so this page shows no cycles against clock for it."""
 
 
 def page(
@@ -377,7 +395,7 @@ def page(
     if picture:
         parts.append(f"![Shares of the scheduler's parts, by entries of a queue](img/{picture})")
     parts += ["### Addresses and states in the DTB", DTB, dtb_table(found)]
-    parts += ["## Units in an FPGA", FPGA, units_table(placed), limit(placed), TSAU]
+    parts += ["## Units in an FPGA", FPGA, units_table(placed), limit(placed), stages(placed)]
     if chips(placed):
         ram = next(
             macro.split("=")[1]
