@@ -187,6 +187,8 @@ def test_cells_of_a_chip_are_counted_with_the_wrapper_that_it_is_merged_with() -
         ("unit.pc[0]_TRELLIS_FF_Q_22", "pc[0]"),
         ("in_TRELLIS_FF_Q_3", "in"),
         ("unit.x_t_LUT4_Z_1", "x_t"),
+        ("unit.lifo.0.48$DPRAM_COMB3", "lifo"),
+        ("cores[0].core.pc[0]", "cores[0].core.pc[0]"),
     ],
 )
 def test_a_cell_is_named_by_our_register(cell_: str, name: str) -> None:

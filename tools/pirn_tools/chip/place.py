@@ -213,7 +213,7 @@ def counted(statistics: Mapping[str, Any], top: str) -> Cells:
 
 def signal(cell: str) -> str:
     """The register or memory of our RTL, from the name that yosys gave to a cell."""
-    name = re.split(r"_(?:TRELLIS_|LUT4|PFUMX|L6MUX21|CCU2C|DP16KD|MULT18X18D)", cell)[0]
+    name = re.split(r"\$DPRAM|_(?:TRELLIS_|LUT4|PFUMX|L6MUX21|CCU2C|DP16KD|MULT18X18D)", cell)[0]
     name = re.sub(r"(\.\d+)+$", "", name)  # of a memory: which of its blocks
     return name.removeprefix(f"{INSTANCE}.")
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from pirn_tools.chip.design import Design
 from pirn_tools.chip.gates import FLIP_FLOP_TRANSISTORS, NAND2, SRAM_CELL, Gates
-from pirn_tools.chip.place import Result
+from pirn_tools.chip.place import Result, signal
 
 KIB = 1024
 CONTEXT = 64  # bytes
@@ -211,7 +211,7 @@ def place_row(name: str, size_: str, one: Result) -> list[str]:
         f"{typical.mhz:.0f}",
         f"{mhz[0]:.0f}-{mhz[-1]:.0f}",
         str(len(mhz)),
-        f"`{typical.start}` to `{typical.end}`",
+        f"`{signal(typical.start)}` to `{signal(typical.end)}`",
         f"{typical.nanoseconds:.1f}, {100 * wires / typical.nanoseconds:.0f} % wires",
     ]
 
