@@ -9,11 +9,13 @@ program, its command line and files, the options. A sweep that was interrupted c
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import hashlib
 import json
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,7 @@ class Run:
 class Result:
     output: str
     counters: dict[str, Any]  # what --counters writes
+    seconds: float = 0  # of the simulation
 
     @property
     def cycles(self) -> int:
@@ -104,7 +107,7 @@ class Sweep:
         if not path.exists() or (run.writes is not None and not run.writes.exists()):
             self._keep(path, run, self._simulate(simulator, run))
         kept = json.loads(path.read_text())
-        return Result(kept["output"], kept["counters"])
+        return Result(kept["output"], kept["counters"], kept.get("seconds", 0))
 
     @staticmethod
     def _simulate(simulator: Path, run: Run) -> Result:
@@ -113,17 +116,20 @@ class Sweep:
             line = [str(simulator), "--semihosting", "--latency", str(run.latency), *run.options]
             line += ["--counters", str(counters), "--", str(run.program)]
             line += [*run.settings, run.program.stem, *run.words]
+            began = time.monotonic()
             done = subprocess.run(line, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 said = (done.stdout + done.stderr)[-2000:]
-                raise UserError(f"{run.title}: status {done.returncode}\n{said}")
-            return Result(done.stdout, json.loads(counters.read_text()))
+                raise UserError(
+                    f"{' '.join([run.title, *run.words])}: status {done.returncode}\n{said}"
+                )
+            seconds = time.monotonic() - began
+            return Result(done.stdout, json.loads(counters.read_text()), seconds)
 
     @staticmethod
     def _keep(path: Path, run: Run, result: Result) -> None:
-        text = json.dumps(
-            {"run": run.title, "output": result.output, "counters": result.counters}, indent=1
-        )
+        kept = {"run": run.title, "words": run.words} | dataclasses.asdict(result)
+        text = json.dumps(kept, indent=1)
         part = path.with_suffix(f".{os.getpid()}.part")
         part.write_text(text)
         part.rename(path)
