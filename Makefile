@@ -140,7 +140,7 @@ check-boards: setup
 	$(call on_boards,check,ctest --preset $$board --parallel $(JOBS) -L fast)
 
 # The groups of hw/tests/run.py.
-CHIP_GROUPS := programs random litmus scheduler
+CHIP_GROUPS := programs random litmus scheduler workloads
 
 # Pirn's own tests on the chip, whose board is pirn-soc; $(1): options of ctest.
 define on_chip
@@ -271,11 +271,12 @@ profiling-cost: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
 
-## chip-figures: cycles of operations and applications on the chip, update docs/results/mips.md, threads.md (an hour)
+## chip-figures: operations, applications and schedulers on the chip, update docs/results/mips.md, hw.md, threads.md (two hours)
 chip-figures: setup
 	@tools/setup --quiet --group chip
 	@tools/setup-boards --quiet $$($(BOARD_LISTS) setup pirn-soc)
 	$(VENV)/pirn bench figures mips --output docs/results
+	$(VENV)/pirn bench figures hw --output docs/results
 	$(VENV)/pirn bench figures threads --output docs/results
 
 ## chip-area: gates of the chip's hardware scheduler and its clock in an FPGA, update docs/results/area.md (an hour)

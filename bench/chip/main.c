@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - a parent creates threads that do some units of work, under a scheduler of the hardware or
- * of software. Every thread must run once.
+ * main.c - a parent creates threads that do some units of work, under a scheduler of the hardware
+ * or of software. Every thread must run once.
  *
- *     threads [scheduler=NAME] [workload=a|b|c|d|e] [threads=N] [units=N] [rounds=N] [cost=N] [seed=N]
+ *     threads [scheduler=NAME] [workload=a|b|c|d|e] [threads=N] [units=N] [rounds=N] [cost=N]
+ *             [seed=N]
  *
  * Prints a name and a value on each line:
  *
@@ -17,8 +18,8 @@
  * ends as threads, and a time of each of them, leave no room for one that ran twice.
  *
  * Workloads: a has no more than units of work. In b each thread adds 1 to a shared line before its
- * work, with conditional accesses, and the sum must be right; c does it with ordinary accesses. In d
- * and e it comes after the work.
+ * work, with conditional accesses, and the sum must be right; c does it with ordinary accesses. In
+ * d and e it comes after the work.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soft.c - software schedulers: a worker on each hart. Hart 0 is the parent and, when it has created
- * all threads, a worker like the others; with the hardware scheduler its hart takes threads then,
- * too.
+ * soft.c - software schedulers: a worker on each hart. Hart 0 is the parent and, when it has
+ * created all threads, a worker like the others; with the hardware scheduler its hart takes
+ * threads then, too.
  *
  * A scheduler is two functions: `put`, which the parent calls for each thread, and `next`, which
  * returns a word to execute, or 0 if it has found none. soft_run is compiled for each pair.

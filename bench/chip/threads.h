@@ -98,8 +98,8 @@ static inline uint32_t cycles(void)
     return now;
 }
 
-/* The second level's latency, in which the hart does not use the pipeline that it shares: it loads a
- * word that is not cached. Each hart has its own, so all banks have their share. */
+/* The second level's latency, in which the hart does not use the pipeline that it shares: it loads
+ * a word that is not cached. Each hart has its own, so all banks have their share. */
 static inline void pause(void)
 {
     uint32_t hart;

@@ -13,7 +13,7 @@ import click
 from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-SETS = ("shmac", "mips", "threads", "area")
+SETS = ("shmac", "mips", "hw", "threads", "area")
 PAGE = "figures.md"
 
 
@@ -39,14 +39,26 @@ def check_name(name: str) -> None:
     "--jobs",
     type=click.IntRange(min=1),
     default=os.cpu_count() or 1,
-    help="mips, threads, area: runs at a time [default: as many as CPUs].",
+    help="mips, hw, threads, area: runs at a time [default: as many as CPUs].",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1, max=10),
+    metavar="N",
+    help="hw: runs of each case, with seeds 1 to N of arbitration [default: 5].",
 )
 @click.option(
     "--kept", is_flag=True, help="area: place nothing, show the placements that are kept."
 )
 @click.option("--short", is_flag=True, help="Less work: a first look, numbers mean little.")
 def reproduce(
-    name: str, output: Path | None, traces: Path | None, jobs: int, kept: bool, short: bool
+    name: str,
+    output: Path | None,
+    traces: Path | None,
+    jobs: int,
+    seeds: int | None,
+    kept: bool,
+    short: bool,
 ) -> None:
     """Run programs with their traces on, and write the figures and tables of SET from that.
 
@@ -55,6 +67,10 @@ def reproduce(
 
     mips: Table 2 of a paper on POSIX threads for an on-chip MIPS multiprocessor, in cycles of the
     chip of hw/. Runs are kept in build/hw/runs, and not made again. Takes 40 minutes.
+
+    hw: Figures 2 to 5 of a paper on a hardware scheduler for fine-grained threads, software
+    schedulers on the same chip, and where the hardware stops paying. Runs are kept, too. Takes an
+    hour.
 
     threads: POSIX threads whose ready queues are in the chip's hardware scheduler, against policies
     in software. Takes 20 minutes.
@@ -65,29 +81,30 @@ def reproduce(
     check_name(name)
     if kept and name != "area":
         raise UserError(f"--kept: {name} places nothing (valid: area)", status=2)
-    if name in ("mips", "threads"):
-        chip(name, output, jobs, short)
-    elif name == "area":
-        area(output, jobs, kept, short)
-    else:
+    if seeds is not None and name != "hw":
+        raise UserError(f"--seeds: not for {name}, only for hw", status=2)
+    if name == "shmac":
         shmac(output, traces, short)
+    else:
+        chip(name, output, jobs, seeds, kept, short)
 
 
-def chip(name: str, output: Path | None, jobs: int, short: bool) -> None:
-    from pirn_tools.figures import mips, threads
-
-    root = paths.project()
-    folder = output or root / "results" / "figures"
-    module = mips if name == "mips" else threads
-    module.reproduce(root, folder, jobs, short, terminal.console())
-
-
-def area(output: Path | None, jobs: int, kept: bool, short: bool) -> None:
-    from pirn_tools.figures import area as figures
+def chip(
+    name: str, output: Path | None, jobs: int, seeds: int | None, kept: bool, short: bool
+) -> None:
+    from pirn_tools.figures import area, hw, mips, threads
 
     root = paths.project()
     folder = output or root / "results" / "figures"
-    figures.reproduce(root, folder, jobs, short, terminal.console(), kept)
+    console = terminal.console()
+    if name == "mips":
+        mips.reproduce(root, folder, jobs, short, console)
+    elif name == "hw":
+        hw.reproduce(root, folder, jobs, seeds, short, console)
+    elif name == "threads":
+        threads.reproduce(root, folder, jobs, short, console)
+    else:
+        area.reproduce(root, folder, jobs, short, console, kept)
 
 
 def shmac(output: Path | None, traces: Path | None, short: bool) -> None:

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: MIT
+"""`pirn bench figures hw`: fine-grained threads under hardware and software schedulers.
+
+Haddad and Cook, "Hardware-based scheduling and synchronization for light-weight, fine-grained
+multi-threading". This module plans the runs and reads their results; hw_page.py writes the page.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from pirn_tools import machine
+from pirn_tools.chip import bare
+from pirn_tools.chip.config import Config
+from pirn_tools.chip.sweep import Result, Run, Sweep
+from pirn_tools.errors import UserError
+from pirn_tools.paths import short
+
+THREADS_A_CORE = 4
+QUEUE = 64
+LATENCY = 32
+COUNT = 1000
+SEEDS = 5
+CYCLES = 60_000_000  # only for a scheduler that hangs
+COST = 1000  # of a runtime, for each thread that enters or leaves its queue
+HARTS = (4, 8, 16, 32)
+MOST = HARTS[-1]
+
+# The sweep that no paper has.
+SWEPT_HARTS = (4, 8, 16, 32)
+SWEPT_LATENCIES = (8, 32, 200)
+SWEPT_UNITS = (1, 10, 50, 100, 300, 1000)
+LONG_UNITS = 10_000  # only on all harts
+HARDWARE = ("hard", "hard-tree")
+SOFTWARE = ("deque-spawner", "deque-tree")
+# Workloads that access a shared line, and their work units.
+FIGURE3 = (("b", 50), ("c", 50), ("d", 100), ("e", 100))
+# One queue for all workers: so slow that fewer threads have to do, but for the paper's baseline.
+SLOW = ("lifo-backoff", "lifo-look", "lifo-look-backoff", "lifo-ticket", "lifo-mcs")
+FEW = 200
+FEWER_SEEDS = 3  # of the long runs of Figure 5
+
+INSTRUCTIONS_A_RUN = 2_000_000
+LEAST_COUNT = 64
+
+# Student's t, two-sided, 95 %, by degrees of freedom.
+T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured, once for each seed."""
+
+    scheduler: str
+    units: int
+    harts: int
+    workload: str = "a"
+    threads: int = COUNT
+    latency: int = LATENCY
+    cost: int = 0
+
+
+@dataclass(frozen=True)
+class Point:
+    """A run's results."""
+
+    case: Case
+    seed: int
+    cycles: int
+    mean: int  # cycles of a thread
+    cores: tuple[int, ...]  # threads that each has run
+    inlined: int
+    rtu_overflows: int
+    dtb_overflows: int
+    recruits: int
+    blocked: int
+
+
+@dataclass
+class Points:
+    """All results, by case."""
+
+    of: dict[Case, list[Point]] = field(default_factory=dict)
+
+    def __contains__(self, case: Case) -> bool:
+        return case in self.of
+
+    def cycles(self, case: Case) -> float:
+        return statistics.fmean(point.cycles for point in self.of[case])
+
+    def error(self, case: Case) -> float:
+        """Half of the 95 % confidence interval of the cycles; 0 for a single run."""
+        values = [point.cycles for point in self.of[case]]
+        if len(values) < 2:
+            return 0.0
+        quantile = T95[min(len(values) - 2, len(T95) - 1)]
+        return quantile * statistics.stdev(values) / math.sqrt(len(values))
+
+    def mean(self, case: Case, name: str) -> float:
+        return float(statistics.fmean(getattr(point, name) for point in self.of[case]))
+
+    def select(self, wanted: Iterable[Case]) -> list[Case]:
+        return [case for case in wanted if case in self.of]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cases of each part of the page, and how many seeds."""
+
+    harts: tuple[int, ...] = HARTS
+    seeds: int = SEEDS
+    swept_harts: tuple[int, ...] = SWEPT_HARTS
+    latencies: tuple[int, ...] = SWEPT_LATENCIES
+    swept_units: tuple[int, ...] = SWEPT_UNITS
+    long_units: tuple[int, ...] = (LONG_UNITS,)
+
+    @property
+    def most(self) -> int:
+        return self.harts[-1]
+
+    def figure2(self) -> list[Case]:
+        return [Case("hard", u, h) for u, h in itertools.product((1, 10, 50), self.harts)]
+
+    def figure3(self) -> list[Case]:
+        """Conditional and ordinary accesses before the work, and after it."""
+        return [
+            Case("hard", units, harts, workload)
+            for (workload, units), harts in itertools.product(FIGURE3, self.harts)
+        ]
+
+    def figure4(self) -> list[Case]:
+        return [Case("mts", u, h) for u, h in itertools.product((1, 10, 50), self.harts)]
+
+    def figure5(self) -> list[Case]:
+        return [Case("mts", u, h) for u, h in itertools.product((400, 600), self.harts)]
+
+    def comparison(self) -> list[Case]:
+        """Every scheduler at the work unit of the paper's ratio."""
+        every = [self.compared(name) for name in bare.SCHEDULERS]
+        return [*every, self.modelled(), *(self.reference(case) for case in every)]
+
+    def compared(self, name: str) -> Case:
+        return Case(name, 50, self.most, threads=FEW if name in SLOW else COUNT)
+
+    def reference(self, case: Case) -> Case:
+        """The hardware scheduler with the same threads."""
+        return Case("hard", case.units, case.harts, threads=case.threads)
+
+    def modelled(self) -> Case:
+        return Case("mts", 50, self.most, threads=FEW, cost=COST)
+
+    def equal_time(self) -> list[Case]:
+        """At twice the units a thread takes as long as the paper's."""
+        return [Case(name, 100, self.most) for name in ("hard", "hard-tree", "mts", "deque-tree")]
+
+    def fine(self) -> list[Case]:
+        """The finest threads."""
+        names = ("hard", "hard-tree", "take", "mts", "deque-spawner", "deque-tree")
+        return [Case(name, u, self.most) for name, u in itertools.product(names, (1, 10))]
+
+    def swept(self) -> list[Case]:
+        """One seed each. Latencies besides LATENCY: on the fewest and the most hardware threads."""
+        ends = (self.swept_harts[0], self.swept_harts[-1])
+        return [
+            Case(name, units, harts, threads=count(units), latency=latency)
+            for name, latency in itertools.product((*HARDWARE, *SOFTWARE), self.latencies)
+            for harts in (self.swept_harts if latency == LATENCY else ends)
+            for units in (
+                (*self.swept_units, *self.long_units) if harts == ends[1] else self.swept_units
+            )
+        ]
+
+    def seeded(self) -> list[Case]:
+        parts = (self.figure2(), self.figure3(), self.comparison(), self.equal_time(), self.fine())
+        return list(dict.fromkeys(itertools.chain(*parts, self.figure4())))
+
+    def runs(self) -> list[tuple[Case, int]]:
+        """Each case with each of its seeds. What a run says about all figures comes first."""
+        seeds = range(1, self.seeds + 1)
+        every = [(case, seed) for seed in seeds for case in self.seeded()]
+        every += [(case, seed) for seed in seeds[:FEWER_SEEDS] for case in self.figure5()]
+        every += [(case, 1) for case in self.swept()]
+        return sorted(dict.fromkeys(every), key=lambda one: one[1])
+
+
+FULL = Plan()
+SHORT = Plan((4, 8), 2, (4, 8), (8, 32), (1, 100), ())
+
+
+def count(units: int) -> int:
+    """Threads of a run of the sweep: fewer if each works long."""
+    return max(LEAST_COUNT, min(COUNT, INSTRUCTIONS_A_RUN // (10 * units)))
+
+
+def run_of(program: Path, case: Case, seed: int) -> Run:
+    words = [
+        f"scheduler={case.scheduler}",
+        f"workload={case.workload}",
+        f"threads={case.threads}",
+        f"units={case.units}",
+        f"seed={seed}",
+    ]
+    if case.cost:
+        words.append(f"cost={case.cost}")
+    return Run(
+        program=program,
+        config=Config(case.harts // THREADS_A_CORE, THREADS_A_CORE, scheduler=QUEUE),
+        latency=case.latency,
+        options=("--seed", str(seed), "--cycles", str(CYCLES)),
+        words=tuple(words),
+    )
+
+
+def read(case: Case, seed: int, output: str) -> Point:
+    """What the program has printed."""
+    rows = dict(line.split(" ", 1) for line in output.splitlines() if " " in line)
+    try:
+        numbers = {
+            name: int(rows[name])
+            for name in Point.__dataclass_fields__
+            if name not in ("case", "seed", "cores")
+        }
+        cores = tuple(int(word) for word in rows["cores"].split())
+    except (KeyError, ValueError) as error:
+        raise UserError(f"{case}: not what threads prints ({error}): {output}") from None
+    if sum(cores) != case.threads:
+        raise UserError(f"{case}: the cores have run {sum(cores)} threads")
+    return Point(case, seed, cores=cores, **numbers)
+
+
+def points(runs: Mapping[Run, tuple[Case, int]], results: Mapping[Run, Result]) -> Points:
+    found = Points()
+    for run, (case, seed) in runs.items():
+        found.of.setdefault(case, []).append(read(case, seed, results[run].output))
+    return found
+
+
+def write_csv(path: Path, found: Points) -> None:
+    of_case = list(Case.__dataclass_fields__)
+    of_point = [name for name in Point.__dataclass_fields__ if name != "case"]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*of_case, *of_point])
+        for case, one in ((case, one) for case, each in found.of.items() for one in each):
+            values = [getattr(one, name) for name in of_point]
+            cells = [" ".join(map(str, v)) if isinstance(v, tuple) else v for v in values]
+            writer.writerow([*(getattr(case, name) for name in of_case), *cells])
+
+
+def facts(root: Path, results: Sequence[Result], plan: Plan, words: str) -> dict[str, str]:
+    minutes = sum(result.seconds for result in results) / 60
+    seeds = (
+        "1 of arbitration and of victims"
+        if plan.seeds == 1
+        else (
+            f"{plan.seeds} of arbitration and of victims "
+            f"({min(plan.seeds, FEWER_SEEDS)} in Figure 5); "
+            "± is the 95 % confidence interval (Student's t)"
+        )
+    )
+    return {
+        "command": f"`pirn bench figures hw{words}`",
+        "commit": machine.commit(root),
+        "chip": f"RV32IMA, {THREADS_A_CORE} hardware threads a core, 4 banks, queues of {QUEUE} "
+        f"threads, latency of the second level {LATENCY} cycles if not said otherwise",
+        "program": "`bench/chip`, without Pirn",
+        "seeds": seeds,
+        "runs": f"{len(results)}, {sum(r.cycles for r in results) / 1e6:.0f} million cycles",
+        "cost": f"{minutes:.0f} minutes of simulation, the sum over all runs",
+    }
+
+
+def reproduce(
+    root: Path, folder: Path, jobs: int, seeds: int | None, short_: bool, console: Console
+) -> None:
+    from pirn_tools.figures import hw_page, hw_plots
+
+    plan = SHORT if short_ else FULL
+    if seeds is not None:
+        plan = replace(plan, seeds=seeds)
+    words = (" --short" if short_ else "") + ("" if seeds is None else f" --seeds {seeds}")
+    program = bare.image(root)
+    runs = {run_of(program, case, seed): (case, seed) for case, seed in plan.runs()}
+    results = Sweep(root, root / "build" / "hw" / "runs", jobs).run(list(runs), console)
+    found = points(runs, results)
+    (folder / "img").mkdir(parents=True, exist_ok=True)
+    write_csv(folder / "hw.csv", found)
+    hw_plots.draw(found, plan, folder / "img")
+    text = hw_page.page(found, plan, facts(root, list(results.values()), plan, words))
+    (folder / "hw.md").write_text(text, encoding="utf-8")
+    console.print(f"page: {short(folder / 'hw.md')}", highlight=False)

@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: MIT
+"""The page of `pirn bench figures hw`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pirn_tools.chip.bare import SCHEDULERS
+from pirn_tools.figures import hw_plots
+from pirn_tools.figures.hw import COST, FEW, SLOW, Case, Plan, Points
+from pirn_tools.figures.hw_results import PAYS, Best, best, pays_until, ratio, speedup
+
+# Of the paper: cycles of a thread by work unit, and its counts.
+PAPER_MEAN = {1: 120, 10: 1000, 50: 4500, 400: 38001, 600: 58859}
+PAPER_TRAPS = {1: "-", 10: "7", 50: "13"}
+PAPER_BLOCKED = {4: 8, 8: 19, 12: 29, 16: 39, 20: 68, 24: 71, 28: 77, 32: 83}
+COUNTS3 = {
+    "blocked": "blocked",
+    "dtb_overflows": "traps of the DTB",
+    "recruits": "recruiting threads",
+}
+CLOSE = 1.1
+PAPER_RATIO = 22.76
+PAPER_FIRST_CORES = 0.768  # of the threads, on two cores
+
+HEAD = """\
+Haddad and Cook propose a scheduler for fine-grained threads in hardware, and compare it with
+software on a modified OpenSPARC T1 of 8 cores with 4 hardware threads each. Here the same
+workloads run on the chip of `hw/`, which has such a scheduler ([The chip](../internals/chip.md)).
+Software schedulers run on the very same chip. No operating system and no Pirn is below them.
+
+One parent creates 1,000 threads. A thread does a number of work units of 10 instructions
+(constants, arithmetic, a branch; no memory), and about 10 instructions more that count it and
+store its time. For each thread the parent loads 8 registers. With the hardware scheduler it
+executes `spawn`; with a software scheduler it writes a descriptor of 64 bytes and puts it into a
+queue, from which workers, one on each hardware thread, take it. The parent's hardware thread runs
+threads, too, once all are created: as a worker in software, by `term` in hardware. Each run
+checks that each thread has run once. Cycles count from the parent's first instruction to the end
+of the last thread."""
+
+SCHEDULERS_TEXT = """\
+The paper's baseline (`mts`) has one LIFO under a lock, and workers that poll it without a pause.
+The paper runs Qthreads over POSIX threads; what such a runtime does besides is not in `mts`. The
+row with {cost:,} cycles of other work adds it: the lock is held that much longer for each thread
+that enters or leaves the LIFO. The value is an assumption; the paper gives none. The other
+schedulers are what one would write today: locks with back-off, workers that look at the queue
+before they lock it, and a deque for each worker. Ticket and MCS locks serve all workers in turn,
+also those that find the queue empty; a run has {few} threads, and the ratio is to the hardware with
+as many. Idle workers wait for an uncached load, so they leave the pipeline to others."""
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    align = [":--", *["--:"] * (len(head) - 1)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, align, *rows))
+
+
+def with_error(value: float, error: float, digits: int = 2) -> str:
+    """A single run has no interval."""
+    text = f"{value:,.{digits}f}"
+    return f"{text} ± {error:,.{digits}f}" if error else text
+
+
+def cell(found: Points, case: Case) -> str:
+    if case not in found:
+        return "-"
+    return with_error(found.cycles(case) / 1000, found.error(case) / 1000, 1)
+
+
+def cycles_table(found: Points, cases: Sequence[Case], harts: Sequence[int]) -> str:
+    """A row for each unit and workload."""
+    rows = []
+    for units, workload in dict.fromkeys((case.units, case.workload) for case in cases):
+        mine = [case for case in cases if (case.units, case.workload) == (units, workload)]
+        cells = [cell(found, case) for case in sorted(mine, key=lambda case: case.harts)]
+        rows.append([f"{workload.upper()}, unit {units}", *cells, f"{speedup(found, mine):.1f}"])
+    head = ["thousand cycles", *(f"{n} threads" for n in harts), "times as fast"]
+    return table(head, rows)
+
+
+def picture(name: str, what: str) -> str:
+    return f"![{what}](img/{name})"
+
+
+# ---- Figure 2
+
+
+def figure2(found: Points, plan: Plan) -> list[str]:
+    cases, rows = plan.figure2(), []
+    for case in (case for case in cases if case.harts == plan.most):
+        cores = [sum(point.cores[:2]) / case.threads for point in found.of[case]]
+        traps = found.mean(case, "rtu_overflows")
+        rows.append(
+            [
+                str(case.units),
+                f"{found.mean(case, 'mean'):,.0f}",
+                f"{PAPER_MEAN[case.units]:,}",
+                f"{sum(cores) / len(cores):.0%}",
+                f"{PAPER_FIRST_CORES:.0%}" if case.units == 1 else "even",
+                f"{traps:.1f}",
+                f"{found.mean(case, 'recruits'):.1f}",
+                PAPER_TRAPS[case.units],
+                f"{found.mean(case, 'blocked'):.0f}",
+            ]
+        )
+    head = ["work unit", "cycles of a thread", "paper", "on cores 0 and 1", "paper"]
+    head += ["traps of the RTU", "recruiting threads", "paper, both", "blocked"]
+    return [
+        "## Figure 2: hardware scheduler, workload A",
+        picture(hw_plots.FIGURE2, "Cycles by hardware threads, hardware scheduler"),
+        cycles_table(found, cases, plan.harts),
+        f"With {plan.most} hardware threads:",
+        table(head, rows),
+        verdict2(found, plan),
+    ]
+
+
+def verdict2(found: Points, plan: Plan) -> str:
+    times = {
+        units: speedup(found, [case for case in plan.figure2() if case.units == units])
+        for units in (1, 10, 50)
+    }
+    more = plan.most / plan.harts[0]
+    fine = Case("hard", 1, plan.most)
+    each = found.cycles(fine) / fine.threads
+    tree = Case("hard-tree", 1, plan.most)
+    scales = times[1] < times[10] < times[50]
+    return (
+        f"{'Reproduced' if scales and times[1] < more / 2 else 'Not reproduced'}: threads of one "
+        f"unit do not scale, longer ones do, and the more the longer they are "
+        f"({', '.join(f'{t:.1f}' for t in times.values())} times as fast on {more:.0f} times the "
+        f"hardware threads). The cause is the paper's, too: the parent creates a thread every "
+        f"{each:.0f} cycles, in which few hardware threads end one. With one unit it does not "
+        f"scale at all here, because the parent is slower than the threads of core 0 alone. When "
+        f"threads spawn threads (`hard-tree`), {plan.most} hardware threads need "
+        f"{found.cycles(tree) / 1000:.1f} thousand cycles in place of "
+        f"{found.cycles(fine) / 1000:.1f} thousand. Not reproduced: cycles of a thread. A thread "
+        "of ours takes about half as long for the same number of instructions, because four "
+        "threads share a pipeline that issues an instruction each cycle. So traps and recruiting "
+        "threads differ: they depend on how many threads wait while the parent still spawns."
+    )
+
+
+# ---- Figure 3
+
+
+def figure3(found: Points, plan: Plan) -> list[str]:
+    cases = plan.figure3()
+    rows = []
+    for workload, units in (("b", 50), ("d", 100)):
+        mine = [case for case in cases if case.workload == workload]
+        for name, what in COUNTS3.items():
+            numbers = (f"{found.mean(case, name):,.0f}" for case in mine)
+            rows.append([f"{workload.upper()}, unit {units}: {what}", *numbers])
+    rows.append(["paper: blocked", *(str(PAPER_BLOCKED.get(n, "-")) for n in plan.harts)])
+    return [
+        "## Figure 3: workloads B and C",
+        "In workload B each thread takes the shared line with a conditional load, adds 1, and "
+        "gives it back with a conditional store; workload C does the same with ordinary "
+        "accesses, and loses updates. Both do it before the work. The paper does not say where "
+        "in the thread it does. Workloads D and E are B and C with the accesses after the work, "
+        "at work unit 100, where a thread takes about as long as the paper's at 50.",
+        picture(hw_plots.FIGURE3, "Cycles by hardware threads, workloads B to E"),
+        cycles_table(found, cases, plan.harts),
+        table(["", *(f"{n} threads" for n in plan.harts)], rows),
+        verdict3(found, plan),
+    ]
+
+
+def closeness(found: Points, plan: Plan, one: str, other: str, units: int) -> list[float]:
+    """Cycles of a workload divided by those of the other, by hardware threads."""
+    return [
+        found.cycles(Case("hard", units, harts, one))
+        / found.cycles(Case("hard", units, harts, other))
+        for harts in plan.harts
+    ]
+
+
+def verdict3(found: Points, plan: Plan) -> str:
+    before = closeness(found, plan, "b", "c", 50)
+    after = closeness(found, plan, "d", "e", 100)
+    near = [
+        str(harts)
+        for harts, ratios in zip(plan.harts, zip(before, after, strict=True), strict=True)
+        if min(ratios) < CLOSE
+    ]
+    words = [", ".join(f"{value:.2f}" for value in values) for values in (before, after)]
+    where = f"with {' and '.join(near)}" if near else "with no number of"
+    text = (
+        f"The paper finds B close to C. Reproduced {where} hardware threads: B takes {words[0]} "
+        f"times the cycles of C, D {words[1]} times those of E. Not reproduced: the few blocked "
+        "threads. "
+    )
+    return text + (
+        "The line is taken for longer here. A conditional access travels to the second level and "
+        "back, about 45 cycles; the way from one thread to the next takes two of them and a "
+        "context, more than 100. The parent spawns a thread every 45 cycles. A thread that blocks "
+        "frees its hardware thread for the next, which blocks, too, so nearly all of them do. When "
+        "the DTB is full, threads go to memory by traps and come back by recruiting threads, only "
+        "to find it full again; the traps share a lock, and woken threads wait behind all that "
+        "for a hardware thread. The paper's counts fit a line that is taken for a dozen cycles. "
+        "Then no queue builds up. Blocking in hardware is cheap as long as the DTB has room."
+    )
+
+
+# ---- Figures 4 and 5
+
+
+def figure4(found: Points, plan: Plan) -> list[str]:
+    cases = plan.figure4()
+    every = [
+        speedup(found, [case for case in cases if case.units == units]) for units in (1, 10, 50)
+    ]
+    flat = max(every) < 1
+    return [
+        "## Figure 4: one LIFO in software, fine threads",
+        picture(hw_plots.FIGURE4, "Cycles by hardware threads, one LIFO in software"),
+        cycles_table(found, cases, plan.harts),
+        f"{'Reproduced' if flat else 'Not reproduced'}: with work units 1, 10 and 50 more hardware "
+        f"threads do not help. Here they harm: {plan.most} of them are "
+        f"{', '.join(f'{e:.2f}' for e in every)} times as fast as {plan.harts[0]}. Each worker "
+        "polls the lock, and the parent has to win it from all of them for each thread.",
+    ]
+
+
+def figure5(found: Points, plan: Plan) -> list[str]:
+    cases = plan.figure5()
+    parts = []
+    for units in (400, 600):
+        mine = [case for case in cases if case.units == units]
+        fastest = min(mine, key=found.cycles)
+        thread = found.mean(Case("mts", units, plan.harts[0]), "mean")
+        parts.append(
+            f"unit {units}: fastest with {fastest.harts} hardware threads, "
+            f"{found.cycles(mine[0]) / found.cycles(fastest):.1f} times as fast as with "
+            f"{plan.harts[0]}; a thread takes {thread:,.0f} cycles on {plan.harts[0]}, in the "
+            f"paper {PAPER_MEAN[units]:,} (on an unstated number)"
+        )
+    gains = all(
+        min(map(found.cycles, (c for c in cases if c.units == units)))
+        < found.cycles(Case("mts", units, plan.harts[0])) / 1.5
+        for units in (400, 600)
+    )
+    return [
+        "## Figure 5: one LIFO in software, coarse threads",
+        picture(hw_plots.FIGURE5, "Cycles by hardware threads, one LIFO, coarse threads"),
+        cycles_table(found, cases, plan.harts),
+        f"{'Reproduced' if gains else 'Not reproduced'}: software scales when threads have "
+        f"thousands of instructions, up to the point at which the lock takes all the time. "
+        f"{'; '.join(parts)}.",
+    ]
+
+
+# ---- the ratio
+
+
+def comparison(found: Points, plan: Plan) -> list[str]:
+    rows = []
+    for case in [*(plan.compared(name) for name in SCHEDULERS), plan.modelled()]:
+        value, error = ratio(found, case, plan.reference(case))
+        name = f"`{case.scheduler}`" + (
+            f", {case.cost:,} cycles of other work" if case.cost else ""
+        )
+        what = SCHEDULERS[case.scheduler]
+        note = f" ({case.threads} threads)" if case.scheduler in SLOW else ""
+        rows.append([name, what + note, cell(found, case), with_error(value, error)])
+    rows.sort(key=lambda row: float(row[3].split()[0]))
+    return [
+        f"## Hardware against software, work unit 50, {plan.most} hardware threads",
+        SCHEDULERS_TEXT.format(cost=COST, few=FEW),
+        table(["scheduler", "", "thousand cycles", "hardware is faster by"], rows).replace(
+            "| :-- | --: |", "| :-- | :-- |", 1
+        ),
+        verdict_ratio(found, plan),
+    ]
+
+
+def verdict_ratio(found: Points, plan: Plan) -> str:
+    baseline, _ = ratio(found, plan.compared("mts"), plan.reference(plan.compared("mts")))
+    hard = Case("hard", 100, plan.most)
+    longer, _ = ratio(found, replace(hard, scheduler="mts"), hard)
+    modelled, _ = ratio(found, plan.modelled(), plan.reference(plan.modelled()))
+    fair = min(
+        (plan.compared(name) for name in SCHEDULERS if name not in ("hard", "hard-tree", "take")),
+        key=found.cycles,
+    )
+    value, error = ratio(found, fair, plan.reference(fair))
+    same = 0.5 < baseline / PAPER_RATIO < 2
+    return (
+        f"The paper: {PAPER_RATIO}. With its baseline, {baseline:.1f} here: of the same size"
+        f"{'' if same else ' it is not'}. With {COST:,} cycles of other work it is {modelled:.1f}. "
+        f"At work unit 100, where a thread takes about as long as the paper's at 50, it is "
+        f"{longer:.1f}. But this is the cost of polling one lock with {plan.most} workers, not of "
+        f"software: `{fair.scheduler}` ({SCHEDULERS[fair.scheduler]}) needs only "
+        f"{with_error(value, error)} times the cycles of the hardware."
+    )
+
+
+def fine(found: Points, plan: Plan) -> list[str]:
+    """The finest threads, among them those on hardware queues."""
+    names = list(dict.fromkeys(case.scheduler for case in plan.fine()))
+    rows = []
+    for name in names:
+        cases = [Case(name, units, plan.most) for units in (1, 10, 50)]
+        rows.append([f"`{name}`", *(cell(found, case) for case in cases)])
+    hard, take = Case("hard", 1, plan.most), Case("take", 1, plan.most)
+    taken = {units: found.cycles(replace(take, units=units)) for units in (1, 10, 50)}
+    by = {units: taken[units] / found.cycles(replace(hard, units=units)) for units in taken}
+    inlined = found.mean(replace(take, units=50), "inlined")
+    against = {
+        units: min(found.cycles(Case(name, units, plan.most)) for name in names if "deque" in name)
+        / taken[units]
+        for units in taken
+    }
+    return [
+        "## Finest threads, and hardware queues with software workers",
+        "`take` is the middle way of Carbon: threads are descriptors in memory; the parent puts "
+        "their addresses into the hardware's queue with `spawn`, and a worker gets the next one "
+        "with the instruction `take`. A thread that finds the queue full is run by the parent. "
+        f"Thousand cycles with {plan.most} hardware threads:",
+        table(["scheduler", *(f"unit {units}" for units in (1, 10, 50))], rows),
+        f"The hardware scheduler is {by[1]:.2f}, {by[10]:.2f} and {by[50]:.2f} times as fast as "
+        "`take`: a worker has to load the descriptor, which its parent has to store. "
+        f"`take` in turn is {against[1]:.2f}, {against[10]:.2f} and {against[50]:.2f} times as "
+        f"fast as the better of the deques. {inlined:.0f} threads of unit 50 found the queue "
+        "full. The paper compares with no such scheduler; it expects to be faster than Carbon.",
+    ]
+
+
+# ---- the sweep
+
+
+def crossover(found: Points, plan: Plan) -> list[str]:
+    parts = [
+        "## Where does hardware stop paying?",
+        "No publication that we know has this sweep. For each place: the cycles of the faster of "
+        "`deque-spawner` and `deque-tree`, divided by those of the faster of `hard` and "
+        "`hard-tree`; one run each. Longer threads are fewer (column).",
+        picture(hw_plots.SWEEP, "Best software / best hardware, by work units"),
+    ]
+    for latency in plan.latencies:
+        parts += [f"Latency of the second level {latency} cycles:", ratios(found, plan, latency)]
+    return [*parts, verdict_sweep(found, plan)]
+
+
+def ratios(found: Points, plan: Plan, latency: int) -> str:
+    every = best(found, plan, latency)
+    at = {(row.units, row.harts): row for row in every}
+    threads = {case.units: case.threads for case in plan.swept()}
+    rows = []
+    for units in sorted({row.units for row in every}):
+        cells = [at.get((units, harts)) for harts in plan.swept_harts]
+        rows.append(
+            [str(units), str(threads[units]), *("-" if c is None else ratio_cell(c) for c in cells)]
+        )
+    return table(["work unit", "threads", *(f"{n} threads" for n in plan.swept_harts)], rows)
+
+
+def ratio_cell(row: Best) -> str:
+    return f"{row.ratio:.2f}"
+
+
+def verdict_sweep(found: Points, plan: Plan) -> str:
+    said = []
+    for latency in plan.latencies:
+        every = best(found, plan, latency)
+        for harts in (plan.swept_harts[0], plan.swept_harts[-1]):
+            last, following = pays_until([row for row in every if row.harts == harts])
+            where = f"{harts} hardware threads, latency {latency}: "
+            if last is None:
+                said.append(where + "nowhere")
+            elif following is None:
+                said.append(where + f"to unit {last} at least")
+            else:
+                said.append(where + f"to unit {last}, not at {following}")
+    finest = max(
+        (row for latency in plan.latencies for row in best(found, plan, latency)),
+        key=lambda row: row.ratio,
+    )
+    return (
+        f"The hardware is at least {PAYS - 1:.0%} faster with {'; '.join(said)}. It helps most, "
+        f"{finest.ratio:.1f} times, with work unit {finest.units}, {finest.harts} hardware threads "
+        f"and a latency of {finest.latency} cycles. Two effects add up: the hardware needs fewer "
+        "cycles to create and start a thread, which a slow memory makes worse for software; and "
+        "the more hardware threads share the work, the larger is the share of that."
+    )
+
+
+def page(found: Points, plan: Plan, facts: Mapping[str, str]) -> str:
+    parts = [
+        "<!-- SPDX-License-Identifier: MIT -->\n"
+        "<!-- Written by `pirn bench figures hw`: change pirn_tools/figures/hw_page.py. -->\n"
+        "# A hardware scheduler for fine-grained threads, here",
+        HEAD,
+        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in facts.items())]),
+        *figure2(found, plan),
+        *figure3(found, plan),
+        *figure4(found, plan),
+        *figure5(found, plan),
+        *comparison(found, plan),
+        *fine(found, plan),
+        *crossover(found, plan),
+    ]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""What follows from the runs of `pirn bench figures hw`: speed-ups, and ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pirn_tools.figures.hw import HARDWARE, SOFTWARE, Case, Plan, Points
+
+PAYS = 1.05  # the least ratio at which the hardware counts as faster
+
+
+@dataclass(frozen=True)
+class Best:
+    """The fastest scheduler of each kind at one place of the sweep."""
+
+    units: int
+    harts: int
+    latency: int
+    hardware: str
+    software: str
+    cycles: float  # of the hardware
+    ratio: float  # software / hardware
+
+
+def best(found: Points, plan: Plan, latency: int) -> list[Best]:
+    """By hardware threads, then by units."""
+    rows = []
+    for case in plan.swept():
+        if case.scheduler != HARDWARE[0] or case.latency != latency:
+            continue
+
+        def at(name: str, case: Case = case) -> float:
+            return found.cycles(replace(case, scheduler=name))
+
+        hardware, software = min(HARDWARE, key=at), min(SOFTWARE, key=at)
+        ratio = at(software) / at(hardware)
+        place = (case.units, case.harts, latency)
+        rows.append(Best(*place, hardware, software, at(hardware), ratio))
+    return sorted(rows, key=lambda row: (row.harts, row.units))
+
+
+def pays_until(rows: Sequence[Best]) -> tuple[int | None, int | None]:
+    """The largest unit at which the hardware is faster, and the next one measured."""
+    last, following = None, None
+    for row in sorted(rows, key=lambda row: row.units):
+        if row.ratio >= PAYS:
+            last, following = row.units, None
+        elif following is None:
+            following = row.units
+    return last, following
+
+
+def speedup(found: Points, cases: Sequence[Case]) -> float:
+    """From the fewest to the most hardware threads."""
+    ordered = sorted(cases, key=lambda case: case.harts)
+    return found.cycles(ordered[0]) / found.cycles(ordered[-1])
+
+
+def ratio(found: Points, case: Case, base: Case) -> tuple[float, float]:
+    """Cycles of `case` to those of `base`, and half of its 95 % confidence interval: the relative
+    errors of both add in quadrature."""
+    value = found.cycles(case) / found.cycles(base)
+    errors = [found.error(one) / found.cycles(one) for one in (case, base)]
+    return value, value * (errors[0] ** 2 + errors[1] ** 2) ** 0.5

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""`pirn bench figures hw`: the plan, what is read from runs, and the page of made-up results."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pirn_tools.chip.bare import SCHEDULERS
+from pirn_tools.errors import UserError
+from pirn_tools.figures import hw, hw_page, hw_plots
+from pirn_tools.figures.hw import FULL, LATENCY, SHORT, Case, Plan, Point, Points
+from pirn_tools.figures.hw_results import Best, best, pays_until, ratio, speedup
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PRINTED = """cycles 70555
+mean 1893
+cores 600 400
+inlined 0
+rtu_overflows 3
+dtb_overflows 2
+recruits 5
+blocked 1
+"""
+
+
+def point(case: Case, seed: int, cycles: int) -> Point:
+    return Point(case, seed, cycles, 100, (case.threads,), 0, 1, 2, 3, 4)
+
+
+def made_up(plan: Plan, cycles: Callable[[Case, int], int]) -> Points:
+    found = Points()
+    for case, seed in plan.runs():
+        found.of.setdefault(case, []).append(point(case, seed, cycles(case, seed)))
+    return found
+
+
+def plausible(case: Case, seed: int) -> int:
+    """Software costs 300 cycles a thread more than hardware."""
+    each = 10 * case.units * 4 / case.harts
+    each += 40 if case.scheduler.startswith("hard") else 340 + case.cost
+    return int(case.threads * each) + seed
+
+
+def test_what_the_program_prints_is_read() -> None:
+    found = hw.read(Case("hard", 50, 8), 3, PRINTED)
+    assert (found.cycles, found.mean, found.cores) == (70555, 1893, (600, 400))
+    assert (found.rtu_overflows, found.dtb_overflows, found.recruits, found.blocked) == (3, 2, 5, 1)
+    assert found.seed == 3
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("", "not what threads prints"),
+        (PRINTED.replace("mean 1893", "mean x"), "not what threads prints"),
+        (PRINTED.replace("600 400", "600 399"), "the cores have run 999 threads"),
+    ],
+)
+def test_other_output_is_refused(output: str, text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        hw.read(Case("hard", 50, 8), 1, output)
+
+
+def test_schedulers_have_the_names_that_the_program_knows() -> None:
+    text = (ROOT / "bench" / "chip" / "main.c").read_text()
+    kinds = text[text.index("kinds[KINDS] = {") :]
+    names = re.findall(r'"([a-z-]+)"', kinds[: kinds.index("};")])
+    assert sorted(names) == sorted(SCHEDULERS)
+
+
+@pytest.mark.parametrize("plan", [FULL, SHORT])
+def test_a_plan_has_no_run_twice_and_every_scheduler(plan: Plan) -> None:
+    runs = plan.runs()
+    assert len(set(runs)) == len(runs)
+    assert {case.scheduler for case, _ in runs} == set(SCHEDULERS)
+    for case, _ in runs:
+        assert case.harts % hw.THREADS_A_CORE == 0
+        assert case.threads >= hw.LEAST_COUNT
+
+
+def test_the_command_line_says_all_of_a_case() -> None:
+    case = Case("mts", 50, 32, threads=200, latency=8, cost=1000)
+    run = hw.run_of(Path("threads.elf"), case, 7)
+    assert set(run.words) == {
+        "scheduler=mts",
+        "workload=a",
+        "threads=200",
+        "units=50",
+        "seed=7",
+        "cost=1000",
+    }
+    assert (run.config.cores, run.config.threads, run.config.scheduler) == (8, 4, 64)
+    assert run.latency == 8
+    assert run.options[:2] == ("--seed", "7")
+
+
+def test_intervals_and_ratios() -> None:
+    soft, hard = Case("mts", 1, 4), Case("hard", 1, 4)
+    found = Points({c: [point(c, s, v) for s, v in enumerate(values)] for c, values in (
+        (soft, (200, 210, 220)), (hard, (100, 100, 100)))})  # fmt: skip
+    # 4.303 * 10 / sqrt(3)
+    assert found.error(soft) == pytest.approx(24.84, abs=0.01)
+    assert found.error(hard) == 0
+    value, error = ratio(found, soft, hard)
+    assert value == pytest.approx(2.1)
+    assert error == pytest.approx(0.2484, abs=0.0001)
+    assert speedup(found, [soft]) == 1
+
+
+def test_one_run_has_no_interval() -> None:
+    case = Case("hard", 1, 4)
+    assert Points({case: [point(case, 1, 5)]}).error(case) == 0
+
+
+def rows(*ratios: float) -> list[Best]:
+    return [Best(10**i, 32, 8, "hard", "deque-tree", 1, r) for i, r in enumerate(ratios)]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "answer"),
+    [
+        ((3.0, 1.2, 1.01), (10, 100)),
+        ((3.0, 1.2, 1.1), (100, None)),
+        ((1.0, 0.9), (None, 1)),
+        ((1.0, 1.2, 1.0, 1.0), (10, 100)),
+    ],
+)
+def test_where_the_hardware_stops_paying(
+    ratios: tuple[float, ...], answer: tuple[int | None, int | None]
+) -> None:
+    assert pays_until(rows(*ratios)) == answer
+
+
+def test_the_fastest_of_each_kind_is_compared() -> None:
+    found = made_up(SHORT, plausible)
+    every = best(found, SHORT, LATENCY)
+    assert [(row.harts, row.units) for row in every] == sorted(
+        (harts, units) for harts in SHORT.swept_harts for units in SHORT.swept_units
+    )
+    assert all(row.ratio > 1 for row in every)
+
+
+@pytest.mark.parametrize("plan", [FULL, SHORT])
+def test_the_page_has_all_parts_and_pictures(plan: Plan, tmp_path: Path) -> None:
+    found = made_up(plan, plausible)
+    text = hw_page.page(found, plan, {"command": "x"})
+    for title in ("Figure 2", "Figure 3", "Figure 4", "Figure 5", "Where does hardware stop"):
+        assert f"\n## {title}" in text
+    for name in SCHEDULERS:
+        assert f"| `{name}` |" in text
+    hw_plots.draw(found, plan, tmp_path)
+    pictures = re.findall(r"\(img/([a-z0-9-]+\.png)\)", text)
+    assert len(pictures) == 5
+    assert all((tmp_path / name).exists() for name in pictures)
+
+
+def test_a_verdict_follows_the_results() -> None:
+    """Software that scales with fine threads does not reproduce Figure 4."""
+    slow = made_up(SHORT, lambda case, seed: 1000 * case.harts + seed)
+    fast = made_up(SHORT, lambda case, seed: 1_000_000 // case.harts + seed)
+    assert "\nReproduced" in "\n".join(hw_page.figure4(slow, SHORT))
+    assert "\nNot reproduced" in "\n".join(hw_page.figure4(fast, SHORT))
+
+
+def test_the_table_of_all_runs(tmp_path: Path) -> None:
+    found = made_up(SHORT, plausible)
+    hw.write_csv(tmp_path / "hw.csv", found)
+    with (tmp_path / "hw.csv").open() as file:
+        read = list(csv.DictReader(file))
+    assert len(read) == len(SHORT.runs())
+    assert read[0]["scheduler"] == "hard"
+    assert read[0]["cores"] == "1000"
