@@ -3,8 +3,8 @@
 
     run.py [--full] [--jobs N] GROUP...
 
-Groups: programs, random, litmus, scheduler, mutants. Without --full each takes at most a minute,
-without the builds of the simulators.
+Groups: programs, random, litmus, scheduler, workloads, mutants. Without --full each takes at most
+a minute, without the builds of the simulators.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(HERE)]
 import isa  # noqa: E402
 import litmus  # noqa: E402
 import random_program  # noqa: E402
-from pirn_tools.chip import build  # noqa: E402
+from pirn_tools.chip import bare, build  # noqa: E402
 from pirn_tools.chip.config import MUTANTS, SCHEDULER_MUTANTS, Config  # noqa: E402
 from pirn_tools.errors import UserError  # noqa: E402
 
@@ -53,11 +53,14 @@ class Case:
     config: Config
     options: tuple[str, ...] = ()
     stdin: str = ""
+    words: tuple[str, ...] = ()  # its command line
+    status: int = 0  # with which it must end
+    cycles: int = CYCLES
     check: Callable[[str], str] | None = field(default=None, compare=False)  # of its output
 
     @property
     def title(self) -> str:
-        return " ".join([self.name, self.config.name, *self.options])
+        return " ".join([self.name, self.config.name, *self.options, *self.words])
 
 
 @functools.cache
@@ -68,11 +71,17 @@ def simulator(config: Config) -> Path:
 
 def run_case(case: Case) -> str:
     """The text of the failure; empty: none."""
-    words = [str(simulator(case.config)), "--cycles", str(CYCLES), *case.options, str(case.image)]
+    words = [str(simulator(case.config)), "--cycles", str(case.cycles), *case.options]
+    words += ["--semihosting"] if case.words else []
     result = subprocess.run(
-        words, input=case.stdin, capture_output=True, text=True, timeout=SECONDS, check=False
+        [*words, "--", str(case.image), *case.words],
+        input=case.stdin,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS * max(1, case.cycles // CYCLES),
+        check=False,
     )
-    if result.returncode != 0:
+    if result.returncode != case.status:
         return f"status {result.returncode}\n{result.stderr}{result.stdout[-2000:]}"
     return case.check(result.stdout) if case.check else ""
 
@@ -194,6 +203,7 @@ def litmus_tests(full: bool) -> Iterator[Case]:
 
 
 def scheduler_memory(seed: int) -> tuple[str, ...]:
+    """Latency and back-pressure at random."""
     rand = random.Random(seed)
     options = ("--lockstep", "--latency", rand.choice(["4", "9", "32", "90"]), "--seed", str(seed))
     return (*options, "--pressure", rand.choice(["0", "60", "200"]))
@@ -268,6 +278,66 @@ def scheduler_loads(config: Config, full: bool) -> Iterator[Case]:
             yield Case(name, program_image(name), config, scheduler_memory(7))
 
 
+WORKLOADS = Config(cores=2, threads=2, scheduler=16)
+FEW = 200  # threads
+ROUNDS, IN_ROUND = 250, 1000  # of a run; four runs for each size of the queues
+MILLION_CYCLES = 20 * CYCLES
+
+
+@functools.cache
+def workload_image() -> Path:
+    return bare.image(ROOT)
+
+
+def workload(
+    config: Config, seed: int, /, status: int = 0, cycles: int = CYCLES, **words: str
+) -> Case:
+    """The program of bench/chip, which checks that every thread runs once."""
+    line = tuple(f"{name}={value}" for name, value in words.items())
+    return Case(
+        "threads",
+        workload_image(),
+        config,
+        scheduler_memory(seed),
+        words=("threads", *line),
+        status=status,
+        cycles=cycles,
+    )
+
+
+def workloads(full: bool) -> Iterator[Case]:
+    few = str(FEW)
+    for seed, scheduler in enumerate(bare.SCHEDULERS, start=1):
+        yield workload(WORKLOADS, seed, scheduler=scheduler, threads=few, seed=str(seed))
+        if full:
+            yield workload(WORKLOADS, seed + 20, scheduler=scheduler, threads="1000", units="10")
+    for seed, name in enumerate("bcde", start=40):
+        yield workload(WORKLOADS, seed, workload=name, threads=few, units="20", rounds="2")
+    yield workload(Config(cores=2, threads=2), 50, scheduler="mts", threads=few)
+    # what it cannot do, it says
+    yield workload(Config(cores=2, threads=2), 51, status=2, scheduler="hard")
+    for word in ({"threads": "0"}, {"units": "x"}, {"scheduler": "none"}, {"workload": "f"}):
+        yield workload(WORKLOADS, 52, status=2, **word)
+    yield workload(WORKLOADS, 53, status=2, scheduler="mts", workload="b")
+    if full:
+        yield from million()
+
+
+def million() -> Iterator[Case]:
+    """A million threads for each size of the queues, with banks that refuse requests at random."""
+    for queue, (cores, threads) in itertools.product(QUEUES, ((2, 2), (2, 4))):
+        config = Config(cores=cores, threads=threads, scheduler=queue)
+        for seed, scheduler in enumerate(("hard", "hard-tree"), start=queue):
+            yield workload(
+                config,
+                seed,
+                cycles=MILLION_CYCLES,
+                scheduler=scheduler,
+                threads=str(IN_ROUND),
+                rounds=str(ROUNDS),
+            )
+
+
 def mutant_found(name: str, images: dict[str, Path]) -> str:
     """Which test has found a fault, and how, or nothing."""
     config = Config(cores=2, threads=2, mutant=name)
@@ -339,6 +409,7 @@ GROUPS = {
     "random": random_programs,
     "litmus": litmus_tests,
     "scheduler": scheduler_tests,
+    "workloads": workloads,
 }
 
 
