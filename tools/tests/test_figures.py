@@ -142,6 +142,7 @@ WRONG = [
     ((), 2, "Missing argument 'SET'"),
     (("mips", "--kept"), 2, "--kept: mips places nothing (valid: area)"),
     (("shmac", "--outptu", "x"), 2, "--outptu"),
+    (("mips", "--seeds", "3"), 2, "--seeds: not for mips, only for hw"),
 ]
 
 

@@ -274,7 +274,7 @@ def facts(root: Path, results: Sequence[Result], plan: Plan, words: str) -> dict
         "program": "`bench/chip`, without Pirn",
         "seeds": seeds,
         "runs": f"{len(results)}, {sum(r.cycles for r in results) / 1e6:.0f} million cycles",
-        "cost": f"{minutes:.0f} minutes of simulation, the sum over all runs",
+        "cost": f"{minutes:.0f} minutes of simulation, the sum over all runs, beside other work",
     }
 
 

@@ -19,6 +19,7 @@ FIGURE2 = "hw-hard-a.png"
 FIGURE3 = "hw-hard-b-c.png"
 FIGURE4 = "hw-soft.png"
 FIGURE5 = "hw-soft-coarse.png"
+RATIOS = (1, 1.1, 1.2, 1.5, 2, 3, 4, 5, 6, 7)
 SWEEP = "hw-crossover.png"
 
 
@@ -44,8 +45,9 @@ def line(
     )
 
 
-def finish(axes: Axes, title: str) -> None:
+def finish(axes: Axes, title: str, ticks: Sequence[int]) -> None:
     axes.set_xlabel("hardware threads")
+    axes.set_xticks(ticks)
     axes.set_ylabel("thousand cycles")
     axes.set_yscale("log")
     axes.set_title(title, fontsize="medium")
@@ -58,7 +60,7 @@ def by_units(found: Points, cases: Sequence[Case], path: Path, title: str) -> No
         for units in dict.fromkeys(case.units for case in cases):
             chosen = [case for case in cases if case.units == units]
             line(axes, found, chosen, f"work unit {units}")
-        finish(axes, title)
+        finish(axes, title, sorted({case.harts for case in cases}))
 
 
 def figure3(found: Points, plan: Plan, path: Path) -> None:
@@ -69,7 +71,7 @@ def figure3(found: Points, plan: Plan, path: Path) -> None:
             chosen = [case for case in plan.figure3() if case.workload == workload]
             label = f"workload {workload.upper()}, unit {units}"
             line(axes, found, chosen, label, style[2:], style[:2])
-        finish(axes, "Hardware scheduler, 1,000 threads on one line")
+        finish(axes, "Hardware scheduler, 1,000 threads on one line", plan.harts)
 
 
 def crossover(found: Points, plan: Plan, path: Path) -> None:
@@ -96,6 +98,8 @@ def crossover(found: Points, plan: Plan, path: Path) -> None:
         axes.axhline(1, color="grey", linewidth=0.8)
         axes.set_xscale("log")
         axes.set_yscale("log")
+        axes.set_yticks(RATIOS, [str(ratio) for ratio in RATIOS])
+        axes.minorticks_off()
         axes.set_xlabel("work units (10 instructions each) of a thread")
         axes.set_ylabel("best software / best hardware, cycles")
         axes.grid(alpha=0.3, which="both")
