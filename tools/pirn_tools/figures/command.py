@@ -45,7 +45,7 @@ def check_name(name: str) -> None:
     "--seeds",
     type=click.IntRange(min=1, max=10),
     metavar="N",
-    help="hw: runs of each case, with seeds 1 to N of arbitration [default: 5].",
+    help="hw: runs of a case, with seeds 1 to N of arbitration; of long ones 3 [default: 5].",
 )
 @click.option(
     "--kept", is_flag=True, help="area: place nothing, show the placements that are kept."

@@ -406,7 +406,8 @@ def verdict_sweep(found: Points, plan: Plan) -> str:
         f"It helps most, {finest.ratio:.1f} times, with work unit {finest.units}, {finest.harts} "
         f"hardware threads and a latency of {finest.latency} cycles. Two effects add up: the "
         "hardware needs fewer cycles to create and start a thread, which a slow memory makes "
-        "worse for software; and the more hardware threads share the work, the larger is the share of that."
+        "worse for software; and the more hardware threads share the work, the larger is the "
+        "share of that."
     )
 
 
