@@ -41,7 +41,7 @@ foreach(size 1x1 2x2 8x4)
   slow_test(${TIMEOUT} chip-${size})
   set_tests_properties(chip-${size} PROPERTIES FIXTURES_SETUP chip-${size})
 endforeach()
-fast(chip-1x1 chip-2x2)
+fast(chip-2x2)
 
 # suite_test(SUITE SIZE POLICY PREEMPT)
 function(suite_test suite size policy preempt)
@@ -66,7 +66,7 @@ foreach(policy central dist request)
   suite_test(core 2x2 ${policy} 1)
   suite_test(sync 2x2 ${policy} 1)
 endforeach()
-fast(suite-core-steal-1-1x1 suite-sync-steal-1-1x1 suite-core-steal-1-2x2)
+fast(suite-core-steal-1-2x2 suite-sync-steal-1-2x2)
 
 # Ready threads in the hardware scheduler: few entries, so that its queues are often full.
 function(scheduler_test suite size entries)
