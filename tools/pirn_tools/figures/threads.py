@@ -132,10 +132,10 @@ def verdict(found: Sequence[Count], cpus: int) -> str:
 
     parts = [
         f"than `{than}` in {len(faster(than))} of {len(OPERATIONS)} rows"
-        + (f" ({', '.join(faster(than))})" if faster(than) else "")
+        + (f" ({'; '.join(faster(than))})" if faster(than) else "")
         for than in ("single", "steal")
     ]
-    return f"`hw` needs at least 5 % fewer cycles {'; '.join(parts)}."
+    return f"`hw` needs at least 5 % fewer cycles {', and '.join(parts)}."
 
 
 def app_table(timed: Sequence[mips_apps.Timing]) -> str:
@@ -212,8 +212,9 @@ def page(
         parts += [
             "## Against memory latency",
             f"![Ratio of cycles by latency, {PLOTTED_CPUS} CPUs](img/{PICTURE})",
-            "Below the line the hardware's queues are faster. Giving and taking a thread costs the "
-            "same there whatever the latency is; queues in memory move between caches.",
+            "Below the line the hardware's queues are faster. The ratios change little with the "
+            "latency: a slow memory slows down the queues in memory, but also what all policies "
+            "do alike with threads' descriptors and stacks.",
             "## Applications",
             f"Million cycles on {APP_CPUS} CPUs, and in brackets the share of the cycles in which "
             "processors slept. The library is whole. A processor that waits for a thread in the "
