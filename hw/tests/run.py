@@ -186,7 +186,7 @@ def litmus_case(test: litmus.Litmus, places: list[int], rounds: int, seed: int) 
     options = ("--latency", ("4", "32", "12")[seed % 3], "--seed", str(seed))
     options += ("--pressure", ("0", "80")[seed % 2], "--lockstep")
     cores, threads = (2, 2) if max(places) < 4 else (4, 1)
-    return Case(f"litmus-{test.name}-{word}", image, Config(cores, threads), options, "", check)
+    return Case(f"litmus-{test.name}-{word}", image, Config(cores, threads), options, check=check)
 
 
 def litmus_tests(full: bool) -> Iterator[Case]:
@@ -239,7 +239,7 @@ def spawn_case(config: Config, units: int, cond: int, seed: int) -> Case:
         return ""
 
     title = f"spawn-{units}{'-cond' if cond else ''}"
-    return Case(title, image, config, scheduler_memory(seed), "", check)
+    return Case(title, image, config, scheduler_memory(seed), check=check)
 
 
 def pairs_case(config: Config, pairs: int, words: int, rounds: int, seed: int) -> Case:
