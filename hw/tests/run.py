@@ -142,7 +142,7 @@ def programs(full: bool) -> Iterator[Case]:
             config,
             ("--lockstep",),
             "pirn on a chip\n",
-            lambda out: "" if out == "PIRN ON A CHIP\n" else f"printed {out!r}",
+            check=lambda out: "" if out == "PIRN ON A CHIP\n" else f"printed {out!r}",
         )
     one = Config(cores=2, threads=2, banks=1)
     for name in ("memory", "stress", "atomics"):
