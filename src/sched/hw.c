@@ -53,7 +53,13 @@ static int hw_init(unsigned ncpu)
     for (unsigned i = 0; i < ncpu; i++) {
         at_init(&hw_cpus[i].next, (struct thread *)NULL);
     }
-    return hardware_room() == 0 ? -ENODEV : 0;
+    if (hardware_room() == 0) {
+        return -ENODEV;
+    }
+    while (hardware_count() != 0) { /* in the child of a fork: the parent's threads */
+        (void)hardware_take(PICK_CYCLES);
+    }
+    return 0;
 }
 
 static NOINLINE void hw_spill(struct thread *t)
