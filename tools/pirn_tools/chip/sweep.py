@@ -16,10 +16,10 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -34,6 +34,29 @@ PROGRESS = (
     MofNCompleteColumn(),
     TimeElapsedColumn(),
 )
+Item = TypeVar("Item", bound=Hashable)
+Made = TypeVar("Made")
+
+
+def at_once(
+    items: Sequence[Item], work: Callable[[Item], Made], title: str, jobs: int, console: Console
+) -> dict[Item, Made]:
+    """What `work` makes of each item, `jobs` at a time. The first that fails ends it."""
+    with (
+        Progress(*PROGRESS, console=console) as progress,
+        concurrent.futures.ThreadPoolExecutor(jobs) as pool,
+    ):
+        task = progress.add_task(title, total=len(items))
+        futures = {pool.submit(work, item): item for item in items}
+        made = {}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                made[futures[future]] = future.result()
+                progress.advance(task)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return made
 
 
 @dataclass(frozen=True)
@@ -84,21 +107,7 @@ class Sweep:
         for config in dict.fromkeys(run.config for run in runs):
             build.simulator(self.root, config)
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (
-            Progress(*PROGRESS, console=console) as progress,
-            concurrent.futures.ThreadPoolExecutor(self.jobs) as pool,
-        ):
-            task = progress.add_task("runs of the chip", total=len(runs))
-            futures = {pool.submit(self.one, run): run for run in runs}
-            results = {}
-            try:
-                for future in concurrent.futures.as_completed(futures):
-                    results[futures[future]] = future.result()
-                    progress.advance(task)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-        return results
+        return at_once(runs, self.one, "runs of the chip", self.jobs, console)
 
     def one(self, run: Run) -> Result:
         """From its file, or by a run."""

@@ -10,6 +10,8 @@ from functools import cached_property
 from pirn_tools.chip.design import Design
 from pirn_tools.chip.gates import FLIP_FLOP_TRANSISTORS, NAND2, SRAM_CELL, Gates
 from pirn_tools.chip.place import Result, signal
+from pirn_tools.figures import markdown
+from pirn_tools.figures.markdown import table
 
 KIB = 1024
 CONTEXT = 64  # bytes
@@ -84,12 +86,6 @@ def size(count: float) -> str:
 
 def thousands(count: float) -> str:
     return f"{count / 1000:.1f} k" if count >= 1000 else f"{count:.0f}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
-    """Columns of numbers, but those in `left`."""
-    rule = [":--" if at in left else "--:" for at in range(len(head))]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, rule, *rows])
 
 
 def _logic_row(name: str, entries: str, one: Gates) -> list[str]:
@@ -377,11 +373,9 @@ def page(
     one = found[0]
     contexts = one.parts["context units"]
     parts = [
-        "<!-- SPDX-License-Identifier: MIT -->\n"
-        "<!-- Written by `pirn bench figures area`: change pirn_tools/figures/area_page.py. -->\n"
-        "# Area and clock of the hardware scheduler",
+        markdown.begin("Area and clock of the hardware scheduler", "area", "/area_page.py"),
         HEAD,
-        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in facts.items())]),
+        markdown.facts(facts),
         *(["Not measured yet: " + ", ".join(missing) + "."] if missing else []),
         "## Claims of the paper",
         claims(found),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pirn_tools.figures.markdown import counted
 from pirn_tools.trace.loads import cpu_loads
 from pirn_tools.trace.model import Model
 from pirn_tools.trace.show import duration
@@ -55,7 +56,7 @@ def _keys(model: Model, event: str) -> list[int]:
 def chain(model: Model) -> str:
     """A chain of joins."""
     every = joins(model)
-    parts = [f"{_count(len(model.trace.which('join')), 'join')} in {duration(extent(model))}"]
+    parts = [f"{counted(len(model.trace.which('join')), 'join')} in {duration(extent(model))}"]
     for crosses, where in ((True, "across CPUs"), (False, "on one CPU")):
         times = [one.time for one in every if one.crosses == crosses]
         if times:
@@ -63,8 +64,8 @@ def chain(model: Model) -> str:
             if len(times) > 1:
                 said += f" (median; longest {duration(max(times))})"
             parts.append(
-                f"{_count(len(times), 'joiner')} waited {where}: {said} from the end of the thread "
-                "to its joiner"
+                f"{counted(len(times), 'joiner')} waited {where}: {said} from the end of the "
+                "thread to its joiner"
             )
     return "; ".join(parts) + "."
 
@@ -82,8 +83,8 @@ def requests(model: Model) -> str:
         times.append(int(model.ns[answered] - model.ns[asked]))
         threads += int(model.trace.values("answer", "amount", np.array([answered]))[0])
     number = len(model.trace.which("request"))
-    said = f"{_count(number, 'request')}, {_count(len(times), 'answer')} with "
-    said += _count(threads, "thread")
+    said = f"{counted(number, 'request')}, {counted(len(times), 'answer')} with "
+    said += counted(threads, "thread")
     if times:
         said += f"; from request to answer {duration(min(times))} to {duration(max(times))}"
     return said + "."
@@ -123,10 +124,10 @@ def workers(model: Model) -> str:
     moved = len(places) - len(np.unique(own["key"]))
     each = np.bincount(places[:, 1], minlength=model.trace.cpus)
     spread = ", ".join(str(number) for number in each.tolist())
-    stay = f"{_count(moved, 'change')} of CPU" if moved else "none changed its CPU"
+    stay = f"{counted(moved, 'change')} of CPU" if moved else "none changed its CPU"
     return (
-        f"{_count(len(born), 'worker')} in {duration(extent(model))}, by CPU: {spread}; {stay}; "
-        f"{_count(len(own), 'turn')}."
+        f"{counted(len(born), 'worker')} in {duration(extent(model))}, by CPU: {spread}; {stay}; "
+        f"{counted(len(own), 'turn')}."
     )
 
 
@@ -135,7 +136,3 @@ def load(model: Model) -> str:
     loads = cpu_loads(model)
     highest = ", ".join(str(int(one.threads.max())) if len(one.threads) else "0" for one in loads)
     return f"{chain(model)} Most threads at once, by CPU: {highest}."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

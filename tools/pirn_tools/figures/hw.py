@@ -17,12 +17,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pirn_tools import machine
 from pirn_tools.chip import bare
 from pirn_tools.chip.config import Config
-from pirn_tools.chip.sweep import Result, Run, Sweep
+from pirn_tools.chip.sweep import Result, Run
 from pirn_tools.errors import UserError
-from pirn_tools.paths import short
+from pirn_tools.figures import on_chip
 
 THREADS_A_CORE = 4
 QUEUE = 64
@@ -272,16 +271,15 @@ def facts(root: Path, results: Sequence[Result], plan: Plan, words: str) -> dict
             "± is the 95 % confidence interval (Student's t)"
         )
     )
-    return {
-        "command": f"`pirn bench figures hw{words}`",
-        "commit": machine.commit(root),
-        "chip": f"RV32IMA, {THREADS_A_CORE} hardware threads a core, 4 banks, queues of {QUEUE} "
-        f"threads, latency of the second level {LATENCY} cycles if not said otherwise",
-        "program": "`bench/chip`, without Pirn",
-        "seeds": seeds,
-        "runs": f"{len(results)}, {sum(r.cycles for r in results) / 1e6:.0f} million cycles",
-        "cost": f"{minutes:.0f} minutes of simulation, the sum over all runs, beside other work",
-    }
+    chip = (
+        f"{THREADS_A_CORE} hardware threads a core, 4 banks, queues of {QUEUE} "
+        f"threads, latency of the second level {LATENCY} cycles if not said otherwise"
+    )
+    known = on_chip.facts(
+        root, f"hw{words}", chip, results, program="`bench/chip`, without Pirn", seeds=seeds
+    )
+    cost = f"{minutes:.0f} minutes of simulation, the sum over all runs, beside other work"
+    return known | {"cost": cost}
 
 
 def reproduce(
@@ -295,11 +293,10 @@ def reproduce(
     words = (" --short" if short_ else "") + ("" if seeds is None else f" --seeds {seeds}")
     program = bare.image(root)
     runs = {run_of(program, case, seed): (case, seed) for case, seed in plan.runs()}
-    results = Sweep(root, root / "build" / "hw" / "runs", jobs).run(list(runs), console)
+    results = on_chip.sweep(root, jobs).run(list(runs), console)
     found = points(runs, results)
     (folder / "img").mkdir(parents=True, exist_ok=True)
     write_csv(folder / "hw.csv", found)
     hw_plots.draw(found, plan, folder / "img")
     text = hw_page.page(found, plan, facts(root, list(results.values()), plan, words))
-    (folder / "hw.md").write_text(text, encoding="utf-8")
-    console.print(f"page: {short(folder / 'hw.md')}", highlight=False)
+    on_chip.write(folder / "hw.md", text, console)

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pirn_tools.chip.bare import SCHEDULERS
-from pirn_tools.figures import hw_plots
+from pirn_tools.figures import hw_plots, markdown
 from pirn_tools.figures.hw import COST, FEW, HARDWARE, SLOW, Case, Plan, Points
 from pirn_tools.figures.hw_results import PAYS, Best, best, pays_until, ratio, speedup
+from pirn_tools.figures.markdown import joined, picture, table
 
 # Of the paper: cycles of a thread by work unit, and its counts.
 PAPER_MEAN = {1: 120, 10: 1000, 50: 4500, 400: 38001, 600: 58859}
@@ -52,11 +53,6 @@ also those that find the queue empty; a run has {few} threads, and the ratio is 
 as many. Idle workers wait for an uncached load, so they leave the pipeline to others."""
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    align = [":--", *["--:"] * (len(head) - 1)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, align, *rows))
-
-
 def with_error(value: float, error: float, digits: int = 2) -> str:
     """A single run has no interval."""
     text = f"{value:,.{digits}f}"
@@ -78,10 +74,6 @@ def cycles_table(found: Points, cases: Sequence[Case], harts: Sequence[int]) -> 
         rows.append([f"{workload.upper()}, unit {units}", *cells, f"{speedup(found, mine):.1f}"])
     head = ["thousand cycles", *(f"{n} threads" for n in harts), "times as fast"]
     return table(head, rows)
-
-
-def picture(name: str, what: str) -> str:
-    return f"![{what}](img/{name})"
 
 
 # ---- Figure 2
@@ -190,7 +182,7 @@ def near(plan: Plan, ratios: Sequence[float]) -> str:
     which = [str(n) for n, value in zip(plan.harts, ratios, strict=True) if value < CLOSE]
     if not which:
         return "with no number of hardware threads"
-    return f"with {' and '.join(filter(None, [', '.join(which[:-1]), which[-1]]))} hardware threads"
+    return f"with {joined(which)} hardware threads"
 
 
 def commas(values: Sequence[float]) -> str:
@@ -286,9 +278,7 @@ def comparison(found: Points, plan: Plan) -> list[str]:
     return [
         f"## Hardware against software, work unit 50, {plan.most} hardware threads",
         SCHEDULERS_TEXT.format(cost=COST, few=FEW),
-        table(["scheduler", "", "thousand cycles", "hardware is faster by"], rows).replace(
-            "| :-- | --: |", "| :-- | :-- |", 1
-        ),
+        table(["scheduler", "", "thousand cycles", "hardware is faster by"], rows, left=(0, 1)),
         verdict_ratio(found, plan),
     ]
 
@@ -348,7 +338,7 @@ def against(found: Points, plan: Plan, name: str) -> str:
     for units in FINE:
         take = Case("take", units, plan.most)
         values.append(f"{found.cycles(take) / found.cycles(replace(take, scheduler=name)):.2f}")
-    return f"{', '.join(values[:-1])} and {values[-1]}"
+    return joined(values)
 
 
 # ---- the sweep
@@ -413,11 +403,9 @@ def verdict_sweep(found: Points, plan: Plan) -> str:
 
 def page(found: Points, plan: Plan, facts: Mapping[str, str]) -> str:
     parts = [
-        "<!-- SPDX-License-Identifier: MIT -->\n"
-        "<!-- Written by `pirn bench figures hw`: change pirn_tools/figures/hw_page.py. -->\n"
-        "# A hardware scheduler for fine-grained threads, here",
+        markdown.begin("A hardware scheduler for fine-grained threads, here", "hw", "/hw_page.py"),
         HEAD,
-        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in facts.items())]),
+        markdown.facts(facts),
         *figure2(found, plan),
         *figure3(found, plan),
         *figure4(found, plan),

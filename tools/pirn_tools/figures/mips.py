@@ -15,11 +15,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pirn_tools import machine
 from pirn_tools.chip.config import Config
-from pirn_tools.chip.sweep import Result, Run, Sweep
+from pirn_tools.chip.sweep import Result, Run
 from pirn_tools.errors import UserError
-from pirn_tools.paths import short
+from pirn_tools.figures import markdown, on_chip
 from pirn_tools.plotting import figure
 
 BOARD = "pirn-soc"
@@ -71,6 +70,15 @@ PAPER_CPUS = (1, 2, 4, 6)
 
 
 @dataclass(frozen=True)
+class What:
+    """What a run measures."""
+
+    kernel: Kernel
+    cpus: int
+    latency: int
+
+
+@dataclass(frozen=True)
 class Count:
     kernel: str
     cpus: int
@@ -99,17 +107,18 @@ def build(root: Path, folder: Path, programs: Sequence[str], settings: Sequence[
             raise UserError(f"{' '.join(step)}:\n{(done.stdout + done.stderr)[-2000:]}")
 
 
-def run_of(path: Path, kernel: Kernel, cpus: int, latency: int) -> Run:
+def run_of(path: Path, what: What, scheduler: int = 0) -> Run:
+    """scheduler: entries of each queue of the hardware's; 0: the chip has none"""
+    kernel = what.kernel
     return Run(
         program=path,
-        config=Config(cores=cpus, ram_mib=RAM_MIB),
-        latency=latency,
+        config=Config(cores=what.cpus, ram_mib=RAM_MIB, scheduler=scheduler),
+        latency=what.latency,
         settings=() if kernel.settings else (f"PIRN_SCHED={kernel.policy}", "PIRN_PREEMPT=0"),
     )
 
 
-def plan(root: Path, short_: bool) -> dict[Run, tuple[Kernel, int, int]]:
-    """Each run, and what it measures: the kernel, the CPUs, the latency."""
+def plan(root: Path, short_: bool) -> dict[Run, What]:
     found = {}
     for kernel in KERNELS[:1] if short_ else KERNELS:
         path = program(root, kernel)
@@ -117,32 +126,41 @@ def plan(root: Path, short_: bool) -> dict[Run, tuple[Kernel, int, int]]:
         if kernel.settings and not short_:
             wanted += [(PLOTTED_CPUS, latency) for latency in LATENCIES if latency != LATENCY]
         for cpus, latency in wanted:
-            found[run_of(path, kernel, cpus, latency)] = (kernel, cpus, latency)
+            what = What(kernel, cpus, latency)
+            found[run_of(path, what)] = what
     return found
 
 
-def counts(
-    results: Mapping[Run, Result], what: Mapping[Run, tuple[Kernel, int, int]]
-) -> list[Count]:
-    found = []
-    for run, (kernel, cpus, latency) in what.items():
-        for row in csv.DictReader(results[run].output.splitlines()):
-            found.append(
-                Count(
-                    kernel.name,
-                    cpus,
-                    latency,
-                    row["operation"],
-                    int(row["calls"]),
-                    float(row["cycles"]),
-                    int(row["most"]),
-                    float(row["instructions"]),
-                )
-            )
-    return found
+def read(output: str, kernel: str, what: What) -> list[Count]:
+    """What our program has printed."""
+    return [
+        Count(
+            kernel,
+            what.cpus,
+            what.latency,
+            row["operation"],
+            int(row["calls"]),
+            float(row["cycles"]),
+            int(row["most"]),
+            float(row["instructions"]),
+        )
+        for row in csv.DictReader(output.splitlines())
+    ]
 
 
-Key = tuple[str, int, int, str]  # kernel, CPUs, latency, operation
+def counts(results: Mapping[Run, Result], what: Mapping[Run, What]) -> list[Count]:
+    return [
+        count
+        for run, one in what.items()
+        for count in read(results[run].output, one.kernel.name, one)
+    ]
+
+
+Key = tuple[str, int, str]  # kernel, CPUs, operation
+
+
+def at_latency(found: Sequence[Count], latency: int) -> dict[Key, Count]:
+    return {(c.kernel, c.cpus, c.operation): c for c in found if c.latency == latency}
 
 
 def _cell(values: Mapping[Key, Count], key: Key) -> str:
@@ -152,30 +170,30 @@ def _cell(values: Mapping[Key, Count], key: Key) -> str:
 
 def table(found: Sequence[Count], kernel: Kernel) -> str:
     """Ours beside the paper's."""
-    values = {(c.kernel, c.cpus, c.latency, c.operation): c for c in found}
-    cpus = sorted({c.cpus for c in found if c.kernel == kernel.name and c.latency == LATENCY})
+    values = at_latency(found, LATENCY)
+    cpus = sorted({n for name, n, _ in values if name == kernel.name})
     head = ["operation", *(f"{n} here" for n in cpus), "instructions, 1 CPU"]
     head += [f"{n} in the paper" for n in PAPER_CPUS]
-    lines = [head, [":--", *["--:"] * (len(head) - 1)]]
+    rows = []
     for operation, (_, paper) in PAPER.items():
-        one = values.get((kernel.name, 1, LATENCY, operation))
-        lines.append(
+        one = values.get((kernel.name, 1, operation))
+        rows.append(
             [
                 operation,
-                *(_cell(values, (kernel.name, n, LATENCY, operation)) for n in cpus),
+                *(_cell(values, (kernel.name, n, operation)) for n in cpus),
                 "-" if one is None else f"{one.instructions:.0f}",
                 *("-" if n is None else str(n) for n in paper),
             ]
         )
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown.table(head, rows)
 
 
 def verdict(found: Sequence[Count], kernel: Kernel) -> str:
     """On which rows fewer cycles are needed, and how both grow from 1 to 6 processors."""
     values = {
-        (c.cpus, c.operation): c.cycles
-        for c in found
-        if c.kernel == kernel.name and c.latency == LATENCY
+        (cpus, operation): count.cycles
+        for (name, cpus, operation), count in at_latency(found, LATENCY).items()
+        if name == kernel.name
     }
     better, all_, ours, theirs = 0, 0, [], []
     for operation, (_, paper) in PAPER.items():
@@ -249,11 +267,11 @@ What the rows mean, and why most cells are larger than in the paper:
 
 def page(found: Sequence[Count], facts: Mapping[str, str], more: Sequence[str]) -> str:
     parts = [
-        "<!-- SPDX-License-Identifier: MIT -->\n"
-        "<!-- Written by `pirn bench figures mips`: change pirn_tools/figures/mips.py. -->\n"
-        "# A kernel of POSIX threads on an on-chip multiprocessor, here",
+        markdown.begin(
+            "A kernel of POSIX threads on an on-chip multiprocessor, here", "mips", "/mips.py"
+        ),
         HEAD.format(latency=LATENCY),
-        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in facts.items())]),
+        markdown.facts(facts),
         "## Table 2: cycles of operations",
     ]
     for kernel in KERNELS:
@@ -263,7 +281,7 @@ def page(found: Sequence[Count], facts: Mapping[str, str], more: Sequence[str]) 
     if len({c.latency for c in found}) > 1:
         parts += [
             "## Cycles against memory latency",
-            f"![Cycles of operations against latency, {PLOTTED_CPUS} CPUs](img/{PICTURE})",
+            markdown.picture(PICTURE, f"Cycles of operations against latency, {PLOTTED_CPUS} CPUs"),
             "A faster memory is no better kernel: the same code takes several times as many cycles "
             "when the second level is slow, because locks, queues and contexts of threads move "
             "between the processors' caches.",
@@ -283,28 +301,21 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     from pirn_tools.figures import mips_apps as apps
 
     what = plan(root, short_)
-    kept = root / "build" / "hw" / "runs"
-    sweep = Sweep(root, kept, jobs)
+    sweep = on_chip.sweep(root, jobs)
     results = sweep.run(list(what), console)
     found = counts(results, what)
-    timed: list[apps.Timing] = []
-    if not short_:
-        build(root, root / "build" / BOARD, [app.name for app in apps.APPS])
-        sweep.run(apps.measuring(root, kept), console)
-        programs = apps.plan(root, kept)
-        timed = apps.timings(sweep.run(list(programs), console), programs)
+    timed = [] if short_ else apps.measure(sweep, apps.plan(root, sweep.folder), console)
     (folder / "img").mkdir(parents=True, exist_ok=True)
     write_csv(folder / "mips.csv", found)
     if not short_:
         draw(found, folder / "img" / PICTURE)
         for app in apps.APPS:
             apps.draw(timed, app, folder / "img" / app.picture)
-    facts = {
-        "command": f"`pirn bench figures mips{' --short' if short_ else ''}`",
-        "commit": machine.commit(root),
-        "chip": f"RV32IMA, {RAM_MIB} MiB, 4 banks, one hardware thread a core",
-        "runs": f"{len(what)}, {sum(r.cycles for r in results.values()) / 1e6:.0f} million cycles",
-    }
+    facts = on_chip.facts(
+        root,
+        f"mips{' --short' if short_ else ''}",
+        f"{RAM_MIB} MiB, 4 banks, one hardware thread a core",
+        results.values(),
+    )
     text = page(found, facts, apps.section(timed) if timed else [])
-    (folder / "mips.md").write_text(text, encoding="utf-8")
-    console.print(f"page: {short(folder / 'mips.md')}", highlight=False)
+    on_chip.write(folder / "mips.md", text, console)

@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+
 from pirn_tools.chip.config import Config
-from pirn_tools.chip.sweep import Result, Run
+from pirn_tools.chip.sweep import Result, Run, Sweep
 from pirn_tools.errors import UserError
-from pirn_tools.figures.mips import BOARD, LATENCY, RAM_MIB
+from pirn_tools.figures import markdown
+from pirn_tools.figures.mips import BOARD, LATENCY, RAM_MIB, build
 from pirn_tools.plotting import figure
 
 CLOCK_HZ = 100_000_000  # of the board: one cycle takes 10 ns
@@ -89,14 +92,15 @@ def clip(folder: Path) -> Path:
     return path
 
 
-def run_of(root: Path, folder: Path, app: App, spec: str, cpus: int) -> Run:
-    """spec: of the policy; with {place} the run reads the measured loads, or writes them."""
+def run_of(root: Path, folder: Path, app: App, spec: str, cpus: int, scheduler: int = 0) -> Run:
+    """spec: of the policy; with {place} the run reads the measured loads, or writes them.
+    scheduler: entries of each queue of the hardware's."""
     place = folder / f"{app.name}.place"
     stream = clip(folder)
     writes = "measure=" in spec
     return Run(
         program=root / "build" / BOARD / "apps" / f"{app.name}.elf",
-        config=Config(cores=cpus, ram_mib=RAM_MIB),
+        config=Config(cores=cpus, ram_mib=RAM_MIB, scheduler=scheduler),
         latency=LATENCY,
         settings=(f"PIRN_SCHED={spec.format(unit=app.unit, place=place)}", "PIRN_PREEMPT=0"),
         words=tuple(word.format(clip=stream) for word in app.words),
@@ -116,6 +120,16 @@ def plan(root: Path, folder: Path) -> dict[Run, tuple[str, str, int]]:
         for policy, spec in POLICIES.items()
         for cpus in CPUS
     }
+
+
+def measure(
+    sweep: Sweep, programs: Mapping[Run, tuple[str, str, int]], console: Console
+) -> list[Timing]:
+    """Runs the applications, first those runs that measure the loads which others read."""
+    root = sweep.root
+    build(root, root / "build" / BOARD, [app.name for app in APPS])
+    sweep.run(measuring(root, sweep.folder), console)
+    return timings(sweep.run(list(programs), console), programs)
 
 
 def timings(
@@ -155,14 +169,17 @@ def draw(found: Sequence[Timing], app: App, path: Path) -> None:
         axes.legend()
 
 
+def cell(one: Timing) -> str:
+    return f"{one.cycles / 1e6:.2f} ({one.idle:.0%})"
+
+
 def table(found: Sequence[Timing], app: App) -> str:
-    lines = [["policy", "in the paper", *("1 CPU" if n == 1 else f"{n} CPUs" for n in CPUS)]]
-    lines.append([":--", ":--", *["--:"] * len(CPUS)])
+    rows = []
     for policy in POLICIES:
         mine = [t for t in found if (t.app, t.policy) == (app.name, policy)]
-        cells = [f"{t.cycles / 1e6:.2f} ({t.idle:.0%})" for t in mine]
-        lines.append([f"`{policy}`", PAPER_NAMES[policy], *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        rows.append([f"`{policy}`", PAPER_NAMES[policy], *map(cell, mine)])
+    head = ["policy", "in the paper", *(markdown.counted(n, "CPU") for n in CPUS)]
+    return markdown.table(head, rows, left=(0, 1))
 
 
 def verdict(found: Sequence[Timing], app: App) -> str:
@@ -185,7 +202,7 @@ def section(found: Sequence[Timing]) -> list[str]:
     for app, title in zip(APPS, ("Figures 5 and 6: MJPEG", "Figure 7: COMM"), strict=True):
         parts += [
             f"## {title}",
-            f"![Execution time of {app.name}]({Path('img') / app.picture})",
+            markdown.picture(app.picture, f"Execution time of {app.name}"),
             "Million cycles, and in brackets the share of the cycles in which processors slept:",
             table(found, app),
             verdict(found, app),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pirn_tools import machine
+from pirn_tools.figures import markdown
 from pirn_tools.figures.latecomers import Panel, sentence
 from pirn_tools.figures.make import command, file_of
 from pirn_tools.figures.plan import Item, Set, Table
@@ -28,11 +29,9 @@ class Results:
 def write(path: Path, wanted: Set, results: Results, known: Mapping[str, str], short: bool) -> None:
     """The whole page."""
     parts = [
-        "<!-- SPDX-License-Identifier: MIT -->\n"
-        f"<!-- Written by `pirn bench figures {wanted.name}`: change pirn_tools/figures. -->\n"
-        f"# Figures of the SHMAC thesis, here",
+        markdown.begin("Figures of the SHMAC thesis, here", wanted.name, ""),
         wanted.head,
-        "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in known.items())]),
+        markdown.facts(known),
     ]
     for item in wanted.items:
         parts += section(wanted, item, results, short)
@@ -43,9 +42,10 @@ def write(path: Path, wanted: Set, results: Results, known: Mapping[str, str], s
 def section(wanted: Set, item: Item, results: Results, short: bool) -> list[str]:
     """A figure, a table, or both."""
     parts = [f"## {item.title}"]
-    parts.append(f"| The thesis | Here |\n| --- | --- |\n| {item.shown} | {here(item, results)} |")
+    both = [item.shown, here(item, results)]
+    parts.append(markdown.table(["The thesis", "Here"], [both], left=(0, 1)))
     if item.picture is not None:
-        parts.append(f"![{item.picture.alt}]({file_of(wanted, item.picture).as_posix()})")
+        parts.append(markdown.picture(file_of(wanted, item.picture).name, item.picture.alt))
     if item.remark:
         parts.append(item.remark)
     run = run_of(item)
@@ -79,14 +79,11 @@ def table(one: Table, model: Model) -> str:
     cores = len(next(iter(one.rows.values())))
     head = [one.title, *(f"core {n}" for n in range(cores))]
     head += [f"CPU {cpu.cpu} here" for cpu in stat.cpus]
-    lines = [_row(head), _row(["---", *["--:"] * (len(head) - 1)])]
-    for name, numbers in one.rows.items():
-        lines.append(_row([name, *numbers, *(cells[name](cpu) for cpu in stat.cpus)]))
-    return "\n".join(lines)
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    rows = [
+        [name, *numbers, *(cells[name](cpu) for cpu in stat.cpus)]
+        for name, numbers in one.rows.items()
+    ]
+    return markdown.table(head, rows)
 
 
 def facts(wanted: Set, root: Path, build: Path, short: bool) -> dict[str, str]:

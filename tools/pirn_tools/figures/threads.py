@@ -4,21 +4,27 @@ against policies in software, in cycles of the chip of hw/."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from pirn_tools import machine
-from pirn_tools.chip.config import Config
-from pirn_tools.chip.sweep import Result, Run, Sweep
-from pirn_tools.figures import mips, mips_apps
-from pirn_tools.figures.mips import BOARD, LATENCY, PAPER, RAM_MIB, SMALL, Count, Kernel
-from pirn_tools.paths import short
+from pirn_tools.chip.sweep import Result, Run
+from pirn_tools.figures import markdown, mips, mips_apps, on_chip
+from pirn_tools.figures.mips import (
+    LATENCY,
+    PAPER,
+    RAM_MIB,
+    SMALL,
+    Count,
+    Kernel,
+    Key,
+    What,
+    at_latency,
+)
 from pirn_tools.plotting import figure
 
+# One chip for all policies: with the scheduler, also where it is not used.
 ENTRIES = 64
 CPUS = (1, 4, 8)
 LATENCIES = (8, 32, 128)
@@ -33,18 +39,6 @@ KERNELS = tuple(
 POLICIES: Mapping[str, str] = {**mips_apps.POLICIES, "request": "request", "hw": "hw"}
 
 
-@dataclass(frozen=True)
-class What:
-    kernel: Kernel
-    cpus: int
-    latency: int
-
-
-def config(cpus: int) -> Config:
-    """One chip for all policies: with the scheduler, also where it is not used."""
-    return Config(cores=cpus, ram_mib=RAM_MIB, scheduler=ENTRIES)
-
-
 def plan(root: Path, short_: bool) -> dict[Run, What]:
     found = {}
     for kernel in KERNELS:
@@ -53,71 +47,43 @@ def plan(root: Path, short_: bool) -> dict[Run, What]:
         if not short_:
             wanted += [(PLOTTED_CPUS, latency) for latency in LATENCIES if latency != LATENCY]
         for cpus, latency in wanted:
-            found[Run(path, config(cpus), latency)] = What(kernel, cpus, latency)
+            what = What(kernel, cpus, latency)
+            found[mips.run_of(path, what, ENTRIES)] = what
     return found
 
 
 def counts(results: Mapping[Run, Result], what: Mapping[Run, What]) -> list[Count]:
     return [
-        Count(
-            one.kernel.policy,
-            one.cpus,
-            one.latency,
-            row["operation"],
-            int(row["calls"]),
-            float(row["cycles"]),
-            int(row["most"]),
-            float(row["instructions"]),
-        )
+        count
         for run, one in what.items()
-        for row in csv.DictReader(results[run].output.splitlines())
-        if row["operation"] in OPERATIONS
+        for count in mips.read(results[run].output, one.kernel.policy, one)
+        if count.operation in OPERATIONS
     ]
 
 
 def app_plan(root: Path, folder: Path) -> dict[Run, tuple[str, str, int]]:
-    found = {}
-    for app in mips_apps.APPS:
-        for policy, spec in POLICIES.items():
-            run = mips_apps.run_of(root, folder, app, spec, APP_CPUS)
-            chip = Run(
-                run.program,
-                config(APP_CPUS),
-                run.latency,
-                run.options,
-                run.settings,
-                run.words,
-                run.files,
-            )
-            found[chip] = (app.name, policy, APP_CPUS)
-    return found
+    return {
+        mips_apps.run_of(root, folder, app, spec, APP_CPUS, ENTRIES): (app.name, policy, APP_CPUS)
+        for app in mips_apps.APPS
+        for policy, spec in POLICIES.items()
+    }
 
 
-def rows(lines: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def cell(found: Mapping[tuple[str, int, str], Count], policy: str, cpus: int, name: str) -> str:
+def cell(found: Mapping[Key, Count], policy: str, cpus: int, name: str) -> str:
     count = found.get((policy, cpus, name))
     return "-" if count is None else f"{count.cycles:.0f} ({count.instructions:.0f})"
-
-
-def at_latency(found: Sequence[Count], latency: int) -> dict[tuple[str, int, str], Count]:
-    return {(c.kernel, c.cpus, c.operation): c for c in found if c.latency == latency}
 
 
 def table(found: Sequence[Count], cpus: int) -> str:
     values = at_latency(found, LATENCY)
     policies = [kernel.policy for kernel in KERNELS]
-    lines = [
-        ["operation", *(f"`{name}`" for name in policies), "`hw` against the best of the others"]
-    ]
-    lines.append([":--", *["--:"] * (len(policies) + 1)])
+    head = ["operation", *(f"`{name}`" for name in policies), "`hw` against the best of the others"]
+    rows = []
     for name in OPERATIONS:
         best = min(values[p, cpus, name].cycles for p in policies if p != "hw")
         ratio = values["hw", cpus, name].cycles / best
-        lines.append([name, *(cell(values, p, cpus, name) for p in policies), f"{ratio:.2f}"])
-    return rows(lines)
+        rows.append([name, *(cell(values, p, cpus, name) for p in policies), f"{ratio:.2f}"])
+    return markdown.table(head, rows)
 
 
 def verdict(found: Sequence[Count], cpus: int) -> str:
@@ -139,15 +105,12 @@ def verdict(found: Sequence[Count], cpus: int) -> str:
 
 
 def app_table(timed: Sequence[mips_apps.Timing]) -> str:
-    lines = [["policy", *(app.title for app in mips_apps.APPS)]]
-    lines.append([":--", *["--:"] * len(mips_apps.APPS)])
-    for policy in POLICIES:
-        cells = []
-        for app in mips_apps.APPS:
-            one = next(t for t in timed if (t.app, t.policy) == (app.name, policy))
-            cells.append(f"{one.cycles / 1e6:.2f} ({one.idle:.0%})")
-        lines.append([f"`{policy}`", *cells])
-    return rows(lines)
+    at = {(t.app, t.policy): t for t in timed}
+    rows = [
+        [f"`{policy}`", *(mips_apps.cell(at[app.name, policy]) for app in mips_apps.APPS)]
+        for policy in POLICIES
+    ]
+    return markdown.table(["policy", *(app.title for app in mips_apps.APPS)], rows)
 
 
 def app_verdict(timed: Sequence[mips_apps.Timing]) -> str:
@@ -197,21 +160,20 @@ def page(
     found: Sequence[Count], timed: Sequence[mips_apps.Timing], facts: Mapping[str, str]
 ) -> str:
     parts = [
-        "<!-- SPDX-License-Identifier: MIT -->\n<!-- Written by `pirn bench figures threads`: "
-        "change pirn_tools/figures/threads.py. -->\n# POSIX threads on the hardware scheduler",
+        markdown.begin("POSIX threads on the hardware scheduler", "threads", "/threads.py"),
         HEAD.format(entries=ENTRIES, latency=LATENCY),
-        rows([["", ""], ["---", "---"], *facts.items()]),
+        markdown.facts(facts),
     ]
     for cpus in sorted({c.cpus for c in found if c.latency == LATENCY}):
         parts += [
-            f"## {cpus} CPU{'s' if cpus > 1 else ''}",
+            f"## {markdown.counted(cpus, 'CPU')}",
             table(found, cpus),
             verdict(found, cpus),
         ]
     if timed:
         parts += [
             "## Against memory latency",
-            f"![Ratio of cycles by latency, {PLOTTED_CPUS} CPUs](img/{PICTURE})",
+            markdown.picture(PICTURE, f"Ratio of cycles by latency, {PLOTTED_CPUS} CPUs"),
             "Below the line the hardware's queues are faster. The ratios change little with the "
             "latency: a slow memory slows down the queues in memory, but also what all policies "
             "do alike with threads' descriptors and stacks.",
@@ -227,25 +189,18 @@ def page(
 
 def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Console) -> None:
     what = plan(root, short_)
-    kept = root / "build" / "hw" / "runs"
-    sweep = Sweep(root, kept, jobs)
+    sweep = on_chip.sweep(root, jobs)
     results = sweep.run(list(what), console)
     found = counts(results, what)
-    timed: list[mips_apps.Timing] = []
+    timed = [] if short_ else mips_apps.measure(sweep, app_plan(root, sweep.folder), console)
     (folder / "img").mkdir(parents=True, exist_ok=True)
     if not short_:
-        mips.build(root, root / "build" / BOARD, [app.name for app in mips_apps.APPS])
-        sweep.run(mips_apps.measuring(root, kept), console)
-        programs = app_plan(root, kept)
-        timed = mips_apps.timings(sweep.run(list(programs), console), programs)
         draw(found, folder / "img" / PICTURE)
     mips.write_csv(folder / "threads.csv", found)
-    facts = {
-        "command": f"`pirn bench figures threads{' --short' if short_ else ''}`",
-        "commit": machine.commit(root),
-        "chip": f"RV32IMA, {RAM_MIB} MiB, 4 banks, hardware scheduler of {ENTRIES} entries",
-        "runs": f"{len(results)}, "
-        f"{sum(r.cycles for r in results.values()) / 1e6:.0f} million cycles",
-    }
-    (folder / "threads.md").write_text(page(found, timed, facts), encoding="utf-8")
-    console.print(f"page: {short(folder / 'threads.md')}", highlight=False)
+    facts = on_chip.facts(
+        root,
+        f"threads{' --short' if short_ else ''}",
+        f"{RAM_MIB} MiB, 4 banks, hardware scheduler of {ENTRIES} entries",
+        results.values(),
+    )
+    on_chip.write(folder / "threads.md", page(found, timed, facts), console)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""What sets of figures share: Markdown, work done at once, facts of runs of the chip."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pirn_tools.chip.sweep import Result, at_once
+from pirn_tools.errors import UserError
+from pirn_tools.figures import markdown, on_chip
+
+CONSOLE = Console(quiet=True)
+
+
+def test_a_table_aligns_numbers_to_the_right() -> None:
+    assert markdown.table(["a", "b", "c"], [["x", "y", "1"]], left=(0, 1)) == (
+        "| a | b | c |\n| :-- | :-- | --: |\n| x | y | 1 |"
+    )
+
+
+def test_a_page_begins_with_its_licence_and_what_writes_it() -> None:
+    head = markdown.begin("Title", "hw", "/hw_page.py").splitlines()
+    assert head[0] == "<!-- SPDX-License-Identifier: MIT -->"
+    assert "`pirn bench figures hw`: change pirn_tools/figures/hw_page.py." in head[1]
+    assert head[2] == "# Title"
+
+
+def test_words_are_joined_and_counted() -> None:
+    assert [markdown.joined(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
+    assert markdown.counted(1, "CPU") == "1 CPU"
+    assert markdown.counted(1000, "CPU") == "1,000 CPUs"
+
+
+def test_items_are_worked_on_at_once() -> None:
+    both = threading.Barrier(2, timeout=60)
+
+    def work(item: int) -> int:
+        both.wait()
+        return item * item
+
+    assert at_once([2, 3], work, "squares", 2, CONSOLE) == {2: 4, 3: 9}
+
+
+def test_the_first_failure_ends_the_work() -> None:
+    done: list[int] = []
+
+    def work(item: int) -> None:
+        if item == 0:
+            raise UserError("item 0 fails")
+        done.append(item)
+
+    with pytest.raises(UserError, match="item 0 fails"):
+        at_once(range(1000), work, "items", 1, CONSOLE)
+    assert len(done) < 999
+
+
+def test_facts_count_runs_and_their_cycles(tmp_path: Path) -> None:
+    runs = [Result("", {"cycles": 1_600_000}), Result("", {"cycles": 900_000})]
+    facts = on_chip.facts(tmp_path, "hw --short", "4 banks", runs, seeds="2")
+    assert facts["command"] == "`pirn bench figures hw --short`"
+    assert facts["chip"] == "RV32IMA, 4 banks"
+    assert facts["runs"] == "2, 2 million cycles"
+    assert list(facts) == ["command", "commit", "chip", "seeds", "runs"]
