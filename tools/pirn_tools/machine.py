@@ -37,8 +37,24 @@ def compiler(build: Path) -> str:
 
 
 def commit(root: Path) -> str:
-    """Of the project's tree; "-dirty" where something is not committed."""
-    return first_line("git", "-C", str(root), "describe", "--always", "--dirty")
+    """Of the project's tree, by a hash that stays: commits of a branch may be rebased, so they are
+    counted from the last one of main on. Says so if files besides docs/, where results are written,
+    differ from it. "-" if git does not know the tree."""
+    base = _git(root, "merge-base", "HEAD", "main")
+    if base == "-":  # there is no main
+        base = "HEAD"
+    name = _git(root, "rev-parse", "--short", base)
+    if name == "-":
+        return name
+    ahead = int(_git(root, "rev-list", "--count", f"{base}..HEAD"))
+    if ahead:
+        name += f" and {ahead} commit{'' if ahead == 1 else 's'} of a branch"
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    return name if changed == "-" else f"{name}, with changes that are in no commit"
+
+
+def _git(root: Path, *words: str) -> str:
+    return first_line("git", "-C", str(root), *words)
 
 
 def load() -> str:
