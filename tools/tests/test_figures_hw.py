@@ -14,7 +14,7 @@ from pirn_tools.chip.bare import SCHEDULERS
 from pirn_tools.errors import UserError
 from pirn_tools.figures import hw, hw_page, hw_plots
 from pirn_tools.figures.hw import FULL, LATENCY, SHORT, Case, Plan, Point, Points
-from pirn_tools.figures.hw_results import Best, best, pays_until, ratio, speedup
+from pirn_tools.figures.hw_results import Best, best, grows, pays_until, ratio, speedup
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PRINTED = """cycles 70555
@@ -134,6 +134,31 @@ def test_where_the_hardware_stops_paying(
     ratios: tuple[float, ...], answer: tuple[int | None, int | None]
 ) -> None:
     assert pays_until(rows(*ratios)) == answer
+
+
+def test_growth_compares_places_that_were_measured_with_both_values() -> None:
+    every = [
+        Best(units, harts, latency, "hard", "deque-tree", 1, ratio)
+        for units, harts, latency, ratio in (
+            *((1, 4, 8, 2.0), (1, 32, 8, 3.0)),  # grows
+            *((1, 4, 32, 3.0), (1, 32, 32, 3.0)),  # does not
+            *((10, 8, 8, 1.0), (10, 32, 8, 4.0)),  # was not measured with 4
+        )
+    ]
+    assert grows(every, "harts", 4, 32) == (1, 2)
+    assert grows(every, "latency", 8, 32) == (1, 2)
+
+
+def test_numbers_in_sentences_come_from_the_runs() -> None:
+    """If all runs take twice as long, sentences give the parent twice the cycles for a thread."""
+    texts = [
+        hw_page.page(made_up(SHORT, lambda c, s, by=by: by * plausible(c, 0)), SHORT, {})
+        for by in (1, 2)
+    ]
+    sentences = ["\n".join(re.findall(r"^[A-Z].* cycles.*$", text, re.M)) for text in texts]
+    spawned = [re.findall(r"every (\d+)", text) for text in sentences]
+    assert len(spawned[0]) == 2
+    assert all(int(b) == pytest.approx(2 * int(a), abs=1) for a, b in zip(*spawned, strict=True))
 
 
 def test_the_fastest_of_each_kind_is_compared() -> None:

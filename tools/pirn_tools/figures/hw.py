@@ -27,6 +27,7 @@ THREADS_A_CORE = 4
 QUEUE = 64
 LATENCY = 32
 COUNT = 1000
+UNIT = 10  # instructions of a work unit
 SEEDS, SEEDS_MOST = 5, 10
 CYCLES = 60_000_000  # only for a scheduler that hangs
 COST = 1000  # of a runtime, for each thread that enters or leaves its queue
@@ -202,7 +203,7 @@ SHORT = Plan((4, 8), 2, (4, 8), (8, 32), (1, 100), ())
 
 def count(units: int) -> int:
     """Threads of a run of the sweep: fewer if each works long."""
-    return max(LEAST_COUNT, min(COUNT, INSTRUCTIONS_A_RUN // (10 * units)))
+    return max(LEAST_COUNT, min(COUNT, INSTRUCTIONS_A_RUN // (UNIT * units)))
 
 
 def run_of(program: Path, case: Case, seed: int) -> Run:

@@ -3,13 +3,26 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pirn_tools.chip.bare import SCHEDULERS
 from pirn_tools.figures import hw_plots, markdown
-from pirn_tools.figures.hw import COST, FEW, HARDWARE, SLOW, Case, Plan, Points
-from pirn_tools.figures.hw_results import PAYS, Best, best, pays_until, ratio, speedup
+from pirn_tools.figures.hw import (
+    COST,
+    COUNT,
+    FEW,
+    HARDWARE,
+    LATENCY,
+    SLOW,
+    THREADS_A_CORE,
+    UNIT,
+    Case,
+    Plan,
+    Points,
+)
+from pirn_tools.figures.hw_results import PAYS, Best, best, grows, pays_until, ratio, speedup
 from pirn_tools.figures.markdown import joined, picture, table
 
 # Of the paper: cycles of a thread by work unit, and its counts.
@@ -33,7 +46,7 @@ software on a modified OpenSPARC T1 of 8 cores with 4 hardware threads each. Her
 workloads run on the chip of `hw/`, which has such a scheduler ([The chip](../internals/chip.md)).
 Software schedulers run on the very same chip. No operating system and no Pirn is below them.
 
-One parent creates 1,000 threads. A thread does a number of work units of 10 instructions
+One parent creates {threads:,} threads. A thread does a number of work units of {unit} instructions
 (constants, arithmetic, a branch; no memory), and about 10 instructions more that count it and
 store its time. For each thread the parent loads 8 registers. With the hardware scheduler it
 executes `spawn`; with a software scheduler it writes a descriptor of 64 bytes and puts it into a
@@ -112,16 +125,21 @@ def figure2(found: Points, plan: Plan) -> list[str]:
 def verdict2(found: Points, plan: Plan) -> str:
     times = {
         units: speedup(found, [case for case in plan.figure2() if case.units == units])
-        for units in (1, 10, 50)
+        for units in FINE
     }
     more = plan.most / plan.harts[0]
     fine = Case("hard", 1, plan.most)
-    each = found.cycles(fine) / fine.threads
     later = found.cycles(Case("hard", 10, plan.most)) / fine.threads
     tree = Case("hard-tree", 1, plan.most)
-    traps = ", ".join(
-        f"{found.mean(Case('hard', units, plan.harts[0]), 'rtu_overflows'):.0f}"
-        for units in (1, 10, 50)
+    first = statistics.fmean(point.cores[0] / fine.threads for point in found.of[fine])
+    of_paper = [
+        f"{found.mean(Case('hard', units, plan.most), 'mean') / PAPER_MEAN[units]:.2f}"
+        for units in FINE
+    ]
+    longest = FINE[-1]
+    paper_rate = THREADS_A_CORE * UNIT * longest / PAPER_MEAN[longest]
+    traps = joined(
+        [f"{found.mean(Case('hard', units, plan.harts[0]), 'rtu_overflows'):.0f}" for units in FINE]
     )
     scales = times[1] < times[10] < times[50]
     return (
@@ -129,16 +147,32 @@ def verdict2(found: Points, plan: Plan) -> str:
         f"unit do not scale, longer ones do, and the more the longer they are "
         f"({', '.join(f'{t:.1f}' for t in times.values())} times as fast on {more:.0f} times the "
         f"hardware threads). The cause is the paper's, too: the parent creates a thread only every "
-        f"{each:.0f} cycles ({later:.0f} with unit 10, when other threads share its core), and a "
-        f"few hardware threads execute short ones as fast as that. With one unit those of core 0 "
-        f"do, so there is no gain at all. When "
-        f"threads spawn threads (`hard-tree`), {plan.most} hardware threads need "
-        f"{found.cycles(tree) / 1000:.1f} thousand cycles in place of "
-        f"{found.cycles(fine) / 1000:.1f} thousand. Not reproduced: cycles of a thread. A thread "
-        "of ours takes about half as long for the same number of instructions, because four "
-        "threads share a pipeline that issues an instruction each cycle. So traps and recruiting "
-        "threads differ: they depend on how many threads wait while the parent still spawns. With "
-        f"{plan.harts[0]} hardware threads, units 1, 10 and 50 have {traps} traps of the RTU."
+        f"{spawned(found, plan):.0f} cycles ({later:.0f} with unit 10, when other threads share "
+        "its core), and a few hardware threads execute short ones as fast as that. With one unit, "
+        f"core 0 alone runs {first:.0%} of the threads. When threads spawn threads (`hard-tree`), "
+        f"{plan.most} hardware threads need {found.cycles(tree) / 1000:.1f} thousand cycles in "
+        f"place of {found.cycles(fine) / 1000:.1f} thousand. Not reproduced: cycles of a thread, "
+        f"which are {joined(of_paper)} of the paper's. A core issues an instruction a cycle here; "
+        f"the paper's {PAPER_MEAN[longest]:,} cycles for {longest * UNIT} instructions mean "
+        f"{paper_rate:.2f} a cycle for a core, if all its {THREADS_A_CORE} hardware threads are "
+        "busy. So traps and recruiting threads differ: they depend on how many threads wait while "
+        f"the parent still spawns. With {plan.harts[0]} hardware threads, units 1, 10 and 50 have "
+        f"{traps} traps of the RTU."
+    )
+
+
+def spawned(found: Points, plan: Plan) -> float:
+    """Cycles from a thread that the parent creates to the next, if it does nothing else."""
+    fine = Case("hard", 1, plan.most)
+    return found.cycles(fine) / fine.threads
+
+
+def as_long(found: Points, plan: Plan) -> str:
+    """The work unit at which a thread takes about as long as the paper's at 50."""
+    mean = found.mean(Case("hard", 100, plan.most), "mean")
+    return (
+        f"work unit 100, where a thread takes {mean:,.0f} cycles (the paper's at 50: "
+        f"{PAPER_MEAN[50]:,})"
     )
 
 
@@ -160,7 +194,7 @@ def figure3(found: Points, plan: Plan) -> list[str]:
         "gives it back with a conditional store; workload C does the same with ordinary "
         "accesses, and loses updates. Both do it before the work. The paper does not say where "
         "in the thread it does. Workloads D and E are B and C with the accesses after the work, "
-        "at work unit 100, where a thread takes about as long as the paper's at 50.",
+        f"at {as_long(found, plan)}.",
         picture(hw_plots.FIGURE3, "Cycles by hardware threads, workloads B to E"),
         cycles_table(found, cases, plan.harts),
         table(["", *(f"{n} threads" for n in plan.harts)], rows),
@@ -201,15 +235,22 @@ def verdict3(found: Points, plan: Plan) -> str:
         else f"The paper finds B close to C. Here B is close to C {near(plan, before)}, and D to E "
         f"{near(plan, after)}. Not reproduced: the few blocked threads. "
     )
+    shares = [
+        found.mean(case, "blocked") / case.threads
+        for case in plan.figure3()
+        if case.workload == "b"
+    ]
     return text + (
-        "The line is taken for longer here. A conditional access travels to the second level and "
-        "back, about 45 cycles; the way from one thread to the next takes two of them and a "
-        "context, more than 100. The parent spawns a thread every 45 cycles. A thread that blocks "
-        "frees its hardware thread for the next, which blocks, too, so nearly all of them do. When "
-        "the DTB is full, threads go to memory by traps and come back by recruiting threads, only "
-        "to find it full again; the traps share a lock, and woken threads wait behind all that "
-        "for a hardware thread. The paper's counts fit a line that is taken for a dozen cycles. "
-        "Then no queue builds up. Blocking in hardware is cheap as long as the DTB has room."
+        "The line is taken for longer here. A conditional access goes to the second level and "
+        f"back, which alone takes {LATENCY} cycles to answer. The way of the line from one thread "
+        f"to the next is two such accesses and the move of a context: more than {2 * LATENCY} "
+        f"cycles. The parent can spawn a thread every {spawned(found, plan):.0f}. A thread that "
+        "blocks frees its hardware thread for the next one, which blocks, too: in workload B "
+        f"{min(shares):.0%} of the threads or more. When the DTB is full, threads go to memory by "
+        "traps and come back by recruiting threads, only to find it full again; the traps share a "
+        "lock, and woken threads wait behind all that for a hardware thread. The paper's counts "
+        "fit a line that is taken so shortly that no queue builds up. Blocking in hardware is "
+        "cheap as long as the DTB has room."
     )
 
 
@@ -218,16 +259,14 @@ def verdict3(found: Points, plan: Plan) -> str:
 
 def figure4(found: Points, plan: Plan) -> list[str]:
     cases = plan.figure4()
-    every = [
-        speedup(found, [case for case in cases if case.units == units]) for units in (1, 10, 50)
-    ]
+    every = [speedup(found, [case for case in cases if case.units == units]) for units in FINE]
     flat = max(every) < 1
     return [
         "## Figure 4: one LIFO in software, fine threads",
         picture(hw_plots.FIGURE4, "Cycles by hardware threads, one LIFO in software"),
         cycles_table(found, cases, plan.harts),
         f"{'Reproduced' if flat else 'Not reproduced'}: with work units 1, 10 and 50 more hardware "
-        f"threads do not help. Here they harm: {plan.most} of them are "
+        f"threads do not help. {'Here they harm: ' if flat else ''}{plan.most} of them are "
         f"{', '.join(f'{e:.2f}' for e in every)} times as fast as {plan.harts[0]}. Each worker "
         "polls the lock, and the parent has to win it from all of them for each thread.",
     ]
@@ -298,8 +337,8 @@ def verdict_ratio(found: Points, plan: Plan) -> str:
     return (
         f"The paper's ratio is {PAPER_RATIO}. With its baseline it is {baseline:.1f} here: its "
         f"size is {'' if same else 'not '}reproduced. With {COST:,} cycles of other work it is "
-        f"{modelled:.1f}. At work unit 100, where a thread takes about as long as the paper's at "
-        f"50, it is {longer:.1f}. But this is the cost of polling one lock with {plan.most} "
+        f"{modelled:.1f}. At {as_long(found, plan)}, it is {longer:.1f}. But this is the cost of "
+        f"polling one lock with {plan.most} "
         f"workers, not of software: `{fair.scheduler}` ({SCHEDULERS[fair.scheduler]}) needs only "
         f"{with_error(value, error)} times the cycles of `hard`, and {twin:.2f} times those of "
         f"`hard-tree`, in which threads create threads, too."
@@ -314,6 +353,12 @@ def fine(found: Points, plan: Plan) -> list[str]:
         cases = [Case(name, units, plan.most) for units in FINE]
         rows.append([f"`{name}`", *(cell(found, case) for case in cases)])
     inlined = found.mean(Case("take", FINE[-1], plan.most), "inlined")
+    spawner, tree = (against(found, plan, name) for name in ("deque-spawner", "deque-tree"))
+    verdict = (
+        "So a hardware queue alone helps, but less than many parents do: "
+        if all(float(value) < 1 for value in spawner) and all(float(value) > 1 for value in tree)
+        else "And "
+    )
     return [
         "## Finest threads, and hardware queues with software workers",
         "`take` is the middle way of Carbon: threads are descriptors in memory; the parent puts "
@@ -321,24 +366,22 @@ def fine(found: Points, plan: Plan) -> list[str]:
         "with the instruction `take`. A thread that finds the queue full is run by the parent. "
         f"Thousand cycles with {plan.most} hardware threads:",
         table(["scheduler", *(f"unit {units}" for units in FINE)], rows),
-        f"Cycles of `take`, divided by those of `hard`: {against(found, plan, 'hard')}. The "
-        "difference is the descriptor: the parent stores it and waits until all see it, and the "
-        "worker loads it. Divided by those of `deque-spawner`, which has one parent as well: "
-        f"{against(found, plan, 'deque-spawner')}. So a hardware queue alone helps, but less than "
-        f"many parents do: divided by those of `deque-tree`, "
-        f"{against(found, plan, 'deque-tree')}. {inlined:.0f} threads of unit {FINE[-1]} found the "
-        "queue full. The paper does not measure such a scheduler; it expects to be faster than "
-        "Carbon.",
+        f"Cycles of `take`, divided by those of `hard`: {joined(against(found, plan, 'hard'))}. "
+        "The difference is the descriptor: the parent stores it and waits until all see it, and "
+        "the worker loads it. Divided by those of `deque-spawner`, which has one parent as well: "
+        f"{joined(spawner)}. {verdict}divided by those of `deque-tree`, {joined(tree)}. "
+        f"{inlined:.0f} threads of unit {FINE[-1]} found the queue full. The paper does not "
+        "measure such a scheduler; it expects to be faster than Carbon.",
     ]
 
 
-def against(found: Points, plan: Plan, name: str) -> str:
+def against(found: Points, plan: Plan, name: str) -> list[str]:
     """`take`'s cycles to those of another scheduler, for the finest threads."""
     values = []
     for units in FINE:
         take = Case("take", units, plan.most)
         values.append(f"{found.cycles(take) / found.cycles(replace(take, scheduler=name)):.2f}")
-    return joined(values)
+    return values
 
 
 # ---- the sweep
@@ -387,24 +430,30 @@ def verdict_sweep(found: Points, plan: Plan) -> str:
                 said.append(where + f"to unit {last} at least")
             else:
                 said.append(where + f"up to unit {last}, not at {following}")
-    finest = max(
-        (row for latency in plan.latencies for row in best(found, plan, latency)),
-        key=lambda row: row.ratio,
-    )
+    every = [row for latency in plan.latencies for row in best(found, plan, latency)]
+    finest = max(every, key=lambda row: row.ratio)
+    slower = grown(every, "latency", plan.latencies[0], plan.latencies[-1])
+    more = grown(every, "harts", plan.swept_harts[0], plan.swept_harts[-1])
     return (
         f"The hardware is at least {PAYS - 1:.0%} faster in these places: with {'; '.join(said)}. "
         f"It helps most, {finest.ratio:.1f} times, with work unit {finest.units}, {finest.harts} "
-        f"hardware threads and a latency of {finest.latency} cycles. Two effects add up: the "
-        "hardware needs fewer cycles to create and start a thread, which a slow memory makes "
-        "worse for software; and the more hardware threads share the work, the larger is the "
-        "share of that."
+        f"hardware threads and a latency of {finest.latency} cycles. Two effects add up. The "
+        "hardware needs fewer cycles to create and start a thread, the more so the slower the "
+        f"memory is: {slower}. And the more hardware threads share the work, the larger is the "
+        f"share of these cycles: {more}."
     )
+
+
+def grown(every: Sequence[Best], by: str, low: int, high: int) -> str:
+    larger, all_ = grows(every, by, low, high)
+    what = "cycles" if by == "latency" else "hardware threads"
+    return f"from {low} to {high} {what} the ratio grows in {larger} of {all_} cells"
 
 
 def page(found: Points, plan: Plan, facts: Mapping[str, str]) -> str:
     parts = [
         markdown.begin("A hardware scheduler for fine-grained threads, here", "hw", "/hw_page.py"),
-        HEAD,
+        HEAD.format(threads=COUNT, unit=UNIT),
         markdown.facts(facts),
         *figure2(found, plan),
         *figure3(found, plan),

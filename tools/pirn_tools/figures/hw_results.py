@@ -52,6 +52,20 @@ def pays_until(rows: Sequence[Best]) -> tuple[int | None, int | None]:
     return last, following
 
 
+def grows(rows: Sequence[Best], by: str, low: int, high: int) -> tuple[int, int]:
+    """Of the places that were measured with `by` at both values: where the ratio is larger at the
+    higher one, and how many they are."""
+    kept = [name for name in ("units", "harts", "latency") if name != by]
+
+    def at(value: int) -> dict[tuple[int, ...], float]:
+        chosen = (row for row in rows if getattr(row, by) == value)
+        return {tuple(getattr(row, name) for name in kept): row.ratio for row in chosen}
+
+    before, after = at(low), at(high)
+    both = before.keys() & after.keys()
+    return sum(after[place] > before[place] for place in both), len(both)
+
+
 def speedup(found: Points, cases: Sequence[Case]) -> float:
     """From the fewest to the most hardware threads."""
     ordered = sorted(cases, key=lambda case: case.harts)
