@@ -50,6 +50,9 @@ CHECKS := includes order_tags spdx length paths links places results_table commi
 
 # Python outside tools/, by the same rules.
 RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench hw)
+# Folders whose scripts have their types checked: each alone, because several have a run.py.
+TYPED := hw/tests hw/formal bench
+MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -313,7 +316,8 @@ lint: setup
 	shellcheck tools/setup tools/setup-boards .ci/run
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
-	cd tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache pirn_tools checks/*.py
+	$(MYPY) pirn_tools checks/*.py
+	@set -e; for folder in $(TYPED); do $(MYPY) ../$$folder/*.py; done
 	@status=0; for check in $(CHECKS); do \
 	    $(VENV)/python tools/checks/$$check.py || status=1; \
 	done; $(VENV)/python tools/pictures/graphs.py --check || status=1; \

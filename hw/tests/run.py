@@ -159,7 +159,7 @@ def random_programs(full: bool) -> Iterator[Case]:
         image = assemble(f"random-{seed}", random_program.program(seed))
         rand = random.Random(seed)
         for cores, threads in SIZES:
-            options = ("--latency", rand.choice(["4", "5", "9", "32", "90"]))
+            options: tuple[str, ...] = ("--latency", rand.choice(["4", "5", "9", "32", "90"]))
             options += ("--seed", str(seed), "--pressure", rand.choice(["0", "60", "200"]))
             config = Config(cores=cores, threads=threads)
             if seed % 4 == 0:
@@ -183,8 +183,8 @@ def litmus_case(test: litmus.Litmus, places: list[int], rounds: int, seed: int) 
                 return f"{test.name}: {wanted} never came; are stores buffered?"
         return litmus.verdict(test, counted)
 
-    options = ("--latency", ("4", "32", "12")[seed % 3], "--seed", str(seed))
-    options += ("--pressure", ("0", "80")[seed % 2], "--lockstep")
+    latency, pressure = ("4", "32", "12")[seed % 3], ("0", "80")[seed % 2]
+    options = ("--latency", latency, "--seed", str(seed), "--pressure", pressure, "--lockstep")
     cores, threads = (2, 2) if max(places) < 4 else (4, 1)
     return Case(f"litmus-{test.name}-{word}", image, Config(cores, threads), options, check=check)
 
@@ -316,8 +316,10 @@ def workloads(full: bool) -> Iterator[Case]:
     yield workload(Config(cores=2, threads=2), 50, scheduler="mts", threads=few)
     # what it cannot do, it says
     yield workload(Config(cores=2, threads=2), 51, status=2, scheduler="hard")
-    for word in ({"threads": "0"}, {"units": "x"}, {"scheduler": "none"}, {"workload": "f"}):
-        yield workload(WORKLOADS, 52, status=2, **word)
+    yield workload(WORKLOADS, 52, status=2, threads="0")
+    yield workload(WORKLOADS, 52, status=2, units="x")
+    yield workload(WORKLOADS, 52, status=2, scheduler="none")
+    yield workload(WORKLOADS, 52, status=2, workload="f")
     yield workload(WORKLOADS, 53, status=2, scheduler="mts", workload="b")
     if full:
         yield from million()
