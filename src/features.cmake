@@ -5,7 +5,7 @@
 #
 #   PIRN_WITHOUT         names of features, or "everything"; a list
 #   PIRN_WITH            exceptions from "everything"; a list
-#   PIRN_POLICIES        the policies that are included; the first one is the default
+#   PIRN_POLICIES        the policies that are included; the first one is the default. hw: only where the board has queues
 #   PIRN_CPUS_MOST       largest number of cores in use; further ones sleep
 #   PIRN_STACK_MIN       bytes of the smallest stack
 #
@@ -30,10 +30,10 @@ set(features
     input     # waiting for the console
     messages  # texts of what ends a program. Without: its status alone
     speed)    # code for speed: -O2, inlined paths. Without: -Os
-set(policies steal single central dist request hw) # hw: where port_ready.h has queues
+set(policies steal single central dist request hw)
 set(PIRN_WITHOUT "" CACHE STRING "features that are left out, for boards: everything, or of: ${features}")
 set(PIRN_WITH "" CACHE STRING "with PIRN_WITHOUT=everything: features that stay all the same")
-set(PIRN_POLICIES "" CACHE STRING "policies that there are, for boards; none: all of: ${policies}")
+set(PIRN_POLICIES "" CACHE STRING "policies that there are, for boards; none: all that the board can have, of: ${policies}")
 set(cpus 8)
 if(PIRN_BOARD_CORES_MOST GREATER cpus)
   set(cpus ${PIRN_BOARD_CORES_MOST})
@@ -58,7 +58,19 @@ endfunction()
 
 check_names(PIRN_WITHOUT feature everything ${features})
 check_names(PIRN_WITH feature ${features})
-check_names(PIRN_POLICIES policy ${policies})
+# Policy hw needs queues in the hardware: [image.addresses] of a board that has them says where their registers are.
+set(available ${policies})
+if(NOT PIRN_BOARD_READY_QUEUES)
+  list(REMOVE_ITEM available hw)
+  if("hw" IN_LIST PIRN_POLICIES)
+    list(JOIN PIRN_BOARDS_READY_QUEUES ", " valid)
+    list(JOIN available ", " others)
+    message(FATAL_ERROR "PIRN_POLICIES: policy \"hw\" needs queues of threads in hardware, and the board ${PIRN_BOARD} "
+                        "has none (no \"scheduler\" in [image.addresses] of its board.toml); boards that have them: "
+                        "${valid}; valid for ${PIRN_BOARD}: ${others}")
+  endif()
+endif()
+check_names(PIRN_POLICIES policy ${available})
 check_number(PIRN_CPUS_MOST 1 32)
 check_number(PIRN_STACK_MIN 1024 1048576)
 math(EXPR rest "${PIRN_STACK_MIN} % 64")
@@ -81,7 +93,7 @@ if("stats" IN_LIST without AND NOT "report" IN_LIST without)
 endif()
 set(chosen ${PIRN_POLICIES})
 if(NOT chosen)
-  set(chosen ${policies})
+  set(chosen ${available})
 endif()
 
 # Files that are removed, and twins that are added: WITHOUT_trace_REMOVES, WITHOUT_trace_ADDS.

@@ -125,6 +125,18 @@ def test_the_image_is_linked_where_the_description_says(tmp_path: Path) -> None:
     assert "#define BOARD_RAM_MIB 0x800\n#define BOARD_RAM_MIBS 0x40\n" in header
 
 
+def test_queues_in_the_hardware_are_those_of_the_description(tmp_path: Path) -> None:
+    """And boards that have them are named, for those that have none."""
+    file = drop_in(tmp_path)
+    tree = tmp_path / "board" / "tree.cmake"
+    configure.write(boards.read(file), file, tmp_path)
+    assert "set(PIRN_BOARD_READY_QUEUES [==[OFF]==])" in tree.read_text()
+    assert "set(PIRN_BOARDS_READY_QUEUES [==[pirn-soc]==])" in tree.read_text()
+    file.write_text(f"{TEXT}\n[image.addresses]\nscheduler = 0x13000000\n")
+    configure.write(boards.read(file), file, tmp_path)
+    assert "set(PIRN_BOARD_READY_QUEUES [==[ON]==])" in tree.read_text()
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

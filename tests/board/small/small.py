@@ -35,11 +35,15 @@ HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 TOLERANCE = 1.02
 KINDS = ("core", "posix", "port", "libc", "data", "per_cpu")
-# Settings that CMake must refuse, and the beginning of the message.
+# Settings that CMake must refuse, and the beginning of the message; for a board without queues of
+# threads in hardware.
 REFUSED = {
     "-DPIRN_WITHOUT=trase": 'PIRN_WITHOUT: there is no feature "trase"; valid: everything, trace,',
     "-DPIRN_WITH=trace": 'PIRN_WITH="trace" says what stays of PIRN_WITHOUT=everything',
     "-DPIRN_POLICIES=steal;singel": 'there is no policy "singel"; valid: steal, single,',
+    "-DPIRN_POLICIES=steal;hw": 'policy "hw" needs queues of threads in hardware, and the board '
+    '{board} has none (no "scheduler" in [image.addresses] of its board.toml); boards that have '
+    "them: pirn-soc; valid for {board}: steal, single, central, dist, request",
     "-DPIRN_CPUS_MOST=0": 'PIRN_CPUS_MOST="0" is not valid; valid: 1 to 32',
     "-DPIRN_STACK_MIN=1000": 'PIRN_STACK_MIN="1000" is not valid; valid: 1024 to 1048576',
     "-DPIRN_STACK_MIN=2000": 'PIRN_STACK_MIN="2000" is not valid; valid: multiples of 64',
@@ -204,7 +208,7 @@ def refused(root: Path, board: str, build: Path) -> int:
     failures = 0
     for setting, message in REFUSED.items():
         end = configure(root, board, build / "refused", ["--fresh", setting])
-        said = " ".join(end.stderr.split())
+        message, said = message.format(board=board), " ".join(end.stderr.split())
         if end.returncode == 0 or message not in said:
             print(
                 f"{setting}: expected an error with {message!r}, but CMake said: {said or 'none'}"
@@ -213,19 +217,22 @@ def refused(root: Path, board: str, build: Path) -> int:
     return 1 if failures else 0
 
 
-def alone(root: Path) -> dict[str, list[str]]:
-    """Settings: each feature left out alone, each policy alone."""
+def alone(root: Path, board: str) -> dict[str, list[str]]:
+    """Settings: each feature left out alone, each policy alone that the board can have."""
     text = (root / "src/features.cmake").read_text()
     features = re.findall(r"^ {4}(\w+) +#|^ {4}(\w+)\) +#", text, re.MULTILINE)
     policies = re.search(r"set\(policies ([^)]*)\)", text)
     assert features
     assert policies is not None
     settings = {a or b: [f"-DPIRN_WITHOUT={a or b}"] for a, b in features}
-    return settings | {o: [f"-DPIRN_POLICIES={o}"] for o in policies[1].split()}
+    image = tomllib.loads((root / "port/board" / board / "board.toml").read_text())["image"]
+    queues = "scheduler" in image.get("addresses", {})
+    available = [name for name in policies[1].split() if name != "hw" or queues]
+    return settings | {name: [f"-DPIRN_POLICIES={name}"] for name in available}
 
 
 def each(root: Path, board: str, build: Path, names: list[str]) -> int:
-    known = alone(root)
+    known = alone(root, board)
     unknown = [name for name in names if name not in known]
     if unknown:
         sys.exit(f"no feature or policy {', '.join(unknown)}; valid: {', '.join(known)}")

@@ -60,7 +60,12 @@ def write(board: Board, file: Path, build: Path) -> None:
     _write(build / "board.cmake", _cmake(file, toolchain(board)))
     _write(build / "board" / "board.ld", linker_script(image, file))
     _write(build / "board" / "board_map.h", map_header(image, file))
-    _write(build / "board" / "tree.cmake", _cmake(file, tree(board, image, file, code)))
+    queues = [
+        other.name
+        for other in boards.load_all([boards.folder(paths.project())])
+        if has_queues(other)
+    ]
+    _write(build / "board" / "tree.cmake", _cmake(file, tree(board, image, file, code, queues)))
 
 
 def code_folder(image: Image, file: Path, root: Path) -> Path:
@@ -98,7 +103,15 @@ def toolchain(board: Board) -> dict[str, Iterable[object]]:
     }
 
 
-def tree(board: Board, image: Image, file: Path, code: Path) -> dict[str, Iterable[object]]:
+def has_queues(board: Board) -> bool:
+    """Of threads, in the hardware: port_ready.h, which needs the address of their registers."""
+    return board.image is not None and "scheduler" in dict(board.image.addresses)
+
+
+def tree(
+    board: Board, image: Image, file: Path, code: Path, queues: Iterable[str]
+) -> dict[str, Iterable[object]]:
+    """queues: names of all boards that have queues of threads"""
     tests, alarm = board.tests, board.tests.alarm
     return {
         "PIRN_BOARD_FILE": [file],
@@ -109,6 +122,8 @@ def tree(board: Board, image: Image, file: Path, code: Path) -> dict[str, Iterab
         "PIRN_BOARD_CORES_MOST": [board.cpus_most],
         "PIRN_BOARD_FAST": [tests.fast],
         "PIRN_BOARD_CHIP": ["ON" if tests.chip else "OFF"],
+        "PIRN_BOARD_READY_QUEUES": ["ON" if has_queues(board) else "OFF"],
+        "PIRN_BOARDS_READY_QUEUES": queues,
         "PIRN_BOARD_STARTS": tests.starts,
         "PIRN_BOARD_SMALL_EACH": ["ON" if tests.small_each else "OFF"],
         "PIRN_BOARD_ALARM": []
