@@ -158,7 +158,7 @@ check-chip: setup
 	$(VENV)/python hw/tests/run.py --jobs $(JOBS) $(CHIP_GROUPS)
 	$(call on_chip,-L fast)
 
-## chip: the same with more sizes, seeds and rounds, and faults built in, which the tests must find (an hour)
+## chip: the same with more sizes, seeds and rounds, and faults built in, which the tests must find (hours on two CPUs)
 chip: setup
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --full --jobs $(JOBS) $(CHIP_GROUPS) mutants
