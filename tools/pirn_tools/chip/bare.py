@@ -39,7 +39,7 @@ SCHEDULERS = {
     "mts": "one LIFO, test-and-set lock, workers poll",
     "lifo-backoff": "one LIFO, test-and-set lock, random back-off",
     "lifo-look": "one LIFO, test-and-set lock, workers look before they lock",
-    "lifo-look-backoff": "one LIFO, both",
+    "lifo-look-backoff": "one LIFO, test-and-set lock, workers look first, random back-off",
     "lifo-ticket": "one LIFO, ticket lock, workers look before they lock",
     "lifo-mcs": "one LIFO, MCS lock, workers look before they lock",
     "deque-random": "a Chase-Lev deque each, random victim",

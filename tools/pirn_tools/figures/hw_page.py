@@ -30,8 +30,8 @@ PAPER_MEAN = {1: 120, 10: 1000, 50: 4500, 400: 38001, 600: 58859}
 PAPER_TRAPS = {1: "-", 10: "7", 50: "13"}
 PAPER_BLOCKED = {4: 8, 8: 19, 12: 29, 16: 39, 20: 68, 24: 71, 28: 77, 32: 83}
 COUNTS3 = {
-    "blocked": "blocked",
-    "dtb_overflows": "traps of the DTB",
+    "blocked": "blocked threads",
+    "dtb_overflows": "traps, DTB full",
     "recruits": "recruiting threads",
 }
 CLOSE = 1.1
@@ -44,7 +44,8 @@ HEAD = """\
 Haddad and Cook propose a scheduler for fine-grained threads in hardware, and compare it with
 software on a modified OpenSPARC T1 of 8 cores with 4 hardware threads each. Here the same
 workloads run on the chip of `hw/`, which has such a scheduler ([The chip](../internals/chip.md)).
-Software schedulers run on the very same chip. No operating system and no Pirn is below them.
+Software schedulers run on the very same chip. No operating system and no Pirn is below them. A
+hardware thread is a hart, in RISC-V's word.
 
 One parent creates {threads:,} threads. A thread does a number of work units of {unit} instructions
 (constants, arithmetic, a branch; no memory), and about 10 instructions more that count it and
@@ -53,7 +54,11 @@ executes `spawn`; with a software scheduler it writes a descriptor of 64 bytes a
 queue, from which workers, one on each hardware thread, take it. The parent's hardware thread runs
 threads, too, once all are created: as a worker in software, by `term` in hardware. Each run
 checks that each thread has run once. Cycles count from the parent's first instruction to the end
-of the last thread."""
+of the last thread.
+
+The hardware keeps ready threads in a queue for each core (RTU), and threads that wait for a line in
+one buffer (DTB). If one of these is full, the instruction traps, and a handler moves threads to
+memory. A recruiting thread moves them back ([how](../internals/chip.md#hardware-scheduler))."""
 
 SCHEDULERS_TEXT = """\
 The paper's baseline (`mts`) has one LIFO under a lock, and workers that poll it without a pause.
@@ -62,14 +67,19 @@ row with {cost:,} cycles of other work adds it: the lock is held that much longe
 that enters or leaves the LIFO. The value is an assumption; the paper gives none. The other
 schedulers are what one would write today: locks with back-off, workers that look at the queue
 before they lock it, and a deque for each worker. Ticket and MCS locks serve all workers in turn,
-also those that find the queue empty; a run has {few} threads, and the ratio is to the hardware with
-as many. Idle workers wait for an uncached load, so they leave the pipeline to others."""
+also those that find the queue empty. Slow schedulers run {few} threads, and their ratio is to
+`hard` with as many. An idle worker waits for an uncached load, and so leaves the pipeline to the
+others of its core."""
 
 
 def with_error(value: float, error: float, digits: int = 2) -> str:
     """A single run has no interval."""
     text = f"{value:,.{digits}f}"
     return f"{text} ± {error:,.{digits}f}" if error else text
+
+
+def harts_of(numbers: Sequence[int]) -> list[str]:
+    return [f"{number} harts" for number in numbers]
 
 
 def cell(found: Points, case: Case) -> str:
@@ -85,7 +95,7 @@ def cycles_table(found: Points, cases: Sequence[Case], harts: Sequence[int]) -> 
         mine = [case for case in cases if (case.units, case.workload) == (units, workload)]
         cells = [cell(found, case) for case in sorted(mine, key=lambda case: case.harts)]
         rows.append([f"{workload.upper()}, unit {units}", *cells, f"{speedup(found, mine):.1f}"])
-    head = ["thousand cycles", *(f"{n} threads" for n in harts), "times as fast"]
+    head = ["thousand cycles", *harts_of(harts), "times as fast"]
     return table(head, rows)
 
 
@@ -110,13 +120,14 @@ def figure2(found: Points, plan: Plan) -> list[str]:
                 f"{found.mean(case, 'blocked'):.0f}",
             ]
         )
-    head = ["work unit", "cycles of a thread", "paper", "on cores 0 and 1", "paper"]
-    head += ["traps of the RTU", "recruiting threads", "paper, both", "blocked"]
+    head = ["work unit", "cycles of a thread, mean", "in the paper", "threads on cores 0 and 1"]
+    head += ["in the paper", "traps, RTU full", "recruiting threads"]
+    head += ["both, in the paper", "blocked threads"]
     return [
         "## Figure 2: hardware scheduler, workload A",
         picture(hw_plots.FIGURE2, "Cycles by hardware threads, hardware scheduler"),
         cycles_table(found, cases, plan.harts),
-        f"With {plan.most} hardware threads:",
+        f"With {plan.most} harts:",
         table(head, rows),
         verdict2(found, plan),
     ]
@@ -151,13 +162,13 @@ def verdict2(found: Points, plan: Plan) -> str:
         "its core), and a few hardware threads execute short ones as fast as that. With one unit, "
         f"core 0 alone runs {first:.0%} of the threads. When threads spawn threads (`hard-tree`), "
         f"{plan.most} hardware threads need {found.cycles(tree) / 1000:.1f} thousand cycles in "
-        f"place of {found.cycles(fine) / 1000:.1f} thousand. Not reproduced: cycles of a thread, "
-        f"which are {joined(of_paper)} of the paper's. A core issues an instruction a cycle here; "
-        f"the paper's {PAPER_MEAN[longest]:,} cycles for {longest * UNIT} instructions mean "
-        f"{paper_rate:.2f} a cycle for a core, if all its {THREADS_A_CORE} hardware threads are "
-        "busy. So traps and recruiting threads differ: they depend on how many threads wait while "
-        f"the parent still spawns. With {plan.harts[0]} hardware threads, units 1, 10 and 50 have "
-        f"{traps} traps of the RTU."
+        f"place of {found.cycles(fine) / 1000:.1f} thousand.\n\nNot reproduced: cycles of a "
+        f"thread, which are {joined(of_paper)} of the paper's. A core issues an instruction a "
+        f"cycle here; the paper's {PAPER_MEAN[longest]:,} cycles for {longest * UNIT} instructions "
+        f"mean {paper_rate:.2f} a cycle for a core, if all its {THREADS_A_CORE} hardware threads "
+        "are busy. So traps and recruiting threads differ: they depend on how many threads wait "
+        f"while the parent still spawns. With {plan.harts[0]} hardware threads, units 1, 10 and "
+        f"50 have {traps} traps of the RTU."
     )
 
 
@@ -187,17 +198,20 @@ def figure3(found: Points, plan: Plan) -> list[str]:
         for name, what in COUNTS3.items():
             numbers = (f"{found.mean(case, name):,.0f}" for case in mine)
             rows.append([f"{workload.upper()}, unit {units}: {what}", *numbers])
-    rows.append(["paper: blocked", *(str(PAPER_BLOCKED.get(n, "-")) for n in plan.harts)])
+    rows.append(
+        ["B in the paper: blocked threads", *(str(PAPER_BLOCKED.get(n, "-")) for n in plan.harts)]
+    )
     return [
         "## Figure 3: workloads B and C",
         "In workload B each thread takes the shared line with a conditional load, adds 1, and "
-        "gives it back with a conditional store; workload C does the same with ordinary "
-        "accesses, and loses updates. Both do it before the work. The paper does not say where "
-        "in the thread it does. Workloads D and E are B and C with the accesses after the work, "
+        "gives it back with a conditional store. Workload C does the same with ordinary accesses, "
+        "and so loses updates. Both access the line before they work. The paper does not say "
+        "whether its threads do so before or after. Workloads D and E are B and C with the "
+        "accesses after the work, "
         f"at {as_long(found, plan)}.",
         picture(hw_plots.FIGURE3, "Cycles by hardware threads, workloads B to E"),
         cycles_table(found, cases, plan.harts),
-        table(["", *(f"{n} threads" for n in plan.harts)], rows),
+        table(["", *harts_of(plan.harts)], rows),
         verdict3(found, plan),
     ]
 
@@ -230,10 +244,10 @@ def verdict3(found: Points, plan: Plan) -> str:
         f"The paper finds B close to C. Here B is close to C {near(plan, before)}, and D to E "
         f"{near(plan, after)}: B takes {commas(before)} times the cycles of C, D {commas(after)} "
         "times those of E. So the closeness is reproduced if the accesses come after the work, "
-        "as long as the DTB has room. Not reproduced: the few blocked threads. "
+        "as long as the DTB has room."
         if max(after[:-1]) < CLOSE < max(before)
         else f"The paper finds B close to C. Here B is close to C {near(plan, before)}, and D to E "
-        f"{near(plan, after)}. Not reproduced: the few blocked threads. "
+        f"{near(plan, after)}."
     )
     shares = [
         found.mean(case, "blocked") / case.threads
@@ -241,16 +255,16 @@ def verdict3(found: Points, plan: Plan) -> str:
         if case.workload == "b"
     ]
     return text + (
-        "The line is taken for longer here. A conditional access goes to the second level and "
-        f"back, which alone takes {LATENCY} cycles to answer. The way of the line from one thread "
-        f"to the next is two such accesses and the move of a context: more than {2 * LATENCY} "
-        f"cycles. The parent can spawn a thread every {spawned(found, plan):.0f}. A thread that "
-        "blocks frees its hardware thread for the next one, which blocks, too: in workload B "
-        f"{min(shares):.0%} of the threads or more. When the DTB is full, threads go to memory by "
-        "traps and come back by recruiting threads, only to find it full again; the traps share a "
-        "lock, and woken threads wait behind all that for a hardware thread. The paper's counts "
-        "fit a line that is taken so shortly that no queue builds up. Blocking in hardware is "
-        "cheap as long as the DTB has room."
+        "\n\nNot reproduced: that few threads block. The line is held for longer here. A "
+        f"conditional access goes to the second level, which answers after {LATENCY} cycles, and "
+        "back. The line passes from one thread to the next by two such accesses and the move of a "
+        f"context: more than {2 * LATENCY} cycles. The parent can spawn a thread every "
+        f"{spawned(found, plan):.0f}. A thread that blocks frees its hardware thread for the next "
+        f"one, which blocks, too: in workload B at least {min(shares):.0%} of the threads. When "
+        "the DTB is full, threads go to memory by traps and come back by recruiting threads, only "
+        "to find it full again; the traps share a lock, and woken threads wait behind all that "
+        "for a hardware thread. The paper's counts fit a line that is held so briefly that no "
+        "queue builds up. So blocking in hardware is cheap only as long as the DTB has room."
     )
 
 
@@ -311,13 +325,15 @@ def comparison(found: Points, plan: Plan) -> list[str]:
             f", {case.cost:,} cycles of other work" if case.cost else ""
         )
         what = SCHEDULERS[case.scheduler]
-        note = f" ({case.threads} threads)" if case.scheduler in SLOW else ""
+        note = f" ({case.threads} threads)" if case.threads != COUNT else ""
         rows.append([name, what + note, cell(found, case), with_error(value, error)])
     rows.sort(key=lambda row: float(row[3].split()[0]))
     return [
         f"## Hardware against software, work unit 50, {plan.most} hardware threads",
         SCHEDULERS_TEXT.format(cost=COST, few=FEW),
-        table(["scheduler", "", "thousand cycles", "hardware is faster by"], rows, left=(0, 1)),
+        table(
+            ["scheduler", "", "thousand cycles", "times the cycles of `hard`"], rows, left=(0, 1)
+        ),
         verdict_ratio(found, plan),
     ]
 
@@ -335,13 +351,13 @@ def verdict_ratio(found: Points, plan: Plan) -> str:
     twin = found.cycles(fair) / found.cycles(plan.compared("hard-tree"))
     same = 0.5 < baseline / PAPER_RATIO < 2
     return (
-        f"The paper's ratio is {PAPER_RATIO}. With its baseline it is {baseline:.1f} here: its "
-        f"size is {'' if same else 'not '}reproduced. With {COST:,} cycles of other work it is "
-        f"{modelled:.1f}. At {as_long(found, plan)}, it is {longer:.1f}. But this is the cost of "
-        f"polling one lock with {plan.most} "
-        f"workers, not of software: `{fair.scheduler}` ({SCHEDULERS[fair.scheduler]}) needs only "
+        f"The paper's hardware is {PAPER_RATIO} times as fast as its baseline, ours {baseline:.1f} "
+        f"times: the order of magnitude is {'' if same else 'not '}reproduced. With {COST:,} "
+        f"cycles of other work it is {modelled:.1f}. At {as_long(found, plan)}, it is "
+        f"{longer:.1f}. But this is the cost of polling one lock with {plan.most} workers, not of "
+        f"software: `{fair.scheduler}` ({SCHEDULERS[fair.scheduler]}) needs only "
         f"{with_error(value, error)} times the cycles of `hard`, and {twin:.2f} times those of "
-        f"`hard-tree`, in which threads create threads, too."
+        "`hard-tree`, in which threads create threads, too."
     )
 
 
@@ -361,9 +377,10 @@ def fine(found: Points, plan: Plan) -> list[str]:
     )
     return [
         "## Finest threads, and hardware queues with software workers",
-        "`take` is the middle way of Carbon: threads are descriptors in memory; the parent puts "
-        "their addresses into the hardware's queue with `spawn`, and a worker gets the next one "
-        "with the instruction `take`. A thread that finds the queue full is run by the parent. "
+        "`take` is the middle way of Carbon (Kumar, Hughes, Nguyen): threads are descriptors in "
+        "memory; the parent puts their addresses into the hardware's queue with `spawn`, and a "
+        "worker gets the next one with the instruction `take`. If the queue is full, the parent "
+        "runs the thread itself. "
         f"Thousand cycles with {plan.most} hardware threads:",
         table(["scheduler", *(f"unit {units}" for units in FINE)], rows),
         f"Cycles of `take`, divided by those of `hard`: {joined(against(found, plan, 'hard'))}. "
@@ -390,9 +407,10 @@ def against(found: Points, plan: Plan, name: str) -> list[str]:
 def crossover(found: Points, plan: Plan) -> list[str]:
     parts = [
         "## Where does hardware stop paying?",
-        "No publication that we know has this sweep. For each place: the cycles of the faster of "
+        "No publication that we know has this sweep. A cell is the cycles of the faster of "
         "`deque-spawner` and `deque-tree`, divided by those of the faster of `hard` and "
-        "`hard-tree`; one run each. Longer threads are fewer (column).",
+        "`hard-tree`: above 1 the hardware is faster. One run each. If threads work longer, a run "
+        "has fewer of them.",
         picture(hw_plots.SWEEP, "Best software / best hardware, by work units"),
     ]
     for latency in plan.latencies:
@@ -410,7 +428,7 @@ def ratios(found: Points, plan: Plan, latency: int) -> str:
         rows.append(
             [str(units), str(threads[units]), *("-" if c is None else ratio_cell(c) for c in cells)]
         )
-    return table(["work unit", "threads", *(f"{n} threads" for n in plan.swept_harts)], rows)
+    return table(["work unit", "threads", *harts_of(plan.swept_harts)], rows)
 
 
 def ratio_cell(row: Best) -> str:
@@ -423,11 +441,11 @@ def verdict_sweep(found: Points, plan: Plan) -> str:
         every = best(found, plan, latency)
         for harts in (plan.swept_harts[0], plan.swept_harts[-1]):
             last, following = pays_until([row for row in every if row.harts == harts])
-            where = f"{harts} hardware threads, latency {latency}: "
+            where = f"{harts} harts and latency {latency} "
             if last is None:
                 said.append(where + "nowhere")
             elif following is None:
-                said.append(where + f"to unit {last} at least")
+                said.append(where + f"up to unit {last}, the last one")
             else:
                 said.append(where + f"up to unit {last}, not at {following}")
     every = [row for latency in plan.latencies for row in best(found, plan, latency)]
@@ -435,7 +453,7 @@ def verdict_sweep(found: Points, plan: Plan) -> str:
     slower = grown(every, "latency", plan.latencies[0], plan.latencies[-1])
     more = grown(every, "harts", plan.swept_harts[0], plan.swept_harts[-1])
     return (
-        f"The hardware is at least {PAYS - 1:.0%} faster in these places: with {'; '.join(said)}. "
+        f"The hardware is at least {PAYS - 1:.0%} faster with {'; '.join(said)}. "
         f"It helps most, {finest.ratio:.1f} times, with work unit {finest.units}, {finest.harts} "
         f"hardware threads and a latency of {finest.latency} cycles. Two effects add up. The "
         "hardware needs fewer cycles to create and start a thread, the more so the slower the "

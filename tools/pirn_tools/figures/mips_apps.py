@@ -196,12 +196,20 @@ def verdict(found: Sequence[Timing], app: App) -> str:
     )
 
 
+ORGANIZATIONS = """\
+The paper compares three organizations of the scheduler. SMP has one queue of ready threads for all
+processors (here `single`). In NON_SMP_CS each thread stays on its processor, under one central
+scheduler (`central`). NON_SMP_DS is the same with a scheduler for each processor (`dist`).
+`central` and `dist` place threads by loads that a run on one processor has measured. `steal` is
+the runtime's default: a queue for each processor, from which others steal."""
+
+
 def section(found: Sequence[Timing]) -> list[str]:
     """Of the page."""
-    parts = []
+    parts = ["## Applications under three organizations", ORGANIZATIONS]
     for app, title in zip(APPS, ("Figures 5 and 6: MJPEG", "Figure 7: COMM"), strict=True):
         parts += [
-            f"## {title}",
+            f"### {title}",
             markdown.picture(app.picture, f"Execution time of {app.name}"),
             "Million cycles, and in brackets the share of the cycles in which processors slept:",
             table(found, app),

@@ -77,7 +77,7 @@ def cell(found: Mapping[Key, Count], policy: str, cpus: int, name: str) -> str:
 def table(found: Sequence[Count], cpus: int) -> str:
     values = at_latency(found, LATENCY)
     policies = [kernel.policy for kernel in KERNELS]
-    head = ["operation", *(f"`{name}`" for name in policies), "`hw` against the best of the others"]
+    head = ["operation", *(f"`{name}`" for name in policies), "`hw`, divided by the best other"]
     rows = []
     for name in OPERATIONS:
         best = min(values[p, cpus, name].cycles for p in policies if p != "hw")
@@ -147,10 +147,12 @@ HEAD = """\
 What do POSIX threads cost if the hardware holds the ready ones? Under policy `hw` a ready thread
 is one word in a queue of the chip's hardware scheduler
 ([how](../internals/chip.md#pirn-on-it)); under `single` it is in a list in memory that all
-processors share, under `steal` in a list of its processor. Everything else is the same: one chip
-with {entries} entries in each queue, one hardware thread a core, a second level that answers after
-{latency} cycles, and the operations of `bench/board/kernel_cycles.c`, which all processors execute
-at the same time. Waits for mutexes and semaphores are software's under all policies.
+processors share, under `steal` in a list of its processor
+([other policies](../guide/getting-started.md#choosing-a-scheduler)). Everything else is the same: a
+chip with one hardware thread a core, which has the hardware scheduler with {entries} entries in
+each queue under all policies; a second level of memory that answers after {latency} cycles; and
+the operations of `bench/board/kernel_cycles.c`, which all processors execute at the same time.
+Waits for mutexes and semaphores are in software under all policies.
 
 A cell is the mean number of cycles of at least 1,000 calls, and in brackets the number of
 instructions. The libraries are small: without tracing, statistics, cancellation and priorities."""
