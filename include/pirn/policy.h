@@ -39,7 +39,7 @@ extern "C" {
 
 /* The version of the table below. It changes whenever the table or the meaning of an operation
  * changes. A library accepts only tables of its own version. */
-#define PIRN_POLICY_VERSION 4u
+#define PIRN_POLICY_VERSION 5u
 
 /* A CPU (worker). Valid as long as the runtime. */
 typedef struct cpu *pirn_cpu_t;
@@ -103,6 +103,11 @@ struct pirn_policy {
     /* Threads are bound to CPUs: a ready thread may wait for its CPU while other CPUs have no
      * work. */
     bool pinned;
+
+    /* Only its own CPU can take a ready thread out of a queue, and gives it to another one in
+     * `poll`: the thread waits as long as its CPU runs a thread that makes no call and is not
+     * preempted, while other CPUs may have no work. */
+    bool private_queues;
 
     /* The runtime starts with `ncpu` CPUs. May allocate and read files. 0 or -errno, which ends the
      * program. From then on every other operation may be called. fini is called only between the
@@ -214,6 +219,9 @@ const char *pirn_sched_refusal(void);
 /* The member `pinned` of the policy that schedules this program; false before the runtime has
  * started. Any context. */
 bool pirn_sched_pinned(void);
+
+/* The same of the member `private_queues`. */
+bool pirn_sched_private_queues(void);
 
 /* ---- functions for operations: threads and CPUs ---- */
 

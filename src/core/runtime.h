@@ -96,6 +96,12 @@ ALWAYS_INLINE bool rt_is_pinned(void)
     return rt.policy.pinned;
 }
 
+/* Must a CPU itself give away the threads that are ready there? */
+ALWAYS_INLINE bool rt_has_private_queues(void)
+{
+    return rt.policy.private_queues;
+}
+
 /* For messages; NULL before the options have been read. */
 ALWAYS_INLINE const char *rt_policy_name(void)
 {

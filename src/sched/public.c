@@ -37,6 +37,11 @@ EXPORT bool pirn_sched_pinned(void)
     return rt_is_pinned();
 }
 
+EXPORT bool pirn_sched_private_queues(void)
+{
+    return rt_has_private_queues();
+}
+
 EXPORT void *pirn_policy_room(pirn_thread_t t)
 {
     return t->policy;

@@ -342,6 +342,7 @@ const struct sched_built_in sched_request = {
         {
             .name = "request",
             .help = "a ready queue for each CPU; CPUs without work ask others by message",
+            .private_queues = true,
             .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
             .init = request_init,
             .fini = FOR_TESTS(request_fini),

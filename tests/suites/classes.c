@@ -6,7 +6,7 @@
  * On one CPU the order is guaranteed; on several, only the order of threads on each CPU: the log
  * keeps a sequence for each CPU. To have all threads of a test ready before the first of them runs,
  * main runs at the highest priority, and so does a blocker on every other CPU, until the gate opens
- * (not under "request", where a CPU without a thread of its own may take any).
+ * (not under policies with private queues, where a CPU without a thread of its own may get any).
  *
  * Slices need ticks: classes_ticks.c.
  */
@@ -41,11 +41,6 @@ static bool has_classes(void)
     return classes_shmac() || strstr(test_sched(), "discipline=posix") != NULL;
 }
 
-static bool is_request(void)
-{
-    return strncmp(test_sched(), "request", 7) == 0;
-}
-
 /* The test itself causes every event: no other CPU, and no ticks except test_tick's. */
 bool classes_one_cpu(void)
 {
@@ -55,7 +50,7 @@ bool classes_one_cpu(void)
 /* True if the policy makes promises across CPUs. */
 static bool across_cpus(void)
 {
-    return pirn_cpu_count() > 1 && !pirn_sched_pinned() && !is_request();
+    return pirn_cpu_count() > 1 && !pirn_sched_pinned() && !pirn_sched_private_queues();
 }
 
 void classes_sched_self(enum pirn_class class, unsigned priority, unsigned weight)
@@ -101,7 +96,7 @@ static bool all_busy(void)
     for (int i = 0; i < n; i++) {
         busy += TEST_GET(&classes_log.busy[i]);
     }
-    return TEST_GET(&classes_log.started) == n && (busy == n || is_request());
+    return TEST_GET(&classes_log.started) == n && (busy == n || pirn_sched_private_queues());
 }
 
 /* From here on no thread below CLASSES_TOP runs; from gate_open on they do. */
@@ -146,7 +141,7 @@ static void check_order(void)
 {
     int last[CLASSES_CPUS];
     memset(last, 0x7f, sizeof(last));
-    if (pirn_cpu_count() != 1 && (is_request() || test_preempts())) {
+    if (pirn_cpu_count() != 1 && (pirn_sched_private_queues() || test_preempts())) {
         return; /* a thread that is preempted before it notes may note elsewhere */
     }
     for (int i = 0; i < TEST_GET(&classes_log.used); i++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Suite sync: mutex. */
+#include <pirn/policy.h>
+
 #include "sync_tests.h"
 
 struct shared {
@@ -340,7 +342,7 @@ void test_mutex_wakes_another_when_woken_one_cannot_run(void *unused)
     enum { WAITERS = 6 };
     struct shared s;
     pirn_thread_t t[WAITERS];
-    if (pirn_cpu_count() == 1 || strncmp(test_sched(), "request", 7) == 0) {
+    if (pirn_cpu_count() == 1 || pirn_sched_private_queues()) {
         return; /* no other CPU can take a waiter while this one's thread runs */
     }
     shared_init(&s);
