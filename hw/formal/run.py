@@ -94,7 +94,7 @@ TSAU_MUTANTS = (
     Mutant(
         "the first source always comes first",
         "tsau.sv",
-        (("if (any) turn <= chosen == BITS'(SOURCES - 1) ? '0 : chosen + 1'b1;", ""),),
+        (("if (has_turn) turn <= number == BITS'(SOURCES - 1) ? '0 : number + 1'b1;", ""),),
     ),
     Mutant(
         "two threads for one hardware thread",
@@ -104,34 +104,61 @@ TSAU_MUTANTS = (
     Mutant(
         "a woken thread comes to a `take`",
         "tsau.sv",
-        (("begun = recruits || choice[SOURCES-1]", "begun = recruits"),),
+        (("begun = recruits || chosen[SOURCES-1]", "begun = recruits"),),
     ),
     Mutant(
         "the recruiting thread waits for its turn",
         "tsau.sv",
-        (("wire recruits = recruit_ok != 0;", "wire recruits = recruit_ok != 0 && has == 0;"),),
+        (
+            (
+                "wire recruits = recruits_on != 0;",
+                "wire recruits = recruits_on != 0 && chosen == 0;",
+            ),
+        ),
     ),
     Mutant(
         "the recruiting thread runs on another core",
         "tsau.sv",
-        (("targets = recruits ? recruit_first :", "targets = recruits ? core_empty :"),),
+        (("target = recruits ? recruits_on :", "target = recruits ? empty_on :"),),
+    ),
+)
+TSAU_2_MUTANTS = (
+    Mutant(
+        "a choice begins before the last one has ended",
+        "tsau.sv",
+        (("looked <= !rst && !looked &&", "looked <= !rst &&"),),
+    ),
+    Mutant(
+        "a source that has lost its thread is not asked again",
+        "tsau.sv",
+        (("assign ready = has;", "assign ready = '1;"),),
+    ),
+    Mutant(
+        "the recruiting thread is not asked for again",
+        "tsau.sv",
+        (("assign recruit_ready = recruit;", "assign recruit_ready = '1;"),),
+    ),
+    Mutant(
+        "a source that has lost its thread keeps its turn",
+        "tsau.sv",
+        (("if (has_turn) turn <=", "if (taken != 0) turn <="),),
     ),
 )
 DTU_MUTANTS = (
     Mutant(
         "a wake-up before the context has arrived is lost",
         "dtu.sv",
-        (("woken[i] <= 1'b1;", "woken[i] <= arrived[i];"),),
+        (("changes) woken[i] <= 1'b1;", "changes) woken[i] <= arrived[i];"),),
     ),
     Mutant(
         "a thread is taken before its context has arrived",
         "dtu.sv",
-        (("assign active = woken & arrived;", "assign active = woken;"),),
+        (("assign rest = woken & arrived;", "assign rest = woken;"),),
     ),
     Mutant(
         "threads behind the one that is woken are lost",
         "dtu.sv",
-        (("if ((match & chained) != 0) head[next] <= 1'b1;", ""),),
+        (("if (promotes && promoted == i) head[i] <= 1'b1;", ""),),
     ),
     Mutant(
         "a change wakes threads of any line",
@@ -139,11 +166,38 @@ DTU_MUTANTS = (
         (("wants[i] == state && lines[i*LINE_BITS+:LINE_BITS] == line", "wants[i] == state"),),
     ),
 )
+DTU_2_MUTANTS = (
+    Mutant(
+        "an entry that becomes head is not compared with the next access",
+        "dtu.sv",
+        (
+            (
+                "assign heads[e] = head[e] || promotes && promoted == e;",
+                "assign heads[e] = head[e];",
+            ),
+        ),
+    ),
+    Mutant(
+        "an entry gets the line of the next access",
+        "dtu.sv",
+        (("lines[i*LINE_BITS+:LINE_BITS] <= of_line;", "lines[i*LINE_BITS+:LINE_BITS] <= line;"),),
+    ),
+    Mutant(
+        "a thread that has been taken is offered again",
+        "dtu.sv",
+        (("assign rest = woken & arrived & ~offer;", "assign rest = woken & arrived;"),),
+    ),
+    Mutant(
+        "the TSAU is offered a thread before its context has arrived",
+        "dtu.sv",
+        (("assign rest = woken & arrived & ~offer;", "assign rest = woken & ~offer;"),),
+    ),
+)
 LATE = Mutant(
     "a thread that waits is seen only when its context has arrived",
     "dtu.sv",
     (
-        ("head[i] <= 1'b1;", "head[i] <= 1'b0;"),
+        ("head[i] <= 1'b1;\n                    chained", "chained"),
         (
             "if (put) arrived[put_slot] <= 1'b1;",
             "if (put) begin arrived[put_slot] <= 1'b1; head[put_slot] <= 1'b1; end",
@@ -170,20 +224,49 @@ WAKEUP_MUTANTS = (
     Mutant(
         "a read of a full line does not wake the next reader",
         "dtu.sv",
-        (("if (changes && waits) begin", "if (changes && waits && !state) begin"),),
+        (("if (found[i] && changes) woken[i]", "if (found[i] && changes && !of_state) woken[i]"),),
+    ),
+)
+WAKEUP_2_MUTANTS = (
+    LATE,
+    Mutant(
+        "an access is granted in the cycle after another one",
+        "wakeup.sv",
+        (("chosen <= !rst && !chosen && busy && grants;", "chosen <= !rst && grants;"),),
     ),
 )
 UNITS = (
     Unit("rtu", ("rtu.sv",), {"ENTRIES": 3, "WIDTH": 2}, 16, RTU_MUTANTS),
     Unit("rtu", ("rtu.sv",), {"ENTRIES": 4, "WIDTH": 4}, 16, ()),
-    Unit("tsau", ("tsau.sv",), {"CORES": 2, "THREADS": 2, "WIDTH": 3}, 20, TSAU_MUTANTS),
-    Unit("dtu", ("dtu.sv",), {"ENTRIES": 4, "WIDTH": 2, "LINE_BITS": 1}, 16, DTU_MUTANTS),
-    Unit(
-        "wakeup",
-        ("soc_pkg.sv", "full_empty.sv", "dtu.sv", "wakeup.sv"),
-        {"THREADS": 3, "ENTRIES": 2, "LINES": 2},
-        20,
-        WAKEUP_MUTANTS,
+    *(
+        Unit(
+            "tsau",
+            ("tsau.sv",),
+            {"CORES": 2, "THREADS": 2, "WIDTH": 3, "STAGES": stages},
+            20,
+            mutants,
+        )
+        for stages, mutants in ((1, TSAU_MUTANTS), (2, TSAU_2_MUTANTS))
+    ),
+    *(
+        Unit(
+            "dtu",
+            ("dtu.sv",),
+            {"ENTRIES": 4, "WIDTH": 2, "LINE_BITS": 1, "STAGES": stages},
+            8 + 8 * stages,
+            mutants,
+        )
+        for stages, mutants in ((1, DTU_MUTANTS), (2, DTU_2_MUTANTS))
+    ),
+    *(
+        Unit(
+            "wakeup",
+            ("soc_pkg.sv", "full_empty.sv", "dtu.sv", "wakeup.sv"),
+            {"THREADS": 3, "ENTRIES": 2, "LINES": 2, "STAGES": stages},
+            20,
+            mutants,
+        )
+        for stages, mutants in ((1, WAKEUP_MUTANTS), (2, WAKEUP_2_MUTANTS))
     ),
 )
 
@@ -274,7 +357,7 @@ def failed(output: str) -> int:
     found = re.search(r"\((\d+) out of \d+\)", output)
     if found:
         return int(found[1])
-    return len(re.findall(r"^Output \d+ .*was asserted", output, re.MULTILINE))
+    return len(re.findall(r"^Output +\d+ .*was asserted", output, re.MULTILINE))
 
 
 def outputs(aiger: Path) -> int:

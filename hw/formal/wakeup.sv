@@ -12,14 +12,16 @@
 //      thread that has been woken and has not made its access yet. So an access that changes the
 //      line to the state, or the thread for which it is kept, always finds the waiting thread: a
 //      change that came first would have let the access succeed, and one that came later wakes it.
-//   3. A thread that has been woken and whose context has arrived is offered to the TSAU (`has`).
+//   3. A thread that has been woken and whose context has arrived is offered to the TSAU (`has`), with
+//      two stages from the next cycle on.
 //
 // The environment promises what core.sv does: a woken thread executes its access again, before
 // anything else that is conditional.
 module wakeup #(
     parameter int THREADS = 3,
     parameter int ENTRIES = 2,
-    parameter int LINES = 2
+    parameter int LINES = 2,
+    parameter int STAGES = 1
 ) (
     input logic clk,
     input logic rst
@@ -43,13 +45,20 @@ module wakeup #(
     logic [3*THREADS-1:0] ops;  // of its last access
     logic [LB*THREADS-1:0] lines;
 
-    // --- the bank: in the first cycle it reads the state, in a later one the access is granted
+    // --- the bank: in the first cycle it reads the state, in a later one the access is granted. With
+    // two stages it is chosen in the cycle before that, as in scheduler.sv.
     logic busy;
     logic [TB-1:0] a_who;
     logic [2:0] a_op;
     logic [LB-1:0] a_line;
     logic a_woken;
-    wire apply = !rst && busy && grants;
+    logic chosen;
+    if (STAGES == 1) begin : at_once
+        assign chosen = grants;
+    end else begin : registered
+        always_ff @(posedge clk) chosen <= !rst && !chosen && busy && grants;
+    end
+    wire apply = !rst && busy && chosen;
     wire goes = starts && !busy && who < THREADS && place[2*who+:2] == RUNS;
     wire [2:0] op = woken[who] ? ops[3*who+:3] : any_op;
     wire [LB-1:0] line = woken[who] ? lines[LB*who+:LB] : any_line;
@@ -85,7 +94,8 @@ module wakeup #(
     dtu #(
         .ENTRIES(ENTRIES),
         .WIDTH(TB),
-        .LINE_BITS(LB)
+        .LINE_BITS(LB),
+        .STAGES(STAGES)
     ) dtu (
         .clk(clk),
         .rst(rst),
@@ -111,6 +121,14 @@ module wakeup #(
         .context_out(context_out),
         .count(count)
     );
+
+    // --- entries that the TSAU must be offered: with two stages, they were active a cycle ago
+    logic [ENTRIES-1:0] offered;
+    if (STAGES == 1) begin : offered_now
+        assign offered = e_woken & e_arrived;
+    end else begin : offered_before
+        always_ff @(posedge clk) offered <= rst ? '0 : e_woken & e_arrived;
+    end
 
     // --- the thread that is taken is known in the next cycle, from its context
     logic took;
@@ -188,7 +206,7 @@ module wakeup #(
                     assert (e_wants[mine] == needs);
                     assert (e_lines[mine*LB+:LB] == lines[LB*t+:LB]);
                     // 3
-                    if (at == WAITS && e_woken[mine]) assert (has);
+                    if (at == WAITS && offered[mine]) assert (has);
                 end
                 for (int j = 0; j < THREADS; j++) begin
                     if (j != t && at != RUNS && place[2*j+:2] != RUNS && !coming

@@ -15,6 +15,17 @@
 // Entries that wait for the same line and state form a list, the youngest first. Only its head is
 // compared with a change (`head`); each entry names the next one (`older`).
 //
+// With STAGES 2 an access takes two cycles. In the first one the line is compared with all heads,
+// and a free entry is looked for; both results are registered, with the line and the state. In the
+// second one the bank reports the access, and the results are used. Accesses do not overlap, so no
+// result is forwarded to the next access. What else happens in between does no harm:
+//   - A take frees an entry: it had been woken, so it was no head, and it was not free. If all
+//     entries were in use, the access still finds none free, and overflows as a cycle earlier.
+//   - A context arrives: neither comparison nor search looks at that.
+// The head moves a cycle later: the entry that becomes head is registered (`promoted`) and compared
+// as one from the next cycle on, the first in which another access can be. The entry that the TSAU
+// gets is registered, too (`offer`), and offered until it is taken.
+//
 // Rules, which hw/formal proves:
 //   1. An entry is free, reserved, or taken once; `slot` is free when `room`.
 //   2. If an entry waits for (line, state), a change to (line, state) wakes one.
@@ -23,6 +34,7 @@ module dtu #(
     parameter int ENTRIES = 64,
     parameter int WIDTH = 512,
     parameter int LINE_BITS = 28,
+    parameter int STAGES = 1,  // cycles of an access
     parameter int BITS = ENTRIES == 1 ? 1 : $clog2(ENTRIES)
 ) (
     input logic clk,
@@ -35,7 +47,7 @@ module dtu #(
     output logic [LINE_BITS*ENTRIES-1:0] probe_lines,
     output logic [WIDTH*ENTRIES-1:0] probe_contexts,
 `endif
-    // a conditional access
+    // a conditional access; with STAGES 2, `line` and `state` come a cycle earlier
     input logic blocks,
     input logic changes,
     input logic [LINE_BITS-1:0] line,
@@ -61,31 +73,64 @@ module dtu #(
     logic [LINE_BITS*ENTRIES-1:0] lines;
     logic [BITS*ENTRIES-1:0] older;
 
-    logic [ENTRIES-1:0] match, active, lowest_free, lowest_active;
-    logic [BITS-1:0] matched, next;
+    // what is compared and looked for
+    logic [ENTRIES-1:0] heads, match, lowest_free, rest, lowest_active;
+    // what an access and the TSAU get of it: at once, or in the next cycle
+    logic [ENTRIES-1:0] found, free, offer;
+    logic [LINE_BITS-1:0] of_line;
+    logic of_state;
+    // the entry that becomes head
+    logic [BITS-1:0] matched, next, promoted;
+    logic promotes;
     integer i;
     always_comb begin
         match = '0;
         for (i = 0; i < ENTRIES; i = i + 1) begin
-            match[i] = head[i] && wants[i] == state && lines[i*LINE_BITS+:LINE_BITS] == line;
+            match[i] = heads[i] && wants[i] == state && lines[i*LINE_BITS+:LINE_BITS] == line;
         end
     end
-    assign active = woken & arrived;
     assign lowest_free = ~used & (used + 1'b1);
-    assign lowest_active = active & (~active + 1'b1);
-    assign room = used != '1;
-    assign waits = match != 0;
-    assign has = active != 0;
+    assign lowest_active = rest & (~rest + 1'b1);
+    wire moves = changes && (found & chained) != 0;
+    if (STAGES == 1) begin : at_once
+        assign heads = head;
+        assign found = match;
+        assign free = lowest_free;
+        assign of_line = line;
+        assign of_state = state;
+        assign promotes = moves;
+        assign promoted = next;
+        assign rest = woken & arrived;
+        assign offer = lowest_active;
+    end else begin : registered
+        for (genvar e = 0; e < ENTRIES; e++) begin : entries
+            assign heads[e] = head[e] || promotes && promoted == e;
+        end
+        assign rest = woken & arrived & ~offer;
+        always_ff @(posedge clk) begin
+            found <= match;
+            free <= lowest_free;
+            of_line <= line;
+            of_state <= state;
+            promotes <= moves && !rst;
+            promoted <= next;
+            if (rst) offer <= '0;
+            else if (take || !has) offer <= lowest_active;
+        end
+    end
+    assign room = free != 0;
+    assign waits = found != 0;
+    assign has = offer != 0;
     for (genvar b = 0; b < BITS; b++) begin : encoders
         logic [ENTRIES-1:0] numbers, links;  // bit b of each entry's number, and of its `older`
         for (genvar e = 0; e < ENTRIES; e++) begin : entries
             assign numbers[e] = ((e >> b) & 1) != 0;
             assign links[e] = older[e*BITS+b];
         end
-        assign slot[b] = (lowest_free & numbers) != 0;
-        assign matched[b] = (match & numbers) != 0;
-        assign next[b] = (match & links) != 0;
-        assign taken[b] = (lowest_active & numbers) != 0;
+        assign slot[b] = (free & numbers) != 0;
+        assign matched[b] = (found & numbers) != 0;
+        assign next[b] = (found & links) != 0;
+        assign taken[b] = (offer & numbers) != 0;
     end
 
     always_ff @(posedge clk) begin
@@ -100,33 +145,22 @@ module dtu #(
         end else begin
             if (put) arrived[put_slot] <= 1'b1;
             // of one-hot entries, because a vector that is written at a number would be shifted
-            if (blocks) begin
-                for (i = 0; i < ENTRIES; i = i + 1) begin
-                    if (match[i]) head[i] <= 1'b0;
-                    if (lowest_free[i]) begin
-                        used[i] <= 1'b1;
-                        wants[i] <= state;
-                        lines[i*LINE_BITS+:LINE_BITS] <= line;
-                        head[i] <= 1'b1;
-                        chained[i] <= waits;
-                        older[i*BITS+:BITS] <= matched;
-                    end
+            for (i = 0; i < ENTRIES; i = i + 1) begin
+                if (promotes && promoted == i) head[i] <= 1'b1;
+                if (found[i] && (blocks || changes)) head[i] <= 1'b0;
+                if (found[i] && changes) woken[i] <= 1'b1;
+                if (free[i] && blocks) begin
+                    used[i] <= 1'b1;
+                    wants[i] <= of_state;
+                    lines[i*LINE_BITS+:LINE_BITS] <= of_line;
+                    head[i] <= 1'b1;
+                    chained[i] <= waits;
+                    older[i*BITS+:BITS] <= matched;
                 end
-            end
-            if (changes && waits) begin
-                for (i = 0; i < ENTRIES; i = i + 1) begin
-                    if (match[i]) woken[i] <= 1'b1;
-                    if (match[i]) head[i] <= 1'b0;
-                end
-                if ((match & chained) != 0) head[next] <= 1'b1;
-            end
-            if (take) begin
-                for (i = 0; i < ENTRIES; i = i + 1) begin
-                    if (lowest_active[i]) begin
-                        used[i] <= 1'b0;
-                        woken[i] <= 1'b0;
-                        arrived[i] <= 1'b0;
-                    end
+                if (offer[i] && take) begin
+                    used[i] <= 1'b0;
+                    woken[i] <= 1'b0;
+                    arrived[i] <= 1'b0;
                 end
             end
             count <= count + 16'(blocks) - 16'(take);
@@ -145,8 +179,11 @@ module dtu #(
 `endif
 `ifndef SYNTHESIS
     // what banks, cores and the TSAU promise
+    logic busy;  // with STAGES 2: too early for an access
+    always_ff @(posedge clk) busy <= STAGES == 2 && (rst || blocks || changes);
     wire misused = blocks && changes || blocks && !room || take && !has
-                   || put && (!used[put_slot] || arrived[put_slot]);
+                   || put && (!used[put_slot] || arrived[put_slot])
+                   || busy && (blocks || changes);
 `ifdef FORMAL_DTU
     `include "dtu.svh"
 `else
@@ -155,7 +192,7 @@ module dtu #(
     always_ff @(posedge clk) begin
         if (!rst) begin
             assert ((match & (match - 1'b1)) == 0);
-            assert ((head & woken) == 0);
+            assert ((heads & woken) == 0);
         end
     end
 `endif

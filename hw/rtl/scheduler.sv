@@ -2,7 +2,9 @@
 //
 // scheduler.sv - what the cores share of the hardware scheduler: TSAU, DTU, and the registers. In
 // each cycle at most one bank executes a conditional access, and at most one core gives the DTU a
-// context: the first that asks, banks in turn.
+// context: the first that asks, banks in turn. With STAGES 2, TSAU and DTU need a cycle more for a
+// thread and for an access: the bank is chosen in the first cycle of an access, and granted in the
+// second one. Until then it goes on asking.
 //
 // Registers: for each core 0x40 bytes: contexts in LIFO; in FILLQ; threshold; whether memory holds
 // contexts. From 0x400: program counter of the recruiting thread; threads in the DTB; then counters
@@ -12,7 +14,8 @@ module scheduler #(
     parameter int CORES = 8,
     parameter int THREADS = 4,
     parameter int BANKS = 4,
-    parameter int ENTRIES = 64
+    parameter int ENTRIES = 64,
+    parameter int STAGES = 1  // 1, 2
 ) (
     input logic clk,
     input logic rst,
@@ -94,7 +97,8 @@ module scheduler #(
 
     tsau #(
         .CORES(CORES),
-        .THREADS(THREADS)
+        .THREADS(THREADS),
+        .STAGES(STAGES)
     ) tsau (
         .clk,
         .rst,
@@ -123,7 +127,12 @@ module scheduler #(
     logic [BANKS-1:0] bank_later;  // banks after the last one
     wire [BANKS-1:0] later_wants = cond_wants & bank_later;
     wire [BANKS-1:0] bank_wants = later_wants != 0 ? later_wants : cond_wants;
-    assign cond_grant = bank_wants & (~bank_wants + 1'b1);
+    wire [BANKS-1:0] chosen = bank_wants & (~bank_wants + 1'b1);
+    if (STAGES == 1) begin : at_once
+        assign cond_grant = chosen;
+    end else begin : registered
+        always_ff @(posedge clk) cond_grant <= rst || cond_grant != 0 ? '0 : chosen;
+    end
     always_ff @(posedge clk) begin
         if (rst) bank_later <= '0;
         else if (cond_grant != 0) bank_later <= ~(cond_grant | (cond_grant - 1'b1));
@@ -139,7 +148,7 @@ module scheduler #(
         line = '0;
         state = 1'b0;
         for (b = 0; b < BANKS; b = b + 1) begin
-            if (cond_grant[b]) begin
+            if (chosen[b]) begin
                 line = cond_line[b*28+:28];
                 state = cond_state[b];
             end
@@ -157,7 +166,8 @@ module scheduler #(
     wire changes = (cond_grant & cond_changes) != 0;
     assign cond_slot = 16'(slot);
     dtu #(
-        .ENTRIES(ENTRIES)
+        .ENTRIES(ENTRIES),
+        .STAGES(STAGES)
     ) dtu (
         .clk,
         .rst,
@@ -234,6 +244,9 @@ module scheduler #(
         end
     end
 
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) if (!rst) assert ((cond_grant & ~cond_wants) == 0);
+`endif
 `ifdef VERILATOR
     import "DPI-C" function void soc_take(input int source, input int core, input int slot);
     import "DPI-C" function void soc_recruit_end(input int core);

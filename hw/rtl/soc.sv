@@ -215,7 +215,8 @@ module soc (
             .CORES(C),
             .THREADS(T),
             .BANKS(B),
-            .ENTRIES(soc_pkg::SCHEDULER)
+            .ENTRIES(soc_pkg::SCHEDULER),
+            .STAGES(soc_pkg::SCHEDULER_STAGES)
         ) scheduler (
             .clk,
             .rst,

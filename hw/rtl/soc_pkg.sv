@@ -29,6 +29,9 @@
 `ifndef SOC_SCHEDULER
 `define SOC_SCHEDULER 0
 `endif
+`ifndef SOC_SCHEDULER_STAGES
+`define SOC_SCHEDULER_STAGES 1
+`endif
 
 package soc_pkg;
     parameter int CORES = `SOC_CORES;  // 1...8
@@ -42,6 +45,8 @@ package soc_pkg;
     parameter int QUEUE = `SOC_QUEUE;  // answers that a bank can hold
     // Contexts in each of RTU_LIFO, RTU_FILLQ and DTB; 0: the chip has no scheduler.
     parameter int SCHEDULER = `SOC_SCHEDULER;
+    // Cycles in which its TSAU chooses a thread, and its DTU executes an access: 1, 2.
+    parameter int SCHEDULER_STAGES = `SOC_SCHEDULER_STAGES;
     parameter int STORES = 4;  // of a thread, on their way to the second level
 
     parameter int CORE_BITS = 4;  // a number more than there are cores: the host

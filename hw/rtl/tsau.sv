@@ -10,11 +10,21 @@
 // already.
 //
 // Three stages, so that memories have a cycle to read: choose (and take), read, and the register
-// that drives the cores.
+// that drives the cores. With STAGES 2 the first one has two cycles: look, and take. What the TSAU
+// sees in the first is registered: the idle hardware threads, and the source whose turn it is. In
+// the second one it chooses the target and takes the thread. Looks do not overlap with that, so
+// there is at most one assignment every two cycles. In between:
+//   - A source may lose its thread: the core spills the only one of its LIFO, or no longer wants a
+//     recruiting thread. So it is asked again, and nothing is taken if it has none. Its turn is over
+//     all the same, so it cannot hold up the others for ever.
+//   - A hardware thread stays as it was. Only the TSAU gives it a thread; and if an interrupt, or the
+//     end of its time, is about to end its `take`, its core waits for an assignment that is under
+//     way (core.sv: it waits seven cycles, and the assignment arrives within three).
 module tsau #(
     parameter int CORES = 8,
     parameter int THREADS = 4,
-    parameter int WIDTH = 512
+    parameter int WIDTH = 512,
+    parameter int STAGES = 1  // cycles of a choice
 ) (
     input logic clk,
     input logic rst,
@@ -55,7 +65,7 @@ module tsau #(
     assign coming = r_target | assign_valid;
 
     // the lowest idle thread of each core, of all and of those that are not in `take`
-    logic [CORES-1:0] core_idle, core_empty, recruit_ok, recruit_first;
+    logic [CORES-1:0] core_idle, core_empty;
     logic [2*CORES-1:0] idle_thread, empty_thread;
     integer c, t, s;
     always_comb begin
@@ -76,51 +86,85 @@ module tsau #(
             end
         end
     end
-    assign recruit_ok = recruit & core_empty;
-    assign recruit_first = recruit_ok & (~recruit_ok + 1'b1);
-    logic [SOURCES-1:0] has;
-    assign has = {dtb_has && core_empty != 0, fill_has, lifo_has};
+    wire [CORES-1:0] recruit_ok = recruit & core_empty;
 
-    // the first source from `turn` on
-    logic [SOURCES-1:0] later, choice;
+    // The source whose turn it is: the first from `turn` on. The DTB is the last one. It is passed
+    // over if no hardware thread can have its thread.
+    logic [SOURCES-1:0] has, choice;
+    logic [SOURCES-2:0] queues, later, first_later, first;
+    assign has = {dtb_has, fill_has, lifo_has};
+    assign queues = has[SOURCES-2:0];
     always_comb begin
         later = '0;
-        for (s = 0; s < SOURCES; s = s + 1) later[s] = has[s] && s[BITS-1:0] >= turn;
+        for (s = 0; s < SOURCES - 1; s = s + 1) later[s] = queues[s] && s[BITS-1:0] >= turn;
     end
-    assign choice = later != 0 ? later & (~later + 1'b1) : has & (~has + 1'b1);
+    assign first_later = later & (~later + 1'b1);
+    assign first = queues & (~queues + 1'b1);
+    wire dtb_ok = dtb_has && core_empty != 0;
+    assign choice = later != 0 ? {1'b0, first_later} : dtb_ok ? {1'b1, {2 * CORES{1'b0}}}
+                    : {1'b0, first};
 
-    wire recruits = recruit_ok != 0;
-    wire any = !recruits && has != 0 && core_idle != 0;
-    wire begun = recruits || choice[SOURCES-1];
-    wire [CORES-1:0] targets = recruits ? recruit_first : begun ? core_empty : core_idle;
-    wire [CORES-1:0] target = targets & (~targets + 1'b1);
+    // what has been seen, in this cycle or in the one before, and what is still there of it
+    logic looked;
+    logic [CORES-1:0] recruits_on, idle_on, empty_on;  // the lowest core of those that can
+    logic [2*CORES-1:0] idle_seen, empty_seen;  // its hardware thread
+    logic [SOURCES-1:0] chosen, ready;
+    logic [CORES-1:0] recruit_ready;
+    if (STAGES == 1) begin : at_once
+        assign looked = 1'b1;
+        assign recruits_on = recruit_ok & (~recruit_ok + 1'b1);
+        assign idle_on = core_idle & (~core_idle + 1'b1);
+        assign empty_on = core_empty & (~core_empty + 1'b1);
+        assign idle_seen = idle_thread;
+        assign empty_seen = empty_thread;
+        assign chosen = choice;
+        assign ready = '1;
+        assign recruit_ready = '1;
+    end else begin : registered
+        always_ff @(posedge clk) begin
+            looked <= !rst && !looked && core_idle != 0 && (has != 0 || recruit != 0);
+            recruits_on <= recruit_ok & (~recruit_ok + 1'b1);
+            idle_on <= core_idle & (~core_idle + 1'b1);
+            empty_on <= core_empty & (~core_empty + 1'b1);
+            idle_seen <= idle_thread;
+            empty_seen <= empty_thread;
+            chosen <= choice;
+        end
+        assign ready = has;
+        assign recruit_ready = recruit;
+    end
+
+    wire recruits = recruits_on != 0;
+    wire begun = recruits || chosen[SOURCES-1];
+    wire [CORES-1:0] target = recruits ? recruits_on : begun ? empty_on : idle_on;
+    wire has_turn = looked && !recruits && chosen != 0 && idle_on != 0;
+    wire [SOURCES-1:0] taken = has_turn ? chosen & ready : '0;
     logic [1:0] thread;
-    logic [BITS-1:0] chosen;
+    logic [BITS-1:0] number;
     always_comb begin
         thread = '0;
         for (c = 0; c < CORES; c = c + 1) begin
-            if (target[c]) thread = begun ? empty_thread[2*c+:2] : idle_thread[2*c+:2];
+            if (target[c]) thread = begun ? empty_seen[2*c+:2] : idle_seen[2*c+:2];
         end
-        chosen = '0;
-        for (s = 0; s < SOURCES; s = s + 1) if (choice[s]) chosen = BITS'(s);
+        number = '0;
+        for (s = 0; s < SOURCES; s = s + 1) if (chosen[s]) number = BITS'(s);
     end
-    assign recruit_take = recruit_first;
-    assign lifo_take = any ? choice[CORES-1:0] : '0;
-    assign fill_take = any ? choice[2*CORES-1:CORES] : '0;
-    assign dtb_take = any && choice[SOURCES-1];
+    assign recruit_take = looked ? recruits_on & recruit_ready : '0;
+    assign {dtb_take, fill_take, lifo_take} = taken;
 
     // read
     logic [1:0] r_thread;
     logic r_recruits;
     logic [SOURCES-1:0] r_choice;
     logic [WIDTH-1:0] r_context;
+    // Of at most one source, so none goes before another.
     always_comb begin
-        r_context = r_choice[SOURCES-1] ? dtb_out : '0;
+        r_context = (r_recruits ? WIDTH'(recruit_pc) : '0)
+                    | (r_choice[SOURCES-1] ? dtb_out : '0);
         for (c = 0; c < CORES; c = c + 1) begin
-            if (r_choice[c]) r_context = lifo_out[c*WIDTH+:WIDTH];
-            if (r_choice[CORES+c]) r_context = fill_out[c*WIDTH+:WIDTH];
+            r_context = r_context | (r_choice[c] ? lifo_out[c*WIDTH+:WIDTH] : '0)
+                        | (r_choice[CORES+c] ? fill_out[c*WIDTH+:WIDTH] : '0);
         end
-        if (r_recruits) r_context = WIDTH'(recruit_pc);
     end
 
     always_ff @(posedge clk) begin
@@ -129,13 +173,13 @@ module tsau #(
             r_target <= '0;
             assign_valid <= '0;
         end else begin
-            if (any) turn <= chosen == BITS'(SOURCES - 1) ? '0 : chosen + 1'b1;
-            r_target <= recruits || any ? target : '0;
+            if (has_turn) turn <= number == BITS'(SOURCES - 1) ? '0 : number + 1'b1;
+            r_target <= recruit_take != 0 || taken != 0 ? target : '0;
             assign_valid <= r_target;
         end
         r_thread <= thread;
         r_recruits <= recruits;
-        r_choice <= any ? choice : '0;
+        r_choice <= taken;
         if (r_target != 0) begin
             assign_thread <= r_thread;
             assign_woken <= r_choice[SOURCES-1];
@@ -148,7 +192,7 @@ module tsau #(
     always_ff @(posedge clk) begin
         if (!rst) begin
             assert ((target & (target - 1'b1)) == 0);
-            assert (!(recruits && (lifo_take != 0 || fill_take != 0 || dtb_take)));
+            assert (recruit_take == 0 || taken == 0);
         end
     end
 `ifdef FORMAL_TSAU

@@ -29,6 +29,7 @@ void Scheduler::on_cycle(uint64_t cycle)
 {
     for (Core &core : cores_)
         core.was_full = core.lifo_size == soc::scheduler;
+    dtb_was_full_ = dtb_full();
     for (const auto &change : later_)
         change();
     later_.clear();
@@ -40,6 +41,11 @@ void Scheduler::on_cycle(uint64_t cycle)
         if (core.fillq_size == soc::scheduler)
             core.fill_full = cycle;
     }
+}
+
+bool Scheduler::dtb_full() const
+{
+    return std::all_of(entries_.begin(), entries_.end(), [](const Entry &one) { return one.used; });
 }
 
 Scheduler::Entry *Scheduler::youngest(uint32_t line, bool full)
@@ -76,7 +82,7 @@ Scheduler::Outcome Scheduler::conditional(uint32_t operation, bool woken, uint32
         });
         return done;
     }
-    if (std::all_of(entries_.begin(), entries_.end(), [](const Entry &one) { return one.used; }))
+    if (soc::scheduler_stages == 1 ? dtb_full() : dtb_was_full_)
         return overflow;
     if (entry(slot).used)
         fail(format("entry %u of the DTB is given to two threads", slot));

@@ -10,7 +10,8 @@
  *      an RTU_FILLQ, of the DTB one that has been woken and whose context has arrived. It is
  *      started once, with the same context, in the order in which threads are taken.
  *   2. A conditional access succeeds if and only if the line's state allows it. Otherwise the
- *      thread gets a free entry of the DTB, or an overflow if there is none.
+ *      thread gets a free entry of the DTB, or an overflow if there is none. A DTU of two stages has
+ *      looked for one a cycle earlier.
  *   3. A change of a line's state wakes the thread that was the last to begin to wait for the new
  *      state, and keeps the line for it.
  *   4. A recruiting thread starts only if the rule of rtu.sv asks for one, on its own core.
@@ -99,12 +100,14 @@ private:
         Words words;
     };
 
+    bool dtb_full() const;
     Entry *youngest(uint32_t line, bool full);
     Entry &entry(uint32_t slot);
 
     std::vector<std::function<void()>> later_;
     std::array<Core, soc::cores> cores_;
     std::vector<Entry> entries_;
+    bool dtb_was_full_ = false; /* in the cycle before this one */
     std::unordered_map<uint32_t, Line> lines_;
     std::deque<Taken> taken_;
     uint64_t order_ = 0;

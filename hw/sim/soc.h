@@ -18,6 +18,7 @@ constexpr int banks = SOC_BANKS;
 constexpr uint32_t ram_bytes = SOC_RAM_KIB * 1024U;
 constexpr uint32_t line_bytes = 16;
 constexpr uint32_t scheduler = SOC_SCHEDULER; /* contexts in each of its queues; 0: it has none */
+constexpr int scheduler_stages = SOC_SCHEDULER_STAGES; /* cycles of a conditional access: 1, 2 */
 
 constexpr uint32_t ram_base = 0x80000000;
 constexpr uint32_t alias_bit = 0x40000000;

@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -216,6 +216,7 @@ def spawned(output: str) -> dict[str, int]:
 
 
 QUEUES = (4, 16, 64)
+TWO_STAGES = Config(cores=2, threads=2, scheduler=4, scheduler_stages=2)
 THREADS = 1000  # that spawn.S spawns
 
 
@@ -252,11 +253,15 @@ def scheduler_tests(full: bool) -> Iterator[Case]:
     for queue, (cores, threads) in itertools.product((0, *QUEUES), sizes):
         if not full and (queue, cores) not in ((0, 1), (4, 1), (4, 2), (16, 2)):
             continue
-        config = Config(cores=cores, threads=threads, scheduler=queue)
-        for options in memories(full):
-            yield from scheduler_programs(config, options)
-        if queue != 0:
-            yield from scheduler_loads(config, full)
+        one = Config(cores=cores, threads=threads, scheduler=queue)
+        configs = [one]
+        if queue != 0 and (full or one == replace(TWO_STAGES, scheduler_stages=1)):
+            configs.append(replace(one, scheduler_stages=2))
+        for config in configs:
+            for options in memories(full):
+                yield from scheduler_programs(config, options)
+            if queue != 0:
+                yield from scheduler_loads(config, full)
 
 
 def scheduler_programs(config: Config, options: tuple[str, ...]) -> Iterator[Case]:
@@ -273,7 +278,7 @@ def scheduler_loads(config: Config, full: bool) -> Iterator[Case]:
         words = (8, 1, 16, 4)[seed % 4]
         yield pairs_case(config, 48 if full and harts > 1 else 16, words, 20 if full else 6, seed)
     # without the scheduler's instructions nothing is different
-    if config.scheduler == QUEUES[0]:
+    if config.scheduler == QUEUES[0] and config.scheduler_stages == 1:
         for name in ("isa", "memory", "stress", "interrupts"):
             yield Case(name, program_image(name), config, scheduler_memory(7))
 
@@ -313,6 +318,10 @@ def workloads(full: bool) -> Iterator[Case]:
             yield workload(WORKLOADS, seed + 20, scheduler=scheduler, threads="1000", units="10")
     for seed, name in enumerate("bcde", start=40):
         yield workload(WORKLOADS, seed, workload=name, threads=few, units="20", rounds="2")
+    for seed, scheduler in enumerate(("hard", "hard-tree", "take"), start=60):
+        yield workload(TWO_STAGES, seed, scheduler=scheduler, threads=few)
+    for seed, name in enumerate("bcde", start=70):
+        yield workload(TWO_STAGES, seed, workload=name, threads=few, units="20", rounds="2")
     yield workload(Config(cores=2, threads=2), 50, scheduler="mts", threads=few)
     # what it cannot do, it says
     yield workload(Config(cores=2, threads=2), 51, status=2, scheduler="hard")
@@ -327,8 +336,9 @@ def workloads(full: bool) -> Iterator[Case]:
 
 def million() -> Iterator[Case]:
     """A million threads for each size of the queues, with banks that refuse requests at random."""
-    for queue, (cores, threads) in itertools.product(QUEUES, ((2, 2), (2, 4))):
-        config = Config(cores=cores, threads=threads, scheduler=queue)
+    sizes = ((2, 2, 1), (2, 4, 1), (2, 4, 2))
+    for queue, (cores, threads, stages) in itertools.product(QUEUES, sizes):
+        config = Config(cores, threads, scheduler=queue, scheduler_stages=stages)
         for seed, scheduler in enumerate(("hard", "hard-tree"), start=queue):
             yield workload(
                 config,

@@ -59,6 +59,8 @@ def elf(
         ("--ram", "3", "1, 2, 4"),
         ("--scheduler", "257", "0 to 256"),
         ("--scheduler", "-1", "0 to 256"),
+        ("--scheduler-stages", "0", "1, 2"),
+        ("--scheduler-stages", "3", "1, 2"),
     ],
 )
 def test_a_size_that_the_chip_cannot_have_is_named(option: str, value: str, valid: str) -> None:
@@ -81,6 +83,12 @@ def test_a_fault_of_the_scheduler_needs_the_scheduler() -> None:
     assert "--mutant woken-stays: needs --scheduler N" in result.output
 
 
+def test_stages_of_the_scheduler_need_the_scheduler() -> None:
+    result = CliRunner().invoke(chip, ["build", "--scheduler-stages", "2"])
+    assert result.exit_code == 2
+    assert "--scheduler-stages 2: needs --scheduler N" in result.output
+
+
 def test_each_fault_is_in_the_rtl() -> None:
     text = "".join(path.read_text() for path in (ROOT / "hw" / "rtl").glob("*.sv"))
     for name in MUTANTS | SCHEDULER_MUTANTS:
@@ -97,6 +105,7 @@ def test_names_differ_where_configurations_do() -> None:
         Config(wave=".vcd"),
         Config(wave=".fst"),
         Config(scheduler=16),
+        Config(scheduler=16, scheduler_stages=2),
         Config(mutant="no-drop"),
     ]
     assert len({one.name for one in configs}) == len(configs)

@@ -44,6 +44,13 @@ def sizes(function: Function) -> Function:
             metavar="N",
             help="Hardware scheduler with N contexts in each queue, up to 256; 0: none.",
         ),
+        click.option(
+            "--scheduler-stages",
+            type=int,
+            default=1,
+            metavar="N",
+            help="Cycles in which it chooses a thread, and looks at a line's waiters: 1, 2.",
+        ),
         click.option("--mutant", default="", metavar="FAULT", help="Build a known fault in."),
     ]
     for option in reversed(options):
@@ -74,6 +81,7 @@ def configuration(wave: str, /, **chosen: Any) -> Config:  # noqa: ANN401
         banks=chosen["banks"],
         ram_mib=chosen["ram"],
         scheduler=chosen["scheduler"],
+        scheduler_stages=chosen["scheduler_stages"],
         wave=wave,
         mutant=chosen["mutant"],
     )

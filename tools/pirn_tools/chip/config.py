@@ -11,6 +11,7 @@ CORES = range(1, 9)
 THREADS = range(1, 5)
 BANKS = (1, 2, 4, 8)
 SCHEDULER = range(257)
+SCHEDULER_STAGES = (1, 2)
 RAM_MIB = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 WAVES = (".fst", ".vcd")
 # Faults that can be built in, to see that the tests find them: SOC_MUTANT_... in hw/rtl.
@@ -48,6 +49,7 @@ class Config:
     banks: int = 4
     ram_mib: int = 32
     scheduler: int = 0  # contexts in each queue of the hardware scheduler; 0: the chip has none
+    scheduler_stages: int = 1  # cycles of a choice of its TSAU, and of an access of its DTU
     wave: str = ""  # suffix of the waveforms that it can write
     mutant: str = ""
 
@@ -57,6 +59,12 @@ class Config:
         need("--banks", self.banks, BANKS)
         need("--ram", self.ram_mib, RAM_MIB)
         need("--scheduler", self.scheduler, SCHEDULER)
+        need("--scheduler-stages", self.scheduler_stages, SCHEDULER_STAGES)
+        if self.scheduler_stages != Config.scheduler_stages and self.scheduler == 0:
+            raise UserError(
+                f"--scheduler-stages {self.scheduler_stages}: needs --scheduler N, at least 1",
+                status=2,
+            )
         if self.wave and self.wave not in WAVES:
             raise UserError(
                 f'--wave: no waveform ends in "{self.wave}" (valid: {listing(WAVES)})', status=2
@@ -79,6 +87,8 @@ class Config:
             parts.append(f"ram{self.ram_mib}")
         if self.scheduler != Config.scheduler:
             parts.append(f"scheduler{self.scheduler}")
+        if self.scheduler_stages != Config.scheduler_stages:
+            parts.append(f"stages{self.scheduler_stages}")
         return "-".join([*parts, *filter(None, [self.wave.lstrip("."), self.mutant])])
 
     @property
@@ -90,6 +100,7 @@ class Config:
             f"SOC_BANKS={self.banks}",
             f"SOC_RAM_KIB={self.ram_mib * 1024}",
             f"SOC_SCHEDULER={self.scheduler}",
+            f"SOC_SCHEDULER_STAGES={self.scheduler_stages}",
         ]
         if self.mutant:
             macros.append(f"SOC_MUTANT_{self.mutant.upper().replace('-', '_')}")
