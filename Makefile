@@ -282,7 +282,7 @@ chip-figures: setup
 	$(VENV)/pirn bench figures hw --output docs/results
 	$(VENV)/pirn bench figures threads --output docs/results
 
-## chip-area: gates of the chip's hardware scheduler and its clock in an FPGA, update docs/results/area.md (an hour)
+## chip-area: gates of the chip's hardware scheduler, its clock in an FPGA, cycles against clock: docs/results/area.md (some hours)
 chip-area: setup
 	@tools/setup --quiet --group fpga
 	$(VENV)/pirn bench figures area --output docs/results

@@ -16,7 +16,8 @@ from pirn_tools.chip.config import Config
 from pirn_tools.chip.gates import Gates
 from pirn_tools.chip.place import Cells, Placed, Port, Result
 from pirn_tools.errors import UserError
-from pirn_tools.figures import area, area_page
+from pirn_tools.figures import area, area_cycles, area_page
+from pirn_tools.figures.hw import Case
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LONGEST = "Longest topological path in unit (length=12):\n    0: \\a\n"
@@ -290,22 +291,69 @@ def test_the_page_has_units_chips_and_what_limits_the_clock(tmp_path: Path) -> N
     }
     found = [budget(64, some(nands=1000)), budget(1024, some(nands=1000))]
     text = area_page.page(found, placed, {"command": "x"}, "p.png")
-    assert "| TSAU | 8x4 | 100 | 50 | 15 | 42 | 40-44 | 3 | `turn` to `r_choice` |" in text
-    assert "The slowest unit is the DTU for 64 entries, with 20 MHz." in text
+    assert "| TSAU | 8x4 | 1 | 100 | 50 | 15 | 42 | 40-44 | 3 | `turn` to `r_choice` |" in text
+    assert "The slowest unit is the DTU for 64 entries with one stage, at 20 MHz." in text
     assert "reaches 30 MHz, so this unit would limit its clock." in text
     assert "adds 500 LUTs (50 %), 0 flip-flops and 0 block RAMs to a chip of 1x2" in text
     assert "Its clock is 19 MHz instead of 30 MHz." in text
     assert "One core with 64 KiB of memory" in text
     tsau = area_page.limit({design.tsau(8, 4): result(80.0)})
-    assert tsau == "The slowest unit is the TSAU for 8 cores of 4 threads, with 80 MHz."
-    assert "not raise the scheduler's clock: the DTU reaches 20 MHz, the TSAU 42 MHz." in text
-    assert "not raise" not in area_page.stages({design.tsau(8, 4): result(40.0)})
+    assert (
+        tsau == "The slowest unit is the TSAU for 8 cores of 4 threads with one stage, at 80 MHz."
+    )
+    assert "## Stages" not in text
     area.draw(found, tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 5000
-    area.write_csv(tmp_path / "area.csv", {design.rtu(4): found[0].rtu}, placed)
+    cycles = {
+        Case("hard-tree", 10, 32, "b"): area_cycles.Cycles({1: 1000.0, 2: 1100.0}, {1: 0.0, 2: 0.0})
+    }
+    area.write_csv(tmp_path / "area.csv", {design.rtu(4): found[0].rtu}, placed, cycles)
     rows = (tmp_path / "area.csv").read_text().splitlines()
     assert "rtu entries 4,,memory_bits,65536" in rows
-    assert "tsau cores 8 threads 4,1,mhz,44.00" in rows
+    assert "tsau cores 8 threads 4 stages 1,1,mhz,44.00" in rows
+    name = "chip 8x4 scheduler 64 stages 2"
+    assert f"{name},,cycles of workload b hard-tree units 10,1100" in rows
+
+
+def test_the_page_shows_cycles_against_clock() -> None:
+    placed = {
+        design.rtu(64): result(90.0),
+        design.dtu(64): result(50.0),
+        design.dtu(64, stages=2): result(100.0),
+        design.tsau(8, 4): result(60.0),
+    }
+    cycles = {
+        Case("hard", 1, 32): area_cycles.Cycles({1: 1000.0, 2: 1100.0}, {1: 30.0, 2: 44.0}),
+        Case("hard-tree", 50, 32, "b"): area_cycles.Cycles(
+            {1: 1000.0, 2: 2000.0}, {1: 1000.0, 2: 0.0}
+        ),
+    }
+    found = [budget(64, some(nands=1000))]
+    assert area.clocks(placed) == []  # not all units
+    text = area_page.page(found, placed, {}, None, cycles=cycles)
+    assert "| a | `hard` | 1 | 1000 | 1100 | +10.0 ± 5.5 % |\n" in text
+    assert "The clock of a unit is not known" in text
+    placed[design.tsau(8, 4, 2)] = result(80.0)
+    clocks = area.clocks(placed)
+    assert [(one.slowest, one.mhz) for one in clocks] == [("dtu", 50.0), ("tsau", 80.0)]
+    divided = [("TSAU, two stages", "any", some(nands=1500))]
+    text = area_page.page(found, placed, {}, None, cycles=cycles, clocks=clocks, divided=divided)
+    assert "| TSAU, two stages | any | - | 0 | 1.5 k | 6.0 k | 125 B | 5 |" in text
+    assert "| 2 | 90 | 100 | 80 | TSAU, 80 MHz |" in text
+    assert "| a | `hard` | 1 | 1000 | 1100 | +10.0 ± 5.5 % | 20 | 14 | -31.2 % |" in text
+    assert "| b | `hard-tree` | 50 | 1000 | 2000 | +100.0 ± 200.0 % | 20 | 25 | +25.0 % |" in text
+    assert "1 of 2 cases have a confidence interval of at most ± 10 %" in text
+    assert "Two stages change the cycles of these 1 by +10.0 %: 1 take more" in text
+    assert "by +60.0 %, from 50 MHz (DTU) to 80 MHz (TSAU)." in text
+    assert "So the time changes by -31.2 %: 1 of these 1 are faster." in text
+
+
+def test_cycles_are_of_chips_that_differ_in_stages_only() -> None:
+    case = area_cycles.Plan().cases()[0]
+    one, two = (area_cycles.run_of(Path("threads.elf"), case, 1, stages) for stages in (1, 2))
+    assert (one.config.cores, one.config.threads, one.config.scheduler) == (8, 4, 64)
+    assert two == replace(one, config=replace(one.config, scheduler_stages=2))
+    assert two.config.scheduler_stages == 2 != one.config.scheduler_stages
 
 
 def test_the_page_says_what_has_not_been_placed() -> None:
@@ -317,10 +365,10 @@ def test_the_page_says_what_has_not_been_placed() -> None:
         chips[1]: result(luts=1100),
     }
     text = area_page.page([budget(16, some(nands=1000))], placed, {}, None)
-    assert "| RTU | 64 entries | 100 | 50 | 15 | - | - | 0 | not placed | - |" in text
+    assert "| RTU | 64 entries | - | 100 | 50 | 15 | - | - | 0 | not placed | - |" in text
     assert "adds 100 LUTs (10 %)" in text
     assert "Its clock" not in text
-    assert "with 80 MHz. A chip without the scheduler reaches 30 MHz, so no unit" in text
+    assert "at 80 MHz. A chip without the scheduler reaches 30 MHz, so no unit" in text
     assert area_page.limit({design.rtu(64): result()}) == ""
 
 
@@ -336,11 +384,15 @@ def test_the_page_names_what_is_missing() -> None:
     placed = {design.rtu(16): result(80.0), design.dtu(16): result(60.0, 61.0, 62.0)}
     assert area.missing(plan, counted, plan.units(), placed) == [
         "2 of 3 seeds of rtu entries 16",
-        "synthesis of tsau cores 1 threads 4",
+        "synthesis of dtu entries 16 line_bits 28 stages 2",
+        "synthesis of tsau cores 1 threads 4 stages 1",
+        "synthesis of tsau cores 1 threads 4 stages 2",
     ]
     del counted[design.dtu(16, 1)]
     assert area.complete(counted, plan.entries) == []
-    assert area.missing(plan, counted, [], {}) == ["gates of dtu entries 16 line_bits 1"]
+    assert design.tsau(8, 4, 2) in counted
+    assert design.dtu(64, stages=2) in area.Plan().gates()
+    assert area.missing(plan, counted, [], {}) == ["gates of dtu entries 16 line_bits 1 stages 1"]
     text = area_page.page([budget(16, some(nands=1))], {}, {}, None, ["gates of x", "y"])
     assert "\nNot measured yet: gates of x, y.\n" in text
 
@@ -349,7 +401,7 @@ def test_the_page_of_a_short_run_has_no_chips() -> None:
     placed = {design.rtu(16): result(80.0)}
     text = area_page.page([budget(16, some(nands=1000))], placed, {}, None)
     assert "The whole chip" not in text
-    assert "The slowest unit is the RTU for 16 entries, with 80 MHz." in text
+    assert "The slowest unit is the RTU for 16 entries, at 80 MHz." in text
 
 
 def test_netlists_are_read_as_json_of_yosys(tmp_path: Path) -> None:

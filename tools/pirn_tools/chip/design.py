@@ -52,12 +52,14 @@ def rtu(entries: int) -> Design:
     return Design("rtu", ("rtu.sv",), (("ENTRIES", entries),))
 
 
-def dtu(entries: int, line_bits: int = 28) -> Design:
-    return Design("dtu", ("dtu.sv",), (("ENTRIES", entries), ("LINE_BITS", line_bits)))
+def dtu(entries: int, line_bits: int = 28, stages: int = 1) -> Design:
+    parameters = (("ENTRIES", entries), ("LINE_BITS", line_bits), ("STAGES", stages))
+    return Design("dtu", ("dtu.sv",), parameters)
 
 
-def tsau(cores: int, threads: int) -> Design:
-    return Design("tsau", ("tsau.sv",), (("CORES", cores), ("THREADS", threads)))
+def tsau(cores: int, threads: int, stages: int = 1) -> Design:
+    parameters = (("CORES", cores), ("THREADS", threads), ("STAGES", stages))
+    return Design("tsau", ("tsau.sv",), parameters)
 
 
 def context_unit() -> Design:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -14,11 +14,12 @@ from rich.progress import Progress
 
 from pirn_tools import machine
 from pirn_tools.chip import design, gates, place
-from pirn_tools.chip.config import Config
+from pirn_tools.chip.config import SCHEDULER_STAGES, Config
 from pirn_tools.chip.design import Design
 from pirn_tools.chip.gates import Gates
 from pirn_tools.chip.sweep import PROGRESS
 from pirn_tools.errors import UserError
+from pirn_tools.figures import area_cycles, hw
 from pirn_tools.figures import area_page as page
 from pirn_tools.paths import short
 from pirn_tools.plotting import figure
@@ -43,16 +44,28 @@ class Plan:
     tsau_cores: tuple[int, ...] = TSAU_CORES
     chip_threads: tuple[int, ...] = CHIP_THREADS
     seeds: tuple[int, ...] = SEEDS
+    cycles: area_cycles.Plan = field(default_factory=area_cycles.Plan)
 
     def gates(self) -> list[Design]:
         found = [design.context_unit(), design.tsau(CORES, THREADS)]
         for entries in self.entries:
             found += [design.rtu(entries), design.dtu(entries), design.dtu(entries, 1)]
+        return found + list(self.divided())
+
+    def divided(self) -> dict[Design, tuple[str, str]]:
+        """Units of two stages, and what the page calls them: not for all sizes."""
+        found = {design.tsau(CORES, THREADS, 2): ("TSAU, two stages", "any")}
+        if hw.QUEUE in self.entries:
+            found[design.dtu(hw.QUEUE, stages=2)] = ("DTU, two stages", str(hw.QUEUE))
         return found
 
     def units(self) -> list[Design]:
-        found = [make(entries) for make in (design.rtu, design.dtu) for entries in self.placed]
-        return found + [design.tsau(cores, THREADS) for cores in self.tsau_cores]
+        found = [design.rtu(entries) for entries in self.placed]
+        for stages in SCHEDULER_STAGES:
+            found += [design.dtu(entries, stages=stages) for entries in self.placed]
+        for stages in SCHEDULER_STAGES:
+            found += [design.tsau(cores, THREADS, stages) for cores in self.tsau_cores]
+        return found
 
     def chips(self, root: Path) -> list[Design]:
         configs = [
@@ -63,7 +76,7 @@ class Plan:
         return [design.chip(root, config, RAM_KIB) for config in configs]
 
 
-SHORT = Plan(entries=(16,), placed=(16,), tsau_cores=(1,), chip_threads=(), seeds=(1,))
+SHORT = Plan((16,), (16,), (1,), (), (1,), area_cycles.Plan(workloads=()))
 
 
 def all_gates(
@@ -119,6 +132,25 @@ def budgets(found: Mapping[Design, Gates], entries: Sequence[int]) -> list[page.
     ]
 
 
+def clocks(placed: Mapping[Design, place.Result]) -> list[page.Clock]:
+    """Of the paper's processor, for each number of stages; empty unless all units are placed."""
+    found = []
+    for stages in SCHEDULER_STAGES:
+        units = [
+            placed.get(one)
+            for one in (
+                design.rtu(hw.QUEUE),
+                design.dtu(hw.QUEUE, stages=stages),
+                design.tsau(CORES, THREADS, stages),
+            )
+        ]
+        mhz = [one.typical.mhz for one in units if one is not None and one.placed]
+        if len(mhz) != len(units):
+            return []
+        found.append(page.Clock(stages, *mhz))
+    return found
+
+
 def draw(found: Sequence[page.Budget], path: Path) -> None:
     """Shares of the parts, by transistors."""
     with figure(path, width=8.0, height=4.5) as axes:
@@ -134,7 +166,10 @@ def draw(found: Sequence[page.Budget], path: Path) -> None:
 
 
 def write_csv(
-    path: Path, counted: Mapping[Design, Gates], placed: Mapping[Design, place.Result]
+    path: Path,
+    counted: Mapping[Design, Gates],
+    placed: Mapping[Design, place.Result],
+    cycles: Mapping[hw.Case, area_cycles.Cycles],
 ) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -149,6 +184,7 @@ def write_csv(
                 for name, value in run.__dict__.items():
                     text = f"{value:.2f}" if isinstance(value, float) else value
                     writer.writerow([one.title, seed, name, text])
+        writer.writerows(area_cycles.rows(cycles))
 
 
 def versions(said: Sequence[str]) -> list[str]:
@@ -172,12 +208,13 @@ def reproduce(
     counted = all_gates(root, plan.gates(), builds / "gates", console, kept)
     designs = [*plan.units(), *plan.chips(root)]
     placed = fpga.kept(designs, plan.seeds) if kept else fpga.run(designs, plan.seeds, console)
+    cycles = area_cycles.measure(root, jobs, plan.cycles, console)
     sizes = complete(counted, plan.entries)
     if not sizes or design.tsau(CORES, THREADS) not in counted:
         raise UserError("no gates have been counted; leave --kept out")
     found = budgets(counted, sizes)
     (folder / "img").mkdir(parents=True, exist_ok=True)
-    write_csv(folder / "area.csv", counted, placed)
+    write_csv(folder / "area.csv", counted, placed, cycles)
     if not short_:
         draw(found, folder / "img" / PICTURE)
     facts = {
@@ -191,6 +228,8 @@ def reproduce(
         "place and route": f"{place.GOAL} MHz wanted; one CPU took {minutes(placed)}",
     }
     todo = missing(plan, counted, designs, placed)
-    text = page.page(found, placed, facts, PICTURE if not short_ else None, todo)
+    picture = PICTURE if not short_ else None
+    divided = [(*names, counted[one]) for one, names in plan.divided().items() if one in counted]
+    text = page.page(found, placed, facts, picture, todo, cycles, clocks(placed), divided)
     (folder / "area.md").write_text(text, encoding="utf-8")
     console.print(f"page: {short(folder / 'area.md')}", highlight=False)

@@ -11,6 +11,8 @@ from pirn_tools.chip.design import Design
 from pirn_tools.chip.gates import FLIP_FLOP_TRANSISTORS, NAND2, SRAM_CELL, Gates
 from pirn_tools.chip.place import Result, signal
 from pirn_tools.figures import markdown
+from pirn_tools.figures.area_cycles import SEEDS, Cycles
+from pirn_tools.figures.hw import LATENCY, QUEUE, Case
 from pirn_tools.figures.markdown import table
 
 KIB = 1024
@@ -19,6 +21,7 @@ CONTEXT = 64  # bytes
 CLAIMED_BYTES = {64: 68 * KIB, 1024: 1088 * KIB}
 CLAIMED_TSAU = 8 * KIB
 CLAIMED_CACHE = 64 * KIB * KIB  # of a processor that it compares with
+KNOWN = 0.1  # the largest error of a change of cycles that the verdict counts
 STATES = ("used", "head", "woken", "arrived", "chained", "wants")  # of an entry of the DTB
 
 
@@ -77,6 +80,24 @@ class Budget:
         return self.parts["contexts (6T SRAM)"]
 
 
+@dataclass(frozen=True)
+class Clock:
+    """The clocks of a scheduler's units, in MHz."""
+
+    stages: int
+    rtu: float
+    dtu: float
+    tsau: float
+
+    @property
+    def slowest(self) -> str:
+        return min(("rtu", "dtu", "tsau"), key=lambda unit: float(getattr(self, unit)))
+
+    @property
+    def mhz(self) -> float:
+        return float(getattr(self, self.slowest))
+
+
 def size(count: float) -> str:
     """Bytes, in the unit that reads best."""
     if count >= 1000 * KIB:
@@ -101,11 +122,12 @@ def _logic_row(name: str, entries: str, one: Gates) -> list[str]:
     ]
 
 
-def logic_table(found: Sequence[Budget]) -> str:
+def logic_table(found: Sequence[Budget], divided: Sequence[tuple[str, str, Gates]] = ()) -> str:
     head = ["unit", "entries", "contexts", "flip-flops", "NAND2", "transistors", "as SRAM", "depth"]
     rows = [_logic_row("RTU, of a core", str(one.entries), one.rtu) for one in found]
     rows += [_logic_row("DTU", str(one.entries), one.dtu) for one in found]
     rows += [_logic_row("TSAU", "any", found[0].tsau)]
+    rows += [_logic_row(*one) for one in divided]
     rows += [_logic_row("context unit, of a core", "any", found[0].context_unit)]
     return table(head, rows)
 
@@ -222,11 +244,16 @@ def units_table(placed: Mapping[Design, Result]) -> str:
     rows = []
     for one, result in placed.items():
         values = dict(one.parameters)
-        if one.top == "tsau":
-            rows.append(place_row("TSAU", f"{values['CORES']}x{values['THREADS']}", result))
-        elif one.top in ("rtu", "dtu"):
-            rows.append(place_row(one.top.upper(), f"{values['ENTRIES']} entries", result))
-    return table(["unit", "for", *PLACE_HEAD], rows, left=(0, 1, 8))
+        if one.top not in ("rtu", "dtu", "tsau"):
+            continue
+        for_ = (
+            f"{values['CORES']}x{values['THREADS']}"
+            if one.top == "tsau"
+            else f"{values['ENTRIES']} entries"
+        )
+        name, *cells = place_row(one.top.upper(), for_, result)
+        rows.append([name, cells[0], str(values.get("STAGES", "-")), *cells[1:]])
+    return table(["unit", "for", "stages", *PLACE_HEAD], rows, left=(0, 1, 9))
 
 
 def chips(placed: Mapping[Design, Result]) -> dict[tuple[int, int], Result]:
@@ -268,6 +295,10 @@ def chips_verdict(placed: Mapping[Design, Result]) -> str:
     return " ".join(text)
 
 
+def counted_stages(count: int) -> str:
+    return "one stage" if count == 1 else f"{count} stages"
+
+
 def limit(placed: Mapping[Design, Result]) -> str:
     """The slowest unit against the fastest chip without a scheduler."""
     units = {one: result for one, result in placed.items() if result.placed and not one.macros}
@@ -286,7 +317,8 @@ def limit(placed: Mapping[Design, Result]) -> str:
         if "ENTRIES" in values
         else f"{values['CORES']} cores of {values['THREADS']} threads"
     )
-    text = f"The slowest unit is the {slowest.top.upper()} for {size_}, with {mhz:.0f} MHz."
+    staged = f" with {counted_stages(values['STAGES'])}" if "STAGES" in values else ""
+    text = f"The slowest unit is the {slowest.top.upper()} for {size_}{staged}, at {mhz:.0f} MHz."
     if plain:
         text += f" A chip without the scheduler reaches {max(plain):.0f} MHz, so " + (
             "this unit would limit its clock." if mhz < max(plain) else "no unit limits its clock."
@@ -294,19 +326,82 @@ def limit(placed: Mapping[Design, Result]) -> str:
     return text
 
 
-def stages(placed: Mapping[Design, Result]) -> str:
-    """Whether more stages of the TSAU would raise the clock."""
-    mhz = {
-        top: [one.typical.mhz for part, one in placed.items() if part.top == top and one.placed]
-        for top in ("tsau", "dtu")
-    }
-    text = TSAU
-    if mhz["tsau"] and mhz["dtu"] and min(mhz["dtu"]) < min(mhz["tsau"]):
-        text += (
-            f" More stages would not raise the scheduler's clock: the DTU reaches "
-            f"{min(mhz['dtu']):.0f} MHz, the TSAU {min(mhz['tsau']):.0f} MHz."
-        )
-    return text
+def clocks_table(clocks: Sequence[Clock]) -> str:
+    rows = [
+        [
+            str(one.stages),
+            *(f"{mhz:.0f}" for mhz in (one.rtu, one.dtu, one.tsau)),
+            f"{one.slowest.upper()}, {one.mhz:.0f} MHz",
+        ]
+        for one in clocks
+    ]
+    return table(["stages", "RTU", "DTU", "TSAU", "slowest"], rows)
+
+
+def percent(ratio: float) -> str:
+    """Of a change, with its sign."""
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def cycles_table(found: Mapping[Case, Cycles], clocks: Sequence[Clock]) -> str:
+    """Times are known if both clocks are."""
+    head = ["workload", "scheduler", "unit", "cycles, one stage", "two stages", "change"]
+    if clocks:
+        head += ["µs, one stage", "two stages", "change"]
+    rows = []
+    for case, one in found.items():
+        row = [case.workload, f"`{case.scheduler}`", str(case.units)]
+        row += [f"{one.mean[1]:.0f}", f"{one.mean[2]:.0f}"]
+        row.append(f"{100 * (one.change - 1):+.1f} ± {100 * one.change_error:.1f} %")
+        if clocks:
+            times = [one.mean[clock.stages] / clock.mhz for clock in clocks]
+            row += [*(f"{time:.0f}" for time in times), percent(times[1] / times[0])]
+        rows.append(row)
+    return table(head, rows, left=(0, 1))
+
+
+def span(ratios: Sequence[float]) -> str:
+    low, high = (percent(one) for one in (min(ratios), max(ratios)))
+    return low if low == high else f"{low} to {high}"
+
+
+def cycles_verdict(found: Mapping[Case, Cycles], clocks: Sequence[Clock]) -> str:
+    """What two stages cost in cycles, and bring in time."""
+    known = [one for one in found.values() if one.change_error <= KNOWN]
+    text = (
+        f"{len(known)} of {len(found)} cases have a confidence interval of at most "
+        f"\u00b1 {100 * KNOWN:.0f} %; the others differ too much from seed to seed."
+    )
+    if not known:
+        return text
+    changes = [one.change for one in known]
+    more = sum(one.change - 1 > one.change_error for one in known)
+    fewer = sum(1 - one.change > one.change_error for one in known)
+    text += (
+        f" Two stages change the cycles of these {len(known)} by {span(changes)}: {more} take more "
+        f"cycles and {fewer} take fewer, by more than the interval."
+    )
+    if not clocks:
+        return text + " The clock of a unit is not known, so the times are not, either."
+    one, two = clocks
+    times = [change * one.mhz / two.mhz for change in changes]
+    faster = sum(time < 1 for time in times)
+    return (
+        f"{text} They change the clock of the slowest unit by {percent(two.mhz / one.mhz)}, from "
+        f"{one.mhz:.0f} MHz ({one.slowest.upper()}) to {two.mhz:.0f} MHz ({two.slowest.upper()}). "
+        f"So the time changes by {span(times)}: {faster} of these {len(times)} are faster."
+    )
+
+
+def stages_section(found: Mapping[Case, Cycles], clocks: Sequence[Clock]) -> list[str]:
+    parts = ["## Stages: cycles against clock", STAGES]
+    if clocks:
+        parts += [CLOCKS.format(entries=QUEUE), clocks_table(clocks)]
+    if found:
+        cores = next(iter(found)).harts // 4
+        parts += [CYCLES.format(cores=cores, entries=QUEUE, latency=LATENCY, seeds=len(SEEDS))]
+        parts += [cycles_table(found, clocks), cycles_verdict(found, clocks)]
+    return parts
 
 
 HEAD = """\
@@ -321,7 +416,8 @@ has {nand2} transistors, a bit of SRAM {sram}, a D flip-flop {flip_flop}. That l
 assumption: yosys does not count the transistors of flip-flops. Enable and reset of a flip-flop are
 gates beside it. "As SRAM" is the size of a memory with as many transistors, without its decoders
 and amplifiers. "Depth" is the number of gates on the longest way through the unit. The processor is
-the paper's: {cores} cores of 4 hardware threads."""
+the paper's: {cores} cores of 4 hardware threads. Units have one stage if nothing else is said; the
+section on stages says what a second one divides."""
 
 DTB = """\
 Each entry of the DTB has, beside its context, the line's address (28 bits), six bits of state, and
@@ -347,9 +443,8 @@ FPGA = """\
 Each unit alone, between registers that shift its inputs in and its outputs out. `in` and `seen` are
 such registers, not the unit's. A distributed memory counts as six LUTs for each 16 x 4 bits, a
 carry cell as two. The clock is what nextpnr computes for the slowest conditions of the speed grade.
-The path is that of the run with the median clock. That of the DTU is the wake-up: the line of a
-change is compared with all entries, and in the same cycle the mark `head` goes from the entry that
-is found to the next one of its list."""
+The path is that of the run with the median clock. "Stages" is `--scheduler-stages`; the next
+section says what it divides."""
 
 CHIP = """\
 One core with {ram} KiB of memory in 4 banks, all in block RAM, and caches as simulated; without the
@@ -358,9 +453,32 @@ FPGA's block RAMs hold 18 Kbit and are at most 36 bits wide, so a queue of 64 co
 them, as one of 512 would. With the scheduler, contexts are written to a core's registers four words
 at a time, so these are flip-flops; without it they are distributed memory."""
 
-TSAU = """\
-The TSAU has three stages already (`tsau.sv`): choose, read, drive. It has not been divided further,
-so this page shows no cycles against clock for it."""
+STAGES = """\
+A chip has a scheduler of one stage, or of two (`--scheduler-stages 2`). The second one divides the
+two units with the longest paths:
+
+- DTU: with one stage, the line of a change is compared with all entries, and in the same cycle the
+  mark `head` goes from the entry that is found to the next one of its list. With two, a conditional
+  access takes two cycles: one to compare and to look for a free entry, one for what follows.
+  Accesses do not overlap.
+- TSAU: with one stage, it looks for a source and an idle hardware thread, and takes the thread in
+  the same cycle. With two, it looks in one cycle and takes in the next, so it assigns at most one
+  thread every two cycles. It then reads and drives, a cycle each, as with one stage.
+
+The RTU is the same."""
+
+CLOCKS = """\
+Clocks in MHz of the units for {entries} entries and the paper's processor, from the table above
+(median)."""
+
+CYCLES = """\
+Cycles of 1000 fine-grained threads on the simulated chip: {cores} cores of 4 hardware threads,
+queues of {entries}, a second level of {latency} cycles; the mean of {seeds} seeds. ± is half of the
+95 % confidence interval. In workload `b` each thread also accesses a shared line conditionally.
+With `hard` one parent spawns all threads, with `hard-tree` threads spawn threads. A unit is 10
+instructions. [A hardware scheduler, here](hw.md) has more of these runs. The time assumes a chip
+that runs at the clock of its scheduler's slowest unit, and a second level that takes as many cycles
+at any clock. Whether cores and memory reach that clock is not measured."""
 
 
 def page(
@@ -369,6 +487,9 @@ def page(
     facts: Mapping[str, str],
     picture: str | None,
     missing: Sequence[str] = (),
+    cycles: Mapping[Case, Cycles] | None = None,
+    clocks: Sequence[Clock] = (),
+    divided: Sequence[tuple[str, str, Gates]] = (),
 ) -> str:
     one = found[0]
     contexts = one.parts["context units"]
@@ -382,14 +503,16 @@ def page(
         LEFT_OUT.format(contexts=thousands(contexts), ratio=contexts / one.parts["TSAU"]),
         "## Gates",
         GATES.format(cores=one.cores, nand2=NAND2, sram=SRAM_CELL, flip_flop=FLIP_FLOP_TRANSISTORS),
-        logic_table(found),
+        logic_table(found, divided),
         "### The whole scheduler, in transistors",
         total_table(found),
     ]
     if picture:
         parts.append(f"![Shares of the scheduler's parts, by entries of a queue](img/{picture})")
     parts += ["### Addresses and states in the DTB", DTB, dtb_table(found)]
-    parts += ["## Units in an FPGA", FPGA, units_table(placed), limit(placed), stages(placed)]
+    parts += ["## Units in an FPGA", FPGA, units_table(placed), limit(placed)]
+    if cycles or clocks:
+        parts += stages_section(cycles or {}, clocks)
     if chips(placed):
         ram = next(
             macro.split("=")[1]

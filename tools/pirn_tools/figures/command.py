@@ -75,8 +75,9 @@ def reproduce(
     threads: POSIX threads whose ready queues are in the chip's hardware scheduler, against policies
     in software. Takes 20 minutes.
 
-    area: gates of the chip's hardware scheduler and its clock in an FPGA, beside a paper's. Needs
-    tools/setup --group fpga. Results are kept in build/hw, and not made again. Takes an hour.
+    area: gates of the chip's hardware scheduler and its clock in an FPGA, beside a paper's; cycles
+    against clock with one stage and two. Needs tools/setup --group fpga. Results are kept in
+    build/hw, and not made again. Takes some hours.
     """
     check_name(name)
     if kept and name != "area":
