@@ -10,8 +10,8 @@
  *      an RTU_FILLQ, of the DTB one that has been woken and whose context has arrived. It is
  *      started once, with the same context, in the order in which threads are taken.
  *   2. A conditional access succeeds if and only if the line's state allows it. Otherwise the
- *      thread gets a free entry of the DTB, or an overflow if there is none. A DTU of two stages has
- *      looked for one a cycle earlier.
+ *      thread gets a free entry of the DTB, or an overflow if there is none. A DTU of two stages
+ *      has looked for one a cycle earlier.
  *   3. A change of a line's state wakes the thread that was the last to begin to wait for the new
  *      state, and keeps the line for it.
  *   4. A recruiting thread starts only if the rule of rtu.sv asks for one, on its own core.
