@@ -29,7 +29,7 @@ end
 localparam int N = ENTRIES;
 logic [N*N-1:0] before;
 logic [N-1:0] m_used, m_woken, m_arrived;
-logic [N-1:0] m_wants;
+logic [N-1:0] m_wants, m_words;
 logic [LINE_BITS*N-1:0] m_lines;
 logic [WIDTH*N-1:0] m_contexts;
 wire [N-1:0] m_waits = m_used & ~m_woken;
@@ -64,6 +64,7 @@ always_ff @(posedge clk) begin
         for (int i = 0; i < N; i++) begin
             m_arrived[i] <= (m_arrived[i] || put && put_slot == i) && !taken_now[i];
             if (put && put_slot == i) m_contexts[i*WIDTH+:WIDTH] <= put_context;
+            if (put && put_slot == i) m_words[i] <= put_word;
             if (slot_now[i]) begin
                 m_wants[i] <= a_state;
                 m_lines[i*LINE_BITS+:LINE_BITS] <= a_line;
@@ -91,14 +92,16 @@ end
 // --- what was taken, a cycle later
 logic took;
 logic [WIDTH-1:0] took_context;
-logic [15:0] total;
+logic [15:0] total, awake;
 always_ff @(posedge clk) begin
     took <= !rst && take;
     for (int i = 0; i < N; i++) if (taken_now[i]) took_context <= m_contexts[i*WIDTH+:WIDTH];
 end
 always_comb begin
     total = '0;
+    awake = '0;
     for (int i = 0; i < N; i++) total = total + 16'(m_used[i]);
+    for (int i = 0; i < N; i++) awake = awake + 16'(m_woken[i]);
 end
 
 always_comb begin
@@ -109,7 +112,8 @@ always_comb begin
         assert (has == (offered != 0));
         assert (!has || taken < N && m_used[taken] && m_woken[taken] && m_arrived[taken]);
         if (took) assert (context_out == took_context);
-        assert (count == total);
+        assert (count == total && ready == awake);
+        assert (!has || word == m_words[taken]);
         // rule 2: `waits` tells the truth, and one entry is woken: the youngest
         assert (busy || waits == (wanted != 0));
         assert (busy || !waits || youngest[matched]);
@@ -143,6 +147,7 @@ for (genvar i = 0; i < N; i = i + 1) begin : entry
             assert (wants[i] == m_wants[i]);
             assert (lines[i*LINE_BITS+:LINE_BITS] == m_lines[i*LINE_BITS+:LINE_BITS]);
             if (m_arrived[i]) assert (contexts[i] == m_contexts[i*WIDTH+:WIDTH]);
+            if (m_arrived[i]) assert (words[i] == m_words[i]);
             assert (!before[i*N+i]);
         end
         if (started && m_waits[i]) begin

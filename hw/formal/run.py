@@ -104,7 +104,12 @@ TSAU_MUTANTS = (
     Mutant(
         "a woken thread comes to a `take`",
         "tsau.sv",
-        (("begun = recruits || chosen[SOURCES-1]", "begun = recruits"),),
+        (("begun = recruits || chosen[SOURCES-1] && !dtb_word", "begun = recruits"),),
+    ),
+    Mutant(
+        "a word waits for a hardware thread without a thread",
+        "tsau.sv",
+        (("dtb_has && (dtb_word || core_empty != 0)", "dtb_has && core_empty != 0"),),
     ),
     Mutant(
         "the recruiting thread waits for its turn",
@@ -131,7 +136,12 @@ TSAU_2_MUTANTS = (
     Mutant(
         "a source that has lost its thread is not asked again",
         "tsau.sv",
-        (("assign ready = has;", "assign ready = '1;"),),
+        (
+            (
+                "assign ready = {dtb_has && (dtb_word || empty_on != 0), queues};",
+                "assign ready = '1;",
+            ),
+        ),
     ),
     Mutant(
         "the recruiting thread is not asked for again",
@@ -159,6 +169,16 @@ DTU_MUTANTS = (
         "threads behind the one that is woken are lost",
         "dtu.sv",
         (("if (promotes && promoted == i) head[i] <= 1'b1;", ""),),
+    ),
+    Mutant(
+        "a thread that has been woken is not counted",
+        "dtu.sv",
+        (("ready <= ready + 16'(changes && waits)", "ready <= ready + 16'(blocks)"),),
+    ),
+    Mutant(
+        "a context is taken for a word",
+        "dtu.sv",
+        (("if (put) words[put_slot] <= put_word;", "words[put_slot] <= put_word;"),),
     ),
     Mutant(
         "a change wakes threads of any line",
@@ -211,10 +231,15 @@ WAKEUP_MUTANTS = (
         "full_empty.sv",
         (
             (
-                "if (apply && hit) tags[line] <= {waits, next};",
-                "if (apply && hit) tags[line] <= {1'b0, next};",
+                "if (apply && changes) tags[line] <= {waits, next};",
+                "if (apply && changes) tags[line] <= {1'b0, next};",
             ),
         ),
+    ),
+    Mutant(
+        "an access that only waits sets the line",
+        "full_empty.sv",
+        (("assign changes = hit && !only_waits;", "assign changes = hit;"),),
     ),
     Mutant(
         "a woken thread does not get the line that is kept for it",

@@ -58,18 +58,18 @@ end
 // --- what should be taken, for which core: two cycles from choice to arrival
 logic [CORES-1:0] free, free_empty, want, to1, to2;
 logic [1:0] thread0, thread1, thread2;
-logic recruits1, recruits2, woken1, woken2;
+logic recruits1, recruits2, woken1, woken2, word1, word2;
 logic [SOURCES-1:0] took1;
 logic [WIDTH-1:0] context1, context2;
 wire [SOURCES-1:0] now_taken = {dtb_take, fill_take, lifo_take};
 wire one_taken = (now_taken & (now_taken - 1'b1)) == 0;
 wire one_recruits = (recruit_take & (recruit_take - 1'b1)) == 0;
-wire old_one = dtb_take || recruit_take != 0;  // it must not come to a `take`
+wire old_one = dtb_take && !dtb_word || recruit_take != 0;  // it must not come to a `take`
 // what the TSAU sees when it looks: with two stages, that of the cycle before
 logic [HARTS-1:0] seen_idle, seen_takes;
 logic [CORES-1:0] seen_free, seen_empty, seen_recruit;
 logic [SOURCES-1:0] able, seen_able;  // sources whose thread can start
-assign able = {dtb_has && free_empty != 0, fill_has, lifo_has};
+assign able = {dtb_has && (dtb_word || free_empty != 0), fill_has, lifo_has};
 wire can_start = free != 0 && able != 0 || (recruit & free_empty) != 0;
 logic must;  // it has seen a thread that can start, and did not take one in that cycle
 if (STAGES == 1) begin : see_now
@@ -114,7 +114,7 @@ always_comb begin
         if (took1[k]) context1 = context1 | lifo_out[k*WIDTH+:WIDTH];
         if (took1[CORES+k]) context1 = context1 | fill_out[k*WIDTH+:WIDTH];
     end
-    if (woken1) context1 = context1 | dtb_out;
+    if (took1[SOURCES-1]) context1 = context1 | dtb_out;
 end
 always_ff @(posedge clk) begin
     to1 <= !rst && (now_taken != 0 || recruit_take != 0) ? want : '0;
@@ -123,7 +123,9 @@ always_ff @(posedge clk) begin
     thread2 <= thread1;
     recruits1 <= recruit_take != 0;
     recruits2 <= recruits1;
-    woken1 <= dtb_take;
+    woken1 <= dtb_take && !dtb_word;
+    word1 <= dtb_take && dtb_word;
+    word2 <= word1;
     woken2 <= woken1;
     took1 <= now_taken;
     context2 <= context1;
@@ -175,7 +177,7 @@ always_comb begin
         // TSAU looks, and one in which the source that has its turn has lost its thread
         if (must && now_taken == 0 && recruit_take == 0) begin
             assert (looked);
-            assert ((chosen & ~{dtb_has, fill_has, lifo_has}) != 0
+            assert ((chosen & ~{dtb_has && (dtb_word || seen_empty != 0), fill_has, lifo_has}) != 0
                     || (recruits_on & ~recruit) != 0);
         end
         assert (now_taken == 0 || seen_free != 0);
@@ -189,7 +191,8 @@ always_comb begin
         assert ((to1 & in_use) == 0 && (to1 & to2) == 0);
         assert ((to1 & (to1 - 1'b1)) == 0);
         if (to1 != 0) begin
-            assert (r_thread == thread1 && r_recruits == recruits1 && woken1 == took1[SOURCES-1]);
+            assert (r_thread == thread1 && r_recruits == recruits1 && r_woken == woken1);
+            assert ((woken1 || word1) == took1[SOURCES-1] && !(woken1 && word1));
             assert (thread1 < THREADS);
             assert (r_choice == took1 && (took1 & (took1 - 1'b1)) == 0);
             assert (recruits1 == (took1 == 0));
@@ -221,6 +224,7 @@ always_ff @(posedge clk) begin
         cover (to2 != 0 && idle == 0 && refuses != 0);  // the interrupt came after the choice
         cover (recruit == '1 && recruit_take[CORES-1]);
         cover (to2[0] && taking[0] && thread2 == 0 && dtb_take);
+        cover (to2[0] && word2 && taking[0] && thread2 == 0);  // a word comes to a `take`
     end
 end
 if (STAGES == 1) begin : one_stage

@@ -15,8 +15,12 @@
 //   3. A thread that has been woken and whose context has arrived is offered to the TSAU (`has`), with
 //      two stages from the next cycle on.
 //
-// The environment promises what core.sv does: a woken thread executes its access again, before
-// anything else that is conditional.
+// An access may only try, and then its thread never leaves. Or it only waits: what leaves is a word
+// of software, which stands for the thread that the software does not run meanwhile.
+//
+// The environment promises what core.sv does, and software for its words: a woken thread executes
+// its access again, before anything else that is conditional; after an access that only waited, one
+// that needs the same state.
 module wakeup #(
     parameter int THREADS = 3,
     parameter int ENTRIES = 2,
@@ -35,6 +39,7 @@ module wakeup #(
     (* anyseq *) logic starts;
     (* anyseq *) logic [TB-1:0] who;
     (* anyseq *) logic [2:0] any_op;
+    (* anyseq *) logic any_try, any_read;
     (* anyseq *) logic [LB-1:0] any_line;
     (* anyseq *) logic grants, put, take;
     (* anyseq *) logic [TB-1:0] put_who;
@@ -51,7 +56,7 @@ module wakeup #(
     logic [TB-1:0] a_who;
     logic [2:0] a_op;
     logic [LB-1:0] a_line;
-    logic a_woken;
+    logic a_woken, a_try;
     logic chosen;
     if (STAGES == 1) begin : at_once
         assign chosen = grants;
@@ -60,11 +65,18 @@ module wakeup #(
     end
     wire apply = !rst && busy && chosen;
     wire goes = starts && !busy && who < THREADS && place[2*who+:2] == RUNS;
-    wire [2:0] op = woken[who] ? ops[3*who+:3] : any_op;
+    wire [2:0] last_op = ops[3*who+:3];
+    wire [2:0] op = !woken[who] ? any_op
+                    : last_op == soc_pkg::COND_WAIT_EMPTY ? soc_pkg::COND_PUT
+                    : last_op != soc_pkg::COND_WAIT_FULL ? last_op
+                    : any_read ? soc_pkg::COND_READ : soc_pkg::COND_TAKE;
     wire [LB-1:0] line = woken[who] ? lines[LB*who+:LB] : any_line;
-    always_comb assume (any_op <= soc_pkg::COND_EMPTY);
+    always_comb assume (any_op <= soc_pkg::COND_WAIT_EMPTY);
+    function automatic logic needs_full(input [2:0] of);
+        needs_full = of != soc_pkg::COND_PUT && of != soc_pkg::COND_WAIT_EMPTY;
+    endfunction
 
-    logic hit, state, waits, room, has;
+    logic hit, sets, state, waits, room, has;
     logic [BITS-1:0] slot, entry;
     logic [TB-1:0] context_out;
     logic [15:0] count;
@@ -84,11 +96,12 @@ module wakeup #(
         .op(a_op),
         .woken(a_woken),
         .hit(hit),
+        .changes(sets),
         .state(state),
         .apply(apply),
         .waits(waits)
     );
-    wire blocks = apply && !hit && room;
+    wire blocks = apply && !hit && !a_try && room;
     wire puts = put && put_who < THREADS && place[2*put_who+:2] == LEAVES;
     wire takes = take && has;
     dtu #(
@@ -106,7 +119,7 @@ module wakeup #(
         .probe_lines(e_lines),
         .probe_contexts(e_contexts),
         .blocks(blocks),
-        .changes(apply && hit),
+        .changes(apply && sets),
         .line(a_line),
         .state(state),
         .room(room),
@@ -153,6 +166,7 @@ module wakeup #(
                 a_op <= op;
                 a_line <= line;
                 a_woken <= woken[who];
+                a_try <= any_try && op < soc_pkg::COND_WAIT_FULL;
                 ops[3*who+:3] <= op;
                 lines[LB*who+:LB] <= line;
             end
@@ -183,21 +197,23 @@ module wakeup #(
             if (busy) assert (a_who < THREADS && place[2*a_who+:2] == RUNS);
             if (busy) assert (a_woken == woken[a_who] && a_op == ops[3*a_who+:3]
                               && a_line == lines[LB*a_who+:LB]);
-            if (busy) assert (a_op <= soc_pkg::COND_EMPTY);
+            if (busy) assert (a_op <= soc_pkg::COND_WAIT_EMPTY);
+            if (busy) assert (!(a_woken && a_op >= soc_pkg::COND_WAIT_FULL));
         end
     end
-    wire needs_of_a = a_op != soc_pkg::COND_PUT;
+    wire needs_of_a = needs_full(a_op);
     for (genvar t = 0; t < THREADS; t = t + 1) begin : thread
         wire [1:0] at = place[2*t+:2];
         wire [BITS-1:0] mine = slots[BITS*t+:BITS];
         wire coming = took && context_out == t;  // taken, runs from the next cycle on
-        wire needs = ops[3*t+:3] != soc_pkg::COND_PUT;
+        wire needs = needs_full(ops[3*t+:3]);
         always_comb begin
             if (started) begin
                 assert (at != 2'd3);
                 assert (!woken[t] || at == RUNS);
                 if (at != RUNS || woken[t]) begin
-                    assert (ops[3*t+:3] <= soc_pkg::COND_PUT);  // the others never block
+                    assert (ops[3*t+:3] != soc_pkg::COND_FILL && ops[3*t+:3] != soc_pkg::COND_EMPTY
+                            && ops[3*t+:3] <= soc_pkg::COND_WAIT_EMPTY);  // the others never block
                 end
                 if (at != RUNS && !coming) begin
                     assert (mine < ENTRIES && e_used[mine]);
@@ -226,7 +242,7 @@ module wakeup #(
         always_comb begin
             pending = 1'b0;
             for (int i = 0; i < THREADS; i++) begin
-                if (lines[LB*i+:LB] == l && (ops[3*i+:3] != soc_pkg::COND_PUT) == full) begin
+                if (lines[LB*i+:LB] == l && needs_full(ops[3*i+:3]) == full) begin
                     if (woken[i] || took && context_out == i) pending = 1'b1;
                     if (place[2*i+:2] != RUNS && e_woken[slots[BITS*i+:BITS]]) pending = 1'b1;
                 end
@@ -243,6 +259,15 @@ module wakeup #(
     end
     // the bank has read the state that the line still has
     always_comb if (started && busy) assert (tag == tags[2*a_line+:2]);
+
+    // an access that only waits leaves the line as it was
+    logic only_waited;
+    logic [1:0] tag_then;
+    always_ff @(posedge clk) begin
+        only_waited <= apply && a_op >= soc_pkg::COND_WAIT_FULL;
+        tag_then <= tag;
+    end
+    always_comb if (started && only_waited) assert (tags[2*a_line+:2] == tag_then);
 
     // all entries are in use by threads
     logic [ENTRIES-1:0] owned;
@@ -263,7 +288,7 @@ module wakeup #(
             overflowed <= 1'b0;
             was_blocked <= 1'b0;
         end else begin
-            if (apply && !hit && !room) overflowed <= 1'b1;
+            if (apply && !hit && !a_try && !room) overflowed <= 1'b1;
             if (blocks && !a_woken) was_blocked <= 1'b1;
             // a woken thread finds its line in the wrong state and waits again
             cover (was_blocked && blocks && a_woken);
@@ -272,6 +297,11 @@ module wakeup #(
             // another thread wants a kept line
             cover (blocks && tag[1] && tag[0] == needs_of_a);
             cover (overflowed && took);
+            // a word waits, though the line is in its state: it is kept for another
+            cover (blocks && a_op == soc_pkg::COND_WAIT_FULL && tag == 2'b11);
+            // a thread tries a line that is kept for another one, and one that is not
+            cover (apply && a_try && !a_woken && !hit && tag == 2'b11);
+            cover (apply && a_try && hit && waits);
             cover (apply && hit && a_woken && waits);
             cover (was_blocked && e_used == 0 && woken == 0 && place == 0);
         end

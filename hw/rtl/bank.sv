@@ -59,14 +59,27 @@ module bank (
 
     // Full/Empty
     wire [2:0] cond_op = r.func[2:0];
-    wire cond_hit;
+    wire cond_hit, cond_sets;
+    wire cond_try = r.func[soc_pkg::COND_TRY];
     wire [1:0] cond_outcome = cond_hit ? soc_pkg::COND_DONE
+                              : cond_try ? soc_pkg::COND_FAILED
                               : cond_room ? soc_pkg::COND_BLOCKED : soc_pkg::COND_OVERFLOW;
+    // the answer's word
+    logic [31:0] cond_word;
+    always_comb begin
+        case (cond_op)
+            soc_pkg::COND_TAKE, soc_pkg::COND_READ: cond_word = old;
+            soc_pkg::COND_PUT: cond_word = 32'd1;
+            soc_pkg::COND_FILL, soc_pkg::COND_EMPTY: cond_word = 32'(cond_waits);
+            default: cond_word = '0;
+        endcase
+        if (!cond_hit) cond_word = cond_try ? '0 : 32'(cond_slot);
+    end
     assign cond_wants = r_valid && r_cond && r_second;
-    assign cond_blocks = cond_wants && !cond_hit && cond_room;
-    assign cond_changes = cond_wants && cond_hit;
+    assign cond_blocks = cond_wants && !cond_hit && !cond_try && cond_room;
+    assign cond_changes = cond_wants && cond_sets;
     assign cond_line = r.addr[31:4];
-    wire cond_stores = last && r_cond && cond_hit && cond_op >= soc_pkg::COND_PUT;
+    wire cond_stores = last && r_cond && cond_sets && cond_op >= soc_pkg::COND_PUT;
 
     if (soc_pkg::SCHEDULER != 0) begin : states
         full_empty #(
@@ -78,12 +91,13 @@ module bank (
             .op(cond_op),
             .woken(r.func[soc_pkg::COND_WOKEN]),
             .hit(cond_hit),
+            .changes(cond_sets),
             .state(cond_state),
             .apply(cond_grant),
             .waits(cond_waits)
         );
     end else begin : no_states
-        assign {cond_hit, cond_state} = '0;
+        assign {cond_hit, cond_sets, cond_state} = '0;
     end
 
     // the answer, in the cycle after the request's last one
@@ -162,7 +176,7 @@ module bank (
             a_writes <= changes;
             a_cond <= cond_outcome;
             a_word <= r.op == soc_pkg::REQ_AMO ? old : r.op == soc_pkg::REQ_SC ? {31'b0, !sc_ok}
-                      : r_cond ? (cond_hit ? old : 32'(cond_slot)) : arg;
+                      : r_cond ? cond_word : arg;
         end
     end
 

@@ -9,9 +9,10 @@
 //   SPILL   RTU_LIFO                                            -> memory
 //   FILL    memory                                              -> RTU_FILLQ
 //   HAND    one word, as x10; the other words are 0             -> RTU_FILLQ
+//   PARK    the same                                            -> DTB
 //
 // The thread is switched off meanwhile, so its registers stay as they are. The result of SPILL,
-// FILL and HAND is whether a context was moved.
+// FILL, HAND and PARK is whether a context was moved.
 module context_unit (
     input logic clk,
     input logic rst,
@@ -21,7 +22,7 @@ module context_unit (
     input logic [2:0] op,
     input logic [1:0] thread,
     input logic [31:0] pc,  // word 0 of the context
-    input logic [31:0] at,  // in memory; of HAND the word
+    input logic [31:0] at,  // in memory; of HAND and PARK the word
     input logic [15:0] slot,
     // registers
     output logic [1:0] read_thread,
@@ -42,6 +43,7 @@ module context_unit (
     output logic [511:0] context_out,
     // DTU
     output logic put,
+    output logic put_word,  // no thread's context, but a word
     output logic [15:0] put_slot,
     input logic put_ready,
     // second level
@@ -56,7 +58,7 @@ module context_unit (
     input logic [127:0] answered_data
 );
     localparam logic [2:0] SPAWN = 3'd0, EVICT = 3'd1, SAVE = 3'd2, SPILL = 3'd3, FILL = 3'd4,
-                           HAND = 3'd5;
+                           HAND = 3'd5, PARK = 3'd6;
     localparam logic [2:0] IDLE = 3'd0, READ = 3'd1, GIVE = 3'd2, TAKE = 3'd3, TOOK = 3'd4,
                            MEMORY = 3'd5, LAST = 3'd6;
     logic [2:0] state, what;
@@ -70,7 +72,8 @@ module context_unit (
     assign read_beat = beat;
     assign context_out = words;
     assign lifo_push = state == GIVE && what == SPAWN;
-    assign put = state == GIVE && what == EVICT;
+    assign put_word = what == PARK;
+    assign put = state == GIVE && (what == EVICT || put_word);
     assign fill_push = state == GIVE && (what == FILL || what == HAND);
     assign lifo_wants = state == TAKE && lifo_has;
     assign send = state == MEMORY && to_send != 0;
@@ -99,8 +102,9 @@ module context_unit (
                     if (start) begin
                         state <= op == SPILL ? TAKE
                                  : op == HAND ? (fill_full ? LAST : GIVE)
+                                 : op == PARK ? GIVE
                                  : op != FILL ? READ : fill_full ? LAST : MEMORY;
-                        if (op == HAND) words <= {160'b0, at, 320'b0};
+                        if (op == HAND || op == PARK) words <= {160'b0, at, 320'b0};
                     end
                 end
                 READ: begin
@@ -113,7 +117,7 @@ module context_unit (
                 end
                 GIVE: begin
                     done_answer <= 1'b1;
-                    if (what != EVICT || put_ready) state <= what == EVICT ? IDLE : LAST;
+                    if (!put || put_ready) state <= what == EVICT ? IDLE : LAST;
                 end
                 TAKE: state <= lifo_has ? TOOK : LAST;
                 TOOK: begin

@@ -71,6 +71,7 @@ module core
     output logic fill_push,
     output logic [511:0] context_out,
     output logic put,
+    output logic put_word,
     output logic [15:0] put_slot,
     input logic put_ready,
     output logic recruit_end,
@@ -105,6 +106,8 @@ module core
     logic [T-1:0] recruits;  // it is the recruiting thread
     logic [T-1:0] evicts;  // its context has to go to the DTB
     logic [15:0] evict_slot[T];
+    logic [T-1:0] parks;  // it executes wait.full or wait.empty: not it waits, but this word
+    logic [31:0] park_word[T];
     logic land_valid, land_woken, land_recruits;
     logic [1:0] land_thread;
     logic [511:0] land_context;
@@ -322,6 +325,7 @@ module core
     wire m_moves = m_dec.spawn || m_dec.spill || m_dec.fill || m_dec.save || m_dec.give;
     wire m_cached = !m_device && !m_addr[30];
     wire m_has = answer_valid[m_t];
+    wire m_tries = !m_dec.waits && m_instr[27];  // of a conditional access
     wire m_linked = linked[m_t] && link[m_t] == m_addr[29:4];
     wire [3:0] m_mask = m_dec.func3[1] ? 4'b1111
                         : m_dec.func3[0] ? 4'b0011 << m_addr[1:0] : 4'b0001 << m_addr[1:0];
@@ -438,7 +442,9 @@ module core
     assign host_pc = pc[host_t];
 
     // which conditional access
-    wire [2:0] m_cond = m_instr[13:12] == 2'd2
+    wire [2:0] m_cond = m_dec.waits
+        ? (m_instr[25] ? soc_pkg::COND_WAIT_EMPTY : soc_pkg::COND_WAIT_FULL)
+        : m_instr[13:12] == 2'd2
         ? (m_instr[25] ? soc_pkg::COND_READ : soc_pkg::COND_TAKE)
         : m_instr[26] ? soc_pkg::COND_EMPTY : m_instr[25] ? soc_pkg::COND_FILL : soc_pkg::COND_PUT;
 
@@ -449,7 +455,8 @@ module core
     wire rsp_store = mine && rsp.op == soc_pkg::REQ_STORE;
     wire rsp_context = soc_pkg::SCHEDULER != 0 && mine
                        && (rsp.op == soc_pkg::REQ_PUT_LINE || rsp.op == soc_pkg::REQ_GET_LINE);
-    wire rsp_cond = soc_pkg::SCHEDULER != 0 && mine && rsp.cond != soc_pkg::COND_DONE;
+    wire rsp_cond = soc_pkg::SCHEDULER != 0 && mine
+                    && (rsp.cond == soc_pkg::COND_BLOCKED || rsp.cond == soc_pkg::COND_OVERFLOW);
     wire rsp_blocked = rsp_cond && rsp.cond == soc_pkg::COND_BLOCKED;
     wire rsp_answer = mine && !rsp_fetch && !rsp_store && !rsp_context && !rsp_cond;
     thread_t rsp_t;
@@ -527,7 +534,7 @@ module core
         end
     end
     assign ctx_start = evicts != 0 || m_starts;
-    assign ctx_op = evicts != 0 ? 3'd1 : m_dec.spawn ? 3'd0 : m_dec.save ? 3'd2
+    assign ctx_op = evicts != 0 ? (parks[evict_thread] ? 3'd6 : 3'd1) : m_dec.spawn ? 3'd0 : m_dec.save ? 3'd2
                     : m_dec.spill ? 3'd3 : m_dec.fill ? 3'd4 : 3'd5;
     assign ctx_thread = evicts != 0 ? evict_thread : m_t;
     if (soc_pkg::SCHEDULER != 0) begin : contexts
@@ -539,7 +546,7 @@ module core
             .op(ctx_op),
             .thread(ctx_thread),
             .pc(evicts != 0 ? pc[evict_thread] : m_dec.spawn ? m_addr : csr_epc[m_t]),
-            .at(m_addr),
+            .at(evicts != 0 ? park_word[evict_thread] : m_addr),
             .slot(evict_slot[evict_thread]),
             .read_thread(ctx_read_thread),
             .read_beat(ctx_read_beat),
@@ -556,6 +563,7 @@ module core
             .fill_full,
             .context_out,
             .put,
+            .put_word,
             .put_slot,
             .put_ready,
             .send(ctx_send),
@@ -573,7 +581,7 @@ module core
         assign {ctx_read_thread, ctx_read_beat, ctx_read_done, ctx_thread_q} = '0;
         assign {ctx_done, ctx_answer, ctx_send, ctx_send_write, ctx_beat} = '0;
         assign {ctx_send_at, ctx_send_data} = '0;
-        assign {lifo_push, lifo_wants, fill_push, put, put_slot, context_out} = '0;
+        assign {lifo_push, lifo_wants, fill_push, put, put_word, put_slot, context_out} = '0;
     end
     always_comb begin
         for (int t = 0; t < T; t++) begin
@@ -772,7 +780,8 @@ module core
             if (m_asks) begin
                 pend_valid[m_t] <= 1'b1;
                 pend[m_t] <= '{op: m_op, core: id, thread: m_t, tag: '0,
-                               func: m_dec.cond ? {1'b0, woken[m_t], m_cond} : m_instr[31:27],
+                               func: m_dec.cond ? {m_tries, woken[m_t] || m_tries && m_instr[28], m_cond}
+                                     : m_instr[31:27],
                                addr: m_addr,
                                data: soc_pkg::DATA_BITS'(m_data << {m_addr[1:0], 3'b000}),
                                mask: m_dec.sc ? {4{m_linked}} : m_atomic ? 4'b1111 : m_mask};
@@ -781,6 +790,8 @@ module core
                     link[m_t] <= m_addr[29:4];
                 end
             end
+            if (m_asks && m_dec.cond) parks[m_t] <= m_dec.waits;
+            if (m_asks && m_dec.waits) park_word[m_t] <= m_data;
             if (m_divides) div_t <= m_t;
 
             // requests
@@ -825,17 +836,22 @@ module core
                 reason[rsp_t] <= soc_pkg::DOES_CONTEXT;
                 woken[rsp_t] <= 1'b0;
                 if (rsp_blocked) begin
-                    recruits[rsp_t] <= 1'b0;  // rule 9
+                    if (!parks[rsp_t]) recruits[rsp_t] <= 1'b0;  // rule 9
                     evicts[rsp_t] <= 1'b1;
                     evict_slot[rsp_t] <= rsp.data[15:0];
                 end else begin
-                    overflows[rsp_t] <= 1'b1;
+                    if (parks[rsp_t]) begin
+                        answer_valid[rsp_t] <= 1'b1;
+                        answer[rsp_t] <= '0;
+                    end else begin
+                        overflows[rsp_t] <= 1'b1;
+                    end
                     run[rsp_t] <= 1'b1;
                 end
             end
             if (ctx_idle && evicts != 0) begin
                 evicts[evict_thread] <= 1'b0;
-                evicting <= 1'b1;
+                evicting <= !parks[evict_thread];
             end else if (ctx_read_done) begin
                 evicting <= 1'b0;
                 if (evicting) reason[ctx_thread_q] <= soc_pkg::DOES_OFF;

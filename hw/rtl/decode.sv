@@ -23,7 +23,7 @@ package decode_pkg;
         logic csr;
         logic fence, fence_i, flush_line;
         logic ecall, ebreak, mret, wfi;
-        logic spawn, term, cond, spill, fill, save, give, take;  // of the hardware scheduler
+        logic spawn, term, cond, waits, spill, fill, save, give, take;  // of the hardware scheduler
     } decoded_t;
 
     function automatic decoded_t decode(input logic [31:0] i);
@@ -142,11 +142,14 @@ package decode_pkg;
                     3'd2: begin
                         d.cond = 1'b1;
                         d.writes = 1'b1;
-                        d.illegal |= i[31:25] > 7'd1;
+                        d.illegal |= i[31:29] != 0 || i[28] && !i[27] || i[26];
                     end
                     3'd3: begin
                         d.cond = 1'b1;
-                        d.illegal |= i[31:25] > 7'd2;
+                        d.writes = i[31:25] != 0;
+                        d.waits = i[29];
+                        d.illegal |= i[29] ? (i[31:26] != 6'b001000)
+                                     : i[27] ? i[31:29] != 0 || i[26:25] != 0 : i[31:25] > 7'd2;
                     end
                     3'd4: d.spill = 1'b1;
                     3'd5: d.fill = 1'b1;

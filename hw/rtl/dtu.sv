@@ -8,6 +8,7 @@
 //            `slot` from this cycle on; its context comes later (put).
 //   changes  the line's state has become `state`. The thread that was the last to begin to wait for
 //            it is woken, and `waits` tells the bank in the same cycle to keep the line for it.
+// A word of software can wait in place of a context (wait.full, wait.empty); the entry is marked.
 // An entry is active, and the TSAU can take it, when it has been woken and its context has arrived,
 // in any order. No wake-up is lost: the entry exists from the cycle in which the bank finds that
 // the thread has to wait, so each later change of the line finds it.
@@ -59,17 +60,20 @@ module dtu #(
     input logic put,
     input logic [BITS-1:0] put_slot,
     input logic [WIDTH-1:0] put_context,
+    input logic put_word,  // it is a word
     // TSAU
     output logic has,
+    output logic word,  // a take in this cycle gets one
     input logic take,
     output logic [BITS-1:0] taken,  // which entry a take in this cycle gets
     output logic [WIDTH-1:0] context_out,
     // for software
-    output logic [15:0] count
+    output logic [15:0] count,
+    output logic [15:0] ready  // that have been woken
 );
     // a context is never taken in the cycle in which it arrives
     (* no_rw_check *) logic [WIDTH-1:0] contexts[ENTRIES];
-    logic [ENTRIES-1:0] used, head, woken, arrived, chained, wants;
+    logic [ENTRIES-1:0] used, head, woken, arrived, chained, wants, words;
     logic [LINE_BITS*ENTRIES-1:0] lines;
     logic [BITS*ENTRIES-1:0] older;
 
@@ -121,6 +125,7 @@ module dtu #(
     assign room = free != 0;
     assign waits = found != 0;
     assign has = offer != 0;
+    assign word = (offer & words) != 0;
     for (genvar b = 0; b < BITS; b++) begin : encoders
         logic [ENTRIES-1:0] numbers, links;  // bit b of each entry's number, and of its `older`
         for (genvar e = 0; e < ENTRIES; e++) begin : entries
@@ -135,6 +140,7 @@ module dtu #(
 
     always_ff @(posedge clk) begin
         if (put) contexts[put_slot] <= put_context;
+        if (put) words[put_slot] <= put_word;
         if (take) context_out <= contexts[taken];
         if (rst) begin
             used <= '0;
@@ -142,6 +148,7 @@ module dtu #(
             woken <= '0;
             arrived <= '0;
             count <= '0;
+            ready <= '0;
         end else begin
             if (put) arrived[put_slot] <= 1'b1;
             // of one-hot entries, because a vector that is written at a number would be shifted
@@ -164,6 +171,7 @@ module dtu #(
                 end
             end
             count <= count + 16'(blocks) - 16'(take);
+            ready <= ready + 16'(changes && waits) - 16'(take);
         end
     end
 

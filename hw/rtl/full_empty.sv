@@ -5,7 +5,7 @@
 // Beside its state a line has a mark `kept`: the DTU has woken a thread for it. Other threads find
 // a kept line in the wrong state, so the woken thread gets it. Every access that succeeds sets both
 // again. So as long as a line is kept in a state, a woken thread is on its way that needs that
-// state.
+// state. An access that only waits (COND_WAIT_...) changes nothing if the state is the right one.
 //
 // The state is read in one cycle, and the access decided in a later one. All states are empty at
 // first.
@@ -24,6 +24,7 @@ module full_empty #(
     input logic [2:0] op,  // one of COND_*
     input logic woken,
     output logic hit,
+    output logic changes,  // a hit sets the state, perhaps to what it was
     output logic state,  // after a hit: the line's; otherwise: the one that it needs
     input logic apply,  // the access takes place
     input logic waits  // a thread is woken by the new state
@@ -33,17 +34,19 @@ module full_empty #(
     wire full = tag[0];
     wire kept = tag[1];
     wire always_hits = op == soc_pkg::COND_FILL || op == soc_pkg::COND_EMPTY;
-    wire needs = op != soc_pkg::COND_PUT;
+    wire only_waits = op == soc_pkg::COND_WAIT_FULL || op == soc_pkg::COND_WAIT_EMPTY;
+    wire needs = op != soc_pkg::COND_PUT && op != soc_pkg::COND_WAIT_EMPTY;
     wire next = op != soc_pkg::COND_TAKE && op != soc_pkg::COND_EMPTY;
     assign hit = always_hits || full == needs && (!kept || woken);
+    assign changes = hit && !only_waits;
     assign state = hit ? next : needs;
 
     always_ff @(posedge clk) begin
         if (look) tag <= tags[line];
 `ifdef SOC_MUTANT_LINE_NOT_KEPT
-        if (apply && hit) tags[line] <= {1'b0, next};
+        if (apply && changes) tags[line] <= {1'b0, next};
 `else
-        if (apply && hit) tags[line] <= {waits, next};
+        if (apply && changes) tags[line] <= {waits, next};
 `endif
     end
 `ifdef FORMAL

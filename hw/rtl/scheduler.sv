@@ -8,8 +8,8 @@
 //
 // Registers: for each core 0x40 bytes: contexts in LIFO; in FILLQ; threshold; whether memory holds
 // contexts. From 0x400: program counter of the recruiting thread; threads in the DTB; then counters
-// of assignments, blocked threads, wake-ups and recruiting threads; entries of each queue; contexts
-// in all LIFOs and FILLQs.
+// of assignments, blocked threads, wake-ups and recruiting threads; entries of each queue; ready
+// threads: contexts in all LIFOs and FILLQs, and those in the DTB that have been woken.
 module scheduler #(
     parameter int CORES = 8,
     parameter int THREADS = 4,
@@ -40,6 +40,7 @@ module scheduler #(
     output logic [CORES-1:0] put_ready,
     input logic [CORES*16-1:0] put_slot,
     input logic [CORES*512-1:0] put_context,
+    input logic [CORES-1:0] put_word,
     input logic [CORES-1:0] lifo_wants,
     input logic [CORES-1:0] recruit_end,
     input logic [CORES-1:0] lifo_push,
@@ -62,9 +63,9 @@ module scheduler #(
     logic [31:0] recruit_pc;
     logic [CORES-1:0] recruit, recruit_take, lifo_take, fill_has, fill_take;
     logic [CORES*512-1:0] fill_out;
-    logic dtb_has, dtb_take;
+    logic dtb_has, dtb_word, dtb_take;
     logic [511:0] dtb_out;
-    logic [15:0] dtb_count;
+    logic [15:0] dtb_count, dtb_ready;
     logic [31:0] assignments, blocked, wakes, recruits;
 
     for (genvar c = 0; c < CORES; c++) begin : cores
@@ -106,6 +107,7 @@ module scheduler #(
         .lifo_has(lifo_has & ~lifo_wants),
         .fill_has,
         .dtb_has,
+        .dtb_word,
         .recruit_take,
         .lifo_take,
         .fill_take,
@@ -142,6 +144,7 @@ module scheduler #(
     logic state;
     logic [15:0] slot_in;
     logic [511:0] context_in;
+    logic word_in;
     logic [SLOT_BITS-1:0] slot, dtb_taken;
     integer b, k;
     always_comb begin
@@ -155,10 +158,12 @@ module scheduler #(
         end
         slot_in = '0;
         context_in = put_context[511:0];
+        word_in = 1'b0;
         for (k = 0; k < CORES; k = k + 1) begin
             if (put_ready[k]) begin
                 slot_in = put_slot[k*16+:16];
                 context_in = put_context[k*512+:512];
+                word_in = put_word[k];
             end
         end
     end
@@ -181,17 +186,20 @@ module scheduler #(
         .put(put_ready != 0),
         .put_slot(slot_in[SLOT_BITS-1:0]),
         .put_context(context_in),
+        .put_word(word_in),
         .has(dtb_has),
+        .word(dtb_word),
         .take(dtb_take),
         .taken(dtb_taken),
         .context_out(dtb_out),
-        .count(dtb_count)
+        .count(dtb_count),
+        .ready(dtb_ready)
     );
 
     logic [31:0] ready;
     integer r;
     always_comb begin
-        ready = '0;
+        ready = 32'(dtb_ready);
         for (r = 0; r < CORES; r = r + 1) begin
             ready = ready + 32'(lifo_count[r*16+:16]) + 32'(fill_count[r*16+:16]);
         end

@@ -82,6 +82,7 @@ module soc (
     logic [C-1:0] lifo_full, lifo_has, fill_full, assign_valid;
     logic [C*16-1:0] put_slot;
     logic [C*512-1:0] put_context, lifo_out;
+    logic [C-1:0] put_word;
     logic [C*T-1:0] idle, takes;
     logic [1:0] assign_thread;
     logic assign_woken, assign_recruits;
@@ -126,6 +127,7 @@ module soc (
             .fill_push(fill_push[c]),
             .context_out(put_context[c*512+:512]),
             .put(put[c]),
+            .put_word(put_word[c]),
             .put_slot(put_slot[c*16+:16]),
             .put_ready(put_ready[c]),
             .recruit_end(recruit_end[c]),
@@ -238,6 +240,7 @@ module soc (
             .put_ready,
             .put_slot,
             .put_context,
+            .put_word,
             .lifo_wants,
             .recruit_end,
             .lifo_push,

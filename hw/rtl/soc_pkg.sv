@@ -68,17 +68,21 @@ package soc_pkg;
     parameter logic [3:0] REQ_COND = 4'd10;  // a conditional access; func: one of COND_*
 
     // Conditional accesses depend on the line's state: full or empty. COND_WOKEN marks those of a
-    // thread that the DTU has woken; the line is kept for it.
+    // thread that the DTU has woken; the line is kept for it. Those with COND_TRY do not wait.
     parameter logic [2:0] COND_TAKE = 3'd0;  // load when full, makes it empty (ld.cfe)
     parameter logic [2:0] COND_READ = 3'd1;  // load when full (ld.cff)
     parameter logic [2:0] COND_PUT = 3'd2;  // store when empty, makes it full (st.cfe)
     parameter logic [2:0] COND_FILL = 3'd3;  // store, makes it full (st.full)
     parameter logic [2:0] COND_EMPTY = 3'd4;  // store, makes it empty (st.empty)
-    parameter int COND_WOKEN = 3;  // bit of func
+    parameter logic [2:0] COND_WAIT_FULL = 3'd5;  // a word waits until full (wait.full)
+    parameter logic [2:0] COND_WAIT_EMPTY = 3'd6;  // until empty (wait.empty)
+    parameter int COND_WOKEN = 3;  // bits of func
+    parameter int COND_TRY = 4;
     // outcomes, in the answer
     parameter logic [1:0] COND_DONE = 2'd0;
     parameter logic [1:0] COND_BLOCKED = 2'd1;  // the answer's word is the thread's entry of the DTB
     parameter logic [1:0] COND_OVERFLOW = 2'd2;  // the DTB is full
+    parameter logic [1:0] COND_FAILED = 2'd3;  // the wrong state, and COND_TRY
 
     typedef struct packed {
         logic [3:0] op;

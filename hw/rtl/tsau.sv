@@ -6,8 +6,8 @@
 // Sources: the recruiting thread of each core, which goes before all others and runs on its own
 // core only; then the LIFO and the FILLQ of each core and the DTB, in turn. Target: the idle
 // hardware thread of the lowest number, core 0 first. A hardware thread that waits in `take` gets
-// only x10 of a thread, so it gets no recruiting thread and none of the DTB, which have begun
-// already.
+// only x10 of a thread, so it gets no recruiting thread, and of the DTB only words of software: its
+// other threads have begun already.
 //
 // Three stages, so that memories have a cycle to read: choose (and take), read, and the register
 // that drives the cores. With STAGES 2 the first one has two cycles: look, and take. What the TSAU
@@ -33,6 +33,7 @@ module tsau #(
     input logic [CORES-1:0] lifo_has,
     input logic [CORES-1:0] fill_has,
     input logic dtb_has,
+    input logic dtb_word,  // it is a word
     // the source whose thread is taken in this cycle
     output logic [CORES-1:0] recruit_take,
     output logic [CORES-1:0] lifo_take,
@@ -50,7 +51,7 @@ module tsau #(
     // the assignment
     output logic [CORES-1:0] assign_valid,
     output logic [1:0] assign_thread,
-    output logic assign_woken,  // it comes from the DTB
+    output logic assign_woken,  // a thread from the DTB
     output logic assign_recruits,
     output logic [WIDTH-1:0] assign_context
 );
@@ -89,7 +90,7 @@ module tsau #(
     wire [CORES-1:0] recruit_ok = recruit & core_empty;
 
     // The source whose turn it is: the first from `turn` on. The DTB is the last one. It is passed
-    // over if no hardware thread can have its thread.
+    // over if no hardware thread can have its thread, which any idle one can if it is a word.
     logic [SOURCES-1:0] has, choice;
     logic [SOURCES-2:0] queues, later, first_later, first;
     assign has = {dtb_has, fill_has, lifo_has};
@@ -100,7 +101,7 @@ module tsau #(
     end
     assign first_later = later & (~later + 1'b1);
     assign first = queues & (~queues + 1'b1);
-    wire dtb_ok = dtb_has && core_empty != 0;
+    wire dtb_ok = dtb_has && (dtb_word || core_empty != 0);
     assign choice = later != 0 ? {1'b0, first_later} : dtb_ok ? {1'b1, {2 * CORES{1'b0}}}
                     : {1'b0, first};
 
@@ -130,12 +131,13 @@ module tsau #(
             empty_seen <= empty_thread;
             chosen <= choice;
         end
-        assign ready = has;
+        // what the DTB offers now, may be a thread, and no hardware thread can have it
+        assign ready = {dtb_has && (dtb_word || empty_on != 0), queues};
         assign recruit_ready = recruit;
     end
 
     wire recruits = recruits_on != 0;
-    wire begun = recruits || chosen[SOURCES-1];
+    wire begun = recruits || chosen[SOURCES-1] && !dtb_word;
     wire [CORES-1:0] target = recruits ? recruits_on : begun ? empty_on : idle_on;
     wire has_turn = looked && !recruits && chosen != 0 && idle_on != 0;
     wire [SOURCES-1:0] taken = has_turn ? chosen & ready : '0;
@@ -154,7 +156,7 @@ module tsau #(
 
     // read
     logic [1:0] r_thread;
-    logic r_recruits;
+    logic r_recruits, r_woken;
     logic [SOURCES-1:0] r_choice;
     logic [WIDTH-1:0] r_context;
     // Of at most one source, so none goes before another.
@@ -179,10 +181,11 @@ module tsau #(
         end
         r_thread <= thread;
         r_recruits <= recruits;
+        r_woken <= dtb_take && !dtb_word;
         r_choice <= taken;
         if (r_target != 0) begin
             assign_thread <= r_thread;
-            assign_woken <= r_choice[SOURCES-1];
+            assign_woken <= r_woken;
             assign_recruits <= r_recruits;
             assign_context <= r_context;
         end

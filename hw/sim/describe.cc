@@ -93,16 +93,22 @@ void schedule(const Fields &f, char *text, unsigned long bytes)
 {
     static const char *const cond_loads[] = {"ld.cfe", "ld.cff"};
     static const char *const cond_stores[] = {"st.cfe", "st.full", "st.empty"};
+    bool tries = (f.func7 & 4) != 0;
+    const char *suffix = !tries ? "" : (f.func7 & 8) != 0 ? ".try.kept" : ".try";
+    uint32_t which = tries ? f.func7 & ~0xcU : f.func7;
     if (f.func3 == 0)
         snprintf(text, bytes, "spawn x%u", f.rs1);
     else if (f.func3 == 1)
         snprintf(text, bytes, "term");
     else if (f.func3 == 2)
-        snprintf(text, bytes, "%s x%u, (x%u)", f.func7 > 1 ? "?" : cond_loads[f.func7], f.rd,
+        snprintf(text, bytes, "%s%s x%u, (x%u)", which > 1 ? "?" : cond_loads[which], suffix, f.rd,
                  f.rs1);
+    else if (f.func3 == 3 && (f.func7 & ~1U) == 0x10)
+        snprintf(text, bytes, "%s x%u, (x%u), x%u", f.func7 == 0x10 ? "wait.full" : "wait.empty",
+                 f.rd, f.rs1, f.rs2);
     else if (f.func3 == 3)
-        snprintf(text, bytes, "%s x%u, (x%u)", f.func7 > 2 ? "?" : cond_stores[f.func7], f.rs2,
-                 f.rs1);
+        snprintf(text, bytes, "%s%s x%u, x%u, (x%u)", which > 2 ? "?" : cond_stores[which], suffix,
+                 f.rd, f.rs2, f.rs1);
     else if (f.func3 == 6)
         snprintf(text, bytes, "save (x%u)", f.rs1);
     else if (f.func3 == 7 && f.func7 == 0)

@@ -432,9 +432,13 @@ void Hart::conditional(uint32_t instr, Outside &outside, Effect &effect)
 {
     bool stores = bits(instr, 14, 12) == 3;
     uint32_t kind = instr >> 25;
-    if (kind > (stores ? 2U : 1U))
+    bool waits = stores && (kind == 0x10 || kind == 0x11);
+    bool tries = (kind & 4) != 0;
+    bool kept = (kind & 0xc) == 0xc;
+    uint32_t plain = tries ? kind & ~0xcU : kind;
+    if (!waits && plain > (stores ? (tries ? 0U : 2U) : 1U))
         throw Trap{causes_illegal, instr};
-    if (stores)
+    if (stores && kind == 0)
         effect.rd = 0;
     effect.accesses = true;
     effect.addr = x_[bits(instr, 19, 15)];
@@ -444,7 +448,10 @@ void Hart::conditional(uint32_t instr, Outside &outside, Effect &effect)
         throw Trap{6, effect.addr};
     if (!soc::in_ram(effect.addr))
         throw Trap{7, effect.addr};
-    if (!outside.conditional(stores ? kind + 2 : kind, effect.addr, effect.data, effect.value))
+    if (waits)
+        effect.value = outside.wait(kind == 0x10, effect.addr, effect.data) ? 1 : 0;
+    else if (!outside.conditional(
+                 {stores ? plain + 2 : plain, tries, kept, effect.addr, effect.data}, effect.value))
         throw Trap{25, effect.addr};
 }
 

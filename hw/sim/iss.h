@@ -33,7 +33,17 @@ public:
     /* Instructions of the hardware scheduler. False: the RTU_LIFO, or the DTB, is full. */
     virtual bool spawn(uint32_t pc) = 0;
     virtual void term() = 0;
-    virtual bool conditional(uint32_t operation, uint32_t at, uint32_t data, uint32_t &word) = 0;
+    struct Conditional {
+        uint32_t operation; /* 0: takes when full, 1: reads when full, 2: stores when empty,
+                               3: stores, full, 4: stores, empty */
+        bool tries;         /* does not wait */
+        bool kept;          /* the line is kept for the thread */
+        uint32_t at;
+        uint32_t data;
+    };
+    virtual bool conditional(const Conditional &access, uint32_t &word) = 0;
+    /* Shall a word wait until the line is full, or empty? The result is whether it waits. */
+    virtual bool wait(bool full, uint32_t at, uint32_t word) = 0;
     /* 64 bytes of memory; the result is whether a context was moved. */
     virtual bool spill(uint32_t at) = 0;
     virtual bool fill(uint32_t at) = 0;

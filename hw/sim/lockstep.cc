@@ -477,7 +477,7 @@ void Lockstep::on_retire(int hart, uint32_t pc, uint32_t instr, uint32_t value, 
     if (thread.answered)
         fail(thread, now, "retires, and the answer to its request is not used");
     if (thread.spawned || thread.filled || thread.landed || thread.lines != 0 || thread.overflows ||
-        thread.slot >= 0)
+        thread.slot >= 0 || thread.parked || thread.refused)
         fail(thread, now, "retires, and the scheduler has done something else for it");
     record(thread, now);
 }
@@ -496,7 +496,8 @@ void Lockstep::on_trap(int hart, uint32_t pc, uint32_t cause, uint32_t instr, ui
     if (thread.hart.pc() != pc)
         fail(thread, now, format("pc: chip %#x, simulator %#x", pc, thread.hart.pc()));
     if (thread.answered || thread.atomic_executed || thread.spawned || thread.filled ||
-        thread.landed || thread.lines != 0 || thread.slot >= 0 || thread.absent)
+        thread.landed || thread.lines != 0 || thread.slot >= 0 || thread.parked || thread.refused ||
+        thread.absent)
         fail(thread, now, "traps, and its request has been executed");
     if (cause == 24 && !scheduler_.lifo_was_full(hart / soc::threads))
         fail(thread, now, "the RTU_LIFO is not full");

@@ -115,7 +115,9 @@ private:
         bool served(uint32_t &a0) override;
         bool spawn(uint32_t pc) override;
         void term() override;
-        bool conditional(uint32_t operation, uint32_t at, uint32_t data, uint32_t &word) override;
+        bool conditional(const Conditional &access, uint32_t &word) override;
+        bool wait(bool full, uint32_t at, uint32_t word) override;
+        void was_executed(uint32_t operation, uint32_t at, uint32_t data, bool has_data) const;
         bool spill(uint32_t at) override;
         bool fill(uint32_t at) override;
         void save(uint32_t at, const Scheduler::Words &context) override;
@@ -141,7 +143,11 @@ private:
         bool absent = false; /* it has no thread */
         bool woken = false;  /* a line is kept for its thread */
         bool overflows = false;
-        int slot = -1; /* its thread goes to this entry of the DTB */
+        bool executed_woken = false; /* when its access was executed, a line was kept for it */
+        int slot = -1;               /* its thread, or its word, goes to this entry of the DTB */
+        bool parks = false;          /* its instruction is wait.full or wait.empty */
+        bool parked = false;         /* and the word has arrived in the DTB */
+        bool refused = false;        /* or the DTB was full */
         bool spawned = false;
         uint32_t spawned_pc = 0;
         bool filled = false;

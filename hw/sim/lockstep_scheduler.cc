@@ -24,23 +24,48 @@ void Lockstep::Thread::term()
     absent = true;
 }
 
-bool Lockstep::Thread::conditional(uint32_t operation, uint32_t at, uint32_t data, uint32_t &word)
+/* Has a bank executed its request as this one? */
+void Lockstep::Thread::was_executed(uint32_t operation, uint32_t at, uint32_t data,
+                                    bool has_data) const
+{
+    if (executed.op != soc::conditional || (executed.funct5 & 7) != operation ||
+        (executed.addr & ~soc::alias_bit) != (at & ~soc::alias_bit) ||
+        (has_data && executed.data != data))
+        whole.fail(*this, *whole.now_,
+                   format("was executed as request %d, operation %u, of %#x with %#x", executed.op,
+                          executed.funct5 & 7, executed.addr, executed.data));
+}
+
+bool Lockstep::Thread::conditional(const Conditional &access, uint32_t &word)
 {
     if (overflows)
         return false;
     if (!answered || !atomic_executed)
         whole.fail(*this, *whole.now_, "retires without having been executed by a bank");
-    bool stores = operation >= 2;
-    if (executed.op != soc::conditional || (executed.funct5 & 7) != operation ||
-        (executed.addr & ~soc::alias_bit) != (at & ~soc::alias_bit) ||
-        (stores && executed.data != data))
+    was_executed(access.operation, access.at, access.data, access.operation >= 2);
+    bool tried = (executed.funct5 >> 4 & 1) != 0;
+    bool woke = (executed.funct5 >> 3 & 1) != 0;
+    if (tried != access.tries || woke != (access.kept || executed_woken))
         whole.fail(*this, *whole.now_,
-                   format("was executed as request %d, operation %u, of %#x with %#x", executed.op,
-                          executed.funct5 & 7, executed.addr, executed.data));
+                   format("was executed as one that tries: %d, for which the "
+                          "line is kept: %d",
+                          tried, woke));
     answered = false;
     atomic_executed = false;
     word = answer_word;
     return true;
+}
+
+bool Lockstep::Thread::wait(bool full, uint32_t at, uint32_t word)
+{
+    was_executed(full ? Scheduler::wait_full : Scheduler::wait_empty, at, word, true);
+    bool waits = parked;
+    if (!parked && !refused && !(answered && atomic_executed))
+        whole.fail(*this, *whole.now_, "retires without having been executed by a bank");
+    answered = false;
+    atomic_executed = false;
+    parks = parked = refused = false;
+    return waits;
 }
 
 bool Lockstep::Thread::moved(const char *what, uint32_t at, const Scheduler::Words &context)
@@ -114,29 +139,44 @@ void Lockstep::on_conditional(int bank, const Message &message, uint32_t outcome
     bool woken = (message.funct5 >> 3 & 1) != 0;
     if (!thread.stores.empty())
         fail_memory(message, format("does not wait for %zu stores", thread.stores.size()));
-    if (thread.absent || thread.atomic_executed || thread.slot >= 0 || thread.overflows)
+    bool tries = (message.funct5 >> 4 & 1) != 0;
+    if (thread.absent || thread.atomic_executed || thread.slot >= 0 || thread.overflows ||
+        thread.parked || thread.refused)
         fail_memory(message, "the hart's instruction has been executed before");
-    if (woken != thread.woken)
-        fail_memory(message, format("is marked as woken: %d", woken));
-    auto right = scheduler_.conditional(operation, woken, offset / soc::line_bytes, slot);
+    if (operation > Scheduler::wait_empty ||
+        (tries ? !woken && thread.woken : woken != thread.woken))
+        fail_memory(message, format("operation %u is marked as woken: %d", operation, woken));
+    bool waits = operation >= Scheduler::wait_full;
+    bool wakes = false;
+    auto right = scheduler_.conditional(
+        {static_cast<Scheduler::Operation>(operation), woken, tries, offset / soc::line_bytes},
+        slot, wakes);
     if (right != static_cast<Scheduler::Outcome>(outcome))
         fail_memory(message, format("operation %u has outcome %u, and must have %d", operation,
                                     outcome, right));
+    thread.executed_woken = thread.woken;
     thread.woken = false;
+    thread.executed = message;
+    thread.parks = waits;
     Expected expected{};
     expected.message = message;
-    uint32_t answer = right == Scheduler::done ? word(offset) : slot;
-    if (right == Scheduler::done) {
+    uint32_t answer = slot;
+    if (right == Scheduler::failed)
+        answer = 0;
+    else if (right == Scheduler::done && operation <= Scheduler::read_full)
+        answer = word(offset);
+    else if (right == Scheduler::done)
+        answer = operation == Scheduler::put_empty || wakes ? 1 : 0;
+    if (right == Scheduler::done || right == Scheduler::failed) {
         expected.ends = true;
         thread.atomic_executed = true;
-        thread.executed = message;
-        expected.writes = operation >= 2;
+        expected.writes = right == Scheduler::done && operation >= 2 && !waits;
         if (expected.writes)
             change(offset, message.data, 15);
     } else if (right == Scheduler::blocked) {
         thread.slot = static_cast<int>(slot);
     } else {
-        thread.overflows = true;
+        (waits ? thread.refused : thread.overflows) = true;
     }
     memcpy(expected.data.data(), &answer, 4);
     expected_[bank].push_back(expected);
@@ -178,7 +218,7 @@ void Lockstep::start(Thread &thread, uint32_t marks, const Scheduler::Words &wor
 {
     bool woken = (marks & 1) != 0;
     int core = thread.number / soc::threads;
-    Scheduler::Source source = scheduler_.start(core, woken, (marks & 2) != 0, words);
+    Scheduler::Taken taken = scheduler_.start(core, woken, (marks & 2) != 0, words);
     if (thread.absent) {
         thread.absent = false;
         thread.hart.start(words);
@@ -189,7 +229,7 @@ void Lockstep::start(Thread &thread, uint32_t marks, const Scheduler::Words &wor
     Done now{cycle_, thread.hart.pc(), word(soc::offset(thread.hart.pc())), 0, false};
     if ((now.instr & 0xfc00707f) != 0x700b || thread.landed) /* take, take.for */
         fail(thread, now, "the hart gets a thread, and has one");
-    if (source != Scheduler::lifo && source != Scheduler::fillq)
+    if (taken.source != Scheduler::lifo && taken.source != Scheduler::fillq && !taken.parked)
         fail(thread, now, "take gets a thread that is not new");
     thread.landed = true;
     thread.landed_word = words[10];
@@ -231,6 +271,15 @@ void Lockstep::on_context(Event event, int hart, uint32_t at, const Scheduler::W
         thread.absent = true;
         break;
     case arrived:
+        if (thread.parks && thread.slot == static_cast<int>(at)) {
+            Scheduler::Words right{};
+            right[10] = thread.executed.data;
+            if (words != right)
+                fail(thread, now, "lets more wait than a word");
+            scheduler_.park(at, words);
+            thread.slot = -1;
+            thread.parked = true;
+        }
         scheduler_.arrive(at, words);
         break;
     case started:

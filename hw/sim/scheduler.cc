@@ -12,9 +12,6 @@
 namespace
 {
 
-/* COND_... of hw/rtl/soc_pkg.sv */
-enum Operation { take_full, read_full, put_empty, fill, empty };
-
 const char *const sources[] = {"RTU_LIFO", "RTU_LIFO, to be spilled,", "RTU_FILLQ", "the DTB",
                                "the recruiting thread"};
 
@@ -66,15 +63,21 @@ Scheduler::Entry &Scheduler::entry(uint32_t slot)
     return entries_[slot];
 }
 
-Scheduler::Outcome Scheduler::conditional(uint32_t operation, bool woken, uint32_t line,
-                                          uint32_t slot)
+Scheduler::Outcome Scheduler::conditional(const Access &access, uint32_t slot, bool &wakes)
 {
+    uint32_t line = access.line;
     Line &state = lines_[line];
-    bool needs_full = operation != put_empty;
+    Operation operation = access.operation;
+    bool waits = operation == wait_full || operation == wait_empty;
+    bool needs_full = operation != put_empty && operation != wait_empty;
     bool always = operation == fill || operation == empty;
-    if (always || (state.full == needs_full && (!state.kept || woken))) {
+    wakes = false;
+    if (always || (state.full == needs_full && (!state.kept || access.woken))) {
+        if (waits)
+            return done;
         bool full = operation != take_full && operation != empty;
         Entry *waiting = youngest(line, full);
+        wakes = waiting != nullptr;
         later_.emplace_back([this, line, full, waiting] {
             lines_[line] = {full, waiting != nullptr};
             if (waiting != nullptr)
@@ -82,6 +85,8 @@ Scheduler::Outcome Scheduler::conditional(uint32_t operation, bool woken, uint32
         });
         return done;
     }
+    if (access.tries)
+        return failed;
     if (soc::scheduler_stages == 1 ? dtb_full() : dtb_was_full_)
         return overflow;
     if (entry(slot).used)
@@ -121,6 +126,12 @@ void Scheduler::evict(uint32_t slot, const Words &words)
     one.words = words;
 }
 
+void Scheduler::park(uint32_t slot, const Words &words)
+{
+    evict(slot, words);
+    entry(slot).parked = true;
+}
+
 void Scheduler::arrive(uint32_t slot, const Words &words)
 {
     Entry &one = entry(slot);
@@ -134,6 +145,7 @@ void Scheduler::take(Source source, int core, uint32_t slot)
     Core &from = cores_[core];
     Words words{};
     bool right = false;
+    bool parked = false;
     switch (source) {
     case lifo:
     case spill:
@@ -154,6 +166,7 @@ void Scheduler::take(Source source, int core, uint32_t slot)
         Entry &one = entry(slot);
         right = one.used && one.woken && one.arrived;
         words = one.words;
+        parked = one.parked;
         later_.emplace_back([&one] { one.used = false; });
         break;
     }
@@ -170,16 +183,17 @@ void Scheduler::take(Source source, int core, uint32_t slot)
     if (source == spill)
         from.spilled_words = words;
     else
-        taken_.push_back({source, core, words});
+        taken_.push_back({source, core, parked, words});
 }
 
-Scheduler::Source Scheduler::start(int core, bool woken, bool recruits, const Words &words)
+Scheduler::Taken Scheduler::start(int core, bool woken, bool recruits, const Words &words)
 {
     if (taken_.empty())
         fail(format("core %d gets a thread, and none has been taken", core));
     Taken expected = taken_.front();
     taken_.pop_front();
-    if (woken != (expected.source == dtb) || recruits != (expected.source == recruiting))
+    if (woken != (expected.source == dtb && !expected.parked) ||
+        recruits != (expected.source == recruiting))
         fail(format("core %d gets a thread of %s with the marks woken %d, recruits %d", core,
                     sources[expected.source], woken, recruits));
     if (recruits && expected.core != core)
@@ -189,7 +203,7 @@ Scheduler::Source Scheduler::start(int core, bool woken, bool recruits, const Wo
             fail(format("core %d gets a thread of %s, word %zu: chip %#x, model %#x", core,
                         sources[expected.source], i, words[i], expected.words[i]));
     }
-    return expected.source;
+    return expected;
 }
 
 void Scheduler::recruit_end(int core)

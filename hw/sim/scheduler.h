@@ -9,9 +9,9 @@
  *   1. A thread is taken only from a queue that has it: the youngest of an RTU_LIFO, the oldest of
  *      an RTU_FILLQ, of the DTB one that has been woken and whose context has arrived. It is
  *      started once, with the same context, in the order in which threads are taken.
- *   2. A conditional access succeeds if and only if the line's state allows it. Otherwise the
- *      thread gets a free entry of the DTB, or an overflow if there is none. A DTU of two stages
- *      has looked for one a cycle earlier.
+ *   2. A conditional access succeeds if and only if the line's state allows it. Otherwise it fails,
+ *      if it only tries; or the thread, or the word that has to wait, gets a free entry of the DTB,
+ *      or an overflow if there is none. A DTU of two stages has looked for one a cycle earlier.
  *   3. A change of a line's state wakes the thread that was the last to begin to wait for the new
  *      state, and keeps the line for it.
  *   4. A recruiting thread starts only if the rule of rtu.sv asks for one, on its own core.
@@ -37,21 +37,37 @@ public:
     using Words = std::array<uint32_t, 16>; /* word 0 is the program counter */
 
     enum Source { lifo, spill, fillq, dtb, recruiting };
-    enum Outcome { done, blocked, overflow };
+    enum Outcome { done, blocked, overflow, failed };
+    enum Operation { take_full, read_full, put_empty, fill, empty, wait_full, wait_empty };
+    struct Access {
+        Operation operation;
+        bool woken; /* the line is kept for the thread */
+        bool tries; /* does not wait */
+        uint32_t line;
+    };
 
     Scheduler() : entries_(soc::scheduler) {}
 
     void on_cycle(uint64_t cycle);
-    /* A bank executes a conditional access. slot: the entry that the chip gives it if it blocks. */
-    Outcome conditional(uint32_t operation, bool woken, uint32_t line, uint32_t slot);
+    /* A bank executes a conditional access. slot: the entry that the chip gives it if it blocks.
+       wakes: it wakes a thread. */
+    Outcome conditional(const Access &access, uint32_t slot, bool &wakes);
     void push_lifo(int core, const Words &words);
     void push_fillq(int core, const Words &words);
     /* A blocked thread's context has left its registers, and has reached its entry. */
     void evict(uint32_t slot, const Words &words);
+    /* A word is on its way to its entry. */
+    void park(uint32_t slot, const Words &words);
     void arrive(uint32_t slot, const Words &words);
     void take(Source source, int core, uint32_t slot);
-    /* A thread that has been taken starts on a core. */
-    Source start(int core, bool woken, bool recruits, const Words &words);
+    /* A thread, or a word, that has been taken comes to a core. */
+    struct Taken {
+        Source source;
+        int core;
+        bool parked; /* a word that has waited */
+        Words words;
+    };
+    Taken start(int core, bool woken, bool recruits, const Words &words);
     void recruit_end(int core);
     void set_register(uint32_t at, uint32_t data);
 
@@ -86,6 +102,7 @@ private:
         bool arrived = false;
         bool woken = false;
         bool needs_full = false;
+        bool parked = false;
         uint32_t line = 0;
         uint64_t order = 0;
         Words words{};
@@ -93,11 +110,6 @@ private:
     struct Line {
         bool full = false;
         bool kept = false;
-    };
-    struct Taken {
-        Source source;
-        int core;
-        Words words;
     };
 
     bool dtb_full() const;

@@ -62,7 +62,7 @@ main:
     addi    t1, s3, 4
     until   t2, t1, 1
     la      t0, access
-    li      t1, 0x0000000b + (4 << 25) + (2 << 12)  # a conditional load that does not exist
+    li      t1, 0x0000000b + (2 << 25) + (2 << 12)  # a conditional load that does not exist
     sw      t1, 0(t0)
     fence.i
     li      t0, 1

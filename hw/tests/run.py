@@ -268,6 +268,8 @@ def scheduler_programs(config: Config, options: tuple[str, ...]) -> Iterator[Cas
     yield Case("scheduler", assemble("scheduler"), config, ("--lockstep", *options))
     if config.scheduler != 0 and config.threads > 1:
         yield Case("recruit", assemble("recruit"), config, ("--lockstep", *options))
+    if config.scheduler != 0:
+        yield Case("words", assemble("words"), config, ("--lockstep", *options))
 
 
 def scheduler_loads(config: Config, full: bool) -> Iterator[Case]:

@@ -32,11 +32,16 @@ main:
 exists:
     # encodings that mean nothing
     li      gp, 2
-    .insn   r 0x0b, 2, 2, t0, s0, x0
-    check   s10, 2
-    .insn   r 0x0b, 3, 3, x0, s0, t0
+    .irp func7, 2, 3, 6, 8, 9, 10, 14, 16, 32
+    .insn   r 0x0b, 2, \func7, t0, s0, x0
     check   s10, 2
     li      s10, -1
+    .endr
+    .irp func7, 3, 5, 6, 8, 9, 13, 14, 18, 20, 24, 32, 48
+    .insn   r 0x0b, 3, \func7, x0, s0, t0
+    check   s10, 2
+    li      s10, -1
+    .endr
     .insn   r 0x0b, 7, 3, t1, s0, x0
     check   s10, 2
     li      s10, -1
@@ -55,7 +60,14 @@ exists:
     trapped 6, t0
     save    t0
     trapped 6, t0
+    addi    t0, s0, 2
+    ld.cfe.try t1, t0
+    trapped 6, t0
+    wait.full t1, t0, t0
+    trapped 6, t0
     li      t0, LOCKS
+    wait.empty t1, t0, t0
+    trapped 7, t0
     ld.cff  t1, t0
     trapped 7, t0
     save    t0
@@ -273,6 +285,119 @@ exists:
     sw      x0, 0(t0)
     lw      t1, 0(t0)
     csrw    mie, x0
+    check   s10, -1
+
+    # conditional accesses that do not wait
+    li      gp, 15
+    st.empty x0, s0
+    ld.cfe.try t1, s0
+    check   t1, 0
+    ld.cff.try t1, s0
+    check   t1, 0
+    li      t0, 21
+    st.cfe.try t1, t0, s0
+    check   t1, 1
+    li      t0, 22
+    st.cfe.try t1, t0, s0
+    check   t1, 0
+    ld.cff.try t1, s0
+    check   t1, 21
+    ld.cfe.try t1, s0
+    check   t1, 21
+    ld.cfe.try t1, s0
+    check   t1, 0
+    ld.cfe.kept t1, s0
+    check   t1, 0
+
+    # a word waits; the line is kept for it
+    li      gp, 16
+    li      t0, 31
+    li      t5, 100
+    li      s3, 77
+    wait.empty t1, s3, s0           # it is empty
+    check   t1, 0
+    st.full.wakes t1, t0, s0
+    check   t1, 0
+    wait.full t1, s3, s0            # it is full
+    check   t1, 0
+    ld.cfe  t1, s0
+    wait.full t1, s3, s0
+    check   t1, 1
+    lw      t1, IN_DTB(s1)
+    check   t1, 1
+    lw      t1, 0x1c(s2)
+    check   t1, 0
+    take.for a0, t5
+    check   a0, 0
+    st.full.wakes t1, t0, s0
+    check   t1, 1
+    lw      t1, 0x1c(s2)
+    check   t1, 1
+    ld.cfe.try t1, s0
+    check   t1, 0
+    ld.cff.try t1, s0
+    check   t1, 0
+    addi    s4, s3, 1
+    wait.full t1, s4, s0            # a second word, though the line is full
+    check   t1, 1
+    take.for a0, t5
+    same    a0, s3
+    ld.cff.kept t1, s0              # and now it is kept for the second one
+    check   t1, 31
+    take.for a0, t5
+    same    a0, s4
+    ld.cfe.try t1, s0
+    check   t1, 0
+    ld.cfe.kept t1, s0
+    check   t1, 31
+    wait.full t1, s3, s0
+    check   t1, 1
+    st.full.wakes t1, t0, s0
+    check   t1, 1
+    st.empty.wakes t1, t0, s0       # faster than the word that has waited
+    check   t1, 0
+    take.for a0, t5
+    same    a0, s3
+    ld.cfe.kept t1, s0
+    check   t1, 0
+    st.cfe  t0, s0
+    wait.empty t1, s4, s0
+    check   t1, 1
+    st.empty.wakes t1, t0, s0
+    check   t1, 1
+    st.cfe.try t1, t0, s0
+    check   t1, 0
+    take.for a0, t5
+    same    a0, s4
+    li      t0, 32
+    st.cfe.kept t1, t0, s0
+    check   t1, 1
+    ld.cfe  t1, s0
+    check   t1, 32
+    lw      t1, IN_DTB(s1)
+    check   t1, 0
+
+    # until the DTB is full; the youngest is woken first
+    li      gp, 17
+    li      s3, 0
+1:  addi    t1, s3, 500
+    wait.full t1, t1, s0
+    check   t1, 1
+    addi    s3, s3, 1
+    bne     s3, s9, 1b
+    wait.full t1, s3, s0
+    check   t1, 0
+2:  st.full.wakes t1, t0, s0
+    check   t1, 1
+    take.for a0, t5
+    addi    s3, s3, -1
+    addi    t1, s3, 500
+    same    a0, t1
+    bnez    s3, 2b
+    st.empty.wakes t1, t0, s0
+    check   t1, 0
+    lw      t1, IN_DTB(s1)
+    check   t1, 0
     check   s10, -1
 
     # save: mepc and x1 to x15
