@@ -386,7 +386,11 @@ void pirn_once(pirn_once_t *once, void (*fn)(void));
 
 typedef struct pirn_fe {
     uint64_t value;
+#if defined(__riscv) && __riscv_xlen == 32
+    uint32_t opaque[8] __attribute__((aligned(16))); /* lines of memory: some chips wait for them */
+#else
     uint32_t opaque[2];
+#endif
     pirn_waitq_t queue;
 } pirn_fe_t;
 #define PIRN_FE_EMPTY                                                                              \

@@ -30,6 +30,7 @@ enum post_action {
     POST_PREEMPT, /* the same: it did not want to stop */
     POST_UNLOCK,  /* it blocked, or the policy has queued it: release the queue's lock */
     POST_PARK,    /* it blocked with a deadline: open it for claims, release the wait queue */
+    POST_LINE,    /* it waits in the hardware: line.h */
     POST_EXIT,    /* it is gone: wake the joiner or free the memory */
     POST_RETURN,  /* it comes back from a call, without a CPU: make it ready. carrier.h */
 };

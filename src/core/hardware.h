@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hardware.h - queues of ready threads in the hardware, for policy hw: port_ready.h has the
- * contract. Between rt_enter and rt_leave. RT_HARDWARE: there may be such queues.
+ * hardware.h - queues of ready threads in the hardware, and lines for which threads wait there, for
+ * policy hw: port_ready.h has the contract. Between rt_enter and rt_leave. RT_HARDWARE: there may
+ * be such hardware. line.h has the waits.
  *
  * Invariant: a thread that was given is READY and its context is saved, as in every policy; its
  * descriptor stays valid until it is taken.
@@ -32,10 +33,16 @@ ALWAYS_INLINE struct thread *hardware_take(unsigned cycles)
     return port_ready_take(cycles); /* ORDER(hw) */
 }
 
-/* Threads in all queues. */
+/* Threads in all queues, and those that a line has woken. */
 ALWAYS_INLINE unsigned hardware_count(void)
 {
     return port_ready_count();
+}
+
+/* In the child of a fork: threads that wait, and the states of lines, are the parent's. */
+ALWAYS_INLINE void hardware_forget(void)
+{
+    port_line_forget();
 }
 #endif
 

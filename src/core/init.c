@@ -257,6 +257,7 @@ static void cpus_make(bool main_calls)
 
 static void policy_begin(bool main_calls)
 {
+    rt.lines = false; /* unless the policy says otherwise */
     int error = rt.policy.init != NULL ? rt.policy.init(rt.ncpu) : 0;
     if (error == 0 && main_calls && rt.policy.thread_init != NULL) {
         error = rt.policy.thread_init(rt.cpus[0]->current, NULL);

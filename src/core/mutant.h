@@ -59,6 +59,10 @@ enum mutant {
     MUTANT_BLIND_SHARED,  /* nor what foreign threads made ready */
     MUTANT_HW_BLIND,      /* nor, under hw, what waits outside the hardware */
     MUTANT_HW_DROP,       /* a thread that the full hardware has refused goes nowhere */
+    MUTANT_LINE_UNKEPT,   /* a thread does not say that a line is kept for it */
+    MUTANT_LINE_QUIET,    /* who has set a line wakes no CPU */
+    MUTANT_LINE_DROP,     /* a thread that the hardware does not let wait is not made ready */
+    MUTANT_LINE_DEAF,     /* threads that wait for a line with a deadline are not looked for */
     MUTANT_SPARE_MORE,    /* a CPU keeps a ready thread more than it may while others sleep */
     MUTANT_BATCH_DROP,    /* the last thread of a batch that is stolen goes nowhere */
     MUTANT_REMOVE_KEEPS,  /* a thread that is taken out for a join stays in the queue */

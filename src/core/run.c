@@ -19,6 +19,7 @@
 #include "../trace/trace.h"
 #include "block.h"
 #include "carrier.h"
+#include "line.h"
 #include "mutant.h"
 #include "objects.h"
 #include "port_io.h"
@@ -42,6 +43,9 @@ void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, v
         if (WAITQ_MAY_END) {
             finish_park(cpu, prev, held_of_post(arg));
         }
+        break;
+    case POST_LINE:
+        finish_line(cpu, prev, arg);
         break;
     case POST_RETURN:
         if (PORT_CALLS_BLOCK) {

@@ -34,6 +34,7 @@ enum rt_tls { RT_TLS_AUTO, RT_TLS_OWN, RT_TLS_OWN_SYSCALL, RT_TLS_SHARED };
 struct rt {
     struct pirn_policy policy;  /* (C) copy of the chosen table */
     unsigned ncpu;              /* (C) */
+    bool lines;                 /* (C) threads wait for lines in the hardware: line.h */
     bool detour;                /* (C) yield through the scheduler context */
     bool preempt;               /* (C) a thread that runs for a tick is preempted */
     bool preempt_asked;         /* (C) by the option: must work */

@@ -248,6 +248,7 @@ static uint32_t stop_reason(const struct thread *t, unsigned post)
         return *(const uint32_t *)&t->state == THREAD_BLOCKED ? t->wait_reason
                                                               : (uint32_t)OFF_YIELD;
     case POST_PARK:
+    case POST_LINE:
         return t->wait_reason;
     case POST_PREEMPT:
         return OFF_PREEMPT;

@@ -7,7 +7,8 @@
  * the hardware for a while, and gets a thread without an interrupt.
  *
  * Invariants:
- *   1. A ready thread is in one place: a queue of the hardware, `spilled`, or a CPU's `next`.
+ *   1. A ready thread is in one place: a queue of the hardware, `spilled`, or a CPU's `next`. One
+ *      that a line has woken comes from the hardware, too (core/line.h).
  *   2. `spilled` holds threads that the hardware had no room for. As long as it has some, ready
  *      threads go to its end, and each pick moves threads from its head to the hardware: so none
  *      is overtaken by more threads than the queues of the hardware hold, but by those of 3.
@@ -28,6 +29,7 @@
 #include <errno.h>
 
 #include "cpu.h"
+#include "line.h"
 #include "mutant.h"
 #include "runq_fifo.h"
 #include "runtime.h"
@@ -59,6 +61,8 @@ static int hw_init(unsigned ncpu)
     while (hardware_count() != 0) { /* in the child of a fork: the parent's threads */
         (void)hardware_take(PICK_CYCLES);
     }
+    hardware_forget();
+    rt.lines = true;
     return 0;
 }
 
@@ -108,16 +112,19 @@ static NOINLINE struct thread *hw_refill(struct thread *t)
     return t;
 }
 
-ALWAYS_INLINE struct thread *hw_take(unsigned cycles)
+ALWAYS_INLINE struct thread *hw_take(struct cpu *self, unsigned cycles)
 {
     struct thread *t = hardware_take(cycles);
+    if (t != NULL) {
+        line_arrived(self, t);
+    }
     return likely(runq_estimate(&spilled.q) == 0) ? t : hw_refill(t);
 }
 
 ALWAYS_INLINE struct thread *hw_pick(struct cpu *self)
 {
     struct thread *t = hw_next(self->id);
-    return t != NULL ? t : hw_take(PICK_CYCLES);
+    return t != NULL ? t : hw_take(self, PICK_CYCLES);
 }
 
 static bool hw_yield(void)
@@ -133,7 +140,7 @@ static struct thread *hw_search(struct cpu *self)
             return t;
         }
     }
-    return hw_take(SEARCH_CYCLES);
+    return hw_take(self, SEARCH_CYCLES);
 }
 
 static bool hw_has_work(struct cpu *self)

@@ -15,6 +15,7 @@
 #include <pirn/policy.h>
 
 #include "cpu.h"
+#include "port_ready.h"
 
 struct rt_mutex {
     uint32_t spare;
@@ -61,10 +62,11 @@ struct rt_once {
     _Atomic(uint32_t) state; /* (A) 0 not yet, 1 running, 2 done */
 };
 
+/* In software `full.word` is the state, and guards both; with lines (core/line.h) see febit.c. */
 struct rt_fe {
-    uint64_t value; /* (queue lock) */
-    uint32_t full;  /* (queue lock) */
-    uint32_t spare;
+    uint64_t value;         /* (queue lock) */
+    struct port_line full;  /* (queue lock) */
+    struct port_line empty; /* not used in software */
     struct waitq queue;
 };
 

@@ -25,6 +25,7 @@ static unsigned switch_why(const struct thread *prev, unsigned post)
         return *(const uint32_t *)&prev->state == THREAD_BLOCKED ? TRACE_SWITCH_BLOCK
                                                                  : TRACE_SWITCH_YIELD;
     case POST_PARK:
+    case POST_LINE:
         return TRACE_SWITCH_BLOCK;
     case POST_EXIT:
         return TRACE_SWITCH_EXIT;
