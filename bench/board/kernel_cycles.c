@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_cycles.c - the cost of operations of POSIX threads on the chip, in cycles: means of at
- * least CALLS calls of all hardware threads, which do the same at once. One row for each operation:
- * its name, the number of CPUs, the number of calls, the mean and the largest number of cycles, and
- * the mean number of instructions.
+ * kernel_cycles.c - the cost of operations of POSIX threads, and of Pirn's Full/Empty words, on the
+ * chip, in cycles: means of at least CALLS calls of all hardware threads, which do the same at
+ * once. One row for each operation: its name, the number of CPUs, the number of calls, the mean and
+ * the largest number of cycles, and the mean number of instructions.
  *
  *     kernel_cycles
  *
@@ -49,6 +49,10 @@ enum operation {
     SEM_WAIT,
     SEM_POST,
     INTERRUPT,
+    WORD_TAKE,
+    WORD_WRITE,
+    WORD_SUSPENDED,
+    WORD_WAKES,
     OPERATIONS,
     NONE = OPERATIONS
 };
@@ -64,6 +68,10 @@ static const char *const names[OPERATIONS] = {
     "take a unit of a semaphore",
     "post a semaphore, nobody waits",
     "interrupt of all CPUs at once",
+    "take a full word",
+    "write an empty word, nobody waits",
+    "take an empty word, to the next thread",
+    "write an empty word, a thread waits",
 };
 
 struct count {
@@ -195,6 +203,7 @@ static void run(unsigned count, void *(*fn)(void *number))
 static struct objects {
     pthread_mutex_t mutex;
     sem_t sem;
+    pirn_fe_t word;
 } objects[CPUS_MAX] __attribute__((aligned(64)));
 
 #define MEASURE(operation, call)                                                                   \
@@ -218,6 +227,10 @@ static void *alone(void *number)
     for (int i = -WARM; i < CALLS_EACH; i++) {
         MEASURE(SEM_POST, sem_post(&own->sem));
         MEASURE(SEM_WAIT, sem_wait(&own->sem));
+    }
+    for (int i = -WARM; i < CALLS_EACH; i++) {
+        MEASURE(WORD_WRITE, pirn_fe_write(&own->word, 1));
+        MEASURE(WORD_TAKE, (void)pirn_fe_take(&own->word));
     }
     return NULL;
 }
@@ -250,14 +263,36 @@ static void *yields(void *me)
     return NULL;
 }
 
-/* ---- a mutex between two threads: an owner, a waiter and one that yields, for each CPU ---- */
+/* ---- a mutex between two threads, or a word that is full while it is free: an owner, a waiter and
+ * one that yields, for each CPU ---- */
+
+static bool by_word; /* what is measured */
 
 static struct pair {
     pthread_mutex_t mutex;
+    pirn_fe_t word;
     /* 0: the owner locks; 1: it has locked; 2: the waiter is about to wait; 3: it has unlocked;
      * 4: the owner has ended */
     unsigned state;
 } pairs[CPUS_MAX] __attribute__((aligned(64)));
+
+static void pair_lock(struct pair *pair)
+{
+    if (by_word) {
+        (void)pirn_fe_take(&pair->word);
+    } else {
+        pthread_mutex_lock(&pair->mutex);
+    }
+}
+
+static void pair_unlock(struct pair *pair)
+{
+    if (by_word) {
+        pirn_fe_write(&pair->word, 1);
+    } else {
+        pthread_mutex_unlock(&pair->mutex);
+    }
+}
 
 static void wait_while(const unsigned *word, unsigned value, void *me)
 {
@@ -268,7 +303,7 @@ static void wait_while(const unsigned *word, unsigned value, void *me)
 
 static void own_once(struct pair *pair, bool measured, void *me)
 {
-    pthread_mutex_lock(&pair->mutex);
+    pair_lock(pair);
     resumed(me);
     __atomic_store_n(&pair->state, 1, __ATOMIC_RELEASE);
     wait_while(&pair->state, 1, me);
@@ -276,7 +311,11 @@ static void own_once(struct pair *pair, bool measured, void *me)
     yield_marked(me, NONE);
     __atomic_store_n(&pair->state, 0, __ATOMIC_RELEASE);
     int i = measured ? 0 : -1;
-    MEASURE(UNLOCK_WAKES, pthread_mutex_unlock(&pair->mutex));
+    if (by_word) {
+        MEASURE(WORD_WAKES, pirn_fe_write(&pair->word, 1));
+    } else {
+        MEASURE(UNLOCK_WAKES, pthread_mutex_unlock(&pair->mutex));
+    }
     wait_while(&pair->state, 0, me);
 }
 
@@ -294,10 +333,11 @@ static unsigned calls(enum operation operation)
 static void owns(struct pair *pair, void *me)
 {
     enum { AGAIN = 20 };
+    enum operation suspended = by_word ? WORD_SUSPENDED : LOCK_SUSPENDED;
     for (int i = 0; i < WARM; i++) {
         own_once(pair, false, me);
     }
-    for (int again = 0; again < AGAIN && calls(LOCK_SUSPENDED) < CALLS; again++) {
+    for (int again = 0; again < AGAIN && calls(suspended) < CALLS; again++) {
         for (int i = 0; i < CALLS_EACH; i++) {
             own_once(pair, true, me);
         }
@@ -316,10 +356,15 @@ static void waits(struct pair *pair, void *me)
             return;
         }
         __atomic_store_n(&pair->state, 2, __ATOMIC_RELEASE);
-        mark(i < 0 ? NONE : LOCK_SUSPENDED, me);
-        pthread_mutex_lock(&pair->mutex);
+        if (by_word) {
+            mark(i < 0 ? NONE : WORD_SUSPENDED, me);
+            (void)pirn_fe_take(&pair->word);
+        } else {
+            mark(i < 0 ? NONE : LOCK_SUSPENDED, me);
+            pthread_mutex_lock(&pair->mutex);
+        }
         resumed(me);
-        pthread_mutex_unlock(&pair->mutex);
+        pair_unlock(pair);
         __atomic_store_n(&pair->state, 3, __ATOMIC_RELEASE);
     }
 }
@@ -445,13 +490,20 @@ int main(void)
         CHECK(pthread_mutex_init(&objects[i].mutex, NULL) == 0);
         CHECK(sem_init(&objects[i].sem, 0, 0) == 0);
         CHECK(pthread_mutex_init(&pairs[i].mutex, NULL) == 0);
+        pirn_fe_init(&objects[i].word);
+        pirn_fe_init(&pairs[i].word);
+        pirn_fe_write(&pairs[i].word, 1);
     }
     printf("operation,cpus,calls,cycles,most,instructions\n");
     measure(SWITCH, SWITCH, 3, yields);
     measure(LOCK, UNLOCK, 1, alone);
     print(SEM_WAIT);
     print(SEM_POST);
+    print(WORD_TAKE);
+    print(WORD_WRITE);
     measure(LOCK_SUSPENDED, UNLOCK_WAKES, 3, shares);
+    by_word = true;
+    measure(WORD_SUSPENDED, WORD_WAKES, 3, shares);
     measure(CREATE, EXIT, 2, creates);
     measure(INTERRUPT, INTERRUPT, 1, is_interrupted);
     return 0;

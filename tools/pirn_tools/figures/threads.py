@@ -31,7 +31,13 @@ LATENCIES = (8, 32, 128)
 PLOTTED_CPUS = 4
 APP_CPUS = 4
 PICTURE = "threads-latency.png"
-OPERATIONS = tuple(name for name in PAPER if "interrupt" not in name)
+WORDS = (
+    "take a full word",
+    "write an empty word, nobody waits",
+    "take an empty word, to the next thread",
+    "write an empty word, a thread waits",
+)
+OPERATIONS = (*(name for name in PAPER if "interrupt" not in name), *WORDS)
 # In small libraries of one policy each, so that no code is measured that another one needs.
 KERNELS = tuple(
     Kernel(f"small-{policy}", policy, f"`{policy}`", SMALL) for policy in ("hw", "single", "steal")
@@ -152,7 +158,10 @@ processors share, under `steal` in a list of its processor
 chip with one hardware thread a core, which has the hardware scheduler with {entries} entries in
 each queue under all policies; a second level of memory that answers after {latency} cycles; and
 the operations of `bench/board/kernel_cycles.c`, which all processors execute at the same time.
-Waits for mutexes and semaphores are in software under all policies.
+Waits for mutexes and semaphores are in software under all policies. Waits for Full/Empty words are
+the hardware's under `hw`: a thread that takes an empty word waits in the hardware, which makes it
+ready when another thread writes the word. Such a word is a mutex, too: take is lock, write is
+unlock.
 
 A cell is the mean number of cycles of at least 1,000 calls, and in brackets the number of
 instructions. The libraries are small: without tracing, statistics, cancellation and priorities."""
