@@ -35,7 +35,9 @@
 #include <pirn/watchdog.h>
 #include <stdlib.h>
 
+/* After an interruption of the library, and when the next ones find it there again. */
 #define RETRY_NS 20000u
+#define RETRY_MOST_NS (64 * RETRY_NS)
 
 /* Is there anything to set it for? src/features.cmake */
 #define BARE_TIMER (RT_PREEMPT || RT_TIMED || RT_PROF || RT_WATCHDOG || RT_REPORT)
@@ -222,6 +224,15 @@ static bool in_library(uintptr_t pc)
     return pc >= (uintptr_t)bare_library_begin && pc < (uintptr_t)bare_library_end;
 }
 
+/* The interrupted thread is to leave the library first. Each retry waits twice as long as the one
+ * before: where an interrupt takes longer than RETRY_NS, the thread would else never get on. */
+static void retry(struct port_cpu *port)
+{
+    port->wake_at = port_now() + port->retry_ns;
+    port->retry_ns = port->retry_ns < RETRY_MOST_NS ? 2 * port->retry_ns : RETRY_MOST_NS;
+    timer_arm(port);
+}
+
 /* Is the interrupted thread to make room, or to see what is pending? It does so now, unless the
  * interruption was in the library: then soon. Not inlined: after a switch the core is another one.
  */
@@ -231,13 +242,16 @@ static NOINLINE void interrupted(struct cpu *cpu, uintptr_t pc)
     uint64_t switches = rt_cpu_switches(cpu);
     bool over = port->over_at == switches;
     RT_ASSERT(bare_is_inside() && !rt_thread_is_idle(rt_cpu_thread(cpu)));
-    if (!over && !rt_cpu_pending(cpu)) {
+    bool asked = over || rt_cpu_pending(cpu);
+    if (asked && in_library(pc)) {
+        retry(port);
         return;
     }
-    if (in_library(pc)) {
-        port->wake_at = port_now() + RETRY_NS;
-        timer_arm(port);
-    } else if (over) {
+    port->retry_ns = RETRY_NS;
+    if (!asked) {
+        return;
+    }
+    if (over) {
         port->over_at = UINT64_MAX;
         port->seen = switches + 1; /* who runs next begins with this tick */
         rt_preempt();
@@ -404,6 +418,7 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     port->hart = (uint32_t)core->hart;
     port->timer_at = port->wake_at = port->over_at = UINT64_MAX;
     port->report_at = port->watch_at = UINT64_MAX;
+    port->retry_ns = RETRY_NS;
     slice_begin(port);
     samples_begin(port);
     timer_arm(port);

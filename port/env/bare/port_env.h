@@ -34,6 +34,7 @@ struct port_cpu {
     /* own */
     uint64_t slice_at;   /* ns: the next tick of the running thread; UINT64_MAX: none */
     uint64_t wake_at;    /* ns: an interrupt that only wakes or retries; UINT64_MAX: none */
+    uint32_t retry_ns;   /* how long after an interruption of the library it retries */
     uint64_t sample_at;  /* ns: the next sample; UINT64_MAX: none */
     bool sampled;        /* one is due, where the interrupt was */
     uint64_t report_at;  /* ns: it looks for a deadlock, if it sleeps; UINT64_MAX: others do */
