@@ -131,7 +131,7 @@ main:
     harts   s1, t3
     li      t3, 1
     beq     s1, t3, done
-    la      s2, shared
+    la      s2, shared+AT
     li      s3, 0
 others:
     call    meet
@@ -172,7 +172,7 @@ atomic:
     # all harts add to one word, some of them by reservations
     li      gp, 50
     li      s3, 40
-    la      s2, shared+64
+    la      s2, shared+64+AT
     li      s4, 1
 count:
     amoadd.w x0, s4, (s2)

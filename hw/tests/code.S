@@ -38,14 +38,15 @@ back:
     li      gp, 3
     li      s0, 0
     la      s2, shared+256
+    la      s3, shared+256+AT
 round:
     bnez    tp, 2f
     slli    t0, s0, 20
     li      t1, 0x00000513
     or      t0, t0, t1
-    sw      t0, 0(s2)
+    sw      t0, 0(s3)
     li      t1, 0x00008067
-    sw      t1, 4(s2)
+    sw      t1, 4(s3)
     fence
 2:  call    meet
     fence.i

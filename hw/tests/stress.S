@@ -14,7 +14,7 @@
     .equ SUMS, 224
 
 main:
-    la      s0, shared
+    la      s0, shared+AT
     slli    t0, tp, 1
     slli    t1, tp, 2
     add     s1, s0, tp              # byte
@@ -69,7 +69,7 @@ round:
     andi    t0, s8, 64
     beqz    t0, 2f
     li      t1, ALIAS
-    add     t1, t1, s3
+    or      t1, t1, s3
     lw      t0, 0(t1)
     bne     t0, s6, fail
 2:  addi    s5, s5, -1
