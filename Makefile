@@ -145,14 +145,10 @@ check-boards: setup
 # The groups of hw/tests/run.py.
 CHIP_GROUPS := programs random litmus scheduler workloads
 
-# Pirn's own tests on the chip, whose board is pirn-soc; $(1): options of ctest.
-define on_chip
-@tools/setup-boards --quiet $$($(BOARD_LISTS) setup pirn-soc)
-@$(MAKE) --no-print-directory build-pirn-soc
-ctest --preset pirn-soc --parallel $(JOBS) $(1)
-endef
+# Pirn's own tests on the chip; $(1): options of ctest.
+on_chip = $(call on_boards,chip,ctest --preset $$board --parallel $(JOBS) $(1))
 
-## check-chip: the chip's instructions, memory order, coherence and scheduler, against a second simulator; Pirn on it (6 minutes)
+## check-chip: the chip's instructions, memory order, coherence and scheduler, against a second simulator; Pirn on it (7 minutes)
 check-chip: setup
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --jobs $(JOBS) $(CHIP_GROUPS)

@@ -3,8 +3,12 @@
 # Tests of a board that is the simulated chip (tests.chip in its board.toml), about 1 MHz for one hardware thread
 # and 0.1 MHz for 32: few tests, by number of cores x threads. They end by themselves: after CYCLES, not by the clock.
 # Label fast: `make check-chip` runs these. All but those with 32 hardware threads run in lockstep with the
-# instruction-set simulator.
+# instruction-set simulator. An image whose data are not cached (image.uncached) runs with few of them.
 set(CYCLES 400000000)
+set(SIZES 1x1 2x2)
+if(NOT PIRN_BOARD_UNCACHED)
+  list(APPEND SIZES 8x4)
+endif()
 set(TIMEOUT 7200) # seconds, of a simulator that hangs
 
 # chip_command(VARIABLE SIZE "OPTION..." "NAME=VALUE..."): runs programs on a chip with SIZE, e.g. 2x4
@@ -34,7 +38,7 @@ function(fast)
 endfunction()
 
 # One simulator of each size is built before, not by several tests at once.
-foreach(size 1x1 2x2 8x4)
+foreach(size ${SIZES})
   string(REPLACE "x" ";" numbers ${size})
   list(POP_FRONT numbers cores threads)
   add_test(NAME chip-${size} COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/pirn chip build --cores ${cores} --threads ${threads} --ram 128)
@@ -51,7 +55,7 @@ function(suite_test suite size policy preempt)
   set_tests_properties(${name}-${size} PROPERTIES FIXTURES_REQUIRED chip-${size})
 endfunction()
 
-foreach(size 1x1 2x2 8x4)
+foreach(size ${SIZES})
   foreach(suite core sync policy)
     suite_test(${suite} ${size} steal 1)
   endforeach()
@@ -66,7 +70,12 @@ foreach(policy central dist request)
   suite_test(core 2x2 ${policy} 1)
   suite_test(sync 2x2 ${policy} 1)
 endforeach()
-fast(suite-core-steal-1-2x2 suite-sync-steal-1-2x2)
+fast(suite-core-steal-1-2x2)
+if(PIRN_BOARD_UNCACHED)
+  fast(suite-policy-steal-1-2x2)
+else()
+  fast(suite-sync-steal-1-2x2)
+endif()
 
 # Ready threads in the hardware scheduler: few entries, so that its queues are often full.
 function(scheduler_test suite size entries)
@@ -88,9 +97,13 @@ foreach(suite core sync policy)
   scheduler_test(${suite} 1x1 4)
   scheduler_test(${suite} 2x2 4)
   scheduler_test(${suite} 2x2 64)
-  scheduler_test(${suite} 8x4 64)
+  if(NOT PIRN_BOARD_UNCACHED)
+    scheduler_test(${suite} 8x4 64)
+  endif()
 endforeach()
-fast(chip-2x2-scheduler4 suite-core-hw4-2x2)
+if(NOT PIRN_BOARD_UNCACHED)
+  fast(chip-2x2-scheduler4 suite-core-hw4-2x2)
+endif()
 chip_test(no-scheduler 1x1 suites 1 "policy hw cannot begin: this board has no such hardware" "PIRN_SCHED=hw" --suite core)
 set_tests_properties(no-scheduler-1x1 PROPERTIES FIXTURES_REQUIRED chip-1x1)
 
@@ -101,6 +114,19 @@ foreach(seed 1 2 3)
   set_tests_properties(suite-core-seed-${seed}-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
 endforeach()
 set(OPTIONS)
+
+# An image whose data are cached says that it cannot run where caches are not coherent.
+if(NOT PIRN_BOARD_UNCACHED)
+  set(OPTIONS --incoherent)
+  foreach(size 1x1 2x2)
+    chip_test(incoherent ${size} suites 1
+              "^pirn: the caches of this chip are not coherent, and this image has its data in them. build it for the board pirn-soc-incoherent\n$"
+              "" --suite core)
+    set_tests_properties(incoherent-${size} PROPERTIES FIXTURES_REQUIRED chip-${size})
+  endforeach()
+  fast(incoherent-2x2)
+  set(OPTIONS)
+endif()
 
 # hardware_test(NAME STATUS PATTERN "NAME=VALUE..." MODE)
 function(hardware_test name status pattern environment)

@@ -121,8 +121,28 @@ def test_the_image_is_linked_where_the_description_says(tmp_path: Path) -> None:
     configure.write(boards.read(file), file, tmp_path)
     script = (tmp_path / "board" / "board.ld").read_text()
     assert "ORIGIN = 0x80200000, LENGTH = 0x3e00000 }" in script
+    assert 'REGION_ALIAS("data", ram)' in script
     header = (tmp_path / "board" / "board_map.h").read_text()
     assert "#define BOARD_RAM_MIB 0x800\n#define BOARD_RAM_MIBS 0x40\n" in header
+    assert "BOARD_UNCACHED" not in header
+
+
+def test_data_are_linked_where_memory_is_not_cached(tmp_path: Path) -> None:
+    begin = "begin = 0x80200000\nuncached = 0xc0000000"
+    file = drop_in(tmp_path, changed(("ram_mib = 128", f"ram_mib = 128\n{begin}")))
+    configure.write(boards.read(file), file, tmp_path)
+    script = (tmp_path / "board" / "board.ld").read_text()
+    assert "ram (rwx) : ORIGIN = 0x80200000, LENGTH = 0x7e00000 }" in script
+    assert "data (rw) : ORIGIN = 0xc0200000, LENGTH = 0x7e00000 }" in script
+    header = (tmp_path / "board" / "board_map.h").read_text()
+    assert "#define BOARD_UNCACHED 0xc0000000\n" in header
+
+
+@pytest.mark.parametrize("wrong", ["0xc0000001", "0x80000000", "0x87f00000", "-1"])
+def test_where_memory_is_not_cached_is_not_in_ram(tmp_path: Path, wrong: str) -> None:
+    file = drop_in(tmp_path, changed(("ram_mib = 128", f"ram_mib = 128\nuncached = {wrong}")))
+    with pytest.raises(UserError, match=r"image: uncached is to be a (multiple|whole number)"):
+        boards.read(file)
 
 
 def test_queues_in_the_hardware_are_those_of_the_description(tmp_path: Path) -> None:
@@ -131,7 +151,7 @@ def test_queues_in_the_hardware_are_those_of_the_description(tmp_path: Path) -> 
     tree = tmp_path / "board" / "tree.cmake"
     configure.write(boards.read(file), file, tmp_path)
     assert "set(PIRN_BOARD_READY_QUEUES [==[OFF]==])" in tree.read_text()
-    assert "set(PIRN_BOARDS_READY_QUEUES [==[pirn-soc]==])" in tree.read_text()
+    assert "set(PIRN_BOARDS_READY_QUEUES [==[pirn-soc;pirn-soc-incoherent]==])" in tree.read_text()
     file.write_text(f"{TEXT}\n[image.addresses]\nscheduler = 0x13000000\n")
     configure.write(boards.read(file), file, tmp_path)
     assert "set(PIRN_BOARD_READY_QUEUES [==[ON]==])" in tree.read_text()

@@ -39,6 +39,9 @@
 #define UART_HAS_ROOM 0x20u
 #define UART_ON_DATA 1u
 
+/* Of the description of the chip: 1 if caches see what other cores write. */
+#define CHIP_COHERENT (BOARD_CHIP + 0x14u)
+
 #define TEST_DEVICE 0x100000u
 #define TEST_PASS 0x5555u
 #define TEST_FAIL 0x3333u
@@ -77,8 +80,24 @@ void board_core_wait(void)
     board_ipi_taken();
 }
 
+/* Data that are cached need caches that are coherent. Before the other cores are started, so even
+ * then this one reads what it has written. */
+#if defined(BOARD_CHIP) && !defined(BOARD_UNCACHED)
+static void check_coherence(void)
+{
+    if (get32(CHIP_COHERENT) == 0) {
+        bare_stop("the caches of this chip are not coherent, and this image has its data in them; "
+                  "build it for the board pirn-soc-incoherent",
+                  1);
+    }
+}
+#else
+static void check_coherence(void) {}
+#endif
+
 void board_core_begin(void)
 {
+    check_coherence();
     board_timer_set(UINT64_MAX);
     board_ipi_taken();
     __asm__ volatile("csrw mie, %0" ::"r"((unsigned long)(MIE_SOFT | MIE_TIMER | MIE_DEVICE)));

@@ -35,7 +35,7 @@ OPTIONAL = ("exit", "qemu", "memory", "image", "tests", "bench", "runner", "like
 CPUS = (("default", "most"), ("tested",))
 QEMU = (("program", "arguments"), ())
 RUNNER = (("command",), ("input", "packages"))
-IMAGE = (("ram", "ram_mib"), ("begin", "page", "code", "devices", "addresses"))
+IMAGE = (("ram", "ram_mib"), ("begin", "page", "uncached", "code", "devices", "addresses"))
 TESTS = ((), ("fast", "check", "chip", "alarm", "starts", "small_each"))
 ALARM = (("device", "source", "address", "console"), ())
 BENCH = ((), ("sections", "programs", "sizes"))
@@ -61,6 +61,7 @@ class Image:
     ram_mib: int
     begin: int  # where images are linked to
     page: int  # alignment of vectors and start code; 0: none
+    uncached: int  # where the memory at `ram` is not cached, for all data; 0: data are cached
     code: str  # the folder of the board's own sources; "": the one of board.toml
     devices: tuple[str, ...]  # files of port/board/devices
     addresses: tuple[tuple[str, int], ...]  # BOARD_... of board_map.h
@@ -271,6 +272,9 @@ def _image(table: object) -> Image:
         raise entry.wrong("ram", "a multiple of 1 MiB")
     if not ram <= begin < ram + mib * MIB:
         raise entry.wrong("begin", "within the memory that ram and ram_mib describe")
+    uncached = entry.number("uncached")
+    if uncached and (uncached % MIB or abs(uncached - ram) < mib * MIB):
+        raise entry.wrong("uncached", "a multiple of 1 MiB, and its memory not that of ram")
     addresses = entry.value("addresses") if entry.has("addresses") else {}
     if not isinstance(addresses, dict) or not all(type(one) is int for one in addresses.values()):
         raise entry.wrong("addresses", "a table of name = number")
@@ -279,6 +283,7 @@ def _image(table: object) -> Image:
         ram_mib=mib,
         begin=begin,
         page=entry.number("page"),
+        uncached=uncached,
         code=entry.text("code"),
         devices=entry.words("devices"),
         addresses=tuple(addresses.items()),

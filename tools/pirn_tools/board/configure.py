@@ -124,6 +124,7 @@ def tree(
         "PIRN_BOARD_CHIP": ["ON" if tests.chip else "OFF"],
         "PIRN_BOARD_READY_QUEUES": ["ON" if has_queues(board) else "OFF"],
         "PIRN_BOARDS_READY_QUEUES": queues,
+        "PIRN_BOARD_UNCACHED": ["ON" if image.uncached else "OFF"],
         "PIRN_BOARD_STARTS": tests.starts,
         "PIRN_BOARD_SMALL_EACH": ["ON" if tests.small_each else "OFF"],
         "PIRN_BOARD_ALARM": []
@@ -139,6 +140,11 @@ def linker_script(image: Image, file: Path) -> str:
         f"/* {MADE.format(file=file.name)} */",
         f"MEMORY {{ ram (rwx) : ORIGIN = {image.begin:#010x}, LENGTH = {length:#x} }}",
     ]
+    if image.uncached:
+        begin = image.begin - image.ram + image.uncached
+        lines.append(f"MEMORY {{ data (rw) : ORIGIN = {begin:#010x}, LENGTH = {length:#x} }}")
+    else:
+        lines.append('REGION_ALIAS("data", ram)')
     if image.page:
         lines.append(f"bare_page = {image.page};")
     return "\n".join([*lines, "INCLUDE image.ld", ""])
@@ -146,6 +152,8 @@ def linker_script(image: Image, file: Path) -> str:
 
 def map_header(image: Image, file: Path) -> str:
     values = {"ram_mib": image.ram // boards.MIB, "ram_mibs": image.ram_mib}
+    if image.uncached:
+        values["uncached"] = image.uncached
     values.update(image.addresses)
     lines = [
         f"/* {HEADER} */",

@@ -26,8 +26,9 @@ from pirn_tools.errors import UserError, did_you_mean, listing
 
 PRESETS = Path("cmake/presets/boards.json")
 DOCUMENT = Path("docs/guide/boards.md")
-# What `make` asks for: check-boards, one of each family, board-apps, board-sections, board-size.
-PURPOSES = ("check", "first", "programs", "sections", "sizes")
+# What `make` asks for: check-boards, check-chip, one of each family, board-apps, board-sections,
+# board-size.
+PURPOSES = ("check", "chip", "first", "programs", "sections", "sizes")
 BEGIN, END = "<!-- boards: begin (make board-lists) -->", "<!-- boards: end -->"
 
 
@@ -170,6 +171,7 @@ def _is_for(board: Board, purpose: str | None, firsts: dict[str, Board]) -> bool
     return {
         None: True,
         "check": board.tests.check,
+        "chip": board.tests.chip,
         "first": firsts[board.target.family] is board,
         "programs": board.bench.programs,
         "sections": board.bench.sections > 0,
