@@ -150,6 +150,15 @@ hardware_test(console 0 "ready\ngot hello, board\n$" "" console)
 set(EXPECT)
 hardware_test(words 0 "\\[words\\]\\[a b\\]\\[A=B\\]\\[.\"'\\\\\\]" "" words "a b" A=B ".\"'\\")
 
+# Libraries without some features, and their sizes: they run on 1 and on 4 cores.
+small_tests(configurations ${TIMEOUT})
+if(configurations)
+  add_test(NAME chip-4x1 COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/pirn chip build --cores 4 --threads 1 --ram 128)
+  slow_test(${TIMEOUT} chip-4x1)
+  set_tests_properties(chip-4x1 PROPERTIES FIXTURES_SETUP chip-4x1)
+  set_tests_properties(${configurations} PROPERTIES FIXTURES_REQUIRED "chip-1x1;chip-4x1")
+endif()
+
 # POSIX threads: some areas of the conformance suite.
 include(conformance.cmake)
 chip_command(run 2x2 "" "")

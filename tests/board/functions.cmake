@@ -38,6 +38,21 @@ function(board_test name program status pattern cores environment)
   fast_test(300 ${name})
 endfunction()
 
+# small_tests(NAMES SECONDS): a test for each of the board's configurations in small/sizes.toml, and their names. The
+# command is in SMALL, its options in small_options.
+function(small_tests names seconds)
+  file(STRINGS small/sizes.toml found REGEX "^\\[\"${PIRN_BOARD}-")
+  list(TRANSFORM found REPLACE "[^a-z0-9-]" "")
+  list(TRANSFORM found PREPEND small-)
+  foreach(test ${found})
+    string(REGEX REPLACE "^small-" "" configuration ${test})
+    add_test(NAME ${test} COMMAND ${SMALL} ${small_options} ${configuration})
+    slow_test(${seconds} ${test})
+    set_tests_properties(${test} PROPERTIES PROCESSORS 2)
+  endforeach()
+  set(${names} ${found} PARENT_SCOPE)
+endfunction()
+
 # target_link_alarm(TARGET): only where the board has an alarm (PIRN_BOARD_ALARM: device, source,
 # address, the console's source).
 function(target_link_alarm target)

@@ -287,7 +287,12 @@ def test_names_are_chosen_by_family_and_purpose() -> None:
     assert [board.name for board in lists.choose(every, [MODEL])] == [MODEL]
     assert [board.name for board in lists.choose(every, ["riscv", "mips"], "sizes")] == [
         MODEL,
+        "pirn-soc",
         "malta-p5600",
+    ]
+    assert [board.name for board in lists.choose(every, [], "chip")] == [
+        "pirn-soc",
+        "pirn-soc-incoherent",
     ]
     with pytest.raises(UserError, match=r'no board "sparc".* \(valid: riscv, arm, .*, arm-virt, '):
         lists.choose(every, ["arm", "sparc"])
