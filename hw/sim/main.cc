@@ -199,26 +199,32 @@ private:
         return context;
     }
 
+    void edge(int clk)
+    {
+        top_->clk = static_cast<uint8_t>(clk);
+        top_->eval();
+    }
+
     void clock()
     {
-        top_->clk = 1;
-        top_->eval();
+        edge(1);
         wave_.dump(2 * time_);
-        top_->clk = 0;
-        top_->eval();
+        edge(0);
         wave_.dump(2 * time_ + 1);
         time_++;
     }
 
+    /* Not in the waveform, whose time begins with the cycle after it. */
     void reset()
     {
         top_->rst = 1;
         top_->rx_valid = 0;
-        for (int i = 0; i < 4; i++)
-            clock();
+        for (int i = 0; i < 4; i++) {
+            edge(1);
+            edge(0);
+        }
         top_->rst = 0;
         top_->eval();
-        time_ = 0;
     }
 
     /* A cycle of what the host does; false: the run has ended. */
