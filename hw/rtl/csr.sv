@@ -2,6 +2,9 @@
 //
 // csr.sv - the control and status registers of one hardware thread, machine mode only (RISC-V
 // Privileged Architecture 1.12, chapter 3). Reads and writes are those of the instruction in X.
+//
+// The counters of cycles and instructions can be written. An instruction that writes the latter is
+// not counted: the next one reads what was written.
 module csr (
     input logic clk,
     input logic rst,
@@ -35,10 +38,15 @@ module csr (
     logic [29:0] mtvec;
     logic [31:0] mscratch, mcause, mtval;
     logic [29:0] mepc;
-    logic [63:0] instret;
+    logic [63:0] instret, cycle_base;
     wire [2:0] pending = {irq_external, irq_timer, irq_soft};
     wire [2:0] due = pending & enabled;
     wire [63:0] instret_now = instret + 64'(in_m);
+    wire [63:0] mcycle = cycle + cycle_base;
+    // a word of a counter is written
+    wire high = at[7];
+    wire [63:0] counter = at[1] ? instret_now : mcycle;
+    wire [63:0] counter_new = high ? {data, counter[31:0]} : {counter[63:32], data};
 
     assign wakes = due != 0;
     assign interrupt = mie_bit && due != 0;
@@ -61,8 +69,10 @@ module csr (
             12'h342: word = mcause;
             12'h343: word = mtval;
             12'h344: word = {20'b0, pending[2], 3'b0, pending[1], 3'b0, pending[0], 3'b0};
-            12'hb00, 12'hc00, 12'hc01: word = cycle[31:0];
-            12'hb80, 12'hc80, 12'hc81: word = cycle[63:32];
+            12'hb00, 12'hc00: word = mcycle[31:0];
+            12'hb80, 12'hc80: word = mcycle[63:32];
+            12'hc01: word = cycle[31:0];
+            12'hc81: word = cycle[63:32];
             12'hb02, 12'hc02: word = instret_now[31:0];
             12'hb82, 12'hc82: word = instret_now[63:32];
             12'hf11, 12'hf12, 12'hf13, 12'hf15: ;
@@ -82,6 +92,7 @@ module csr (
             mtval <= '0;
             mepc <= '0;
             instret <= '0;
+            cycle_base <= '0;
         end else begin
             instret <= instret + 64'(retires);
             if (trap) begin
@@ -102,7 +113,9 @@ module csr (
                     12'h341: mepc <= data[31:2];
                     12'h342: mcause <= data;
                     12'h343: mtval <= data;
-                    default: ;  // writes to counters and read-only fields are ignored
+                    12'hb00, 12'hb80: cycle_base <= counter_new - cycle - 64'd1;
+                    12'hb02, 12'hb82: instret <= counter_new - 64'd1;  // its own end adds one
+                    default: ;  // writes to read-only fields are ignored
                 endcase
             end
         end

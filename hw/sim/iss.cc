@@ -548,7 +548,13 @@ void Hart::write_csr(uint32_t number, uint32_t value)
     case 0x343:
         mtval_ = value;
         break;
-    default: /* writes to counters and read-only fields are ignored */
+    case 0xb02: /* the instruction that writes is not counted */
+        instret_ = (instret_ >> 32 << 32 | value) - 1;
+        break;
+    case 0xb82:
+        instret_ = (static_cast<uint64_t>(value) << 32 | static_cast<uint32_t>(instret_)) - 1;
+        break;
+    default: /* mcycle is the chip's matter; writes to read-only fields are ignored */
         break;
     }
 }

@@ -93,6 +93,46 @@ main:
     csrr    t0, instreth
     csrr    t0, timeh
 
+    # and can be written: the next instruction reads what was written
+    li      gp, 5
+    csrwi   minstret, 0
+    csrr    t0, minstret
+    csrr    t1, instret
+    check   t0, 0
+    check   t1, 1
+    li      t1, -1
+    csrw    minstret, t1
+    csrw    minstreth, t1
+    nop                             # its end makes it 0
+    csrr    t0, minstret
+    check   t0, 0
+    csrr    t0, minstreth
+    check   t0, 0
+    li      t1, 3
+    csrw    minstreth, t1
+    csrs    minstret, t1
+    csrr    t0, minstreth
+    check   t0, 3
+    li      gp, 6
+    csrr    s0, time
+    li      t1, 0x12345678
+    csrw    mcycleh, t1
+    csrr    t0, cycleh
+    same    t0, t1
+    csrw    mcycle, x0
+    csrr    t0, cycle
+    csrr    t1, mcycle
+    bltu    t1, t0, fail
+    li      t2, 10000
+    bgeu    t1, t2, fail
+    csrr    t0, mcycleh
+    li      t1, 0x12345678
+    same    t0, t1
+    csrr    s1, time                # the time goes on
+    bltu    s1, s0, fail
+    sub     s1, s1, s0
+    bgeu    s1, t2, fail
+
     # exceptions
     la      t0, handler
     csrw    mtvec, t0
