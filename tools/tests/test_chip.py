@@ -171,6 +171,8 @@ def test_a_missing_library_is_explained() -> None:
         (["--latency", "3"], "4<=x<=2047"),
         (["--wave", "x.txt"], 'no waveform ends in ".txt"'),
         (["--wave-to", "5"], "--wave FILE"),
+        (["--wave", "x.vcd", "--wave-from", "-1"], "-1 is not in the range x>=0"),
+        (["--wave", "x.vcd", "--wave-from", "6", "--wave-to", "5"], "6 is after --wave-to 5"),
     ],
 )
 def test_wrong_options_of_a_run(options: list[str], text: str, tmp_path: Path) -> None:

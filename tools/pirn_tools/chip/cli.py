@@ -189,6 +189,9 @@ def check(image: Path, chosen: dict[str, Any]) -> None:
         chosen["wave_from"] is not None or chosen["wave_to"] is not None
     ):
         raise UserError("--wave-from and --wave-to need --wave FILE", status=2)
+    first, last = chosen["wave_from"], chosen["wave_to"]
+    if first is not None and last is not None and first > last:
+        raise UserError(f"--wave-from: {first} is after --wave-to {last}", status=2)
 
 
 FLAGS = ("semihosting", "incoherent", "lockstep", "randomize", "table", "speed")
