@@ -33,6 +33,7 @@ import random_program  # noqa: E402
 from pirn_tools.chip import bare, build  # noqa: E402
 from pirn_tools.chip.config import MUTANTS, SCHEDULER_MUTANTS, Config  # noqa: E402
 from pirn_tools.errors import UserError  # noqa: E402
+from pirn_tools.figures import waves  # noqa: E402
 
 COMPILER = "riscv64-unknown-elf-gcc"
 FLAGS = ["-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-nostdlib", "-nostartfiles", "-static"]
@@ -258,7 +259,25 @@ def pairs_case(config: Config, pairs: int, words: int, rounds: int, seed: int) -
     return Case(f"pairs-{pairs}-{words}", image, config, scheduler_memory(seed))
 
 
+def waves_case() -> Case:
+    """The signals of the scenes that `pirn bench figures waves` draws, in their order."""
+    dump = IMAGES / f"waves.{os.getpid()}.vcd"
+
+    def check(_: str) -> str:
+        try:
+            waves.scenes(dump)
+        except UserError as error:
+            return str(error)
+        finally:
+            dump.unlink(missing_ok=True)
+        return ""
+
+    options = ("--lockstep", "--latency", str(waves.LATENCY), "--wave", str(dump))
+    return Case("waves", assemble("waves"), waves.CONFIG, options, check=check)
+
+
 def scheduler_tests(full: bool) -> Iterator[Case]:
+    yield waves_case()
     sizes = ((1, 1), (2, 2), (4, 1), (2, 4), (8, 1), (8, 4)) if full else ((1, 1), (2, 2))
     for queue, (cores, threads) in itertools.product((0, *QUEUES), sizes):
         if not full and (queue, cores) not in ((0, 1), (4, 1), (4, 2), (16, 2)):

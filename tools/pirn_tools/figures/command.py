@@ -13,7 +13,7 @@ import click
 from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-SETS = ("shmac", "mips", "hw", "threads", "area")
+SETS = ("shmac", "mips", "hw", "threads", "waves", "area")
 PAGE = "figures.md"
 
 
@@ -39,7 +39,7 @@ def check_name(name: str) -> None:
     "--jobs",
     type=click.IntRange(min=1),
     default=os.cpu_count() or 1,
-    help="mips, hw, threads, area: runs at a time [default: as many as CPUs].",
+    help="All but shmac, waves: runs at a time [default: as many as CPUs].",
 )
 @click.option(
     "--seeds",
@@ -75,6 +75,9 @@ def reproduce(
     threads: POSIX threads whose ready queues are in the chip's hardware scheduler, against policies
     in software. Takes 20 minutes.
 
+    waves: signals of the hardware scheduler during a spawn, a wait and a recruiting thread. Needs
+    tools/setup --group chip. Takes a minute.
+
     area: gates of the chip's hardware scheduler and its clock in an FPGA, beside a paper's; cycles
     against clock with one stage and two. Needs tools/setup --group fpga. Results are kept in
     build/hw, and not made again. Takes some hours.
@@ -93,13 +96,15 @@ def reproduce(
 def chip(
     name: str, output: Path | None, jobs: int, seeds: int | None, kept: bool, short: bool
 ) -> None:
-    from pirn_tools.figures import area, hw, mips, threads
+    from pirn_tools.figures import area, hw, mips, threads, waves
 
     root = paths.project()
     folder = output or root / "results" / "figures"
     console = terminal.console()
     if name == "mips":
         mips.reproduce(root, folder, jobs, short, console)
+    elif name == "waves":
+        waves.reproduce(root, folder, console)
     elif name == "hw":
         hw.reproduce(root, folder, jobs, seeds, short, console)
     elif name == "threads":
