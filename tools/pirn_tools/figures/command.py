@@ -13,7 +13,7 @@ import click
 from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-SETS = ("shmac", "mips", "hw", "threads", "waves", "area")
+SETS = ("shmac", "mips", "incoherent", "hw", "threads", "waves", "area")
 PAGE = "figures.md"
 
 
@@ -68,6 +68,9 @@ def reproduce(
     mips: Table 2 of a paper on POSIX threads for an on-chip MIPS multiprocessor, in cycles of the
     chip of hw/. Runs are kept in build/hw/runs, and not made again. Takes 40 minutes.
 
+    incoherent: the same operations and applications with caches that are not coherent. Takes 40
+    minutes.
+
     hw: Figures 2 to 5 of a paper on a hardware scheduler for fine-grained threads, software
     schedulers on the same chip, and where the hardware stops paying. Runs are kept, too. Takes an
     hour.
@@ -96,13 +99,15 @@ def reproduce(
 def chip(
     name: str, output: Path | None, jobs: int, seeds: int | None, kept: bool, short: bool
 ) -> None:
-    from pirn_tools.figures import area, hw, mips, threads, waves
+    from pirn_tools.figures import area, hw, incoherent, mips, threads, waves
 
     root = paths.project()
     folder = output or root / "results" / "figures"
     console = terminal.console()
     if name == "mips":
         mips.reproduce(root, folder, jobs, short, console)
+    elif name == "incoherent":
+        incoherent.reproduce(root, folder, jobs, short, console)
     elif name == "waves":
         waves.reproduce(root, folder, console)
     elif name == "hw":

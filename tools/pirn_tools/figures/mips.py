@@ -90,30 +90,36 @@ class Count:
     instructions: float
 
 
-def program(root: Path, kernel: Kernel) -> Path:
+def program(root: Path, kernel: Kernel, board: str = BOARD) -> Path:
     """Built, if it is not up to date."""
-    folder = root / "build" / (f"{BOARD}-{kernel.name}" if kernel.settings else BOARD)
+    name = f"{board}-{kernel.name}" if kernel.settings else board
     policies = [f"-DPIRN_POLICIES={kernel.policy}"] if kernel.settings else []
-    build(root, folder, ["kernel_cycles"], [*kernel.settings, *policies])
+    folder = build(root, name, ["kernel_cycles"], [*kernel.settings, *policies], board)
     return folder / "bench" / "board" / "kernel_cycles.elf"
 
 
-def build(root: Path, folder: Path, programs: Sequence[str], settings: Sequence[str] = ()) -> None:
-    """Programs for the chip."""
-    configure = ["cmake", "--preset", BOARD, "-B", str(folder), *settings]
+def build(
+    root: Path, name: str, programs: Sequence[str], settings: Sequence[str] = (), board: str = BOARD
+) -> Path:
+    """Programs for the chip, in a folder of this name, which is returned."""
+    folder = root / "build" / name
+    configure = ["cmake", "--preset", board, "-B", str(folder), *settings]
     for step in (configure, ["cmake", "--build", str(folder), "--target", *programs]):
         done = subprocess.run(step, cwd=root, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise UserError(f"{' '.join(step)}:\n{(done.stdout + done.stderr)[-2000:]}")
+    return folder
 
 
-def run_of(path: Path, what: What, scheduler: int = 0) -> Run:
-    """scheduler: entries of each queue of the hardware's; 0: the chip has none"""
+def run_of(path: Path, what: What, scheduler: int = 0, options: tuple[str, ...] = ()) -> Run:
+    """scheduler: entries of each queue of the hardware's; 0: the chip has none. Options are those
+    of the simulator."""
     kernel = what.kernel
     return Run(
         program=path,
         config=Config(cores=what.cpus, ram_mib=RAM_MIB, scheduler=scheduler),
         latency=what.latency,
+        options=options,
         settings=() if kernel.settings else (f"PIRN_SCHED={kernel.policy}", "PIRN_PREEMPT=0"),
     )
 
@@ -268,6 +274,8 @@ What the rows mean, and why most cells are larger than in the paper:
   for a switch, include one.
 - The small library gives back the stack of a thread that has ended, and makes a new one for the
   next thread. The whole one keeps stacks for reuse, so there a thread takes fewer cycles to create.
+- [Without coherent caches](incoherent.md) has the operations and programs on a chip whose caches
+  are not coherent.
 - "Interrupt" is the time that a computing thread loses when the timers of all processors are due
   in the same cycle."""
 

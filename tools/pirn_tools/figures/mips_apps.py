@@ -92,16 +92,26 @@ def clip(folder: Path) -> Path:
     return path
 
 
-def run_of(root: Path, folder: Path, app: App, spec: str, cpus: int, scheduler: int = 0) -> Run:
+def run_of(
+    root: Path,
+    folder: Path,
+    app: App,
+    spec: str,
+    cpus: int,
+    scheduler: int = 0,
+    board: str = BOARD,
+    options: tuple[str, ...] = (),
+) -> Run:
     """spec: of the policy; with {place} the run reads the measured loads, or writes them.
-    scheduler: entries of each queue of the hardware's."""
+    scheduler: entries of each queue of the hardware's. Options are those of the simulator."""
     place = folder / f"{app.name}.place"
     stream = clip(folder)
     writes = "measure=" in spec
     return Run(
-        program=root / "build" / BOARD / "apps" / f"{app.name}.elf",
+        program=root / "build" / board / "apps" / f"{app.name}.elf",
         config=Config(cores=cpus, ram_mib=RAM_MIB, scheduler=scheduler),
         latency=LATENCY,
+        options=options,
         settings=(f"PIRN_SCHED={spec.format(unit=app.unit, place=place)}", "PIRN_PREEMPT=0"),
         words=tuple(word.format(clip=stream) for word in app.words),
         files=(stream, *([place] if "place=" in spec else [])),
@@ -127,7 +137,7 @@ def measure(
 ) -> list[Timing]:
     """Runs the applications, first those runs that measure the loads which others read."""
     root = sweep.root
-    build(root, root / "build" / BOARD, [app.name for app in APPS])
+    build(root, BOARD, [app.name for app in APPS])
     sweep.run(measuring(root, sweep.folder), console)
     return timings(sweep.run(list(programs), console), programs)
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The page of `pirn bench figures incoherent`: tables and verdicts from made-up counts."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from pirn_tools.figures import incoherent
+from pirn_tools.figures.incoherent import Row, Time
+
+KERNEL = incoherent.KERNELS[0]
+CYCLES = {"coherent": 100.0, "uncached": 250.0}
+
+
+def rows(cpus: int) -> list[Row]:
+    """Twice as long on more CPUs without coherence; a switch takes even longer."""
+    return [
+        Row(memory, KERNEL.name, cpus, name, 1000, cycles * more * switch, 900, 50.0)
+        for memory, cycles in CYCLES.items()
+        for name in incoherent.PAPER
+        for more in [1 if cpus == 1 or memory == "coherent" else 2]
+        for switch in [2 if name == "context switch" and memory == "uncached" else 1]
+    ]
+
+
+def times() -> list[Time]:
+    return [
+        Time(memory, app.name, policy, cpus, base * 1e6 / speed, 0.25, 0.5)
+        for memory, base in (("coherent", 4.0), ("uncached", 16.0))
+        for app in incoherent.APPS
+        for policy in incoherent.POLICIES[app.name]
+        for cpus in incoherent.APP_CPUS
+        for speed in [cpus / 2 if cpus > 1 and policy == "dist" else cpus]
+    ]
+
+
+def test_both_memories_stand_beside_each_other() -> None:
+    text = incoherent.table([*rows(1), *rows(4)], KERNEL)
+    assert "| lock a free mutex | 100 | 250 | 2.5 | 100 | 500 | 5.0 |" in text
+    assert "| context switch | 100 | 500 | 5.0 | 100 | 1000 | 10.0 |" in text
+
+
+def test_the_verdict_names_the_extremes_and_the_growth() -> None:
+    text = incoherent.verdict([*rows(1), *rows(4)], KERNEL)
+    assert 'On 1 CPU operations take 2.5 ("lock a free mutex") to 5.0 ("context switch")' in text
+    assert 'On 4 CPUs operations take 5.0 ("lock a free mutex") to 10.0 ("context switch")' in text
+    assert "1.0 to 1.0 times with coherent caches, 2.0 to 2.0 times without." in text
+
+
+def test_applications_have_their_ratio_and_speed() -> None:
+    text = incoherent.app_table(times())
+    assert "| mjpeg | `single` | 4 | 1.00 (25%, 50%) | 4.00 (25%, 50%) | 4.0 |" in text
+    said = incoherent.app_verdict(times())
+    assert "`single` 4.0 and 4.0; `dist` 2.0 and 2.0." in said
+    assert "On 4 CPUs `single` is fastest with coherent caches, `single` without." in said
+
+
+def test_a_page_without_applications_says_nothing_of_them() -> None:
+    facts = {"command": "none"}
+    assert "## Applications" not in incoherent.page(rows(1), [], facts)
+    assert "## Applications" in incoherent.page(rows(1), times(), facts)
+
+
+def test_an_application_whose_runs_are_not_all_there_is_named() -> None:
+    some = [one for one in times() if (one.app, one.memory) != ("mjpeg", "uncached")]
+    text = incoherent.page(rows(1), some, {"command": "none"})
+    assert "Not measured yet: mjpeg." in text
+    assert "| mjpeg |" not in text
+    assert "Not measured yet" not in incoherent.page(rows(1), times(), {"command": "none"})
+
+
+def test_the_values_are_kept(tmp_path: Path) -> None:
+    incoherent.write_csv(tmp_path / "x.csv", rows(1), Row)
+    with (tmp_path / "x.csv").open() as file:
+        read = list(csv.DictReader(file))
+    assert len(read) == 2 * len(incoherent.PAPER)
+    assert read[0]["memory"] == "coherent"
+    assert read[0]["cycles"] == "100.0"
