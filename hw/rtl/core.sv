@@ -32,6 +32,8 @@
 //   8. A woken thread takes no interrupt before its conditional access: a line is kept for it.
 //   9. A recruiting thread that leaves its hardware thread, because it ends or blocks, is not the
 //      recruiting thread any more: the RTU may ask for another.
+//  10. A slow core (`pause`) issues an instruction only every so many cycles; whatever has been issued
+//      proceeds as in a fast one. So a wait for memory takes as long, and a wrong prediction costs less.
 //
 // Length: the stages of one pipeline, which share most of their signals.
 module core
@@ -40,6 +42,7 @@ module core
     input logic clk,
     input logic rst,
     input logic [soc_pkg::CORE_BITS-1:0] id,
+    input logic [3:0] pause,  // cycles after an instruction is issued in which none is
     input logic [63:0] cycle,
     input logic watch,
     output logic req_valid,
@@ -133,6 +136,7 @@ module core
     // --- F
     thread_t last, f_t;
     logic f_valid, d_stall;
+    logic [3:0] paused;  // cycles that are left of the pause
     wire f_lands = land_valid && !takes[land_thread] && !land_sent[2] && !d_stall;
     logic d_lands, x_lands, m_lands;
     always_comb begin
@@ -140,7 +144,7 @@ module core
         f_t = '0;
         for (int i = T; i >= 1; i--) begin
             automatic int t = (int'(last) + i) % T;
-            if (run[t] && !d_stall && !f_lands) begin
+            if (run[t] && !d_stall && !f_lands && paused == 0) begin
                 f_valid = 1'b1;
                 f_t = thread_t'(t);
             end
@@ -672,6 +676,7 @@ module core
             pend_valid <= '0;
             linked <= '0;
             last <= '0;
+            paused <= '0;
             d_valid <= 1'b0;
             x_valid <= 1'b0;
             m_valid <= 1'b0;
@@ -694,6 +699,7 @@ module core
             // F
             d_lands <= d_stall ? d_lands : f_lands;
             if (f_lands) land_sent <= land_sent + 3'd1;
+            paused <= f_valid ? pause : paused != 0 ? paused - 4'd1 : '0;
             d_valid <= d_stall || f_valid && !(m_drop && m_t == f_t) && !(x_redirect && x_t == f_t)
                        && !((d_predicts || d_miss) && d_t == f_t);
             if (f_valid) begin

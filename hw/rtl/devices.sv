@@ -131,6 +131,8 @@ module devices (
                 6'd5: word = 32'(cfg.coherent);
                 6'd6: word = alarm_at[31:0];
                 6'd7: word = soc_pkg::SCHEDULER;
+                6'd16, 6'd17, 6'd18, 6'd19, 6'd20, 6'd21, 6'd22, 6'd23:
+                if (int'(at[4:2]) < soc_pkg::CORES) word = 32'(cfg.pause[{at[4:2], 2'b00}+:4]) + 32'd1;
                 default: ;
             endcase
         end

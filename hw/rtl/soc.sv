@@ -9,6 +9,7 @@ module soc (
     input logic cfg_coherent,
     input logic [7:0] cfg_pressure,
     input logic [31:0] cfg_seed,
+    input logic [31:0] cfg_pause,
     input logic watch,
     output logic tx_valid,
     output logic [7:0] tx,
@@ -47,6 +48,7 @@ module soc (
     assign cfg.coherent = cfg_coherent;
     assign cfg.pressure = cfg_pressure;
     assign cfg.seed = cfg_seed;
+    assign cfg.pause = cfg_pause;
 
     always_ff @(posedge clk) cycle <= rst ? '0 : cycle + 64'd1;
 
@@ -98,6 +100,7 @@ module soc (
             .clk,
             .rst,
             .id(soc_pkg::CORE_BITS'(c)),
+            .pause(cfg.pause[c*4+:4]),
             .cycle,
             .watch,
             .req_valid(req_valid[c]),

@@ -3,8 +3,8 @@
 // soc_pkg.sv - parameters of the chip, and the messages between its parts.
 //
 // A configuration is a set of macros (SOC_CORES=2 ...), which tools/pirn_tools/chip/config.py checks;
-// without a macro the value below counts. Latency, coherence and seed need no new build: they are
-// inputs of the top module.
+// without a macro the value below counts. What config_t has needs no new build: these are inputs of
+// the top module.
 `ifndef SOC_CORES
 `define SOC_CORES 1
 `endif
@@ -141,5 +141,7 @@ package soc_pkg;
         logic coherent;
         logic [7:0] pressure;  // of 256 cycles, those in which no bank takes a request
         logic [31:0] seed;  // of arbitration; 0: round-robin
+        // four bits of each core: cycles after it has issued an instruction in which it issues none
+        logic [31:0] pause;
     } config_t;
 endpackage

@@ -44,6 +44,7 @@ struct Options {
     unsigned latency = 32;
     unsigned pressure = 0;
     uint32_t seed = 0;
+    std::vector<unsigned> intervals;
     bool incoherent = false;
     bool lockstep = false;
     bool table = false;
@@ -156,6 +157,7 @@ public:
         top_->cfg_coherent = options.incoherent ? 0 : 1;
         top_->cfg_pressure = static_cast<uint8_t>(options.pressure);
         top_->cfg_seed = options.seed;
+        top_->cfg_pause = pauses(options.intervals);
         top_->watch = options.lockstep ? 1 : 0;
         top_->host_attached = options.semihosting ? 1 : 0;
         top_->host_go = 0;
@@ -186,6 +188,15 @@ public:
     void close() { wave_.close(); }
 
 private:
+    /* Cycles in which a core issues nothing after an instruction: four bits for each core. */
+    static uint32_t pauses(const std::vector<unsigned> &intervals)
+    {
+        uint32_t word = 0;
+        for (size_t i = 0; i < intervals.size(); i++)
+            word |= (intervals[i] - 1) << (4 * i);
+        return word;
+    }
+
     static std::unique_ptr<VerilatedContext> context_for(const Options &options)
     {
         auto context = std::make_unique<VerilatedContext>();
@@ -348,6 +359,11 @@ void check_cores(const CLI::App &app, const Options &options)
         throw CLI::ValidationError("--wave-from", "needs --wave FILE");
     if (!options.words.empty() && !options.semihosting)
         throw CLI::ValidationError("words", "reach the program by --semihosting");
+    if (!options.intervals.empty() && options.intervals.size() != soc::cores)
+        throw CLI::ValidationError("--intervals",
+                                   std::to_string(options.intervals.size()) +
+                                       " numbers (valid: one for each of the " +
+                                       std::to_string(soc::cores) + " cores)");
     if (options.pressure != 0 && options.seed == 0)
         throw CLI::ValidationError("--pressure", "needs --seed: without it nothing is random");
 }
@@ -366,6 +382,10 @@ void define(CLI::App &app, Options &options)
     app.add_option("--pressure", options.pressure,
                    "of 256 cycles, those in which no bank takes a request")
         ->check(CLI::Range(0, 255));
+    app.add_option("--intervals", options.intervals,
+                   "of each core: cycles from an instruction to the next, 1 to 16, by commas")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 16));
     app.add_flag("--incoherent", options.incoherent, "caches do not see other cores' stores");
     app.add_flag("--lockstep", options.lockstep, "check each instruction with a simulator");
     app.add_flag("--randomize", options.randomize,

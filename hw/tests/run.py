@@ -146,6 +146,7 @@ def programs(full: bool) -> Iterator[Case]:
             "pirn on a chip\n",
             check=lambda out: "" if out == "PIRN ON A CHIP\n" else f"printed {out!r}",
         )
+    yield from slow_cores(full)
     one = Config(cores=2, threads=2, banks=1)
     for name in ("memory", "stress", "atomics"):
         yield Case(name, images[name], one, ("--lockstep", "--seed", "9", "--pressure", "100"))
@@ -163,6 +164,21 @@ def programs(full: bool) -> Iterator[Case]:
     two = Config(cores=2, threads=2)
     options = ("--lockstep", "--incoherent")
     yield Case("atomics", images["atomics"], two, options, status=124, cycles=100_000)
+
+
+def slow_cores(full: bool) -> Iterator[Case]:
+    """Cores that issue an instruction every so many cycles; programs that do not notice."""
+    chips = [((1, 1), (16,)), ((1, 4), (3,)), ((2, 2), (1, 4)), ((2, 2), (2, 1))]
+    chips += [((4, 1), (1, 1, 2, 5)), ((8, 1), (1, 1, 4, 4, 4, 4, 16, 2))] if full else []
+    for (cores, threads), intervals in chips:
+        config = Config(cores=cores, threads=threads)
+        pauses = sum((interval - 1) << 4 * core for core, interval in enumerate(intervals))
+        slow = ("--intervals", ",".join(map(str, intervals)))
+        for options in memories(full):
+            image = assemble("slow", PAUSES=pauses)
+            yield Case("slow", image, config, ("--lockstep", *slow, *options))
+        for name in ("interrupts", "atomics", "stress"):
+            yield Case(name, program_image(name), config, ("--lockstep", *slow))
 
 
 def random_programs(full: bool) -> Iterator[Case]:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from pirn_tools.chip import build
 from pirn_tools.chip.cli import chip
-from pirn_tools.chip.config import MUTANTS, SCHEDULER_MUTANTS, Config
+from pirn_tools.chip.config import MUTANTS, SCHEDULER_MUTANTS, Config, intervals
 from pirn_tools.errors import UserError
 
 needs_verilator = pytest.mark.skipif(
@@ -173,6 +173,14 @@ def test_a_missing_library_is_explained() -> None:
         (["--wave-to", "5"], "--wave FILE"),
         (["--wave", "x.vcd", "--wave-from", "-1"], "-1 is not in the range x>=0"),
         (["--wave", "x.vcd", "--wave-from", "6", "--wave-to", "5"], "6 is after --wave-to 5"),
+        (["--slow", "2"], '"2" is not CORES:N'),
+        (["--slow", "a:2"], '"a:2" is not CORES:N'),
+        (["--slow", "0:"], 'every "" cycles (valid: 1 to 16)'),
+        (["--slow", "0:17"], 'every "17" cycles (valid: 1 to 16)'),
+        (["--slow", "0:-1"], 'every "-1" cycles (valid: 1 to 16)'),
+        (["--cores", "2", "--slow", "1-2:4"], "no core 2 (valid: 0 to 1)"),
+        (["--cores", "4", "--slow", "3-2:4"], "3-2 ends before it begins"),
+        (["--cores", "4", "--slow", "1-3:4", "--slow", "0,2:8"], "core 2 is named twice"),
     ],
 )
 def test_wrong_options_of_a_run(options: list[str], text: str, tmp_path: Path) -> None:
@@ -181,6 +189,11 @@ def test_wrong_options_of_a_run(options: list[str], text: str, tmp_path: Path) -
     result = CliRunner().invoke(chip, ["run", *options, str(image)])
     assert result.exit_code == 2
     assert text in result.output
+
+
+def test_slow_cores_are_listed_or_in_ranges() -> None:
+    assert intervals((), 3) == (1, 1, 1)
+    assert intervals(("2-3:4", "0,5-6:16", "4:2"), 8) == (16, 1, 4, 4, 2, 16, 16, 1)
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +234,25 @@ def test_a_bad_image_is_explained(data: bytes, text: str, simulator: Path, tmp_p
     result = run(simulator, str(image))
     assert result.returncode == 2
     assert str(image) in result.stderr
+    assert text in result.stderr
+
+
+@needs_verilator
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1,1", "2 numbers (valid: one for each of the 1 cores)"),
+        ("0", "not in range 1 to 16"),
+        ("17", "not in range 1 to 16"),
+    ],
+)
+def test_the_simulator_refuses_wrong_intervals(
+    value: str, text: str, simulator: Path, tmp_path: Path
+) -> None:
+    image = tmp_path / "image"
+    image.write_bytes(elf())
+    result = run(simulator, "--intervals", value, str(image))
+    assert result.returncode == 2
     assert text in result.stderr
 
 

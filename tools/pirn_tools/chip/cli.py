@@ -12,7 +12,15 @@ import click
 
 from pirn_tools import paths
 from pirn_tools.chip import build
-from pirn_tools.chip.config import CORES, MUTANTS, SCHEDULER_MUTANTS, THREADS, Config
+from pirn_tools.chip.config import (
+    CORES,
+    INTERVALS,
+    MUTANTS,
+    SCHEDULER_MUTANTS,
+    THREADS,
+    Config,
+    intervals,
+)
 from pirn_tools.errors import UserError
 from pirn_tools.group import Group
 
@@ -119,6 +127,13 @@ def configuration(wave: str, /, **chosen: Any) -> Config:  # noqa: ANN401
 @click.option(
     "--semihosting", is_flag=True, help="Serve the program's calls: files, the command line."
 )
+@click.option(
+    "--slow",
+    multiple=True,
+    metavar="CORES:N",
+    help="These cores issue an instruction only every N-th cycle, "
+    f"N up to {INTERVALS[-1]}: 3:2, 2-7:4, 0,4-5:8. Can be repeated.",
+)
 @click.option("--incoherent", is_flag=True, help="Caches do not see other cores' stores.")
 @click.option("--lockstep", is_flag=True, help="Check each instruction with a second simulator.")
 @click.option(
@@ -161,6 +176,8 @@ def run(image: Path, words: tuple[str, ...], **chosen: Any) -> None:  # noqa: AN
     wave: Path | None = chosen["wave"]
     check(image, chosen)
     config = configuration(wave.suffix if wave else "", **chosen)
+    if chosen["slow"]:
+        chosen["intervals"] = ",".join(map(str, intervals(chosen["slow"], config.cores)))
     program = build.simulator(paths.project(), config)
     os.execv(program, [str(program), *arguments(chosen), "--", str(image), *words])  # noqa: S606
 
@@ -195,13 +212,23 @@ def check(image: Path, chosen: dict[str, Any]) -> None:
 
 
 FLAGS = ("semihosting", "incoherent", "lockstep", "randomize", "table", "speed")
-VALUES = ("latency", "seed", "pressure", "cycles", "counters", "wave", "wave_from", "wave_to")
+VALUES = (
+    "latency",
+    "seed",
+    "pressure",
+    "intervals",
+    "cycles",
+    "counters",
+    "wave",
+    "wave_from",
+    "wave_to",
+)
 
 
 def arguments(chosen: dict[str, Any]) -> list[str]:
     """Those of the simulator."""
     words = [f"--{name}" for name in FLAGS if chosen[name]]
     for name in VALUES:
-        if chosen[name] is not None:
+        if chosen.get(name) is not None:
             words += [f"--{name.replace('_', '-')}", str(chosen[name])]
     return words

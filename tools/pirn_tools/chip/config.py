@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pirn_tools.errors import UserError, listing
@@ -12,6 +14,7 @@ THREADS = range(1, 5)
 BANKS = (1, 2, 4, 8)
 SCHEDULER = range(257)
 SCHEDULER_STAGES = (1, 2)
+INTERVALS = range(1, 17)  # cycles from an instruction of a core to its next one
 RAM_MIB = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 WAVES = (".fst", ".vcd")
 # Faults that can be built in, to see that the tests find them: SOC_MUTANT_... in hw/rtl.
@@ -105,6 +108,43 @@ class Config:
         if self.mutant:
             macros.append(f"SOC_MUTANT_{self.mutant.upper().replace('-', '_')}")
         return macros
+
+
+def intervals(slow: Sequence[str], cores: int) -> tuple[int, ...]:
+    """Of each core, the cycles from an instruction to the next. slow: of --slow, "CORES:N"."""
+    found: dict[int, int] = {}
+    for text in slow:
+        named, colon, count = text.rpartition(":")
+        if not colon or not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", named):
+            raise UserError(
+                f'--slow: "{text}" is not CORES:N (valid: 3:2, 2-7:4, 0,4-5:8)', status=2
+            )
+        if not re.fullmatch(r"\d{1,3}", count) or int(count) not in INTERVALS:
+            valid = f"{INTERVALS[0]} to {INTERVALS[-1]}"
+            raise UserError(
+                f'--slow {text}: no core issues every "{count}" cycles (valid: {valid})', status=2
+            )
+        for core in named_cores(text, named, cores):
+            if core in found:
+                raise UserError(f"--slow {text}: core {core} is named twice", status=2)
+            found[core] = int(count)
+    return tuple(found.get(core, 1) for core in range(cores))
+
+
+def named_cores(text: str, named: str, cores: int) -> list[int]:
+    """Of "0,4-5"."""
+    found: list[int] = []
+    for part in named.split(","):
+        first, _, last = part.partition("-")
+        if int(last or first) < int(first):
+            raise UserError(f"--slow {text}: {part} ends before it begins", status=2)
+        if int(last or first) >= cores:
+            raise UserError(
+                f"--slow {text}: the chip has no core {last or first} (valid: 0 to {cores - 1})",
+                status=2,
+            )
+        found += range(int(first), int(last or first) + 1)
+    return found
 
 
 def need(option: str, value: int, valid: range | tuple[int, ...]) -> None:
