@@ -360,10 +360,9 @@ void check_cores(const CLI::App &app, const Options &options)
     if (!options.words.empty() && !options.semihosting)
         throw CLI::ValidationError("words", "reach the program by --semihosting");
     if (!options.intervals.empty() && options.intervals.size() != soc::cores)
-        throw CLI::ValidationError("--intervals",
-                                   std::to_string(options.intervals.size()) +
-                                       " numbers (valid: one for each of the " +
-                                       std::to_string(soc::cores) + " cores)");
+        throw CLI::ValidationError("--intervals", std::to_string(options.intervals.size()) +
+                                                      " numbers (valid: one for each of the " +
+                                                      std::to_string(soc::cores) + " cores)");
     if (options.pressure != 0 && options.seed == 0)
         throw CLI::ValidationError("--pressure", "needs --seed: without it nothing is random");
 }
@@ -385,6 +384,7 @@ void define(CLI::App &app, Options &options)
     app.add_option("--intervals", options.intervals,
                    "of each core: cycles from an instruction to the next, 1 to 16, by commas")
         ->delimiter(',')
+        ->allow_extra_args(false) // else the "--" before the program would only end the list
         ->check(CLI::Range(1, 16));
     app.add_flag("--incoherent", options.incoherent, "caches do not see other cores' stores");
     app.add_flag("--lockstep", options.lockstep, "check each instruction with a simulator");
