@@ -20,6 +20,11 @@ struct port_thread;
  * is left), -ENOMEM (more than 1,024 different sets). */
 int port_cpus_find(const void *set, size_t size, const struct port_cpus **out);
 
+/* Each of the first n workers runs on a processor of its own from now on, unless its thread has a
+ * set. Called after port_init, before any worker begins. -EINVAL: the process may use fewer than n
+ * processors. */
+int port_workers_bind(unsigned n);
+
 /* Set it: for a thread that has not run; for any user thread, which uses the set when the call
  * returns; for a foreign thread. */
 void port_cpus_begin(struct port_thread *t, const struct port_cpus *cpus);
@@ -32,6 +37,12 @@ int port_cpus_get(const struct port_thread *t, void *set);
 #define port_thread_cpus(t, set) ((void)(t), (void)(set))
 
 struct port_cpus;
+
+ALWAYS_INLINE int port_workers_bind(unsigned n)
+{
+    (void)n;
+    return -ENOTSUP;
+}
 
 ALWAYS_INLINE int port_cpus_find(const void *set, size_t size, const struct port_cpus **out)
 {

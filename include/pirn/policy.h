@@ -251,6 +251,10 @@ unsigned pirn_policy_cpu_count(void);
 unsigned pirn_policy_cpu_id(pirn_cpu_t cpu);
 pirn_cpu_t pirn_policy_cpu(unsigned id);
 
+/* The capacity of a CPU, from 1 to 1024, as in Linux' cpu_capacity: the fastest CPU has 1024, one
+ * that does half of the work in the same time 512. It does not change. */
+unsigned pirn_policy_cpu_capacity(unsigned id);
+
 /* ---- waking: from poll, search, idle_enter and idle_exit; enqueue returns the CPU to wake ---- */
 
 /* True if the CPU sleeps. A hint. */

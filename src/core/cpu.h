@@ -32,6 +32,7 @@ enum post_action {
     POST_PARK,    /* it blocked with a deadline: open it for claims, release the wait queue */
     POST_LINE,    /* it waits in the hardware: line.h */
     POST_EXIT,    /* it is gone: wake the joiner or free the memory */
+    POST_GIVE,    /* another CPU takes it over: capacity.h */
     POST_RETURN,  /* it comes back from a call, without a CPU: make it ready. carrier.h */
 };
 
@@ -107,6 +108,8 @@ struct cpu {
     /* (A) ticket of the call that the running thread is in; 0: none */
     _Atomic(uint32_t) call;
     uint32_t call_seen; /* by rt_calls_scan, its only user */
+
+    _Atomic(uint32_t) asker; /* (A) who asks for the running thread: capacity.h */
 } ALIGNED(RT_CACHELINE);
 
 #define RT_NO_CPU UINT32_MAX

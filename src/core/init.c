@@ -24,11 +24,13 @@
 #include <errno.h>
 
 #include "../trace/trace.h"
+#include "capacity.h"
 #include "carrier.h"
 #include "id.h"
 #include "life.h"
 #include "objects.h"
 #include "options.h"
+#include "port_affinity.h"
 #include "port_calls.h"
 #include "port_foreign.h"
 #include "port_preempt.h"
@@ -230,6 +232,16 @@ static void port_begin(bool *main_calls)
     }
 }
 
+static void bind_begin(void)
+{
+    if (rt.bind && port_workers_bind(rt.ncpu) != 0) {
+        rt_refuse(
+            "pirn: option bind=1: there are %u workers (option cpus), and the process may use "
+            "%u processors\n",
+            rt.ncpu, port_cpu_count());
+    }
+}
+
 static void preempt_begin(void)
 {
     /* Threads that share TLS notice it: a TLS address in a register may be another worker's. */
@@ -296,6 +308,8 @@ static void rt_start_once(void)
     sched_settle(&rt.policy, rt.detour);
     rt.start_ns = RT_TIMED ? port_now() : 0;
     port_begin(&main_calls);
+    bind_begin();
+    capacities_begin();
     preempt_begin();
     cpus_make(main_calls);
     policy_begin(main_calls);

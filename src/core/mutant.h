@@ -64,6 +64,7 @@ enum mutant {
     MUTANT_LINE_DROP,     /* a thread that the hardware does not let wait is not made ready */
     MUTANT_LINE_DEAF,     /* threads that wait for a line with a deadline are not looked for */
     MUTANT_SPARE_MORE,    /* a CPU keeps a ready thread more than it may while others sleep */
+    MUTANT_GIVE_NEVER,    /* a CPU that is asked for its running thread does nothing */
     MUTANT_BATCH_DROP,    /* the last thread of a batch that is stolen goes nowhere */
     MUTANT_REMOVE_KEEPS,  /* a thread that is taken out for a join stays in the queue */
     MUTANT_PICK_BOUND,    /* a CPU without work takes a thread that is bound to another */

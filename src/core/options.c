@@ -70,6 +70,47 @@ static int set_cpus(const char *value, const char **why)
     return 0;
 }
 
+/* "auto", "off", or "1024,1024,256,256". */
+static int set_capacities(const char *value, const char **why)
+{
+    static char message[160];
+    const char *p = value;
+    unsigned n = 0;
+    memset(rt.capacity, 0, sizeof(rt.capacity));
+    if (strcmp(value, "auto") == 0) {
+        return 0;
+    }
+    bool off = strcmp(value, "off") == 0;
+    for (bool more = !off; more; n++) {
+        uint64_t capacity = 0;
+        char number[8] = "";
+        size_t length = strcspn(p, ",");
+        memcpy(number, p, length < sizeof(number) ? length : 0);
+        if (!parse_number(number, PORT_CAPACITY_MAX, &capacity) || capacity == 0) {
+            return -EINVAL;
+        }
+        if (RT_CAPACITIES && n < rt.ncpu) {
+            rt.capacity[n] = (uint16_t)capacity;
+        }
+        more = p[length] == ',';
+        p += length + 1;
+    }
+    if (!off && n != rt.ncpu) {
+        snprintf(message, sizeof(message),
+                 "%u numbers, but %u CPUs (option cpus); valid: a number for each CPU", n, rt.ncpu);
+        *why = message;
+        return -EINVAL;
+    }
+    if (!RT_CAPACITIES && !off) {
+        *why = "this library treats all CPUs alike; valid: auto, off";
+        return -EINVAL;
+    }
+    for (unsigned i = 0; RT_CAPACITIES && off && i < rt.ncpu; i++) {
+        rt.capacity[i] = PORT_CAPACITY_MAX;
+    }
+    return 0;
+}
+
 static int set_preempt(const char *value, const char **why)
 {
     uint64_t n;

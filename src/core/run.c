@@ -18,6 +18,7 @@
  */
 #include "../trace/trace.h"
 #include "block.h"
+#include "capacity.h"
 #include "carrier.h"
 #include "line.h"
 #include "mutant.h"
@@ -46,6 +47,9 @@ void finish_other(struct cpu *cpu, struct thread *prev, enum post_action post, v
         break;
     case POST_LINE:
         finish_line(cpu, prev, arg);
+        break;
+    case POST_GIVE:
+        finish_give(cpu, prev, arg);
         break;
     case POST_RETURN:
         if (PORT_CALLS_BLOCK) {
@@ -113,8 +117,9 @@ static void idle_sleep(struct cpu *cpu)
     at_or_acq_rel(&rt.idle_map[cpu->id / 32], bit);                     /* ORDER(idle-claim) */
     at_add_acq_rel(&rt.idle_word, RT_SLEEPING - rt_idle_search_unit()); /* ORDER(idle-wake) */
     if (!MUTANT(NO_IDLE_FENCE)) {
-        at_fence_heavy(); /* ORDER(idle-wake) */
+        at_fence_heavy(); /* ORDER(idle-wake) ORDER(takeover) */
     }
+    capacity_before_sleep(cpu);
     if (MUTANT(NO_RECHECK) || !rt_has_work(cpu)) {
         STAT_INC(&cpu->stats.sleeps);
         trace_sleep(cpu, true);

@@ -20,10 +20,18 @@
 #include "../sched/policy.h"
 #include "atomic.h"
 #include "config.h"
+#include "port_capacity.h"
 #include "stack.h"
 #include "thread.h"
 
 struct cpu;
+
+/* May CPUs differ in speed? */
+#ifdef PIRN_WITHOUT_CAPACITIES
+#define RT_CAPACITIES false
+#else
+#define RT_CAPACITIES PORT_CAPACITIES
+#endif
 
 /* The option "deadlock". */
 enum rt_deadlock { RT_DEADLOCK_REPORT, RT_DEADLOCK_ABORT, RT_DEADLOCK_OFF };
@@ -45,6 +53,9 @@ struct rt {
     uint32_t slice_ticks;       /* (C) ticks of a slice, at least 1 */
     size_t stack_size;          /* (C) */
     bool stack_fill;            /* (C) option stackfill */
+    bool asymmetric;            /* (C) capacities differ */
+    bool by_capacity;           /* (C) and the policy uses them */
+    bool bind;                  /* (C) option bind */
     size_t stack_min;           /* (C) with room for the signal frame of a preemption */
     uint64_t reservoir;         /* (C) */
     uint32_t stack_cache_limit; /* (C) pairs a CPU keeps per class */
@@ -62,6 +73,7 @@ struct rt {
     _Atomic(uint32_t) started ALIGNED(RT_CACHELINE); /* (A) 0 no, 1 starting, 2 yes */
     _Atomic(uint32_t) main_gone;                     /* (A) main thread has called pirn_exit */
     struct cpu *cpus[RT_MAX_CPUS];
+    uint16_t capacity[RT_CAPACITIES ? RT_MAX_CPUS : 0]; /* (C) of each CPU: capacity.h */
     struct thread main_thread;
 };
 
@@ -74,6 +86,12 @@ ALWAYS_INLINE size_t rt_stack_min_given(void)
     size_t least = rt.stack_min - RT_STACK_MIN / 2 + rt.tls_room;
     least = (least + RT_STACK_UNIT - 1) & ~(size_t)(RT_STACK_UNIT - 1);
     return least > rt.stack_min ? least : rt.stack_min;
+}
+
+/* The capacity of a CPU, 1 to 1024. */
+ALWAYS_INLINE unsigned rt_capacity(unsigned cpu)
+{
+    return RT_CAPACITIES ? rt.capacity[cpu] : PORT_CAPACITY_MAX;
 }
 
 /* Start the runtime: the caller becomes the main thread on CPU 0. While another thread does that,

@@ -5,6 +5,7 @@
 #include "wake.h"
 
 #include "../trace/trace.h"
+#include "capacity.h"
 #include "mutant.h"
 #include "port_foreign.h"
 #include "port_preempt.h"
@@ -40,8 +41,24 @@ void rt_kick_cpu(struct cpu *self, unsigned id)
     }
 }
 
+/* The fastest; others may claim it first, each for a thread of its own. */
+static NOINLINE COLD bool kick_fastest(struct cpu *self)
+{
+    struct cpu *cpu;
+    while ((cpu = capacity_sleeper(self)) != NULL) {
+        if (rt_idle_claim(cpu->id)) {
+            kick_claimed(self, cpu->id);
+            return true;
+        }
+    }
+    return false;
+}
+
 void rt_kick_sleeper(struct cpu *self)
 {
+    if (RT_CAPACITIES && unlikely(rt.by_capacity) && kick_fastest(self)) {
+        return;
+    }
     unsigned start = self != NULL ? self->id : 0;
     for (unsigned i = 0; i < rt.ncpu; i++) {
         unsigned id = (start + i) % rt.ncpu;
@@ -119,6 +136,9 @@ bool rt_resched(void)
     if (!port_may_switch()) {
         return false;
     }
+    if (takeover_gives(cpu)) {
+        return true;
+    }
     rt_service(cpu);
     if ((cpu->current->flags & THREAD_IDLE) || !rt_has_classes()) {
         return false;
@@ -153,6 +173,9 @@ void rt_service(struct cpu *cpu)
         if (next != UINT64_MAX) {
             port_timer_set(cpu, next);
         }
+    }
+    if (RT_CAPACITIES && (bits & RT_PENDING_RESCHED)) {
+        takeover_drop(cpu);
     }
     if (bits & RT_PENDING_POLL) {
         rt_poll(cpu);

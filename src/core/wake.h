@@ -82,7 +82,7 @@ bool rt_idle_claim(unsigned id);
 bool rt_all_asleep(void);
 
 COLD void rt_kick_sleeper(struct cpu *self);
-void rt_kick_named(struct cpu *self, struct pirn_kick kick);
+NOINLINE void rt_kick_named(struct cpu *self, struct pirn_kick kick);
 
 SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick);
 SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
@@ -132,15 +132,16 @@ void rt_preempt_cpu(struct cpu *self, unsigned id);
  * of a slice RT_PENDING_RESCHED is set. */
 void rt_charge(struct cpu *cpu, unsigned ticks);
 
-/* RT_PENDING_RESCHED is set: if another thread should run instead of the caller, switch to it
- * (true). Inside the runtime, without locks; afterwards the caller may be on another CPU. */
+/* RT_PENDING_RESCHED is set: if another thread should run instead of the caller, or another CPU
+ * takes the caller over (capacity.h), switch (true). Inside the runtime, without locks; afterwards
+ * the caller may be on another CPU. */
 COLD bool rt_resched(void);
 
 /* Leave the runtime after an operation that may have made a thread ready. */
 ALWAYS_INLINE void rt_leave_woken(unsigned long irq)
 {
     struct cpu *cpu = port_cpu_self();
-    if (RT_CLASSES && likely(cpu != NULL) &&
+    if ((RT_CLASSES || RT_CAPACITIES) && likely(cpu != NULL) &&
         unlikely(at_load_rlx(&cpu->pending) & RT_PENDING_RESCHED)) {
         rt_resched();
     }

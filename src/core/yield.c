@@ -15,6 +15,7 @@
 #include "yield.h"
 
 #include "../trace/trace.h"
+#include "capacity.h"
 #include "mutant.h"
 #include "port_preempt.h"
 #include "runtime.h"
@@ -38,6 +39,9 @@ static struct thread *yield_to(struct cpu *cpu)
 /* The long way: pick, switch, enqueue on the other side. */
 bool yield_slow(struct cpu *cpu)
 {
+    if (takeover_gives(cpu)) {
+        return true;
+    }
     struct thread *next = yield_to(cpu);
     if (next == NULL) {
         return false;
@@ -108,7 +112,7 @@ void rt_interrupted(void)
     if (!has_started()) {
         return;
     }
-    if (rt_has_classes()) {
+    if (rt_has_classes() || (RT_CAPACITIES && rt.by_capacity)) {
         rt_resched();
     } else {
         rt_service(cpu);

@@ -251,6 +251,7 @@ static uint32_t stop_reason(const struct thread *t, unsigned post)
     case POST_LINE:
         return t->wait_reason;
     case POST_PREEMPT:
+    case POST_GIVE:
         return OFF_PREEMPT;
     default:
         return OFF_YIELD;

@@ -8,6 +8,7 @@
  *
  * Lock: lock (RANK_RUNQ) guards every queue and pinned.queued.
  */
+#include "capacities.h"
 #include "cpu.h"
 #include "held.h"
 #include "mutant.h"
@@ -179,7 +180,7 @@ const struct sched_built_in sched_central = {
         {
             .name = "central",
             .help = "one scheduler and lock for all CPUs, threads pinned by measured load",
-            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
+            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, CAPACITY_OPTION PLACE_OPTIONS),
             .pinned = true,
             .init = central_init,
             .fini = FOR_TESTS(central_fini),

@@ -8,6 +8,7 @@
  * look. The flag is set after the priority and before the post, so threads that the home has pushed
  * with the old priority are still in the queue then.
  */
+#include "capacities.h"
 #include "cpu.h"
 #include "mutant.h"
 #include "place.h"
@@ -174,7 +175,7 @@ const struct sched_built_in sched_dist = {
         {
             .name = "dist",
             .help = "a scheduler for each CPU, threads pinned by measured load",
-            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, PLACE_OPTIONS),
+            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, CAPACITY_OPTION PLACE_OPTIONS),
             .pinned = true,
             .init = dist_init,
             .fini = FOR_TESTS(dist_fini),

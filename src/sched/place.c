@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capacities.h"
 #include "classes.h"
 #include "port_files.h"
 #include "runtime.h"
@@ -137,7 +138,7 @@ static int by_task(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* Longest processing time first: each task goes to the CPU with the least load so far. */
+/* Longest processing time first: each task goes to the CPU that would be done with it first. */
 static void place_spread(unsigned ncpu)
 {
     uint64_t sum[RT_MAX_CPUS] = {0};
@@ -145,7 +146,9 @@ static void place_spread(unsigned ncpu)
     for (size_t i = 0; i < nloads; i++) {
         unsigned least = 0;
         for (unsigned c = 1; c < ncpu; c++) {
-            least = sum[c] < sum[least] ? c : least;
+            uint64_t here = (sum[c] + loads[i].ns) * rt_capacity(least);
+            uint64_t there = (sum[least] + loads[i].ns) * rt_capacity(c);
+            least = here < there ? c : least;
         }
         loads[i].cpu = least;
         sum[least] += loads[i].ns;
@@ -167,6 +170,7 @@ static void place_read(void)
 int place_init(unsigned ncpu)
 {
     at_init(&next_cpu, 0u);
+    capacity_init();
     place_measuring = measure_file[0] != '\0';
     if (place_measuring && ncpu != 1) {
         place_fatal(measure_file, 0, "loads are measured on one CPU: run with cpus=1");
@@ -191,7 +195,7 @@ ALWAYS_INLINE unsigned place_choose(uint64_t task)
 {
     struct load key = {.task = task};
     struct load *known = nloads != 0 ? bsearch(&key, loads, nloads, sizeof(*loads), by_task) : NULL;
-    return known != NULL ? known->cpu : at_add_rlx(&next_cpu, 1u) % rt.ncpu;
+    return known != NULL ? known->cpu : capacity_turn(at_add_rlx(&next_cpu, 1u));
 }
 
 /* The main thread, and threads that foreign kernel threads make. */

@@ -2,6 +2,7 @@
 /* place_turn.c - threads go round the CPUs in turn: place.h without loads. */
 #include "place.h"
 
+#include "capacities.h"
 #include "classes.h"
 #include "runtime.h"
 
@@ -11,6 +12,7 @@ int place_init(unsigned ncpu)
 {
     (void)ncpu;
     at_init(&next_cpu, 0u);
+    capacity_init();
     return 0;
 }
 
@@ -22,7 +24,7 @@ int place_thread_init(struct thread *t, struct thread *creator)
     struct pinned *p = pinned_of(t);
     *p = (struct pinned){0};
     if (!(t->flags & THREAD_MAIN)) {
-        p->home = (uint16_t)(at_add_rlx(&next_cpu, 1u) % rt.ncpu);
+        p->home = (uint16_t)capacity_turn(at_add_rlx(&next_cpu, 1u));
         t->cpu = rt.cpus[p->home];
     }
     return 0;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../core/capacity.h"
 #include "built_in.h"
 #include "classes.h"
 #include "cpu.h"
@@ -94,6 +95,7 @@ void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
         yield = own->classes->yield != NULL ? own->classes->yield : yield;
     }
     rt_yield_use(yield);
+    capacity_use(own != NULL ? own->capacity : NULL);
 }
 
 void sched_settle(struct pirn_policy *policy, bool detour)

@@ -27,7 +27,7 @@ const struct pirn_policy *sched_find(const char *name, size_t length);
 const struct pirn_policy *sched_at(unsigned i);
 
 /*
- * A policy of the library: the public table, and two members that only the library's have.
+ * A policy of the library: the public table, and members that only the library's have.
  *
  * policy   Name and help, the options, and the operations under the disciplines fifo and lifo.
  * yield    rt_yield, compiled with the policy's `rotate` inlined (core/yield.h). The table needs no
@@ -36,7 +36,9 @@ const struct pirn_policy *sched_at(unsigned i);
  *          build without them, and in a policy that has no classes (hw). An operation that is NULL
  *          there is the one of `policy`.
  *
- * sched_use takes all three from here; no other code selects an operation by discipline.
+ * capacity What it does on CPUs of different capacities (core/capacity.h). NULL: nothing.
+ *
+ * sched_use takes all of them from here; no other code selects an operation by discipline.
  */
 struct sched_variant {
     struct pirn_kick (*enqueue)(pirn_cpu_t self, pirn_thread_t t, enum pirn_why why);
@@ -51,10 +53,13 @@ struct sched_variant {
     bool (*yield)(void);
 };
 
+struct sched_capacity;
+
 struct sched_built_in {
     struct pirn_policy policy;
     bool (*yield)(void);
     const struct sched_variant *classes;
+    const struct sched_capacity *capacity;
 };
 
 /* The member `classes`. Without classes the compiler drops the functions that it names. */

@@ -82,6 +82,11 @@ EXPORT pirn_cpu_t pirn_policy_cpu(unsigned id)
     return rt.cpus[id];
 }
 
+EXPORT unsigned pirn_policy_cpu_capacity(unsigned id)
+{
+    return rt_capacity(id);
+}
+
 EXPORT bool pirn_policy_cpu_sleeps(unsigned id)
 {
     return rt_cpu_sleeps(id);

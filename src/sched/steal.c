@@ -44,6 +44,7 @@
 
 #include <errno.h>
 
+#include "capacities.h"
 #include "mutant.h"
 #include "runtime.h"
 #include "yield.h"
@@ -89,6 +90,7 @@ static int steal_init(unsigned ncpu)
     at_init(&steal.urgency, (uint32_t)URGENCY_IDLE);
     runq_init(&steal.shared, false);
     RUNQ_SET_CLASSES(&steal.shared, classes_queue(ncpu));
+    capacity_init();
     for (unsigned i = 0; i < ncpu; i++) {
         steal_queue_init(&steal.queues[i], i);
     }
@@ -513,7 +515,7 @@ static const struct pirn_policy_option steal_options[] = {{.name = "victim",
                                                                "from where joins take, or the tail",
                                                            .set = steal_set_end},
                                                           DISCIPLINE_OPTIONS,
-                                                          {0}};
+                                                          CAPACITY_OPTION{0}};
 
 const struct sched_built_in sched_steal = {
     .policy =
@@ -530,6 +532,8 @@ const struct sched_built_in sched_steal = {
             .has_work = steal_has_work,
             .poll = steal_poll,
             .idle_enter = steal_idle_enter,
+            .idle_exit = steal_idle_exit,
+            .stat = steal_stat,
             .direct = steal_lists_direct,
             .check = FOR_TESTS(steal_check),
         },
@@ -539,4 +543,5 @@ const struct sched_built_in sched_steal = {
                              .thread_init = steal_classes_thread_init, .preempt = steal_preempt,
                              .requeue = steal_requeue, .charge = classes_charge,
                              .yield = steal_classes_yield),
+    .capacity = STEAL_CAPACITY,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * steal.h - shared by the files of policy "steal": steal.c (queues, the operations of a switch,
- * the table), steal_search.c (thieves), steal_preempt.c (preemption and changes of priority; only
- * where there are classes).
+ * the table), steal_search.c (thieves), steal_capacity.c (CPUs of different speeds),
+ * steal_preempt.c (preemption and changes of priority; only where there are classes).
  */
 #ifndef PIRN_SCHED_STEAL_H
 #define PIRN_SCHED_STEAL_H
@@ -32,6 +32,14 @@ struct steal_queue {
     uint64_t batch_since; /* when the last batch was stolen; 0 = none */
     uint32_t batch_size;
     uint64_t backoff_ns, backoff_until;
+#if RT_CAPACITIES
+    /* (O) steal_capacity.c, for the time without work: */
+    uint32_t asked;   /* the CPU whose thread this one wants */
+    uint32_t nothing; /* looks that have found no ready thread */
+    uint64_t defers_until;
+    uint64_t given;         /* (O) running threads that others have taken over */
+    _Atomic(uint32_t) idle; /* (O) written, read by all: 1, the CPU has no thread */
+#endif
 };
 
 /* Options (C): the default of each is 0, for builds in which nothing sets them (policy.h). */
@@ -89,6 +97,44 @@ struct pirn_kick steal_enqueue_long(struct cpu *self, struct thread *t, enum pir
 
 struct thread *steal_search(struct cpu *self);
 void steal_idle_enter(struct cpu *self);
+
+/* ---- steal_capacity.c: where rt.by_capacity ---- */
+
+#if RT_CAPACITIES
+HIDDEN extern const struct sched_capacity steal_capacity;
+#define STEAL_CAPACITY (&steal_capacity)
+
+/* A CPU is out of work; has work. */
+void steal_capacity_enter(struct cpu *self);
+void steal_idle_exit(struct cpu *self);
+
+/* Policy operation stat. */
+void steal_stat(struct cpu *self, void (*emit)(void *to, const char *name, uint64_t value),
+                void *to);
+
+/* Is a ready thread of others to be left to a faster CPU? */
+bool steal_capacity_defers(struct cpu *self);
+
+/* A look has found no ready thread. */
+void steal_capacity_nothing(struct cpu *self);
+#else
+#define STEAL_CAPACITY NULL
+#define steal_idle_exit NULL
+#define steal_stat NULL
+ALWAYS_INLINE void steal_capacity_enter(struct cpu *self)
+{
+    (void)self;
+}
+ALWAYS_INLINE bool steal_capacity_defers(struct cpu *self)
+{
+    (void)self;
+    return false;
+}
+ALWAYS_INLINE void steal_capacity_nothing(struct cpu *self)
+{
+    (void)self;
+}
+#endif
 
 /* ---- steal_preempt.c: with classes ---- */
 

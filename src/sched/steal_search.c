@@ -130,8 +130,18 @@ static struct thread *search_victims(struct cpu *self)
     if (sq->backoff_until != 0 && port_now() < sq->backoff_until) {
         return NULL;
     }
+    bool by_capacity = RT_CAPACITIES && unlikely(rt.by_capacity);
+    if (by_capacity && steal_capacity_defers(self)) {
+        return NULL;
+    }
     unsigned victim = steal_choose(sq, self->id);
-    return victim != RT_MAX_CPUS ? steal_from(self, victim) : NULL;
+    if (victim != RT_MAX_CPUS) {
+        return steal_from(self, victim);
+    }
+    if (by_capacity && sq->seen_victim == UINT32_MAX) {
+        steal_capacity_nothing(self);
+    }
+    return NULL;
 }
 
 struct thread *steal_search(struct cpu *self)
@@ -152,6 +162,9 @@ struct thread *steal_search(struct cpu *self)
 void steal_idle_enter(struct cpu *self)
 {
     struct steal_queue *sq = queue_of(self);
+    if (RT_CAPACITIES && unlikely(rt.by_capacity)) {
+        steal_capacity_enter(self);
+    }
     if (sq->batch_since == 0) {
         return;
     }

@@ -20,6 +20,7 @@ static unsigned switch_why(const struct thread *prev, unsigned post)
     case POST_YIELD:
         return TRACE_SWITCH_YIELD;
     case POST_PREEMPT:
+    case POST_GIVE:
         return TRACE_SWITCH_PREEMPT;
     case POST_UNLOCK: /* reads the state without a scheduling point of the simulator */
         return *(const uint32_t *)&prev->state == THREAD_BLOCKED ? TRACE_SWITCH_BLOCK

@@ -115,6 +115,17 @@ foreach(seed 1 2 3)
 endforeach()
 set(OPTIONS)
 
+# On cores of different speeds: CPUs take over threads that slower ones run.
+if(NOT PIRN_BOARD_UNCACHED)
+  set(OPTIONS --slow=1:4)
+  foreach(suite core sync policy)
+    chip_test(suite-${suite}-slow 2x2 suites 0 "runs under steal:capacity=on on 4 CPUs\n$"
+              "PIRN_SCHED=steal:capacity=on;PIRN_PREEMPT=1" --suite ${suite})
+    set_tests_properties(suite-${suite}-slow-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
+  endforeach()
+  set(OPTIONS)
+endif()
+
 # An image whose data are cached says that it cannot run where caches are not coherent.
 if(NOT PIRN_BOARD_UNCACHED)
   set(OPTIONS --incoherent)

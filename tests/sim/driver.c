@@ -30,6 +30,9 @@ const char *const driver_scheds[] = {"single",
                                      "request",
                                      "hw",
                                      "steal:discipline=posix",
+                                     "steal:capacity=on",
+                                     "steal:discipline=posix,capacity=on",
+                                     "dist:capacity=on",
                                      "request:discipline=posix,queue=heap",
                                      "dist:discipline=shmac",
                                      NULL};
@@ -40,6 +43,14 @@ struct where *where = &here;
 static bool seed_preempts(uint64_t seed)
 {
     return seed / 4 % 2 != 0;
+}
+
+/* Do CPUs have different capacities? Suite classes keeps each CPU busy by a thread, and under
+ * pinned policies counts on it that threads go round the CPUs in turn. */
+static bool is_unequal(const struct place *place, uint64_t seed)
+{
+    bool pinned = strncmp(place->sched, "central", 7) == 0 || strncmp(place->sched, "dist", 4) == 0;
+    return seed / 8 % 2 != 0 && !(pinned && strcmp(place->suite->name, "classes") == 0);
 }
 
 bool test_preempts(void)
@@ -75,6 +86,7 @@ void run_one(const struct place *place, const struct test *test, uint64_t seed,
                                 .weak = place->weak,
                                 .sched = place->sched,
                                 .preempt = seed_preempts(seed) ? "1" : "0",
+                                .unequal = is_unequal(place, seed),
                                 .trace = options.trace,
                                 .traced = options.traced ? traced_check : NULL,
                                 .mutant = options.mutant};

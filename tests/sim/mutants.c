@@ -76,6 +76,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_LINE_DROP] = "line-drop",
     [MUTANT_LINE_DEAF] = "line-deaf",
     [MUTANT_SPARE_MORE] = "spare-more",
+    [MUTANT_GIVE_NEVER] = "give-never",
     [MUTANT_BATCH_DROP] = "batch-drop",
     [MUTANT_REMOVE_KEEPS] = "remove-keeps",
     [MUTANT_PICK_BOUND] = "pick-bound",

@@ -378,6 +378,44 @@ static void test_foreign_wakes_are_served_at_ticks_when_threads_never_yield(void
     CHECK(!test_simulated() || pirn_cpu_count() > 1 || TEST_GET(&ticks) <= TICKS_MAX);
 }
 
+/* Where the policy uses the capacities of CPUs, and they differ: a thread that runs alone, and
+ * never waits, is taken over by a CPU that is faster, until there is none. */
+static unsigned fastest(void)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < pirn_policy_cpu_count(); i++) {
+        unsigned capacity = pirn_policy_cpu_capacity(i);
+        most = capacity > most ? capacity : most;
+    }
+    return most;
+}
+
+static void *runs_until_fast(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        int cpu = pirn_policy_thread_cpu(pirn_self());
+        if (9 * pirn_policy_cpu_capacity((unsigned)cpu) >= 8 * fastest()) {
+            return NULL;
+        }
+        test_slice();
+    }
+}
+
+static void test_running_thread_moves_when_a_faster_cpu_is_idle(void *unused)
+{
+    (void)unused;
+    if (strncmp(test_sched(), "steal", 5) != 0 || strstr(test_sched(), "capacity=on") == NULL) {
+        return;
+    }
+    pirn_thread_t t = test_spawn(runs_until_fast, NULL);
+    for (uint32_t n = test_random(4); n != 0; n--) {
+        pirn_yield();
+    }
+    test_end(t);
+    runs_until_fast(NULL);
+}
+
 static const struct test tests[] = {
     {"spawned_threads_all_run_when_there_are_many",
      test_spawned_threads_all_run_when_there_are_many, 0},
@@ -396,6 +434,8 @@ static const struct test tests[] = {
      test_ready_thread_runs_when_others_stay_busy_for_ever, 0},
     {"foreign_wakes_are_served_at_ticks_when_threads_never_yield",
      test_foreign_wakes_are_served_at_ticks_when_threads_never_yield, 0},
+    {"running_thread_moves_when_a_faster_cpu_is_idle",
+     test_running_thread_moves_when_a_faster_cpu_is_idle, 0},
     {NULL, NULL, 0},
 };
 

@@ -10,7 +10,7 @@
 #ifndef PIRN_TESTS_SUITE_H
 #define PIRN_TESTS_SUITE_H
 
-#include <pirn/pirn.h>
+#include <pirn/policy.h>
 
 struct test {
     const char *name;
@@ -78,6 +78,17 @@ const char *test_sched(void); /* policy and options */
 #define TEST_GET(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
 #define TEST_SET(p, v) __atomic_store_n((p), (v), __ATOMIC_SEQ_CST)
 #endif
+
+/* Do CPUs have different capacities? Then threads that are placed in turn may all belong to the
+ * fastest. */
+static inline bool test_unequal(void)
+{
+    bool unequal = false;
+    for (unsigned i = 1; i < pirn_policy_cpu_count(); i++) {
+        unequal = unequal || pirn_policy_cpu_capacity(i) != pirn_policy_cpu_capacity(0);
+    }
+    return unequal;
+}
 
 static inline pirn_thread_t test_spawn(void *(*fn)(void *), void *arg)
 {

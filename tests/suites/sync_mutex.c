@@ -342,7 +342,8 @@ void test_mutex_wakes_another_when_woken_one_cannot_run(void *unused)
     enum { WAITERS = 6 };
     struct shared s;
     pirn_thread_t t[WAITERS];
-    if (pirn_cpu_count() == 1 || pirn_sched_private_queues()) {
+    if (pirn_cpu_count() == 1 || pirn_sched_private_queues() ||
+        (pirn_sched_pinned() && test_unequal())) {
         return; /* no other CPU can take a waiter while this one's thread runs */
     }
     shared_init(&s);

@@ -112,6 +112,7 @@ NAMES = (
             "src/sched/request.c": "mailboxes (port_table_alloc)",
             "src/sched/place.c": "the file of measured loads, and its table",
             "src/sched/steal_search.c": "the time of a search (port_now)",
+            "src/sched/steal_capacity.c": "the same",
         },
     ),
 )

@@ -118,6 +118,9 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_READY_INLINE
 #include "arch_ready.h"
 #endif
+#ifdef BOARD_CAPACITIES
+#define PORT_CAPACITIES true
+#endif
 #define PORT_OPTIONS true
 #define PORT_FILES true
 #define PORT_TRACE true

@@ -99,6 +99,13 @@ void affinity_begin(struct port_carrier *port);
 void affinity_take(struct cpu *cpu, const struct port_carrier *from);
 void affinity_leave(struct cpu *cpu, struct port_carrier *port);
 
+/* The processor to which worker i is bound; -1: none. */
+int affinity_processor(unsigned i);
+
+/* linux_capacity.c: the capacity of a processor, by the files in this folder; PORT_CAPACITY_MAX if
+ * there is none, or no number of 1 to 1024 in it. */
+unsigned capacity_read(const char *folder, unsigned processor);
+
 /* CPU time of threads: linux_times.c. The calling kernel thread begins as carrier k, running t; it
  * switches, if affinity_times(); a tick. Switches of all workers are counted from now on. */
 void times_begin(struct port_carrier *k, struct port_thread *t);

@@ -20,6 +20,10 @@
  *   4. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
  *      every thread's set, and all switches come here, to be counted (linux_times.c).
  *
+ *   5. Bound workers (option bind): to them NULL means their own processor, bound[i], not `whole`.
+ *      kernel thread that takes a bound worker moves to its processor at once. The next switch
+ *      gives it the set of its thread.
+ *
  * Lock: `lock`, taken inside of all others; interrupts are disabled, because its holder must stay
  * on its kernel thread. Its waiters sleep. Waiters that spun, even with sched_yield, kept the
  * holder from running: the kernel has moved it to one processor, where they were, too (a livelock
@@ -47,8 +51,9 @@ static struct port_cpus whole; /* (C) of the process at start */
 static struct port_cpus *sets[SETS_MAX];
 static unsigned nsets; /* (lock) */
 static struct cpu *workers[RT_MAX_CPUS];
-static unsigned nworkers; /* (lock) */
-static uint32_t lock;     /* futex: 0 free, 1 taken, 2 taken and somebody sleeps */
+static uint16_t bound[RT_MAX_CPUS]; /* (C) of each worker: 1 + its processor; 0: it is not bound */
+static unsigned nworkers;           /* (lock) */
+static uint32_t lock;               /* futex: 0 free, 1 taken, 2 taken and somebody sleeps */
 
 #define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~TIMES_BIT))
 
@@ -189,6 +194,47 @@ void affinity_begin(struct port_carrier *port)
     affinity_unlock(irq);
 }
 
+int port_workers_bind(unsigned n)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < CPU_SETSIZE && found < n; i++) {
+        if (CPU_ISSET(i, &whole.set)) {
+            bound[found++] = (uint16_t)(i + 1);
+        }
+    }
+    if (found < n) {
+        memset(bound, 0, sizeof(bound));
+    }
+    return found == n ? 0 : -EINVAL;
+}
+
+int affinity_processor(unsigned i)
+{
+    return (int)bound[i] - 1;
+}
+
+static bool is_bound(const struct cpu *cpu)
+{
+    return rt_cpu_id(cpu) < RT_MAX_CPUS && bound[rt_cpu_id(cpu)] != 0;
+}
+
+static void worker_set(struct cpu *cpu, const struct port_cpus *cpus)
+{
+    struct port_cpu *port = rt_cpu_port(cpu);
+    cpu_set_t set;
+    RT_ASSERT(lock_is_held() && cpus != UNKNOWN);
+    CPU_ZERO(&set);
+    if (cpus != NULL) {
+        set = cpus->set;
+    } else if (is_bound(cpu)) {
+        CPU_SET(bound[rt_cpu_id(cpu)] - 1u, &set);
+    } else {
+        set = whole.set;
+    }
+    kernel_set(port->tid, &set);
+    cpus_store_locked(port, cpus);
+}
+
 void affinity_take(struct cpu *cpu, const struct port_carrier *from)
 {
     unsigned long irq;
@@ -198,6 +244,9 @@ void affinity_take(struct cpu *cpu, const struct port_carrier *from)
     RT_ASSERT(port->carrier == from && carrier_is_own(from));
     cpus_store_locked(port, from->cpus);
     __atomic_store_n(&port->tid, from->tid, __ATOMIC_RELAXED);
+    if (is_bound(cpu)) {
+        worker_set(cpu, NULL);
+    }
     while (i < nworkers && workers[i] != cpu) {
         i++;
     }
@@ -216,13 +265,6 @@ void affinity_leave(struct cpu *cpu, struct port_carrier *port)
     port->cpus = cpus_load(rt_cpu_port(cpu));
 }
 
-static void worker_set(struct port_cpu *cpu, const struct port_cpus *cpus)
-{
-    RT_ASSERT(lock_is_held() && cpus != UNKNOWN);
-    kernel_set(cpu->tid, cpus != NULL ? &cpus->set : &whole.set);
-    cpus_store_locked(cpu, cpus);
-}
-
 /* Setting fails only where the CPUs are gone: then the worker stays where it is. The idle thread
  * runs anywhere. */
 void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
@@ -237,7 +279,7 @@ void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
     if (!rt_thread_is_idle(to) &&
         cpus_load(port) != __atomic_load_n(&next->cpus, __ATOMIC_RELAXED)) {
         affinity_lock(&irq);
-        worker_set(port, __atomic_load_n(&next->cpus, __ATOMIC_RELAXED));
+        worker_set(cpu, __atomic_load_n(&next->cpus, __ATOMIC_RELAXED));
         affinity_unlock(irq);
     }
 }
@@ -315,7 +357,7 @@ void port_cpus_set(struct thread *t, const struct port_cpus *cpus)
     port_fence_heavy(); /* ORDER(affinity) */
     for (unsigned i = 0; i < nworkers; i++) {
         if (rt_cpu_runs(workers[i], t)) {
-            worker_set(rt_cpu_port(workers[i]), cpus);
+            worker_set(workers[i], cpus);
         }
     }
     affinity_unlock(irq);
@@ -339,9 +381,13 @@ int port_cpus_get(const struct port_thread *t, void *set)
     return 0;
 }
 
-/* The kernel thread that forked is the only one, with the CPUs that it has. */
+/* The kernel thread that forked is the only one, with the CPUs that it has; all, if it was a bound
+ * worker. */
 void affinity_forked(void)
 {
+    if (bound[0] != 0) {
+        kernel_set(0, &whole.set);
+    }
     lock = 0;
     nworkers = 0;
     times_bit = 0;

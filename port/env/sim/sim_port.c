@@ -17,6 +17,7 @@
 #include "../../src/core/runtime.h"
 #include "../../src/core/wake.h"
 #include "port_calls.h"
+#include "port_capacity.h"
 #include "port_files.h"
 #include "port_foreign.h"
 #include "port_io.h"
@@ -27,6 +28,14 @@
 #include "port_signals.h"
 #include "port_tools.h"
 #include "sim_internal.h"
+
+/* By the seed, without a choice of the scheduler's. */
+unsigned port_cpu_capacity(unsigned i)
+{
+    static const unsigned capacities[] = {1024, 512, 256, 128};
+    struct sim_rng rng = {(sim.config.seed * RT_MAX_CPUS + i + 1) * 0x9e3779b97f4a7c15ull};
+    return sim.config.unequal ? capacities[sim_rng_next(&rng) >> 62] : PORT_CAPACITY_MAX;
+}
 
 unsigned port_cpu_count(void)
 {

@@ -2,9 +2,10 @@
 /*
  * start.S (RISC-V) - from reset to C. All cores come here at once, with interrupts off. Each takes
  * a number; the first one clears memory and goes on to bare_main, the others touch no memory but
- * `arrived` and `released` until it has.
+ * `arrived`, `released` and `bare_harts` until it has.
  */
 #include "arch_bare.h"
+#include "board_map.h"
 #include "sizes.h"
 
 #define MSTATUS_FS 0x2000
@@ -33,6 +34,16 @@ _start:
     li t1, 1
     amoadd.w.aqrl s0, t1, (t0)
     csrr s1, mhartid
+#ifdef BOARD_CAPACITIES
+    li t0, BARE_CORES
+    bgeu s0, t0, 1f
+    la t0, bare_harts
+    slli t1, s0, 2
+    add t0, t0, t1
+    addi t1, s1, 1
+    sw t1, 0(t0)
+1:
+#endif
     bnez s0, 2f
 
     la t0, __bss_start
@@ -77,3 +88,7 @@ _start:
     .balign 4
 arrived:  .word 0
 released: .word 0
+#ifdef BOARD_CAPACITIES
+    .globl bare_harts
+bare_harts: .zero 4 * BARE_CORES
+#endif
