@@ -270,7 +270,7 @@ profiling-cost: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
 
-## chip-figures: operations, applications and schedulers on the chip, update docs/results/mips.md, incoherent.md, hw.md, threads.md, waves.md (three hours)
+## chip-figures: operations, applications and schedulers on the chip, update docs/results/mips.md, incoherent.md, hw.md, threads.md, asymmetric.md, waves.md (three hours)
 chip-figures: setup
 	@tools/setup --quiet --group chip
 	@tools/setup-boards --quiet $$($(BOARD_LISTS) setup pirn-soc)
@@ -278,6 +278,7 @@ chip-figures: setup
 	$(VENV)/pirn bench figures incoherent --output docs/results
 	$(VENV)/pirn bench figures hw --output docs/results
 	$(VENV)/pirn bench figures threads --output docs/results
+	$(VENV)/pirn bench figures asymmetric --output docs/results
 	$(VENV)/pirn bench figures waves --output docs/results
 
 ## chip-area: gates of the chip's hardware scheduler, its clock in an FPGA, cycles against clock: docs/results/area.md (some hours)

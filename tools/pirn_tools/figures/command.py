@@ -13,7 +13,7 @@ import click
 from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-SETS = ("shmac", "mips", "incoherent", "hw", "threads", "waves", "area")
+SETS = ("shmac", "mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area")
 PAGE = "figures.md"
 
 
@@ -78,6 +78,9 @@ def reproduce(
     threads: POSIX threads whose ready queues are in the chip's hardware scheduler, against policies
     in software. Takes 20 minutes.
 
+    asymmetric: cores of different speeds, policies with and without the use of their capacities.
+    Takes half an hour.
+
     waves: signals of the hardware scheduler during a spawn, a wait and a recruiting thread. Needs
     tools/setup --group chip. Takes a minute.
 
@@ -99,7 +102,7 @@ def reproduce(
 def chip(
     name: str, output: Path | None, jobs: int, seeds: int | None, kept: bool, short: bool
 ) -> None:
-    from pirn_tools.figures import area, hw, incoherent, mips, threads, waves
+    from pirn_tools.figures import area, asymmetric, hw, incoherent, mips, threads, waves
 
     root = paths.project()
     folder = output or root / "results" / "figures"
@@ -114,6 +117,8 @@ def chip(
         hw.reproduce(root, folder, jobs, seeds, short, console)
     elif name == "threads":
         threads.reproduce(root, folder, jobs, short, console)
+    elif name == "asymmetric":
+        asymmetric.reproduce(root, folder, jobs, short, console)
     else:
         area.reproduce(root, folder, jobs, short, console, kept)
 
