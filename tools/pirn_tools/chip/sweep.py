@@ -41,13 +41,25 @@ Made = TypeVar("Made")
 def at_once(
     items: Sequence[Item], work: Callable[[Item], Made], title: str, jobs: int, console: Console
 ) -> dict[Item, Made]:
-    """What `work` makes of each item, `jobs` at a time. The first that fails ends it."""
+    """What `work` makes of each item, `jobs` at a time. After the first that fails no other one
+    begins."""
+    failures: list[BaseException] = []
+
+    def begin(item: Item) -> Made:
+        if failures:
+            raise concurrent.futures.CancelledError
+        try:
+            return work(item)
+        except BaseException as error:
+            failures.append(error)
+            raise
+
     with (
         Progress(*PROGRESS, console=console) as progress,
         concurrent.futures.ThreadPoolExecutor(jobs) as pool,
     ):
         task = progress.add_task(title, total=len(items))
-        futures = {pool.submit(work, item): item for item in items}
+        futures = {pool.submit(begin, item): item for item in items}
         made = {}
         try:
             for future in concurrent.futures.as_completed(futures):
@@ -55,6 +67,8 @@ def at_once(
                 progress.advance(task)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            if failures:
+                raise failures[0] from None
             raise
     return made
 
