@@ -90,12 +90,12 @@ class Count:
     instructions: float
 
 
-def program(root: Path, kernel: Kernel, board: str = BOARD) -> Path:
+def program(root: Path, kernel: Kernel, board: str = BOARD, target: str = "kernel_cycles") -> Path:
     """Built, if it is not up to date."""
     name = f"{board}-{kernel.name}" if kernel.settings else board
     policies = [f"-DPIRN_POLICIES={kernel.policy}"] if kernel.settings else []
-    folder = build(root, name, ["kernel_cycles"], [*kernel.settings, *policies], board)
-    return folder / "bench" / "board" / "kernel_cycles.elf"
+    folder = build(root, name, [target], [*kernel.settings, *policies], board)
+    return folder / "bench" / "board" / f"{target}.elf"
 
 
 def build(
