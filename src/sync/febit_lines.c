@@ -27,6 +27,7 @@
 #include <errno.h>
 
 #include "mutant.h"
+#include "port_preempt.h"
 
 void fe_lines_init(struct rt_fe *w)
 {
@@ -87,8 +88,10 @@ static bool fe_wait_queued(struct rt_fe *w, enum fe_kind kind, uint64_t deadline
     return taken;
 }
 
-/* Take the token that this access needs. Inside the runtime. */
-static int fe_acquire(struct rt_fe *w, enum fe_kind kind, uint64_t deadline)
+/* Take the token that this access needs. Inside the runtime; irq: what rt_enter has stored. If the
+ * hardware has no room for the thread, and its CPU no other one, it tries again and again: so
+ * interrupts, which may wake the thread that sets the line, come in between. */
+static int fe_acquire(struct rt_fe *w, enum fe_kind kind, uint64_t deadline, unsigned long irq)
 {
     bool full = kind != FE_WRITE;
     struct port_line *line = full ? &w->full : &w->empty;
@@ -99,6 +102,9 @@ static int fe_acquire(struct rt_fe *w, enum fe_kind kind, uint64_t deadline)
         kept = false;
         if (cpu != NULL && deadline == UINT64_MAX) {
             kept = line_wait(cpu, line, full, full ? WAIT_FE_FULL : WAIT_FE_EMPTY, w);
+            if (!kept) {
+                port_irq_window(irq);
+            }
         } else if (fe_wait_queued(w, kind, deadline, &result)) {
             break;
         }
@@ -110,7 +116,7 @@ int fe_lines_access(struct rt_fe *w, uint64_t *value, enum fe_kind kind, uint64_
 {
     unsigned long irq;
     rt_enter(&irq);
-    int result = fe_acquire(w, kind, deadline);
+    int result = fe_acquire(w, kind, deadline, irq);
     if (result == 0) {
         if (kind == FE_WRITE) {
             w->value = *value;
