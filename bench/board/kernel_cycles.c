@@ -6,10 +6,10 @@
  * the largest number of cycles, and the mean number of instructions.
  *
  *     kernel_cycles
- *     kernel_words       with KERNEL_WORDS: Full/Empty words, too
+ *     kernel_words       the same, and Full/Empty words (built with KERNEL_WORDS)
  *
- * Under a policy that moves threads seldom a waiter's CPU may have no other thread, so few of its
- * waits for words are counted, and kernel_words takes very long.
+ * kernel_words is for policies that move threads often. Under the others a waiter is often alone on
+ * its CPU. Then few of its waits are counted, and the program takes very long.
  *
  * The cycle counter is one for all hardware threads; each counts its own instructions. The cost of
  * reading the counters is subtracted.
@@ -276,7 +276,7 @@ static void *yields(void *me)
 /* ---- a mutex between two threads, or a word that is full while it is free: an owner, a waiter and
  * one that yields, for each CPU ---- */
 
-static bool by_word; /* what is measured */
+static bool by_word; /* the pairs use the word, not the mutex */
 
 static struct pair {
     pthread_mutex_t mutex;

@@ -6,7 +6,7 @@
  * A thread takes a line: it needs one state, and leaves the other. If it has to wait, the hardware
  * has it, and makes it ready when another thread sets the line; no list, no lock, and the other
  * thread does not look for it. Such a wait cannot end otherwise: a thread with a deadline, one that
- * may be cancelled, and one without a CPU wait in a wait queue (sync/febit.c).
+ * may be cancelled, and one without a CPU wait in a wait queue (sync/febit_lines.c).
  *
  * Callers: objects of sync, where line_is_used().
  *

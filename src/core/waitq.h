@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waitq.h - the only way to wait.
+ * waitq.h - the way to wait. There is another one only where the hardware has it: line.h.
  *
  * A wait queue is a lock and a list of threads; a zeroed one is valid and empty. Objects (mutex,
  * semaphore, ...) put their own state beside it and change that state under the lock whenever

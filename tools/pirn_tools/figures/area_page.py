@@ -189,7 +189,7 @@ def claims(found: Sequence[Budget]) -> str:
     tsau = found[0].tsau
     rows.append(
         [
-            f"the TSAU takes what {size(CLAIMED_TSAU)} of memory take, at worst",
+            f"the TSAU is at most as large as {size(CLAIMED_TSAU)} of memory",
             f"{tsau.transistors} transistors, as {size(tsau.sram_bytes)}",
             f"{word(tsau.sram_bytes <= CLAIMED_TSAU)}: {CLAIMED_TSAU / tsau.sram_bytes:.1f} times "
             "what is needed."

@@ -255,8 +255,8 @@ def verdict(found: Points, chip: Chip, titles: Sequence[str]) -> str:
 
 
 HEAD = """\
-What do the capacities of CPUs change on a chip whose cores have different speeds
-([how](../internals/chip.md#parameters))? A slow core issues an instruction only every N-th cycle.
+This page shows what a scheduler gains that knows the speeds of the cores, on a chip whose cores
+have different ones ([how](../internals/chip.md#parameters)). A slow core issues an instruction only every N-th cycle.
 The programs are `bench/board/fork_join.c`, whose threads only compute, and COMM. With
 `capacity=on`, `steal` wakes the fastest sleeping CPU, leaves ready threads to faster CPUs without
 work, and lets these take over threads that slower ones run; `dist` places threads in proportion to
