@@ -256,12 +256,12 @@ def verdict(found: Points, chip: Chip, titles: Sequence[str]) -> str:
 
 HEAD = """\
 This page shows what a scheduler gains that knows the speeds of the cores, on a chip whose cores
-have different ones ([how](../internals/chip.md#parameters)). A slow core issues an instruction only every N-th cycle.
-The programs are `bench/board/fork_join.c`, whose threads only compute, and COMM. With
-`capacity=on`, `steal` wakes the fastest sleeping CPU, leaves ready threads to faster CPUs without
-work, and lets these take over threads that slower ones run; `dist` places threads in proportion to
-capacity. Without it, which is the default because not every program gains, all CPUs are treated
-alike.
+have different ones ([how](../internals/chip.md#parameters)). A slow core issues an instruction only
+every N-th cycle. The programs are `bench/board/fork_join.c`, whose threads only compute, and COMM.
+With `capacity=on`, `steal` wakes the fastest sleeping CPU, leaves ready threads to faster CPUs
+without work, and lets these take over threads that slower ones run; `dist` places threads in
+proportion to capacity. Without it, which is the default because not every program gains, all CPUs
+are treated alike.
 
 A cell has thousands of cycles, the median of {seeds} seeds of arbitration (8 cores: one), and in
 brackets the share of the ideal: the time in which the CPUs that can have threads would do the work
