@@ -229,6 +229,32 @@ void pirn_get_sched(pirn_thread_t thread, pirn_sched_t *sched);
 void pirn_set_name(pirn_thread_t thread, const char *name);
 const char *pirn_name(pirn_thread_t thread);
 
+/* ---- task affinity: threads that read what others have written ---- */
+
+/*
+ * A thread (the consumer) depends on another one (its producer), whose data it reads. If a policy
+ * with the option affinity runs (PIRN_SCHED=steal:affinity=declared), a consumer that wakes goes to
+ * a CPU whose current or last thread is one of its producers, because the data is in that CPU's
+ * caches. Otherwise the dependency is recorded and has no effect. It ends with either thread.
+ * (After M. Marini, "Exploring performance scalability of task-affinity on different multicore
+ * architectures", Politecnico di Milano, 2011: sched_add_taskaffinity.)
+ *
+ * pirn_affinity_add, pirn_affinity_del: the caller is the consumer. Adding a dependency that exists
+ * changes nothing. Threads; not in signal or interrupt handlers; no cancellation point. 0 or
+ *   -ESRCH   a handle is NULL, or its thread has ended
+ *   -EINVAL  add: the thread itself
+ *   -ELOOP   add: the producer depends on the consumer, directly or through other threads
+ *   -ENOSPC  add: the consumer has PIRN_PRODUCERS_MAX producers
+ *   -ENOMEM  add: no memory for the consumer's first producer
+ *   -ENOENT  del: there is no such dependency
+ *   -ENOTSUP the library was built without task affinity (boards)
+ */
+#define PIRN_PRODUCERS_MAX 16u
+int pirn_affinity_add(pirn_thread_t producer);
+int pirn_affinity_del(pirn_thread_t producer);
+int pirn_affinity_add_to(pirn_thread_t consumer, pirn_thread_t producer);
+int pirn_affinity_del_from(pirn_thread_t consumer, pirn_thread_t producer);
+
 /* ---- waiting ---- */
 
 /* A wait queue: two words and a pointer, zero = empty. The objects below contain one. */

@@ -300,6 +300,20 @@ public:
 
     native_handle_type native_handle() const noexcept { return handle_; }
 
+    /* Extension: this thread reads what `producer` writes (pirn_affinity_add in pirn.h). no_such_
+     * process: one of them has ended, or is no thread; invalid_argument: they are the same;
+     * too_many_symbolic_link_levels: the producer depends on this thread; no_space_on_device: this
+     * thread has PIRN_PRODUCERS_MAX producers; del: no_such_file_or_directory: there is no such
+     * dependency. */
+    void add_producer(native_handle_type producer)
+    {
+        detail::check(pirn_affinity_add_to(handle_, producer), "pirn::thread::add_producer");
+    }
+    void del_producer(native_handle_type producer)
+    {
+        detail::check(pirn_affinity_del_from(handle_, producer), "pirn::thread::del_producer");
+    }
+
     /* The number of CPUs (workers) that run user threads. */
     static unsigned hardware_concurrency() noexcept { return pirn_cpu_count(); }
 
@@ -488,6 +502,17 @@ template <class Rep, class Period>
 void sleep_for(const std::chrono::duration<Rep, Period> &time)
 {
     pirn_sleep_until(detail::deadline_after(time));
+}
+
+/* Extension: the calling thread reads what `producer` writes. Errors as in thread. */
+inline void add_producer(thread::native_handle_type producer)
+{
+    detail::check(pirn_affinity_add(producer), "pirn::this_thread::add_producer");
+}
+
+inline void del_producer(thread::native_handle_type producer)
+{
+    detail::check(pirn_affinity_del(producer), "pirn::this_thread::del_producer");
 }
 
 } // namespace this_thread

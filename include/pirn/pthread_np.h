@@ -29,6 +29,17 @@ int pthread_num_processors_np(void);
 int pthread_setweight_np(pthread_t thread, unsigned weight);
 int pthread_getweight_np(pthread_t thread, unsigned *weight);
 
+/* Task affinity: `consumer` reads what `producer` writes. If a policy with the option affinity runs
+ * (PIRN_SCHED=steal:affinity=declared), a consumer that wakes goes to a CPU whose current or last
+ * thread is one of its producers. Otherwise the dependency is recorded and has no effect. Adding
+ * one that exists changes nothing; it ends with either thread. 0, ESRCH (a thread has ended, or
+ * there never was one), EINVAL (add: the thread itself), ELOOP (add: the producer depends on the
+ * consumer, directly or through others), ENOSPC (add: it has 16 producers), ENOMEM (add: its first
+ * one), ENOENT (del: there is no such dependency). From threads; not from signal handlers. No
+ * cancellation point. */
+int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer);
+int pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer);
+
 #ifdef __cplusplus
 }
 #endif

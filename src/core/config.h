@@ -30,6 +30,11 @@
 #else
 #define RT_CLASSES true
 #endif
+#ifdef PIRN_WITHOUT_AFFINITY
+#define RT_AFFINITY false
+#else
+#define RT_AFFINITY true
+#endif
 #ifdef PIRN_WITHOUT_OWNED
 #define RT_OWNED false
 #else

@@ -37,6 +37,7 @@
 #include "port_foreign.h"
 #include "port_processes.h"
 #include "prio.h"
+#include "producers.h"
 #include "runtime.h"
 
 struct thread *rt_survivor;
@@ -84,6 +85,7 @@ bool rt_forked(void)
         return false;
     }
     id_forked();
+    producers_forked();
     struct thread *self = cpu != NULL ? cpu->current : port_left_self();
     if (self != NULL) {
         rt_survivor = self;

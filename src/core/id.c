@@ -185,6 +185,14 @@ bool id_join_refuse(struct thread *self, struct thread *t)
     return closes;
 }
 
+uint32_t id_bound(void)
+{
+    spin_lock(&id_table.lock, RANK_ID);
+    uint32_t bound = id_table.used;
+    spin_unlock(&id_table.lock, RANK_ID);
+    return bound;
+}
+
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg)
 {
     for (uint32_t i = 0; slot_of(i) != NULL; i++) {

@@ -21,6 +21,7 @@
 #define ID_CHUNK_BITS RT_ID_CHUNK_BITS
 #define ID_CHUNKS (1u << (ID_INDEX_BITS - ID_CHUNK_BITS))
 struct id_slot;
+struct consumer;
 extern _Atomic(struct id_slot *) id_chunk[ID_CHUNKS];
 
 /* A thread's entry in the table, to which it points: valid for ever. */
@@ -29,6 +30,10 @@ struct id_slot {
     _Atomic(uint32_t) join_target; /* index this thread waits for in join, 0 = none */
     uint32_t generation;           /* (table's lock) of the next descriptor that gets the index */
     uint32_t next_free;            /* (table's lock) */
+#if RT_AFFINITY
+    _Atomic(uint32_t) ran_on; /* (A) 1 + the CPU that took the thread last: sched/affinity.c */
+    _Atomic(struct consumer *) consumer; /* (A) its producers; NULL: it had none yet: producers.h */
+#endif
 };
 
 /* Assign t->index. 0 or -ENOMEM. Called when a descriptor is made, not per thread. */
@@ -76,6 +81,9 @@ ALWAYS_INLINE bool id_join_closes_cycle(struct thread *self, struct thread *t)
  * refuses the join. If several joins close a cycle at once, the first one is refused, and the
  * others close none any more. */
 COLD bool id_join_refuse(struct thread *self, struct thread *t);
+
+/* Above every index that was ever given. */
+uint32_t id_bound(void);
 
 /* Call fn for every descriptor that exists. */
 void id_for_each(void (*fn)(struct thread *t, void *arg), void *arg);

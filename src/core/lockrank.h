@@ -12,18 +12,19 @@
 #include "compiler.h"
 
 enum lockrank {
-    RANK_SIGNAL,  /* the POSIX layer's signals */
-    RANK_COND,    /* a condition variable's queue; the mutex is released under it */
-    RANK_PRIO,    /* priority inheritance, one lock for all: prio.h */
-    RANK_IO,      /* waits for a descriptor: io.h */
-    RANK_IO_COPY, /* those that go to a copy of it */
-    RANK_WAITQ,   /* every other wait queue */
-    RANK_JOIN,    /* a thread's join queue */
-    RANK_TIMER,   /* a CPU's timers; expiry makes threads ready */
-    RANK_RUNQ,    /* ready queues */
-    RANK_STACK,   /* global stack pool */
-    RANK_ID,      /* thread id table */
-    RANK_SPARE,   /* spare carriers */
+    RANK_SIGNAL,    /* the POSIX layer's signals */
+    RANK_COND,      /* a condition variable's queue; the mutex is released under it */
+    RANK_PRIO,      /* priority inheritance, one lock for all: prio.h */
+    RANK_IO,        /* waits for a descriptor: io.h */
+    RANK_IO_COPY,   /* those that go to a copy of it */
+    RANK_WAITQ,     /* every other wait queue */
+    RANK_JOIN,      /* a thread's join queue */
+    RANK_TIMER,     /* a CPU's timers; expiry makes threads ready */
+    RANK_PRODUCERS, /* which threads produce for which */
+    RANK_RUNQ,      /* ready queues */
+    RANK_STACK,     /* global stack pool */
+    RANK_ID,        /* thread id table */
+    RANK_SPARE,     /* spare carriers */
     RANK_COUNT
 };
 

@@ -86,6 +86,12 @@ enum mutant {
     MUTANT_FORK_LOCKED,     /* a child has the lock of signals as another thread left it */
     MUTANT_FORK_PENDING,    /* a child has what was pending for its thread in the parent */
     MUTANT_WAITS_TIMER, /* a wait for a lock that a timer ends counts as a release of the lock */
+    MUTANT_PRODUCER_CIRCLE, /* a thread may depend on itself through others */
+    MUTANT_AFFINITY_STALE,  /* a consumer goes where its producer ran, whatever runs there now */
+    MUTANT_AFFINITY_AWAY,   /* the waking CPU is not preferred */
+    MUTANT_AFFINITY_TAIL,   /* a consumer goes behind the others of its CPU */
+    MUTANT_AFFINITY_BLIND,  /* the last look before sleeping does not see the consumers of others */
+    MUTANT_AFFINITY_QUIET,  /* only the CPU of a consumer is woken for it */
     MUTANT_MAX
 };
 

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "port_options.h"
 #include "port_signals.h"
+#include "producers.h"
 #include "runtime.h"
 #include "stats.h"
 
@@ -158,6 +159,14 @@ static int set_dump(const char *value, const char **why)
 #else
 #define WAITS_LACKS NULL
 #define WAITS_PLACE(member) PLACE(prof_options.member)
+#endif
+#ifdef PIRN_WITHOUT_AFFINITY
+#define AFFINITY_LACKS "task affinity"
+#define AFFINITY_PLACE(member) NO_PLACE
+#define producers_check_names NULL
+#else
+#define AFFINITY_LACKS NULL
+#define AFFINITY_PLACE(member) PLACE(producers_options.member)
 #endif
 #ifdef PIRN_WITHOUT_STATS
 #define STATS_LACKS "counters"

@@ -16,6 +16,7 @@
 #include "id.h"
 #include "mutant.h"
 #include "port_tls.h"
+#include "producers.h"
 #include "runtime.h"
 #include "wake.h"
 
@@ -82,4 +83,5 @@ void rt_thread_rename(struct thread *t, const char *name)
     trace_name(cpu, t);
     prof_rename(t);
     rt_leave(irq);
+    producers_named(t);
 }

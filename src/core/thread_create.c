@@ -22,6 +22,7 @@
 #include "port_signals.h"
 #include "port_tls.h"
 #include "port_tools.h"
+#include "producers.h"
 #include "thread_memory.h"
 #include "wake.h"
 
@@ -129,6 +130,9 @@ ALWAYS_INLINE int thread_create(struct cpu *cpu, unsigned long irq, struct threa
         thread_release(cpu, t);
         rt_leave(irq);
         return error;
+    }
+    if (attr != NULL && attr->name != NULL) {
+        producers_named(t);
     }
     *out = t;
     life_created(cpu);

@@ -15,6 +15,7 @@
 #include "mark.h"
 #include "options.h"
 #include "port_io.h"
+#include "producers.h"
 #include "runtime.h"
 
 _Static_assert(sizeof(struct thread) <= PIRN_THREAD_STORAGE_SIZE, "PIRN_THREAD_STORAGE_SIZE");
@@ -33,6 +34,8 @@ _Static_assert((int)PIRN_CLASS_FIFO == (int)SCHED_CLASS_FIFO, "enum pirn_class")
 _Static_assert((int)PIRN_CLASS_RR == (int)SCHED_CLASS_RR, "enum pirn_class");
 _Static_assert(PIRN_WEIGHT_DEFAULT == SCHED_WEIGHT_DEFAULT, "PIRN_WEIGHT_DEFAULT");
 _Static_assert(PIRN_WEIGHT_MAX == SCHED_WEIGHT_MAX, "PIRN_WEIGHT_MAX");
+
+_Static_assert(PIRN_PRODUCERS_MAX == RT_PRODUCERS_MAX, "PIRN_PRODUCERS_MAX");
 
 #define MUTEX(m) ((struct rt_mutex *)(m))
 #define COND(c) ((struct rt_cond *)(c))
@@ -312,6 +315,28 @@ EXPORT void pirn_set_name(pirn_thread_t thread, const char *name)
 EXPORT const char *pirn_name(pirn_thread_t thread)
 {
     return thread->name;
+}
+
+EXPORT int pirn_affinity_add(pirn_thread_t producer)
+{
+    return rt_producer_add(rt_self(), producer);
+}
+
+EXPORT int pirn_affinity_del(pirn_thread_t producer)
+{
+    return rt_producer_del(rt_self(), producer);
+}
+
+EXPORT int pirn_affinity_add_to(pirn_thread_t consumer, pirn_thread_t producer)
+{
+    rt_self();
+    return rt_producer_add(consumer, producer);
+}
+
+EXPORT int pirn_affinity_del_from(pirn_thread_t consumer, pirn_thread_t producer)
+{
+    rt_self();
+    return rt_producer_del(consumer, producer);
 }
 
 EXPORT void pirn_mutex_init(pirn_mutex_t *mutex)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sched.c - class, priority and weight of threads; the concurrency level; sched_yield. A
+ * posix_sched.c - class, priority, weight and producers of threads; concurrency; sched_yield. A
  * request that the scheduler cannot serve returns an error.
  */
 #include <errno.h>
 
 #include "posix.h"
+#include "producers.h"
 #include "runtime.h"
 
 static int policy_of(enum sched_class class)
@@ -86,6 +87,18 @@ int pirn_pthread_getweight_np(pthread_t thread, unsigned *weight)
 {
     *weight = rt_thread_sched(posix_thread(thread)).weight;
     return 0;
+}
+
+int pirn_pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer)
+{
+    rt_self();
+    return -rt_producer_add(posix_thread(consumer), posix_thread(producer));
+}
+
+int pirn_pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer)
+{
+    rt_self();
+    return -rt_producer_del(posix_thread(consumer), posix_thread(producer));
 }
 
 /* A hint of how many threads should make progress at once. The number of workers is fixed at start,

@@ -24,6 +24,7 @@
 #include "../../../src/core/io.h"
 #include "../../../src/core/life.h"
 #include "../../../src/core/prio.h"
+#include "../../../src/core/producers.h"
 #include "../../../src/sync/shared.h"
 #include "../../../src/sync/sync.h"
 #include "../../src/core/runtime.h"
@@ -491,6 +492,7 @@ static void sim_end(void)
         free(rt.cpus[i]);
     }
     memset((void *)&rt, 0, sizeof(rt));
+    producers_reset();
     id_reset();
     life_reset();
     rt_once_reset();
