@@ -8,6 +8,7 @@
  * look. The flag is set after the priority and before the post, so threads that the home has pushed
  * with the old priority are still in the queue then.
  */
+#include "affinity.h"
 #include "capacities.h"
 #include "cpu.h"
 #include "mutant.h"
@@ -170,12 +171,42 @@ static bool dist_direct(struct cpu *self, struct thread *t)
     return true;
 }
 
+/* ---- task affinity ---- */
+
+static bool dist_run(struct cpu *self, struct thread *t)
+{
+    struct runq *q = &dist[self->id].q;
+    if (!ready_may_lead_locked(q, t)) {
+        return false;
+    }
+    ready_run_locked(self, q, t);
+    if (unlikely(place_measuring)) {
+        place_account(t);
+    }
+    return true;
+}
+
+static uint32_t dist_length(unsigned id)
+{
+    return runq_estimate(&dist[id].q);
+}
+
+/* Only a CPU itself can tell. A consumer that comes from another one learns it when it is about to
+ * run. */
+static uint32_t dist_urgency(unsigned id)
+{
+    struct cpu *self = port_cpu_self();
+    struct thread *first = self != NULL && self->id == id ? ready_peek_locked(&dist[id].q) : NULL;
+    return first != NULL ? ready_urgency(&dist[id].q, first) : (uint32_t)URGENCY_IDLE;
+}
+
 const struct sched_built_in sched_dist = {
     .policy =
         {
             .name = "dist",
             .help = "a scheduler for each CPU, threads pinned by measured load",
-            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, CAPACITY_OPTION PLACE_OPTIONS),
+            .options =
+                SCHED_OPTIONS(DISCIPLINE_OPTIONS, CAPACITY_OPTION AFFINITY_OPTIONS PLACE_OPTIONS),
             .pinned = true,
             .init = dist_init,
             .fini = FOR_TESTS(dist_fini),
@@ -192,4 +223,5 @@ const struct sched_built_in sched_dist = {
     .yield = dist_yield,
     .classes =
         SCHED_CLASSES(.preempt = dist_preempt, .requeue = dist_requeue, .charge = classes_charge),
+    .affinity = SCHED_AFFINITY(.run = dist_run, .length = dist_length, .urgency = dist_urgency),
 };

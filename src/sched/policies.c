@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../core/capacity.h"
+#include "affinity.h"
 #include "built_in.h"
 #include "classes.h"
 #include "cpu.h"
@@ -95,11 +96,15 @@ void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
         yield = own->classes->yield != NULL ? own->classes->yield : yield;
     }
     rt_yield_use(yield);
+    affinity_use(own != NULL ? own->affinity : NULL);
     capacity_use(own != NULL ? own->capacity : NULL);
 }
 
 void sched_settle(struct pirn_policy *policy, bool detour)
 {
+    if (affinity_decorate(policy)) {
+        rt_yield_use(NULL);
+    }
     if (policy->remove == NULL) {
         policy->remove = never_there;
     }

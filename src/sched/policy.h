@@ -37,6 +37,7 @@ const struct pirn_policy *sched_at(unsigned i);
  *          there is the one of `policy`.
  *
  * capacity What it does on CPUs of different capacities (core/capacity.h). NULL: nothing.
+ * affinity What it does for task affinity (affinity.h). NULL: it has no such option.
  *
  * sched_use takes all of them from here; no other code selects an operation by discipline.
  */
@@ -53,6 +54,7 @@ struct sched_variant {
     bool (*yield)(void);
 };
 
+struct sched_affinity;
 struct sched_capacity;
 
 struct sched_built_in {
@@ -60,6 +62,7 @@ struct sched_built_in {
     bool (*yield)(void);
     const struct sched_variant *classes;
     const struct sched_capacity *capacity;
+    const struct sched_affinity *affinity;
 };
 
 /* The member `classes`. Without classes the compiler drops the functions that it names. */

@@ -9,6 +9,12 @@
 #include "classes.h"
 #include "runq_fifo.h"
 
+ALWAYS_INLINE uint32_t ready_urgency(const struct runq *q, const struct thread *t)
+{
+    return unlikely(RUNQ_CLASSES(q) != NULL) ? classq_urgency(RUNQ_CLASSES(q), t)
+                                             : (uint32_t)URGENCY_OTHER;
+}
+
 ALWAYS_INLINE void ready_init(struct runq *q, unsigned i)
 {
     runq_init(q, sched_chosen.discipline == DISCIPLINE_LIFO);
@@ -203,6 +209,13 @@ ALWAYS_INLINE bool ready_may_run_locked(struct runq *q, const struct thread *t)
     return there < own || (there == own && own == URGENCY_OTHER);
 }
 
+/* The same for a thread that its order among equals was not promised: task affinity. */
+ALWAYS_INLINE bool ready_may_lead_locked(struct runq *q, const struct thread *t)
+{
+    struct thread *first = RUNQ_CLASSES(q) != NULL ? classq_peek(RUNQ_CLASSES(q)) : NULL;
+    return first == NULL || ready_urgency(q, first) <= ready_urgency(q, t);
+}
+
 /* t goes past the queue. */
 ALWAYS_INLINE void ready_run_locked(struct cpu *self, struct runq *q, struct thread *t)
 {
@@ -230,11 +243,5 @@ ALWAYS_INLINE bool ready_remove_locked(struct cpu *self, struct runq *q, struct 
 
 /* Verify that the length is right and all threads in the queue are ready. */
 void ready_check_locked(struct runq *q);
-
-ALWAYS_INLINE uint32_t ready_urgency(const struct runq *q, const struct thread *t)
-{
-    return unlikely(RUNQ_CLASSES(q) != NULL) ? classq_urgency(RUNQ_CLASSES(q), t)
-                                             : (uint32_t)URGENCY_OTHER;
-}
 
 #endif

@@ -9,6 +9,7 @@
  * Lock: queue.lock (RANK_RUNQ). queue.length is written under it and read without it by has_work,
  * whose caller has fenced (ORDER(idle-wake)).
  */
+#include "affinity.h"
 #include "cpu.h"
 #include "held.h"
 #include "runq.h"
@@ -123,6 +124,35 @@ static void single_requeue(struct thread *t)
     }
 }
 
+/* ---- task affinity ---- */
+
+static bool single_run(struct cpu *self, struct thread *t)
+{
+    spin_lock(&queue.lock, RANK_RUNQ);
+    bool runs = ready_may_lead_locked(&queue.q, t);
+    if (runs) {
+        ready_run_locked(self, &queue.q, t);
+    }
+    spin_unlock(&queue.lock, RANK_RUNQ);
+    return runs;
+}
+
+static uint32_t single_length(unsigned id)
+{
+    (void)id;
+    return 0;
+}
+
+static uint32_t single_urgency(unsigned id)
+{
+    (void)id;
+    spin_lock(&queue.lock, RANK_RUNQ);
+    struct thread *first = ready_peek_locked(&queue.q);
+    uint32_t urgency = first != NULL ? ready_urgency(&queue.q, first) : (uint32_t)URGENCY_IDLE;
+    spin_unlock(&queue.lock, RANK_RUNQ);
+    return urgency;
+}
+
 static bool single_has_work(struct cpu *self)
 {
     (void)self;
@@ -141,7 +171,7 @@ const struct sched_built_in sched_single = {
         {
             .name = "single",
             .help = "one ready queue shared by all CPUs; threads migrate",
-            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS),
+            .options = SCHED_OPTIONS(DISCIPLINE_OPTIONS, AFFINITY_OPTIONS{0}),
             .init = single_init,
             .fini = FOR_TESTS(classes_fini),
             .enqueue = single_enqueue,
@@ -153,4 +183,6 @@ const struct sched_built_in sched_single = {
     .yield = single_yield,
     .classes = SCHED_CLASSES(.thread_init = classes_thread_init, .preempt = single_preempt,
                              .requeue = single_requeue, .charge = classes_charge),
+    .affinity =
+        SCHED_AFFINITY(.run = single_run, .length = single_length, .urgency = single_urgency),
 };

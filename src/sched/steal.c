@@ -44,6 +44,7 @@
 
 #include <errno.h>
 
+#include "affinity.h"
 #include "capacities.h"
 #include "mutant.h"
 #include "runtime.h"
@@ -497,6 +498,50 @@ static int steal_classes_thread_init(struct thread *t, struct thread *creator)
     return classes_thread_init(t, creator);
 }
 
+/* ---- task affinity ---- */
+
+/* A thread of class OTHER: by invariant 6, as a pick. */
+static bool run_other(struct cpu *self, struct thread *t)
+{
+    struct steal_queue *sq = queue_of(self);
+    classes_announce_other(self);
+    if (at_load_rlx(&steal.urgency) > URGENCY_OTHER) {
+        return false;
+    }
+    bias_lock_owner(&sq->lock);
+    ready_run_locked(self, &sq->q, t);
+    bias_unlock_owner(&sq->lock);
+    return true;
+}
+
+static bool steal_run(struct cpu *self, struct thread *t)
+{
+    if (!sched_has_classes()) {
+        return true;
+    }
+    if (ready_urgency(&steal.shared, t) <= URGENCY_OTHER) {
+        return run_other(self, t);
+    }
+    spin_lock(&steal.shared_lock, RANK_RUNQ);
+    bool runs = ready_may_lead_locked(&steal.shared, t);
+    if (runs) {
+        ready_run_locked(self, &steal.shared, t);
+    }
+    spin_unlock(&steal.shared_lock, RANK_RUNQ);
+    return runs;
+}
+
+static uint32_t steal_length(unsigned id)
+{
+    return runq_estimate(&steal.queues[id].q);
+}
+
+static uint32_t steal_urgency(unsigned id)
+{
+    (void)id;
+    return at_load_rlx(&steal.urgency);
+}
+
 static const struct pirn_policy_option steal_options[] = {{.name = "victim",
                                                            .values = "neighbour|max|random",
                                                            .deflt = "neighbour",
@@ -515,7 +560,7 @@ static const struct pirn_policy_option steal_options[] = {{.name = "victim",
                                                                "from where joins take, or the tail",
                                                            .set = steal_set_end},
                                                           DISCIPLINE_OPTIONS,
-                                                          CAPACITY_OPTION{0}};
+                                                          CAPACITY_OPTION AFFINITY_OPTIONS{0}};
 
 const struct sched_built_in sched_steal = {
     .policy =
@@ -544,4 +589,5 @@ const struct sched_built_in sched_steal = {
                              .requeue = steal_requeue, .charge = classes_charge,
                              .yield = steal_classes_yield),
     .capacity = STEAL_CAPACITY,
+    .affinity = SCHED_AFFINITY(.run = steal_run, .length = steal_length, .urgency = steal_urgency),
 };

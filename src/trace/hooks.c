@@ -174,6 +174,13 @@ void trace_steal_on(const struct cpu *cpu, unsigned victim, unsigned amount,
          (struct trace_what){TRACE_EV_STEAL, (uint16_t)victim, TRACE_AB(amount, first->index)});
 }
 
+void trace_place_on(const struct cpu *cpu, unsigned on, const struct thread *t)
+{
+    uint32_t waker = writer_of(cpu) != NULL ? cpu->current->index : TRACE_NO_THREAD;
+    emit(cpu, RING_NOW,
+         (struct trace_what){TRACE_EV_PLACE, (uint16_t)on, TRACE_AB(t->index, waker)});
+}
+
 void trace_request_on(const struct cpu *cpu, unsigned asked)
 {
     emit(cpu, RING_NOW, (struct trace_what){TRACE_EV_REQUEST, (uint16_t)asked, 0});

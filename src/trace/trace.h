@@ -135,6 +135,7 @@ OBSERVED_HOOK(unpark, (const struct cpu *cpu, struct thread *t), (cpu, t))
 TRACE_HOOK(steal,
            (const struct cpu *cpu, unsigned victim, unsigned amount, const struct thread *first),
            (cpu, victim, amount, first))
+TRACE_HOOK(place, (const struct cpu *cpu, unsigned on, const struct thread *t), (cpu, on, t))
 TRACE_HOOK(request, (const struct cpu *cpu, unsigned asked), (cpu, asked))
 TRACE_HOOK(answer, (const struct cpu *cpu, unsigned asking, unsigned amount), (cpu, asking, amount))
 TRACE_HOOK(idle, (const struct cpu *cpu, bool in), (cpu, in))

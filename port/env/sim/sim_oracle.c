@@ -8,7 +8,7 @@
  * (core/handed.h). The policy is not asked. By the record a run fails when
  *   1. an operation returns a thread that is not ready, or that is bound to another CPU;
  *   2. a CPU switches to a thread that the policy still has, or, if the policy is pinned, to one
- *      that has run on another CPU before;
+ *      that has run on another CPU before and never had a producer (task affinity moves those);
  *   3. enqueue names a CPU that does not exist, or answers PIRN_KICK_NONE to a caller that has
  *      none;
  *   4. a CPU sleeps, and may run a thread that is ready;
@@ -28,6 +28,7 @@
 
 #include "../../../src/core/carrier.h"
 #include "../../../src/core/handed.h"
+#include "../../../src/core/id.h"
 #include "sim_internal.h"
 
 enum { FREE = -1 }; /* in place of a CPU: any, none yet */
@@ -101,7 +102,7 @@ static struct entry *entry_of(const struct thread *t)
     return e;
 }
 
-static int id_of(const struct cpu *cpu)
+static int cpu_id(const struct cpu *cpu)
 {
     return cpu != NULL ? (int)cpu->id : FREE;
 }
@@ -135,7 +136,7 @@ uint64_t ready_give(struct cpu *self, struct thread *t)
     }
     e->ready = true;
     e->stay++;
-    e->from = id_of(self);
+    e->from = cpu_id(self);
     e->bound = FREE;
     e->since = sim.steps;
     with_policy.ready++;
@@ -148,7 +149,7 @@ static int bound_by(struct cpu *self, struct pirn_kick kick)
     if (kick.cpu == PIRN_KICK_ANY || (kick.preempt && !rt.policy.pinned)) {
         return FREE;
     }
-    return kick.cpu == PIRN_KICK_NONE ? id_of(self) : kick.cpu;
+    return kick.cpu == PIRN_KICK_NONE ? cpu_id(self) : kick.cpu;
 }
 
 void ready_given(struct cpu *self, uint64_t ticket, struct pirn_kick kick)
@@ -188,18 +189,18 @@ struct thread *ready_take(struct cpu *cpu, struct thread *t, const char *by)
     }
     struct entry *e = entry_of(t);
     if (!e->ready) {
-        sim_fail("oracle: %s of CPU %d returns thread %s, which is not ready", by, id_of(cpu),
+        sim_fail("oracle: %s of CPU %d returns thread %s, which is not ready", by, cpu_id(cpu),
                  label(e));
     }
     if (cpu != NULL && t == cpu->current) {
-        sim_fail("oracle: %s of CPU %d returns thread %s, which runs", by, id_of(cpu), label(e));
+        sim_fail("oracle: %s of CPU %d returns thread %s, which runs", by, cpu_id(cpu), label(e));
     }
-    if (rt.policy.pinned && e->bound != FREE && cpu != NULL && e->bound != id_of(cpu)) {
+    if (rt.policy.pinned && e->bound != FREE && cpu != NULL && e->bound != cpu_id(cpu)) {
         sim_fail("oracle: %s of CPU %d returns thread %s, which CPU %d alone may run", by,
-                 id_of(cpu), label(e), e->bound);
+                 cpu_id(cpu), label(e), e->bound);
     }
     leaves(e);
-    e->taken_by = id_of(cpu);
+    e->taken_by = cpu_id(cpu);
     return t;
 }
 
@@ -210,14 +211,15 @@ void ready_run(struct cpu *cpu, struct thread *t)
     }
     struct entry *e = entry_of(t);
     if (e->ready) {
-        sim_fail("oracle: CPU %d switches to thread %s, which the policy still has", id_of(cpu),
+        sim_fail("oracle: CPU %d switches to thread %s, which the policy still has", cpu_id(cpu),
                  label(e));
     }
-    if (rt.policy.pinned && e->home != FREE && e->home != id_of(cpu)) {
+    bool follows = t->id_slot->consumer != NULL; /* it has had producers */
+    if (rt.policy.pinned && !follows && e->home != FREE && e->home != cpu_id(cpu)) {
         sim_fail("oracle: CPU %d runs thread %s of a pinned policy, which has run on CPU %d",
-                 id_of(cpu), label(e), e->home);
+                 cpu_id(cpu), label(e), e->home);
     }
-    e->home = id_of(cpu);
+    e->home = cpu_id(cpu);
 }
 
 /* ---- the oracle ---- */

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * affinity.c - see affinity.h: the operations of a decorated policy. affinity_place.c chooses the
+ * CPU of a consumer that wakes.
+ *
+ * Each CPU has a queue of consumers, beside the policy's ready threads. A consumer is in one or in
+ * the other. The next thread of a CPU is the first of its consumers, unless the policy has a more
+ * urgent one.
+ *
+ * Invariants:
+ *   1. A queue of consumers, and link, thread and queued of the records in it, are guarded by its
+ *      lock. queued is 1 + the number of the CPU exactly while the record is linked there.
+ *   2. A consumer's priority is read after `queued` is set and a fence (light). requeue, which is
+ *      called when the priority is stored, fences (heavy) before it reads `queued`. So one of them
+ *      sees the other: no consumer waits with an old priority. ORDER(requeue)
+ *   3. No wake-up is lost. The CPU of a consumer is kicked by its number. Where others may take it,
+ *      one of them is kicked, too, if it sleeps: has_work of every CPU counts all such consumers,
+ *      so that CPU stays awake until the thread runs, or it takes it. ORDER(idle-wake)
+ *   4. A consumer that is taken from its queue runs at once, or is enqueued by the policy.
+ *   5. Nobody starves: of RT_BYPASS_LIMIT picks in a row one begins with the policy's ready threads
+ *      (under the old rule every second one).
+ *   6. `last` and `ran_on` are hints: written by the CPU when it takes a thread, read by wakers
+ *      without order. A stale value costs a wrong place for one wake-up.
+ * Locks: a queue's (RANK_RUNQ); never together with one of the policy's.
+ */
+#include "affinity_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "classes.h"
+#include "mutant.h"
+#include "wake.h"
+
+#define IDLE_MOST 1000000u
+#define PULL_LOOKS 8u /* consumers of one queue that a CPU compares with its last thread */
+
+struct affinity affinity;
+
+int sched_set_affinity(const char *value, const char **why)
+{
+    (void)why;
+    affinity.rule = (enum affinity_rule)sched_choice("default|off|declared|old", value);
+    return 0;
+}
+
+int sched_set_affinity_idle(const char *value, const char **why)
+{
+    char *end;
+    unsigned long us = strtoul(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end != '\0' || us > IDLE_MOST) {
+        *why = "affinity-idle takes microseconds, 0 to 1000000";
+        return -EINVAL;
+    }
+    affinity.idle_ns = us * 1000;
+    return 0;
+}
+
+/* ---- one queue ---- */
+
+void affinity_link_locked(struct affinity_cpu *q, struct consumer *c, struct list *before)
+{
+    RT_ASSERT(at_peek(&c->queued) == q->id + 1);
+    list_push_back(before, &c->link);
+    at_store_rlx(&q->length, at_load_rlx(&q->length) + 1);
+}
+
+struct thread *affinity_unlink_locked(struct affinity_cpu *q, struct consumer *c)
+{
+    RT_ASSERT(at_peek(&c->queued) == q->id + 1);
+    list_remove(&c->link);
+    at_store_rlx(&q->length, at_load_rlx(&q->length) - 1);
+    at_store_rlx(&c->queued, 0u);
+    return c->thread;
+}
+
+static struct consumer *consumer_at(struct list *node)
+{
+    return CONTAINER_OF(node, struct consumer, link);
+}
+
+/* The first one, or the last one; NULL: it is empty. */
+static struct thread *take_end(struct affinity_cpu *q, bool first)
+{
+    struct thread *t = NULL;
+    spin_lock(&q->lock, RANK_RUNQ);
+    if (!list_empty(&q->consumers)) {
+        t = affinity_unlink_locked(q, consumer_at(first ? q->consumers.next : q->consumers.prev));
+    }
+    spin_unlock(&q->lock, RANK_RUNQ);
+    return t;
+}
+
+/* Take c out of the queue of whichever CPU it waits in. False: of none. */
+static bool take_from_any(struct consumer *c)
+{
+    bool taken = false;
+    for (uint32_t in; !taken && (in = at_load_rlx(&c->queued)) != 0;) {
+        struct affinity_cpu *q = &affinity.cpus[in - 1];
+        spin_lock(&q->lock, RANK_RUNQ);
+        taken = at_load_rlx(&c->queued) == in;
+        if (taken) {
+            affinity_unlink_locked(q, c);
+        }
+        spin_unlock(&q->lock, RANK_RUNQ);
+    }
+    return taken;
+}
+
+/* ---- a thread runs ---- */
+
+/* The CPU takes t: it is its last thread from now on. Returns t, or NULL. */
+static struct thread *takes(struct cpu *self, struct thread *t)
+{
+    if (t != NULL) {
+        struct affinity_cpu *q = affinity_of(self);
+        at_store_rlx(&q->last, t->id_slot);
+        at_store_rlx(&q->last_life, t->generation);
+        at_store_rlx(&t->id_slot->ran_on, self->id + 1);
+    }
+    return t;
+}
+
+/* Has the priority of t, which the CPU takes, changed meanwhile? The thread that changed it has
+ * looked for the CPU that runs t, or this CPU sees the change. */
+static void look_again(struct cpu *self, const struct thread *t)
+{
+    at_fence_seq(); /* ORDER(runs) */
+    if (affinity_urgency(t) != classes_urgency_at(self->id)) {
+        rt_preempt_cpu(self, self->id);
+    }
+}
+
+/* t, taken from a queue of consumers, is to run next. NULL: a more urgent thread is ready, and t
+ * is in the policy's queue now. */
+static struct thread *run_consumer(struct cpu *self, struct thread *t)
+{
+    if (affinity.way->run == NULL || affinity.way->run(self, t)) {
+        if (sched_has_classes()) {
+            look_again(self, t);
+        }
+        return takes(self, t);
+    }
+    STAT_INC(&affinity_of(self)->counts.pushes);
+    rt_kick(self, affinity.base.enqueue(self, t, PIRN_WHY_WAKE));
+    return NULL;
+}
+
+static struct thread *run_own(struct cpu *self)
+{
+    struct thread *t = take_end(affinity_of(self), true);
+    return t != NULL ? run_consumer(self, t) : NULL;
+}
+
+/* Invariant 5. */
+static bool may_go_first(struct affinity_cpu *q)
+{
+    unsigned turns = affinity.rule == AFFINITY_OLD ? 2 : RT_BYPASS_LIMIT;
+    return ++q->ahead % turns != 0;
+}
+
+/* ---- operations ---- */
+
+static struct pirn_kick affinity_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
+{
+    struct pirn_kick kick;
+    if ((why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF) && affinity_place(self, t, &kick)) {
+        return kick;
+    }
+    return affinity.base.enqueue(self, t, why);
+}
+
+static struct thread *affinity_pick(struct cpu *self)
+{
+    struct affinity_cpu *q = affinity_of(self);
+    struct thread *t;
+    if (unlikely(at_load_rlx(&q->length) != 0) && may_go_first(q) && (t = run_own(self)) != NULL) {
+        return t;
+    }
+    t = affinity.base.pick(self);
+    if (t == NULL && at_load_rlx(&q->length) != 0) {
+        return run_own(self);
+    }
+    return takes(self, t);
+}
+
+/* Another CPU's consumer whose producer is this CPU's last thread. */
+static struct thread *pull_from(struct affinity_cpu *from, const struct affinity_cpu *to)
+{
+    struct thread *t = NULL;
+    unsigned looks = 0;
+    spin_lock(&from->lock, RANK_RUNQ);
+    for (struct list *node = from->consumers.next;
+         node != &from->consumers && looks < PULL_LOOKS && t == NULL; node = node->next, looks++) {
+        struct consumer *c = consumer_at(node);
+        if (affinity_is_last(c, to)) {
+            t = affinity_unlink_locked(from, c);
+            break;
+        }
+    }
+    spin_unlock(&from->lock, RANK_RUNQ);
+    return t;
+}
+
+/* A thread has come from CPU `victim`, and runs. */
+static struct thread *took(struct cpu *self, struct thread *t, unsigned victim, uint64_t *count,
+                           uint64_t began)
+{
+    struct affinity_cpu *q = affinity_of(self);
+    STAT_INC(count);
+    STAT_ADD(&q->counts.pull_ns, port_now() - began);
+    trace_steal(self, victim, 1, t);
+    return run_consumer(self, t);
+}
+
+static struct thread *pull(struct cpu *self, uint64_t now)
+{
+    struct affinity_cpu *q = affinity_of(self);
+    for (unsigned k = 1; k < rt.ncpu; k++) {
+        struct affinity_cpu *from = &affinity.cpus[(self->id + k) % rt.ncpu];
+        struct thread *t = at_load_rlx(&from->length) != 0 ? pull_from(from, q) : NULL;
+        if (t != NULL) {
+            return took(self, t, from->id, &q->counts.pulls, now);
+        }
+    }
+    return NULL;
+}
+
+/* This CPU has been without work for long: the oldest consumer of the next CPU that has one. */
+static struct thread *take_late(struct cpu *self, uint64_t now)
+{
+    struct affinity_cpu *q = affinity_of(self);
+    if (now - q->idle_since < affinity.idle_ns) {
+        return NULL;
+    }
+    for (unsigned k = 1; k < rt.ncpu; k++) {
+        struct affinity_cpu *from = &affinity.cpus[(self->id + k) % rt.ncpu];
+        struct thread *t = at_load_rlx(&from->length) != 0 ? take_end(from, false) : NULL;
+        if (t != NULL) {
+            return took(self, t, from->id, &q->counts.late, now);
+        }
+    }
+    return NULL;
+}
+
+/* Do consumers wait for other CPUs that this one may take? */
+static bool others_wait(const struct cpu *self)
+{
+    if (!affinity.shares || MUTANT(AFFINITY_BLIND)) {
+        return false;
+    }
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        if (i != self->id && at_load_rlx(&affinity.cpus[i].length) != 0) { /* ORDER(idle-wake) */
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct thread *affinity_search(struct cpu *self)
+{
+    struct thread *t = NULL;
+    bool there = unlikely(others_wait(self));
+    uint64_t now = there ? port_now() : 0;
+    if (there && (t = pull(self, now)) != NULL) {
+        return t;
+    }
+    if (affinity.base.search != NULL && (t = affinity.base.search(self)) != NULL) {
+        return takes(self, t);
+    }
+    return there ? take_late(self, now) : NULL;
+}
+
+static bool affinity_has_work(struct cpu *self)
+{
+    return at_load_rlx(&affinity_of(self)->length) != 0 || /* ORDER(idle-wake) */
+           affinity.base.has_work(self) || others_wait(self);
+}
+
+static bool affinity_remove(struct cpu *self, struct thread *t)
+{
+    struct consumer *c = rt_consumer_of(t);
+    if (c != NULL && at_load_rlx(&c->queued) != 0) {
+        bool ours = self != NULL && at_load_rlx(&c->queued) == self->id + 1;
+        return ours && take_from_any(c) && run_consumer(self, t) != NULL;
+    }
+    return affinity.base.remove(self, t) && takes(self, t) != NULL;
+}
+
+static bool affinity_direct(struct cpu *self, struct thread *t)
+{
+    return affinity.base.direct(self, t) && takes(self, t) != NULL;
+}
+
+/* Does the first of the CPU's consumers go before the running thread, under a discipline with
+ * classes? */
+static bool consumer_is_due(struct affinity_cpu *q, const struct thread *running, enum pirn_why why)
+{
+    uint32_t there = 0, here = affinity_urgency(running);
+    spin_lock(&q->lock, RANK_RUNQ);
+    if (!list_empty(&q->consumers)) {
+        there = affinity_urgency(consumer_at(q->consumers.next)->thread);
+    }
+    spin_unlock(&q->lock, RANK_RUNQ);
+    bool turn = why == PIRN_WHY_YIELD || running->sched.ticks_left == 0;
+    return there > here || (there == here && turn && may_go_first(q));
+}
+
+static struct thread *affinity_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
+{
+    struct affinity_cpu *q = affinity_of(self);
+    struct thread *t;
+    if (unlikely(at_load_rlx(&q->length) != 0) && consumer_is_due(q, running, why) &&
+        (t = run_own(self)) != NULL) {
+        return t;
+    }
+    return takes(self, affinity.base.preempt(self, running, why));
+}
+
+static void affinity_requeue(struct thread *t)
+{
+    struct cpu *self = port_cpu_self();
+    struct consumer *c = rt_consumer_of(t);
+    at_fence_heavy(); /* ORDER(requeue) */
+    if (c != NULL && take_from_any(c)) {
+        rt_kick(self, affinity.base.enqueue(self, t, PIRN_WHY_MIGRATE));
+    } else {
+        affinity.base.requeue(t);
+    }
+}
+
+static int affinity_thread_init(struct thread *t, struct thread *creator)
+{
+    int error = affinity.base.thread_init != NULL ? affinity.base.thread_init(t, creator) : 0;
+    if (error == 0 && (t->flags & THREAD_MAIN)) {
+        takes(rt.cpus[0], t); /* it runs already */
+    }
+    return error;
+}
+
+static void affinity_idle_enter(struct cpu *self)
+{
+    struct affinity_cpu *q = affinity_of(self);
+    q->idle_since = port_now();
+    at_store_rlx(&q->idle, 1u);
+    if (affinity.base.idle_enter != NULL) {
+        affinity.base.idle_enter(self);
+    }
+}
+
+static void affinity_idle_exit(struct cpu *self)
+{
+    at_store_rlx(&affinity_of(self)->idle, 0u);
+    if (affinity.base.idle_exit != NULL) {
+        affinity.base.idle_exit(self);
+    }
+}
+
+static void affinity_stat(struct cpu *self,
+                          void (*emit)(void *to, const char *name, uint64_t value), void *to)
+{
+    const struct affinity_counts *n = &affinity_of(self)->counts;
+    emit(to, "affinity-here", STAT_GET(&n->here));
+    emit(to, "affinity-there", STAT_GET(&n->there));
+    emit(to, "affinity-standard", STAT_GET(&n->standard));
+    emit(to, "affinity-pushes", STAT_GET(&n->pushes));
+    emit(to, "affinity-push-ns", STAT_GET(&n->push_ns));
+    emit(to, "affinity-pulls", STAT_GET(&n->pulls));
+    emit(to, "affinity-late", STAT_GET(&n->late));
+    emit(to, "affinity-pull-ns", STAT_GET(&n->pull_ns));
+    if (affinity.base.stat != NULL) {
+        affinity.base.stat(self, emit, to);
+    }
+}
+
+static void affinity_check(void)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        struct affinity_cpu *q = &affinity.cpus[i];
+        uint32_t n = 0;
+        spin_lock(&q->lock, RANK_RUNQ);
+        for (struct list *node = q->consumers.next; node != &q->consumers; node = node->next) {
+            struct consumer *c = consumer_at(node);
+            RT_VERIFY(at_load_rlx(&c->queued) == i + 1);
+            RT_VERIFY(at_load_rlx(&c->thread->state) == THREAD_READY);
+            n++;
+        }
+        RT_VERIFY(n == at_load_rlx(&q->length));
+        spin_unlock(&q->lock, RANK_RUNQ);
+    }
+    if (affinity.base.check != NULL) {
+        affinity.base.check();
+    }
+}
+
+static int affinity_init(unsigned ncpu)
+{
+    affinity.shares = affinity.rule == AFFINITY_DECLARED && !affinity.base.pinned && ncpu > 1;
+    for (unsigned i = 0; i < ncpu; i++) {
+        struct affinity_cpu *q = &affinity.cpus[i];
+        *q = (struct affinity_cpu){.id = i};
+        at_init(&q->lock.word, 0u);
+        list_init(&q->consumers);
+        at_init(&q->length, 0u);
+        at_init(&q->last, (struct id_slot *)NULL);
+        at_init(&q->last_life, 0u);
+        at_init(&q->idle, 0u);
+    }
+    return affinity.base.init != NULL ? affinity.base.init(ncpu) : 0;
+}
+
+void affinity_use(const struct sched_affinity *way)
+{
+    affinity.way = way;
+}
+
+/* What "default" means. */
+static void rule_settle(const struct pirn_policy *policy)
+{
+    bool named = producers_options.names[0] != '\0';
+    if (affinity.way == NULL && named) {
+        rt_refuse("pirn: option affinity=\"%s\": policy %s has no task affinity. Valid policies: "
+                  "steal, single, dist\n",
+                  producers_options.names, policy->name);
+    }
+    if (affinity.way == NULL) {
+        affinity.rule = AFFINITY_OFF;
+    } else if (affinity.rule == AFFINITY_DEFAULT) {
+        affinity.rule = named ? AFFINITY_DECLARED : AFFINITY_OFF;
+    }
+}
+
+bool affinity_decorate(struct pirn_policy *to)
+{
+    rule_settle(to);
+    if (affinity.rule == AFFINITY_OFF) {
+        return false;
+    }
+    affinity.base = *to;
+    to->init = affinity_init;
+    to->enqueue = affinity_enqueue;
+    to->pick = affinity_pick;
+    to->rotate = NULL; /* it would run past the consumers */
+    to->search = affinity_search;
+    to->remove = affinity.base.remove != NULL ? affinity_remove : NULL;
+    to->direct = affinity.base.direct != NULL ? affinity_direct : NULL;
+    to->requeue = affinity.base.requeue != NULL ? affinity_requeue : NULL;
+    to->preempt = affinity.base.preempt != NULL ? affinity_preempt : NULL;
+    to->has_work = affinity_has_work;
+    to->idle_enter = affinity_idle_enter;
+    to->idle_exit = affinity_idle_exit;
+    to->thread_init = affinity_thread_init;
+    to->stat = affinity_stat;
+    to->check = FOR_TESTS(affinity_check);
+    return true;
+}
