@@ -35,6 +35,11 @@ const char *const driver_scheds[] = {"single",
                                      "dist:capacity=on",
                                      "request:discipline=posix,queue=heap",
                                      "dist:discipline=shmac",
+                                     "steal:affinity=declared",
+                                     "single:affinity=declared",
+                                     "dist:affinity=declared",
+                                     "steal:discipline=posix,affinity=declared",
+                                     "steal:affinity=old",
                                      NULL};
 
 static struct where here;

@@ -52,10 +52,9 @@ static bool suite_selected(const struct suite *suite)
     return options.suite == NULL || strcmp(options.suite, suite->name) == 0;
 }
 
-/* Suites with a list of policies of their own are for disciplines with classes. */
 static bool sched_fits(const struct suite *suite, const char *sched)
 {
-    return suite->scheds == NULL || strstr(sched, "discipline=posix") != NULL ||
+    return !suite->classes || strstr(sched, "discipline=posix") != NULL ||
            strstr(sched, "discipline=shmac") != NULL;
 }
 

@@ -23,6 +23,12 @@ enum { EXIT_CAUGHT = 10, EXIT_NOT_CAUGHT = 11 };
 
 static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_NONE] = "none",
+    [MUTANT_PRODUCER_CIRCLE] = "producer-circle",
+    [MUTANT_AFFINITY_STALE] = "affinity-stale",
+    [MUTANT_AFFINITY_AWAY] = "affinity-away",
+    [MUTANT_AFFINITY_TAIL] = "affinity-tail",
+    [MUTANT_AFFINITY_BLIND] = "affinity-blind",
+    [MUTANT_AFFINITY_QUIET] = "affinity-quiet",
     [MUTANT_PUBLISH_EARLY] = "publish-early",
     [MUTANT_NO_RECHECK] = "no-recheck",
     [MUTANT_NO_IDLE_FENCE] = "no-idle-fence",

@@ -274,4 +274,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_io = {"io", tests, NULL};
+const struct suite suite_io = {"io", tests, NULL, false};

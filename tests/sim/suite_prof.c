@@ -324,4 +324,4 @@ static const struct test tests[] = {
      MUTANT_WAITS_TIMER},
     {0}};
 
-const struct suite suite_prof = {"prof", tests, NULL};
+const struct suite suite_prof = {"prof", tests, NULL, false};

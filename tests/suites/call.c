@@ -320,4 +320,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_call = {"call", tests, NULL};
+const struct suite suite_call = {"call", tests, NULL, false};

@@ -287,4 +287,4 @@ static const struct test tests[] = {
 static const struct test tests[] = {{NULL, NULL, 0}};
 #endif
 
-const struct suite suite_cancel = {"cancel", tests, NULL};
+const struct suite suite_cancel = {"cancel", tests, NULL, false};

@@ -583,4 +583,4 @@ static const struct test tests[] = {TEST(discipline_has_classes),
 #endif
                                     {0}};
 
-const struct suite suite_classes = {"classes", tests, scheds};
+const struct suite suite_classes = {"classes", tests, scheds, true};

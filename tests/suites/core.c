@@ -295,4 +295,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_core = {"core", tests, NULL};
+const struct suite suite_core = {"core", tests, NULL, false};

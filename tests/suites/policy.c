@@ -439,4 +439,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_policy = {"policy", tests, NULL};
+const struct suite suite_policy = {"policy", tests, NULL, false};

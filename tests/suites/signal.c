@@ -376,5 +376,5 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_signal = {"signal", tests, NULL};
+const struct suite suite_signal = {"signal", tests, NULL, false};
 #endif

@@ -22,10 +22,11 @@ struct suite {
     const char *name;
     const struct test *tests;  /* ends with name == NULL */
     const char *const *scheds; /* the policies that it runs under, ends with NULL; NULL = any */
+    bool classes;              /* it needs a discipline with scheduling classes */
 };
 
 extern const struct suite suite_core, suite_sync, suite_policy, suite_classes, suite_call,
-    suite_cancel, suite_signal;
+    suite_cancel, suite_signal, suite_affinity;
 
 /* The platform provides these. */
 void test_fail(const char *file, int line, const char *what) __attribute__((noreturn));

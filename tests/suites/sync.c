@@ -5,4 +5,4 @@
 #define SYNC_ENTRY(name) {#name, test_##name, 0},
 static const struct test tests[] = {SYNC_TESTS(SYNC_ENTRY){NULL, NULL, 0}};
 
-const struct suite suite_sync = {"sync", tests, NULL};
+const struct suite suite_sync = {"sync", tests, NULL, false};

@@ -19,8 +19,8 @@
 #include "common/options.h"
 #include "suite.h"
 
-static const struct suite *const suites[] = {&suite_core, &suite_sync, &suite_policy,
-                                             &suite_classes, &suite_call};
+static const struct suite *const suites[] = {&suite_core,    &suite_sync, &suite_policy,
+                                             &suite_classes, &suite_call, &suite_affinity};
 enum { SUITES = sizeof(suites) / sizeof(suites[0]), TESTS_MAX = 1000 };
 
 static struct options {
@@ -157,7 +157,7 @@ void test_foreign(void (*fn)(void *), void *arg)
 /* Suite classes needs a discipline with classes. */
 static bool suite_fits(const struct suite *suite)
 {
-    return suite->scheds == NULL || strstr(test_sched(), "discipline=posix") != NULL ||
+    return !suite->classes || strstr(test_sched(), "discipline=posix") != NULL ||
            strstr(test_sched(), "discipline=shmac") != NULL;
 }
 

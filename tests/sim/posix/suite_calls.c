@@ -461,4 +461,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_calls = {"calls", tests, NULL};
+const struct suite suite_calls = {"calls", tests, NULL, false};

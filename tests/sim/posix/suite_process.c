@@ -269,4 +269,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_process = {"process", tests, NULL};
+const struct suite suite_process = {"process", tests, NULL, false};

@@ -527,4 +527,4 @@ static const struct test tests[] = {
     {NULL, NULL, 0},
 };
 
-const struct suite suite_signals = {"signals", tests, NULL};
+const struct suite suite_signals = {"signals", tests, NULL, false};
