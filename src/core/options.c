@@ -273,15 +273,16 @@ void options_add_default(struct text *out, const struct rt_option *o)
     }
 }
 
-/* The variables have 1, 4 or 8 bytes, and several types. */
+/* The variables have 1, 4 or 8 bytes, and several types. One byte: a bool, or an enum where
+ * compilers make those small (ARM without an OS). */
 static void number_store(const struct rt_option *o, uint64_t n)
 {
     uint64_t value = o->type == OPTION_IS_DURATION ? n * 1000 : n;
     uint32_t word = (uint32_t)value;
-    bool flag = n != 0;
+    uint8_t byte = (uint8_t)value;
     RT_ASSERT(o->place == NULL || o->size == 1 || o->size == 4 || o->size == 8);
     if (o->place != NULL) {
-        const void *from = o->size == 1   ? (const void *)&flag
+        const void *from = o->size == 1   ? (const void *)&byte
                            : o->size == 4 ? (const void *)&word
                                           : (const void *)&value;
         memcpy(o->place, from, o->size);
