@@ -39,6 +39,7 @@ const char *const driver_scheds[] = {"single",
                                      "single:affinity=declared",
                                      "dist:affinity=declared",
                                      "steal:discipline=posix,affinity=declared",
+                                     "steal:affinity=auto",
                                      "steal:affinity=old",
                                      NULL};
 
