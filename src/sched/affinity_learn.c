@@ -14,9 +14,10 @@
  * SEEN_ENOUGH on.
  *
  * Direction. Two threads that pass a buffer to each other wake each other: for data, and for room;
- * where conditions do it, the two look alike. Only one of them is taken for the producer: that whose entry reached SEEN_ENOUGH first. And a
- * consumer that was placed by a learned producer, and had to be taken away by an idle CPU because
- * the producer went on, costs its entry SEEN_LOSS: such a placement did harm.
+ * where conditions do it, the two look alike. Only one of them is taken for the producer: that
+ * whose entry reached SEEN_ENOUGH first. And a consumer that was placed by a learned producer, and
+ * had to be taken away by an idle CPU because the producer went on, costs its entry SEEN_LOSS: such
+ * a placement did harm.
  *
  * Entries belong to whoever owns the thread: the waker that has unlinked it, the policy, the CPU
  * that takes it. Other CPUs read them without order (invariant 2 of producers.h).

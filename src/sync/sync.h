@@ -146,8 +146,8 @@ void rt_cond_signal(struct rt_cond *c);
 void rt_cond_broadcast(struct rt_cond *c);
 
 int rt_sem_init(struct rt_sem *s, uint32_t value);
-/* t waits, or is being woken from a wait: for a semaphore that did not begin at 0? Such a one counts
- * what may be used: free places, not data. */
+/* t waits, or is being woken from a wait: for a semaphore that did not begin at 0? Such a one
+ * counts what may be used: free places, not data. */
 bool rt_sem_is_for_room(const struct thread *t);
 
 int rt_sem_trywait(struct rt_sem *s);

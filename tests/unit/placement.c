@@ -7,6 +7,8 @@
  * makes the mixers bounce between CPUs), Figure 3.23 (a consumer goes to the head), section 3.5
  * (the waking CPU first; pushed if it is preceded), Figures 4.5 and 4.12 (one sample of the wave
  * and mixer benchmark).
+ *
+ * Length: the situations share the CPUs and threads that they are made of.
  */
 #include <errno.h>
 #include <stdio.h>
