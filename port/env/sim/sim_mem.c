@@ -411,6 +411,11 @@ void sim_mem_forget(void *low, size_t size)
     }
 }
 
+const volatile void *sim_mem_address(uint32_t location)
+{
+    return mem.table[touched[location]].address;
+}
+
 void sim_mem_begin(bool weak, bool asymmetric)
 {
     mem.weak = weak;
