@@ -116,15 +116,14 @@ void context_set_state(struct context *c, enum context_state state)
     c->state = state;
     sim.runnable[n / 64] =
         state == CTX_RUNNABLE ? sim.runnable[n / 64] | bit : sim.runnable[n / 64] & ~bit;
+    timed_changed(c);
 }
 
 void context_wake_by(struct context *c, uint64_t deadline)
 {
     c->deadline = deadline < c->deadline ? deadline : c->deadline;
     sim.wake_at = deadline < sim.wake_at ? deadline : sim.wake_at;
-    if (sim_is_timed()) {
-        timed_due_by(deadline);
-    }
+    timed_changed(c);
 }
 
 void context_waits(struct context *c, uint64_t deadline)
@@ -165,7 +164,6 @@ unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
     c->cpu = cpu;
     c->clock = sim.now;
     context_set_state(c, CTX_RUNNABLE);
-    timed_due_by(sim.now);
     c->priority = PCT_FLOOR + 1 + sim_choose(1000);
     port_ctx_init(&c->ctx, stack, HOST_STACK, context_entry);
     if (sim_active) {
@@ -397,9 +395,10 @@ void sim_context_permit(unsigned n)
 {
     sim_point(43, n);
     if (sim_is_timed()) {
-        timed_permit(&sim.contexts[n]);
+        timed_kick(&sim.contexts[n]);
     }
     sim.contexts[n].permit = sim.permits = true;
+    timed_changed(&sim.contexts[n]);
 }
 
 struct main_arg {

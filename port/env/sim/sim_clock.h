@@ -19,14 +19,22 @@ void timed_begin(void); /* a run of either kind */
 /* The running context spends time. At a scheduling point (what, detail: as sim_point), spinning. */
 void timed_spend(uint64_t ps);
 void timed_pass(uint32_t what, uint32_t detail);
-void timed_relax(void);
+void timed_relax(unsigned round);
 
 /* The context that goes on, which is runnable then, and sim.now its clock. SIM_CONTEXTS: none. */
 unsigned timed_next(void);
 
-/* A context that waits may go on at that time. It gets a permit from the running one. */
-void timed_due_by(uint64_t time);
-void timed_permit(struct context *c);
+/* The running context pays for a permit, which then arrives at permit_at. */
+void timed_kick(struct context *c);
+
+/* A context's state, deadline or permit has changed. */
+void timed_update(struct context *c);
+static inline void timed_changed(struct context *c)
+{
+    if (sim_is_timed()) {
+        timed_update(c);
+    }
+}
 
 /* Ticks come so often from now on. True if one is due on the running CPU; then it has come. */
 void timed_ticks_start(uint64_t ns);

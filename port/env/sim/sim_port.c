@@ -240,11 +240,10 @@ void port_cpu_kick(struct cpu *cpu)
 void port_relax(unsigned round)
 {
     struct context *c = &sim.contexts[sim_current];
-    (void)round;
     c->spins = 8;
     sim.steps++;
     if (sim_is_timed()) {
-        timed_relax();
+        timed_relax(round);
     } else {
         sim.now += 20;
     }

@@ -23,6 +23,7 @@ const struct sim_timing sim_timing_linux = {
     .atomic_ps = 7000,
     .step_ps = 2000,
     .relax_ns = 40,
+    .yield_ns = 400,
     .switch_ns = 10,
     .barrier_ns = 2500,
     .kick_ns = 1000,
@@ -38,6 +39,7 @@ const struct sim_search *sim_search = &search_explored;
 
 static struct {
     uint64_t horizon;
+    uint64_t due[SIM_CONTEXTS]; /* when each may go on; of the running one not up to date */
     uint64_t tick_ns, tick_due[RT_MAX_CPUS];
 } timed;
 
@@ -88,15 +90,16 @@ void timed_pass(uint32_t what, uint32_t detail)
     timed_spend(ps);
 }
 
-void timed_relax(void)
+void timed_relax(unsigned round)
 {
-    timed_spend((uint64_t)sim.config.timed->relax_ns * PS);
+    const struct sim_timing *t = sim.config.timed;
+    timed_spend((uint64_t)(round == UINT32_MAX ? t->yield_ns : t->relax_ns) * PS);
 }
 
 /* ---- whose turn it is ---- */
 
 /* When the context may go on; UINT64_MAX: it waits for others. */
-static uint64_t due(const struct context *c)
+static uint64_t due_of(const struct context *c)
 {
     uint64_t time = c->deadline;
     if (c->state == CTX_RUNNABLE) {
@@ -109,6 +112,13 @@ static uint64_t due(const struct context *c)
         time = c->permit_at;
     }
     return time > c->clock ? time : c->clock;
+}
+
+void timed_update(struct context *c)
+{
+    uint64_t due = due_of(c);
+    timed.due[c - sim.contexts] = due;
+    timed.horizon = due < timed.horizon ? due : timed.horizon;
 }
 
 /* Among `equal` contexts, of which one more has been found: is it to be that one? */
@@ -126,8 +136,9 @@ unsigned timed_next(void)
         return sim_current;
     }
     self->clock = sim.now;
+    timed.due[sim_current] = due_of(self);
     for (unsigned i = 0; i < sim_ncontexts; i++) {
-        uint64_t time = due(&sim.contexts[i]);
+        uint64_t time = timed.due[i];
         if (time == UINT64_MAX) {
             continue;
         }
@@ -137,25 +148,19 @@ unsigned timed_next(void)
         first = time < first ? time : first;
         best = goes ? i : best;
     }
-    timed.horizon = second;
-    if (best != SIM_CONTEXTS) {
-        sim.now = first;
+    if (best != SIM_CONTEXTS && sim.contexts[best].state == CTX_WAITING) {
         context_set_state(&sim.contexts[best], CTX_RUNNABLE);
     }
+    sim.now = best != SIM_CONTEXTS ? first : sim.now;
+    timed.horizon = second;
     return best;
 }
 
-void timed_due_by(uint64_t time)
-{
-    timed.horizon = time < timed.horizon ? time : timed.horizon;
-}
-
-void timed_permit(struct context *c)
+void timed_kick(struct context *c)
 {
     timed_spend((uint64_t)sim.config.timed->kick_ns * PS);
     uint64_t at = sim.now + sim.config.timed->wake_ns;
     c->permit_at = c->permit && c->permit_at < at ? c->permit_at : at;
-    timed_due_by(c->permit_at);
 }
 
 /* ---- ticks ---- */

@@ -36,6 +36,7 @@ struct sim_timing {
     uint32_t atomic_ps;  /* a read-modify-write or a full fence, beside the access */
     uint32_t step_ps;    /* ordinary instructions of the runtime, at each scheduling point */
     uint32_t relax_ns;   /* a round of spinning */
+    uint32_t yield_ns;   /* a search offers its processor to other programs, which do not want it */
     uint32_t switch_ns;  /* registers and stack of a context switch */
     uint32_t barrier_ns; /* the heavy fence */
     uint32_t kick_ns;    /* waking a CPU or a kernel thread: what the waker pays */

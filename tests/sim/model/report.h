@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* report.h - what pirn-sim-model prints: a row for each task, and one for all. */
+#ifndef PIRN_TESTS_MODEL_REPORT_H
+#define PIRN_TESTS_MODEL_REPORT_H
+
+#include "graph.h"
+
+enum report_format { REPORT_TEXT, REPORT_CSV, REPORT_JSON };
+extern const char *const report_formats[]; /* ends with NULL */
+
+struct report {
+    const struct plan *plan;
+    const char *workload, *pin;
+    enum report_format format;
+    bool more; /* a row has been printed */
+};
+
+void report_begin(struct report *r);
+void report_run(struct report *r, const struct task_result *results);
+void report_end(struct report *r);
+
+#endif
