@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What pirn-sim-model prints is sane: check_model.py PROGRAM.
 
-Virtual times and counts are the same in each run of a seed, so they are compared exactly, or by
+Simulated times and counts are the same in each run of a seed, so they are compared exactly, or by
 what must be larger on the machine that is modelled.
 """
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - pirn-sim-model: a workload on a machine under a policy, in virtual time.
+ * main.c - pirn-sim-model: a workload on a machine under a policy, in simulated time.
  *
  *     pirn-sim-model --topology xeon --sched steal --buffer 64
  *     pirn-sim-model --workload pairs --pairs 64 --topology numa64 --format csv

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timed_test.c - the timed mode of the simulator (sim_timed.h). Times are virtual, and the same in
- * each run of a seed, so they are asserted.
+ * timed_test.c - the timed mode of the simulator (sim_timed.h). Its times are the same in each run
+ * of a seed, so they are asserted.
  */
 #include <pirn/pirn.h>
 #include <string.h>
