@@ -393,9 +393,9 @@ void sim_context_wait(struct context *c, uint64_t deadline)
 
 void sim_context_permit(unsigned n)
 {
-    sim_point(43, n);
+    sim_point(POINT_PERMIT, n);
     if (sim_is_timed()) {
-        timed_kick(&sim.contexts[n]);
+        timed_permit(&sim.contexts[n]);
     }
     sim.contexts[n].permit = sim.permits = true;
     timed_changed(&sim.contexts[n]);

@@ -24,8 +24,8 @@ void timed_relax(unsigned round);
 /* The context that goes on, which is runnable then, and sim.now its clock. SIM_CONTEXTS: none. */
 unsigned timed_next(void);
 
-/* The running context pays for a permit, which then arrives at permit_at. */
-void timed_kick(struct context *c);
+/* A context gets a permit, and will know at permit_at. */
+void timed_permit(struct context *c);
 
 /* A context's state, deadline or permit has changed. */
 void timed_update(struct context *c);

@@ -12,6 +12,8 @@
 #define SIM_CONTEXT_WORDS ((SIM_CONTEXTS + 63u) / 64)
 #define DEVICE 0u /* context number; the program's main thread starts on 1 */
 
+#define POINT_PERMIT 43u /* sim_point: a permit is about to be posted */
+
 enum context_state { CTX_FREE, CTX_RUNNABLE, CTX_WAITING, CTX_DONE };
 
 void sim_preempts(bool on);

@@ -84,6 +84,8 @@ void timed_pass(uint32_t what, uint32_t detail)
     uint64_t ps = sim.config.timed->step_ps;
     if (what >= FIRST_LOAD && what < FIRST_FENCE) {
         ps += atomic_ps(what, detail);
+    } else if (what == POINT_PERMIT) {
+        ps += (uint64_t)sim.config.timed->kick_ns * PS;
     } else if (what <= FIRST_FENCE + SIM_FENCE_RMW) {
         ps += fence_ps(what - FIRST_FENCE);
     }
@@ -156,9 +158,8 @@ unsigned timed_next(void)
     return best;
 }
 
-void timed_kick(struct context *c)
+void timed_permit(struct context *c)
 {
-    timed_spend((uint64_t)sim.config.timed->kick_ns * PS);
     uint64_t at = sim.now + sim.config.timed->wake_ns;
     c->permit_at = c->permit && c->permit_at < at ? c->permit_at : at;
 }

@@ -3,7 +3,7 @@
  * sim_timed.h - the simulator as a model of performance: sim_config.timed.
  *
  * Each context (a CPU, the device, a foreign thread) has a clock of its own. What it does costs
- * time, and the context with the lowest clock goes on; so N CPUs work at once in virtual time. A
+ * time, and the context with the lowest clock goes on; so N CPUs work at once in simulated time. A
  * context that waits goes on at its deadline, or when the context that wakes it has paid for the
  * kick and the wake-up has taken its time. pirn_now is the clock of the CPU that runs the caller.
  *

@@ -172,6 +172,30 @@ static void test_least_recently_used_line_leaves_when_a_set_is_full(void)
     EQUAL(caches_state_l1(machine, 0, 0), 'I');
 }
 
+static void test_hit_makes_a_line_the_newest_in_its_level(void)
+{
+    begin(&small, false);
+    READ(0, 0);
+    READ(0, 4); /* the L2's set is full */
+    READ(0, 2);
+    READ(0, 6); /* the L1's, with these */
+    EQUAL(READ(0, 0), 10);
+    READ(0, 8); /* in the L2 in place of 4 */
+    READ(0, 2);
+    READ(0, 6);
+    EQUAL(READ(0, 0), 10);
+    EQUAL(READ(0, 4), 100);
+
+    begin(&small, false);
+    for (unsigned i = 0; i < 4; i++) {
+        READ(1, 8 * i); /* the LLC's set is full */
+    }
+    READ(0, 0);
+    READ(0, 32); /* in place of 8 */
+    states(0, "EIII", "EI");
+    EQUAL(caches_state_llc(machine, 0, 8), 'I');
+}
+
 static void test_modified_line_is_written_back_when_it_leaves(void)
 {
     begin(&small, false);
@@ -304,6 +328,10 @@ static void test_prefetcher_asks_for_the_third_line_of_a_run(void)
     EQUAL(READ(0, 4), 10); /* it has come long ago */
     EQUAL(caches_state(machine, 0, 5), 'E');
     EQUAL(caches_state_l1(machine, 0, 5), 'I');
+    begin(&small, true); /* with the rights of the run */
+    WRITE(0, 1);
+    WRITE(0, 2);
+    states(3, "MIII", "MI");
     begin(&small, true); /* not beyond a page */
     READ(0, CACHES_PAGE - 2);
     READ(0, CACHES_PAGE - 1);
@@ -353,6 +381,7 @@ int main(void)
     test_nodes_share_when_they_read();
     test_memory_answers_for_clean_lines_when_nodes_do_not();
     test_least_recently_used_line_leaves_when_a_set_is_full();
+    test_hit_makes_a_line_the_newest_in_its_level();
     test_modified_line_is_written_back_when_it_leaves();
     test_clean_line_costs_a_snoop_when_it_has_left_silently();
     test_line_leaves_the_cores_when_it_leaves_the_last_level();

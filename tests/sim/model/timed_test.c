@@ -247,6 +247,46 @@ static void test_reader_pays_for_the_way_to_its_producers_cache(void)
     expect_reads("xeon", 2, CACHES_CORE, 12000);
 }
 
+enum { ON_NODE_1 = 8, PLACED };
+
+static void *touches_first(void *unused)
+{
+    struct sim_usage usage;
+    (void)unused;
+    sim_touch(buffer, BUFFER, true);
+    sim_usage(&usage);
+    reads = usage.program;
+    return NULL;
+}
+
+static void *does_nothing(void *unused)
+{
+    return unused;
+}
+
+/* dist: each on the next CPU. */
+static void touch_on_node_1(void *unused)
+{
+    pirn_thread_t threads[PLACED];
+    (void)unused;
+    for (unsigned i = 0; i < PLACED; i++) {
+        void *(*fn)(void *) = i == ON_NODE_1 ? touches_first : does_nothing;
+        EQUAL(pirn_create(&threads[i], NULL, fn, NULL), 0);
+        pirn_join(threads[i], NULL);
+    }
+}
+
+static void test_page_is_on_the_node_that_touches_it_first(void)
+{
+    struct sim_timing timing = sim_timing_linux;
+    timing.topology = caches_topology_find("numa64");
+    begin("dist", 64, &timing);
+    simulate(touch_on_node_1);
+    EQUAL(reads.from[1][CACHES_MEMORY], LINES);
+    EQUAL(caches_node(sim_caches(), ON_NODE_1), 1);
+    EQUAL(caches_core(sim_caches(), ON_NODE_1)->from[1][CACHES_MEMORY] >= LINES, 1);
+}
+
 static void explores(void *unused)
 {
     struct sim_usage usage;
@@ -271,6 +311,7 @@ int main(void)
     test_wake_up_takes_the_time_that_it_is_given();
     test_threads_share_a_cpu_by_ticks_when_they_preempt();
     test_reader_pays_for_the_way_to_its_producers_cache();
+    test_page_is_on_the_node_that_touches_it_first();
     test_programs_for_the_model_run_when_it_is_off();
     return 0;
 }
