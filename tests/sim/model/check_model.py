@@ -86,6 +86,16 @@ def wavemix() -> None:
                 expect(steal["from_far"] > lines, f"{what}: moving costs nothing")
 
 
+def by_cpu() -> None:
+    found = rows("--topology", "i7", "--pin", "all", "--by-cpu")
+    cpus = [row for row in found if row["thread"].startswith("cpu")]
+    expect(len(cpus) == 4 and len(found) == 12, "seven threads, four CPUs, and all")
+    busiest = max(cpus, key=lambda row: int(row["l1_read_misses"]))
+    expect(busiest["thread"] == "cpu2", "mixer1 and mixer2 are on CPU 2")
+    program = sum(int(row["reads"]) for row in cpus)
+    expect(program > 6 * 64 * 60, "the CPUs have fewer reads than the threads")
+
+
 def work_and_prefetch() -> None:
     common = ("--topology", "xeon", "--buffer", "64", "--pin", "all")
     normal, idle = whole(*common), whole(*common, "--work", "0")
@@ -105,6 +115,7 @@ def main() -> None:
     repeats()
     formats_agree()
     wavemix()
+    by_cpu()
     work_and_prefetch()
     pairs()
 

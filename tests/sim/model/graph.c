@@ -33,6 +33,8 @@ struct task {
 
 static struct {
     const struct plan *plan;
+    struct graph_result *result;
+    bool counts; /* of CPUs: begun */
     struct task tasks[GRAPH_TASKS];
     pirn_barrier_t start;
 } run;
@@ -64,6 +66,26 @@ static void usage_take(struct sim_usage *used, const struct sim_usage *before)
     used->migrations -= before->migrations;
     caches_counts_take(&used->program, &before->program);
     caches_counts_take(&used->runtime, &before->runtime);
+}
+
+/* In place of each CPU's counts those since the last call. */
+static void cpus_count(void)
+{
+    for (unsigned i = 0; i < run.plan->cpus; i++) {
+        struct caches_counts now = *caches_core(sim_caches(), i);
+        caches_counts_take(&now, &run.result->cpus[i]);
+        run.result->cpus[i] = now;
+    }
+}
+
+/* Here the measured samples of a task begin. */
+static void measure_begins(const struct task *t, struct sim_usage *before)
+{
+    sim_usage(before);
+    if (t->out == NULL && !run.counts) {
+        run.counts = true;
+        cpus_count();
+    }
 }
 
 /* ---- a task's work ---- */
@@ -119,7 +141,7 @@ static void *task_main(void *arg)
     pirn_barrier_wait(&run.start);
     for (uint64_t sample = 0; sample < plan->warmup + plan->samples; sample++) {
         if (sample == plan->warmup) {
-            sim_usage(&before);
+            measure_begins(t, &before);
         }
         for (unsigned i = 0; i < t->ninputs; i++) {
             pirn_sem_wait(&t->in[i].full);
@@ -163,6 +185,7 @@ static void run_threads(void *unused)
     for (unsigned i = 0; i < ntasks; i++) {
         pirn_join(run.tasks[i].thread, NULL);
     }
+    cpus_count();
 }
 
 /* The tasks are in an order in which each finds its inputs. The last one ends a sample; what is
@@ -175,7 +198,7 @@ static void run_serial(void *unused)
     (void)unused;
     for (uint64_t sample = 0; sample < plan->warmup + plan->samples; sample++) {
         if (sample == plan->warmup) {
-            sim_usage(&before);
+            measure_begins(last, &before);
         }
         for (struct task *t = run.tasks; t <= last; t++) {
             task_fills(t, sample);
@@ -184,19 +207,20 @@ static void run_serial(void *unused)
     sim_usage(&last->result->used);
     usage_take(&last->result->used, &before);
     last->result->sink = true;
+    cpus_count();
 }
 
 /* ---- a run ---- */
 
-static void tasks_make(struct task_result *results)
+static void tasks_make(struct graph_result *result)
 {
     const struct graph_spec *graph = run.plan->graph;
-    memset(results, 0, graph->ntasks * sizeof(*results));
+    memset(result, 0, sizeof(*result));
     memset(run.tasks, 0, sizeof(run.tasks));
     for (unsigned i = 0; i < graph->ntasks; i++) {
         struct task *t = &run.tasks[i];
         t->spec = &graph->tasks[i];
-        t->result = &results[i];
+        t->result = &result->tasks[i];
         t->buffer = aligned_alloc(4096, run.plan->buffer);
         if (t->buffer == NULL) {
             abort();
@@ -208,9 +232,9 @@ static void tasks_make(struct task_result *results)
     }
 }
 
-const char *graph_run(const struct plan *plan, struct task_result *results)
+const char *graph_run(const struct plan *plan, struct graph_result *result)
 {
-    static struct sim_result result;
+    static struct sim_result ended;
     struct sim_config config = {.seed = plan->seed,
                                 .ncpu = plan->serial ? 1 : plan->cpus,
                                 .sched = plan->sched,
@@ -218,10 +242,12 @@ const char *graph_run(const struct plan *plan, struct task_result *results)
                                 .trace = plan->trace,
                                 .timed = plan->timing};
     run.plan = plan;
-    tasks_make(results);
-    sim_run(&config, plan->serial ? run_serial : run_threads, NULL, &result);
+    run.result = result;
+    run.counts = false;
+    tasks_make(result);
+    sim_run(&config, plan->serial ? run_serial : run_threads, NULL, &ended);
     for (unsigned i = 0; i < plan->graph->ntasks; i++) {
         free(run.tasks[i].buffer);
     }
-    return result.failed ? result.why : NULL;
+    return ended.failed ? ended.why : NULL;
 }

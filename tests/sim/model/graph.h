@@ -58,8 +58,15 @@ struct task_result {
     bool sink;
 };
 
-/* Run it: results[i] is task i's. NULL, or why it failed. */
-const char *graph_run(const struct plan *plan, struct task_result *results);
+/* By task, and by CPU: all accesses there, the runtime's included, since the first sink has begun
+ * to measure. */
+struct graph_result {
+    struct task_result tasks[GRAPH_TASKS];
+    struct caches_counts cpus[CACHES_CORES];
+};
+
+/* Run it. NULL, or why it failed. */
+const char *graph_run(const struct plan *plan, struct graph_result *result);
 
 /* pinned.c: policy "pinned". The next thread that is created is to run on this CPU; NOT_PINNED: on
  * any. */

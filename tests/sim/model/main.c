@@ -21,7 +21,7 @@ enum { TOPOLOGIES_MAX = 8, PAIRS_MAX = GRAPH_TASKS / 2, CPUS_MAX = CACHES_CORES 
 static struct {
     long workload, topology, format, pin;
     uint64_t cpus, buffer, pairs, seeds, work;
-    bool prefetch, preempt, by_number, sched;
+    bool prefetch, preempt, by_number, by_cpu, sched;
     uint64_t spin;
 } given = {.buffer = 4, .pairs = 8, .seeds = 1, .work = 100, .spin = 200};
 
@@ -68,6 +68,7 @@ static void parse(int argc, char **argv)
                      "PIRN_SPIN: microseconds that an idle CPU searches"),
         option_flag("by-number", &given.by_number,
                     "of CPUs with equal clocks the first goes on, not one by the seed"),
+        option_flag("by-cpu", &given.by_cpu, "rows for the CPUs, the runtime's accesses included"),
         option_text("trace", "FILE", &plan.trace, "write the event trace of one run"),
         option_choice("format", &given.format, report_formats, "text, csv or json"),
         {0}};
@@ -136,7 +137,7 @@ static void take(void)
 
 int main(int argc, char **argv)
 {
-    static struct task_result results[GRAPH_TASKS];
+    static struct graph_result result;
     pinned_register();
     parse(argc, argv);
     take();
@@ -146,15 +147,16 @@ int main(int argc, char **argv)
     struct report report = {.plan = &plan,
                             .workload = workload_names[given.workload],
                             .pin = pins[given.pin],
+                            .by_cpu = given.by_cpu,
                             .format = (enum report_format)given.format};
     report_begin(&report);
     for (uint64_t i = 0; i < given.seeds; i++, plan.seed++) {
-        const char *why = graph_run(&plan, results);
+        const char *why = graph_run(&plan, &result);
         if (why != NULL) {
             fprintf(stderr, "FAILED: seed %llu: %s\n", (unsigned long long)plan.seed, why);
             return 1;
         }
-        report_run(&report, results);
+        report_run(&report, &result);
     }
     report_end(&report);
     return 0;

@@ -211,17 +211,31 @@ static void usage_join(struct sim_usage *to, const struct sim_usage *from)
     caches_counts_add(&to->runtime, &from->runtime);
 }
 
-void report_run(struct report *r, const struct task_result *results)
+static void print_cpus(struct report *r, const struct graph_result *result)
+{
+    for (unsigned i = 0; i < r->plan->cpus; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "cpu%u", i);
+        struct row row = {.name = name, .used = {.program = result->cpus[i]}};
+        print_row(r, &row);
+    }
+}
+
+void report_run(struct report *r, const struct graph_result *result)
 {
     const struct graph_spec *graph = r->plan->graph;
     struct row all = {.name = "all"};
     for (unsigned i = 0; i < graph->ntasks; i++) {
-        struct row row = {graph->tasks[i].name, results[i].work, results[i].used};
-        usage_join(&all.used, &results[i].used);
-        if (results[i].sink) {
-            moments_join(&all.time, &results[i].interval);
+        const struct task_result *task = &result->tasks[i];
+        struct row row = {graph->tasks[i].name, task->work, task->used};
+        usage_join(&all.used, &task->used);
+        if (task->sink) {
+            moments_join(&all.time, &task->interval);
         }
         print_row(r, &row);
+    }
+    if (r->by_cpu) {
+        print_cpus(r, result);
     }
     print_row(r, &all);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h - what pirn-sim-model prints: a row for each task, and one for all. */
+/* report.h - what pirn-sim-model prints: a row for each task, and one for all; by_cpu: one for
+ * each CPU before that. */
 #ifndef PIRN_TESTS_MODEL_REPORT_H
 #define PIRN_TESTS_MODEL_REPORT_H
 
@@ -12,11 +13,12 @@ struct report {
     const struct plan *plan;
     const char *workload, *pin;
     enum report_format format;
+    bool by_cpu;
     bool more; /* a row has been printed */
 };
 
 void report_begin(struct report *r);
-void report_run(struct report *r, const struct task_result *results);
+void report_run(struct report *r, const struct graph_result *result);
 void report_end(struct report *r);
 
 #endif
