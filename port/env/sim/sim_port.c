@@ -27,7 +27,7 @@
 #include "port_report.h"
 #include "port_signals.h"
 #include "port_tools.h"
-#include "sim_internal.h"
+#include "sim_clock.h"
 
 /* By the seed, without a choice of the scheduler's. */
 unsigned port_cpu_capacity(unsigned i)
@@ -61,9 +61,9 @@ size_t port_signal_room(void)
 
 int port_preempt_start(uint64_t tick_ns, const char **why)
 {
-    (void)tick_ns;
     (void)why;
     sim_preempts(true);
+    timed_ticks_start(tick_ns);
     return 0;
 }
 
@@ -240,10 +240,13 @@ void port_cpu_kick(struct cpu *cpu)
 void port_relax(unsigned round)
 {
     struct context *c = &sim.contexts[sim_current];
-    (void)round;
     c->spins = 8;
     sim.steps++;
-    sim.now += 20;
+    if (sim_is_timed()) {
+        timed_relax(round);
+    } else {
+        sim.now += 20;
+    }
     sim_check_steps();
     if (sim.pct) {
         c->priority = --sim.floor; /* it waits for somebody: let all others go on */
@@ -495,7 +498,7 @@ const char *port_option(const char *name)
            : strcmp(name, "tracesize") == 0 ? sim_trace_size()
            : strcmp(name, "tracefull") == 0 ? sim_trace_full()
            : strcmp(name, "spares") == 0    ? "4"
-           : strcmp(name, "spin") == 0      ? "1"
+           : strcmp(name, "spin") == 0      ? sim_is_timed() ? sim.config.timed->spin : "1"
            : strcmp(name, "stack") == 0     ? "32K"
            : strcmp(name, "tls") == 0       ? sim.tls ? "own" : "shared"
                                             : NULL;
