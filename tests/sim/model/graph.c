@@ -127,6 +127,9 @@ static void input_connect(struct task *consumer, unsigned i)
     pirn_sem_init(&edge->full, 0);
     pirn_sem_init(&edge->room, 1);
     consumer->inputs[i]->out = edge;
+    if (run.plan->declare && pirn_affinity_add(consumer->inputs[i]->thread) != 0) {
+        sim_fail("a dependency of %s cannot be declared", consumer->spec->name);
+    }
 }
 
 static void *task_main(void *arg)

@@ -54,6 +54,8 @@ static void parse(int argc, char **argv)
         option_choice(
             "pin", &given.pin, pins,
             "instead of --sched: pin the sources (waves, producers), or all tasks, to CPUs"),
+        option_flag("affinity", &plan.declare,
+                    "consumers declare their producers: for policies with task affinity"),
         option_flag("serial", &plan.serial, "one thread runs all tasks, in order, on one CPU"),
         option_count("buffer", &given.buffer, 4, 1024, "KB of each task's buffer, a multiple of 4"),
         option_count("samples", &plan.samples, 1, 1000000, "samples that are measured"),
