@@ -106,6 +106,11 @@ int affinity_processor(unsigned i);
  * there is none, or no number of 1 to 1024 in it. */
 unsigned capacity_read(const char *folder, unsigned processor);
 
+/* linux_nodes.c: the node of a processor, and the distance of two nodes, by the files in this
+ * folder; node 0, and what port_nodes.h says, if they cannot be read. */
+unsigned node_of_processor(const char *folder, unsigned processor);
+unsigned node_distance(const char *folder, unsigned from, unsigned to);
+
 /* CPU time of threads: linux_times.c. The calling kernel thread begins as carrier k, running t; it
  * switches, if affinity_times(); a tick. Switches of all workers are counted from now on. */
 void times_begin(struct port_carrier *k, struct port_thread *t);
