@@ -102,6 +102,10 @@ void affinity_leave(struct cpu *cpu, struct port_carrier *port);
 /* The processor to which worker i is bound; -1: none. */
 int affinity_processor(unsigned i);
 
+/* Where workers are bound: the set (cpu_set_t) with which a kernel thread of theirs begins, instead
+ * of its creator's one processor. NULL: they are not. */
+const void *affinity_of_new(void);
+
 /* linux_capacity.c: the capacity of a processor, by the files in this folder; PORT_CAPACITY_MAX if
  * there is none, or no number of 1 to 1024 in it. */
 unsigned capacity_read(const char *folder, unsigned processor);

@@ -40,7 +40,7 @@ struct plan {
     const char *sched, *preempt, *trace;
     enum pin pin;
     bool declare; /* consumers say on whom they depend: task affinity */
-    bool serial; /* one thread runs all tasks, one after another */
+    bool serial;  /* one thread runs all tasks, one after another */
     size_t buffer;
     uint64_t samples, warmup, seed; /* warmup: samples before those that are measured */
     unsigned work;                  /* percent of the topology's times to compute */
