@@ -159,7 +159,7 @@ static void test_description_is_whole_when_texts_need_quoting(void)
     const char *json = pirn_describe();
     CHECK(strstr(json,
                  "{\"name\":\"odd\",\"help\":\"says \\\"so\\\"\\u000aand \\\\ so\",\"options\":["
-                 "{\"name\":\"file\",\"values\":[],\"default\":\"\",\"help\":\"a \\\"path\\\"\"},"
+                 "{\"name\":\"file\",\"values\":\"path\",\"default\":\"\",\"help\":\"a \\\"path\\\"\"},"
                  "{\"name\":\"how\",\"values\":[\"a\\\\b\",\"c\"],\"default\":\"c\",\"help\":\"\"}"
                  "]}") != NULL);
     longest = good("a-scheduling-policy-of-31-chars");
