@@ -3,8 +3,8 @@
  * affinity.h - task affinity: threads that read data run where the data has just been written.
  *
  * A decorator: the option `affinity` of a policy replaces operations of its table by those of
- * affinity.c, which call the policy's own (sched_settle). Without the option nothing is replaced, so
- * nothing costs anything. core/producers.h has the dependencies.
+ * affinity.c, which call the policy's own (sched_settle). Without the option nothing is replaced,
+ * so nothing costs anything. core/producers.h has the dependencies.
  *
  * Rules, after the thesis of docs/STATUS.md, section A:
  *
