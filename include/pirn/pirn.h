@@ -329,7 +329,7 @@ typedef struct pirn_sem {
 #define PIRN_SEM_MAX 0x7fffffffu
 #define PIRN_SEM_INIT(value)                                                                       \
     {                                                                                              \
-        {0},                                                                                       \
+        {(value)},                                                                                 \
         {                                                                                          \
             {(value)*2u, 0}, 0                                                                     \
         }                                                                                          \

@@ -91,7 +91,8 @@ enum mutant {
     MUTANT_AFFINITY_AWAY,   /* the waking CPU is not preferred */
     MUTANT_AFFINITY_TAIL,   /* a consumer goes behind the others of its CPU */
     MUTANT_AFFINITY_BLIND,  /* the last look before sleeping does not see the consumers of others */
-    MUTANT_AFFINITY_QUIET,  /* only the CPU of a consumer is woken for it */
+    MUTANT_LEARN_BOTH, /* of two threads that wake each other, each is taken for the other's producer */
+    MUTANT_AFFINITY_QUIET, /* only the CPU of a consumer is woken for it */
     MUTANT_MAX
 };
 

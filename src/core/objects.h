@@ -29,6 +29,10 @@ struct rt_objects {
      * in queues that are not part of an object. */
     void (*forked)(void);
 
+    /* RT_AFFINITY: t, whose wait has ended and which does not run yet, waited for room, not for
+     * data: for a semaphore that did not begin at 0. Inside the runtime. */
+    bool (*waited_for_room)(const struct thread *t);
+
     /* RT_REPORT: the runtime starts. */
     void (*report_start)(void);
 

@@ -45,9 +45,15 @@ static struct consumer *record_alloc_locked(void)
     at_init(&c->life, 0u);
     at_init(&c->count, 0u);
     at_init(&c->queued, 0u);
+    at_init(&c->seen_life, 0u);
     for (unsigned i = 0; i < RT_PRODUCERS_MAX; i++) {
         at_init(&c->of[i].slot, (struct id_slot *)NULL);
         at_init(&c->of[i].life, 0u);
+    }
+    for (unsigned i = 0; i < RT_PRODUCERS_SEEN; i++) {
+        at_init(&c->seen[i].slot, (struct id_slot *)NULL);
+        at_init(&c->seen[i].life, 0u);
+        at_init(&c->seen[i].weight, 0u);
     }
     return c;
 }
@@ -227,6 +233,30 @@ int rt_producer_del(struct thread *consumer, struct thread *producer)
     return have_ended(consumer, producer)
                ? -ESRCH
                : change(life_of(consumer), life_of(producer), del_locked);
+}
+
+bool rt_is_producer(const struct consumer *c, uint32_t life, const struct thread *t)
+{
+    uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (at_load_rlx(&c->of[i].slot) == t->id_slot &&
+            at_load_rlx(&c->of[i].life) == t->generation) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int rt_record_reserve(const struct thread *t)
+{
+    unsigned long irq;
+    if (rt_record_of(t) != NULL) {
+        return 0;
+    }
+    rt_enter_lock(&irq, &graph.lock, RANK_PRODUCERS);
+    const struct consumer *c = record_get_locked(life_of(t));
+    rt_leave_unlock(irq, &graph.lock, RANK_PRODUCERS);
+    return c != NULL ? 0 : -ENOMEM;
 }
 
 /* ---- fork, simulator ---- */

@@ -39,10 +39,21 @@ struct producer {
     uint32_t index;                 /* (graph lock) */
 };
 
+/* One that was learned: sched/affinity_learn.c. */
+#define RT_PRODUCERS_SEEN 4u
+struct producer_seen {
+    _Atomic(struct id_slot *) slot; /* (A) */
+    _Atomic(uint32_t) life;         /* (A) */
+    _Atomic(uint32_t) weight;       /* (A) 0: none */
+};
+
 struct consumer {
     _Atomic(uint32_t) life;  /* (A) of the consumer */
     _Atomic(uint32_t) count; /* (A) producers */
     struct producer of[RT_PRODUCERS_MAX];
+
+    _Atomic(uint32_t) seen_life; /* (A) whose entries `seen` has */
+    struct producer_seen seen[RT_PRODUCERS_SEEN];
 
     /* Of a consumer that is ready: sched/affinity.c, under the lock of a CPU's consumers. */
     struct list link;
@@ -104,13 +115,23 @@ ALWAYS_INLINE uint32_t rt_producer_count(const struct consumer *c)
     return at_load_acq(&c->count); /* ORDER(consumer) */
 }
 
-/* The record of t if it has producers, else NULL. */
-ALWAYS_INLINE struct consumer *rt_consumer_of(const struct thread *t)
+/* The record of t's slot, which may be that of an earlier life; NULL: there is none yet. */
+ALWAYS_INLINE struct consumer *rt_record_of(const struct thread *t)
 {
-    struct consumer *c = at_load_acq(&t->id_slot->consumer); /* ORDER(consumer) */
-    return c != NULL && at_load_rlx(&c->life) == t->generation && rt_producer_count(c) != 0 ? c
-                                                                                            : NULL;
+    return at_load_acq(&t->id_slot->consumer); /* ORDER(consumer) */
 }
+
+/* Does c, the record of a slot, have declared producers of that life? */
+ALWAYS_INLINE bool rt_has_producers(struct consumer *c, uint32_t life)
+{
+    return at_load_rlx(&c->life) == life && rt_producer_count(c) != 0;
+}
+
+/* Is t a declared producer of that life? */
+bool rt_is_producer(const struct consumer *c, uint32_t life, const struct thread *t);
+
+/* Make a record for t's slot, if there is none. 0 or -ENOMEM. */
+int rt_record_reserve(const struct thread *t);
 
 /* In the child of a fork: no thread is ready but the caller, and no other holds the lock. */
 void producers_forked(void);

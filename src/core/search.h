@@ -23,12 +23,12 @@
 /* In nanoseconds. AFTER: a search offers its processor after so long. TAKEN: an offer that lasts so
  * long was taken. PAUSE: then the CPU does not search for LEAST to MOST; twice as long if it was
  * taken again within SOON after the pause. */
-#ifdef PIRN_SIM
-#define RT_OFFER_AFTER 200u
-#define RT_OFFER_TAKEN 100u
-#define RT_PAUSE_LEAST 1000u
-#define RT_PAUSE_SOON 4000u
-#define RT_PAUSE_MOST 8000u
+#ifdef PIRN_SIM /* sim_timed.c has the values */
+#define RT_OFFER_AFTER sim_search->offer_after
+#define RT_OFFER_TAKEN sim_search->offer_taken
+#define RT_PAUSE_LEAST sim_search->pause_least
+#define RT_PAUSE_SOON sim_search->pause_soon
+#define RT_PAUSE_MOST sim_search->pause_most
 #else
 #define RT_OFFER_AFTER 20000u
 #define RT_OFFER_TAKEN 50000u

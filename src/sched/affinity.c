@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * affinity.c - see affinity.h: the operations of a decorated policy. affinity_place.c chooses the
- * CPU of a consumer that wakes.
+ * CPU of a consumer that wakes, affinity_learn.c finds out who its producers are.
  *
  * Each CPU has a queue of consumers, beside the policy's ready threads. A consumer is in one or in
  * the other. The next thread of a CPU is the first of its consumers, unless the policy has a more
@@ -23,6 +23,7 @@
  *      without order. A stale value costs a wrong place for one wake-up.
  * Locks: a queue's (RANK_RUNQ); never together with one of the policy's.
  */
+#include "../core/nodes.h"
 #include "affinity_queue.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ struct affinity affinity;
 int sched_set_affinity(const char *value, const char **why)
 {
     (void)why;
-    affinity.rule = (enum affinity_rule)sched_choice("default|off|declared|old", value);
+    affinity.rule = (enum affinity_rule)sched_choice(AFFINITY_RULES, value);
     return 0;
 }
 
@@ -164,8 +165,13 @@ static bool may_go_first(struct affinity_cpu *q)
 static struct pirn_kick affinity_enqueue(struct cpu *self, struct thread *t, enum pirn_why why)
 {
     struct pirn_kick kick;
-    if ((why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF) && affinity_place(self, t, &kick)) {
-        return kick;
+    if (why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF) {
+        if (affinity.rule == AFFINITY_AUTO) {
+            affinity_learn(self, t);
+        }
+        if (affinity_place(self, t, &kick)) {
+            return kick;
+        }
     }
     return affinity.base.enqueue(self, t, why);
 }
@@ -214,11 +220,17 @@ static struct thread *took(struct cpu *self, struct thread *t, unsigned victim, 
     return run_consumer(self, t);
 }
 
+/* The k-th other CPU, from 1 on; near ones first. */
+static struct affinity_cpu *other(const struct cpu *self, unsigned k)
+{
+    return &affinity.cpus[nodes_differ() ? nodes_near(self->id, k - 1) : (self->id + k) % rt.ncpu];
+}
+
 static struct thread *pull(struct cpu *self, uint64_t now)
 {
     struct affinity_cpu *q = affinity_of(self);
     for (unsigned k = 1; k < rt.ncpu; k++) {
-        struct affinity_cpu *from = &affinity.cpus[(self->id + k) % rt.ncpu];
+        struct affinity_cpu *from = other(self, k);
         struct thread *t = at_load_rlx(&from->length) != 0 ? pull_from(from, q) : NULL;
         if (t != NULL) {
             return took(self, t, from->id, &q->counts.pulls, now);
@@ -235,9 +247,10 @@ static struct thread *take_late(struct cpu *self, uint64_t now)
         return NULL;
     }
     for (unsigned k = 1; k < rt.ncpu; k++) {
-        struct affinity_cpu *from = &affinity.cpus[(self->id + k) % rt.ncpu];
+        struct affinity_cpu *from = other(self, k);
         struct thread *t = at_load_rlx(&from->length) != 0 ? take_end(from, false) : NULL;
         if (t != NULL) {
+            affinity_unlearn(rt_record_of(t), from);
             return took(self, t, from->id, &q->counts.late, now);
         }
     }
@@ -280,7 +293,7 @@ static bool affinity_has_work(struct cpu *self)
 
 static bool affinity_remove(struct cpu *self, struct thread *t)
 {
-    struct consumer *c = rt_consumer_of(t);
+    struct consumer *c = rt_record_of(t);
     if (c != NULL && at_load_rlx(&c->queued) != 0) {
         bool ours = self != NULL && at_load_rlx(&c->queued) == self->id + 1;
         return ours && take_from_any(c) && run_consumer(self, t) != NULL;
@@ -321,7 +334,7 @@ static struct thread *affinity_preempt(struct cpu *self, struct thread *running,
 static void affinity_requeue(struct thread *t)
 {
     struct cpu *self = port_cpu_self();
-    struct consumer *c = rt_consumer_of(t);
+    struct consumer *c = rt_record_of(t);
     at_fence_heavy(); /* ORDER(requeue) */
     if (c != NULL && take_from_any(c)) {
         rt_kick(self, affinity.base.enqueue(self, t, PIRN_WHY_MIGRATE));
@@ -332,7 +345,10 @@ static void affinity_requeue(struct thread *t)
 
 static int affinity_thread_init(struct thread *t, struct thread *creator)
 {
-    int error = affinity.base.thread_init != NULL ? affinity.base.thread_init(t, creator) : 0;
+    int error = affinity.rule == AFFINITY_AUTO ? rt_record_reserve(t) : 0;
+    if (error == 0 && affinity.base.thread_init != NULL) {
+        error = affinity.base.thread_init(t, creator);
+    }
     if (error == 0 && (t->flags & THREAD_MAIN)) {
         takes(rt.cpus[0], t); /* it runs already */
     }
@@ -369,6 +385,11 @@ static void affinity_stat(struct cpu *self,
     emit(to, "affinity-pulls", STAT_GET(&n->pulls));
     emit(to, "affinity-late", STAT_GET(&n->late));
     emit(to, "affinity-pull-ns", STAT_GET(&n->pull_ns));
+    if (affinity.rule == AFFINITY_AUTO) {
+        emit(to, "affinity-learned", STAT_GET(&n->learned));
+        emit(to, "affinity-declared", STAT_GET(&n->declared));
+        emit(to, "affinity-agreed", STAT_GET(&n->agreed));
+    }
     if (affinity.base.stat != NULL) {
         affinity.base.stat(self, emit, to);
     }
@@ -396,7 +417,7 @@ static void affinity_check(void)
 
 static int affinity_init(unsigned ncpu)
 {
-    affinity.shares = affinity.rule == AFFINITY_DECLARED && !affinity.base.pinned && ncpu > 1;
+    affinity.shares = affinity.rule != AFFINITY_OLD && !affinity.base.pinned && ncpu > 1;
     for (unsigned i = 0; i < ncpu; i++) {
         struct affinity_cpu *q = &affinity.cpus[i];
         *q = (struct affinity_cpu){.id = i};

@@ -2,7 +2,7 @@
 /*
  * affinity.h - task affinity: threads that read data run where the data has just been written.
  *
- * A decorator: the option `affinity` of a policy replaces operations of its table by those of
+ * A decorator: option `affinity` of a policy replaces operations of its table by those of
  * affinity.c, which call the policy's own (sched_settle). Without the option nothing is replaced,
  * so nothing costs anything. core/producers.h has the dependencies.
  *
@@ -11,8 +11,11 @@
  *   declared  A consumer that wakes is placed on a CPU whose current thread (on an idle CPU: last
  *             thread) is one of its producers; on the waking CPU if that is one of them. There it
  *             is the next thread. If a thread of higher priority precedes it, or the CPU runs
- *             another thread by then, it is pushed to another producer's CPU. If none is left, the
+ *             another thread by then, it is pushed to another producer's CPU. If none is left, and
+ *             there are NUMA nodes, a CPU without work on the node of a producer gets it; else the
  *             policy places it (the standard rule).
+ *   auto      The same, and who wakes a thread often is taken for its producer
+ *             (affinity_learn.c).
  *   old       The thesis' rule before it was improved: a CPU that ran one of the producers last,
  *             whatever it runs now, the one with the fewest threads. The consumer has its turn
  *             there, and no other CPU takes it.
@@ -43,11 +46,11 @@ int sched_set_affinity_idle(const char *value, const char **why);
 /* In the list of a policy's options, at the end. */
 #define AFFINITY_OPTIONS                                                                           \
     {.name = "affinity",                                                                           \
-     .values = "default|off|declared|old",                                                         \
+     .values = "default|off|declared|auto|old",                                                    \
      .deflt = "default",                                                                           \
-     .help = "declared: a thread that wakes runs where one of its producers has just run; old: "   \
-             "where one ran last; default: declared, if the option affinity of the runtime names " \
-             "threads, else off",                                                                  \
+     .help = "declared: a thread that wakes runs where one of its producers has just run; auto: "  \
+             "also one that was learned from wake-ups; old: where one ran last; default: "         \
+             "declared, if the option affinity of the runtime names threads, else off",            \
      .set = sched_set_affinity},                                                                   \
         {.name = "affinity-idle",                                                                  \
          .values = "<microseconds>",                                                               \

@@ -11,6 +11,7 @@
  * pick another thread while a waker on another CPU chooses it. The waker looks again behind the
  * queue's lock; a CPU that picks at that very moment runs one thread before the consumer.
  */
+#include "../core/nodes.h"
 #include "affinity_queue.h"
 #include "mutant.h"
 #include "wake.h"
@@ -18,7 +19,7 @@
 /* CPUs of producers, each once, in the order of the declarations. */
 struct candidates {
     unsigned n;
-    uint16_t cpu[RT_PRODUCERS_MAX];
+    uint16_t cpu[RT_PRODUCERS_MAX + RT_PRODUCERS_SEEN];
 };
 
 static bool has(const struct candidates *to, unsigned cpu)
@@ -37,21 +38,94 @@ static bool is_last(const struct affinity_cpu *q, const struct id_slot *slot, ui
     return at_load_rlx(&q->last) == slot && at_load_rlx(&q->last_life) == life;
 }
 
-static void candidates_find(const struct consumer *c, struct candidates *to)
+/* The CPU of one producer, if the rule wants it. */
+static void candidate_add(struct candidates *to, const struct id_slot *slot, uint32_t life)
 {
-    uint32_t count = rt_producer_count(c);
+    uint32_t ran_on = at_load_rlx(&((struct id_slot *)(uintptr_t)slot)->ran_on);
+    bool there = ran_on != 0 && (affinity.rule == AFFINITY_OLD || MUTANT(AFFINITY_STALE) ||
+                                 is_last(&affinity.cpus[ran_on - 1], slot, life));
+    if (there && !has(to, ran_on - 1)) {
+        to->cpu[to->n++] = (uint16_t)(ran_on - 1);
+    }
+}
+
+static void candidates_find(struct consumer *c, uint32_t life, struct candidates *to)
+{
+    uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
     to->n = 0;
     for (uint32_t i = 0; i < count; i++) {
-        struct id_slot *slot = at_load_rlx(&c->of[i].slot);
-        uint32_t ran_on = at_load_rlx(&slot->ran_on);
-        bool there =
-            ran_on != 0 && (affinity.rule == AFFINITY_OLD || MUTANT(AFFINITY_STALE) ||
-                            is_last(&affinity.cpus[ran_on - 1], slot, at_load_rlx(&c->of[i].life)));
-        if (there && !has(to, ran_on - 1)) {
-            to->cpu[to->n++] = (uint16_t)(ran_on - 1);
+        candidate_add(to, at_load_rlx(&c->of[i].slot), at_load_rlx(&c->of[i].life));
+    }
+    if (affinity.rule != AFFINITY_AUTO || at_load_rlx(&c->seen_life) != life) {
+        return;
+    }
+    for (unsigned i = 0; i < RT_PRODUCERS_SEEN; i++) {
+        if (affinity_counts_as_producer(&c->seen[i])) {
+            candidate_add(to, at_load_rlx(&c->seen[i].slot), at_load_rlx(&c->seen[i].life));
         }
     }
 }
+
+/* c's thread is alive, and this is its record. */
+bool affinity_is_last(const struct consumer *c, const struct affinity_cpu *q)
+{
+    uint32_t life = c->thread->generation;
+    uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
+    bool learned = affinity.rule == AFFINITY_AUTO && at_load_rlx(&c->seen_life) == life;
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_last(q, at_load_rlx(&c->of[i].slot), at_load_rlx(&c->of[i].life))) {
+            return true;
+        }
+    }
+    for (unsigned i = 0; learned && i < RT_PRODUCERS_SEEN; i++) {
+        if (affinity_counts_as_producer(&c->seen[i]) &&
+            is_last(q, at_load_rlx(&c->seen[i].slot), at_load_rlx(&c->seen[i].life))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- NUMA ---- */
+
+/* A CPU without work on the node of that one; RT_MAX_CPUS: none. */
+static unsigned without_work_near(unsigned cpu)
+{
+    for (unsigned k = 0; k < rt.ncpu - 1; k++) {
+        unsigned near = nodes_near(cpu, k);
+        const struct affinity_cpu *q = &affinity.cpus[near];
+        if (nodes_of(near) != nodes_of(cpu)) {
+            break;
+        }
+        if (at_load_rlx(&q->idle) != 0 && at_load_rlx(&q->length) == 0) {
+            return near;
+        }
+    }
+    return RT_MAX_CPUS;
+}
+
+/* The same on the node where a producer ran last. */
+static unsigned near_without_work(struct consumer *c, uint32_t life)
+{
+    uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
+    unsigned near = RT_MAX_CPUS;
+    for (uint32_t i = 0; i < count && near == RT_MAX_CPUS; i++) {
+        struct id_slot *slot = at_load_rlx(&c->of[i].slot);
+        uint32_t ran_on = at_load_rlx(&slot->ran_on);
+        near = ran_on != 0 ? without_work_near(ran_on - 1) : RT_MAX_CPUS;
+    }
+    bool learned = affinity.rule == AFFINITY_AUTO && at_load_rlx(&c->seen_life) == life;
+    for (unsigned i = 0; learned && i < RT_PRODUCERS_SEEN && near == RT_MAX_CPUS; i++) {
+        if (affinity_counts_as_producer(&c->seen[i])) {
+            struct id_slot *slot = at_load_rlx(&c->seen[i].slot);
+            uint32_t ran_on = at_load_rlx(&slot->ran_on);
+            near = ran_on != 0 ? without_work_near(ran_on - 1) : RT_MAX_CPUS;
+        }
+    }
+    return near;
+}
+
+/* ---- one of them ---- */
 
 /* Threads that are ready or run there: a hint. */
 static uint32_t load_of(unsigned cpu)
@@ -67,8 +141,8 @@ static unsigned candidates_take(struct candidates *from, const struct cpu *self)
     unsigned best = 0;
     uint32_t least = UINT32_MAX;
     for (unsigned i = 0; i < from->n; i++) {
-        bool here = affinity.rule == AFFINITY_DECLARED && self != NULL &&
-                    from->cpu[i] == self->id && !MUTANT(AFFINITY_AWAY);
+        bool here = affinity.rule != AFFINITY_OLD && self != NULL && from->cpu[i] == self->id &&
+                    !MUTANT(AFFINITY_AWAY);
         uint32_t load = here ? 0 : load_of(from->cpu[i]) + 1;
         if (load < least) {
             least = load;
@@ -105,9 +179,10 @@ static struct list *tail_locked(struct affinity_cpu *q, uint32_t urgency)
     return node->next;
 }
 
-/* Queue t there. False: it would be preceded. */
+/* Queue t there. False: it would be preceded. near: the CPU is near a producer's, and has no
+ * work. */
 static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct thread *t,
-                     uint32_t *urgency)
+                     bool near, uint32_t *urgency)
 {
     struct affinity_cpu *q = &affinity.cpus[cpu];
     bool old = affinity.rule == AFFINITY_OLD;
@@ -117,7 +192,7 @@ static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct 
     c->thread = t;
     at_fence_light(); /* ORDER(requeue) */
     *urgency = affinity_urgency(t);
-    bool queued = old || (others <= *urgency && !is_preceded_locked(q, c, *urgency));
+    bool queued = old || near || (others <= *urgency && !is_preceded_locked(q, c, *urgency));
     if (queued) {
         affinity_link_locked(
             q, c, old || MUTANT(AFFINITY_TAIL) ? tail_locked(q, *urgency) : q->consumers.next);
@@ -156,24 +231,35 @@ static void count(struct cpu *self, unsigned cpu, bool placed, unsigned pushes, 
     }
 }
 
+/* Does that life have a producer, declared or learned? */
+static bool has_any(struct consumer *c, uint32_t life)
+{
+    return rt_has_producers(c, life) ||
+           (affinity.rule == AFFINITY_AUTO && at_load_rlx(&c->seen_life) == life);
+}
+
 bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick)
 {
-    struct consumer *c = rt_consumer_of(t);
+    struct consumer *c = rt_record_of(t);
     struct candidates candidates;
     unsigned cpu = 0, pushes = 0;
     uint32_t urgency = 0;
     uint64_t began = 0;
     bool placed = false;
-    if (likely(c == NULL)) {
+    if (likely(c == NULL || !has_any(c, t->generation))) {
         return false;
     }
-    candidates_find(c, &candidates);
+    candidates_find(c, t->generation, &candidates);
     while (candidates.n != 0 && !placed) {
         cpu = candidates_take(&candidates, self);
-        placed = queue_at(self, cpu, c, t, &urgency);
+        placed = queue_at(self, cpu, c, t, false, &urgency);
         if (!placed && pushes++ == 0) {
             began = port_now();
         }
+    }
+    if (!placed && nodes_differ() && affinity.shares &&
+        (cpu = near_without_work(c, t->generation)) != RT_MAX_CPUS) {
+        placed = queue_at(self, cpu, c, t, true, &urgency);
     }
     /* If it is placed, it may run already: nothing of it is read any more. */
     count(self, cpu, placed, pushes, began);

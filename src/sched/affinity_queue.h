@@ -12,7 +12,14 @@
 #include "runtime.h"
 
 /* As the words of the option. */
-enum affinity_rule { AFFINITY_DEFAULT, AFFINITY_OFF, AFFINITY_DECLARED, AFFINITY_OLD };
+enum affinity_rule {
+    AFFINITY_DEFAULT,
+    AFFINITY_OFF,
+    AFFINITY_DECLARED,
+    AFFINITY_AUTO, /* declared or learned */
+    AFFINITY_OLD
+};
+#define AFFINITY_RULES "default|off|declared|auto|old"
 
 /* How often, on this CPU; times in ns. */
 struct affinity_counts {
@@ -23,6 +30,9 @@ struct affinity_counts {
     uint64_t pulls;       /* another CPU's consumer was taken: its producer had just run here */
     uint64_t late;        /* the same because this CPU was without work for long */
     uint64_t pull_ns;     /* in both */
+
+    /* affinity=auto: wake-ups by a learned producer, by a declared one, by one that is both */
+    uint64_t learned, declared, agreed;
 };
 
 struct affinity_cpu {
@@ -61,20 +71,6 @@ ALWAYS_INLINE uint32_t affinity_urgency(const struct thread *t)
     return sched_has_classes() ? classq_urgency(classes_queue(0), t) : (uint32_t)URGENCY_OTHER;
 }
 
-/* Is the current or last thread of that CPU one of the producers? */
-ALWAYS_INLINE bool affinity_is_last(const struct consumer *c, const struct affinity_cpu *q)
-{
-    const struct id_slot *slot = at_load_rlx(&q->last);
-    uint32_t life = at_load_rlx(&q->last_life);
-    uint32_t count = rt_producer_count(c);
-    for (uint32_t i = 0; i < count; i++) {
-        if (at_load_rlx(&c->of[i].slot) == slot && at_load_rlx(&c->of[i].life) == life) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- affinity.c ---- */
 
 /* Link c, whose `queued` is set, in front of `before`. */
@@ -88,5 +84,18 @@ struct thread *affinity_unlink_locked(struct affinity_cpu *q, struct consumer *c
 /* t wakes: if it is a consumer, and a CPU is a producer's, put it into that CPU's queue (true); its
  * kick. It may run at once. */
 bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick);
+
+/* Is the current or last thread of that CPU one of the producers of c's thread? */
+bool affinity_is_last(const struct consumer *c, const struct affinity_cpu *q);
+
+/* ---- affinity_learn.c ---- */
+
+/* t wakes, and the caller owns it: note who has woken it. */
+void affinity_learn(struct cpu *self, struct thread *t);
+
+/* c's thread was taken from that CPU because its producer there went on. */
+void affinity_unlearn(struct consumer *c, const struct affinity_cpu *from);
+
+bool affinity_counts_as_producer(const struct producer_seen *seen);
 
 #endif

@@ -25,9 +25,15 @@ int rt_sem_init(struct rt_sem *s, uint32_t value)
     if (value > SEM_VALUE_MAX) {
         return -EINVAL;
     }
-    *s = (struct rt_sem){0};
+    *s = (struct rt_sem){.first = value};
     at_init(&s->queue.lock.word, value * SEM_UNIT);
     return 0;
+}
+
+bool rt_sem_is_for_room(const struct thread *t)
+{
+    const struct rt_sem *s = t->wait_object;
+    return t->wait_reason == WAIT_SEM && s->first != 0;
 }
 
 uint32_t rt_sem_value(struct rt_sem *s)

@@ -33,7 +33,8 @@ struct rt_cond {
 };
 
 struct rt_sem {
-    uint32_t spare[2];
+    uint32_t first; /* (C) the value that it began with */
+    uint32_t spare;
     uint32_t shared; /* POSIX layer */
     uint32_t spare2;
     struct waitq queue; /* state of its lock: SEM_UNIT times the value */
@@ -145,6 +146,10 @@ void rt_cond_signal(struct rt_cond *c);
 void rt_cond_broadcast(struct rt_cond *c);
 
 int rt_sem_init(struct rt_sem *s, uint32_t value);
+/* t waits, or is being woken from a wait: for a semaphore that did not begin at 0? Such a one
+ * counts what may be used: free places, not data. */
+bool rt_sem_is_for_room(const struct thread *t);
+
 int rt_sem_trywait(struct rt_sem *s);
 int rt_sem_wait_until(struct rt_sem *s, uint64_t deadline);
 /* The same as a cancellation point: -ECANCELED. */

@@ -46,6 +46,19 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("--suite core", r"--suite=core: not one of: signals, calls, process\b")
     ],
     "pirn-latecomers": [("csv", r"'csv': one operand too many")],
+    "pirn-sim-model": [
+        ("--topology nope", r"--topology=nope: not one of: xeon, i7, numa64\b"),
+        ("--workload nope", r"--workload=nope: not one of: wavemix, pairs\b"),
+        ("--sched nope", r'--sched=nope: .*there is no policy "nope"; there are: steal '),
+        ("--pin all --sched dist", r"--pin=all: .*--sched"),
+        ("--pin one", r"--pin=one: not one of: none, waves, all\b"),
+        ("--cpus 5", r"--cpus=5: xeon has 4"),
+        ("--buffer 6", r"--buffer=6: a multiple of 4 "),
+        ("--buffer 2048", r"--buffer=2048: not a whole number from 4 to 1024\b"),
+        ("--trace file --seeds 2", r"--trace=file: .*--seeds"),
+        ("--serial --pin all", r"--pin=all: .*--serial"),
+        ("xeon", r"'xeon': one operand too many"),
+    ],
     "pirn-unit": [
         ("--suite signal", r"--suite=signal: not one of: core, sync, policy, classes, call\b"),
         ("--test nope", r"--test 'nope': not one of: join_returns_value_when_thread_ends, "),

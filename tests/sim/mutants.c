@@ -28,6 +28,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_AFFINITY_AWAY] = "affinity-away",
     [MUTANT_AFFINITY_TAIL] = "affinity-tail",
     [MUTANT_AFFINITY_BLIND] = "affinity-blind",
+    [MUTANT_LEARN_BOTH] = "learn-both",
     [MUTANT_AFFINITY_QUIET] = "affinity-quiet",
     [MUTANT_PUBLISH_EARLY] = "publish-early",
     [MUTANT_NO_RECHECK] = "no-recheck",

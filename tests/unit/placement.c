@@ -7,6 +7,8 @@
  * makes the mixers bounce between CPUs), Figure 3.23 (a consumer goes to the head), section 3.5
  * (the waking CPU first; pushed if it is preceded), Figures 4.5 and 4.12 (one sample of the wave
  * and mixer benchmark).
+ *
+ * Length: the situations share the CPUs and threads that they are made of.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 
 #include "../../src/sched/affinity_queue.h"
 #include "../../src/sched/built_in.h"
+#include "../../src/sync/sync.h"
 #include "mutant.h"
 
 enum { CPUS = 4, WAVES = 4, MIXERS = 3 };
@@ -375,6 +378,145 @@ static void test_sample_follows_its_data(void)
     expect(affinity.cpus[1].counts.here + affinity.cpus[2].counts.here == 3, "three times here");
 }
 
+/* ---- affinity=auto ---- */
+
+static struct rt_sem data, room = {.first = 1};
+static bool of_room; /* semaphores that threads wait for are of room */
+
+/* t waits for such an object; for a semaphore of data, if it is one. */
+static void waits_for(struct thread *t, enum wait_reason reason)
+{
+    t->wait_reason = (uint8_t)reason;
+    t->wait_object = &data;
+}
+
+/* The waker, which runs on CPU `by`, wakes t from such a wait so many times; t runs, and blocks. */
+static void wakes_often(unsigned by, struct thread *waker, struct thread *t,
+                        enum wait_reason reason, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++) {
+        runs(by, waker);
+        waits_for(t, reason);
+        if (of_room) {
+            t->wait_object = &room;
+        }
+        wakes((int)by, t);
+        for (unsigned cpu = 0; cpu < CPUS && at_load_rlx(&t->state) == THREAD_READY; cpu++) {
+            next((by + cpu) % CPUS);
+        }
+        expect(at_load_rlx(&t->state) == THREAD_RUNNING, "it runs");
+        at_store_rlx(&t->state, (uint32_t)THREAD_BLOCKED);
+        for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+            cpus[cpu].current = cpus[cpu].current == t ? NULL : cpus[cpu].current;
+        }
+    }
+}
+
+/* Is `producer` taken for a producer of t? CPU 3 ran it last; a foreign thread wakes t. */
+static bool learned(struct thread *t, struct thread *producer)
+{
+    runs(3, producer);
+    cpus[3].current = NULL;
+    waits_for(t, WAIT_SEM);
+    wakes(-1, t);
+    bool there = at_load_rlx(&affinity.cpus[3].length) == 1;
+    for (unsigned cpu = 0; cpu < CPUS && at_load_rlx(&t->state) == THREAD_READY; cpu++) {
+        next(cpu);
+    }
+    at_store_rlx(&t->state, (uint32_t)THREAD_BLOCKED);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        cpus[cpu].current = NULL;
+    }
+    return there;
+}
+
+static void test_frequent_waker_is_learned(void)
+{
+    begin("a thread that wakes another one often is learned");
+    struct thread *producer = fresh(0), *consumer = fresh(0), *rare = fresh(0);
+    wakes_often(1, producer, consumer, WAIT_SEM, 3);
+    expect(!learned(consumer, producer), "not at once");
+    wakes_often(2, rare, consumer, WAIT_COND, 1);
+    wakes_often(1, producer, consumer, WAIT_COND, 3);
+    expect(learned(consumer, producer), "after some times");
+    expect(!learned(consumer, rare), "a rare waker is not");
+}
+
+static void test_unlocking_is_not_producing(void)
+{
+    begin("a thread that unlocks what another one waits for is no producer");
+    struct thread *holder = fresh(0), *waiter = fresh(0);
+    wakes_often(1, holder, waiter, WAIT_MUTEX, 20);
+    expect(!learned(waiter, holder), "of a mutex");
+    wakes_often(1, holder, waiter, WAIT_FE_EMPTY, 20);
+    expect(!learned(waiter, holder), "nor one that empties a word");
+    of_room = true;
+    wakes_often(1, holder, waiter, WAIT_SEM, 20);
+    of_room = false;
+    expect(!learned(waiter, holder), "nor one that gives room");
+    wakes_often(1, holder, waiter, WAIT_FE_FULL, 8);
+    expect(learned(waiter, holder), "but one that fills it");
+}
+
+static void test_one_direction_is_learned(void)
+{
+    begin("of two threads that wake each other one is the producer");
+    struct thread *producer = fresh(0), *consumer = fresh(0);
+    for (unsigned i = 0; i < 20; i++) {
+        wakes_often(1, producer, consumer, WAIT_SEM, 1);
+        wakes_often(2, consumer, producer, WAIT_SEM, 1);
+    }
+    expect(learned(consumer, producer), "the one that began");
+    expect(!learned(producer, consumer), "and not the other");
+}
+
+static void test_producers_are_forgotten(void)
+{
+    begin("a producer is forgotten when others wake the thread");
+    struct thread *first = fresh(0), *consumer = fresh(0), *others[6];
+    wakes_often(1, first, consumer, WAIT_SEM, 8);
+    expect(learned(consumer, first), "it was learned");
+    for (unsigned i = 0; i < 6; i++) {
+        others[i] = fresh(0);
+    }
+    for (unsigned i = 0; i < 120; i++) {
+        wakes_often(1, others[i % 6], consumer, WAIT_SEM, 1);
+    }
+    expect(!learned(consumer, first), "and is forgotten");
+}
+
+static void test_late_consumer_is_unlearned(void)
+{
+    begin("a placement that kept the consumer waiting is unlearned");
+    struct thread *producer = fresh(0), *consumer = fresh(0);
+    if (!affinity.shares) {
+        return;
+    }
+    wakes_often(1, producer, consumer, WAIT_SEM, 6);
+    expect(learned(consumer, producer), "it was learned");
+    for (unsigned i = 0; i < 3; i++) {
+        runs(1, producer);
+        waits_for(consumer, WAIT_SEM);
+        wakes(1, consumer);
+        affinity.idle_ns = 0;
+        struct thread *t =
+            at_load_rlx(&affinity.cpus[1].length) != 0 ? policy->search(&cpus[2]) : next(1);
+        expect(t == consumer, "an idle CPU takes it");
+        at_store_rlx(&consumer->state, (uint32_t)THREAD_BLOCKED);
+        cpus[1].current = NULL;
+    }
+    expect(!learned(consumer, producer), "and it is no longer placed there");
+}
+
+static void learning(void)
+{
+    test_frequent_waker_is_learned();
+    test_unlocking_is_not_producing();
+    test_one_direction_is_learned();
+    test_producers_are_forgotten();
+    test_late_consumer_is_unlearned();
+}
+
 /* ---- all ---- */
 
 static void declared(void)
@@ -411,6 +553,9 @@ static void under(const struct sched_built_in *built_in, enum discipline discipl
     } else {
         declared();
     }
+    if (rule == AFFINITY_AUTO) {
+        learning();
+    }
 }
 
 /* In the simulator: a fault that the test must find. */
@@ -422,7 +567,8 @@ static void choose_mutant(int argc, char **argv)
         enum mutant mutant;
     } mutants[] = {{"affinity-stale", MUTANT_AFFINITY_STALE},
                    {"affinity-away", MUTANT_AFFINITY_AWAY},
-                   {"affinity-tail", MUTANT_AFFINITY_TAIL}};
+                   {"affinity-tail", MUTANT_AFFINITY_TAIL},
+                   {"learn-both", MUTANT_LEARN_BOTH}};
     for (unsigned i = 0; argc == 2 && i < sizeof(mutants) / sizeof(mutants[0]); i++) {
         if (strcmp(argv[1], mutants[i].name) == 0) {
             sim_mutant = mutants[i].mutant;
@@ -448,6 +594,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         for (unsigned k = 0; k < sizeof(disciplines) / sizeof(disciplines[0]); k++) {
             under(all[i].policy, disciplines[k], AFFINITY_DECLARED, all[i].name);
+            under(all[i].policy, disciplines[k], AFFINITY_AUTO, all[i].name);
             under(all[i].policy, disciplines[k], AFFINITY_OLD, all[i].name);
         }
     }

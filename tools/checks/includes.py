@@ -113,8 +113,8 @@ NAMES = (
             "src/sched/place.c": "the file of measured loads, and its table",
             "src/sched/steal_search.c": "the time of a search (port_now)",
             "src/sched/steal_capacity.c": "the same",
-            "src/sched/affinity.c": "how long a CPU was without work, and counters (port_now)",
-            "src/sched/affinity_place.c": "counters (port_now)",
+            "src/sched/affinity.c": "the same, and how long a CPU was idle",
+            "src/sched/affinity_place.c": "the time of a push (port_now)",
         },
     ),
 )

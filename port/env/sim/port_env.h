@@ -67,6 +67,7 @@ bool *sim_disturbed(void);
 #define PORT_CPU_SETS false
 #define PORT_READY true
 #define PORT_CAPACITIES true
+#define PORT_NODES true
 #define PORT_OPTIONS true
 #define PORT_FILES true
 #define PORT_TRACE true
@@ -82,6 +83,12 @@ bool *sim_disturbed(void);
 #define port_san_destroy(t) ((void)(t))
 #define port_san_switch(from, to, exit) ((void)(from), (void)(to), (void)(exit))
 #define port_san_switched(t) ((void)(t))
+
+/* core/search.h, in nanoseconds. */
+struct sim_search {
+    uint32_t offer_after, offer_taken, pause_least, pause_soon, pause_most;
+};
+extern const struct sim_search *sim_search;
 
 uint64_t sim_clock(void);
 #define port_trace_clock() sim_clock()

@@ -23,6 +23,7 @@
 #include "../../../src/core/id.h"
 #include "../../../src/core/io.h"
 #include "../../../src/core/life.h"
+#include "../../../src/core/nodes.h"
 #include "../../../src/core/prio.h"
 #include "../../../src/core/producers.h"
 #include "../../../src/sync/shared.h"
@@ -31,10 +32,12 @@
 #include "port_preempt.h"
 #include "port_signals.h"
 #include "port_trace.h"
+#include "sim_clock.h"
 #include "sim_internal.h"
 
 #define HOST_STACK (256u << 10)
 #define STEP_LIMIT 400000u
+#define STEP_LIMIT_TIMED (1ull << 40)
 /* PCT is unfair: a loop that never waits would starve the rest. Longer runs go on as random walks.
  */
 #define PCT_STEPS 20000u
@@ -107,7 +110,7 @@ void sim_fail(const char *fmt, ...)
     sim_leave();
 }
 
-static void context_set_state(struct context *c, enum context_state state)
+void context_set_state(struct context *c, enum context_state state)
 {
     unsigned n = (unsigned)(c - sim.contexts);
     uint64_t bit = 1ull << (n % 64);
@@ -115,12 +118,14 @@ static void context_set_state(struct context *c, enum context_state state)
     c->state = state;
     sim.runnable[n / 64] =
         state == CTX_RUNNABLE ? sim.runnable[n / 64] | bit : sim.runnable[n / 64] & ~bit;
+    timed_changed(c);
 }
 
 void context_wake_by(struct context *c, uint64_t deadline)
 {
     c->deadline = deadline < c->deadline ? deadline : c->deadline;
     sim.wake_at = deadline < sim.wake_at ? deadline : sim.wake_at;
+    timed_changed(c);
 }
 
 void context_waits(struct context *c, uint64_t deadline)
@@ -159,6 +164,7 @@ unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu)
     c->fn = fn;
     c->arg = arg;
     c->cpu = cpu;
+    c->clock = sim.now;
     context_set_state(c, CTX_RUNNABLE);
     c->priority = PCT_FLOOR + 1 + sim_choose(1000);
     port_ctx_init(&c->ctx, stack, HOST_STACK, context_entry);
@@ -293,8 +299,20 @@ static unsigned choose_pct(void)
     return best;
 }
 
+static unsigned choose_timed(void)
+{
+    unsigned next = timed_next();
+    if (next == SIM_CONTEXTS) {
+        sim_stuck("deadlock");
+    }
+    return next;
+}
+
 static unsigned choose_next(bool must_leave)
 {
+    if (sim_is_timed()) {
+        return choose_timed();
+    }
     contexts_wake_due();
     if (sim.nrunnable == 0) {
         if (!time_jump()) {
@@ -342,7 +360,11 @@ static void priority_change(void)
 void sim_point(uint32_t what, uint32_t detail)
 {
     sim.steps++;
-    sim.now += 5;
+    if (sim_is_timed()) {
+        timed_pass(what, detail);
+    } else {
+        sim.now += 5;
+    }
     sim.hash = (sim.hash ^ (sim_current << 24 ^ what << 16 ^ detail)) * 0x100000001b3ull;
     sim_check_steps();
     if (sim.pct && sim.steps >= sim.change_next) {
@@ -363,7 +385,8 @@ void sim_point(uint32_t what, uint32_t detail)
 void sim_context_wait(struct context *c, uint64_t deadline)
 {
     sim_point(42, 0);
-    if (!c->permit && sim_choose(16) != 0) { /* sometimes it returns early */
+    /* Sometimes it returns early. In timed runs a permit that is there already may yet arrive. */
+    if (sim_is_timed() || (!c->permit && sim_choose(16) != 0)) {
         context_waits(c, deadline);
         sim_switch(true);
     }
@@ -372,8 +395,12 @@ void sim_context_wait(struct context *c, uint64_t deadline)
 
 void sim_context_permit(unsigned n)
 {
-    sim_point(43, n);
+    sim_point(POINT_PERMIT, n);
+    if (sim_is_timed()) {
+        timed_permit(&sim.contexts[n]);
+    }
     sim.contexts[n].permit = sim.permits = true;
+    timed_changed(&sim.contexts[n]);
 }
 
 struct main_arg {
@@ -407,7 +434,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
 {
     sim.config = *config;
     if (sim.config.step_limit == 0) {
-        sim.config.step_limit = STEP_LIMIT;
+        sim.config.step_limit = sim_is_timed() ? STEP_LIMIT_TIMED : STEP_LIMIT;
     }
     sim.result = result;
     memset(result, 0, sizeof(*result));
@@ -450,6 +477,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     }
     sim_mem_begin(config->weak, sim_choose(4) != 0);
     sim_ready_begin();
+    timed_begin();
 }
 
 static void sim_end(void)
@@ -492,6 +520,7 @@ static void sim_end(void)
         free(rt.cpus[i]);
     }
     memset((void *)&rt, 0, sizeof(rt));
+    nodes_end();
     producers_reset();
     id_reset();
     life_reset();

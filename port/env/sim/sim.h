@@ -26,6 +26,8 @@
 
 #include "mutant.h"
 
+struct sim_timing;
+
 struct sim_config {
     uint64_t seed;
     unsigned ncpu;
@@ -34,7 +36,8 @@ struct sim_config {
     const char *reservoir; /* option values, NULL = default */
     const char *detour;
     const char *preempt;
-    bool unequal; /* CPUs have different capacities */
+    unsigned nodes; /* of NUMA, in turn; 0: one. With `timed`: those of its topology */
+    bool unequal;   /* CPUs have different capacities */
     enum mutant mutant;
     const char *trace; /* a file for the run's event trace; NULL: none */
     /* Looks at the event trace when the run has ended: NULL, or what is wrong. */
@@ -43,6 +46,8 @@ struct sim_config {
     unsigned fail_alloc; /* the n-th stack allocation fails; 0 = none */
     bool fail_more;      /* and all after it, until sim_alloc_mend */
     bool expect_exit;    /* the run ends by port_exit */
+    /* Not NULL: nothing is explored; the run models time (sim_timed.h). */
+    const struct sim_timing *timed;
 };
 
 struct sim_result {
@@ -119,5 +124,6 @@ void sim_mem_begin(bool weak, bool asymmetric);
 void sim_mem_end(void);
 void sim_mem_inherit(unsigned context); /* created by the running one */
 void sim_mem_forget(void *low, size_t size);
+const volatile void *sim_mem_address(uint32_t location); /* the detail of its points */
 
 #endif

@@ -12,6 +12,8 @@
 #define SIM_CONTEXT_WORDS ((SIM_CONTEXTS + 63u) / 64)
 #define DEVICE 0u /* context number; the program's main thread starts on 1 */
 
+#define POINT_PERMIT 43u /* sim_point: a permit is about to be posted */
+
 enum context_state { CTX_FREE, CTX_RUNNABLE, CTX_WAITING, CTX_DONE };
 
 void sim_preempts(bool on);
@@ -24,8 +26,11 @@ struct context {
     struct thread *left;      /* runs on a carrier without a CPU */
     void (*fn)(void *);
     void *arg;
-    uint64_t deadline; /* while waiting; written by context_waits, context_wake_by */
-    uint64_t priority; /* PCT */
+    uint64_t deadline;  /* while waiting; written by context_waits, context_wake_by */
+    uint64_t priority;  /* PCT */
+    uint64_t clock;     /* timed mode: of one that does not run; the running one's is sim.now */
+    uint32_t clock_ps;  /* and a fraction, also of the running one */
+    uint64_t permit_at; /* timed mode: when the permit arrives */
     unsigned irq_off;
     unsigned spins; /* port_relax since the last progress */
     bool permit;
@@ -106,6 +111,7 @@ extern struct sim sim;
 
 /* sim.c */
 unsigned sim_context_new(void (*fn)(void *), void *arg, struct cpu *cpu);
+void context_set_state(struct context *c, enum context_state state);
 void context_waits(struct context *c, uint64_t deadline);    /* its state from now on */
 void context_wake_by(struct context *c, uint64_t deadline);  /* not later than so */
 void sim_context_wait(struct context *c, uint64_t deadline); /* for a permit or the deadline */
@@ -119,6 +125,9 @@ NORETURN void sim_leave(void);
 void sim_context_end(unsigned n);
 void sim_device_renew(void);
 void sim_foreign_becomes(struct thread *t);
+
+/* sim_irq.c: a tick comes here, perhaps, in code that may be interrupted. */
+void sim_interrupt(void);
 
 /* sim_blocked.c: a tick where the thread cannot be switched takes its CPU; or it gets one again. */
 void sim_away(void);

@@ -7,14 +7,20 @@
 #include "port_preempt.h"
 #include "port_signals.h"
 #include "port_trace.h"
-#include "sim_internal.h"
+#include "sim_clock.h"
 
-/* A tick in the middle of a user thread, at a point where the runtime lets it in. Most of them come
- * after one another or long after: choose at random. */
-static void sim_interrupt(void)
+/* Most ticks come after one another or long after: choose at random. In timed runs they come when
+ * they are due. */
+static bool tick_comes(void)
+{
+    return sim_is_timed() ? timed_tick() : sim_choose(8) == 0;
+}
+
+/* A tick in the middle of a user thread, at a point where the runtime lets it in. */
+void sim_interrupt(void)
 {
     struct context *c = &sim.contexts[sim_current];
-    if (!sim.preempt || c->cpu == NULL || c->irq_off != 0 || sim_choose(8) != 0) {
+    if (!sim.preempt || c->cpu == NULL || c->irq_off != 0 || !tick_comes()) {
         return;
     }
     sim_point(44, 0);
@@ -35,7 +41,8 @@ void sim_preempts(bool on)
 void sim_pause(void)
 {
     sim_point(40, 0);
-    if (!sim.preempt || sim.contexts[sim_current].irq_off != 0 || sim_choose(16) != 0) {
+    if (sim_is_timed() || !sim.preempt || sim.contexts[sim_current].irq_off != 0 ||
+        sim_choose(16) != 0) {
         sim_interrupt();
     } else {
         sim_away();

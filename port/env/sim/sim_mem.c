@@ -25,7 +25,7 @@
 
 #define HISTORY 4u
 #define AGE_LIMIT 400u
-#define TABLE_SIZE 16384u
+#define TABLE_SIZE 65536u
 
 struct view {
     uint32_t n; /* locations 0 .. n-1 may be non-zero */
@@ -409,6 +409,11 @@ void sim_mem_forget(void *low, size_t size)
             record_newest(l)->value = ~0ull; /* unlike any later value */
         }
     }
+}
+
+const volatile void *sim_mem_address(uint32_t location)
+{
+    return mem.table[touched[location]].address;
 }
 
 void sim_mem_begin(bool weak, bool asymmetric)

@@ -21,13 +21,14 @@
 #include "port_files.h"
 #include "port_foreign.h"
 #include "port_io.h"
+#include "port_nodes.h"
 #include "port_options.h"
 #include "port_preempt.h"
 #include "port_processes.h"
 #include "port_report.h"
 #include "port_signals.h"
 #include "port_tools.h"
-#include "sim_internal.h"
+#include "sim_clock.h"
 
 /* By the seed, without a choice of the scheduler's. */
 unsigned port_cpu_capacity(unsigned i)
@@ -35,6 +36,20 @@ unsigned port_cpu_capacity(unsigned i)
     static const unsigned capacities[] = {1024, 512, 256, 128};
     struct sim_rng rng = {(sim.config.seed * RT_MAX_CPUS + i + 1) * 0x9e3779b97f4a7c15ull};
     return sim.config.unequal ? capacities[sim_rng_next(&rng) >> 62] : PORT_CAPACITY_MAX;
+}
+
+unsigned port_cpu_node(unsigned i)
+{
+    const struct sim_timing *timed = sim.config.timed;
+    if (timed != NULL) {
+        return timed->topology != NULL ? i / timed->topology->per_node : 0;
+    }
+    return sim.config.nodes != 0 ? i % sim.config.nodes : 0;
+}
+
+unsigned port_node_distance(unsigned from, unsigned to)
+{
+    return from == to ? PORT_NODE_HERE : PORT_NODE_THERE;
 }
 
 unsigned port_cpu_count(void)
@@ -61,9 +76,9 @@ size_t port_signal_room(void)
 
 int port_preempt_start(uint64_t tick_ns, const char **why)
 {
-    (void)tick_ns;
     (void)why;
     sim_preempts(true);
+    timed_ticks_start(tick_ns);
     return 0;
 }
 
@@ -240,10 +255,13 @@ void port_cpu_kick(struct cpu *cpu)
 void port_relax(unsigned round)
 {
     struct context *c = &sim.contexts[sim_current];
-    (void)round;
     c->spins = 8;
     sim.steps++;
-    sim.now += 20;
+    if (sim_is_timed()) {
+        timed_relax(round);
+    } else {
+        sim.now += 20;
+    }
     sim_check_steps();
     if (sim.pct) {
         c->priority = --sim.floor; /* it waits for somebody: let all others go on */
@@ -495,7 +513,7 @@ const char *port_option(const char *name)
            : strcmp(name, "tracesize") == 0 ? sim_trace_size()
            : strcmp(name, "tracefull") == 0 ? sim_trace_full()
            : strcmp(name, "spares") == 0    ? "4"
-           : strcmp(name, "spin") == 0      ? "1"
+           : strcmp(name, "spin") == 0      ? sim_is_timed() ? sim.config.timed->spin : "1"
            : strcmp(name, "stack") == 0     ? "32K"
            : strcmp(name, "tls") == 0       ? sim.tls ? "own" : "shared"
                                             : NULL;

@@ -12,7 +12,7 @@
 
 #include "port_calls.h"
 #include "port_tls.h"
-#include "sim_internal.h"
+#include "sim_clock.h"
 
 enum sim_tls_state { TLS_FRESH = 0x51ab, TLS_LIVE, TLS_GONE };
 
@@ -125,6 +125,9 @@ void port_tls_reset(void)
 
 void sim_tls_switch(struct thread *from, struct thread *to)
 {
+    if (sim_is_timed()) {
+        usage_switch(from, to);
+    }
     if (!on) {
         return;
     }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph.h - workloads of the model: tasks that read the buffers of others and fill one of their
+ * own. Each is a thread. An edge holds one buffer: a producer fills it again when its consumer has
+ * read it. A sample is done when a task without consumers (a sink) has filled its buffer.
+ */
+#ifndef PIRN_TESTS_MODEL_GRAPH_H
+#define PIRN_TESTS_MODEL_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim_timed.h"
+
+enum { GRAPH_TASKS = 256, GRAPH_INPUTS = 2, NO_TASK = -1 };
+
+/* Inputs come before their consumers. cpu: where the task runs if all are pinned. */
+struct task_spec {
+    char name[16];
+    int inputs[GRAPH_INPUTS]; /* numbers of tasks, or NO_TASK */
+    unsigned cpu;
+};
+
+struct graph_spec {
+    unsigned ntasks;
+    struct task_spec tasks[GRAPH_TASKS];
+};
+
+/* workloads.c. pairs: how many, where the workload asks for it. */
+extern const char *const workload_names[]; /* ends with NULL */
+const struct graph_spec *workload_find(unsigned index, unsigned pairs);
+
+enum pin { PIN_NONE, PIN_SOURCES, PIN_ALL };
+
+struct plan {
+    const struct graph_spec *graph;
+    const struct sim_timing *timing; /* with a topology */
+    unsigned cpus;
+    const char *sched, *preempt, *trace;
+    enum pin pin;
+    bool declare; /* consumers say on whom they depend: task affinity */
+    bool serial;  /* one thread runs all tasks, one after another */
+    size_t buffer;
+    uint64_t samples, warmup, seed; /* warmup: samples before those that are measured */
+    unsigned work;                  /* percent of the topology's times to compute */
+};
+
+struct moments {
+    double n, sum, squares;
+};
+double moments_mean(const struct moments *m);
+double moments_sigma(const struct moments *m);
+
+struct task_result {
+    struct moments work;     /* from input to output, ns */
+    struct moments interval; /* from one output to the next */
+    struct sim_usage used;
+    bool sink;
+};
+
+/* By task, and by CPU: all accesses there, the runtime's included, since the first sink has begun
+ * to measure. */
+struct graph_result {
+    struct task_result tasks[GRAPH_TASKS];
+    struct caches_counts cpus[CACHES_CORES];
+};
+
+/* Run it. NULL, or why it failed. */
+const char *graph_run(const struct plan *plan, struct graph_result *result);
+
+/* pinned.c: policy "pinned". The next thread that is created is to run on this CPU; NOT_PINNED: on
+ * any. */
+enum { NOT_PINNED = -1 };
+void pinned_register(void);
+void pinned_next(int cpu);
+
+#endif
