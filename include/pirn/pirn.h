@@ -42,7 +42,8 @@ const char *pirn_version(void);
 
 /* JSON text that describes the options and the scheduling policies of this library. Static storage.
  * An option's "default" is that of the native API; "default_pthread" is present if the pthread API
- * has a different one. */
+ * has a different one. "values" of a policy's option is a list, or a string that says what any text
+ * there is ("file"). */
 const char *pirn_describe(void);
 
 /* Monotonic time in nanoseconds. */

@@ -460,6 +460,8 @@ public:
     void detach() { thread_.detach(); }
     id get_id() const noexcept { return thread_.get_id(); }
     native_handle_type native_handle() const noexcept { return thread_.native_handle(); }
+    void add_producer(native_handle_type producer) { thread_.add_producer(producer); }
+    void del_producer(native_handle_type producer) { thread_.del_producer(producer); }
     static unsigned hardware_concurrency() noexcept { return pirn_cpu_count(); }
 
 private:

@@ -35,8 +35,8 @@ int pthread_getweight_np(pthread_t thread, unsigned *weight);
  * one that exists changes nothing; it ends with either thread. 0, ESRCH (a thread has ended, or
  * there never was one), EINVAL (add: the thread itself), ELOOP (add: the producer depends on the
  * consumer, directly or through others), ENOSPC (add: it has 16 producers), ENOMEM (add: its first
- * one), ENOENT (del: there is no such dependency). From threads; not from signal handlers. No
- * cancellation point. */
+ * one), ENOENT (del: there is no such dependency), ENOTSUP (the library was built without task
+ * affinity: boards). From threads; not from signal handlers. No cancellation point. */
 int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer);
 int pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer);
 

@@ -233,6 +233,10 @@ static int set_dump(const char *value, const char **why)
 #define OPTION_TEXT(word, where, check, without, valid, words)                                     \
     {OPTION(word, TEXT, words), .deflt_text = "off", .values = (valid),                            \
      .lacks = (without),        .set = (check),      where},
+#define OPTION_NAMES(word, where, check, without, valid, words)                                    \
+    {OPTION(word, TEXT, words), .deflt_text = "off", .values = (valid),                            \
+     .lacks = (without),        .set = (check),      where,                                        \
+     .custom_type = "names"},
 #define OPTION_CUSTOM(word, kind, take, from, valid, words)                                        \
     {OPTION(word, CUSTOM, words), .custom_type = (kind), .set = (take), .deflt_text = (from),      \
      .values = (valid)},

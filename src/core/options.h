@@ -24,7 +24,7 @@ enum rt_option_type {
 
 struct rt_option {
     const char *name;        /* "cpus": PIRN_CPUS, pirn run --cpus */
-    const char *custom_type; /* (custom) what the description calls it */
+    const char *custom_type; /* (custom, names) what the description calls it */
     const char *help;        /* one line */
     const char *values;      /* (choice) "a|b|c"; (duration) behind the range; else all of it */
     const char *deflt_text;  /* (text, custom) the default, as the user writes it */

@@ -20,10 +20,16 @@ static void emit_member(struct text *out, const char *name, const char *value)
     text_add_json(out, value != NULL ? value : "", value != NULL ? strlen(value) : 0);
 }
 
+/* A list; of free text ("<file>") what it is. */
 static void emit_values(struct text *out, const char *values)
 {
+    if (values[0] == '<') {
+        text_add(out, ",\"values\":");
+        text_add_json(out, values + 1, strcspn(values + 1, ">"));
+        return;
+    }
     text_add(out, ",\"values\":[");
-    for (const char *p = values; values[0] != '<' && *p != '\0';) {
+    for (const char *p = values; *p != '\0';) {
         size_t n = strcspn(p, "|");
         text_add(out, "%s", p == values ? "" : ",");
         text_add_json(out, p, n);
@@ -87,7 +93,7 @@ static void emit_option(struct text *out, const struct rt_option *o)
     text_add(out, "{\"name\":");
     text_add_json(out, o->name, strlen(o->name));
     emit_env(out, o->name);
-    emit_member(out, "type", o->type == OPTION_IS_CUSTOM ? o->custom_type : types[o->type]);
+    emit_member(out, "type", o->custom_type != NULL ? o->custom_type : types[o->type]);
     emit_added(out, "default", options_add_default, o);
     if (o->pthread != NULL) {
         emit_member(out, "default_pthread", o->pthread);

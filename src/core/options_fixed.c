@@ -20,6 +20,7 @@ const struct pirn_settings pirn_settings __attribute__((weak)) = {0};
 #define OPTION_DURATION(name, place, deflt, ...) DEFAULT_##name = (deflt),
 #define OPTION_CHOICE(name, place, deflt, ...) DEFAULT_##name = (deflt),
 #define OPTION_TEXT(...)
+#define OPTION_NAMES(...)
 #define OPTION_CUSTOM(...)
 enum {
 #include "options.def"

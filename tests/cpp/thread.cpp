@@ -178,6 +178,70 @@ TEST(thread_has_attributes_when_given)
     CHECK(throws(std::errc::invalid_argument, [&] { pirn::thread(attributes, do_nothing); }));
 }
 
+TEST(thread_has_producers_when_added)
+{
+    pirn::binary_semaphore end(0);
+    pirn::jthread producer([&end] { end.acquire(); });
+    pirn::jthread consumer([&] {
+        pirn::this_thread::add_producer(producer.native_handle());
+        CHECK(pirn_affinity_del(producer.native_handle()) == 0);
+        pirn::this_thread::add_producer(producer.native_handle());
+        pirn::this_thread::del_producer(producer.native_handle());
+        CHECK(pirn_affinity_del(producer.native_handle()) == -ENOENT);
+        pirn::this_thread::add_producer(producer.native_handle());
+    });
+    pirn::jthread last([&end] { end.acquire(); });
+    last.add_producer(producer.native_handle());
+    CHECK(pirn_affinity_del_from(last.native_handle(), producer.native_handle()) == 0);
+    last.add_producer(producer.native_handle());
+    last.del_producer(producer.native_handle());
+    CHECK(pirn_affinity_del_from(last.native_handle(), producer.native_handle()) == -ENOENT);
+    consumer.join();
+    end.release();
+    end.release();
+}
+
+TEST(thread_producer_throws_when_impossible)
+{
+    pirn::binary_semaphore end(0);
+    auto wait = [&end] { end.acquire(); };
+    pirn::jthread a(wait), b(wait);
+    const pirn_thread_t self = pirn_self();
+    pirn::thread none;
+    CHECK(throws(std::errc::no_such_process, [&] { none.add_producer(self); }));
+    CHECK(throws(std::errc::no_such_process, [&] { a.add_producer(none.native_handle()); }));
+    CHECK(throws(std::errc::no_such_process, [&] { a.del_producer(none.native_handle()); }));
+    CHECK(throws(std::errc::no_such_process,
+                 [] { pirn::this_thread::add_producer(pirn::thread::native_handle_type()); }));
+    CHECK(throws(std::errc::invalid_argument, [&] { a.add_producer(a.native_handle()); }));
+    CHECK(throws(std::errc::invalid_argument, [&] { pirn::this_thread::add_producer(self); }));
+    CHECK(throws(std::errc::no_such_file_or_directory, [&] { a.del_producer(b.native_handle()); }));
+    CHECK(throws(std::errc::no_such_file_or_directory,
+                 [&] { pirn::this_thread::del_producer(a.native_handle()); }));
+    a.add_producer(b.native_handle());
+    b.add_producer(self);
+    CHECK(throws(std::errc::too_many_symbolic_link_levels,
+                 [&] { pirn::this_thread::add_producer(a.native_handle()); }));
+    end.release();
+    end.release();
+}
+
+TEST(thread_producer_throws_when_there_are_too_many)
+{
+    pirn::latch end(1);
+    pirn::jthread waiting[PIRN_PRODUCERS_MAX + 1];
+    for (pirn::jthread &t : waiting) {
+        t = pirn::jthread([&end] { end.wait(); });
+    }
+    for (unsigned i = 0; i < PIRN_PRODUCERS_MAX; i++) {
+        pirn::this_thread::add_producer(waiting[i].native_handle());
+    }
+    CHECK(throws(std::errc::no_space_on_device, [&] {
+        pirn::this_thread::add_producer(waiting[PIRN_PRODUCERS_MAX].native_handle());
+    }));
+    end.count_down();
+}
+
 TEST(thread_is_joined_when_creator_is_a_kernel_thread)
 {
     int n = 0;

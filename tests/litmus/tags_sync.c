@@ -201,6 +201,34 @@ static bool cycle_unseen(void)
     return r[0] == 0 && r[1] == 0;
 }
 
+/* ---- consumer: F a thread has a record, X its life; Z it has a producer, Y which one ---- */
+
+static void consumer_adds(void)
+{
+    at_store_rlx(&X, 1u);
+    at_store_rel(&F, 1u);
+    at_store_rlx(&Y, 1u);
+    at_store_rel(&Z, 1u);
+}
+static void consumer_adds_relaxed(void)
+{
+    at_store_rlx(&X, 1u);
+    at_store_rlx(&F, 1u);
+    at_store_rlx(&Y, 1u);
+    at_store_rlx(&Z, 1u);
+}
+static void consumer_wakes(void)
+{
+    r[0] = at_load_acq(&F);
+    r[1] = at_load_rlx(&X);
+    r[2] = at_load_acq(&Z);
+    r[3] = at_load_rlx(&Y);
+}
+static bool consumer_half_made(void)
+{
+    return (r[0] == 1 && r[1] == 0) || (r[2] == 1 && r[3] == 0);
+}
+
 /* ---- cond-destroy: F waiters that are still leaving, X the last one's last access ---- */
 
 static void leaving_init(void)
@@ -320,6 +348,13 @@ const struct litmus litmus_sync[] = {
      WEAK,
      cycle_unseen,
      {join_rmw_before_1, join_rmw_before_2},
+     NULL},
+    {"consumer", "consumer", NEVER, consumer_half_made, {consumer_adds, consumer_wakes}, NULL},
+    {"consumer-relaxed",
+     "consumer",
+     WEAK,
+     consumer_half_made,
+     {consumer_adds_relaxed, consumer_wakes},
      NULL},
     {"cond-destroy",
      "cond-destroy",

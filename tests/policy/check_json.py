@@ -19,7 +19,7 @@ EXPECTED = {
     "name": "odd",
     "help": 'says "so"\nand \\ so',
     "options": [
-        {"name": "file", "values": [], "default": "", "help": 'a "path"'},
+        {"name": "file", "values": "path", "default": "", "help": 'a "path"'},
         {"name": "how", "values": ["a\\b", "c"], "default": "c", "help": ""},
     ],
 }

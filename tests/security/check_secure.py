@@ -96,7 +96,7 @@ def cases_of(description: dict[str, Any], file: Path) -> list[Case]:
     cases.append(Case("PIRN_STATS", "text"))
     for policy in description["policies"]:
         for option in policy["options"]:
-            if not option["values"]:
+            if option["values"] == "file":
                 value = f"{policy['name']}:{option['name']}={file}"
                 cases.append(Case("PIRN_SCHED", value, file, PIRN_CPUS="1"))
     return cases

@@ -48,13 +48,19 @@ int __sched_yield(void);
 int yield_np(void) __asm__("pthread_yield") __attribute__((weak));
 #define pthread_yield_np() (yield_np != NULL ? yield_np() : 0)
 
-/* The library's own function; missing with the C library's threads. */
+/* The library's own functions; missing with the C library's threads. */
 int pthread_getweight_np(pthread_t thread, unsigned *weight) __attribute__((weak));
 int pthread_setweight_np(pthread_t thread, unsigned weight) __attribute__((weak));
+int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer) __attribute__((weak));
+int pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer) __attribute__((weak));
 int pthread_getconcurrency(void);
 int pthread_num_processors_np(void) __attribute__((weak));
 #define pthread_getweight_np(t, w) (pthread_getweight_np != NULL ? pthread_getweight_np(t, w) : 0)
 #define pthread_setweight_np(t, w) (pthread_setweight_np != NULL ? pthread_setweight_np(t, w) : 1)
+#define pthread_add_taskaffinity_np(c, p)                                                          \
+    (pthread_add_taskaffinity_np != NULL ? pthread_add_taskaffinity_np(c, p) : 1)
+#define pthread_del_taskaffinity_np(c, p)                                                          \
+    (pthread_del_taskaffinity_np != NULL ? pthread_del_taskaffinity_np(c, p) : 1)
 #define pthread_num_processors_np()                                                                \
     (pthread_num_processors_np != NULL ? pthread_num_processors_np() : 0)
 

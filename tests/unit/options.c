@@ -144,11 +144,38 @@ static void check_text(const struct rt_option *o)
     check(at[0] == '\0', o->name, "the default");
 }
 
+/* Names of threads. */
+static void check_names(const struct rt_option *o)
+{
+    static const char *const wrong[] = {"", "a", "a:", ":b", "a:b:c", "a:b,", ",a:b", "a:b,c"};
+    char names[1024], *at = o->place;
+    check(o->place != NULL && o->size < sizeof(names), o->name, "the names have their room");
+    memset(names, 'x', sizeof(names));
+    names[1] = ':';
+    names[o->size - 1] = '\0';
+    load(o, names);
+    check(strcmp(at, names) == 0, o->name, "the longest text");
+    names[o->size - 1] = 'x';
+    names[o->size] = '\0';
+    refused(o, names);
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        refused(o, wrong[i]);
+    }
+    load(o, "wave*:mixer?,off:on");
+    check(strcmp(at, "wave*:mixer?,off:on") == 0, o->name, "two rules");
+    load(o, "off");
+    check(at[0] == '\0', o->name, "off");
+    load(o, NULL);
+    check(at[0] == '\0', o->name, "the default");
+}
+
 int main(void)
 {
     unsigned n = 0;
     for (const struct rt_option *o = rt_options; o->name != NULL; o++, n++) {
-        if (o->type == OPTION_IS_TEXT) {
+        if (o->type == OPTION_IS_TEXT && o->custom_type != NULL) {
+            check_names(o);
+        } else if (o->type == OPTION_IS_TEXT) {
             check_text(o);
         } else if (o->type != OPTION_IS_CUSTOM) {
             check_number(o);

@@ -140,7 +140,7 @@ def _policy(entry: Mapping[str, Any]) -> Policy:
 
 def _org_option(entry: Mapping[str, Any]) -> OrgOption:
     values = entry.get("values") or ()
-    # A string instead of a list describes free text (FILE, a number): nothing to check here.
+    # A string instead of a list describes free text (file, microseconds): nothing to check here.
     free = values if isinstance(values, str) else ""
     return OrgOption(
         name=str(entry["name"]),

@@ -69,7 +69,8 @@ def _policy_options(options: list[OrgOption]) -> list[str]:
 
 
 def _policy_option(option: OrgOption) -> str:
-    values = ", ".join(f"`{value}`" for value in option.values) or option.free or "name of a file"
+    free = "name of a file" if option.free in ("", "file") else option.free
+    values = ", ".join(f"`{value}`" for value in option.values) or free
     default = f"`{option.default}`" if option.default else "none"
     cells = (f"`{option.name}`", values, default, option.help)
     return "| " + " | ".join(map(_cell, cells)) + " |"
