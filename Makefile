@@ -126,12 +126,13 @@ BOARD_LISTS := PYTHONPATH=tools $(VENV)/python -B -m pirn_tools.board.lists
 # Names of boards, or of families; empty: all.
 BOARDS ?=
 
-# Builds the boards of BOARDS that have the purpose, then runs the commands with each as $$board.
-define on_boards # purpose, commands
+# Builds the boards of BOARDS that have the purpose, then runs the commands with each as $$board. $(3): what is
+# built (TARGETS_...), if that is not everything.
+define on_boards # purpose, commands, variables of make
 @set -e; boards="$$($(BOARD_LISTS) names $(if $(1),--for $(1)) $(BOARDS))"; \
 [ -n "$$boards" ] || { echo "none of the boards $(BOARDS) is for that" >&2; exit 2; }; \
 tools/setup-boards --quiet $$($(BOARD_LISTS) setup $$boards); \
-for board in $$boards; do $(MAKE) --no-print-directory build-$$board; $(2); done
+for board in $$boards; do $(MAKE) --no-print-directory build-$$board $(3); $(2); done
 endef
 
 ## boards: set up, build, and run all tests on BOARDS (names or families; all) under QEMU
@@ -145,14 +146,14 @@ check-boards: setup
 # The groups of hw/tests/run.py.
 CHIP_GROUPS := programs random litmus scheduler workloads
 
-# Pirn's own tests on the chip; $(1): options of ctest.
-on_chip = $(call on_boards,chip,ctest --preset $$board --parallel $(JOBS) $(1))
+# Pirn's own tests on the chip; $(1): options of ctest; $(2): as the third of on_boards.
+on_chip = $(call on_boards,chip,ctest --preset $$board --parallel $(JOBS) $(1),$(2))
 
 ## check-chip: the chip's instructions, memory order, coherence and scheduler, against a second simulator; Pirn on it (7 minutes)
 check-chip: setup
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --jobs $(JOBS) $(CHIP_GROUPS)
-	$(call on_chip,-L fast)
+	$(call on_chip,-L fast,TARGETS_$$board=suites)
 
 ## chip: the same with more sizes, seeds and rounds, and faults built in, which the tests must find (hours on two CPUs)
 chip: setup

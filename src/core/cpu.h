@@ -75,9 +75,10 @@ struct cpu {
     void *own;               /* (P) the policy's data of this CPU */
     /* for the carrier that takes this CPU: the thread to begin with, or NULL */
     struct thread *given[PORT_CALLS_BLOCK ? 1 : 0];
-    uint32_t calls; /* begun: the last ticket */
+    uint32_t calls;                     /* begun: the last ticket */
+    uint32_t stack_classes[PORT_NODES]; /* (C) STACK_CLASSES times its NUMA node: stack.h */
 #ifndef PIRN_WITHOUT_STACKS
-    struct stack_cache stacks[STACK_CLASSES];
+    struct stack_cache stacks[STACK_CLASSES]; /* (O) of pairs of its own node */
 #endif
     _Atomic(uint32_t) created, exited; /* (O) written, read by all: see life.c */
     struct port_cpu port;

@@ -28,6 +28,7 @@
 #include "carrier.h"
 #include "id.h"
 #include "life.h"
+#include "nodes.h"
 #include "objects.h"
 #include "options.h"
 #include "port_affinity.h"
@@ -310,6 +311,7 @@ static void rt_start_once(void)
     port_begin(&main_calls);
     bind_begin();
     capacities_begin();
+    nodes_begin();
     preempt_begin();
     cpus_make(main_calls);
     policy_begin(main_calls);

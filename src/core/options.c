@@ -71,45 +71,85 @@ static int set_cpus(const char *value, const char **why)
     return 0;
 }
 
-/* "auto", "off", or "1024,1024,256,256". */
-static int set_capacities(const char *value, const char **why)
+/* Numbers from `least` to `most`, one for each CPU, by commas: store(i, number) for CPU i. */
+static int numbers_by_cpu(const char *value, uint64_t least, uint64_t most,
+                          void (*store)(unsigned i, unsigned number), const char **why)
 {
     static char message[160];
     const char *p = value;
     unsigned n = 0;
-    memset(rt.capacity, 0, sizeof(rt.capacity));
-    if (strcmp(value, "auto") == 0) {
-        return 0;
-    }
-    bool off = strcmp(value, "off") == 0;
-    for (bool more = !off; more; n++) {
-        uint64_t capacity = 0;
-        char number[8] = "";
+    for (bool more = true; more; n++) {
+        uint64_t number = 0;
+        char text[8] = "";
         size_t length = strcspn(p, ",");
-        memcpy(number, p, length < sizeof(number) ? length : 0);
-        if (!parse_number(number, PORT_CAPACITY_MAX, &capacity) || capacity == 0) {
+        memcpy(text, p, length < sizeof(text) ? length : 0);
+        if (!parse_number(text, most, &number) || number < least) {
             return -EINVAL;
         }
-        if (RT_CAPACITIES && n < rt.ncpu) {
-            rt.capacity[n] = (uint16_t)capacity;
+        if (n < rt.ncpu) {
+            store(n, (unsigned)number);
         }
         more = p[length] == ',';
         p += length + 1;
     }
-    if (!off && n != rt.ncpu) {
+    if (n != rt.ncpu) {
         snprintf(message, sizeof(message),
                  "%u numbers, but %u CPUs (option cpus); valid: a number for each CPU", n, rt.ncpu);
         *why = message;
         return -EINVAL;
     }
-    if (!RT_CAPACITIES && !off) {
+    return 0;
+}
+
+static void capacity_store(unsigned i, unsigned capacity)
+{
+    if (RT_CAPACITIES) {
+        rt.capacity[i] = (uint16_t)capacity;
+    }
+}
+
+/* "auto", "off", or "1024,1024,256,256". */
+static int set_capacities(const char *value, const char **why)
+{
+    memset(rt.capacity, 0, sizeof(rt.capacity));
+    if (strcmp(value, "auto") == 0) {
+        return 0;
+    }
+    bool off = strcmp(value, "off") == 0;
+    int error = off ? 0 : numbers_by_cpu(value, 1, PORT_CAPACITY_MAX, capacity_store, why);
+    if (error == 0 && !RT_CAPACITIES && !off) {
         *why = "this library treats all CPUs alike; valid: auto, off";
         return -EINVAL;
     }
     for (unsigned i = 0; RT_CAPACITIES && off && i < rt.ncpu; i++) {
         rt.capacity[i] = PORT_CAPACITY_MAX;
     }
-    return 0;
+    return error;
+}
+
+static void node_store(unsigned i, unsigned node)
+{
+    if (RT_NODES) {
+        rt.node[i] = (uint8_t)node;
+    }
+}
+
+/* "auto", "off", or "0,0,1,1". */
+static int set_nodes(const char *value, const char **why)
+{
+    rt.nodes_given = 0;
+    if (strcmp(value, "auto") == 0) {
+        return 0;
+    }
+    bool off = strcmp(value, "off") == 0;
+    memset(rt.node, 0, sizeof(rt.node));
+    int error = off ? 0 : numbers_by_cpu(value, 0, PORT_NODES_MAX - 1, node_store, why);
+    if (error == 0 && !RT_NODES && !off) {
+        *why = "this library knows no NUMA nodes; valid: auto, off";
+        return -EINVAL;
+    }
+    rt.nodes_given = (uint16_t)rt.ncpu;
+    return error;
 }
 
 static int set_preempt(const char *value, const char **why)

@@ -21,6 +21,7 @@
 #include "atomic.h"
 #include "config.h"
 #include "port_capacity.h"
+#include "port_nodes.h"
 #include "stack.h"
 #include "thread.h"
 
@@ -31,6 +32,13 @@ struct cpu;
 #define RT_CAPACITIES false
 #else
 #define RT_CAPACITIES PORT_CAPACITIES
+#endif
+
+/* May CPUs belong to several NUMA nodes? */
+#ifdef PIRN_WITHOUT_NODES
+#define RT_NODES false
+#else
+#define RT_NODES PORT_NODES
 #endif
 
 /* The option "deadlock". */
@@ -74,6 +82,9 @@ struct rt {
     _Atomic(uint32_t) main_gone;                     /* (A) main thread has called pirn_exit */
     struct cpu *cpus[RT_MAX_CPUS];
     uint16_t capacity[RT_CAPACITIES ? RT_MAX_CPUS : 0]; /* (C) of each CPU: capacity.h */
+    uint8_t node[RT_NODES ? RT_MAX_CPUS : 0];           /* (C) of each CPU: nodes.h */
+    uint16_t nodes_given; /* (C) CPUs whose node the option has given */
+    uint16_t *near;       /* (C) nodes.h; NULL: all CPUs are alike */
     struct thread main_thread;
 };
 

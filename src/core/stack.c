@@ -13,21 +13,25 @@
  * Lock: pool.lock (RANK_STACK), never held while calling the port.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "cpu.h"
 #include "id.h"
+#include "nodes.h"
 #include "runtime.h"
+#include "stack_cache.h"
 #include "wake.h"
 
 #define STACK_BATCH 32u
 #define STACK_PAGE 4096u
 #define STACK_COLOURS 20u
+#define STACK_POOLS (RT_NODES ? PORT_NODES_MAX * STACK_CLASSES : STACK_CLASSES)
 
 static struct {
     spinlock_t lock;
-    size_t size[STACK_CLASSES]; /* (lock) usable bytes of the class, 0 = free; only grows */
-    struct thread *first[STACK_CLASSES]; /* (lock) */
-    unsigned total;                      /* (lock) */
+    size_t size[STACK_CLASSES];        /* (lock) usable bytes of the class, 0 = free; only grows */
+    struct thread *first[STACK_POOLS]; /* (lock) by stack_class */
+    unsigned total;                    /* (lock) */
     _Atomic(uint32_t) colour;
 } pool;
 
@@ -66,7 +70,8 @@ static struct thread *stack_new(struct cpu *cpu, size_t size, size_t guard, unsi
     thread_init_bare(t, 0, "");
     t->stack = stack;
     t->stack_top = t;
-    t->stack_class = (uint8_t) class;
+    t->stack_class =
+        (uint8_t)(class == STACK_NO_CLASS || cpu == NULL ? class : class + stack_classes_of(cpu));
     if (id_assign(t) != 0) {
         port_stack_free(&stack);
         return NULL;
@@ -86,15 +91,15 @@ static void stack_destroy(struct thread *t)
 
 size_t stack_asked(const struct thread *t)
 {
-    if (t->stack_class < STACK_CLASSES) {
-        return pool.size[t->stack_class]; /* which does not change any more */
+    if (t->stack_class < STACK_POOLS) {
+        return pool.size[t->stack_class % STACK_CLASSES]; /* which does not change any more */
     }
     return t->flags & (THREAD_OWN_STACK | THREAD_STATIC)
                ? t->stack.size
                : (size_t)((uintptr_t)t->stack_top - (uintptr_t)t->stack.low);
 }
 
-/* Take up to a batch of the class from the pool, as a list through rq.next. */
+/* Take up to a batch of the node's class from the pool, as a list through rq.next. */
 static struct thread *pool_take(unsigned class, unsigned *count)
 {
     spin_lock(&pool.lock, RANK_STACK);
@@ -124,7 +129,8 @@ struct thread *stack_get_slow(struct cpu *cpu, size_t size)
         return stack_new(cpu, size, RT_GUARD_DEFAULT, class);
     }
     if (cpu != NULL && cpu->stacks[class].first == NULL) {
-        cpu->stacks[class].first = pool_take(class, &cpu->stacks[class].count);
+        cpu->stacks[class].first =
+            pool_take(stack_classes_of(cpu) + class, &cpu->stacks[class].count);
     }
     if (cpu == NULL || cpu->stacks[class].first == NULL) {
         return stack_new(cpu, size, RT_GUARD_DEFAULT, class);
@@ -184,7 +190,7 @@ static void stack_spill(struct cpu *cpu, unsigned class)
         cache->first = NULL;
     }
     cache->count = keep;
-    stack_destroy_list(pool_put(class, rest));
+    stack_destroy_list(pool_put(stack_classes_of(cpu) + class, rest));
 }
 
 void stack_put_slow(struct cpu *cpu, struct thread *t)
@@ -195,8 +201,8 @@ void stack_put_slow(struct cpu *cpu, struct thread *t)
         return;
     }
     t->rq.next = NULL;
-    if (cpu != NULL) {
-        stack_spill(cpu, class);
+    if (cpu != NULL && class - stack_classes_of(cpu) < STACK_CLASSES) {
+        stack_spill(cpu, class - stack_classes_of(cpu));
     }
     stack_destroy_list(pool_put(class, t));
 }
@@ -214,7 +220,7 @@ void stack_reclaim(void)
 {
     unsigned long irq;
     struct cpu *self = rt_enter(&irq);
-    for (unsigned class = 0; class < STACK_CLASSES; class ++) {
+    for (unsigned class = 0; class < STACK_POOLS; class ++) {
         unsigned n;
         for (struct thread *list; (list = pool_take(class, &n)) != NULL;) {
             stack_destroy_list(list);
@@ -257,9 +263,9 @@ void stack_forget_all(void)
         for (unsigned i = 0; i < rt.ncpu; i++) {
             rt.cpus[i]->stacks[class] = (struct stack_cache){0};
         }
-        pool.first[class] = NULL;
         pool.size[class] = 0;
     }
+    memset(pool.first, 0, sizeof(pool.first));
     pool.total = 0;
     at_init(&pool.colour, 0u);
     at_init(&pool.lock.word, 0u);
@@ -270,7 +276,7 @@ void stack_drain_all(void)
     for (unsigned i = 0; i < rt.ncpu; i++) {
         stack_free_cached(rt.cpus[i]);
     }
-    for (unsigned class = 0; class < STACK_CLASSES; class ++) {
+    for (unsigned class = 0; class < STACK_POOLS; class ++) {
         stack_destroy_list(pool.first[class]);
     }
     stack_forget_all();

@@ -5,7 +5,8 @@
  * A descriptor lives in the top page of its stack, so that a blocked thread costs one page. Pairs
  * that are done go to a LIFO cache of the CPU, from there in batches to a global pool, and beyond
  * the reservoir's limit back to the port. Caches exist for a few stack sizes (classes); other sizes
- * always go to the port.
+ * always go to the port. There is a pool for each NUMA node (nodes.h): a pair goes back to the node
+ * whose CPU has made it, because that node's memory has its pages.
  */
 #ifndef PIRN_CORE_STACK_H
 #define PIRN_CORE_STACK_H
@@ -16,7 +17,11 @@ struct cpu;
 struct thread;
 
 #define STACK_CLASSES 4
-#define STACK_NO_CLASS STACK_CLASSES
+#define STACK_NO_CLASS 255u
+
+/* thread.stack_class of a pair that is recycled: STACK_CLASSES times the node that has made it, and
+ * its class. */
+_Static_assert(STACK_CLASSES * 32u < STACK_NO_CLASS, "PORT_NODES_MAX");
 
 #ifndef PIRN_WITHOUT_STACKS
 

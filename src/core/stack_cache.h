@@ -17,10 +17,24 @@
 #include "stack.h"
 
 #ifndef PIRN_WITHOUT_STACKS
+/* The first of the values of thread.stack_class that pairs of the CPU's node have. */
+#if PORT_NODES
+ALWAYS_INLINE unsigned stack_classes_of(const struct cpu *cpu)
+{
+    return cpu->stack_classes[0];
+}
+#else
+ALWAYS_INLINE unsigned stack_classes_of(const struct cpu *cpu)
+{
+    (void)cpu;
+    return 0;
+}
+#endif
+
 ALWAYS_INLINE void stack_put(struct cpu *cpu, struct thread *t)
 {
-    unsigned class = t->stack_class;
-    if (unlikely(cpu == NULL || class == STACK_NO_CLASS ||
+    unsigned class = t->stack_class - (likely(cpu != NULL) ? stack_classes_of(cpu) : 0);
+    if (unlikely(cpu == NULL || class >= STACK_CLASSES ||
                  cpu->stacks[class].count >= rt.stack_cache_limit)) {
         stack_put_slow(cpu, t);
         return;

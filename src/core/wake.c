@@ -7,6 +7,7 @@
 #include "../trace/trace.h"
 #include "capacity.h"
 #include "mutant.h"
+#include "nodes.h"
 #include "port_foreign.h"
 #include "port_preempt.h"
 #include "switch.h"
@@ -61,7 +62,9 @@ void rt_kick_sleeper(struct cpu *self)
     }
     unsigned start = self != NULL ? self->id : 0;
     for (unsigned i = 0; i < rt.ncpu; i++) {
-        unsigned id = (start + i) % rt.ncpu;
+        unsigned id = i == 0           ? start
+                      : nodes_differ() ? nodes_near(start, i - 1)
+                                       : (start + i) % rt.ncpu;
         if (rt_idle_claim(id)) {
             kick_claimed(self, id);
             return;

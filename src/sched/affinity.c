@@ -23,6 +23,7 @@
  *      without order. A stale value costs a wrong place for one wake-up.
  * Locks: a queue's (RANK_RUNQ); never together with one of the policy's.
  */
+#include "../core/nodes.h"
 #include "affinity_queue.h"
 
 #include <errno.h>
@@ -218,11 +219,17 @@ static struct thread *took(struct cpu *self, struct thread *t, unsigned victim, 
     return run_consumer(self, t);
 }
 
+/* The k-th other CPU, from 1 on; near ones first. */
+static struct affinity_cpu *other(const struct cpu *self, unsigned k)
+{
+    return &affinity.cpus[nodes_differ() ? nodes_near(self->id, k - 1) : (self->id + k) % rt.ncpu];
+}
+
 static struct thread *pull(struct cpu *self, uint64_t now)
 {
     struct affinity_cpu *q = affinity_of(self);
     for (unsigned k = 1; k < rt.ncpu; k++) {
-        struct affinity_cpu *from = &affinity.cpus[(self->id + k) % rt.ncpu];
+        struct affinity_cpu *from = other(self, k);
         struct thread *t = at_load_rlx(&from->length) != 0 ? pull_from(from, q) : NULL;
         if (t != NULL) {
             return took(self, t, from->id, &q->counts.pulls, now);
@@ -239,7 +246,7 @@ static struct thread *take_late(struct cpu *self, uint64_t now)
         return NULL;
     }
     for (unsigned k = 1; k < rt.ncpu; k++) {
-        struct affinity_cpu *from = &affinity.cpus[(self->id + k) % rt.ncpu];
+        struct affinity_cpu *from = other(self, k);
         struct thread *t = at_load_rlx(&from->length) != 0 ? take_end(from, false) : NULL;
         if (t != NULL) {
             affinity_unlearn(rt_record_of(t), from);

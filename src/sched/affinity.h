@@ -11,7 +11,8 @@
  *   declared  A consumer that wakes is placed on a CPU whose current thread (on an idle CPU: last
  *             thread) is one of its producers; on the waking CPU if that is one of them. There it
  *             is the next thread. If a thread of higher priority precedes it, or the CPU runs
- *             another thread by then, it is pushed to another producer's CPU. If none is left, the
+ *             another thread by then, it is pushed to another producer's CPU. If none is left, and
+ *             there are NUMA nodes, a CPU without work on the node of a producer gets it; else the
  *             policy places it (the standard rule).
  *   auto      The same, and who wakes a thread often is taken for its producer
  *             (affinity_learn.c).

@@ -11,6 +11,7 @@
  * pick another thread while a waker on another CPU chooses it. The waker looks again behind the
  * queue's lock; a CPU that picks at that very moment runs one thread before the consumer.
  */
+#include "../core/nodes.h"
 #include "affinity_queue.h"
 #include "mutant.h"
 #include "wake.h"
@@ -85,6 +86,47 @@ bool affinity_is_last(const struct consumer *c, const struct affinity_cpu *q)
     return false;
 }
 
+/* ---- NUMA ---- */
+
+/* A CPU without work on the node of that one; RT_MAX_CPUS: none. */
+static unsigned without_work_near(unsigned cpu)
+{
+    for (unsigned k = 0; k < rt.ncpu - 1; k++) {
+        unsigned near = nodes_near(cpu, k);
+        const struct affinity_cpu *q = &affinity.cpus[near];
+        if (nodes_of(near) != nodes_of(cpu)) {
+            break;
+        }
+        if (at_load_rlx(&q->idle) != 0 && at_load_rlx(&q->length) == 0) {
+            return near;
+        }
+    }
+    return RT_MAX_CPUS;
+}
+
+/* The same on the node where a producer ran last. */
+static unsigned near_without_work(struct consumer *c, uint32_t life)
+{
+    uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
+    unsigned near = RT_MAX_CPUS;
+    for (uint32_t i = 0; i < count && near == RT_MAX_CPUS; i++) {
+        struct id_slot *slot = at_load_rlx(&c->of[i].slot);
+        uint32_t ran_on = at_load_rlx(&slot->ran_on);
+        near = ran_on != 0 ? without_work_near(ran_on - 1) : RT_MAX_CPUS;
+    }
+    bool learned = affinity.rule == AFFINITY_AUTO && at_load_rlx(&c->seen_life) == life;
+    for (unsigned i = 0; learned && i < RT_PRODUCERS_SEEN && near == RT_MAX_CPUS; i++) {
+        if (affinity_counts_as_producer(&c->seen[i])) {
+            struct id_slot *slot = at_load_rlx(&c->seen[i].slot);
+            uint32_t ran_on = at_load_rlx(&slot->ran_on);
+            near = ran_on != 0 ? without_work_near(ran_on - 1) : RT_MAX_CPUS;
+        }
+    }
+    return near;
+}
+
+/* ---- one of them ---- */
+
 /* Threads that are ready or run there: a hint. */
 static uint32_t load_of(unsigned cpu)
 {
@@ -137,9 +179,9 @@ static struct list *tail_locked(struct affinity_cpu *q, uint32_t urgency)
     return node->next;
 }
 
-/* Queue t there. False: it would be preceded. */
+/* Queue t there. False: it would be preceded. near: the CPU is near a producer's, and has no work. */
 static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct thread *t,
-                     uint32_t *urgency)
+                     bool near, uint32_t *urgency)
 {
     struct affinity_cpu *q = &affinity.cpus[cpu];
     bool old = affinity.rule == AFFINITY_OLD;
@@ -149,7 +191,7 @@ static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct 
     c->thread = t;
     at_fence_light(); /* ORDER(requeue) */
     *urgency = affinity_urgency(t);
-    bool queued = old || (others <= *urgency && !is_preceded_locked(q, c, *urgency));
+    bool queued = old || near || (others <= *urgency && !is_preceded_locked(q, c, *urgency));
     if (queued) {
         affinity_link_locked(
             q, c, old || MUTANT(AFFINITY_TAIL) ? tail_locked(q, *urgency) : q->consumers.next);
@@ -209,10 +251,14 @@ bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick)
     candidates_find(c, t->generation, &candidates);
     while (candidates.n != 0 && !placed) {
         cpu = candidates_take(&candidates, self);
-        placed = queue_at(self, cpu, c, t, &urgency);
+        placed = queue_at(self, cpu, c, t, false, &urgency);
         if (!placed && pushes++ == 0) {
             began = port_now();
         }
+    }
+    if (!placed && nodes_differ() && affinity.shares &&
+        (cpu = near_without_work(c, t->generation)) != RT_MAX_CPUS) {
+        placed = queue_at(self, cpu, c, t, true, &urgency);
     }
     /* If it is placed, it may run already: nothing of it is read any more. */
     count(self, cpu, placed, pushes, began);

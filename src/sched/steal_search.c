@@ -21,6 +21,7 @@
  *
  * The victim's queue is locked as by a guest, then the thief's own as by its owner; never both.
  */
+#include "../core/nodes.h"
 #include "../trace/trace.h"
 #include "mutant.h"
 #include "runtime.h"
@@ -84,34 +85,77 @@ static struct thread *steal_from(struct cpu *self, unsigned victim)
     return next;
 }
 
+static uint64_t random_next(struct steal_queue *sq)
+{
+    sq->random ^= sq->random << 13;
+    sq->random ^= sq->random >> 7;
+    sq->random ^= sq->random << 17;
+    return sq->random;
+}
+
 /* The k-th CPU to try. */
 static unsigned steal_order(struct steal_queue *sq, unsigned self, unsigned k)
 {
     if (steal.victim == VICTIM_RANDOM) {
-        sq->random ^= sq->random << 13;
-        sq->random ^= sq->random >> 7;
-        sq->random ^= sq->random << 17;
-        return (self + 1 + (unsigned)(sq->random % (rt.ncpu - 1))) % rt.ncpu;
+        return (self + 1 + (unsigned)(random_next(sq) % (rt.ncpu - 1))) % rt.ncpu;
     }
     return (self + 1 + k) % rt.ncpu;
 }
 
-/* The victim; RT_MAX_CPUS: none. */
-static unsigned steal_choose(struct steal_queue *sq, unsigned self)
+struct victim {
+    unsigned cpu; /* RT_MAX_CPUS: none */
+    uint32_t length;
+};
+
+static struct victim victim_among_all(struct steal_queue *sq, unsigned self)
 {
-    unsigned best = RT_MAX_CPUS;
-    uint32_t best_length = 0;
+    struct victim best = {RT_MAX_CPUS, 0};
     for (unsigned k = 0; k < rt.ncpu - 1; k++) {
         unsigned v = steal_order(sq, self, k);
         uint32_t length = runq_estimate(&steal.queues[v].q);
-        if (length > best_length) {
-            best = v;
-            best_length = length;
+        if (length > best.length) {
+            best = (struct victim){v, length};
             if (steal.victim != VICTIM_MAX) {
                 break;
             }
         }
     }
+    return best;
+}
+
+/* With several nodes: the nearest ones with a victim; of these the next one, or the longest queue,
+ * or one by chance. */
+static struct victim victim_by_node(struct steal_queue *sq, unsigned self)
+{
+    struct victim best = {RT_MAX_CPUS, 0};
+    unsigned distance = 0;
+    for (unsigned k = 0; k < rt.ncpu - 1; k++) {
+        unsigned v = nodes_near(self, k);
+        if (best.length != 0 && nodes_distance(self, v) != distance) {
+            break;
+        }
+        uint32_t length = runq_estimate(&steal.queues[v].q);
+        distance = nodes_distance(self, v);
+        if (steal.victim == VICTIM_RANDOM && length != 0) {
+            length = 1 + (uint32_t)(random_next(sq) >> 33);
+        }
+        if (length > best.length) {
+            best = (struct victim){v, length};
+            if (steal.victim == VICTIM_NEIGHBOUR) {
+                break;
+            }
+        }
+    }
+    best.length = best.length != 0 ? runq_estimate(&steal.queues[best.cpu].q) : 0;
+    return best;
+}
+
+/* The victim; RT_MAX_CPUS: none. */
+static unsigned steal_choose(struct steal_queue *sq, unsigned self)
+{
+    struct victim victim = nodes_differ() ? victim_by_node(sq, self) : victim_among_all(sq, self);
+    unsigned best = victim.cpu;
+    uint32_t best_length = victim.length;
     if (best_length != 1) {
         sq->seen_victim = UINT32_MAX;
         return best;

@@ -102,9 +102,18 @@ void affinity_leave(struct cpu *cpu, struct port_carrier *port);
 /* The processor to which worker i is bound; -1: none. */
 int affinity_processor(unsigned i);
 
+/* Where workers are bound: the set (cpu_set_t) with which a kernel thread of theirs begins, instead
+ * of its creator's one processor. NULL: they are not. */
+const void *affinity_of_new(void);
+
 /* linux_capacity.c: the capacity of a processor, by the files in this folder; PORT_CAPACITY_MAX if
  * there is none, or no number of 1 to 1024 in it. */
 unsigned capacity_read(const char *folder, unsigned processor);
+
+/* linux_nodes.c: the node of a processor, and the distance of two nodes, by the files in this
+ * folder; node 0, and what port_nodes.h says, if they cannot be read. */
+unsigned node_of_processor(const char *folder, unsigned processor);
+unsigned node_distance(const char *folder, unsigned from, unsigned to);
 
 /* CPU time of threads: linux_times.c. The calling kernel thread begins as carrier k, running t; it
  * switches, if affinity_times(); a tick. Switches of all workers are counted from now on. */

@@ -213,6 +213,11 @@ int affinity_processor(unsigned i)
     return (int)bound[i] - 1;
 }
 
+const void *affinity_of_new(void)
+{
+    return bound[0] != 0 ? &whole.set : NULL;
+}
+
 static bool is_bound(const struct cpu *cpu)
 {
     return rt_cpu_id(cpu) < RT_MAX_CPUS && bound[rt_cpu_id(cpu)] != 0;

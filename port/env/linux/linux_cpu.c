@@ -275,6 +275,15 @@ static int join_real(pthread_t thread, void **ret)
 {
     return pthread_join(thread, ret);
 }
+static int create_everywhere(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setaffinity_np(&attr, sizeof(cpu_set_t), affinity_of_new());
+    int error = pthread_create(thread, &attr, fn, arg);
+    pthread_attr_destroy(&attr);
+    return error;
+}
 static void real_find(void) {}
 #else
 /* (C) Found at the start, because dlsym takes the linker's lock. Later a thread that waits for the
@@ -282,12 +291,18 @@ static void real_find(void) {}
 static struct {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*join)(pthread_t, void **);
+    int (*attr_init)(pthread_attr_t *);
+    int (*attr_destroy)(pthread_attr_t *);
+    int (*attr_setaffinity)(pthread_attr_t *, size_t, const void *);
 } real;
 
 static void real_find(void)
 {
     *(void **)&real.create = dlsym(RTLD_NEXT, "pthread_create");
     *(void **)&real.join = dlsym(RTLD_NEXT, "pthread_join");
+    *(void **)&real.attr_init = dlsym(RTLD_NEXT, "pthread_attr_init");
+    *(void **)&real.attr_destroy = dlsym(RTLD_NEXT, "pthread_attr_destroy");
+    *(void **)&real.attr_setaffinity = dlsym(RTLD_NEXT, "pthread_attr_setaffinity_np");
 }
 
 static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
@@ -298,6 +313,21 @@ static int create_real(pthread_t *thread, const pthread_attr_t *attr, void *(*fn
 static int join_real(pthread_t thread, void **ret)
 {
     return real.join != NULL ? real.join(thread, ret) : ENOSYS;
+}
+
+/* A kernel thread inherits its creator's set. A bound worker's would keep it on one processor until
+ * it runs there, which a worker of a real-time class does not let happen. */
+static int create_everywhere(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+    pthread_attr_t attr;
+    if (real.attr_init == NULL || real.attr_destroy == NULL || real.attr_setaffinity == NULL) {
+        return create_real(thread, NULL, fn, arg);
+    }
+    real.attr_init(&attr);
+    real.attr_setaffinity(&attr, sizeof(cpu_set_t), affinity_of_new());
+    int error = create_real(thread, &attr, fn, arg);
+    real.attr_destroy(&attr);
+    return error;
 }
 #endif
 
@@ -346,7 +376,8 @@ static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*
     uint64_t mask, old;
     signals_mask(&mask, carrier);
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, sizeof(mask));
-    int error = create_real(thread, attr, fn, arg);
+    int error = attr == NULL && affinity_of_new() != NULL ? create_everywhere(thread, fn, arg)
+                                                          : create_real(thread, attr, fn, arg);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
     return -error;
 }

@@ -23,6 +23,7 @@
 #include "../../../src/core/id.h"
 #include "../../../src/core/io.h"
 #include "../../../src/core/life.h"
+#include "../../../src/core/nodes.h"
 #include "../../../src/core/prio.h"
 #include "../../../src/core/producers.h"
 #include "../../../src/sync/shared.h"
@@ -519,6 +520,7 @@ static void sim_end(void)
         free(rt.cpus[i]);
     }
     memset((void *)&rt, 0, sizeof(rt));
+    nodes_end();
     producers_reset();
     id_reset();
     life_reset();

@@ -36,7 +36,8 @@ struct sim_config {
     const char *reservoir; /* option values, NULL = default */
     const char *detour;
     const char *preempt;
-    bool unequal; /* CPUs have different capacities */
+    unsigned nodes; /* of NUMA, in turn; 0: one. With `timed`: those of its topology */
+    bool unequal;   /* CPUs have different capacities */
     enum mutant mutant;
     const char *trace; /* a file for the run's event trace; NULL: none */
     /* Looks at the event trace when the run has ended: NULL, or what is wrong. */

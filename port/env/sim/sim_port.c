@@ -21,6 +21,7 @@
 #include "port_files.h"
 #include "port_foreign.h"
 #include "port_io.h"
+#include "port_nodes.h"
 #include "port_options.h"
 #include "port_preempt.h"
 #include "port_processes.h"
@@ -35,6 +36,20 @@ unsigned port_cpu_capacity(unsigned i)
     static const unsigned capacities[] = {1024, 512, 256, 128};
     struct sim_rng rng = {(sim.config.seed * RT_MAX_CPUS + i + 1) * 0x9e3779b97f4a7c15ull};
     return sim.config.unequal ? capacities[sim_rng_next(&rng) >> 62] : PORT_CAPACITY_MAX;
+}
+
+unsigned port_cpu_node(unsigned i)
+{
+    const struct sim_timing *timed = sim.config.timed;
+    if (timed != NULL) {
+        return timed->topology != NULL ? i / timed->topology->per_node : 0;
+    }
+    return sim.config.nodes != 0 ? i % sim.config.nodes : 0;
+}
+
+unsigned port_node_distance(unsigned from, unsigned to)
+{
+    return from == to ? PORT_NODE_HERE : PORT_NODE_THERE;
 }
 
 unsigned port_cpu_count(void)

@@ -3,24 +3,26 @@
  * topologies.c - the machines of the cache model, and where their numbers come from. The page
  * docs/internals/model.md has the same table in words.
  *
- * i7: D. Molka, D. Hackenberg, R. Schone, M. Muller, "Memory Performance and Cache Coherency
- * Effects on an Intel Nehalem Multiprocessor System", PACT 2009, measured at 2.93 GHz. One node; so
- * the figures for other nodes are not used. Transfers: two channels of DDR3-1333, 21.3 GB/s.
+ * i7: D. Hackenberg, D. Molka, W. E. Nagel, "Comparing Cache Architectures and Coherency Protocols
+ * on x86-64 Multicore SMP Systems", MICRO 2009: Nehalem's read latencies, as the thesis on task
+ * affinity (docs/STATUS.md) tables them; 38 cycles are 13.0 ns there, so 2.93 GHz. One node; so the
+ * figures for other nodes are not used. Transfers: two channels of DDR3-1333, 21.3 GB/s.
  *
- * xeon: sizes after Intel's data sheet of the Xeon 5400. L1 3 cycles and memory 120 ns: AnandTech,
- * Xeon 5345 with FB-DIMMs, 2006. L2 15 cycles: X-bit labs, Core 2 Extreme QX9650, 2007. The bus
- * carries 64 bytes in 6 ns at 1333 MT/s. Assumed, for want of published figures: a line that the
- * other core of the pair has modified takes an L2 access and an L1 access on either side, 12 ns;
- * from the other die it takes as long as from memory, because it passes the bus and is written back
- * there; an invalidation over the bus takes half of that. The chipset has no copies of clean lines,
- * so memory answers for them. Taken as inclusive, which the L2 of this processor is not strictly.
+ * xeon: sizes and bus as the thesis has them; 24 ways of the L2, and its 15 cycles: X-bit labs,
+ * Core 2 Extreme QX9650, 2007. L1 3 cycles and memory 120 ns: AnandTech, Xeon 5345 with FB-DIMMs,
+ * 2006. The bus carries 64 bytes in 6 ns at 1333 MT/s. Assumed, for want of published figures: a
+ * line that the other core of the pair has modified takes an L2 access and an L1 access on either
+ * side, 12 ns; from the other die it takes as long as from memory, because it passes the bus and
+ * is written back there; an invalidation over the bus takes half of that. The chipset has no
+ * copies of clean lines, so memory answers for them. Taken as inclusive, which the L2 of this
+ * processor is not strictly.
  *
  * numa64: no real machine. Eight of i7's dies with eight cores and 16 MB each; other nodes by
- * Molka's figures for the other socket. An invalidation there takes as long as reading a shared
- * line. All nodes are equally far.
+ * MICRO 2009's figures for the other socket. An invalidation there takes as long as reading a
+ * shared line. All nodes are equally far.
  *
  * wave_ps, mix_ps: time by number of two bytes of the wave/mixer benchmark, after the serial runs
- * with 64 KB in Tables 4.3 and 4.4 of the thesis on task affinity (docs/STATUS.md), rounded down.
+ * with 64 KB in Tables 4.3 and 4.4 of the thesis, rounded down.
  */
 #include <string.h>
 
