@@ -214,6 +214,7 @@ static struct thread *took(struct cpu *self, struct thread *t, unsigned victim, 
 {
     struct affinity_cpu *q = affinity_of(self);
     STAT_INC(count);
+    STAT_INC(&self->stats.steals);
     STAT_ADD(&q->counts.pull_ns, port_now() - began);
     trace_steal(self, victim, 1, t);
     return run_consumer(self, t);

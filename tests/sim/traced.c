@@ -5,7 +5,8 @@
  * Each run twice, without and with: the same decisions, the same hash. The second run's trace is
  * compared with the runtime's counters, and with itself:
  *   1. the thread that a CPU leaves is the one to which it switched last, also across blocks;
- *   2. as many switches as the CPU counted, unless some are lost; as many threads stolen;
+ *   2. as many switches as the CPU counted, unless some are lost; as many threads stolen, and
+ *      consumers placed;
  *   3. a life of a thread is created once, starts at most once, ends at most once;
  *   4. a thread that blocks is switched out at once, and its event has the time of the next one.
  */
@@ -14,13 +15,14 @@
 
 #include "../../src/core/cpu.h"
 #include "../../src/core/runtime.h"
+#include "../../src/sched/affinity_queue.h"
 #include "../../src/trace/file.h"
 #include "../trace/reader.h"
 #include "driver.h"
 
 #define THREADS 64u
 
-struct life {
+struct traced_life {
     uint32_t number;
     bool spawned, started, ended;
 };
@@ -30,8 +32,8 @@ struct check {
     uint32_t current;
     bool blocks, late; /* the previous event was `block` */
     uint64_t late_at;
-    uint64_t switches, stolen;
-    struct life lives[THREADS];
+    uint64_t switches, stolen, placed;
+    struct traced_life lives[THREADS];
 };
 
 static struct check check;
@@ -61,9 +63,9 @@ static const char *check_life(const struct trace_seen *e)
     if (e->a >= THREADS) {
         return NULL;
     }
-    struct life *life = &check.lives[e->a];
+    struct traced_life *life = &check.lives[e->a];
     if (life->number != e->b) {
-        *life = (struct life){.number = e->b};
+        *life = (struct traced_life){.number = e->b};
     }
     bool *what = e->event == TRACE_EV_SPAWN   ? &life->spawned
                  : e->event == TRACE_EV_START ? &life->started
@@ -107,6 +109,9 @@ static const char *check_event(const struct trace_seen *e, void *unused)
     case TRACE_EV_STEAL:
         check.stolen += e->a;
         return NULL;
+    case TRACE_EV_PLACE:
+        check.placed += e->b != TRACE_NO_THREAD; /* others are not counted */
+        return NULL;
     case TRACE_EV_SPAWN:
     case TRACE_EV_START:
     case TRACE_EV_EXIT:
@@ -114,6 +119,16 @@ static const char *check_event(const struct trace_seen *e, void *unused)
     default:
         return NULL;
     }
+}
+
+/* By CPUs, for this run. */
+static uint64_t placed_count(void)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < rt.ncpu && affinity.rule != AFFINITY_OFF; i++) {
+        n += affinity.cpus[i].counts.here + affinity.cpus[i].counts.there;
+    }
+    return n;
 }
 
 const char *traced_check(const void *file, size_t size)
@@ -134,6 +149,9 @@ const char *traced_check(const void *file, size_t size)
         snprintf(wrong, sizeof(wrong), "%llu switches in the trace, %llu counted",
                  (unsigned long long)check.switches, (unsigned long long)sum.switches);
         return wrong;
+    }
+    if (check.placed != placed_count()) {
+        return "other consumers placed than counted";
     }
     return strcmp(rt.policy.name, "steal") == 0 && check.stolen != sum.steals
                ? "other threads stolen than counted"
