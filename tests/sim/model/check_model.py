@@ -96,6 +96,22 @@ def by_cpu() -> None:
     expect(program > 6 * 64 * 60, "the CPUs have fewer reads than the threads")
 
 
+def counters() -> None:
+    common = ("--topology", "i7", "--affinity", "--counters", "--seeds", "2")
+    found = rows(*common, "--sched", "steal:affinity=declared")
+    expect(all(row["affinity-here"] == "" for row in found if row["thread"] != "all"), "no total")
+    for row in (row for row in found if row["thread"] == "all"):
+        placed = sum(int(row[f"affinity-{way}"]) for way in ("here", "there", "standard"))
+        expect(0 < placed <= 6 * 60 + 12, f"{placed} wake-ups, by six edges and 60 samples")
+        expect(int(row["affinity-pushes"]) <= placed, "pushes without wake-ups")
+    plain = whole("--topology", "i7", "--counters")
+    expect(plain["steals"] > 0 and "affinity-here" not in plain, "counters of another policy")
+    expect("steals" not in whole("--topology", "i7"), "counters, and not asked for")
+    from_json = json.loads(output(*common, "--sched", "steal:affinity=declared", "--format", "json"))
+    expect(str(from_json[-1]["steals"]) == found[-1]["steals"], "JSON has other counters")
+    expect("affinity-there" in output(*common, "--sched", "steal:affinity=auto"), "text has none")
+
+
 def work_and_prefetch() -> None:
     common = ("--topology", "xeon", "--buffer", "64", "--pin", "all")
     normal, idle = whole(*common), whole(*common, "--work", "0")
@@ -116,6 +132,7 @@ def main() -> None:
     formats_agree()
     wavemix()
     by_cpu()
+    counters()
     work_and_prefetch()
     pairs()
 

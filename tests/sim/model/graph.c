@@ -68,14 +68,18 @@ static void usage_take(struct sim_usage *used, const struct sim_usage *before)
     caches_counts_take(&used->runtime, &before->runtime);
 }
 
-/* In place of each CPU's counts those since the last call. */
+/* In place of each CPU's counts, and of the counters, those since the last call. */
 static void cpus_count(void)
 {
+    struct counters counters;
     for (unsigned i = 0; i < run.plan->cpus; i++) {
         struct caches_counts now = *caches_core(sim_caches(), i);
         caches_counts_take(&now, &run.result->cpus[i]);
         run.result->cpus[i] = now;
     }
+    counters_read(&counters);
+    counters_take(&counters, &run.result->counters);
+    run.result->counters = counters;
 }
 
 /* Here the measured samples of a task begin. */

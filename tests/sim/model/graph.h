@@ -59,15 +59,30 @@ struct task_result {
     bool sink;
 };
 
-/* By task, and by CPU: all accesses there, the runtime's included, since the first sink has begun
- * to measure. */
+/* Counters by name. */
+enum { COUNTERS_MAX = 24 };
+struct counters {
+    unsigned n;
+    struct counter {
+        const char *name;
+        uint64_t value;
+    } counter[COUNTERS_MAX];
+};
+
+/* By task; by CPU, all accesses there, the runtime's included; and counters, over all CPUs. The
+ * latter two since the first sink has begun to measure. */
 struct graph_result {
     struct task_result tasks[GRAPH_TASKS];
     struct caches_counts cpus[CACHES_CORES];
+    struct counters counters;
 };
 
 /* Run it. NULL, or why it failed. */
 const char *graph_run(const struct plan *plan, struct graph_result *result);
+
+/* counters.c: those of the runtime and of the policy, and their difference from an earlier state. */
+void counters_read(struct counters *c);
+void counters_take(struct counters *c, const struct counters *before);
 
 /* pinned.c: policy "pinned". The next thread that is created is to run on this CPU; NOT_PINNED: on
  * any. */

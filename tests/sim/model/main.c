@@ -21,7 +21,7 @@ enum { TOPOLOGIES_MAX = 8, PAIRS_MAX = GRAPH_TASKS / 2, CPUS_MAX = CACHES_CORES 
 static struct {
     long workload, topology, format, pin;
     uint64_t cpus, buffer, pairs, seeds, work;
-    bool prefetch, preempt, by_number, by_cpu, sched;
+    bool prefetch, preempt, by_number, by_cpu, counters, sched;
     uint64_t spin;
 } given = {.buffer = 4, .pairs = 8, .seeds = 1, .work = 100, .spin = 200};
 
@@ -71,6 +71,7 @@ static void parse(int argc, char **argv)
         option_flag("by-number", &given.by_number,
                     "of CPUs with equal clocks the first goes on, not one by the seed"),
         option_flag("by-cpu", &given.by_cpu, "rows for the CPUs, the runtime's accesses included"),
+        option_flag("counters", &given.counters, "also counters of the runtime and of the policy"),
         option_text("trace", "FILE", &plan.trace, "write the event trace of one run"),
         option_choice("format", &given.format, report_formats, "text, csv or json"),
         {0}};
@@ -150,6 +151,7 @@ int main(int argc, char **argv)
                             .workload = workload_names[given.workload],
                             .pin = pins[given.pin],
                             .by_cpu = given.by_cpu,
+                            .counters = given.counters,
                             .format = (enum report_format)given.format};
     report_begin(&report);
     for (uint64_t i = 0; i < given.seeds; i++, plan.seed++) {

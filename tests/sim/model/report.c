@@ -17,6 +17,7 @@ struct row {
     const char *name;
     struct moments time;
     struct sim_usage used;
+    const struct counters *counters; /* NULL: of a thread or a CPU */
 };
 
 /* ---- values ---- */
@@ -128,16 +129,34 @@ static void text_row(const struct report *r, const struct row *row)
            l2 ? pair_of(r, l2_read_misses(row), l2_write_misses(row)).text : "",
            pair_of(r, llc_read_misses(row), llc_write_misses(row)).text, (double)from_core(row) / n,
            (double)from_far(row) / n, (double)(from_memory(row) + from_far_memory(row)) / n);
+    for (unsigned i = 0; row->counters != NULL && i < row->counters->n; i++) {
+        const struct counter *c = &row->counters->counter[i];
+        printf("  %-20s%12.2f\n", c->name, (double)c->value / n);
+    }
 }
 
-static void csv_begin(void)
+/* The names of the counters are known when a run has ended. */
+static void csv_begin(const struct report *r, const struct counters *counters)
 {
     printf("workload,topology,cpus,sched,pin,serial,prefetch,buffer,samples,seed,thread,mean_ns,"
            "sigma_ns,a2s_ns");
     for (unsigned i = 0; i < COLUMNS; i++) {
         printf(",%s", columns[i].name);
     }
+    for (unsigned i = 0; r->counters && i < counters->n; i++) {
+        printf(",%s", counters->counter[i].name);
+    }
     printf("\n");
+}
+
+static void csv_counters(const struct report *r, const struct row *row)
+{
+    for (unsigned i = 0; r->counters && i < r->ncounters; i++) {
+        printf(",");
+        if (row->counters != NULL) {
+            printf("%" PRIu64, row->counters->counter[i].value);
+        }
+    }
 }
 
 static void csv_row(const struct report *r, const struct row *row)
@@ -150,6 +169,7 @@ static void csv_row(const struct report *r, const struct row *row)
     for (unsigned i = 0; i < COLUMNS; i++) {
         printf(",%" PRIu64, columns[i].value(row));
     }
+    csv_counters(r, row);
     printf("\n");
 }
 
@@ -166,6 +186,10 @@ static void json_row(const struct report *r, const struct row *row)
            moments_sigma(&row->time), a2s(&row->time));
     for (unsigned i = 0; i < COLUMNS; i++) {
         printf(", \"%s\": %" PRIu64, columns[i].name, columns[i].value(row));
+    }
+    for (unsigned i = 0; row->counters != NULL && i < row->counters->n; i++) {
+        const struct counter *c = &row->counters->counter[i];
+        printf(", \"%s\": %" PRIu64, c->name, c->value);
     }
     printf("}");
 }
@@ -188,9 +212,7 @@ void report_begin(struct report *r)
 {
     if (r->format == REPORT_TEXT) {
         text_begin(r);
-    } else if (r->format == REPORT_CSV) {
-        csv_begin();
-    } else {
+    } else if (r->format == REPORT_JSON) {
         printf("[");
     }
 }
@@ -224,10 +246,14 @@ static void print_cpus(struct report *r, const struct graph_result *result)
 void report_run(struct report *r, const struct graph_result *result)
 {
     const struct graph_spec *graph = r->plan->graph;
-    struct row all = {.name = "all"};
+    struct row all = {.name = "all", .counters = r->counters ? &result->counters : NULL};
+    if (r->format == REPORT_CSV && !r->more) {
+        csv_begin(r, &result->counters);
+    }
+    r->ncounters = result->counters.n;
     for (unsigned i = 0; i < graph->ntasks; i++) {
         const struct task_result *task = &result->tasks[i];
-        struct row row = {graph->tasks[i].name, task->work, task->used};
+        struct row row = {.name = graph->tasks[i].name, .time = task->work, .used = task->used};
         usage_join(&all.used, &task->used);
         if (task->sink) {
             moments_join(&all.time, &task->interval);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.h - what pirn-sim-model prints: a row for each task, and one for all; by_cpu: one for
- * each CPU before that. */
+ * each CPU before that; counters: more columns, empty but in the row for all. */
 #ifndef PIRN_TESTS_MODEL_REPORT_H
 #define PIRN_TESTS_MODEL_REPORT_H
 
@@ -14,7 +14,9 @@ struct report {
     const char *workload, *pin;
     enum report_format format;
     bool by_cpu;
-    bool more; /* a row has been printed */
+    bool counters; /* in the row of all threads, also the runtime's and the policy's */
+    bool more;     /* a row has been printed */
+    unsigned ncounters;
 };
 
 void report_begin(struct report *r);
