@@ -24,6 +24,7 @@ struct sched_ext_ops {
     ops_function update_idle;
     ops_function cpu_acquire;
     ops_function cpu_release;
+    ops_function init_task;
     ops_function init;
     ops_function exit;
     __u64 flags;

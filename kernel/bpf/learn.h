@@ -46,20 +46,22 @@ static void decay(struct thread *t)
     }
 }
 
-/* `inferred` becomes the list of wakers that weigh enough. */
+/* `inferred` becomes the list of wakers that weigh enough; 0 stands for the others, so that no place
+ * depends on how many came before: the verifier would follow each number of them. */
 static void renew_inferred(struct thread *t)
 {
-    __u32 number = 0;
+    bool any = false;
     __s32 i;
 
     bpf_for(i, 0, LEARNED)
     {
         const struct learned *l = &t->learned[i & (LEARNED - 1)];
+        bool enough = l->weight >= ENOUGH;
 
-        if (l->weight >= ENOUGH)
-            t->inferred.tid[number++ & (KERNEL_PRODUCERS - 1)] = l->tid;
+        t->inferred.tid[i & (LEARNED - 1)] = enough ? l->tid : 0;
+        any |= enough;
     }
-    t->inferred.count = number;
+    t->inferred.count = any ? LEARNED : 0;
 }
 
 static void learn_from_waker(struct task_struct *p, struct thread *t)

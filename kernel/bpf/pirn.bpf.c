@@ -50,7 +50,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-enum { SHARED_QUEUE = KERNEL_CPUS, PLACED_IN_A_ROW = 32 };
+enum { SHARED_QUEUE = KERNEL_CPUS, PLACED_IN_A_ROW = 32, NO_MEMORY = 12 };
 
 const volatile struct kernel_settings settings SEC(".rodata.settings") = {0};
 
@@ -163,6 +163,7 @@ static void push(struct task_struct *p, struct thread *t, struct kernel_producer
     if (cpu < 0) {
         count(COUNT_STANDARD);
         emit_last(EVENT_PUSH_SHARED, p, t->chosen);
+        t->placed_on = -1;
         enqueue_shared(p, flags);
         return;
     }
@@ -185,6 +186,8 @@ void BPF_PROG(pirn_enqueue, struct task_struct *p, __u64 flags)
             count(COUNT_STANDARD);
             emit_wake(EVENT_WAKE_SHARED, p, 0);
         }
+        if (t)
+            t->placed_on = -1;
         enqueue_shared(p, flags);
         return;
     }
@@ -394,6 +397,17 @@ __s32 BPF_PROG(pirn_init)
     return scx_bpf_create_dsq(SHARED_QUEUE, -1);
 }
 
+/* For every thread when the scheduler is loaded, and for new ones. */
+SEC("struct_ops.s/pirn_init_task")
+__s32 BPF_PROG(pirn_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+    struct thread first = {.chosen = -1, .placed_on = -1, .ran_on = -1};
+
+    if (!bpf_task_storage_get(&threads, p, &first, BPF_LOCAL_STORAGE_GET_F_CREATE))
+        return -NO_MEMORY;
+    return 0;
+}
+
 SEC("struct_ops/pirn_exit")
 void BPF_PROG(pirn_exit, struct scx_exit_info *info)
 {
@@ -420,6 +434,7 @@ struct sched_ext_ops pirn_ops = {
     .update_idle = (ops_function)pirn_update_idle,
     .cpu_acquire = (ops_function)pirn_cpu_acquire,
     .cpu_release = (ops_function)pirn_cpu_release,
+    .init_task = (ops_function)pirn_init_task,
     .init = (ops_function)pirn_init,
     .exit = (ops_function)pirn_exit,
     .flags = OPS_KEEP_BUILTIN_IDLE,

@@ -47,6 +47,8 @@ struct scx_exit_info {
     char *msg;
 };
 
+struct scx_init_task_args {
+};
 struct scx_cpu_acquire_args {
 };
 struct scx_cpu_release_args {

@@ -19,7 +19,7 @@ struct thread {
     __s32 ran_on;    /* CPU of its last run; -1: none yet */
     bool declared;   /* producers_of found declared ones */
     struct learned learned[LEARNED];
-    struct kernel_producers inferred; /* those of `learned` that weigh enough */
+    struct kernel_producers inferred; /* those of `learned` that weigh enough, and 0 */
 };
 
 struct {
@@ -71,13 +71,11 @@ static void count(enum kernel_counter which)
         ++*value;
 }
 
-/* NULL if there is no memory: the thread is then no consumer. */
+/* pirn_init_task has made it for every thread. NULL: a program has the same thread's storage at this
+ * moment; the thread is then no consumer for once. */
 static struct thread *thread_of(struct task_struct *p)
 {
-    struct thread first = {.chosen = -1, .placed_on = -1, .ran_on = -1};
-    struct thread *t = bpf_task_storage_get(&threads, p, NULL, 0);
-
-    return t ? t : bpf_task_storage_get(&threads, p, &first, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    return bpf_task_storage_get(&threads, p, NULL, 0);
 }
 
 /* NULL: not a consumer. */
@@ -99,6 +97,7 @@ static __u32 place(__s32 i)
     return (__u32)i & (KERNEL_PRODUCERS - 1);
 }
 
+/* 0, the idle thread, is nobody's producer. */
 static bool is_producer(const struct kernel_producers *producers, __u32 tid)
 {
     __s32 i;
@@ -108,7 +107,7 @@ static bool is_producer(const struct kernel_producers *producers, __u32 tid)
         if (i >= (__s32)producers->count)
             break;
         if (producers->tid[place(i)] == tid)
-            return true;
+            return tid != 0;
     }
     return false;
 }

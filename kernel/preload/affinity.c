@@ -23,8 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer);
-int pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer);
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer);
+EXPORTED int pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer);
 
 enum { CLOCK_BITS = 3 };
 

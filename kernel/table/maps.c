@@ -136,6 +136,8 @@ int table_add(uint32_t consumer, uint32_t producer)
 
     if (!thread_exists(consumer) || !thread_exists(producer))
         return -ESRCH;
+    if (consumer == producer)
+        return -EINVAL;
     error = maps_lock(&table);
     if (error != 0)
         return error;
