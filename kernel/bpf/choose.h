@@ -30,6 +30,7 @@ static __s32 choose_new(struct task_struct *p, struct thread *t, struct kernel_p
                         __s32 avoided)
 {
     __u32 least = ~0U;
+    __u64 latest = 0;
     __s32 best = -1;
     __s32 here = this_cpu();
     __s32 cpu;
@@ -43,8 +44,9 @@ static __s32 choose_new(struct task_struct *p, struct thread *t, struct kernel_p
             refuses(t, cpu))
             continue;
         cost = cpu == here ? 0 : c->idle ? 1 : 2 + waiting(cpu);
-        if (cost < least) {
+        if (cost < least || (cost == least && c->last_since > latest)) {
             least = cost;
+            latest = c->last_since;
             best = cpu;
         }
     }

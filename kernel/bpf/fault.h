@@ -11,7 +11,7 @@
 #ifdef KERNEL_FAULTS
 static inline bool fault_loses(const volatile struct kernel_settings *settings, bool consumer)
 {
-    return settings->fault && consumer;
+    return settings->fault == FAULT_STALL && consumer;
 }
 #else
 static inline bool fault_loses(const volatile struct kernel_settings *settings, bool consumer)

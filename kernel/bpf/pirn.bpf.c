@@ -12,7 +12,9 @@
  *  1. Each CPU remembers the last thread that ran on it and was not the idle thread (saw_switch).
  *     The tracepoint sees threads of all classes, so a real-time thread that came between counts.
  *  2. A consumer that wakes goes to a CPU whose last thread is one of its producers: the waking CPU
- *     if it is among them, else an idle one, else the one with the shortest queue (choose_new).
+ *     if it is among them, else an idle one, else the one with the shortest queue; of equal ones
+ *     the one where the producer began to run last, because a CPU that has been idle since still
+ *     has as its last thread a producer that has run elsewhere meanwhile (choose_new).
  *  3. It goes to the head of that CPU's queue. The kernel's own queue of a CPU (local DSQ) would
  *     serve, with SCX_ENQ_HEAD, but no other CPU can take a thread from there. So each CPU has a
  *     DSQ of ours, with the CPU's number, which the CPU empties first (pirn_dispatch).
@@ -58,6 +60,7 @@ struct cpu {
     __u32 last;       /* thread that ran last and was not idle */
     __u32 streak;     /* placed consumers that ran one after another */
     __u64 idle_since; /* 0: not idle */
+    __u64 last_since; /* when `last` began to run */
     bool last_is_rt;
     bool idle;     /* at the last switch */
     bool released; /* a thread of a higher class has the CPU */
@@ -339,6 +342,7 @@ int BPF_PROG(saw_switch, bool preempt, struct task_struct *prev, struct task_str
     if (own->idle)
         return 0;
     own->last = (__u32)next->pid;
+    own->last_since = bpf_ktime_get_ns();
     own->last_is_rt = next->prio < LEAST_RT_FREE_PRIO;
     bpf_probe_read_kernel_str(own->comm, sizeof own->comm, next->comm);
     t = thread_of(next);

@@ -56,6 +56,15 @@ check_loaded()
     pirn-kernel load
     expect "it is loaded" "loaded: pirn" "$(pirn-kernel status | cut -c1-12)"
     refused 1 "loaded already" pirn-kernel load --rule=old
+    pirn-kernel unload
+    pirn-kernel load --misbehave=rename
+    refused 1 "another sched_ext scheduler is loaded: other" pirn-kernel load
+    pirn-kernel unload
+    pirn-kernel load 2>/dev/null & one=$!
+    pirn-kernel load 2>/dev/null & two=$!
+    wait $one; first=$?
+    wait $two
+    expect "of two loads at once one succeeds" 1 $((first + $?))
     relay --rounds=1000000 >/dev/null &
     usleep 300000
     refused 1 "no thread with the name" pirn-kernel add mixer9 wave0
@@ -111,11 +120,31 @@ check_partial()
     pirn-kernel unload
 }
 
+# More threads than CPUs, threads that may use few CPUs, CPUs that come and go.
+check_busy()
+{
+    pirn-kernel load --timeout=3000
+    for _ in 1 2 3 4 5 6; do
+        yes >/dev/null &
+    done
+    for mask in 0xf 0x6 0x2; do
+        LD_PRELOAD=/lib/libpirn-kernel.so taskset $mask relay --rounds=20 --affinity | sed 's/ at_waker.*//'
+    done
+    expect "nobody starves" "loaded: pirn" "$(pirn-kernel status | cut -c1-12)"
+    echo 0 >/sys/devices/system/cpu/cpu3/online
+    await 5 disabled
+    pirn-kernel status
+    echo 1 >/sys/devices/system/cpu/cpu3/online
+    killall yes
+    pirn-kernel unload >/dev/null
+    nothing_pinned
+}
+
 # A scheduler that loses threads: the kernel ends it, and the program goes on.
 check_ejected()
 {
     pirn-kernel load --misbehave=stall --timeout=1000
-    LD_PRELOAD=/lib/libpirn-kernel.so relay --rounds=20 --affinity | sed 's/ here.*//'
+    LD_PRELOAD=/lib/libpirn-kernel.so relay --rounds=20 --affinity | sed 's/ at_waker.*//'
     await 10 disabled
     pirn-kernel status
     expect "the reason is known" 1 "$(pirn-kernel status | grep -c 'stall')"

@@ -7,14 +7,15 @@
  *
  * Every round main wakes the waves; each works and wakes its mixer; and so on; main waits for mixer2
  * and then wakes the player. A consumer notes where it runs after its last wake-up: on the CPU of the
- * thread that woke it, on that of another producer of its, or elsewhere.
+ * thread that woke it, on that of another producer of its, or apart
+ * from both.
  *
  * With --rt wave0 is a SCHED_FIFO thread, and so is `noise`, of lower priority, which wave0 makes
  * ready on its own CPU just before it wakes mixer0: mixer0 could not run next there.
  *
  * Each thread writes its own numbers only; a semaphore is between a write of `cpu` and its readers,
  * but a producer that has begun its next round may have written again: those are counted as
- * elsewhere.
+ * apart.
  */
 #include "common/check.h"
 #include "common/clock.h"
@@ -44,7 +45,7 @@ struct actor {
     atomic_int cpu;   /* where it was when it woke its consumer */
     atomic_int waker; /* CPU of the thread that woke it last */
     int last_cpu;
-    unsigned here, other, elsewhere, moves;
+    unsigned at_waker, at_producer, apart, moves;
 };
 
 static struct actor actors[ACTORS] = {
@@ -134,11 +135,11 @@ static void note_place(struct actor *a)
     int cpu = here_now();
 
     if (atomic_load(&a->waker) == cpu)
-        a->here++;
+        a->at_waker++;
     else if (ran_on(a, cpu))
-        a->other++;
+        a->at_producer++;
     else
-        a->elsewhere++;
+        a->apart++;
     a->moves += a->last_cpu >= 0 && a->last_cpu != cpu;
     a->last_cpu = cpu;
 }
@@ -226,29 +227,34 @@ static void join_all(void)
         thread_join(noise_thread);
 }
 
+static const char *affinity_word(int declared)
+{
+    if (!affinity)
+        return "off";
+    if (declared < 0)
+        return "absent";
+    return declared == 0 ? "on" : strerror(declared);
+}
+
 static void print_results(double seconds, int declared)
 {
-    unsigned here = 0, other = 0, elsewhere = 0, moves = 0;
+    struct actor sum = {.at_waker = 0};
 
+    for (int i = 0; i < ACTORS; i++)
+        sum.moves += actors[i].moves;
     for (int i = WAVES; i < ACTORS; i++) {
         const struct actor *a = &actors[i];
 
         if (each)
-            printf("%s: here=%u other=%u elsewhere=%u moves=%u\n", a->name, a->here, a->other,
-                   a->elsewhere, a->moves);
-        here += a->here;
-        other += a->other;
-        elsewhere += a->elsewhere;
+            printf("%s: at_waker=%u at_producer=%u apart=%u moves=%u\n", a->name, a->at_waker,
+                   a->at_producer, a->apart, a->moves);
+        sum.at_waker += a->at_waker;
+        sum.at_producer += a->at_producer;
+        sum.apart += a->apart;
     }
-    for (int i = 0; i < ACTORS; i++)
-        moves += actors[i].moves;
-    printf("relay: rounds=%" PRIu64 " here=%u other=%u elsewhere=%u moves=%u affinity=%s"
+    printf("relay: rounds=%" PRIu64 " at_waker=%u at_producer=%u apart=%u moves=%u affinity=%s"
            " seconds=%.3f\n",
-           rounds, here, other, elsewhere, moves,
-           !affinity       ? "off"
-           : declared == 0 ? "on"
-           : declared < 0  ? "absent"
-                           : strerror(declared),
+           rounds, sum.at_waker, sum.at_producer, sum.apart, sum.moves, affinity_word(declared),
            seconds);
 }
 

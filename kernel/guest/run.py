@@ -55,6 +55,7 @@ class Program:
     file: str
     command: str
     undeclared: str
+    values: list[str]
 
 
 def read_programs(build: Path, only: tuple[str, ...]) -> list[Program]:
@@ -80,9 +81,9 @@ def part(name: str, commands: list[str]) -> list[str]:
 
 
 def run_commands(program: Program, scheduler: Scheduler) -> list[str]:
-    command = program.command if scheduler.declared else program.undeclared
     if scheduler.load is None:
-        return [f"{scheduler.prefix} {command}".strip()]
+        return [f"{scheduler.prefix} {program.undeclared}".strip()]
+    command = program.command if scheduler.declared else program.undeclared
     return [
         f"pirn-kernel load {scheduler.load} && {{",
         f"{PRELOAD} {command}",
@@ -112,7 +113,7 @@ def script(programs: list[Program], checks: bool) -> str:
             lines += part(f"{program.name}|{scheduler.name}", run_commands(program, scheduler))
     lines += part("trace", trace_commands())
     if checks:
-        for check in ("options", "loaded", "partial", "ejected"):
+        for check in ("options", "loaded", "partial", "busy", "ejected"):
             lines += part(f"check {check}", [f"check_{check}"])
     lines += part("end", ["cat /proc/uptime"])
     return "\n".join(lines) + "\n"
@@ -139,15 +140,15 @@ def make_image(build: Path, programs: list[Program], checks: bool) -> bytes:
 # ---- what came out ----
 
 
-def program_table(name: str, parts: list[Part]) -> str:
-    """Values of the program's own closing line, then the scheduler's counters."""
-    values = list(dict.fromkeys(key for p in parts for key in p.values))
-    counters = list(dict.fromkeys(key for p in parts for key in p.counters))
-    head = [name, *values, *(f"k:{key}" for key in counters)]
+def program_table(program: Program, parts: list[Part]) -> str:
+    """Values of the program's last line, then counters of the scheduler, but those that stay 0."""
+    named = dict.fromkeys(key for p in parts for key in p.counters)
+    counters = [key for key in named if any(p.counters.get(key, 0) > 0 for p in parts)]
+    head = [program.name, *program.values, *counters]
     rows = []
     for p in parts:
         row = [p.name.partition("|")[2]]
-        row += [p.values.get(key, "") for key in values]
+        row += [p.values.get(key, "") for key in program.values]
         row += [str(p.counters.get(key, "")) for key in counters]
         rows.append(row)
     return table(head, rows)
@@ -164,7 +165,7 @@ def failures(parts: list[Part]) -> list[str]:
 def show(parts: list[Part], programs: list[Program]) -> None:
     for program in programs:
         own = [p for p in parts if p.name.startswith(f"{program.name}|")]
-        click.echo(f"\n{program_table(program.name, own)}")
+        click.echo(f"\n{program_table(program, own)}")
     for p in parts:
         if p.name == "trace" or p.name.startswith("check "):
             click.echo(f"\n{p.name}")

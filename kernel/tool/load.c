@@ -82,7 +82,7 @@ static void parse_load(struct load *load, int argc, char **argv)
     static const char *const rules[] = {"none", "old", "new", NULL};
     static const char *const switches[] = {"off", "on", NULL};
     static const char *const who[] = {"all", "asking", NULL};
-    static const char *const faults[] = {"no", "stall", NULL};
+    static const char *const faults[] = {"no", "stall", "rename", NULL};
     long rule = RULE_NEW, infer = 0, threads = 0, fault = 0;
     long late = 2000, slice = 20000, timeout = 10000;
     const struct option_spec options[] = {
@@ -95,7 +95,8 @@ static void parse_load(struct load *load, int argc, char **argv)
         option_number("timeout", &timeout, 500, 30000,
                       "milliseconds a ready thread may wait before the kernel ends the scheduler"),
         option_flag("verbose", &load->verbose, "print the loader's messages"),
-        option_choice("misbehave", &fault, faults, "lose consumers, to see the scheduler ended"),
+        option_choice("misbehave", &fault, faults,
+                      "a fault, for tests: stall (it loses consumers), rename"),
         {0},
     };
     struct option_page page = {.summary = "Loads the scheduler. It stays until pirn-kernel unload.",
@@ -158,6 +159,8 @@ static int open_object(struct load *load)
     if (settings == NULL || ops == NULL)
         return -ENOENT;
     ops->timeout_ms = load->timeout_ms;
+    if (load->settings.fault == FAULT_RENAME)
+        snprintf(ops->name, sizeof ops->name, "other");
     if (load->partial)
         ops->flags |= OPS_SWITCH_PARTIAL;
     return bpf_map__set_initial_value(settings, &load->settings, sizeof load->settings);

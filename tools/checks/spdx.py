@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The first line of every file is a comment with the licence: SPDX-License-Identifier: MIT.
 
-In kernel/bpf it is GPL-2.0-only, which Linux demands. After an interpreter line (#!) or <?xml it is the second. Formats without comments, pictures and
-data are exempt.
+In kernel/bpf it is GPL-2.0-only, which Linux demands. After an interpreter line (#!) or <?xml it is
+the second. Formats without comments, pictures and data are exempt.
 """
 
 from __future__ import annotations
