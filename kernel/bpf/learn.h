@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only
  *
  * Producers that nobody declared: who wakes a thread often is taken for its producer. Each wake-up
- * of a thread takes an eighth from the weight of every waker that it knows, and adds GAIN to that of
- * this waker. A waker of all wake-ups weighs GAIN * 8, one of a quarter of them a quarter of that;
+ * of a thread takes an eighth from the weight of every waker that it knows, and adds GAIN to that
+ * of this one. A waker of all wake-ups weighs GAIN * 8, one of a quarter of them a quarter of that;
  * from ENOUGH it counts as a producer, and at 0 it is forgotten.
  *
  * A wake-up from an interrupt counts for the thread that it interrupts: BPF does not see the
@@ -46,8 +46,8 @@ static void decay(struct thread *t)
     }
 }
 
-/* `inferred` becomes the list of wakers that weigh enough; 0 stands for the others, so that no place
- * depends on how many came before: the verifier would follow each number of them. */
+/* `inferred` becomes the list of wakers that weigh enough; 0 stands for the others, so that no
+ * place depends on how many came before: the verifier would follow each number of them. */
 static void renew_inferred(struct thread *t)
 {
     bool any = false;

@@ -21,17 +21,18 @@
  *  4. Push: the thesis checks after the enqueue whether a thread of equal or higher priority
  *     precedes the consumer. Here a thread that was inserted can no longer be moved, but enqueue
  *     runs under the lock of the chosen CPU, which select_cpu did not have. So the check is made
- *     there, just before the insertion (preceded): is the last thread still a producer, is the local
- *     DSQ empty, is no real-time thread runnable there? Else the consumer goes to another CPU of a
- *     producer, else by the standard rule. Threads of this class all count as equal: it has no
- *     priorities, only weights, which are not used.
+ *     there, just before the insertion (preceded): is the last thread still a producer, is the
+ *     local DSQ empty, is no real-time thread runnable there? Else the consumer goes to another
+ *     CPU of a producer, else by the standard rule. Threads of this class all count as equal: it
+ *     has no priorities, only weights, which are not used.
  *  5. Pull: another CPU takes a placed consumer only after it has been idle for late_ns
  *     (take_late). An idle CPU does not look by itself: the tick of a CPU where consumers wait
  *     wakes one. If a real-time thread takes the CPU (cpu_release), any idle CPU may take them.
  *
- * Rule "old": the CPU that has executed one of the producers and has the fewest threads, at the tail
- * of its queue; neither push nor pull. Rule "none", and consumers without a CPU by the rules above:
- * the kernel's default choice of an idle CPU, else one queue for all CPUs, first come, first served.
+ * Rule "old": the CPU that has executed one of the producers and has the fewest threads, at the
+ * tail of its queue; neither push nor pull. Rule "none", and consumers without a CPU by the rules
+ * above: the kernel's default choice of an idle CPU, else one queue for all CPUs, first come, first
+ * served.
  *
  * Invariants:
  *  1. A runnable thread that enqueue has got is in exactly one DSQ (but for fault_loses).

@@ -71,8 +71,8 @@ static void count(enum kernel_counter which)
         ++*value;
 }
 
-/* pirn_init_task has made it for every thread. NULL: a program has the same thread's storage at this
- * moment; the thread is then no consumer for once. */
+/* pirn_init_task has made it for every thread. NULL: another program is using storage on this CPU
+ * at this moment; the thread is then no consumer for once. */
 static struct thread *thread_of(struct task_struct *p)
 {
     return bpf_task_storage_get(&threads, p, NULL, 0);

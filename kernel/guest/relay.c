@@ -5,10 +5,9 @@
  *     wave0 wave1 ──→ mixer0 ┐
  *     wave2 wave3 ──→ mixer1 ┴→ mixer2      player: needs mixer2, but main wakes it
  *
- * Every round main wakes the waves; each works and wakes its mixer; and so on; main waits for mixer2
- * and then wakes the player. A consumer notes where it runs after its last wake-up: on the CPU of the
- * thread that woke it, on that of another producer of its, or apart
- * from both.
+ * Every round main wakes the waves; each works and wakes its mixer; and so on; main waits for
+ * mixer2 and then wakes the player. A consumer notes where it runs after its last wake-up: on the
+ * CPU of the thread that woke it, on that of another producer, or apart from both.
  *
  * With --rt wave0 is a SCHED_FIFO thread, and so is `noise`, of lower priority, which wave0 makes
  * ready on its own CPU just before it wakes mixer0: mixer0 could not run next there.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * libpirn-kernel.so: task affinity of POSIX threads under the kernel's scheduler (pirn-kernel). To be
- * preloaded, or linked. A program finds the two functions as weak symbols.
+ * libpirn-kernel.so: task affinity of POSIX threads under the kernel's scheduler (pirn-kernel). To
+ * be preloaded, or linked. A program finds the two functions as weak symbols.
  *
  * int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer);
  * int pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer);

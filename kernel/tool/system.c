@@ -88,7 +88,7 @@ void loaded_scheduler(char *name, size_t size)
     name[0] = '\0';
     if (!read_line(SCHED_EXT "/state", state, sizeof state) || strcmp(state, "disabled") == 0)
         return;
-    if (!read_line(SCHED_EXT "/root/ops", name, size))
+    if (!read_line("/sys/kernel/sched_ext/root/ops", name, size))
         snprintf(name, size, "(%s)", state);
 }
 
