@@ -22,7 +22,6 @@ struct sched_ext_ops {
     ops_function running;
     ops_function stopping;
     ops_function update_idle;
-    ops_function cpu_acquire;
     ops_function cpu_release;
     ops_function init_task;
     ops_function init;

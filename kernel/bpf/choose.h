@@ -95,16 +95,20 @@ static __s32 choose_old(struct task_struct *p, struct kernel_producers *producer
     return best;
 }
 
+/* Threads of the real-time classes that are ready on a CPU, but for the one that runs. */
+static bool rt_waits(__s32 cpu)
+{
+    const struct rq *rq = bpf_per_cpu_ptr(&runqueues, (__u32)cpu);
+    __u32 running = cpu_of(cpu)->released;
+
+    return rq && rq->rt.rt_nr_running > running;
+}
+
 /* Whether a consumer at the head of this CPU's queue would not run next. */
 static bool preceded(__s32 cpu, const struct kernel_producers *producers)
 {
-    const struct cpu *c = cpu_of(cpu);
-    const struct rq *rq = bpf_per_cpu_ptr(&runqueues, (__u32)cpu);
-    __u32 running_rt = !c->idle && c->last_is_rt;
-
-    return !is_producer(producers, c->last) ||
-           scx_bpf_dsq_nr_queued(DSQ_LOCAL_ON | (__u64)cpu) > 0 ||
-           (rq && rq->rt.rt_nr_running > running_rt);
+    return !is_producer(producers, cpu_of(cpu)->last) ||
+           scx_bpf_dsq_nr_queued(DSQ_LOCAL_ON | (__u64)cpu) > 0 || rt_waits(cpu);
 }
 
 #endif

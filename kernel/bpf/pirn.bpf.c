@@ -27,12 +27,14 @@
  *     has no priorities, only weights, which are not used.
  *  5. Pull: another CPU takes a placed consumer only after it has been idle for late_ns
  *     (take_late). An idle CPU does not look by itself: the tick of a CPU where consumers wait
- *     wakes one. If a real-time thread takes the CPU (cpu_release), any idle CPU may take them.
+ *     wakes one. If a real-time thread takes the CPU, any CPU may take them at once (released).
  *
  * Rule "old": the CPU that has executed one of the producers and has the fewest threads, at the
- * tail of its queue; neither push nor pull. Rule "none", and consumers without a CPU by the rules
+ * tail of its queue; neither push nor pull. Rule "none", and threads without a CPU by the rules
  * above: the kernel's default choice of an idle CPU, else one queue for all CPUs, first come, first
- * served.
+ * served. A thread for an idle CPU waits in that CPU's DSQ, too, not in the local one, where it
+ * would be stuck if a real-time thread took the CPU before it (but under "old", where nobody takes
+ * threads).
  *
  * Invariants:
  *  1. A runnable thread that enqueue has got is in exactly one DSQ (but for fault_loses).
@@ -41,6 +43,10 @@
  *     consumers do not starve others.
  *  4. User space writes the dependencies at any time: a list is only compared with, and its count
  *     is checked where it is used.
+ *
+ * A gap that the kernel (6.18) leaves: a real-time thread that becomes ready while pirn_dispatch
+ * moves a thread into the local DSQ of an idle CPU runs first, and the kernel does not call
+ * cpu_release then. The thread waits there until the real-time thread does.
  *
  * No locks of our own. Fields of struct cpu are written by their own CPU, or by the kernel's
  * callbacks for it, and read by others without order: an old value gives a worse CPU, nothing else.
@@ -53,7 +59,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-enum { SHARED_QUEUE = KERNEL_CPUS, PLACED_IN_A_ROW = 32, NO_MEMORY = 12 };
+enum { SHARED_QUEUE = KERNEL_CPUS, PLACED_IN_A_ROW = 32, NO_MEMORY = 12, NO_CPU = -2 };
 
 const volatile struct kernel_settings settings SEC(".rodata.settings") = {0};
 
@@ -62,9 +68,8 @@ struct cpu {
     __u32 streak;     /* placed consumers that ran one after another */
     __u64 idle_since; /* 0: not idle */
     __u64 last_since; /* when `last` began to run */
-    bool last_is_rt;
-    bool idle;     /* at the last switch */
-    bool released; /* a thread of a higher class has the CPU */
+    bool idle;        /* at the last switch */
+    bool released;    /* a thread of a higher class has the CPU: any other may take from its DSQ */
     char comm[KERNEL_COMM];
 } __attribute__((aligned(64)));
 
@@ -125,14 +130,40 @@ __s32 BPF_PROG(pirn_select_cpu, struct task_struct *p, __s32 prev, __u64 flags)
         return cpu;
     }
     cpu = scx_bpf_select_cpu_dfl(p, prev, flags, &idle);
-    if (!idle || fault_loses(&settings, t && producers_of(p, t)))
-        return cpu;
-    if (t && producers_of(p, t)) {
-        count(COUNT_STANDARD);
-        emit_wake(EVENT_WAKE_IDLE, p, cpu);
-    }
-    scx_bpf_dsq_insert(p, DSQ_LOCAL, settings.slice_ns, 0);
+    if (t)
+        t->idle_cpu = idle ? cpu : -1;
     return cpu;
+}
+
+/* An idle CPU that may take what waits elsewhere, or -1. */
+static __s32 find_idle(__u64 least_ns)
+{
+    __u64 now = bpf_ktime_get_ns();
+    __s32 cpu;
+
+    bpf_for(cpu, 0, settings.cpus)
+    {
+        __u64 since = cpu_of(cpu)->idle_since;
+
+        if (since && now - since >= least_ns)
+            return cpu;
+    }
+    return -1;
+}
+
+static void wake_idle(__u64 least_ns)
+{
+    __s32 idle = find_idle(least_ns);
+
+    if (idle >= 0)
+        scx_bpf_kick_cpu(idle, KICK_IDLE);
+}
+
+/* Wakes a CPU that has been idle for so long, if threads wait in this one's DSQ. */
+static void offer(__s32 cpu, __u64 least_ns)
+{
+    if (settings.rule != RULE_OLD && scx_bpf_dsq_nr_queued((__u64)cpu) > 0)
+        wake_idle(least_ns);
 }
 
 static void enqueue_shared(struct task_struct *p, __u64 flags)
@@ -149,12 +180,21 @@ static void enqueue_shared(struct task_struct *p, __u64 flags)
         scx_bpf_kick_cpu(idle, KICK_IDLE);
 }
 
+/* Into a CPU's own DSQ. The thread arrives there when enqueue has returned, still under the lock of
+ * the chosen CPU: if a real-time thread has taken that CPU, its switch was before this and set
+ * `released`; if it comes later, its switch finds the thread (saw_switch). */
+static void enqueue_own(struct task_struct *p, __s32 cpu, __u64 flags)
+{
+    scx_bpf_dsq_insert(p, (__u64)cpu, settings.slice_ns, flags);
+    if (cpu_of(cpu)->released && settings.rule != RULE_OLD)
+        wake_idle(0);
+}
+
 static void enqueue_placed(struct task_struct *p, struct thread *t, __s32 cpu, __u64 flags)
 {
     t->placed_on = cpu;
     count_placed(t, cpu);
-    scx_bpf_dsq_insert(p, (__u64)cpu, settings.slice_ns,
-                       settings.rule == RULE_NEW ? flags | ENQ_HEAD : flags);
+    enqueue_own(p, cpu, settings.rule == RULE_NEW ? flags | ENQ_HEAD : flags);
 }
 
 /* The consumer would not run next on the CPU that select_cpu chose. */
@@ -176,36 +216,54 @@ static void push(struct task_struct *p, struct thread *t, struct kernel_producer
     scx_bpf_kick_cpu(cpu, KICK_IDLE);
 }
 
-/* Runs under the lock of the chosen CPU. */
+static void enqueue_standard(struct task_struct *p, struct thread *t, __s32 idle_cpu, bool consumer,
+                             __u64 flags)
+{
+    if (consumer && (flags & ENQ_WAKEUP)) {
+        count(COUNT_STANDARD);
+        emit_wake(idle_cpu >= 0 ? EVENT_WAKE_IDLE : EVENT_WAKE_SHARED, p, idle_cpu);
+    }
+    t->placed_on = -1;
+    if (idle_cpu < 0)
+        enqueue_shared(p, flags);
+    else if (settings.rule == RULE_OLD)
+        scx_bpf_dsq_insert(p, DSQ_LOCAL, settings.slice_ns, flags);
+    else
+        enqueue_own(p, idle_cpu, flags);
+}
+
+/* Runs under the lock of the thread's CPU. What select_cpu chose holds for the enqueue after it
+ * only, because a thread can come back into a queue without it; and only if the kernel took it,
+ * which it does not if that CPU is about to go offline. */
 SEC("struct_ops/pirn_enqueue")
 void BPF_PROG(pirn_enqueue, struct task_struct *p, __u64 flags)
 {
     struct thread *t = thread_of(p);
     struct kernel_producers *producers = t ? producers_of(p, t) : NULL;
+    __s32 cpu = flags & ENQ_CPU_SELECTED ? scx_bpf_task_cpu(p) : NO_CPU;
 
     if (fault_loses(&settings, producers))
         return;
-    if (!t || !producers || t->chosen < 0) {
-        if (producers && (flags & ENQ_WAKEUP)) {
-            count(COUNT_STANDARD);
-            emit_wake(EVENT_WAKE_SHARED, p, 0);
-        }
-        if (t)
-            t->placed_on = -1;
+    if (!t) {
         enqueue_shared(p, flags);
-        return;
+    } else if (!producers || t->chosen != cpu) {
+        enqueue_standard(p, t, t->idle_cpu == cpu ? cpu : -1, producers, flags);
+    } else {
+        emit_wake(placed_event(t->chosen), p, t->chosen);
+        if (settings.rule == RULE_NEW && preceded(t->chosen, producers))
+            push(p, t, producers, flags);
+        else
+            enqueue_placed(p, t, t->chosen, flags);
     }
-    emit_wake(placed_event(t->chosen), p, t->chosen);
-    if (settings.rule == RULE_NEW && preceded(t->chosen, producers))
-        push(p, t, producers, flags);
-    else
-        enqueue_placed(p, t, t->chosen, flags);
-    t->chosen = -1;
+    if (t) {
+        t->chosen = -1;
+        t->idle_cpu = -1;
+    }
 }
 
 /* ---- dispatch ---- */
 
-/* Takes consumers that wait elsewhere. True: one is in this CPU's local DSQ. */
+/* Takes a thread from another CPU's DSQ. True: it is in this CPU's local DSQ. */
 static bool take_late(__s32 cpu)
 {
     struct cpu *own = cpu_of(cpu);
@@ -228,6 +286,8 @@ void BPF_PROG(pirn_dispatch, __s32 cpu, struct task_struct *prev)
 {
     struct cpu *own = cpu_of(cpu);
 
+    if (rt_waits(cpu))
+        return; /* the thread would be stuck in the local DSQ; saw_switch will offer it */
     if (own->streak < PLACED_IN_A_ROW && scx_bpf_dsq_move_to_local((__u64)cpu)) {
         own->streak++;
         return;
@@ -237,55 +297,31 @@ void BPF_PROG(pirn_dispatch, __s32 cpu, struct task_struct *prev)
         return;
     if (scx_bpf_dsq_move_to_local((__u64)cpu))
         return;
-    if (settings.rule == RULE_NEW)
+    if (settings.rule != RULE_OLD)
         take_late(cpu);
 }
 
-/* An idle CPU that may take what waits here, or -1. */
-static __s32 find_idle(__u64 least_ns)
-{
-    __u64 now = bpf_ktime_get_ns();
-    __s32 cpu;
-
-    bpf_for(cpu, 0, settings.cpus)
-    {
-        __u64 since = cpu_of(cpu)->idle_since;
-
-        if (since && now - since >= least_ns)
-            return cpu;
-    }
-    return -1;
-}
-
-static void offer(__s32 cpu, __u64 least_ns)
-{
-    __s32 idle;
-
-    if (settings.rule != RULE_NEW || scx_bpf_dsq_nr_queued((__u64)cpu) <= 0)
-        return;
-    idle = find_idle(least_ns);
-    if (idle >= 0)
-        scx_bpf_kick_cpu(idle, KICK_IDLE);
-}
-
+/* Of a CPU that runs a thread of this class. A push may have met a real-time thread, without the
+ * lock of that CPU. */
 SEC("struct_ops/pirn_tick")
 void BPF_PROG(pirn_tick, struct task_struct *p)
 {
+    __s32 cpu;
+
     offer(this_cpu(), settings.late_ns);
+    bpf_for(cpu, 0, settings.cpus)
+    {
+        if (cpu_of(cpu)->released)
+            offer(cpu, 0);
+    }
 }
 
+/* A thread of a higher class takes the CPU from one of this class (saw_switch sees also those that
+ * take it from the idle thread). */
 SEC("struct_ops/pirn_cpu_release")
 void BPF_PROG(pirn_cpu_release, __s32 cpu, struct scx_cpu_release_args *args)
 {
-    cpu_of(cpu)->released = true;
     scx_bpf_reenqueue_local();
-    offer(cpu, 0);
-}
-
-SEC("struct_ops/pirn_cpu_acquire")
-void BPF_PROG(pirn_cpu_acquire, __s32 cpu, struct scx_cpu_acquire_args *args)
-{
-    cpu_of(cpu)->released = false;
 }
 
 SEC("struct_ops/pirn_update_idle")
@@ -340,15 +376,17 @@ int BPF_PROG(saw_switch, bool preempt, struct task_struct *prev, struct task_str
     struct thread *t;
 
     own->idle = next->pid == 0;
+    own->released = !own->idle && next->prio < LEAST_RT_FREE_PRIO;
     if (own->idle)
         return 0;
     own->last = (__u32)next->pid;
     own->last_since = bpf_ktime_get_ns();
-    own->last_is_rt = next->prio < LEAST_RT_FREE_PRIO;
     bpf_probe_read_kernel_str(own->comm, sizeof own->comm, next->comm);
     t = thread_of(next);
     if (t)
         t->ran_on = this_cpu();
+    if (own->released)
+        offer(this_cpu(), 0);
     return 0;
 }
 
@@ -406,7 +444,7 @@ __s32 BPF_PROG(pirn_init)
 SEC("struct_ops.s/pirn_init_task")
 __s32 BPF_PROG(pirn_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-    struct thread first = {.chosen = -1, .placed_on = -1, .ran_on = -1};
+    struct thread first = {.chosen = -1, .idle_cpu = -1, .placed_on = -1, .ran_on = -1};
 
     if (!bpf_task_storage_get(&threads, p, &first, BPF_LOCAL_STORAGE_GET_F_CREATE))
         return -NO_MEMORY;
@@ -437,7 +475,6 @@ struct sched_ext_ops pirn_ops = {
     .running = (ops_function)pirn_running,
     .stopping = (ops_function)pirn_stopping,
     .update_idle = (ops_function)pirn_update_idle,
-    .cpu_acquire = (ops_function)pirn_cpu_acquire,
     .cpu_release = (ops_function)pirn_cpu_release,
     .init_task = (ops_function)pirn_init_task,
     .init = (ops_function)pirn_init,

@@ -49,8 +49,6 @@ struct scx_exit_info {
 
 struct scx_init_task_args {
 };
-struct scx_cpu_acquire_args {
-};
 struct scx_cpu_release_args {
     int reason;
 };
@@ -64,6 +62,7 @@ enum { KTHREAD = 0x00200000, LEAST_RT_FREE_PRIO = 100 };
 #define DSQ_LOCAL_ON 0xc000000000000000ULL
 #define ENQ_WAKEUP 1ULL
 #define ENQ_HEAD (1ULL << 4)
+#define ENQ_CPU_SELECTED (1ULL << 10)
 #define WAKE_TTWU 8ULL
 #define KICK_IDLE 1ULL
 
@@ -76,6 +75,7 @@ __s32 scx_bpf_create_dsq(__u64 queue, __s32 node) __ksym;
 __s32 scx_bpf_select_cpu_dfl(struct task_struct *p, __s32 prev, __u64 flags, bool *idle) __ksym;
 __s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, __u64 flags) __ksym;
 bool scx_bpf_test_and_clear_cpu_idle(__s32 cpu) __ksym;
+__s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 void scx_bpf_kick_cpu(__s32 cpu, __u64 flags) __ksym;
 __u32 scx_bpf_reenqueue_local(void) __ksym;
 bool bpf_cpumask_test_cpu(__u32 cpu, const struct cpumask *mask) __ksym;

@@ -15,6 +15,7 @@ struct learned {
 
 struct thread {
     __s32 chosen;    /* CPU that select_cpu chose by a rule, for enqueue; else -1 */
+    __s32 idle_cpu;  /* idle CPU that select_cpu took for it, for enqueue; else -1 */
     __s32 placed_on; /* the DSQ in which it waits as a consumer; else -1 */
     __s32 ran_on;    /* CPU of its last run; -1: none yet */
     bool declared;   /* producers_of found declared ones */

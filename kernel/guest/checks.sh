@@ -133,7 +133,7 @@ check_busy()
     expect "nobody starves" "loaded: pirn" "$(pirn-kernel status | cut -c1-12)"
     echo 0 >/sys/devices/system/cpu/cpu3/online
     await 5 disabled
-    pirn-kernel status
+    expect "a CPU that goes offline ends it" 1 "$(pirn-kernel status | grep -c 'going offline')"
     echo 1 >/sys/devices/system/cpu/cpu3/online
     killall yes
     pirn-kernel unload >/dev/null

@@ -5,12 +5,13 @@
  *     wave0 wave1 ──→ mixer0 ┐
  *     wave2 wave3 ──→ mixer1 ┴→ mixer2      player: needs mixer2, but main wakes it
  *
- * Every round main wakes the waves; each works and wakes its mixer; and so on; main waits for
- * mixer2 and then wakes the player. A consumer notes where it runs after its last wake-up: on the
- * CPU of the thread that woke it, on that of another producer, or apart from both.
+ * Every round main wakes the waves; each works, and the second of two wakes their mixer; and so
+ * on; main waits for mixer2 and then wakes the player. A consumer notes where it runs when it has
+ * been woken: on the CPU of the thread that woke it, on that of another producer, or apart from
+ * both.
  *
- * With --rt wave0 is a SCHED_FIFO thread, and so is `noise`, of lower priority, which wave0 makes
- * ready on its own CPU just before it wakes mixer0: mixer0 could not run next there.
+ * With --rt wave0 is a SCHED_FIFO thread, and so is `noise`, of lower priority. wave0 waits for
+ * wave1, makes noise ready on its own CPU, and then wakes mixer0, which could not run next there.
  *
  * Each thread writes its own numbers only; a semaphore is between a write of `cpu` and its readers,
  * but a producer that has begun its next round may have written again: those are counted as
@@ -38,11 +39,12 @@ struct actor {
     const char *name;
     int producers[PRODUCERS]; /* indices; NONE ends them */
     int wakes;                /* whom it wakes; NONE: main */
-    /* The rest is the thread's own, but for sem, cpu and waker. */
+    /* The rest is the thread's own, but for sem and what is atomic. */
     pthread_t thread;
     sem_t sem;
-    atomic_int cpu;   /* where it was when it woke its consumer */
-    atomic_int waker; /* CPU of the thread that woke it last */
+    atomic_int missing; /* producers that are not ready yet */
+    atomic_int cpu;     /* where it was when it woke its consumer */
+    atomic_int waker;   /* CPU of the thread that woke it last */
     int last_cpu;
     unsigned at_waker, at_producer, apart, moves;
 };
@@ -57,11 +59,11 @@ static struct actor actors[ACTORS] = {
     {.name = "mixer2", .producers = {4, 5}, .wakes = NONE},
     {.name = "player", .producers = {6, NONE}, .wakes = NONE},
 };
-enum { MIXER2 = 6, PLAYER = 7 };
+enum { WAVE0 = 0, WAVE1 = 1, PLAYER = 7 };
 
 static uint64_t rounds = 200, work_us = 200, tail_us;
 static bool affinity, real_time, each;
-static sem_t done, noise_sem;
+static sem_t done, noise_sem, wave1_ready;
 static pthread_t noise_thread;
 static atomic_bool finished;
 
@@ -91,33 +93,39 @@ static void *make_noise(void *unused)
     return NULL;
 }
 
-/* By wave0, a real-time thread of higher priority: `noise` is ready here, and waits. */
+/* By wave0, a real-time thread of higher priority, when wave1 is ready: `noise` is ready here, and
+ * waits. */
 static void ready_noise(void)
 {
     cpu_set_t set;
 
+    semaphore_wait(&wave1_ready);
     CPU_ZERO(&set);
     CPU_SET((size_t)here_now(), &set);
     check_rc(pthread_setaffinity_np(noise_thread, sizeof set, &set), "pthread_setaffinity_np");
     semaphore_post(&noise_sem);
 }
 
+static int inputs_of(const struct actor *a)
+{
+    return a->producers[1] != NONE ? 2 : 1; /* waves need main */
+}
+
+/* The last of a consumer's producers wakes it. */
 static void wake(int which)
 {
+    struct actor *a;
+
     if (which == NONE) {
         semaphore_post(&done);
         return;
     }
-    atomic_store(&actors[which].waker, here_now());
-    semaphore_post(&actors[which].sem);
-}
-
-static void wait_for_all(struct actor *a)
-{
-    int times = a->producers[1] != NONE ? 2 : 1;
-
-    for (int i = 0; i < times; i++)
-        semaphore_wait(&a->sem);
+    a = &actors[which];
+    if (atomic_fetch_sub(&a->missing, 1) != 1)
+        return;
+    atomic_store(&a->missing, inputs_of(a));
+    atomic_store(&a->waker, here_now());
+    semaphore_post(&a->sem);
 }
 
 static bool ran_on(const struct actor *a, int cpu)
@@ -146,17 +154,17 @@ static void note_place(struct actor *a)
 static void *act(void *context)
 {
     struct actor *a = context;
-    bool first = a == &actors[0];
-
     a->last_cpu = NONE;
     for (uint64_t i = 0; i < rounds; i++) {
-        wait_for_all(a);
+        semaphore_wait(&a->sem);
         note_place(a);
-        work(first && real_time ? 2 * work_us : work_us);
+        work(work_us);
         atomic_store(&a->cpu, here_now());
-        if (first && real_time)
+        if (real_time && a == &actors[WAVE0])
             ready_noise();
         wake(a->wakes);
+        if (real_time && a == &actors[WAVE1])
+            semaphore_post(&wave1_ready);
         work(tail_us);
     }
     return NULL;
@@ -173,8 +181,10 @@ static void create_all(void)
 {
     semaphore_init(&done, 0);
     semaphore_init(&noise_sem, 0);
+    semaphore_init(&wave1_ready, 0);
     for (int i = 0; i < ACTORS; i++) {
         semaphore_init(&actors[i].sem, 0);
+        atomic_store(&actors[i].missing, inputs_of(&actors[i]));
         thread_start(&actors[i].thread, act, &actors[i]);
         check_rc(pthread_setname_np(actors[i].thread, actors[i].name), "pthread_setname_np");
     }

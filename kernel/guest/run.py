@@ -98,7 +98,7 @@ def trace_commands() -> list[str]:
         "pirn-kernel load",
         "pirn-kernel events --number=100 --seconds=5 >/tmp/events & watcher=$!",
         "usleep 200000",
-        f"{PRELOAD} relay --rounds=20 --affinity >/tmp/traced",
+        f"{PRELOAD} relay --rounds=20 --rt --affinity >/tmp/traced",
         "wait $watcher; status=$?",
         f"grep -E ' ({'|'.join(TRACED)}) ' /tmp/events | head -n 24",
         "pirn-kernel unload; ( exit $status )",
@@ -157,6 +157,10 @@ def program_table(program: Program, parts: list[Part]) -> str:
 def failures(parts: list[Part]) -> list[str]:
     bad = [f"{p.name}: status {p.status}" for p in parts if p.status != 0]
     bad += [f"{p.name}: {line}" for p in parts for line in p.lines if line.startswith("FAILED")]
+    ended = "the kernel has ended"
+    for p in parts:  # only checks do that on purpose
+        if "|" in p.name or p.name == "trace":
+            bad += [f"{p.name}: {line}" for line in p.lines if line.startswith(ended)]
     if not parts or parts[-1].name != "end":
         bad.append("the guest ended too early: see console.txt")
     return bad
