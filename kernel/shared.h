@@ -34,14 +34,14 @@ struct kernel_producers {
 
 enum kernel_rule { RULE_NONE, RULE_OLD, RULE_NEW };
 
-/* For tests: lose consumers; have another scheduler's name. */
+/* For tests (KERNEL_FAULTS): lose consumers; have another scheduler's name. */
 enum kernel_fault { FAULT_NO, FAULT_STALL, FAULT_RENAME };
 
 /* Constants of a loaded scheduler (section .rodata.settings). */
 struct kernel_settings {
     __u32 rule;  /* enum kernel_rule */
     __u32 infer; /* 1: learn producers of consumers that have none declared */
-    __u32 fault; /* enum kernel_fault; only in builds with KERNEL_FAULTS */
+    __u32 fault; /* enum kernel_fault; only in pirn-kernel-faulty */
     __s32 cpus;
     __u64 late_ns;  /* a CPU that has been idle longer may take a placed consumer */
     __u64 slice_ns; /* a thread's slice */

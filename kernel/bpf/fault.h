@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * A fault for the test that the kernel ejects a scheduler that loses threads. Only builds with
- * KERNEL_FAULTS have it.
+ * A fault for the test that the kernel ejects a scheduler that loses threads. Only
+ * pirn-kernel-faulty has it.
  */
 #ifndef KERNEL_FAULT_H
 #define KERNEL_FAULT_H

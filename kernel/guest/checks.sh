@@ -39,6 +39,7 @@ check_options()
 {
     refused 2 "not one of: none, old, new" pirn-kernel load --rule=newest
     refused 2 "not a whole number from 500 to 30000" pirn-kernel load --timeout=1
+    refused 2 "no such option" pirn-kernel load --misbehave=stall
     refused 2 "one operand too many" pirn-kernel load now
     refused 2 "not one of: load, unload" pirn-kernel start
     refused 1 "the scheduler is not loaded" pirn-kernel unload
@@ -57,7 +58,7 @@ check_loaded()
     expect "it is loaded" "loaded: pirn" "$(pirn-kernel status | cut -c1-12)"
     refused 1 "loaded already" pirn-kernel load --rule=old
     pirn-kernel unload
-    pirn-kernel load --misbehave=rename
+    pirn-kernel-faulty load --misbehave=rename
     refused 1 "another sched_ext scheduler is loaded: other" pirn-kernel load
     pirn-kernel unload
     pirn-kernel load 2>/dev/null & one=$!
@@ -143,7 +144,7 @@ check_busy()
 # A scheduler that loses threads: the kernel ends it, and the program goes on.
 check_ejected()
 {
-    pirn-kernel load --misbehave=stall --timeout=1000
+    pirn-kernel-faulty load --misbehave=stall --timeout=1000
     LD_PRELOAD=/lib/libpirn-kernel.so relay --rounds=20 --affinity | sed 's/ at_waker.*//'
     await 10 disabled
     pirn-kernel status

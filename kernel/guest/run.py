@@ -100,7 +100,7 @@ def trace_commands() -> list[str]:
         "usleep 200000",
         f"{PRELOAD} relay --rounds=20 --rt --affinity >/tmp/traced",
         "wait $watcher; status=$?",
-        f"grep -E ' ({'|'.join(TRACED)}) ' /tmp/events | head -n 24",
+        f"grep -E ' ({'|'.join(TRACED)}) ' /tmp/events | tail -n 24",
         "pirn-kernel unload; ( exit $status )",
     ]
 
@@ -124,7 +124,8 @@ def make_image(build: Path, programs: list[Program], checks: bool) -> bytes:
     for folder in MOUNTED:
         image.add_folder(folder)
     image.add_program("/bin/busybox", BUSYBOX)
-    image.add_program("/bin/pirn-kernel", build / "bin/pirn-kernel")
+    for tool in ("pirn-kernel", "pirn-kernel-faulty"):
+        image.add_program(f"/bin/{tool}", build / "bin" / tool)
     image.add_program("/lib/libpirn-kernel.so", build / "lib/libpirn-kernel.so")
     image.add_program("/bin/relay", build / "bin/relay")
     for program in programs:

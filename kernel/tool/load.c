@@ -95,16 +95,14 @@ static void parse_load(struct load *load, int argc, char **argv)
         option_number("timeout", &timeout, 500, 30000,
                       "milliseconds a ready thread may wait before the kernel ends the scheduler"),
         option_flag("verbose", &load->verbose, "print the loader's messages"),
-        option_choice("misbehave", &fault, faults,
-                      "a fault, for tests: stall (it loses consumers), rename"),
+        has_faults ? option_choice("misbehave", &fault, faults, "a fault, for tests")
+                   : (struct option_spec){0},
         {0},
     };
     struct option_page page = {.summary = "Loads the scheduler. It stays until pirn-kernel unload.",
                                .options = options};
 
     options_parse(argc, argv, &page);
-    if (fault != 0 && !has_faults)
-        options_refuse("--misbehave=%s: this build has no faults (KERNEL_FAULTS)", faults[fault]);
     load->settings = (struct kernel_settings){.rule = (uint32_t)rule,
                                               .infer = (uint32_t)infer,
                                               .fault = (uint32_t)fault,
