@@ -12,6 +12,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -57,14 +58,26 @@ struct scx_cpu_release_args {
 
 enum { KTHREAD = 0x00200000, LEAST_RT_FREE_PRIO = 100 };
 
-/* Numbers of the kernel's interface. */
-#define DSQ_LOCAL 0x8000000000000002ULL
-#define DSQ_LOCAL_ON 0xc000000000000000ULL
-#define ENQ_WAKEUP 1ULL
-#define ENQ_HEAD (1ULL << 4)
-#define ENQ_CPU_SELECTED (1ULL << 10)
-#define WAKE_TTWU 8ULL
-#define KICK_IDLE 1ULL
+/* Flags and numbers that differ between kernels: the loader replaces them, too. */
+enum scx_dsq_id_flags {
+    SCX_DSQ_LOCAL = 0x8000000000000002ULL,
+    SCX_DSQ_LOCAL_ON = 0xc000000000000000ULL,
+};
+enum scx_enq_flags {
+    SCX_ENQ_WAKEUP = 1,
+    SCX_ENQ_HEAD = 1 << 4,
+    SCX_ENQ_CPU_SELECTED = 1 << 10,
+};
+enum scx_wake_flags { SCX_WAKE_TTWU = 8 };
+enum scx_kick_flags { SCX_KICK_IDLE = 1 };
+
+#define DSQ_LOCAL bpf_core_enum_value(enum scx_dsq_id_flags, SCX_DSQ_LOCAL)
+#define DSQ_LOCAL_ON bpf_core_enum_value(enum scx_dsq_id_flags, SCX_DSQ_LOCAL_ON)
+#define ENQ_WAKEUP bpf_core_enum_value(enum scx_enq_flags, SCX_ENQ_WAKEUP)
+#define ENQ_HEAD bpf_core_enum_value(enum scx_enq_flags, SCX_ENQ_HEAD)
+#define ENQ_CPU_SELECTED bpf_core_enum_value(enum scx_enq_flags, SCX_ENQ_CPU_SELECTED)
+#define WAKE_TTWU bpf_core_enum_value(enum scx_wake_flags, SCX_WAKE_TTWU)
+#define KICK_IDLE bpf_core_enum_value(enum scx_kick_flags, SCX_KICK_IDLE)
 
 extern const struct rq runqueues __ksym;
 
