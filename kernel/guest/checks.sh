@@ -111,6 +111,9 @@ check_unload()
 
 check_partial()
 {
+    pirn-kernel load
+    expect "the library's calls give each result" "1 test passed" "$(LD_LIBRARY_PATH=/lib calls loaded)"
+    pirn-kernel unload
     pirn-kernel load --threads=asking
     LD_PRELOAD=/lib/libpirn-kernel.so relay --rounds=20 --affinity >/dev/null
     expect "threads that do not ask are not placed" 0 \

@@ -128,6 +128,8 @@ def make_image(build: Path, programs: list[Program], checks: bool) -> bytes:
         image.add_program(f"/bin/{tool}", build / "bin" / tool)
     image.add_program("/lib/libpirn-kernel.so", build / "lib/libpirn-kernel.so")
     image.add_program("/bin/relay", build / "bin/relay")
+    calls = build / "kernel/tests/pirn-kernel-calls-test"
+    image.add_program("/bin/calls", require(calls, "make kernel, with tests"))
     for program in programs:
         image.add_program(f"/bin/{Path(program.file).name}", build / program.file)
     for tool in ("chrt", "setpriv"):  # busybox has less
