@@ -49,9 +49,9 @@ RUN_tsan := setarch -R
 CHECKS := includes order_tags spdx length paths links places results_table commits format
 
 # Python outside tools/, by the same rules.
-RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench hw)
+RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench hw kernel)
 # Folders whose scripts have their types checked: each alone, because several have a run.py.
-TYPED := hw/tests hw/formal bench
+TYPED := hw/tests hw/formal bench kernel/guest
 MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache
 
 .DEFAULT_GOAL := help
@@ -60,7 +60,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
+        board-size board-sections board-apps kernel kernel-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -202,6 +202,16 @@ board-scheduling: setup
 	$(call on_boards,first,:)
 	$(VENV)/python bench/run_board_scheduling.py --publish $$($(BOARD_LISTS) names --for first $(BOARDS) | sed 's/[^ ]*/--board &/g')
 
+## kernel: build the scheduler for Linux with task affinity, its command and library, in build/kernel (clang-19)
+kernel:
+	@tools/setup-kernel --quiet
+	$(call configure,kernel)
+	cmake --build --preset kernel --parallel $(JOBS) --target kernel/all
+
+## kernel-guest: boot Linux in QEMU, run programs under its schedulers and ours, and what can go wrong (network; minutes); KERNEL_ARGS: run.py --help
+kernel-guest: kernel
+	$(VENV)/python kernel/guest/run.py $(KERNEL_ARGS)
+
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not
 check-conformance: setup build-release
@@ -313,7 +323,8 @@ format: setup
 
 ## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
 lint: setup
-	shellcheck tools/setup tools/setup-boards .ci/run
+	shellcheck tools/setup tools/setup-boards tools/setup-kernel .ci/run
+	shellcheck --shell=dash kernel/guest/*.sh
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
 	$(MYPY) pirn_tools checks/*.py

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The first line of every file is a comment with the licence: SPDX-License-Identifier: MIT.
 
-After an interpreter line (#!) or <?xml it is the second. Formats without comments, pictures and
-data are exempt.
+In kernel/bpf it is GPL-2.0-only, which Linux demands. After an interpreter line (#!) or <?xml it is
+the second. Formats without comments, pictures and data are exempt.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from common import Problem, main, read_lines
 
 WANTED = "SPDX-License-Identifier: MIT"
+OTHERS = {"kernel/bpf": "SPDX-License-Identifier: GPL-2.0-only"}
 NO_COMMENTS = {".json", ".csv", ".png", ".svg", ".pdf", ".mjpeg", ".jpg", ".jpeg", ".mp4", ".yuv"}
 NO_COMMENTS |= {".bin", ".dat", ".sum", ".lock", ".vcd", ".expected", ".golden"}
 OPENINGS = ("#", "//", "/*", "--", ";", "<!--", "%", "..", '.\\"', WANTED)
@@ -24,10 +25,11 @@ def check(root: Path, files: list[Path]) -> list[Problem]:
         lines = read_lines(root / path)
         if path.suffix in NO_COMMENTS or not lines:
             continue
+        wanted = OTHERS.get(str(path.parent), WANTED)
         place = 1 if lines[0].startswith(ONE_LATER) else 0
         line = lines[place] if place < len(lines) else ""
-        if WANTED not in line or not line.lstrip().startswith(OPENINGS):
-            problems.append(Problem(str(path), place + 1, f'no comment "{WANTED}" here'))
+        if wanted not in line or not line.lstrip().startswith(OPENINGS):
+            problems.append(Problem(str(path), place + 1, f'no comment "{wanted}" here'))
     return problems
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""clang-tidy 14 over the runtime's and the applications' files, on a build's compile commands.
+"""clang-tidy 14 over the files of the runtime, the applications and kernel/.
 
+It takes the compile commands of a build.
 A file that is compiled several times (for Linux, for the simulator) is looked at once, with its
 first command. Results of unchanged input are kept in the build folder, so that the next run only
 looks at what changed. With --shallow the analyzer follows no calls and fewer paths: a fifth of the
@@ -18,7 +19,7 @@ import sys
 from pathlib import Path
 
 TOOL = "clang-tidy-14"
-FOLDERS = ("src", "port", "apps")
+FOLDERS = ("src", "port", "apps", "kernel")
 SUFFIXES = (".c", ".cpp")
 SHALLOW = ["--extra-arg=-Xclang", "--extra-arg=-analyzer-config"]
 SHALLOW += ["--extra-arg=-Xclang", "--extra-arg=mode=shallow"]

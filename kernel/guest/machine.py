@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""The guest: QEMU without hardware support, so that it runs everywhere; no network.
+
+Its clock is that of its own instructions (-icount): how busy this computer is changes nothing in
+the guest. The first serial port is the kernel's console, the second one has the results.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+KERNEL_OPTIONS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off no_timer_check nowatchdog"
+CLOCKS = {
+    "virtual": ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"],
+    "host": ["-accel", "tcg,thread=multi"],
+}
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of this computer's clock."""
+
+    boot: float  # until the guest's first program wrote something
+    all: float
+
+
+@dataclass(frozen=True)
+class Guest:
+    kernel: Path
+    image: Path
+    folder: Path  # for the output
+    cpus: int = 4
+    clock: str = "virtual"
+
+    @property
+    def console(self) -> Path:
+        return self.folder / "console.txt"
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "output.txt"
+
+    def command(self) -> list[str]:
+        return [
+            "qemu-system-x86_64",
+            *CLOCKS[self.clock],
+            *("-cpu", "max", "-smp", str(self.cpus), "-m", "1024"),
+            *("-kernel", str(self.kernel), "-initrd", str(self.image), "-append", KERNEL_OPTIONS),
+            *("-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot"),
+            *("-serial", f"file:{self.console}", "-serial", f"file:{self.output}"),
+        ]
+
+    def run(self, limit: float) -> Times:
+        """Until the guest turns itself off. TimeoutError: it did not."""
+        begin = time.monotonic()
+        for path in (self.console, self.output):
+            path.unlink(missing_ok=True)
+        boot = 0.0
+        with subprocess.Popen(self.command(), stdin=subprocess.DEVNULL) as process:
+            while process.poll() is None:
+                time.sleep(0.05)
+                now = time.monotonic() - begin
+                if boot == 0.0 and self.output.exists() and self.output.stat().st_size > 0:
+                    boot = now
+                if now > limit:
+                    process.kill()
+                    raise TimeoutError(f"the guest did not end within {limit:.0f} s")
+        if process.returncode != 0:
+            raise OSError(f"QEMU ended with status {process.returncode}")
+        return Times(boot, time.monotonic() - begin)

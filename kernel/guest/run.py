@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""Boots Linux in QEMU, runs programs under its schedulers and under Pirn's for sched_ext.
+
+    run.py [--build DIR] [--only NAME]... [--no-checks]
+
+Prints a table for each program of programs.toml, a trace of two consumers, and the checks of
+checks.sh. Status 1: a run or a check failed. All output is in build/kernel/guest. `make
+kernel-guest` builds everything first.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from image import Image
+from machine import CLOCKS, Guest
+from results import Part, read, table
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+CACHE = ROOT / ".kernel"
+BUSYBOX = Path("/bin/busybox")
+PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
+TRACED = ("mixer0", "player")
+MOUNTED = ["/proc", "/sys", "/dev", "/tmp"]  # noqa: S108 - the guest's
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    name: str
+    load: str | None = None  # options of pirn-kernel load; None: Linux's own
+    prefix: str = ""
+    declared: bool = True
+
+
+SCHEDULERS = [
+    Scheduler("EEVDF"),
+    Scheduler("SCHED_FIFO", prefix="/usr/bin/chrt -f 10"),
+    Scheduler("none", "--rule=none"),
+    Scheduler("old", "--rule=old"),
+    Scheduler("new", "--rule=new"),
+    Scheduler("new, inferred", "--rule=new --infer=on", declared=False),
+]
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    file: str
+    command: str
+    undeclared: str
+    values: list[str]
+
+
+def read_programs(build: Path, only: tuple[str, ...]) -> list[Program]:
+    listed = tomllib.loads((HERE / "programs.toml").read_text())["program"]
+    programs = [Program(**entry) for entry in listed]
+    unknown = set(only) - {program.name for program in programs}
+    if unknown:
+        names = ", ".join(program.name for program in programs)
+        raise click.UsageError(f"--only={unknown.pop()}: not one of: {names}")
+    chosen = [p for p in programs if not only or p.name in only]
+    for program in chosen:
+        if not (build / program.file).exists():
+            click.echo(f"{program.name}: left out, there is no {build / program.file}")
+    return [program for program in chosen if (build / program.file).exists()]
+
+
+# ---- the script that the guest runs ----
+
+
+def part(name: str, commands: list[str]) -> list[str]:
+    """The status of the part is that of its last command."""
+    return [f"echo '@begin {name}'", *commands, 'echo "@end $?"']
+
+
+def run_commands(program: Program, scheduler: Scheduler) -> list[str]:
+    if scheduler.load is None:
+        return [f"{scheduler.prefix} {program.undeclared}".strip()]
+    command = program.command if scheduler.declared else program.undeclared
+    return [
+        f"pirn-kernel load {scheduler.load} && {{",
+        f"{PRELOAD} {command}",
+        "status=$?",
+        "pirn-kernel counters",
+        "pirn-kernel unload && ( exit $status ); }",
+    ]
+
+
+def trace_commands() -> list[str]:
+    return [
+        "pirn-kernel load",
+        "pirn-kernel events --number=100 --seconds=5 >/tmp/events & watcher=$!",
+        "usleep 200000",
+        f"{PRELOAD} relay --rounds=20 --rt --affinity >/tmp/traced",
+        "wait $watcher; status=$?",
+        f"grep -E ' ({'|'.join(TRACED)}) ' /tmp/events | tail -n 24",
+        "pirn-kernel unload; ( exit $status )",
+    ]
+
+
+def script(programs: list[Program], checks: bool) -> str:
+    lines = ["# Written by run.py.", "ulimit -l unlimited", ". /guest/checks.sh"]
+    lines += part("system", ["uname -r", "cat /proc/uptime"])
+    for program in programs:
+        for scheduler in SCHEDULERS:
+            lines += part(f"{program.name}|{scheduler.name}", run_commands(program, scheduler))
+    lines += part("trace", trace_commands())
+    if checks:
+        for check in ("options", "loaded", "partial", "busy", "ejected"):
+            lines += part(f"check {check}", [f"check_{check}"])
+    lines += part("end", ["cat /proc/uptime"])
+    return "\n".join(lines) + "\n"
+
+
+def make_image(build: Path, programs: list[Program], checks: bool) -> bytes:
+    image = Image()
+    for folder in MOUNTED:
+        image.add_folder(folder)
+    image.add_program("/bin/busybox", BUSYBOX)
+    for tool in ("pirn-kernel", "pirn-kernel-faulty"):
+        image.add_program(f"/bin/{tool}", build / "bin" / tool)
+    image.add_program("/lib/libpirn-kernel.so", build / "lib/libpirn-kernel.so")
+    image.add_program("/bin/relay", build / "bin/relay")
+    calls = build / "kernel/tests/pirn-kernel-calls-test"
+    image.add_program("/bin/calls", require(calls, "make kernel, with tests"))
+    for program in programs:
+        image.add_program(f"/bin/{Path(program.file).name}", build / program.file)
+    for tool in ("chrt", "setpriv"):  # busybox has less
+        image.add_program(f"/usr/bin/{tool}", Path(shutil.which(tool) or f"/usr/bin/{tool}"))
+    image.add_bytes("/init", (HERE / "init.sh").read_bytes())
+    image.add_bytes("/guest/checks.sh", (HERE / "checks.sh").read_bytes())
+    image.add_bytes("/guest/all.sh", script(programs, checks).encode())
+    return image.archive()
+
+
+# ---- what came out ----
+
+
+def program_table(program: Program, parts: list[Part]) -> str:
+    """Values of the program's last line, then counters of the scheduler, but those that stay 0."""
+    named = dict.fromkeys(key for p in parts for key in p.counters)
+    counters = [key for key in named if any(p.counters.get(key, 0) > 0 for p in parts)]
+    head = [program.name, *program.values, *counters]
+    rows = []
+    for p in parts:
+        row = [p.name.partition("|")[2]]
+        row += [p.values.get(key, "") for key in program.values]
+        row += [str(p.counters.get(key, "")) for key in counters]
+        rows.append(row)
+    return table(head, rows)
+
+
+def failures(parts: list[Part]) -> list[str]:
+    bad = [f"{p.name}: status {p.status}" for p in parts if p.status != 0]
+    bad += [f"{p.name}: {line}" for p in parts for line in p.lines if line.startswith("FAILED")]
+    ended = "the kernel has ended"
+    for p in parts:  # only checks do that on purpose
+        if "|" in p.name or p.name == "trace":
+            bad += [f"{p.name}: {line}" for line in p.lines if line.startswith(ended)]
+    if not parts or parts[-1].name != "end":
+        bad.append("the guest ended too early: see console.txt")
+    return bad
+
+
+def show(parts: list[Part], programs: list[Program]) -> None:
+    for program in programs:
+        own = [p for p in parts if p.name.startswith(f"{program.name}|")]
+        click.echo(f"\n{program_table(program, own)}")
+    for p in parts:
+        if p.name == "trace" or p.name.startswith("check "):
+            click.echo(f"\n{p.name}")
+            click.echo("\n".join(f"  {line}" for line in p.lines))
+
+
+def write_json(path: Path, parts: list[Part]) -> None:
+    entries = [
+        {"name": p.name, "status": p.status, "values": p.values, "counters": p.counters}
+        for p in parts
+    ]
+    path.write_text(json.dumps(entries, indent=1) + "\n")
+
+
+def require(path: Path, made_by: str) -> Path:
+    if not path.exists():
+        raise click.ClickException(f"there is no {path}; run {made_by}")
+    return path
+
+
+@click.command(help=__doc__)
+@click.option("--build", type=click.Path(path_type=Path), default=ROOT / "build/kernel")
+@click.option("--only", multiple=True, metavar="NAME", help="only this program; may be repeated")
+@click.option("--checks/--no-checks", default=True, help="errors of users, faults")
+@click.option("--clock", type=click.Choice(list(CLOCKS)), default="virtual", show_default=True)
+@click.option("--limit", default=600.0, show_default=True, help="seconds until the guest is ended")
+def main(build: Path, only: tuple[str, ...], checks: bool, clock: str, limit: float) -> None:
+    kernel = require(CACHE / "linux/vmlinuz", "tools/setup-kernel")
+    require(BUSYBOX, "tools/setup-kernel")
+    require(build / "bin/pirn-kernel", "make kernel")
+    programs = read_programs(build, only)
+    folder = build / "guest"
+    folder.mkdir(exist_ok=True)
+    (folder / "initrd").write_bytes(make_image(build, programs, checks))
+    guest = Guest(kernel, folder / "initrd", folder, clock=clock)
+    try:
+        times = guest.run(limit)
+    except (TimeoutError, OSError) as error:
+        raise click.ClickException(f"{error}; its console: {guest.console}") from None
+    parts = read(guest.output.read_text(errors="replace"))
+    write_json(folder / "results.json", parts)
+    show(parts, programs)
+    name = (CACHE / "linux/name").read_text().strip()
+    click.echo(f"\n{name}: booted in {times.boot:.1f} s, {times.all:.1f} s in all")
+    bad = failures(parts)
+    for line in bad:
+        click.echo(f"failed: {line}", err=True)
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
