@@ -80,7 +80,7 @@ struct graph_result {
 /* Run it. NULL, or why it failed. */
 const char *graph_run(const struct plan *plan, struct graph_result *result);
 
-/* counters.c: those of the runtime and of the policy, and their difference from an earlier state. */
+/* counters.c: the runtime's and the policy's, and their difference from an earlier state. */
 void counters_read(struct counters *c);
 void counters_take(struct counters *c, const struct counters *before);
 

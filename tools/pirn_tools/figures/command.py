@@ -13,7 +13,7 @@ import click
 from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-SETS = ("shmac", "mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area")
+SETS = ("shmac", "mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area", "affinity")
 PAGE = "figures.md"
 
 
@@ -87,6 +87,10 @@ def reproduce(
     area: gates of the chip's hardware scheduler and its clock in an FPGA, beside a paper's; cycles
     against clock with one stage and two. Needs tools/setup --group fpga. Results are kept in
     build/hw, and not made again. Takes some hours.
+
+    affinity: a thesis on task affinity, with its machines in the simulator as a model of
+    performance, and wavemix on the machine at hand. Runs of the model are kept in build/affinity,
+    and not made again. Takes 20 minutes.
     """
     check_name(name)
     if kept and name != "area":
@@ -95,6 +99,8 @@ def reproduce(
         raise UserError(f"--seeds: not for {name}, only for hw", status=2)
     if name == "shmac":
         shmac(output, traces, short)
+    elif name == "affinity":
+        affinity(output, jobs, short)
     else:
         chip(name, output, jobs, seeds, kept, short)
 
@@ -121,6 +127,13 @@ def chip(
         asymmetric.reproduce(root, folder, jobs, short, console)
     else:
         area.reproduce(root, folder, jobs, short, console, kept)
+
+
+def affinity(output: Path | None, jobs: int, short: bool) -> None:
+    from pirn_tools.figures import affinity as made
+
+    root = paths.project()
+    made.reproduce(root, output or root / "results" / "figures", jobs, short, terminal.console())
 
 
 def shmac(output: Path | None, traces: Path | None, short: bool) -> None:

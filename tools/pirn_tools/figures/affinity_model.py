@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""Runs of pirn-sim-model for `pirn bench figures affinity`: which, and what they printed."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import statistics
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from rich.console import Console
+
+from pirn_tools.chip.sweep import at_once
+from pirn_tools.errors import UserError
+from pirn_tools.figures.affinity_thesis import BUFFERS, TOPOLOGIES, Serial
+
+SECONDS = 3600  # for all seeds of a case, on a loaded machine
+PROGRAM = Path("tests") / "sim" / "model" / "pirn-sim-model"
+SERIAL = "serial"
+PLAIN, OLD, DECLARED, AUTO = (
+    "steal",
+    "steal:affinity=old",
+    "steal:affinity=declared",
+    "steal:affinity=auto",
+)
+BOTH = "steal:affinity=auto, declared too"
+PIN_WAVES, PIN_ALL = "--pin waves", "--pin all"
+
+# Title: arguments. Where a rule uses declarations, the tasks declare their inputs.
+WAYS: Mapping[str, tuple[str, ...]] = {
+    PLAIN: ("--sched", "steal"),
+    OLD: ("--sched", OLD, "--affinity"),
+    DECLARED: ("--sched", DECLARED, "--affinity"),
+    AUTO: ("--sched", AUTO),
+    BOTH: ("--sched", AUTO, "--affinity"),
+    "single": ("--sched", "single"),
+    "single:affinity=declared": ("--sched", "single:affinity=declared", "--affinity"),
+    "single:affinity=auto": ("--sched", "single:affinity=auto"),
+    "dist": ("--sched", "dist"),
+    "dist:affinity=declared": ("--sched", "dist:affinity=declared", "--affinity"),
+    "dist:affinity=auto": ("--sched", "dist:affinity=auto"),
+    PIN_WAVES: ("--pin", "waves"),
+    PIN_ALL: ("--pin", "all"),
+    SERIAL: ("--serial",),
+}
+# A plain policy, and its rules.
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "steal": (OLD, DECLARED, AUTO),
+    "single": ("single:affinity=declared",),
+    "dist": ("dist:affinity=declared",),
+}
+WAVEMIX_WAYS = tuple(
+    way for way in WAYS if way not in ("single:affinity=auto", "dist:affinity=auto")
+)
+PAIRS_WAYS = tuple(
+    f"{policy}{rule}"
+    for policy in ("steal", "single", "dist")
+    for rule in ("", ":affinity=declared", ":affinity=auto")
+)
+PAIRS = (32, 64)
+PAIRS_BUFFER, PAIRS_SAMPLES, PAIRS_SEEDS = (
+    16,
+    50,
+    3,
+)  # 3 seeds at most: a run takes long, and all agree
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload on a machine, scheduled in one way; a run for each seed."""
+
+    topology: str
+    way: str
+    buffer: int  # KB
+    pairs: int = 0  # 0: wavemix
+    samples: int = 100
+
+    @property
+    def title(self) -> str:
+        what = f"{self.pairs} pairs" if self.pairs else "wavemix"
+        return f"{what}, {self.topology}, {self.buffer} KB, {self.way}"
+
+    def words(self) -> list[str]:
+        what = ["--workload", "pairs", "--pairs", str(self.pairs)] if self.pairs else []
+        machine = ["--topology", self.topology, "--buffer", str(self.buffer)]
+        return [*what, *machine, "--samples", str(self.samples), *WAYS[self.way]]
+
+
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the runs of a case printed: for each seed, the rows of the threads, and of all."""
+
+    case: Case
+    seeds: tuple[Mapping[str, Row], ...]
+
+    def values(self, column: str, thread: str = "all") -> list[float]:
+        return [float(rows[thread][column]) for rows in self.seeds]
+
+    def us(self, column: str, thread: str = "all") -> float:
+        """A column of nanoseconds: the mean over the seeds."""
+        return statistics.mean(self.values(column, thread)) / 1000
+
+    def by_sample(self, column: str) -> float:
+        """A column of counts."""
+        return statistics.mean(self.values(column)) / self.case.samples
+
+    def misses(self, level: str) -> float:
+        return self.by_sample(f"{level}_read_misses") + self.by_sample(f"{level}_write_misses")
+
+    @property
+    def mean(self) -> float:
+        return self.us("mean_ns")
+
+    @property
+    def sigma(self) -> float:
+        return self.us("sigma_ns")
+
+    @property
+    def a2s(self) -> float:
+        return self.us("a2s_ns")
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The least and the largest mean of a seed, microseconds."""
+        values = self.values("mean_ns")
+        return min(values) / 1000, max(values) / 1000
+
+    def serial(self) -> Serial:
+        """Of a serial run: the tasks' times."""
+        waves = [self.us("mean_ns", f"wave{i}") for i in range(4)]
+        mixers = [self.us("mean_ns", f"mixer{i}") for i in range(3)]
+        return Serial(statistics.mean(waves), statistics.mean(mixers[:2]), mixers[2])
+
+
+Points = Mapping[Case, Point]
+
+
+def wavemix(way: str, topology: str, buffer: int) -> Case:
+    return Case(topology, way, buffer)
+
+
+def pairs(way: str, number: int) -> Case:
+    return Case("numa64", way, PAIRS_BUFFER, number, PAIRS_SAMPLES)
+
+
+def plan() -> list[Case]:
+    """The longest first, so that none is left to run alone at the end."""
+    found = [pairs(way, number) for number in PAIRS for way in PAIRS_WAYS]
+    found += [
+        wavemix(way, topology, buffer)
+        for buffer in BUFFERS
+        for topology in TOPOLOGIES
+        for way in WAVEMIX_WAYS
+    ]
+    return sorted(found, key=lambda case: -case.buffer * max(7, 4 * case.pairs))
+
+
+def parse(case: Case, text: str) -> Point:
+    """The CSV that the program has printed."""
+    seeds: dict[str, dict[str, Row]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        seeds.setdefault(row["seed"], {})[row["thread"]] = row
+    if not seeds or any("all" not in rows for rows in seeds.values()):
+        raise UserError(f"{case.title}: the model printed no row for all threads")
+    return Point(case, tuple(seeds.values()))
+
+
+def execute(words: Sequence[str], title: str) -> str:
+    """The output of a program that must not fail."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise UserError(f"{title} hangs ({SECONDS} s)") from None
+    except OSError as error:
+        raise UserError(f"cannot run {words[0]}: {error.strerror}") from None
+    if done.returncode != 0:
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+        raise UserError("\n".join([f"status {done.returncode}: {title}", *last]))
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs cases, and keeps what they print: the model prints the same each time."""
+
+    program: Path
+    seeds: int
+    kept: Path
+
+    def words(self, case: Case) -> list[str]:
+        seeds = min(self.seeds, PAIRS_SEEDS) if case.pairs else self.seeds
+        return [*case.words(), "--seeds", str(seeds), "--counters", "--format", "csv"]
+
+    def run(self, case: Case) -> Point:
+        words = self.words(case)
+        file = self.kept / f"{self.key(words)}.csv"
+        if file.exists():
+            return parse(case, file.read_text(encoding="utf-8"))
+        text = execute([str(self.program), *words], case.title)
+        point = parse(case, text)
+        made = file.with_suffix(".new")
+        made.write_text(text, encoding="utf-8")
+        made.replace(file)
+        return point
+
+    def key(self, words: Sequence[str]) -> str:
+        """Of the program's bytes and its arguments."""
+        return hashlib.sha256(f"{self.digest} {' '.join(words)}".encode()).hexdigest()[:24]
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(self.program.read_bytes()).hexdigest()
+
+
+def run_all(runner: Runner, jobs: int, console: Console) -> Points:
+    runner.kept.mkdir(parents=True, exist_ok=True)
+    return at_once(plan(), runner.run, "model", jobs, console)
+
+
+def write_csv(path: Path, found: Iterable[Point]) -> None:
+    """A line for each case: means over the seeds, counts of all samples."""
+    ordered = sorted(found, key=lambda point: point.case.title)
+    columns: dict[str, None] = {}
+    for point in ordered:
+        rows = point.seeds[0]["all"]
+        known = list(rows)
+        columns |= dict.fromkeys(known[known.index("mean_ns") :])
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["workload", "topology", "buffer_kb", "way", "samples", "seeds", *columns])
+        for point in ordered:
+            case = point.case
+            cells = [
+                f"{statistics.mean(point.values(name)):.1f}"
+                if name in point.seeds[0]["all"]
+                else ""
+                for name in columns
+            ]
+            what = f"pairs {case.pairs}" if case.pairs else "wavemix"
+            head = [what, case.topology, case.buffer, case.way, case.samples, len(point.seeds)]
+            writer.writerow([*head, *cells])

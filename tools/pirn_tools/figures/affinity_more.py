@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: MIT
+"""The page of `pirn bench figures affinity`, continued: what is learned, the machine with 64 cores,
+the price of a wake-up, schedules, the real machine, and where affinity does not help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pirn_tools.figures import markdown
+from pirn_tools.figures.affinity_model import (
+    AUTO,
+    BOTH,
+    DECLARED,
+    FAMILIES,
+    OLD,
+    PAIRS,
+    PAIRS_BUFFER,
+    PAIRS_WAYS,
+    PLAIN,
+    Point,
+    Points,
+    pairs,
+    wavemix,
+)
+from pirn_tools.figures.affinity_plots import SAMPLE, SCHEDULES, SHOWN, Schedule
+from pirn_tools.figures.affinity_real import BUFFERS as REAL_BUFFERS
+from pirn_tools.figures.affinity_real import NPTL, PRODUCERS, RULES, SYNCS, Real, Values, middle
+from pirn_tools.figures.affinity_thesis import (
+    BUFFERS,
+    NEW_IMPROVEMENT,
+    OLD_IMPROVEMENT,
+    TOPOLOGIES,
+)
+from pirn_tools.figures.affinity_words import Value as Value
+from pirn_tools.figures.affinity_words import a2s_gain, gains, mean, share, signed, sizes, span
+
+
+def short(found: Points) -> str:
+    """The page in a few sentences."""
+    lines = []
+    for topology, title in TOPOLOGIES.items():
+        parts = []
+        for way, plain in ((DECLARED, PLAIN), ("single:affinity=declared", "single"), (OLD, PLAIN)):
+            each = list(gains(found, way, plain, topology).values())
+            parts.append(f"`{way}` {signed(mean(each))} ({span(each)})")
+        new = list(NEW_IMPROVEMENT[topology].values())
+        old = list(OLD_IMPROVEMENT[topology].values())
+        lines.append(
+            f"- {title}, improvement of A2S over the sizes: {'; '.join(parts)}. The thesis: "
+            f"{signed(mean(new))} by the improved rule, {signed(mean(old))} by the old one."
+        )
+    number = len(lost(found))
+    spread = [
+        signed(1 - found[pairs("dist:affinity=declared", n)].mean / found[pairs("dist", n)].mean)
+        for n in PAIRS
+    ]
+    lines += [
+        f"- Affinity loses in {number} of {cases()} cases ([which, and "
+        "why](#where-affinity-does-not-help)).",
+        f"- 64 cores: `dist` is faster by {markdown.joined(spread)} with "
+        f"{markdown.joined([str(n) for n in PAIRS])} pairs ([more](#64-cores)).",
+    ]
+    return "In short:\n\n" + "\n".join(lines)
+
+
+# ---- inference ----
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Of wake-ups by learned producers, the share by declared ones, and the other way round."""
+
+    precision: float
+    recall: float
+
+
+def agreement(counters: Values) -> Agreement:
+    agreed = counters["affinity-agreed"]
+    learned, declared = counters["affinity-learned"], counters["affinity-declared"]
+    return Agreement(agreed / learned if learned else 0.0, agreed / declared if declared else 0.0)
+
+
+def modelled(one: Point) -> Agreement:
+    names = ("affinity-agreed", "affinity-learned", "affinity-declared")
+    return agreement({name: one.by_sample(name) for name in names})
+
+
+def inference(found: Points, real: Real) -> list[str]:
+    rows, every = [], []
+    for topology, title in TOPOLOGIES.items():
+        for kb in BUFFERS:
+            got = modelled(found[wavemix(BOTH, topology, kb)])
+            every.append(got)
+            a2s = [signed(a2s_gain(found, way, PLAIN, topology, kb)) for way in (AUTO, DECLARED)]
+            late = found[wavemix(BOTH, topology, kb)].by_sample("affinity-late")
+            agreed = [share(got.precision), share(got.recall), f"{late:.2f}"]
+            rows.append([title, f"{kb} KB", *agreed, *a2s])
+    head = ["model, semaphores", "", "precision", "recall", "late", f"`{AUTO}`", f"`{DECLARED}`"]
+    lines = []
+    for sync in SYNCS:
+        got = agreement(real.learned[sync])
+        learned = f"{real.learned[sync]['affinity-learned']:.0f}"
+        lines.append([f"`--sync={sync}`", learned, share(got.precision), share(got.recall)])
+    closer = [
+        mean(list(gains(found, AUTO, PLAIN, topology).values()))
+        - mean(list(gains(found, DECLARED, PLAIN, topology).values()))
+        for topology in TOPOLOGIES
+    ]
+    return [
+        "## Inference",
+        "`affinity=auto` learns producers from wake-ups. The program declares, too, so that both "
+        "can be compared: of the wake-ups by a learned producer, the share that is declared "
+        "(precision); of those by a declared one, the share that is learned (recall). The last "
+        "columns are the improvements of A2S without declarations and with them, against "
+        f"`{PLAIN}`. The thesis has declarations only.",
+        markdown.table(head, rows, left=(0, 1)),
+        f"Precision is at least {share(min(one.precision for one in every))}, recall "
+        f"{share(min(one.recall for one in every))} to {share(max(one.recall for one in every))}. "
+        "Without declarations the improvement is smaller by "
+        + markdown.joined(
+            [
+                f"{-100 * one:.1f} percentage points on the {title}"
+                for title, one in zip(TOPOLOGIES.values(), closer, strict=True)
+            ]
+        )
+        + ", on average over the sizes. Recall suffers from late placements (in the table, by "
+        "sample): a consumer that a CPU without work had to take away costs its learned producer "
+        "weight, so the producer is forgotten for a while.",
+        "`wavemix-pirn` on the machine at hand, with semaphores, and with mutexes and condition "
+        "variables:",
+        markdown.table(["", "learned wake-ups", "precision", "recall"], lines),
+        condition_words(real),
+    ]
+
+
+def condition_words(real: Real) -> str:
+    sem, cond = (agreement(real.learned[sync]) for sync in SYNCS)
+    if cond.precision > sem.precision - 0.05 and cond.recall > sem.recall - 0.05:
+        return "Condition variables are told apart as well as semaphores."
+    return (
+        "A semaphore that begins above 0 counts places, so its wake-ups are left out. A condition "
+        "variable does not say whether its waiter waits for data or for a place: of two threads "
+        "that wake each other, the one whose wake-ups counted first is taken for the producer, "
+        f"and that may be the consumer: precision {share(cond.precision)}, recall "
+        f"{share(cond.recall)}. Programs with condition variables should declare."
+    )
+
+
+# ---- the machine with 64 cores ----
+
+
+def far(one: Point) -> float:
+    return one.by_sample("from_far") + one.by_sample("from_far_memory")
+
+
+def large(found: Points) -> list[str]:
+    rows = []
+    for number in PAIRS:
+        for way in PAIRS_WAYS:
+            one = found[pairs(way, number)]
+            cells = [f"{one.mean:.1f} ± {one.sigma:.1f}", f"{one.a2s:.1f}"]
+            cells += [
+                f"{value / number:.1f}"
+                for value in (
+                    one.by_sample("migrations"),
+                    one.misses("l1"),
+                    one.misses("llc"),
+                    far(one),
+                )
+            ]
+            rows.append([f"{number} pairs", f"`{way}`", *cells])
+    head = ["", "", "time, µs", "A2S", "migrations", "L1 misses", "last level", "from another node"]
+    parts = []
+    for policy in ("steal", "single", "dist"):
+        for rule in ("declared", "auto"):
+            way = f"{policy}:affinity={rule}"
+            each = [
+                1 - found[pairs(way, number)].mean / found[pairs(policy, number)].mean
+                for number in PAIRS
+            ]
+            lines = [
+                f"{far(found[pairs(policy, number)]) / number:.0f} to "
+                f"{far(found[pairs(way, number)]) / number:.0f} with {number}"
+                for number in PAIRS
+            ]
+            parts.append(
+                f"- `{way}` changes the time of `{policy}` by "
+                f"{markdown.joined([signed(-one) for one in each])} with "
+                f"{markdown.joined([str(number) for number in PAIRS])} pairs, and lines from "
+                f"another node from {markdown.joined(lines)}."
+            )
+    return [
+        "## 64 cores",
+        f"Workload `pairs` on `numa64`, 8 nodes of 8 cores: a producer and its consumer, buffers "
+        f"of {PAIRS_BUFFER} KB; counts of one pair's sample. The thesis measured one node of an "
+        "Opteron only: its rule did not place threads as meant there, and lost.",
+        markdown.table(head, rows, left=(0, 1)),
+        "\n".join(parts),
+        "Where a plain policy wakes a consumer on the CPU of its waker, as `steal` does, pairs "
+        "settle on one CPU each, and affinity has nothing to add. It gains where the policy "
+        "spreads partners over the nodes.",
+    ]
+
+
+# ---- price ----
+
+
+def price(real: Real) -> list[str]:
+    rows = []
+    for producers in PRODUCERS:
+        cells = [str(producers)]
+        for rule in RULES:
+            if real.instructions:
+                cells.append(f"{real.instructions[rule, producers]:.0f}")
+        cells += [f"{middle(real.posts[rule, producers]):.1f}" for rule in RULES]
+        rows.append(cells)
+    head = ["producers"]
+    if real.instructions:
+        head += [f"`{rule}`, instructions" for rule in RULES]
+    head += [f"`{rule}`, ns" for rule in RULES]
+    return [
+        "## Price",
+        "A wake-up by the number of the consumer's producers, all but the last of which wait "
+        "(`wakeup-producers`, one CPU of the machine at hand). Instructions, counted by callgrind, "
+        "are those of a whole round: the post, the consumer's turn, and the way back. Times are "
+        "those of the post, medians.",
+        markdown.table(head, rows),
+        price_words(real),
+    ]
+
+
+def price_words(real: Real) -> str:
+    if not real.instructions:
+        return "There is no Valgrind here, so no instructions were counted."
+    cost = real.instructions
+    last = PRODUCERS[-1]
+    more = (cost[DECLARED, last] - cost[DECLARED, 1]) / (last - 1)
+    learned = cost[AUTO, 1] - cost[PLAIN, 1]
+    return (
+        f"Declared affinity costs {cost[DECLARED, 0] - cost[PLAIN, 0]:.0f} instructions without "
+        f"producers, {cost[DECLARED, 1] - cost[PLAIN, 1]:.0f} with one, and {more:.0f} for each "
+        f"further one; `auto` {learned:.0f} with one. A policy without the option pays nothing: "
+        "its table of operations is not replaced. The thesis reports no price of a wake-up."
+    )
+
+
+# ---- schedules ----
+
+
+def schedules(follows: Mapping[tuple[str, str], float]) -> list[str]:
+    ways = (PLAIN, OLD, DECLARED)
+    rows = [
+        [title, *(share(follows[topology, way]) for way in ways)]
+        for topology, title in TOPOLOGIES.items()
+    ]
+    shown = SCHEDULES[0]
+    parts = [
+        "## Schedules",
+        f"{SHOWN} samples of one seed, from the end of sample {SAMPLE} on (Figures 3.14, 4.5 and "
+        f"4.12), buffers of {shown.buffer} KB. A dot is a thread that another CPU has taken.",
+    ]
+    for one in SCHEDULES:
+        parts.append(markdown.picture(one.picture, title_of(one)))
+        parts.append(f"{title_of(one)}.")
+    parts += [
+        "Turns of mixers that directly follow, on their CPU, a turn of a task whose buffer they "
+        "read, in those runs:",
+        markdown.table(["", *(f"`{way}`" for way in ways)], rows),
+        follow_words(follows),
+        "The old rule takes any CPU that ran a producer last, even if it runs another thread by "
+        "now. So two mixers choose one CPU, and one of them has to wait or go elsewhere (the "
+        "thesis' Figure 3.14). The same run as a trace, as a waveform for GTKWave, and as a "
+        "picture:",
+        "<!-- not run: the simulator is a program of the build -->\n"
+        "```console\n"
+        f"$ build/release/tests/sim/model/pirn-sim-model {' '.join(shown.words())} "
+        "--trace old.trace\n"
+        "$ .venv/bin/pirn trace export old.trace --format vcd --output old.vcd\n"
+        "$ .venv/bin/pirn trace plot old.trace --output old.png\n"
+        "```",
+    ]
+    return parts
+
+
+def follow_words(follows: Mapping[tuple[str, str], float]) -> str:
+    parts = []
+    for topology, title in TOPOLOGIES.items():
+        plain, old, new = (follows[topology, way] for way in (PLAIN, OLD, DECLARED))
+        most = "most under the old rule" if old > new else "most under the improved one"
+        parts.append(
+            f"On the {title} the improved rule changes the share from {share(plain)} to "
+            f"{share(new)}; it is {most}."
+        )
+    parts.append(
+        "The improved rule places a consumer only where a producer runs, or has run last. A mixer "
+        "that waited for room, not for data, is woken by its consumer, when its producers' CPUs "
+        "may run something else; then the policy places it (standard, in the tables of pushes). "
+        "And a CPU without work may take it. The old rule always places it, and nobody takes it."
+    )
+    return " ".join(parts)
+
+
+def title_of(one: Schedule) -> str:
+    rule = "old" if one.way == OLD else "improved"
+    return f"{TOPOLOGIES[one.topology]}, {rule} rule, `{one.way}`"
+
+
+# ---- the real machine ----
+
+
+def real_times(real: Real) -> list[str]:
+    ways = (*RULES, NPTL)
+    rows = []
+    for kb in REAL_BUFFERS:
+        cells = [f"{kb} KB"]
+        for way in ways:
+            each = real.times[kb, way]
+            cells.append(f"{middle(each):.1f} ({min(each):.1f} to {max(each):.1f})")
+        rows.append(cells)
+    rounds = len(next(iter(real.times.values())))
+    noise = (
+        "The machine was quiet."
+        if real.quiet
+        else f"The machine was not quiet: its load averages were {real.load} on {real.cpus} CPUs "
+        "when the runs began. Differences within the ranges mean nothing."
+    )
+    return [
+        "## A real machine",
+        "`wavemix-pirn` and `wavemix-nptl` on the machine at hand: the median time from one "
+        f"sample to the next, microseconds; median and range of {rounds} rounds, in which the ways "
+        f"take turns. {noise}",
+        markdown.table(["", *(f"`{way}`" if way != NPTL else way for way in ways)], rows),
+        real_words(real),
+    ]
+
+
+def overlap(a: Sequence[float], b: Sequence[float]) -> bool:
+    return min(a) <= max(b) and min(b) <= max(a)
+
+
+def real_words(real: Real) -> str:
+    parts = []
+    for kb in REAL_BUFFERS:
+        plain, ours = real.times[kb, PLAIN], real.times[kb, DECLARED]
+        if overlap(plain, ours):
+            parts.append(f"With {kb} KB the ranges of `{PLAIN}` and `{DECLARED}` overlap.")
+        else:
+            change = signed(middle(ours) / middle(plain) - 1)
+            parts.append(f"With {kb} KB `{DECLARED}` changes the time of `{PLAIN}` by {change}.")
+    if real.cpus < 4:
+        parts.append(
+            f"With {real.cpus} CPUs four waves cannot run at once, so this is not the thesis' "
+            "experiment."
+        )
+    return " ".join(parts)
+
+
+# ---- where affinity does not help ----
+
+LOSS = -0.005
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A rule with which A2S is larger than without."""
+
+    topology: str
+    kb: int
+    way: str
+    plain: str
+    gain: float
+    moved: tuple[float, float, float]  # of a sample, us: program's, runtime's memory time; idling
+    deviates: bool  # the mean is not longer: only sigma is
+
+    @property
+    def reason(self) -> str:
+        if self.deviates:
+            return "the mean is no longer; samples differ more"
+        names = ("more time in memory", "more time in the runtime's memory", "CPUs idle more")
+        most, name = max(zip(self.moved, names, strict=True))
+        return name if most > 0 else "none of these"
+
+
+def lost(found: Points) -> list[Loss]:
+    each = []
+    for topology in TOPOLOGIES:
+        for plain, rules in FAMILIES.items():
+            for way in rules:
+                for kb in BUFFERS:
+                    gain = a2s_gain(found, way, plain, topology, kb)
+                    if gain < LOSS:
+                        ours, before = (found[wavemix(w, topology, kb)] for w in (way, plain))
+                        each.append(
+                            Loss(
+                                *(topology, kb, way, plain, gain, moved(ours, before)),
+                                ours.mean <= before.mean,
+                            )
+                        )
+    return each
+
+
+def moved(ours: Point, before: Point) -> tuple[float, float, float]:
+    program, runtime, idle = (
+        (ours.by_sample(name) - before.by_sample(name)) / 1000
+        for name in ("memory_ns", "runtime_memory_ns", "idle_ns")
+    )
+    return program, runtime, idle
+
+
+def losses(found: Points, real: Real) -> list[str]:
+    each = lost(found)
+    rows = [
+        [
+            f"{TOPOLOGIES[one.topology]}, {one.kb} KB",
+            f"`{one.way}`",
+            signed(one.gain),
+            *(f"{value:+.1f}" for value in one.moved),
+            one.reason,
+        ]
+        for one in each
+    ]
+    head = ["", "", "A2S", "memory", "runtime's memory", "idle", "mostly"]
+    parts = [
+        "## Where affinity does not help",
+        "Cases of the model in which A2S is worse than under the policy without affinity; and what "
+        "changed, in microseconds of a sample, summed over the CPUs: time of the program's "
+        "accesses, of the runtime's, and without work.",
+        markdown.table(head, rows, left=(0, 1, 6)) if rows else "There is none.",
+        f"That is {len(each)} of {cases()} cases.",
+        xeon_words(found),
+    ]
+    if any(one.way == OLD for one in each):
+        parts.append(
+            "The old rule binds a consumer to a CPU whatever that CPU runs, and no other CPU may "
+            "take it: CPUs idle while it waits."
+        )
+    parts.append(
+        "Affinity does not help either where the plain policy already runs consumers behind their "
+        "producers (pairs under `steal`), and where data is larger than the caches that a "
+        "producer leaves behind."
+    )
+    return parts
+
+
+def cases() -> int:
+    return len(TOPOLOGIES) * len(BUFFERS) * sum(len(rules) for rules in FAMILIES.values())
+
+
+def xeon_words(found: Points) -> str:
+    kb = BUFFERS[0]
+    here = [
+        (way, a2s_gain(found, way, plain, "xeon", kb))
+        for way, plain in ((DECLARED, PLAIN), ("single:affinity=declared", "single"))
+    ]
+    said = ", ".join(f"`{way}` {signed(gain)}" for way, gain in here)
+    fewer = [way for way, gain in here if gain < 0]
+    close = (
+        f"`{markdown.joined(fewer)}` shows such a loss."
+        if fewer
+        else "The model shows no such loss."
+    )
+    return (
+        f"The thesis' case is the Xeon with {sizes([kb])}: {signed(NEW_IMPROVEMENT['xeon'][kb])}. "
+        "Its reasons are that a mixer which changes dies warms up another cache, and that pulls "
+        f"take long beside so little work. Here: {said}. {close}"
+    )

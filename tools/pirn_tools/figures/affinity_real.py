@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Runs on the machine at hand for `pirn bench figures affinity`: wavemix with Pirn and with the C
+library's threads, what was learned from its wake-ups, and the price of a wake-up."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+
+from pirn_tools import machine
+from pirn_tools.chip.sweep import at_once
+from pirn_tools.errors import UserError
+from pirn_tools.figures.affinity_model import AUTO, DECLARED, PLAIN, execute
+
+BUFFERS = (4, 64)  # KB
+NPTL = "NPTL"
+RULES: Mapping[str, tuple[str, ...]] = {
+    PLAIN: (),
+    DECLARED: ("--affinity",),
+    AUTO: (),
+}
+SYNCS = ("sem", "cond")
+PRODUCERS = (0, 1, 2, 4, 8, 16)
+BATCH = 64  # wake-ups in a sample of wakeup-producers
+FEW, MANY = 5, 25  # samples of the two runs under callgrind
+QUIET = 0.5  # load average by CPU up to which a machine is quiet
+
+Values = Mapping[str, float]
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Programs:
+    build: Path
+
+    @property
+    def model(self) -> Path:
+        return self.build / "tests" / "sim" / "model" / "pirn-sim-model"
+
+    @property
+    def pirn(self) -> Path:
+        return self.build / "apps" / "wavemix-pirn"
+
+    @property
+    def nptl(self) -> Path:
+        return self.build / "apps" / "wavemix-nptl"
+
+    @property
+    def wakeup(self) -> Path:
+        return self.build / "bench" / "wakeup-producers"
+
+    def check(self) -> None:
+        every = (self.model, self.pirn, self.nptl, self.wakeup)
+        missing = [path.name for path in every if not os.access(path, os.X_OK)]
+        if missing:
+            raise UserError(f"not built: {', '.join(missing)}; build first (make build-release)")
+
+
+@dataclass(frozen=True)
+class Real:
+    """What was measured."""
+
+    times: Mapping[tuple[int, str], Sequence[float]]  # KB, way: median period of each round, us
+    learned: Mapping[str, Values]  # by --sync: counters of affinity=auto
+    posts: Mapping[tuple[str, int], Sequence[float]]  # rule, producers: ns of each round
+    instructions: Mapping[tuple[str, int], float]  # of a wake-up; empty without callgrind
+    load: str
+    cpus: int
+
+    @property
+    def quiet(self) -> bool:
+        return float(self.load.split(",")[0]) <= QUIET * self.cpus
+
+
+def values(text: str) -> dict[str, float]:
+    """NAME=NUMBER of the last line."""
+    last = text.strip().splitlines()[-1:]
+    return {
+        name: float(number)
+        for name, number in re.findall(r"(\w+)=(-?[0-9.]+)(?=\s|$)", last[0] if last else "")
+    }
+
+
+def environment(**settings: str) -> list[str]:
+    """A command's beginning: none of the user's own options, but these."""
+    unset = [word for name in os.environ if name.startswith("PIRN_") for word in ("-u", name)]
+    return ["env", *unset, *(f"{name}={value}" for name, value in settings.items())]
+
+
+def wavemix(programs: Programs, way: str, buffer: int) -> float:
+    """The median time from one sample to the next, microseconds."""
+    program = programs.nptl if way == NPTL else programs.pirn
+    before = environment(**({} if way == NPTL else {"PIRN_SCHED": way}))
+    words = [*before, str(program), f"--buffer={buffer}K", *RULES.get(way, ())]
+    return values(execute(words, f"wavemix, {way}"))["period_median_us"]
+
+
+def learned(programs: Programs, sync: str) -> Values:
+    """Counters of a run that learns, and whose threads declare, too."""
+    with tempfile.TemporaryDirectory(prefix="pirn-") as folder:
+        file = Path(folder) / "stats.json"
+        before = environment(PIRN_SCHED=AUTO, PIRN_STATS=f"json:{file}")
+        execute([*before, str(programs.pirn), "--affinity", f"--sync={sync}"], f"wavemix, {sync}")
+        own: dict[str, float] = json.loads(file.read_text(encoding="utf-8"))["own"]
+    return own
+
+
+def post(programs: Programs, rule: str, producers: int) -> float:
+    before = environment(PIRN_SCHED=rule, PIRN_CPUS="1")
+    words = [*before, str(programs.wakeup), f"--producers={producers}", "--samples=200"]
+    return values(execute(words, f"wakeup-producers, {rule}"))["post_ns"]
+
+
+def collected(programs: Programs, rule: str, producers: int, samples: int) -> int:
+    """Instructions of a run, as callgrind counts them."""
+    with tempfile.TemporaryDirectory(prefix="pirn-") as folder:
+        log = Path(folder) / "log"
+        tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        before = environment(PIRN_SCHED=rule, PIRN_CPUS="1")
+        program = [str(programs.wakeup), f"--producers={producers}", f"--samples={samples}"]
+        execute([*before, *tool, f"--log-file={log}", *program], f"callgrind, {rule}")
+        found = re.search(r"Collected : (\d+)", log.read_text(encoding="utf-8"))
+    if found is None:
+        raise UserError("callgrind has counted nothing")
+    return int(found[1])
+
+
+def instructions(programs: Programs, rule: str, producers: int) -> float:
+    """Of a round, which wakes a consumer and waits for it: the difference of two runs."""
+    few, many = (collected(programs, rule, producers, samples) for samples in (FEW, MANY))
+    return (many - few) / ((MANY - FEW) * BATCH)
+
+
+def alternating(
+    keys: Sequence[Key], rounds: int, run: Callable[[Key], float]
+) -> dict[Key, list[float]]:
+    """All of them in turn, `rounds` times: what disturbs the machine for a while disturbs all."""
+    found: dict[Key, list[float]] = {key: [] for key in keys}
+    for _ in range(rounds):
+        for key in keys:
+            found[key].append(run(key))
+    return found
+
+
+def measure(programs: Programs, rounds: int, jobs: int, console: Console) -> Real:
+    """One run at a time, but callgrind's, which takes no times."""
+    load = machine.load()
+    ways = (*RULES, NPTL)
+    console.print("wavemix on this machine")
+    times = alternating(
+        [(kb, way) for kb in BUFFERS for way in ways],
+        rounds,
+        lambda key: wavemix(programs, key[1], key[0]),
+    )
+    console.print("wakeup-producers")
+    prices = [(rule, producers) for rule in RULES for producers in PRODUCERS]
+    posts = alternating(prices, rounds, lambda key: post(programs, *key))
+    counted: dict[tuple[str, int], float] = {}
+    if machine.first_line("valgrind", "--version") != "-":
+        counted = at_once(
+            prices, lambda key: instructions(programs, *key), "callgrind", jobs, console
+        )
+    found = {sync: learned(programs, sync) for sync in SYNCS}
+    return Real(times, found, posts, counted, load, os.cpu_count() or 1)
+
+
+def middle(found: Sequence[float]) -> float:
+    return statistics.median(found)
