@@ -71,9 +71,7 @@ static void carrier_give(struct carrier *k, struct cpu *cpu)
 void cpu_init(struct cpu *cpu, unsigned id)
 {
     cpu->id = id;
-    for (unsigned i = 0; i < ARRAY_SIZE(cpu->stack_classes); i++) { /* at most one */
-        cpu->stack_classes[i] = id < RT_MAX_CPUS ? STACK_CLASSES * nodes_of(id) : 0;
-    }
+    nodes_cpu_begin(cpu);
     at_init(&cpu->pending, 0u);
     timer_heap_init(&cpu->timers);
     at_init(&cpu->inbox, (struct thread *)NULL);

@@ -73,6 +73,11 @@ void nodes_begin(void)
     }
 }
 
+void nodes_cpu_begin(struct cpu *cpu)
+{
+    cpu->stack_classes[0] = cpu->id < RT_MAX_CPUS ? STACK_CLASSES * nodes_of(cpu->id) : 0;
+}
+
 void nodes_end(void)
 {
     if (rt.near != NULL) {

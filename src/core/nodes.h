@@ -22,6 +22,9 @@
 /* Options and port are ready: the nodes of all CPUs. */
 void nodes_begin(void);
 
+/* A CPU's record is new; its id is set. */
+void nodes_cpu_begin(struct cpu *cpu);
+
 /* The end of a simulator run. */
 void nodes_end(void);
 
@@ -46,6 +49,10 @@ ALWAYS_INLINE unsigned nodes_of(unsigned cpu)
 }
 #else
 ALWAYS_INLINE void nodes_begin(void) {}
+ALWAYS_INLINE void nodes_cpu_begin(struct cpu *cpu)
+{
+    (void)cpu;
+}
 ALWAYS_INLINE void nodes_end(void) {}
 ALWAYS_INLINE unsigned nodes_near(unsigned cpu, unsigned k)
 {
