@@ -142,7 +142,7 @@ static struct thread *run_consumer(struct cpu *self, struct thread *t)
         }
         return takes(self, t);
     }
-    STAT_INC(&affinity_of(self)->counts.pushes);
+    affinity_add(&affinity_of(self)->counts.pushes, 1);
     rt_kick(self, affinity.base.enqueue(self, t, PIRN_WHY_WAKE));
     return NULL;
 }
@@ -213,9 +213,9 @@ static struct thread *took(struct cpu *self, struct thread *t, unsigned victim, 
                            uint64_t began)
 {
     struct affinity_cpu *q = affinity_of(self);
-    STAT_INC(count);
+    affinity_add(count, 1);
     STAT_INC(&self->stats.steals);
-    STAT_ADD(&q->counts.pull_ns, port_now() - began);
+    affinity_add(&q->counts.pull_ns, port_now() - began);
     trace_steal(self, victim, 1, t);
     return run_consumer(self, t);
 }

@@ -125,9 +125,9 @@ static void count_agreement(struct cpu *self, const struct consumer *c, const st
     struct affinity_counts *n = &affinity_of(self)->counts;
     bool learned = seen != NULL && affinity_counts_as_producer(seen);
     bool declared = rt_is_producer(c, t->generation, waker);
-    STAT_ADD(&n->learned, learned);
-    STAT_ADD(&n->declared, declared);
-    STAT_ADD(&n->agreed, learned && declared);
+    affinity_add(&n->learned, learned);
+    affinity_add(&n->declared, declared);
+    affinity_add(&n->agreed, learned && declared);
 }
 
 void affinity_learn(struct cpu *self, struct thread *t)

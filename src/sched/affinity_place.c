@@ -224,10 +224,10 @@ static void count(struct cpu *self, unsigned cpu, bool placed, unsigned pushes, 
         return; /* counters belong to CPUs */
     }
     struct affinity_counts *n = &affinity_of(self)->counts;
-    STAT_INC(!placed ? &n->standard : cpu == self->id ? &n->here : &n->there);
-    STAT_ADD(&n->pushes, pushes);
+    affinity_add(!placed ? &n->standard : cpu == self->id ? &n->here : &n->there, 1);
+    affinity_add(&n->pushes, pushes);
     if (pushes != 0) {
-        STAT_ADD(&n->push_ns, port_now() - began);
+        affinity_add(&n->push_ns, port_now() - began);
     }
 }
 

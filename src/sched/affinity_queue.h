@@ -61,6 +61,12 @@ HIDDEN extern struct affinity {
     struct affinity_cpu cpus[RT_MAX_CPUS];
 } affinity;
 
+/* Count. Also in builds without the core's counters. */
+ALWAYS_INLINE void affinity_add(uint64_t *counter, uint64_t n)
+{
+    STAT_SET(counter, *counter + n);
+}
+
 ALWAYS_INLINE struct affinity_cpu *affinity_of(const struct cpu *self)
 {
     return &affinity.cpus[self->id];
