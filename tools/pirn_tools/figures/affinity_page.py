@@ -43,7 +43,7 @@ from pirn_tools.figures.affinity_words import (
 
 HEAD = """\
 This page shows what task affinity gains: a thread that reads data is placed where the data has just
-been written ([its rules](../guide/policies.md)). It repeats the experiments of a thesis that added
+been written (rules: `src/sched/affinity.h`). It repeats the experiments of a thesis that added
 it to Linux, with the thesis' numbers beside ours: {name}.
 
 The machines of the thesis are modelled: the simulator runs Pirn's own policies on modelled caches
