@@ -178,7 +178,9 @@ def times(found: Points) -> list[str]:
         "## Time of a sample",
         "From one sample to the next, microseconds, mean ± sigma: Tables 4.3c, 4.4c and 3.1. Sigma "
         "is that within a run; the means of the seeds differ by at most "
-        f"{share(spread(found))} with `{PLAIN}` and `{DECLARED}`.",
+        f"{share(spread(found))} with `{PLAIN}` and `{DECLARED}`. Another build of the model gives "
+        "slightly different figures, as another seed does: the runtime's data then has other "
+        "addresses, and conflicts with other lines in the caches.",
     ]
     for topology, title in TOPOLOGIES.items():
         parts += [
@@ -191,7 +193,7 @@ def times(found: Points) -> list[str]:
         ]
     parts += [
         nearest(found),
-        "Reasons for differences:\n"
+        "Reasons for differences:\n\n"
         "- *The plain policies are not Linux' real-time class.* `steal` wakes a thread on the CPU "
         "of its waker, and CPUs without work, which search all the time, take it away. `single` "
         "has one queue for all CPUs, as Linux has in effect by pushing and pulling; `dist` binds "
