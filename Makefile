@@ -61,7 +61,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -296,6 +296,10 @@ chip-figures: setup
 chip-area: setup
 	@tools/setup --quiet --group fpga
 	$(VENV)/pirn bench figures area --output docs/results
+
+## affinity-doc: task affinity in the model and here, update docs/results/affinity.md (10 minutes)
+affinity-doc: setup build-release
+	$(VENV)/pirn bench figures affinity --output docs/results
 
 ## figures-doc: repeat the runs of docs/results/figures.md, update it and its pictures (1 minute)
 figures-doc: setup build-release

@@ -11,7 +11,17 @@ from pirn_tools.errors import UserError
 from pirn_tools.figures import affinity_model, affinity_more, affinity_page, affinity_plots
 from pirn_tools.figures import affinity_real as real_runs
 from pirn_tools.figures import affinity_thesis as thesis
-from pirn_tools.figures.affinity_model import DECLARED, OLD, PLAIN, Case, Point, Runner, wavemix
+from pirn_tools.figures.affinity_model import (
+    DECLARED,
+    FLAT,
+    OLD,
+    PLAIN,
+    SERIAL,
+    Case,
+    Point,
+    Runner,
+    wavemix,
+)
 from pirn_tools.figures.affinity_plots import Turn
 from pirn_tools.figures.affinity_real import Real
 from pirn_tools.figures.affinity_thesis import BUFFERS, TABLES, Serial
@@ -107,7 +117,10 @@ def test_only_declared_rules_declare() -> None:
     assert "--affinity" in wavemix(DECLARED, "i7", 4).words()
     assert "--affinity" in wavemix(OLD, "i7", 4).words()
     assert "--affinity" not in wavemix("steal:affinity=auto", "i7", 4).words()
+    flat = wavemix(f"{DECLARED}{FLAT}", "xeon", 4).words()
+    assert {"--one-node", "--affinity", DECLARED} <= set(flat)
     every = affinity_model.plan()
+    assert {case.topology for case in every if case.way.endswith(FLAT)} == {"xeon"}
     assert len(set(every)) == len(every)
     assert {case.buffer for case in every if not case.pairs} == set(BUFFERS)
 
@@ -210,7 +223,12 @@ def measured(load: str) -> Real:
         for n in real_runs.PRODUCERS
     }
     posts = {key: [value / 20] for key, value in prices.items()}
-    return Real(times, {}, posts, prices, load, 2)
+    counters = {"affinity-learned": 10.0, "affinity-declared": 8.0}
+    learned = {
+        "sem": [{**counters, "affinity-agreed": 8.0}],
+        "cond": [{**counters, "affinity-agreed": agreed} for agreed in (2.0, 5.0)],
+    }
+    return Real(times, learned, posts, prices, load, 2)
 
 
 def test_a_busy_machine_is_named() -> None:
@@ -225,3 +243,45 @@ def test_the_price_is_that_of_a_producer_more() -> None:
     text = "\n".join(affinity_more.price(measured("0, 0, 0")))
     assert "100 instructions without producers, 130 with one, and 30 for each further one" in text
     assert "| 16 | 700 | 1280 | 1280 |" in text
+
+
+# ---- the page ----
+
+COUNTS = (
+    *("switches", "reads", "memory_ns", "runtime_memory_ns", "idle_ns", "steals"),
+    *("from_core", "from_far", "from_far_memory"),
+    *(f"{level}_{what}_misses" for level in ("l1", "llc") for what in ("read", "write")),
+    *(f"affinity-{name}" for name in ("here", "there", "standard", "pushes", "push-ns", "pulls")),
+    *(f"affinity-{name}" for name in ("late", "pull-ns", "learned", "declared", "agreed")),
+)
+
+
+def whole_point(case: Case) -> Point:
+    """A declared rule takes 40 us, old ones 60, a serial run 100, all others 50."""
+    means = {DECLARED: 40.0, OLD: 60.0, SERIAL: 100.0}
+    mean = means.get(case.way.removesuffix(FLAT), 50.0)
+    head, *lines = printed(mean).splitlines()
+    text = "\n".join(
+        [f"{head},{','.join(COUNTS)}", *(line + ",100" * len(COUNTS) for line in lines)]
+    )
+    return affinity_model.parse(case, text)
+
+
+def test_the_page_has_all_sections_and_pictures() -> None:
+    found = {case: whole_point(case) for case in affinity_model.plan()}
+    follows = {
+        (topology, way): 0.5 for topology in thesis.TOPOLOGIES for way in (PLAIN, OLD, DECLARED)
+    }
+    text = affinity_page.page(found, measured("9, 9, 9"), follows, {"command": "none"})
+    assert text.count("\n## ") == 10
+    for name in (
+        *(affinity_plots.file_of("a2s", topology) for topology in thesis.TOPOLOGIES),
+        *(schedule.picture for schedule in affinity_plots.SCHEDULES),
+    ):
+        assert f"(img/{name})" in text
+    assert "| `steal:affinity=declared` | `steal` | +19 % |" in text
+    assert "`steal:affinity=old` is never better: -19 %, on average -19 %" in text
+    assert "| `--sync=cond` | 10 | 20 % to 50 % | 25 % to 62 % |" in text
+    assert "Then no more than 20 % of what is learned is right." in text
+    assert "| i7, 64 KB | `steal:affinity=old` | -19 % |" in text
+    assert " nan " not in text

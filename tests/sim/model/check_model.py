@@ -112,6 +112,15 @@ def counters() -> None:
     expect("affinity-there" in output(*common, "--sched", "steal:affinity=auto"), "text has none")
 
 
+def one_node() -> None:
+    for way in ("steal", "steal:affinity=declared"):
+        common = ("--sched", way, "--affinity")
+        near, alike = (whole("--topology", "xeon", *common, *more) for more in ((), ("--one-node",)))
+        expect(near != alike, f"{way}: the dies of the Xeon make no difference")
+        near, alike = (whole("--topology", "i7", *common, *more) for more in ((), ("--one-node",)))
+        expect(near == alike, f"{way}: the i7 has one node")
+
+
 def work_and_prefetch() -> None:
     common = ("--topology", "xeon", "--buffer", "64", "--pin", "all")
     normal, idle = whole(*common), whole(*common, "--work", "0")
@@ -133,6 +142,7 @@ def main() -> None:
     wavemix()
     by_cpu()
     counters()
+    one_node()
     work_and_prefetch()
     pairs()
 

@@ -21,7 +21,7 @@ enum { TOPOLOGIES_MAX = 8, PAIRS_MAX = GRAPH_TASKS / 2, CPUS_MAX = CACHES_CORES 
 static struct {
     long workload, topology, format, pin;
     uint64_t cpus, buffer, pairs, seeds, work;
-    bool prefetch, preempt, by_number, by_cpu, counters, sched;
+    bool prefetch, preempt, by_number, by_cpu, counters, one_node, sched;
     uint64_t spin;
 } given = {.buffer = 4, .pairs = 8, .seeds = 1, .work = 100, .spin = 200};
 
@@ -68,6 +68,8 @@ static void parse(int argc, char **argv)
         option_flag("preempt", &given.preempt, "threads are preempted (PIRN_PREEMPT=1)"),
         option_count("spin", &given.spin, 0, 1000000,
                      "PIRN_SPIN: microseconds that an idle CPU searches"),
+        option_flag("one-node", &given.one_node,
+                    "the runtime takes all CPUs for near ones (PIRN_NODES=off)"),
         option_flag("by-number", &given.by_number,
                     "of CPUs with equal clocks the first goes on, not one by the seed"),
         option_flag("by-cpu", &given.by_cpu, "rows for the CPUs, the runtime's accesses included"),
@@ -129,6 +131,7 @@ static void take(void)
     timing.prefetch = given.prefetch;
     timing.by_number = given.by_number;
     timing.spin = spin;
+    timing.nodes = given.one_node ? "off" : NULL;
     plan.timing = &timing;
     plan.graph = workload_find((unsigned)given.workload, (unsigned)given.pairs);
     plan.cpus = given.cpus != 0 ? (unsigned)given.cpus : topology->cores;

@@ -47,6 +47,13 @@ WAYS: Mapping[str, tuple[str, ...]] = {
     PIN_ALL: ("--pin", "all"),
     SERIAL: ("--serial",),
 }
+# On a machine with two nodes also without the runtime's knowledge of them, as in the thesis.
+TWO_NODES = "xeon"
+FLAT = ", nodes=off"
+FLAT_FAMILIES: Mapping[str, tuple[str, ...]] = {
+    f"{plain}{FLAT}": tuple(f"{way}{FLAT}" for way in rules)
+    for plain, rules in (("steal", (OLD, DECLARED)), ("single", ("single:affinity=declared",)))
+}
 # A plain policy, and its rules.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "steal": (OLD, DECLARED, AUTO),
@@ -87,7 +94,9 @@ class Case:
     def words(self) -> list[str]:
         what = ["--workload", "pairs", "--pairs", str(self.pairs)] if self.pairs else []
         machine = ["--topology", self.topology, "--buffer", str(self.buffer)]
-        return [*what, *machine, "--samples", str(self.samples), *WAYS[self.way]]
+        flat = ["--one-node"] if self.way.endswith(FLAT) else []
+        way = WAYS[self.way.removesuffix(FLAT)]
+        return [*what, *machine, "--samples", str(self.samples), *way, *flat]
 
 
 Row = Mapping[str, str]
@@ -150,6 +159,10 @@ def pairs(way: str, number: int) -> Case:
     return Case("numa64", way, PAIRS_BUFFER, number, PAIRS_SAMPLES)
 
 
+def flat_ways() -> list[str]:
+    return [way for plain, rules in FLAT_FAMILIES.items() for way in (plain, *rules)]
+
+
 def plan() -> list[Case]:
     """The longest first, so that none is left to run alone at the end."""
     found = [pairs(way, number) for number in PAIRS for way in PAIRS_WAYS]
@@ -157,7 +170,7 @@ def plan() -> list[Case]:
         wavemix(way, topology, buffer)
         for buffer in BUFFERS
         for topology in TOPOLOGIES
-        for way in WAVEMIX_WAYS
+        for way in (*WAVEMIX_WAYS, *(flat_ways() if topology == TWO_NODES else ()))
     ]
     return sorted(found, key=lambda case: -case.buffer * max(7, 4 * case.pairs))
 

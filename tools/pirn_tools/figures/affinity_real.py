@@ -70,7 +70,7 @@ class Real:
     """What was measured."""
 
     times: Mapping[tuple[int, str], Sequence[float]]  # KB, way: median period of each round, us
-    learned: Mapping[str, Values]  # by --sync: counters of affinity=auto
+    learned: Mapping[str, Sequence[Values]]  # by --sync: counters of affinity=auto, of each round
     posts: Mapping[tuple[str, int], Sequence[float]]  # rule, producers: ns of each round
     instructions: Mapping[tuple[str, int], float]  # of a wake-up; empty without callgrind
     load: str
@@ -169,7 +169,7 @@ def measure(programs: Programs, rounds: int, jobs: int, console: Console) -> Rea
         counted = at_once(
             prices, lambda key: instructions(programs, *key), "callgrind", jobs, console
         )
-    found = {sync: learned(programs, sync) for sync in SYNCS}
+    found = {sync: [learned(programs, sync) for _ in range(rounds)] for sync in SYNCS}
     return Real(times, found, posts, counted, load, os.cpu_count() or 1)
 
 

@@ -29,6 +29,8 @@ def share(part: float) -> str:
 
 
 def signed(part: float) -> str:
+    if abs(part) < 0.0005:
+        return "0.0 %"
     return f"{100 * part:+.0f} %" if abs(part) >= 0.095 else f"{100 * part:+.1f} %"
 
 
@@ -68,6 +70,8 @@ class Trend:
             return "yes"
         if not right:
             return "no"
+        if len(wrong) > len(right):
+            return "mostly not"
         return "mostly" if len(right) > len(self.ratios) / 2 and not wrong else "in part"
 
 

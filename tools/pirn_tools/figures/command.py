@@ -90,7 +90,7 @@ def reproduce(
 
     affinity: a thesis on task affinity, with its machines in the simulator as a model of
     performance, and wavemix on the machine at hand. Runs of the model are kept in build/affinity,
-    and not made again. Takes 20 minutes.
+    and not made again. Takes 10 minutes.
     """
     check_name(name)
     if kept and name != "area":
