@@ -107,7 +107,9 @@ def counters() -> None:
     plain = whole("--topology", "i7", "--counters")
     expect(plain["steals"] > 0 and "affinity-here" not in plain, "counters of another policy")
     expect("steals" not in whole("--topology", "i7"), "counters, and not asked for")
-    from_json = json.loads(output(*common, "--sched", "steal:affinity=declared", "--format", "json"))
+    from_json = json.loads(
+        output(*common, "--sched", "steal:affinity=declared", "--format", "json")
+    )
     expect(str(from_json[-1]["steals"]) == found[-1]["steals"], "JSON has other counters")
     expect("affinity-there" in output(*common, "--sched", "steal:affinity=auto"), "text has none")
 
@@ -115,7 +117,9 @@ def counters() -> None:
 def one_node() -> None:
     for way in ("steal", "steal:affinity=declared"):
         common = ("--sched", way, "--affinity")
-        near, alike = (whole("--topology", "xeon", *common, *more) for more in ((), ("--one-node",)))
+        near, alike = (
+            whole("--topology", "xeon", *common, *more) for more in ((), ("--one-node",))
+        )
         expect(near != alike, f"{way}: the dies of the Xeon make no difference")
         near, alike = (whole("--topology", "i7", *common, *more) for more in ((), ("--one-node",)))
         expect(near == alike, f"{way}: the i7 has one node")

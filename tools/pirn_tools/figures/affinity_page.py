@@ -43,8 +43,8 @@ from pirn_tools.figures.affinity_words import (
 
 HEAD = """\
 This page shows what task affinity gains: a thread that reads data is placed where the data has just
-been written (rules: `src/sched/affinity.h`). It repeats the experiments of a thesis that added
-it to Linux, with the thesis' numbers beside ours: {name}.
+been written ([rules](../guide/affinity.md#where-a-consumer-runs)). It repeats the experiments of a
+thesis that added it to Linux, with the thesis' numbers beside ours: {name}.
 
 The machines of the thesis are modelled: the simulator runs Pirn's own policies on modelled caches
 and in modelled time ([what it leaves out](../internals/model.md#what-is-left-out)). So compare ways
