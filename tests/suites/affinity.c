@@ -367,7 +367,8 @@ static void spin_until_seen(struct busy *busy)
 static bool others_take(unsigned cpus)
 {
     return pirn_policy_cpu_count() >= cpus && !pirn_sched_pinned() &&
-           strstr(test_sched(), "affinity=old") == NULL && !test_stays();
+           !pirn_sched_private_queues() && strstr(test_sched(), "affinity=old") == NULL &&
+           !test_stays();
 }
 
 static void busy_begin(struct busy *busy)
