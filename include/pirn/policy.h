@@ -39,7 +39,7 @@ extern "C" {
 
 /* The version of the table below. It changes whenever the table or the meaning of an operation
  * changes. A library accepts only tables of its own version. */
-#define PIRN_POLICY_VERSION 5u
+#define PIRN_POLICY_VERSION 6u
 
 /* A CPU (worker). Valid as long as the runtime. */
 typedef struct cpu *pirn_cpu_t;
@@ -64,6 +64,8 @@ enum {
 struct pirn_kick {
     int cpu;
     bool preempt; /* that CPU (a number) runs a less urgent thread: make it call `preempt` soon */
+    bool later;   /* with PIRN_KICK_NONE: no CPU may run the thread for now. The policy wakes one as
+                   * soon as one may: see `held` */
 };
 
 /* A lock of the policy: see "memory shared by CPUs" below. */
@@ -183,6 +185,12 @@ struct pirn_policy {
     /* Verify the invariants (PIRN_POLICY_VERIFY). The simulator calls it whenever no thread is
      * inside the runtime; Linux does not call it. */
     void (*check)(void);
+
+    /* The number of ready threads that no CPU may run for now, though some may be without work: a
+     * policy that is not work conserving holds them back. The simulator calls it whenever no thread
+     * is inside the runtime, and takes every other ready thread for one that an idle CPU must run.
+     * NULL: none. */
+    unsigned (*held)(void);
 
     /* For disciplines with priorities and slices: choose the thread that runs instead of `running`,
      * the current thread of `self`. PIRN_WHY_YIELD: it yields to a thread as urgent.

@@ -46,7 +46,7 @@ struct queue : pirn_policy {
         enqueue = [](pirn_cpu_t, pirn_thread_t t, pirn_why why) {
             lock_guard guard(lock);
             pirn_runq_push(&ready, t, why);
-            return pirn_kick{PIRN_KICK_ANY, false};
+            return pirn_kick{PIRN_KICK_ANY, false, false};
         };
         pick = [](pirn_cpu_t) -> pirn_thread_t {
             if (pirn_runq_length(&ready) == 0) {

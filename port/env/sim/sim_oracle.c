@@ -10,8 +10,9 @@
  *   2. a CPU switches to a thread that the policy still has, or, if the policy is pinned, to one
  *      that has run on another CPU before and never had a producer (task affinity moves those);
  *   3. enqueue names a CPU that does not exist, or answers PIRN_KICK_NONE to a caller that has
- *      none;
- *   4. a CPU sleeps, and may run a thread that is ready;
+ *      none (except with `later`), or `later` though the policy holds nothing back;
+ *   4. a CPU sleeps, and may run a thread that is ready. Which ones no CPU may run the policy tells
+ *      (held): as many fewer have to run;
  *   5. the run is over, and the policy still has a thread.
  *
  * The answer of enqueue says which CPUs may run a thread. PIRN_KICK_ANY: all. If the policy is
@@ -146,7 +147,7 @@ uint64_t ready_give(struct cpu *self, struct thread *t)
 /* FREE: any. */
 static int bound_by(struct cpu *self, struct pirn_kick kick)
 {
-    if (kick.cpu == PIRN_KICK_ANY || (kick.preempt && !rt.policy.pinned)) {
+    if (kick.cpu == PIRN_KICK_ANY || kick.later || (kick.preempt && !rt.policy.pinned)) {
         return FREE;
     }
     return kick.cpu == PIRN_KICK_NONE ? cpu_id(self) : kick.cpu;
@@ -156,7 +157,8 @@ void ready_given(struct cpu *self, uint64_t ticket, struct pirn_kick kick)
 {
     struct entry *e = entry_at((uint32_t)(ticket >> 32));
     if (kick.cpu < PIRN_KICK_ANY || kick.cpu >= (int)rt.ncpu ||
-        (kick.cpu == PIRN_KICK_NONE && self == NULL)) {
+        (kick.cpu == PIRN_KICK_NONE && self == NULL && !kick.later) ||
+        (kick.later && (kick.cpu != PIRN_KICK_NONE || rt.policy.held == NULL))) {
         sim_fail("oracle: enqueue of thread %s answers %d to %s, of %u CPUs: nobody may run it",
                  label(e), kick.cpu, self != NULL ? "a CPU" : "a kernel thread that is no CPU",
                  rt.ncpu);
@@ -279,7 +281,12 @@ static unsigned keeps(void)
 static void ready_check(void)
 {
     unsigned sleepers = 0, sleeper = 0, bound = 0;
-    if (with_policy.ready == 0) {
+    unsigned held = rt.policy.held != NULL ? rt.policy.held() : 0;
+    if (held > with_policy.ready) {
+        sim_fail("oracle: the policy holds %u threads back, and %u are ready", held,
+                 with_policy.ready);
+    }
+    if (with_policy.ready == held) {
         return;
     }
     for (unsigned i = 0; i < rt.ncpu; i++) {
@@ -294,7 +301,7 @@ static void ready_check(void)
         sleeper = i;
     }
     unsigned kept = rt.policy.pinned ? bound : (rt.ncpu - sleepers) * keeps();
-    if (sleepers != 0 && with_policy.ready > kept && (keeps() == 0 || !posted())) {
+    if (sleepers != 0 && with_policy.ready - held > kept && (keeps() == 0 || !posted())) {
         sleeps_beside(sleeper, oldest(FREE));
     }
 }
