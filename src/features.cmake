@@ -21,6 +21,7 @@ set(features
     owned     # mutexes that are robust, inherit priorities, or have a ceiling
     affinity  # task affinity: threads run where their producers have just run
     nodes     # NUMA nodes, where port_nodes.h tells them
+    demands   # what threads demand of CPUs and caches (pirn_set_demand)
     capacities # CPUs of different speeds, where port_capacity.h tells them
     loads     # placing threads by measured loads (central, dist). Without: in turn
     report    # who waits for what, in a deadlock; not without stats
@@ -108,6 +109,7 @@ set(settings_adds core/options_fixed.c)
 set(classes_removes sched/classq.c sched/classq_heap.c sched/classq_levels.c sched/classes.c sched/steal_preempt.c)
 set(affinity_removes core/producers.c core/producers_names.c sched/affinity.c sched/affinity_learn.c sched/affinity_place.c)
 set(nodes_removes core/nodes.c)
+set(demands_removes core/demand.c)
 set(capacities_removes core/capacity.c sched/capacities.c sched/steal_capacity.c)
 set(owned_removes sync/omutex.c sync/robust.c)
 set(classes_adds sched/classes_none.c)

@@ -256,6 +256,44 @@ int pirn_affinity_del(pirn_thread_t producer);
 int pirn_affinity_add_to(pirn_thread_t consumer, pirn_thread_t producer);
 int pirn_affinity_del_from(pirn_thread_t consumer, pirn_thread_t producer);
 
+/* ---- demands: periodic jobs, working sets, shared data ---- */
+
+/*
+ * What a thread demands. Cache-aware policies (gate, groups) schedule by it; all others keep it and
+ * do not look at it. A thread that demands nothing has all values 0.
+ */
+typedef struct pirn_demand {
+    uint64_t period_ns;   /* between two releases of its jobs; 0: it has no jobs */
+    uint64_t cost_ns;     /* longest time that a job takes; at most the period. Kept for programs:
+                           * no policy of the library uses it */
+    uint64_t working_set; /* bytes of the shared cache that it uses while it runs */
+    uint32_t group;       /* threads with the same number share data; 0: with none */
+} pirn_demand_t;
+
+/*
+ * pirn_set_demand: what the thread demands from the next time on when it becomes ready. A period
+ * other than before begins now: the thread's current job is released at this moment, and each
+ * further one a period later. The deadline of a job is the release of the next one.
+ * pirn_get_demand: what was set. Threads; not in signal or interrupt handlers; no cancellation
+ * point. 0 or
+ *   -ESRCH   the handle is NULL, or its thread has ended
+ *   -EINVAL  the pointer is NULL; set: the period is above 2^62 ns, or the cost above the period
+ *   -ENOMEM  set: no memory for the thread's first demand
+ *   -ENOTSUP the library was built without demands (boards)
+ */
+int pirn_set_demand(pirn_thread_t thread, const pirn_demand_t *demand);
+int pirn_get_demand(pirn_thread_t thread, pirn_demand_t *demand);
+
+/*
+ * The caller has finished its job and waits for the release of the next one, a period after that of
+ * the job. If that time has passed, the job was too late: the next one begins at once, after other
+ * threads had the chance to run. No job is skipped. Returns the number of releases that have passed
+ * (0: in time); or -EINVAL: the caller has no period; -ENOTSUP: as above. Threads; not in
+ * handlers; no cancellation point. (The model of periodic tasks of Liu and Layland, "Scheduling
+ * algorithms for multiprogramming in a hard-real-time environment", 1973.)
+ */
+int pirn_job_wait(void);
+
 /* ---- waiting ---- */
 
 /* A wait queue: two words and a pointer, zero = empty. The objects below contain one. */

@@ -8,6 +8,7 @@
 #define PIRN_PTHREAD_NP_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <time.h>
 
 #ifdef __cplusplus
@@ -39,6 +40,22 @@ int pthread_getweight_np(pthread_t thread, unsigned *weight);
  * affinity: boards). From threads; not from signal handlers. No cancellation point. */
 int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer);
 int pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer);
+
+/* What a thread demands: pirn_demand_t in <pirn/pirn.h>, with the same members. 0, ESRCH (the
+ * thread has ended), EINVAL (NULL; a period above 2^62 ns; a cost above the period), ENOMEM (the
+ * first demand of the thread). From threads; not from signal handlers. No cancellation point. */
+struct pthread_demand_np {
+    uint64_t period_ns, cost_ns; /* of its jobs */
+    uint64_t working_set;        /* bytes of the shared cache */
+    uint32_t group;              /* threads with the same number share data; 0: with none */
+};
+int pthread_setdemand_np(pthread_t thread, const struct pthread_demand_np *demand);
+int pthread_getdemand_np(pthread_t thread, struct pthread_demand_np *demand);
+
+/* The caller has finished its job and waits for the release of the next one; see pirn_job_wait.
+ * *missed (which may be NULL) becomes the number of releases that have passed. 0, or EINVAL: the
+ * caller has no period. Signals are handled while it waits. A cancellation point. */
+int pthread_job_wait_np(unsigned *missed);
 
 #ifdef __cplusplus
 }

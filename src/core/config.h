@@ -35,6 +35,11 @@
 #else
 #define RT_AFFINITY true
 #endif
+#ifdef PIRN_WITHOUT_DEMANDS
+#define RT_DEMANDS false
+#else
+#define RT_DEMANDS true
+#endif
 #ifdef PIRN_WITHOUT_OWNED
 #define RT_OWNED false
 #else

@@ -28,6 +28,7 @@
  */
 #include "../trace/trace.h"
 #include "carrier.h"
+#include "demand.h"
 #include "id.h"
 #include "io.h"
 #include "life.h"
@@ -86,6 +87,7 @@ bool rt_forked(void)
     }
     id_forked();
     producers_forked();
+    demands_forked();
     struct thread *self = cpu != NULL ? cpu->current : port_left_self();
     if (self != NULL) {
         rt_survivor = self;

@@ -22,6 +22,7 @@
 #define ID_CHUNKS (1u << (ID_INDEX_BITS - ID_CHUNK_BITS))
 struct id_slot;
 struct consumer;
+struct demand;
 extern _Atomic(struct id_slot *) id_chunk[ID_CHUNKS];
 
 /* A thread's entry in the table, to which it points: valid for ever. */
@@ -33,6 +34,9 @@ struct id_slot {
 #if RT_AFFINITY
     _Atomic(uint32_t) ran_on; /* (A) 1 + the CPU that took the thread last: sched/affinity.c */
     _Atomic(struct consumer *) consumer; /* (A) its producers; NULL: it had none yet: producers.h */
+#endif
+#if RT_DEMANDS
+    _Atomic(struct demand *) demand; /* (A) what it demands; NULL: nothing yet: demand.h */
 #endif
 };
 

@@ -21,6 +21,7 @@ enum lockrank {
     RANK_JOIN,      /* a thread's join queue */
     RANK_TIMER,     /* a CPU's timers; expiry makes threads ready */
     RANK_PRODUCERS, /* which threads produce for which */
+    RANK_DEMAND,    /* what threads demand */
     RANK_RUNQ,      /* ready queues */
     RANK_STACK,     /* global stack pool */
     RANK_ID,        /* thread id table */

@@ -93,6 +93,7 @@ enum mutant {
     MUTANT_AFFINITY_BLIND,  /* the last look before sleeping does not see the consumers of others */
     MUTANT_LEARN_BOTH, /* of two threads that wake each other, each is taken for the other's producer */
     MUTANT_AFFINITY_QUIET, /* only the CPU of a consumer is woken for it */
+    MUTANT_JOB_SKIPS,      /* a job that ends late skips the releases that it has missed */
     MUTANT_MAX
 };
 

@@ -9,6 +9,7 @@
 #include "../sync/sync.h"
 #include "../trace/trace.h"
 #include "carrier.h"
+#include "demand.h"
 #include "id.h"
 #include "io.h"
 #include "life.h"
@@ -36,6 +37,9 @@ _Static_assert(PIRN_WEIGHT_DEFAULT == SCHED_WEIGHT_DEFAULT, "PIRN_WEIGHT_DEFAULT
 _Static_assert(PIRN_WEIGHT_MAX == SCHED_WEIGHT_MAX, "PIRN_WEIGHT_MAX");
 
 _Static_assert(PIRN_PRODUCERS_MAX == RT_PRODUCERS_MAX, "PIRN_PRODUCERS_MAX");
+_Static_assert(sizeof(pirn_demand_t) == sizeof(struct rt_demand), "pirn_demand_t");
+_Static_assert(offsetof(pirn_demand_t, group) == offsetof(struct rt_demand, group),
+               "pirn_demand_t");
 
 #define MUTEX(m) ((struct rt_mutex *)(m))
 #define COND(c) ((struct rt_cond *)(c))
@@ -337,6 +341,30 @@ EXPORT int pirn_affinity_del_from(pirn_thread_t consumer, pirn_thread_t producer
 {
     rt_self();
     return rt_producer_del(consumer, producer);
+}
+
+EXPORT int pirn_set_demand(pirn_thread_t thread, const pirn_demand_t *demand)
+{
+    rt_self();
+    return rt_demand_set(thread, (const struct rt_demand *)demand);
+}
+
+EXPORT int pirn_get_demand(pirn_thread_t thread, pirn_demand_t *demand)
+{
+    rt_self();
+    return rt_demand_get(thread, (struct rt_demand *)demand);
+}
+
+EXPORT int pirn_job_wait(void)
+{
+    uint64_t release;
+    int missed = rt_job_next(&release);
+    if (missed == 0) {
+        rt_sleep_until(release);
+    } else if (missed > 0) {
+        rt_yield();
+    }
+    return missed;
 }
 
 EXPORT void pirn_mutex_init(pirn_mutex_t *mutex)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_sched.c - class, priority, weight and producers of threads; concurrency; sched_yield. A
- * request that the scheduler cannot serve returns an error.
+ * posix_sched.c - class, priority, weight, producers and demands of threads; concurrency;
+ * sched_yield. A request that the scheduler cannot serve returns an error.
  */
 #include <errno.h>
 
+#include "demand.h"
 #include "posix.h"
 #include "producers.h"
 #include "runtime.h"
@@ -99,6 +100,22 @@ int pirn_pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer)
 {
     rt_self();
     return -rt_producer_del(posix_thread(consumer), posix_thread(producer));
+}
+
+_Static_assert(sizeof(struct pthread_demand_np) == sizeof(struct rt_demand), "pthread_demand_np");
+_Static_assert(offsetof(struct pthread_demand_np, group) == offsetof(struct rt_demand, group),
+               "pthread_demand_np");
+
+int pirn_pthread_setdemand_np(pthread_t thread, const struct pthread_demand_np *demand)
+{
+    rt_self();
+    return -rt_demand_set(posix_thread(thread), (const struct rt_demand *)demand);
+}
+
+int pirn_pthread_getdemand_np(pthread_t thread, struct pthread_demand_np *demand)
+{
+    rt_self();
+    return -rt_demand_get(posix_thread(thread), (struct rt_demand *)demand);
 }
 
 /* A hint of how many threads should make progress at once. The number of workers is fixed at start,

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "demand.h"
 #include "posix.h"
 #include "posix_platform.h"
 
@@ -53,6 +54,25 @@ static int user_sleep_until(clockid_t clock, const struct timespec *time)
     struct posix_limit limit = {clock, time};
     uint64_t deadline;
     return posix_deadline(&limit, &deadline) == 0 ? user_sleep_to(deadline) : 0;
+}
+
+int pirn_pthread_job_wait_np(unsigned *missed)
+{
+    uint64_t release;
+    int passed = rt_job_next(&release);
+    if (passed < 0) {
+        return -passed;
+    }
+    if (missed != NULL) {
+        *missed = (unsigned)passed;
+    }
+    posix_point();
+    if (passed > 0) {
+        rt_yield();
+    }
+    while (passed == 0 && user_sleep_to(release) == EINTR) { /* a handler has run */
+    }
+    return 0;
 }
 
 int pirn_posix_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,

@@ -30,6 +30,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_AFFINITY_BLIND] = "affinity-blind",
     [MUTANT_LEARN_BOTH] = "learn-both",
     [MUTANT_AFFINITY_QUIET] = "affinity-quiet",
+    [MUTANT_JOB_SKIPS] = "job-skips",
     [MUTANT_PUBLISH_EARLY] = "publish-early",
     [MUTANT_NO_RECHECK] = "no-recheck",
     [MUTANT_NO_IDLE_FENCE] = "no-idle-fence",

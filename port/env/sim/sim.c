@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 
 #include "../../../src/core/carrier.h"
+#include "../../../src/core/demand.h"
 #include "../../../src/core/id.h"
 #include "../../../src/core/io.h"
 #include "../../../src/core/life.h"
@@ -522,6 +523,7 @@ static void sim_end(void)
     memset((void *)&rt, 0, sizeof(rt));
     nodes_end();
     producers_reset();
+    demands_reset();
     id_reset();
     life_reset();
     rt_once_reset();
