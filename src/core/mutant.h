@@ -94,6 +94,18 @@ enum mutant {
     MUTANT_LEARN_BOTH, /* of two threads that wake each other, each is taken for the other's producer */
     MUTANT_AFFINITY_QUIET, /* only the CPU of a consumer is woken for it */
     MUTANT_JOB_SKIPS,      /* a job that ends late skips the releases that it has missed */
+    MUTANT_GATE_FULL,      /* threads run whether their working sets fit or not */
+    MUTANT_GATE_OVERTAKES, /* a thread that fits overtakes one that does not */
+    MUTANT_GATE_QUIET,     /* cache that becomes free wakes no CPU */
+    MUTANT_GATE_LATER,     /* a thread that fits wakes no CPU either */
+    MUTANT_GATE_BLIND,     /* a last look before sleeping that misses that one fits */
+    MUTANT_EDF_PATIENT,    /* late threads do not go first */
+    MUTANT_EDF_LARGEST,    /* the largest working set is promoted */
+    MUTANT_GROUPS_ASTRAY,  /* threads of a group run on any CPU */
+    MUTANT_GROUPS_FULL,    /* a group is chosen whether it fits or not */
+    MUTANT_GROUPS_ALIKE,   /* a group is chosen though another CPU runs it */
+    MUTANT_GROUPS_FORGET,  /* a CPU does not know which group ran there last */
+    MUTANT_GROUPS_BLIND,   /* or the CPU's own groups */
     MUTANT_MAX
 };
 

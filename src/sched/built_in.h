@@ -10,7 +10,7 @@
 #include "policy.h"
 
 extern const struct sched_built_in sched_single, sched_central, sched_dist, sched_steal,
-    sched_request, sched_hw;
+    sched_request, sched_gate, sched_groups, sched_hw;
 
 /* Elements of a list. */
 #ifdef PIRN_WITHOUT_STEAL
@@ -41,6 +41,18 @@ extern const struct sched_built_in sched_single, sched_central, sched_dist, sche
 #define SCHED_REQUEST
 #else
 #define SCHED_REQUEST &sched_request,
+#endif
+
+#if !RT_DEMANDS || defined(PIRN_WITHOUT_GATE)
+#define SCHED_GATE
+#else
+#define SCHED_GATE &sched_gate,
+#endif
+
+#if !RT_DEMANDS || defined(PIRN_WITHOUT_GROUPS)
+#define SCHED_GROUPS
+#else
+#define SCHED_GROUPS &sched_groups,
 #endif
 
 #if !RT_HARDWARE || defined(PIRN_WITHOUT_HW)

@@ -461,6 +461,13 @@ struct thread *classq_preempt(struct classq *q, struct thread *running, enum pir
     return NULL;
 }
 
+void classq_keep(struct classq *q, struct thread *running)
+{
+    if (slice_ended(running)) {
+        go_on(q, running);
+    }
+}
+
 bool classq_charge(const struct classq *q, struct thread *running, unsigned ticks)
 {
     struct thread_sched *s = &running->sched;

@@ -204,6 +204,10 @@ void classq_reorder(struct classq *q);
  * instead, taken out; NULL: `running` goes on, with a new slice if that has ended. */
 struct thread *classq_preempt(struct classq *q, struct thread *running, enum pirn_why why);
 
+/* `running` goes on, because the first thread in the queue may not run: a new slice, if its own has
+ * ended. */
+void classq_keep(struct classq *q, struct thread *running);
+
 /* `running` has used so many ticks: true if its slice has ended. */
 bool classq_charge(const struct classq *q, struct thread *running, unsigned ticks);
 

@@ -24,7 +24,8 @@
 #define NAME_MAX_BYTES 31
 
 static const struct sched_built_in *const builtin[] = {
-    SCHED_STEAL SCHED_SINGLE SCHED_CENTRAL SCHED_DIST SCHED_REQUEST SCHED_HW};
+    SCHED_STEAL SCHED_SINGLE SCHED_CENTRAL SCHED_DIST SCHED_REQUEST SCHED_GATE SCHED_GROUPS
+        SCHED_HW};
 static _Atomic(const struct pirn_policy *) registered[SCHED_REGISTERED_MAX];
 static char refusal[256]; /* (refusing) */
 static _Atomic(uint32_t) refusing;
@@ -91,7 +92,8 @@ void sched_use(struct pirn_policy *to, const struct pirn_policy *policy)
     const struct sched_built_in *own = built_in_of(policy);
     bool (*yield)(void) = own != NULL ? own->yield : NULL;
     *to = *policy;
-    if (own != NULL && own->classes != NULL && sched_has_classes()) {
+    bool classless = own != NULL && own->classless != NULL && own->classless();
+    if (own != NULL && own->classes != NULL && sched_has_classes() && !classless) {
         use_variant(to, own->classes);
         yield = own->classes->yield != NULL ? own->classes->yield : yield;
     }

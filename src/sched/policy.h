@@ -38,6 +38,8 @@ const struct pirn_policy *sched_at(unsigned i);
  *
  * capacity What it does on CPUs of different capacities (core/capacity.h). NULL: nothing.
  * affinity What it does for task affinity (affinity.h). NULL: it has no such option.
+ * classless True if the policy's options leave it without classes, whatever the discipline: then
+ *          `classes` does not count. NULL: never.
  *
  * sched_use takes all of them from here; no other code selects an operation by discipline.
  */
@@ -63,6 +65,7 @@ struct sched_built_in {
     const struct sched_variant *classes;
     const struct sched_capacity *capacity;
     const struct sched_affinity *affinity;
+    bool (*classless)(void);
 };
 
 /* The member `classes`. Without classes the compiler drops the functions that it names. */

@@ -41,6 +41,11 @@ const char *const driver_scheds[] = {"single",
                                      "steal:discipline=posix,affinity=declared",
                                      "steal:affinity=auto",
                                      "steal:affinity=old",
+                                     "gate",
+                                     "gate:discipline=posix",
+                                     "gate:order=edf",
+                                     "groups",
+                                     "groups:home=none",
                                      NULL};
 
 static struct where here;

@@ -20,7 +20,8 @@
 #include "suite.h"
 
 static const struct suite *const suites[] = {&suite_core,    &suite_sync, &suite_policy,
-                                             &suite_classes, &suite_call, &suite_affinity};
+                                             &suite_classes, &suite_call, &suite_affinity,
+                                             &suite_demand};
 enum { SUITES = sizeof(suites) / sizeof(suites[0]), TESTS_MAX = 1000 };
 
 static struct options {

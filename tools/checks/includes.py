@@ -74,6 +74,7 @@ STDATOMIC = ("src/core/atomic.h", "port/env/sim/atomic")
 EXCEPTIONS = {
     ("src/core/atomic.h", "port/env/sim/atomic_sim.h"),
     ("src/sched/place.c", "port/port_files.h"),  # it reads measured loads from a file
+    ("src/sched/cache.c", "port/port_cache.h"),  # the default of its option
 }
 
 
@@ -115,6 +116,8 @@ NAMES = (
             "src/sched/steal_capacity.c": "the same",
             "src/sched/affinity.c": "the same, and how long a CPU was idle",
             "src/sched/affinity_place.c": "the time of a push (port_now)",
+            "src/sched/gate_edf.c": "which threads are late (port_now)",
+            "src/sched/cache.c": "the size of the cache (port_cache_size)",
         },
     ),
 )

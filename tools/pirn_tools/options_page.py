@@ -53,9 +53,12 @@ def _option(option: Option) -> str:
 
 
 def _policies(policies: tuple[Policy, ...]) -> list[str]:
-    """First the options that all have; then each policy with its own."""
-    shared = [one for one in policies[0].options if all(one in p.options for p in policies)]
-    lines = ["Every policy has these options.", "", *_policy_options(shared)]
+    """First the options that all have, or all but one; then each policy with its own."""
+    most = len(policies) - 1
+    shared = [o for o in policies[0].options if sum(o in p.options for p in policies) >= most]
+    lacking = [p.name for p in policies if any(o not in p.options for o in shared)]
+    except_for = "".join(f" except `{name}`" for name in lacking)
+    lines = [f"Every policy{except_for} has these options.", "", *_policy_options(shared)]
     for policy in policies:
         lines += [f"### {policy.name}", "", f"{policy.help[:1].upper()}{policy.help[1:]}.", ""]
         own = [one for one in policy.options if one not in shared]

@@ -273,6 +273,7 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define PORT_CPU_SETS true
 #define PORT_CAPACITIES true
 #define PORT_NODES true
+#define PORT_CACHE true
 #define PORT_OPTIONS true
 #define PORT_FILES true
 #define PORT_TRACE true
