@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The conformance suite as a board's program: the areas whose files need no operating system to make sense.
-set(AREAS attr barrier c11 cancel cancel_waits cleanup clock cond join key mutex mutexattr once prio robust rwlock sched sem sleep
+set(AREAS attr barrier c11 cancel cancel_waits cleanup clock cond demand join key mutex mutexattr once prio robust rwlock sched sem sleep
           spin stack stdio taskaffinity thread)
 list(TRANSFORM AREAS REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/tests/conformance/\\1.c" OUTPUT_VARIABLE area_sources)
 add_executable(conformance conformance/harness_board.c ${CMAKE_SOURCE_DIR}/tests/conformance/harness_threads.c ${area_sources})

@@ -53,6 +53,9 @@ int pthread_getweight_np(pthread_t thread, unsigned *weight) __attribute__((weak
 int pthread_setweight_np(pthread_t thread, unsigned weight) __attribute__((weak));
 int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer) __attribute__((weak));
 int pthread_del_taskaffinity_np(pthread_t consumer, pthread_t producer) __attribute__((weak));
+int pthread_getdemand_np(pthread_t thread, void *demand) __attribute__((weak));
+int pthread_setdemand_np(pthread_t thread, const void *demand) __attribute__((weak));
+int pthread_job_wait_np(unsigned *missed) __attribute__((weak));
 int pthread_getconcurrency(void);
 int pthread_num_processors_np(void) __attribute__((weak));
 #define pthread_getweight_np(t, w) (pthread_getweight_np != NULL ? pthread_getweight_np(t, w) : 0)
@@ -61,6 +64,9 @@ int pthread_num_processors_np(void) __attribute__((weak));
     (pthread_add_taskaffinity_np != NULL ? pthread_add_taskaffinity_np(c, p) : 1)
 #define pthread_del_taskaffinity_np(c, p)                                                          \
     (pthread_del_taskaffinity_np != NULL ? pthread_del_taskaffinity_np(c, p) : 1)
+#define pthread_getdemand_np(t, d) (pthread_getdemand_np != NULL ? pthread_getdemand_np(t, d) : 1)
+#define pthread_setdemand_np(t, d) (pthread_setdemand_np != NULL ? pthread_setdemand_np(t, d) : 1)
+#define pthread_job_wait_np(m) (pthread_job_wait_np != NULL ? pthread_job_wait_np(m) : 1)
 #define pthread_num_processors_np()                                                                \
     (pthread_num_processors_np != NULL ? pthread_num_processors_np() : 0)
 
