@@ -110,6 +110,10 @@ const void *affinity_of_new(void);
  * there is none, or no number of 1 to 1024 in it. */
 unsigned capacity_read(const char *folder, unsigned processor);
 
+/* linux_cache.c: the size of the cache of the highest level, above the first, by the files in this
+ * folder; 0: there is none, or they cannot be read. */
+uint64_t cache_size_read(const char *folder);
+
 /* linux_nodes.c: the node of a processor, and the distance of two nodes, by the files in this
  * folder; node 0, and what port_nodes.h says, if they cannot be read. */
 unsigned node_of_processor(const char *folder, unsigned processor);
