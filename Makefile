@@ -26,8 +26,8 @@ LABELS_riscv64 := unit
 # Release runs these with 1, 2 and 4 workers; here only the number that finds most runs.
 SKIP_debug := ^(unit|cpp)-.*-[14]$$|^tls[.].*[.](central|dist|request)[.]
 SKIP_clang := ^(unit|cpp)-.*-[14]$$
-SKIP_asan := ^(unit|cpp)-.*-1$$
-SKIP_tsan := ^(unit|cpp)-.*-1$$
+SKIP_asan := ^(unit|cpp)-.*-1$$|^unit-(gate|groups):
+SKIP_tsan := ^(unit|cpp)-.*-1$$|^unit-(gate|groups):
 SKIP_aarch64 := ^(unit|cpp|policy-unit)-.*-[14]$$
 # `make check` has run these before (check-chip).
 SKIP_release := ^chip[.]
