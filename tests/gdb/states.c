@@ -3,12 +3,14 @@
  * states.c - threads in known states, which their names describe, for check_gdb.py. When all exist
  * it calls settled(), where gdb breaks. "core": it aborts there.
  */
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -128,6 +130,45 @@ __attribute__((noinline)) void settled(void)
     __asm__ volatile("");
 }
 
+/* Does the kernel thread run, or want to? */
+static bool task_runs(const char *task)
+{
+    char path[64], text[256] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%s/stat", task);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false; /* it has ended */
+    }
+    const char *end = fgets(text, sizeof(text), file) != NULL ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return end != NULL && end[1] == ' ' && end[2] != 'S';
+}
+
+static bool others_run(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    bool run = false;
+    if (tasks == NULL) {
+        abort();
+    }
+    for (const struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        bool other = task->d_name[0] != '.' && atol(task->d_name) != syscall(SYS_gettid);
+        run = run || (other && task_runs(task->d_name));
+    }
+    closedir(tasks);
+    return run;
+}
+
+/* Until all threads wait: no kernel thread but the caller's wants to run, several times in a row.
+ * However busy the machine is, one that has a thread to run is not asleep. */
+static void settle(void)
+{
+    for (unsigned calm = 0; calm < 5;) {
+        usleep(10000);
+        calm = others_run() ? 0 : calm + 1;
+    }
+}
+
 static pthread_t start(void *(*fn)(void *))
 {
     pthread_t t;
@@ -163,12 +204,12 @@ int main(int argc, char **argv)
     sem_wait(&holds);
     sleeper = start(on_sleep);
     start(on_join);
-    usleep(50000);
+    settle();
     sem_post(&sem); /* to on-sem or to holder-1, whichever came first */
     sem_post(&sem);
-    usleep(50000);
+    settle();
     start(on_sem);
-    usleep(50000);
+    settle();
     start(never_ran);
     if (dumps) {
         abort();
