@@ -85,9 +85,9 @@ static struct consumer *record_get_locked(struct life of)
 }
 
 /* Its place among the producers of c; the number of them if it is none. */
-static uint32_t producer_find_locked(const struct consumer *c, struct life of)
+static uint32_t producer_find(const struct consumer *c, struct life of)
 {
-    uint32_t count = at_load_rlx(&c->count), i = 0;
+    uint32_t count = rt_producer_count(c), i = 0;
     while (i < count && (at_load_rlx(&c->of[i].slot) != of.slot ||
                          at_load_rlx(&c->of[i].life) != of.generation)) {
         i++;
@@ -149,7 +149,7 @@ static bool depends_locked(struct life from, struct life on)
     while (todo != NULL) {
         struct consumer *c = todo;
         todo = c->next;
-        if (producer_find_locked(c, on) != at_load_rlx(&c->count)) {
+        if (producer_find(c, on) != at_load_rlx(&c->count)) {
             return true;
         }
         for (uint32_t i = 0; i < at_load_rlx(&c->count); i++) {
@@ -165,7 +165,7 @@ static bool depends_locked(struct life from, struct life on)
 static int add_locked(struct life consumer, struct life producer)
 {
     struct consumer *c = record_find_locked(consumer.slot, consumer.generation);
-    if (c != NULL && producer_find_locked(c, producer) != at_load_rlx(&c->count)) {
+    if (c != NULL && producer_find(c, producer) != at_load_rlx(&c->count)) {
         return 0;
     }
     if (depends_locked(producer, consumer) && !MUTANT(PRODUCER_CIRCLE)) {
@@ -190,7 +190,7 @@ static int add_locked(struct life consumer, struct life producer)
 static int del_locked(struct life consumer, struct life producer)
 {
     struct consumer *c = record_find_locked(consumer.slot, consumer.generation);
-    uint32_t i = c != NULL ? producer_find_locked(c, producer) : 0;
+    uint32_t i = c != NULL ? producer_find(c, producer) : 0;
     if (c == NULL || i == at_load_rlx(&c->count)) {
         return -ENOENT;
     }
@@ -237,14 +237,7 @@ int rt_producer_del(struct thread *consumer, struct thread *producer)
 
 bool rt_is_producer(const struct consumer *c, uint32_t life, const struct thread *t)
 {
-    uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (at_load_rlx(&c->of[i].slot) == t->id_slot &&
-            at_load_rlx(&c->of[i].life) == t->generation) {
-            return true;
-        }
-    }
-    return false;
+    return at_load_rlx(&c->life) == life && producer_find(c, life_of(t)) < rt_producer_count(c);
 }
 
 int rt_record_reserve(const struct thread *t)

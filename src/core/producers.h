@@ -121,12 +121,6 @@ ALWAYS_INLINE struct consumer *rt_record_of(const struct thread *t)
     return at_load_acq(&t->id_slot->consumer); /* ORDER(consumer) */
 }
 
-/* Does c, the record of a slot, have declared producers of that life? */
-ALWAYS_INLINE bool rt_has_producers(struct consumer *c, uint32_t life)
-{
-    return at_load_rlx(&c->life) == life && rt_producer_count(c) != 0;
-}
-
 /* Is t a declared producer of that life? */
 bool rt_is_producer(const struct consumer *c, uint32_t life, const struct thread *t);
 

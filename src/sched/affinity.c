@@ -194,12 +194,14 @@ static struct thread *affinity_pick(struct cpu *self)
 static struct thread *pull_from(struct affinity_cpu *from, const struct affinity_cpu *to)
 {
     struct thread *t = NULL;
+    struct producer_list producers;
     unsigned looks = 0;
     spin_lock(&from->lock, RANK_RUNQ);
-    for (struct list *node = from->consumers.next;
-         node != &from->consumers && looks < PULL_LOOKS && t == NULL; node = node->next, looks++) {
+    for (struct list *node = from->consumers.next; node != &from->consumers && looks < PULL_LOOKS;
+         node = node->next, looks++) {
         struct consumer *c = consumer_at(node);
-        if (affinity_is_last(c, to)) {
+        affinity_producers(c, c->thread->generation, &producers);
+        if (affinity_ran_last(&producers, to)) {
             t = affinity_unlink_locked(from, c);
             break;
         }

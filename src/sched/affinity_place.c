@@ -38,52 +38,45 @@ static bool is_last(const struct affinity_cpu *q, const struct id_slot *slot, ui
     return at_load_rlx(&q->last) == slot && at_load_rlx(&q->last_life) == life;
 }
 
-/* The CPU of one producer, if the rule wants it. */
-static void candidate_add(struct candidates *to, const struct id_slot *slot, uint32_t life)
+void affinity_producers(const struct consumer *c, uint32_t life, struct producer_list *to)
 {
-    uint32_t ran_on = at_load_rlx(&((struct id_slot *)(uintptr_t)slot)->ran_on);
-    bool there = ran_on != 0 && (affinity.rule == AFFINITY_OLD || MUTANT(AFFINITY_STALE) ||
-                                 is_last(&affinity.cpus[ran_on - 1], slot, life));
-    if (there && !has(to, ran_on - 1)) {
-        to->cpu[to->n++] = (uint16_t)(ran_on - 1);
-    }
-}
-
-static void candidates_find(struct consumer *c, uint32_t life, struct candidates *to)
-{
-    uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
-    to->n = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        candidate_add(to, at_load_rlx(&c->of[i].slot), at_load_rlx(&c->of[i].life));
-    }
-    if (affinity.rule != AFFINITY_AUTO || at_load_rlx(&c->seen_life) != life) {
-        return;
-    }
-    for (unsigned i = 0; i < RT_PRODUCERS_SEEN; i++) {
-        if (affinity_counts_as_producer(&c->seen[i])) {
-            candidate_add(to, at_load_rlx(&c->seen[i].slot), at_load_rlx(&c->seen[i].life));
-        }
-    }
-}
-
-/* c's thread is alive, and this is its record. */
-bool affinity_is_last(const struct consumer *c, const struct affinity_cpu *q)
-{
-    uint32_t life = c->thread->generation;
     uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
     bool learned = affinity.rule == AFFINITY_AUTO && at_load_rlx(&c->seen_life) == life;
+    to->n = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (is_last(q, at_load_rlx(&c->of[i].slot), at_load_rlx(&c->of[i].life))) {
-            return true;
-        }
+        to->of[to->n++] = (struct named){at_load_rlx(&c->of[i].slot), at_load_rlx(&c->of[i].life)};
     }
     for (unsigned i = 0; learned && i < RT_PRODUCERS_SEEN; i++) {
-        if (affinity_counts_as_producer(&c->seen[i]) &&
-            is_last(q, at_load_rlx(&c->seen[i].slot), at_load_rlx(&c->seen[i].life))) {
+        if (affinity_counts_as_producer(&c->seen[i])) {
+            to->of[to->n++] =
+                (struct named){at_load_rlx(&c->seen[i].slot), at_load_rlx(&c->seen[i].life)};
+        }
+    }
+}
+
+bool affinity_ran_last(const struct producer_list *producers, const struct affinity_cpu *q)
+{
+    for (unsigned i = 0; i < producers->n; i++) {
+        if (is_last(q, producers->of[i].slot, producers->of[i].life)) {
             return true;
         }
     }
     return false;
+}
+
+/* The CPUs of those that the rule wants. */
+static void candidates_find(const struct producer_list *producers, struct candidates *to)
+{
+    to->n = 0;
+    for (unsigned i = 0; i < producers->n; i++) {
+        struct named p = producers->of[i];
+        uint32_t ran_on = at_load_rlx(&p.slot->ran_on);
+        bool there = ran_on != 0 && (affinity.rule == AFFINITY_OLD || MUTANT(AFFINITY_STALE) ||
+                                     is_last(&affinity.cpus[ran_on - 1], p.slot, p.life));
+        if (there && !has(to, ran_on - 1)) {
+            to->cpu[to->n++] = (uint16_t)(ran_on - 1);
+        }
+    }
 }
 
 /* ---- NUMA ---- */
@@ -105,22 +98,12 @@ static unsigned without_work_near(unsigned cpu)
 }
 
 /* The same on the node where a producer ran last. */
-static unsigned near_without_work(struct consumer *c, uint32_t life)
+static unsigned near_without_work(const struct producer_list *producers)
 {
-    uint32_t count = at_load_rlx(&c->life) == life ? rt_producer_count(c) : 0;
     unsigned near = RT_MAX_CPUS;
-    for (uint32_t i = 0; i < count && near == RT_MAX_CPUS; i++) {
-        struct id_slot *slot = at_load_rlx(&c->of[i].slot);
-        uint32_t ran_on = at_load_rlx(&slot->ran_on);
+    for (unsigned i = 0; i < producers->n && near == RT_MAX_CPUS; i++) {
+        uint32_t ran_on = at_load_rlx(&producers->of[i].slot->ran_on);
         near = ran_on != 0 ? without_work_near(ran_on - 1) : RT_MAX_CPUS;
-    }
-    bool learned = affinity.rule == AFFINITY_AUTO && at_load_rlx(&c->seen_life) == life;
-    for (unsigned i = 0; learned && i < RT_PRODUCERS_SEEN && near == RT_MAX_CPUS; i++) {
-        if (affinity_counts_as_producer(&c->seen[i])) {
-            struct id_slot *slot = at_load_rlx(&c->seen[i].slot);
-            uint32_t ran_on = at_load_rlx(&slot->ran_on);
-            near = ran_on != 0 ? without_work_near(ran_on - 1) : RT_MAX_CPUS;
-        }
     }
     return near;
 }
@@ -157,15 +140,18 @@ static unsigned candidates_take(struct candidates *from, const struct cpu *self)
     return cpu;
 }
 
-/* Would t, first among the consumers, wait for a thread other than its producer? */
-static bool is_preceded_locked(struct affinity_cpu *q, const struct consumer *c, uint32_t urgency)
+/* Would t, first among the consumers, wait for a thread other than its producer? What the waking
+ * CPU runs does not change meanwhile. */
+static bool is_preceded_locked(const struct cpu *self, struct affinity_cpu *q,
+                               const struct producer_list *producers, uint32_t urgency)
 {
     struct list *first = q->consumers.next;
     if (first != &q->consumers &&
         affinity_urgency(CONTAINER_OF(first, struct consumer, link)->thread) > urgency) {
         return true;
     }
-    return !affinity_is_last(c, q) && !MUTANT(AFFINITY_STALE);
+    bool here = self != NULL && self->id == q->id;
+    return !here && !affinity_ran_last(producers, q) && !MUTANT(AFFINITY_STALE);
 }
 
 /* Behind those that are at least as urgent. */
@@ -182,7 +168,7 @@ static struct list *tail_locked(struct affinity_cpu *q, uint32_t urgency)
 /* Queue t there. False: it would be preceded. near: the CPU is near a producer's, and has no
  * work. */
 static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct thread *t,
-                     bool near, uint32_t *urgency)
+                     const struct producer_list *producers, uint32_t *urgency)
 {
     struct affinity_cpu *q = &affinity.cpus[cpu];
     bool old = affinity.rule == AFFINITY_OLD;
@@ -192,7 +178,8 @@ static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct 
     c->thread = t;
     at_fence_light(); /* ORDER(requeue) */
     *urgency = affinity_urgency(t);
-    bool queued = old || near || (others <= *urgency && !is_preceded_locked(q, c, *urgency));
+    bool queued = old || producers == NULL ||
+                  (others <= *urgency && !is_preceded_locked(self, q, producers, *urgency));
     if (queued) {
         affinity_link_locked(
             q, c, old || MUTANT(AFFINITY_TAIL) ? tail_locked(q, *urgency) : q->consumers.next);
@@ -231,35 +218,33 @@ static void count(struct cpu *self, unsigned cpu, bool placed, unsigned pushes, 
     }
 }
 
-/* Does that life have a producer, declared or learned? */
-static bool has_any(struct consumer *c, uint32_t life)
-{
-    return rt_has_producers(c, life) ||
-           (affinity.rule == AFFINITY_AUTO && at_load_rlx(&c->seen_life) == life);
-}
-
 bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick)
 {
     struct consumer *c = rt_record_of(t);
+    struct producer_list producers;
     struct candidates candidates;
     unsigned cpu = 0, pushes = 0;
     uint32_t urgency = 0;
     uint64_t began = 0;
     bool placed = false;
-    if (likely(c == NULL || !has_any(c, t->generation))) {
+    if (likely(c == NULL)) {
         return false;
     }
-    candidates_find(c, t->generation, &candidates);
+    affinity_producers(c, t->generation, &producers);
+    if (producers.n == 0) {
+        return false;
+    }
+    candidates_find(&producers, &candidates);
     while (candidates.n != 0 && !placed) {
         cpu = candidates_take(&candidates, self);
-        placed = queue_at(self, cpu, c, t, false, &urgency);
+        placed = queue_at(self, cpu, c, t, &producers, &urgency);
         if (!placed && pushes++ == 0) {
             began = port_now();
         }
     }
     if (!placed && nodes_differ() && affinity.shares &&
-        (cpu = near_without_work(c, t->generation)) != RT_MAX_CPUS) {
-        placed = queue_at(self, cpu, c, t, true, &urgency);
+        (cpu = near_without_work(&producers)) != RT_MAX_CPUS) {
+        placed = queue_at(self, cpu, c, t, NULL, &urgency);
     }
     /* If it is placed, it may run already: nothing of it is read any more. */
     count(self, cpu, placed, pushes, began);

@@ -91,8 +91,22 @@ struct thread *affinity_unlink_locked(struct affinity_cpu *q, struct consumer *c
  * kick. It may run at once. */
 bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick);
 
-/* Is the current or last thread of that CPU one of the producers of c's thread? */
-bool affinity_is_last(const struct consumer *c, const struct affinity_cpu *q);
+/* The producers that a consumer has at this moment, declared and, where the rule is auto, learned.
+ */
+struct named {
+    struct id_slot *slot;
+    uint32_t life;
+};
+struct producer_list {
+    unsigned n;
+    struct named of[RT_PRODUCERS_MAX + RT_PRODUCERS_SEEN];
+};
+
+/* Those of that life; c is the record of its slot. */
+void affinity_producers(const struct consumer *c, uint32_t life, struct producer_list *to);
+
+/* Is the current or last thread of that CPU one of them? */
+bool affinity_ran_last(const struct producer_list *producers, const struct affinity_cpu *q);
 
 /* ---- affinity_learn.c ---- */
 
