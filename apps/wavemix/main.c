@@ -78,8 +78,8 @@ static void check_class(struct arguments *a)
     bool is_other = class_policies[a->class] == SCHED_OTHER;
 
     if (is_other && a->priority != 0)
-        options_refuse("--priority=%ld: class other has priority 0 only; give --class=fifo or "
-                       "--class=rr, too",
+        options_refuse("--priority=%ld: class other has priority 0 only; add --class=fifo or "
+                       "--class=rr",
                        a->priority);
     if (!is_other && a->has_priority && a->priority == 0)
         options_refuse("--priority=0: class %s has the priorities 1 to %d", class_names[a->class],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What wavemix prints of a run: statistics, and the times of each sample.
+ * The output of wavemix: statistics of a run, and the times of each sample.
  *
  * A sample's time is from the start of its first wave to the end of its mixer2. Samples overlap, so
  * there is also the period, from the end of one mixer2 to the end of the next: samples leave the

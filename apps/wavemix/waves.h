@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The workload of wavemix without its threads: a graph of seven nodes, and what each node computes.
- * The program runs it, and a simulator may do so, too, so nothing here knows threads or options.
+ * A simulator can run it as well as the program. So nothing here knows threads or options.
  *
  *     wave0 ─┐
  *            ├─→ mixer0 ─┐

@@ -56,7 +56,7 @@ FAULTS = {
     "--class=idle": "--class=idle: not one of: other, fifo, rr",
     "--pin=some": "--pin=some: not one of: none, waves, all",
     "--priority=100": "--priority=100: not a whole number from 0 to 99",
-    "--priority=5": "--priority=5: class other has priority 0 only; give --class=fifo",
+    "--priority=5": "--priority=5: class other has priority 0 only; add --class=fifo",
     "--class=rr --priority=0": "--priority=0: class rr has the priorities 1 to 99",
     "--serial --affinity": "--serial and --affinity: one thread has nobody to depend on",
     "--serial --pin=waves": "--serial and --pin=waves: there are no waves to pin",
