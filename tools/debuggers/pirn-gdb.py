@@ -152,14 +152,14 @@ class Runtime:
                     yield record
 
     def find(self, text: str) -> Record:
-        try:
-            return self.by_index[int(text.split(".")[0])]
-        except ValueError:
-            msg = f'"{text}" is no thread: a number is wanted, as `info pirn threads` shows them'
-            raise gdb.GdbError(msg) from None
-        except KeyError:
-            msg = f"there is no thread {text}: `info pirn threads` shows those that live"
-            raise gdb.GdbError(msg) from None
+        """By number, or by a name that no other thread has."""
+        found = [t for t in self.threads if str(t["index"]) == text.split(".")[0]]
+        found = found or [t for t in self.threads if t.text("name") == text]
+        if len(found) != 1:
+            count = f"are {len(found)} threads" if found else "is no thread"
+            msg = f"there {count} {text}: `info pirn threads` shows the number and name of each"
+            raise gdb.GdbError(msg)
+        return found[0]
 
     def kernel_thread(self, t: Record) -> gdb.InferiorThread | None:
         """The CPU or kernel thread that executes t now, if any."""
@@ -518,8 +518,8 @@ class Pirn(gdb.Command):
 class Thread(gdb.Command):
     """Select a user thread, or show its stack.
 
-    pirn thread NUMBER              frames are those of this thread: bt, frame, info locals, ...
-    pirn thread NUMBER bt ...       only this once; or any other command
+    pirn thread NUMBER|NAME         frames are those of this thread: bt, frame, info locals, ...
+    pirn thread NUMBER|NAME bt ...  only this once; or any other command
     pirn thread apply all bt ...    for each thread
     pirn thread apply 3 7 bt ...
     pirn thread none                frames are those of the kernel thread again
@@ -551,9 +551,9 @@ class Thread(gdb.Command):
         else:
             gdb.write("no thread is selected: frames are those of the kernel thread\n")
 
-    def select(self, number: str) -> None:
+    def select(self, text: str) -> None:
         runtime = Runtime()
-        t = runtime.find(number)
+        t = runtime.find(text)
         kernel = runtime.kernel_thread(t)
         choose(None)
         gdb.write(f"[thread {runtime.label(t.at)}: {runtime.state(t)}]\n")
@@ -561,7 +561,7 @@ class Thread(gdb.Command):
             gdb.execute(f"thread {kernel.num}")
             return
         if t["state"] == runtime.layout.THREAD_RUNNING:
-            msg = f"thread {number} runs, but on a kernel thread that gdb does not know"
+            msg = f"thread {text} runs, but on a kernel thread that gdb does not know"
             raise gdb.GdbError(msg)
         choose(beneath(runtime, t))
         gdb.execute("frame 1")
