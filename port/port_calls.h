@@ -11,6 +11,10 @@
 
 #include "port.h"
 
+/* Upcall: the carrier on which t goes on without a CPU that it lost unannounced; NULL: there is
+ * none. */
+struct carrier *rt_carrier_left_by(const struct thread *t);
+
 #if PORT_CALLS_BLOCK
 /* The caller executes `cpu` again, which it executed until port_cpu_leave. */
 void port_cpu_back(struct cpu *cpu);

@@ -20,7 +20,7 @@
 static struct {
     spinlock_t lock;
     struct carrier *first;
-    struct carrier *made;
+    _Atomic(struct carrier *) made; /* (A) never taken out */
     unsigned idle;             /* spares that wait */
     unsigned extra;            /* carriers made as spares */
     bool asked;                /* for one more, and not answered */
@@ -126,8 +126,8 @@ int carrier_make(struct carrier **out, struct cpu *cpu)
         return error;
     }
     spin_lock(&spares.lock, RANK_SPARE);
-    k->next_made = spares.made;
-    spares.made = k;
+    k->next_made = at_load_rlx(&spares.made);
+    at_store_rel(&spares.made, k); /* ORDER(carrier) */
     spin_unlock(&spares.lock, RANK_SPARE);
     *out = k;
     return 0;
@@ -366,13 +366,18 @@ struct carrier *rt_carrier_here(void)
     return t != NULL ? t->carrier : NULL;
 }
 
+struct carrier *rt_carrier_left_by(const struct thread *t)
+{
+    struct carrier *k = at_load_acq(&spares.made); /* ORDER(carrier) */
+    while (k != NULL && at_load_rlx(&k->left) != t) {
+        k = k->next_made;
+    }
+    return k;
+}
+
 bool carrier_interrupt_left(struct thread *t)
 {
-    struct carrier *k;
-    spin_lock(&spares.lock, RANK_SPARE);
-    for (k = spares.made; k != NULL && at_load_rlx(&k->left) != t; k = k->next_made) {
-    }
-    spin_unlock(&spares.lock, RANK_SPARE);
+    struct carrier *k = rt_carrier_left_by(t);
     if (k != NULL) {
         port_carrier_interrupt(k);
     }
@@ -412,17 +417,19 @@ bool rt_calls_scan(void)
 
 void carrier_reset(void)
 {
-    while (spares.made != NULL) {
-        struct carrier *next = spares.made->next_made;
-        port_table_free(spares.made, sizeof(struct carrier));
-        spares.made = next;
+    struct carrier *k = at_load_rlx(&spares.made);
+    while (k != NULL) {
+        struct carrier *next = k->next_made;
+        port_table_free(k, sizeof(struct carrier));
+        k = next;
     }
     carrier_forked();
 }
 
 void carrier_forked(void)
 {
-    spares.first = spares.made = spares.unstarted = NULL;
+    spares.first = spares.unstarted = NULL;
+    at_init(&spares.made, (struct carrier *)NULL);
     spares.idle = spares.extra = 0;
     spares.asked = false;
     at_init(&spares.lock.word, 0u);

@@ -51,7 +51,7 @@ struct carrier {
     struct thread idle;            /* its scheduler context */
     _Atomic(struct cpu *) cpu;     /* (A) given to it; NULL: a spare, or with a thread in limbo */
     struct carrier *next_spare;    /* (spares lock) */
-    struct carrier *next_made;     /* (spares lock) all of them */
+    struct carrier *next_made;     /* (C) all of them */
     _Atomic(struct thread *) left; /* (A) runs here without a CPU, which it lost unannounced */
     struct port_carrier port;
     struct cpu limbo[PORT_CALLS_BLOCK ? 1 : 0];

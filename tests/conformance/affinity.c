@@ -2,7 +2,9 @@
 /* affinity.c - CPU sets of threads that run at the same time. See also sched.c. */
 #include "harness.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 
 #define THREADS 6
 #define ROUNDS 200
@@ -122,6 +124,69 @@ CASE(set_counts_when_setaffinity_returns)
 CASE(set_counts_for_a_thread_that_runs)
 {
     send_about(1);
+}
+
+/* A lock that blocks its waiters in the kernel; each thread opens the file for itself. */
+static char locked[] = "/tmp/conformance-affinity-XXXXXX";
+
+static void *waits_in_the_kernel(void *arg)
+{
+    int fd = open(locked, O_RDWR);
+    CHECK(fd >= 0);
+    while (flag_get(&stop) == 0) {
+        OK(flock(fd, LOCK_EX));
+        OK(flock(fd, LOCK_UN));
+        sched_yield();
+    }
+    close(fd);
+    return arg;
+}
+
+static void *stays_where_it_is(void *arg)
+{
+    int cpu = *(int *)arg;
+    cpu_set_t one = only(cpu);
+    OK(pthread_setaffinity_np(pthread_self(), sizeof(one), &one));
+    while (flag_get(&stop) == 0) {
+        CHECK_EQ(sched_getcpu(), cpu);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* A kernel thread whose thread gets another set while it waits in the kernel, and which then runs
+ * other threads. */
+CASE(set_during_a_call_changes_no_other_thread)
+{
+    enum { CALLERS = 3 };
+    pthread_t t[CALLERS], pinned[4];
+    find_cpus();
+    int fd = mkstemp(locked);
+    CHECK(fd >= 0);
+    for (int i = 0; i < CALLERS; i++) {
+        t[i] = start(waits_in_the_kernel, NULL);
+    }
+    for (int i = 0; i < 4; i++) {
+        pinned[i] = start(stays_where_it_is, &cpus[i % ncpus]);
+    }
+    for (int round = 0; round < ROUNDS / 4; round++) {
+        cpu_set_t one = only(cpus[round % ncpus]);
+        OK(flock(fd, LOCK_EX));
+        usleep(2000);
+        for (int i = 0; i < CALLERS; i++) {
+            OK(pthread_setaffinity_np(t[i], sizeof(one), &one));
+        }
+        OK(flock(fd, LOCK_UN));
+        usleep(500);
+    }
+    flag_set(&stop, 1);
+    for (int i = 0; i < CALLERS; i++) {
+        join(t[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        join(pinned[i]);
+    }
+    unlink(locked);
 }
 
 static void *tells_its_cpus(void *arg)

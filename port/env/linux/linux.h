@@ -96,8 +96,7 @@ int fault_catch_here(struct port_carrier *port);
 /* linux_affinity.c: the CPUs that the process may use; the calling worker, which may use them. */
 void affinity_init(void);
 void affinity_begin(struct port_carrier *port);
-void affinity_take(struct cpu *cpu, const struct port_carrier *from);
-void affinity_leave(struct cpu *cpu, struct port_carrier *port);
+void affinity_take(struct cpu *cpu, struct port_carrier *from);
 
 /* The processor to which worker i is bound; -1: none. */
 int affinity_processor(unsigned i);

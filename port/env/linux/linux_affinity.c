@@ -11,17 +11,23 @@
  * enough. There are at most SETS_MAX different ones.
  *
  * Invariants:
- *   1. A worker's affinity and port_cpu.cpus change under `lock` only.
- *   2. port_cpu.cpus is the worker's set, or UNKNOWN; then the next switch sets it.
+ *   1. A kernel thread's affinity, port_carrier.cpus and port_cpu.cpus change under `lock` only.
+ *   2. port_carrier.cpus is the kernel thread's set; UNKNOWN before it has run a thread with one.
+ *      port_cpu.cpus is the set of the kernel thread that carries the CPU, or UNKNOWN; then the
+ *      next switch sets it.
  *   3. Setting the set of a thread that runs meanwhile: t's set is stored, all workers become
  *      UNKNOWN, heavy fence, and then the worker that runs t gets the set. A worker stores its
  *      running thread before it looks at the sets, so either it is seen running t, or it sees t's
  *      new set. A worker that leaves t sees UNKNOWN and waits for the lock. ORDER(affinity)
- *   4. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
+ *   4. A kernel thread that loses its CPU goes on with its thread, and keeps its set. It takes the
+ *      lock before it runs another one (affinity_take). So it may get the set of its thread as long
+ *      as it has taken no other CPU (port_carrier.took), even if a CPU still names it: the next
+ *      kernel thread takes the CPU later. A thread that lost its CPU unannounced, in the C library,
+ *      say, may leave that before it asks for one; it gets its set at once, too.
+ *   5. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
  *      every thread's set, and all switches come here, to be counted (linux_times.c).
- *
- *   5. Bound workers (option bind): to them NULL means their own processor, bound[i], not `whole`.
- *      kernel thread that takes a bound worker moves to its processor at once. The next switch
+ *   6. Bound workers (option bind): to them NULL means their own processor, bound[i], not `whole`.
+ *      A kernel thread that takes a bound worker moves to its processor at once. The next switch
  *      gives it the set of its thread.
  *
  * Lock: `lock`, taken inside of all others; interrupts are disabled, because its holder must stay
@@ -39,6 +45,7 @@
 
 #include "config.h"
 #include "port_affinity.h"
+#include "port_calls.h"
 
 #define SETS_MAX 1024u
 #define SPINS 100u
@@ -223,6 +230,13 @@ static bool is_bound(const struct cpu *cpu)
     return rt_cpu_id(cpu) < RT_MAX_CPUS && bound[rt_cpu_id(cpu)] != 0;
 }
 
+static void carrier_set(struct port_carrier *k, const struct port_cpus *cpus, const cpu_set_t *set)
+{
+    RT_ASSERT(lock_is_held() && k->tid != 0);
+    kernel_set(k->tid, set);
+    k->cpus = cpus;
+}
+
 static void worker_set(struct cpu *cpu, const struct port_cpus *cpus)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
@@ -236,17 +250,19 @@ static void worker_set(struct cpu *cpu, const struct port_cpus *cpus)
     } else {
         set = whole.set;
     }
-    kernel_set(port->tid, &set);
+    carrier_set(port->taker, cpus, &set);
     cpus_store_locked(port, cpus);
 }
 
-void affinity_take(struct cpu *cpu, const struct port_carrier *from)
+void affinity_take(struct cpu *cpu, struct port_carrier *from)
 {
     unsigned long irq;
     unsigned i = 0;
     struct port_cpu *port = rt_cpu_port(cpu);
     affinity_lock(&irq);
     RT_ASSERT(port->carrier == from && carrier_is_own(from));
+    port->taker = from;
+    from->took = port;
     cpus_store_locked(port, from->cpus);
     __atomic_store_n(&port->tid, from->tid, __ATOMIC_RELAXED);
     if (is_bound(cpu)) {
@@ -261,13 +277,6 @@ void affinity_take(struct cpu *cpu, const struct port_carrier *from)
         __atomic_store_n(&nworkers, nworkers + 1, __ATOMIC_RELAXED);
     }
     affinity_unlock(irq);
-}
-
-/* The kernel thread keeps the set that it has, and the thread that it runs. */
-void affinity_leave(struct cpu *cpu, struct port_carrier *port)
-{
-    RT_ASSERT(cpu == port_cpu_self() && carrier_is_own(port));
-    port->cpus = cpus_load(rt_cpu_port(cpu));
 }
 
 /* Setting fails only where the CPUs are gone: then the worker stays where it is. The idle thread
@@ -361,9 +370,14 @@ void port_cpus_set(struct thread *t, const struct port_cpus *cpus)
     }
     port_fence_heavy(); /* ORDER(affinity) */
     for (unsigned i = 0; i < nworkers; i++) {
-        if (rt_cpu_runs(workers[i], t)) {
+        struct port_cpu *port = rt_cpu_port(workers[i]);
+        if (rt_cpu_runs(workers[i], t) && port->taker->took == port) {
             worker_set(workers[i], cpus);
         }
+    }
+    struct carrier *k = rt_carrier_left_by(t); /* after the workers, where it was before */
+    if (k != NULL) {
+        carrier_set(rt_carrier_port(k), cpus, cpus != NULL ? &cpus->set : &whole.set);
     }
     affinity_unlock(irq);
 }

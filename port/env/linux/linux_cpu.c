@@ -183,7 +183,6 @@ void port_cpu_leave(struct thread *t)
     RT_ASSERT(rt_cpu_thread(cpu) == t);
     RT_ASSERT(rt_cpu_port(cpu)->carrier == rt_carrier_port(rt_cpu_carrier(cpu)));
     meter_end();
-    affinity_leave(cpu, rt_carrier_port(rt_cpu_carrier(cpu)));
     port_tls_thread = t;
     port_tls_self = NULL;
 }

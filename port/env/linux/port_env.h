@@ -50,7 +50,8 @@ struct port_carrier {
     uint64_t *cxx_at;             /* two words of __cxa_get_globals; NULL without libstdc++ */
     void *signal_stack;           /* ours; NULL: the program's */
     struct port_fp fp;            /* as the kernel thread began */
-    const struct port_cpus *cpus; /* where it may run, while it has no CPU */
+    const struct port_cpus *cpus; /* where it may run; linux_affinity.c */
+    struct port_cpu *took;        /* (lock of linux_affinity.c) the CPU that it took last */
     struct times times;
 };
 
@@ -61,7 +62,8 @@ struct port_cpu {
     const struct port_cpus
         *cpus; /* (A) where the carrier may run, and TIMES_BIT: linux_affinity.c */
     struct port_carrier *carrier;
-    uint32_t permit;  /* as above */
+    struct port_carrier *taker; /* (lock of linux_affinity.c) that took it last */
+    uint32_t permit;            /* as above */
     int timer;        /* of the carrier */
     int *errno_at;    /* of the carrier */
     uint64_t *cxx_at; /* of the carrier */
