@@ -21,10 +21,10 @@ static struct {
     spinlock_t lock;
     struct carrier *first;
     _Atomic(struct carrier *) made; /* (A) never taken out */
-    unsigned idle;             /* spares that wait */
-    unsigned extra;            /* carriers made as spares */
-    bool asked;                /* for one more, and not answered */
-    struct carrier *unstarted; /* its kernel thread was refused; of rt_carrier_add */
+    unsigned idle;                  /* spares that wait */
+    unsigned extra;                 /* carriers made as spares */
+    bool asked;                     /* for one more, and not answered */
+    struct carrier *unstarted;      /* its kernel thread was refused; of rt_carrier_add */
 } spares;
 
 static void spare_put(struct carrier *k)

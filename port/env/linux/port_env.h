@@ -64,12 +64,12 @@ struct port_cpu {
     struct port_carrier *carrier;
     struct port_carrier *taker; /* (lock of linux_affinity.c) that took it last */
     uint32_t permit;            /* as above */
-    int timer;        /* of the carrier */
-    int *errno_at;    /* of the carrier */
-    uint64_t *cxx_at; /* of the carrier */
-    uint64_t tick_at; /* when the monitor calls rt_on_tick; UINT64_MAX = never */
-    int tid;          /* of the carrier */
-    int look_tid;     /* as blocked_look saw it last */
+    int timer;                  /* of the carrier */
+    int *errno_at;              /* of the carrier */
+    uint64_t *cxx_at;           /* of the carrier */
+    uint64_t tick_at;           /* when the monitor calls rt_on_tick; UINT64_MAX = never */
+    int tid;                    /* of the carrier */
+    int look_tid;               /* as blocked_look saw it last */
     uint64_t look_switches, look_used;
     uint64_t probe_switches; /* at the last probe; own */
     long probe_slept;        /* how often the kernel thread had slept then */
