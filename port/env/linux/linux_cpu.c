@@ -179,9 +179,9 @@ void port_cpu_back(struct cpu *cpu)
 
 void port_cpu_leave(struct thread *t)
 {
-    struct cpu *cpu = port_cpu_self();
-    RT_ASSERT(rt_cpu_thread(cpu) == t);
-    RT_ASSERT(rt_cpu_port(cpu)->carrier == rt_carrier_port(rt_cpu_carrier(cpu)));
+    RT_ASSERT(rt_cpu_thread(port_cpu_self()) == t);
+    RT_ASSERT(rt_cpu_port(port_cpu_self())->carrier ==
+              rt_carrier_port(rt_cpu_carrier(port_cpu_self())));
     meter_end();
     port_tls_thread = t;
     port_tls_self = NULL;
