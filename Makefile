@@ -60,7 +60,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps kernel kernel-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
+        board-size board-sections board-apps kernel kernel-guest numa-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -211,6 +211,10 @@ kernel:
 ## kernel-guest: boot Linux in QEMU, run programs under its schedulers and ours, and what can go wrong (network; minutes); KERNEL_ARGS: run.py --help
 kernel-guest: kernel
 	$(VENV)/python kernel/guest/run.py $(KERNEL_ARGS)
+
+## numa-guest: boot Linux in QEMU with two NUMA nodes, and see where threads, stacks and consumers go (network)
+numa-guest: kernel
+	$(VENV)/python kernel/guest/numa.py
 
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not
