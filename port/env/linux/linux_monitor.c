@@ -108,6 +108,7 @@ static uint64_t workers_watch(uint64_t now)
     uint64_t interval = blocked_interval();
     RT_ASSERT(monitor.wake_at == 0);
     if (interval != UINT64_MAX) {
+        own_signals_look();
         workers_look();
     }
     if (reactor_unattended()) {

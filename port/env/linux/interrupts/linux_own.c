@@ -4,7 +4,12 @@
  * samples (linux_prof.c), and workers that sleep in the kernel (linux_blocked.c).
  *
  * The C library gives real-time signals to any caller: SIGRTMIN or SIGRTMAX moves, so the program
- * uses none of ours.
+ * uses none of ours. A program that makes the system call itself can take them nevertheless: Go's
+ * runtime installs a handler for every signal when it starts. Ticks would end, and threads wait for
+ * ever. So the monitor looks at the handlers from time to time and puts ours back. Such a program
+ * does not need these signals, as nobody knows of them.
+ *
+ * An entry of `own` is written before `count` covers it, and never again. ORDER(own-signals)
  */
 #include "linux.h"
 
@@ -17,7 +22,46 @@
 
 #define NS 1000000000u /* of a second */
 
+#define MAX_OWN 4u
+
+static struct {
+    struct sigaction action[MAX_OWN];
+    int signal[MAX_OWN];
+    unsigned count;
+    uint32_t lock; /* writers: the start, and the profiler's */
+} own;
+
 int __libc_allocate_rtsig(int high) __attribute__((weak));
+
+static void own_note(int signal, const struct sigaction *action)
+{
+    while (__atomic_exchange_n(&own.lock, 1, __ATOMIC_ACQUIRE) != 0) {
+    }
+    unsigned at = 0;
+    while (at < own.count && own.signal[at] != signal) {
+        at++;
+    }
+    if (at == own.count) {
+        RT_ASSERT(at < MAX_OWN);
+        own.action[at] = *action;
+        own.signal[at] = signal;
+        __atomic_store_n(&own.count, at + 1, __ATOMIC_RELEASE); /* ORDER(own-signals) */
+    }
+    __atomic_store_n(&own.lock, 0, __ATOMIC_RELEASE);
+}
+
+void own_signals_look(void)
+{
+    unsigned count = __atomic_load_n(&own.count, __ATOMIC_ACQUIRE); /* ORDER(own-signals) */
+    RT_ASSERT(count <= MAX_OWN);
+    for (unsigned i = 0; i < count; i++) {
+        struct sigaction now;
+        if (__sigaction(own.signal[i], NULL, &now) == 0 &&
+            now.sa_sigaction != own.action[i].sa_sigaction) {
+            __sigaction(own.signal[i], &own.action[i], NULL);
+        }
+    }
+}
 
 int own_signal(int *signal, bool first, const struct sigaction *action, const char **why)
 {
@@ -33,6 +77,9 @@ int own_signal(int *signal, bool first, const struct sigaction *action, const ch
     if (__sigaction(number, action, NULL) != 0) {
         *why = "the signal's handler is refused";
         return -ENOTSUP;
+    }
+    if (number > SIGSTKFLT) { /* which is not ours alone */
+        own_note(number, action);
     }
     *signal = number;
     return 0;
