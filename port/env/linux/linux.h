@@ -44,7 +44,8 @@ void preempt_begin(struct port_carrier *port);
  * of a set of signals to block, if there is one (not 0). */
 int own_signal(int *signal, bool first, const struct sigaction *action, const char **why);
 void own_signal_unmask(int signal, uint64_t *set);
-/* By the monitor: a handler that the program has replaced by a system call of its own is ours again. */
+/* By the monitor: handlers that the program has replaced by system calls of its own are ours again.
+ */
 void own_signals_look(void);
 void own_signal_alone(struct sigaction *action); /* its handler blocks all signals */
 
