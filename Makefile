@@ -61,7 +61,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -304,6 +304,10 @@ chip-area: setup
 ## affinity-doc: task affinity in the model and here, update docs/results/affinity.md (10 minutes)
 affinity-doc: setup build-release
 	$(VENV)/pirn bench figures affinity --output docs/results
+
+## pipelines-doc: programs that work in stages, with learned affinity and without, update docs/results/pipelines.md (10 minutes)
+pipelines-doc: setup build-release
+	$(VENV)/pirn bench figures pipelines --output docs/results
 
 ## figures-doc: repeat the runs of docs/results/figures.md, update it and its pictures (1 minute)
 figures-doc: setup build-release

@@ -140,6 +140,17 @@ def pairs() -> None:
     expect(near["mean_ns"] > 0 and far["mean_ns"] > 0, "no time")
 
 
+def pipelines() -> None:
+    common = ("--workload", "pipelines", "--pairs", "6", "--topology", "i7", "--warmup", "5")
+    run, lines = whole(*common), 4 * 1024 // LINE * 60
+    expect(run["reads"] == 6 * 4 * lines, "all stages but the first read a buffer")
+    expect(run["writes"] == 6 * 5 * lines, "each stage fills its buffer")
+    many = [sys.argv[1], "--workload", "pipelines", "--pairs", "52"]
+    refused = subprocess.run(many, stderr=subprocess.PIPE, text=True, check=False)
+    expect(refused.returncode == 2, "52 pipelines are refused")
+    expect("there is room for 51 pipelines" in refused.stderr, "it says how many there may be")
+
+
 def main() -> None:
     repeats()
     formats_agree()
@@ -149,6 +160,7 @@ def main() -> None:
     one_node()
     work_and_prefetch()
     pairs()
+    pipelines()
 
 
 if __name__ == "__main__":

@@ -27,9 +27,11 @@ struct graph_spec {
     struct task_spec tasks[GRAPH_TASKS];
 };
 
-/* workloads.c. pairs: how many, where the workload asks for it. */
+/* workloads.c. pairs: how many pairs or pipelines, up to workload_most, where the workload asks for
+ * it. */
 extern const char *const workload_names[]; /* ends with NULL */
 const struct graph_spec *workload_find(unsigned index, unsigned pairs);
+unsigned workload_most(unsigned index);
 
 enum pin { PIN_NONE, PIN_SOURCES, PIN_ALL };
 

@@ -46,8 +46,9 @@ static void parse(int argc, char **argv)
     sched.flag = &given.sched;
     const struct option_spec options[] = {
         option_choice("workload", &given.workload, workload_names,
-                      "wavemix: four waves, three mixers; pairs: producers and consumers"),
-        option_count("pairs", &given.pairs, 1, PAIRS_MAX, "how many pairs"),
+                      "wavemix: four waves, three mixers; pairs: producers and consumers; "
+                      "pipelines: of five stages"),
+        option_count("pairs", &given.pairs, 1, PAIRS_MAX, "how many pairs or pipelines"),
         option_choice("topology", &given.topology, topology_names(), "the machine"),
         option_count("cpus", &given.cpus, 0, CPUS_MAX, "CPUs that run threads; 0: all"),
         sched,
@@ -106,6 +107,10 @@ static void refuse(void)
     if (given.buffer % 4 != 0) {
         options_refuse("--buffer=%llu: a multiple of 4 is needed, whole pages",
                        (unsigned long long)given.buffer);
+    }
+    if (given.workload != 0 && given.pairs > workload_most((unsigned)given.workload)) {
+        options_refuse("--pairs=%llu: there is room for %u %s", (unsigned long long)given.pairs,
+                       workload_most((unsigned)given.workload), workload_names[given.workload]);
     }
     if (plan.cpus > topology->cores) {
         options_refuse("--cpus=%u: %s has %u", plan.cpus, topology->name, topology->cores);

@@ -36,6 +36,7 @@ QUIET = 0.5  # load average by CPU up to which a machine is quiet
 
 Values = Mapping[str, float]
 Key = TypeVar("Key")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -141,10 +142,10 @@ def instructions(programs: Programs, rule: str, producers: int) -> float:
 
 
 def alternating(
-    keys: Sequence[Key], rounds: int, run: Callable[[Key], float]
-) -> dict[Key, list[float]]:
+    keys: Sequence[Key], rounds: int, run: Callable[[Key], Made]
+) -> dict[Key, list[Made]]:
     """All of them in turn, `rounds` times: what disturbs the machine for a while disturbs all."""
-    found: dict[Key, list[float]] = {key: [] for key in keys}
+    found: dict[Key, list[Made]] = {key: [] for key in keys}
     for _ in range(rounds):
         for key in keys:
             found[key].append(run(key))

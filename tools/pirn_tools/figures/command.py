@@ -13,7 +13,8 @@ import click
 from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-SETS = ("shmac", "mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area", "affinity")
+CHIP = ("mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area")
+SETS = ("shmac", *CHIP, "affinity", "pipelines")
 PAGE = "figures.md"
 
 
@@ -91,6 +92,9 @@ def reproduce(
     affinity: a thesis on task affinity, with its machines in the simulator as a model of
     performance, and wavemix on the machine at hand. Runs of the model are kept in build/affinity,
     and not made again. Takes 10 minutes.
+
+    pipelines: programs that work in stages, and pipelines on a modelled machine of 64 cores, with
+    affinity that is learned and without. Takes 5 minutes.
     """
     check_name(name)
     if kept and name != "area":
@@ -99,8 +103,8 @@ def reproduce(
         raise UserError(f"--seeds: not for {name}, only for hw", status=2)
     if name == "shmac":
         shmac(output, traces, short)
-    elif name == "affinity":
-        affinity(output, jobs, short)
+    elif name not in CHIP:
+        affinity(name, output, jobs, short)
     else:
         chip(name, output, jobs, seeds, kept, short)
 
@@ -129,11 +133,13 @@ def chip(
         area.reproduce(root, folder, jobs, short, console, kept)
 
 
-def affinity(output: Path | None, jobs: int, short: bool) -> None:
-    from pirn_tools.figures import affinity as made
+def affinity(name: str, output: Path | None, jobs: int, short: bool) -> None:
+    from pirn_tools.figures import affinity, pipelines
 
     root = paths.project()
-    made.reproduce(root, output or root / "results" / "figures", jobs, short, terminal.console())
+    folder = output or root / "results" / "figures"
+    made = affinity if name == "affinity" else pipelines
+    made.reproduce(root, folder, jobs, short, terminal.console())
 
 
 def shmac(output: Path | None, traces: Path | None, short: bool) -> None:
