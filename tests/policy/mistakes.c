@@ -210,8 +210,10 @@ static bool found_under(uint64_t seed, unsigned i)
             run_one(&place, test, seed, &result);
             if (result.failed) {
                 where_print(text, sizeof(text), where);
-                printf("\"%s\" is found, seed %llu, %s: %.100s\n%s\n", names[i],
-                       (unsigned long long)seed, test->name, result.why, text);
+                int length = (int)strcspn(result.why, "\n"); /* the first line, its beginning */
+                printf("\"%s\" is found, seed %llu, %s: %.*s\n%s\n", names[i],
+                       (unsigned long long)seed, test->name, length < 100 ? length : 100,
+                       result.why, text);
                 return true;
             }
         }
