@@ -72,7 +72,7 @@ def model_points(auto_ns: int, auto_far: int) -> dict[object, Point]:
 
 def test_the_model_says_what_gathering_costs() -> None:
     words = pipelines.model_words(model_points(1500, 10))  # type: ignore[arg-type]
-    assert "changes the throughput of `dist` by -50 % to -50 %" in words
+    assert "shortens the time of `dist` by -50 % to -50 %" in words
     assert "from 100 to 10" in words
     assert pipelines.GATHERED in words
     assert pipelines.GATHERED not in pipelines.model_words(model_points(900, 10))  # type: ignore[arg-type]

@@ -236,9 +236,9 @@ def model_words(found: model.Points) -> str:
     for plain in ("steal", "dist"):
         auto = f"{plain}:affinity=auto"
         gains = changes(found, plain)
-        text = f"- `{auto}` changes the throughput of `{plain}` by {signed(min(gains))} to "
-        text += f"{signed(max(gains))}, and lines from another node from {far(found, plain):.0f} "
-        text += f"to {far(found, auto):.0f}."
+        text = f"- `{auto}` shortens the time of `{plain}` by {signed(min(gains))} to "
+        text += f"{signed(max(gains))}, and changes lines from another node from "
+        text += f"{far(found, plain):.0f} to {far(found, auto):.0f}."
         if max(gains) < 0 and far(found, auto) < far(found, plain):
             text += f" {GATHERED}"
         lines.append(text)
