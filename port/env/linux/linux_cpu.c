@@ -95,7 +95,9 @@ void port_cpu_kick(struct cpu *cpu)
 
 /* A long wait sleeps. Programs whose threads do nothing but yield have kept all others from the
  * processors for a minute (Linux 6.18, each program in an autogroup of its own). System calls,
- * because the POSIX layer may have the names. */
+ * because the POSIX layer may have the names. A signal ends the sleep with EINTR; errno is a user
+ * thread's, which may wait here for a lock because a tick has come in the middle of its own code.
+ */
 void port_relax(unsigned round)
 {
     static const struct timespec moment = {0, 1}; /* 50 microseconds: the timer's slack */
@@ -104,7 +106,9 @@ void port_relax(unsigned round)
     } else if (round < RELAX_YIELDS || round == UINT32_MAX) {
         syscall(SYS_sched_yield);
     } else {
+        int saved = errno;
         syscall(SYS_nanosleep, &moment, NULL);
+        errno = saved;
     }
 }
 
