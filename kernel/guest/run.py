@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Boots Linux in QEMU, runs programs under its schedulers and under Pirn's for sched_ext.
 
-    run.py [--build DIR] [--only NAME]... [--no-checks]
+    run.py [--build DIR] [--only NAME]... [--peer COMMAND]... [--no-checks]
 
 Prints a table for each program of programs.toml, a trace of two consumers, and the checks of
 checks.sh. Status 1: a run or a check failed. All output is in build/kernel/guest. `make
-kernel-guest` builds everything first.
+kernel-guest` builds everything first. --peer: another scheduler for sched_ext, a program that
+loads it and keeps it loaded until SIGTERM, with its options; it gets a row in each table.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 import tomllib
@@ -27,6 +29,7 @@ ROOT = HERE.parent.parent
 CACHE = ROOT / ".kernel"
 BUSYBOX = Path("/bin/busybox")
 PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
+SOURCED = ("checks.sh", "peer.sh")
 TRACED = ("mixer0", "player")
 MOUNTED = ["/proc", "/sys", "/dev", "/tmp"]  # noqa: S108 - the guest's
 
@@ -37,6 +40,8 @@ class Scheduler:
     load: str | None = None  # options of pirn-kernel load; None: Linux's own
     prefix: str = ""
     declared: bool = True
+    peer: Path | None = None  # a program that loads a scheduler of others
+    command: str = ""  # that program's, in the guest
 
 
 SCHEDULERS = [
@@ -56,6 +61,19 @@ class Program:
     command: str
     undeclared: str
     values: list[str]
+
+
+def read_peer(number: int, command: str) -> Scheduler:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise click.UsageError(f"--peer={command}: {error}") from None
+    if not words or not Path(words[0]).is_file():
+        raise click.UsageError(f'--peer={command}: there is no file "{"".join(words[:1])}"')
+    path = Path(words[0])
+    here = shlex.join([f"/peer/{number}/{path.name}", *words[1:]])
+    name = " ".join([path.name, *words[1:]])
+    return Scheduler(name, declared=False, peer=path, command=here)
 
 
 def read_programs(build: Path, only: tuple[str, ...]) -> list[Program]:
@@ -81,6 +99,9 @@ def part(name: str, commands: list[str]) -> list[str]:
 
 
 def run_commands(program: Program, scheduler: Scheduler) -> list[str]:
+    if scheduler.peer is not None:
+        run = [program.undeclared, "status=$?", "peer_end", "( exit $status ); }"]
+        return [f"peer_begin {scheduler.command} && {{", *run]
     if scheduler.load is None:
         return [f"{scheduler.prefix} {program.undeclared}".strip()]
     command = program.command if scheduler.declared else program.undeclared
@@ -105,11 +126,12 @@ def trace_commands() -> list[str]:
     ]
 
 
-def script(programs: list[Program], checks: bool) -> str:
-    lines = ["# Written by run.py.", "ulimit -l unlimited", ". /guest/checks.sh"]
+def script(programs: list[Program], schedulers: list[Scheduler], checks: bool) -> str:
+    lines = ["# Written by run.py.", "ulimit -l unlimited"]
+    lines += [f". /guest/{name}" for name in SOURCED]
     lines += part("system", ["uname -r", "cat /proc/uptime"])
     for program in programs:
-        for scheduler in SCHEDULERS:
+        for scheduler in schedulers:
             lines += part(f"{program.name}|{scheduler.name}", run_commands(program, scheduler))
     lines += part("trace", trace_commands())
     if checks:
@@ -119,7 +141,9 @@ def script(programs: list[Program], checks: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def make_image(build: Path, programs: list[Program], checks: bool) -> bytes:
+def make_image(
+    build: Path, programs: list[Program], schedulers: list[Scheduler], checks: bool
+) -> bytes:
     image = Image()
     for folder in MOUNTED:
         image.add_folder(folder)
@@ -135,8 +159,12 @@ def make_image(build: Path, programs: list[Program], checks: bool) -> bytes:
     for tool in ("chrt", "setpriv"):  # busybox has less
         image.add_program(f"/usr/bin/{tool}", Path(shutil.which(tool) or f"/usr/bin/{tool}"))
     image.add_bytes("/init", (HERE / "init.sh").read_bytes())
-    image.add_bytes("/guest/checks.sh", (HERE / "checks.sh").read_bytes())
-    image.add_bytes("/guest/all.sh", script(programs, checks).encode())
+    for scheduler in schedulers:
+        if scheduler.peer is not None:
+            image.add_program(shlex.split(scheduler.command)[0], scheduler.peer)
+    for name in SOURCED:
+        image.add_bytes(f"/guest/{name}", (HERE / name).read_bytes())
+    image.add_bytes("/guest/all.sh", script(programs, schedulers, checks).encode())
     return image.archive()
 
 
@@ -196,17 +224,26 @@ def require(path: Path, made_by: str) -> Path:
 @click.command(help=__doc__)
 @click.option("--build", type=click.Path(path_type=Path), default=ROOT / "build/kernel")
 @click.option("--only", multiple=True, metavar="NAME", help="only this program; may be repeated")
+@click.option("--peer", multiple=True, metavar="COMMAND", help="another scheduler, too")
 @click.option("--checks/--no-checks", default=True, help="errors of users, faults")
 @click.option("--clock", type=click.Choice(list(CLOCKS)), default="virtual", show_default=True)
 @click.option("--limit", default=600.0, show_default=True, help="seconds until the guest is ended")
-def main(build: Path, only: tuple[str, ...], checks: bool, clock: str, limit: float) -> None:
+def main(
+    build: Path,
+    only: tuple[str, ...],
+    peer: tuple[str, ...],
+    checks: bool,
+    clock: str,
+    limit: float,
+) -> None:
     kernel = require(CACHE / "linux/vmlinuz", "tools/setup-kernel")
     require(BUSYBOX, "tools/setup-kernel")
     require(build / "bin/pirn-kernel", "make kernel")
     programs = read_programs(build, only)
+    schedulers = [*SCHEDULERS, *(read_peer(i, command) for i, command in enumerate(peer))]
     folder = build / "guest"
     folder.mkdir(exist_ok=True)
-    (folder / "initrd").write_bytes(make_image(build, programs, checks))
+    (folder / "initrd").write_bytes(make_image(build, programs, schedulers, checks))
     guest = Guest(kernel, folder / "initrd", folder, clock=clock)
     try:
         times = guest.run(limit)
