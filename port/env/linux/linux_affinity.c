@@ -82,7 +82,6 @@ static bool lock_try(void)
 /* Waiters sleep in the kernel: it has just moved the holder to a processor, perhaps theirs. */
 static COLD void lock_wait(void)
 {
-    int saved = errno;
     for (unsigned round = 0; round < SPINS; round++) {
         if (lock_try()) {
             return;
@@ -92,18 +91,15 @@ static COLD void lock_wait(void)
     while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE) != 0) { /* ORDER(affinity) */
         futex_wait(&lock, 2, UINT64_MAX);
     }
-    errno = saved;
 }
 
 static void lock_release(void)
 {
-    int saved = errno;
     uint32_t before = __atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE); /* ORDER(affinity) */
     RT_ASSERT(before == 1 || before == 2);
     if (before == 2) {
         futex_wake(&lock);
     }
-    errno = saved;
 }
 
 static void affinity_lock(unsigned long *irq)

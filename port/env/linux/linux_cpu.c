@@ -43,13 +43,17 @@ void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline)
 {
     struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u),
                          .tv_nsec = (long)(deadline % 1000000000u)};
+    int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, deadline != UINT64_MAX ? &t : NULL,
             NULL, FUTEX_BITSET_MATCH_ANY);
+    errno = saved;
 }
 
 void futex_wake(uint32_t *word)
 {
+    int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = saved;
 }
 
 void permit_wait(uint32_t *word, uint64_t deadline)
@@ -75,7 +79,6 @@ void permit_post(uint32_t *word)
     }
 }
 
-/* A permit wait leaves errno alone: it runs between two user threads. */
 void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 {
     uint32_t *permit = &rt_cpu_port(cpu)->permit;
@@ -88,9 +91,7 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 
 void port_cpu_kick(struct cpu *cpu)
 {
-    int saved = errno;
     permit_post(&rt_cpu_port(cpu)->permit);
-    errno = saved;
 }
 
 /* A long wait sleeps. Programs whose threads do nothing but yield have kept all others from the
@@ -199,9 +200,7 @@ void port_carrier_wait(struct carrier *k)
 
 void port_carrier_wake(struct carrier *k)
 {
-    int saved = errno;
     permit_post(&rt_carrier_port(k)->permit);
-    errno = saved;
 }
 
 void port_cxx_switch(struct cpu *cpu, struct thread *from, struct thread *to)

@@ -17,7 +17,6 @@
 #include "port_report.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -156,7 +155,5 @@ void port_foreign_park(struct thread *t, uint64_t deadline)
 
 void port_foreign_unpark(struct thread *t)
 {
-    int saved = errno;
     permit_post(&rt_thread_port(t)->permit);
-    errno = saved;
 }
