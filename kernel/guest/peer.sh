@@ -7,9 +7,10 @@ peer_begin() # command...
 {
     "$@" >/tmp/peer 2>&1 &
     peer=$!
-    loaded="$(await 20 enabled)"
+    loaded="$(await 60 enabled)"
     case "$loaded" in ok*) return 0 ;; esac
-    echo "$loaded: $(tail -n 1 /tmp/peer)"
+    echo "$loaded"
+    tail -n 4 /tmp/peer | sed 's/^/FAILED: it said: /'
     kill "$peer" 2>/dev/null
     return 1
 }

@@ -162,6 +162,8 @@ def make_image(
     for scheduler in schedulers:
         if scheduler.peer is not None:
             image.add_program(shlex.split(scheduler.command)[0], scheduler.peer)
+    for config in (CACHE / "linux").glob("config-*"):  # other schedulers read it
+        image.add_bytes(f"/boot/{config.name}", config.read_bytes())
     for name in SOURCED:
         image.add_bytes(f"/guest/{name}", (HERE / name).read_bytes())
     image.add_bytes("/guest/all.sh", script(programs, schedulers, checks).encode())
