@@ -99,12 +99,25 @@ static void *nothing(void *arg)
     return arg;
 }
 
+static void signals(void)
+{
+#ifdef THREADS_HAVE_SIGNALS
+    sigset_t set, old;
+    int got;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    KEEPS(pthread_sigmask(SIG_BLOCK, &set, &old));
+    KEEPS(pthread_kill(pthread_self(), SIGUSR2));
+    KEEPS(sigwait(&set, &got));
+    KEEPS(pthread_sigmask(SIG_SETMASK, &old, NULL));
+#endif
+}
+
 static void threads(void)
 {
     pthread_t t;
     pthread_attr_t attr;
     pthread_key_t key;
-    sigset_t set, old;
     cpu_set_t cpus;
     int state;
     KEEPS(pthread_create(&t, NULL, nothing, NULL));
@@ -122,12 +135,7 @@ static void threads(void)
     KEEPS(pthread_key_delete(key));
     KEEPS(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state));
     KEEPS(pthread_setcancelstate(state, NULL));
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR2);
-    KEEPS(pthread_sigmask(SIG_BLOCK, &set, &old));
-    KEEPS(pthread_kill(pthread_self(), SIGUSR2));
-    KEEPS(sigwait(&set, &state));
-    KEEPS(pthread_sigmask(SIG_SETMASK, &old, NULL));
+    signals();
     KEEPS(pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus));
     KEEPS(pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus));
     KEEPS(pthread_getattr_np(pthread_self(), &attr));
