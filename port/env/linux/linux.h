@@ -22,7 +22,7 @@ void foreign_is_helper(void); /* of a kernel thread of our own, when it begins *
 void foreign_becomes(struct thread *t);
 void foreign_forked(void);
 
-/* errno stays: it is that of a thread whose call waits here. */
+/* These, permits and reactor_kick keep errno, which is a thread's that waits or wakes. */
 void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline);
 void futex_wake(uint32_t *word);
 

@@ -249,8 +249,10 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
 void reactor_kick(void)
 {
     uint64_t one = 1;
+    int saved = errno;
     RT_ASSERT(reactor.kick >= 0); /* somebody has slept there */
     syscall(SYS_write, reactor.kick, &one, sizeof(one));
+    errno = saved;
 }
 
 bool reactor_unattended(void)
