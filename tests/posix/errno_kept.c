@@ -29,7 +29,9 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
 static pthread_spinlock_t spin;
 static sem_t sem;
+#ifdef BLOCKING_CALLS
 static int pipe_ends[2];
+#endif
 static int turns;
 
 static struct timespec soon(void)
@@ -74,34 +76,43 @@ static void waits(void)
     CHECK(result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD);
 }
 
-static void calls_that_block(unsigned n)
+/* Half of the threads wait for what the other half does. */
+static void semaphores(bool first)
 {
-    char byte = 'x';
     struct timespec moment = {0, 1000};
-    struct pollfd p = {.fd = pipe_ends[0], .events = POLLIN};
-    if (n % 2 == 0) {
-        KEEPS_AS(read(pipe_ends[0], &byte, 1), 1);
+    if (first) {
         KEEPS(sem_wait(&sem));
     } else {
         KEEPS(nanosleep(&moment, NULL));
-        KEEPS_AS(write(pipe_ends[1], &byte, 1), 1);
         KEEPS(usleep(100));
         KEEPS(sem_post(&sem));
     }
-    CHECK(poll(&p, 1, 0) >= 0);
     KEEPS(sched_yield());
-    pthread_barrier_wait(&barrier); /* nobody writes any more */
+}
+
+#ifdef BLOCKING_CALLS
+static void pipes(bool first)
+{
+    char byte = 'x';
+    struct pollfd p = {.fd = pipe_ends[0], .events = POLLIN};
+    if (first) {
+        KEEPS_AS(read(pipe_ends[0], &byte, 1), 1);
+    } else {
+        KEEPS_AS(write(pipe_ends[1], &byte, 1), 1);
+    }
+    pthread_barrier_wait(&barrier); /* the pipe is empty from here on */
     KEEPS(poll(&p, 1, 1));
 }
+#endif
 
 static void *nothing(void *arg)
 {
     return arg;
 }
 
+#ifdef THREAD_SIGNALS
 static void signals(void)
 {
-#ifdef THREADS_HAVE_SIGNALS
     sigset_t set, old;
     int got;
     sigemptyset(&set);
@@ -110,8 +121,8 @@ static void signals(void)
     KEEPS(pthread_kill(pthread_self(), SIGUSR2));
     KEEPS(sigwait(&set, &got));
     KEEPS(pthread_sigmask(SIG_SETMASK, &old, NULL));
-#endif
 }
+#endif
 
 static void threads(void)
 {
@@ -135,7 +146,6 @@ static void threads(void)
     KEEPS(pthread_key_delete(key));
     KEEPS(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state));
     KEEPS(pthread_setcancelstate(state, NULL));
-    signals();
     KEEPS(pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus));
     KEEPS(pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus));
     KEEPS(pthread_getattr_np(pthread_self(), &attr));
@@ -145,12 +155,18 @@ static void threads(void)
 
 static void *body(void *arg)
 {
-    unsigned n = (unsigned)(size_t)arg;
+    bool first = (size_t)arg % 2 == 0;
     for (int i = 0; i < ROUNDS; i++) {
         locks();
         waits();
         threads();
-        calls_that_block(n);
+        semaphores(first);
+#ifdef THREAD_SIGNALS
+        signals();
+#endif
+#ifdef BLOCKING_CALLS
+        pipes(first);
+#endif
     }
     return NULL;
 }
@@ -161,7 +177,9 @@ int main(void)
     OK(pthread_barrier_init(&barrier, NULL, THREADS));
     OK(pthread_spin_init(&spin, 0));
     OK(sem_init(&sem, 0, 0));
+#ifdef BLOCKING_CALLS
     OK(pipe(pipe_ends));
+#endif
     for (size_t i = 0; i < THREADS; i++) {
         t[i] = start(body, (void *)i);
     }
