@@ -5,8 +5,8 @@
 
 Prints a table for each program of programs.toml, a trace of two consumers, and the checks of
 checks.sh. Status 1: a run or a check failed. All output is in build/kernel/guest. `make
-kernel-guest` builds everything first. --peer: another scheduler for sched_ext, a program that
-loads it and keeps it loaded until SIGTERM, with its options; it gets a row in each table.
+kernel-guest` builds everything first. --peer: the command of a program that loads another
+scheduler for sched_ext, and keeps it loaded until SIGTERM; each gets a row in each table.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Scheduler:
     prefix: str = ""
     declared: bool = True
     peer: Path | None = None  # a program that loads a scheduler of others
-    command: str = ""  # that program's, in the guest
+    command: tuple[str, ...] = ()  # that starts it in the guest
 
 
 SCHEDULERS = [
@@ -71,9 +71,9 @@ def read_peer(number: int, command: str) -> Scheduler:
     if not words or not Path(words[0]).is_file():
         raise click.UsageError(f'--peer={command}: there is no file "{"".join(words[:1])}"')
     path = Path(words[0])
-    here = shlex.join([f"/peer/{number}/{path.name}", *words[1:]])
-    name = " ".join([path.name, *words[1:]])
-    return Scheduler(name, declared=False, peer=path, command=here)
+    options = words[1:]
+    there = (f"/peer/{number}/{path.name}", *options)
+    return Scheduler(" ".join([path.name, *options]), declared=False, peer=path, command=there)
 
 
 def read_programs(build: Path, only: tuple[str, ...]) -> list[Program]:
@@ -101,7 +101,7 @@ def part(name: str, commands: list[str]) -> list[str]:
 def run_commands(program: Program, scheduler: Scheduler) -> list[str]:
     if scheduler.peer is not None:
         run = [program.undeclared, "status=$?", "peer_end", "( exit $status ); }"]
-        return [f"peer_begin {scheduler.command} && {{", *run]
+        return [f"peer_begin {shlex.join(scheduler.command)} && {{", *run]
     if scheduler.load is None:
         return [f"{scheduler.prefix} {program.undeclared}".strip()]
     command = program.command if scheduler.declared else program.undeclared
@@ -161,7 +161,7 @@ def make_image(
     image.add_bytes("/init", (HERE / "init.sh").read_bytes())
     for scheduler in schedulers:
         if scheduler.peer is not None:
-            image.add_program(shlex.split(scheduler.command)[0], scheduler.peer)
+            image.add_program(scheduler.command[0], scheduler.peer)
     for config in (CACHE / "linux").glob("config-*"):  # other schedulers read it
         image.add_bytes(f"/boot/{config.name}", config.read_bytes())
     for name in SOURCED:
@@ -226,7 +226,12 @@ def require(path: Path, made_by: str) -> Path:
 @click.command(help=__doc__)
 @click.option("--build", type=click.Path(path_type=Path), default=ROOT / "build/kernel")
 @click.option("--only", multiple=True, metavar="NAME", help="only this program; may be repeated")
-@click.option("--peer", multiple=True, metavar="COMMAND", help="another scheduler, too")
+@click.option(
+    "--peer",
+    multiple=True,
+    metavar="COMMAND",
+    help="also run under this scheduler; may be repeated",
+)
 @click.option("--checks/--no-checks", default=True, help="errors of users, faults")
 @click.option("--clock", type=click.Choice(list(CLOCKS)), default="virtual", show_default=True)
 @click.option("--limit", default=600.0, show_default=True, help="seconds until the guest is ended")
