@@ -282,6 +282,6 @@ def test_the_page_has_all_sections_and_pictures() -> None:
     assert "| `steal:affinity=declared` | `steal` | +19 % |" in text
     assert "`steal:affinity=old` is never better: -19 %, on average -19 %" in text
     assert "| `--sync=cond` | 10 | 20 % to 50 % | 25 % to 62 % |" in text
-    assert "Then no more than 20 % of what is learned is right." in text
+    assert "then as little as 20 % of what is learned is right." in text
     assert "| i7, 64 KB | `steal:affinity=old` | -19 % |" in text
     assert " nan " not in text

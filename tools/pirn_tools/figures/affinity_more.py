@@ -153,11 +153,12 @@ def condition_words(real: Real) -> str:
     if worst > min(one.precision for one in sem) - 0.05:
         return "Condition variables are told apart as well as semaphores."
     return (
-        "A semaphore that begins above 0 counts places, so its wake-ups are left out. A condition "
-        "variable does not say whether its waiter waits for data or for a place: of two threads "
-        "that wake each other, the one whose wake-ups counted first is taken for the producer, "
-        f"and that may be the consumer. Then no more than {share(worst)} of what is learned is "
-        "right. Programs with condition variables should declare."
+        "A semaphore that begins above 0 counts free places in a buffer, not data, so its wake-ups "
+        "are left out. A condition variable does not tell which of the two its waiter waits for. "
+        "Of two threads that wake each other, the one whose wake-ups counted first is taken for "
+        "the producer. That may be the consumer, and then as little as "
+        f"{share(worst)} of what is learned is right. Programs with condition variables should "
+        "declare their dependencies."
     )
 
 
