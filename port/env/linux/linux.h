@@ -142,13 +142,14 @@ bool symbol_find(const char *path, uintptr_t address, char *name, size_t size, u
 
 /* Workers that block unannounced: linux_blocked.c. */
 int blocked_start(void);
-void blocked_unmask(uint64_t *set); /* out of a set of signals to block */
-bool worker_awake(struct cpu *cpu); /* it does not sleep for want of work */
-void blocked_look(struct cpu *cpu);
+void blocked_unmask(uint64_t *set);                   /* out of a set of signals to block */
+bool worker_awake(struct cpu *cpu);                   /* it does not sleep for want of work */
+void blocked_look(struct cpu *cpu, uint64_t elapsed); /* ns since the last look */
 /* By the monitor: send it to the kernel thread, unless *sent says that one is on its way; its
  * handler clears *sent first. */
 void monitor_send(struct port_carrier *k, uint32_t *sent, int signal);
-uint64_t blocked_interval(void); /* ns between two looks; UINT64_MAX: off */
+uint64_t blocked_interval(void);             /* ns between two looks; UINT64_MAX: off */
+uint64_t blocked_interval_now(uint64_t now); /* less while calls have blocked lately */
 void blocked_stop_probes(
     struct port_carrier *port); /* no probes for it from now on: port->no_probes */
 

@@ -27,6 +27,8 @@ static struct {
     uint32_t watch;   /* look at the calls */
     uint32_t dozing;  /* the workers are not looked at */
     uint64_t look_at; /* when they are next */
+    uint64_t looked;  /* when they were last */
+    uint64_t tend_at; /* when signals and ticks are looked after next */
     uint32_t ask;     /* futex permit of the maker of carriers */
     uint32_t wanted;  /* a carrier */
     uint32_t begun;   /* kernel threads of the runtime's, beside such as end soon */
@@ -87,15 +89,23 @@ static bool anyone_awake(void)
     return false;
 }
 
-static void workers_look(void)
+static void workers_look(uint64_t now)
 {
+    bool tend = now >= monitor.tend_at;
+    if (tend) {
+        own_signals_look();
+        monitor.tend_at = now + blocked_interval();
+    }
     for (unsigned i = 0; i < MAX_CPUS; i++) {
         struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
         if (cpu != NULL && worker_awake(cpu)) {
-            blocked_look(cpu);
-            preempt_look(cpu);
+            blocked_look(cpu, now - monitor.looked);
+            if (tend) {
+                preempt_look(cpu);
+            }
         }
     }
+    monitor.looked = now;
 }
 
 /* Workers that are awake: do they sleep in the kernel, and do threads wait for descriptors with
@@ -105,11 +115,10 @@ static uint64_t workers_watch(uint64_t now)
     if (now < monitor.look_at) {
         return monitor.look_at;
     }
-    uint64_t interval = blocked_interval();
+    uint64_t interval = blocked_interval_now(now);
     RT_ASSERT(monitor.wake_at == 0);
     if (interval != UINT64_MAX) {
-        own_signals_look();
-        workers_look();
+        workers_look(now);
     }
     if (reactor_unattended()) {
         port_io_poll();

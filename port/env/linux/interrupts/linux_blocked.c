@@ -9,8 +9,14 @@
  * signal. The handler gives the CPU away (rt_call_unannounced) and returns: the system call goes on
  * (SA_RESTART), and the thread gets a CPU again when it next calls the runtime. The monitor opens
  * no file to know better: it would take a number that the program's next file is to have; the
- * handler waits for a second probe, and looks whether the kernel thread has slept in between. The
- * decision is made by the worker itself, in the handler, so there is nothing to race with:
+ * handler waits for a second probe, and looks whether the kernel thread has slept in between.
+ *
+ * A program in which one thread has waited so is likely to have others. So for EAGER_FOR_NS after
+ * such a wait the monitor looks every EAGER_NS, and the first probe is enough where the instruction
+ * is one at which a thread has slept before (`sites`). When that finds no spare carrier, the
+ * monitor goes back to its usual pace, because each probe may end the call with EINTR.
+ *
+ * The decision is made by the worker itself, in the handler, so there is nothing to race with:
  *   1. port_cpu_self() is NULL: it has no CPU any more.
  *   2. port_tls_inside is not 0: it is in the runtime (or idle there). It will leave on its own.
  *   3. The interrupted instruction is not a system call: the thread runs. The signal was too late.
@@ -42,10 +48,23 @@
 #include <unistd.h>
 
 #define LOOK_NS 10000000u
-#define BUSY_NS 1000000u /* of CPU time between two looks: it does not sleep */
+#define EAGER_NS 500000u
+#define EAGER_FOR_NS 1000000000u
+#define BUSY_PART 10u /* this part of the time between two looks on a CPU: it does not sleep */
+#define SITES 64u
 
-static int probe;        /* the signal; 0: off */
-static uint32_t sending; /* the monitor is about to send it. ORDER(sending) */
+static int probe;            /* the signal; 0: off */
+static uint32_t sending;     /* the monitor is about to send it. ORDER(sending) */
+static uint64_t eager_until; /* (A) a time of port_now, by handlers; the monitor reads it */
+
+/* (A) System calls, by the address behind the instruction, in which a thread has slept. A hint:
+ * of two addresses with the same place, the last one counts. */
+static uintptr_t sites[SITES];
+
+static uintptr_t *site_of(uintptr_t pc)
+{
+    return &sites[(pc ^ pc >> 6 ^ pc >> 12) % SITES];
+}
 
 /* Has this kernel thread gone to sleep in the kernel since the last probe, for the same thread,
  * without a switch in between? The call goes to sleep again after each probe; one that only waits
@@ -81,9 +100,13 @@ static void on_probe(int signal, siginfo_t *info, void *arg)
     if (port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0 &&
         port_arch_in_syscall(pc)) {
         int saved = errno;
-        if (has_slept(port_cpu_self())) {
+        uintptr_t *site = site_of(pc);
+        bool known = __atomic_load_n(site, __ATOMIC_RELAXED) == pc;
+        if (has_slept(port_cpu_self()) || known) {
             prof_waits_blocked(context);
-            rt_call_unannounced();
+            bool given = rt_call_unannounced();
+            __atomic_store_n(site, pc, __ATOMIC_RELAXED);
+            __atomic_store_n(&eager_until, given ? port_now() + EAGER_FOR_NS : 0, __ATOMIC_RELAXED);
         }
         errno = saved;
     }
@@ -144,14 +167,15 @@ void blocked_stop_probes(struct port_carrier *port)
     }
 }
 
-void blocked_look(struct cpu *cpu)
+void blocked_look(struct cpu *cpu, uint64_t elapsed)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
     int tid = __atomic_load_n(&port->tid, __ATOMIC_RELAXED);
     RT_ASSERT(port_cpu_self() == NULL);
     uint64_t switches = rt_cpu_switches(cpu), used = cpu_time(tid);
-    bool still = switches == port->look_switches && tid == port->look_tid &&
-                 used - port->look_used < BUSY_NS;
+    uint64_t busy = (elapsed < LOOK_NS ? elapsed : LOOK_NS) / BUSY_PART;
+    bool still =
+        switches == port->look_switches && tid == port->look_tid && used - port->look_used < busy;
     port->look_switches = switches;
     port->look_used = used;
     port->look_tid = tid;
@@ -164,6 +188,12 @@ void blocked_look(struct cpu *cpu)
 uint64_t blocked_interval(void)
 {
     return probe != 0 || preempt_is_on() ? LOOK_NS : UINT64_MAX;
+}
+
+uint64_t blocked_interval_now(uint64_t now)
+{
+    bool eager = probe != 0 && now < __atomic_load_n(&eager_until, __ATOMIC_RELAXED);
+    return eager ? EAGER_NS : blocked_interval();
 }
 
 #else
@@ -180,9 +210,10 @@ void blocked_unmask(uint64_t *set)
     (void)set;
 }
 
-void blocked_look(struct cpu *cpu)
+void blocked_look(struct cpu *cpu, uint64_t elapsed)
 {
     (void)cpu;
+    (void)elapsed;
 }
 
 void blocked_stop_probes(struct port_carrier *port)
@@ -192,6 +223,12 @@ void blocked_stop_probes(struct port_carrier *port)
 
 uint64_t blocked_interval(void)
 {
+    return UINT64_MAX;
+}
+
+uint64_t blocked_interval_now(uint64_t now)
+{
+    (void)now;
     return UINT64_MAX;
 }
 
