@@ -24,6 +24,7 @@ enum mutant {
     MUTANT_RWLOCK_READERS, /* a leaving writer wakes one reader only */
     MUTANT_BARRIER_EARLY,  /* the barrier opens one arrival early */
     MUTANT_ONCE_DROP,      /* the end of once wakes nobody */
+    MUTANT_FUTEX_BLIND,    /* a thread waits for a word that has changed already */
     MUTANT_FE_DOUBLE,      /* a full word is handed to a reader and stays full */
     MUTANT_TIMED_STAY,     /* a timed-out waiter stays linked */
     MUTANT_JOIN_EARLY,     /* the joiner is made ready before the stack is left */

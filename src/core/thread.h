@@ -86,6 +86,7 @@ enum wait_reason {
     WAIT_CALL,   /* in a call that may block the kernel thread: carrier.h */
     WAIT_IO,     /* for a file descriptor */
     WAIT_SIGNAL, /* sigwait */
+    WAIT_FUTEX,  /* for a word that the program has chosen: sync/futex.h */
     WAIT_REASONS,
 };
 

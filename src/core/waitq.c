@@ -109,6 +109,23 @@ struct thread *waitq_pop_kind_locked(struct waitq *q, uint8_t kind)
     return NULL;
 }
 
+unsigned waitq_pop_object_locked(struct waitq *q, const volatile void *object, unsigned n,
+                                 struct list *out)
+{
+    unsigned found = 0;
+    struct list *link = q->first;
+    while (link != NULL && found < n) {
+        struct thread *t = thread_of(link);
+        struct list *next = link->next != q->first ? link->next : NULL;
+        if (t->wait_object == object && waitq_take_locked(q, t)) {
+            list_push_back(out, &t->wait_link);
+            found++;
+        }
+        link = next;
+    }
+    return found;
+}
+
 unsigned waitq_pop_all_locked(struct waitq *q, struct list *out)
 {
     unsigned n = 0;

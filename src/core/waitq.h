@@ -87,6 +87,10 @@ struct thread *waitq_pop_locked(struct waitq *q);
 /* The same for the first waiter whose kind is `kind`. */
 struct thread *waitq_pop_kind_locked(struct waitq *q, uint8_t kind);
 
+/* The first n waiters for `object`, as a list through wait_link: as many as there are. */
+unsigned waitq_pop_object_locked(struct waitq *q, const volatile void *object, unsigned n,
+                                 struct list *out);
+
 /* Unlink all, as a list through wait_link. Returns how many. */
 unsigned waitq_pop_all_locked(struct waitq *q, struct list *out);
 

@@ -205,6 +205,7 @@ static uintptr_t object_of(const struct thread *t, uint32_t reason)
     case WAIT_ONCE:
     case WAIT_FE_FULL:
     case WAIT_FE_EMPTY:
+    case WAIT_FUTEX:
         return (uintptr_t)t->wait_object;
     default:
         return 0;

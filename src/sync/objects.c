@@ -4,6 +4,7 @@
  * core/objects.h.
  */
 #include "objects.h"
+#include "futex.h"
 #include "omutex.h"
 #include "port_processes.h"
 #include "report.h"
@@ -11,7 +12,7 @@
 
 const struct rt_objects rt_objects = {
     .held_end = RT_OWNED ? rt_held_end : NULL,
-    .forked = PORT_PROCESSES ? rt_once_reset : NULL,
+    .forked = PORT_PROCESSES ? rt_futex_reset : NULL,
     .waited_for_room = RT_AFFINITY ? rt_sem_is_for_room : NULL,
     .report_start = RT_REPORT ? rt_report_start : NULL,
     .report_idle = RT_REPORT ? rt_report_idle : NULL,

@@ -39,6 +39,7 @@ const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX] = {
     [WAIT_CALL] = "call",
     [WAIT_IO] = "descriptor",
     [WAIT_SIGNAL] = "signal",
+    [WAIT_FUTEX] = "futex",
 };
 
 /* A wait that only threads end. */
@@ -55,6 +56,7 @@ static bool wait_is_inner(uint8_t reason)
     case WAIT_JOIN:
     case WAIT_FE_FULL:
     case WAIT_FE_EMPTY:
+    case WAIT_FUTEX:
         return true;
     default:
         return false;

@@ -178,8 +178,6 @@ void rt_once(struct rt_once *once, void (*fn)(void));
  * function has run to its end. */
 bool rt_once_begin(struct rt_once *once);
 void rt_once_end(struct rt_once *once, bool done);
-/* Forget all waiters: in the child of a fork, between runs of the simulator. */
-void rt_once_reset(void);
 
 void rt_fe_init(struct rt_fe *w);
 int rt_fe_write_until(struct rt_fe *w, uint64_t value, uint64_t deadline);

@@ -56,6 +56,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_RWLOCK_READERS] = "rwlock-readers",
     [MUTANT_BARRIER_EARLY] = "barrier-early",
     [MUTANT_ONCE_DROP] = "once-drop",
+    [MUTANT_FUTEX_BLIND] = "futex-blind",
     [MUTANT_FE_DOUBLE] = "fe-double",
     [MUTANT_TIMED_STAY] = "timed-stay",
     [MUTANT_JOIN_EARLY] = "join-early",

@@ -137,6 +137,10 @@
     X(shared_cond_signal_wakes_one_each_when_many_wait)                                            \
     X(shared_cond_signal_lets_one_return_when_others_arrive)                                       \
     X(shared_cond_is_not_touched_when_destroyed_after_broadcast)                                   \
+    X(futex_excludes_when_words_share_queues)                                                      \
+    X(futex_wakes_as_many_as_asked)                                                                \
+    X(futex_passes_turns_when_words_change)                                                        \
+    X(futex_ends_once_when_wake_races_timeout)                                                     \
     X(removal_ends_wait_when_foreign_thread_waits)                                                 \
     X(cancel_ends_wait_when_nobody_posts)                                                          \
     X(cancel_takes_no_unit_when_post_races)                                                        \

@@ -27,6 +27,7 @@
 #include "../../../src/core/nodes.h"
 #include "../../../src/core/prio.h"
 #include "../../../src/core/producers.h"
+#include "../../../src/sync/futex.h"
 #include "../../../src/sync/shared.h"
 #include "../../../src/sync/sync.h"
 #include "../../src/core/runtime.h"
@@ -526,7 +527,7 @@ static void sim_end(void)
     demands_reset();
     id_reset();
     life_reset();
-    rt_once_reset();
+    rt_futex_reset();
     prio_reset();
     rt_shared_reset();
     sim_mem_end();
