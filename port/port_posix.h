@@ -31,6 +31,9 @@ uint64_t port_time_of(struct thread *t);
 /* The system's clock of the CPU time of a kernel thread. */
 clockid_t port_time_kernel_clock(int tid);
 
+/* Is the word's memory this process's alone? False: perhaps not. Reads a file of /proc. */
+bool port_memory_is_private(const void *word);
+
 /* Learn of forks from now on: before handlers that the program registers. 0 or -errno. */
 int port_fork_watch(void);
 

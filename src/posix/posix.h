@@ -70,6 +70,10 @@ void posix_local_drop(struct thread *self);
 /* In the child of a fork: mark the pool's lock as free. */
 void posix_local_forked(void);
 
+/* The C library's streams wait as read and write do, if the port can have it. The runtime has just
+ * started. */
+void posix_streams_begin(void);
+
 /* Run key destructors over the values of `local`, up to PTHREAD_DESTRUCTOR_ITERATIONS rounds. */
 void posix_keys_end(struct posix_local *local);
 

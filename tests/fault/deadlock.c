@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../raw.h"
 #include "common/options.h"
 
 #define WAIT_MS 700
@@ -242,7 +243,7 @@ static void *blocks(void *arg)
 {
     char byte;
     sem_post(&ready);
-    if (syscall(SYS_read, gate[0], &byte, 1) != 1) {
+    if (raw_call(SYS_read, gate[0], (long)&byte, 1, 0) != 1) {
         abort();
     }
     return arg;

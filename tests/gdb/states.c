@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../raw.h"
 #include "common/options.h"
 
 static pthread_mutex_t m1 = PTHREAD_MUTEX_INITIALIZER, m2 = PTHREAD_MUTEX_INITIALIZER;
@@ -152,7 +153,7 @@ static bool task_runs(const char *task)
     const struct timespec pause = {.tv_nsec = 170000};
     unsigned looks = 0;
     while (looks < 20 && task_awake(task)) {
-        syscall(SYS_nanosleep, &pause, NULL);
+        raw_call(SYS_nanosleep, (long)&pause, 0, 0, 0);
         looks++;
     }
     return looks == 20;

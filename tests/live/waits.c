@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../raw.h"
 #include "common/options.h"
 
 pthread_mutex_t lock_a = PTHREAD_MUTEX_INITIALIZER, lock_b = PTHREAD_MUTEX_INITIALIZER;
@@ -130,7 +131,7 @@ static void *reads(void *arg)
 static void *reads_silently(void *arg)
 {
     char c;
-    return syscall(SYS_read, (int)(intptr_t)arg, &c, 1) == 1 ? arg : NULL;
+    return raw_call(SYS_read, (long)arg, (long)&c, 1, 0) == 1 ? arg : NULL;
 }
 
 static void *accepts(void *arg)

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "../raw.h"
 #include "check.h"
 
 enum { THREADS = 8, ROUNDS = 60, YIELDS = 3, MOST = 512 };
@@ -95,7 +96,7 @@ static void sleep_unknown(void)
 {
     struct timespec sleep = {0, 5000000};
     for (int i = 0; i < 10; i++) {
-        syscall(SYS_nanosleep, &sleep, NULL);
+        raw_call(SYS_nanosleep, (long)&sleep, 0, 0, 0);
     }
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "../raw.h"
 #include "check.h"
 #include "common/options.h"
 
@@ -31,14 +32,14 @@ static void lock(void)
         return;
     }
     while (__atomic_exchange_n(&word, 2, __ATOMIC_ACQUIRE) != 0) {
-        syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+        raw_call(SYS_futex, (long)&word, FUTEX_WAIT_PRIVATE, 2, 0);
     }
 }
 
 static void unlock(void)
 {
     if (__atomic_exchange_n(&word, 0, __ATOMIC_RELEASE) == 2) {
-        syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        raw_call(SYS_futex, (long)&word, FUTEX_WAKE_PRIVATE, 1, 0);
     }
 }
 
@@ -88,7 +89,7 @@ void heldlocks_constructor(void)
 {
     char c;
     sem_post(&begun);
-    CHECK(syscall(SYS_read, gate[0], &c, 1) == 1);
+    CHECK(raw_call(SYS_read, gate[0], (long)&c, 1, 0) == 1);
 }
 
 static void *loads(void *path)

@@ -21,6 +21,7 @@
 
 #include <pirn/pirn.h>
 
+#include "../raw.h"
 #include "common/options.h"
 
 enum { COMPUTE = 6, CALL = 6, LOOKS = 2000, ROOM = 4096 };
@@ -87,7 +88,7 @@ static void look(bool blocks)
     pirn_call_begin(&call, blocks);
     is.tid = syscall(SYS_gettid);
     if (blocks) {
-        syscall(SYS_nanosleep, &moment, NULL);
+        raw_call(SYS_nanosleep, (long)&moment, 0, 0, 0);
     }
     if (syscall(SYS_sigaltstack, NULL, &stack) != 0 ||
         syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &is.mask, sizeof(is.mask)) != 0) {

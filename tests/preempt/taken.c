@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../raw.h"
+
 enum { ROUNDS = 5, SIGNALS = 64 };
 
 /* What the system call wants. */
@@ -55,7 +57,7 @@ static void take_all(void)
 static void *sets(void *arg)
 {
     __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    raw_call(SYS_futex, (long)&word, FUTEX_WAKE_PRIVATE, 1, 0);
     return arg;
 }
 
@@ -81,7 +83,7 @@ int main(void)
         take_all();
         thread = start();
         while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) == 0) {
-            syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+            raw_call(SYS_futex, (long)&word, FUTEX_WAIT_PRIVATE, 0, 0);
         }
         pthread_join(thread, NULL);
     }

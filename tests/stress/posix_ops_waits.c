@@ -10,6 +10,7 @@
 #include <sys/select.h>
 #include <sys/syscall.h>
 
+#include "../raw.h"
 #include "posix_mix.h"
 
 enum { BUFFERS = 3, CAPACITY = 4, SEMS = 3, TOKENS = 2, PIPES = 3, RECORDS = 8, TOKENS_MAX = 30 };
@@ -279,8 +280,8 @@ void op_pipe(struct actor *a)
 void op_syscall(struct actor *a)
 {
     struct timespec sleep = {0, mix_random(a, 4) * 10000000};
-    long ret = syscall(SYS_nanosleep, &sleep, NULL);
-    CHECK(ret == 0 || (ret == -1 && errno == EINTR));
+    long ret = raw_call(SYS_nanosleep, (long)&sleep, 0, 0, 0);
+    CHECK(ret == 0 || ret == -EINTR);
 }
 
 /* ---- start and end ---- */

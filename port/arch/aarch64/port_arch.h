@@ -125,6 +125,23 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 #define PORT_ARCH_FRAME_RETURN 1
 #define PORT_ARCH_NAME "aarch64"
 
+/* A system call; the kernel's result. */
+ALWAYS_INLINE long port_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r_x0 __asm__("x0") = a;
+    register long r_x1 __asm__("x1") = b;
+    register long r_x2 __asm__("x2") = c;
+    register long r_x3 __asm__("x3") = d;
+    register long r_x4 __asm__("x4") = e;
+    register long r_x5 __asm__("x5") = f;
+    register long r_x8 __asm__("x8") = number;
+    __asm__ volatile("svc #0"
+                     : "+r"(r_x0)
+                     : "r"(r_x8), "r"(r_x1), "r"(r_x2), "r"(r_x3), "r"(r_x4), "r"(r_x5)
+                     : "memory");
+    return r_x0;
+}
+
 /* See the x86-64 port: port_stop_call. */
 #define PORT_ARCH_STOP_CALL                                                                        \
     __asm__(".pushsection .text\n\t"                                                               \

@@ -143,6 +143,23 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 #define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_S0])
 #define PORT_ARCH_SIGNAL_LINK(context) ((uintptr_t)(context)->uc_mcontext.__gregs[REG_RA])
 
+/* A system call; the kernel's result. */
+ALWAYS_INLINE long port_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r_a0 __asm__("a0") = a;
+    register long r_a1 __asm__("a1") = b;
+    register long r_a2 __asm__("a2") = c;
+    register long r_a3 __asm__("a3") = d;
+    register long r_a4 __asm__("a4") = e;
+    register long r_a5 __asm__("a5") = f;
+    register long r_a7 __asm__("a7") = number;
+    __asm__ volatile("ecall"
+                     : "+r"(r_a0)
+                     : "r"(r_a7), "r"(r_a1), "r"(r_a2), "r"(r_a3), "r"(r_a4), "r"(r_a5)
+                     : "memory");
+    return r_a0;
+}
+
 /* See the x86-64 port: port_stop_call. */
 #define PORT_ARCH_STOP_CALL                                                                        \
     __asm__(".pushsection .text\n\t"                                                               \

@@ -182,6 +182,20 @@ ALWAYS_INLINE struct port_arch_frame port_arch_frame_of(const struct port_ctx *c
 #define PORT_ARCH_SIGNAL_PC(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RIP])
 #define PORT_ARCH_SIGNAL_GO(context, to) ((context)->uc_mcontext.gregs[REG_RIP] = (long long)(to))
 
+/* A system call; the kernel's result. */
+ALWAYS_INLINE long port_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
 /*
  * Define long port_stop_call(const _Atomic uint32_t *word, uint32_t bits, const long *args): unless
  * any of the bits of the word is set, make the system call args[0] with six arguments; the kernel's

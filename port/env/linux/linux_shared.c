@@ -5,10 +5,12 @@
  */
 #include "linux.h"
 #include "port_foreign.h"
+#include "port_posix.h"
 #include "port_processes.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -34,6 +36,26 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAKE, n < INT_MAX ? (int)n : INT_MAX, NULL, NULL, 0);
     errno = saved;
+}
+
+/* Bits of an entry of /proc/self/pagemap. */
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_OF_FILE (UINT64_C(1) << 61) /* or of anonymous memory that is shared */
+
+bool port_memory_is_private(const void *word)
+{
+    uint64_t entry = 0;
+    int saved = errno;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        off_t at = (off_t)((uintptr_t)word / PAGE_SIZE * sizeof(entry));
+        if (syscall(SYS_pread64, fd, &entry, sizeof(entry), at) != (long)sizeof(entry)) {
+            entry = 0;
+        }
+        syscall(SYS_close, fd);
+    }
+    errno = saved;
+    return (entry & (PAGE_PRESENT | PAGE_OF_FILE)) == PAGE_PRESENT;
 }
 
 struct start {

@@ -276,6 +276,9 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define PORT_CAPACITIES true
 #define PORT_NODES true
 #define PORT_CACHE true
+#if !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
+#define PORT_STDIO true
+#endif
 #define PORT_OPTIONS true
 #define PORT_FILES true
 #define PORT_TRACE true

@@ -8,9 +8,12 @@
  * some of the real names with attributes or argument types that a definition cannot repeat.
  */
 #include "../linux/posix_io.h"
+#include "../linux/posix_syscall.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <resolv.h>
 #include <stdarg.h>
 
 #define NAMED(ret, c_name, name, params)                                                           \
@@ -122,6 +125,20 @@ NAMED(int, abi_fcntl, "fcntl", (int fd, int command, ...))
 }
 ALSO(fcntl64, fcntl)
 ALSO(__fcntl, fcntl)
+
+#define RESOLVER(ret, none, name, params, args)                                                    \
+    ret pirn_posix_##name params;                                                                  \
+    NAMED(ret, abi_##name, #name, params)                                                          \
+    {                                                                                              \
+        return pirn_posix_##name args;                                                             \
+    }
+#include "../linux/resolver.def"
+
+/* The arguments that a caller does not give are read all the same, as by the C library. */
+NAMED(long, abi_syscall, "syscall", (long number, long a, long b, long c, long d, long e, long f))
+{
+    return posix_syscall(number, (const long[]){a, b, c, d, e, f});
+}
 
 /* _FORTIFY_SOURCE: `room` is the size of the buffer as the compiler knows it. */
 NORETURN void __chk_fail(void);

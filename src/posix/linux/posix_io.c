@@ -122,6 +122,23 @@ long io_call(unsigned flags, const long *args)
     return result;
 }
 
+struct io_past io_past_begin(void)
+{
+    struct io_past past = {.self = NULL};
+    if (!io_is_plain()) {
+        past.self = rt_self();
+        past.was = rt_cancel_set(past.self, CANCEL_DISABLED, 0);
+    }
+    return past;
+}
+
+void io_past_end(const struct io_past *past)
+{
+    if (past->self != NULL && !(past->was & CANCEL_DISABLED)) {
+        rt_cancel_set(past->self, 0, CANCEL_DISABLED);
+    }
+}
+
 /* One attempt that does not block. Offset -1 means the file's own offset. */
 static ssize_t try_vector(long number, int fd, const struct iovec *iov, int n)
 {

@@ -85,6 +85,15 @@ long io_call_stoppable(struct thread *self, bool point, const long *args);
     io_call((flags), (const long[]){(number), (long)(a), (long)(b), (long)(c), (long)(d),          \
                                     (long)(e), (long)(f)})
 
+/* Around functions of io.def that are to be no cancellation points: requests wait as if the caller
+ * had disabled cancellation. */
+struct io_past {
+    struct thread *self; /* NULL: a foreign thread */
+    uint32_t was;
+};
+struct io_past io_past_begin(void);
+void io_past_end(const struct io_past *past);
+
 /* The kind of a file: RT_IO_KIND of core/io.h. */
 enum io_kind {
     IO_UNKNOWN = 0,

@@ -86,6 +86,12 @@ static __attribute__((constructor)) void program_begins(void)
     posix_begin();
 }
 
+static void started(void)
+{
+    posix_signals_started();
+    posix_streams_begin();
+}
+
 const struct rt_personality rt_personality = {
     .own_tls = true,
     .preempt = true,
@@ -95,7 +101,7 @@ const struct rt_personality rt_personality = {
     .stack_size = stack_size,
     .main_name = main_name,
     .begin = posix_begin,
-    .started = posix_signals_started,
+    .started = started,
     .local_end = posix_local_end,
     .local_drop = posix_local_drop,
     .tools_end = posix_sanitizer_end,

@@ -85,11 +85,16 @@ static struct {
     bool found_self, found_libc, self_is_program;
 } preempt;
 
+/* The POSIX layer's stand-in for a function of the C library: posix_syscall.c. */
+extern const char __start_pirn_syscall[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_pirn_syscall[] __attribute__((weak, visibility("hidden")));
+
 bool preempt_pc_is_kept(uintptr_t pc, bool *own)
 {
     for (unsigned i = 0; i < preempt.nranges; i++) {
         if (pc >= preempt.range[i].low && pc < preempt.range[i].high) {
-            *own = preempt.range[i].own;
+            *own = preempt.range[i].own &&
+                   !(pc >= (uintptr_t)__start_pirn_syscall && pc < (uintptr_t)__stop_pirn_syscall);
             return true;
         }
     }
