@@ -40,6 +40,13 @@ static bool is_private(int op, const uint32_t *word)
     return (op & FUTEX_PRIVATE_FLAG) != 0 || port_memory_is_private(word);
 }
 
+/* A user thread, and not a handler that has interrupted the runtime. Where that is not known,
+ * handlers must not call the API anyway. */
+static bool may_wait_here(void)
+{
+    return !posix_is_foreign() && (!PORT_KNOWS_INSIDE || port_may_wait());
+}
+
 /* FUTEX_WAIT has an interval on the monotonic clock, FUTEX_WAIT_BITSET a time. 0, EINVAL, or
  * ETIMEDOUT: it is over. */
 static int deadline_of(int op, const struct timespec *limit, uint64_t *deadline)
@@ -78,7 +85,7 @@ static long wait_call(const long *args)
     _Atomic(uint32_t) *word = (_Atomic(uint32_t) *)args[0];
     int op = (int)args[1];
     struct futex_wait wait = {.value = (uint32_t)args[2], .reason = WAIT_FUTEX};
-    if (io_is_plain() || ((uintptr_t)word & 3) != 0 || !is_private(op, (uint32_t *)args[0])) {
+    if (!may_wait_here() || ((uintptr_t)word & 3) != 0 || !is_private(op, (uint32_t *)args[0])) {
         return in_kernel(IO_BLOCKS, args);
     }
     bool differs = at_load_rlx(word) != wait.value; /* a bad address is the caller's fault here */
