@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * futexes.c - threads that wait for a word by syscall(SYS_futex) let the others of their CPU run, on
- * all architectures.
+ * futexes.c - threads that wait for a word by syscall(SYS_futex) let the others of their CPU run,
+ * on all architectures.
  */
 #include <linux/futex.h>
 #include <stdint.h>
