@@ -111,12 +111,12 @@ CASE(read_of_zeroes_is_whole)
 
 /* ---- a filter of system calls ---- */
 
-static void refuse(unsigned answer)
+static void refuse(unsigned answer, unsigned one, unsigned other)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_preadv2, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwritev2, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | answer),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -138,11 +138,11 @@ static void *echoes(void *arg)
     return NULL;
 }
 
-static void works_under_a_filter(unsigned answer)
+static void works_under_a_filter(unsigned answer, unsigned one, unsigned other)
 {
     char b[8];
     OK(pipe(ends));
-    refuse(answer);
+    refuse(answer, one, other);
     pthread_t t = start(echoes, b);
     give_way();
     CHECK_EQ(write(ends[1], "some", 4), 4);
@@ -157,12 +157,27 @@ static void works_under_a_filter(unsigned answer)
 
 CASE(pipes_work_when_a_filter_says_eperm)
 {
-    works_under_a_filter(EPERM);
+    works_under_a_filter(EPERM, SYS_preadv2, SYS_pwritev2);
 }
 
 CASE(pipes_work_when_a_filter_says_enosys)
 {
-    works_under_a_filter(ENOSYS);
+    works_under_a_filter(ENOSYS, SYS_preadv2, SYS_pwritev2);
+}
+
+/* Lists of allowed calls from before Linux 5.11, in containers for instance, lack epoll_pwait2. */
+CASE(pipes_work_when_a_filter_refuses_epoll_pwait2)
+{
+    works_under_a_filter(EPERM, SYS_epoll_pwait2, SYS_epoll_pwait2);
+}
+
+CASE(pipes_work_when_a_filter_allows_epoll_wait_alone)
+{
+#ifdef SYS_epoll_wait
+    works_under_a_filter(ENOSYS, SYS_epoll_pwait2, SYS_epoll_pwait);
+#else
+    case_unsupported("no epoll_wait in this architecture's kernel");
+#endif
 }
 
 /* ---- no descriptor left ---- */

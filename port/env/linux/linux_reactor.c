@@ -192,13 +192,42 @@ int port_io_block(int fd, uint32_t events, uint64_t deadline)
     return n == 0 ? -ETIMEDOUT : n < 0 || (p.revents & POLLNVAL) ? -EBADF : 0;
 }
 
+#ifdef SYS_epoll_wait
+static int fetch_old(int epoll, struct epoll_event *events, int ms)
+{
+    return (int)syscall(SYS_epoll_wait, epoll, events, BATCH, ms);
+}
+#else
+static int fetch_old(int epoll, struct epoll_event *events, int ms)
+{
+    (void)epoll;
+    (void)events;
+    (void)ms;
+    return -1;
+}
+#endif
+
+/* A filter of system calls answers as it likes (EPERM, ENOSYS) to a call that it does not know or
+ * allow. */
+static bool is_refused(int n)
+{
+    return n < 0 && errno != EINTR;
+}
+
+/* ms: as for epoll_wait. */
+static int fetch(int epoll, struct epoll_event *events, int ms)
+{
+    int n = (int)syscall(SYS_epoll_pwait, epoll, events, BATCH, ms, NULL, (size_t)8);
+    return is_refused(n) ? fetch_old(epoll, events, ms) : n;
+}
+
 void port_io_poll(void)
 {
     struct epoll_event events[BATCH];
     int saved = errno,
         epoll = __atomic_load_n(&reactor.epoll, __ATOMIC_ACQUIRE); /* ORDER(reactor) */
     if (epoll >= 0) {
-        deliver(events, (int)syscall(SYS_epoll_pwait, epoll, events, BATCH, 0, NULL, (size_t)8));
+        deliver(events, fetch(epoll, events, 0));
     }
     errno = saved;
 }
@@ -209,10 +238,9 @@ static int wait_until(int epoll, struct epoll_event *events, uint64_t deadline)
     struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     int n = (int)syscall(SYS_epoll_pwait2, epoll, events, BATCH, deadline != UINT64_MAX ? &t : NULL,
                          NULL, (size_t)8);
-    if (n < 0 && errno == ENOSYS) { /* before Linux 5.11: rounded up to milliseconds */
+    if (is_refused(n)) { /* also before Linux 5.11: rounded up to milliseconds */
         uint64_t ms = deadline != UINT64_MAX ? ns / 1000000u + 1 : UINT64_MAX;
-        int limit = ms == UINT64_MAX ? -1 : ms > 60000 ? 60000 : (int)ms;
-        n = (int)syscall(SYS_epoll_pwait, epoll, events, BATCH, limit, NULL, (size_t)8);
+        n = fetch(epoll, events, ms == UINT64_MAX ? -1 : ms > 60000 ? 60000 : (int)ms);
     }
     return n;
 }
