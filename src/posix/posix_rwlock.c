@@ -52,11 +52,15 @@ int pirn_pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t 
     return 0;
 }
 
-/* Takes the queue lock, because the thread that unlocked last may still hold it. */
+/* Takes the queue lock, because the thread that unlocked last may still hold it. A null pointer:
+ * undefined in POSIX; the C library does not read it. */
 int pirn_pthread_rwlock_destroy(pthread_rwlock_t *lock)
 {
     struct rt_rwlock *l = RWLOCK(lock);
     unsigned long irq;
+    if (l == NULL) {
+        return 0;
+    }
     if (SHARED(lock)) {
         return shrwlock_destroy(lock);
     }

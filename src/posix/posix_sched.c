@@ -39,7 +39,11 @@ int posix_sched_translate(int policy, int priority, unsigned weight, struct sche
 
 int pirn_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param)
 {
-    struct sched_params params = rt_thread_sched(posix_thread(thread));
+    const struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
+    struct sched_params params = rt_thread_sched(t);
     *policy = policy_of(params.class);
     *param = (struct sched_param){.sched_priority = (int)params.priority};
     return 0;
@@ -49,6 +53,9 @@ int pirn_pthread_setschedparam(pthread_t thread, int policy, const struct sched_
 {
     struct thread *t = posix_thread(thread);
     struct sched_params params;
+    if (t == NULL) {
+        return ESRCH;
+    }
     int error =
         posix_sched_translate(policy, param->sched_priority, rt_thread_sched(t).weight, &params);
     if (error == 0) {
@@ -60,6 +67,9 @@ int pirn_pthread_setschedparam(pthread_t thread, int policy, const struct sched_
 int pirn_pthread_setschedprio(pthread_t thread, int priority)
 {
     struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
     struct sched_params params = rt_thread_sched(t);
     int error = posix_sched_translate(policy_of(params.class), priority, params.weight, &params);
     if (error == 0) {
@@ -71,6 +81,9 @@ int pirn_pthread_setschedprio(pthread_t thread, int priority)
 int pirn_pthread_setweight_np(pthread_t thread, unsigned weight)
 {
     struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
     struct sched_params params = rt_thread_sched(t);
     if (weight < 1 || weight > SCHED_WEIGHT_MAX) {
         return EINVAL;
@@ -86,7 +99,11 @@ int pirn_pthread_setweight_np(pthread_t thread, unsigned weight)
 
 int pirn_pthread_getweight_np(pthread_t thread, unsigned *weight)
 {
-    *weight = rt_thread_sched(posix_thread(thread)).weight;
+    const struct thread *t = posix_thread(thread);
+    if (t == NULL) {
+        return ESRCH;
+    }
+    *weight = rt_thread_sched(t).weight;
     return 0;
 }
 

@@ -54,8 +54,12 @@ static int private_destroy(struct rt_sem *s)
     return busy ? -EBUSY : 0;
 }
 
+/* A null pointer: undefined in POSIX; the C library does not read it. */
 int pirn_posix_sem_destroy(sem_t *sem)
 {
+    if (sem == NULL) {
+        return 0;
+    }
     return sem_result(SHARED(sem) ? rt_shsem_destroy(SHSEM(sem)) : private_destroy(SEM(sem)));
 }
 

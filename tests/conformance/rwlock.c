@@ -506,3 +506,10 @@ CASE(destroy_is_ebusy_when_held)
     OK(pthread_rwlock_destroy(&lock));
 }
 #endif
+
+/* Undefined; programs rely on the C library, which returns. */
+CASE(destroy_returns_for_a_null_pointer)
+{
+    pthread_rwlock_t *volatile none = NULL;
+    OK(pthread_rwlock_destroy(none));
+}

@@ -502,3 +502,14 @@ CASE(weight_is_einval_outside_the_range)
     CHECK_EQ(pthread_setweight_np(pthread_self(), 101), EINVAL);
 }
 #endif
+
+/* A variable that was never given a thread. */
+CASE(calls_are_esrch_for_a_thread_of_zero)
+{
+    struct sched_param param = {0};
+    volatile pthread_t none = 0;
+    int policy;
+    CHECK_EQ(pthread_getschedparam(none, &policy, &param), ESRCH);
+    CHECK_EQ(pthread_setschedparam(none, SCHED_OTHER, &param), ESRCH);
+    CHECK_EQ(pthread_setschedprio(none, 0), ESRCH);
+}

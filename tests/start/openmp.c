@@ -2,7 +2,7 @@
 /*
  * openmp.c - an OpenMP program with gcc's library, whose constructor comes before that of a
  * preloaded one. Loops, reductions, tasks, nested teams, variables of threads, with a team of
- * OMP_NUM_THREADS. Prints "done".
+ * OMP_NUM_THREADS; the team's end, also at the program's. Prints "done".
  */
 #include <omp.h>
 #include <stdio.h>
@@ -84,14 +84,28 @@ static int nested(void)
     return wrong("members of nested teams", members, 6);
 }
 
+/* The library ends its team's threads and joins them. */
+static int paused(void)
+{
+    return wrong("omp_pause_resource_all", omp_pause_resource_all(omp_pause_hard), 0);
+}
+
+/* The team's threads wait for more work, or have ended. */
+static void at_exit(void)
+{
+    if (paused() + loops() + paused() == 0) {
+        puts("done");
+    }
+}
+
 int main(void)
 {
     int bad = 0;
     for (int i = 0; i < ROUNDS && bad == 0; i++) {
-        bad = loops() + tasks() + nested();
+        bad = loops() + tasks() + nested() + paused();
     }
-    if (bad == 0) {
-        puts("done");
+    if (bad == 0 && atexit(at_exit) == 0) {
+        loops();
     }
     return bad != 0;
 }
