@@ -38,8 +38,8 @@ static struct {
 ALWAYS_INLINE size_t stack_pair_size(size_t usable)
 {
     size_t want = usable + sizeof(struct thread) + rt.tls_room + STACK_COLOURS * 128u;
-    if (usable == RT_STACK_DEFAULT) {
-        want = usable; /* the default size is that of the whole pair: powers of two pack best */
+    if (usable == RT_STACK_DEFAULT && usable == rt.stack_size) {
+        want = usable; /* the native default is that of the whole pair: powers of two pack best */
     }
     return (want + STACK_PAGE - 1) & ~(size_t)(STACK_PAGE - 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stack.c - the smallest stacks: the size that sysconf returns suffices, and threads on them can
- * compute. */
+ * compute. Stacks are as large as asked for. */
 #include "harness.h"
 
 #define IN_LIMITS_H 16384 /* PTHREAD_STACK_MIN without _GNU_SOURCE */
@@ -110,4 +110,40 @@ CASE(less_is_refused)
     OK(pthread_attr_setstack(&a, memory, least));
     OK(pthread_attr_destroy(&a));
     free(memory);
+}
+
+/* ---- sizes ---- */
+
+/* Down to the end of the stack that pthread_getattr_np returns, but for the frame of this
+ * function. */
+static void *uses_all(void *asked)
+{
+    pthread_attr_t a;
+    void *low;
+    size_t size;
+    char here = 0;
+    OK(pthread_getattr_np(pthread_self(), &a));
+    OK(pthread_attr_getstack(&a, &low, &size));
+    OK(pthread_attr_destroy(&a));
+    CHECK(size >= *(size_t *)asked);
+    CHECK(&here > (char *)low && &here < (char *)low + size);
+    size_t rest = (size_t)(&here - (char *)low) - FENCE;
+    volatile char *room = __builtin_alloca(rest);
+    for (size_t i = rest; i != 0; i -= i < 512 ? i : 512) {
+        room[i - 1] = here;
+    }
+    return asked;
+}
+
+CASE(stacks_are_as_large_as_asked_for)
+{
+    static const unsigned pages[] = {8, 9, 12, 16, 17, 24, 32, 64, 128, 512};
+    for (size_t i = 0; i < COUNT(pages); i++) {
+        size_t asked = pages[i] * 4096ul;
+        pthread_attr_t a;
+        OK(pthread_attr_init(&a));
+        OK(pthread_attr_setstacksize(&a, asked));
+        CHECK_EQ(join(start_with(&a, uses_all, &asked)), &asked);
+        OK(pthread_attr_destroy(&a));
+    }
 }
