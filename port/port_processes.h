@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port_processes.h - several processes: shared words, and fork.
+ * port_processes.h - several processes: shared words, fork, and limits of a process.
  *
  * PORT_PROCESSES (port_env.h): true where other processes can see the same memory.
  */
@@ -18,6 +18,10 @@
  */
 int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime);
 void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
+
+/* The bytes of address space that the process may use; UINT64_MAX: there is no limit. Any
+ * context. */
+uint64_t port_memory_limit(void);
 #else
 ALWAYS_INLINE int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline,
                                    bool realtime)
@@ -34,6 +38,11 @@ ALWAYS_INLINE void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
     (void)word;
     (void)n;
     rt_no_such_call();
+}
+
+ALWAYS_INLINE uint64_t port_memory_limit(void)
+{
+    return UINT64_MAX;
 }
 #endif
 

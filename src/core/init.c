@@ -313,6 +313,7 @@ static void rt_start_once(void)
     capacities_begin();
     nodes_begin();
     preempt_begin();
+    stack_begin();
     cpus_make(main_calls);
     policy_begin(main_calls);
     trace_start();

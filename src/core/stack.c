@@ -18,6 +18,7 @@
 #include "cpu.h"
 #include "id.h"
 #include "nodes.h"
+#include "port_processes.h"
 #include "runtime.h"
 #include "stack_cache.h"
 #include "wake.h"
@@ -25,6 +26,7 @@
 #define STACK_BATCH 32u
 #define STACK_PAGE 4096u
 #define STACK_COLOURS 20u
+#define STACK_SHARE 32u /* of address space that is limited: the part that is cached */
 #define STACK_POOLS (RT_NODES ? PORT_NODES_MAX * STACK_CLASSES : STACK_CLASSES)
 
 static struct {
@@ -32,6 +34,7 @@ static struct {
     size_t size[STACK_CLASSES];        /* (lock) usable bytes of the class, 0 = free; only grows */
     struct thread *first[STACK_POOLS]; /* (lock) by stack_class */
     unsigned total;                    /* (lock) */
+    bool limited;                      /* (C) address space is */
     _Atomic(uint32_t) colour;
 } pool;
 
@@ -44,8 +47,25 @@ ALWAYS_INLINE size_t stack_pair_size(size_t usable)
     return (want + STACK_PAGE - 1) & ~(size_t)(STACK_PAGE - 1);
 }
 
+/* The program's own allocations do not see the caches. So these are small where the process has a
+ * limit of its address space, which is read once; stacks larger than the default are not cached
+ * there, because the reservoir counts pairs. */
+void stack_begin(void)
+{
+    uint64_t limit = port_memory_limit();
+    uint64_t most = limit / STACK_SHARE / stack_pair_size(rt.stack_size);
+    pool.limited = limit != UINT64_MAX;
+    if (pool.limited && most < rt.reservoir) {
+        rt.reservoir = most;
+        rt.stack_cache_limit = (uint32_t)(most / (2 * rt.ncpu));
+    }
+}
+
 static unsigned stack_class_locked(size_t size)
 {
+    if (pool.limited && size > rt.stack_size) {
+        return STACK_NO_CLASS;
+    }
     for (unsigned c = 0; c < STACK_CLASSES; c++) {
         if (pool.size[c] == 0) {
             pool.size[c] = c == 0 ? rt.stack_size : size; /* class 0 is the default's */

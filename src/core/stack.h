@@ -30,6 +30,9 @@ struct stack_cache {
     unsigned count;       /* (O) */
 };
 
+/* The runtime starts, and knows the default size. */
+void stack_begin(void);
+
 /* A descriptor with a stack of at least `size` usable bytes; NULL without memory. cpu may be NULL
  * (foreign). With a guard of the thread's own the pair is never recycled. */
 struct thread *stack_get_slow(struct cpu *cpu, size_t size);
@@ -61,6 +64,7 @@ void stack_forget_all(void);
 
 /* All stacks and descriptors are the program's. */
 size_t stack_asked(const struct thread *t);
+ALWAYS_INLINE void stack_begin(void) {}
 ALWAYS_INLINE void stack_forget_all(void) {}
 ALWAYS_INLINE void stack_free_cached(struct cpu *cpu)
 {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* stack.c - the smallest stacks: the size that sysconf returns suffices, and threads on them can
- * compute. Stacks are as large as asked for. */
+ * compute. Stacks are as large as asked for. Those of threads that have ended leave the program room.
+ */
+#include <sys/mman.h>
+#include <sys/resource.h>
+
 #include "harness.h"
 
 #define IN_LIMITS_H 16384 /* PTHREAD_STACK_MIN without _GNU_SOURCE */
@@ -146,4 +150,61 @@ CASE(stacks_are_as_large_as_asked_for)
         CHECK_EQ(join(start_with(&a, uses_all, &asked)), &asked);
         OK(pthread_attr_destroy(&a));
     }
+}
+
+/* ---- room for the program ---- */
+
+enum { TOGETHER = 200, OFTEN = 5 };
+#define MIB (1024ul * 1024)
+
+static flag_t all_live;
+
+static void *lives(void *arg)
+{
+    flag_add(&all_live, 1);
+    flag_wait(&all_live, TOGETHER);
+    return arg;
+}
+
+/* 800 MiB of stacks at once. */
+static void live_together(void)
+{
+    pthread_t t[TOGETHER];
+    pthread_attr_t a;
+    flag_set(&all_live, 0);
+    OK(pthread_attr_init(&a));
+    OK(pthread_attr_setstacksize(&a, 4 * MIB));
+    for (size_t i = 0; i < TOGETHER; i++) {
+        t[i] = start_with(&a, lives, NULL);
+    }
+    for (size_t i = 0; i < TOGETHER; i++) {
+        join(t[i]);
+    }
+    OK(pthread_attr_destroy(&a));
+}
+
+static size_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f != NULL && fscanf(f, "%lu", &pages) == 1);
+    fclose(f);
+    return pages * (size_t)getpagesize();
+}
+
+CASE(ended_threads_leave_room_in_a_limited_address_space)
+{
+    NOT_SANITIZED("the sanitizer needs address space without a limit");
+    struct rlimit limit;
+    OK(getrlimit(RLIMIT_AS, &limit));
+    limit.rlim_cur = address_space() + 1536 * MIB;
+    if (limit.rlim_cur > limit.rlim_max) {
+        case_unsupported("too little address space (RLIMIT_AS)");
+    }
+    OK(setrlimit(RLIMIT_AS, &limit));
+    for (size_t i = 0; i < OFTEN; i++) {
+        live_together();
+    }
+    void *room = mmap(NULL, 1024 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(room != MAP_FAILED);
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_limits.c - errors in words, and the limits of this process that may be the reason. Called
- * where the runtime cannot go on.
+ * linux_limits.c - limits of this process: that of its memory; errors in words, with the limits that
+ * may be the reason. The latter is called where the runtime cannot go on.
  */
 #include "linux.h"
+#include "port_processes.h"
 #include "port_report.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static const struct limit {
     const char *name;
@@ -22,6 +25,23 @@ static const struct limit {
     {"ulimit -d", RLIMIT_DATA, 1024, "KiB of data"},
     {"ulimit -s", RLIMIT_STACK, 1024, "KiB for the stack of each kernel thread"},
 };
+
+/* By the kernel itself: getrlimit may be the program's own. RLIMIT_DATA counts private writable
+ * mappings, too. */
+uint64_t port_memory_limit(void)
+{
+    static const int resources[] = {RLIMIT_AS, RLIMIT_DATA};
+    uint64_t least = UINT64_MAX;
+    int saved = errno;
+    for (unsigned i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+        uint64_t now[2]; /* soft, hard; UINT64_MAX: none */
+        if (syscall(SYS_prlimit64, 0, resources[i], NULL, now) == 0 && now[0] < least) {
+            least = now[0];
+        }
+    }
+    errno = saved;
+    return least;
+}
 
 static size_t fitting(int n, size_t size)
 {

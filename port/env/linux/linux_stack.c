@@ -12,6 +12,7 @@
  */
 #include "linux.h"
 #include "linux_arena.h"
+#include "port_processes.h"
 #include "port_tools.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@
 
 #define ARENA_BYTES (32ul << 20)
 #define ARENA_SLOTS_LEAST 16u /* of large stacks: it is only address space */
+#define ARENA_SHARE 256u      /* of address space that is limited: an arena's part of it */
 
 static struct arenas arenas = {.spare = {&arenas.spare, &arenas.spare}}; /* (lock) */
 static struct arena_kind *recent; /* (lock) used last, or NULL */
@@ -117,13 +119,24 @@ static struct arena *arena_map(size_t slot, unsigned slots)
     return a;
 }
 
+/* One stack of an arena keeps all of it. Where address space is limited, arenas are small, so that
+ * the program gets back the space of stacks that it does not use any more. */
+static unsigned arena_slots(size_t slot)
+{
+    uint64_t limit = port_memory_limit(), fit = ARENA_BYTES / slot, least = ARENA_SLOTS_LEAST;
+    if (limit != UINT64_MAX) {
+        uint64_t part = limit / ARENA_SHARE / slot;
+        fit = part < fit ? part : fit;
+        least = 1;
+    }
+    fit = fit < least ? least : fit;
+    return fit < ARENA_SLOTS ? (unsigned)fit : ARENA_SLOTS;
+}
+
 /* As large as there is room for: a process near its limit still gets single stacks. */
 static struct arena *arena_map_some(size_t slot)
 {
-    size_t fit = ARENA_BYTES / slot;
-    unsigned slots = fit < ARENA_SLOTS_LEAST ? ARENA_SLOTS_LEAST
-                     : fit > ARENA_SLOTS     ? ARENA_SLOTS
-                                             : (unsigned)fit;
+    unsigned slots = arena_slots(slot);
     struct arena *a = NULL;
     for (; slots != 0 && a == NULL; slots /= 2) {
         a = arena_map(slot, slots);

@@ -32,6 +32,7 @@
 #include "../../../src/sync/sync.h"
 #include "../../src/core/runtime.h"
 #include "port_preempt.h"
+#include "port_processes.h"
 #include "port_signals.h"
 #include "port_trace.h"
 #include "sim_clock.h"
@@ -556,4 +557,10 @@ void sim_run(const struct sim_config *config, void (*body)(void *), void *arg,
 void sim_foreign(void (*fn)(void *), void *arg)
 {
     sim_context_new(fn, arg, NULL);
+}
+
+/* The simulated process has no limit. */
+uint64_t port_memory_limit(void)
+{
+    return UINT64_MAX;
 }
