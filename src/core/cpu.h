@@ -89,6 +89,7 @@ struct cpu {
 #ifdef PORT_CPU_SHARED
     uint64_t search_from;  /* (O) no search before that time: search.h */
     uint64_t search_pause; /* (O) the length of the last pause */
+    uint32_t search_cut;   /* (O) how often the time of a search was halved */
 #endif
 #ifdef PIRN_DEBUG
     uint32_t ranks_held;

@@ -144,7 +144,7 @@ static struct thread *idle_wait(struct cpu *cpu)
 {
     struct thread *next = NULL;
     uint64_t from = RT_TIMED ? port_now() : 0;
-    uint64_t spin = RT_TIMED && rt.ncpu > 1 && search_pays(cpu, from) ? rt.spin_ns : 0;
+    uint64_t spin = RT_TIMED && rt.ncpu > 1 && search_pays(cpu, from) ? search_lasts(cpu) : 0;
     uint64_t now = from;
     uint64_t until = from + spin;
     IDLE_SINCE(cpu, from);
@@ -172,6 +172,7 @@ static struct thread *idle_wait(struct cpu *cpu)
         if (now >= until && !rt_has_work(cpu)) {
             idle_sleep(cpu);
             now = RT_TIMED ? port_now() : 0;
+            search_slept(cpu, now - (until - spin));
             until = now + spin;
             round = 0;
         }

@@ -8,12 +8,19 @@
  * the expected wait. If they keep it for long, searching does not pay: the CPU sleeps, and does not
  * search at all for a while, twice as long each time that this happens again soon.
  *
+ * A search also costs CPU time, for nothing if work comes after its end. Threads that wake up by a
+ * period would pay for it each time. So after a wait that was too long for any search, the CPU
+ * searches for a quarter of the time, then less, and at last not at all. After a short wait, which
+ * the whole search would have covered, it searches for twice as long. If more than two thirds of
+ * the waits are short, it searches for the whole time.
+ *
  * On ports whose cores are the runtime's alone (no PORT_CPU_SHARED) nothing is offered.
  */
 #ifndef PIRN_CORE_SEARCH_H
 #define PIRN_CORE_SEARCH_H
 
 #include "cpu.h"
+#include "runtime.h"
 
 /* Rounds of a search from one look at descriptors, and one offer of the processor, to the next. */
 #define ROUNDS_TO_OFFER 8u
@@ -41,6 +48,27 @@
 static inline bool search_pays(const struct cpu *cpu, uint64_t now)
 {
     return now >= cpu->search_from;
+}
+
+/* The whole time, halved so often, is no search any more. */
+#define RT_SEARCH_CUTS 5u
+
+/* How long a search lasts. */
+static inline uint64_t search_lasts(const struct cpu *cpu)
+{
+    return cpu->search_cut < RT_SEARCH_CUTS ? rt.spin_ns >> cpu->search_cut : 0;
+}
+
+/* Called after a search and a sleep, which took `waited` together. Half a search more is for the
+ * time that waking up takes. */
+static inline void search_slept(struct cpu *cpu, uint64_t waited)
+{
+    if (waited < rt.spin_ns + rt.spin_ns / 2) {
+        cpu->search_cut -= cpu->search_cut != 0;
+    } else {
+        cpu->search_cut =
+            cpu->search_cut + 2 < RT_SEARCH_CUTS ? cpu->search_cut + 2 : RT_SEARCH_CUTS;
+    }
 }
 
 /* Offers the processor, or not yet. since: when the search began; io: threads wait for descriptors.
@@ -72,6 +100,18 @@ static inline bool search_pays(const struct cpu *cpu, uint64_t now)
     (void)cpu;
     (void)now;
     return true;
+}
+
+static inline uint64_t search_lasts(const struct cpu *cpu)
+{
+    (void)cpu;
+    return rt.spin_ns;
+}
+
+static inline void search_slept(struct cpu *cpu, uint64_t waited)
+{
+    (void)cpu;
+    (void)waited;
 }
 
 static inline bool search_offers(uint64_t since, uint64_t now, bool io)
