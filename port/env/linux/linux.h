@@ -156,6 +156,7 @@ void blocked_stop_probes(
 /* Descriptors that threads wait for: linux_reactor.c. */
 bool reactor_sleep(uint32_t *permit, uint64_t deadline); /* as permit_wait; false: not now */
 void reactor_kick(void);                                 /* the worker that sleeps there */
+bool reactor_is_exact(void);   /* it wakes up at the deadline, not by milliseconds */
 bool reactor_unattended(void); /* threads wait, and no worker sleeps there */
 void reactor_forked(void);
 

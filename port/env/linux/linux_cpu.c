@@ -64,7 +64,8 @@ void permit_wait(uint32_t *word, uint64_t deadline)
         futex_wait(word, 2, deadline);
     }
     RT_ASSERT(none <= 1); /* the word has one owner */
-    UNUSED uint32_t before = __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+    UNUSED uint32_t before =
+        __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST); /* ORDER(permit) ORDER(monitor) */
     RT_ASSERT(before == 1 || before == 2);
 }
 

@@ -7,6 +7,13 @@
  * worker's tick_at is its next tick; `wake_at` is when the monitor wakes. Setting an earlier tick
  * bumps the monitor: store tick_at, then read wake_at; the monitor stores wake_at, then reads every
  * tick_at again. Sequentially consistent: one of them sees the other. ORDER(monitor)
+ *
+ * The monitor costs what it is woken up for. So it does not wake up for the tick of a worker that
+ * sleeps until then itself. Such a worker sets its tick again (rt_service) when it has work: it
+ * leaves its sleep, stores tick_at and reads wake_at, while the monitor stores wake_at and reads
+ * whether it sleeps. And the monitor does not stop looking at the workers as soon as all sleep, but
+ * when none has been awake for a whole interval: a worker that wakes up often need not wake the
+ * monitor each time.
  */
 #include "linux.h"
 #include "port_calls.h"
@@ -26,6 +33,7 @@ static struct {
     uint32_t bump;    /* futex permit */
     uint32_t watch;   /* look at the calls */
     uint32_t dozing;  /* the workers are not looked at */
+    uint32_t stirred; /* a worker has woken up since the last look; a hint */
     uint64_t look_at; /* when they are next */
     uint64_t looked;  /* when they were last */
     uint64_t tend_at; /* when signals and ticks are looked after next */
@@ -33,6 +41,14 @@ static struct {
     uint32_t wanted;  /* a carrier */
     uint32_t begun;   /* kernel threads of the runtime's, beside such as end soon */
 } monitor;
+
+/* Until its next tick, at which it wakes up itself. */
+static bool worker_sleeps(const struct port_cpu *port)
+{
+    uint32_t permit = __atomic_load_n(&port->permit, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    RT_ASSERT(permit <= 3);
+    return permit == 2 || (permit == 3 && reactor_is_exact());
+}
 
 /* Deliver what is due; returns the next time. */
 static uint64_t monitor_deliver(uint64_t now)
@@ -45,6 +61,9 @@ static uint64_t monitor_deliver(uint64_t now)
             continue;
         }
         struct port_cpu *port = rt_cpu_port(cpu);
+        if (worker_sleeps(port)) {
+            continue;
+        }
         uint64_t at = __atomic_load_n(&port->tick_at, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         if (at <= now && __atomic_compare_exchange_n(&port->tick_at, &at, UINT64_MAX, false,
                                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
@@ -116,6 +135,7 @@ static uint64_t workers_watch(uint64_t now)
         return monitor.look_at;
     }
     uint64_t interval = blocked_interval_now(now);
+    bool stirred = __atomic_exchange_n(&monitor.stirred, 0, __ATOMIC_RELAXED) != 0;
     RT_ASSERT(monitor.wake_at == 0);
     if (interval != UINT64_MAX) {
         workers_look(now);
@@ -126,7 +146,7 @@ static uint64_t workers_watch(uint64_t now)
     }
     monitor.look_at = interval == UINT64_MAX ? UINT64_MAX : now + interval;
     __atomic_store_n(&monitor.dozing, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
-    if (interval == UINT64_MAX || !anyone_awake()) {
+    if (interval == UINT64_MAX || (!stirred && !anyone_awake())) {
         monitor.look_at = 0; /* when it is woken */
         return UINT64_MAX;
     }
@@ -136,6 +156,9 @@ static uint64_t workers_watch(uint64_t now)
 
 void monitor_wakes(void)
 {
+    if (__atomic_load_n(&monitor.stirred, __ATOMIC_RELAXED) == 0) {
+        __atomic_store_n(&monitor.stirred, 1, __ATOMIC_RELAXED);
+    }
     if (__atomic_load_n(&monitor.dozing, __ATOMIC_SEQ_CST) != 0 && /* ORDER(monitor) */
         (blocked_interval() != UINT64_MAX || rt_io_waiting() != 0) &&
         __atomic_exchange_n(&monitor.dozing, 0, __ATOMIC_SEQ_CST) != 0) {

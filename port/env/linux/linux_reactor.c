@@ -39,6 +39,7 @@ static struct {
     int kick;         /* eventfd */
     uint32_t making;  /* lock */
     uint32_t fetcher; /* a worker sleeps here */
+    uint32_t coarse;  /* and wakes up by milliseconds */
     long process;     /* whose descriptors they are */
 } reactor = {.epoll = -1, .kick = -1};
 
@@ -239,6 +240,7 @@ static int wait_until(int epoll, struct epoll_event *events, uint64_t deadline)
     int n = (int)syscall(SYS_epoll_pwait2, epoll, events, BATCH, deadline != UINT64_MAX ? &t : NULL,
                          NULL, (size_t)8);
     if (is_refused(n)) { /* also before Linux 5.11: rounded up to milliseconds */
+        __atomic_store_n(&reactor.coarse, 1, __ATOMIC_RELAXED);
         uint64_t ms = deadline != UINT64_MAX ? ns / 1000000u + 1 : UINT64_MAX;
         n = fetch(epoll, events, ms == UINT64_MAX ? -1 : ms > 60000 ? 60000 : (int)ms);
     }
@@ -260,7 +262,8 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
         n = wait_until(epoll, events, deadline);
     }
     RT_ASSERT(none <= 1);
-    UNUSED uint32_t before = __atomic_exchange_n(permit, 0, __ATOMIC_ACQ_REL); /* ORDER(permit) */
+    UNUSED uint32_t before =
+        __atomic_exchange_n(permit, 0, __ATOMIC_SEQ_CST); /* ORDER(permit) ORDER(monitor) */
     RT_ASSERT(before == 1 || before == 3);
     RT_ASSERT(__atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 1 && port_cpu_self() != NULL);
     __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
@@ -281,6 +284,11 @@ void reactor_kick(void)
     RT_ASSERT(reactor.kick >= 0); /* somebody has slept there */
     syscall(SYS_write, reactor.kick, &one, sizeof(one));
     errno = saved;
+}
+
+bool reactor_is_exact(void)
+{
+    return __atomic_load_n(&reactor.coarse, __ATOMIC_RELAXED) == 0;
 }
 
 bool reactor_unattended(void)
