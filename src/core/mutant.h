@@ -94,6 +94,8 @@ enum mutant {
     MUTANT_AFFINITY_BLIND,  /* the last look before sleeping does not see the consumers of others */
     MUTANT_LEARN_BOTH, /* of two threads that wake each other, each is taken for the other's producer */
     MUTANT_AFFINITY_QUIET, /* only the CPU of a consumer is woken for it */
+    MUTANT_TIMER_UNTOLD,   /* the port does not learn of the timers of a CPU that was idle */
+    MUTANT_TIMER_QUIET,    /* nor of a new one, when another thread runs next */
     MUTANT_JOB_SKIPS,      /* a job that ends late skips the releases that it has missed */
     MUTANT_GATE_FULL,      /* threads run whether their working sets fit or not */
     MUTANT_GATE_OVERTAKES, /* a thread that fits overtakes one that does not */

@@ -138,6 +138,29 @@ static void idle_sleep(struct cpu *cpu)
 /* Between two searches of all queues, which take longer, the CPU looks at its own pending bits. */
 #define LOOKS_AT_PENDING 4u
 
+/* When a search that begins now ends: at the CPU's next deadline at the latest, of which the port
+ * may not know. */
+static uint64_t search_end(struct cpu *cpu, uint64_t now, uint64_t spin)
+{
+    uint64_t until = now + spin;
+    if (RT_TIMED && spin != 0 && timer_any(&cpu->timers)) {
+        uint64_t next = timer_next(cpu);
+        until = next < until ? next : until;
+    }
+    return until;
+}
+
+/* The CPU is going to run a thread: timer.h. */
+static void timers_tell(struct cpu *cpu)
+{
+    if (RT_TIMED && timer_any(&cpu->timers) && !MUTANT(TIMER_UNTOLD)) {
+        uint64_t next = timer_next(cpu);
+        if (next != UINT64_MAX) {
+            port_timer_set(cpu, next);
+        }
+    }
+}
+
 /* Without work: search and sleep until there is a thread. The end of the idle time is that of the
  * last look: reading the clock again would delay the thread that was found. */
 static struct thread *idle_wait(struct cpu *cpu)
@@ -145,8 +168,8 @@ static struct thread *idle_wait(struct cpu *cpu)
     struct thread *next = NULL;
     uint64_t from = RT_TIMED ? port_now() : 0;
     uint64_t spin = RT_TIMED && rt.ncpu > 1 && search_pays(cpu, from) ? search_lasts(cpu) : 0;
-    uint64_t now = from;
-    uint64_t until = from + spin;
+    uint64_t now = from, began = from;
+    uint64_t until = search_end(cpu, from, spin);
     IDLE_SINCE(cpu, from);
     port_meter_idle(true);
     trace_idle(cpu, true);
@@ -159,7 +182,7 @@ static struct thread *idle_wait(struct cpu *cpu)
         bool offered = false;
         if (round % ROUNDS_TO_OFFER == 0) {
             bool io = RT_INPUT && rt_io_waiting() != 0;
-            offered = spin != 0 && search_offers(until - spin, now, io);
+            offered = spin != 0 && search_offers(began, now, io);
             if (io) {
                 port_io_poll();
             }
@@ -172,8 +195,9 @@ static struct thread *idle_wait(struct cpu *cpu)
         if (now >= until && !rt_has_work(cpu)) {
             idle_sleep(cpu);
             now = RT_TIMED ? port_now() : 0;
-            search_slept(cpu, now - (until - spin));
-            until = now + spin;
+            search_slept(cpu, now - began);
+            began = now;
+            until = search_end(cpu, now, spin);
             round = 0;
         }
         for (unsigned i = 0; i < LOOKS_AT_PENDING && at_load_rlx(&cpu->pending) == 0; i++) {
@@ -207,6 +231,7 @@ void rt_cpu_main(struct cpu *cpu)
         if (next == NULL) {
             next = idle_wait(cpu);
         }
+        timers_tell(cpu);
         thread_set_state(cpu->idle, THREAD_READY);
         switch_to(cpu, next, POST_NONE, NULL);
         cpu = port_cpu_self();

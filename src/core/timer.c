@@ -76,7 +76,7 @@ static void heap_remove(struct timer_heap *heap, struct timer *timer)
     at_store_rlx(&heap->armed, at_load_rlx(&heap->armed) - 1);
 }
 
-void timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline)
+bool timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline)
 {
     struct timer_heap *heap = &cpu->timers;
     spin_lock(&heap->lock, RANK_TIMER);
@@ -88,9 +88,16 @@ void timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline)
     at_store_rlx(&heap->armed, at_load_rlx(&heap->armed) + 1);
     bool earliest = heap->root == timer;
     spin_unlock(&heap->lock, RANK_TIMER);
-    if (earliest) {
-        port_timer_set(cpu, deadline);
-    }
+    return earliest;
+}
+
+uint64_t timer_next(struct cpu *cpu)
+{
+    struct timer_heap *heap = &cpu->timers;
+    spin_lock(&heap->lock, RANK_TIMER);
+    uint64_t next = heap->root != NULL ? heap->root->deadline : UINT64_MAX;
+    spin_unlock(&heap->lock, RANK_TIMER);
+    return next;
 }
 
 void timer_disarm(struct timer *timer)

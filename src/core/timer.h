@@ -5,6 +5,10 @@
  * Each CPU keeps a pairing heap of the timers that were armed on it: no memory is allocated, arming
  * is O(1), removal O(log n) amortised. Expiry runs under the heap's lock, so timer_disarm returning
  * means that the expiry function does not run and will not run.
+ *
+ * While a CPU runs a thread, the port knows the earliest deadline (port_timer_set), or an earlier
+ * one. An idle CPU sees to its deadlines itself (run.c): telling the port of each would wake up
+ * others for nothing.
  */
 #ifndef PIRN_CORE_TIMER_H
 #define PIRN_CORE_TIMER_H
@@ -20,11 +24,17 @@ struct timer {
 struct timer_heap {
 };
 
-ALWAYS_INLINE void timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline)
+ALWAYS_INLINE bool timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline)
 {
     (void)cpu;
     (void)timer;
     (void)deadline;
+    return false;
+}
+ALWAYS_INLINE uint64_t timer_next(struct cpu *cpu)
+{
+    (void)cpu;
+    return UINT64_MAX;
 }
 ALWAYS_INLINE void timer_disarm(struct timer *timer)
 {
@@ -62,7 +72,11 @@ struct timer_heap {
     _Atomic(uint32_t) armed; /* (A) number of timers, read without the lock */
 };
 
-void timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline);
+/* True: it is the earliest, of which the port does not know yet. */
+bool timer_arm(struct cpu *cpu, struct timer *timer, uint64_t deadline);
+
+/* The earliest deadline; UINT64_MAX: none. */
+uint64_t timer_next(struct cpu *cpu);
 
 /* After return the timer is not armed and its expiry is over. The caller is the one who armed it.
  */

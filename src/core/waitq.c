@@ -229,16 +229,20 @@ static int waitq_block_timed(struct cpu *cpu, struct waitq *q, struct thread *se
                              const struct waitq_options *options)
 {
     uint32_t flags = waitq_flags(self, options);
+    bool earliest = false;
     self->claimable |= (uint8_t)flags;
     at_store_rlx(&self->park, PARK_PARKING | flags);
     if (flags) {
         waitq_end_self(self, PARK_PARKING | flags);
     }
     if (options->deadline != UINT64_MAX) {
-        timer_arm(cpu, &self->timer, options->deadline);
+        earliest = timer_arm(cpu, &self->timer, options->deadline);
     }
-    switch_to(cpu, waitq_pick_next(cpu, options->prefer), POST_PARK,
-              held_to_post(held_statelock(&q->lock)));
+    struct thread *next = waitq_pick_next(cpu, options->prefer);
+    if (earliest && next != cpu->idle && !MUTANT(TIMER_QUIET)) {
+        port_timer_set(cpu, options->deadline); /* timer.h */
+    }
+    switch_to(cpu, next, POST_PARK, held_to_post(held_statelock(&q->lock)));
     uint32_t end = at_load_acq(&self->park); /* ORDER(park) */
     if (end != PARK_TIMEDOUT && options->deadline != UINT64_MAX) {
         timer_disarm(&self->timer);

@@ -165,6 +165,49 @@ static void test_timed_join_times_out_and_can_be_repeated(void *unused)
     CHECK(ret == &ns);
 }
 
+/* ---- timers while the CPU is busy ---- */
+
+enum { NAPS = 3 };
+
+struct nap {
+    uint64_t ns;
+    _Atomic(uint32_t) over;
+};
+
+static void *naps(void *arg)
+{
+    struct nap *nap = arg;
+    pirn_sleep(nap->ns);
+    TEST_SET(&nap->over, 1u);
+    return NULL;
+}
+
+static void *yields_until_over(void *arg)
+{
+    struct nap *nap = arg;
+    while (!TEST_GET(&nap->over)) {
+        pirn_yield();
+    }
+    return NULL;
+}
+
+/* A CPU that finds a thread while it has timers must not forget them. */
+static void test_sleep_ends_while_others_keep_the_cpu(void *unused)
+{
+    struct nap nap[NAPS];
+    pirn_thread_t t[2 * NAPS];
+    (void)unused;
+    for (int i = 0; i < NAPS; i++) {
+        nap[i].ns = 50 + test_random(300);
+        TEST_SET(&nap[i].over, 0u);
+        CHECK(pirn_create(&t[2 * i], NULL, naps, &nap[i]) == 0);
+        CHECK(pirn_create(&t[2 * i + 1], NULL, yields_until_over, &nap[i]) == 0);
+    }
+    for (int i = 0; i < 2 * NAPS; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+}
+
 static void test_sleep_lasts_at_least_as_long_as_asked(void *unused)
 {
     (void)unused;
@@ -283,6 +326,7 @@ static const struct test tests[] = {
     {"join_reports_deadlock_when_joins_form_a_cycle",
      test_join_reports_deadlock_when_joins_form_a_cycle, 0},
     {"timed_join_times_out_and_can_be_repeated", test_timed_join_times_out_and_can_be_repeated, 0},
+    {"sleep_ends_while_others_keep_the_cpu", test_sleep_ends_while_others_keep_the_cpu, 0},
     {"sleep_lasts_at_least_as_long_as_asked", test_sleep_lasts_at_least_as_long_as_asked, 0},
     {"ids_are_unique_and_found", test_ids_are_unique_and_found, 0},
     {"static_descriptor_and_stack_are_used", test_static_descriptor_and_stack_are_used, 0},
