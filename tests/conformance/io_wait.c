@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_wait.c - children, locks of files, FIFOs and queues: results, several threads at once, errors.
+ * io_wait.c - children, locks of files, FIFOs and queues: results, several threads at once, errors;
+ * O_NONBLOCK set while others wait.
  * io_block.c tests that others run meanwhile.
  */
 #include "harness.h"
@@ -430,5 +431,56 @@ CASE(popen_by_several_threads)
     }
     for (size_t i = 0; i < COUNT(t); i++) {
         join(t[i]);
+    }
+}
+
+/* ---- O_NONBLOCK while others wait ---- */
+
+static flag_t reads_begun;
+
+/* 1, or -EAGAIN. */
+static void *reads_or_not(void *arg)
+{
+    char c;
+    flag_add(&reads_begun, 1);
+    ssize_t n = read(hold[0], &c, 1);
+    if (n < 0) {
+        CHECK_EQ(get_errno(), EAGAIN);
+        return (void *)-1L;
+    }
+    CHECK_EQ(n, 1);
+    return arg;
+}
+
+/* False: a reader had not begun to wait, and so did not. */
+static bool two_go_on_waiting(void)
+{
+    pthread_t t[2];
+    long sum = 0;
+    flag_set(&reads_begun, 0);
+    OK(pipe(hold));
+    for (size_t i = 0; i < COUNT(t); i++) {
+        t[i] = start(reads_or_not, NULL);
+    }
+    flag_wait(&reads_begun, 2);
+    give_way();
+    OK(fcntl(hold[0], F_SETFL, O_NONBLOCK));
+    CHECK_EQ(write(hold[1], "x", 1), 1);
+    give_way(); /* the other one may look, too */
+    CHECK_EQ(write(hold[1], "x", 1), 1);
+    for (size_t i = 0; i < COUNT(t); i++) {
+        sum += (long)join(t[i]);
+    }
+    OK(close(hold[0]));
+    OK(close(hold[1]));
+    return sum == 0;
+}
+
+/* It counts for calls that begin later. */
+CASE(reads_go_on_waiting_when_o_nonblock_is_set)
+{
+    unsigned tries = 0;
+    while (!two_go_on_waiting()) {
+        CHECK(++tries < 100);
     }
 }
