@@ -22,6 +22,12 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
 /* The bytes of address space that the process may use; UINT64_MAX: there is no limit. Any
  * context. */
 uint64_t port_memory_limit(void);
+
+/* Does the process get the memory and the kernel threads that a start with so many CPUs needs? Asked
+ * where the start can be refused: rt_start. May answer true where it does not know. Memory for the
+ * CPUs is kept until port_start_goes_on, which is called after port_init and port_tls_start. */
+bool port_start_possible(unsigned ncpu);
+void port_start_goes_on(void);
 #else
 ALWAYS_INLINE int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline,
                                    bool realtime)
@@ -44,6 +50,14 @@ ALWAYS_INLINE uint64_t port_memory_limit(void)
 {
     return UINT64_MAX;
 }
+
+ALWAYS_INLINE bool port_start_possible(unsigned ncpu)
+{
+    (void)ncpu;
+    return true;
+}
+
+ALWAYS_INLINE void port_start_goes_on(void) {}
 #endif
 
 /* Upcalls. */

@@ -14,7 +14,9 @@
  *      child of a fork. Its locked mutexes and its keys stay its own when it gets a CPU.
  *   2. While the runtime starts (started == 1) all threads are foreign. Only a thread that creates
  *      another one waits for the start (rt_start_awaited). Creating is refused in the starting
- *      thread, and in kernel threads of the runtime, because the start may be waiting for them.
+ *      thread, and in kernel threads of the runtime, because the start may be waiting for them. It
+ *      is also refused, and `started` is 0 again, if there is no room for a start; the next call
+ *      tries again.
  *   3. The main thread loses its flag THREAD_FOREIGN when it takes its CPU, with no call in
  *      between. It runs at that time and waits for nothing, so no waker uses the flag's old value.
  *   4. Making a descriptor calls no code of the program: its memory comes from the kernel
@@ -35,6 +37,7 @@
 #include "port_calls.h"
 #include "port_foreign.h"
 #include "port_preempt.h"
+#include "port_processes.h"
 #include "port_report.h"
 #include "port_signals.h"
 #include "port_tls.h"
@@ -292,7 +295,7 @@ static void carriers_start(bool main_calls)
     spare_first();
 }
 
-/* Every refusal ends the program. */
+/* Every refusal from here on ends the program. */
 static void rt_start_once(void)
 {
     bool main_calls = false;
@@ -309,6 +312,7 @@ static void rt_start_once(void)
     sched_settle(&rt.policy, rt.detour);
     rt.start_ns = RT_TIMED ? port_now() : 0;
     port_begin(&main_calls);
+    port_start_goes_on();
     bind_begin();
     capacities_begin();
     nodes_begin();
@@ -323,12 +327,30 @@ static void rt_start_once(void)
 /* (A) The thread that starts the runtime; NULL: none, or not PORT_IDENTITY. */
 static _Atomic(struct thread *) starter;
 
+/* Only where callers can do without the runtime: pthread_create fails, and everything else is done as
+ * by a foreign thread. */
+static bool start_is_possible(void)
+{
+    if (!rt_personality.early) {
+        return true;
+    }
+    if (rt.ncpu == 0) {
+        options_load_of("cpus");
+    }
+    return port_start_possible(rt.ncpu);
+}
+
 int rt_start(void)
 {
     uint32_t state = 0;
     struct thread *self = PORT_IDENTITY ? port_foreign_self() : NULL;
     if (at_cas_acq(&rt.started, &state, 1u)) { /* ORDER(start) */
         at_store_rlx(&starter, self);
+        if (!start_is_possible()) {
+            at_store_rlx(&starter, (struct thread *)NULL);
+            at_store_rel(&rt.started, 0u); /* ORDER(start) */
+            return -EAGAIN;
+        }
         rt_start_once();
         at_store_rlx(&starter, (struct thread *)NULL);
         at_store_rel(&rt.started, 2u); /* ORDER(start) */
@@ -342,8 +364,9 @@ int rt_start(void)
 
 int rt_start_awaited(const struct thread *self)
 {
-    for (unsigned round = 0; at_load_acq(&rt.started) != 2; round++) { /* ORDER(start) */
-        if ((self != NULL && at_load_rlx(&starter) == self) || port_is_helper()) {
+    uint32_t state;
+    for (unsigned round = 0; (state = at_load_acq(&rt.started)) != 2; round++) { /* ORDER(start) */
+        if (state == 0 || (self != NULL && at_load_rlx(&starter) == self) || port_is_helper()) {
             return -EAGAIN;
         }
         port_relax(round);

@@ -107,11 +107,12 @@ ALWAYS_INLINE unsigned rt_capacity(unsigned cpu)
 
 /* Start the runtime: the caller becomes the main thread on CPU 0. While another thread does that,
  * wait for it, or return at once if kernel threads may call meanwhile (rt_personality.early). 0, or
- * -EAGAIN: the caller itself starts it. */
+ * -EAGAIN: the caller itself starts it, or there is no room for it (port_start_possible). */
 int rt_start(void);
 
 /* For a caller that needs the runtime while it starts: wait until it has started. 0, or -EAGAIN:
- * the caller is the thread that starts it, or a kernel thread that helps to. */
+ * the caller is the thread that starts it, or a kernel thread that helps to, or the start was given
+ * up. */
 int rt_start_awaited(const struct thread *self);
 
 /* Does the policy, in its discipline, schedule by class and priority? */

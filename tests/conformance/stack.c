@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stack.c - the smallest stacks: the size that sysconf returns suffices, and threads on them can
  * compute. Stacks are as large as asked for. Those of threads that have ended leave the program room.
+ * Without memory for threads the program goes on.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -207,4 +208,63 @@ CASE(ended_threads_leave_room_in_a_limited_address_space)
     }
     void *room = mmap(NULL, 1024 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(room != MAP_FAILED);
+}
+
+/* ---- no room for threads ---- */
+
+static void *ends_at_once(void *arg)
+{
+    return arg;
+}
+
+/* Calls of a program that has one thread. */
+static void works_alone(void)
+{
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    struct timespec soon = after_ms(CLOCK_REALTIME, 1), moment = {0, NS_PER_MS};
+    OK(pthread_mutex_lock(&mutex));
+    CHECK_EQ(pthread_cond_timedwait(&cond, &mutex, &soon), ETIMEDOUT);
+    OK(pthread_mutex_unlock(&mutex));
+    OK(nanosleep(&moment, NULL));
+}
+
+/* With so much more address space than the process has; then with all of it. */
+static void create_is_refused_or_works(size_t more)
+{
+    struct rlimit old, limit;
+    pthread_t t;
+    CHECK(pthread_self() != 0);
+    OK(getrlimit(RLIMIT_AS, &old));
+    limit = old;
+    limit.rlim_cur = address_space() + more;
+    OK(setrlimit(RLIMIT_AS, &limit));
+    works_alone();
+    int error = pthread_create(&t, NULL, ends_at_once, &limit);
+    if (error == 0) {
+        CHECK_EQ(join(t), &limit);
+    } else {
+        CHECK_EQ(error, EAGAIN);
+        works_alone();
+    }
+    OK(setrlimit(RLIMIT_AS, &old));
+    CHECK_EQ(in_thread(ends_at_once, &limit), &limit);
+    works_alone();
+}
+
+static size_t more_memory;
+
+static void child_with_little(void)
+{
+    create_is_refused_or_works(more_memory);
+    _exit(0);
+}
+
+CASE(create_is_eagain_without_memory_for_threads)
+{
+    NOT_SANITIZED("the sanitizer needs address space without a limit");
+    for (size_t kib = 256; kib <= 16 * 1024; kib += kib / 4) {
+        more_memory = kib * 1024;
+        in_child(child_with_little);
+    }
 }

@@ -153,6 +153,10 @@ uint64_t blocked_interval_now(uint64_t now); /* less while calls have blocked la
 void blocked_stop_probes(
     struct port_carrier *port); /* no probes for it from now on: port->no_probes */
 
+/* Can there be so many more kernel threads at the same time, ROOM_THREADS at most? Tries it. */
+#define ROOM_THREADS 64u
+bool room_for_threads(unsigned want);
+
 /* Descriptors that threads wait for: linux_reactor.c. */
 bool reactor_sleep(uint32_t *permit, uint64_t deadline); /* as permit_wait; false: not now */
 void reactor_kick(void);                                 /* the worker that sleeps there */

@@ -501,6 +501,37 @@ int kernel_thread_run(void *(*fn)(void *), void **ret, void *stack, size_t size)
     return error != 0 ? error : -join_real(thread, ret);
 }
 
+static void *room_wait(void *go)
+{
+    while (__atomic_load_n((uint32_t *)go, __ATOMIC_ACQUIRE) == 0) { /* ORDER(helper) */
+        futex_wait(go, 0, UINT64_MAX);
+    }
+    return NULL;
+}
+
+bool room_for_threads(unsigned want)
+{
+    pthread_t threads[ROOM_THREADS];
+    uint32_t go = 0;
+    unsigned n = 0;
+    if (sanitized()) {
+        return true;
+    }
+    RT_ASSERT(want <= ROOM_THREADS);
+    real_find();
+    while (n < want && create_masked(&threads[n], NULL, room_wait, &go, false) == 0) {
+        n++;
+    }
+    __atomic_store_n(&go, 1, __ATOMIC_RELEASE); /* ORDER(helper) */
+    for (unsigned i = 0; i < n; i++) {
+        futex_wake(&go);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        join_real(threads[i], NULL);
+    }
+    return n == want;
+}
+
 int port_carrier_start(struct carrier *k)
 {
     int error = fault_stack_make(rt_carrier_port(k));

@@ -559,8 +559,15 @@ void sim_foreign(void (*fn)(void *), void *arg)
     sim_context_new(fn, arg, NULL);
 }
 
-/* The simulated process has no limit. */
+/* The simulated process has no limits. */
 uint64_t port_memory_limit(void)
 {
     return UINT64_MAX;
 }
+
+bool port_start_possible(unsigned ncpu)
+{
+    return ncpu != 0;
+}
+
+void port_start_goes_on(void) {}
