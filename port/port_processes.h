@@ -23,9 +23,10 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
  * context. */
 uint64_t port_memory_limit(void);
 
-/* Does the process get the memory and the kernel threads that a start with so many CPUs needs? Asked
- * where the start can be refused: rt_start. May answer true where it does not know. Memory for the
- * CPUs is kept until port_start_goes_on, which is called after port_init and port_tls_start. */
+/* Does the process get the memory and the kernel threads that a start with so many CPUs needs?
+ * Asked where the start can be refused: rt_start. May answer true where it does not know. Memory
+ * for the CPUs is kept until port_start_goes_on, which is called after port_init and
+ * port_tls_start. */
 bool port_start_possible(unsigned ncpu);
 void port_start_goes_on(void);
 #else

@@ -327,8 +327,8 @@ static void rt_start_once(void)
 /* (A) The thread that starts the runtime; NULL: none, or not PORT_IDENTITY. */
 static _Atomic(struct thread *) starter;
 
-/* Only where callers can do without the runtime: pthread_create fails, and everything else is done as
- * by a foreign thread. */
+/* Only where callers can do without the runtime: pthread_create fails, and everything else is done
+ * as by a foreign thread. */
 static bool start_is_possible(void)
 {
     if (!rt_personality.early) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stack.c - the smallest stacks: the size that sysconf returns suffices, and threads on them can
- * compute. Stacks are as large as asked for. Those of threads that have ended leave the program room.
- * Without memory for threads the program goes on.
- */
+ * compute. Stacks are as large as asked for. Those of threads that have ended leave the program
+ * room. Without memory for threads the program goes on. */
 #include <sys/mman.h>
 #include <sys/resource.h>
 

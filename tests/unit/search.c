@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search.c - how long a CPU searches for work (core/search.h): not at all where threads wake up by a
- * period, for the whole time where most waits are short. Without clocks: waits are numbers.
+ * search.c - how long a CPU searches for work (core/search.h): not at all where threads wake up by
+ * a period, for the whole time where most waits are short. Without clocks: waits are numbers.
  */
 #include <stdio.h>
 

@@ -71,8 +71,8 @@ static size_t kernel_stack_size(void)
 #define HELPERS 3u             /* monitor, maker of carriers, the first spare carrier */
 #define HELPERS_FIRST 2u       /* of them those that are made first */
 
-/* Between port_start_possible and port_start_goes_on. Meanwhile an allocation of the C library's, in
- * a kernel thread of the start, may take all that is left: it is for a whole arena of malloc. */
+/* Between port_start_possible and port_start_goes_on. Meanwhile an allocation of the C library's,
+ * in a kernel thread of the start, may take all that is left: it is for a whole arena of malloc. */
 static struct {
     void *at;
     size_t size;
@@ -93,8 +93,8 @@ void port_start_goes_on(void)
     }
 }
 
-/* The stacks of those kernel threads that are made after port_start_goes_on, but for stacks that the
- * C library keeps. */
+/* The stacks of those kernel threads that are made after port_start_goes_on, but for stacks that
+ * the C library keeps. */
 static size_t room_for_stacks(unsigned want)
 {
     size_t size = kernel_stack_size(), kept = ROOM_KEPT / (size + 4096);
