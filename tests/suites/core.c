@@ -171,7 +171,7 @@ enum { NAPS = 3 };
 
 struct nap {
     uint64_t ns;
-    _Atomic(uint32_t) over;
+    uint32_t over;
 };
 
 static void *naps(void *arg)
