@@ -60,8 +60,9 @@ LIBC = {
         "pthread_attr_destroy",
         "pthread_attr_init",
         "pthread_attr_setstack",
+        "syscall",
     },
-    "sim": {"fclose"},
+    "sim": {"fclose", "syscall"},
     "cxx": {"write"},
 }
 
