@@ -60,6 +60,11 @@ int port_everywhere(long number, long a, long b, long c);
 long port_stop_call(const void *word, uint32_t bits, const long *args)
     __attribute__((visibility("hidden")));
 
+/* Code that makes the system call futex by itself, and has waited there, calls `futex` instead from
+ * then on, where the platform can bring that about. args: the six arguments after the number. The
+ * result and errno are the kernel's. */
+void port_redirect_futexes(long (*futex)(const long *args));
+
 /*
  * Signals of the program: linux_signals.c. The POSIX layer decides about them
  * (signals/posix_signal.h): handlers, and a kernel thread that runs no user thread, call these

@@ -200,6 +200,8 @@ def prepare(program: str, args: Sequence[str], preload: bool, **values: str | No
     """
     path = linked.find_program(program)
     environment = {**os.environ, **settings(load(), values, others=brings_policies(path))}
+    if not _OPENMP_WAITS & environment.keys():
+        environment["OMP_WAIT_POLICY"] = "passive"
     if preload:
         check_preloadable(path, program)
         _put_first(environment, "LD_PRELOAD", preload_library())
@@ -209,6 +211,10 @@ def prepare(program: str, args: Sequence[str], preload: bool, **values: str | No
             _put_first(environment, "LD_LIBRARY_PATH", folder)
     return Launch(path, (program, *args), environment)
 
+
+# How threads of OpenMP wait for others of their team. By default they spin first, and keep the
+# worker from the threads that they wait for.
+_OPENMP_WAITS = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"}
 
 # At what the dynamic linker splits a variable, and how that is said. In both it replaces $ORIGIN.
 _SPLITS = {"LD_PRELOAD": (" :$", "spaces, colons or $"), "LD_LIBRARY_PATH": (":;$", "a :, ; or $")}

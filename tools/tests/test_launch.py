@@ -98,3 +98,28 @@ def test_prepare_is_refused_when_the_linker_cannot_read_the_folder(
     monkeypatch.setattr(launch, "check_linked", lambda *_: Path("/with space"))
     made = launch.prepare("true", (), preload=False)
     assert made.environment["LD_LIBRARY_PATH"].split(":")[0] == "/with space"
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ({}, "passive"),
+        ({"OMP_WAIT_POLICY": "active"}, "active"),
+        ({"GOMP_SPINCOUNT": "100"}, None),
+        ({"KMP_BLOCKTIME": "5"}, None),
+    ],
+)
+def test_openmp_waits_without_spinning_unless_the_user_says_how(
+    given: dict[str, str],
+    made: str | None,
+    description: Description,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(launch, "load", lambda: description)
+    monkeypatch.setattr(launch, "check_linked", lambda *_: None)
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    launched = launch.prepare("true", (), preload=False)
+    assert launched.environment.get("OMP_WAIT_POLICY") == made

@@ -160,6 +160,7 @@ static bool read_entry(struct cfi_entry *e, const uint8_t *at, uintptr_t pc)
         r.at += r.bad ? 0 : skipped;
     }
     e->own = r;
+    e->end = e->begin + size;
     return !r.bad && pc - e->begin < size;
 }
 

@@ -33,7 +33,7 @@ struct cfi_reader {
 
 struct cfi_entry {
     struct cfi_reader common, own; /* instructions */
-    uintptr_t begin;
+    uintptr_t begin, end;          /* of the code that it is for */
     uint64_t code_factor;
     int64_t data_factor;
     uint32_t result; /* the column of the return address */

@@ -7,9 +7,10 @@
  * A user thread that waits for a word in memory of this process alone waits in user space
  * (sync/futex.h). All others wait in the kernel: foreign threads, user threads that wait for shared
  * memory (they hold a kernel thread meanwhile, and no CPU), and rare operations. Code that makes
- * the system call itself, without the C library's function, waits there, too. So whoever wakes does
- * both: user threads first, then those in the kernel, if fewer have been woken than asked for.
- * Neither kind can miss a wake-up: each compares the word under a lock that its waker takes.
+ * the system call itself, without the C library's function, waits there, too, until the port has
+ * redirected it (port_redirect_futexes). So whoever wakes does both: user threads first, then those
+ * in the kernel, if fewer have been woken than asked for. Neither kind can miss a wake-up: each
+ * compares the word under a lock that its waker takes.
  *
  * Differences from the kernel:
  *   - FUTEX_REQUEUE and FUTEX_CMP_REQUEUE wake user threads that they should move to the other
@@ -148,6 +149,11 @@ static long futex_wake_op(const long *args)
     return kernel < 0
                ? kernel
                : kernel + wake_here(args[0], (int)args[2]) + wake_here(args[4], (int)args[3]);
+}
+
+static __attribute__((constructor)) void redirect(void)
+{
+    port_redirect_futexes(posix_futex);
 }
 
 long posix_futex(const long *args)

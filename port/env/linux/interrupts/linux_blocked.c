@@ -23,6 +23,9 @@
  * The handler runs on the carrier's signal stack, as threads need no room for it so, and keeps out
  * all other signals: a thread that is interrupted there must not be switched (linux_frame.c).
  *
+ * Code outside the C library that waits in a futex, by an instruction of its own, makes its later
+ * calls elsewhere: linux_redirect.c.
+ *
  * Calls that the kernel does not restart after a handler (poll, epoll_wait, futex with a limit,
  * ...) end with EINTR. Those of the C library's interface are announced by the POSIX layer and get
  * no signal. Under the native API this is off (rt_takes_calls).
@@ -35,6 +38,7 @@
 
 #include "../../../../src/prof/prof.h"
 #include "port_calls.h"
+#include "redirect/linux_redirect.h"
 
 /* As for preemption: whether a thread is inside the runtime must be known. */
 #if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
@@ -105,6 +109,10 @@ static void on_probe(int signal, siginfo_t *info, void *arg)
         if (has_slept(port_cpu_self()) || known) {
             prof_waits_blocked(context);
             bool given = rt_call_unannounced();
+            if (port_arch_is_call((const unsigned char *)pc) &&
+                PORT_ARCH_SIGNAL_CALL(context) == SYS_futex) {
+                redirect_learn(pc);
+            }
             __atomic_store_n(site, pc, __ATOMIC_RELAXED);
             __atomic_store_n(&eager_until, given ? port_now() + EAGER_FOR_NS : 0, __ATOMIC_RELAXED);
         }

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own_futex.c - code that makes the system call futex by an instruction of its own. Once the
+ * library has noticed that a thread waits in one, all of them come to the library instead
+ * (port/env/linux/redirect), and whoever waits holds no kernel thread.
+ *
+ * The functions below have the room for a jump in different places. Their code is changed while
+ * threads use it: in each round some threads wait in one way for a word that another one wakes in
+ * another way.
+ */
+#include <dirent.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include "check.h"
+
+enum { THREADS = 8, ROUNDS = 2000, WAITERS = 60, ALLOWED_MORE = 8, LATE_US = 30000 };
+
+#define FUNCTION(name, code)                                                                       \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".p2align 6\n\t"                                                                       \
+            ".type " #name ", @function\n" #name ":\n\t"                                           \
+            ".cfi_startproc\n\t"                                                                   \
+            "movq %rcx, %r10\n\t" code "\n\t"                                                      \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size " #name ", .-" #name "\n\t"                                                     \
+            ".popsection");                                                                        \
+    long name(void *word, long op, long value, const struct timespec *limit)
+
+/* The instruction before the call can move. */
+FUNCTION(constant, "movl $202, %eax\n\t"
+                   "constant_call:\n\t"
+                   "syscall");
+int32_t futex_number = SYS_futex;
+FUNCTION(loaded, "movl futex_number(%rip), %eax\n\t"
+                 "syscall");
+
+/* There is room behind the function. */
+FUNCTION(behind, "movl $202, %r11d\n\t"
+                 "movl %r11d, %eax\n\t"
+                 "syscall");
+
+/* In a NOP. */
+FUNCTION(in_nop, "movl $202, %r11d\n\t"
+                 ".byte 0x0f, 0x1f, 0x80, 0, 0, 0, 0\n\t"
+                 "movl %r11d, %eax\n\t"
+                 "syscall\n\t"
+                 ".fill 150, 1, 0xfc"); /* cld */
+
+/* Too far away for one jump of 2 bytes. */
+FUNCTION(far_away, ".fill 150, 1, 0xfc\n\t"
+                   "movl $202, %r11d\n\t"
+                   "movl %r11d, %eax\n\t"
+                   "syscall\n\t"
+                   ".fill 100, 1, 0xfc\n\t"
+                   ".byte 0x0f, 0x1f, 0x40, 0\n\t" /* a NOP */
+                   ".fill 100, 1, 0xfc");
+
+/* Other code jumps to the call, so the instruction before it must stay. */
+FUNCTION(entered, "movl $202, %eax\n"
+                  "entered_call:\n\t"
+                  "syscall");
+FUNCTION(makes_getpid, "movl $39, %eax\n\t"
+                       "jmp entered_call");
+
+/* What system calls preserve: argument registers, vector registers, 128 bytes below the stack
+ * pointer. 0: it was so. */
+FUNCTION(keeps, "movabsq $0x1122334455667788, %rax\n\t"
+                "movq %rax, %xmm9\n\t"
+                "movq %rax, -8(%rsp)\n\t"
+                "movq %rax, -128(%rsp)\n\t"
+                "movq %rax, %r8\n\t"
+                "movq %rdi, %r9\n\t"
+                "movl $202, %eax\n\t"
+                "syscall\n\t"
+                "movq %xmm9, %rax\n\t"
+                "xorq %r8, %rax\n\t"
+                "xorq %rdi, %r9\n\t"
+                "orq %r9, %rax\n\t"
+                "movq -8(%rsp), %rcx\n\t"
+                "xorq %r8, %rcx\n\t"
+                "orq %rcx, %rax\n\t"
+                "movq -128(%rsp), %rcx\n\t"
+                "xorq %r8, %rcx\n\t"
+                "orq %rcx, %rax");
+
+typedef long futex_fn(void *word, long op, long value, const struct timespec *limit);
+static futex_fn *const ways[] = {constant, loaded, behind, in_nop, far_away, entered};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+extern const uint8_t constant_call[];
+static bool is_redirected(void)
+{
+    const volatile uint8_t *call = constant_call;
+    return call[0] != 0x0f || call[1] != 0x05;
+}
+
+static uint32_t round_now, arrived;
+static uint32_t last = UINT32_MAX; /* changes before a round ends */
+
+/* All threads end a round together. */
+static void meet(unsigned number, unsigned threads)
+{
+    uint32_t now = __atomic_load_n(&round_now, __ATOMIC_SEQ_CST);
+    unsigned way = (number + now) % WAYS;
+    if (__atomic_add_fetch(&arrived, 1, __ATOMIC_SEQ_CST) == threads) {
+        __atomic_store_n(&arrived, 0, __ATOMIC_SEQ_CST);
+        __atomic_add_fetch(&round_now, 1, __ATOMIC_SEQ_CST);
+        CHECK(ways[way](&round_now, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL) >= 0);
+        return;
+    }
+    while (__atomic_load_n(&round_now, __ATOMIC_SEQ_CST) == now) {
+        long result = ways[way](&round_now, FUTEX_WAIT_PRIVATE, now, NULL);
+        CHECK(result == 0 || result == -EAGAIN || result == -EINTR);
+    }
+}
+
+static void *takes_part(void *arg)
+{
+    while (__atomic_load_n(&round_now, __ATOMIC_SEQ_CST) !=
+           __atomic_load_n(&last, __ATOMIC_SEQ_CST)) {
+        meet((unsigned)(uintptr_t)arg, THREADS);
+    }
+    return arg;
+}
+
+/* The others wait for a thread that is late, until it has been noticed; then nobody is late. */
+static void test_rounds_end(void)
+{
+    pthread_t t[THREADS];
+    for (uintptr_t i = 1; i < THREADS; i++) {
+        t[i] = start(takes_part, (void *)i);
+    }
+    while (!is_redirected()) {
+        usleep(LATE_US);
+        meet(0, THREADS);
+    }
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        meet(0, THREADS);
+    }
+    __atomic_store_n(&last, round_now + 1, __ATOMIC_SEQ_CST);
+    meet(0, THREADS);
+    for (uintptr_t i = 1; i < THREADS; i++) {
+        join(t[i]);
+    }
+}
+
+static void test_calls_give_the_kernels_results(void)
+{
+    uint32_t word = 5;
+    struct timespec moment = {0, 1000000}, never = {0, -1};
+    for (unsigned i = 0; i < WAYS; i++) {
+        set_errno(77);
+        CHECK_EQ(ways[i](&word, FUTEX_WAIT_PRIVATE, 4, NULL), -EAGAIN);
+        CHECK_EQ(ways[i](&word, FUTEX_WAIT_PRIVATE, 5, &moment), -ETIMEDOUT);
+        CHECK_EQ(ways[i](&word, FUTEX_WAIT_PRIVATE, 5, &never), -EINVAL);
+        CHECK_EQ(ways[i](&word, FUTEX_WAKE_PRIVATE, 1, NULL), 0);
+        CHECK_EQ(get_errno(), 77);
+    }
+    CHECK_EQ(makes_getpid(NULL, 0, 0, NULL), getpid());
+    CHECK_EQ(keeps(&word, FUTEX_WAKE_PRIVATE, 1, NULL), 0);
+    CHECK_EQ(keeps(&word, FUTEX_WAIT_PRIVATE, 5, &moment), 0);
+}
+
+static uint32_t gate;
+static flag_t begun;
+
+static void *waits(void *arg)
+{
+    flag_add(&begun, 1);
+    while (__atomic_load_n(&gate, __ATOMIC_SEQ_CST) == 0) {
+        ways[(uintptr_t)arg % WAYS](&gate, FUTEX_WAIT_PRIVATE, 0, NULL);
+    }
+    return arg;
+}
+
+static unsigned kernel_threads(void)
+{
+    unsigned n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    CHECK(tasks != NULL);
+    for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        n += entry->d_name[0] != '.';
+    }
+    OK(closedir(tasks));
+    return n;
+}
+
+/* A thread that held one would get it after about 20 ms. On a slow machine this may look too early,
+ * and then sees no mistake. */
+static void test_waiting_holds_no_kernel_thread(void)
+{
+    pthread_t t[WAITERS];
+    unsigned before = kernel_threads();
+    for (uintptr_t i = 0; i < WAITERS; i++) {
+        t[i] = start(waits, (void *)i);
+    }
+    flag_wait(&begun, WAITERS);
+    usleep(20 * LATE_US);
+    CHECK(kernel_threads() <= before + ALLOWED_MORE);
+    __atomic_store_n(&gate, 1, __ATOMIC_SEQ_CST);
+    CHECK_EQ(constant(&gate, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL), WAITERS);
+    for (unsigned i = 0; i < WAITERS; i++) {
+        join(t[i]);
+    }
+}
+
+int main(void)
+{
+    long can = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    if (can < 0 || (can & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) == 0) {
+        puts("skipped: the kernel has no membarrier for code, so calls are not redirected");
+        return 0;
+    }
+    RUN(test_calls_give_the_kernels_results);
+    RUN(test_rounds_end);
+    CHECK(is_redirected());
+    RUN(test_calls_give_the_kernels_results);
+    RUN(test_waiting_holds_no_kernel_thread);
+    return 0;
+}
