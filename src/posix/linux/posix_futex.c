@@ -28,6 +28,8 @@
 #include <linux/futex.h>
 
 #define NS_PER_S 1000000000
+#define PART_NS 10000000 /* of a wait for a word that the kernel may change */
+#define PART_MAX_NS NS_PER_S
 #define FAR_SECONDS (INT64_C(1) << 33) /* never */
 
 static long in_kernel(unsigned how, const long *args)
@@ -70,14 +72,32 @@ static int deadline_of(int op, const struct timespec *limit, uint64_t *deadline)
     return 0;
 }
 
+/* A word that is not marked as private may be cleared and woken by the kernel, when a thread ends
+ * that clone has made (CLONE_CHILD_CLEARTID). So the wait is a row of short ones, each as long as
+ * all before: the word is looked at again. */
+static int wait_shared(_Atomic(uint32_t) *word, const struct futex_wait *wait, uint64_t *part)
+{
+    struct futex_wait now = *wait;
+    uint64_t limit = port_now() + *part;
+    now.deadline = limit < wait->deadline ? limit : wait->deadline;
+    int error = rt_futex_wait(word, &now);
+    if (error == -ETIMEDOUT && now.deadline < wait->deadline) {
+        *part = *part < PART_MAX_NS ? 2 * *part : *part;
+        return at_load_rlx(word) != wait->value ? 0 : -ETIME; /* the caller looks again, too */
+    }
+    return error;
+}
+
 /* As in the kernel, a handler with SA_RESTART ends a wait that has a limit, and no other. */
-static int wait_here(_Atomic(uint32_t) *word, const struct futex_wait *wait)
+static int wait_here(_Atomic(uint32_t) *word, const struct futex_wait *wait, bool shared)
 {
     int error;
+    uint64_t part = PART_NS;
     posix_signals_expect();
     do {
-        error = rt_futex_wait(word, wait);
-    } while (error == -EINTR && !posix_interrupted(wait->deadline == UINT64_MAX));
+        error = shared ? wait_shared(word, wait, &part) : rt_futex_wait(word, wait);
+    } while (error == -ETIME ||
+             (error == -EINTR && !posix_interrupted(wait->deadline == UINT64_MAX)));
     return -error;
 }
 
@@ -94,7 +114,7 @@ static long wait_call(const long *args)
     if (error != EINVAL && differs) {
         error = EAGAIN;
     } else if (error == 0) {
-        error = wait_here(word, &wait);
+        error = wait_here(word, &wait, (op & FUTEX_PRIVATE_FLAG) == 0);
     }
     return error == 0 ? 0 : posix_fail(error);
 }
