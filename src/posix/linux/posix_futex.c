@@ -72,10 +72,11 @@ static int deadline_of(int op, const struct timespec *limit, uint64_t *deadline)
     return 0;
 }
 
-/* A word that is not marked as private may be cleared and woken by the kernel, when a thread ends
- * that clone has made (CLONE_CHILD_CLEARTID). So the wait is a row of short ones, each as long as
+/* Whoever wakes may not come here: the kernel, when a thread ends that clone has made
+ * (CLONE_CHILD_CLEARTID; such words are not marked as private), or code that makes the call itself.
+ * So the wait is a row of short ones, each as long as
  * all before: the word is looked at again. */
-static int wait_shared(_Atomic(uint32_t) *word, const struct futex_wait *wait, uint64_t *part)
+static int wait_and_look(_Atomic(uint32_t) *word, const struct futex_wait *wait, uint64_t *part)
 {
     struct futex_wait now = *wait;
     uint64_t limit = port_now() + *part;
@@ -89,19 +90,20 @@ static int wait_shared(_Atomic(uint32_t) *word, const struct futex_wait *wait, u
 }
 
 /* As in the kernel, a handler with SA_RESTART ends a wait that has a limit, and no other. */
-static int wait_here(_Atomic(uint32_t) *word, const struct futex_wait *wait, bool shared)
+static int wait_here(_Atomic(uint32_t) *word, const struct futex_wait *wait, bool looks)
 {
     int error;
     uint64_t part = PART_NS;
     posix_signals_expect();
     do {
-        error = shared ? wait_shared(word, wait, &part) : rt_futex_wait(word, wait);
+        error = looks ? wait_and_look(word, wait, &part) : rt_futex_wait(word, wait);
     } while (error == -ETIME ||
              (error == -EINTR && !posix_interrupted(wait->deadline == UINT64_MAX)));
     return -error;
 }
 
-static long wait_call(const long *args)
+/* looks: private words, too, are looked at again. */
+static long wait_call(const long *args, bool looks)
 {
     _Atomic(uint32_t) *word = (_Atomic(uint32_t) *)args[0];
     int op = (int)args[1];
@@ -114,7 +116,7 @@ static long wait_call(const long *args)
     if (error != EINVAL && differs) {
         error = EAGAIN;
     } else if (error == 0) {
-        error = wait_here(word, &wait, (op & FUTEX_PRIVATE_FLAG) == 0);
+        error = wait_here(word, &wait, looks || (op & FUTEX_PRIVATE_FLAG) == 0);
     }
     return error == 0 ? 0 : posix_fail(error);
 }
@@ -171,18 +173,13 @@ static long futex_wake_op(const long *args)
                : kernel + wake_here(args[0], (int)args[2]) + wake_here(args[4], (int)args[3]);
 }
 
-static __attribute__((constructor)) void redirect(void)
-{
-    port_redirect_futexes(posix_futex);
-}
-
-long posix_futex(const long *args)
+static long call(const long *args, bool looks)
 {
     switch ((int)args[1] & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
-        return wait_call(args);
+        return wait_call(args, looks);
     case FUTEX_WAIT_BITSET:
-        return (uint32_t)args[5] == FUTEX_BITSET_MATCH_ANY ? wait_call(args)
+        return (uint32_t)args[5] == FUTEX_BITSET_MATCH_ANY ? wait_call(args, looks)
                                                            : in_kernel(IO_BLOCKS, args);
     case FUTEX_WAKE:
         return wake_call(args);
@@ -196,4 +193,21 @@ long posix_futex(const long *args)
     default: /* with priority inheritance */
         return in_kernel(0, args);
     }
+}
+
+long posix_futex(const long *args)
+{
+    return call(args, false);
+}
+
+/* Of a module whose instructions have been changed. Another module may wake the same word by
+ * instructions that have not. */
+static long redirected(const long *args)
+{
+    return call(args, true);
+}
+
+static __attribute__((constructor)) void redirect(void)
+{
+    port_redirect_futexes(redirected);
 }

@@ -27,7 +27,8 @@
  *      the word before, and then made the old instruction's call, is past both: whoever waits
  *      afterwards sees the word. Those who wait in the kernel already are woken, since the POSIX
  *      layer wakes both kinds.
- * Two modules that use the same word, of which one has not been changed, are not provided for.
+ * If another module uses the same word, and has not been changed, its wake-ups do not reach user
+ * threads: those look at the word again from time to time (posix_futex.c).
  *
  * All this needs call frame information that signal handlers can find (glibc 2.35), and membarrier
  * for code (Linux 4.16). Not under valgrind, which executes a copy of the code.
