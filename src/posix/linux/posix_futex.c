@@ -28,6 +28,10 @@
 #include <linux/futex.h>
 
 #define NS_PER_S 1000000000
+#define PAGE_SIZE 4096u
+#define PAGES 64u
+#define TIME_BITS 28u    /* of an entry; the page's number has 36 */
+#define SECOND_BITS 30u  /* of ns: about a second */
 #define PART_NS 10000000 /* of a wait for a word that the kernel may change */
 #define PART_MAX_NS NS_PER_S
 #define FAR_SECONDS (INT64_C(1) << 33) /* never */
@@ -38,9 +42,29 @@ static long in_kernel(unsigned how, const long *args)
                    args[5]);
 }
 
+/* Pages that were private lately: std::future waits for words that are not marked, and asking costs
+ * more than waiting. A page that has become shared since is taken for private for a second; its
+ * waiters look at their word again. */
+static _Atomic(uint64_t) private_pages[PAGES];
+
+static bool page_is_private(const uint32_t *word)
+{
+    uint64_t page = (uintptr_t)word / PAGE_SIZE;
+    uint64_t entry = page << TIME_BITS | (port_now() >> SECOND_BITS & ((1u << TIME_BITS) - 1));
+    _Atomic(uint64_t) *known = &private_pages[page % PAGES];
+    if (at_load_rlx(known) == entry) {
+        return true;
+    }
+    bool private = port_memory_is_private(word);
+    if (private) {
+        at_store_rlx(known, entry);
+    }
+    return private;
+}
+
 static bool is_private(int op, const uint32_t *word)
 {
-    return (op & FUTEX_PRIVATE_FLAG) != 0 || port_memory_is_private(word);
+    return (op & FUTEX_PRIVATE_FLAG) != 0 || page_is_private(word);
 }
 
 /* A user thread, and not a handler that has interrupted the runtime. Where that is not known,
