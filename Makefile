@@ -61,7 +61,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -308,6 +308,10 @@ affinity-doc: setup build-release
 ## pipelines-doc: programs that work in stages, with learned affinity and without, update docs/results/pipelines.md (10 minutes)
 pipelines-doc: setup build-release
 	$(VENV)/pirn bench figures pipelines --output docs/results
+
+## library-waits-doc: threads that wait in stdio, C++, OpenMP, the resolver, update docs/results/library-waits.md (5 minutes)
+library-waits-doc: setup build-release
+	$(VENV)/pirn bench figures library-waits --output docs/results
 
 ## figures-doc: repeat the runs of docs/results/figures.md, update it and its pictures (1 minute)
 figures-doc: setup build-release

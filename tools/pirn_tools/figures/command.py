@@ -14,7 +14,7 @@ from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 CHIP = ("mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area")
-SETS = ("shmac", *CHIP, "affinity", "pipelines")
+SETS = ("shmac", *CHIP, "affinity", "pipelines", "library-waits")
 PAGE = "figures.md"
 
 
@@ -95,6 +95,9 @@ def reproduce(
 
     pipelines: programs that work in stages, and pipelines on a modelled machine of 64 cores, with
     affinity that is learned and without. Takes 5 minutes.
+
+    library-waits: threads that wait in stdio, in futexes of C++ and OpenMP, in the resolver, with
+    Pirn's library and with the C library's threads. Takes 5 minutes.
     """
     check_name(name)
     if kept and name != "area":
@@ -134,11 +137,11 @@ def chip(
 
 
 def affinity(name: str, output: Path | None, jobs: int, short: bool) -> None:
-    from pirn_tools.figures import affinity, pipelines
+    from pirn_tools.figures import affinity, library_waits, pipelines
 
     root = paths.project()
     folder = output or root / "results" / "figures"
-    made = affinity if name == "affinity" else pipelines
+    made = {"affinity": affinity, "pipelines": pipelines}.get(name, library_waits)
     made.reproduce(root, folder, jobs, short, terminal.console())
 
 
