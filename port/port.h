@@ -299,6 +299,8 @@ bool rt_cpu_has_ready(struct cpu *cpu);
 
 unsigned rt_cpu_id(const struct cpu *cpu);
 uint64_t rt_cpu_switches(const struct cpu *cpu);
+/* Nothing has run for a while: give cached stacks back. On a kernel thread that is no CPU. */
+void rt_idle_memory(void);
 struct cpu *rt_thread_cpu(const struct thread *t); /* where it runs or ran last; NULL: it has not */
 void *rt_thread_stack(struct thread *t);           /* its lowest address */
 uintptr_t rt_thread_stack_top(const struct thread *t);

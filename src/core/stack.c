@@ -236,7 +236,18 @@ void stack_free_cached(struct cpu *cpu)
     }
 }
 
-void stack_reclaim(void)
+/* Another CPU's; a hint. */
+static bool has_cached(const struct cpu *cpu)
+{
+    unsigned n = 0;
+    for (unsigned class = 0; class < STACK_CLASSES; class ++) {
+        n += __atomic_load_n(&cpu->stacks[class].count, __ATOMIC_RELAXED);
+    }
+    return n != 0;
+}
+
+/* all: also of CPUs that seem to have none. */
+static void reclaim(bool all)
 {
     unsigned long irq;
     struct cpu *self = rt_enter(&irq);
@@ -249,11 +260,21 @@ void stack_reclaim(void)
     for (unsigned i = 0; i < rt.ncpu; i++) {
         if (rt.cpus[i] == self) {
             stack_free_cached(self);
-        } else {
+        } else if (all || has_cached(rt.cpus[i])) {
             rt_post(rt.cpus[i], RT_PENDING_STACKS);
         }
     }
     rt_leave(irq);
+}
+
+void stack_reclaim(void)
+{
+    reclaim(true);
+}
+
+void rt_idle_memory(void)
+{
+    reclaim(false);
 }
 
 bool stack_reclaiming(void)

@@ -25,21 +25,25 @@
 
 #define MAX_CPUS 256
 #define WATCH_NS 500000u    /* between two looks at the calls under way */
+#define IDLE_NS 1000000000u /* without a thread that runs: then cached memory is given back */
 #define REACTOR_NS 1000000u /* between two fetches of reports that nobody else fetches */
 
 static struct {
     struct cpu *cpus[MAX_CPUS];
-    uint64_t wake_at; /* UINT64_MAX while asleep without limit, 0 while awake */
-    uint32_t bump;    /* futex permit */
-    uint32_t watch;   /* look at the calls */
-    uint32_t dozing;  /* the workers are not looked at */
-    uint32_t stirred; /* a worker has woken up since the last look; a hint */
-    uint64_t look_at; /* when they are next */
-    uint64_t looked;  /* when they were last */
-    uint64_t tend_at; /* when signals and ticks are looked after next */
-    uint32_t ask;     /* futex permit of the maker of carriers */
-    uint32_t wanted;  /* a carrier */
-    uint32_t begun;   /* kernel threads of the runtime's, beside such as end soon */
+    uint64_t wake_at;       /* UINT64_MAX while asleep without limit, 0 while awake */
+    uint32_t bump;          /* futex permit */
+    uint32_t watch;         /* look at the calls */
+    uint32_t dozing;        /* the workers are not looked at */
+    uint32_t stirred;       /* a worker has woken up since the last look; a hint */
+    uint64_t look_at;       /* when they are next */
+    uint64_t looked;        /* when they were last */
+    uint64_t tend_at;       /* when signals and ticks are looked after next */
+    uint64_t idle_from;     /* since when no worker has been awake; 0: one is */
+    uint64_t idle_switches; /* of all workers when memory was given back last */
+    uint32_t ask;           /* futex permit of the maker of carriers */
+    uint32_t idle;          /* memory is to be given back */
+    uint32_t wanted;        /* a carrier */
+    uint32_t begun;         /* kernel threads of the runtime's, beside such as end soon */
 } monitor;
 
 /* Until its next tick, at which it wakes up itself. */
@@ -127,6 +131,35 @@ static void workers_look(uint64_t now)
     monitor.looked = now;
 }
 
+static uint64_t all_switches(void)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
+        sum += cpu != NULL ? rt_cpu_switches(cpu) : 0;
+    }
+    return sum;
+}
+
+/* All workers sleep. When to look again. Whoever gives memory back wakes workers, so this happens
+ * once between two times at which threads run. */
+static uint64_t idle_watch(uint64_t now)
+{
+    if (monitor.idle_from == 0) {
+        monitor.idle_from = now;
+    }
+    if (all_switches() == monitor.idle_switches) {
+        return UINT64_MAX;
+    }
+    if (now - monitor.idle_from < IDLE_NS) {
+        return monitor.idle_from + IDLE_NS;
+    }
+    monitor.idle_switches = all_switches();
+    __atomic_store_n(&monitor.idle, 1, __ATOMIC_RELEASE); /* ORDER(monitor) */
+    permit_post(&monitor.ask);
+    return UINT64_MAX;
+}
+
 /* Workers that are awake: do they sleep in the kernel, and do threads wait for descriptors with
  * nobody to fetch the reports? Returns when to look again. */
 static uint64_t workers_watch(uint64_t now)
@@ -146,10 +179,12 @@ static uint64_t workers_watch(uint64_t now)
     }
     monitor.look_at = interval == UINT64_MAX ? UINT64_MAX : now + interval;
     __atomic_store_n(&monitor.dozing, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
-    if (interval == UINT64_MAX || (!stirred && !anyone_awake())) {
+    bool idle = !stirred && !anyone_awake();
+    if (idle || interval == UINT64_MAX) {
         monitor.look_at = 0; /* when it is woken */
-        return UINT64_MAX;
+        return idle ? idle_watch(now) : UINT64_MAX;
     }
+    monitor.idle_from = 0;
     __atomic_store_n(&monitor.dozing, 0, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
     return monitor.look_at;
 }
@@ -190,6 +225,9 @@ void maker_turn(uint64_t until)
     permit_wait(&monitor.ask, until);
     if (__atomic_exchange_n(&monitor.wanted, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
         rt_carrier_add();
+    }
+    if (__atomic_exchange_n(&monitor.idle, 0, __ATOMIC_ACQ_REL) != 0) { /* ORDER(monitor) */
+        rt_idle_memory();
     }
 }
 
