@@ -81,7 +81,7 @@ programs: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/pirn programs --output docs/results/programs.md $(PROGRAMS_ARGS)
 
-## check-packages: allocators, OpenMP with GLib, rustc, MPICH, nginx, redis of Debian's packages, preloaded (network)
+## check-packages: allocators, OpenMP with GLib, rustc, MPICH, nginx, redis of Debian's packages, a Go program, preloaded (network)
 check-packages: setup build-release
 	tests/start/packages.sh $(CURDIR)/build/release/lib/libpirn-pthread.so $(CURDIR)/build/programs/start
 

@@ -15,6 +15,9 @@
  * none. */
 struct carrier *rt_carrier_left_by(const struct thread *t);
 
+/* Upcall: interrupt all carriers. */
+void rt_carriers_interrupt(void);
+
 #if PORT_CALLS_BLOCK
 /* The caller executes `cpu` again, which it executed until port_cpu_leave. */
 void port_cpu_back(struct cpu *cpu);

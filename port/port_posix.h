@@ -74,8 +74,16 @@ struct port_signal_upcalls {
     /* The handler of a signal that the interrupted instruction has caused runs now. info: a
      * siginfo_t, context: a ucontext_t. Also on foreign kernel threads, for every signal. */
     void (*run)(int signal, void *info, void *context);
-    /* The frame of such a handler belongs below the returned address. sp: the thread's. */
+    /* The calling thread's alternate stack: the frame of a handler that is to run there belongs
+     * below the returned address. sp: the thread's. NULL: it has none. */
     void *(*stack)(uintptr_t sp);
+    /* Does a signal that the calling thread is to take have a handler with SA_ONSTACK, or is there
+     * none that has a handler? */
+    bool (*on_stack)(void);
+    /* The calling thread has set its mask by a system call of its own. Any context. */
+    void (*mask)(struct thread *self, uint64_t mask);
+    /* The signal is for all threads that have a handler for it and do not block it. */
+    void (*everyone)(int signal);
     /* A signal has come, for the thread that runs here or for the process. */
     void (*arrived)(const void *info, bool thread);
     /* The calling thread runs its handlers. True: a call that they interrupted must fail. */
@@ -103,8 +111,13 @@ uint64_t port_signals_of_kernel(void);
  */
 void port_signal_default(int signal);
 
-/* The calling user thread, outside the runtime, takes its signals. */
-void port_signals_accept(void);
+/* The calling user thread, outside the runtime, takes its signals. False: it runs a handler on the
+ * carrier's signal stack, and takes them when that has returned. */
+bool port_signals_accept(void);
+
+/* The program sets handlers by system calls of its own, past this library, and probably masks and
+ * signal stacks, too. */
+void port_signals_direct(void);
 
 /* Have `pump` called soon. */
 void port_signals_wake(void);

@@ -384,6 +384,13 @@ bool carrier_interrupt_left(struct thread *t)
     return k != NULL;
 }
 
+void rt_carriers_interrupt(void)
+{
+    for (struct carrier *k = at_load_acq(&spares.made); k != NULL; k = k->next_made) {
+        port_carrier_interrupt(k); /* ORDER(carrier) */
+    }
+}
+
 static void call_take(struct cpu *cpu, uint32_t ticket)
 {
     struct carrier *k = spare_take();

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # packages.sh LIBRARY FOLDER - programs and libraries of Debian's packages, unpacked in FOLDER and not installed,
 # with LIBRARY preloaded: allocators, in both orders, under a program with 32 threads; a program that is linked with
-# OpenMP, GLib and jemalloc; rustc, and what it compiles; MPI over UCX; nginx with a pool of threads; redis-server
-# with I/O threads and its own allocator. Needs apt-get with its lists, dpkg-deb, cc with OpenMP, python3 and, the
-# first time, Debian's mirror (90 MB).
+# OpenMP, GLib and jemalloc; rustc, and what it compiles; a Go program with C in it; MPI over UCX; nginx with a pool
+# of threads; redis-server with I/O threads and its own allocator. Needs apt-get with its lists, dpkg-deb, cc with
+# OpenMP, python3 and, the first time, Debian's mirror (90 MB; Go, if there is none in PATH, is 80 MB more).
 set -eu
 # Commands whose result is judged by what they say or leave behind end with "|| true".
 library=$1 folder=$2
@@ -85,6 +85,26 @@ said=$(timeout -s KILL 600 env LD_PRELOAD="$library" PIRN_CPUS=2 "$root/usr/bin/
     "$here/channels.rs" -o channels 2>&1) && failed=0 || failed=1
 result rustc "$failed" "$said"
 says_done "a program in Rust" "$library" ./channels
+
+# --- Go ---
+
+go=$(command -v go) || go=
+if [ -z "$go" ]; then
+    unpack golang-1.19-go golang-1.19-src
+    go=$root/usr/lib/go-1.19/bin/go
+    export GOROOT="$root/usr/lib/go-1.19"
+fi
+env -u LD_LIBRARY_PATH CGO_ENABLED=1 GOCACHE="$PWD/go-cache" GO111MODULE=off "$go" build -o goroutines \
+    "$here/goroutines.go"
+for cpus in 1 2 4; do
+    right=0 last=
+    for _ in $(seq 100); do
+        last=$(timeout -s KILL 300 env LD_PRELOAD="$library" PIRN_CPUS=$cpus ./goroutines 2>&1) || true
+        [ "$last" != "done" ] || right=$((right + 1))
+    done
+    [ $right = 100 ] && failed=0 || failed=1
+    result "a program in Go and C, 100 times on $cpus" "$failed" "$right times right; at last: $last"
+done
 
 # --- MPI ---
 

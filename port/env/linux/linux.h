@@ -55,6 +55,30 @@ void own_signal_alone(struct sigaction *action); /* its handler blocks all signa
 int own_timer(clockid_t clock, int signal);
 void own_timer_set(int timer, uint64_t first_ns, uint64_t interval_ns);
 
+/* Frames of the runtime's signals come on the carrier's signal stack (SA_ONSTACK), if they can be
+ * moved from there; 0: they cannot. frame_to_thread: on with the handler, on the thread's own
+ * stack; returns only if the frame has not been moved. */
+typedef void frame_handler(int signal, siginfo_t *info, void *frame);
+int frames_flags(void);
+void frame_to_thread(int signal, siginfo_t *info, void *frame, frame_handler *handler);
+
+/* Is the address in the thread's own stack, not in one that the program has made? */
+bool stack_is_own(struct thread *t, uintptr_t at);
+#define RED_ZONE 128u /* below the stack pointer, in use */
+
+/* linux_direct.c: the program sets masks, signal stacks and handlers by system calls of its own,
+ * past this library. DIRECT_OPEN: signals that carriers do not block then. In a handler:
+ * direct_learn takes what the thread has set so from the frame. signals_open_direct: carriers are
+ * to open DIRECT_OPEN. */
+#define DIRECT_OPEN (UINT64_C(1) << (SIGURG - 1))
+bool direct_is_on(void);
+void direct_look(void); /* by the monitor, now and then */
+void direct_learn(void *frame, struct thread *t);
+void direct_switch(struct thread *from);
+void direct_thread_begins(void); /* the calling user thread, outside the runtime */
+void signals_learn(void *frame); /* direct_learn, where the thread may be told of it */
+void signals_open_direct(void);
+
 /* May the caller be stopped where a signal has interrupted it (ucontext_t): without a file's lock,
  * not in the C library, on its own stack? */
 bool preempt_may_leave(const void *context);
@@ -128,6 +152,7 @@ void times_begin(struct port_carrier *k, struct port_thread *t);
 void times_switch(struct port_carrier *k, struct port_thread *from, struct port_thread *to);
 void times_tick(struct cpu *cpu);
 bool affinity_times(void);
+bool affinity_all_switches(void); /* all of them come to port_cpus_switch. False: not yet */
 void affinity_times_begin(void);
 void affinity_times_begin_early(void);
 
@@ -185,7 +210,7 @@ void monitor_add(struct cpu *cpu);
  * ucontext_t): adopt gives the carrier the common mask; take lets the thread take its signals, if
  * it may there. */
 void signals_adopt(void *frame);
-void signals_take(void *frame);
+void signals_take(void *frame, void *info);
 void signals_leave(void);                           /* take, for a thread that leaves the runtime */
 void signals_mask(uint64_t *mask, bool of_carrier); /* signals that carriers, or helpers, block */
 void signals_forked(void);
@@ -214,6 +239,7 @@ bool on_signal_stack(void);
 
 /* The mask that all carriers have in common. False: they do not yet. */
 bool signals_mask_common(uint64_t *mask);
+void signals_mask_by_program(struct thread *t, uint64_t mask); /* the thread has set it itself */
 
 /* CANCEL_SIGNAL comes to the calling carrier when the handler that it is in has returned; if
  * `frame` has interrupted another handler on the signal stack, when that has. */

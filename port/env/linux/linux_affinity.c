@@ -65,6 +65,7 @@ static uint32_t lock;               /* futex: 0 free, 1 taken, 2 taken and someb
 #define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~TIMES_BIT))
 
 static uintptr_t times_bit; /* (A) written under the lock */
+static bool times;          /* (A) CPU time is counted */
 
 /* For assertions: by somebody. */
 UNUSED ALWAYS_INLINE bool lock_is_held(void)
@@ -132,15 +133,18 @@ ALWAYS_INLINE const struct port_cpus *cpus_load(const struct port_cpu *cpu)
 
 bool affinity_times(void)
 {
-    return __atomic_load_n(&times_bit, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&times, __ATOMIC_RELAXED);
 }
 
 /* A signal handler may have interrupted the lock's holder: it leaves the beginning to the next who
  * asks. */
-void affinity_times_begin(void)
+bool affinity_all_switches(void)
 {
-    if (affinity_times() || !lock_try()) {
-        return;
+    if (__atomic_load_n(&times_bit, __ATOMIC_RELAXED) != 0) {
+        return true;
+    }
+    if (!lock_try()) {
+        return false;
     }
     __atomic_store_n(&times_bit, TIMES_BIT, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < nworkers; i++) {
@@ -148,6 +152,14 @@ void affinity_times_begin(void)
         cpus_store_locked(cpu, cpus_load(cpu));
     }
     lock_release();
+    return true;
+}
+
+void affinity_times_begin(void)
+{
+    if (affinity_all_switches()) {
+        __atomic_store_n(&times, true, __ATOMIC_RELAXED);
+    }
 }
 
 /* Somebody asks who is no user thread. Before the runtime starts he may become one. */
@@ -286,6 +298,7 @@ void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
     if (affinity_times()) {
         times_switch(port->carrier, rt_thread_port(from), rt_thread_port(to));
     }
+    direct_switch(from);
     if (!rt_thread_is_idle(to) &&
         cpus_load(port) != __atomic_load_n(&next->cpus, __ATOMIC_RELAXED)) {
         affinity_lock(&irq);

@@ -20,10 +20,11 @@
  *      and writes the previous mask into the frame. Once all carriers have the same mask
  *      (signals_mask_common) it writes that one, and blocks nothing.
  *   3. While a carrier executes on its alternate stack, no user thread is switched and no handler
- *      of the program's begins: the next handler on that stack would overwrite the frames of the
- *      thread that was switched away. Ticks that come meanwhile stay marked (preempt_deferred),
- *      signals are put off until the handler has returned (cancel_notify_later). Before a tick
- *      switches its thread, its frame moves to the thread's stack (linux_preempt.c).
+ *      of the program's begins, but one that does not wait (linux_direct.c, 4): the next handler on
+ *      that stack would overwrite the frames of the thread that was switched away. Ticks that come
+ *      meanwhile stay marked (preempt_deferred), signals are put off until the handler has returned
+ *      (cancel_notify_later). Before a tick switches its thread, its frame moves to the thread's
+ *      stack (linux_preempt.c).
  *      Debug builds ask port_switch_refused at every switch.
  */
 #include "linux.h"

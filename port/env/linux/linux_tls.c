@@ -171,6 +171,7 @@ void port_tls_begin(void)
 {
     RT_ASSERT(tls_is_own());
     glibc_block_begin();
+    direct_thread_begins();
 }
 
 void port_tls_end(void)

@@ -359,8 +359,8 @@ static bool take(void *context)
 void posix_signals_take(void)
 {
     struct thread *self = rt_self();
-    while ((at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) && !is_held(self)) {
-        port_signals_accept();
+    while ((at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) && !is_held(self) &&
+           port_signals_accept()) {
     }
 }
 
@@ -404,15 +404,42 @@ static void run_caused(int signal, void *info, void *context)
     run_taken(self, &taken, context);
 }
 
-/* The stack for the handler of a fault: the alternate stack if it is set and not in use, else
- * sp. */
+/* The alternate stack, from its end, or from below what is in use there. */
 static void *stack_for(uintptr_t sp)
 {
     const struct posix_signals *s = signals_taker()->signals;
-    if (s != NULL && s->alternate.ss_size != 0 && !on_stack(&s->alternate, sp)) {
-        return (char *)s->alternate.ss_sp + s->alternate.ss_size;
+    if (s == NULL || s->alternate.ss_size == 0) {
+        return NULL;
     }
-    return (void *)(sp - 128); /* below the red zone */
+    return on_stack(&s->alternate, sp) ? (void *)(sp - 128) /* below the red zone */
+                                       : (char *)s->alternate.ss_sp + s->alternate.ss_size;
+}
+
+static bool takes_on_stack(void)
+{
+    struct thread *self = signals_taker();
+    const struct posix_signals *s = self->signals;
+    unsigned long irq;
+    bool there = false, plain = false;
+    signals_lock(&irq);
+    uint64_t set = signals.process.set | (s != NULL ? s->pending.set : 0);
+    for (set &= ~at_load_rlx(&self->sigmask); set != 0; set &= set - 1) {
+        const struct sigaction *action = signal_action_locked(__builtin_ctzll(set) + 1);
+        bool flag = (action->sa_flags & SA_ONSTACK) != 0;
+        there |= signal_is_caught(action) && flag;
+        plain |= signal_is_caught(action) && !flag;
+    }
+    signals_unlock(irq);
+    return there || !plain;
+}
+
+/* Without the lock: it may be held. Signals that are pending may be due now: the thread looks for
+ * them when it can. A process signal that it was told of and blocks now is told to another one, as
+ * the bit is cleared. */
+static void mask_by_program(struct thread *self, uint64_t mask)
+{
+    at_store_rlx(&self->sigmask, mask & ~SIGNALS_UNBLOCKABLE);
+    rt_cancel_set(self, CANCEL_SIGNALLED, 0);
 }
 
 static void arrived(const void *info, bool thread)
@@ -422,6 +449,9 @@ static void arrived(const void *info, bool thread)
 
 const struct port_signal_upcalls posix_signal_upcalls = {.run = run_caused,
                                                          .stack = stack_for,
+                                                         .on_stack = takes_on_stack,
+                                                         .mask = mask_by_program,
+                                                         .everyone = posix_signal_everyone,
                                                          .arrived = arrived,
                                                          .take = take,
                                                          .pump = posix_signals_pump};

@@ -115,10 +115,21 @@ static int action_set_locked(int signal, const struct sigaction *action)
     return 0;
 }
 
+/* A handler on a signal stack for a signal that is this library's. SIGRTMAX excludes it, so only a
+ * program that catches all signals asks for that; told EINVAL, it makes the system call itself. */
+static bool sets_past_us(int signal, const struct sigaction *action)
+{
+    return signal >= 1 && signal <= SIGNALS && !posix_signal_valid(signal) &&
+           signal_is_caught(action) && (action->sa_flags & SA_ONSTACK) != 0;
+}
+
 int pirn_posix_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
     unsigned long irq;
     int result = 0;
+    if (action != NULL && sets_past_us(signal, action)) {
+        port_signals_direct();
+    }
     if (!posix_signal_valid(signal) ||
         (action != NULL && (signal == SIGKILL || signal == SIGSTOP))) {
         return posix_fail(EINVAL);

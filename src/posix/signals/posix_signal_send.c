@@ -330,6 +330,47 @@ int signals_send_locked(struct thread *t, const siginfo_t *info, bool *ends)
     return 0;
 }
 
+struct everyone {
+    uint64_t bit;
+    uint32_t skip, found;
+    struct thread *thread[64];
+};
+
+static bool everyone_looks(struct thread *t, void *arg)
+{
+    struct everyone *e = arg;
+    if (may_take(t, e->bit)) {
+        if (e->skip > 0) {
+            e->skip--;
+        } else {
+            e->thread[e->found++] = t;
+        }
+    }
+    return e->found == sizeof(e->thread) / sizeof(*e->thread);
+}
+
+void posix_signal_everyone(int signal)
+{
+    siginfo_t info = {.si_signo = signal, .si_code = SI_TKILL};
+    struct everyone e = {.bit = SIGNAL_BIT(signal)};
+    uint32_t done = 0;
+    unsigned long irq;
+    bool ends;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    signals_lock(&irq);
+    do {
+        e.skip = done;
+        e.found = 0;
+        id_find_locked(everyone_looks, &e);
+        for (uint32_t i = 0; i < e.found; i++) {
+            signals_send_locked(e.thread[i], &info, &ends);
+        }
+        done += e.found;
+    } while (e.found != 0);
+    signals_unlock(irq);
+}
+
 /* As signals_send_locked. A signal that is lost for lack of memory is lost as in the kernel, which
  * returned the error to the sender. */
 static void process_gets_locked(const siginfo_t *info, bool *ends)

@@ -17,8 +17,8 @@
  *   4. The signal comes while a handler of the program runs on top of the call: it is put off until
  *      that handler has returned, and is then 1 or 2. The same holds in 3, where the thread takes
  *      it when it leaves. Asynchronously: if the thread is outside of the runtime, the handler ends
- *      the thread from inside itself, and unwinds through the signal's frame. The signal is not
- *      blocked while its handler runs (SA_NODEFER), and the handler runs on the thread's stack. If
+ *      the thread from inside itself, and unwinds through the signal's frame, which has been moved
+ *      from the carrier's signal stack to the thread's. There the signal is not blocked. If
  *      the thread is inside, or in the C library, a later tick does it (linux_preempt.c); without
  *      preemption its next cancellation point.
  */
@@ -96,6 +96,9 @@ void cancel_send(int tid)
 static void tell(struct carrier *k)
 {
     struct port_carrier *port = rt_carrier_port(k);
+    if (__atomic_load_n(&port->tid, __ATOMIC_RELAXED) == 0) {
+        return; /* it has not begun */
+    }
     if (__atomic_exchange_n(&port->cancel_sent, 1, __ATOMIC_ACQ_REL) == 0) { /* ORDER(sent) */
         cancel_send(__atomic_load_n(&port->tid, __ATOMIC_RELAXED));
     }
@@ -160,6 +163,16 @@ static void call_stop(ucontext_t *context)
 }
 #endif
 
+/* Asynchronously, on the thread's stack, where it may end. */
+static void cancels(int signal, siginfo_t *info, void *arg)
+{
+    ucontext_t *context = arg;
+    (void)signal;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &context->uc_sigmask, NULL, (size_t)_NSIG / 8);
+    rt_cancel_async();
+    signals_take(context, info);
+}
+
 static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int signal, siginfo_t *info,
                                                                         void *arg)
 {
@@ -175,7 +188,6 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
     }
     enum rt_notice notice = rt_cancel_notice(at_call);
     (void)signal;
-    (void)info;
     signals_adopt(context);
     if (notice == RT_NOTICE_LATER) {
         RT_ASSERT(!at_call);
@@ -189,15 +201,18 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
     port_disturbed |= port_cpu_self() == NULL; /* or it was for a thread that ran here before */
     if (notice == RT_NOTICE_STOP && is_outside() && preempt_may_leave(context)) {
         RT_ASSERT(port_irq_is_on() && !frame_interrupts_signal_stack(context));
-        rt_cancel_async();
+        frame_to_thread(CANCEL_SIGNAL, info, context, cancels);
+        return;
     }
-    signals_take(context);
+    signals_take(context, info);
 }
 
 int port_cancel_start(void)
 {
     struct kernel_action action = {
         .handler = on_cancel, RETURN.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | RETURN_FLAG};
+    action.flags |= (unsigned long)frames_flags();
+    action.mask = frames_flags() != 0 ? ~UINT64_C(0) : 0;
     int saved = errno;
     int error = syscall(SYS_rt_sigaction, CANCEL_SIGNAL, &action, NULL, sizeof(action.mask)) == 0
                     ? 0

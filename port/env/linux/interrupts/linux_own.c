@@ -7,7 +7,7 @@
  * uses none of ours. A program that makes the system call itself can take them nevertheless: Go's
  * runtime installs a handler for every signal when it starts. Ticks would end, and threads wait for
  * ever. So the monitor looks at the handlers from time to time and puts ours back. Such a program
- * does not need these signals, as nobody knows of them.
+ * does not need these signals, as nobody knows of them. What else it needs: linux_direct.c.
  *
  * An entry of `own` is written before `count` covers it, and never again. ORDER(own-signals)
  */
@@ -59,8 +59,10 @@ void own_signals_look(void)
         if (__sigaction(own.signal[i], NULL, &now) == 0 &&
             now.sa_sigaction != own.action[i].sa_sigaction) {
             __sigaction(own.signal[i], &own.action[i], NULL);
+            port_signals_direct();
         }
     }
+    direct_look();
 }
 
 int own_signal(int *signal, bool first, const struct sigaction *action, const char **why)
@@ -74,9 +76,13 @@ int own_signal(int *signal, bool first, const struct sigaction *action, const ch
         *why = "no real-time signal is free";
         return -ENOTSUP;
     }
-    if (__sigaction(number, action, NULL) != 0) {
+    struct sigaction old;
+    if (__sigaction(number, action, &old) != 0) {
         *why = "the signal's handler is refused";
         return -ENOTSUP;
+    }
+    if ((old.sa_flags & (SA_SIGINFO | SA_ONSTACK)) == (SA_SIGINFO | SA_ONSTACK) && *signal == 0) {
+        port_signals_direct(); /* it catches all that there are */
     }
     if (number > SIGSTKFLT) { /* which is not ours alone */
         own_note(number, action);

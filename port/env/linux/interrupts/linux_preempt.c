@@ -23,6 +23,7 @@
  *   4. OURS: in this library, which reads the worker and its state in several steps, between which
  *      the thread must not migrate. Or on the worker's alternate stack, where another handler has
  *      been interrupted.
+ *   KEPT as well: the program is a direct one (linux_direct.c, 3).
  *   5. The worker has switched since the last tick: its thread has not run for a whole one.
  * Other locks of the C library that are held around the program's code (that of an fopencookie
  * stream, a callback of dl_iterate_phdr) are not seen.
@@ -69,7 +70,6 @@
 #define SWITCH_ROOM                                                                                \
     4096u /* of stack, beside the frame: what a switch needs from the handler on                   \
            */
-#define RED_ZONE 128u
 #define MAIN_STACK (128u << 20) /* below the top of the process's stack nothing else is mapped */
 #define MINSIGSTKSZ_BEFORE_AUXV 4096u /* kernels before 5.14 do not say */
 
@@ -104,15 +104,27 @@ bool preempt_pc_is_kept(uintptr_t pc, bool *own)
 
 extern void *__libc_stack_end __attribute__((weak));
 
-/* Is the address in the thread's stack, with room for a frame and a switch below it? */
-static bool stack_has(struct thread *t, uintptr_t at)
+/* How much of the thread's stack lies below the address; 0: it is not in that stack. */
+static size_t room_below(struct thread *t, uintptr_t at)
 {
     uintptr_t low = (uintptr_t)rt_thread_stack(t), high = rt_thread_stack_top(t);
     if (low == 0) { /* the main thread: the process's stack, which grows */
         high = &__libc_stack_end != NULL ? (uintptr_t)__libc_stack_end : UINTPTR_MAX;
         low = high > MAIN_STACK ? high - MAIN_STACK : 0;
     }
-    return at < high && at - low >= preempt.room && at > low;
+    return at > low && at < high ? at - low : 0;
+}
+
+/* Is the address in the thread's stack, with room for a frame and a switch below it? */
+static bool stack_has(struct thread *t, uintptr_t at)
+{
+    size_t room = room_below(t, at);
+    return room != 0 && room >= preempt.room;
+}
+
+bool stack_is_own(struct thread *t, uintptr_t at)
+{
+    return room_below(t, at) != 0;
 }
 
 enum place {
@@ -129,7 +141,9 @@ static enum place place_of(struct thread *t, const ucontext_t *context)
     if (own || frame_interrupts_signal_stack(context)) {
         return PLACE_OURS;
     }
-    return kept || port_tls_files != 0 || !stack_has(t, sp) ? PLACE_KEPT : PLACE_FREE;
+    kept |= port_tls_files != 0 || !stack_has(t, sp) ||
+            (direct_is_on() && !rt_cancel_async_due()); /* linux_direct.c, 3 */
+    return kept ? PLACE_KEPT : PLACE_FREE;
 }
 
 /* The next thread begins with this tick, so its first tick is a whole one. Not inlined: after a
@@ -161,7 +175,6 @@ static void tick_switches(int signal, siginfo_t *info, void *arg)
 {
     ucontext_t *context = arg;
     (void)signal;
-    (void)info;
     RT_ASSERT(!is_inside());
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &context->uc_sigmask, NULL, (size_t)_NSIG / 8);
     rt_cancel_async();
@@ -175,19 +188,20 @@ static void tick_switches(int signal, siginfo_t *info, void *arg)
         port_irq_restore(irq); /* it may switch, too */
     }
     rt_cancel_async();
-    signals_take(context);
+    signals_take(context, info);
     frame_leave(context);
 }
 
 /* Does not return if the frame is on the alternate stack, which is free then. Under Valgrind, which
  * has frames of its own kind, it is not. */
-static void tick_goes_on(int signal, siginfo_t *info, ucontext_t *context)
+void frame_to_thread(int signal, siginfo_t *info, void *frame, frame_handler *handler)
 {
+    ucontext_t *context = frame;
     if (frame_on_signal_stack(context)) {
         PORT_ARCH_FRAME_MOVE(context, info, PORT_ARCH_SIGNAL_SP(context) - RED_ZONE, signal,
-                             tick_switches);
+                             handler);
     }
-    tick_switches(signal, info, context);
+    handler(signal, info, context);
 }
 
 /* The thread is to make room where it cannot be switched. On return it may have no CPU. */
@@ -283,9 +297,10 @@ static void on_tick(int signal, siginfo_t *info, void *arg)
     struct cpu *cpu = port_cpu_self();
     RT_ASSERT(cpu == NULL || carrier_is_own(rt_cpu_port(cpu)->carrier));
     bool sent = tick_was_sent(info);
+    signals_learn(context);
     bool switches = cpu != NULL ? tick_of_running(cpu, context, sent) : tick_of_left(context);
     if (switches) {
-        tick_goes_on(signal, info, context);
+        frame_to_thread(signal, info, context, tick_switches);
     }
 }
 
@@ -306,6 +321,15 @@ static COLD void deferred_stays(void)
     errno = saved;
 }
 
+/* Threads keep their kernel threads: linux_direct.c, 3. */
+static void direct_deferred(void)
+{
+    struct cpu *cpu = port_cpu_self();
+    if (cpu != NULL && rt_cpu_switches(cpu) == rt_cpu_port(cpu)->deferred_at) {
+        rt_preempt_away();
+    }
+}
+
 /* Left the runtime, or one level of it, with a tick marked. A switch since then was its answer. */
 void preempt_deferred(void)
 {
@@ -313,6 +337,11 @@ void preempt_deferred(void)
         if (on_signal_stack()) {
             deferred_stays();
             return;
+        }
+        if (direct_is_on()) {
+            PORT_ARCH_TLS_SET(port_tls_inside, 0);
+            direct_deferred();
+            continue;
         }
         port_irq_entered();
         meter_begin();
@@ -416,10 +445,11 @@ bool preempt_is_on(void)
     return preempt.signal != 0;
 }
 
-/* Its frames are not the kernel's, and cannot be moved. */
-static bool under_valgrind(void)
+/* Valgrind's frames are not the kernel's, and cannot be moved. */
+int frames_flags(void)
 {
-    return PORT_ARCH_VALGRIND(0x1001, 0, 0) != 0;
+    bool under_valgrind = PORT_ARCH_VALGRIND(0x1001, 0, 0) != 0;
+    return under_valgrind ? 0 : SA_ONSTACK;
 }
 
 void preempt_unmask(uint64_t *set)
@@ -445,7 +475,7 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
     if (preempt.signal == 0 && !timers_are_there()) {
         preempt.signal = signal_unqueued();
     }
-    act.sa_flags |= under_valgrind() ? 0 : SA_ONSTACK;
+    act.sa_flags |= frames_flags();
     own_signal_alone(&act);
     preempt.tick_ns = tick_ns;
     preempt.room = port_signal_room() + SWITCH_ROOM;
@@ -484,6 +514,16 @@ void preempt_begin(struct port_carrier *port)
 #else /* no preemption */
 
 #include <errno.h>
+
+int frames_flags(void)
+{
+    return 0;
+}
+
+void frame_to_thread(int signal, siginfo_t *info, void *frame, frame_handler *handler)
+{
+    handler(signal, info, frame);
+}
 
 #ifdef PORT_ARCH_TLS_INC
 /* No tick is ever deferred: a thread that left a level of the runtime is still in another. */

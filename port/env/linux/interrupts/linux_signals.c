@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Length: the parts share the state of one struct, and the rules below.
+ *
  * linux_signals.c (Linux) - between the kernel's signals, which are for kernel threads, and the
  * program's, which are for user threads (signals/posix_signal.h decides for which).
  *
@@ -34,7 +36,11 @@
  *   3. A thread takes them by itself where it is safe: port_signals_accept sends the signal to the
  *      calling thread at an instruction that the handler knows.
  * While a handler runs, its thread may be switched away and continue elsewhere: linux_frame.c has
- * the state that the frame restores then. Handlers never run on the carrier's signal stack: signals
+ * the state that the frame restores then. The frame comes on the carrier's signal stack and is
+ * moved before (place_for): below the stack pointer, if that is in the thread's own stack.
+ * Elsewhere the program has made the stack, and may have made it small because its handlers have
+ * SA_ONSTACK: the frame goes where the kernel would have put it, to the thread's alternate stack.
+ * Handlers never run on the carrier's signal stack, with one exception (linux_direct.c, 4): signals
  * are put off until the thread is back on its own stack.
  *
  * Used only where a thread knows whether it is inside the runtime, with TLS blocks of threads' own.
@@ -65,9 +71,14 @@
 #define SIGNALS_OPEN (FAULTS | CAUSED | TICKS | BIT(SIGTTIN) | BIT(SIGTTOU))
 #define SET_BYTES sizeof(uint64_t)
 
+static uint64_t direct_open(void)
+{
+    return direct_is_on() ? DIRECT_OPEN : 0;
+}
+
 void signals_mask(uint64_t *mask, bool of_carrier)
 {
-    uint64_t open = of_carrier ? SIGNALS_OPEN : FAULTS & ~BIT(SIGABRT);
+    uint64_t open = of_carrier ? SIGNALS_OPEN | direct_open() : FAULTS & ~BIT(SIGABRT);
     *mask = ~(open | BIT(CANCEL_SIGNAL) | BIT(CANCEL_SIGNAL + 1));
     preempt_unmask(mask);
     prof_unmask(mask);
@@ -78,7 +89,7 @@ uint64_t port_signals_own(void)
 {
     uint64_t mask;
     signals_mask(&mask, true);
-    return ~mask & ~SIGNALS_OPEN;
+    return ~mask & ~(SIGNALS_OPEN | DIRECT_OPEN);
 }
 
 #if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
@@ -92,9 +103,10 @@ extern const char port_accept_end[] __attribute__((visibility("hidden")));
 static struct {
     bool on;
     const struct port_signal_upcalls *up;
-    uint64_t mask;        /* of carriers */
+    uint64_t mask;        /* (A) of carriers */
     uint64_t left;        /* to readers of a signalfd */
     uint32_t main_has;    /* the main kernel thread has that mask */
+    uint64_t everyone;    /* came to a carrier, for a thread that is not known. ORDER(sent) */
     int fd;               /* signalfd of the receiver */
     int receiver;         /* its kernel thread */
     uint32_t woken;       /* CANCEL_SIGNAL is on its way to it. ORDER(sent) */
@@ -108,9 +120,15 @@ static void mask_set(int how, const uint64_t *mask, uint64_t *old)
     syscall(SYS_rt_sigprocmask, how, mask, old, SET_BYTES);
 }
 
+static uint64_t mask_now(void)
+{
+    return __atomic_load_n(&signals.mask, __ATOMIC_RELAXED);
+}
+
 void port_signal_mask(const uint64_t *mask)
 {
-    mask_set(SIG_SETMASK, mask != NULL ? mask : &signals.mask, NULL);
+    uint64_t common = mask_now();
+    mask_set(SIG_SETMASK, mask != NULL ? mask : &common, NULL);
 }
 
 static bool is_on(void)
@@ -133,7 +151,7 @@ static bool is_carrier(void)
 
 bool signals_mask_common(uint64_t *mask)
 {
-    *mask = signals.mask;
+    *mask = mask_now();
     return is_on();
 }
 
@@ -184,14 +202,28 @@ static bool may_run_at(const ucontext_t *context)
            (!own && port_arch_in_syscall(pc) && !is_for_memory(port_arch_call_number(pc)));
 }
 
+void signals_learn(void *frame)
+{
+    struct thread *t = direct_is_on() && is_on() ? running() : NULL;
+    if (t != NULL && !port_is_inside()) {
+        direct_learn(frame, t);
+    }
+}
+
+void signals_mask_by_program(struct thread *t, uint64_t mask)
+{
+    signals.up->mask(t, mask);
+}
+
 /* Unless a handler that is interrupted has put CANCEL_SIGNAL off: that stays blocked. */
 void signals_adopt(void *frame)
 {
     ucontext_t *context = frame;
+    signals_learn(frame);
     if (is_on() && is_carrier()) {
         uint64_t mask;
         memcpy(&mask, &context->uc_sigmask, SET_BYTES);
-        mask = signals.mask | (mask & BIT(CANCEL_SIGNAL));
+        mask = mask_now() | (mask & BIT(CANCEL_SIGNAL));
         memcpy(&context->uc_sigmask, &mask, SET_BYTES);
         if (__atomic_load_n(&signals.main_has, __ATOMIC_RELAXED) == 0 &&
             (int)syscall(SYS_gettid) == getpid()) {
@@ -200,7 +232,57 @@ void signals_adopt(void *frame)
     }
 }
 
-void signals_take(void *frame)
+static void take(ucontext_t *context)
+{
+    RT_ASSERT(port_irq_is_on());
+    bool fails = signals.up->take(context);
+    frame_leave(context);
+    if (fails) {
+        call_fail(context);
+    }
+}
+
+/* On the stack to which the frame has been moved. */
+static void take_unmasked(int signal, siginfo_t *info, void *arg)
+{
+    ucontext_t *context = arg;
+    uint64_t mask;
+    (void)signal;
+    (void)info;
+    memcpy(&mask, &context->uc_sigmask, SET_BYTES);
+    mask_set(SIG_SETMASK, &mask, NULL);
+    take(context);
+}
+
+/* The frame belongs below the returned address, where the kernel would have put that of the
+ * handler; NULL: it stays on the carrier's signal stack (linux_direct.c). */
+static void *place_for(const ucontext_t *context, bool alternate)
+{
+    uintptr_t sp = PORT_ARCH_SIGNAL_SP(context);
+    bool own = stack_is_own(running(), sp);
+    void *top = alternate ? signals.up->stack(sp) : NULL;
+    RT_ASSERT(frame_on_signal_stack(context));
+    if (direct_is_on() && frame_interrupts_signal_stack(context)) {
+        return NULL;
+    }
+    if (top == NULL && !(alternate && !own && direct_is_on())) {
+        top = (void *)(sp - RED_ZONE);
+    }
+    return top;
+}
+
+/* The handlers run elsewhere than on_cancel, which blocks all signals. */
+static void take_elsewhere(ucontext_t *context, siginfo_t *info)
+{
+    bool own = stack_is_own(running(), PORT_ARCH_SIGNAL_SP(context));
+    void *top = place_for(context, !own && signals.up->on_stack());
+    if (top != NULL) {
+        PORT_ARCH_FRAME_MOVE(context, info, top, CANCEL_SIGNAL, take_unmasked);
+    }
+    take(context);
+}
+
+void signals_take(void *frame, void *info)
 {
     ucontext_t *context = frame;
     if (!is_on() || running() == NULL || !rt_signalled()) {
@@ -208,15 +290,14 @@ void signals_take(void *frame)
     }
     if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
         port_tls_inside |= PREEMPT_DEFERRED;
-    } else if (frame_on_signal_stack(context)) {
+    } else if (frame_interrupts_signal_stack(context)) {
         cancel_notify_later(context);
-    } else if (may_run_at(context)) {
-        RT_ASSERT(port_irq_is_on());
-        bool fails = signals.up->take(context);
-        frame_leave(context);
-        if (fails) {
-            call_fail(context);
-        }
+    } else if (!may_run_at(context)) {
+        return;
+    } else if (frame_on_signal_stack(context)) {
+        take_elsewhere(context, info);
+    } else {
+        take(context);
     }
 }
 
@@ -268,6 +349,13 @@ static bool is_for_process(int signal, const siginfo_t *info)
     return (BIT(signal) & (CAUSED | TICKS)) ? sent : info->si_code != SI_TKILL;
 }
 
+/* The program means a kernel thread that a thread was on when it looked, and is not now. */
+static bool is_for_everyone(int signal, const siginfo_t *info)
+{
+    return direct_is_on() && (BIT(signal) & DIRECT_OPEN) != 0 && is_on() && is_carrier() &&
+           info->si_code == SI_TKILL && info->si_pid == getpid();
+}
+
 /* The thread is outside of the runtime. Leaving that again may switch threads. */
 static void arrives(int signal, siginfo_t *info, ucontext_t *context)
 {
@@ -276,7 +364,7 @@ static void arrives(int signal, siginfo_t *info, ucontext_t *context)
     if (frame_on_signal_stack(context)) {
         cancel_notify_later(context); /* it is taken on the thread's stack */
     } else {
-        signals_take(context);
+        signals_take(context, info);
         frame_leave(context);
     }
 }
@@ -286,6 +374,12 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
     ucontext_t *context = frame;
     const struct thread *t = is_on() ? running() : NULL;
     bool caused = is_caused(signal, info);
+    signals_learn(context);
+    if (is_for_everyone(signal, info)) {
+        __atomic_fetch_or(&signals.everyone, BIT(signal), __ATOMIC_RELAXED);
+        port_signals_wake(); /* ORDER(sent) */
+        return;
+    }
     if (t == NULL) {
         if (!is_on() || !is_carrier() || caused) {
             signals.up->run(signal, info, context);
@@ -294,9 +388,13 @@ static void on_signal(int signal, siginfo_t *info, void *frame)
         }
         return;
     }
-    if (caused && frame_on_signal_stack(context)) {
-        PORT_ARCH_FRAME_MOVE(context, info, signals.up->stack(PORT_ARCH_SIGNAL_SP(context)), signal,
-                             fault);
+    void *top = caused && frame_on_signal_stack(context) ? place_for(context, true) : NULL;
+    if (top != NULL) {
+        PORT_ARCH_FRAME_MOVE(context, info, top, signal, fault);
+    }
+    if (caused && t != NULL && frame_on_signal_stack(context)) {
+        uint64_t all = ~UINT64_C(0); /* it stays: no frames pile up there */
+        mask_set(SIG_SETMASK, &all, NULL);
     }
     if (caused) {
         fault(signal, info, context);
@@ -334,7 +432,7 @@ static bool misdirected_fetch(siginfo_t *info)
 /* The signals that are fetched: those that carriers block, without those left for signalfd. */
 static uint64_t fetched(uint64_t left)
 {
-    return signals.mask & ~left;
+    return mask_now() & ~left;
 }
 
 /* The caller has a lock: nobody else fetches. */
@@ -369,12 +467,17 @@ void port_signal_default(int signal)
 }
 
 /* errno is the handlers' to change. */
-void port_signals_accept(void)
+bool port_signals_accept(void)
 {
     int self = (int)syscall(SYS_gettid);
+    if (direct_is_on() && on_signal_stack()) {
+        cancel_notify_later(NULL);
+        return false;
+    }
     if (port_accept_call(getpid(), self, CANCEL_SIGNAL) == -EAGAIN) {
         cancel_send(self);
     }
+    return true;
 }
 
 void port_exec_begin(const uint64_t *mask)
@@ -442,6 +545,14 @@ void port_signals_leave_to_kernel(uint64_t more)
     }
 }
 
+static void everyone_gets(void)
+{
+    uint64_t set = __atomic_exchange_n(&signals.everyone, 0, __ATOMIC_RELAXED);
+    for (; set != 0; set &= set - 1) {
+        signals.up->everyone(__builtin_ctzll(set) + 1);
+    }
+}
+
 /* CANCEL_SIGNAL reaches it while it waits, and only then; that of port_everywhere always. */
 static void *receiver_main(void *unused)
 {
@@ -452,6 +563,7 @@ static void *receiver_main(void *unused)
                      __ATOMIC_RELEASE); /* ORDER(signals-on) */
     for (;;) {
         __atomic_exchange_n(&signals.woken, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
+        everyone_gets();
         uint64_t next = signals.up->pump(), now = port_now();
         uint64_t wait = next > now ? next - now : 0;
         struct timespec limit = {(time_t)(wait / 1000000000u), (long)(wait % 1000000000u)};
@@ -475,6 +587,21 @@ static void main_masks(void)
     }
 }
 
+static void mask_make(void)
+{
+    uint64_t mask;
+    signals_mask(&mask, true);
+    __atomic_store_n(&signals.mask, mask, __ATOMIC_RELAXED);
+}
+
+void signals_open_direct(void)
+{
+    if (is_on()) {
+        mask_make();
+        rt_carriers_interrupt(); /* each takes the mask: signals_adopt */
+    }
+}
+
 int port_signals_start(const struct port_signal_upcalls *up)
 {
     uint64_t set;
@@ -486,7 +613,7 @@ int port_signals_start(const struct port_signal_upcalls *up)
         return error;
     }
     signals.up = up;
-    signals_mask(&signals.mask, true);
+    mask_make();
     set = fetched(signals.left);
     if (signals.fd < 0) {
         signals.fd = fd_move_up(
@@ -526,7 +653,7 @@ void signals_forked(void)
     signals.receiver = 0;
     signals.main_has = 0;
     signals.woken = 0;
-    signals.misdirected = 0;
+    signals.misdirected = signals.everyone = 0;
     deferred = 0;
 }
 

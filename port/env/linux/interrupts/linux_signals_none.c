@@ -64,7 +64,7 @@ void port_signal_default(int signal)
     never();
 }
 
-void port_signals_accept(void)
+bool port_signals_accept(void)
 {
     never();
 }
@@ -106,9 +106,10 @@ void signals_adopt(void *frame)
     (void)frame;
 }
 
-void signals_take(void *frame)
+void signals_take(void *frame, void *info)
 {
     (void)frame;
+    (void)info;
 }
 
 void signals_leave(void) {}
@@ -125,6 +126,13 @@ bool port_signal_stack(void *programs)
 }
 
 void signals_forked(void) {}
+
+void port_signals_direct(void) {}
+
+void signals_learn(void *frame)
+{
+    (void)frame;
+}
 
 void port_signals_leave_to_kernel(uint64_t more)
 {

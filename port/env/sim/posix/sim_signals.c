@@ -148,11 +148,14 @@ void sim_signals_take(void)
     state.up->take(&context);
 }
 
-void port_signals_accept(void)
+bool port_signals_accept(void)
 {
     sim_point(54, 0);
     sim_interrupt_take(SIM_USER);
+    return true;
 }
+
+void port_signals_direct(void) {}
 
 /* ---- the rest of the seam ---- */
 
