@@ -82,7 +82,7 @@ struct port_signal_upcalls {
     bool (*on_stack)(void);
     /* The calling thread has set its mask by a system call of its own. Any context. */
     void (*mask)(struct thread *self, uint64_t mask);
-    /* The signal is for all threads that have a handler for it and do not block it. */
+    /* The signal is for all threads. */
     void (*everyone)(int signal);
     /* A signal has come, for the thread that runs here or for the process. */
     void (*arrived)(const void *info, bool thread);

@@ -189,7 +189,7 @@ int signals_send_locked(struct thread *t, const siginfo_t *info, bool *ends);
 /* A signal has come from the kernel: for t, or for the process (t is NULL). */
 void posix_signal_arrived(const siginfo_t *info, struct thread *t);
 
-/* The same for all threads that have a handler for it and do not block it. */
+/* The same for all threads. */
 void posix_signal_everyone(int signal);
 
 /* Fetch the signals that the kernel holds for the process, and pass them on. */

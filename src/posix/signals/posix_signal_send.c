@@ -331,15 +331,15 @@ int signals_send_locked(struct thread *t, const siginfo_t *info, bool *ends)
 }
 
 struct everyone {
-    uint64_t bit;
     uint32_t skip, found;
     struct thread *thread[64];
 };
 
+/* Also threads that block the signal: it stays pending for them. Those that end block all. */
 static bool everyone_looks(struct thread *t, void *arg)
 {
     struct everyone *e = arg;
-    if (may_take(t, e->bit)) {
+    if (may_take(t, 0) && at_load_rlx(&t->sigmask) != ~UINT64_C(0)) {
         if (e->skip > 0) {
             e->skip--;
         } else {
@@ -352,7 +352,7 @@ static bool everyone_looks(struct thread *t, void *arg)
 void posix_signal_everyone(int signal)
 {
     siginfo_t info = {.si_signo = signal, .si_code = SI_TKILL};
-    struct everyone e = {.bit = SIGNAL_BIT(signal)};
+    struct everyone e = {.found = 0};
     uint32_t done = 0;
     unsigned long irq;
     bool ends;

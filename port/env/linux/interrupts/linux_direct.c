@@ -15,10 +15,11 @@
  *      signals, too, is one for a short time (Go blocks everything around some calls): it is not
  *      recorded.
  *   2. Signals by tgkill, DIRECT_OPEN. The program means the thread that was on that kernel thread
- *      when it asked for its id; now it may be on any. So all threads get the signal that do not
- *      block it (posix_signal_everyone). Only SIGURG is treated so, which Go has chosen because a
- *      program must expect it without a reason. Carriers do not block it then: one that did would
- *      keep the signal for as long as it sleeps.
+ *      when it asked for its id; now it may be on any. So all threads get the signal
+ *      (posix_signal_everyone). For one that blocks it, it is pending: that may be a mask from
+ *      before the thread's own call, which is not known yet (1). Only SIGURG is treated so, which
+ *      Go has chosen because a program must expect it without a reason. Carriers do not block it
+ *      then: one that did would keep the signal for as long as it sleeps.
  *   3. A thread is not switched by a tick. It loses its CPU instead, as in the C library, and goes
  *      on with its kernel thread. It begins so, too. Go blocks all signals, also the runtime's, in
  *      a thread that calls Go for the first time, and lets it wait by sleeping until another thread
