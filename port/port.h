@@ -22,6 +22,7 @@
  *   port_capacity.h  PORT_CAPACITIES    CPUs of different speeds
  *   port_nodes.h     PORT_NODES         NUMA nodes
  *   port_cache.h     PORT_CACHE         the size of the cache that all CPUs share
+ *   port_misses.h    PORT_MISSES        counters of what threads miss of it
  *   port_stdio.h     PORT_STDIO         streams that read and write by functions of ours
  *   port_options.h   PORT_OPTIONS       options that the user sets
  *   port_files.h     PORT_FILES         files to write and read
@@ -157,6 +158,9 @@ ALWAYS_INLINE bool port_irq_is_on(void)
 #endif
 #ifndef PORT_CACHE
 #define PORT_CACHE false
+#endif
+#ifndef PORT_MISSES
+#define PORT_MISSES false
 #endif
 #ifndef PORT_CAPACITIES
 #define PORT_CAPACITIES false

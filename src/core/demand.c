@@ -35,7 +35,7 @@ static struct demand *record_alloc_locked(void)
         demands.used = 0;
     }
     struct demand *d = &demands.slabs->records[demands.used++];
-    d->link.next = NULL;
+    *d = (struct demand){0};
     return d;
 }
 
@@ -51,6 +51,8 @@ static struct demand *record_get_locked(const struct thread *t)
         d->life = t->generation;
         d->values = (struct rt_demand){0};
         d->release = 0;
+        d->measured = (struct measured){0};
+        at_store_rlx(&d->missed, 0u);
     }
     if (made) {
         at_store_rel(&t->id_slot->demand, d); /* ORDER(demand) */
@@ -82,7 +84,11 @@ int rt_demand_set(struct thread *t, const struct rt_demand *values)
     rt_enter_lock(&irq, &demands.lock, RANK_DEMAND);
     struct demand *d = record_get_locked(t);
     if (d != NULL) {
-        d->release = d->values.period_ns != values->period_ns ? now : d->release;
+        if (d->values.period_ns != values->period_ns) { /* another kind of jobs */
+            d->release = now;
+            d->measured = (struct measured){0};
+            at_store_rlx(&d->missed, 0u);
+        }
         d->values = *values;
     }
     rt_leave_unlock(irq, &demands.lock, RANK_DEMAND);
@@ -105,6 +111,16 @@ int rt_demand_get(struct thread *t, struct rt_demand *values)
     return 0;
 }
 
+uint64_t rt_demand_measured(struct thread *t)
+{
+    unsigned long irq;
+    rt_enter_lock(&irq, &demands.lock, RANK_DEMAND);
+    const struct demand *d = demand_of(t);
+    uint64_t bytes = d != NULL && d->life == t->generation ? d->measured.bytes : 0;
+    rt_leave_unlock(irq, &demands.lock, RANK_DEMAND);
+    return bytes;
+}
+
 int rt_job_next(uint64_t *release)
 {
     struct thread *self = rt_self();
@@ -113,6 +129,7 @@ int rt_job_next(uint64_t *release)
     if (demand_of(self) == NULL) {
         return error;
     }
+    misses_job_ends();
     uint64_t now = port_now(), missed = 0;
     rt_enter_lock(&irq, &demands.lock, RANK_DEMAND);
     struct demand *d = demand_of(self);
@@ -122,6 +139,7 @@ int rt_job_next(uint64_t *release)
         missed = now < d->release ? 0 : (now - d->release) / period + 1;
         d->release += MUTANT(JOB_SKIPS) ? missed * period : 0;
         *release = d->release;
+        misses_measure(&d->measured, misses_taken(&d->missed));
         error = 0;
     }
     rt_leave_unlock(irq, &demands.lock, RANK_DEMAND);
@@ -133,7 +151,8 @@ bool demand_read_slow(struct demand *d, uint32_t life, struct demand_now *now)
     spin_lock(&demands.lock, RANK_DEMAND);
     bool there = d->life == life;
     if (there) {
-        now->working_set = d->values.working_set;
+        bool measured = d->measured.bytes != 0 && !MUTANT(MEASURED_UNUSED);
+        now->working_set = measured ? d->measured.bytes : d->values.working_set;
         now->group = d->values.group;
         now->deadline = d->values.period_ns != 0 ? d->release + d->values.period_ns : 0;
     }
@@ -159,5 +178,6 @@ void demands_reset(void)
         port_table_free(slab, sizeof(struct slab));
     }
     demands.used = 0;
+    misses_stop();
     at_init(&demands.lock.word, 0u);
 }

@@ -24,9 +24,13 @@
 #include <errno.h>
 
 #include "id.h"
+#include "misses.h"
 
 /* Longest period: 146 years. */
 #define RT_PERIOD_MAX (UINT64_MAX / 4)
+
+/* Bytes of a record for the policy. */
+#define RT_DEMAND_ROOM 128
 
 /* Layout of pirn_demand_t. */
 struct rt_demand {
@@ -38,17 +42,20 @@ struct rt_demand {
 
 /* What a policy reads of it. */
 struct demand_now {
-    uint64_t working_set;
-    uint64_t deadline; /* of the current job, in ns of port_now; 0: it has none */
+    uint64_t working_set; /* measured, if the policy measures and has measured; else declared */
+    uint64_t deadline;    /* of the current job, in ns of port_now; 0: it has none */
     uint32_t group;
 };
 
 struct demand {
-    uint32_t life;           /* (lock) */
-    struct rt_demand values; /* (lock) */
-    uint64_t release;        /* (lock) of the current job: ns of port_now */
-    struct list link;        /* (P) */
-    struct thread *thread;   /* (P) while linked */
+    uint32_t life;                     /* (lock) */
+    struct rt_demand values;           /* (lock) */
+    uint64_t release;                  /* (lock) of the current job: ns of port_now */
+    struct measured measured;          /* (lock) working set of its jobs */
+    _Atomic(uint32_t) missed;          /* (A) misses of the current job: misses.h */
+    struct list link;                  /* (P) */
+    struct thread *thread;             /* (P) while linked */
+    uint64_t room[RT_DEMAND_ROOM / 8]; /* (P) zero in a new record; of an earlier life, perhaps */
 };
 
 #if RT_DEMANDS
@@ -70,6 +77,9 @@ int rt_demand_get(struct thread *t, struct rt_demand *values);
  * the caller has no period. Outside the runtime.
  */
 int rt_job_next(uint64_t *release);
+
+/* The working set that was measured of t's jobs; 0: none yet. For tests. */
+uint64_t rt_demand_measured(struct thread *t);
 
 /* The record of t's slot; NULL: there is none. */
 ALWAYS_INLINE struct demand *demand_of(const struct thread *t)

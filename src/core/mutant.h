@@ -93,22 +93,26 @@ enum mutant {
     MUTANT_AFFINITY_TAIL,   /* a consumer goes behind the others of its CPU */
     MUTANT_AFFINITY_BLIND,  /* the last look before sleeping does not see the consumers of others */
     MUTANT_LEARN_BOTH, /* of two threads that wake each other, each is taken for the other's producer */
-    MUTANT_AFFINITY_QUIET, /* only the CPU of a consumer is woken for it */
-    MUTANT_TIMER_UNTOLD,   /* the port does not learn of the timers of a CPU that was idle */
-    MUTANT_TIMER_QUIET,    /* nor of a new one, when another thread runs next */
-    MUTANT_JOB_SKIPS,      /* a job that ends late skips the releases that it has missed */
-    MUTANT_GATE_FULL,      /* threads run whether their working sets fit or not */
-    MUTANT_GATE_OVERTAKES, /* a thread that fits overtakes one that does not */
-    MUTANT_GATE_QUIET,     /* cache that becomes free wakes no CPU */
-    MUTANT_GATE_LATER,     /* a thread that fits wakes no CPU either */
-    MUTANT_GATE_BLIND,     /* a last look before sleeping that misses that one fits */
-    MUTANT_EDF_PATIENT,    /* late threads do not go first */
-    MUTANT_EDF_LARGEST,    /* the largest working set is promoted */
-    MUTANT_GROUPS_ASTRAY,  /* threads of a group run on any CPU */
-    MUTANT_GROUPS_FULL,    /* a group is chosen whether it fits or not */
-    MUTANT_GROUPS_ALIKE,   /* a group is chosen though another CPU runs it */
-    MUTANT_GROUPS_FORGET,  /* a CPU does not know which group ran there last */
-    MUTANT_GROUPS_BLIND,   /* or the CPU's own groups */
+    MUTANT_AFFINITY_QUIET,  /* only the CPU of a consumer is woken for it */
+    MUTANT_TIMER_UNTOLD,    /* the port does not learn of the timers of a CPU that was idle */
+    MUTANT_TIMER_QUIET,     /* nor of a new one, when another thread runs next */
+    MUTANT_JOB_SKIPS,       /* a job that ends late skips the releases that it has missed */
+    MUTANT_JOB_ADDS,        /* the misses of a job count for the next one, too */
+    MUTANT_JOB_THRASHES,    /* jobs that thrash are measured like others */
+    MUTANT_MEASURED_UNUSED, /* what was measured does not count */
+    MUTANT_MISSES_ASTRAY,   /* a thread pays for what the one before it on its CPU missed */
+    MUTANT_GATE_FULL,       /* threads run whether their working sets fit or not */
+    MUTANT_GATE_OVERTAKES,  /* a thread that fits overtakes one that does not */
+    MUTANT_GATE_QUIET,      /* cache that becomes free wakes no CPU */
+    MUTANT_GATE_LATER,      /* a thread that fits wakes no CPU either */
+    MUTANT_GATE_BLIND,      /* a last look before sleeping that misses that one fits */
+    MUTANT_EDF_PATIENT,     /* late threads do not go first */
+    MUTANT_EDF_LARGEST,     /* the largest working set is promoted */
+    MUTANT_GROUPS_ASTRAY,   /* threads of a group run on any CPU */
+    MUTANT_GROUPS_FULL,     /* a group is chosen whether it fits or not */
+    MUTANT_GROUPS_ALIKE,    /* a group is chosen though another CPU runs it */
+    MUTANT_GROUPS_FORGET,   /* a CPU does not know which group ran there last */
+    MUTANT_GROUPS_BLIND,    /* or the CPU's own groups */
     MUTANT_MAX
 };
 

@@ -20,6 +20,10 @@
  * else it goes on. So threads that wait for a thread that does not fit beside them must block:
  * two that only yield in a loop may keep it out for ever.
  *
+ * With working-set=measure the working set of a thread with jobs is measured (core/misses.h). Each
+ * operation that may end a thread's turn on a CPU takes the CPU's count of misses before it takes
+ * the next thread; so the count is that thread's.
+ *
  * No wake-up is lost. A thread that becomes ready and is next, and fits, is announced like any
  * other (PIRN_KICK_ANY); else enqueue answers `later`. An operation that ends with a next thread
  * that fits, and began with none or with one that did not fit, kicks a CPU. From there on the rules
@@ -38,7 +42,8 @@
 enum { ORDER_PRIORITY, ORDER_EDF };
 
 static struct {
-    bool edf; /* (C) option order */
+    bool edf;     /* (C) option order */
+    bool measure; /* (C) option working-set */
     const struct gate_order *order;
     struct runq q; /* (lock) order=priority */
 } gate;
@@ -47,6 +52,13 @@ static int gate_set_order(const char *value, const char **why)
 {
     (void)why;
     gate.edf = sched_choice("priority|edf", value) == ORDER_EDF;
+    return 0;
+}
+
+static int gate_set_working_set(const char *value, const char **why)
+{
+    (void)why;
+    gate.measure = sched_choice("declared|measure", value) == 1;
     return 0;
 }
 
@@ -112,6 +124,12 @@ static int gate_init(unsigned ncpu)
     gate.order = gate.edf ? &gate_edf : &gate_priority;
     int error = gate.edf ? 0 : classes_init(1);
     cache_init(ncpu);
+    const char *refusal = gate.measure ? misses_start(cache.size) : NULL;
+    if (refusal != NULL) {
+        rt_refuse("pirn: option sched: policy gate cannot measure working sets: %s. Valid here: "
+                  "working-set=declared\n",
+                  refusal);
+    }
     if (error == 0) {
         gate.order->init();
     }
@@ -193,8 +211,17 @@ static struct thread *take_locked(struct cpu *self)
     return t;
 }
 
+/* The CPU is about to take another thread, perhaps. */
+static void measure(struct cpu *self)
+{
+    if (unlikely(gate.measure) && !MUTANT(MISSES_ASTRAY)) {
+        misses_charge(self);
+    }
+}
+
 static struct thread *gate_pick(struct cpu *self)
 {
+    measure(self);
     bool stops = cache_stops(self);
     if (at_load_rlx(&cache.need) == 0 && (!stops || cache_charge(self) == 0)) {
         cache_of(self)->ends = false;
@@ -225,6 +252,7 @@ static struct thread *gate_pick(struct cpu *self)
 
 static struct thread *gate_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
 {
+    measure(self);
     spin_lock(&cache.lock, RANK_RUNQ);
     bool fitted = cache_next_fits(0);
     struct thread *t = gate.order->first();
@@ -301,6 +329,12 @@ static const struct pirn_policy_option gate_options[] = {
          "the next thread: of highest priority; edf: late ones by deadline, then by the size of "
          "the working set (without classes and disciplines)",
      .set = gate_set_order},
+    {.name = "working-set",
+     .values = "declared|measure",
+     .deflt = "declared",
+     .help = "of a thread with a period: as it declares; measure: by the cache misses of its jobs, "
+             "as declared until the first job has ended",
+     .set = gate_set_working_set},
     CACHE_OPTION,
     DISCIPLINE_OPTIONS,
     {0}};

@@ -69,6 +69,16 @@ void test_slice(void)
     sim_preempt();
 }
 
+bool test_misses(uint32_t misses, uint32_t work)
+{
+    return sim_misses(misses, work);
+}
+
+uint64_t test_measured(void)
+{
+    return sim_measured();
+}
+
 bool test_simulated(void)
 {
     return true;

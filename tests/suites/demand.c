@@ -243,6 +243,71 @@ static void test_periodic_threads_all_do_their_jobs(void *unused)
     CHECK(TEST_GET(&done) == THREADS * ROUNDS);
 }
 
+/* ---- measured working sets ---- */
+
+enum { LINE = 64, JOBS = 6 };
+
+static bool test_measures(void)
+{
+    return strstr(test_sched(), "working-set=measure") != NULL;
+}
+
+struct misser {
+    uint32_t lines; /* that each job misses */
+};
+
+/* What the others miss meanwhile, and where each part of a job runs, changes nothing. What a thread
+ * misses when it has lost its CPU is not counted. */
+static void *misser_main(void *arg)
+{
+    const struct misser *m = arg;
+    CHECK(pirn_set_demand(pirn_self(), &(pirn_demand_t){.period_ns = 300}) == 0);
+    bool counted = true;
+    for (int job = 0; job < JOBS; job++) {
+        counted = test_misses(m->lines / 2, 100) && counted;
+        pirn_yield();
+        test_spin();
+        counted = test_misses(m->lines - m->lines / 2, 100) && counted;
+        CHECK(pirn_job_wait() >= 0);
+        CHECK(test_measured() <= (uint64_t)m->lines * LINE);
+        CHECK(!counted || test_measured() == (uint64_t)m->lines * LINE);
+    }
+    return NULL;
+}
+
+static void *misses_without_jobs(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < ROUNDS; i++) {
+        test_misses(1000, 1);
+        pirn_yield();
+    }
+    return NULL;
+}
+
+static void test_working_set_is_what_the_thread_s_own_jobs_miss(void *unused)
+{
+    (void)unused;
+    struct misser missers[3];
+    pirn_thread_t t[3], others[2];
+    if (!test_measures() || strstr(test_sched(), "cache=64K") == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        missers[i].lines = 10 + 7 * i;
+        t[i] = test_spawn(misser_main, &missers[i]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        others[i] = test_spawn(misses_without_jobs, NULL);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        test_end(t[i]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        test_end(others[i]);
+    }
+}
+
 /* A thread that waits, and the one that runs leaves the cache to it only by ending. */
 static void *ends_soon(void *arg)
 {
@@ -280,6 +345,7 @@ static const struct test tests[] = {TEST(bad_demands_are_refused),
                                     TEST(every_thread_runs_when_some_demand_the_whole_cache),
                                     TEST(groups_stay_at_home_when_their_threads_wake),
                                     TEST(periodic_threads_all_do_their_jobs),
+                                    TEST(working_set_is_what_the_thread_s_own_jobs_miss),
                                     TEST(cache_is_given_on_when_a_thread_ends),
                                     {0}};
 
@@ -287,6 +353,8 @@ static const char *const scheds[] = {"gate:cache=4",
                                      "gate:cache=4,discipline=posix",
                                      "gate:cache=4,discipline=shmac",
                                      "gate:cache=4,order=edf",
+                                     "gate:cache=64K,working-set=measure",
+                                     "gate:cache=64K,order=edf,working-set=measure",
                                      "groups:cache=4",
                                      "groups:cache=4,home=none",
                                      "gate",

@@ -48,6 +48,11 @@ void test_tick(void);         /* simulator: a tick passes on the caller's CPU */
 void test_slice(void);        /* simulator: the caller has run for a tick; Linux: it yields */
 const char *test_sched(void); /* policy and options */
 
+/* Simulator: the caller has missed the shared cache so often, in so much work. False: that is not
+ * counted, because it has no CPU; or here is Linux. */
+bool test_misses(uint32_t misses, uint32_t work);
+uint64_t test_measured(void); /* simulator: the measured working set of the caller's jobs */
+
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
         if (!(cond)) {                                                                             \

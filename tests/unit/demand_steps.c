@@ -263,6 +263,58 @@ static void test_working_set_above_the_cache_runs_alone(void)
     expect(next(1) == plain, "but for threads without demands");
 }
 
+/* ---- measured working sets ---- */
+
+/* A cache of 100 lines of 64 bytes. Each result is worked out by hand from core/misses.h. */
+static void test_measure_is_smoothed_and_bounded(void)
+{
+    struct measured m = {0};
+    where = "a working set is measured";
+    measuring = (struct measuring){.on = true, .cache = 6400, .line = 64};
+    misses_measure(&m, 10);
+    expect(m.bytes == 640, "the first job counts as it is");
+    misses_measure(&m, 20);
+    expect(m.bytes == 960, "a larger one by half: 640 + (1280 - 640) / 2");
+    misses_measure(&m, 5);
+    expect(m.bytes == 880, "a smaller one by an eighth: 960 - (960 - 320) / 8");
+    misses_measure(&m, 0);
+    expect(m.bytes == 778, "at least a line: 880 - (880 - 64) / 8");
+    measuring.on = false;
+    misses_measure(&m, 100);
+    expect(m.bytes == 778, "nothing if nobody measures");
+}
+
+static void test_jobs_that_thrash_are_dropped(void)
+{
+    struct measured m = {0};
+    where = "jobs thrash";
+    measuring = (struct measuring){.on = true, .cache = 6400, .line = 64};
+    misses_measure(&m, 10);
+    misses_measure(&m, 101);
+    expect(m.bytes == 640, "one that misses more than the cache holds");
+    misses_measure(&m, 100);
+    expect(m.bytes == 3520, "one that misses as much counts: 640 + (6400 - 640) / 2");
+    for (unsigned i = 1; i < MISSES_THRASH_MOST; i++) {
+        misses_measure(&m, 1000);
+    }
+    expect(m.bytes == 3520, "seven in a row");
+    misses_measure(&m, 1000);
+    expect(m.bytes == 6400, "the eighth: it needs the whole cache");
+    misses_measure(&m, 20);
+    expect(m.bytes == 5760, "and falls, when it has it: 6400 - (6400 - 1280) / 8");
+}
+
+static void test_measured_working_set_counts(void)
+{
+    begin(&sched_gate, "order", "priority", CPUS, "a measured working set");
+    struct thread *declares = fresh(0, 1, 0), *measured = fresh(0, 1, 0);
+    demand_of(measured)->measured.bytes = 4;
+    wakes(declares);
+    wakes(measured);
+    expect(next(0) == declares && next(1) == NULL, "counts in place of the declared one");
+    expect(next(0) == measured, "it runs alone");
+}
+
 /* ---- gate, order=edf ---- */
 
 /* Its job's deadline was at `deadline`, long ago. */
@@ -391,12 +443,17 @@ static void in_simulator(int argc, char **argv)
     static const struct {
         const char *name;
         enum mutant mutant;
-    } mutants[] = {
-        {"gate-full", MUTANT_GATE_FULL},        {"gate-overtakes", MUTANT_GATE_OVERTAKES},
-        {"gate-blind", MUTANT_GATE_BLIND},      {"edf-patient", MUTANT_EDF_PATIENT},
-        {"edf-largest", MUTANT_EDF_LARGEST},    {"groups-astray", MUTANT_GROUPS_ASTRAY},
-        {"groups-full", MUTANT_GROUPS_FULL},    {"groups-alike", MUTANT_GROUPS_ALIKE},
-        {"groups-forget", MUTANT_GROUPS_FORGET}};
+    } mutants[] = {{"gate-full", MUTANT_GATE_FULL},
+                   {"gate-overtakes", MUTANT_GATE_OVERTAKES},
+                   {"gate-blind", MUTANT_GATE_BLIND},
+                   {"edf-patient", MUTANT_EDF_PATIENT},
+                   {"edf-largest", MUTANT_EDF_LARGEST},
+                   {"groups-astray", MUTANT_GROUPS_ASTRAY},
+                   {"groups-full", MUTANT_GROUPS_FULL},
+                   {"groups-alike", MUTANT_GROUPS_ALIKE},
+                   {"groups-forget", MUTANT_GROUPS_FORGET},
+                   {"job-thrashes", MUTANT_JOB_THRASHES},
+                   {"measured-unused", MUTANT_MEASURED_UNUSED}};
     sim.now = 1000;
     for (unsigned i = 0; argc == 2 && i < sizeof(mutants) / sizeof(mutants[0]); i++) {
         if (strcmp(argv[1], mutants[i].name) == 0) {
@@ -426,6 +483,9 @@ int main(int argc, char **argv)
     test_task_set_is_scheduled_as_by_hand(CPUS);
     test_yield_leaves_the_cache_if_the_next_thread_fits();
     test_working_set_above_the_cache_runs_alone();
+    test_measure_is_smoothed_and_bounded();
+    test_jobs_that_thrash_are_dropped();
+    test_measured_working_set_counts();
     test_smallest_is_promoted();
     test_late_threads_go_first();
     test_late_thread_is_not_overtaken();

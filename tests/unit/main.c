@@ -108,6 +108,18 @@ bool test_preempts(void)
     return value != NULL && strcmp(value, "1") == 0;
 }
 
+bool test_misses(uint32_t misses, uint32_t work)
+{
+    (void)misses;
+    (void)work;
+    return false;
+}
+
+uint64_t test_measured(void)
+{
+    return 0;
+}
+
 void test_slice(void)
 {
     pirn_yield();

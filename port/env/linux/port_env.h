@@ -53,6 +53,8 @@ struct port_carrier {
     const struct port_cpus *cpus; /* where it may run; linux_affinity.c */
     struct port_cpu *took;        /* (lock of linux_affinity.c) the CPU that it took last */
     struct times times;
+    int misses_tid, misses_fd; /* counters of cache misses, of that kernel thread; -1: none */
+    uint64_t missed, worked;   /* what they had counted when they were last read */
 };
 
 /* In every port_cpu.cpus while the CPU time of threads is counted: linux_times.c. */
@@ -276,6 +278,7 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define PORT_CAPACITIES true
 #define PORT_NODES true
 #define PORT_CACHE true
+#define PORT_MISSES true
 #if !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
 #define PORT_STDIO true
 #endif

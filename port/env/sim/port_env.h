@@ -68,6 +68,7 @@ bool *sim_disturbed(void);
 #define PORT_READY true
 #define PORT_CAPACITIES true
 #define PORT_NODES true
+#define PORT_MISSES true
 #define PORT_OPTIONS true
 #define PORT_FILES true
 #define PORT_TRACE true

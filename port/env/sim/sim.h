@@ -97,6 +97,11 @@ void sim_fd_copy(int fd, int to); /* as dup2 */
 int sim_fd_take(int fd); /* as a read: what was the case is no more. The file's id; -errno */
 int sim_fd_id(int fd);
 
+/* The running thread has missed the shared cache so often, in so much work (port_misses.h). Only in
+ * runs without `timed`, where nothing else misses it. False: it has no CPU that would count. */
+bool sim_misses(uint64_t misses, uint64_t work);
+uint64_t sim_measured(void); /* the working set that was measured of the running thread's jobs */
+
 /* Samples that the profiler has got in this run. */
 unsigned sim_samples(void);
 

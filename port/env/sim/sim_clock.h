@@ -40,6 +40,9 @@ static inline void timed_changed(struct context *c)
 void timed_ticks_start(uint64_t ns);
 bool timed_tick(void);
 
+/* sim_misses.c: a run begins. */
+void misses_begin(void);
+
 /* sim_usage.c: threads, and the memory that they and the runtime use. usage_access: the running
  * context touches the line of this address; returns the time. */
 void usage_begin(void);

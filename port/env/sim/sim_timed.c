@@ -48,6 +48,7 @@ void timed_begin(void)
     sim_search = sim_is_timed() ? &search_timed : &search_explored;
     timed.horizon = 0;
     timed.tick_ns = 0;
+    misses_begin();
     if (sim_is_timed()) {
         sim.pct = false;
         sim.tls = false;
