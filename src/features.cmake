@@ -21,7 +21,7 @@ set(features
     owned     # mutexes that are robust, inherit priorities, or have a ceiling
     affinity  # task affinity: threads run where their producers have just run
     nodes     # NUMA nodes, where port_nodes.h tells them
-    demands   # what threads demand of CPUs and caches (pirn_set_demand). Without: not the policies gate and groups either
+    demands   # what threads demand of CPUs and caches (pirn_set_demand). Without: not the policies gate, groups and fair either
     capacities # CPUs of different speeds, where port_capacity.h tells them
     loads     # placing threads by measured loads (central, dist). Without: in turn
     report    # who waits for what, in a deadlock; not without stats
@@ -34,7 +34,7 @@ set(features
     input     # waiting for the console
     messages  # texts of what ends a program. Without: its status alone
     speed)    # code for speed: -O2, inlined paths. Without: -Os
-set(policies steal single central dist request gate groups hw)
+set(policies steal single central dist request gate groups fair hw)
 set(PIRN_WITHOUT "" CACHE STRING "features that are left out, for boards: everything, or of: ${features}")
 set(PIRN_WITH "" CACHE STRING "with PIRN_WITHOUT=everything: features that stay all the same")
 set(PIRN_POLICIES "" CACHE STRING "policies that there are, for boards; none: all that the board can have, of: ${policies}")
@@ -96,13 +96,13 @@ if("stats" IN_LIST without AND NOT "report" IN_LIST without)
   list(APPEND without report) # which tells by counters whether a CPU has moved
 endif()
 if("demands" IN_LIST without) # by which these schedule
-  foreach(policy gate groups)
+  foreach(policy gate groups fair)
     if(policy IN_LIST PIRN_POLICIES)
       message(FATAL_ERROR "PIRN_POLICIES: policy \"${policy}\" schedules by what threads demand, and the feature "
                           "\"demands\" is left out (PIRN_WITHOUT); valid: PIRN_WITH=demands, or another policy")
     endif()
   endforeach()
-  list(REMOVE_ITEM available gate groups)
+  list(REMOVE_ITEM available gate groups fair)
 endif()
 set(chosen ${PIRN_POLICIES})
 if(NOT chosen)

@@ -259,8 +259,8 @@ int pirn_affinity_del_from(pirn_thread_t consumer, pirn_thread_t producer);
 /* ---- demands: periodic jobs, working sets, shared data ---- */
 
 /*
- * What a thread demands. Cache-aware policies (gate, groups) schedule by it; all others keep it and
- * do not look at it. A thread that demands nothing has all values 0.
+ * What a thread demands. Cache-aware policies (gate, groups, fair) schedule by it; all others keep
+ * it and do not look at it. A thread that demands nothing has all values 0.
  */
 typedef struct pirn_demand {
     uint64_t period_ns;   /* between two releases of its jobs; 0: it has no jobs */

@@ -56,6 +56,12 @@ const char *misses_start(uint64_t cache);
 /* No policy measures. For runs of the simulator. */
 void misses_stop(void);
 
+/* NULL: this machine counts misses. Else why it does not. While the runtime starts. */
+ALWAYS_INLINE const char *misses_refusal(void)
+{
+    return port_misses_refusal();
+}
+
 /* What self's thread has missed since the last call there. */
 ALWAYS_INLINE struct port_misses misses_take(struct cpu *self)
 {

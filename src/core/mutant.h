@@ -113,6 +113,9 @@ enum mutant {
     MUTANT_GROUPS_ALIKE,    /* a group is chosen though another CPU runs it */
     MUTANT_GROUPS_FORGET,   /* a CPU does not know which group ran there last */
     MUTANT_GROUPS_BLIND,    /* or the CPU's own groups */
+    MUTANT_FAIR_BLIND,      /* a last look before sleeping that misses the threads of policy fair */
+    MUTANT_FAIR_INVERSE,    /* slices are shorter where they should be longer */
+    MUTANT_FAIR_FORGETS,    /* what a correction leaves over is dropped */
     MUTANT_MAX
 };
 

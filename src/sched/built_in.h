@@ -10,7 +10,7 @@
 #include "policy.h"
 
 extern const struct sched_built_in sched_single, sched_central, sched_dist, sched_steal,
-    sched_request, sched_gate, sched_groups, sched_hw;
+    sched_request, sched_gate, sched_groups, sched_fair, sched_hw;
 
 /* Elements of a list. */
 #ifdef PIRN_WITHOUT_STEAL
@@ -53,6 +53,12 @@ extern const struct sched_built_in sched_single, sched_central, sched_dist, sche
 #define SCHED_GROUPS
 #else
 #define SCHED_GROUPS &sched_groups,
+#endif
+
+#if !RT_DEMANDS || defined(PIRN_WITHOUT_FAIR)
+#define SCHED_FAIR
+#else
+#define SCHED_FAIR &sched_fair,
 #endif
 
 #if !RT_HARDWARE || defined(PIRN_WITHOUT_HW)

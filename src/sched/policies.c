@@ -25,7 +25,7 @@
 
 static const struct sched_built_in *const builtin[] = {
     SCHED_STEAL SCHED_SINGLE SCHED_CENTRAL SCHED_DIST SCHED_REQUEST SCHED_GATE SCHED_GROUPS
-        SCHED_HW};
+        SCHED_FAIR SCHED_HW};
 static _Atomic(const struct pirn_policy *) registered[SCHED_REGISTERED_MAX];
 static char refusal[256]; /* (refusing) */
 static _Atomic(uint32_t) refusing;

@@ -42,9 +42,9 @@ def main() -> None:
     register, unit, *emulator = sys.argv[1:]
     described = json.loads(run([*emulator, register, "describe"]).splitlines()[-1])
     names = [policy["name"] for policy in described["policies"]]
-    built_in = ["steal", "single", "central", "dist", "request", "gate", "groups"]
-    assert names[:7] == built_in, names
-    assert len(names) == 15, names
+    built_in = ["steal", "single", "central", "dist", "request", "gate", "groups", "fair"]
+    assert names[:8] == built_in, names
+    assert len(names) == 16, names
     assert EXPECTED in described["policies"], described["policies"]
     test = [*emulator, unit, "--suite", "core", "--repeat", "5"]
     owned = counters(test, "owned")

@@ -46,6 +46,7 @@ const char *const driver_scheds[] = {"single",
                                      "gate:order=edf",
                                      "groups",
                                      "groups:home=none",
+                                     "fair",
                                      NULL};
 
 static struct where here;

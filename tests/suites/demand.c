@@ -357,6 +357,7 @@ static const char *const scheds[] = {"gate:cache=4",
                                      "gate:cache=64K,order=edf,working-set=measure",
                                      "groups:cache=4",
                                      "groups:cache=4,home=none",
+                                     "fair",
                                      "gate",
                                      "steal",
                                      NULL};

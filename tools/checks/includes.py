@@ -117,6 +117,7 @@ NAMES = (
             "src/sched/affinity.c": "the same, and how long a CPU was idle",
             "src/sched/affinity_place.c": "the time of a push (port_now)",
             "src/sched/gate_edf.c": "which threads are late (port_now)",
+            "src/sched/fair.c": "the time that a sample takes (port_now)",
             "src/sched/cache.c": "the size of the cache (port_cache_size)",
         },
     ),

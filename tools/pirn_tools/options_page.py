@@ -53,11 +53,11 @@ def _option(option: Option) -> str:
 
 
 def _policies(policies: tuple[Policy, ...]) -> list[str]:
-    """First the options that all have, or all but one; then each policy with its own."""
-    most = len(policies) - 1
+    """First the options that all have, or all but two; then each policy with its own."""
+    most = len(policies) - 2
     shared = [o for o in policies[0].options if sum(o in p.options for p in policies) >= most]
     lacking = [p.name for p in policies if any(o not in p.options for o in shared)]
-    except_for = "".join(f" except `{name}`" for name in lacking)
+    except_for = " except " * bool(lacking) + " and ".join(f"`{name}`" for name in lacking)
     lines = [f"Every policy{except_for} has these options.", "", *_policy_options(shared)]
     for policy in policies:
         lines += [f"### {policy.name}", "", f"{policy.help[:1].upper()}{policy.help[1:]}.", ""]

@@ -38,6 +38,7 @@ static inline void timed_changed(struct context *c)
 
 /* Ticks come so often from now on. True if one is due on the running CPU; then it has come. */
 void timed_ticks_start(uint64_t ns);
+const char *timed_option(const char *name); /* its value in a timed run; NULL: the default */
 bool timed_tick(void);
 
 /* sim_misses.c: a run begins. */

@@ -514,9 +514,9 @@ const char *port_option(const char *name)
            : strcmp(name, "tracefull") == 0 ? sim_trace_full()
            : strcmp(name, "spares") == 0    ? "4"
            : strcmp(name, "spin") == 0      ? sim_is_timed() ? sim.config.timed->spin : "1"
-           : strcmp(name, "nodes") == 0     ? sim_is_timed() ? sim.config.timed->nodes : NULL
            : strcmp(name, "stack") == 0     ? "32K"
            : strcmp(name, "tls") == 0       ? sim.tls ? "own" : "shared"
+           : sim_is_timed()                 ? timed_option(name)
                                             : NULL;
 }
 

@@ -9,6 +9,8 @@
  *   2. No context that is runnable, or waits for a time, may go on before `horizon`, except the
  *      running one.
  */
+#include <string.h>
+
 #include "atomic_sim.h"
 #include "port_preempt.h"
 #include "sim_clock.h"
@@ -163,6 +165,15 @@ void timed_permit(struct context *c)
 {
     uint64_t at = sim.now + sim.config.timed->wake_ns;
     c->permit_at = c->permit && c->permit_at < at ? c->permit_at : at;
+}
+
+const char *timed_option(const char *name)
+{
+    const struct sim_timing *t = sim.config.timed;
+    return strcmp(name, "tick") == 0    ? t->tick
+           : strcmp(name, "slice") == 0 ? t->slice
+           : strcmp(name, "nodes") == 0 ? t->nodes
+                                        : NULL;
 }
 
 /* ---- ticks ---- */

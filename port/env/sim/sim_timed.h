@@ -32,6 +32,8 @@ struct sim_timing {
     bool prefetch;                          /* the caches' prefetcher */
     bool by_number;      /* of contexts with equal clocks the first goes on, not a random one */
     const char *spin;    /* PIRN_SPIN, microseconds; NULL: its default */
+    const char *tick;    /* PIRN_TICK, microseconds; NULL: its default */
+    const char *slice;   /* PIRN_SLICE, the same */
     const char *nodes;   /* PIRN_NODES; NULL: those of the topology */
     uint32_t access_ps;  /* without caches: a load or a store */
     uint32_t atomic_ps;  /* a read-modify-write or a full fence, beside the access */

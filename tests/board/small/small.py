@@ -44,7 +44,7 @@ REFUSED = {
     "-DPIRN_POLICIES=steal;hw": 'policy "hw" needs queues of threads in hardware, and the board '
     '{board} has none (no "scheduler" in [image.addresses] of its board.toml); boards that have '
     "them: pirn-soc, pirn-soc-incoherent; valid for {board}: steal, single, central, dist, "
-    "request, gate, groups",
+    "request, gate, groups, fair",
     "-DPIRN_CPUS_MOST=0": 'PIRN_CPUS_MOST="0" is not valid; valid: 1 to 32',
     "-DPIRN_STACK_MIN=1000": 'PIRN_STACK_MIN="1000" is not valid; valid: 1024 to 1048576',
     "-DPIRN_STACK_MIN=2000": 'PIRN_STACK_MIN="2000" is not valid; valid: multiples of 64',

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * shared_test.c - policies that schedule by what threads miss of a shared cache, on the model of
- * caches (sim_timed.h): the working sets that gate measures are those that the threads have.
+ * caches (sim_timed.h): the working sets that gate measures are those that the threads have, and
+ * under fair a thread's progress depends less on who shares the cache with it.
  */
 #include <pirn/pirn.h>
 #include <stdlib.h>
@@ -117,9 +118,96 @@ static void test_gate_keeps_apart_what_does_not_fit_when_it_measures(void)
     }
 }
 
+/* ---- fair: slices by what the cache costs ---- */
+
+enum { SUBJECT = 192 * KB, PART = 32 * KB, RUN_US = 400000, LINE_PS = 60000 };
+
+/* A thread that goes through its data again and again until the end: through the first part, the
+ * first two, and so on. So the last parts are those that its neighbours evict first. */
+struct runner {
+    size_t bytes;   /* 0: it only computes */
+    bool fair;      /* it declares a working set: the policy corrects its slices */
+    uint64_t lines; /* that it went through */
+    uint64_t ns;    /* its time on CPUs */
+};
+
+static struct runner runners[4];
+static uint64_t until;
+
+static void *goes_on(void *arg)
+{
+    struct runner *r = arg;
+    char *buffer = aligned_alloc(CACHES_LINE, r->bytes + CACHES_LINE);
+    size_t end = PART;
+    pirn_demand_t demand = {.working_set = r->fair};
+    EQUAL(pirn_set_demand(pirn_self(), &demand), 0);
+    while (pirn_now() < until) {
+        if (r->bytes == 0) {
+            sim_compute(1000000);
+            continue;
+        }
+        for (size_t at = 0; at < end && pirn_now() < until; at += 4 * KB) {
+            sim_touch(buffer + at, 4 * KB, false);
+            sim_compute(4 * KB / CACHES_LINE * LINE_PS);
+            r->lines += 4 * KB / CACHES_LINE;
+        }
+        end = end < r->bytes ? end + PART : PART;
+    }
+    struct sim_usage used;
+    sim_usage(&used);
+    r->ns = used.run_ns;
+    free(buffer);
+    return NULL;
+}
+
+static void runners_run(void *unused)
+{
+    (void)unused;
+    pirn_thread_t threads[4];
+    until = pirn_now() + (uint64_t)RUN_US * US;
+    for (unsigned i = 0; i < 4; i++) {
+        EQUAL(pirn_create(&threads[i], NULL, goes_on, &runners[i]), 0);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        pirn_join(threads[i], NULL);
+    }
+}
+
+/* What the first thread gets done beside one with so much data, and two that only compute. */
+static uint64_t progress(uint64_t seed, size_t beside, bool fair)
+{
+    memset(runners, 0, sizeof(runners));
+    runners[0] = (struct runner){.bytes = SUBJECT, .fair = fair};
+    runners[1] = (struct runner){.bytes = beside, .fair = fair};
+    simulate("fair", seed, runners_run);
+    uint64_t first = runners[0].ns + runners[1].ns, others = runners[2].ns + runners[3].ns;
+    WITHIN(first, others - others / 20, others + others / 20); /* these pay for those */
+    return runners[0].lines;
+}
+
+/* In thousandths: how much less it gets done beside a hungry thread than beside a modest one. */
+static uint64_t loss(uint64_t seed, bool fair)
+{
+    uint64_t modest = progress(seed, PART, fair), hungry = progress(seed, 512 * KB, fair);
+    return modest > hungry ? (modest - hungry) * 1000 / modest : 0;
+}
+
+static void test_fair_slices_make_progress_depend_less_on_co_runners(void)
+{
+    timing.tick = "1000";
+    timing.slice = "4000";
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        uint64_t equal = loss(seed, false), fair = loss(seed, true);
+        printf("seed %" PRIu64 ": a hungry neighbour costs %.1f %%, with equal slices %.1f %%\n",
+               seed, (double)fair / 10, (double)equal / 10);
+        WITHIN(fair, 0, equal - 1);
+    }
+}
+
 int main(void)
 {
     machine_make();
+    test_fair_slices_make_progress_depend_less_on_co_runners();
     test_gate_keeps_apart_what_does_not_fit_when_it_measures();
     printf("shared cache: done\n");
     return 0;
