@@ -59,7 +59,7 @@ MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../b
 PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
-.PHONY: help setup apps programs check-packages demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
+.PHONY: help setup apps programs check-packages world check-world demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
@@ -84,6 +84,14 @@ programs: setup build-release
 ## check-packages: allocators, OpenMP with GLib, rustc, MPICH, nginx, redis of Debian's packages, a Go program, preloaded (network)
 check-packages: setup build-release
 	tests/start/packages.sh $(CURDIR)/build/release/lib/libpirn-pthread.so $(CURDIR)/build/programs/start
+
+## world: run programs of Debian's packages with NPTL and preloaded, write docs/results/world.md (network, 2 GB); WORLD_ARGS: pirn world --help
+world: setup build-release
+	$(VENV)/pirn world --output docs/results/world.md $(WORLD_ARGS)
+
+## check-world: the same with some fast programs, and no page (network, the first time)
+check-world: setup build-release
+	$(VENV)/pirn world --sample --rounds 1 $(WORLD_ARGS)
 
 ## demo: decode a real video under NPTL and every policy; table and plot
 demo:

@@ -24,6 +24,7 @@ class Main(LazyGroup):
         "figures": "pirn_tools.bench.command:figures",
         "demo": "pirn_tools.demo.command:demo",
         "programs": "pirn_tools.programs.command:programs",
+        "world": "pirn_tools.world.command:world",
         "board": "pirn_tools.board.cli:board",
         "chip": "pirn_tools.chip.cli:chip",
         "test": "pirn_tools.testing.command:command",
