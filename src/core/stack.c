@@ -236,18 +236,7 @@ void stack_free_cached(struct cpu *cpu)
     }
 }
 
-/* Another CPU's; a hint. */
-static bool has_cached(const struct cpu *cpu)
-{
-    unsigned n = 0;
-    for (unsigned class = 0; class < STACK_CLASSES; class ++) {
-        n += __atomic_load_n(&cpu->stacks[class].count, __ATOMIC_RELAXED);
-    }
-    return n != 0;
-}
-
-/* all: also of CPUs that seem to have none. */
-static void reclaim(bool all)
+void stack_reclaim(void)
 {
     unsigned long irq;
     struct cpu *self = rt_enter(&irq);
@@ -260,21 +249,16 @@ static void reclaim(bool all)
     for (unsigned i = 0; i < rt.ncpu; i++) {
         if (rt.cpus[i] == self) {
             stack_free_cached(self);
-        } else if (all || has_cached(rt.cpus[i])) {
+        } else {
             rt_post(rt.cpus[i], RT_PENDING_STACKS);
         }
     }
     rt_leave(irq);
 }
 
-void stack_reclaim(void)
-{
-    reclaim(true);
-}
-
 void rt_idle_memory(void)
 {
-    reclaim(false);
+    stack_reclaim();
 }
 
 bool stack_reclaiming(void)
