@@ -13,6 +13,7 @@
 #include <linux/membarrier.h>
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "check.h"
 
@@ -127,6 +128,23 @@ static void *takes_part(void *arg)
     return arg;
 }
 
+/* A child finds each way whole, whenever the parent forks. */
+static void forks(void)
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        uint32_t word = 0;
+        for (unsigned i = 0; i < WAYS; i++) {
+            CHECK_EQ(ways[i](&word, FUTEX_WAKE_PRIVATE, 1, NULL), 0);
+        }
+        _exit(0);
+    }
+    int status;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+}
+
 /* The others wait for a thread that is late, until it has been noticed; then nobody is late. */
 static void test_rounds_end(void)
 {
@@ -136,6 +154,7 @@ static void test_rounds_end(void)
     }
     while (!is_redirected()) {
         usleep(LATE_US);
+        forks();
         meet(0, THREADS);
     }
     for (unsigned i = 0; i < ROUNDS; i++) {

@@ -12,6 +12,7 @@
 #include "port_posix.h"
 #include "port_processes.h"
 #include "port_signals.h"
+#include "redirect/linux_redirect.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -242,6 +243,7 @@ static void on_exit_here(void)
 /* The caller has no CPU any more; its next call of the API starts a new runtime. */
 static void on_fork_here(void)
 {
+    redirect_after_fork();
     if (rt_forked()) {
         stack_forked();
         if (port_tls_own) {
@@ -262,7 +264,7 @@ static void on_fork_here(void)
 int port_fork_watch(void)
 {
     static bool watched;
-    int error = watched ? 0 : pthread_atfork(NULL, NULL, on_fork_here);
+    int error = watched ? 0 : pthread_atfork(redirect_before_fork, redirect_after_fork, on_fork_here);
     watched = error == 0;
     return -error;
 }

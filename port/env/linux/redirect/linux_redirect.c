@@ -27,6 +27,9 @@
  *      the word before, and then made the old instruction's call, is past both: whoever waits
  *      afterwards sees the word. Those who wait in the kernel already are woken, since the POSIX
  *      layer wakes both kinds.
+ * A child of fork has the code as it is at that time, and nobody to change the rest. So whoever
+ * forks waits until no thread is at it.
+ *
  * If another module uses the same word, and has not been changed, its wake-ups do not reach user
  * threads: those look at the word again from time to time (posix_futex.c).
  *
@@ -68,7 +71,7 @@ struct page {
 
 static struct {
     long (*futex)(const long *args);
-    uint32_t busy; /* 1: a thread plans or writes; 0: release */
+    uint32_t busy; /* 1: a thread plans or writes, or forks; 0: release */
     unsigned nrefused;
     uintptr_t refused[REFUSED]; /* modules, by where they begin */
     struct redirect_plan plan;
@@ -420,6 +423,20 @@ static bool is_refused(uintptr_t module)
     return redirect.nrefused == REFUSED;
 }
 
+void redirect_before_fork(void)
+{
+    for (unsigned round = 0; __atomic_exchange_n(&redirect.busy, 1, __ATOMIC_ACQUIRE) != 0;
+         round++) {
+        port_relax(round);
+    }
+}
+
+void redirect_after_fork(void)
+{
+    RT_ASSERT(__atomic_load_n(&redirect.busy, __ATOMIC_RELAXED) == 1);
+    __atomic_store_n(&redirect.busy, 0, __ATOMIC_RELEASE);
+}
+
 void redirect_learn(uintptr_t pc)
 {
     struct dl_find_object object;
@@ -450,5 +467,9 @@ void redirect_learn(uintptr_t pc)
 {
     (void)pc;
 }
+
+void redirect_before_fork(void) {}
+
+void redirect_after_fork(void) {}
 
 #endif

@@ -12,4 +12,8 @@
  * with all signals blocked. */
 void redirect_learn(uintptr_t pc);
 
+/* Around fork, in the parent and in the child: no code is half changed. */
+void redirect_before_fork(void);
+void redirect_after_fork(void);
+
 #endif
