@@ -142,7 +142,8 @@ struct pirn_policy {
 
     /* The priority, class or weight of t has changed. t may be in a queue of the policy or not, run
      * or wait, be on another CPU, and even be past thread_exit. Read the priority here and in
-     * enqueue under one lock: then at least one of the two reads the new value. */
+     * enqueue under one lock: then at least one of the two reads the new value. NULL: the policy has
+     * no classes and priorities, and setting them fails (-ENOTSUP). */
     void (*requeue)(pirn_thread_t t);
 
     /* Required: true if pick or search of `self` would return a thread, now or on a later call. It
@@ -192,7 +193,7 @@ struct pirn_policy {
      * NULL: none. */
     unsigned (*held)(void);
 
-    /* For disciplines with priorities and slices: choose the thread that runs instead of `running`,
+    /* For disciplines with priorities or slices: choose the thread that runs instead of `running`,
      * the current thread of `self`. PIRN_WHY_YIELD: it yields to a thread as urgent.
      * PIRN_WHY_PREEMPT: it continues unless a thread is more urgent, or its slice has ended and a
      * thread as urgent is ready. The chosen thread is taken out, as by pick; `running` is enqueued

@@ -50,6 +50,18 @@ static void test_bad_demands_are_refused(void *unused)
     CHECK(pirn_set_demand(self, &(pirn_demand_t){0}) == 0);
 }
 
+/* Slices alone, which fair has, are no classes. */
+static void test_classes_are_refused_when_the_policy_has_none(void *unused)
+{
+    (void)unused;
+    bool classes = strstr(test_sched(), "discipline=posix") != NULL ||
+                   strstr(test_sched(), "discipline=shmac") != NULL;
+    pirn_sched_t fifo = {.sched_class = PIRN_CLASS_FIFO, .priority = 3}, before;
+    pirn_get_sched(pirn_self(), &before);
+    CHECK(pirn_set_sched(pirn_self(), &fifo) == (classes ? 0 : -ENOTSUP));
+    CHECK(pirn_set_sched(pirn_self(), &before) == 0);
+}
+
 static void test_demands_end_when_the_thread_ends(void *unused)
 {
     (void)unused;
@@ -338,6 +350,7 @@ static void test_cache_is_given_on_when_a_thread_ends(void *unused)
     }
 
 static const struct test tests[] = {TEST(bad_demands_are_refused),
+                                    TEST(classes_are_refused_when_the_policy_has_none),
                                     TEST(demands_end_when_the_thread_ends),
                                     TEST(job_waits_for_its_release_when_it_is_in_time),
                                     TEST(late_jobs_are_counted_and_done),
