@@ -200,8 +200,7 @@ def prepare(program: str, args: Sequence[str], preload: bool, **values: str | No
     """
     path = linked.find_program(program)
     environment = {**os.environ, **settings(load(), values, others=brings_policies(path))}
-    if not _OPENMP_WAITS & environment.keys():
-        environment["OMP_WAIT_POLICY"] = "passive"
+    openmp_waits(environment)
     if preload:
         check_preloadable(path, program)
         _put_first(environment, "LD_PRELOAD", preload_library())
@@ -212,9 +211,15 @@ def prepare(program: str, args: Sequence[str], preload: bool, **values: str | No
     return Launch(path, (program, *args), environment)
 
 
-# How threads of OpenMP wait for others of their team. By default they spin first, and keep the
-# worker from the threads that they wait for.
 _OPENMP_WAITS = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"}
+
+
+def openmp_waits(environment: dict[str, str]) -> None:
+    """OpenMP's threads do not spin before they wait for their team, unless the user says how: they
+    would keep the worker from the threads that they wait for."""
+    if not _OPENMP_WAITS & environment.keys():
+        environment["OMP_WAIT_POLICY"] = "passive"
+
 
 # At what the dynamic linker splits a variable, and how that is said. In both it replaces $ORIGIN.
 _SPLITS = {"LD_PRELOAD": (" :$", "spaces, colons or $"), "LD_LIBRARY_PATH": (":;$", "a :, ; or $")}

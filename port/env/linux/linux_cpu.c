@@ -264,7 +264,8 @@ static void on_fork_here(void)
 int port_fork_watch(void)
 {
     static bool watched;
-    int error = watched ? 0 : pthread_atfork(redirect_before_fork, redirect_after_fork, on_fork_here);
+    int error =
+        watched ? 0 : pthread_atfork(redirect_before_fork, redirect_after_fork, on_fork_here);
     watched = error == 0;
     return -error;
 }

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import resource
-import select
 import shlex
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pirn_tools import children
 from pirn_tools.programs.plan import Program, Run
 
 HANGS = 20.0  # seconds beyond five times what the reference took
@@ -80,7 +80,7 @@ def execute(
             start_new_session=True,
         )
         try:
-            if not _ends(child, limit):
+            if not children.ends(child, limit):
                 return Sample(limit, 0, "", "", HANG)
             seconds = time.monotonic() - start
             status = child.wait()
@@ -93,17 +93,6 @@ def execute(
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Sample(seconds, cpu, digest(output), said, _failure(status, said))
-
-
-def _ends(child: subprocess.Popen[bytes], limit: float) -> bool:
-    """Popen.wait with a limit looks again at growing intervals of up to 50 ms: too coarse."""
-    ended = os.pidfd_open(child.pid)
-    try:
-        poll = select.poll()
-        poll.register(ended, select.POLLIN)
-        return bool(poll.poll(limit * 1000))
-    finally:
-        os.close(ended)
 
 
 def _failure(status: int, said: str) -> str:

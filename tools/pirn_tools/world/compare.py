@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import select
 import shutil
 import signal
 import socket
@@ -21,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pirn_tools import children, launch
 from pirn_tools.world.plan import Program
 
 FIRST_LIMIT = 180.0  # seconds, for the first run
@@ -86,11 +86,11 @@ class Script:
             )
 
     def running(self) -> bool:
-        return not self._ends(0)
+        return not children.ends(self.child, 0)
 
     def wait(self, limit: float) -> Ended:
         """Waits for its end, and ends what it left behind; kills it after the limit (seconds)."""
-        ended = self._ends(limit)
+        ended = children.ends(self.child, limit)
         seconds = time.monotonic() - self.start
         self.kill()
         _, status, usage = os.wait4(self.child.pid, 0)
@@ -102,15 +102,6 @@ class Script:
         """Its whole session's group. It is not reaped yet, so the number is still its own."""
         if self.child.returncode is None:
             os.killpg(self.child.pid, signal.SIGKILL)
-
-    def _ends(self, limit: float) -> bool:
-        descriptor = os.pidfd_open(self.child.pid)
-        try:
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            return bool(poll.poll(limit * 1000))
-        finally:
-            os.close(descriptor)
 
 
 def compare(program: Program, setting: Setting, rounds: int, step: Step) -> dict[str, Outcome]:
@@ -178,6 +169,7 @@ def surroundings(program: Program, setting: Setting, folder: Path, name: str) ->
     if name == PIRN:
         words = (str(setting.library), values.get("LD_PRELOAD", ""))
         values["LD_PRELOAD"] = ":".join(filter(None, words))
+        launch.openmp_waits(values)
     return values
 
 
