@@ -142,8 +142,8 @@ struct pirn_policy {
 
     /* The priority, class or weight of t has changed. t may be in a queue of the policy or not, run
      * or wait, be on another CPU, and even be past thread_exit. Read the priority here and in
-     * enqueue under one lock: then at least one of the two reads the new value. NULL: the policy has
-     * no classes and priorities, and setting them fails (-ENOTSUP). */
+     * enqueue under one lock: then at least one of the two reads the new value. NULL: the policy
+     * has no classes and priorities, and setting them fails (-ENOTSUP). */
     void (*requeue)(pirn_thread_t t);
 
     /* Required: true if pick or search of `self` would return a thread, now or on a later call. It
