@@ -60,7 +60,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 .PHONY: help setup apps programs check-packages world check-world demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps kernel kernel-guest numa-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
+        board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -223,6 +223,11 @@ kernel-guest: kernel
 ## numa-guest: boot Linux in QEMU with two NUMA nodes, and see where threads, stacks and consumers go (network)
 numa-guest: kernel
 	$(VENV)/python kernel/guest/numa.py
+
+## pkeys-guest: boot Linux in QEMU on a processor with protection keys, and test threads' rights (network)
+pkeys-guest: setup build-release
+	@tools/setup-kernel --quiet
+	$(VENV)/python kernel/guest/pkeys.py
 
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not

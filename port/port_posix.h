@@ -31,6 +31,15 @@ uint64_t port_time_of(struct thread *t);
 /* The system's clock of the CPU time of a kernel thread. */
 clockid_t port_time_kernel_clock(int tid);
 
+/* The program is about to get a protection key: from now on threads have rights of their own, and
+ * new ones their creator's. In a thread. */
+void port_pkeys_begin(void);
+
+/* A handler of the program's begins in the caller, with the rights of the process's start, as the
+ * kernel's do; returns what the caller had, to be given back when the handler ends. */
+uint32_t port_pkeys_enter(void);
+void port_pkeys_leave(uint32_t rights);
+
 /* Is the word's memory this process's alone? False: perhaps not. Reads a file of /proc. */
 bool port_memory_is_private(const void *word);
 

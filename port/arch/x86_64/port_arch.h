@@ -478,6 +478,33 @@ ALWAYS_INLINE void port_arch_tp_set(uintptr_t tp, bool by_instruction)
     }
 }
 
+/* Rights of protection keys (PKRU), where the processor has them and the kernel uses them (CPUID
+ * leaf 7, ecx, bit 4). */
+#define PORT_ARCH_PKEYS
+
+ALWAYS_INLINE bool port_arch_has_pkeys(void)
+{
+    uint32_t a, b, c, d;
+    __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(0), "2"(0));
+    if (a < 7) {
+        return false;
+    }
+    __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(7), "2"(0));
+    return (c & 1u << 4) != 0;
+}
+
+ALWAYS_INLINE uint32_t port_arch_pkeys(void)
+{
+    uint32_t rights, zero;
+    __asm__ volatile("rdpkru" : "=a"(rights), "=d"(zero) : "c"(0) : "memory");
+    return rights;
+}
+
+ALWAYS_INLINE void port_arch_pkeys_set(uint32_t rights)
+{
+    __asm__ volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory");
+}
+
 /* Rounding, exception masks, and the SSE exception flags. The exception flags of the x87 unit stay
  * with the CPU: reading and writing them costs more than all of this. */
 struct port_fp {

@@ -147,14 +147,25 @@ unsigned node_of_processor(const char *folder, unsigned processor);
 unsigned node_distance(const char *folder, unsigned from, unsigned to);
 
 /* CPU time of threads: linux_times.c. The calling kernel thread begins as carrier k, running t; it
- * switches, if affinity_times(); a tick. Switches of all workers are counted from now on. */
+ * switches, if TIMES_BIT is set; a tick. */
 void times_begin(struct port_carrier *k, struct port_thread *t);
 void times_switch(struct port_carrier *k, struct port_thread *from, struct port_thread *to);
 void times_tick(struct cpu *cpu);
-bool affinity_times(void);
-bool affinity_all_switches(void); /* all of them come to port_cpus_switch. False: not yet */
-void affinity_times_begin(void);
 void affinity_times_begin_early(void);
+
+/* All switches come to port_cpus_switch from now on, for the reason that the mark names: TIMES_BIT
+ * and its like. Is it set; set it, any context (false: not yet); set it after first(), which only
+ * one caller calls, in a thread. */
+bool affinity_marked(uintptr_t mark);
+bool affinity_all_switches(uintptr_t mark);
+void affinity_all_switches_wait(uintptr_t mark, void (*first)(void));
+
+/* Rights of protection keys: linux_pkeys.c. A switch, if PKEYS_BIT is set. */
+void pkeys_switch(struct port_thread *from, struct port_thread *to);
+/* Between the two the calling kernel thread can read memory with any key, and code that may only be
+ * executed. */
+uint32_t pkeys_open(void);
+void pkeys_close(uint32_t rights);
 
 void fence_init(void);
 

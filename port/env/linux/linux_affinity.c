@@ -24,8 +24,11 @@
  *      as it has taken no other CPU (port_carrier.took), even if a CPU still names it: the next
  *      kernel thread takes the CPU later. A thread that lost its CPU unannounced, in the C library,
  *      say, may leave that before it asks for one; it gets its set at once, too.
- *   5. From affinity_times_begin on, TIMES_BIT is in every worker's port_cpu.cpus: it differs from
- *      every thread's set, and all switches come here, to be counted (linux_times.c).
+ *   5. From affinity_all_switches(mark) on, the mark is in every worker's port_cpu.cpus: it differs
+ *      from every thread's set, and all switches come here: TIMES_BIT, to be counted
+ *      (linux_times.c), DIRECT_BIT, for the kernel threads' masks (linux_direct.c), PKEYS_BIT, for
+ *      protection keys (linux_pkeys.c). A thread that sets a mark and is then switched is seen with
+ *      the mark by whoever runs it next: what made it ready orders the two.
  *   6. Bound workers (option bind): to them NULL means their own processor, bound[i], not `whole`.
  *      A kernel thread that takes a bound worker moves to its processor at once. The next switch
  *      gives it the set of its thread.
@@ -62,10 +65,11 @@ static uint16_t bound[RT_MAX_CPUS]; /* (C) of each worker: 1 + its processor; 0:
 static unsigned nworkers;           /* (lock) */
 static uint32_t lock;               /* futex: 0 free, 1 taken, 2 taken and somebody sleeps */
 
-#define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~TIMES_BIT))
+#define MARKS (TIMES_BIT | DIRECT_BIT | PKEYS_BIT)
+#define UNKNOWN ((const struct port_cpus *)(UINTPTR_MAX & ~MARKS))
+_Static_assert(MARKS < _Alignof(struct port_cpus), "an address has room for the marks");
 
-static uintptr_t times_bit; /* (A) written under the lock */
-static bool times;          /* (A) CPU time is counted */
+static uintptr_t marks; /* (A) written under the lock */
 
 /* For assertions: by somebody. */
 UNUSED ALWAYS_INLINE bool lock_is_held(void)
@@ -120,53 +124,60 @@ static void affinity_unlock(unsigned long irq)
 
 static void cpus_store_locked(struct port_cpu *cpu, const struct port_cpus *cpus)
 {
-    uintptr_t word = (uintptr_t)cpus | times_bit;
-    RT_ASSERT(lock_is_held() && ((uintptr_t)cpus & TIMES_BIT) == 0);
+    uintptr_t word = (uintptr_t)cpus | marks;
+    RT_ASSERT(lock_is_held() && ((uintptr_t)cpus & MARKS) == 0);
     __atomic_store_n(&cpu->cpus, (const struct port_cpus *)word, __ATOMIC_RELAXED);
 }
 
 ALWAYS_INLINE const struct port_cpus *cpus_load(const struct port_cpu *cpu)
 {
     uintptr_t word = (uintptr_t)__atomic_load_n(&cpu->cpus, __ATOMIC_RELAXED);
-    return (const struct port_cpus *)(word & ~TIMES_BIT);
+    return (const struct port_cpus *)(word & ~MARKS);
 }
 
-bool affinity_times(void)
+bool affinity_marked(uintptr_t mark)
 {
-    return __atomic_load_n(&times, __ATOMIC_RELAXED);
+    return (__atomic_load_n(&marks, __ATOMIC_ACQUIRE) & mark) != 0; /* ORDER(marks) */
 }
 
-/* A signal handler may have interrupted the lock's holder: it leaves the beginning to the next who
- * asks. */
-bool affinity_all_switches(void)
+static void mark_locked(uintptr_t mark)
 {
-    if (__atomic_load_n(&times_bit, __ATOMIC_RELAXED) != 0) {
-        return true;
-    }
-    if (!lock_try()) {
-        return false;
-    }
-    __atomic_store_n(&times_bit, TIMES_BIT, __ATOMIC_RELAXED);
+    RT_ASSERT(lock_is_held() && (mark & ~MARKS) == 0);
+    __atomic_store_n(&marks, marks | mark, __ATOMIC_RELEASE); /* ORDER(marks) */
     for (unsigned i = 0; i < nworkers; i++) {
         struct port_cpu *cpu = rt_cpu_port(workers[i]);
         cpus_store_locked(cpu, cpus_load(cpu));
     }
-    lock_release();
+}
+
+bool affinity_all_switches(uintptr_t mark)
+{
+    if (!affinity_marked(mark)) {
+        if (!lock_try()) {
+            return false;
+        }
+        mark_locked(mark);
+        lock_release();
+    }
     return true;
 }
 
-void affinity_times_begin(void)
+void affinity_all_switches_wait(uintptr_t mark, void (*first)(void))
 {
-    if (affinity_all_switches()) {
-        __atomic_store_n(&times, true, __ATOMIC_RELAXED);
+    unsigned long irq;
+    affinity_lock(&irq);
+    if (!affinity_marked(mark)) {
+        first();
+        mark_locked(mark);
     }
+    affinity_unlock(irq);
 }
 
 /* Somebody asks who is no user thread. Before the runtime starts he may become one. */
 void affinity_times_begin_early(void)
 {
     if (__atomic_load_n(&nworkers, __ATOMIC_RELAXED) == 0) {
-        affinity_times_begin();
+        affinity_all_switches(TIMES_BIT);
     }
 }
 
@@ -295,8 +306,11 @@ void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
     struct port_cpu *port = rt_cpu_port(cpu);
     const struct port_thread *next = rt_thread_port(to);
     RT_ASSERT(cpu == port_cpu_self() && rt_cpu_thread(cpu) == to && port_irq_is_off());
-    if (affinity_times()) {
+    if (affinity_marked(TIMES_BIT)) {
         times_switch(port->carrier, rt_thread_port(from), rt_thread_port(to));
+    }
+    if (affinity_marked(PKEYS_BIT)) {
+        pkeys_switch(rt_thread_port(from), rt_thread_port(to));
     }
     direct_switch(from);
     if (!rt_thread_is_idle(to) &&
@@ -418,5 +432,5 @@ void affinity_forked(void)
     }
     lock = 0;
     nworkers = 0;
-    times_bit = 0;
+    marks &= PKEYS_BIT; /* threads of the child have keys, too */
 }

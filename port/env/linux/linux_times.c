@@ -3,7 +3,7 @@
  * linux_times.c (Linux) - CPU time of user threads, for CLOCK_THREAD_CPUTIME_ID.
  *
  * Nothing is counted until a program asks (port_time_self, port_time_of). Then every worker's
- * port_cpu.cpus gets a bit, TIMES_BIT, that no thread's set has. The switch compares the two
+ * port_cpu.cpus gets a mark, TIMES_BIT, that no thread's set has. The switch compares the two
  * anyway. From then on they differ each time, and the switch takes the slow way, which counts. So a
  * program that does not ask pays nothing.
  *
@@ -133,7 +133,7 @@ void times_switch(struct port_carrier *k, struct port_thread *from, struct port_
 
 void times_begin(struct port_carrier *k, struct port_thread *t)
 {
-    bool on = affinity_times();
+    bool on = affinity_marked(TIMES_BIT);
     RT_ASSERT(carrier_is_own(k));
     k->times = (struct times){.kernel_at = kernel_time(CLOCK_THREAD_CPUTIME_ID),
                               .span_at = port_now(),
@@ -180,7 +180,7 @@ bool port_time_self(uint64_t *ns)
     if (k != NULL) {
         struct port_thread *timed = GET(k->times.timed);
         if (!account_changes(k)) {
-            affinity_times_begin();
+            affinity_all_switches(TIMES_BIT);
             if (timed != NULL) {
                 account_pass(k, timed, timed, true);
             } else {
@@ -199,7 +199,7 @@ void times_tick(struct cpu *cpu)
 {
     struct port_carrier *k = rt_cpu_port(cpu)->carrier;
     RT_ASSERT(cpu == port_cpu_self() && carrier_is_own(k));
-    if (affinity_times() && GET(k->times.timed) == NULL) {
+    if (affinity_marked(TIMES_BIT) && GET(k->times.timed) == NULL) {
         unsigned long irq = port_irq_save();
         account_open(k, rt_cpu_thread(cpu));
         port_irq_restore(irq);
@@ -241,7 +241,7 @@ uint64_t port_time_of(struct thread *thread)
 {
     struct thread *self;
     unsigned long irq = port_irq_save();
-    affinity_times_begin();
+    affinity_all_switches(TIMES_BIT);
     uint64_t ns = read_other(rt_thread_port(thread), carrier_here(&self));
     port_irq_restore(irq);
     return ns;

@@ -57,12 +57,15 @@ struct port_carrier {
     uint64_t missed, worked;   /* what they had counted when they were last read */
 };
 
-/* In every port_cpu.cpus while the CPU time of threads is counted: linux_times.c. */
+/* In every port_cpu.cpus while all switches have to do more (linux_affinity.c): they count the CPU
+ * time of threads (linux_times.c), look at masks (linux_direct.c), carry the rights of protection
+ * keys (linux_pkeys.c). */
 #define TIMES_BIT ((uintptr_t)1)
+#define DIRECT_BIT ((uintptr_t)2)
+#define PKEYS_BIT ((uintptr_t)4)
 
 struct port_cpu {
-    const struct port_cpus
-        *cpus; /* (A) where the carrier may run, and TIMES_BIT: linux_affinity.c */
+    const struct port_cpus *cpus; /* (A) where the carrier may run, and marks: linux_affinity.c */
     struct port_carrier *carrier;
     struct port_carrier *taker; /* (lock of linux_affinity.c) that took it last */
     uint32_t permit;            /* as above */
@@ -89,6 +92,7 @@ struct port_thread {
     uintptr_t tls;                /* thread pointer, with THREAD_TLS */
     struct port_fp fp;
     int err;
+    uint32_t pkeys;  /* rights of protection keys: linux_pkeys.c */
     uint32_t permit; /* foreign threads: futex as above */
     int tid;         /* foreign threads: the kernel's number */
     uint64_t cxx[2];
@@ -187,11 +191,15 @@ extern __thread uint32_t port_tls_files
 HIDDEN extern bool port_tls_own;            /* (C) threads have blocks of their own */
 HIDDEN extern bool port_tls_by_instruction; /* (C) */
 
-/* The CPU's set is not the thread's, or CPU time is counted. */
+/* The CPU's set is not the thread's, or has a mark. */
 COLD void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to);
 
 const char *port_switch_refused(struct cpu *cpu);
 void port_cxx_switch(struct cpu *cpu, struct thread *from, struct thread *to);
+
+/* Protection keys (linux_pkeys.c): the program has some; what a new thread gets of the caller. */
+HIDDEN extern bool port_pkeys_carried;
+uint32_t port_pkeys_inherited(void);
 
 /* One of the two has THREAD_FP: from, or to. */
 void port_fp_switch_one(struct cpu *cpu, struct thread *from, struct thread *to, bool is_from);
@@ -249,12 +257,13 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
         }                                                                                          \
     } while (0)
 
-/* A new thread starts with its creator's control words, and CPUs. */
+/* A new thread starts with its creator's control words, CPUs, and rights of protection keys. */
 #define port_thread_inherit(t)                                                                     \
     do {                                                                                           \
         struct cpu *here_ = port_cpu_self();                                                       \
         port_arch_fp_save(&(t)->port.fp);                                                          \
         (t)->port.cpus = here_ != NULL ? here_->current->port.cpus : NULL;                         \
+        (t)->port.pkeys = unlikely(port_pkeys_carried) ? port_pkeys_inherited() : 0;               \
     } while (0)
 #define port_thread_cpus(t, set) port_cpus_begin(&(t)->port, (set))
 
@@ -363,6 +372,7 @@ ALWAYS_INLINE struct thread *port_tls_thread_of(const void *handle)
     do {                                                                                           \
         (t)->port.err = 0;                                                                         \
         (t)->port.cpus = NULL;                                                                     \
+        (t)->port.pkeys = 0;                                                                       \
         __atomic_store_n(&(t)->port.used, (uint64_t)0, __ATOMIC_RELAXED);                          \
         (t)->port.cxx[0] = (t)->port.cxx[1] = 0;                                                   \
         san_create(&(t)->port.san, (t)->stack.low, (uintptr_t)(top) - (uintptr_t)(t)->stack.low);  \

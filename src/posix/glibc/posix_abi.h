@@ -21,6 +21,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <threads.h>
 #include <time.h>

@@ -122,6 +122,10 @@ long posix_syscall(long number, const long *a)
     switch (number) {
     case SYS_futex:
         return posix_futex(a);
+#ifdef SYS_pkey_alloc
+    case SYS_pkey_alloc:
+        return pirn_posix_pkey_alloc((unsigned)a[0], (unsigned)a[1]);
+#endif
     case SYS_sched_yield:
         return pirn_posix_sched_yield();
     case SYS_read:

@@ -302,7 +302,9 @@ static void call_keeping_ran(struct thread *self, struct taken *taken, void *con
 {
     const struct posix_signals *before = self->signals;
     bool ran = before != NULL && before->ran, plain = before != NULL && before->ran_plain;
+    uint32_t rights = port_pkeys_enter();
     call_handler(self, taken, context);
+    port_pkeys_leave(rights);
     struct posix_signals *s = self->signals;
     if (s != NULL) {
         s->ran = ran;

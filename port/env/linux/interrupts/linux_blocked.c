@@ -88,10 +88,21 @@ static bool has_slept(struct cpu *cpu)
     return same && slept;
 }
 
+/* Code that is compiled at run time may have a protection key, and a handler no access to it. */
+static bool in_syscall(uintptr_t pc, bool *begins)
+{
+    uint32_t rights = pkeys_open();
+    bool in = port_arch_in_syscall(pc);
+    *begins = in && port_arch_is_call((const unsigned char *)pc);
+    pkeys_close(rights);
+    return in;
+}
+
 static void on_probe(int signal, siginfo_t *info, void *arg)
 {
     const ucontext_t *context = arg;
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
+    bool begins;
     (void)signal;
     (void)info;
     struct carrier *k = rt_carrier_here();
@@ -102,15 +113,14 @@ static void on_probe(int signal, siginfo_t *info, void *arg)
     signals_adopt(arg);
     port_disturbed |= port_cpu_self() == NULL;
     if (port_cpu_self() != NULL && (port_tls_inside & ~PREEMPT_DEFERRED) == 0 &&
-        port_arch_in_syscall(pc)) {
+        in_syscall(pc, &begins)) {
         int saved = errno;
         uintptr_t *site = site_of(pc);
         bool known = __atomic_load_n(site, __ATOMIC_RELAXED) == pc;
         if (has_slept(port_cpu_self()) || known) {
             prof_waits_blocked(context);
             bool given = rt_call_unannounced();
-            if (port_arch_is_call((const unsigned char *)pc) &&
-                PORT_ARCH_SIGNAL_CALL(context) == SYS_futex) {
+            if (begins && PORT_ARCH_SIGNAL_CALL(context) == SYS_futex) {
                 redirect_learn(pc);
             }
             __atomic_store_n(site, pc, __ATOMIC_RELAXED);

@@ -55,14 +55,14 @@ bool direct_is_on(void)
 void direct_look(void)
 {
     if (direct_is_on()) {
-        affinity_all_switches();
+        affinity_all_switches(DIRECT_BIT);
     }
 }
 
 void port_signals_direct(void)
 {
     if (__atomic_exchange_n(&direct, 1, __ATOMIC_RELAXED) == 0) {
-        affinity_all_switches();
+        affinity_all_switches(DIRECT_BIT);
         signals_open_direct();
     }
 }

@@ -226,6 +226,17 @@ bool port_signal_stack_is_programs(void)
     return false;
 }
 
+/* There are no protection keys here. */
+uint32_t port_pkeys_enter(void)
+{
+    return 0;
+}
+
+void port_pkeys_leave(uint32_t rights)
+{
+    RT_ASSERT(rights == 0);
+}
+
 /* The contexts' stacks are as good as any. */
 void port_call_on(int signal, void *info, void *context, void (*fn)(int, void *, void *), void *top)
 {
