@@ -120,6 +120,10 @@ uint64_t port_signals_of_kernel(void);
  */
 void port_signal_default(int signal);
 
+/* A signal of the process (siginfo_t), which was fetched, goes to the main kernel thread, which
+ * runs no user threads. False: that one has ended. */
+bool port_signal_to_main(int signal, const void *info);
+
 /* The calling user thread, outside the runtime, takes its signals. False: it runs a handler on the
  * carrier's signal stack, and takes them when that has returned. */
 bool port_signals_accept(void);

@@ -62,6 +62,7 @@ ALWAYS_INLINE void port_start_goes_on(void) {}
 #endif
 
 /* Upcalls. */
+void rt_fork_begin(void);   /* the caller, outside of all locks, is about to fork */
 bool rt_forked(void);       /* the caller is the child of a fork; true if there was a runtime */
 void rt_forked_above(void); /* after that, with or without a runtime: tell the personality */
 

@@ -11,6 +11,11 @@
  * and its main thread is the one that forked, with its descriptor, id, keys and mutexes. A child
  * that only calls exec starts none.
  *
+ * A kernel thread that forks while another one starts the runtime waits until that is done, so that
+ * no child finds half of it (rt_fork_begin). It does not wait for ever: the other one may need a
+ * lock that the caller holds. Forks that the C library makes for itself do not wait, either. So the
+ * child's code copes with CPUs that do not exist yet.
+ *
  * Work of other kernel threads in the parent is left half done at the fork. Locks of the runtime
  * are released here. The locks in the program's objects cannot be listed. They are released when
  * somebody waits for one (rt_fork_give_back), while it is certain that nobody in this process holds
@@ -79,6 +84,19 @@ static struct thread *main_new(void)
     return t;
 }
 
+#define START_ROUNDS 20000u /* of port_relax: a second */
+
+void rt_fork_begin(void)
+{
+    for (unsigned round = 0; round < START_ROUNDS; round++) {
+        const struct thread *by = at_load_acq(&rt.starter); /* ORDER(start) */
+        if (likely(by == NULL) || by == port_foreign_self()) {
+            return;
+        }
+        port_relax(round);
+    }
+}
+
 bool rt_forked(void)
 {
     struct cpu *cpu = port_cpu_self();
@@ -112,6 +130,7 @@ bool rt_forked(void)
     prio_reset();
     rt_survivor->flags |= THREAD_FOREIGN; /* it has no CPU: init.c */
     rt.main_carries = false;
+    at_init(&rt.starter, (struct thread *)NULL);
     at_init(&rt.started, 0u);
     rt_is_child = true;
     return true;

@@ -324,9 +324,6 @@ static void rt_start_once(void)
     carriers_start(main_calls);
 }
 
-/* (A) The thread that starts the runtime; NULL: none, or not PORT_IDENTITY. */
-static _Atomic(struct thread *) starter;
-
 /* Only where callers can do without the runtime: pthread_create fails, and everything else is done
  * as by a foreign thread. */
 static bool start_is_possible(void)
@@ -345,18 +342,18 @@ int rt_start(void)
     uint32_t state = 0;
     struct thread *self = PORT_IDENTITY ? port_foreign_self() : NULL;
     if (at_cas_acq(&rt.started, &state, 1u)) { /* ORDER(start) */
-        at_store_rlx(&starter, self);
+        at_store_rel(&rt.starter, self);       /* ORDER(start) */
         if (!start_is_possible()) {
-            at_store_rlx(&starter, (struct thread *)NULL);
+            at_store_rlx(&rt.starter, (struct thread *)NULL);
             at_store_rel(&rt.started, 0u); /* ORDER(start) */
             return -EAGAIN;
         }
         rt_start_once();
-        at_store_rlx(&starter, (struct thread *)NULL);
         at_store_rel(&rt.started, 2u); /* ORDER(start) */
         if (rt_personality.started != NULL) {
             rt_personality.started();
         }
+        at_store_rel(&rt.starter, (struct thread *)NULL); /* ORDER(start) */
         return 0;
     }
     return rt_personality.early ? 0 : rt_start_awaited(self);
@@ -366,7 +363,7 @@ int rt_start_awaited(const struct thread *self)
 {
     uint32_t state;
     for (unsigned round = 0; (state = at_load_acq(&rt.started)) != 2; round++) { /* ORDER(start) */
-        if (state == 0 || (self != NULL && at_load_rlx(&starter) == self) || port_is_helper()) {
+        if (state == 0 || (self != NULL && at_load_rlx(&rt.starter) == self) || port_is_helper()) {
             return -EAGAIN;
         }
         port_relax(round);

@@ -79,7 +79,9 @@ struct rt {
     _Atomic(uint32_t) idle_map[(RT_MAX_CPUS + 31) / 32]; /* (A) bit set: asleep and unclaimed */
 
     _Atomic(uint32_t) started ALIGNED(RT_CACHELINE); /* (A) 0 no, 1 starting, 2 yes */
-    _Atomic(uint32_t) main_gone;                     /* (A) main thread has called pirn_exit */
+    /* (A) Who starts it, until the personality knows, too; NULL: nobody, or not PORT_IDENTITY. */
+    _Atomic(struct thread *) starter;
+    _Atomic(uint32_t) main_gone; /* (A) main thread has called pirn_exit */
     struct cpu *cpus[RT_MAX_CPUS];
     uint16_t capacity[RT_CAPACITIES ? RT_MAX_CPUS : 0]; /* (C) of each CPU: capacity.h */
     uint8_t node[RT_NODES ? RT_MAX_CPUS : 0];           /* (C) of each CPU: nodes.h */

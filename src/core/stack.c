@@ -286,7 +286,9 @@ void stack_forget_all(void)
 {
     for (unsigned class = 0; class < STACK_CLASSES; class ++) {
         for (unsigned i = 0; i < rt.ncpu; i++) {
-            rt.cpus[i]->stacks[class] = (struct stack_cache){0};
+            if (rt.cpus[i] != NULL) { /* while the runtime starts: fork.c */
+                rt.cpus[i]->stacks[class] = (struct stack_cache){0};
+            }
         }
         pool.size[class] = 0;
     }

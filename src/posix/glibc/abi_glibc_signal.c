@@ -77,7 +77,7 @@ NAMED(int, abi_siggetmask, "siggetmask", (void))
 
 NAMED(pid_t, abi_vfork, "vfork", (void))
 {
-    return fork();
+    return pirn_posix_fork();
 }
 ALSO(__vfork, vfork)
 

@@ -9,6 +9,7 @@
  *   posix_spawn   gets the mask as an attribute.
  *   popen         is the C library's. The thread keeps its kernel thread for the call, and that has
  *                 the thread's mask meanwhile.
+ *   fork          is the C library's, once no other thread is about to start the runtime.
  *   vfork         is fork: a child that shares the memory would share masks and actions, too.
  */
 #include <dlfcn.h>
@@ -19,6 +20,7 @@
 #include "../signals/posix_signal.h"
 #include "mutant.h"
 #include "port_posix.h"
+#include "port_processes.h"
 
 extern char **environ;
 
@@ -30,6 +32,25 @@ static void *next_of(const char *name)
         errno = ENOSYS;
     }
     return fn;
+}
+
+typedef pid_t (*fork_fn)(void);
+static _Atomic(fork_fn) libc_fork;
+
+static __attribute__((constructor)) void fork_find(void)
+{
+    at_store_rlx(&libc_fork, (fork_fn)dlsym(RTLD_NEXT, "fork"));
+}
+
+/* Signal handlers may call it. Before the constructor of this library, another library's may. */
+pid_t pirn_posix_fork(void)
+{
+    fork_fn next = at_load_rlx(&libc_fork);
+    if (next == NULL && (next = (fork_fn)next_of("fork")) == NULL) {
+        return -1;
+    }
+    rt_fork_begin();
+    return next();
 }
 
 struct handed_on {

@@ -49,7 +49,8 @@ static ssize_t stream_write(FILE *stream, const void *data, ssize_t size)
 void posix_streams_begin(void)
 {
     static const struct port_stdio functions = {.read = stream_read, .write = stream_write};
-    if (port_tls_own) {
+    static _Atomic(uint32_t) begun; /* 1: the child of a fork has the table that was changed */
+    if (port_tls_own && at_xchg_rlx(&begun, 1u) == 0) {
         port_stdio_replace(&functions);
     }
 }

@@ -388,6 +388,9 @@ static void process_gets_locked(const siginfo_t *info, bool *ends)
         *ends = true;
         return;
     }
+    if (t == NULL && !rt_main_is_carrier() && port_signal_to_main(signal, info)) {
+        return; /* it may not block the signal, or wait for it: the kernel knows */
+    }
     pending_put_locked(&signals.process, info);
     if (t != NULL) {
         signals_tell_locked(t);

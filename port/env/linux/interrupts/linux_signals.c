@@ -587,6 +587,16 @@ static void main_masks(void)
     }
 }
 
+bool port_signal_to_main(int signal, const void *info)
+{
+    siginfo_t sent = *(const siginfo_t *)info;
+    RT_ASSERT(!rt_main_is_carrier());
+    if (sent.si_code >= 0 || sent.si_code == SI_TKILL) {
+        sent.si_code = SI_QUEUE; /* a thread may send the kernel's codes to itself only */
+    }
+    return syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(), signal, &sent) == 0;
+}
+
 static void mask_make(void)
 {
     uint64_t mask;

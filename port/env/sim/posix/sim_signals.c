@@ -226,6 +226,14 @@ bool port_signal_stack_is_programs(void)
     return false;
 }
 
+/* Main is a user thread here. */
+bool port_signal_to_main(int signal, const void *info)
+{
+    (void)signal;
+    (void)info;
+    return false;
+}
+
 /* There are no protection keys here. */
 uint32_t port_pkeys_enter(void)
 {
