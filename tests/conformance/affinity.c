@@ -230,3 +230,31 @@ CASE(cpus_that_do_not_exist_are_left_out)
         CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(set), &set), EINVAL);
     }
 }
+
+/* What gettid returns is a thread's id for these functions. */
+static void *names_itself(void *arg)
+{
+    cpu_set_t one = only(cpus[(long)arg % ncpus]), got;
+    OK(sched_setaffinity(gettid(), sizeof(one), &one));
+    sched_yield();
+    CPU_ZERO(&got);
+    OK(sched_getaffinity(gettid(), sizeof(got), &got));
+    CHECK(CPU_EQUAL(&got, &one));
+    CHECK_EQ(sched_getcpu(), cpus[(long)arg % ncpus]);
+    return NULL;
+}
+
+CASE(gettid_names_the_caller)
+{
+    pthread_t t[THREADS];
+    cpu_set_t got;
+    find_cpus();
+    for (long i = 0; i < THREADS; i++) {
+        t[i] = start(names_itself, (void *)i);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        join(t[i]);
+    }
+    OK(sched_getaffinity(0, sizeof(got), &got));
+    CHECK_EQ(CPU_COUNT(&got), ncpus);
+}

@@ -57,14 +57,20 @@ int pirn_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *
                                      : set_user(t, size, set);
 }
 
-/* The thread that a process id names: 0 is the caller, the process's own id the main thread. NULL:
+/* 0, or what gettid returns. */
+static bool is_caller(pid_t pid)
+{
+    return pid == 0 || (port_tls_own && pid == port_tls_tid());
+}
+
+/* The thread that a process id names: the caller, or by the process's own id the main thread. NULL:
  * the kernel handles the call. */
 static struct thread *thread_of(pid_t pid)
 {
     if (at_load_acq(&rt.started) != 2 || port_cpu_self() == NULL) { /* ORDER(start) */
         return NULL;
     }
-    struct thread *t = pid == 0 ? rt_self() : pid == getpid() ? &rt.main_thread : NULL;
+    struct thread *t = is_caller(pid) ? rt_self() : pid == getpid() ? &rt.main_thread : NULL;
     return t != NULL && t->flags & THREAD_FOREIGN ? NULL : t;
 }
 

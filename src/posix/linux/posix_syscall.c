@@ -126,6 +126,8 @@ long posix_syscall(long number, const long *a)
     case SYS_pkey_alloc:
         return pirn_posix_pkey_alloc((unsigned)a[0], (unsigned)a[1]);
 #endif
+    case SYS_set_tid_address: /* the word is the kernel thread's, which ends later */
+        return posix_is_foreign() ? pass(number, a) : pirn_posix_gettid();
     case SYS_sched_yield:
         return pirn_posix_sched_yield();
     case SYS_read:
