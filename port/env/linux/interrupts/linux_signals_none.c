@@ -64,6 +64,13 @@ void port_signal_default(int signal)
     never();
 }
 
+bool port_signal_to_main(int signal, const void *info)
+{
+    (void)signal;
+    (void)info;
+    return false;
+}
+
 bool port_signals_accept(void)
 {
     never();
