@@ -62,7 +62,7 @@ LIBC = {
         "pthread_attr_setstack",
         "syscall",
     },
-    "sim": {"fclose", "syscall"},
+    "sim": {"fclose", "fork", "syscall"},
     "cxx": {"write"},
 }
 
