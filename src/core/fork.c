@@ -90,7 +90,7 @@ void rt_fork_begin(void)
 {
     for (unsigned round = 0; round < START_ROUNDS; round++) {
         const struct thread *by = at_load_acq(&rt.starter); /* ORDER(start) */
-        if (likely(by == NULL) || by == port_foreign_self()) {
+        if (likely(by == NULL) || (PORT_IDENTITY && by == port_foreign_self())) {
             return;
         }
         port_relax(round);
