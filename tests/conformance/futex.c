@@ -524,3 +524,11 @@ CASE(read_by_number_is_no_cancellation_point)
     CHECK_EQ(write(ends[1], "x", 1), 1);
     CHECK(join(t) == NULL);
 }
+
+/* Another call of Linux alone. The rights of threads: tests/posix/pkeys.c. */
+CASE(pkey_alloc_refuses_unknown_flags)
+{
+    set_errno(0);
+    CHECK_EQ(pkey_alloc(1, 0), -1);
+    CHECK(get_errno() == EINVAL || get_errno() == ENOSYS);
+}

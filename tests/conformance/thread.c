@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #define THREADS 100
@@ -529,12 +528,4 @@ CASE(a_thousand_threads_live_together)
     for (long i = 0; i < N; i++) {
         CHECK_EQ((long)join(t[i]), i);
     }
-}
-
-/* The rights of threads: tests/posix/pkeys.c. */
-CASE(pkey_alloc_refuses_unknown_flags)
-{
-    set_errno(0);
-    CHECK_EQ(pkey_alloc(1, 0), -1);
-    CHECK(get_errno() == EINVAL || get_errno() == ENOSYS);
 }
