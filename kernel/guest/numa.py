@@ -11,15 +11,13 @@ output is in build/kernel/numa. `make numa-guest` builds everything first.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 from image import Image
-from machine import Guest
-from results import Part, read, table
-from run import BUSYBOX, CACHE, HERE, MOUNTED, ROOT, part, require
+from results import Part, table
+from session import ROOT, boot, end, part, require, small_image
 
 SETTINGS = "PIRN_CPUS=4 PIRN_BIND=1 PIRN_SCHED=steal:affinity=declared"
 RUNS = {"one node": "off", "two nodes": "auto"}
@@ -53,15 +51,10 @@ def script() -> str:
     return "\n".join(lines) + "\n"
 
 
-def make_image(build: Path) -> bytes:
-    image = Image()
-    for folder in [*MOUNTED, "/sys/fs/bpf"]:
-        image.add_folder(folder)
-    image.add_program("/bin/busybox", BUSYBOX)
+def make_image(build: Path) -> Image:
+    image = small_image(script())
     image.add_program("/bin/nodes", require(build / "bin/nodes", "make kernel"))
-    image.add_bytes("/init", (HERE / "init.sh").read_bytes())
-    image.add_bytes("/guest/all.sh", script().encode())
-    return image.archive()
+    return image
 
 
 def check(parts: dict[str, Part]) -> list[str]:
@@ -86,24 +79,9 @@ def check(parts: dict[str, Part]) -> list[str]:
 @click.option("--build", type=click.Path(path_type=Path), default=ROOT / "build/kernel")
 @click.option("--limit", default=600.0, show_default=True, help="seconds until the guest is ended")
 def main(build: Path, limit: float) -> None:
-    kernel = require(CACHE / "linux/vmlinuz", "tools/setup-kernel")
-    require(BUSYBOX, "tools/setup-kernel")
-    folder = build / "numa"
-    image = make_image(build)
-    folder.mkdir(exist_ok=True)
-    (folder / "initrd").write_bytes(image)
-    guest = Guest(kernel, folder / "initrd", folder, nodes=2)
-    try:
-        times = guest.run(limit)
-    except (TimeoutError, OSError) as error:
-        raise click.ClickException(f"{error}; its console: {guest.console}") from None
-    parts = {p.name: p for p in read(guest.output.read_text(errors="replace"))}
-    bad = check(parts)
-    name = (CACHE / "linux/name").read_text().strip()
-    click.echo(f"\n{name}: booted in {times.boot:.1f} s, {times.all:.1f} s in all")
-    for line in bad:
-        click.echo(f"failed: {line}", err=True)
-    sys.exit(1 if bad else 0)
+    parts, times = boot(build / "numa", make_image(build), limit, nodes=2)
+    bad = check({p.name: p for p in parts})
+    end(times, bad)
 
 
 if __name__ == "__main__":

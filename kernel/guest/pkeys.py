@@ -10,14 +10,12 @@ All output is in build/kernel/pkeys. `make pkeys-guest` builds everything first.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 from image import Image
-from machine import Guest
-from results import Part, read
-from run import BUSYBOX, CACHE, HERE, MOUNTED, ROOT, part, require
+from results import Part
+from session import ROOT, boot, end, part, require, small_image
 
 POLICIES = ("single", "central", "dist", "steal", "request")
 WORKERS = (1, 2, 4)
@@ -45,17 +43,12 @@ def script() -> str:
     return "\n".join(lines) + "\n"
 
 
-def make_image(build: Path) -> bytes:
-    image = Image()
-    for folder in [*MOUNTED, "/sys/fs/bpf"]:
-        image.add_folder(folder)
-    image.add_program("/bin/busybox", BUSYBOX)
+def make_image(build: Path) -> Image:
+    image = small_image(script())
     for name in ("pkeys-nptl", "pkeys"):
         program = require(build / f"tests/posix/posix-{name}", "make build-release")
         image.add_program(f"/bin/{name}", program)
-    image.add_bytes("/init", (HERE / "init.sh").read_bytes())
-    image.add_bytes("/guest/all.sh", script().encode())
-    return image.archive()
+    return image
 
 
 def check(parts: dict[str, Part]) -> list[str]:
@@ -69,25 +62,11 @@ def check(parts: dict[str, Part]) -> list[str]:
 @click.option("--build", type=click.Path(path_type=Path), default=ROOT / "build/release")
 @click.option("--limit", default=600.0, show_default=True, help="seconds until the guest is ended")
 def main(build: Path, limit: float) -> None:
-    kernel = require(CACHE / "linux/vmlinuz", "tools/setup-kernel")
-    require(BUSYBOX, "tools/setup-kernel")
-    folder = ROOT / "build/kernel/pkeys"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "initrd").write_bytes(make_image(build))
-    guest = Guest(kernel, folder / "initrd", folder, cpus=2)
-    try:
-        times = guest.run(limit)
-    except (TimeoutError, OSError) as error:
-        raise click.ClickException(f"{error}; its console: {guest.console}") from None
-    parts = {p.name: p for p in read(guest.output.read_text(errors="replace"))}
-    bad = check(parts)
-    name = (CACHE / "linux/name").read_text().strip()
+    found, times = boot(ROOT / "build/kernel/pkeys", make_image(build), limit, cpus=2)
+    parts = {p.name: p for p in found}
     passed = sum(1 for run in runs() if run in parts and parts[run].status == 0)
     click.echo(f"{passed} of {len(runs())} runs passed")
-    click.echo(f"{name}: booted in {times.boot:.1f} s, {times.all:.1f} s in all")
-    for line in bad:
-        click.echo(f"failed: {line}", err=True)
-    sys.exit(1 if bad else 0)
+    end(times, check(parts))
 
 
 if __name__ == "__main__":

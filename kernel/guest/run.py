@@ -14,24 +14,19 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from image import Image
-from machine import CLOCKS, Guest
-from results import Part, read, table
+from machine import CLOCKS
+from results import Part, table
+from session import CACHE, HERE, ROOT, boot, end, part, require, small_image
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-CACHE = ROOT / ".kernel"
-BUSYBOX = Path("/bin/busybox")
 PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
 SOURCED = ("checks.sh", "peer.sh")
 TRACED = ("mixer0", "player")
-MOUNTED = ["/proc", "/sys", "/dev", "/tmp"]  # noqa: S108 - the guest's
 
 
 @dataclass(frozen=True)
@@ -93,11 +88,6 @@ def read_programs(build: Path, only: tuple[str, ...]) -> list[Program]:
 # ---- the script that the guest runs ----
 
 
-def part(name: str, commands: list[str]) -> list[str]:
-    """The status of the part is that of its last command."""
-    return [f"echo '@begin {name}'", *commands, 'echo "@end $?"']
-
-
 def run_commands(program: Program, scheduler: Scheduler) -> list[str]:
     if scheduler.peer is not None:
         run = [program.undeclared, "status=$?", "peer_end", "( exit $status ); }"]
@@ -143,11 +133,8 @@ def script(programs: list[Program], schedulers: list[Scheduler], checks: bool) -
 
 def make_image(
     build: Path, programs: list[Program], schedulers: list[Scheduler], checks: bool
-) -> bytes:
-    image = Image()
-    for folder in MOUNTED:
-        image.add_folder(folder)
-    image.add_program("/bin/busybox", BUSYBOX)
+) -> Image:
+    image = small_image(script(programs, schedulers, checks))
     for tool in ("pirn-kernel", "pirn-kernel-faulty"):
         image.add_program(f"/bin/{tool}", build / "bin" / tool)
     image.add_program("/lib/libpirn-kernel.so", build / "lib/libpirn-kernel.so")
@@ -158,7 +145,6 @@ def make_image(
         image.add_program(f"/bin/{Path(program.file).name}", build / program.file)
     for tool in ("chrt", "setpriv"):  # busybox has less
         image.add_program(f"/usr/bin/{tool}", Path(shutil.which(tool) or f"/usr/bin/{tool}"))
-    image.add_bytes("/init", (HERE / "init.sh").read_bytes())
     for scheduler in schedulers:
         if scheduler.peer is not None:
             image.add_program(scheduler.command[0], scheduler.peer)
@@ -166,8 +152,7 @@ def make_image(
         image.add_bytes(f"/boot/{config.name}", config.read_bytes())
     for name in SOURCED:
         image.add_bytes(f"/guest/{name}", (HERE / name).read_bytes())
-    image.add_bytes("/guest/all.sh", script(programs, schedulers, checks).encode())
-    return image.archive()
+    return image
 
 
 # ---- what came out ----
@@ -217,12 +202,6 @@ def write_json(path: Path, parts: list[Part]) -> None:
     path.write_text(json.dumps(entries, indent=1) + "\n")
 
 
-def require(path: Path, made_by: str) -> Path:
-    if not path.exists():
-        raise click.ClickException(f"there is no {path}; run {made_by}")
-    return path
-
-
 @click.command(help=__doc__)
 @click.option("--build", type=click.Path(path_type=Path), default=ROOT / "build/kernel")
 @click.option("--only", multiple=True, metavar="NAME", help="only this program; may be repeated")
@@ -243,28 +222,15 @@ def main(
     clock: str,
     limit: float,
 ) -> None:
-    kernel = require(CACHE / "linux/vmlinuz", "tools/setup-kernel")
-    require(BUSYBOX, "tools/setup-kernel")
     require(build / "bin/pirn-kernel", "make kernel")
     programs = read_programs(build, only)
     schedulers = [*SCHEDULERS, *(read_peer(i, command) for i, command in enumerate(peer))]
     folder = build / "guest"
-    folder.mkdir(exist_ok=True)
-    (folder / "initrd").write_bytes(make_image(build, programs, schedulers, checks))
-    guest = Guest(kernel, folder / "initrd", folder, clock=clock)
-    try:
-        times = guest.run(limit)
-    except (TimeoutError, OSError) as error:
-        raise click.ClickException(f"{error}; its console: {guest.console}") from None
-    parts = read(guest.output.read_text(errors="replace"))
+    image = make_image(build, programs, schedulers, checks)
+    parts, times = boot(folder, image, limit, clock=clock)
     write_json(folder / "results.json", parts)
     show(parts, programs)
-    name = (CACHE / "linux/name").read_text().strip()
-    click.echo(f"\n{name}: booted in {times.boot:.1f} s, {times.all:.1f} s in all")
-    bad = failures(parts)
-    for line in bad:
-        click.echo(f"failed: {line}", err=True)
-    sys.exit(1 if bad else 0)
+    end(times, failures(parts))
 
 
 if __name__ == "__main__":
