@@ -432,5 +432,5 @@ void affinity_forked(void)
     }
     lock = 0;
     nworkers = 0;
-    marks &= PKEYS_BIT; /* threads of the child have keys, too */
+    marks &= PKEYS_BIT; /* the child has the parent's keys */
 }

@@ -25,9 +25,24 @@
 #include "linux.h"
 #include "port_posix.h"
 
-bool port_pkeys_carried;
+#ifndef PORT_ARCH_PKEYS
+ALWAYS_INLINE bool port_arch_has_pkeys(void)
+{
+    return false;
+}
 
-#ifdef PORT_ARCH_PKEYS
+ALWAYS_INLINE uint32_t port_arch_pkeys(void)
+{
+    return 0;
+}
+
+ALWAYS_INLINE void port_arch_pkeys_set(uint32_t rights)
+{
+    (void)rights;
+}
+#endif
+
+bool port_pkeys_carried;
 static uint32_t first; /* (C) from PKEYS_BIT on: the rights at the process's start */
 
 /* Of the caller, in the form of port_thread.pkeys. */
@@ -106,37 +121,3 @@ void port_pkeys_begin(void)
         affinity_all_switches_wait(PKEYS_BIT, begin);
     }
 }
-#else
-uint32_t pkeys_open(void)
-{
-    return 0;
-}
-
-void pkeys_close(uint32_t rights)
-{
-    (void)rights;
-}
-
-uint32_t port_pkeys_inherited(void)
-{
-    return 0;
-}
-
-void pkeys_switch(struct port_thread *from, struct port_thread *to)
-{
-    (void)from;
-    (void)to;
-}
-
-uint32_t port_pkeys_enter(void)
-{
-    return 0;
-}
-
-void port_pkeys_leave(uint32_t rights)
-{
-    (void)rights;
-}
-
-void port_pkeys_begin(void) {}
-#endif
