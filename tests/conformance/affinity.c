@@ -248,6 +248,7 @@ CASE(gettid_names_the_caller)
 {
     NOT_SANITIZED("threads share TLS in these builds");
     pthread_t t[THREADS];
+    cpu_set_t got;
     find_cpus();
     for (long i = 0; i < THREADS; i++) {
         t[i] = start(names_itself, (void *)i);
@@ -255,4 +256,6 @@ CASE(gettid_names_the_caller)
     for (int i = 0; i < THREADS; i++) {
         join(t[i]);
     }
+    OK(sched_getaffinity(0, sizeof(got), &got));
+    CHECK_EQ(CPU_COUNT(&got), ncpus);
 }

@@ -91,9 +91,7 @@ static void one(create_fn create, int delay)
     }
     await_signalled(child, &before);
     threads_run();
-    while (flag_get(&ended) == 0) {
-        usleep(100);
-    }
+    flag_wait(&ended, 1);
     _exit(0);
 }
 

@@ -145,6 +145,7 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
     kernel_thread_begun();
     foreign_becomes(t);
     port->tid = (int)syscall(SYS_gettid);
+    rt_thread_port(t)->tid = 0; /* it is no foreign thread any more */
     port->errno_at = &errno;
     port->cxx_at = __cxa_get_globals != NULL ? __cxa_get_globals() : NULL;
     port_arch_fp_save(&port->fp);
