@@ -83,7 +83,7 @@ def test_program_that_fails_with_nptl_says_nothing_about_pirn(tmp_path: Path) ->
     row = Row(Program("prog", "t", run="x"), found)
     assert "exit status 1: no such thing" in row.not_run
     assert found[PIRN].seconds == []
-    assert report.unexpected([row]) == [f"prog is not run: {row.not_run}"]
+    assert report.unexpected([row]) == [f"prog was not run with Pirn: {row.not_run}"]
 
 
 def test_stated_property_counts_when_bytes_differ(tmp_path: Path) -> None:
@@ -236,10 +236,10 @@ def test_page_has_ratios_failures_and_what_is_not_run() -> None:
     assert "| good | k | t | 2.00 | 4.00 | 0.50 | 0.50 | same |" in text
     assert "| bad | k | t | 2.00 | 4.00 | - | - | **fails** |" in text
     assert "**bad**: hangs. Why: a reason." in text
-    assert "gone is not run: no such package." in text
+    assert "gone was not run with Pirn: no such package." in text
     assert "3 programs: 1 pass, 1 fail, 1 not run." in text
     assert "- good: good 1.2\n" in text
-    assert report.unexpected(rows) == ["gone is not run: no such package"]
+    assert report.unexpected(rows) == ["gone was not run with Pirn: no such package"]
     assert report.csv(rows).count("\n") == 5
 
 

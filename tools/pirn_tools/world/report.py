@@ -40,7 +40,7 @@ class Row:
         if self.missing:
             return self.missing
         failure = self.outcomes[NPTL].failure
-        return f"fails with NPTL, too: {failure}" if failure else ""
+        return f"it fails with the system's threads as well ({failure})" if failure else ""
 
     @property
     def failure(self) -> str:
@@ -52,7 +52,9 @@ class Row:
 
 def unexpected(rows: Sequence[Row]) -> list[str]:
     """What makes the command fail."""
-    found = [f"{one.program.name} is not run: {one.not_run}" for one in rows if one.not_run]
+    found = [
+        f"{one.program.name} was not run with Pirn: {one.not_run}" for one in rows if one.not_run
+    ]
     bad = [one for one in rows if one.failure and not one.program.known]
     return found + [f"{one.program.name} with Pirn: {one.failure}" for one in bad]
 
@@ -115,7 +117,9 @@ def reasons(rows: Sequence[Row]) -> list[str]:
         for row in rows
         if row.failure
     ]
-    lines += [f"- {row.program.name} is not run: {row.not_run}." for row in rows if row.not_run]
+    lines += [
+        f"- {row.program.name} was not run with Pirn: {row.not_run}." for row in rows if row.not_run
+    ]
     return lines or ["None."]
 
 
