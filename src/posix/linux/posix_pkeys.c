@@ -8,17 +8,8 @@
 #include "../posix.h"
 #include "port_posix.h"
 
-#ifdef SYS_pkey_alloc
 int pirn_posix_pkey_alloc(unsigned flags, unsigned rights)
 {
     port_pkeys_begin();
     return (int)syscall(SYS_pkey_alloc, flags, rights);
 }
-#else
-int pirn_posix_pkey_alloc(unsigned flags, unsigned rights)
-{
-    (void)flags;
-    (void)rights;
-    return posix_fail(ENOSYS);
-}
-#endif

@@ -122,10 +122,8 @@ long posix_syscall(long number, const long *a)
     switch (number) {
     case SYS_futex:
         return posix_futex(a);
-#ifdef SYS_pkey_alloc
     case SYS_pkey_alloc:
         return pirn_posix_pkey_alloc((unsigned)a[0], (unsigned)a[1]);
-#endif
     case SYS_set_tid_address: /* the word is the kernel thread's, which ends later */
         return posix_is_foreign() ? pass(number, a) : pirn_posix_gettid();
     case SYS_sched_yield:
