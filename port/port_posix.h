@@ -87,13 +87,13 @@ struct port_signal_upcalls {
      * below the returned address. sp: the thread's. NULL: it has none. */
     void *(*stack)(uintptr_t sp);
     /* Does a signal that the calling thread is to take have a handler with SA_ONSTACK, or is there
-     * none that has a handler? */
+     * none that has a handler? Switches no thread. */
     bool (*on_stack)(void);
     /* The calling thread has set its mask by a system call of its own. Any context. */
     void (*mask)(struct thread *self, uint64_t mask);
     /* The signal is for all threads. */
     void (*everyone)(int signal);
-    /* A signal has come, for the thread that runs here or for the process. */
+    /* A signal has come, for the thread that runs here or for the process. Switches no thread. */
     void (*arrived)(const void *info, bool thread);
     /* The calling thread runs its handlers. True: a call that they interrupted must fail. */
     bool (*take)(void *context);

@@ -9,10 +9,14 @@
  *           id once, and is sent the next signal only when it has answered the last one.
  *   faults  the same, with signals that the threads' own instructions cause.
  *   posix   the same as `calls` by the functions of POSIX.
+ *   urgent  the same as `posix`, and a more urgent thread becomes ready for the CPU just before. It
+ *           must not run on the signal's frame, with all signals blocked.
  *
  * The threads begin with all signals blocked, and change between kernel threads in between.
  */
+#include <errno.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,7 +28,7 @@
 #include "../raw.h"
 #include "check.h"
 
-enum { THREADS = 6, ROUNDS = 40, PAGE = 4096, ALTERNATE = 65536, SIGNALS = 64 };
+enum { THREADS = 6, ROUNDS = 40, PAGE = 4096, ALTERNATE = 65536, SIGNALS = 64, RESERVED = 32 };
 
 /* What the system call wants. */
 struct kernel_action {
@@ -48,7 +52,7 @@ static __thread int number = -1;
 
 static bool is_raw(void)
 {
-    return strcmp(mode, "posix") != 0;
+    return strcmp(mode, "calls") == 0 || strcmp(mode, "faults") == 0;
 }
 
 static void handler(int signal, siginfo_t *info, void *arg)
@@ -160,6 +164,57 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
+/* ---- the more urgent thread ---- */
+
+static struct {
+    pthread_t thread;
+    sem_t due;
+    _Atomic bool over;
+} urgent;
+
+static bool is_urgent(void)
+{
+    return strcmp(mode, "urgent") == 0;
+}
+
+/* Threads with SCHED_FIFO go before all others. Without the right to it, the test sees less. */
+static void real_time(int priority)
+{
+    struct sched_param param = {.sched_priority = priority};
+    int error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+    CHECK(error == 0 || error == EPERM);
+}
+
+/* Nobody blocks a signal that is reserved for the implementation. */
+static void *urgent_main(void *arg)
+{
+    real_time(1);
+    while (!urgent.over) {
+        uint64_t mask = 0;
+        CHECK(sem_wait(&urgent.due) == 0);
+        CHECK(raw_call(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&mask, sizeof(mask)) == 0);
+        CHECK((mask & UINT64_C(1) << (RESERVED - 1)) == 0);
+    }
+    return arg;
+}
+
+static void urgent_begin(void)
+{
+    if (is_urgent()) {
+        CHECK(sem_init(&urgent.due, 0, 0) == 0);
+        CHECK(pthread_create(&urgent.thread, NULL, urgent_main, NULL) == 0);
+        real_time(2);
+    }
+}
+
+static void urgent_end(void)
+{
+    if (is_urgent()) {
+        urgent.over = true;
+        CHECK(sem_post(&urgent.due) == 0 && pthread_join(urgent.thread, NULL) == 0);
+    }
+}
+
 /* True: the thread has ended. */
 static bool send(int i)
 {
@@ -168,6 +223,7 @@ static bool send(int i)
         if (is_raw()) {
             raw_call(SYS_tgkill, getpid(), worker[i].tid, SIGURG, 0);
         } else {
+            CHECK(!is_urgent() || sem_post(&urgent.due) == 0);
             pthread_kill(worker[i].thread, SIGURG);
         }
     }
@@ -186,6 +242,7 @@ int main(int argc, char **argv)
     for (intptr_t i = 0; i < THREADS; i++) {
         CHECK(pthread_create(&worker[i].thread, NULL, thread_main, (void *)i) == 0);
     }
+    urgent_begin(); /* last: threads inherit class and priority */
     CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
     for (int ended = 0; ended < THREADS;) {
         ended = 0;
@@ -197,6 +254,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) {
         CHECK(pthread_join(worker[i].thread, NULL) == 0);
     }
+    urgent_end();
     printf("%d rounds of %s\n", THREADS * ROUNDS, mode);
     return 0;
 }

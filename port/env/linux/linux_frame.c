@@ -74,12 +74,21 @@ bool on_signal_stack(void)
     return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK) != 0;
 }
 
+/* All signals are blocked, even the runtime's own: so is a handler of its own begun. */
+static bool is_deaf(void)
+{
+    uint64_t mask;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, SET_BYTES);
+    return (~mask & port_signals_own()) == 0;
+}
+
 const char *port_switch_refused(struct cpu *cpu)
 {
     const struct port_carrier *port = rt_carrier_port(rt_cpu_carrier(cpu));
     const char *why = port->tid != (int)syscall(SYS_gettid) ? "another kernel thread carries it"
                       : rt_cpu_port(cpu)->carrier != port   ? "its record names another carrier"
                       : on_signal_stack() ? "this is the signal stack of its carrier"
+                      : is_deaf()         ? "its carrier blocks the runtime's signals"
                                           : NULL;
     return why;
 }

@@ -431,7 +431,7 @@ static bool takes_on_stack(void)
         there |= signal_is_caught(action) && flag;
         plain |= signal_is_caught(action) && !flag;
     }
-    signals_unlock(irq);
+    signals_unlock_here(irq);
     return there || !plain;
 }
 

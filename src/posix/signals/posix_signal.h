@@ -143,6 +143,15 @@ ALWAYS_INLINE void signals_unlock(unsigned long irq)
     rt_leave_woken(irq);
 }
 
+/* The same where no thread may be switched, because the caller may be on its carrier's signal
+ * stack, with all signals blocked (linux_frame.c, 3): a more urgent thread gets the CPU at the next
+ * call or tick. */
+ALWAYS_INLINE void signals_unlock_here(unsigned long irq)
+{
+    spin_unlock(&signals.lock, RANK_SIGNAL);
+    rt_leave(irq);
+}
+
 /* The calling user thread, with or without a CPU. NULL: the receiver, or another kernel thread. */
 ALWAYS_INLINE struct thread *signals_taker(void)
 {

@@ -407,7 +407,7 @@ void posix_signal_arrived(const siginfo_t *info, struct thread *t)
     } else {
         process_gets_locked(info, &ends);
     }
-    signals_unlock(irq);
+    signals_unlock_here(irq);
     if (ends) {
         port_signal_default(info->si_signo);
     }
