@@ -156,9 +156,9 @@
 /* Bytes of the name of a file that an option names, with its terminator. */
 #define RT_PATH_MAX 512
 
-/* One of RT_BYPASS_LIMIT threads that may run ahead of the ready queue goes through the queue. A
- * LIFO queue gives away its oldest thread at one of RT_LIFO_OLDEST picks. The values of the
- * simulator are small, so that it explores these cases. */
+/* One of RT_BYPASS_LIMIT threads that may run ahead of the ready queue goes through the queue, and
+ * one after each tick (wake.h). A LIFO queue gives away its oldest thread at one of RT_LIFO_OLDEST
+ * picks. The values of the simulator are small, so that it explores these cases. */
 #ifdef PIRN_SIM
 #define RT_BYPASS_LIMIT 16u
 #define RT_LIFO_OLDEST 16u

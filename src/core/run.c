@@ -70,7 +70,9 @@ void rt_tick_begins(void)
 
 void rt_tick_ends(bool preempts)
 {
-    trace_tick(port_cpu_self(), false, preempts);
+    struct cpu *cpu = port_cpu_self();
+    rt_bypass_tick(cpu);
+    trace_tick(cpu, false, preempts);
 }
 
 /* One look everywhere. */

@@ -120,7 +120,7 @@ ALWAYS_INLINE NORETURN void thread_end(void *ret)
         joiner = NULL;
     }
     if (likely(joiner != NULL && !(joiner->flags & (THREAD_FOREIGN | THREAD_AWAY)) &&
-               rt.policy.direct != NULL && rt_may_bypass_pick(cpu) &&
+               rt.policy.direct != NULL && rt_may_bypass_to_joiner(cpu) &&
                rt.policy.direct(cpu, joiner))) {
         thread_set_state(joiner, THREAD_READY);
         trace_wake(cpu, joiner, PIRN_WHY_HANDOFF);

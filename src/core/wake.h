@@ -46,6 +46,7 @@
 #include "../trace/trace.h"
 #include "cpu.h"
 #include "handed.h"
+#include "mutant.h"
 #include "runtime.h"
 
 /* ---- a thread becomes ready ---- */
@@ -187,19 +188,52 @@ ALWAYS_INLINE struct thread *rt_pick(struct cpu *cpu)
     return policy_pick(cpu);
 }
 
-/* May a thread be put ahead of the ready queue (a hand-over)? Not at every RT_BYPASS_LIMIT-th time:
- * threads that hand over to each other for ever pass through the queue now and then, so that nobody
- * in it starves. */
-ALWAYS_INLINE bool rt_may_bypass(struct cpu *cpu)
+/*
+ * Threads that hand over to each other for ever pass through the ready queue now and then, so that
+ * nobody in it starves: at every RT_BYPASS_LIMIT-th time, and at the first time after a tick.
+ * Without the tick a thread that creates threads which compute for a millisecond, and joins each,
+ * would keep its CPU for a second: no thread of them runs for a whole tick.
+ */
+ALWAYS_INLINE bool rt_is_bypass_refused(uint32_t bypasses)
 {
-    return ++cpu->bypasses % RT_BYPASS_LIMIT != 0;
+    return bypasses % RT_BYPASS_LIMIT == 0 && !MUTANT(BYPASS_EVER);
 }
 
-/* And instead of a pick (a joiner, the target of a join)? Also not when there are pending bits, at
- * which rt_pick would look. */
+/* May a thread be put ahead of the ready queue (a hand-over)? */
+ALWAYS_INLINE bool rt_may_bypass(struct cpu *cpu)
+{
+    uint32_t bypasses = at_load_rlx(&cpu->bypasses) + 1;
+    at_store_rlx(&cpu->bypasses, bypasses);
+    return !rt_is_bypass_refused(bypasses);
+}
+
+/* And instead of a pick (the target of a join)? Also not when there are pending bits, at which
+ * rt_pick would look. */
 ALWAYS_INLINE bool rt_may_bypass_pick(struct cpu *cpu)
 {
     return !at_is_set_rlx(&cpu->pending) && rt_may_bypass(cpu);
+}
+
+/* And a joiner, which is woken otherwise? A refusal is not counted: rt_wake comes to the same
+ * number, and puts the joiner behind the others. */
+ALWAYS_INLINE bool rt_may_bypass_to_joiner(struct cpu *cpu)
+{
+    uint32_t bypasses = at_load_rlx(&cpu->bypasses) + 1;
+    if (at_is_set_rlx(&cpu->pending) || rt_is_bypass_refused(bypasses)) {
+        return false;
+    }
+    at_store_rlx(&cpu->bypasses, bypasses);
+    return true;
+}
+
+/* A tick has interrupted the CPU's thread: the next bypass is refused. In the middle of one of the
+ * functions above the tick is lost; the next one counts. */
+ALWAYS_INLINE void rt_bypass_tick(struct cpu *cpu)
+{
+    if (!MUTANT(BYPASS_LONG)) {
+        at_add_alone_rlx(&cpu->ticks, 1);
+        at_store_rlx(&cpu->bypasses, at_load_rlx(&cpu->bypasses) | (RT_BYPASS_LIMIT - 1));
+    }
 }
 
 #endif

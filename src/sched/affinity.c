@@ -18,7 +18,8 @@
  *      so that CPU stays awake until the thread runs, or it takes it. ORDER(idle-wake)
  *   4. A consumer that is taken from its queue runs at once, or is enqueued by the policy.
  *   5. Nobody starves: of RT_BYPASS_LIMIT picks in a row one begins with the policy's ready threads
- *      (under the old rule every second one).
+ *      (under the old rule every second one), and so does one after a tick in which consumers went
+ *      first.
  *   6. `last` and `ran_on` are hints: written by the CPU when it takes a thread, read by wakers
  *      without order. A stale value costs a wrong place for one wake-up.
  * Locks: a queue's (RANK_RUNQ); never together with one of the policy's.
@@ -154,10 +155,14 @@ static struct thread *run_own(struct cpu *self)
 }
 
 /* Invariant 5. */
-static bool may_go_first(struct affinity_cpu *q)
+static bool may_go_first(const struct cpu *self, struct affinity_cpu *q)
 {
     unsigned turns = affinity.rule == AFFINITY_OLD ? 2 : RT_BYPASS_LIMIT;
-    return ++q->ahead % turns != 0;
+    uint32_t ticks = at_load_rlx(&self->ticks);
+    bool over = q->went_first && ticks != q->ticks;
+    q->ticks = ticks;
+    q->went_first = ++q->ahead % turns != 0 && !over;
+    return q->went_first;
 }
 
 /* ---- operations ---- */
@@ -180,7 +185,8 @@ static struct thread *affinity_pick(struct cpu *self)
 {
     struct affinity_cpu *q = affinity_of(self);
     struct thread *t;
-    if (unlikely(at_load_rlx(&q->length) != 0) && may_go_first(q) && (t = run_own(self)) != NULL) {
+    if (unlikely(at_load_rlx(&q->length) != 0) && may_go_first(self, q) &&
+        (t = run_own(self)) != NULL) {
         return t;
     }
     t = affinity.base.pick(self);
@@ -310,8 +316,9 @@ static bool affinity_direct(struct cpu *self, struct thread *t)
 
 /* Does the first of the CPU's consumers go before the running thread, under a discipline with
  * classes? */
-static bool consumer_is_due(struct affinity_cpu *q, const struct thread *running, enum pirn_why why)
+static bool consumer_is_due(const struct cpu *self, const struct thread *running, enum pirn_why why)
 {
+    struct affinity_cpu *q = affinity_of(self);
     uint32_t there = 0, here = affinity_urgency(running);
     spin_lock(&q->lock, RANK_RUNQ);
     if (!list_empty(&q->consumers)) {
@@ -319,14 +326,14 @@ static bool consumer_is_due(struct affinity_cpu *q, const struct thread *running
     }
     spin_unlock(&q->lock, RANK_RUNQ);
     bool turn = why == PIRN_WHY_YIELD || running->sched.ticks_left == 0;
-    return there > here || (there == here && turn && may_go_first(q));
+    return there > here || (there == here && turn && may_go_first(self, q));
 }
 
 static struct thread *affinity_preempt(struct cpu *self, struct thread *running, enum pirn_why why)
 {
     struct affinity_cpu *q = affinity_of(self);
     struct thread *t;
-    if (unlikely(at_load_rlx(&q->length) != 0) && consumer_is_due(q, running, why) &&
+    if (unlikely(at_load_rlx(&q->length) != 0) && consumer_is_due(self, running, why) &&
         (t = run_own(self)) != NULL) {
         return t;
     }

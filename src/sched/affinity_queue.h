@@ -48,7 +48,9 @@ struct affinity_cpu {
 
     /* (O) */
     uint64_t idle_since;
-    uint32_t ahead; /* picks at which consumers waited */
+    uint32_t ahead;  /* picks at which consumers waited */
+    uint32_t ticks;  /* the CPU's at the last of them */
+    bool went_first; /* consumers, at the last of them */
     struct affinity_counts counts;
 };
 

@@ -2,8 +2,8 @@
 /*
  * preempt.c - threads that never call anything are preempted, and do not notice it.
  *
- * Run with PIRN_PREEMPT=1. Each case spins until every thread has seen the others run, on PIRN_CPUS
- * CPUs; without preemption it would not end.
+ * Run with PIRN_PREEMPT=1. Most cases spin until every thread has seen the others run, on PIRN_CPUS
+ * CPUs; without preemption they would not end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <pirn/pirn.h>
@@ -167,6 +168,68 @@ static void run_reads(void)
     CHECK(pthread_join(writer, NULL) == 0);
 }
 
+/* ---- threads that compute for less than a tick, and their joiner, which runs after each ---- */
+
+enum { JOINERS = 2, YIELDS = 5, PART_NS = 500000, PARTS_MAX = 200 };
+static unsigned parts;
+static bool over;
+
+static long cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void *computes_a_part(void *arg)
+{
+    long start = cpu_ns(), now;
+    do {
+        now = cpu_ns();
+    } while (now >= start && now - start < PART_NS); /* earlier: on another kernel thread */
+    __atomic_add_fetch(&parts, 1, __ATOMIC_SEQ_CST);
+    return arg;
+}
+
+static void *joins(void *arg)
+{
+    while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
+        pirn_thread_t t;
+        CHECK(pirn_create(&t, NULL, computes_a_part, NULL) == 0);
+        CHECK(pirn_join(t, NULL) == 0);
+    }
+    return arg;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+    return (x > y) - (x < y);
+}
+
+/* A few ticks of each joiner pass in a yield. */
+static void run_joins(void)
+{
+    pirn_thread_t t[JOINERS];
+    unsigned in_yield[YIELDS];
+    for (int i = 0; i < JOINERS; i++) {
+        CHECK(pirn_create(&t[i], NULL, joins, NULL) == 0);
+    }
+    for (int i = 0; i < YIELDS; i++) {
+        unsigned before = __atomic_load_n(&parts, __ATOMIC_SEQ_CST);
+        pirn_yield();
+        in_yield[i] = __atomic_load_n(&parts, __ATOMIC_SEQ_CST) - before;
+    }
+    __atomic_store_n(&over, true, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < JOINERS; i++) {
+        CHECK(pirn_join(t[i], NULL) == 0);
+    }
+    qsort(in_yield, YIELDS, sizeof(in_yield[0]), ascending);
+    printf("%u, %u, %u threads ran in a yield\n", in_yield[0], in_yield[YIELDS / 2],
+           in_yield[YIELDS - 1]);
+    CHECK(in_yield[YIELDS / 2] <= PARTS_MAX);
+}
+
 static void run_spins(void)
 {
     run_all(spins);
@@ -188,7 +251,8 @@ static const struct {
 } cases[] = {{"spin", run_spins},
              {"registers", run_registers},
              {"malloc", run_malloc},
-             {"blocked", run_reads}};
+             {"blocked", run_reads},
+             {"joins", run_joins}};
 
 int main(int argc, char **argv)
 {

@@ -64,6 +64,11 @@ void test_tick(void)
     sim_tick();
 }
 
+void test_part(void)
+{
+    sim_part();
+}
+
 void test_slice(void)
 {
     sim_preempt();

@@ -378,6 +378,46 @@ static void test_foreign_wakes_are_served_at_ticks_when_threads_never_yield(void
     CHECK(!test_simulated() || pirn_cpu_count() > 1 || TEST_GET(&ticks) <= TICKS_MAX);
 }
 
+/* Threads that create threads, each of which runs for a part of a tick, and join them. A ready
+ * thread of their CPU waits for a few ticks at most, not for RT_BYPASS_LIMIT such threads. */
+
+static void *runs_for_a_part(void *unused)
+{
+    (void)unused;
+    TEST_ADD(&ticks, 1);
+    test_part();
+    return NULL;
+}
+
+static void *busy_creates_parts(void *unused)
+{
+    (void)unused;
+    while (TEST_GET(&ran) == 0) {
+        test_end(test_spawn(runs_for_a_part, NULL));
+    }
+    return NULL;
+}
+
+static void test_ready_thread_waits_for_few_ticks_when_others_join(void *unused)
+{
+    (void)unused;
+    enum { BUSY = 3, TICKS_MAX = 4 * BUSY };
+    pirn_thread_t t[BUSY];
+    TEST_SET(&ran, 0);
+    TEST_SET(&ticks, 0);
+    for (int i = 0; i < BUSY; i++) {
+        t[i] = test_spawn(busy_creates_parts, NULL);
+    }
+    pirn_thread_t ready = test_spawn(counts, NULL);
+    for (int i = 0; i < BUSY; i++) {
+        test_end(t[i]);
+    }
+    test_end(ready);
+    bool counted = test_simulated() && !test_preempts() && pirn_cpu_count() == 1 &&
+                   strstr(test_sched(), "lifo") == NULL;
+    CHECK(!counted || TEST_GET(&ticks) <= TICKS_MAX);
+}
+
 /* Where the policy uses the capacities of CPUs, and they differ: a thread that runs alone, and
  * never waits, is taken over by a CPU that is faster, until there is none. */
 static unsigned fastest(void)
@@ -434,6 +474,8 @@ static const struct test tests[] = {
      test_ready_thread_runs_when_others_stay_busy_for_ever, 0},
     {"foreign_wakes_are_served_at_ticks_when_threads_never_yield",
      test_foreign_wakes_are_served_at_ticks_when_threads_never_yield, 0},
+    {"ready_thread_waits_for_few_ticks_when_others_join",
+     test_ready_thread_waits_for_few_ticks_when_others_join, 0},
     {"running_thread_moves_when_a_faster_cpu_is_idle",
      test_running_thread_moves_when_a_faster_cpu_is_idle, 0},
     {NULL, NULL, 0},

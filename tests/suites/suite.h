@@ -43,9 +43,10 @@ bool test_preempts(void);     /* threads are preempted in this run */
 void test_foreign(void (*fn)(void *),
                   void *arg); /* run fn on a kernel thread that is not a worker */
 bool test_simulated(void);
-uint64_t *test_tls(void);     /* a thread-local word; NULL if threads share them */
-void test_tick(void);         /* simulator: a tick passes on the caller's CPU */
-void test_slice(void);        /* simulator: the caller has run for a tick; Linux: it yields */
+uint64_t *test_tls(void); /* a thread-local word; NULL if threads share them */
+void test_tick(void);     /* simulator: a tick passes on the caller's CPU */
+void test_part(void);     /* simulator: a tick comes, but the caller has not run for a whole one */
+void test_slice(void);    /* simulator: the caller has run for a tick; Linux: it yields */
 const char *test_sched(void); /* policy and options */
 
 /* Simulator: the caller has missed the shared cache so often, in so much work. False: that is not

@@ -77,6 +77,9 @@ uint64_t *sim_tls_word(void);
 /* A tick passes on the caller's CPU: accounting, and preemption at the end of a slice. */
 void sim_tick(void);
 
+/* A tick comes, though the calling thread has not run for a whole one. */
+void sim_part(void);
+
 /* The calling thread has run for a whole tick: as a preemption. */
 void sim_preempt(void);
 

@@ -32,6 +32,16 @@ void sim_interrupt(void)
     sim_point(45, 0);
 }
 
+void sim_part(void)
+{
+    unsigned long irq;
+    rt_self(); /* it may have lost its CPU */
+    rt_enter(&irq);
+    rt_tick_begins();
+    rt_tick_ends(false);
+    rt_leave(irq);
+}
+
 void sim_preempts(bool on)
 {
     sim.preempt = on;
