@@ -7,7 +7,7 @@ import pytest
 
 from pirn_tools.demo import report
 from pirn_tools.demo.command import same_checksum
-from pirn_tools.demo.decode import Contender, Result, contenders, decode
+from pirn_tools.demo.decode import Contender, RefusedError, Result, contenders, decode
 from pirn_tools.demo.psnr import check_psnr, worst_psnr
 from pirn_tools.errors import UserError
 
@@ -47,6 +47,15 @@ def test_decode_reports_when_the_decoder_fails(tmp_path: Path, body: str, text: 
     with pytest.raises(UserError) as caught:
         decode(script(tmp_path, body), ["clip"], 2)
     assert text in caught.value.message
+
+
+def test_decode_tells_a_policy_that_this_machine_cannot_run(tmp_path: Path) -> None:
+    refusal = "pirn: option sched: policy steal needs what is not here. Valid: others"
+    with pytest.raises(RefusedError, match=r"^policy steal needs what is not here"):
+        decode(script(tmp_path, f"echo '{refusal}' >&2; exit 2"), ["clip"], 2)
+    with pytest.raises(UserError, match="ended with status 2") as caught:
+        decode(script(tmp_path, f"echo '{refusal.replace('steal', 'x')}' >&2; exit 2"), [], 2)
+    assert not isinstance(caught.value, RefusedError)
 
 
 def test_contenders_are_nptl_and_every_policy() -> None:

@@ -17,7 +17,12 @@ from typing import Any
 from pirn_tools.errors import UserError
 
 NPTL = "nptl"
+REFUSAL = "pirn: option sched: "
 TIMEOUT_SECONDS = 300.0
+
+
+class RefusedError(UserError):
+    """The policy needs what this machine has not."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,11 @@ def _run(
         out.seek(0)
         err.seek(0)
         if status != 0:
+            err.seek(0)
+            for line in err:
+                if line.startswith(f"{REFUSAL}policy {contender.name} needs "):
+                    raise RefusedError(line.removeprefix(REFUSAL).strip())
+            err.seek(0)
             raise UserError(_failure(contender, command, status, err.read()))
         cpu = usage.ru_utime + usage.ru_stime
         return out.read(), _Usage(wall, cpu, usage.ru_nvcsw + usage.ru_nivcsw)
