@@ -69,15 +69,15 @@ struct cpu {
     /* (O) every switch */
     struct thread *current;
     uint32_t id;                /* (C) RT_NO_CPU: a carrier's limbo */
-    _Atomic(uint32_t) bypasses; /* (O) threads that ran, or were queued, ahead of all others. A tick
-                                 * of its thread writes it, too: rt_bypass_tick */
+    _Atomic(uint32_t) bypasses; /* (O) threads that ran, or were queued, ahead of all others. Ticks
+                                 * change it: rt_bypass_tick */
     struct thread *idle;        /* scheduler context: that of the carrier */
     struct carrier *carrier;    /* that executes this CPU now: carrier.h */
     void *own;                  /* (P) the policy's data of this CPU */
     /* for the carrier that takes this CPU: the thread to begin with, or NULL */
     struct thread *given[PORT_CALLS_BLOCK ? 1 : 0];
     uint32_t calls;                     /* begun: the last ticket */
-    _Atomic(uint32_t) ticks;            /* (O) of its threads */
+    _Atomic(uint32_t) ticks;            /* (O) that came while it ran a thread */
     uint32_t stack_classes[PORT_NODES]; /* (C) STACK_CLASSES times its NUMA node: stack.h */
 #ifndef PIRN_WITHOUT_STACKS
     struct stack_cache stacks[STACK_CLASSES]; /* (O) of pairs of its own node */

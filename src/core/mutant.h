@@ -50,7 +50,7 @@ enum mutant {
     MUTANT_UNRANKED_LATE, /* a thread that mostly waits has no credit */
     MUTANT_MOVE_QUIET,    /* a ready thread that goes to another queue wakes nobody */
     MUTANT_BYPASS_EVER,   /* threads that hand over to each other never pass through the queue */
-    MUTANT_BYPASS_LONG,   /* they do not at a tick */
+    MUTANT_BYPASS_LONG,   /* nor after a tick */
     MUTANT_SHARED_LATE,   /* a tick does not make a CPU look into the shared queue */
     MUTANT_ARM_ONCE,      /* events armed for a descriptor count for the next file, too */
     MUTANT_IO_KEEPS,      /* a close does not copy the file for its waiters */

@@ -192,7 +192,7 @@ ALWAYS_INLINE struct thread *rt_pick(struct cpu *cpu)
  * Threads that hand over to each other for ever pass through the ready queue now and then, so that
  * nobody in it starves: at every RT_BYPASS_LIMIT-th time, and at the first time after a tick.
  * Without the tick a thread that creates threads which compute for a millisecond, and joins each,
- * would keep its CPU for a second: no thread of them runs for a whole tick.
+ * would keep its CPU for a second: none of these threads runs for a whole tick.
  */
 ALWAYS_INLINE bool rt_is_bypass_refused(uint32_t bypasses)
 {
@@ -226,8 +226,8 @@ ALWAYS_INLINE bool rt_may_bypass_to_joiner(struct cpu *cpu)
     return true;
 }
 
-/* A tick has interrupted the CPU's thread: the next bypass is refused. In the middle of one of the
- * functions above the tick is lost; the next one counts. */
+/* A tick has interrupted the CPU's thread: the next bypass is refused. A tick in the middle of one
+ * of the functions above has no effect; the next tick has. */
 ALWAYS_INLINE void rt_bypass_tick(struct cpu *cpu)
 {
     if (!MUTANT(BYPASS_LONG)) {

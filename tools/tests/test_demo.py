@@ -50,8 +50,8 @@ def test_decode_reports_when_the_decoder_fails(tmp_path: Path, body: str, text: 
 
 
 def test_decode_tells_a_policy_that_this_machine_cannot_run(tmp_path: Path) -> None:
-    refusal = "pirn: option sched: policy steal needs what is not here. Valid: others"
-    with pytest.raises(RefusedError, match=r"^policy steal needs what is not here"):
+    refusal = "pirn: option sched: policy steal needs a counter. Valid here: others"
+    with pytest.raises(RefusedError, match=r"^policy steal needs a counter"):
         decode(script(tmp_path, f"echo '{refusal}' >&2; exit 2"), ["clip"], 2)
     with pytest.raises(UserError, match="ended with status 2") as caught:
         decode(script(tmp_path, f"echo '{refusal.replace('steal', 'x')}' >&2; exit 2"), [], 2)

@@ -74,7 +74,8 @@ bool on_signal_stack(void)
     return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK) != 0;
 }
 
-/* All signals are blocked, even the runtime's own: so is a handler of its own begun. */
+/* Does the caller block even the runtime's signals? Only the runtime's handlers on the signal stack
+ * do, and code that runs no thread. */
 static bool is_deaf(void)
 {
     uint64_t mask;

@@ -143,9 +143,9 @@ ALWAYS_INLINE void signals_unlock(unsigned long irq)
     rt_leave_woken(irq);
 }
 
-/* The same where no thread may be switched, because the caller may be on its carrier's signal
- * stack, with all signals blocked (linux_frame.c, 3): a more urgent thread gets the CPU at the next
- * call or tick. */
+/* The same, but switches no thread: the caller may be on its carrier's signal stack, with all
+ * signals blocked (linux_frame.c, 3). A more urgent thread gets the CPU at the next call or tick.
+ */
 ALWAYS_INLINE void signals_unlock_here(unsigned long irq)
 {
     spin_unlock(&signals.lock, RANK_SIGNAL);
