@@ -59,7 +59,7 @@ MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../b
 PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
-.PHONY: help setup apps programs check-packages world check-world demo check $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
+.PHONY: help setup apps programs check-packages world check-world demo check check-glibc $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
@@ -229,6 +229,20 @@ pkeys-guest: setup build-release
 	@tools/setup-kernel --quiet
 	$(VENV)/python kernel/guest/pkeys.py
 
+# Releases of Debian on whose C libraries the tests run.
+RELEASES ?= bullseye bookworm trixie sid
+
+## check-glibc: build with the C library of Debian bullseye, and test that build on those of RELEASES (glibc 2.31 to sid's; network, 30 minutes)
+check-glibc: setup
+	@tools/setup-glibc --quiet bullseye $(RELEASES)
+	$(call configure,glibc)
+	cmake --build --preset glibc --parallel $(JOBS) \
+	    --target $(patsubst %,tests/%/all,tls posix preempt conformance)
+	@status=0; for release in $(RELEASES); do \
+	    echo "check-glibc: on Debian $$release, $$(grep ^libc6= .glibc/$$release/packages)"; \
+	    IN_ROOT=$$release ctest --preset glibc --parallel $(TEST_JOBS) -L '^(tls|posix|preempt|conformance)$$' || status=1; \
+	done; exit $$status
+
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not
 check-conformance: setup build-release
@@ -352,7 +366,7 @@ format: setup
 
 ## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
 lint: setup
-	shellcheck tools/setup tools/setup-boards tools/setup-kernel .ci/run
+	shellcheck tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc .ci/run
 	shellcheck --shell=dash kernel/guest/*.sh
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)

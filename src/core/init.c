@@ -188,7 +188,7 @@ static void tools_check(void)
         rt_refuse(
             "pirn: the program is built with AddressSanitizer or ThreadSanitizer: under them threads "
             "need thread-local storage of their own (option tls: auto, own or own-syscall; x86-64; "
-            "glibc 2.36), and option spares must not be 0\n");
+            "a C library whose inside is known), and option spares must not be 0\n");
     }
 }
 

@@ -36,7 +36,7 @@ static void leave(struct running *r)
 static NOINLINE void run(struct rt_once *once, void (*fn)(void))
 {
     struct running r CLEANUP(leave) = {.once = once};
-    if (__sigsetjmp_cancel(r.buf.__cancel_jmp_buf, 0) != 0) {
+    if (posix_cleanup_setjmp(r.buf.__cancel_jmp_buf) != 0) {
         end(&r, false);
         posix_cleanup_next(&r.buf);
     }

@@ -57,6 +57,9 @@ int pirn_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*s
         return error;
     }
     if (unlikely(attr != NULL)) {
+        if (unlikely(posix_timer_helper(thread, start, arg, &error))) {
+            return error;
+        }
         error = posix_attr_translate(attr, &internal);
     } else if (unlikely(posix_attr_has_default())) {
         error = posix_attr_translate_default(&internal);

@@ -16,10 +16,12 @@ import argparse
 import contextlib
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -99,12 +101,12 @@ def wait(process: subprocess.Popen[bytes], limit: float) -> bool:
         os.close(ended)
 
 
-def run_case(program: str, name: str, env: dict[str, str], limit: float) -> Result:
+def run_case(program: Sequence[str], name: str, env: dict[str, str], limit: float) -> Result:
     """Not through a pipe: a child that is left behind would keep it open."""
     started = time.monotonic()
     with os.fdopen(os.memfd_create("output"), "r+b") as output:
         process = subprocess.Popen(
-            [program, "--case", name],
+            [*program, "--case", name],
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -122,9 +124,9 @@ def run_case(program: str, name: str, env: dict[str, str], limit: float) -> Resu
     return Result(*outcome_of(status, lines, name), seconds)
 
 
-def names_of(program: str, env: dict[str, str]) -> list[str]:
+def names_of(program: Sequence[str], env: dict[str, str]) -> list[str]:
     try:
-        command = [program, "--list"]
+        command = [*program, "--list"]
         text = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise SystemExit(f"run.py: {error}") from error
@@ -186,7 +188,8 @@ def run_program(program: str, args: argparse.Namespace, tally: Tally) -> None:
     env = environment(args.configuration, args.preload)
     entries = expected.read(args.expected)
     area = os.path.basename(program).split("-", 1)[1].rsplit("-", 1)[0]  # noqa: PTH119
-    for name in names_of(program, env):
+    command = [*shlex.split(args.runner), program]
+    for name in names_of(command, env):
         case = f"{area}.{name}"
         if not fnmatchcase(case, args.case):
             continue
@@ -195,7 +198,7 @@ def run_program(program: str, args: argparse.Namespace, tally: Tally) -> None:
             tally.skipped += 1
             continue
         limit = args.limit if entry is None else LIMIT_LISTED[entry.how]
-        result = run_case(program, name, env, limit)
+        result = run_case(command, name, env, limit)
         if args.verbose:
             print(f"{result.seconds:7.3f} s {result.outcome:5} {case}", flush=True)
         judge(case, result, entry, tally)
@@ -209,6 +212,7 @@ def main() -> int:
     parser.add_argument("--case", default="*", help="only cases that match, such as 'mutex.lock*'")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until a case hangs")
     parser.add_argument("--preload", default="", help="library for preload configurations")
+    parser.add_argument("--runner", default="", help="command that runs the programs")
     parser.add_argument("--unlisted-only", action="store_true", help="skip what is listed")
     parser.add_argument("--shrink", action="store_true", help="remove lines whose cases pass")
     parser.add_argument("--verbose", action="store_true", help="time and outcome of each case")

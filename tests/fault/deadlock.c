@@ -210,7 +210,7 @@ static void *foreign_main(void *arg)
 static void foreign(void)
 {
     typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    void *libc = dlopen("libc.so.6", RTLD_NOW);
+    void *libc = dlopen("libpthread.so.0", RTLD_NOW); /* or what it depends on */
     create_fn create = libc != NULL ? (create_fn)dlsym(libc, "pthread_create") : NULL;
     pthread_t t;
     if (create == NULL || create(&t, NULL, foreign_main, NULL) != 0) {

@@ -16,6 +16,7 @@
 #include <unwind.h>
 
 #include "../../port/env/linux/linux_cfi.h"
+#include "../../port/env/linux/linux_modules.h"
 
 #define SEPARATE __attribute__((noinline))
 #define DEPTH 64
@@ -172,6 +173,7 @@ int main(void)
     static char stack[1 << 16], text[200];
     int numbers[12] = {7, 3, 9, 1, 4, 11, 2, 8, 5, 12, 6, 10};
     stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    modules_find();
     if (sigaltstack(&own, NULL) != 0 || sigaction(SIGTRAP, &act, NULL) != 0) {
         return 1;
     }

@@ -176,6 +176,13 @@ void trace_clock_init(void);
  * where it begins. */
 bool symbol_find(const char *path, uintptr_t address, char *name, size_t size, uintptr_t *from);
 
+/* ... variables of the file by their names; the value of one that is not found stays. */
+struct symbol_named {
+    const char *name;
+    uintptr_t value; /* its address, as the file has addresses */
+};
+void symbols_find(const char *path, struct symbol_named *wanted, unsigned n);
+
 /* Workers that block unannounced: linux_blocked.c. */
 int blocked_start(void);
 void blocked_unmask(uint64_t *set);                   /* out of a set of signals to block */

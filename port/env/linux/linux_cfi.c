@@ -5,8 +5,8 @@
  * signal handlers and in the middle of a switch, on the kernel thread that runs, or is about to
  * run, the thread.
  *
- *   1. It takes no lock, allocates nothing and calls nothing but _dl_find_object, which the C
- *      library (2.35) offers to signal handlers. Without that function there is no information.
+ *   1. It takes no lock, allocates nothing and calls nothing but module_at. A module that this does
+ *      not know has no information.
  *   2. It reads words from the stack pointer (less the red zone) up to the stack's end only, which
  *      are there; and the tables of files that have code on that stack, which nobody unloads
  *      meanwhile.

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * linux_cfi.h (Linux) - the callers of a place in the code: linux_cfi.c. CFI_TABLES is defined
- * where the architecture and the C library have what that needs.
+ * where the architecture has what that needs.
  */
 #ifndef PIRN_LINUX_CFI_H
 #define PIRN_LINUX_CFI_H
 
-#include <dlfcn.h>
-
 #include "port.h"
 
 /* Stacks are read whatever is on them, to which AddressSanitizer objects. */
-#if defined(PORT_ARCH_CFI_REGISTERS) && defined(DLFO_STRUCT_HAS_EH_DBASE) &&                       \
-    !defined(PIRN_ASAN) && !defined(PIRN_TSAN)
+#if defined(PORT_ARCH_CFI_REGISTERS) && !defined(PIRN_ASAN) && !defined(PIRN_TSAN)
 #define CFI_TABLES
 #define CFI_REGISTERS PORT_ARCH_CFI_REGISTERS
 #else

@@ -2,19 +2,18 @@
 /*
  * linux_cfi_table.c (Linux) - finds and reads call frame information (.eh_frame: LSB Core 5.0,
  * section 10.6; DWARF 5, section 6.4). For linux_cfi.c, where the rules are that hold here, too:
- * no lock, no memory, no call but _dl_find_object.
+ * no lock, no memory, no call but module_at.
  *
  * An entry is for one piece of code. Its instructions, behind those of the common part that it
  * names, build the table's row for an address. An unknown instruction, or one that runs past the
  * entry's end, makes the row bad.
  */
 #include "linux_cfi_table.h"
+#include "linux_modules.h"
 
 #ifdef CFI_TABLES
 
 #include <string.h>
-
-extern int _dl_find_object(void *pc, struct dl_find_object *found) __attribute__((weak));
 
 uint8_t cfi_byte(struct cfi_reader *r)
 {
@@ -172,12 +171,11 @@ struct search_row {
 
 bool cfi_find(struct cfi_entry *e, uintptr_t pc)
 {
-    struct dl_find_object object;
-    if (&_dl_find_object == NULL || _dl_find_object((void *)pc, &object) != 0 ||
-        object.dlfo_eh_frame == NULL) {
+    struct module module;
+    if (!module_at(pc, &module) || module.frames == NULL) {
         return false;
     }
-    const uint8_t *head = object.dlfo_eh_frame;
+    const uint8_t *head = module.frames;
     const struct search_row *rows = (const void *)(head + 12);
     if (head[0] != 1 || head[1] != (PE_PCREL | PE_SDATA4) || head[2] != PE_UDATA4 ||
         head[3] != (0x30 | PE_SDATA4)) {

@@ -7,6 +7,7 @@
  * exchange. ORDER(permit)
  */
 #include "linux.h"
+#include "linux_modules.h"
 #include "port_calls.h"
 #include "port_io.h"
 #include "port_posix.h"
@@ -347,6 +348,7 @@ int port_init(bool *caller_is_main)
     affinity_init();
     bool again = started_by != 0;
     real_find();
+    modules_find();
     if (rt_takes_calls()) {
         blocked_start();
     }

@@ -18,6 +18,7 @@
  */
 #include "linux.h"
 #include "port_io.h"
+#include "port_numbers.h"
 
 #include <errno.h>
 #include <fcntl.h>

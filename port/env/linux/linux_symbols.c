@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_symbols.c (Linux) - names of functions that the dynamic linker does not know, by the table
- * of symbols (.symtab) of a program or library. For reports, in a copy of the process: no memory
- * but the file's, mapped by system calls, and no lock. The file may be another one by now: nothing
- * outside of it is read, whatever is in it.
+ * linux_symbols.c (Linux) - symbols that the dynamic linker does not know, in the table of symbols
+ * (.symtab) of a program or library: the function at an address, for reports, in a copy of the
+ * process; addresses of variables by their names, at the start. No memory but the file's, mapped by
+ * system calls, and no lock. The file may be another one by now: nothing outside of it is read,
+ * whatever is in it.
  */
 #include "linux.h"
 
@@ -82,22 +83,39 @@ static bool name_copy(const struct image *image, const ElfW(Shdr) * strings, uin
     return n != 0;
 }
 
-static bool image_find(const struct image *image, uintptr_t address, char *name, size_t size,
-                       uintptr_t *from)
+/* A table of symbols, with its names. */
+struct table {
+    const ElfW(Sym) * symbols;
+    uint64_t count;
+    const ElfW(Shdr) * strings;
+};
+
+static bool table_find(const struct image *image, struct table *table)
 {
-    const ElfW(Shdr) *table = section_of(image, SHT_SYMTAB);
-    if (table == NULL) {
+    const ElfW(Shdr) *section = section_of(image, SHT_SYMTAB);
+    if (section == NULL) {
         return false;
     }
     const ElfW(Ehdr) *head = (const void *)image->bytes;
-    const ElfW(Shdr) *strings = (const ElfW(Shdr) *)(image->bytes + head->e_shoff) + table->sh_link;
-    uint64_t count = table->sh_size / sizeof(ElfW(Sym));
-    const ElfW(Sym) *symbols = part(image, table->sh_offset, count, sizeof(*symbols));
-    for (uint64_t i = 0; symbols != NULL && i < count; i++) {
-        if ((symbols[i].st_info & 15) == STT_FUNC && symbols[i].st_shndx != SHN_UNDEF &&
-            address - symbols[i].st_value < symbols[i].st_size) {
-            *from = symbols[i].st_value;
-            return name_copy(image, strings, symbols[i].st_name, name, size);
+    table->strings = (const ElfW(Shdr) *)(image->bytes + head->e_shoff) + section->sh_link;
+    table->count = section->sh_size / sizeof(ElfW(Sym));
+    table->symbols = part(image, section->sh_offset, table->count, sizeof(ElfW(Sym)));
+    return table->symbols != NULL;
+}
+
+static bool image_find(const struct image *image, uintptr_t address, char *name, size_t size,
+                       uintptr_t *from)
+{
+    struct table table;
+    if (!table_find(image, &table)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < table.count; i++) {
+        const ElfW(Sym) *symbol = &table.symbols[i];
+        if ((symbol->st_info & 15) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+            address - symbol->st_value < symbol->st_size) {
+            *from = symbol->st_value;
+            return name_copy(image, table.strings, symbol->st_name, name, size);
         }
     }
     return false;
@@ -112,4 +130,28 @@ bool symbol_find(const char *path, uintptr_t address, char *name, size_t size, u
     bool found = image_find(&image, address, name, size, from);
     syscall(SYS_munmap, image.bytes, image.size);
     return found;
+}
+
+void symbols_find(const char *path, struct symbol_named *wanted, unsigned n)
+{
+    struct image image;
+    struct table table;
+    char name[64];
+    if (!image_open(&image, path)) {
+        return;
+    }
+    uint64_t count = table_find(&image, &table) ? table.count : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const ElfW(Sym) *symbol = &table.symbols[i];
+        if ((symbol->st_info & 15) != STT_OBJECT || symbol->st_shndx == SHN_UNDEF ||
+            !name_copy(&image, table.strings, symbol->st_name, name, sizeof(name))) {
+            continue;
+        }
+        for (unsigned w = 0; w < n; w++) {
+            if (strcmp(wanted[w].name, name) == 0) {
+                wanted[w].value = symbol->st_value;
+            }
+        }
+    }
+    syscall(SYS_munmap, image.bytes, image.size);
 }

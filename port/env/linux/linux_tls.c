@@ -26,11 +26,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/rseq.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <dlfcn.h>
 
 __thread struct thread *port_tls_thread;
 __thread uint32_t port_tls_files;
@@ -69,32 +64,6 @@ static int blocks_start(const char **why)
 }
 #endif
 
-/* A restartable sequence's area is in the TLS block; the kernel writes to the address that it was
- * given, whatever block the thread pointer shows now. */
-#ifdef RSEQ_SIG
-static const ptrdiff_t *rseq_offset; /* (C) of the area; NULL: there is none */
-
-/* At the start: looking symbols up takes the linker's lock (linux_cpu.c). */
-static void rseq_find(void)
-{
-    const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
-    rseq_offset = size != NULL && *size != 0 ? dlsym(RTLD_DEFAULT, "__rseq_offset") : NULL;
-}
-
-static void rseq_give_up(void)
-{
-    if (rseq_offset != NULL) {
-        int saved = errno;
-        syscall(SYS_rseq, port_arch_tp() + (uintptr_t)*rseq_offset, sizeof(struct rseq),
-                RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
-        errno = saved;
-    }
-}
-#else /* the C library knows no signature for this architecture, and so registers none */
-static void rseq_find(void) {}
-static void rseq_give_up(void) {}
-#endif
-
 int port_tls_start(bool by_syscall, const char **why)
 {
     RT_ASSERT(!port_tls_own);
@@ -102,7 +71,6 @@ int port_tls_start(bool by_syscall, const char **why)
     if (error != 0) {
         return error;
     }
-    rseq_find();
     HANDLE_OFFSET_SET(glibc_descriptor_offset());
     bool may = (getauxval(AT_HWCAP2) & PORT_ARCH_TLS_HWCAP2) == PORT_ARCH_TLS_HWCAP2;
     port_tls_by_instruction = may && !by_syscall;
@@ -127,7 +95,7 @@ void tls_adopt(struct thread *t)
 {
     if (port_tls_own) {
         RT_ASSERT(port_tls_thread == NULL || port_tls_thread == t);
-        rseq_give_up();
+        glibc_rseq_give_up();
         rt_thread_port(t)->tls = port_arch_tp();
         port_tls_thread = t;
     }

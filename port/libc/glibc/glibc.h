@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc.h - the internals of one C library, glibc 2.36, as far as this port uses them. Used by
- * glibc_*.c and linux_tls.c only.
+ * glibc.h - the internals of one C library, glibc, as far as this port uses them. Which versions
+ * are known: glibc_facts.c. Used by glibc_*.c and linux_tls.c only.
  *
  * A TLS block is the memory that glibc allots to a kernel thread: its descriptor (struct pthread),
  * the static TLS of all modules beside it, and the table (dtv) of the dynamic ones. ld.so fills in
@@ -58,6 +58,19 @@ extern struct glibc_facts glibc;
 
 /* Find all that, and check it as far as possible. 0, or -ENOTSUP and *why. */
 int glibc_find(const char **why);
+
+/* Symbols of libpthread that only debuggers see, while that was a library of its own (up to 2.33):
+ * glibc_libpthread.c. NULL: there is none of this name. */
+void glibc_libpthread_open(void);
+void *glibc_libpthread_symbol(const char *name);
+
+/* Restartable sequences: glibc_rseq.c. find: once, at the start, because it takes the linker's
+ * lock. */
+void glibc_rseq_find(void);
+void glibc_rseq_give_up(void); /* of the calling kernel thread */
+/* Of `size` bytes of a block, or of a copy, that begin at `first` from the thread pointer: if the
+ * area lies there, it says that nothing is registered. */
+void glibc_rseq_none(void *bytes, ptrdiff_t first, size_t size);
 
 /* A lock of glibc's: 0 free, 1 held, 2 held and somebody waits in the kernel. */
 void glibc_lock(uint32_t *lock);

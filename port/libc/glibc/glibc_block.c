@@ -7,10 +7,10 @@
  * malloc's cache and arena, which cannot be given back. Only errno, h_errno, the locale, the
  * pending message of dlerror and the resolver's state are reset there, by public functions.
  *
- * When a block's memory is freed, libc's TLS, the dtv and the descriptor's pointers to heap buffers
- * (of strerror and strsignal) move into its *leftover*, and on to the next block that is made. So
- * there are as many leftovers and malloc caches as there ever were blocks at once, and giving up a
- * block neither allocates nor frees.
+ * When a block's memory is freed, libc's TLS, the dtv and the descriptor's pointers to memory (of
+ * strerror, strsignal and getrandom) move into its *leftover*, and on to the next block that is
+ * made. So there are as many leftovers and malloc caches as there ever were blocks at once, and
+ * giving up a block neither allocates nor frees.
  *
  * Modules come and go (dlopen, dlclose). glibc counts generations of the set of modules with TLS.
  * dlopen first raises the generation, then initialises the static TLS of the new module in every
@@ -35,13 +35,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/rseq.h>
+#include <sys/random.h>
 
 #define LIBC_TLS_MAX 512u
 #define SLAB_BYTES (64u << 10)
 
-/* Heap buffers that a descriptor has. */
-enum { BUFFER_STRERROR, BUFFER_STRSIGNAL, BUFFERS };
+/* Memory that a descriptor has: texts on the heap; the state of getrandom (2.41 and newer). */
+enum { BUFFER_STRERROR, BUFFER_STRSIGNAL, BUFFER_GETRANDOM, BUFFERS };
 
 struct tls_leftover {
     struct tls_leftover *next; /* (leftovers.lock) */
@@ -120,6 +120,12 @@ static size_t static_bytes(void)
     return VARIANT_1 ? glibc.static_size : glibc.static_size - glibc.descriptor;
 }
 
+/* A copy of static TLS, or that of a block. */
+static void static_without_rseq(char *low)
+{
+    glibc_rseq_none(low, static_low(0) - (char *)0, static_bytes());
+}
+
 static void image_take(void)
 {
     size_t before = generation_now();
@@ -128,6 +134,7 @@ static void image_take(void)
     __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE); /* ORDER(tls-image) */
     memcpy(image.bytes, static_low((uintptr_t)image.tcb), static_bytes());
+    static_without_rseq(image.bytes);
     __atomic_store_n(&image.used, *glibc.static_used, __ATOMIC_RELAXED);
     __atomic_store_n(&image.generation, before, __ATOMIC_RELAXED);
     __atomic_store_n(&image.seq, image.seq + 1, __ATOMIC_RELEASE); /* ORDER(tls-image) */
@@ -197,28 +204,30 @@ static struct glibc_list *link_of(uintptr_t tp)
     return (struct glibc_list *)(tp - glibc_descriptor_offset() + glibc.list_at);
 }
 
-/* Restartable sequences belong to a kernel thread: in the template there are none. Programs see it
- * and do without. */
-static void template_without_rseq(void)
-{
-    const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
-    const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
-    if (offset == NULL || size == NULL || *size == 0) {
-        return;
-    }
-    size_t at = (size_t)(*offset + (ptrdiff_t)glibc_descriptor_offset());
-    if (at + sizeof(struct rseq) <= glibc.descriptor) {
-        struct rseq none = {.cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED};
-        memcpy(template.descriptor + at, &none, sizeof(none));
-    }
-}
-
 /* Where the caller's descriptor has the pointer; 0 if nowhere. */
 static size_t descriptor_find(const char *pointer)
 {
     uintptr_t descriptor = port_arch_tp() - glibc_descriptor_offset();
     for (size_t at = 0; at + sizeof(char *) <= glibc.descriptor; at += sizeof(char *)) {
         if (*(char **)(descriptor + at) == pointer) {
+            return at;
+        }
+    }
+    return 0;
+}
+
+/* Where the first call of getrandom has put a pointer into the caller's descriptor, if the template
+ * is a copy of that from before; 0 if nowhere. */
+static size_t random_find(void)
+{
+    const char *descriptor = (const char *)(port_arch_tp() - glibc_descriptor_offset());
+    char byte;
+    if (getrandom(&byte, 1, GRND_NONBLOCK) != 1) {
+        return 0;
+    }
+    for (size_t at = 0; at + sizeof(char *) <= glibc.descriptor; at += sizeof(char *)) {
+        if (*(char **)(template.descriptor + at) == NULL &&
+            *(char *const *)(descriptor + at) != NULL) {
             return at;
         }
     }
@@ -245,6 +254,7 @@ static void *template_take(void *unused)
     template.descriptor_at = tp - glibc_descriptor_offset();
     memcpy(template.descriptor, (void *)template.descriptor_at, glibc.descriptor);
     if (port_sanitizer() == SANITIZER_NONE) {
+        template.buffer_at[BUFFER_GETRANDOM] = random_find();
         buffers_find();
     }
     return (void *)(intptr_t)(*(pid_t *)(template.descriptor_at + glibc.tid_at));
@@ -307,7 +317,8 @@ static int template_init(void)
     int error = kernel_thread_run(template_take, &tid, template.stack, template.stack_size);
     if (error == 0) {
         error = tid != NULL ? template_analyse() : -ENOTSUP;
-        template_without_rseq();
+        glibc_rseq_none(template.descriptor, -(ptrdiff_t)glibc_descriptor_offset(),
+                        glibc.descriptor);
     }
     if (port_sanitizer() != SANITIZER_NONE) {
         buffers_find();
@@ -465,6 +476,7 @@ uintptr_t glibc_block_make(char *low, size_t size, struct tls_leftover **leftove
         return 0;
     }
     RT_ASSERT(*dtv_of(tp) != NULL && (tp & (glibc.align - 1)) == 0);
+    static_without_rseq(static_low(tp));
     block_fill_descriptor(tp, low, size, *leftover);
     block_fill_libc(tp, *leftover);
     PORT_ARCH_TLS_OFFSET(slot, block_generation);

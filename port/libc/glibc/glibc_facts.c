@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc_facts.c - finds what glibc.h declares, in a running glibc 2.36.
+ * glibc_facts.c - finds what glibc.h declares, in a running glibc.
  *
  * Sources, best first:
  *   - public interfaces: dl_iterate_phdr, the addresses of errno and of our own TLS variables;
- *   - symbols that glibc exports for libthread_db, _thread_db_*: the offsets of fields of struct
- *     pthread and of ld.so's globals;
- *   - neighbours of those fields, known for this version only: NEIGHBOUR_* below. They are checked
- *     as far as possible; if a check fails, threads have no blocks of their own.
+ *   - symbols that glibc has for libthread_db, _thread_db_*: the offsets of fields of struct
+ *     pthread and of ld.so's globals. Up to 2.33 they are local to libpthread, and so are the
+ *     lists of threads;
+ *   - neighbours of those fields, known for some versions: `known`. They are checked as far as
+ *     possible; if a check fails, or the version is another one, threads have no blocks of their
+ *     own.
+ * The neighbours were read off the debugging information of Debian's packages (2.31, 2.36, 2.41,
+ * 2.43) and, for the versions between them, off glibc's source.
  */
 #include "glibc.h"
 
@@ -15,22 +19,37 @@
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define KNOWN_VERSION "2.36"
+#define FIRST_ADDRESS 0x10000u /* of memory; the counts beside the pointer to a dtv are smaller */
 
-/* From the list head of the descriptors whose stacks glibc did not allocate: to the lock of the
- * lists (behind this head: the head of the stack cache, two words). */
-#define NEIGHBOUR_LIST_LOCK 48u
+/* Where fields lie that no symbol tells: in words from the list of modules with TLS. Before the
+ * list: the highest module number. Behind it: the number of modules that the program was started
+ * with. */
+#define MODULE_MAX (-1)
+#define MODULES_AT_START 1
 
-/* From the list of modules with TLS, in words: the number of modules that the program was started
- * with, bytes of static TLS in use, and the generation counter. Before it: the highest module
- * number. */
-#define NEIGHBOUR_MODULE_MAX (-1)
-#define NEIGHBOUR_MODULES_AT_START 1
-#define NEIGHBOUR_STATIC_USED 2
-#define NEIGHBOUR_GENERATION 5
+struct version {
+    unsigned first, last; /* 2.first to 2.last */
+    int static_used;      /* words from the list of modules: bytes of static TLS in use */
+    int generation;       /* ... the counter of generations; before it: a pointer to a dtv */
+    /* Bytes from the list head of descriptors whose stacks glibc did not allocate, to the lock of
+     * the lists. 0: lists and lock are libpthread's. */
+    unsigned list_lock;
+    bool libpthread; /* a library of its own has the symbols */
+};
+
+static const struct version known[] = {
+    {31, 31, 3, 6, 0, true}, /* as published; Debian's has a fix of 2.32 */
+    {31, 32, 3, 7, 0, true},
+    {33, 33, 3, 7, 16, true},
+    {34, 43, 2, 5, 48, false},
+};
+
+#define KNOWN_TEXT "2.31 to 2.43"
 
 struct glibc_facts glibc;
 
@@ -58,9 +77,15 @@ struct field {
     uint32_t bits, count, offset;
 };
 
+static void *symbol(const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    return address != NULL ? address : glibc_libpthread_symbol(name);
+}
+
 static bool field_offset(const char *name, uint32_t bits, size_t *offset)
 {
-    const struct field *field = dlsym(RTLD_DEFAULT, name);
+    const struct field *field = symbol(name);
     if (field == NULL || field->bits != bits) {
         return false;
     }
@@ -84,31 +109,45 @@ static bool find_functions(void)
     return true;
 }
 
-static bool find_fields(void)
+static bool find_lists(const struct version *version, char *rtld)
 {
-    const uint32_t *descriptor = dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread");
-    char *rtld = dlsym(RTLD_DEFAULT, "_rtld_global");
-    size_t blocks, threads, modules, dtv;
-    if (descriptor == NULL || rtld == NULL ||
+    size_t blocks, threads;
+    if (version->list_lock == 0) {
+        glibc.blocks = symbol("__stack_user");
+        glibc.threads = symbol("stack_used");
+        glibc.blocks_lock = symbol("stack_cache_lock");
+        return glibc.blocks != NULL && glibc.threads != NULL && glibc.blocks_lock != NULL;
+    }
+    if (!field_offset("_thread_db_rtld_global__dl_stack_user", 128, &blocks) ||
+        !field_offset("_thread_db_rtld_global__dl_stack_used", 128, &threads)) {
+        return false;
+    }
+    glibc.blocks = (struct glibc_list *)(rtld + blocks);
+    glibc.blocks_lock = (uint32_t *)(rtld + blocks + version->list_lock);
+    glibc.threads = (struct glibc_list *)(rtld + threads);
+    return true;
+}
+
+static bool find_fields(const struct version *version)
+{
+    const uint32_t *descriptor = symbol("_thread_db_sizeof_pthread");
+    char *rtld = symbol("_rtld_global");
+    size_t modules, dtv;
+    if (descriptor == NULL || rtld == NULL || !find_lists(version, rtld) ||
         !field_offset("_thread_db_pthread_tid", 32, &glibc.tid_at) ||
         !field_offset("_thread_db_pthread_list", 128, &glibc.list_at) ||
         !field_offset("_thread_db_pthread_dtvp", 64, &dtv) ||
-        !field_offset("_thread_db_rtld_global__dl_stack_user", 128, &blocks) ||
-        !field_offset("_thread_db_rtld_global__dl_stack_used", 128, &threads) ||
         !field_offset("_thread_db_rtld_global__dl_tls_dtv_slotinfo_list", 64, &modules)) {
         return false;
     }
     glibc.descriptor = *descriptor;
     glibc.dtv_at = PORT_ARCH_TLS_VARIANT == 1 ? dtv - glibc.descriptor : dtv;
-    glibc.blocks = (struct glibc_list *)(rtld + blocks);
-    glibc.blocks_lock = (uint32_t *)(rtld + blocks + NEIGHBOUR_LIST_LOCK);
-    glibc.threads = (struct glibc_list *)(rtld + threads);
     const size_t *module_list = (size_t *)(rtld + modules);
-    glibc.module_max = module_list + NEIGHBOUR_MODULE_MAX;
-    glibc.first_dynamic = module_list[NEIGHBOUR_MODULES_AT_START] + 1;
-    glibc.static_used = module_list + NEIGHBOUR_STATIC_USED;
-    glibc.generation = module_list + NEIGHBOUR_GENERATION;
-    return true;
+    glibc.module_max = module_list + MODULE_MAX;
+    glibc.first_dynamic = module_list[MODULES_AT_START] + 1;
+    glibc.static_used = module_list + version->static_used;
+    glibc.generation = module_list + version->generation;
+    return glibc.generation[-1] >= FIRST_ADDRESS;
 }
 
 /* The modules with TLS, from dl_iterate_phdr. */
@@ -252,12 +291,38 @@ unsigned glibc_kernel_threads(pid_t *tids, unsigned room)
     return n;
 }
 
+/* 0: not glibc 2. */
+static unsigned long version_minor(void)
+{
+    const char *text = gnu_get_libc_version();
+    return strncmp(text, "2.", 2) == 0 ? strtoul(text + 2, NULL, 10) : 0;
+}
+
+static bool find_all(const struct version *version)
+{
+    if (version->libpthread) {
+        glibc_libpthread_open();
+    }
+    return find_functions() && find_fields(version) && check_modules() && check_lists();
+}
+
 int glibc_find(const char **why)
 {
-    *why = "this C library is not one whose inside is known (glibc " KNOWN_VERSION " is)";
-    if (strcmp(gnu_get_libc_version(), KNOWN_VERSION) != 0 || !find_functions() || !find_fields()) {
-        return -ENOTSUP;
+    static char text[160];
+    unsigned long minor = version_minor();
+    *why = text;
+    snprintf(text, sizeof(text),
+             "the inside of this C library, glibc %s, is not known (of " KNOWN_TEXT " it is)",
+             gnu_get_libc_version());
+    for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
+        if (minor >= known[i].first && minor <= known[i].last) {
+            if (find_all(&known[i])) {
+                glibc_rseq_find();
+                return 0;
+            }
+            snprintf(text, sizeof(text), "this glibc %s is not laid out as expected",
+                     gnu_get_libc_version());
+        }
     }
-    *why = "this glibc " KNOWN_VERSION " is not laid out as expected";
-    return check_modules() && check_lists() ? 0 : -ENOTSUP;
+    return -ENOTSUP;
 }

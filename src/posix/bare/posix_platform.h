@@ -24,6 +24,16 @@ ALWAYS_INLINE bool posix_sanitizer_helper(pthread_t *thread, const pthread_attr_
     return false;
 }
 
+ALWAYS_INLINE bool posix_timer_helper(pthread_t *thread, void *(*start)(void *), void *arg,
+                                      const int *error)
+{
+    (void)thread;
+    (void)start;
+    (void)arg;
+    (void)error;
+    return false;
+}
+
 ALWAYS_INLINE void posix_sanitizer_created(void) {}
 
 ALWAYS_INLINE void posix_sanitizer_root(const void *low, size_t size, bool is)

@@ -12,6 +12,13 @@
 
 #include "../posix_mutex.h"
 
+/* Names that older headers do not have (glibc 2.31: execveat, pthread_attr_setsigmask_np). */
+#define PTHREAD(ret, name, params, args) ret pthread_##name params;
+#define POSIX(ret, name, params, args) ret name params;
+#include "posix_more.def"
+#undef PTHREAD
+#undef POSIX
+
 #define PTHREAD(ret, name, params, args)                                                           \
     EXPORT ret pthread_##name params                                                               \
     {                                                                                              \

@@ -60,6 +60,12 @@ void posix_cleanup_register_defer(posix_cleanup *buf);
 void posix_cleanup_unregister_restore(posix_cleanup *buf);
 NORETURN void posix_cleanup_next(posix_cleanup *buf);
 
+/* setjmp and longjmp of these macros: their buffer has no room for a signal mask. Versions of glibc
+ * differ in what its type is called. This setjmp must not look up another function: dlsym itself
+ * calls pthread_once up to 2.33. */
+int posix_cleanup_setjmp(void *buf) __asm__("_setjmp") __attribute__((returns_twice));
+NORETURN void posix_cleanup_longjmp(void *buf, int value) __asm__("siglongjmp");
+
 struct posix_unwind {
     struct _Unwind_Exception exception;
 };

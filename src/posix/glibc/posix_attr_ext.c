@@ -15,6 +15,10 @@
 #include "../signals/posix_signal.h"
 #include "port_affinity.h"
 
+#ifndef PTHREAD_ATTR_NO_SIGMASK_NP
+#define PTHREAD_ATTR_NO_SIGMASK_NP (-1) /* glibc 2.32 and newer */
+#endif
+
 _Static_assert(offsetof(struct posix_attr, guard) == 16, "pthread_attr_t");
 _Static_assert(offsetof(struct posix_attr, size) == 32, "pthread_attr_t");
 _Static_assert(offsetof(struct posix_attr, extension) == 40, "pthread_attr_t");

@@ -14,4 +14,7 @@
 int posix_sleep_elsewhere(clockid_t clock, int flags, const struct timespec *time,
                           struct timespec *left);
 
+/* pthread_create inside timer_create; false: elsewhere. *error as pthread_create returns it. */
+bool posix_timer_helper(pthread_t *thread, void *(*start)(void *), void *arg, int *error);
+
 #endif

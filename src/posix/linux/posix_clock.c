@@ -17,6 +17,7 @@
 #include "port_posix.h"
 #include "port_signals.h"
 #include "posix_clock.h"
+#include "posix_platform.h"
 
 #define NS_PER_S 1000000000u
 #define LIVES ((1u << (30 - ID_INDEX_BITS)) - 1)
@@ -27,30 +28,22 @@
 
 typedef int (*gettime_fn)(clockid_t, struct timespec *);
 
-static int gettime_first(clockid_t clock, struct timespec *t);
-
-/* Most calls are for other clocks and only pass through here. */
-static _Atomic(gettime_fn) gettime_next = gettime_first;
-
 static int gettime_plain(clockid_t clock, struct timespec *t)
 {
     return (int)syscall(SYS_clock_gettime, clock, t);
 }
 
-static int gettime_first(clockid_t clock, struct timespec *t)
-{
-    gettime_fn next = NEXT(clock_gettime);
-    next = next != NULL ? next : gettime_plain;
-    at_store_rlx(&gettime_next, next);
-    return next(clock, t);
-}
+/* Most calls are for other clocks and only pass through here. */
+static _Atomic(gettime_fn) gettime_next = gettime_plain;
 
-/* Runs before the first call from a signal handler, or from where the runtime must not enter the
- * linker. */
+/* Before the first call from a signal handler, or from where the runtime must not enter the linker.
+ * Earlier calls, and those from within dlsym, are system calls. */
 static __attribute__((constructor)) void gettime_find(void)
 {
-    struct timespec t;
-    gettime_first(CLOCK_MONOTONIC, &t);
+    gettime_fn next = NEXT(clock_gettime);
+    if (next != NULL) {
+        at_store_rlx(&gettime_next, next);
+    }
 }
 
 static clockid_t clock_of(const struct thread *t)
@@ -138,11 +131,37 @@ int pirn_posix_clock_settime(clockid_t clock, const struct timespec *t)
     return posix_fail(clock_visit(clock, read_nothing, NULL) ? EPERM : EINVAL);
 }
 
+/* The calling thread is in timer_create. */
+static __thread bool timer_begins __attribute__((tls_model("initial-exec")));
+
+/* Up to glibc 2.33 timers are in a library of their own. It creates by the exported name a thread
+ * to which the kernel sends the timers' signals, so that must be a kernel thread. */
+bool posix_timer_helper(pthread_t *thread, void *(*start)(void *), void *arg, int *error)
+{
+    if (timer_begins) {
+        *error = NEXT(pthread_create)(thread, NULL, start, arg);
+    }
+    return timer_begins;
+}
+
+/* On x86-64 there are two, with different timer_t, and dlsym of older C libraries (2.31) finds the
+ * first. */
+static int timer_create_next(clockid_t clock, struct sigevent *event, timer_t *timer)
+{
+    __typeof__(&timer_create) next =
+        (__typeof__(next))dlvsym(RTLD_NEXT, "timer_create", "GLIBC_2.3.3");
+    next = next != NULL ? next : NEXT(timer_create);
+    return next(clock, event, timer);
+}
+
 /* The kernel's timer would measure the worker's time. */
 int pirn_posix_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
     if (clock == CLOCK_THREAD_CPUTIME_ID ? posix_is_foreign() : clock < CLOCK_OURS) {
-        return NEXT(timer_create)(clock, event, timer);
+        timer_begins = true;
+        int result = timer_create_next(clock, event, timer);
+        timer_begins = false;
+        return result;
     }
     bool exists = clock == CLOCK_THREAD_CPUTIME_ID || clock_visit(clock, read_nothing, NULL);
     return posix_fail(exists ? ENOTSUP : EINVAL);

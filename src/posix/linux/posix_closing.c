@@ -9,6 +9,7 @@
  * A child of vfork shares the memory and calls these functions, too. It closes its own descriptors,
  * not ours.
  */
+#include "port_numbers.h"
 #include "posix_io.h"
 
 #include <dlfcn.h>

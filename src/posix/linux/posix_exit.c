@@ -72,14 +72,11 @@ static NORETURN void thread_end(struct thread *self)
     rt_thread_exit(self->arg_ret);
 }
 
-/* siglongjmp with the type of the macros' buffers: a jmp_buf without room for a signal mask. */
-NORETURN void cleanup_longjmp(struct __cancel_jmp_buf_tag *env, int value) __asm__("siglongjmp");
-
 /* Removes the buffer first: a handler that calls pthread_exit continues with the next older one. */
 static NORETURN void jump_to(struct posix_local *local, posix_cleanup *buf)
 {
     local->cleanup = OLDER(buf);
-    cleanup_longjmp(buf->__cancel_jmp_buf, 1);
+    posix_cleanup_longjmp(buf->__cancel_jmp_buf, 1);
 }
 
 static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exception_Class class,

@@ -5,6 +5,7 @@
  * and looks again. With many descriptors, or with a signal mask, it makes the call without its CPU.
  */
 #include "../signals/posix_signal.h"
+#include "port_numbers.h"
 #include "posix_io.h"
 
 #include <fcntl.h>

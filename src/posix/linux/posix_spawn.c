@@ -24,10 +24,12 @@
 
 extern char **environ;
 
-/* The next definition of the name behind this library. */
+/* The next definition of the name behind this library. Of posix_spawn x86-64 has two, and dlsym of
+ * older C libraries (2.31) finds the first. */
 static void *next_of(const char *name)
 {
-    void *fn = dlsym(RTLD_NEXT, name);
+    void *fn = dlvsym(RTLD_NEXT, name, "GLIBC_2.15");
+    fn = fn != NULL ? fn : dlsym(RTLD_NEXT, name);
     if (fn == NULL) {
         errno = ENOSYS;
     }

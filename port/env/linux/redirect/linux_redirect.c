@@ -37,6 +37,7 @@
  * for code (Linux 4.16). Not under valgrind, which executes a copy of the code.
  */
 #include "linux_redirect.h"
+#include "linux_modules.h"
 #include "port_posix.h"
 #include "redirect_plan.h"
 
@@ -439,15 +440,15 @@ void redirect_after_fork(void)
 
 void redirect_learn(uintptr_t pc)
 {
-    struct dl_find_object object;
+    struct module object;
     bool own;
     RT_ASSERT(redirect.plan.nsites <= REDIRECT_SITES);
     if (__atomic_load_n(&redirect.futex, __ATOMIC_ACQUIRE) == NULL ||
-        preempt_pc_is_kept(pc, &own) || _dl_find_object((void *)pc, &object) != 0 ||
+        preempt_pc_is_kept(pc, &own) || !module_at(pc, &object) ||
         __atomic_exchange_n(&redirect.busy, 1, __ATOMIC_ACQUIRE) != 0) {
         return;
     }
-    uintptr_t module = (uintptr_t)object.dlfo_map_start;
+    uintptr_t module = object.start;
     const uint8_t *bytes = (const uint8_t *)pc;
     if (!is_refused(module) && bytes[0] == 0x0f &&
         !(can_redirect() && redirect_plan(&redirect.plan, pc) && plan_execute(&redirect.plan))) {

@@ -19,10 +19,11 @@
  * not suffice, there is no plan: a module changes whole or not at all.
  */
 #include "redirect_plan.h"
+#include "linux_modules.h"
 
 #if defined(__x86_64__) && defined(CFI_TABLES)
 
-#include <link.h>
+#include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -332,9 +333,9 @@ static bool plan_segment(struct redirect_plan *plan, uintptr_t low, uintptr_t hi
 }
 
 /* The loader maps a file's header with its first segment. */
-static const Elf64_Ehdr *header_of(const struct dl_find_object *object)
+static const Elf64_Ehdr *header_of(const struct module *module)
 {
-    const Elf64_Ehdr *head = object->dlfo_map_start;
+    const Elf64_Ehdr *head = (const Elf64_Ehdr *)module->start;
     bool right = memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_phoff < PAGE &&
                  head->e_phoff + head->e_phnum * sizeof(Elf64_Phdr) <= PAGE;
     return right ? head : NULL;
@@ -343,8 +344,8 @@ static const Elf64_Ehdr *header_of(const struct dl_find_object *object)
 /* A linker writes one segment of code. A module that has several is left as it is. */
 bool redirect_plan(struct redirect_plan *plan, uintptr_t pc)
 {
-    struct dl_find_object object;
-    const Elf64_Ehdr *head = _dl_find_object((void *)pc, &object) == 0 ? header_of(&object) : NULL;
+    struct module module;
+    const Elf64_Ehdr *head = module_at(pc, &module) ? header_of(&module) : NULL;
     const Elf64_Phdr *code = NULL;
     plan->nsites = plan->nregions = plan->nhops = 0;
     for (unsigned i = 0; head != NULL && i < head->e_phnum; i++) {
@@ -359,10 +360,9 @@ bool redirect_plan(struct redirect_plan *plan, uintptr_t pc)
     if (code == NULL) {
         return false;
     }
-    uintptr_t base = ((const struct link_map *)object.dlfo_link_map)->l_addr;
     plan->protection = PROT_EXEC | ((code->p_flags & PF_R) != 0 ? PROT_READ : 0) |
                        ((code->p_flags & PF_W) != 0 ? PROT_WRITE : 0);
-    uintptr_t low = base + code->p_vaddr;
+    uintptr_t low = module.base + code->p_vaddr;
     return (plan->protection & PROT_READ) != 0 && pc - low < code->p_filesz &&
            plan_segment(plan, low, low + code->p_filesz);
 }

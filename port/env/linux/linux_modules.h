@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_modules.h (Linux) - the program or library at an address: linux_modules.c.
+ */
+#ifndef PIRN_LINUX_MODULES_H
+#define PIRN_LINUX_MODULES_H
+
+#include "port.h"
+
+struct module {
+    uintptr_t start, end;  /* of its mappings */
+    uintptr_t base;        /* what is added to the file's addresses */
+    const uint8_t *frames; /* its .eh_frame_hdr; NULL: it has none */
+};
+
+/* At the start: takes the linker's lock. */
+void modules_find(void);
+
+/* False: no module is known there. From any context. */
+bool module_at(uintptr_t pc, struct module *module);
+
+#endif
