@@ -5,6 +5,7 @@
  */
 #include "harness.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -195,6 +196,51 @@ CASE(posix_spawn_gives_the_mask_of_the_thread)
     in_thread(spawns, NULL);
     flag_set(&go, 1);
     join(t);
+}
+
+typedef int (*pidfd_spawn_fn)(int *, const char *, const posix_spawn_file_actions_t *,
+                              const posix_spawnattr_t *, char *const[], char *const[]);
+
+/* By its name, because the headers of older C libraries do not have it. */
+static unsigned long mask_of_pidfd_spawn(const char *name)
+{
+    pidfd_spawn_fn call = (pidfd_spawn_fn)dlsym(RTLD_DEFAULT, name);
+    int ends[2], fd, status = call != NULL ? 0 : ENOSYS;
+    posix_spawn_file_actions_t actions;
+    siginfo_t info;
+    OK(pipe2(ends, O_CLOEXEC));
+    OK(posix_spawn_file_actions_init(&actions));
+    OK(posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO));
+    if (status == 0) {
+        status = call(&fd, "/bin/grep", &actions, NULL, grep, environ);
+    }
+    if (status == ENOSYS) {
+        case_unsupported("this C library or kernel does not have it");
+    }
+    CHECK_EQ(status, 0);
+    OK(posix_spawn_file_actions_destroy(&actions));
+    OK(close(ends[1]));
+    FILE *f = fdopen(ends[0], "r");
+    unsigned long mask = mask_in(f);
+    fclose(f);
+    OK(waitid((idtype_t)3 /* P_PIDFD */, (id_t)fd, &info, WEXITED));
+    CHECK_EQ(info.si_status, 0);
+    OK(close(fd));
+    return mask;
+}
+
+static void *pidfd_spawns(void *arg)
+{
+    change_mask(SIG_SETMASK, SIGUSR1);
+    CHECK_EQ(mask_of_pidfd_spawn("pidfd_spawn"), bit(SIGUSR1));
+    change_mask(SIG_BLOCK, SIGUSR2);
+    CHECK_EQ(mask_of_pidfd_spawn("pidfd_spawnp"), bit(SIGUSR1) | bit(SIGUSR2));
+    return arg;
+}
+
+CASE(pidfd_spawn_gives_the_mask_of_the_thread)
+{
+    in_thread(pidfd_spawns, NULL);
 }
 
 CASE(posix_spawn_says_that_there_is_no_such_file)

@@ -109,10 +109,16 @@ static size_t generation_now(void)
 
 #define VARIANT_1 (PORT_ARCH_TLS_VARIANT == 1)
 
+/* Where a block's static TLS begins, from the thread pointer. */
+static ptrdiff_t static_first(void)
+{
+    return VARIANT_1 ? 0 : -(ptrdiff_t)(glibc.static_size - glibc.descriptor);
+}
+
 /* Lowest address of a block's static TLS, and its size. */
 static char *static_low(uintptr_t tp)
 {
-    return (char *)(VARIANT_1 ? tp : tp - (glibc.static_size - glibc.descriptor));
+    return (char *)tp + static_first();
 }
 
 static size_t static_bytes(void)
@@ -123,7 +129,7 @@ static size_t static_bytes(void)
 /* A copy of static TLS, or that of a block. */
 static void static_without_rseq(char *low)
 {
-    glibc_rseq_none(low, static_low(0) - (char *)0, static_bytes());
+    glibc_rseq_none(low, static_first(), static_bytes());
 }
 
 static void image_take(void)

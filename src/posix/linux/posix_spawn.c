@@ -6,7 +6,7 @@
  *
  *   exec*         the kernel thread gets the thread's mask before the call, and its own back if
  *                 the call fails.
- *   posix_spawn   gets the mask as an attribute.
+ *   posix_spawn   gets the mask as an attribute; so does pidfd_spawn.
  *   popen         is the C library's. The thread keeps its kernel thread for the call, and that has
  *                 the thread's mask meanwhile.
  *   fork          is the C library's, once no other thread is about to start the runtime.
@@ -173,6 +173,7 @@ int pirn_posix_execvp(const char *file, char *const argv[])
 typedef int (*spawn_fn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
                         const posix_spawnattr_t *, char *const[], char *const[]);
 
+/* child: or the descriptor. */
 static int spawn(const char *name, pid_t *child, const char *file,
                  const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
                  char *const argv[], char *const env[])
@@ -213,6 +214,19 @@ int pirn_posix_posix_spawnp(pid_t *child, const char *file,
                             const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
     return spawn("posix_spawnp", child, file, actions, attr, argv, env);
+}
+
+/* glibc 2.39 and newer, otherwise ENOSYS. A descriptor of the process in place of its id. */
+int pirn_posix_pidfd_spawn(int *fd, const char *path, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+    return spawn("pidfd_spawn", fd, path, actions, attr, argv, env);
+}
+
+int pirn_posix_pidfd_spawnp(int *fd, const char *file, const posix_spawn_file_actions_t *actions,
+                            const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+    return spawn("pidfd_spawnp", fd, file, actions, attr, argv, env);
 }
 
 FILE *pirn_posix_popen(const char *command, const char *mode)
