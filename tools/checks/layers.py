@@ -93,22 +93,23 @@ def compiled(root: Path, build: Path) -> Iterator[tuple[str, Path]]:
             yield source, path
 
 
-def parse(listing: str, obj: Object) -> None:
-    """Of `nm --format=posix --extern-only`: NAME LETTER, and an address if it is defined."""
+def parse(listing: str, objects: dict[str, Object]) -> None:
+    """Of `nm -A --format=posix --extern-only`: PATH: NAME LETTER, and an address if defined."""
     for line in listing.splitlines():
-        words = line.split()
+        path, _, symbol = line.rpartition(": ")
+        words = symbol.split()
         if len(words) > 1 and len(words[1]) == 1:
+            obj = objects[path]
             (obj.needed if words[1] in "Uwv" else obj.defined).add(words[0])
 
 
 def read_objects(root: Path, build: Path, nm: str) -> list[Object]:
-    objects = []
-    for source, path in compiled(root, build):
-        objects.append(Object(source))
-        command = [nm, "--format=posix", "--extern-only", str(path)]
-        listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        parse(listing, objects[-1])
-    return objects
+    """By one command for all: a process for each object takes a minute."""
+    objects = {str(path): Object(source) for source, path in compiled(root, build)}
+    command = [nm, "-A", "--format=posix", "--extern-only", *objects]
+    if objects:
+        parse(subprocess.run(command, check=True, capture_output=True, text=True).stdout, objects)
+    return list(objects.values())
 
 
 def upcalls(root: Path) -> set[str]:
