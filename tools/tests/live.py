@@ -21,6 +21,7 @@ FOLDER = os.environ.get("LIVE_PROGRAMS")
 needs_programs = pytest.mark.skipif(FOLDER is None, reason="LIVE_PROGRAMS is not set: no programs")
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 LIMIT = 60  # s: hangs only
+SLOW = 30  # s of CPU time for a look (--limit): the machine may be slow, and has other work
 
 
 def command(*words: object) -> list[str]:

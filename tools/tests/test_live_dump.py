@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from live import LIMIT, needs_programs, pirn, program
+from live import LIMIT, SLOW, needs_programs, pirn, program
 
 from pirn_tools.live.equal import Found, Trace, groups
 from pirn_tools.live.snapshot import Thread
@@ -34,7 +34,7 @@ def functions(lines: list[str]) -> list[str]:
 @needs_programs
 def test_dump_shows_who_waits_where_under_the_pthread_api() -> None:
     with program("waits", "run", 3) as process:
-        said = pirn("dump", "--all", "-p", process.pid)
+        said = pirn("dump", "--limit", SLOW, "--all", "-p", process.pid)
     assert said.returncode == 0, said.stderr
     found = traces(said.stdout)
     does, lines = found["on-sem"]
@@ -61,7 +61,7 @@ def test_dump_shows_who_waits_where_under_the_pthread_api() -> None:
 @needs_programs
 def test_dump_shows_threads_that_wait_in_the_kernel_under_the_native_api() -> None:
     with program("native") as process:
-        said = pirn("dump", "-p", process.pid)
+        said = pirn("dump", "--limit", SLOW, "-p", process.pid)
     found = traces(said.stdout)
     does, lines = found["main"]
     assert does.startswith("running on CPU ")
@@ -73,11 +73,14 @@ def test_dump_shows_threads_that_wait_in_the_kernel_under_the_native_api() -> No
 @needs_programs
 def test_dump_goes_through_the_signal_frame_of_a_preempted_thread() -> None:
     with program("waits", "run", "run", "run", PIRN_CPUS="1") as process:
-        end, said = time.monotonic() + LIMIT, pirn("dump", "--all", "-p", process.pid)
+        end, said = (
+            time.monotonic() + LIMIT,
+            pirn("dump", "--limit", SLOW, "--all", "-p", process.pid),
+        )
         # Until the first tick those that are ready have not run yet.
         while not (ready := re.findall(r'Thread \S+ "runs": ready\n((?:    #.*\n)+)', said.stdout)):
             assert time.monotonic() < end, said.stdout
-            said = pirn("dump", "--all", "-p", process.pid)
+            said = pirn("dump", "--limit", SLOW, "--all", "-p", process.pid)
     through = [functions(text.splitlines()) for text in ready]
     assert any(names[-2:] == ["runs", "thread_entry"] for names in through), said.stdout
 
@@ -85,8 +88,8 @@ def test_dump_goes_through_the_signal_frame_of_a_preempted_thread() -> None:
 @needs_programs
 def test_dump_shows_equal_threads_once() -> None:
     with program("waits", 2000) as process:
-        said = pirn("dump", "--limit", 30, "-p", process.pid)
-        each = pirn("dump", "--limit", 30, "--all", "-p", process.pid)
+        said = pirn("dump", "--limit", SLOW, "-p", process.pid)
+        each = pirn("dump", "--limit", SLOW, "--all", "-p", process.pid)
     assert said.returncode == each.returncode == 0, said.stderr + each.stderr
     found = re.search(
         r'^2,001 threads like (\d+)\.1 "on-sem": wait for semaphore 0x[0-9a-f]+ <sem>\n'
@@ -167,7 +170,7 @@ def test_names_are_those_of_the_source_and_lines_those_of_the_named_function() -
     The innermost frame is in the switch, which is inlined; the address behind a call that does not
     return belongs to the next function."""
     with program("cxx") as process:
-        said = pirn("dump", "-p", process.pid)
+        said = pirn("dump", "--limit", SLOW, "-p", process.pid)
         listed = pirn("ps", "-p", process.pid)
     does, lines = traces(said.stdout)["in-cxx"]
     assert re.fullmatch(r"waits for semaphore 0x[0-9a-f]+ <demo::gate>", does)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import live
 import pytest
-from live import needs_cc, needs_programs, pirn, program, started
+from live import SLOW, needs_cc, needs_programs, pirn, program, started
 
 from pirn_tools.live.descriptors import address, internet
 from pirn_tools.live.dump import Dump
@@ -121,7 +121,7 @@ def test_ps_works_when_the_library_is_stripped(tmp_path: Path) -> None:
     subprocess.run(["strip", "-o", str(copy), library], check=True)
     with program("native", LD_LIBRARY_PATH=str(tmp_path), LD_PRELOAD=str(copy)) as process:
         said = pirn("ps", "-p", process.pid)
-        dumped = pirn("dump", "-p", process.pid)
+        dumped = pirn("dump", "--limit", SLOW, "-p", process.pid)
         assert str(copy) in Path(f"/proc/{process.pid}/maps").read_text()
     check_states(lines_of(said.stdout))
     assert re.search(r"#\d+ +on_sem at native.c:\d+", dumped.stdout)
@@ -231,7 +231,7 @@ def test_threads_run_where_the_cpus_say_so() -> None:
 def test_ps_and_dump_say_what_a_descriptor_is() -> None:
     with program("waits", "descriptors") as process:
         said = pirn("ps", "-p", process.pid)
-        dumped = pirn("dump", "--all", "-p", process.pid)
+        dumped = pirn("dump", "--limit", SLOW, "--all", "-p", process.pid)
     threads = lines_of(said.stdout)
     place = r"127\.0\.0\.1:\d+"
     for name, what in (
