@@ -8,8 +8,8 @@
 #include "port.h"
 
 struct module {
-    uintptr_t start, end;  /* of its mappings */
-    uintptr_t base;        /* what is added to the file's addresses */
+    uintptr_t start, end;  /* of its memory; of one segment, if there are gaps between them */
+    uintptr_t base;        /* where the file's address 0 is in memory */
     const uint8_t *frames; /* its .eh_frame_hdr; NULL: it has none */
 };
 

@@ -26,6 +26,8 @@
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "code_x86.h"
 
@@ -332,13 +334,26 @@ static bool plan_segment(struct redirect_plan *plan, uintptr_t low, uintptr_t hi
     return find_ways(plan);
 }
 
-/* The loader maps a file's header with its first segment. */
+static bool is_header(uintptr_t at)
+{
+    const Elf64_Ehdr *head = (const Elf64_Ehdr *)at;
+    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_phoff < PAGE &&
+           head->e_phoff + head->e_phnum * sizeof(Elf64_Phdr) <= PAGE;
+}
+
+/* The loader maps a file's header with its first segment. If the module is one of several segments
+ * that are apart, the header is where address 0 of the file is, provided that there is memory. */
 static const Elf64_Ehdr *header_of(const struct module *module)
 {
-    const Elf64_Ehdr *head = (const Elf64_Ehdr *)module->start;
-    bool right = memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_phoff < PAGE &&
-                 head->e_phoff + head->e_phnum * sizeof(Elf64_Phdr) <= PAGE;
-    return right ? head : NULL;
+    unsigned char resident;
+    uintptr_t at = module->start;
+    if (!is_header(at)) {
+        at = module->base;
+        if (at % PAGE != 0 || syscall(SYS_mincore, at, PAGE, &resident) != 0 || !is_header(at)) {
+            return NULL;
+        }
+    }
+    return (const Elf64_Ehdr *)at;
 }
 
 /* A linker writes one segment of code. A module that has several is left as it is. */
