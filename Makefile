@@ -366,7 +366,7 @@ format: setup
 
 ## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
 lint: setup
-	shellcheck tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc .ci/run
+	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/private-apt.sh tools/in-root .ci/run
 	shellcheck --shell=dash kernel/guest/*.sh
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)

@@ -349,18 +349,24 @@ static void *allocates(void *arg)
     return NULL;
 }
 
-static void test_malloc_by_many_threads(void)
+/* Threads at once, and again in the memory of those before. */
+static void lives_of(void *(*fn)(void *), void *arg)
 {
-    static char *shared[32];
     for (int life = 0; life < 4; life++) {
         pthread_t t[64];
         for (int i = 0; i < 64; i++) {
-            t[i] = start(allocates, shared);
+            t[i] = start(fn, arg);
         }
         for (int i = 0; i < 64; i++) {
             join(t[i]);
         }
     }
+}
+
+static void test_malloc_by_many_threads(void)
+{
+    static char *shared[32];
+    lives_of(allocates, shared);
     for (int i = 0; i < 32; i++) {
         free(shared[i]);
     }
@@ -417,15 +423,7 @@ static void *has_no_sequences(void *arg)
 
 static void test_restartable_sequences_are_not_registered(void)
 {
-    for (int life = 0; life < 3; life++) {
-        pthread_t t[20];
-        for (int i = 0; i < 20; i++) {
-            t[i] = start(has_no_sequences, NULL);
-        }
-        for (int i = 0; i < 20; i++) {
-            join(t[i]);
-        }
-    }
+    lives_of(has_no_sequences, NULL);
 }
 
 int main(void)

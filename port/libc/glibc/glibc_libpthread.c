@@ -42,7 +42,9 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 
 void glibc_libpthread_open(void)
 {
-    dl_iterate_phdr(look_at_module, NULL);
+    if (load_address == 0) {
+        dl_iterate_phdr(look_at_module, NULL);
+    }
 }
 
 void *glibc_libpthread_symbol(const char *name)
