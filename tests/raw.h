@@ -22,6 +22,22 @@ static __attribute__((noinline, unused)) long raw_call(long number, long a, long
                      : "rcx", "r11", "memory");
     return result;
 }
+#elif defined(__aarch64__)
+static __attribute__((noinline, unused)) long raw_call(long number, long a, long b, long c, long d)
+{
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = 0;
+    register long x5 __asm__("x5") = 0;
+    __asm__ volatile("svc #0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+}
 #else
 #include <errno.h>
 #include <unistd.h>

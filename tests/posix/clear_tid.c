@@ -21,9 +21,10 @@ static const struct timespec nap = {0, 50000000};
 /* A thread without thread-local storage of its own: it sleeps, and ends. */
 static void make(void *top, uint32_t *word)
 {
+    long made;
+#if defined(__x86_64__)
     register void *r10 __asm__("r10") = word;
     register long r8 __asm__("r8") = 0;
-    long made;
     __asm__ volatile(
         "syscall\n\t"
         "testq %%rax, %%rax\n\t"
@@ -40,6 +41,29 @@ static void make(void *top, uint32_t *word)
         : "a"((long)SYS_clone), "D"((long)FLAGS), "S"(top), "d"(0L), "r"(r10),
           "r"(r8), [nap] "b"(&nap), [nanosleep] "i"(SYS_nanosleep), [exit] "i"(SYS_exit)
         : "rcx", "r11", "memory", "cc");
+#elif defined(__aarch64__)
+    register long x0 __asm__("x0") = FLAGS;
+    register void *x1 __asm__("x1") = top;
+    register long x2 __asm__("x2") = 0, x3 __asm__("x3") = 0;
+    register void *x4 __asm__("x4") = word;
+    register long x8 __asm__("x8") = SYS_clone;
+    register const struct timespec *x19 __asm__("x19") = &nap;
+    __asm__ volatile("svc #0\n\t"
+                     "cbnz x0, 1f\n\t"
+                     "mov x0, x19\n\t"
+                     "mov x1, #0\n\t"
+                     "mov x8, %[nanosleep]\n\t"
+                     "svc #0\n\t"
+                     "mov x0, #0\n\t"
+                     "mov x8, %[exit]\n\t"
+                     "svc #0\n"
+                     "1:"
+                     : "+r"(x0), "+r"(x1), "+r"(x8)
+                     : "r"(x2), "r"(x3), "r"(x4), "r"(x19), [nanosleep] "i"(SYS_nanosleep),
+                       [exit] "i"(SYS_exit)
+                     : "memory");
+    made = x0;
+#endif
     CHECK(made > 0);
 }
 

@@ -28,6 +28,14 @@
 #include "../raw.h"
 #include "check.h"
 
+#if defined(__x86_64__)
+#define UNDEFINED "ud2"
+#define SKIP_INSTRUCTION(context) ((context)->uc_mcontext.gregs[REG_RIP] += 2)
+#elif defined(__aarch64__)
+#define UNDEFINED "udf #0"
+#define SKIP_INSTRUCTION(context) ((context)->uc_mcontext.pc += 4)
+#endif
+
 enum { THREADS = 6, ROUNDS = 40, PAGE = 4096, ALTERNATE = 65536, SIGNALS = 64, RESERVED = 32 };
 
 /* What the system call wants. */
@@ -62,7 +70,7 @@ static void handler(int signal, siginfo_t *info, void *arg)
     CHECK(info->si_signo == signal);
     CHECK(small == NULL || here - (uintptr_t)small >= PAGE);
     if (signal == SIGILL) {
-        context->uc_mcontext.gregs[REG_RIP] += 2; /* the instruction ud2 */
+        SKIP_INSTRUCTION(context);
     }
     answered = true;
     if (number >= 0) {
@@ -115,13 +123,14 @@ static void compute(void)
 
 static void fault(void)
 {
-    __asm__ volatile("ud2" : : : "memory");
+    __asm__ volatile(UNDEFINED : : : "memory");
     CHECK(answered);
 }
 
 /* On the small stack. */
 static __attribute__((noinline)) void on_small(void (*fn)(void))
 {
+#if defined(__x86_64__)
     __asm__ volatile("movq %%rsp, %%rbx\n\t"
                      "movq %1, %%rsp\n\t"
                      "call *%0\n\t"
@@ -130,6 +139,17 @@ static __attribute__((noinline)) void on_small(void (*fn)(void))
                      : "r"(fn), "r"(small + PAGE)
                      : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory",
                        "cc");
+#elif defined(__aarch64__)
+    __asm__ volatile("mov x19, sp\n\t"
+                     "mov sp, %1\n\t"
+                     "blr %0\n\t"
+                     "mov sp, x19"
+                     :
+                     : "r"(fn), "r"(small + PAGE)
+                     : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",
+                       "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x30", "memory",
+                       "cc");
+#endif
 }
 
 /* To other kernel threads, perhaps. */

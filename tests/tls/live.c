@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     OK(sem_init(&blocked, 0, 0));
     OK(sem_init(&go, 0, 0));
     OK(pthread_attr_init(&attr));
-    OK(pthread_attr_setstacksize(&attr, 64 << 10));
+    OK(pthread_attr_setstacksize(&attr, SMALL_STACK));
     long before = resident_kib("VmRSS:"), tables = resident_kib("VmPTE:");
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);

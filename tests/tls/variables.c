@@ -390,7 +390,7 @@ static void test_variables_of_threads_with_stacks_of_the_programs(void)
         pthread_t t;
         memset(stack, 0xa5, sizeof(stack));
         OK(pthread_attr_init(&attr));
-        OK(pthread_attr_setstack(&attr, stack, i % 2 ? sizeof(stack) : 64 << 10));
+        OK(pthread_attr_setstack(&attr, stack, i % 2 ? sizeof(stack) : sizeof(stack) / 2));
         OK(pthread_create(&t, &attr, on_a_given_stack, (void *)(i + 1)));
         OK(pthread_attr_destroy(&attr));
         join(t);
@@ -398,7 +398,7 @@ static void test_variables_of_threads_with_stacks_of_the_programs(void)
     for (long i = 0; i < 50; i++) { /* also sizes that are not kept in reserve */
         pthread_t t;
         OK(pthread_attr_init(&attr));
-        OK(pthread_attr_setstacksize(&attr, (64 << 10) + (size_t)i * 4096));
+        OK(pthread_attr_setstacksize(&attr, SMALL_STACK + (size_t)i * 4096));
         OK(pthread_create(&t, &attr, on_a_given_stack, (void *)(i + 1)));
         OK(pthread_attr_destroy(&attr));
         join(t);

@@ -74,6 +74,49 @@ ALWAYS_INLINE void port_cpu_relax(void)
                          : "=&r"(out), "=&r"(offset_));                                            \
     } while (0)
 
+/* On a 32-bit initial-exec TLS variable of the thread pointer's block. A store that a signal handler
+ * has made in between is seen, because the handler's return makes the exclusive store fail.
+ * PORT_ARCH_TLS_DEC: is it 0 now? */
+#define PORT_ARCH_TLS_SET(var, value)                                                              \
+    do {                                                                                           \
+        uintptr_t at_, offset_;                                                                    \
+        __asm__ volatile("mrs %0, tpidr_el0\n\t"                                                   \
+                         "adrp %1, :gottprel:" #var "\n\t"                                         \
+                         "ldr %1, [%1, :gottprel_lo12:" #var "]\n\t"                               \
+                         "str %w2, [%0, %1]"                                                       \
+                         : "=&r"(at_), "=&r"(offset_)                                              \
+                         : "rZ"((uint32_t)(value))                                                 \
+                         : "memory");                                                              \
+    } while (0)
+#define PORT_ARCH_TLS_ADD(out, var, add)                                                           \
+    do {                                                                                           \
+        uintptr_t at_, offset_;                                                                    \
+        uint32_t failed_;                                                                          \
+        __asm__ volatile("mrs %1, tpidr_el0\n\t"                                                   \
+                         "adrp %2, :gottprel:" #var "\n\t"                                         \
+                         "ldr %2, [%2, :gottprel_lo12:" #var "]\n\t"                               \
+                         "add %1, %1, %2\n"                                                        \
+                         "0:\n\t"                                                                  \
+                         "ldxr %w0, [%1]\n\t" add " %w0, %w0, #1\n\t"                              \
+                         "stxr %w3, %w0, [%1]\n\t"                                                 \
+                         "cbnz %w3, 0b"                                                            \
+                         : "=&r"(out), "=&r"(at_), "=&r"(offset_), "=&r"(failed_)                  \
+                         :                                                                         \
+                         : "memory");                                                              \
+    } while (0)
+#define PORT_ARCH_TLS_INC(var)                                                                     \
+    do {                                                                                           \
+        uint32_t now_;                                                                             \
+        PORT_ARCH_TLS_ADD(now_, var, "add");                                                       \
+        (void)now_;                                                                                \
+    } while (0)
+#define PORT_ARCH_TLS_DEC(zero, var)                                                               \
+    do {                                                                                           \
+        uint32_t now_;                                                                             \
+        PORT_ARCH_TLS_ADD(now_, var, "sub");                                                       \
+        (zero) = now_ == 0;                                                                        \
+    } while (0)
+
 #define PORT_ARCH_TLS_OFFSET(out, var)                                                             \
     __asm__("adrp %0, :gottprel:" #var "\n\tldr %0, [%0, :gottprel_lo12:" #var "]" : "=r"(out))
 
@@ -124,6 +167,171 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 #define PORT_ARCH_FRAME_NEXT 0
 #define PORT_ARCH_FRAME_RETURN 1
 #define PORT_ARCH_NAME "aarch64"
+
+/* Is the next instruction a system call (svc #0), made for the first time or again: the kernel goes
+ * back to it. Unlike on x86-64 nothing tells the two apart: it counts as interrupted. */
+ALWAYS_INLINE bool port_arch_is_call(const unsigned char *pc)
+{
+    return *(const uint32_t *)(const void *)pc == 0xd4000001u;
+}
+
+/* ... or has one ended just now? On the page that is known to be there. */
+ALWAYS_INLINE bool port_arch_in_syscall(uintptr_t pc)
+{
+    return port_arch_is_call((const unsigned char *)pc) ||
+           ((pc & 4095u) != 0 && port_arch_is_call((const unsigned char *)pc - 4));
+}
+
+/* The number of the system call there: the register keeps it. */
+#define PORT_ARCH_SIGNAL_NUMBER(context) ((long)(context)->uc_mcontext.regs[8])
+#define PORT_ARCH_SIGNAL_CALL(context) PORT_ARCH_SIGNAL_NUMBER(context)
+#define PORT_ARCH_SIGNAL_REPEATS(context)                                                          \
+    port_arch_is_call((const unsigned char *)PORT_ARCH_SIGNAL_PC(context))
+#define PORT_ARCH_SIGNAL_FAIL(context, error)                                                      \
+    ((context)->uc_mcontext.pc += 4,                                                               \
+     (context)->uc_mcontext.regs[0] = (unsigned long long)-(long long)(error))
+
+/* The way back from a signal handler, in the instructions by which unwinders know it. */
+#define PORT_ARCH_SIGNAL_RETURN                                                                    \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".p2align 4\n\t"                                                                       \
+            "nop\n"                                                                                \
+            ".globl port_signal_return\n\t"                                                        \
+            ".hidden port_signal_return\n\t"                                                       \
+            ".type port_signal_return, @function\n"                                                \
+            "port_signal_return:\n\t"                                                              \
+            "mov x8, #139\n\t"                                                                     \
+            "svc #0\n\t"                                                                           \
+            ".size port_signal_return, .-port_signal_return\n\t"                                   \
+            ".popsection")
+#define PORT_ARCH_SA_RESTORER 0x04000000u
+
+/*
+ * The frame of a signal handler (arch/arm64/kernel/signal.c): siginfo_t, ucontext_t with records of
+ * further registers, perhaps more of them behind it, and the pair of x29 and x30 that a debugger
+ * follows. Moved to below `top`, and handler(signal, info, context) called there as the kernel
+ * would have. Never returns.
+ */
+#define PORT_ARCH_FRAME_MOVE(context, info, top, signal, handler)                                  \
+    do {                                                                                           \
+        char *from_ = (char *)(info);                                                              \
+        char *record_ = (char *)(context)->uc_mcontext.__reserved;                                 \
+        char *end_ = record_ + sizeof((context)->uc_mcontext.__reserved);                          \
+        char *more_ = NULL;                                                                        \
+        for (uint32_t head_[2];; record_ += head_[1]) {                                            \
+            memcpy(head_, record_, sizeof(head_));                                                 \
+            if (head_[0] == 0 || head_[1] < sizeof(head_)) {                                       \
+                break;                                                                             \
+            }                                                                                      \
+            if (head_[0] == 0x45585401u) { /* EXTRA_MAGIC: address and size of more */             \
+                uint32_t size_;                                                                    \
+                memcpy(&size_, record_ + 16, sizeof(size_));                                       \
+                memcpy(&end_, record_ + 8, sizeof(end_));                                          \
+                end_ += size_;                                                                     \
+                more_ = record_ + 8;                                                               \
+            }                                                                                      \
+        }                                                                                          \
+        end_ = (char *)(((uintptr_t)end_ + 15) & ~(uintptr_t)15) + 16;                             \
+        ptrdiff_t by_ = (char *)((uintptr_t)(top) & ~(uintptr_t)15) - end_;                        \
+        if (more_ != NULL) {                                                                       \
+            char *data_;                                                                           \
+            memcpy(&data_, more_, sizeof(data_));                                                  \
+            data_ += by_;                                                                          \
+            memcpy(more_, &data_, sizeof(data_));                                                  \
+        }                                                                                          \
+        memcpy(from_ + by_, from_, (size_t)(end_ - from_));                                        \
+        register long signal_ __asm__("x0") = (signal);                                            \
+        register char *info_ __asm__("x1") = from_ + by_;                                          \
+        register char *context_ __asm__("x2") = (char *)(context) + by_;                           \
+        register void *to_ __asm__("x16") = (void *)(handler);                                     \
+        register char *pair_ __asm__("x17") = end_ + by_ - 16;                                     \
+        __asm__ volatile("mov sp, x1\n\t"                                                          \
+                         "mov x29, x17\n\t"                                                        \
+                         "adr x30, port_signal_return\n\t"                                         \
+                         "br x16"                                                                  \
+                         :                                                                         \
+                         : "r"(signal_), "r"(info_), "r"(context_), "r"(to_), "r"(pair_)           \
+                         : "memory");                                                              \
+        __builtin_unreachable();                                                                   \
+    } while (0)
+
+/* See the x86-64 port. */
+#define PORT_ARCH_ACCEPT_CALL                                                                      \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl port_accept_call, port_accept_begin, port_accept_end\n\t"                      \
+            ".hidden port_accept_call, port_accept_begin, port_accept_end\n\t"                     \
+            ".type port_accept_call, @function\n\t"                                                \
+            ".p2align 4\n"                                                                         \
+            "port_accept_call:\n\t"                                                                \
+            ".cfi_startproc\n\t"                                                                   \
+            "mov x8, #131\n"                                                                       \
+            "port_accept_begin:\n\t"                                                               \
+            "svc #0\n"                                                                             \
+            "port_accept_end:\n\t"                                                                 \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size port_accept_call, .-port_accept_call\n\t"                                       \
+            ".popsection")
+
+#define PORT_ARCH_SIGSETJMP                                                                        \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl __sigsetjmp\n\t"                                                               \
+            ".type __sigsetjmp, @function\n\t"                                                     \
+            ".p2align 4\n"                                                                         \
+            "__sigsetjmp:\n\t"                                                                     \
+            ".cfi_startproc\n\t"                                                                   \
+            "cbnz w1, 1f\n\t"                                                                      \
+            "adrp x16, posix_next_sigsetjmp\n\t"                                                   \
+            "ldr x16, [x16, :lo12:posix_next_sigsetjmp]\n\t"                                       \
+            "cbnz x16, 2f\n"                                                                       \
+            "1:\n\t"                                                                               \
+            "stp x29, x30, [sp, #-32]!\n\t"                                                        \
+            ".cfi_def_cfa_offset 32\n\t"                                                           \
+            ".cfi_offset 29, -32\n\t"                                                              \
+            ".cfi_offset 30, -24\n\t"                                                              \
+            "stp x0, x1, [sp, #16]\n\t"                                                            \
+            "mov x29, sp\n\t"                                                                      \
+            "bl posix_sigsetjmp\n\t"                                                               \
+            "ldp x0, x1, [sp, #16]\n\t"                                                            \
+            "ldp x29, x30, [sp], #32\n\t"                                                          \
+            ".cfi_restore 30\n\t"                                                                  \
+            ".cfi_restore 29\n\t"                                                                  \
+            ".cfi_def_cfa_offset 0\n\t"                                                            \
+            "adrp x16, posix_next_sigsetjmp\n\t"                                                   \
+            "ldr x16, [x16, :lo12:posix_next_sigsetjmp]\n"                                         \
+            "2:\n\t"                                                                               \
+            "br x16\n\t"                                                                           \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size __sigsetjmp, .-__sigsetjmp\n\t"                                                 \
+            ".popsection")
+
+#define PORT_ARCH_CALL_ON                                                                          \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".globl port_call_on\n\t"                                                              \
+            ".hidden port_call_on\n\t"                                                             \
+            ".type port_call_on, @function\n\t"                                                    \
+            ".p2align 4\n"                                                                         \
+            "port_call_on:\n\t"                                                                    \
+            ".cfi_startproc\n\t"                                                                   \
+            "stp x29, x30, [sp, #-16]!\n\t"                                                        \
+            ".cfi_def_cfa_offset 16\n\t"                                                           \
+            ".cfi_offset 29, -16\n\t"                                                              \
+            ".cfi_offset 30, -8\n\t"                                                               \
+            "mov x29, sp\n\t"                                                                      \
+            ".cfi_def_cfa_register 29\n\t"                                                         \
+            "and x4, x4, #0xfffffffffffffff0\n\t"                                                  \
+            "mov sp, x4\n\t"                                                                       \
+            "blr x3\n\t"                                                                           \
+            "mov sp, x29\n\t"                                                                      \
+            ".cfi_def_cfa_register 31\n\t"                                                         \
+            "ldp x29, x30, [sp], #16\n\t"                                                          \
+            ".cfi_restore 30\n\t"                                                                  \
+            ".cfi_restore 29\n\t"                                                                  \
+            ".cfi_def_cfa_offset 0\n\t"                                                            \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size port_call_on, .-port_call_on\n\t"                                               \
+            ".popsection")
 
 /* A system call; the kernel's result. */
 ALWAYS_INLINE long port_arch_syscall(long number, long a, long b, long c, long d, long e, long f)

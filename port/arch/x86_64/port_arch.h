@@ -274,6 +274,8 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
     return (long)call[-4] | (long)call[-3] << 8 | (long)call[-2] << 16 | (long)call[-1] << 24;
 }
 
+#define PORT_ARCH_SIGNAL_NUMBER(context) port_arch_call_number(PORT_ARCH_SIGNAL_PC(context))
+
 #define PORT_ARCH_SIGNAL_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RSP])
 #define PORT_ARCH_SIGNAL_FP(context) ((uintptr_t)(context)->uc_mcontext.gregs[REG_RBP])
 #define PORT_ARCH_SIGNAL_LINK(context) ((uintptr_t)0)

@@ -124,7 +124,7 @@ struct thread *port_foreign_self(void)
     if (!main) {
         end_announce(t);
     } else if (port_main_thread == NULL) {
-        port_main_handle = port_tls_handle_self();
+        port_main_handle = port_tls_handle_early();
         port_main_thread = t;
     }
     return t;

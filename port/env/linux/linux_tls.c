@@ -34,9 +34,15 @@ bool port_tls_by_instruction;
 
 #if PORT_ARCH_TLS_VARIANT == 1
 uintptr_t port_tls_handle_offset;
-#define HANDLE_OFFSET_SET(offset) (port_tls_handle_offset = (offset))
-#else
-#define HANDLE_OFFSET_SET(offset) ((void)0)
+
+/* Without it (a C library that is not known) the thread pointer itself is the handle. */
+void *port_tls_handle_early(void)
+{
+    if (port_tls_handle_offset == 0) {
+        port_tls_handle_offset = glibc_descriptor_size();
+    }
+    return port_tls_handle_self();
+}
 #endif
 
 #if defined(PIRN_TSAN) || defined(PIRN_ASAN)
@@ -46,7 +52,7 @@ static int blocks_start(const char **why)
            "thread's TLS";
     return -ENOSYS;
 }
-#elif !defined(__x86_64__)
+#elif !defined(__x86_64__) && !defined(__aarch64__)
 static int blocks_start(const char **why)
 {
     *why = "there is no such block on this architecture yet (on x86-64 there is)";
@@ -71,7 +77,8 @@ int port_tls_start(bool by_syscall, const char **why)
     if (error != 0) {
         return error;
     }
-    HANDLE_OFFSET_SET(glibc_descriptor_offset());
+    (void)port_tls_handle_early();
+    RT_ASSERT(port_tls_handle_offset == glibc_descriptor_offset());
     bool may = (getauxval(AT_HWCAP2) & PORT_ARCH_TLS_HWCAP2) == PORT_ARCH_TLS_HWCAP2;
     port_tls_by_instruction = may && !by_syscall;
     port_tls_own = true;

@@ -303,11 +303,13 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define port_cpu_interrupt(cpu) ((void)(cpu))
 #define port_may_switch() true
 
-/* From the C library's descriptor of a thread to its thread pointer. */
+/* From the C library's descriptor of a thread to its thread pointer. 0: not looked up yet. */
 #if PORT_ARCH_TLS_VARIANT == 2
 #define port_tls_handle_offset ((uintptr_t)0)
+#define port_tls_handle_early() port_tls_handle_self()
 #else
-extern uintptr_t port_tls_handle_offset;
+HIDDEN extern uintptr_t port_tls_handle_offset; /* (C) */
+void *port_tls_handle_early(void);
 #endif
 
 /* The id that the C library has for the calling thread. Only if port_tls_own. */

@@ -48,6 +48,7 @@ bool *sim_disturbed(void);
 #define port_disturbed (*sim_disturbed())
 #define port_tls_own false
 #define port_tls_handle_self() ((void *)rt_identity())
+#define port_tls_handle_early() port_tls_handle_self()
 #define port_thread_of_handle(handle) ((struct thread *)(handle))
 #define port_tls_tid() 0
 

@@ -90,6 +90,9 @@ unsigned glibc_kernel_threads(pid_t *tids, unsigned room);
  * (2^30): locks of the C library tell their owners by these numbers. Ids of blocks of ours. */
 #define GLIBC_FIRST_TID 0x10000000
 
+/* Bytes of a descriptor, before glibc_find: 0 if it is not known. */
+size_t glibc_descriptor_size(void);
+
 /* From a descriptor to the thread pointer. */
 ALWAYS_INLINE size_t glibc_descriptor_offset(void)
 {

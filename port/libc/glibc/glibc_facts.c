@@ -49,6 +49,7 @@ static const struct version known[] = {
     {34, 43, 2, 5, 48, false},
 };
 
+#define LAST_WITH_LIBPTHREAD 33u
 #define KNOWN_TEXT "2.31 to 2.43"
 
 struct glibc_facts glibc;
@@ -91,6 +92,22 @@ static bool field_offset(const char *name, uint32_t bits, size_t *offset)
     }
     *offset = field->offset;
     return true;
+}
+
+/* 0: not glibc 2. */
+static unsigned long version_minor(void)
+{
+    const char *text = gnu_get_libc_version();
+    return strncmp(text, "2.", 2) == 0 ? strtoul(text + 2, NULL, 10) : 0;
+}
+
+size_t glibc_descriptor_size(void)
+{
+    if (version_minor() <= LAST_WITH_LIBPTHREAD) {
+        glibc_libpthread_open();
+    }
+    const uint32_t *size = symbol("_thread_db_sizeof_pthread");
+    return size != NULL ? *size : 0;
 }
 
 static bool find_functions(void)
@@ -289,13 +306,6 @@ unsigned glibc_kernel_threads(pid_t *tids, unsigned room)
     n = list_ids(glibc.blocks, tids, room, n);
     glibc_unlock(glibc.blocks_lock);
     return n;
-}
-
-/* 0: not glibc 2. */
-static unsigned long version_minor(void)
-{
-    const char *text = gnu_get_libc_version();
-    return strncmp(text, "2.", 2) == 0 ? strtoul(text + 2, NULL, 10) : 0;
 }
 
 static bool find_all(const struct version *version)

@@ -75,7 +75,7 @@ struct posix_unwind {
 ALWAYS_INLINE struct thread *posix_thread(pthread_t thread)
 {
     struct thread *t = port_thread_of_handle((void *)thread);
-    if (unlikely(t == NULL) && (void *)thread == port_tls_handle_self()) {
+    if (unlikely(t == NULL) && (void *)thread == port_tls_handle_early()) {
         t = rt_identity(); /* makes a descriptor for a foreign thread */
     }
     return t;

@@ -16,8 +16,8 @@ static COLD pthread_t early_self(struct thread *self)
 {
     if ((self->flags & (THREAD_FOREIGN | THREAD_MAIN)) == THREAD_FOREIGN) {
         self = rt_self();
-        if (PORT_ARCH_TLS_VARIANT == 2 && at_load_acq(&rt.started) != 2) { /* ORDER(start) */
-            return (pthread_t)port_tls_handle_self();
+        if (at_load_acq(&rt.started) != 2) { /* ORDER(start) */
+            return (pthread_t)port_tls_handle_early();
         }
     }
     return (pthread_t)port_thread_handle(self);

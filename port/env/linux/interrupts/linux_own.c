@@ -65,12 +65,32 @@ void own_signals_look(void)
     direct_look();
 }
 
+/* QEMU's user mode accepts handlers for signals that it can't send. */
+static bool signal_can_be_sent(int number)
+{
+    int timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
+    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) {
+        return errno != EINVAL;
+    }
+    syscall(SYS_timer_delete, timer);
+    return true;
+}
+
+/* -1: none is left. */
+static int signal_allocate(bool first)
+{
+    int number;
+    do {
+        number = __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(first) : -1;
+    } while (number >= 0 && !signal_can_be_sent(number));
+    return number;
+}
+
 int own_signal(int *signal, bool first, const struct sigaction *action, const char **why)
 {
     RT_ASSERT(*signal >= 0 && *signal <= 64);
-    int number = *signal != 0                    ? *signal
-                 : __libc_allocate_rtsig != NULL ? __libc_allocate_rtsig(first)
-                                                 : -1;
+    int number = *signal != 0 ? *signal : signal_allocate(first);
     report_own_handler((const void *)(uintptr_t)action->sa_sigaction);
     if (number < 0) {
         *why = "no real-time signal is free";

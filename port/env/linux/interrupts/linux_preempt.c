@@ -448,8 +448,12 @@ bool preempt_is_on(void)
 /* Valgrind's frames are not the kernel's, and cannot be moved. */
 int frames_flags(void)
 {
-    bool under_valgrind = PORT_ARCH_VALGRIND(0x1001, 0, 0) != 0;
-    return under_valgrind ? 0 : SA_ONSTACK;
+#ifdef PORT_ARCH_VALGRIND
+    if (PORT_ARCH_VALGRIND(0x1001, 0, 0) != 0) {
+        return 0;
+    }
+#endif
+    return SA_ONSTACK;
 }
 
 void preempt_unmask(uint64_t *set)
@@ -560,7 +564,7 @@ void preempt_pause(const struct port_carrier *port, bool pauses)
 int port_preempt_start(uint64_t tick_ns, const char **why)
 {
     (void)tick_ns;
-    *why = "threads are preempted on x86-64 only, and not in builds with a sanitizer";
+    *why = "threads are preempted on x86-64 and AArch64 only, and not in builds with a sanitizer";
     return -ENOTSUP;
 }
 

@@ -199,7 +199,7 @@ static bool may_run_at(const ucontext_t *context)
         return true;
     }
     return !preempt_pc_is_kept(pc, &own) ||
-           (!own && port_arch_in_syscall(pc) && !is_for_memory(port_arch_call_number(pc)));
+           (!own && port_arch_in_syscall(pc) && !is_for_memory(PORT_ARCH_SIGNAL_NUMBER(context)));
 }
 
 void signals_learn(void *frame)
