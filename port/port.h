@@ -17,6 +17,7 @@
  *   port_signals.h   PORT_SIGNALS       signals, cancellation in the kernel
  *   port_processes.h PORT_PROCESSES     words that other processes see, fork
  *   port_affinity.h  PORT_CPU_SETS      CPU sets of threads
+ *   port_quota.h     PORT_QUOTA         limits of CPU time
  *   port_io.h        PORT_IO            descriptors to wait for
  *   port_ready.h     PORT_READY         queues of ready threads in the hardware
  *   port_capacity.h  PORT_CAPACITIES    CPUs of different speeds
@@ -155,6 +156,9 @@ ALWAYS_INLINE bool port_irq_is_on(void)
 #endif
 #ifndef PORT_STDIO
 #define PORT_STDIO false
+#endif
+#ifndef PORT_QUOTA
+#define PORT_QUOTA false
 #endif
 #ifndef PORT_CACHE
 #define PORT_CACHE false

@@ -12,6 +12,7 @@
 #include "../trace/trace.h"
 #include "options.h"
 #include "port_options.h"
+#include "port_quota.h"
 #include "port_signals.h"
 #include "producers.h"
 #include "runtime.h"
@@ -61,8 +62,11 @@ static int set_cpus(const char *value, const char **why)
 {
     uint64_t n;
     (void)why;
-    if (strcmp(value, "all") == 0) {
+    bool automatic = strcmp(value, "auto") == 0;
+    if (automatic || strcmp(value, "all") == 0) {
         n = port_cpu_count();
+        uint32_t quota = automatic && n > 1 ? port_cpu_quota() : PORT_QUOTA_NONE;
+        n = n > quota ? quota : n;
         n = n > RT_MAX_CPUS ? RT_MAX_CPUS : n;
     } else if (!parse_number(value, RT_MAX_CPUS, &n) || n == 0) {
         return -EINVAL;

@@ -141,6 +141,11 @@ unsigned capacity_read(const char *folder, unsigned processor);
  * folder; 0: there is none, or they cannot be read. */
 uint64_t cache_size_read(const char *folder);
 
+/* linux_quota.c: the CPUs that the process's control groups pay for, by the files below this folder
+ * ("": the system's own); PORT_QUOTA_NONE: there is no limit. magic: of the file system that has
+ * groups of version 2. */
+uint32_t quota_read(const char *root, long magic);
+
 /* linux_nodes.c: the node of a processor, and the distance of two nodes, by the files in this
  * folder; node 0, and what port_nodes.h says, if they cannot be read. */
 unsigned node_of_processor(const char *folder, unsigned processor);

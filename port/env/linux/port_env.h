@@ -287,6 +287,7 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
 #define PORT_CAPACITIES true
 #define PORT_NODES true
 #define PORT_CACHE true
+#define PORT_QUOTA true
 #define PORT_MISSES true
 #if !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
 #define PORT_STDIO true
