@@ -174,12 +174,13 @@ static bool guard_holds(const char *page)
     return holds;
 }
 
-/* QEMU's user mode takes any advice and follows none: the first guard is tried out. */
+/* The kernel does not know the advice (EINVAL), or a sandbox refuses it (EPERM, ENOSYS). QEMU's
+ * user mode takes any advice and follows none: the first guard is tried out. */
 static bool guard_advise(char *low, size_t size)
 {
     static bool tried;
     if (advise(low, size, MADV_GUARD_INSTALL) != 0) {
-        guard_by_protect = errno == EINVAL;
+        guard_by_protect = errno != ENOMEM && errno != EAGAIN;
         return false;
     }
     guard_by_protect = !tried && !guard_holds(low);
