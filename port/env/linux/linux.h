@@ -129,9 +129,14 @@ void affinity_take(struct cpu *cpu, struct port_carrier *from);
 /* The processor to which worker i is bound; -1: none. */
 int affinity_processor(unsigned i);
 
-/* Where workers are bound: the set (cpu_set_t) with which a kernel thread of theirs begins, instead
- * of its creator's one processor. NULL: they are not. */
-const void *affinity_of_new(void);
+/* Are workers bound? Then a kernel thread begins with this set (cpu_set_t) instead of its creator's
+ * one processor. */
+bool affinity_is_bound(void);
+void affinity_of_new(void *set);
+
+/* The calling kernel thread has the process's set for as long as it lives: nobody in here changes
+ * it. */
+void affinity_kept_here(void);
 
 /* linux_capacity.c: the capacity of a processor, by the files in this folder; PORT_CAPACITY_MAX if
  * there is none, or no number of 1 to 1024 in it. */

@@ -4,11 +4,17 @@
  *
  * A thread with a set of its own runs on any worker: the worker adopts the set when it switches to
  * the thread, and drops it when it switches to a thread with another one, or with none (NULL: the
- * set that the process had at start). So a switch costs two loads and a compare, and a system call
- * only if the sets differ. The idle thread runs with the worker's present set.
+ * process's set). So a switch costs two loads and a compare, and system calls only if the sets
+ * differ. The idle thread runs with the worker's present set.
  *
  * Sets are immutable and never freed. Equal sets are the same object, so comparing addresses is
  * enough. There are at most SETS_MAX different ones.
+ *
+ * The process's set is what its kernel threads have that nobody in here moves. It changes from
+ * outside: by taskset -ap, the cpuset of a control group, a processor that is taken offline. The
+ * kernel moves all kernel threads then, but a worker that changes its set afterwards would go back.
+ * So each change of a set asks first for the present set of such a kernel thread, the monitor
+ * (`keeper`).
  *
  * Invariants:
  *   1. A kernel thread's affinity, port_carrier.cpus and port_cpu.cpus change under `lock` only.
@@ -32,6 +38,12 @@
  *   6. Bound workers (option bind): to them NULL means their own processor, bound[i], not `whole`.
  *      A kernel thread that takes a bound worker moves to its processor at once. The next switch
  *      gives it the set of its thread.
+ *   7. `whole` and `changes` change under the lock, after a look at the keeper. Sets that were made
+ *      before the last change (port_cpus.change) are older than it, as the kernel would have
+ *      replaced them: they mean the processors that are in `whole`, too, or if there is none,
+ *      `whole`. So does a bound worker's processor. A later set means itself: the thread that asks
+ *      for it may leave the process's set, as the kernel lets it. A change makes all workers
+ *      UNKNOWN: the kernel may have given a worker more than its thread's set.
  *
  * Lock: `lock`, taken inside of all others; interrupts are disabled, because its holder must stay
  * on its kernel thread. Its waiters sleep. Waiters that spun, even with sched_yield, kept the
@@ -55,9 +67,13 @@
 
 struct port_cpus {
     cpu_set_t set;
+    unsigned change; /* of `whole`, the last one before the set was made */
 };
 
-static struct port_cpus whole; /* (C) of the process at start */
+static struct port_cpus
+    whole;               /* (lock) of the process; equal to no set but a thread's without one */
+static unsigned changes; /* (lock) of `whole` */
+static int keeper;       /* (A) the kernel thread that has the process's set; 0: none yet */
 static struct port_cpus *sets[SETS_MAX];
 static unsigned nsets; /* (lock) */
 static struct cpu *workers[RT_MAX_CPUS];
@@ -140,6 +156,14 @@ bool affinity_marked(uintptr_t mark)
     return (__atomic_load_n(&marks, __ATOMIC_ACQUIRE) & mark) != 0; /* ORDER(marks) */
 }
 
+/* Every worker's next switch sets its set. */
+static void forget_locked(void)
+{
+    for (unsigned i = 0; i < nworkers; i++) {
+        cpus_store_locked(rt_cpu_port(workers[i]), UNKNOWN);
+    }
+}
+
 static void mark_locked(uintptr_t mark)
 {
     RT_ASSERT(lock_is_held() && (mark & ~MARKS) == 0);
@@ -204,6 +228,42 @@ void affinity_init(void)
     kernel_get(0, &whole.set);
 }
 
+void affinity_kept_here(void)
+{
+    __atomic_store_n(&keeper, (int)syscall(SYS_gettid), __ATOMIC_RELAXED);
+}
+
+/* Invariant 7. */
+static void whole_update_locked(void)
+{
+    cpu_set_t now;
+    int tid = __atomic_load_n(&keeper, __ATOMIC_RELAXED);
+    RT_ASSERT(lock_is_held());
+    if (tid != 0 && kernel_get(tid, &now) == 0 && !CPU_EQUAL(&now, &whole.set) &&
+        CPU_COUNT(&now) != 0) {
+        whole.set = now;
+        changes++;
+        forget_locked();
+    }
+}
+
+static void keep_allowed_locked(cpu_set_t *set)
+{
+    cpu_set_t both;
+    RT_ASSERT(lock_is_held());
+    CPU_AND(&both, set, &whole.set);
+    *set = CPU_COUNT(&both) != 0 ? both : whole.set;
+}
+
+/* The processors that a thread's set means now. */
+static void meaning_locked(const struct port_cpus *cpus, cpu_set_t *set)
+{
+    *set = cpus != NULL ? cpus->set : whole.set;
+    if (cpus != NULL && cpus->change != changes) {
+        keep_allowed_locked(set);
+    }
+}
+
 unsigned port_cpu_count(void)
 {
     cpu_set_t set;
@@ -239,9 +299,18 @@ int affinity_processor(unsigned i)
     return (int)bound[i] - 1;
 }
 
-const void *affinity_of_new(void)
+bool affinity_is_bound(void)
 {
-    return bound[0] != 0 ? &whole.set : NULL;
+    return bound[0] != 0;
+}
+
+void affinity_of_new(void *set)
+{
+    unsigned long irq;
+    affinity_lock(&irq);
+    whole_update_locked();
+    *(cpu_set_t *)set = whole.set;
+    affinity_unlock(irq);
 }
 
 static bool is_bound(const struct cpu *cpu)
@@ -249,10 +318,14 @@ static bool is_bound(const struct cpu *cpu)
     return rt_cpu_id(cpu) < RT_MAX_CPUS && bound[rt_cpu_id(cpu)] != 0;
 }
 
+/* Setting fails only where all processors of the set have just gone. */
 static void carrier_set(struct port_carrier *k, const struct port_cpus *cpus, const cpu_set_t *set)
 {
     RT_ASSERT(lock_is_held() && k->tid != 0);
-    kernel_set(k->tid, set);
+    if (kernel_set(k->tid, set) != 0) {
+        whole_update_locked();
+        kernel_set(k->tid, &whole.set);
+    }
     k->cpus = cpus;
 }
 
@@ -261,13 +334,13 @@ static void worker_set(struct cpu *cpu, const struct port_cpus *cpus)
     struct port_cpu *port = rt_cpu_port(cpu);
     cpu_set_t set;
     RT_ASSERT(lock_is_held() && cpus != UNKNOWN);
-    CPU_ZERO(&set);
-    if (cpus != NULL) {
-        set = cpus->set;
-    } else if (is_bound(cpu)) {
+    whole_update_locked();
+    if (cpus == NULL && is_bound(cpu)) {
+        CPU_ZERO(&set);
         CPU_SET(bound[rt_cpu_id(cpu)] - 1u, &set);
+        keep_allowed_locked(&set);
     } else {
-        set = whole.set;
+        meaning_locked(cpus, &set);
     }
     carrier_set(port->taker, cpus, &set);
     cpus_store_locked(port, cpus);
@@ -298,8 +371,7 @@ void affinity_take(struct cpu *cpu, struct port_carrier *from)
     affinity_unlock(irq);
 }
 
-/* Setting fails only where the CPUs are gone: then the worker stays where it is. The idle thread
- * runs anywhere. */
+/* The idle thread runs anywhere. */
 void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
 {
     unsigned long irq;
@@ -328,13 +400,14 @@ static const struct port_cpus *find_locked(const cpu_set_t *set)
         return &whole;
     }
     for (unsigned i = 0; i < nsets; i++) {
-        if (CPU_EQUAL(set, &sets[i]->set)) {
+        if (sets[i]->change == changes && CPU_EQUAL(set, &sets[i]->set)) {
             return sets[i];
         }
     }
     struct port_cpus *new = nsets < SETS_MAX ? port_table_alloc(sizeof(*new)) : NULL;
     if (new != NULL) {
         new->set = *set;
+        new->change = changes;
         sets[nsets++] = new;
     }
     return new;
@@ -363,6 +436,7 @@ int port_cpus_find(const void *set, size_t size, const struct port_cpus **out)
     CPU_ZERO(&want);
     memcpy(&want, set, size < sizeof(want) ? size : sizeof(want));
     affinity_lock(&irq);
+    whole_update_locked();
     int error = effective_locked(&want, &got);
     if (error == 0) {
         *out = find_locked(&got);
@@ -388,9 +462,7 @@ void port_cpus_set(struct thread *t, const struct port_cpus *cpus)
     cpus = own(cpus);
     affinity_lock(&irq);
     __atomic_store_n(&rt_thread_port(t)->cpus, cpus, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < nworkers; i++) {
-        cpus_store_locked(rt_cpu_port(workers[i]), UNKNOWN);
-    }
+    forget_locked();
     port_fence_heavy(); /* ORDER(affinity) */
     for (unsigned i = 0; i < nworkers; i++) {
         struct port_cpu *port = rt_cpu_port(workers[i]);
@@ -400,7 +472,9 @@ void port_cpus_set(struct thread *t, const struct port_cpus *cpus)
     }
     struct carrier *k = rt_carrier_left_by(t); /* after the workers, where it was before */
     if (k != NULL) {
-        carrier_set(rt_carrier_port(k), cpus, cpus != NULL ? &cpus->set : &whole.set);
+        cpu_set_t set;
+        meaning_locked(cpus, &set);
+        carrier_set(rt_carrier_port(k), cpus, &set);
     }
     affinity_unlock(irq);
 }
@@ -418,8 +492,11 @@ int port_cpus_get(const struct port_thread *t, void *set)
     if (t->tid != 0) {
         return kernel_get(t->tid, set);
     }
-    const struct port_cpus *cpus = __atomic_load_n(&t->cpus, __ATOMIC_RELAXED);
-    *(cpu_set_t *)set = cpus != NULL ? cpus->set : whole.set;
+    unsigned long irq;
+    affinity_lock(&irq);
+    whole_update_locked();
+    meaning_locked(__atomic_load_n(&t->cpus, __ATOMIC_RELAXED), set);
+    affinity_unlock(irq);
     return 0;
 }
 
@@ -431,6 +508,7 @@ void affinity_forked(void)
         kernel_set(0, &whole.set);
     }
     lock = 0;
+    keeper = 0;
     nworkers = 0;
     marks &= PKEYS_BIT; /* the child has the parent's keys */
 }

@@ -20,6 +20,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -286,8 +287,10 @@ static int join_real(pthread_t thread, void **ret)
 static int create_everywhere(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
     pthread_attr_t attr;
+    cpu_set_t set;
+    affinity_of_new(&set);
     pthread_attr_init(&attr);
-    pthread_attr_setaffinity_np(&attr, sizeof(cpu_set_t), affinity_of_new());
+    pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
     int error = pthread_create(thread, &attr, fn, arg);
     pthread_attr_destroy(&attr);
     return error;
@@ -328,11 +331,13 @@ static int join_real(pthread_t thread, void **ret)
 static int create_everywhere(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
     pthread_attr_t attr;
+    cpu_set_t set;
     if (real.attr_init == NULL || real.attr_destroy == NULL || real.attr_setaffinity == NULL) {
         return create_real(thread, NULL, fn, arg);
     }
+    affinity_of_new(&set);
     real.attr_init(&attr);
-    real.attr_setaffinity(&attr, sizeof(cpu_set_t), affinity_of_new());
+    real.attr_setaffinity(&attr, sizeof(set), &set);
     int error = create_real(thread, &attr, fn, arg);
     real.attr_destroy(&attr);
     return error;
@@ -385,8 +390,8 @@ static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*
     uint64_t mask, old;
     signals_mask(&mask, carrier);
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, sizeof(mask));
-    int error = attr == NULL && affinity_of_new() != NULL ? create_everywhere(thread, fn, arg)
-                                                          : create_real(thread, attr, fn, arg);
+    int error = attr == NULL && affinity_is_bound() ? create_everywhere(thread, fn, arg)
+                                                    : create_real(thread, attr, fn, arg);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
     return -error;
 }

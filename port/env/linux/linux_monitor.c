@@ -260,6 +260,7 @@ static void *monitor_main(void *unused)
     (void)unused;
     foreign_is_helper();
     kernel_thread_begun();
+    affinity_kept_here();
     for (;;) {
         uint64_t now = port_now(), calls = calls_watch(now), look = workers_watch(now);
         uint64_t next = monitor_deliver(now);

@@ -7,8 +7,9 @@
  * /proc/self/cgroup names the group, /proc/self/mountinfo the folders where groups can be seen. A
  * group's own limit and those of all groups above it count, the smallest of them; groups above the
  * mounted one cannot be seen. Version 2 has the limit in cpu.max ("50000 100000": microseconds in
- * each period, or "max 100000"), version 1 in cpu.cfs_quota_us (-1: none) and cpu.cfs_period_us. The
- * controller belongs to one version at a time; so version 2 is not looked at if version 1 has it.
+ * each period, or "max 100000"), version 1 in cpu.cfs_quota_us (-1: none) and cpu.cfs_period_us.
+ * The controller belongs to one version at a time; so version 2 is not looked at if version 1 has
+ * it.
  *
  *   1. Both paths are as the process's cgroup namespace shows them. The mounted group is at the
  *      mount point; if it is not at or above the process's group, that mount tells nothing. One
