@@ -59,8 +59,8 @@ MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../b
 PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
-.PHONY: help setup apps programs check-packages world check-world demo check check-glibc $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
+.PHONY: help setup apps programs check-packages world check-world demo check check-containers check-glibc $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
+        board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -229,6 +229,11 @@ pkeys-guest: setup build-release
 	@tools/setup-kernel --quiet
 	$(VENV)/python kernel/guest/pkeys.py
 
+## hotplug-guest: boot Linux in QEMU, take a processor offline under threads, limit CPU time by control groups (network)
+hotplug-guest: setup build-release
+	@tools/setup-kernel --quiet
+	$(VENV)/python kernel/guest/hotplug.py
+
 # Releases of Debian on whose C libraries the tests run.
 RELEASES ?= bullseye bookworm trixie sid
 
@@ -242,6 +247,14 @@ check-glibc: setup
 	    echo "check-glibc: on Debian $$release, $$(grep ^libc6= .glibc/$$release/packages)"; \
 	    IN_ROOT=$$release ctest --preset glibc --parallel $(TEST_JOBS) -L '^(tls|posix|preempt|conformance)$$' || status=1; \
 	done; exit $$status
+
+# A filter of system calls for all tests of these labels, as Docker has it by default.
+IN_DOCKERS_FILTER = build/release/tests/containers/containers-confine --filter tests/containers/docker.filter --
+
+## check-containers: tests where containers run programs: filters of system calls, namespaces, limits; without Docker (15 minutes)
+check-containers: setup build-release
+	ctest --preset release --parallel $(TEST_JOBS) -C containers -L '^containers$$'
+	$(IN_DOCKERS_FILTER) ctest --preset release --parallel $(TEST_JOBS) -L '^(unit|posix|preempt|tls|start|fault|conformance)$$'
 
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not

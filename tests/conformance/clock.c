@@ -259,9 +259,13 @@ CASE(has_a_resolution)
     join(other);
 }
 
+/* Containers mostly refuse to set clocks, before the kernel looks at which clock it is. */
 static void everything_is_einval(clockid_t clock)
 {
     struct timespec t = {0, 0};
+    if (clock_settime(CLOCK_MONOTONIC, &t) == -1 && errno == EPERM) {
+        case_unsupported("a filter of system calls refuses clock_settime");
+    }
     FAILS(clock_gettime(clock, &t), EINVAL);
     FAILS(clock_getres(clock, &t), EINVAL);
     FAILS(clock_settime(clock, &t), EINVAL);
