@@ -2,7 +2,7 @@
 /*
  * affinity.c - the processors of a running process change from outside.
  *
- *   affinity hard|soft SHRINK GROW
+ *   affinity hard|soft SHRINK GROW [ROUNDS]
  *
  * SHRINK and GROW are commands of the shell that leave the process, $PID, only processor $ONE, and
  * give back both, $ONE and $OTHER. hard: the process may then not choose $OTHER itself. Threads run
@@ -28,9 +28,10 @@
         }                                                                                          \
     } while (0)
 
-enum { THREADS = 6, ROUNDS = 150, ON_ONE = 0, ON_OTHER = 1 };
+enum { THREADS = 6, ON_ONE = 0, ON_OTHER = 1 };
 
 static const char *step = "the start";
+static unsigned long rounds = 150; /* of each thread before it is looked at, and meanwhile */
 static int one, other;
 static int stop;
 static struct seat {
@@ -69,14 +70,14 @@ static void *runs(void *arg)
 }
 
 /* Every thread goes on for that many rounds. */
-static void all_go_on(unsigned long rounds)
+static void all_go_on(unsigned long number)
 {
     unsigned long from[THREADS];
     for (unsigned i = 0; i < THREADS; i++) {
         from[i] = __atomic_load_n(&seats[i].rounds, __ATOMIC_RELAXED);
     }
     for (unsigned i = 0; i < THREADS; i++) {
-        while (__atomic_load_n(&seats[i].rounds, __ATOMIC_RELAXED) - from[i] < rounds) {
+        while (__atomic_load_n(&seats[i].rounds, __ATOMIC_RELAXED) - from[i] < number) {
             sched_yield();
         }
     }
@@ -95,11 +96,11 @@ static void check_seen(unsigned thread, unsigned long bits)
 
 static void settle(void)
 {
-    all_go_on(ROUNDS);
+    all_go_on(rounds);
     for (unsigned i = 0; i < THREADS; i++) {
         __atomic_store_n(&seats[i].seen, 0, __ATOMIC_RELAXED);
     }
-    all_go_on(ROUNDS);
+    all_go_on(rounds);
 }
 
 static void check_set(unsigned thread, cpu_set_t want)
@@ -197,7 +198,8 @@ static void check_grown(void)
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    CHECK(argc == 4);
+    CHECK(argc == 4 || argc == 5);
+    rounds = argc == 5 ? strtoul(argv[4], NULL, 10) : rounds;
     bool hard = strcmp(argv[1], "hard") == 0;
     find_processors();
     setenv_number("PID", getpid());

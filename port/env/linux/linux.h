@@ -177,7 +177,14 @@ void pkeys_switch(struct port_thread *from, struct port_thread *to);
 uint32_t pkeys_open(void);
 void pkeys_close(uint32_t rights);
 
+/* linux_fence.c. */
 void fence_init(void);
+
+/* The heavy fence, if membarrier does it or is not needed. False: the caller visits all processors
+ * (affinity_visit_all), which then calls fence_visited. */
+bool fence_by_kernel(void);
+void fence_visited(void);
+void affinity_visit_all(void);
 
 /* Choose the clock of the event trace, before port_trace_clock. */
 void trace_clock_init(void);

@@ -393,6 +393,36 @@ void port_cpus_switch(struct cpu *cpu, struct thread *from, struct thread *to)
     }
 }
 
+/* The calling kernel thread runs on each processor of its cpuset for a moment. A processor that
+ * switches to it passes a full fence. */
+static void visit_all_locked(void)
+{
+    cpu_set_t now, one;
+    unsigned visited = 0;
+    RT_ASSERT(lock_is_held() && port_irq_is_off());
+    int error = kernel_get(0, &now);
+    for (unsigned i = 0; i < CPU_SETSIZE && error == 0; i++) {
+        CPU_ZERO(&one);
+        CPU_SET(i, &one);
+        visited += kernel_set(0, &one) == 0;
+    }
+    if (visited != 0) {
+        kernel_set(0, &now);
+    } else {
+        rt_say("pirn: a filter of system calls that was installed after the start refuses "
+               "membarrier and sched_setaffinity: threads may hang; allow one of them\n");
+    }
+    fence_visited();
+}
+
+void affinity_visit_all(void)
+{
+    unsigned long irq;
+    affinity_lock(&irq);
+    visit_all_locked();
+    affinity_unlock(irq);
+}
+
 static const struct port_cpus *find_locked(const cpu_set_t *set)
 {
     RT_ASSERT(lock_is_held() && nsets <= SETS_MAX);
@@ -463,7 +493,9 @@ void port_cpus_set(struct thread *t, const struct port_cpus *cpus)
     affinity_lock(&irq);
     __atomic_store_n(&rt_thread_port(t)->cpus, cpus, __ATOMIC_RELAXED);
     forget_locked();
-    port_fence_heavy(); /* ORDER(affinity) */
+    if (!fence_by_kernel()) { /* ORDER(affinity) */
+        visit_all_locked();
+    }
     for (unsigned i = 0; i < nworkers; i++) {
         struct port_cpu *port = rt_cpu_port(workers[i]);
         if (rt_cpu_runs(workers[i], t) && port->taker->took == port) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_cpu.c (Linux) - workers: starting, sleeping, kicking; the heavy fence.
+ * linux_cpu.c (Linux) - workers: starting, sleeping, kicking.
  *
  * A permit is one word: the sleeper goes 0 -> 2 and waits in the kernel; a poster stores 1 and
  * enters the kernel only if it found 2. A permit posted before the sleeper looks is found by its
@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -33,7 +32,6 @@
 __thread struct cpu *port_tls_self;
 __thread uint32_t port_tls_inside;
 __thread bool port_disturbed;
-bool port_fence_asymmetric;
 
 uint64_t port_now(void)
 {
@@ -115,22 +113,6 @@ void port_relax(unsigned round)
         syscall(SYS_nanosleep, &moment, NULL);
         errno = saved;
     }
-}
-
-void fence_init(void)
-{
-    port_fence_asymmetric =
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
-
-void port_fence_heavy(void)
-{
-    int saved = errno;
-    if (!port_fence_asymmetric ||
-        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    }
-    errno = saved;
 }
 
 bool carrier_is_own(const struct port_carrier *port)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linux_fence.c (Linux) - the heavy fence: membarrier makes all processors that run the process
+ * pass a full fence. Where the system lacks or refuses it at the start, light fences are full ones.
+ *
+ * A filter of system calls that the program installs later (seccomp) may refuse it then, to one
+ * kernel thread or to all. Light fences that others have made count on it. So:
+ *   1. The first heavy fence that is refused clears port_fence_asymmetric. A processor sees that at
+ *      the latest when it has passed a full fence; from then on its light fences are full ones.
+ *   2. While `fences` is CHANGING, some may not have passed one. Each heavy fence then visits all
+ *      processors (affinity_visit_all). After a visit it is FULL, for good.
+ *   3. `fences` is CHANGING before port_fence_asymmetric is cleared: a heavy fence that finds the
+ *      latter cleared finds CHANGING, or that a visit is over. ORDER(fences)
+ */
+#include "linux.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool port_fence_asymmetric;
+
+enum { FENCES_LIGHT = 0, FENCES_CHANGING, FENCES_FULL };
+static uint32_t fences; /* (A) */
+
+void fence_init(void)
+{
+    fences = FENCES_LIGHT;
+    port_fence_asymmetric =
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+bool fence_by_kernel(void)
+{
+    int saved = errno;
+    bool asymmetric = __atomic_load_n(&port_fence_asymmetric, __ATOMIC_RELAXED);
+    if (asymmetric && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) {
+        errno = saved;
+        return true;
+    }
+    errno = saved;
+    if (asymmetric) {
+        uint32_t light = FENCES_LIGHT;
+        __atomic_compare_exchange_n(&fences, &light, FENCES_CHANGING, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST); /* ORDER(fences) */
+        __atomic_store_n(&port_fence_asymmetric, false, __ATOMIC_SEQ_CST);
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(&fences, __ATOMIC_SEQ_CST) != FENCES_CHANGING; /* ORDER(fences) */
+}
+
+void fence_visited(void)
+{
+    RT_ASSERT(!__atomic_load_n(&port_fence_asymmetric, __ATOMIC_RELAXED));
+    __atomic_store_n(&fences, FENCES_FULL, __ATOMIC_SEQ_CST); /* ORDER(fences) */
+}
+
+void port_fence_heavy(void)
+{
+    if (!fence_by_kernel()) {
+        affinity_visit_all();
+    }
+}
