@@ -18,17 +18,26 @@
 #include "runtime.h"
 #include "stats.h"
 
-static NORETURN void usage_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
+/* A wrong value ends a program that is linked with the runtime. Where it is preloaded, the user may
+ * mean another program of those that share the environment: it is said once. */
+static void usage_error(bool said, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static void usage_error(const char *fmt, ...)
+static void usage_error(bool said, const char *fmt, ...)
 {
+    static const char ignored[] = "pirn: ignored: ", heavy[] = "pirn: ";
+    bool preloaded = port_preloaded();
     char text[1024];
     va_list args;
     va_start(args, fmt);
     int n = vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
-    port_exit_now(2);
+    if (!preloaded || !said) {
+        port_write(preloaded ? ignored : heavy, strlen(preloaded ? ignored : heavy));
+        port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+    }
+    if (!preloaded) {
+        port_exit_now(2);
+    }
 }
 
 /* Decimal number with an optional K, M or G; false if it is none or above max. */
@@ -408,24 +417,75 @@ static void option_default(const struct rt_option *o)
     }
 }
 
-static void option_load(const struct rt_option *o)
+/* The text in a message: why the value is not valid, and what would be. */
+static void option_why(struct text *out, const struct rt_option *o, const char *value,
+                       const char *why)
+{
+    text_add(out, "option %s=\"%.64s\"", o->name, value);
+    if (why != NULL) {
+        text_add(out, ": %s", why);
+        return;
+    }
+    text_add(out, " is not valid; valid: ");
+    options_add_values(out, o);
+    if (o->type == OPTION_IS_CHOICE) {
+        char word[RT_WORD_MAX];
+        struct nearest near = nearest_begin(value);
+        size_t n = 0;
+        const char *at;
+        for (uint64_t i = 0; (at = choice_at(o->values, i, &n)) != NULL; i++) {
+            snprintf(word, sizeof(word), "%.*s", (int)n, at);
+            nearest_look(&near, word);
+        }
+        nearest_add(out, &near);
+    }
+}
+
+/* Is the user's value of the option valid, or is there none? Otherwise a text says why. */
+static bool option_take(const struct rt_option *o, struct text *out)
 {
     const char *value = port_option(o->name);
     const char *why = NULL;
-    char values[256] = "";
-    struct text out = {values, sizeof(values), 0};
     if (value == NULL) {
         option_default(o);
-        return;
+        return true;
     }
     if (option_set(o, value, &why) == 0) {
-        return;
+        return true;
     }
-    if (why != NULL) {
-        usage_error("pirn: option %s=\"%.64s\": %s\n", o->name, value, why);
+    option_why(out, o, value, why);
+    return false;
+}
+
+/* Options are loaded more than once (options_load_of), and again in the child of a fork. */
+static bool told[sizeof(rt_options) / sizeof(rt_options[0])];
+
+static void option_load(const struct rt_option *o)
+{
+    char text[1024] = "";
+    struct text out = {text, sizeof(text), 0};
+    if (!option_take(o, &out)) {
+        bool *once = &told[o - rt_options];
+        usage_error(*once, "%s\n", text);
+        *once = true;
+        option_default(o);
     }
-    options_add_values(&out, o);
-    usage_error("pirn: option %s=\"%.64s\" is not valid; valid: %s\n", o->name, value, values);
+}
+
+const char *options_check(void)
+{
+    static char text[1024];
+    if (at_load_acq(&rt.started) != 0) {
+        return "the runtime has started: its options are fixed";
+    }
+    for (const struct rt_option *o = rt_options; o->name != NULL; o++) {
+        struct text out = {text, sizeof(text), 0};
+        text[0] = '\0';
+        if (!option_take(o, &out)) {
+            return text;
+        }
+    }
+    return NULL;
 }
 
 void options_load_of(const char *prefix)
@@ -445,10 +505,14 @@ void options_load(void)
         rt.stack_size = rt_personality.stack_size();
     }
     if (rt.slice_ns < rt.tick_ns) {
-        usage_error(
-            "pirn: option slice=\"%llu\": it is shorter than a tick (%llu); valid: at least "
-            "a tick\n",
-            (unsigned long long)(rt.slice_ns / 1000), (unsigned long long)(rt.tick_ns / 1000));
+        static bool said;
+        usage_error(said,
+                    "option slice=\"%llu\": it is shorter than a tick (%llu); valid: at least a "
+                    "tick\n",
+                    (unsigned long long)(rt.slice_ns / 1000),
+                    (unsigned long long)(rt.tick_ns / 1000));
+        said = true;
+        rt.slice_ns = rt.tick_ns;
     }
     rt.slice_ticks = (uint32_t)((rt.slice_ns + rt.tick_ns - 1) / rt.tick_ns);
     uint64_t share = rt.reservoir / (2 * rt.ncpu);

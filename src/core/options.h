@@ -41,8 +41,28 @@ struct rt_option {
 /* The last one has no name. */
 extern const struct rt_option rt_options[];
 
-/* Read every option from the port. On a bad value: message, and the program ends with status 2. */
+/* Read every option from the port. On a bad value: message, and the program ends with status 2; a
+ * preloaded one goes on with the default. */
 void options_load(void);
+
+/* The same for a caller that starts other programs: NULL, or why the first wrong value is wrong,
+ * until the next call. Only before the runtime starts: the values count from then on. */
+const char *options_check(void);
+
+#define RT_WORD_MAX 32
+
+/* The valid word that a mistyped one is nearest to (options_names.c). */
+struct nearest {
+    const char *word;       /* as it was typed */
+    char best[RT_WORD_MAX]; /* "": none is near */
+    unsigned distance;      /* of best; before: more than a near one has */
+};
+
+struct nearest nearest_begin(const char *word);
+void nearest_look(struct nearest *near, const char *valid);
+
+/* `; did you mean "best"?`, if there is one. */
+void nearest_add(struct text *out, const struct nearest *near);
 
 /* Options of the user that do not exist are an error, or a warning (options_names.c). */
 void options_check_names(void);
