@@ -14,6 +14,7 @@
 #include "../../sync/shared.h"
 #include "../signals/posix_signal.h"
 #include "port_posix.h"
+#include "posix_children.h"
 #include "posix_sanitizer.h"
 
 static size_t stack_of_limit(void)
@@ -83,6 +84,7 @@ static void posix_begin(void)
 
 static __attribute__((constructor)) void program_begins(void)
 {
+    children_begin();
     posix_begin();
 }
 

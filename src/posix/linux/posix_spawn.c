@@ -2,7 +2,8 @@
 /*
  * posix_spawn.c - new programs. A new program inherits the signal mask of the thread that starts it
  * and the pending signals of the process. Where threads have signals of their own (posix_signal.h),
- * the kernel only knows the mask of the kernel thread, which is a different one.
+ * the kernel only knows the mask of the kernel thread, which is a different one. What happens to
+ * LD_PRELOAD in the environment: posix_children.c.
  *
  *   exec*         the kernel thread gets the thread's mask before the call, and its own back if
  *                 the call fails.
@@ -14,6 +15,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/syscall.h>
 
 #include "../../core/carrier.h"
@@ -21,6 +23,7 @@
 #include "mutant.h"
 #include "port_posix.h"
 #include "port_processes.h"
+#include "posix_children.h"
 
 extern char **environ;
 
@@ -115,10 +118,14 @@ static void mask_take_back(struct handed_on *h)
 static int exec_at(int at, const char *path, char *const argv[], char *const env[], int flags)
 {
     struct handed_on h;
+    struct children_env made;
+    const struct children_file file = {flags < 0 ? AT_FDCWD : at, path, false};
+    env = children_env_begin(&made, &file, env, true);
     mask_hand_on(&h, true);
     int result = flags < 0 ? (int)syscall(SYS_execve, path, argv, env)
                            : (int)syscall(SYS_execveat, at, path, argv, env, flags);
     mask_take_back(&h);
+    children_env_end(&made);
     return result;
 }
 
@@ -145,9 +152,12 @@ int pirn_posix_fexecve(int fd, char *const argv[], char *const env[])
     if (next == NULL) {
         return -1;
     }
+    struct children_env made;
+    env = children_env_begin(&made, &(struct children_file){fd, "", false}, env, true);
     mask_hand_on(&h, true);
     int result = next(fd, argv, env);
     mask_take_back(&h);
+    children_env_end(&made);
     return result;
 }
 
@@ -159,9 +169,12 @@ int pirn_posix_execvpe(const char *file, char *const argv[], char *const env[])
     if (next == NULL) {
         return -1;
     }
+    struct children_env made;
+    env = children_env_begin(&made, &(struct children_file){AT_FDCWD, file, true}, env, true);
     mask_hand_on(&h, true);
     int result = next(file, argv, env);
     mask_take_back(&h);
+    children_env_end(&made);
     return result;
 }
 
@@ -174,9 +187,9 @@ typedef int (*spawn_fn)(pid_t *, const char *, const posix_spawn_file_actions_t 
                         const posix_spawnattr_t *, char *const[], char *const[]);
 
 /* child: or the descriptor. */
-static int spawn(const char *name, pid_t *child, const char *file,
-                 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
-                 char *const argv[], char *const env[])
+static int spawn_masked(const char *name, pid_t *child, const char *file,
+                        const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+                        char *const argv[], char *const env[])
 {
     spawn_fn next = (spawn_fn)next_of(name);
     posix_spawnattr_t with_mask;
@@ -202,31 +215,45 @@ static int spawn(const char *name, pid_t *child, const char *file,
     return next(child, file, actions, &with_mask, argv, env);
 }
 
+/* A file's name is looked at from here, even if the child changes its folder: then the decision of
+ * posix_children.c may be that for another file. */
+static int spawn(const char *name, pid_t *child, const char *file, bool searched,
+                 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+                 char *const argv[], char *const env[])
+{
+    struct children_env made;
+    const struct children_file at = {AT_FDCWD, file, searched};
+    env = children_env_begin(&made, &at, env, false);
+    int error = spawn_masked(name, child, file, actions, attr, argv, env);
+    children_env_end(&made);
+    return error;
+}
+
 int pirn_posix_posix_spawn(pid_t *child, const char *path,
                            const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
                            char *const argv[], char *const env[])
 {
-    return spawn("posix_spawn", child, path, actions, attr, argv, env);
+    return spawn("posix_spawn", child, path, false, actions, attr, argv, env);
 }
 
 int pirn_posix_posix_spawnp(pid_t *child, const char *file,
                             const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-    return spawn("posix_spawnp", child, file, actions, attr, argv, env);
+    return spawn("posix_spawnp", child, file, true, actions, attr, argv, env);
 }
 
 /* glibc 2.39 and newer, otherwise ENOSYS. A descriptor of the process in place of its id. */
 int pirn_posix_pidfd_spawn(int *fd, const char *path, const posix_spawn_file_actions_t *actions,
                            const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-    return spawn("pidfd_spawn", fd, path, actions, attr, argv, env);
+    return spawn("pidfd_spawn", fd, path, false, actions, attr, argv, env);
 }
 
 int pirn_posix_pidfd_spawnp(int *fd, const char *file, const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-    return spawn("pidfd_spawnp", fd, file, actions, attr, argv, env);
+    return spawn("pidfd_spawnp", fd, file, true, actions, attr, argv, env);
 }
 
 FILE *pirn_posix_popen(const char *command, const char *mode)
