@@ -46,6 +46,16 @@ const char *pirn_version(void);
  * there is ("file"). */
 const char *pirn_describe(void);
 
+/* JSON text that says what this process gets of the machine: {"version", "policy", "workers",
+ * "features": [{"name", "state", "why"}]}. Starts the runtime. Static storage, for one caller at a
+ * time. Linux only; `pirn doctor` shows it. */
+const char *pirn_features(void);
+
+/* NULL if the values of the options in the environment are valid, else why the first wrong one is
+ * not, until the next call. For programs that start others: call it before the runtime starts, which
+ * then takes the values that were read last. Linux only. */
+const char *pirn_check_options(void);
+
 /* Monotonic time in nanoseconds. */
 uint64_t pirn_now(void);
 

@@ -192,10 +192,13 @@ static void tools_check(void)
     }
 }
 
+const char *rt_why_no_preempt = "threads share thread-local storage, or option preempt is 0";
+
 static void preempt_start(void)
 {
     const char *why = "";
     rt.preempt = port_preempt_start(rt.tick_ns, &why) == 0;
+    rt_why_no_preempt = why;
     if (!rt.preempt && rt.preempt_asked) {
         rt_refuse("pirn: option preempt=1: %s\n", why);
     }

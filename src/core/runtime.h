@@ -92,6 +92,9 @@ struct rt {
 
 HIDDEN extern struct rt rt;
 
+/* If rt.preempt is false, why. */
+HIDDEN extern const char *rt_why_no_preempt;
+
 /* The least size of a stack that the caller gives: it also holds the block of thread-local storage
  * and the descriptor. */
 ALWAYS_INLINE size_t rt_stack_min_given(void)

@@ -186,6 +186,12 @@ bool fence_by_kernel(void);
 void fence_visited(void);
 void affinity_visit_all(void);
 
+/* For linux_features.c: are stacks guarded by mappings of their own; why threads share thread-local
+ * storage, or ""; can futexes of other modules be redirected (linux_redirect.h)? */
+bool stack_guards_are_mappings(void);
+const char *tls_why_shared(void);
+bool redirect_is_possible(void);
+
 /* Choose the clock of the event trace, before port_trace_clock. */
 void trace_clock_init(void);
 

@@ -161,6 +161,11 @@ static struct arena *arena_new_locked(struct arena_kind *kind, size_t slot, size
     return a;
 }
 
+bool stack_guards_are_mappings(void)
+{
+    return guard_by_protect;
+}
+
 /* Can the kernel read the page? It says so instead of sending a signal. */
 static bool guard_holds(const char *page)
 {

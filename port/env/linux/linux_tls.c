@@ -70,11 +70,19 @@ static int blocks_start(const char **why)
 }
 #endif
 
+static const char *why_shared = "option tls, or the native API, asks for it";
+
+const char *tls_why_shared(void)
+{
+    return port_tls_own ? "" : why_shared;
+}
+
 int port_tls_start(bool by_syscall, const char **why)
 {
     RT_ASSERT(!port_tls_own);
     int error = blocks_start(why);
     if (error != 0) {
+        why_shared = *why;
         return error;
     }
     (void)port_tls_handle_early();

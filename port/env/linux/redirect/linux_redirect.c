@@ -409,6 +409,11 @@ static bool can_redirect(void)
            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) == 0;
 }
 
+bool redirect_is_possible(void)
+{
+    return can_redirect();
+}
+
 void port_redirect_futexes(long (*futex)(const long *args))
 {
     __atomic_store_n(&redirect.futex, futex, __ATOMIC_RELEASE);
@@ -473,4 +478,8 @@ void redirect_before_fork(void) {}
 
 void redirect_after_fork(void) {}
 
+bool redirect_is_possible(void)
+{
+    return false;
+}
 #endif
