@@ -151,6 +151,26 @@ def _org_option(entry: Mapping[str, Any]) -> OrgOption:
     )
 
 
+def check_options(settings: Mapping[str, str]) -> str | None:
+    """Why the first wrong value among these environment variables is wrong, as the library says it;
+    None: all are valid, or the library is too old to say. It reads them in our own environment."""
+    check = getattr(ctypes.CDLL(str(find_library())), "pirn_check_options", None)
+    if check is None:
+        return None
+    check.restype, check.argtypes = ctypes.c_char_p, []
+    own = {name: value for name, value in os.environ.items() if name.startswith("PIRN_")}
+    try:
+        for name in own:
+            del os.environ[name]
+        os.environ.update(settings)
+        found = check()
+    finally:
+        for name in settings:
+            os.environ.pop(name, None)
+        os.environ.update(own)
+    return None if found is None else bytes(found).decode("utf-8", "replace")
+
+
 def find_library(soname: str = SONAME) -> Path | str | None:
     """$PIRN_LIBRARY, that of this tree or prefix, then whatever the system's linker knows."""
     named = os.environ.get("PIRN_LIBRARY")

@@ -2,8 +2,8 @@
 """Commands that start a program on Pirn: `pirn run`, and those that record one.
 
 Such a command is made by @command, which gives it the options of the library, and ends with what
-@program adds: --preload, PROGRAM, ARGS. Its function hands all of that to prepare(), and then
-lets the program replace this process, or waits for it:
+@program adds: --preload, --no-children, PROGRAM, ARGS. Its function hands all of that to prepare(),
+and then lets the program replace this process, or waits for it:
 
     @launch.command(short_help="...", left_out=("trace",))
     @click.option("-o", "--output")
@@ -17,10 +17,10 @@ The options come from the library's table (describe.py): each sets its environme
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
-import stat
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,19 +31,22 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from pirn_tools.binary import linked
+from pirn_tools.binary import linked, target
+from pirn_tools.binary.target import Entry, Target
 from pirn_tools.describe import (
     PTHREAD_SONAME,
     SONAME,
     SPEC_TYPE,
     Description,
     Option,
+    check_options,
     find_library,
     load,
 )
 from pirn_tools.errors import UserError
 from pirn_tools.spec import check_spec
 
+CHILDREN = "PIRN_CHILDREN"  # the library's option for which --no-children stands
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -129,13 +132,23 @@ def command(**attributes: Any) -> Callable[[Callable[..., Any]], LaunchCommand]:
 
 
 def program(function: Function) -> Function:
-    """The program to start, and whether the library is loaded into it; for prepare()."""
+    """The program to start, and how the library gets into it; for prepare()."""
     function = click.argument("args", nargs=-1, type=click.UNPROCESSED)(function)
     function = click.argument("program")(function)
+    function = click.option(
+        "--no-children",
+        "children",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="Only PROGRAM runs on Pirn, and what it becomes by exec; the processes that it "
+        "starts run on the system's threads: --children 0.",
+    )(function)
     return click.option(
         "--preload",
         is_flag=True,
-        help="Load libpirn-pthread into a program that is not linked with Pirn.",
+        help="Load libpirn-pthread into PROGRAM in any case, or fail. Without it that is done "
+        "if PROGRAM is not linked with Pirn, and can be loaded into.",
     )(function)
 
 
@@ -146,6 +159,7 @@ class Launch:
     path: Path
     arguments: tuple[str, ...]  # the first one is its name
     environment: Mapping[str, str]  # all of it
+    remark: str = ""  # a line for the user, before it starts
 
     def with_settings(self, settings: Mapping[str, str]) -> Launch:
         """The same with these environment variables."""
@@ -153,6 +167,7 @@ class Launch:
 
     def replace_us(self) -> NoReturn:
         """The program takes this process over, so its exit status and signals are its own."""
+        self._say()
         try:
             os.execve(self.path, self.arguments, dict(self.environment))  # noqa: S606
         except OSError as error:
@@ -161,6 +176,7 @@ class Launch:
     def wait(self) -> int:
         """Runs it; its exit status as a shell says it: 128 and the signal that ended it."""
         path = self.path.absolute()  # a name without a folder would be looked for in PATH
+        self._say()
         try:
             child = subprocess.Popen(self.arguments, executable=path, env=self.environment)
         except OSError as error:
@@ -169,8 +185,15 @@ class Launch:
             status = child.wait()
         return 128 - status if status < 0 else status
 
+    def _say(self) -> None:
+        if self.remark:
+            click.echo(f"pirn: {self.remark}", err=True)
+
     def _failed(self, error: OSError) -> UserError:
-        return UserError(f"cannot run {self.arguments[0]}: {error.strerror}", status=126)
+        why = error.strerror
+        if error.errno == errno.ENOEXEC:
+            why = "it is of no format that this system can run"
+        return UserError(f"cannot run {self.arguments[0]}: {why}", status=126)
 
 
 @contextmanager
@@ -193,22 +216,64 @@ def _signals_to(child: subprocess.Popen[bytes]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def prepare(program: str, args: Sequence[str], preload: bool, **values: str | None) -> Launch:
-    """The program under the given options; errors where it would not run on Pirn.
+def prepare(
+    program: str,
+    args: Sequence[str],
+    preload: bool,
+    children: bool = True,
+    needed: bool = True,
+    **values: str | None,
+) -> Launch:
+    """The program under the given options.
 
-    values: of the library's options, as @command gives them.
+    children: what it starts gets the library, too. needed: it is an error if the program does not
+    run on Pirn; otherwise the remark says so. values: of the library's options, as @command gives
+    them.
     """
-    path = linked.find_program(program)
-    environment = {**os.environ, **settings(load(), values, others=brings_policies(path))}
+    found = target.find(program, args)
+    chosen = settings(load(), values, others=brings_policies(found.file))
+    environment = {**os.environ, **chosen}
     openmp_waits(environment)
-    if preload:
-        check_preloadable(path, program)
-        _put_first(environment, "LD_PRELOAD", preload_library())
-    else:
-        folder = check_linked(path, program)
+    if found.entry is Entry.SYSTEM and (needed or preload):
+        raise UserError(f"{_said(found, program)}: nothing can be preloaded into it", status=1)
+    if not children:
+        environment[CHILDREN] = "0"
+    if found.entry is Entry.LINKED and not preload:
+        folder = folder_of_library(found)
         if folder is not None:
-            _put_first(environment, "LD_LIBRARY_PATH", folder)
-    return Launch(path, (program, *args), environment)
+            put_first(environment, "LD_LIBRARY_PATH", folder)
+    elif found.entry is not Entry.SYSTEM or (children and found.inherits):
+        refuse_wrong(chosen)
+        put_first(environment, "LD_PRELOAD", preload_library())
+    remark = _remark(found, program) if found.entry is Entry.SYSTEM else ""
+    if found.shell:  # as execvp does, and shells do
+        script = program if os.sep in program else str(found.path)
+        return Launch(found.file, ("sh", script, *args), environment, remark)
+    return Launch(found.path, (program, *args), environment, remark)
+
+
+def refuse_wrong(chosen: Mapping[str, str]) -> None:
+    """An error for a wrong value of an option of the command. A preloaded library would say that it
+    ignores it, as if it had come with the environment. Policies are left to the library: the
+    program may bring some."""
+    given = {name: value for name, value in chosen.items() if name != "PIRN_SCHED"}
+    around = {"PIRN_CPUS": os.environ["PIRN_CPUS"]} if "PIRN_CPUS" in os.environ else {}
+    why = check_options({**around, **given}) if given else None
+    if why is not None and not (
+        around and why.startswith("option cpus=") and not set(around) & set(given)
+    ):
+        raise UserError(why, status=2)
+
+
+def _said(found: Target, name: str) -> str:
+    """The command and what it is."""
+    via = f" ({found.file})" if len(found.way) > 1 else ""
+    return f"{name}{via}: {found.why}"
+
+
+def _remark(found: Target, name: str) -> str:
+    which = "it runs" if found.inherits else "it and the programs that it starts run"
+    return f"{_said(found, name)}: {which} on the system's threads"
 
 
 _OPENMP_WAITS = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"}
@@ -225,7 +290,7 @@ def openmp_waits(environment: dict[str, str]) -> None:
 _SPLITS = {"LD_PRELOAD": (" :$", "spaces, colons or $"), "LD_LIBRARY_PATH": (":;$", "a :, ; or $")}
 
 
-def _put_first(environment: dict[str, str], name: str, what: Path) -> None:
+def put_first(environment: dict[str, str], name: str, what: Path) -> None:
     """A path that the linker would not read as one is an error: it would say little or nothing,
     and the program would run on the system's threads."""
     characters, said = _SPLITS[name]
@@ -269,46 +334,23 @@ def preload_library() -> Path:
     return Path(library)
 
 
-def check_linked(path: Path, name: str) -> Path | None:
-    """An error unless the program runs on Pirn by itself.
-
-    Gives the folder of the library if the dynamic linker would not look there.
-    """
-    binary = linked.read(path)
-    if binary is None:
-        raise UserError(f"{name} is a script, not a program linked with Pirn; try --preload")
-    if not linked.uses_pirn(binary):
-        hint = "try --preload" if binary.dynamic else "it is static: link it again, with Pirn"
-        raise UserError(
-            f"{name} is not linked with Pirn (neither libpirn nor libpirn-pthread among the "
-            f"libraries it needs); {hint}"
-        )
-    library = find_library() if linked.unresolved_pirn(binary) else None
+def folder_of_library(found: Target) -> Path | None:
+    """The library's folder, if the dynamic linker would not look there for a linked program."""
+    binary = found.binary
+    library = find_library() if binary is not None and linked.unresolved_pirn(binary) else None
     return library.parent if isinstance(library, Path) else None
 
 
 def check_preloadable(path: Path, name: str) -> None:
-    """An error when the dynamic linker would ignore LD_PRELOAD."""
-    if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
-        raise UserError(
-            f"{name} is set-user-ID or set-group-ID: the system ignores --preload for it"
-        )
-    if _has_capabilities(path):
-        raise UserError(f"{name} has file capabilities: the system ignores --preload for it")
-    binary = linked.read(path)
-    if binary is not None and not binary.dynamic:
-        raise UserError(f"{name} is a static program: nothing can be preloaded into it")
-
-
-def _has_capabilities(path: Path) -> bool:
-    try:
-        return bool(os.getxattr(path, "security.capability"))
-    except OSError:
-        return False
+    """An error when nothing can be preloaded into the program."""
+    found = target.find(str(path))
+    if found.entry is Entry.SYSTEM:
+        raise UserError(f"{_said(found, name)}: nothing can be preloaded into it")
 
 
 def brings_policies(path: Path) -> bool:
     """Whether the program or something preloaded registers policies of its own."""
     preloaded = [Path(name) for name in re.split("[: ]+", os.environ.get("LD_PRELOAD", "")) if name]
-    binaries = [linked.read(name) for name in (path, *preloaded) if name.exists()]
+    named = [name for name in (path, *preloaded) if os.access(name, os.R_OK)]
+    binaries = [linked.read(name) for name in named]
     return any(linked.brings_policies(binary) for binary in binaries if binary is not None)

@@ -13,7 +13,9 @@ HEAD = """<!-- SPDX-License-Identifier: MIT -->
 # Options
 
 Each option is an environment variable of the program and an option of `pirn run`. An unknown option
-or a value that is not valid ends the program; the message names it and lists what is valid.
+or a value that is not valid ends a program that is linked with Pirn; the message names it, lists
+what is valid, and says which valid word is near. A preloaded program, and its children, print that
+as a warning, once in each process, and go on with the default.
 Programs with more rights than their caller (set-user-ID, file capabilities) ignore all options:
 [security](security.md).
 

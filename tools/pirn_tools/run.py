@@ -18,6 +18,10 @@ EPILOG = (
 def run(**given: Any) -> None:  # noqa: ANN401
     """Run PROGRAM with its ARGS on the Pirn runtime; the exit status is the program's.
 
+    PROGRAM need not be linked with Pirn: the library is then preloaded, of a script into its
+    interpreter. Into static, set-user-ID, set-group-ID and 32-bit programs nothing can be loaded:
+    they run on the system's threads, and a line on standard error says so.
+
     A -- before PROGRAM is allowed: pirn run --sched steal --cpus 2 -- program --its-option
     """
-    launch.prepare(**given).replace_us()
+    launch.prepare(needed=False, **given).replace_us()

@@ -13,7 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from pirn_tools import launch, outputs
+from pirn_tools.binary import target
 from pirn_tools.binary.linked import find_program
+from pirn_tools.binary.target import Entry, Target
 from pirn_tools.describe import Description
 from pirn_tools.errors import UserError
 
@@ -87,15 +89,23 @@ def test_outputs_are_the_files_that_are_new_or_changed(tmp_path: Path) -> None:
     assert outputs.written(name, before) == [tmp_path / "run.1.x", tmp_path / "run.3.x"]
 
 
+def linked_in(monkeypatch: pytest.MonkeyPatch, folder: Path | None) -> None:
+    """All programs count as linked with a library of that folder."""
+    path = Path("/bin/true")
+    found = Target(path, (path,), Entry.LINKED, None)
+    monkeypatch.setattr(target, "find", lambda *_: found)
+    monkeypatch.setattr(launch, "folder_of_library", lambda _: folder)
+
+
 @pytest.mark.parametrize("folder", ["/with:colon", "/with;semicolon", "/with$ORIGIN"])
 def test_prepare_is_refused_when_the_linker_cannot_read_the_folder(
     folder: str, description: Description, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "load", lambda: description)
-    monkeypatch.setattr(launch, "check_linked", lambda *_: Path(folder))
+    linked_in(monkeypatch, Path(folder))
     with pytest.raises(UserError, match="LD_LIBRARY_PATH cannot hold"):
         launch.prepare("true", (), preload=False)
-    monkeypatch.setattr(launch, "check_linked", lambda *_: Path("/with space"))
+    linked_in(monkeypatch, Path("/with space"))
     made = launch.prepare("true", (), preload=False)
     assert made.environment["LD_LIBRARY_PATH"].split(":")[0] == "/with space"
 
@@ -116,7 +126,7 @@ def test_openmp_waits_without_spinning_unless_the_user_says_how(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(launch, "load", lambda: description)
-    monkeypatch.setattr(launch, "check_linked", lambda *_: None)
+    linked_in(monkeypatch, None)
     for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"):
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.dynamic import DynamicSection
+from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 
 from pirn_tools import files
@@ -73,6 +73,8 @@ class File:
     big_endian = False
     build_id = ""
     modified_ns = 0
+    interpreter = ""  # the dynamic linker that it asks for; empty: static
+    dynamic = False  # it has a dynamic segment; of those without an interpreter: static-pie
 
     def __init__(
         self,
@@ -123,7 +125,11 @@ class File:
     def _read_head(self, elf: ELFFile) -> None:
         self.machine, self.kind = str(elf["e_machine"]), str(elf["e_type"])
         self.bits, self.big_endian = elf.elfclass, not elf.little_endian
-        loaded = [one for one in elf.iter_segments() if one["p_type"] == "PT_LOAD"]
+        segments = list(elf.iter_segments())
+        loaded = [one for one in segments if one["p_type"] == "PT_LOAD"]
+        self.dynamic = any(one["p_type"] == "PT_DYNAMIC" for one in segments)
+        asked = [one for one in segments if one["p_type"] == "PT_INTERP"]
+        self.interpreter = printable(asked[0].get_interp_name()) if asked else ""
         self.segments = [
             Segment(one["p_offset"], one["p_filesz"], one["p_vaddr"], bool(one["p_flags"] & 1))
             for one in loaded
@@ -314,11 +320,12 @@ def _links(elf: ELFFile) -> Links:
     needed: list[str] = []
     search: list[str] = []
     dynamic = False
-    for section in elf.iter_sections():
-        if not isinstance(section, DynamicSection):
+    # By segments, as the dynamic linker does: sections may have been stripped.
+    for segment in elf.iter_segments():
+        if not isinstance(segment, DynamicSegment):
             continue
         dynamic = True
-        for tag in cast("Iterator[Any]", section.iter_tags()):
+        for tag in cast("Iterator[Any]", segment.iter_tags()):
             if tag.entry.d_tag == "DT_NEEDED":
                 needed.append(tag.needed)
             elif tag.entry.d_tag in ("DT_RPATH", "DT_RUNPATH"):

@@ -29,6 +29,9 @@ class Binary:
     dynamic: bool
     defines_pirn: bool  # linked statically with libpirn
     registers: bool  # calls pirn_sched_register: brings policies of its own
+    interpreter: str  # the dynamic linker; empty: none
+    bits: int
+    machine: str  # EM_X86_64
     files: Files = field(compare=False, repr=False)  # that were read for it
 
 
@@ -63,6 +66,9 @@ def read(path: Path, files: Files | None = None) -> Binary | None:
         links.dynamic,
         defines_pirn="pirn_describe" in table.defined,
         registers="pirn_sched_register" in table.defined.keys() | table.undefined,
+        interpreter=file.interpreter,
+        bits=file.bits,
+        machine=file.machine,
         files=files,
     )
 
@@ -87,14 +93,14 @@ def _expand_origin(path: Path, value: str) -> list[str]:
 
 def uses_pirn(binary: Binary) -> bool:
     """Whether libpirn or libpirn-pthread gets loaded with the program, directly or by a library."""
-    return binary.defines_pirn or any(_is_pirn(name) for name, _ in _loaded(binary))
+    return binary.defines_pirn or any(_is_pirn(name) for name, _ in loaded(binary))
 
 
 def brings_policies(binary: Binary) -> bool:
     """Whether the program, or a library that it loads, may register policies."""
     return binary.registers or any(
         library is not None and library.registers
-        for name, library in _loaded(binary)
+        for name, library in loaded(binary)
         if not _is_pirn(name)
     )
 
@@ -103,7 +109,7 @@ def _is_pirn(name: str) -> bool:
     return name.startswith(("libpirn.so", "libpirn-pthread.so"))
 
 
-def _loaded(binary: Binary) -> Iterator[tuple[str, Binary | None]]:
+def loaded(binary: Binary) -> Iterator[tuple[str, Binary | None]]:
     """Every library that the program needs, with what can be read of it; Pirn's are not opened."""
     seen: set[str] = set()
     waiting = [(name, binary.search) for name in binary.needed]
