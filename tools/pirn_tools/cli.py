@@ -19,6 +19,7 @@ class Main(LazyGroup):
 
     lazy: ClassVar[Mapping[str, str]] = {
         "run": "pirn_tools.run:run",
+        "doctor": "pirn_tools.doctor.cli:doctor",
         "sched": "pirn_tools.sched:sched",
         "bench": "pirn_tools.bench.command:bench",
         "figures": "pirn_tools.bench.command:figures",
