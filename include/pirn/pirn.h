@@ -52,8 +52,8 @@ const char *pirn_describe(void);
 const char *pirn_features(void);
 
 /* NULL if the values of the options in the environment are valid, else why the first wrong one is
- * not, until the next call. For programs that start others: call it before the runtime starts, which
- * then takes the values that were read last. Linux only. */
+ * not, until the next call. For programs that start others: call it before the runtime starts.
+ * Linux only. */
 const char *pirn_check_options(void);
 
 /* Monotonic time in nanoseconds. */

@@ -129,7 +129,7 @@ class File:
         loaded = [one for one in segments if one["p_type"] == "PT_LOAD"]
         self.dynamic = any(one["p_type"] == "PT_DYNAMIC" for one in segments)
         asked = [one for one in segments if one["p_type"] == "PT_INTERP"]
-        self.interpreter = printable(asked[0].get_interp_name()) if asked else ""
+        self.interpreter = printable(cast("Any", asked[0]).get_interp_name()) if asked else ""
         self.segments = [
             Segment(one["p_offset"], one["p_filesz"], one["p_vaddr"], bool(one["p_flags"] & 1))
             for one in loaded

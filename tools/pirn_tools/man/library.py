@@ -14,7 +14,7 @@ the kernel. The library also provides the functions of the C library that block 
 `poll`, `nanosleep` and others), so that a thread that waits in one does not stop the others.
 
 A program links with it before the C library, or is started with it preloaded, which
-`pirn run --preload` does. The runtime starts with the first thread that is created, or at the first
+`pirn run` does. The runtime starts with the first thread that is created, or at the first
 call that needs it.
 """
 NEEDS = """\

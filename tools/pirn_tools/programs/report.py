@@ -26,7 +26,7 @@ rounds, in turn, on {cpus} CPUs; below 1, Pirn is faster. The system's load was 
 start: above the number of CPUs, differences of some tens of percent are chance."""
 
 LINKED = "`no ticks` is `steal` with `PIRN_PREEMPT=0`; workers: one a CPU."
-PRELOADED = """Debian's own binaries, with the library preloaded (`pirn run --preload`),
+PRELOADED = """Debian's own binaries, with the library preloaded (`pirn run`),
 policy `steal`."""
 
 

@@ -46,8 +46,7 @@ def nothing_written(output: str, program: str, status: int) -> str:
     """Why there may be no file."""
     return (
         f"{program} has written no trace to {output} (exit status {status}): it never started "
-        "Pirn's runtime, or ended before it did; a program starts it with its first thread, "
-        "and only if it is linked with Pirn (or runs with --preload)"
+        "Pirn's runtime, or ended before it did; a program starts it with its first thread"
     )
 
 
