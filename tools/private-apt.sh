@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Sourced by tools/setup-kernel and tools/setup-glibc: packages of another release of Debian than
-# this machine's, from the mirror of its own apt, which stays as it is. $cache: a folder, for
-# setup.log.
+# Sourced by tools/setup-kernel, tools/setup-glibc and tools/setup-guest: packages of another release
+# or architecture of Debian than this machine's, from the mirror of its own apt, which stays as it
+# is. $cache: a folder, for setup.log.
 
 : "${cache:?}"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -28,9 +28,15 @@ mirror()
 }
 
 # A configuration of apt in a folder, with nothing installed. A source: deb|deb-src, and a suite.
-make_private_apt() # folder, sources
+make_private_apt() # [--architecture NAME] folder, sources
 {
-    local apt="$1" uri source
+    local apt uri source architecture
+    architecture="$(dpkg --print-architecture)"
+    if [[ "$1" == --architecture ]]; then
+        architecture="$2"
+        shift 2
+    fi
+    apt="$1"
     command -v apt-get >/dev/null || die "this needs apt-get: Debian or a relative"
     [[ -e "$keyring" ]] || die "$keyring is missing: apt-get install debian-archive-keyring"
     uri="$(mirror)"
@@ -44,6 +50,8 @@ Dir::Cache "$apt/cache";
 Dir::Etc::sourcelist "$apt/sources.list";
 Dir::Etc::sourceparts "-";
 APT::Sandbox::User "";
+APT::Architecture "$architecture";
+APT::Architectures "$architecture";
 Acquire::Languages "none";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 END
@@ -54,3 +62,50 @@ END
 }
 
 private_apt() { APT_CONFIG="$1/apt.conf" "${@:2}"; } # folder, command
+
+# These packages and all that they depend on: the private configuration has nothing installed.
+list_packages() # folder of apt, packages
+{
+    private_apt "$1" apt-get install --simulate --no-install-recommends "${@:2}" |
+        sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) .*/\1=\2/p'
+}
+
+# The archives of a list of packages.
+download() # folder of apt, list, folder
+{
+    cd "$3" && private_apt "$1" xargs -a "$2" -r apt-get -q download
+}
+
+# The directories that are links since the merge of /usr; older packages have files in them.
+merge_usr() # root
+{
+    local name
+    for name in bin sbin lib lib32 lib64; do
+        mkdir -p "$1/usr/$name"
+        ln -sfn "usr/$name" "$1/$name"
+    done
+}
+
+# A root file system: packages are unpacked, their scripts do not run. The folder gets root and
+# packages, a list of names and versions.
+make_root() # folder of apt, folder, name of the system, packages
+{
+    local into="$2" archive
+    mkdir -p "$into/root" "$into/archives"
+    merge_usr "$into/root"
+    list_packages "$1" "${@:4}" >"$into/packages.part"
+    [[ -s "$into/packages.part" ]] || die "$3 does not have these packages: ${*:4}"
+    say "fetching $(wc -l <"$into/packages.part") packages of $3"
+    (run_logged download "$1" "$into/packages.part" "$into/archives")
+    for archive in "$into"/archives/*.deb; do
+        dpkg-deb --fsys-tarfile "$archive" | tar -x --no-same-owner --keep-directory-symlink -C "$into/root"
+    done
+    [[ -e "$into/root/usr/bin/sh" ]] || ln -s dash "$into/root/usr/bin/sh"
+    mkdir -p "$into/root"/{proc,sys,dev,tmp,run,root,home}
+    printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n' \
+        >"$into/root/etc/passwd"
+    printf 'root:x:0:\nnogroup:x:65534:\n' >"$into/root/etc/group"
+    printf '127.0.0.1 localhost\n::1 localhost\n' >"$into/root/etc/hosts"
+    rm -rf "$into/archives"
+    mv "$into/packages.part" "$into/packages"
+}

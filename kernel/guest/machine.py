@@ -7,10 +7,11 @@ the guest. The first serial port is the kernel's console, the second one has the
 
 from __future__ import annotations
 
-import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from pirn_tools.guest import qemu
+from pirn_tools.guest.qemu import Times
 
 KERNEL_OPTIONS = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off no_timer_check nowatchdog"
 MEMORY = 1024  # MiB
@@ -18,14 +19,6 @@ CLOCKS = {
     "virtual": ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"],
     "host": ["-accel", "tcg,thread=multi"],
 }
-
-
-@dataclass(frozen=True)
-class Times:
-    """Seconds of this computer's clock."""
-
-    boot: float  # until the guest's first program wrote something
-    all: float
 
 
 @dataclass(frozen=True)
@@ -68,20 +61,10 @@ class Guest:
         ]
 
     def run(self, limit: float) -> Times:
-        """Until the guest turns itself off. TimeoutError: it did not."""
-        begin = time.monotonic()
-        for path in (self.console, self.output):
-            path.unlink(missing_ok=True)
-        boot = 0.0
-        with subprocess.Popen(self.command(), stdin=subprocess.DEVNULL) as process:
-            while process.poll() is None:
-                time.sleep(0.05)
-                now = time.monotonic() - begin
-                if boot == 0.0 and self.output.exists() and self.output.stat().st_size > 0:
-                    boot = now
-                if now > limit:
-                    process.kill()
-                    raise TimeoutError(f"the guest did not end within {limit:.0f} s")
-        if process.returncode != 0:
-            raise OSError(f"QEMU ended with status {process.returncode}")
-        return Times(boot, time.monotonic() - begin)
+        """Until the guest turns itself off. GuestError: it did not."""
+        self.output.unlink(missing_ok=True)
+
+        def booted() -> bool:
+            return self.output.exists() and self.output.stat().st_size > 0
+
+        return qemu.run(self.command(), self.console, limit, qemu.Look(booted))

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from image import Image
 from machine import CLOCKS
 from results import Part, table
 from session import CACHE, HERE, ROOT, boot, end, part, require, small_image
+
+from pirn_tools.guest.image import Image
 
 PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
 SOURCED = ("checks.sh", "peer.sh")

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import click
-from image import Image
-from machine import Guest, Times
+from machine import Guest
 from results import Part, read
+
+from pirn_tools.guest.image import Image
+from pirn_tools.guest.qemu import GuestError, Times
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -57,7 +59,7 @@ def boot(
     guest = Guest(kernel, folder / "initrd", folder, cpus, clock, nodes)
     try:
         times = guest.run(limit)
-    except (TimeoutError, OSError) as error:
+    except GuestError as error:
         raise click.ClickException(f"{error}; its console: {guest.console}") from None
     return read(guest.output.read_text(errors="replace")), times
 

@@ -56,6 +56,7 @@ class Setting:
     inputs: Path
     keep: Path  # what set-up leaves: a folder for each program below it
     tools: Path  # clients of ours
+    slowness: float = 1.0  # limits are so many times longer
 
 
 @dataclass
@@ -116,7 +117,8 @@ def compare(program: Program, setting: Setting, rounds: int, step: Step) -> dict
                 continue
             step(f"{name}, round {number + 1} of {rounds}")
             slowest = max(outcomes[NPTL].seconds, default=0.0)
-            limit = LEAST_LIMIT + TIMES * slowest if slowest else FIRST_LIMIT
+            limit = LEAST_LIMIT * setting.slowness + TIMES * slowest
+            limit = limit if slowest else FIRST_LIMIT * setting.slowness
             sample = run_once(program, setting, name, limit)
             expected = expected or sample.digest
             outcome.failure = sample.failure
@@ -137,7 +139,9 @@ def set_up(program: Program, setting: Setting) -> str:
     shutil.rmtree(keep, ignore_errors=True)
     keep.mkdir(parents=True)
     environment = surroundings(program, setting, keep, NPTL)
-    ended = Script(program.setup or ":", keep, environment, "said").wait(FIRST_LIMIT)
+    ended = Script(program.setup or ":", keep, environment, "said").wait(
+        FIRST_LIMIT * setting.slowness
+    )
     failure = verdict(ended, keep / "said")
     if not failure:
         stamp.write_text(wanted)

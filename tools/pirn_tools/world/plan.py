@@ -28,6 +28,7 @@ class Program:
     says: str = ""  # what the output has to match, if its bytes are not the same each time
     environment: dict[str, str] = field(default_factory=dict)
     sample: bool = False
+    guest: bool = False  # it also runs in guests of other architectures
     known: str = ""  # why it is expected to fail with Pirn
 
 

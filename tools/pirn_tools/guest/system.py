@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""A guest of another architecture: QEMU's command, and the first file system.
+
+The root file system is a disk whose changes are lost. Folders of this machine are seen at the same
+places in the guest: what the guest writes there it alone sees, but for the folder of results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pirn_tools.errors import UserError
+from pirn_tools.guest.architectures import Architecture, Files
+from pirn_tools.guest.image import Image
+
+HERE = Path(__file__).resolve().parent
+MOUNTED = ("/proc", "/sys", "/dev", "/root")
+# A kernel that fails ends the machine. A busy host makes the guest's CPUs look stuck.
+KERNEL_OPTIONS = "quiet panic=-1 oops=panic nowatchdog"
+
+
+@dataclass(frozen=True)
+class Folder:
+    path: Path
+    writable: bool = False
+
+
+@dataclass(frozen=True)
+class System:
+    architecture: Architecture
+    files: Files
+    out: Path  # results, and what is made for the guest
+    folders: tuple[Folder, ...]
+    cpus: int = 2
+    memory: int = 2048  # MiB
+
+    @property
+    def console(self) -> Path:
+        return self.out / "console.txt"
+
+    @property
+    def initrd(self) -> Path:
+        return self.out / "initrd"
+
+    def shares(self) -> dict[str, Folder]:
+        """With the tags of the shares."""
+        return {f"share{number}": one for number, one in enumerate(self.folders)}
+
+    def command(self) -> list[str]:
+        own = self.architecture
+        words = [own.qemu, "-machine", own.machine, "-cpu", own.cpu]
+        words += ["-accel", "tcg,thread=multi", "-smp", str(self.cpus), "-m", str(self.memory)]
+        words += ["-kernel", str(self.files.kernel), "-initrd", str(self.initrd)]
+        words += ["-append", f"console={own.console} {KERNEL_OPTIONS}"]
+        words += ["-drive", f"file={_escaped(self.files.image)},format=raw,if=virtio,snapshot=on"]
+        for tag, folder in self.shares().items():
+            only = "off" if folder.writable else "on"
+            words += ["-virtfs", f"local,path={_escaped(folder.path)},mount_tag={tag},"]
+            words[-1] += f"security_model=none,multidevs=remap,readonly={only}"
+        words += ["-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot"]
+        return [*words, "-serial", f"file:{self.console}"]
+
+    def image(self, values: Mapping[str, str]) -> Image:
+        """The first file system; values: of start.sh."""
+        image = Image()
+        for name in MOUNTED:
+            image.add_folder(name)
+        image.add_bytes("/bin/busybox", self.files.busybox.read_bytes())
+        for name in self.files.load:
+            image.add_bytes(f"/guest/modules/{name}", (self.files.modules / name).read_bytes())
+        image.add_bytes("/guest/load", "".join(f"{name}\n" for name in self.files.load).encode())
+        image.add_bytes("/guest/folders", self._folders().encode())
+        start = (HERE / "start.sh").read_text()
+        for key, value in values.items():
+            start = start.replace(f"@{key}@", value)
+        image.add_bytes("/guest/start.sh", start.encode())
+        image.add_bytes("/init", (HERE / "init.sh").read_bytes())
+        return image
+
+    def _folders(self) -> str:
+        lines = []
+        for tag, folder in self.shares().items():
+            path = str(folder.path)
+            if any(character in path for character in " \t\n\\\"$`"):
+                raise UserError(f"the path {path!r} has characters that the guest cannot mount")
+            lines.append(f"{tag} {'rw' if folder.writable else 'ro'} {path}\n")
+        return "".join(lines)
+
+
+def _escaped(path: Path) -> str:
+    """Of a value in an option of QEMU."""
+    return str(path).replace(",", ",,")
+
+
+def outermost(folders: list[Path]) -> list[Path]:
+    """Without those that lie in another one."""
+    distinct = sorted(set(folders))
+    return [one for one in distinct if not any(other in one.parents for other in distinct)]
