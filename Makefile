@@ -59,8 +59,9 @@ MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../b
 PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
+GUESTS := guest-aarch64 guest-riscv64
 .PHONY: help setup apps programs check-packages world check-world demo check check-containers check-glibc $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
+        board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -234,6 +235,17 @@ hotplug-guest: setup build-release
 	@tools/setup-kernel --quiet
 	$(VENV)/python kernel/guest/hotplug.py
 
+# Guests of another architecture, each with the build of that preset. The tests that `make check`
+# leaves out under qemu-user are left out here, too.
+## guest-aarch64: boot Debian of that architecture in QEMU, run the tests of preset aarch64 there, and programs of Debian (network); GUEST_ARGS: pirn guest --help
+## guest-riscv64: the same for RISC-V 64
+$(GUESTS): guest-%: setup
+	@tools/setup-guest --quiet $*
+	$(call configure,$*)
+	cmake --build --preset $* --parallel $(JOBS) \
+	    --target src/all $(patsubst %,tests/%/all,unit cpp policy posix fault stress tls preempt stats conformance)
+	$(VENV)/pirn guest $* --skip '$(SKIP_aarch64)' $(GUEST_ARGS)
+
 # Releases of Debian on whose C libraries the tests run.
 RELEASES ?= bullseye bookworm trixie sid
 
@@ -379,8 +391,8 @@ format: setup
 
 ## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
 lint: setup
-	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/private-apt.sh tools/in-root .ci/run
-	shellcheck --shell=dash kernel/guest/*.sh
+	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/setup-guest tools/private-apt.sh tools/in-root .ci/run
+	shellcheck --shell=dash kernel/guest/*.sh tools/pirn_tools/guest/*.sh
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
 	$(MYPY) pirn_tools checks/*.py

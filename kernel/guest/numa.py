@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from pirn_tools.guest.image import Image
 from results import Part, table
 from session import ROOT, boot, end, part, require, small_image
-
-from pirn_tools.guest.image import Image
 
 SETTINGS = "PIRN_CPUS=4 PIRN_BIND=1 PIRN_SCHED=steal:affinity=declared"
 RUNS = {"one node": "off", "two nodes": "auto"}

@@ -13,10 +13,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from pirn_tools.guest.image import Image
 from results import Part
 from session import ROOT, boot, end, part, require, small_image
-
-from pirn_tools.guest.image import Image
 
 POLICIES = ("single", "central", "dist", "steal", "request")
 WORKERS = (1, 2, 4)

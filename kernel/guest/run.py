@@ -20,10 +20,9 @@ from pathlib import Path
 
 import click
 from machine import CLOCKS
+from pirn_tools.guest.image import Image
 from results import Part, table
 from session import CACHE, HERE, ROOT, boot, end, part, require, small_image
-
-from pirn_tools.guest.image import Image
 
 PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
 SOURCED = ("checks.sh", "peer.sh")

@@ -9,10 +9,9 @@ from typing import NoReturn
 
 import click
 from machine import Guest
-from results import Part, read
-
 from pirn_tools.guest.image import Image
 from pirn_tools.guest.qemu import GuestError, Times
+from results import Part, read
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

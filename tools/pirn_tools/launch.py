@@ -31,6 +31,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from pirn_tools import openmp
 from pirn_tools.binary import linked, target
 from pirn_tools.binary.target import Entry, Target
 from pirn_tools.describe import (
@@ -233,7 +234,7 @@ def prepare(
     found = target.find(program, args)
     chosen = settings(load(), values, others=brings_policies(found.file))
     environment = {**os.environ, **chosen}
-    openmp_waits(environment)
+    openmp.waits(environment)
     if found.entry is Entry.SYSTEM and (needed or preload):
         raise UserError(f"{_said(found, program)}: nothing can be preloaded into it", status=1)
     if not children:
@@ -274,16 +275,6 @@ def _said(found: Target, name: str) -> str:
 def _remark(found: Target, name: str) -> str:
     which = "it runs" if found.inherits else "it and the programs that it starts run"
     return f"{_said(found, name)}: {which} on the system's threads"
-
-
-_OPENMP_WAITS = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"}
-
-
-def openmp_waits(environment: dict[str, str]) -> None:
-    """OpenMP's threads do not spin before they wait for their team, unless the user says how: they
-    would keep the worker from the threads that they wait for."""
-    if not _OPENMP_WAITS & environment.keys():
-        environment["OMP_WAIT_POLICY"] = "passive"
 
 
 # At what the dynamic linker splits a variable, and how that is said. In both it replaces $ORIGIN.

@@ -21,8 +21,20 @@ from pirn_tools.errors import UserError
 DEFAULT_LIMIT = 600.0  # seconds, of a test that names none: as in the presets
 PYTHON = "/usr/bin/python3"
 EMULATOR = re.compile(r"^(?:.*/)?qemu-[a-z0-9_]+(?:-static)?$")
-# Properties that say nothing about how a test runs, or that ctest itself has used.
-IGNORED = {"LABELS", "COST", "DEPENDS", "FIXTURES_CLEANUP", "RUN_SERIAL"}
+RUNNER = re.compile(r"^--runner=(?:.*/)?qemu-")  # of a script that starts programs itself
+# Properties that are kept as they are.
+FIELDS = {
+    "PASS_REGULAR_EXPRESSION": "passes",
+    "FAIL_REGULAR_EXPRESSION": "fails",
+    "SKIP_REGULAR_EXPRESSION": "skips",
+    "SKIP_RETURN_CODE": "skip_status",
+    "WORKING_DIRECTORY": "folder",
+    "PROCESSORS": "jobs",
+    "WILL_FAIL": "will_fail",
+    "FIXTURES_SETUP": "first",
+}
+# Those that say nothing about how a test runs, or that ctest itself has used.
+IGNORED = {"LABELS", "COST", "DEPENDS", "FIXTURES_REQUIRED"}
 
 
 @dataclass
@@ -38,7 +50,7 @@ class Case:
     skips: list[str] = field(default_factory=list)
     skip_status: int | None = None
     will_fail: bool = False
-    first: bool = False  # others need what it makes
+    first: list[str] = field(default_factory=list)  # others need what it makes
     missing: str = ""  # why it cannot run
 
     @staticmethod
@@ -80,30 +92,15 @@ def _case(one: Mapping[str, Any], scale: float) -> Case:
 
 
 def _set(case: Case, name: str, value: Any, scale: float) -> None:  # noqa: ANN401 - of JSON
-    lists = {
-        "PASS_REGULAR_EXPRESSION": case.passes,
-        "FAIL_REGULAR_EXPRESSION": case.fails,
-        "SKIP_REGULAR_EXPRESSION": case.skips,
-    }
-    if name in lists:
-        lists[name].extend(value)
-    elif name == "TIMEOUT":
+    if name == "TIMEOUT":
         case.limit = float(value) * scale
-    elif name == "WORKING_DIRECTORY":
-        case.folder = value
     elif name == "ENVIRONMENT":
         case.environment.update(each.split("=", 1) for each in value)
-    elif name == "PROCESSORS":
-        case.jobs = int(value)
-    elif name == "SKIP_RETURN_CODE":
-        case.skip_status = int(value)
-    elif name == "WILL_FAIL":
-        case.will_fail = bool(value)
-    elif name == "FIXTURES_SETUP":
-        case.first = True
-    elif name == "DISABLED" and value:
-        case.missing = "it is disabled"
-    elif name not in IGNORED and name not in ("FIXTURES_REQUIRED", "DISABLED"):
+    elif name == "DISABLED":
+        case.missing = "it is disabled" if value else case.missing
+    elif name in FIELDS:
+        setattr(case, FIELDS[name], value)
+    elif name not in IGNORED:
         case.missing = f"the guest does not know the property {name}"
 
 
@@ -116,7 +113,7 @@ def native(command: Sequence[str]) -> list[str]:
         if EMULATOR.match(word):
             if rest[:1] == ["-L"]:
                 rest = rest[2:]
-        else:
+        elif not RUNNER.match(word):
             words.append(word)
     if words and re.fullmatch(r"(?:.*/)?python3?(?:\.\d+)?", words[0]):
         words[0] = PYTHON

@@ -18,7 +18,6 @@ import click
 from pirn_tools import paths
 from pirn_tools.errors import UserError
 from pirn_tools.guest import architectures, cases, programs, qemu, results
-from pirn_tools.guest.architectures import Architecture
 from pirn_tools.guest.system import Folder, System, outermost
 from pirn_tools.world import inputs
 from pirn_tools.world.plan import Program
@@ -198,31 +197,29 @@ def boot(
         f"{system.architecture.name}, {system.cpus} CPUs"
     )
     watch = Watch(system.out, len(listed))
+    look = qemu.Look(watch.booted, watch.trouble)
+    begin, trouble, times = time.monotonic(), "", None
     try:
-        times = qemu.run(
-            system.command(), system.console, limit, qemu.Look(watch.booted, watch.trouble)
-        )
+        times = qemu.run(system.command(), system.console, limit, look)
     except qemu.GuestError as error:
-        tell_failure(system, watch, str(error))
-        return 1
-    finally:
-        watch.tell(watch.read())
+        trouble = str(error)
     found = watch.read()
-    if not found.ended:
-        tell_failure(system, watch, "the guest turned itself off before the end of the plan")
+    watch.tell(found)
     good = finish(found, listed, picked)
-    click.echo(
-        f"booted in {times.boot:.0f} s, {times.all:.0f} s in all; outputs: "
-        f"{paths.short(system.out / 'logs')}"
-    )
-    return 0 if good else 1
+    took = f"booted in {times.boot:.0f} s, " if times else ""
+    took += f"{time.monotonic() - begin:.0f} s in all"
+    click.echo(f"{took}; outputs: {paths.short(system.out / 'logs')}")
+    if not trouble and not found.ended:
+        trouble = "the guest turned itself off before the end of the plan"
+    if trouble:
+        tell_failure(system, found, trouble)
+    return 0 if good and not trouble else 1
 
 
-def tell_failure(system: System, watch: Watch, what: str) -> None:
+def tell_failure(system: System, found: results.Results, what: str) -> None:
     click.echo(f"failed: {what}", err=True)
-    running = watch.read().running
-    if running:
-        click.echo(f"it ran then: {', '.join(running)}", err=True)
+    if found.running:
+        click.echo(f"it ran then: {', '.join(found.running)}", err=True)
     for path in (system.console, system.out / "system.txt"):
         lines = qemu.last_lines(path, 8)
         if lines:
@@ -230,9 +227,7 @@ def tell_failure(system: System, watch: Watch, what: str) -> None:
             click.echo("\n".join(f"  {line}" for line in lines), err=True)
 
 
-def finish(
-    found: results.Results, listed: Sequence[cases.Case], picked: Sequence[Program]
-) -> bool:
+def finish(found: results.Results, listed: Sequence[cases.Case], picked: Sequence[Program]) -> bool:
     """The summary; whether all is well."""
     good = found.ended
     if listed:

@@ -18,26 +18,26 @@ mount -t devtmpfs dev /dev
 while read -r module; do
     insmod "/guest/modules/$module" || stop "module $module cannot be loaded"
 done </guest/load
-mount -t ext4 /dev/vda /root || stop "the disk cannot be mounted"
-for each in proc sys dev; do mount --move "/$each" "/root/$each"; done
-mount -t tmpfs run /root/run
-mount -t tmpfs tmp /root/tmp
-mkdir -p /root/dev/pts /root/dev/shm
-mount -t devpts pts /root/dev/pts
-mount -t tmpfs shm /root/dev/shm
-mount -t cgroup2 cgroup /root/sys/fs/cgroup
+mount -t ext4 /dev/vda /new || stop "the disk cannot be mounted"
+for each in proc sys dev; do mount --move "/$each" "/new/$each"; done
+mount -t tmpfs run /new/run
+mount -t tmpfs tmp /new/tmp
+mkdir -p /new/dev/pts /new/dev/shm
+mount -t devpts pts /new/dev/pts
+mount -t tmpfs shm /new/dev/shm
+mount -t cgroup2 cgroup /new/sys/fs/cgroup
 while read -r tag mode path; do
     options="trans=virtio,version=9p2000.L,msize=262144"
-    mkdir -p "/root$path"
+    mkdir -p "/new$path"
     if [ "$mode" = rw ]; then
-        mount -t 9p -o "$options,cache=none" "$tag" "/root$path" || stop "$path cannot be mounted"
+        mount -t 9p -o "$options,cache=none" "$tag" "/new$path" || stop "$path cannot be mounted"
         continue
     fi
     # What tests write beside their programs stays in the guest.
-    mkdir -p "/root/run/$tag/host" "/root/run/$tag/new" "/root/run/$tag/work"
-    mount -t 9p -o "$options,cache=loose,ro" "$tag" "/root/run/$tag/host" || stop "$path cannot be mounted"
-    mount -t overlay -o "lowerdir=/root/run/$tag/host,upperdir=/root/run/$tag/new,workdir=/root/run/$tag/work" \
-        overlay "/root$path" || stop "$path cannot be mounted"
+    mkdir -p "/new/run/$tag/host" "/new/run/$tag/new" "/new/run/$tag/work"
+    mount -t 9p -o "$options,cache=loose,ro" "$tag" "/new/run/$tag/host" || stop "$path cannot be mounted"
+    mount -t overlay -o "lowerdir=/new/run/$tag/host,upperdir=/new/run/$tag/new,workdir=/new/run/$tag/work" \
+        overlay "/new$path" || stop "$path cannot be mounted"
 done </guest/folders
-cp /guest/start.sh /root/run/start.sh
-exec switch_root /root /bin/busybox sh /run/start.sh
+cp /guest/start.sh /new/run/start.sh
+exec switch_root /new /bin/busybox sh /run/start.sh

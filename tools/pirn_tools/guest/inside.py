@@ -3,7 +3,7 @@
 
     python3 -m pirn_tools.guest.inside FOLDER
 
-It has the guest's Python alone, with click and pyelftools.
+It has the guest's Python alone, with click.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pirn_tools import children
 from pirn_tools.guest import results
 from pirn_tools.guest.cases import Case
 
@@ -84,21 +85,10 @@ def execute(case: Case, log: Path) -> int | str | None:
             )
         except OSError as error:
             return f"it cannot start: {error.strerror}"
-    try:
-        return child.wait(case.limit)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        kill(child)
-
-
-def kill(child: subprocess.Popen[bytes]) -> None:
-    """With what it left behind."""
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    child.wait()
+    ended = children.ends(child, case.limit)
+    os.killpg(child.pid, signal.SIGKILL)  # and what it left behind; it is not reaped yet
+    status = child.wait()
+    return status if ended else None
 
 
 def tail(log: Path) -> str:

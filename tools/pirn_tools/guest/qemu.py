@@ -15,7 +15,9 @@ from pathlib import Path
 
 INTERVAL = 0.05  # seconds between two looks at it
 # What the kernel writes to the console before it ends, or goes on in an unknown state.
-FATAL = re.compile(rb"Kernel panic - not syncing[^\r\n]*|Internal error: Oops[^\r\n]*|Oops \[#[^\r\n]*")
+FATAL = re.compile(
+    rb"Kernel panic - not syncing[^\r\n]*|Internal error: Oops[^\r\n]*|Oops \[#[^\r\n]*"
+)
 
 
 class GuestError(Exception):

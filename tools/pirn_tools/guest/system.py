@@ -16,7 +16,7 @@ from pirn_tools.guest.architectures import Architecture, Files
 from pirn_tools.guest.image import Image
 
 HERE = Path(__file__).resolve().parent
-MOUNTED = ("/proc", "/sys", "/dev", "/root")
+MOUNTED = ("/proc", "/sys", "/dev", "/new")
 # A kernel that fails ends the machine. A busy host makes the guest's CPUs look stuck.
 KERNEL_OPTIONS = "quiet panic=-1 oops=panic nowatchdog"
 
@@ -83,7 +83,7 @@ class System:
         lines = []
         for tag, folder in self.shares().items():
             path = str(folder.path)
-            if any(character in path for character in " \t\n\\\"$`"):
+            if any(character in path for character in ' \t\n\\"$`'):
                 raise UserError(f"the path {path!r} has characters that the guest cannot mount")
             lines.append(f"{tag} {'rw' if folder.writable else 'ro'} {path}\n")
         return "".join(lines)

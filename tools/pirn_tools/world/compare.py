@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pirn_tools import children, launch
+from pirn_tools import children, openmp
 from pirn_tools.world.plan import Program
 
 FIRST_LIMIT = 180.0  # seconds, for the first run
@@ -173,7 +173,7 @@ def surroundings(program: Program, setting: Setting, folder: Path, name: str) ->
     if name == PIRN:
         words = (str(setting.library), values.get("LD_PRELOAD", ""))
         values["LD_PRELOAD"] = ":".join(filter(None, words))
-        launch.openmp_waits(values)
+        openmp.waits(values)
     return values
 
 
