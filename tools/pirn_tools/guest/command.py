@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -104,6 +105,7 @@ class Watch:
     show_default=True,
     help="Seconds until the guest is ended.",
 )
+@click.option("--shell", is_flag=True, help="A shell in the guest instead; it ends with exit.")
 @click.option("--list", "only_list", is_flag=True, help="List tests and programs.")
 @click.option(
     "--output",
@@ -124,6 +126,7 @@ def guest(
     scale: float,
     rounds: int,
     limit: float,
+    shell: bool,
     only_list: bool,
     output: Path | None,
 ) -> None:
@@ -162,10 +165,12 @@ def guest(
     (out / "plan.json").write_text(json.dumps(plan, indent=1) + "\n")
     seen = outermost([root, architectures.source(built), built])
     folders = (*(Folder(path) for path in seen), Folder(out, writable=True))
-    system = System(kind, files, out, folders, cpus, memory)
-    status = boot(system, root, limit, listed, picked)
-    locked.close()
-    sys.exit(status)
+    system = System(kind, files, out, folders, cpus, memory, shell)
+    system.initrd.write_bytes(system.image(root / "tools").archive())
+    with locked:
+        if shell:
+            sys.exit(subprocess.run(system.command(), check=False).returncode)
+        sys.exit(boot(system, limit, listed, picked))
 
 
 def prepare(out: Path) -> TextIO:
@@ -185,13 +190,10 @@ def prepare(out: Path) -> TextIO:
 
 def boot(
     system: System,
-    root: Path,
     limit: float,
     listed: Sequence[cases.Case],
     picked: Sequence[Program],
 ) -> int:
-    values = {"TOOLS": str(root / "tools"), "OUT": str(system.out)}
-    system.initrd.write_bytes(system.image(values).archive())
     click.echo(
         f"{len(listed)} tests and {len(picked)} programs in Linux {system.files.version}, "
         f"{system.architecture.name}, {system.cpus} CPUs"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Runs in the guest's root file system after init.sh: what the scripts of packages would have done,
-# then the plan of `pirn guest`. Turns the machine off. @TOOLS@ and @OUT@ are replaced.
+# then the plan of `pirn guest`, or a shell on a terminal. Turns the machine off. system.py
+# puts values for TOOLS, OUT and SHELL.
 export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root LC_ALL=C
 exec >"@OUT@/system.txt" 2>&1 </dev/null
 uname -a
@@ -11,7 +12,11 @@ ip link set lo up
 hostname guest
 ulimit -n 65536
 ulimit -c 0
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="@TOOLS@" python3 -m pirn_tools.guest.inside "@OUT@"
-echo "the plan ended with status $?"
+if [ -n "@SHELL@" ]; then
+    setsid -c bash -i <"/dev/@SHELL@" >"/dev/@SHELL@" 2>&1
+else
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="@TOOLS@" python3 -m pirn_tools.guest.inside "@OUT@"
+    echo "the plan ended with status $?"
+fi
 sync
 poweroff -f

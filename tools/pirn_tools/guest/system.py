@@ -7,7 +7,6 @@ places in the guest: what the guest writes there it alone sees, but for the fold
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +34,7 @@ class System:
     folders: tuple[Folder, ...]
     cpus: int = 2
     memory: int = 2048  # MiB
+    shell: bool = False  # instead of the plan, on the standard input and output
 
     @property
     def console(self) -> Path:
@@ -60,10 +60,10 @@ class System:
             words += ["-virtfs", f"local,path={_escaped(folder.path)},mount_tag={tag},"]
             words[-1] += f"security_model=none,multidevs=remap,readonly={only}"
         words += ["-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot"]
-        return [*words, "-serial", f"file:{self.console}"]
+        return [*words, "-serial", "stdio" if self.shell else f"file:{self.console}"]
 
-    def image(self, values: Mapping[str, str]) -> Image:
-        """The first file system; values: of start.sh."""
+    def image(self, tools: Path) -> Image:
+        """The first file system; tools: the folder of this package, for Python."""
         image = Image()
         for name in MOUNTED:
             image.add_folder(name)
@@ -72,6 +72,8 @@ class System:
             image.add_bytes(f"/guest/modules/{name}", (self.files.modules / name).read_bytes())
         image.add_bytes("/guest/load", "".join(f"{name}\n" for name in self.files.load).encode())
         image.add_bytes("/guest/folders", self._folders().encode())
+        values = {"TOOLS": str(tools), "OUT": str(self.out)}
+        values["SHELL"] = self.architecture.console if self.shell else ""
         start = (HERE / "start.sh").read_text()
         for key, value in values.items():
             start = start.replace(f"@{key}@", value)
