@@ -31,13 +31,13 @@ mirror()
 make_private_apt() # [--architecture NAME] folder, sources
 {
     local apt uri source architecture
+    command -v apt-get >/dev/null || die "this needs apt-get: Debian or a relative"
     architecture="$(dpkg --print-architecture)"
     if [[ "$1" == --architecture ]]; then
         architecture="$2"
         shift 2
     fi
     apt="$1"
-    command -v apt-get >/dev/null || die "this needs apt-get: Debian or a relative"
     [[ -e "$keyring" ]] || die "$keyring is missing: apt-get install debian-archive-keyring"
     uri="$(mirror)"
     [[ -n "$uri" ]] || die "apt has no source of Debian's packages; run apt-get update, and try again"

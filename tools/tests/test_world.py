@@ -60,7 +60,7 @@ def test_program_passes_when_output_and_files_are_the_same(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("script", "failure"),
     [
-        ("echo wrong", "its output differs"),
+        ("echo wrong", "its output differs: wrong"),
         ("echo right; echo more > out", "its output differs"),
         ("echo why; exit 3", "exit status 3: why"),
         ("kill -SEGV $$", "killed by SIGSEGV: no message"),

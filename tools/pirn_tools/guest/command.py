@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -167,6 +168,7 @@ def guest(
     folders = (*(Folder(path) for path in seen), Folder(out, writable=True))
     system = System(kind, files, out, folders, cpus, memory, shell)
     system.initrd.write_bytes(system.image(root / "tools").archive())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends QEMU, too
     with locked:
         if shell:
             sys.exit(subprocess.run(system.command(), check=False).returncode)

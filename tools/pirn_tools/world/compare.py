@@ -37,6 +37,7 @@ class Sample:
     cpu: float
     digest: str
     failure: str
+    said: str
 
 
 @dataclass
@@ -110,7 +111,7 @@ def compare(program: Program, setting: Setting, rounds: int, step: Step) -> dict
     outcomes = {NPTL: Outcome(), PIRN: Outcome()}
     step("set-up")
     outcomes[NPTL].failure = set_up(program, setting)
-    expected = ""
+    expected: Sample | None = None
     for number in range(rounds):
         for name, outcome in outcomes.items():
             if outcome.failure or outcomes[NPTL].failure:
@@ -120,10 +121,10 @@ def compare(program: Program, setting: Setting, rounds: int, step: Step) -> dict
             limit = LEAST_LIMIT * setting.slowness + TIMES * slowest
             limit = limit if slowest else FIRST_LIMIT * setting.slowness
             sample = run_once(program, setting, name, limit)
-            expected = expected or sample.digest
+            expected = expected or sample
             outcome.failure = sample.failure
-            if not outcome.failure and not program.says and sample.digest != expected:
-                outcome.failure = "its output differs"
+            if not outcome.failure and not program.says and sample.digest != expected.digest:
+                outcome.failure = f"its output differs{difference(expected.said, sample.said)}"
             outcome.seconds.append(sample.seconds)
             outcome.cpu.append(sample.cpu)
     return outcomes
@@ -160,7 +161,9 @@ def run_once(program: Program, setting: Setting, name: str, limit: float) -> Sam
         said = (folder / "said").read_bytes() if (folder / "said").exists() else b""
         if not failure and not re.search(program.says, said.decode(errors="replace")):
             failure = f"its output does not match: {last_line(folder / 'said')}"
-        return Sample(ended.seconds, ended.cpu, digest(folder), failure)
+        return Sample(
+            ended.seconds, ended.cpu, digest(folder), failure, said.decode(errors="replace")
+        )
 
 
 def surroundings(program: Program, setting: Setting, folder: Path, name: str) -> dict[str, str]:
@@ -233,6 +236,13 @@ def verdict(ended: Ended, said: Path, when: str = "") -> str:
     if number in [one.value for one in signal.Signals]:
         how = f"killed by {signal.Signals(number).name}"
     return f"{when}{how}: {last_line(said)}"
+
+
+def difference(expected: str, said: str) -> str:
+    """The first line that is new, if there is one: files may differ instead."""
+    known = set(expected.splitlines())
+    new = next((line for line in said.splitlines() if line not in known), "")
+    return f": {new.strip()[:160]}" if new.strip() else ""
 
 
 def last_line(path: Path) -> str:
