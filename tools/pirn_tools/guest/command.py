@@ -239,8 +239,10 @@ def finish(found: results.Results, listed: Sequence[cases.Case], picked: Sequenc
         good = good and passed
         click.echo("\n" + "\n".join(lines))
     if picked:
-        rows, passed = results.program_table(found, [one.name for one in picked])
-        good = good and passed
+        rows, failures = results.program_table(found, [one.name for one in picked])
+        good = good and not failures
         click.echo("\n" + results.text_table(rows))
+        for failure in failures:
+            click.echo(f"  failed: {failure}")
         click.echo("Seconds of an emulated machine show no ratio of speeds.")
     return good

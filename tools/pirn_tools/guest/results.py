@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 BEGIN, START, TEST, PROGRAM, END = "begin", "start", "test", "program", "end"
+NPTL, PIRN = "nptl", "pirn"  # kinds of threads, as world/compare.py calls them
 PASSED, FAILED, SKIPPED, MISSING = "passed", "failed", "skipped", "not run"
 KEYS = {
     BEGIN: ("kernel", "cpus"),
@@ -116,24 +117,26 @@ def summary(results: Results, expected: Sequence[str]) -> tuple[list[str], bool]
     return lines, bad == 0 and results.ended
 
 
-def program_table(results: Results, expected: Sequence[str]) -> tuple[list[list[str]], bool]:
-    """Rows: a program, with each kind of threads whether it passed and its seconds."""
+def program_table(results: Results, expected: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+    """Rows: a program, with each kind of threads whether it passed and its seconds; and what
+    failed or was not run."""
     runs = {(one.name, one.threads): one for one in results.programs}
     rows = [["program", "NPTL", "seconds", "Pirn", "seconds"]]
-    good = True
+    failures = []
     for name in expected:
         row = [name]
-        for threads in ("nptl", "pirn"):
+        for threads in (NPTL, PIRN):
             run = runs.get((name, threads))
-            good = good and run is not None and not run.failure
             if run is None:
-                row += ["not run", ""]
+                row += [MISSING, ""]
+                failures.append(f"{name}, {threads}: {MISSING}")
             elif run.failure:
-                row += [f"FAILS: {run.failure}", ""]
+                row += ["FAILS", ""]
+                failures.append(f"{name}, {threads}: {run.failure}")
             else:
                 row += ["passes", f"{run.seconds:.1f}"]
         rows.append(row)
-    return rows, good
+    return rows, failures
 
 
 def text_table(rows: Sequence[Sequence[str]]) -> str:
