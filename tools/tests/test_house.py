@@ -52,7 +52,7 @@ def make(*words: str) -> str:
 def test_help_names_each_target() -> None:
     text = (ROOT / "Makefile").read_text()
     targets = re.findall(r"^([a-z][a-z-]*):(?!=)", text, re.MULTILINE)
-    targets += make("--eval", "lists: ; @echo $(CHECKED) $(FUZZED)", "lists").split()
+    targets += make("--eval", "lists: ; @echo $(CHECKED) $(FUZZED) $(GUESTS)", "lists").split()
     targets += [name.replace("%", "PRESET") for name in re.findall(r"^(build-%):", text, re.M)]
     helped = dict(re.findall(r"^  make (\S+)\s+(\S.*)$", make("help"), re.MULTILINE))
     assert sorted(targets) == sorted(helped)
@@ -69,8 +69,8 @@ def test_documents_name_presets_and_targets_that_there_are() -> None:
             assert name in presets(KINDS[0]), f"{document}: --preset {name}"
             seen += 1
         code = "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-        named = re.findall(r"(?:^    |`)make ([a-z-]+)", text, re.MULTILINE)
-        for name in named + re.findall(r"^(?:\$ )?make ([a-z-]+)", code, re.MULTILINE):
+        named = re.findall(r"(?:^    |`)make ([a-z0-9-]+)", text, re.MULTILINE)
+        for name in named + re.findall(r"^(?:\$ )?make ([a-z0-9-]+)", code, re.MULTILINE):
             assert name in helped, f"{document}: make {name}"
             seen += 1
     assert seen > 40

@@ -12,8 +12,9 @@ ip link set lo up
 hostname guest
 ulimit -n 65536
 ulimit -c 0
-if [ -n "@SHELL@" ]; then
-    setsid -c bash -i <"/dev/@SHELL@" >"/dev/@SHELL@" 2>&1
+terminal="@SHELL@"
+if [ -n "$terminal" ]; then
+    setsid -c bash -i <"/dev/$terminal" >"/dev/$terminal" 2>&1
 else
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="@TOOLS@" python3 -m pirn_tools.guest.inside "@OUT@"
     echo "the plan ended with status $?"
