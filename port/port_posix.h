@@ -9,8 +9,7 @@
  *
  *   port_tls_own                    threads have TLS blocks of their own
  *   port_tls_handle_self()          the caller's pthread_t, where port_tls_own
- *   port_tls_handle_early()         the same for kernel threads that may not have called us yet; any
- *                                   time
+ *   port_tls_handle_early()         the same, also before that is decided
  *   port_thread_of_handle(handle)   the thread whose pthread_t that is; NULL: one that has not
  *                                   called us
  *   port_tls_tid()                  the id that the C library has for the caller, where

@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 
 import click
-from image import Image
+from pirn_tools.guest.image import Image
 from results import Part
 from session import ROOT, boot, end, part, require, small_image
 

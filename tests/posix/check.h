@@ -61,7 +61,8 @@ static __attribute__((noinline, unused)) int get_errno(void)
     } while (0)
 
 /* Of AArch64 the smallest one is larger. */
-#define SMALL_STACK (PTHREAD_STACK_MIN > (64 << 10) ? (size_t)PTHREAD_STACK_MIN : (size_t)(64 << 10))
+#define SMALL_STACK                                                                                \
+    (PTHREAD_STACK_MIN > (64 << 10) ? (size_t)PTHREAD_STACK_MIN : (size_t)(64 << 10))
 
 #define NS_PER_MS 1000000L
 #define NS_PER_S 1000000000L

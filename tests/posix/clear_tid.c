@@ -59,8 +59,8 @@ static void make(void *top, uint32_t *word)
                      "svc #0\n"
                      "1:"
                      : "+r"(x0), "+r"(x1), "+r"(x8)
-                     : "r"(x2), "r"(x3), "r"(x4), "r"(x19), [nanosleep] "i"(SYS_nanosleep),
-                       [exit] "i"(SYS_exit)
+                     : "r"(x2), "r"(x3), "r"(x4),
+                       "r"(x19), [nanosleep] "i"(SYS_nanosleep), [exit] "i"(SYS_exit)
                      : "memory");
     made = x0;
 #endif

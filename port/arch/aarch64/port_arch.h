@@ -74,7 +74,7 @@ ALWAYS_INLINE void port_cpu_relax(void)
                          : "=&r"(out), "=&r"(offset_));                                            \
     } while (0)
 
-/* On a 32-bit initial-exec TLS variable of the thread pointer's block. A store that a signal handler
+/* On a 32-bit initial-exec TLS variable of the calling thread's block. A store that a handler
  * has made in between is seen, because the handler's return makes the exclusive store fail.
  * PORT_ARCH_TLS_DEC: is it 0 now? */
 #define PORT_ARCH_TLS_SET(var, value)                                                              \
