@@ -24,7 +24,8 @@ from pirn_tools.guest.system import Folder, System, outermost
 from pirn_tools.world import inputs
 from pirn_tools.world.plan import Program
 
-LABELS = "^(unit|policy|posix|conformance|tls|preempt|stress|fault)$"
+# Not conformance: a configuration of that suite takes half an hour here.
+LABELS = "^(unit|policy|posix|tls|preempt|stress|fault)$"
 SILENCE = 240.0  # seconds without a sign of life after which the guest hangs
 LOOKS = 0.5  # seconds between two looks at results
 
