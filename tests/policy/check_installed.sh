@@ -127,7 +127,7 @@ refused() {
 }
 refused 'home has no option "strt"; it has: start=here|turn' env PIRN_SCHED=home:strt=turn ./out/by-cmake
 refused 'option start of home takes here|turn, not "left"' env PIRN_SCHED=home:start=left ./out/by-cmake
-refused 'there are: .* home$' env PIRN_SCHED=hom ./out/by-cmake
+refused 'there are: .* home; did you mean "home"?$' env PIRN_SCHED=hom ./out/by-cmake
 
 # A program that was compiled against other headers: it says so, and so does the library.
 mkdir older
@@ -140,6 +140,8 @@ if [ $status != 1 ] || ! grep -q 'the table has version 0, and Pirn .* takes ver
     fail "a table of another version is not refused"
 fi
 "$cc" -Iolder -shared -fPIC loaded.c example.c -o older-home.so -L"$libdir" -lpirn-pthread
-refused 'no policy "home"; there are: .*; refused when it was registered: the table has version 0' \
-    env "LD_PRELOAD=$libdir/libpirn-pthread.so.0:./older-home.so" PIRN_SCHED=home ./system
+says='ignored: .*no policy "home"; there are: .*; refused when it was registered: the table has version 0'
+env "LD_PRELOAD=$libdir/libpirn-pthread.so.0:./older-home.so" PIRN_SCHED=home ./system >output 2>&1 ||
+    fail "a preloaded program with a policy of another version does not run"
+grep -q "$says" output || fail "a preloaded policy of another version: does not say: $says"
 echo "ok refusals"

@@ -260,7 +260,7 @@ def test_misspelt_variables_are_warnings_and_wrong_options_errors(folder: Path) 
     assert result.stderr.count("\n") == 2
     result = run(folder, "--cpus", "two", "./dynamic")
     assert (result.returncode, result.stdout) == (2, "")
-    assert 'option cpus="two" is not valid; valid: 1 to 256, or all' in result.stderr
+    assert 'option cpus="two" is not valid; valid: 1 to 256, auto or all' in result.stderr
 
 
 @pytest.mark.parametrize(

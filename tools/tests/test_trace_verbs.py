@@ -387,7 +387,7 @@ def test_record_puts_the_process_into_the_name(tmp_path: Path) -> None:
 
 
 RECORD_ERRORS = [
-    (("true",), 1, "not linked with Pirn"),
+    (("true",), 1, "it never started Pirn's runtime"),
     (("no-such-program",), 127, "no such program"),
     (("--full", "newest", "true"), 2, "newest"),
     (("-o", "off", "true"), 2, 'cannot be called "off"'),
