@@ -31,7 +31,7 @@ static uint32_t or_default(uint32_t value, uint32_t deflt)
     return value != 0 ? value : deflt;
 }
 
-static void options_check(const struct pirn_settings *s)
+static void settings_check(const struct pirn_settings *s)
 {
     uint32_t tick = or_default(s->tick_us, DEFAULT_tick);
     uint32_t slice = or_default(s->slice_us, DEFAULT_slice);
@@ -61,7 +61,7 @@ void options_load(void)
     unsigned there = port_cpu_count();
     uint32_t tick = or_default(s->tick_us, DEFAULT_tick);
     uint32_t slice = or_default(s->slice_us, DEFAULT_slice);
-    options_check(s);
+    settings_check(s);
     rt.ncpu = s->cpus != 0 && s->cpus < there ? s->cpus : there;
     rt.preempt = s->preempt || (rt_personality.preempt && RT_PREEMPT);
     rt.preempt_asked = s->preempt;
