@@ -41,7 +41,7 @@ TARGETS_clang := src/all apps/all $(UNIT)
 TARGETS_asan := pirn-pthread $(UNIT) tests/conformance/all tests/fault/all tests/stress/all tests/sanitizers/all
 TARGETS_tsan := pirn-pthread $(UNIT) tests/conformance/all tests/stress/all tests/sanitizers/all tests/prof/all
 TARGETS_riscv64 := src/all tests/unit/all
-TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit example register cxx)
+TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit example register cxx slow-start)
 
 # ThreadSanitizer needs shadow memory at fixed addresses, which high address randomization takes.
 RUN_tsan := setarch -R
