@@ -102,8 +102,8 @@ static uint64_t misses_under(const char *sched, uint64_t seed)
 }
 
 /* None declares anything: without measuring, the gate stands open. What a job finds in the cache,
- * left by the job before, it does not miss: so less may be measured than it uses. How much depends on
- * where the linker has put the runtime's data, too, which is in the same cache. */
+ * left by the job before, it does not miss: so less may be measured than it uses. How much also
+ * depends on where the linker has put the runtime's data, which is in the same cache. */
 static void test_gate_keeps_apart_what_does_not_fit_when_it_measures(void)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
