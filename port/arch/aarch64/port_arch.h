@@ -14,6 +14,7 @@
 #define PIRN_PORT_ARCH_H
 
 #include "compiler.h"
+#include "port_asm.h"
 
 struct port_ctx {
     void *sp;
@@ -257,81 +258,56 @@ ALWAYS_INLINE bool port_arch_in_syscall(uintptr_t pc)
 
 /* See the x86-64 port. */
 #define PORT_ARCH_ACCEPT_CALL                                                                      \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl port_accept_call, port_accept_begin, port_accept_end\n\t"                      \
-            ".hidden port_accept_call, port_accept_begin, port_accept_end\n\t"                     \
-            ".type port_accept_call, @function\n\t"                                                \
-            ".p2align 4\n"                                                                         \
-            "port_accept_call:\n\t"                                                                \
-            ".cfi_startproc\n\t"                                                                   \
-            "mov x8, #131\n"                                                                       \
-            "port_accept_begin:\n\t"                                                               \
-            "svc #0\n"                                                                             \
-            "port_accept_end:\n\t"                                                                 \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size port_accept_call, .-port_accept_call\n\t"                                       \
-            ".popsection")
+    PORT_ASM_FUNCTION(port_accept_call,                                                            \
+                      PORT_ASM_HIDDEN("port_accept_call, port_accept_begin, port_accept_end"),     \
+                      "mov x8, #131\n"                                                             \
+                      "port_accept_begin:\n\t"                                                     \
+                      "svc #0\n"                                                                   \
+                      "port_accept_end:\n\t"                                                       \
+                      "ret")
 
 #define PORT_ARCH_SIGSETJMP                                                                        \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl __sigsetjmp\n\t"                                                               \
-            ".type __sigsetjmp, @function\n\t"                                                     \
-            ".p2align 4\n"                                                                         \
-            "__sigsetjmp:\n\t"                                                                     \
-            ".cfi_startproc\n\t"                                                                   \
-            "cbnz w1, 1f\n\t"                                                                      \
-            "adrp x16, posix_next_sigsetjmp\n\t"                                                   \
-            "ldr x16, [x16, :lo12:posix_next_sigsetjmp]\n\t"                                       \
-            "cbnz x16, 2f\n"                                                                       \
-            "1:\n\t"                                                                               \
-            "stp x29, x30, [sp, #-32]!\n\t"                                                        \
-            ".cfi_def_cfa_offset 32\n\t"                                                           \
-            ".cfi_offset 29, -32\n\t"                                                              \
-            ".cfi_offset 30, -24\n\t"                                                              \
-            "stp x0, x1, [sp, #16]\n\t"                                                            \
-            "mov x29, sp\n\t"                                                                      \
-            "bl posix_sigsetjmp\n\t"                                                               \
-            "ldp x0, x1, [sp, #16]\n\t"                                                            \
-            "ldp x29, x30, [sp], #32\n\t"                                                          \
-            ".cfi_restore 30\n\t"                                                                  \
-            ".cfi_restore 29\n\t"                                                                  \
-            ".cfi_def_cfa_offset 0\n\t"                                                            \
-            "adrp x16, posix_next_sigsetjmp\n\t"                                                   \
-            "ldr x16, [x16, :lo12:posix_next_sigsetjmp]\n"                                         \
-            "2:\n\t"                                                                               \
-            "br x16\n\t"                                                                           \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size __sigsetjmp, .-__sigsetjmp\n\t"                                                 \
-            ".popsection")
+    PORT_ASM_FUNCTION(__sigsetjmp, "",                                                             \
+                      "cbnz w1, 1f\n\t"                                                            \
+                      "adrp x16, posix_next_sigsetjmp\n\t"                                         \
+                      "ldr x16, [x16, :lo12:posix_next_sigsetjmp]\n\t"                             \
+                      "cbnz x16, 2f\n"                                                             \
+                      "1:\n\t"                                                                     \
+                      "stp x29, x30, [sp, #-32]!\n\t"                                              \
+                      ".cfi_def_cfa_offset 32\n\t"                                                 \
+                      ".cfi_offset 29, -32\n\t"                                                    \
+                      ".cfi_offset 30, -24\n\t"                                                    \
+                      "stp x0, x1, [sp, #16]\n\t"                                                  \
+                      "mov x29, sp\n\t"                                                            \
+                      "bl posix_sigsetjmp\n\t"                                                     \
+                      "ldp x0, x1, [sp, #16]\n\t"                                                  \
+                      "ldp x29, x30, [sp], #32\n\t"                                                \
+                      ".cfi_restore 30\n\t"                                                        \
+                      ".cfi_restore 29\n\t"                                                        \
+                      ".cfi_def_cfa_offset 0\n\t"                                                  \
+                      "adrp x16, posix_next_sigsetjmp\n\t"                                         \
+                      "ldr x16, [x16, :lo12:posix_next_sigsetjmp]\n"                               \
+                      "2:\n\t"                                                                     \
+                      "br x16")
 
 #define PORT_ARCH_CALL_ON                                                                          \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl port_call_on\n\t"                                                              \
-            ".hidden port_call_on\n\t"                                                             \
-            ".type port_call_on, @function\n\t"                                                    \
-            ".p2align 4\n"                                                                         \
-            "port_call_on:\n\t"                                                                    \
-            ".cfi_startproc\n\t"                                                                   \
-            "stp x29, x30, [sp, #-16]!\n\t"                                                        \
-            ".cfi_def_cfa_offset 16\n\t"                                                           \
-            ".cfi_offset 29, -16\n\t"                                                              \
-            ".cfi_offset 30, -8\n\t"                                                               \
-            "mov x29, sp\n\t"                                                                      \
-            ".cfi_def_cfa_register 29\n\t"                                                         \
-            "and x4, x4, #0xfffffffffffffff0\n\t"                                                  \
-            "mov sp, x4\n\t"                                                                       \
-            "blr x3\n\t"                                                                           \
-            "mov sp, x29\n\t"                                                                      \
-            ".cfi_def_cfa_register 31\n\t"                                                         \
-            "ldp x29, x30, [sp], #16\n\t"                                                          \
-            ".cfi_restore 30\n\t"                                                                  \
-            ".cfi_restore 29\n\t"                                                                  \
-            ".cfi_def_cfa_offset 0\n\t"                                                            \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size port_call_on, .-port_call_on\n\t"                                               \
-            ".popsection")
+    PORT_ASM_FUNCTION(port_call_on, PORT_ASM_HIDDEN("port_call_on"),                               \
+                      "stp x29, x30, [sp, #-16]!\n\t"                                              \
+                      ".cfi_def_cfa_offset 16\n\t"                                                 \
+                      ".cfi_offset 29, -16\n\t"                                                    \
+                      ".cfi_offset 30, -8\n\t"                                                     \
+                      "mov x29, sp\n\t"                                                            \
+                      ".cfi_def_cfa_register 29\n\t"                                               \
+                      "and x4, x4, #0xfffffffffffffff0\n\t"                                        \
+                      "mov sp, x4\n\t"                                                             \
+                      "blr x3\n\t"                                                                 \
+                      "mov sp, x29\n\t"                                                            \
+                      ".cfi_def_cfa_register 31\n\t"                                               \
+                      "ldp x29, x30, [sp], #16\n\t"                                                \
+                      ".cfi_restore 30\n\t"                                                        \
+                      ".cfi_restore 29\n\t"                                                        \
+                      ".cfi_def_cfa_offset 0\n\t"                                                  \
+                      "ret")
 
 /* A system call; the kernel's result. */
 ALWAYS_INLINE long port_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
@@ -352,32 +328,25 @@ ALWAYS_INLINE long port_arch_syscall(long number, long a, long b, long c, long d
 
 /* See the x86-64 port: port_stop_call. */
 #define PORT_ARCH_STOP_CALL                                                                        \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"             \
-            ".hidden port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"            \
-            ".type port_stop_call, @function\n\t"                                                  \
-            ".p2align 4\n"                                                                         \
-            "port_stop_call:\n\t"                                                                  \
-            ".cfi_startproc\n\t"                                                                   \
-            "mov x9, x0\n\t"                                                                       \
-            "mov w11, w1\n\t"                                                                      \
-            "mov x10, x2\n\t"                                                                      \
-            "ldr x8, [x10, #0]\n\t"                                                                \
-            "ldp x0, x1, [x10, #8]\n\t"                                                            \
-            "ldp x2, x3, [x10, #24]\n\t"                                                           \
-            "ldp x4, x5, [x10, #40]\n"                                                             \
-            "port_stop_begin:\n\t"                                                                 \
-            "ldr w9, [x9]\n\t"                                                                     \
-            "tst w9, w11\n\t"                                                                      \
-            "b.ne port_stop_out\n\t"                                                               \
-            "svc #0\n"                                                                             \
-            "port_stop_end:\n\t"                                                                   \
-            "ret\n"                                                                                \
-            "port_stop_out:\n\t"                                                                   \
-            "mov x0, #-4096\n\t"                                                                   \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size port_stop_call, .-port_stop_call\n\t"                                           \
-            ".popsection")
+    PORT_ASM_FUNCTION(                                                                             \
+        port_stop_call,                                                                            \
+        PORT_ASM_HIDDEN("port_stop_call, port_stop_begin, port_stop_end, port_stop_out"),          \
+        "mov x9, x0\n\t"                                                                           \
+        "mov w11, w1\n\t"                                                                          \
+        "mov x10, x2\n\t"                                                                          \
+        "ldr x8, [x10, #0]\n\t"                                                                    \
+        "ldp x0, x1, [x10, #8]\n\t"                                                                \
+        "ldp x2, x3, [x10, #24]\n\t"                                                               \
+        "ldp x4, x5, [x10, #40]\n"                                                                 \
+        "port_stop_begin:\n\t"                                                                     \
+        "ldr w9, [x9]\n\t"                                                                         \
+        "tst w9, w11\n\t"                                                                          \
+        "b.ne port_stop_out\n\t"                                                                   \
+        "svc #0\n"                                                                                 \
+        "port_stop_end:\n\t"                                                                       \
+        "ret\n"                                                                                    \
+        "port_stop_out:\n\t"                                                                       \
+        "mov x0, #-4096\n\t"                                                                       \
+        "ret")
 
 #endif

@@ -14,6 +14,7 @@
 #define PIRN_PORT_ARCH_H
 
 #include "compiler.h"
+#include "port_asm.h"
 
 /* A register in memory. */
 #if __riscv_xlen == 64
@@ -162,35 +163,28 @@ ALWAYS_INLINE long port_arch_syscall(long number, long a, long b, long c, long d
 
 /* See the x86-64 port: port_stop_call. */
 #define PORT_ARCH_STOP_CALL                                                                        \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"             \
-            ".hidden port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"            \
-            ".type port_stop_call, @function\n\t"                                                  \
-            ".p2align 4\n"                                                                         \
-            "port_stop_call:\n\t"                                                                  \
-            ".cfi_startproc\n\t"                                                                   \
-            "mv t0, a0\n\t"                                                                        \
-            "mv t2, a1\n\t"                                                                        \
-            "mv t1, a2\n\t"                                                                        \
-            "ld a7, 0(t1)\n\t"                                                                     \
-            "ld a0, 8(t1)\n\t"                                                                     \
-            "ld a1, 16(t1)\n\t"                                                                    \
-            "ld a2, 24(t1)\n\t"                                                                    \
-            "ld a3, 32(t1)\n\t"                                                                    \
-            "ld a4, 40(t1)\n\t"                                                                    \
-            "ld a5, 48(t1)\n"                                                                      \
-            "port_stop_begin:\n\t"                                                                 \
-            "lw t0, 0(t0)\n\t"                                                                     \
-            "and t0, t0, t2\n\t"                                                                   \
-            "bnez t0, port_stop_out\n\t"                                                           \
-            "ecall\n"                                                                              \
-            "port_stop_end:\n\t"                                                                   \
-            "ret\n"                                                                                \
-            "port_stop_out:\n\t"                                                                   \
-            "li a0, -4096\n\t"                                                                     \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size port_stop_call, .-port_stop_call\n\t"                                           \
-            ".popsection")
+    PORT_ASM_FUNCTION(                                                                             \
+        port_stop_call,                                                                            \
+        PORT_ASM_HIDDEN("port_stop_call, port_stop_begin, port_stop_end, port_stop_out"),          \
+        "mv t0, a0\n\t"                                                                            \
+        "mv t2, a1\n\t"                                                                            \
+        "mv t1, a2\n\t"                                                                            \
+        "ld a7, 0(t1)\n\t"                                                                         \
+        "ld a0, 8(t1)\n\t"                                                                         \
+        "ld a1, 16(t1)\n\t"                                                                        \
+        "ld a2, 24(t1)\n\t"                                                                        \
+        "ld a3, 32(t1)\n\t"                                                                        \
+        "ld a4, 40(t1)\n\t"                                                                        \
+        "ld a5, 48(t1)\n"                                                                          \
+        "port_stop_begin:\n\t"                                                                     \
+        "lw t0, 0(t0)\n\t"                                                                         \
+        "and t0, t0, t2\n\t"                                                                       \
+        "bnez t0, port_stop_out\n\t"                                                               \
+        "ecall\n"                                                                                  \
+        "port_stop_end:\n\t"                                                                       \
+        "ret\n"                                                                                    \
+        "port_stop_out:\n\t"                                                                       \
+        "li a0, -4096\n\t"                                                                         \
+        "ret")
 
 #endif

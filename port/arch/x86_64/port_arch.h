@@ -14,6 +14,7 @@
 #define PIRN_PORT_ARCH_H
 
 #include "compiler.h"
+#include "port_asm.h"
 
 struct port_ctx {
     void *sp;
@@ -206,35 +207,28 @@ ALWAYS_INLINE long port_arch_syscall(long number, long a, long b, long c, long d
  * address.
  */
 #define PORT_ARCH_STOP_CALL                                                                        \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"             \
-            ".hidden port_stop_call, port_stop_begin, port_stop_end, port_stop_out\n\t"            \
-            ".type port_stop_call, @function\n\t"                                                  \
-            ".p2align 4\n"                                                                         \
-            "port_stop_call:\n\t"                                                                  \
-            ".cfi_startproc\n\t"                                                                   \
-            "movq %rdi, %r11\n\t"                                                                  \
-            "movl %esi, %ecx\n\t"                                                                  \
-            "movq %rdx, %rax\n\t"                                                                  \
-            "movq 8(%rax), %rdi\n\t"                                                               \
-            "movq 16(%rax), %rsi\n\t"                                                              \
-            "movq 24(%rax), %rdx\n\t"                                                              \
-            "movq 32(%rax), %r10\n\t"                                                              \
-            "movq 40(%rax), %r8\n\t"                                                               \
-            "movq 48(%rax), %r9\n\t"                                                               \
-            "movq 0(%rax), %rax\n"                                                                 \
-            "port_stop_begin:\n\t"                                                                 \
-            "testl %ecx, (%r11)\n\t"                                                               \
-            "jnz port_stop_out\n\t"                                                                \
-            "syscall\n"                                                                            \
-            "port_stop_end:\n\t"                                                                   \
-            "ret\n"                                                                                \
-            "port_stop_out:\n\t"                                                                   \
-            "movq $-4096, %rax\n\t"                                                                \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size port_stop_call, .-port_stop_call\n\t"                                           \
-            ".popsection")
+    PORT_ASM_FUNCTION(                                                                             \
+        port_stop_call,                                                                            \
+        PORT_ASM_HIDDEN("port_stop_call, port_stop_begin, port_stop_end, port_stop_out"),          \
+        "movq %rdi, %r11\n\t"                                                                      \
+        "movl %esi, %ecx\n\t"                                                                      \
+        "movq %rdx, %rax\n\t"                                                                      \
+        "movq 8(%rax), %rdi\n\t"                                                                   \
+        "movq 16(%rax), %rsi\n\t"                                                                  \
+        "movq 24(%rax), %rdx\n\t"                                                                  \
+        "movq 32(%rax), %r10\n\t"                                                                  \
+        "movq 40(%rax), %r8\n\t"                                                                   \
+        "movq 48(%rax), %r9\n\t"                                                                   \
+        "movq 0(%rax), %rax\n"                                                                     \
+        "port_stop_begin:\n\t"                                                                     \
+        "testl %ecx, (%r11)\n\t"                                                                   \
+        "jnz port_stop_out\n\t"                                                                    \
+        "syscall\n"                                                                                \
+        "port_stop_end:\n\t"                                                                       \
+        "ret\n"                                                                                    \
+        "port_stop_out:\n\t"                                                                       \
+        "movq $-4096, %rax\n\t"                                                                    \
+        "ret")
 
 /* The way back from a signal handler, in the bytes by which unwinders know it. */
 #define PORT_ARCH_SIGNAL_RETURN                                                                    \
@@ -373,80 +367,55 @@ ALWAYS_INLINE bool port_arch_is_call(const unsigned char *pc)
 /* Define long port_accept_call(int pid, int tid, int signal): tgkill. The signal is taken with the
  * instruction between port_accept_begin and port_accept_end. */
 #define PORT_ARCH_ACCEPT_CALL                                                                      \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl port_accept_call, port_accept_begin, port_accept_end\n\t"                      \
-            ".hidden port_accept_call, port_accept_begin, port_accept_end\n\t"                     \
-            ".type port_accept_call, @function\n\t"                                                \
-            ".p2align 4\n"                                                                         \
-            "port_accept_call:\n\t"                                                                \
-            ".cfi_startproc\n\t"                                                                   \
-            "movl $234, %eax\n"                                                                    \
-            "port_accept_begin:\n\t"                                                               \
-            "syscall\n"                                                                            \
-            "port_accept_end:\n\t"                                                                 \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size port_accept_call, .-port_accept_call\n\t"                                       \
-            ".popsection")
+    PORT_ASM_FUNCTION(port_accept_call,                                                            \
+                      PORT_ASM_HIDDEN("port_accept_call, port_accept_begin, port_accept_end"),     \
+                      "movl $234, %eax\n"                                                          \
+                      "port_accept_begin:\n\t"                                                     \
+                      "syscall\n"                                                                  \
+                      "port_accept_end:\n\t"                                                       \
+                      "ret")
 
 /* Define __sigsetjmp(env, save): posix_sigsetjmp(env, save) if save is not 0, and on with
  * *posix_next_sigsetjmp, as if that had been called. */
 #define PORT_ARCH_SIGSETJMP                                                                        \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl __sigsetjmp\n\t"                                                               \
-            ".type __sigsetjmp, @function\n\t"                                                     \
-            ".p2align 4\n"                                                                         \
-            "__sigsetjmp:\n\t"                                                                     \
-            ".cfi_startproc\n\t"                                                                   \
-            "testl %esi, %esi\n\t"                                                                 \
-            "jnz 1f\n\t"                                                                           \
-            "movq posix_next_sigsetjmp(%rip), %rax\n\t"                                            \
-            "testq %rax, %rax\n\t"                                                                 \
-            "jnz 2f\n"                                                                             \
-            "1:\n\t"                                                                               \
-            "pushq %rdi\n\t"                                                                       \
-            ".cfi_adjust_cfa_offset 8\n\t"                                                         \
-            "pushq %rsi\n\t"                                                                       \
-            ".cfi_adjust_cfa_offset 8\n\t"                                                         \
-            "subq $8, %rsp\n\t"                                                                    \
-            ".cfi_adjust_cfa_offset 8\n\t"                                                         \
-            "call posix_sigsetjmp\n\t"                                                             \
-            "addq $8, %rsp\n\t"                                                                    \
-            ".cfi_adjust_cfa_offset -8\n\t"                                                        \
-            "popq %rsi\n\t"                                                                        \
-            ".cfi_adjust_cfa_offset -8\n\t"                                                        \
-            "popq %rdi\n\t"                                                                        \
-            ".cfi_adjust_cfa_offset -8\n"                                                          \
-            "2:\n\t"                                                                               \
-            "jmpq *posix_next_sigsetjmp(%rip)\n\t"                                                 \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size __sigsetjmp, .-__sigsetjmp\n\t"                                                 \
-            ".popsection")
+    PORT_ASM_FUNCTION(__sigsetjmp, "",                                                             \
+                      "testl %esi, %esi\n\t"                                                       \
+                      "jnz 1f\n\t"                                                                 \
+                      "movq posix_next_sigsetjmp(%rip), %rax\n\t"                                  \
+                      "testq %rax, %rax\n\t"                                                       \
+                      "jnz 2f\n"                                                                   \
+                      "1:\n\t"                                                                     \
+                      "pushq %rdi\n\t"                                                             \
+                      ".cfi_adjust_cfa_offset 8\n\t"                                               \
+                      "pushq %rsi\n\t"                                                             \
+                      ".cfi_adjust_cfa_offset 8\n\t"                                               \
+                      "subq $8, %rsp\n\t"                                                          \
+                      ".cfi_adjust_cfa_offset 8\n\t"                                               \
+                      "call posix_sigsetjmp\n\t"                                                   \
+                      "addq $8, %rsp\n\t"                                                          \
+                      ".cfi_adjust_cfa_offset -8\n\t"                                              \
+                      "popq %rsi\n\t"                                                              \
+                      ".cfi_adjust_cfa_offset -8\n\t"                                              \
+                      "popq %rdi\n\t"                                                              \
+                      ".cfi_adjust_cfa_offset -8\n"                                                \
+                      "2:\n\t"                                                                     \
+                      "jmpq *posix_next_sigsetjmp(%rip)")
 
 /* Define void port_call_on(int signal, void *info, void *context, void (*fn)(int, void *, void *),
  * void *top): call fn on the stack that ends at top. */
 #define PORT_ARCH_CALL_ON                                                                          \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".globl port_call_on\n\t"                                                              \
-            ".hidden port_call_on\n\t"                                                             \
-            ".type port_call_on, @function\n\t"                                                    \
-            ".p2align 4\n"                                                                         \
-            "port_call_on:\n\t"                                                                    \
-            ".cfi_startproc\n\t"                                                                   \
-            "pushq %rbp\n\t"                                                                       \
-            ".cfi_def_cfa_offset 16\n\t"                                                           \
-            ".cfi_offset 6, -16\n\t"                                                               \
-            "movq %rsp, %rbp\n\t"                                                                  \
-            ".cfi_def_cfa_register 6\n\t"                                                          \
-            "andq $-16, %r8\n\t"                                                                   \
-            "movq %r8, %rsp\n\t"                                                                   \
-            "call *%rcx\n\t"                                                                       \
-            "leave\n\t"                                                                            \
-            ".cfi_def_cfa 7, 8\n\t"                                                                \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size port_call_on, .-port_call_on\n\t"                                               \
-            ".popsection")
+    PORT_ASM_FUNCTION(port_call_on, PORT_ASM_HIDDEN("port_call_on"),                               \
+                      "pushq %rbp\n\t"                                                             \
+                      ".cfi_def_cfa_offset 16\n\t"                                                 \
+                      ".cfi_offset 6, -16\n\t"                                                     \
+                      "movq %rsp, %rbp\n\t"                                                        \
+                      ".cfi_def_cfa_register 6\n\t"                                                \
+                      "andq $-16, %r8\n\t"                                                         \
+                      "movq %r8, %rsp\n\t"                                                         \
+                      "call *%rcx\n\t"                                                             \
+                      "leave\n\t"                                                                  \
+                      ".cfi_def_cfa 7, 8\n\t"                                                      \
+                      "ret")
 
 /* The value of an initial-exec TLS pointer variable by one read relative to the thread pointer: the
  * compiler cannot keep its address across a switch, after which another kernel thread may run us.
