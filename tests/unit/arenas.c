@@ -14,38 +14,13 @@ static uint64_t steps;
 #include "common/options.h"
 #include "linux_arena.h"
 
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fail(__FILE__, __LINE__, #cond);                                                       \
-        }                                                                                          \
-    } while (0)
+#define SEEDED "pirn-arenas"
+#include "seeded.h"
 
 enum { PAGE = 4096, SMALL_SLOTS = 16 };
 
-static uint64_t seed = 1, state;
 static struct arenas arenas;
 static unsigned living, living_kinds;
-
-static _Noreturn void fail(const char *file, int line, const char *what)
-{
-    printf("FAILED %s:%d: %s\nrepeat: pirn-arenas --seed %" PRIu64 "\n", file, line, what, seed);
-    exit(1);
-}
-
-void rt_check_failed(const char *file, int line, const char *text)
-{
-    fail(file, line, text);
-}
-
-/* SplitMix64. */
-static unsigned below(unsigned n)
-{
-    uint64_t x = state += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (unsigned)((x ^ x >> 31) >> 32) % n;
-}
 
 static void *alloc(size_t size)
 {

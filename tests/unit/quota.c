@@ -19,38 +19,10 @@
 #include "linux.h"
 #include "port_quota.h"
 
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fail(__FILE__, __LINE__, #cond);                                                       \
-        }                                                                                          \
-    } while (0)
+#define SEEDED "pirn-quota"
+#include "seeded.h"
 
 enum { FILES = 6, DAMAGES = 400 };
-
-static uint64_t seed = 1, state;
-static const char *now = "the start";
-
-static _Noreturn void fail(const char *file, int line, const char *what)
-{
-    printf("FAILED %s:%d: %s, in %s\nrepeat: pirn-quota --seed %" PRIu64 "\n", file, line, what,
-           now, seed);
-    exit(1);
-}
-
-void rt_check_failed(const char *file, int line, const char *text)
-{
-    fail(file, line, text);
-}
-
-/* SplitMix64. */
-static unsigned below(unsigned n)
-{
-    uint64_t x = state += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (unsigned)((x ^ x >> 31) >> 32) % n;
-}
 
 #define NONE PORT_QUOTA_NONE
 #define V2 "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
