@@ -55,7 +55,7 @@ static int blocks_start(const char **why)
 #elif !defined(__x86_64__) && !defined(__aarch64__)
 static int blocks_start(const char **why)
 {
-    *why = "there is no such block on this architecture yet (on x86-64 there is)";
+    *why = "there is no such block on this architecture yet (on x86-64 and AArch64 there is)";
     return -ENOTSUP;
 }
 #else

@@ -49,7 +49,6 @@ static const struct version known[] = {
     {34, 43, 2, 5, 48, false},
 };
 
-#define LAST_WITH_LIBPTHREAD 33u
 #define KNOWN_TEXT "2.31 to 2.43"
 
 struct glibc_facts glibc;
@@ -101,10 +100,18 @@ static unsigned long version_minor(void)
     return strncmp(text, "2.", 2) == 0 ? strtoul(text + 2, NULL, 10) : 0;
 }
 
+static bool version_is(const struct version *version, unsigned long minor)
+{
+    return minor >= version->first && minor <= version->last;
+}
+
 size_t glibc_descriptor_size(void)
 {
-    if (version_minor() <= LAST_WITH_LIBPTHREAD) {
-        glibc_libpthread_open();
+    unsigned long minor = version_minor();
+    for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
+        if (known[i].libpthread && version_is(&known[i], minor)) {
+            glibc_libpthread_open();
+        }
     }
     const uint32_t *size = symbol("_thread_db_sizeof_pthread");
     return size != NULL ? *size : 0;
@@ -325,7 +332,7 @@ int glibc_find(const char **why)
              "the inside of this C library, glibc %s, is not known (of " KNOWN_TEXT " it is)",
              gnu_get_libc_version());
     for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
-        if (minor >= known[i].first && minor <= known[i].last) {
+        if (version_is(&known[i], minor)) {
             if (find_all(&known[i])) {
                 glibc_rseq_find();
                 return 0;
