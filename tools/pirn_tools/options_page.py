@@ -13,9 +13,9 @@ HEAD = """<!-- SPDX-License-Identifier: MIT -->
 # Options
 
 Each option is an environment variable of the program and an option of `pirn run`. An unknown option
-or a value that is not valid ends a program that is linked with Pirn; the message names it, lists
-what is valid, and says which valid word is near. A preloaded program, and its children, print that
-as a warning, once in each process, and go on with the default.
+or a wrong value ends a program that is linked with Pirn. The message names it, lists what is valid,
+and suggests the nearest valid word. In a preloaded program and its children this is only a warning,
+once in each process, and the default is used.
 Programs with more rights than their caller (set-user-ID, file capabilities) ignore all options:
 [security](security.md).
 
