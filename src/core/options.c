@@ -24,7 +24,7 @@ static void usage_error(bool said, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 static void usage_error(bool said, const char *fmt, ...)
 {
-    static const char ignored[] = "pirn: ignored: ", heavy[] = "pirn: ";
+    static const char ignored[] = "pirn: ignored: ", error[] = "pirn: ";
     bool preloaded = port_preloaded();
     char text[1024];
     va_list args;
@@ -32,7 +32,7 @@ static void usage_error(bool said, const char *fmt, ...)
     int n = vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     if (!preloaded || !said) {
-        port_write(preloaded ? ignored : heavy, strlen(preloaded ? ignored : heavy));
+        port_write(preloaded ? ignored : error, strlen(preloaded ? ignored : error));
         port_write(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
     }
     if (!preloaded) {

@@ -20,6 +20,15 @@ static void add_feature(struct text *out, const char *name, const char *state, c
     text_add(out, "}");
 }
 
+/* Why calls that the program does not announce keep their worker; "": they do not. */
+static const char *calls_why_not(void)
+{
+    return !PORT_CALLS_BLOCK            ? "not on this architecture, or with a sanitizer"
+           : !rt_personality.take_calls ? "programs announce their calls under the native API"
+           : rt.spares == 0             ? "option spares is 0"
+                                        : "";
+}
+
 EXPORT const char *pirn_features(void)
 {
     static char json[4096];
@@ -29,8 +38,8 @@ EXPORT const char *pirn_features(void)
     text_add(&out, "{\"version\":\"%s\",\"policy\":\"%s\",\"workers\":%u,\"features\":[",
              RT_VERSION, rt_policy_name(), rt.ncpu);
     add_feature(&out, "preempt", rt.preempt ? "yes" : "no", rt.preempt ? "" : rt_why_no_preempt);
-    bool calls = PORT_CALLS_BLOCK && rt.spares != 0 && rt_personality.take_calls;
-    add_feature(&out, "calls", calls ? "yes" : "no", calls ? "" : "option spares is 0");
+    const char *no_calls = calls_why_not();
+    add_feature(&out, "calls", no_calls[0] == '\0' ? "yes" : "no", no_calls);
     for (unsigned i = 0; port_feature(i, &f); i++) {
         add_feature(&out, f.name, f.state, f.why);
     }
