@@ -300,7 +300,7 @@ bool rt_call_unannounced(void)
 {
     unsigned long irq;
     struct cpu *cpu = rt_enter(&irq);
-    struct carrier *k = rt.spares != 0 ? spare_take() : NULL;
+    struct carrier *k = rt.spares != 0 && rt_may_preempt(cpu) ? spare_take() : NULL;
     if (k != NULL) {
         cpu_lose(cpu, k, NULL);
     }

@@ -55,8 +55,8 @@ bool yield_slow(struct cpu *cpu)
     return true;
 }
 
-/* Before that, the thread that starts the runtime has a CPU already, but the policy may not be
- * ready. */
+/* Before that, the thread that starts the runtime has a CPU already, and must keep it: the policy
+ * may not be ready, and what it does for the CPU (as in its trace) nobody else may do meanwhile. */
 static bool has_started(void)
 {
     return at_load_acq(&rt.started) == 2; /* ORDER(start) */

@@ -15,9 +15,10 @@ NOINLINE bool yield_slow(struct cpu *cpu);
 
 COLD bool yield_without_cpu(void);
 
-/* May the running thread be preempted? It has run for a tick: returns the thread that must run
- * instead, out of the queue; NULL: none. */
+/* May the running thread lose its CPU, by a tick or in a call? Not while the runtime starts. */
 bool rt_may_preempt(const struct cpu *cpu);
+
+/* It has run for a tick: returns the thread that must run instead, out of the queue; NULL: none. */
 struct thread *preempt_next(struct cpu *cpu);
 
 /* locks: rotate always leaves a lock. */

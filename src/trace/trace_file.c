@@ -68,6 +68,9 @@ static void say_events(struct text *out)
     }
 }
 
+/* Of idle threads: in a child of fork their indexes do not tell. */
+enum { STATE_IDLE = THREAD_EXITED + 1 };
+
 static void say_enums(struct text *out)
 {
     static const char *const switches[] = {
@@ -79,13 +82,14 @@ static void say_enums(struct text *out)
         [PIRN_WHY_SPAWN] = "spawn", [PIRN_WHY_WAKE] = "wake",       [PIRN_WHY_HANDOFF] = "handoff",
         [PIRN_WHY_YIELD] = "yield", [PIRN_WHY_PREEMPT] = "preempt", [PIRN_WHY_MIGRATE] = "migrate",
     };
-    const char *waits[WAIT_REASONS], *states[THREAD_EXITED + 1];
+    const char *waits[WAIT_REASONS], *states[STATE_IDLE + 1];
     for (unsigned i = 0; i < ARRAY_SIZE(waits); i++) {
         waits[i] = thread_wait_name(i);
     }
-    for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
+    for (unsigned i = 0; i < STATE_IDLE; i++) {
         states[i] = thread_state_name(i);
     }
+    states[STATE_IDLE] = "idle";
     say_enum(out, "switch", switches, ARRAY_SIZE(switches));
     say_enum(out, "wake", wakes, ARRAY_SIZE(wakes));
     say_enum(out, "wait", waits, ARRAY_SIZE(waits));
@@ -215,7 +219,7 @@ static void say_present(void)
 {
     const struct cpu *cpu = rt.cpus[0];
     for (unsigned i = 0; i < rt.ncpu; i++) {
-        trace_thread_on(cpu, rt.cpus[i]->idle, THREAD_READY);
+        trace_thread_on(cpu, rt.cpus[i]->idle, STATE_IDLE);
     }
     if (cpu->current != cpu->idle) {
         trace_thread_on(cpu, cpu->current, THREAD_RUNNING);

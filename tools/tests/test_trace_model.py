@@ -170,6 +170,52 @@ def test_thread_in_a_call_is_blocked_when_another_takes_the_cpu(tmp_path: Path) 
     assert compute(model).threads[0].blocked_by == {"call": 510}
 
 
+def test_cpu_is_idle_when_its_next_carrier_comes_after_the_call(tmp_path: Path) -> None:
+    """The thread is ready from its wake-up on; who executes the CPU starts 700 ticks later."""
+    w = Writer(1)
+    w.event(0, "thread", small=1, a=5, b=1)
+    w.switch(0, 5, "start")
+    w.now += 200
+    w.event(0, "call", small=1, a=5)
+    w.now += 400
+    w.anywhere(-1, "called", ab=5)
+    w.now += 20
+    w.anywhere(-1, "wake", ab=5)
+    w.now += 700
+    w.event(0, "carry", a=1021, b=3, text="idle-spare")
+    w.running[0] = 1021
+    w.now += 60
+    w.switch(0, 5, "start")
+    w.now += 100
+    model = model_of(tmp_path, w.bytes())
+    assert states_of(model, 5)[-3:] == [(RUNNING, 310), (READY, 380), (RUNNING, 50)]
+    stat = compute(model)
+    assert stat.cpus[0].idle_time == 500 + 380  # 500 before thread 5 starts
+    assert stat.cpus[0].time == stat.cpus[0].idle_time + stat.threads[0].run
+    assert stat.latency.total == 380
+
+
+def test_cpu_stays_idle_when_its_thread_goes_on_elsewhere(tmp_path: Path) -> None:
+    """CPU 0 has lost its thread in a call, and the trace ends before it has another carrier."""
+    w = Writer(2)
+    w.event(0, "thread", small=1, a=0)
+    w.event(0, "thread", small=1, a=5, b=1)
+    w.switch(0, 5, "start")
+    w.now += 200
+    w.event(0, "call", small=1, a=5)
+    w.now += 400
+    w.anywhere(-1, "called", ab=5)
+    w.anywhere(-1, "wake", ab=5)
+    w.now += 100
+    w.switch(1, 5, "start")
+    w.now += 1000
+    w.switch(1, 1, "exit")
+    model = model_of(tmp_path, w.bytes())
+    assert states_of(model, 5)[-4:] == [(RUNNING, 300), (READY, 50), (RUNNING, 500), (READY, 0)]
+    stat = compute(model)
+    assert [cpu.time - cpu.idle_time for cpu in stat.cpus] == [300, 500]
+
+
 def carried(w: Writer, *, marked: bool) -> None:
     """CPU 0 runs 5, which loses it in a call to the spare carrier whose idle thread is 1021.3."""
     w.switch(0, 5, "start")
@@ -202,6 +248,20 @@ def test_idle_threads_of_spare_carriers_are_no_user_threads(tmp_path: Path) -> N
         assert {one.number for one in stat.threads} == {"5.0", "6.0"}
         assert (stat.cpus[0].idle_time, stat.cpus[0].time) == (1800 + 500, 2600)
         assert stat.run.total == 300
+
+
+def test_idle_threads_are_named_when_the_trace_begins(tmp_path: Path) -> None:
+    """As in a child of fork, whose CPUs do not have the threads of the lowest indexes."""
+    w = Writer(1)
+    w.event(0, "thread", small=5, a=7, b=2, text="idle-0")
+    w.event(0, "thread", small=2, a=3, b=1)
+    w.running[0] = 3
+    w.now += 200
+    w.switch(0, 7, "block")
+    w.now += 200
+    w.switch(0, 3, "start")
+    model = model_of(tmp_path, w.bytes())
+    assert {thread.index: thread.idle for thread in model.threads} == {0: True, 3: False, 7: True}
 
 
 def test_an_index_is_idle_only_in_the_life_of_the_carrier(tmp_path: Path) -> None:

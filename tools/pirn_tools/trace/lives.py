@@ -5,9 +5,9 @@ Events that tell a life (spawn, thread, start, exit, name, carry) are marks on t
 their index. Other events with the index mean the life of the latest mark; those in front of the
 first one mean its life, or the one before if it is a spawn.
 
-Idle threads are the lives of the indexes below the number of CPUs, and those of spare carriers,
-which have any index: what `carry` names, what a switch of reason `idle` leaves, and what runs where
-a CPU begins or ends to idle or to sleep.
+Idle threads are the lives of the indexes below the number of CPUs, and others, of spare carriers
+and in children of fork: what a `thread` of state `idle` or a `carry` names, what a switch of reason
+`idle` leaves, and what runs where a CPU begins or ends to idle or to sleep.
 """
 
 from __future__ import annotations

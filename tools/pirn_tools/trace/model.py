@@ -9,6 +9,10 @@ up to the switch away from it, and what it did last before that says what it is 
 A wake-up may be written while the thread still runs, since another CPU may unlink a waiter whose
 switch is not over: then it is ready, not blocked, when it stops. One that comes while the thread
 runs and has not blocked means nothing.
+
+A CPU whose thread stays in a call for long is given to another kernel thread; `carry` is what this
+one writes first. If it starts late, or not before the trace ends, the call may be over: then the
+thread is ready from its wake-up on, and the CPU, which nobody executes, is idle from there.
 """
 
 from __future__ import annotations
@@ -204,6 +208,10 @@ def _find_idle(trace: Trace, lives: Lives, references: dict[tuple[str, str], Ref
         ran = lives.meant(references["", "thread"])
         for name in IDLING:
             lives.idle(ran[trace.which(name)])
+    rows, code = trace.which("thread"), trace.table.enum_value("state", "idle")
+    if code is not None:
+        named = lives.at(trace.values("thread", "thread", rows), rows)
+        lives.idle(named[trace.values("thread", "state", rows) == code])
     rows = trace.which("carry")
     if tells_life(trace, "carry", "idle"):
         life = trace.values("carry", "life", rows)
@@ -253,15 +261,50 @@ def _cpu_spans(model: Model) -> Array:
     made["start"], made["row"], made["why"] = model.ns[rows], rows, why
     made["cpu"], made["stretch"] = trace.rows["cpu"][rows], model.stretch[rows]
     made["key"] = key
-    spans = np.concatenate([_first_spans(model), _after_gaps(model), made])
-    group = spans["cpu"].astype(np.int64) * len(model.stretch_end) + spans["stretch"]
-    order = np.lexsort((spans["row"], group))
-    spans, group = spans[order], group[order]
+    spans = _in_order(np.concatenate([_first_spans(model), _after_gaps(model), made]))
+    spans = _in_order(np.concatenate([spans, _left_alone(model, spans)]))
     spans["end"][:-1] = spans["start"][1:]
-    last = np.flatnonzero(np.append(group[1:] != group[:-1], [True] * bool(len(spans))))
+    last = np.flatnonzero(~_followed(spans))
     end = np.minimum(covered[spans["cpu"][last], 1], model.stretch_end[spans["stretch"][last]])
     spans["end"][last] = np.maximum(end, spans["start"][last])
     return spans[spans["key"] >= 0]
+
+
+def _in_order(spans: Array) -> Array:
+    """By CPU and stretch; there by time."""
+    return np.asarray(spans[np.lexsort((spans["row"], spans["stretch"], spans["cpu"]))])
+
+
+def _followed(spans: Array) -> Array:
+    """Whether the next span is of the same CPU and stretch."""
+    same = (spans["cpu"][1:] == spans["cpu"][:-1]) & (spans["stretch"][1:] == spans["stretch"][:-1])
+    return np.append(same, np.zeros(min(len(spans), 1), bool))
+
+
+def _left_alone(model: Model, spans: Array) -> Array:
+    """CPUs are idle from the wake-up of the thread whose call ended without them."""
+    trace, rows = model.trace, np.int64(len(model.ns))
+    called, own = trace.which("called"), model.keys_of("called", "thread")
+    elsewhere = trace.rows["any"][called] & (own >= 0)
+    called = np.sort((own * rows + called)[elsewhere])
+    wakes, own = trace.which("wake"), model.keys_of("wake", "thread")
+    wakes = np.sort((own * rows + wakes)[own >= 0])
+    if not len(called) or not len(wakes):
+        return np.empty(0, CPU_SPAN)
+    next_row = np.where(_followed(spans), np.roll(spans["row"], -1), rows - 1)
+    begin, end = spans["key"] * rows + np.maximum(spans["row"], 0), spans["key"] * rows + next_row
+    ended = called[np.minimum(np.searchsorted(called, begin), len(called) - 1)]
+    woken = wakes[np.minimum(np.searchsorted(wakes, ended), len(wakes) - 1)]
+    found = (spans["key"] >= 0) & (begin <= ended) & (ended < woken) & (woken <= end)
+    at = woken[found] % rows
+    made = spans[found]
+    found = model.stretch[at] == made["stretch"]
+    made, at = made[found], at[found]
+    idle = model.lives.at(made["cpu"].astype(np.int64), at)
+    known = np.array([model.threads[key].index for key in idle.tolist()], np.int64) == made["cpu"]
+    made["start"], made["row"], made["why"] = model.ns[at], at, -1
+    made["key"] = np.where(known, idle, -1)
+    return np.asarray(made)
 
 
 def _first_spans(model: Model) -> Array:
@@ -308,7 +351,7 @@ def _thread_spans(model: Model) -> Array:
 def _moves(model: Model) -> Array:
     """Everything that happens to threads; idle threads are only ever running."""
     spans, trace = model.cpu_spans, model.trace
-    parts = [_runs(spans, RUN), _runs(spans, STOP)]
+    parts = [_runs(spans, RUN)]
     for name, kind, detail in (
         ("spawn", SPAWN, ""),
         ("thread", SEEN, "state"),
@@ -328,6 +371,7 @@ def _moves(model: Model) -> Array:
         part["detail"] = trace.values(name, detail, rows) if detail else -1
         part["group"] = model.stretch[rows]
         parts.append(part)
+    parts.append(_runs(spans, STOP))  # last: what a wake-up stops has been woken before
     moves = np.concatenate(parts)
     idle = model.idle
     kept = (moves["key"] >= 0) & (moves["group"] >= 0)
@@ -348,10 +392,7 @@ def _runs(spans: Array, kind: int) -> Array:
         return made
     made["ns"] = spans["end"]
     made["at"][:-1] = spans["row"][1:] * 2
-    if not len(spans):
-        return made
-    same = (spans["cpu"][1:] == spans["cpu"][:-1]) & (spans["stretch"][1:] == spans["stretch"][:-1])
-    return np.asarray(made[np.append(same, False)])
+    return np.asarray(made[_followed(spans)])
 
 
 def _same_thread(group: Array) -> Array:
