@@ -104,7 +104,7 @@ void rt_io_end(struct io_waiter *w);
 
 /* Knowledge of the layer above about the file of a number, until the number is closed: the lowest
  * bits; 0: nothing. The generation is above them. */
-#define RT_IO_KIND 3u
+#define RT_IO_KIND 7u
 uint32_t rt_io_state(int fd);            /* 0, for ever: there is no entry, and none to be had */
 bool rt_io_same(int fd, uint32_t state); /* no close of it since, nor under way */
 void rt_io_learn(int fd, uint32_t state, uint32_t kind);

@@ -11,7 +11,7 @@
 
 #define IO_CHUNK_BITS 10
 #define IO_CHUNK_SIZE (1u << IO_CHUNK_BITS)
-#define RT_IO_KIND_BITS 2
+#define RT_IO_KIND_BITS 3
 
 /* Is the number that of a copy made by the runtime? GOING: it is about to be closed. */
 enum io_held { IO_HELD = 1, IO_GOING = 2 };

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Runs programs on Pirn as containers do: run.py --build FOLDER CASE...
 
-Cases: works, suites, calls, refused, bare, small, quota, affinity, cpuset, programs. Status 77: the
-system did not allow some of it, or lacks a program; the output says which. Without root, network
-and Docker; control groups are used where this user may make some.
+Cases: works, suites, older, calls, refused, bare, small, quota, affinity, cpuset, programs. Status
+77: the system did not allow some of it, or lacks a program; the output says which. Without root,
+network and Docker; control groups are used where this user may make some.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from real import PROGRAMS
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs/guide/containers.md"
-DOCKER, SERVICE, PROGRAM = (HERE / f"{name}.filter" for name in ("docker", "service", "program"))
+DOCKER, SERVICE, PROGRAM, OLDER = (
+    HERE / f"{name}.filter" for name in ("docker", "service", "program", "older")
+)
 SKIPPED = 77
 PATIENCE = 300.0  # seconds: only a hang takes as long
 ENOSYS, EPERM = 38, 1
@@ -154,6 +156,28 @@ def suites(r: Runner) -> None:
     unit = str(r.build / "tests/unit/pirn-unit")
     for suite in ("core", "sync", "policy"):
         r.confined(in_docker(), [unit, "--suite", suite], PIRN_SCHED="steal", PIRN_CPUS="2")
+
+
+def older(r: Runner) -> None:
+    """Streams refuse RWF_NOWAIT, as on Linux before 6.4."""
+    for cpus in ("1", "2"):
+        r.confined(
+            ["--filter", str(OLDER)], [str(r.build / "tests/posix/posix-waiters")], PIRN_CPUS=cpus
+        )
+    areas = "io io_block io_closed io_eintr io_errors io_many io_wait streams cancel_points"
+    suite = ROOT / "tests/conformance"
+    r.confined(
+        ["--filter", str(OLDER)],
+        [
+            *(sys.executable, "-B", str(suite / "run.py")),
+            *("--expected", str(suite / "expected.txt"), "--preload", str(r.library)),
+            *("--configuration", "pirn.steal.2.preempt"),
+            *(
+                str(r.build / f"tests/conformance/conformance-{area}-pirn")
+                for area in areas.split()
+            ),
+        ],
+    )
 
 
 def documented() -> list[str]:
@@ -437,7 +461,7 @@ def programs(r: Runner) -> None:
 
 CASES: dict[str, Callable[[Runner], None]] = {
     f.__name__: f
-    for f in (works, suites, calls, refused, bare, small, quota, affinity, cpuset, programs)
+    for f in (works, suites, older, calls, refused, bare, small, quota, affinity, cpuset, programs)
 }
 
 

@@ -7,6 +7,7 @@
 #include "mutant.h"
 #include "port_posix.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -139,19 +140,59 @@ void io_past_end(const struct io_past *past)
     }
 }
 
-/* One attempt that does not block. Offset -1 means the file's own offset. */
-static ssize_t try_vector(long number, int fd, const struct iovec *iov, int n)
+/* To read nothing is no call of recvmsg, which would wait for a message. */
+static ssize_t try_message(int fd, bool out, const struct iovec *iov, int n)
 {
-    return syscall(number, fd, iov, (long)n, -1L, -1L, (long)RWF_NOWAIT);
+    struct msghdr message = {.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
+    if (n < 0 || n > IOV_MAX) {
+        return posix_fail(EINVAL);
+    }
+    if (out) {
+        return syscall(SYS_sendmsg, fd, &message, MSG_DONTWAIT);
+    }
+    for (int i = 0; i < n; i++) {
+        if (iov[i].iov_len != 0) {
+            return syscall(SYS_recvmsg, fd, &message, MSG_DONTWAIT);
+        }
+    }
+    return 0;
+}
+
+/* EAGAIN: the call would block. EOPNOTSUPP: it would not, and is to be made. */
+static ssize_t try_poll(int fd, bool out)
+{
+    struct pollfd p = {.fd = fd, .events = out ? POLLOUT : POLLIN}; /* poll() ignores -1 */
+    struct timespec now = {0, 0};
+    long ready;
+    do {
+        ready = syscall(SYS_ppoll, &p, 1L, &now, NULL, 0L);
+    } while (ready < 0 && errno == EINTR); /* also after handlers with SA_RESTART */
+    return ready < 0 ? -1 : posix_fail(fd < 0 ? EBADF : ready == 0 ? EAGAIN : EOPNOTSUPP);
+}
+
+/* One attempt that does not block. Offset -1 means the file's own offset. */
+static ssize_t try_vector(struct io_try *try, bool out, const struct iovec *iov, int n)
+{
+    int fd = io_try_fd(try);
+    switch (try->kind) {
+    case IO_SOCKET:
+        return try_message(fd, out, iov, n);
+    case IO_POLLED:
+        return try_poll(fd, out);
+    default:
+        return syscall(out ? SYS_pwritev2 : SYS_preadv2, fd, iov, (long)n, -1L, -1L,
+                       (long)RWF_NOWAIT);
+    }
 }
 
 /* IO_DONE: *got is the result. IO_BLOCK: the caller makes the call. */
 static enum io_next read_nowait(struct io_try *try, int fd, const struct iovec *iov, int n,
                                 ssize_t *got)
 {
-    enum io_next next = io_try_start(try, fd, POLLIN, SO_RCVTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
+    enum io_next next =
+        io_try_start(try, fd, POLLIN, SO_RCVTIMEO | IO_BY_KIND) ? IO_AGAIN : IO_BLOCK;
     while (next == IO_AGAIN) {
-        *got = try_vector(SYS_preadv2, io_try_fd(try), iov, n);
+        *got = try_vector(try, false, iov, n);
         next = io_next(try, *got, false);
     }
     return next;
@@ -180,49 +221,66 @@ ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
     return got;
 }
 
-/* A blocking write writes everything. If an error ends it after a part, the result is that part. */
-ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
+/* What is left of the vector may be written at once: a pipe that has room takes PIPE_BUF bytes
+ * completely, and without waiting. A longer call could be ended after a part by a signal of the
+ * runtime's. Else *piece is the next piece of at most that size. */
+static bool is_short(const struct iovec *iov, int n, size_t done, struct iovec *piece)
+{
+    bool more;
+    size_t size = 0;
+    for (int i = 0; i < n && size <= PIPE_BUF + done; i++) {
+        size += iov[i].iov_len;
+    }
+    if (done == 0 && size <= PIPE_BUF) {
+        return true;
+    }
+    *piece = io_rest(iov, (size_t)n, done, &more);
+    piece->iov_len = piece->iov_len < PIPE_BUF ? piece->iov_len : PIPE_BUF;
+    return false;
+}
+
+/* A blocking write writes everything. If an error ends it after a part, the result is that part.
+ * The first attempt is for the whole vector, later ones for one piece, so no vector is copied.
+ * number: SYS_write, of the vector's only piece, or SYS_writev. */
+static ssize_t write_all(int fd, const struct iovec *iov, int n, long number)
 {
     struct io_try try;
+    struct iovec rest;
     enum io_next next =
-        io_try_start(&try, fd, POLLOUT, SO_SNDTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
+        io_try_start(&try, fd, POLLOUT, SO_SNDTIMEO | IO_BY_KIND) ? IO_AGAIN : IO_BLOCK;
+    bool more = true;
     ssize_t put = -1;
     while (next == IO_AGAIN) {
-        struct iovec iov = {(char *)buffer + try.done, size - try.done};
-        put = try_vector(SYS_pwritev2, io_try_fd(&try), &iov, 1);
-        next = io_next(&try, put, put > 0 && (size_t)put < iov.iov_len);
+        put = try.done == 0 ? try_vector(&try, true, iov, n) : try_vector(&try, true, &rest, 1);
+        if (put > 0) {
+            rest = io_rest(iov, (size_t)n, try.done + (size_t)put, &more);
+        }
+        next = io_next(&try, put, put > 0 && more);
+        if (next == IO_BLOCK && try.kind == IO_POLLED && !is_short(iov, n, try.done, &rest)) {
+            put = IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, rest.iov_base, rest.iov_len);
+            io_rest(iov, (size_t)n, try.done + (put > 0 ? (size_t)put : 0), &more);
+            next = io_left_part(&try, put, put > 0 && more);
+        }
     }
     if (next == IO_BLOCK) {
-        put = IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, (const char *)buffer + try.done,
-                      size - try.done);
+        put = try.done != 0 ? IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, rest.iov_base, rest.iov_len)
+              : number == SYS_write
+                  ? IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, iov->iov_base, iov->iov_len)
+                  : IO_CALL(IO_MAY_BLOCK, SYS_writev, try.fd, iov, n);
         io_left(&try, put);
     }
     return io_result(&try, put);
 }
 
-/* The first attempt is for the whole vector, later ones for one piece, so no vector is copied. */
+ssize_t pirn_posix_write(int fd, const void *buffer, size_t size)
+{
+    struct iovec iov = {(void *)buffer, size};
+    return write_all(fd, &iov, 1, SYS_write);
+}
+
 ssize_t pirn_posix_writev(int fd, const struct iovec *iov, int n)
 {
-    struct io_try try;
-    struct iovec rest;
-    enum io_next next =
-        io_try_start(&try, fd, POLLOUT, SO_SNDTIMEO | IO_FLAG) ? IO_AGAIN : IO_BLOCK;
-    bool more = true;
-    ssize_t put = -1;
-    while (next == IO_AGAIN) {
-        put = try.done == 0 ? try_vector(SYS_pwritev2, io_try_fd(&try), iov, n)
-                            : try_vector(SYS_pwritev2, io_try_fd(&try), &rest, 1);
-        if (put > 0) {
-            rest = io_rest(iov, (size_t)n, try.done + (size_t)put, &more);
-        }
-        next = io_next(&try, put, put > 0 && more);
-    }
-    if (next == IO_BLOCK) {
-        put = try.done == 0 ? IO_CALL(IO_MAY_BLOCK, SYS_writev, try.fd, iov, n)
-                            : IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, rest.iov_base, rest.iov_len);
-        io_left(&try, put);
-    }
-    return io_result(&try, put);
+    return write_all(fd, iov, n, SYS_writev);
 }
 
 /* Calls with an offset are for files, which do not block for long. */

@@ -94,12 +94,16 @@ struct io_past {
 struct io_past io_past_begin(void);
 void io_past_end(const struct io_past *past);
 
-/* The kind of a file: RT_IO_KIND of core/io.h. */
+/* The kind of a file, and how an attempt to read or write it asks not to block. RT_IO_KIND of
+ * core/io.h. */
 enum io_kind {
     IO_UNKNOWN = 0,
-    IO_STREAM = 1,     /* a pipe, a socket, an event descriptor, ...: can be asked not to block */
-    IO_OTHER_KIND = 2, /* ordinary files, devices: an attempt would stop at data that is not in
-                        * memory, and the rest would be a second call */
+    IO_STREAM = 1,     /* a pipe, a socket, an event descriptor, ...: by RWF_NOWAIT */
+    IO_OTHER_KIND = 2, /* ordinary files, devices: not at all, since an attempt would stop at data
+                        * that is not in memory, and the rest would be a second call */
+    /* Streams that refuse RWF_NOWAIT: Linux before 6.4 knows it for files only. */
+    IO_SOCKET = 3, /* by MSG_DONTWAIT */
+    IO_POLLED = 4, /* poll() tells whether the call would block, unless another one is faster */
 };
 
 /* The step after an attempt that was not to block. */
@@ -113,22 +117,23 @@ enum io_next {
 /* A call that makes attempts and waits. */
 struct io_try {
     int fd;
-    int option;   /* SO_RCVTIMEO or SO_SNDTIMEO: the socket's time-out; 0: none */
-    bool by_flag; /* attempts use RWF_NOWAIT, which not all files support */
-    size_t done;  /* bytes that attempts have moved */
-    bool asked;   /* known not to be non-blocking; `deadline` is valid */
-    bool trying;  /* between rt_io_try_begin and its end */
-    bool copied;  /* fd is a copy that we made */
-    int before;   /* errno before the call: a call that succeeds does not change it */
+    int number;        /* the program's, of which fd may be a copy */
+    int option;        /* SO_RCVTIMEO or SO_SNDTIMEO: the socket's time-out; 0: none */
+    enum io_kind kind; /* of a call that reads or writes; else unknown */
+    size_t done;       /* bytes that attempts have moved */
+    bool asked;        /* known not to be non-blocking; `deadline` is valid */
+    bool trying;       /* between rt_io_try_begin and its end */
+    bool copied;       /* fd is a copy that we made */
+    int before;        /* errno before the call: a call that succeeds does not change it */
     uint64_t deadline;
     unsigned long irq;
     struct rt_io io;
     struct io_waiter waiter;
 };
 
-/* Begin. False: make the call, without attempts. events: those of poll() to wait for. IO_FLAG in
- * the option: attempts use RWF_NOWAIT, if the kind of file allows it. */
-#define IO_FLAG 0x10000
+/* Begin. False: make the call, without attempts. events: those of poll() to wait for. IO_BY_KIND in
+ * the option: attempts are made as the kind of file allows it. */
+#define IO_BY_KIND 0x10000
 bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags);
 
 /* The number for the next attempt, to be used at once. -1: the file is gone; the attempt then gets
@@ -149,6 +154,10 @@ enum io_next io_take(struct io_try *try);
 
 /* After IO_BLOCK: pass the call's result. */
 void io_left(struct io_try *try, long result);
+
+/* The same after a call that was made for a part. more: go on with the rest; IO_AGAIN, else
+ * IO_DONE. */
+enum io_next io_left_part(struct io_try *try, long result, bool more);
 
 /* The function's result: the bytes moved, else the last result. */
 ALWAYS_INLINE ssize_t io_result(const struct io_try *try, ssize_t result)

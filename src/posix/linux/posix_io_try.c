@@ -40,36 +40,42 @@ static uint64_t time_out(int fd, int option)
 }
 
 /* statx may be missing in the kernel or forbidden by a filter. It does not ask network file
- * systems. */
-static enum io_kind kind_of(int fd)
+ * systems. S_IFREG: it cannot be known. */
+static mode_t mode_of(int fd)
 {
     struct statx x;
     struct stat s;
-    mode_t mode;
     if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &x) == 0) {
-        mode = x.stx_mode;
-    } else if (fstat(fd, &s) == 0) {
-        mode = s.st_mode;
-    } else {
-        return IO_OTHER_KIND;
+        return x.stx_mode;
     }
-    return S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0 ? IO_STREAM : IO_OTHER_KIND;
+    return fstat(fd, &s) == 0 ? s.st_mode : S_IFREG;
 }
 
-/* Learns the kind. 0: unknown. */
-static uint32_t kind_learn(int fd, uint32_t state)
+static enum io_kind kind_learn(int fd, uint32_t state)
 {
-    uint32_t kind = state & RT_IO_KIND;
+    enum io_kind kind = state & RT_IO_KIND;
     if (kind == IO_UNKNOWN) {
-        kind = kind_of(fd);
+        mode_t mode = mode_of(fd);
+        bool stream = S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0;
+        kind = stream ? IO_STREAM : IO_OTHER_KIND;
         rt_io_learn(fd, state, kind);
     }
     return kind;
 }
 
+/* The stream has refused RWF_NOWAIT, before anything was moved or waited for. */
+static enum io_next refused(struct io_try *try)
+{
+    uint32_t state = try->io.since;
+    try->kind = S_ISSOCK(mode_of(try->fd)) ? IO_SOCKET : IO_POLLED;
+    rt_io_learn(try->fd, state, try->kind);
+    try->io.since = (state & ~RT_IO_KIND) | (uint32_t)try->kind;
+    return IO_AGAIN;
+}
+
 bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
 {
-    try->fd = fd;
+    try->fd = try->number = fd;
     try->done = 0;
     try->copied = false;
     try->before = io_errno();
@@ -77,12 +83,12 @@ bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
         return false;
     }
     uint32_t state = rt_io_state(fd);
-    try->option = flags & ~IO_FLAG;
-    try->by_flag = (flags & IO_FLAG) != 0;
+    try->option = flags & ~IO_BY_KIND;
+    try->kind = flags & IO_BY_KIND ? kind_learn(fd, state) : IO_UNKNOWN;
     try->asked = try->trying = false;
     try->io = (struct rt_io){.fd = fd, .events = events, .since = state};
     try->waiter = (struct io_waiter)RT_IO_WAITER(&try->io, 1);
-    return !try->by_flag || kind_learn(fd, state) == IO_STREAM;
+    return !(flags & IO_BY_KIND) || (try->kind != IO_UNKNOWN && try->kind != IO_OTHER_KIND);
 }
 
 /* Gives the file up, and begins again by the program's number. */
@@ -174,12 +180,11 @@ static int await(struct io_try *try)
                                          : 0;
 }
 
-/* A filter may answer EPERM or EACCES to a flag it does not know. The call that follows returns the
+/* A filter may answer EPERM or EACCES to a flag it does not know. What is tried instead returns the
  * same error if it belongs to the file. */
 static bool flag_is_unknown(int error)
 {
-    return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL || error == ESPIPE ||
-           error == EPERM || error == EACCES;
+    return error == EOPNOTSUPP || error == ENOSYS || error == EPERM || error == EACCES;
 }
 
 /* Makes a copy of the descriptor for a call that may block, so that the kernel holds the file. If
@@ -198,7 +203,11 @@ static enum io_next block(struct io_try *try)
         copy = -1;
         error = EBADF;
     }
+    bool same = copy < 0 && try->kind == IO_POLLED && rt_io_same(try->fd, try->io.since);
     rt_io_end(&try->waiter);
+    if (same && (error == EMFILE || error == ENFILE)) {
+        return IO_BLOCK; /* it will not wait for long: unlikely to be closed meanwhile */
+    }
     if (copy < 0) {
         posix_fail(error);
         return IO_DONE;
@@ -224,6 +233,18 @@ void io_left(struct io_try *try, long result)
     posix_fail(result < 0 && try->done == 0 ? error : try->before);
 }
 
+enum io_next io_left_part(struct io_try *try, long result, bool more)
+{
+    io_left(try, result);
+    if (!more) {
+        return IO_DONE;
+    }
+    try->fd = try->number;
+    try->copied = false;
+    anew(try);
+    return IO_AGAIN;
+}
+
 static enum io_next over(struct io_try *try, int error)
 {
     rt_io_end(&try->waiter);
@@ -236,8 +257,14 @@ NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
     int error = result < 0 ? errno : more ? EAGAIN : 0;
     io_try_over(try);
     try->done += result > 0 ? (size_t)result : 0;
-    if (result < 0 && try->by_flag && flag_is_unknown(error)) {
+    if (error == EOPNOTSUPP && try->kind == IO_POLLED) {
+        return block(try); /* it is ready */
+    }
+    if (try->kind == IO_STREAM && (error == EINVAL || error == ESPIPE)) {
         return block(try);
+    }
+    if (try->kind == IO_STREAM && flag_is_unknown(error)) {
+        return try->waiter.linked == 0 && try->done == 0 ? refused(try) : block(try);
     }
     if (error != EAGAIN) {
         return over(try, error);
