@@ -41,7 +41,7 @@ struct record {
 };
 
 struct location {
-    volatile void *address; /* NULL = free slot */
+    volatile void *address;
     uint32_t size;
     uint32_t id;
     uint32_t used;  /* records in the ring */
@@ -51,14 +51,15 @@ struct location {
 
 static struct {
     bool weak, asymmetric;
-    struct location table[TABLE_SIZE];
+    struct location table[TABLE_SIZE / 2]; /* by id, so that few pages hold those of a run */
     uint32_t nlocations;
+    uint32_t slots[TABLE_SIZE]; /* by the hash of the address: 1 + id; 0: free */
     struct view cur[SIM_CONTEXTS], acq[SIM_CONTEXTS], rel[SIM_CONTEXTS];
     struct view sc;
     bool stored[SIM_CONTEXTS]; /* since its last read-modify-write */
 } mem;
 
-static uint32_t touched[TABLE_SIZE]; /* slots in use, for a quick reset */
+static uint32_t slot_of[TABLE_SIZE / 2]; /* by id, for a quick reset */
 
 static uint64_t raw_get(const volatile void *p, size_t size)
 {
@@ -159,31 +160,40 @@ static void location_reset(struct location *l, uint64_t value)
     r->message.n = 0;
 }
 
-static struct location *location_slot(const volatile void *p)
+/* The slot of this address, or the free one that it would get. */
+static uint32_t location_slot(const volatile void *p)
 {
     uintptr_t h = ((uintptr_t)p >> 2) * 0x9e3779b97f4a7c15ull;
-    for (uint32_t i = (uint32_t)(h >> 40) % TABLE_SIZE;; i = (i + 1) % TABLE_SIZE) {
-        struct location *l = &mem.table[i];
-        if (l->address == p || l->address == NULL) {
-            return l;
-        }
+    uint32_t i = (uint32_t)(h >> 40) % TABLE_SIZE;
+    while (mem.slots[i] != 0 && mem.table[mem.slots[i] - 1].address != p) {
+        i = (i + 1) % TABLE_SIZE;
     }
+    return i;
+}
+
+static struct location *location_new(uint32_t slot, const volatile void *p, size_t size)
+{
+    uint32_t id = mem.nlocations;
+    if (id == TABLE_SIZE / 2) {
+        sim_fail("too many atomic locations");
+    }
+    struct location *l = &mem.table[id];
+    l->address = (volatile void *)(uintptr_t)p;
+    l->size = (uint32_t)size;
+    l->id = id;
+    l->stamp = 0;
+    location_reset(l, raw_get(p, size));
+    slot_of[id] = slot;
+    mem.slots[slot] = id + 1;
+    mem.nlocations++;
+    return l;
 }
 
 static struct location *location_of(const volatile void *p, size_t size)
 {
-    struct location *l = location_slot(p);
-    if (l->address == NULL) {
-        if (mem.nlocations == TABLE_SIZE / 2) {
-            sim_fail("too many atomic locations");
-        }
-        touched[mem.nlocations] = (uint32_t)(l - mem.table);
-        l->address = (volatile void *)(uintptr_t)p;
-        l->size = (uint32_t)size;
-        l->id = mem.nlocations++;
-        l->stamp = 0;
-        location_reset(l, raw_get(p, size));
-    }
+    uint32_t slot = location_slot(p);
+    struct location *l =
+        mem.slots[slot] != 0 ? &mem.table[mem.slots[slot] - 1] : location_new(slot, p, size);
     uint64_t raw = raw_get(p, size);
     if (record_newest(l)->value != raw) {
         location_reset(l, raw);
@@ -388,9 +398,9 @@ void sim_init(volatile void *p, size_t size, uint64_t value)
     if (!sim_active) {
         return;
     }
-    struct location *l = location_slot(p);
-    if (l->address != NULL) {
-        location_reset(l, raw_get(p, size));
+    uint32_t id = mem.slots[location_slot(p)];
+    if (id != 0) {
+        location_reset(&mem.table[id - 1], raw_get(p, size));
     }
 }
 
@@ -403,7 +413,7 @@ void sim_mem_inherit(unsigned context)
 void sim_mem_forget(void *low, size_t size)
 {
     for (uint32_t i = 0; i < mem.nlocations; i++) {
-        struct location *l = &mem.table[touched[i]];
+        struct location *l = &mem.table[i];
         if ((uintptr_t)l->address - (uintptr_t)low < size) {
             location_reset(l, 0);
             record_newest(l)->value = ~0ull; /* unlike any later value */
@@ -413,7 +423,7 @@ void sim_mem_forget(void *low, size_t size)
 
 const volatile void *sim_mem_address(uint32_t location)
 {
-    return mem.table[touched[location]].address;
+    return mem.table[location].address;
 }
 
 void sim_mem_begin(bool weak, bool asymmetric)
@@ -425,10 +435,9 @@ void sim_mem_begin(bool weak, bool asymmetric)
 void sim_mem_end(void)
 {
     for (uint32_t i = 0; i < mem.nlocations; i++) {
-        struct location *l = &mem.table[touched[i]];
-        l->address = NULL;
+        mem.slots[slot_of[i]] = 0;
         for (unsigned k = 0; k < HISTORY; k++) {
-            l->ring[k].message.n = 0;
+            mem.table[i].ring[k].message.n = 0;
         }
     }
     mem.nlocations = 0;
