@@ -6,12 +6,11 @@
  * A run depends on nothing but its options and its input, which is read as fast as the program
  * takes it: it repeats exactly unless the input comes from a terminal or a pipe.
  */
-#include <CLI/CLI.hpp>
-
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <stdexcept>
 #include <string>
@@ -22,6 +21,7 @@
 #include "counters.h"
 #include "image.h"
 #include "lockstep.h"
+#include "options.h"
 #include "semihost.h"
 #include "wave.h"
 
@@ -36,26 +36,6 @@ constexpr int status_cycles = 124;
 constexpr int status_exit_word = 125;
 
 constexpr uint64_t poll_cycles = 4096;
-
-struct Options {
-    std::string image;
-    std::vector<std::string> words;
-    bool semihosting = false;
-    unsigned latency = 32;
-    unsigned pressure = 0;
-    uint32_t seed = 0;
-    std::vector<unsigned> intervals;
-    bool incoherent = false;
-    bool lockstep = false;
-    bool table = false;
-    bool speed = false;
-    bool randomize = false;
-    uint64_t cycles = UINT64_MAX;
-    std::string counters;
-    std::string wave;
-    uint64_t wave_from = 0;
-    uint64_t wave_to = UINT64_MAX;
-};
 
 class AssertionFailed : public std::runtime_error
 {
@@ -349,57 +329,6 @@ private:
     double seconds_ = 0;
 };
 
-void check_cores(const CLI::App &app, const Options &options)
-{
-    if (options.wave_from > options.wave_to)
-        throw CLI::ValidationError("--wave-from", std::to_string(options.wave_from) +
-                                                      " is after --wave-to " +
-                                                      std::to_string(options.wave_to));
-    if (options.wave.empty() && (app.count("--wave-from") + app.count("--wave-to")) != 0)
-        throw CLI::ValidationError("--wave-from", "needs --wave FILE");
-    if (!options.words.empty() && !options.semihosting)
-        throw CLI::ValidationError("words", "reach the program by --semihosting");
-    if (!options.intervals.empty() && options.intervals.size() != soc::cores)
-        throw CLI::ValidationError("--intervals", std::to_string(options.intervals.size()) +
-                                                      " numbers (valid: one for each of the " +
-                                                      std::to_string(soc::cores) + " cores)");
-    if (options.pressure != 0 && options.seed == 0)
-        throw CLI::ValidationError("--pressure", "needs --seed: without it nothing is random");
-}
-
-void define(CLI::App &app, Options &options)
-{
-    app.add_option("image", options.image, "program, an ELF file")->required();
-    app.add_option("words", options.words,
-                   "command line of the program: variables, name, arguments");
-    app.add_flag("--semihosting", options.semihosting,
-                 "serve the program's semihosting calls: files, the command line");
-    app.add_option("--latency", options.latency, "cycles of the second level")
-        ->check(CLI::Range(4, 2047))
-        ->capture_default_str();
-    app.add_option("--seed", options.seed, "of arbitration and pressure; 0: round-robin");
-    app.add_option("--pressure", options.pressure,
-                   "of 256 cycles, those in which no bank takes a request")
-        ->check(CLI::Range(0, 255));
-    app.add_option("--intervals", options.intervals,
-                   "of each core: cycles from an instruction to the next, 1 to 16, by commas")
-        ->delimiter(',')
-        ->allow_extra_args(false) // else the "--" before the program would only end the list
-        ->check(CLI::Range(1, 16));
-    app.add_flag("--incoherent", options.incoherent, "caches do not see other cores' stores");
-    app.add_flag("--lockstep", options.lockstep, "check each instruction with a simulator");
-    app.add_flag("--randomize", options.randomize,
-                 "registers without a reset value start at random, by seed");
-    app.add_option("--cycles", options.cycles, "stop after so many, with status 124")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--counters", options.counters, "write cycles by hart and cause as JSON");
-    app.add_flag("--table", options.table, "print cycles by hart and cause");
-    app.add_flag("--speed", options.speed, "print cycles a second");
-    app.add_option("--wave", options.wave, "write a waveform (.fst or .vcd)");
-    app.add_option("--wave-from", options.wave_from, "first cycle of the waveform");
-    app.add_option("--wave-to", options.wave_to, "last cycle of the waveform");
-}
-
 /* The lines that memory starts with. The others are 0, unless all starts at random. */
 int count_lines(bool all)
 {
@@ -539,20 +468,17 @@ void vl_stop(const char *file, int line, const char *where) VL_MT_UNSAFE
 
 int main(int count, char **words)
 {
-    CLI::App app{"Runs a program on the chip."};
-    Options options;
-    define(app, options);
     try {
-        app.parse(count, words);
-        check_cores(app, options);
-        check_wave(options.wave);
-        memory = load_image(options.image);
-        image_lines = count_lines(options.randomize);
-        if (options.lockstep)
-            lockstep = std::make_unique<Lockstep>(memory, !options.incoherent, options.semihosting);
-        return simulate(options);
-    } catch (const CLI::CallForHelp &error) {
-        return app.exit(error);
+        std::optional<Options> options = read_options(count, words, soc::cores);
+        if (!options)
+            return 0;
+        check_wave(options->wave);
+        memory = load_image(options->image);
+        image_lines = count_lines(options->randomize);
+        if (options->lockstep)
+            lockstep =
+                std::make_unique<Lockstep>(memory, !options->incoherent, options->semihosting);
+        return simulate(*options);
     } catch (const std::exception &error) {
         note(error.what());
         return status_usage;

@@ -3,7 +3,8 @@
 
 A simulator lies in build/hw/<configuration>-<hash>/; the hash is that of all files that it is made
 from and of the tools. A build takes place beside it and is renamed when it is whole. A lock file
-for each configuration and hash makes a second process wait for the first one's build.
+for each configuration and hash makes a second process wait for the first one's build. The object
+that does not depend on the configuration, build/hw/options-<hash>.o, is made in the same way.
 """
 
 from __future__ import annotations
@@ -32,7 +33,13 @@ PROGRAM = "Vsoc"
 VERILATOR_FLAGS = ("--assert", "-O3", "--x-assign", "fast", "--x-initial", "unique")
 # Indices of arrays of one element have a bit more than is used.
 WARNINGS = ("-Wno-WIDTH", "-Wno-DECLFILENAME")
-MAKE_FLAGS = "OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O2"
+# Slow: what runs once, at the start. Global: Verilator's own functions; only those that write
+# waveforms are called often.
+MAKE_FLAGS = "OPT_FAST=-O2 OPT_SLOW=-O0"
+GLOBAL_FLAGS = {False: "OPT_GLOBAL=-O0", True: "OPT_GLOBAL=-O2"}
+COMPILER = "g++"  # that of Verilator's makefiles
+STANDARD = "-std=c++20"
+SHARED = "options.cc"
 
 
 def sources(root: Path) -> list[Path]:
@@ -58,18 +65,21 @@ def version(path: str) -> str:
 def fingerprint(root: Path, config: Config, tool_version: str) -> str:
     """Of sources, tool, flags and configuration."""
     digest = hashlib.sha256()
-    for word in (tool_version, *VERILATOR_FLAGS, MAKE_FLAGS, config.wave, *config.macros):
+    flags = (*VERILATOR_FLAGS, MAKE_FLAGS, *GLOBAL_FLAGS.values())
+    for word in (tool_version, *flags, config.wave, *config.macros):
         digest.update(word.encode() + b"\0")
     for path in sources(root):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def command(root: Path, config: Config, path: str, folder: Path, jobs: int) -> list[str]:
-    """Translates RTL to C++, and compiles that."""
+def command(
+    root: Path, config: Config, path: str, folder: Path, shared: Path, jobs: int
+) -> list[str]:
+    """Translates RTL to C++, and compiles that; shared: the object that is compiled already."""
     rtl = root / "hw" / "rtl"
     sim = root / "hw" / "sim"
-    flags = ["-std=c++20", f"-I{sim}", "-DVL_USER_STOP", *(f"-D{one}" for one in config.macros)]
+    flags = [STANDARD, f"-I{sim}", "-DVL_USER_STOP", *(f"-D{one}" for one in config.macros)]
     wave = {"": [], ".fst": ["--trace-fst"], ".vcd": ["--trace"]}[config.wave]
     return [
         path,
@@ -92,9 +102,10 @@ def command(root: Path, config: Config, path: str, folder: Path, jobs: int) -> l
         "-LDFLAGS",
         "-lelf",
         "-MAKEFLAGS",
-        MAKE_FLAGS,
+        f"{MAKE_FLAGS} {GLOBAL_FLAGS[config.wave != '']}",
         *(str(rtl / name) for name in (*FIRST, f"{TOP}.sv")),
-        *(str(one) for one in sorted(sim.glob("*.cc"))),
+        *(str(one) for one in sorted(sim.glob("*.cc")) if one.name != SHARED),
+        str(shared),
     ]
 
 
@@ -115,18 +126,37 @@ def explain(output: str) -> str:
     return "\n".join(lines[:20])
 
 
-def compile_into(root: Path, config: Config, path: str, folder: Path) -> None:
-    log = folder.with_name(folder.name + ".log")
-    shutil.rmtree(folder, ignore_errors=True)
-    jobs = min(os.cpu_count() or 1, 8)
-    words = command(root, config, path, folder, jobs)
+def checked(words: list[str], root: Path, name: str, log: Path) -> None:
+    """Runs a compiler; says why the simulator was not built if that fails."""
     result = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
     output = result.stdout + result.stderr
     if result.returncode != 0:
         log.write_text(output)
-        raise UserError(
-            f"the simulator {config.name} was not built ({short(log)}):\n{explain(output)}"
-        )
+        raise UserError(f"the simulator {name} was not built ({short(log)}):\n{explain(output)}")
+
+
+def compile_into(root: Path, config: Config, path: str, folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    jobs = min(os.cpu_count() or 1, 8)
+    words = command(root, config, path, folder, shared_object(root, config), jobs)
+    checked(words, root, config.name, folder.with_name(folder.name + ".log"))
+
+
+def shared_object(root: Path, config: Config) -> Path:
+    """The object of SHARED, compiled if there is none."""
+    sim = root / "hw" / "sim"
+    digest = hashlib.sha256(version(COMPILER).encode())
+    for path in (sim / SHARED, (sim / SHARED).with_suffix(".h")):
+        digest.update(path.read_bytes())
+    stem = Path(SHARED).stem
+    made = root / "build" / "hw" / f"{stem}-{digest.hexdigest()[:12]}.o"
+    with locked(made.with_suffix(".lock")):
+        if not made.exists():
+            parts = made.with_suffix(".parts")
+            words = [COMPILER, STANDARD, "-c", str(sim / SHARED), "-o", str(parts)]
+            checked(words, root, config.name, made.with_suffix(".log"))
+            parts.rename(made)
+    return made
 
 
 def simulator(root: Path, config: Config) -> Path:
