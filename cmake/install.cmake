@@ -7,8 +7,6 @@ include(GNUInstallDirs)
 
 set(PIRN_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pirn)
 
-# A program may need the library only through another one (std::thread): keep it under --as-needed.
-target_link_options(pirn-pthread INTERFACE $<INSTALL_INTERFACE:LINKER:--no-as-needed>)
 set_target_properties(pirn-pthread PROPERTIES EXPORT_NAME pthread)
 
 install(TARGETS pirn pirn-pthread EXPORT pirn-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -16,11 +14,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pirn DESTINATION ${CMAKE_INSTALL
         PATTERN bare EXCLUDE)
 install(EXPORT pirn-targets NAMESPACE pirn:: DESTINATION ${PIRN_CMAKE_DIR})
 
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/pirn-config.cmake.in ${CMAKE_BINARY_DIR}/pirn-config.cmake
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/pirn-config.cmake.in ${PROJECT_BINARY_DIR}/pirn-config.cmake
                               INSTALL_DESTINATION ${PIRN_CMAKE_DIR})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/pirn-config-version.cmake VERSION ${PROJECT_VERSION}
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/pirn-config-version.cmake VERSION ${PROJECT_VERSION}
                                  COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/pirn-config.cmake ${CMAKE_BINARY_DIR}/pirn-config-version.cmake
+install(FILES ${PROJECT_BINARY_DIR}/pirn-config.cmake ${PROJECT_BINARY_DIR}/pirn-config-version.cmake
         DESTINATION ${PIRN_CMAKE_DIR})
 
 # User threads in gdb: one copy to be sourced, and one where gdb looks for a library's scripts by
@@ -36,6 +34,6 @@ endforeach()
 
 file(RELATIVE_PATH PIRN_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(name pirn pirn-pthread)
-  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
-  install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

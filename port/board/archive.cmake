@@ -10,7 +10,7 @@
 # machine code here, because symbols cannot be made local in the compiler's intermediate form.
 #
 # TARGET.map beside the library tells which object a section comes from (tests/board/small/small.py).
-set(PIRN_BOARD_SYMBOLS ${CMAKE_SOURCE_DIR}/include/pirn/bare/symbols.txt CACHE INTERNAL "external symbols of the libraries")
+set(PIRN_BOARD_SYMBOLS ${PROJECT_SOURCE_DIR}/include/pirn/bare/symbols.txt CACHE INTERNAL "external symbols of the libraries")
 
 function(pirn_board_archive target)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # The applications on a board, with real files: the checks of tests/apps, with the board in front.
-set(APPS ${CMAKE_SOURCE_DIR}/tests/apps)
+set(APPS ${PROJECT_SOURCE_DIR}/tests/apps)
 set(CLIPS ${CMAKE_CURRENT_BINARY_DIR}/clips)
-set(RUN ${CMAKE_SOURCE_DIR}/.venv/bin/pirn board run --timeout 240)
+set(RUN ${PROJECT_SOURCE_DIR}/.venv/bin/pirn board run --timeout 240)
 
 add_test(NAME apps-clips COMMAND ${Python3_EXECUTABLE} ${APPS}/make_clips.py ${CLIPS})
 fast_test(120 apps-clips)
@@ -26,7 +26,7 @@ function(apps_test name cores)
   endif()
 endfunction()
 
-set(MAKE_OPTIONS ${CMAKE_SOURCE_DIR}/apps/blackscholes/make_options.py)
+set(MAKE_OPTIONS ${PROJECT_SOURCE_DIR}/apps/blackscholes/make_options.py)
 foreach(cores ${PIRN_BOARD_CORES})
   board_apps_test(blackscholes blackscholes ${cores} ${APPS}/check_blackscholes.py prices ${MAKE_OPTIONS})
   board_apps_test(dedup-short dedup ${cores} ${APPS}/check_dedup.py short)
@@ -40,11 +40,11 @@ board_apps_test(blackscholes-faults blackscholes 2 ${APPS}/check_blackscholes.py
 board_apps_test(dedup-faults dedup 2 ${APPS}/check_dedup.py faults)
 
 # Placement by loads measured on one core: written and read through the board's files.
-add_test(NAME place-measured COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/unit/check_place.py ${RUN} --cpus "{cpus}"
+add_test(NAME place-measured COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/unit/check_place.py ${RUN} --cpus "{cpus}"
                                      ${PIRN_BOARD} $<TARGET_FILE:comm> --pairs=8 --items=2000 --fifo=1 --work=3)
 fast_test(600 place-measured)
 
 # The compiler command for other build systems.
-add_test(NAME pirn-cc-${MANY} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_cc.py ${CMAKE_BINARY_DIR}/pirn-cc ${RUN} --cpus ${MANY}
+add_test(NAME pirn-cc-${MANY} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_cc.py ${PROJECT_BINARY_DIR}/pirn-cc ${RUN} --cpus ${MANY}
                                 ${PIRN_BOARD})
 fast_test(300 pirn-cc-${MANY})

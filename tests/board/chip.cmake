@@ -21,7 +21,7 @@ function(chip_command variable size options environment)
   endif()
   list(TRANSFORM options PREPEND "--with=")
   list(TRANSFORM environment PREPEND "--env=")
-  set(${variable} ${CMAKE_SOURCE_DIR}/.venv/bin/pirn board run --timeout 0 --cpus ${cpus} ${options} ${environment} ${PIRN_BOARD}
+  set(${variable} ${PROJECT_SOURCE_DIR}/.venv/bin/pirn board run --timeout 0 --cpus ${cpus} ${options} ${environment} ${PIRN_BOARD}
       PARENT_SCOPE)
 endfunction()
 
@@ -41,7 +41,7 @@ endfunction()
 foreach(size ${SIZES})
   string(REPLACE "x" ";" numbers ${size})
   list(POP_FRONT numbers cores threads)
-  add_test(NAME chip-${size} COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/pirn chip build --cores ${cores} --threads ${threads} --ram 128)
+  add_test(NAME chip-${size} COMMAND ${PROJECT_SOURCE_DIR}/.venv/bin/pirn chip build --cores ${cores} --threads ${threads} --ram 128)
   slow_test(${TIMEOUT} chip-${size})
   set_tests_properties(chip-${size} PROPERTIES FIXTURES_SETUP chip-${size})
 endforeach()
@@ -83,7 +83,7 @@ function(scheduler_test suite size entries)
   list(POP_FRONT numbers cores threads)
   set(simulator chip-${size}-scheduler${entries})
   if(NOT TEST ${simulator})
-    add_test(NAME ${simulator} COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/pirn chip build --cores ${cores} --threads ${threads} --ram 128
+    add_test(NAME ${simulator} COMMAND ${PROJECT_SOURCE_DIR}/.venv/bin/pirn chip build --cores ${cores} --threads ${threads} --ram 128
                                        --scheduler ${entries})
     slow_test(${TIMEOUT} ${simulator})
     set_tests_properties(${simulator} PROPERTIES FIXTURES_SETUP ${simulator})
@@ -164,7 +164,7 @@ hardware_test(words 0 "\\[words\\]\\[a b\\]\\[A=B\\]\\[.\"'\\\\\\]" "" words "a 
 # Libraries without some features, and their sizes: they run on 1 and on 4 cores.
 small_tests(configurations ${TIMEOUT})
 if(configurations)
-  add_test(NAME chip-4x1 COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/pirn chip build --cores 4 --threads 1 --ram 128)
+  add_test(NAME chip-4x1 COMMAND ${PROJECT_SOURCE_DIR}/.venv/bin/pirn chip build --cores 4 --threads 1 --ram 128)
   slow_test(${TIMEOUT} chip-4x1)
   set_tests_properties(chip-4x1 PROPERTIES FIXTURES_SETUP chip-4x1)
   set_tests_properties(${configurations} PROPERTIES FIXTURES_REQUIRED "chip-1x1;chip-4x1")

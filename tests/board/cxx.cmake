@@ -2,7 +2,7 @@
 #
 # C++: the classes of pirn.hpp, and the support that the language needs. CMakeLists.txt includes
 # it.
-board_program(cxx-classes OPTIONS ${CMAKE_SOURCE_DIR}/tests/cpp/freestanding.cpp)
+board_program(cxx-classes OPTIONS ${PROJECT_SOURCE_DIR}/tests/cpp/freestanding.cpp)
 board_program(cxx OPTIONS cxx.cpp)
 # cxx_test(NAME PROGRAM STATUS PATTERN CORES PREEMPT ARGUMENTS...)
 function(cxx_test name program status pattern cores preempt)

@@ -33,7 +33,7 @@ endfunction()
 # command is in RUN, options of expect.py in EXPECT.
 function(board_test name program status pattern cores environment)
   list(TRANSFORM environment PREPEND "--env;")
-  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/board/expect.py --status ${status} --match ${pattern}
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/board/expect.py --status ${status} --match ${pattern}
                                 ${EXPECT} -- ${RUN} --cpus ${cores} ${environment} ${PIRN_BOARD} $<TARGET_FILE:${program}> ${ARGN})
   fast_test(300 ${name})
 endfunction()
@@ -57,7 +57,7 @@ endfunction()
 # address, the console's source).
 function(target_link_alarm target)
   list(POP_FRONT PIRN_BOARD_ALARM device source address console)
-  target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/board/alarm_${device}.c)
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/board)
+  target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/board/alarm_${device}.c)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/board)
   target_compile_definitions(${target} PRIVATE ALARM_SOURCE=${source} ALARM_ADDRESS=${address} CONSOLE_SOURCE=${console})
 endfunction()

@@ -12,7 +12,7 @@ list(APPEND RUN --unlisted-only)
 set(SANITIZER_OPTIONS "TSAN_OPTIONS=halt_on_error=1:history_size=7:atexit_sleep_ms=0")
 
 foreach(definitions posix.def glibc/posix_more.def)
-  file(STRINGS ${CMAKE_SOURCE_DIR}/src/posix/${definitions} some REGEX "^(PTHREAD|POSIX)\\(")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/src/posix/${definitions} some REGEX "^(PTHREAD|POSIX)\\(")
   list(APPEND entries ${some})
 endforeach()
 set(names "/* Generated: the POSIX names as src/posix has them inside. */\n")
