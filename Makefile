@@ -49,7 +49,7 @@ RUN_tsan := setarch -R
 CHECKS := includes order_tags spdx length paths links places results_table commits format
 
 # Python outside tools/, by the same rules.
-RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench hw kernel)
+RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench hw kernel packaging)
 # Folders whose scripts have their types checked: each alone, because several have a run.py.
 TYPED := hw/tests hw/formal bench kernel/guest
 MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache
@@ -60,7 +60,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64
-.PHONY: help setup apps programs check-packages world check-world demo check check-containers check-glibc $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
+.PHONY: help setup apps programs check-packages world check-world demo check check-containers check-glibc deb wheel $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
@@ -268,6 +268,29 @@ check-containers: setup build-release
 	ctest --preset release --parallel $(TEST_JOBS) -C containers -L '^containers$$'
 	$(IN_DOCKERS_FILTER) ctest --preset release --parallel $(TEST_JOBS) -L '^(unit|posix|preempt|tls|start|fault|conformance)$$'
 
+# Libraries for packages: with the C library of Debian bullseye, alone.
+PACKAGED := -G Ninja -S . -DPIRN_DEVELOP=OFF -DPIRN_METERED=OFF -DPIRN_WERROR=OFF
+
+## deb: build Debian packages of the last commit, for bullseye to sid, in build/packages/deb; lintian (network, the first time)
+deb:
+	@tools/setup --quiet --group packaging
+	@tools/setup-glibc --quiet bullseye
+	packaging/deb $(DEB_ARGS)
+
+## wheel: build wheels of the pirn command with the libraries, x86-64 and AArch64, in build/packages/wheel (network, the first time)
+wheel:
+	@tools/setup --quiet --group packaging
+	@tools/setup-glibc --quiet --aarch64 bullseye
+	rm -rf build/packages/wheel
+	@set -e; for machine in x86_64:oldest aarch64:oldest-aarch64; do \
+	    libraries=build/packages/lib-$${machine%:*}; \
+	    cmake $(PACKAGED) -B $$libraries -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/port/env/linux/$${machine#*:}.cmake; \
+	    cmake --build $$libraries --parallel $(JOBS); \
+	    $(VENV)/python packaging/wheel.py --libraries $$libraries/lib --machine $${machine%:*} --output build/packages/wheel; \
+	done
+	$(VENV)/twine check --strict build/packages/wheel/*
+	$(VENV)/auditwheel show build/packages/wheel/*_x86_64.whl
+
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not
 check-conformance: setup build-release
@@ -391,11 +414,11 @@ format: setup
 
 ## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
 lint: setup
-	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/setup-guest tools/private-apt.sh tools/in-root .ci/run
+	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/setup-guest tools/private-apt.sh tools/in-root packaging/deb .ci/run
 	shellcheck --shell=dash kernel/guest/*.sh tools/pirn_tools/guest/*.sh
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
-	$(MYPY) pirn_tools checks/*.py
+	$(MYPY) pirn_tools checks/*.py ../packaging/*.py
 	@set -e; for folder in $(TYPED); do $(MYPY) ../$$folder/*.py; done
 	@status=0; for check in $(CHECKS); do \
 	    $(VENV)/python tools/checks/$$check.py || status=1; \

@@ -76,6 +76,18 @@ download() # folder of apt, list, folder
     cd "$3" && private_apt "$1" xargs -a "$2" -r apt-get -q download
 }
 
+# The files of a list of packages.
+unpack() # folder of apt, list, folder
+{
+    local archive archives
+    archives="$(mktemp -d "$cache/archives.XXXXXX")"
+    (run_logged download "$1" "$2" "$archives")
+    for archive in "$archives"/*.deb; do
+        dpkg-deb --fsys-tarfile "$archive" | tar -x --no-same-owner --keep-directory-symlink -C "$3"
+    done
+    rm -rf "$archives"
+}
+
 # The directories that are links since the merge of /usr; older packages have files in them.
 merge_usr() # root
 {
@@ -90,22 +102,18 @@ merge_usr() # root
 # packages, a list of names and versions.
 make_root() # folder of apt, folder, name of the system, packages
 {
-    local into="$2" archive
-    mkdir -p "$into/root" "$into/archives"
+    local into="$2"
+    mkdir -p "$into/root"
     merge_usr "$into/root"
     list_packages "$1" "${@:4}" >"$into/packages.part"
     [[ -s "$into/packages.part" ]] || die "$3 does not have these packages: ${*:4}"
     say "fetching $(wc -l <"$into/packages.part") packages of $3"
-    (run_logged download "$1" "$into/packages.part" "$into/archives")
-    for archive in "$into"/archives/*.deb; do
-        dpkg-deb --fsys-tarfile "$archive" | tar -x --no-same-owner --keep-directory-symlink -C "$into/root"
-    done
+    unpack "$1" "$into/packages.part" "$into/root"
     [[ -e "$into/root/usr/bin/sh" ]] || ln -s dash "$into/root/usr/bin/sh"
     mkdir -p "$into/root"/{proc,sys,dev,tmp,run,root,home}
     printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n' \
         >"$into/root/etc/passwd"
     printf 'root:x:0:\nnogroup:x:65534:\n' >"$into/root/etc/group"
     printf '127.0.0.1 localhost\n::1 localhost\n' >"$into/root/etc/hosts"
-    rm -rf "$into/archives"
     mv "$into/packages.part" "$into/packages"
 }

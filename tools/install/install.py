@@ -26,7 +26,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 OURS = "pirn_tools"
-PROJECT = "pirn-tools"
+PROJECT = "pirn"
 TEMPLATES = Path(__file__).resolve().parent
 PACKAGE = TEMPLATES.parent / OURS
 LEFT_OUT = frozenset({"tests"})  # the packages' own tests: a third of all files

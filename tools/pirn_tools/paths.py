@@ -35,13 +35,17 @@ def project() -> Path:
 def libraries() -> Path | None:
     """The folder of the libraries that belong to this package, if there is one.
 
-    In the tree the release build's; else those of the prefix, LIB, if this package is
-    LIB/pirn/python/pirn_tools (tools/install puts it there).
+    In the tree the release build's; in a wheel those that lie in this package (packaging/wheel.py);
+    else those of the prefix, LIB, if this package is LIB/pirn/python/pirn_tools (tools/install puts
+    it there). Debian's package has none of its own: the dynamic linker finds the system's.
     """
     root = find_project()
     if root is not None:
         return root / "build" / "release" / "lib"
-    python = Path(__file__).resolve().parent.parent
+    package = Path(__file__).resolve().parent
+    if (package / "lib").is_dir():
+        return package / "lib"
+    python = package.parent
     return python.parent.parent if python.parts[-2:] == ("pirn", "python") else None
 
 
