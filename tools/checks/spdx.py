@@ -15,6 +15,8 @@ WANTED = "SPDX-License-Identifier: MIT"
 OTHERS = {"kernel/bpf": "SPDX-License-Identifier: GPL-2.0-only"}
 NO_COMMENTS = {".json", ".csv", ".png", ".svg", ".pdf", ".mjpeg", ".jpg", ".jpeg", ".mp4", ".yuv"}
 NO_COMMENTS |= {".bin", ".dat", ".sum", ".lock", ".vcd", ".expected", ".golden"}
+# Debian fixes their format to the last character.
+NO_PLACE = {f"packaging/debian/{name}" for name in ("changelog", "copyright", "source/format")}
 OPENINGS = ("#", "//", "/*", "--", ";", "<!--", "%", "..", '.\\"', WANTED)
 ONE_LATER = ("#!", "<?xml")
 
@@ -23,7 +25,7 @@ def check(root: Path, files: list[Path]) -> list[Problem]:
     problems = []
     for path in files:
         lines = read_lines(root / path)
-        if path.suffix in NO_COMMENTS or not lines:
+        if path.suffix in NO_COMMENTS or str(path) in NO_PLACE or not lines:
             continue
         wanted = OTHERS.get(str(path.parent), WANTED)
         place = 1 if lines[0].startswith(ONE_LATER) else 0
