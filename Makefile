@@ -46,7 +46,7 @@ TARGETS_aarch64 := src/all $(UNIT) tests/stats/all $(addprefix pirn-policy-,unit
 # ThreadSanitizer needs shadow memory at fixed addresses, which high address randomization takes.
 RUN_tsan := setarch -R
 
-CHECKS := includes order_tags spdx length paths links places results_table commits format
+CHECKS := includes order_tags spdx length paths links places results_table versions commits format
 
 # Python outside tools/, by the same rules.
 RUFF_REST := --config tools/pyproject.toml $(wildcard tests apps bench hw kernel packaging)
