@@ -414,7 +414,7 @@ format: setup
 
 ## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
 lint: setup
-	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/setup-guest tools/private-apt.sh tools/in-root packaging/deb .ci/run
+	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/setup-guest tools/setup-packaging tools/private-apt.sh tools/in-root packaging/deb .ci/run
 	shellcheck --shell=dash kernel/guest/*.sh tools/pirn_tools/guest/*.sh
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)

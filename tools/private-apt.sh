@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Sourced by tools/setup-kernel, tools/setup-glibc and tools/setup-guest: packages of another release
+# Sourced by tools/setup-kernel, setup-glibc, setup-guest and setup-packaging: packages of another release
 # or architecture of Debian than this machine's, from the mirror of its own apt, which stays as it
 # is. $cache: a folder, for setup.log.
 
@@ -76,14 +76,16 @@ download() # folder of apt, list, folder
     cd "$3" && private_apt "$1" xargs -a "$2" -r apt-get -q download
 }
 
-# The files of a list of packages.
+# The files of a list of packages, and for dpkg in that root a database that says they are there.
 unpack() # folder of apt, list, folder
 {
-    local archive archives
+    local archive archives dpkg="$3/var/lib/dpkg"
+    mkdir -p "$dpkg/info" "$dpkg/updates" "$dpkg/triggers"
     archives="$(mktemp -d "$cache/archives.XXXXXX")"
     (run_logged download "$1" "$2" "$archives")
     for archive in "$archives"/*.deb; do
         dpkg-deb --fsys-tarfile "$archive" | tar -x --no-same-owner --keep-directory-symlink -C "$3"
+        { dpkg-deb --field "$archive" && printf 'Status: install ok installed\n\n'; } >>"$dpkg/status"
     done
     rm -rf "$archives"
 }
