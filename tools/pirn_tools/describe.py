@@ -9,7 +9,6 @@ no change here.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import json
 import os
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pirn_tools.binary import linked
 from pirn_tools.errors import UserError
 from pirn_tools.paths import libraries
 
@@ -171,15 +171,15 @@ def check_options(settings: Mapping[str, str]) -> str | None:
     return None if found is None else bytes(found).decode("utf-8", "replace")
 
 
-def find_library(soname: str = SONAME) -> Path | str | None:
-    """$PIRN_LIBRARY, that of this tree or prefix, then whatever the system's linker knows."""
+def find_library(soname: str = SONAME) -> Path | None:
+    """$PIRN_LIBRARY, that of this tree, package or prefix, then where the dynamic linker looks."""
     named = os.environ.get("PIRN_LIBRARY")
     if named:
         return Path(named).resolve().with_name(soname) if soname != SONAME else Path(named)
     folder = libraries()
     if folder is not None and (folder / soname).exists():
         return folder / soname
-    return ctypes.util.find_library(soname.removeprefix("lib").split(".so")[0])
+    return linked.locate(soname, ())
 
 
 @functools.cache

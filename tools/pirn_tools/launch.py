@@ -315,21 +315,20 @@ def settings(
 def preload_library() -> Path:
     """libpirn-pthread, to be loaded before the program's own libraries."""
     library = find_library(PTHREAD_SONAME)
-    if library is None or not Path(library).is_absolute():
-        found = linked.locate(PTHREAD_SONAME, ())
-        if found is None:
-            raise UserError(f"{PTHREAD_SONAME} not found: build the project or set PIRN_LIBRARY")
-        return found
-    if not Path(library).exists():
+    if library is None:
+        raise UserError(
+            f"{PTHREAD_SONAME} not found: build the project, install it, or set PIRN_LIBRARY"
+        )
+    if not library.exists():
         raise UserError(f"{library} does not exist; it has to lie beside {SONAME}")
-    return Path(library)
+    return library
 
 
 def folder_of_library(found: Target) -> Path | None:
     """The library's folder, if the dynamic linker would not look there for a linked program."""
     binary = found.binary
     library = find_library() if binary is not None and linked.unresolved_pirn(binary) else None
-    return library.parent if isinstance(library, Path) else None
+    return None if library is None else library.parent
 
 
 def check_preloadable(path: Path, name: str) -> None:

@@ -16,7 +16,9 @@ from pirn_tools.binary.elf import Files, NotElfError
 from pirn_tools.errors import UserError
 from pirn_tools.limits import LimitError
 
-SYSTEM_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
+# Debian's linker begins with the folder of the architecture.
+DEBIAN_FOLDER = f"/usr/lib/{os.uname().machine}-linux-gnu"
+SYSTEM_FOLDERS = (DEBIAN_FOLDER, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
 
 
 @dataclass(frozen=True)
