@@ -14,7 +14,7 @@ from common import Problem, main, read_lines
 WANTED = "SPDX-License-Identifier: MIT"
 OTHERS = {"kernel/bpf": "SPDX-License-Identifier: GPL-2.0-only"}
 NO_COMMENTS = {".json", ".csv", ".png", ".svg", ".pdf", ".mjpeg", ".jpg", ".jpeg", ".mp4", ".yuv"}
-NO_COMMENTS |= {".bin", ".dat", ".sum", ".lock", ".vcd", ".expected", ".golden"}
+NO_COMMENTS |= {".bin", ".dat", ".sum", ".lock", ".vcd", ".abi", ".expected", ".golden"}
 # Debian fixes their format to the last character.
 NO_PLACE = {f"packaging/debian/{name}" for name in ("changelog", "copyright", "source/format")}
 OPENINGS = ("#", "//", "/*", "--", ";", "<!--", "%", "..", '.\\"', WANTED)
