@@ -60,7 +60,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64
-.PHONY: help setup apps programs check-packages world check-world demo check check-containers check-glibc deb wheel $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
+.PHONY: help setup apps programs check-packages world check-world demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
@@ -268,8 +268,12 @@ check-containers: setup build-release
 	ctest --preset release --parallel $(TEST_JOBS) -C containers -L '^containers$$'
 	$(IN_DOCKERS_FILTER) ctest --preset release --parallel $(TEST_JOBS) -L '^(unit|posix|preempt|tls|start|fault|conformance)$$'
 
-# Libraries for packages: with the C library of Debian bullseye, alone.
+# Libraries for packages, alone: with the compilers and the C library of Debian bullseye.
 PACKAGED := -G Ninja -S . -DPIRN_DEVELOP=OFF -DPIRN_METERED=OFF -DPIRN_WERROR=OFF
+define packaged_libraries # machine, toolchain file
+@cmake $(PACKAGED) -B build/packages/lib-$(1) -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/port/env/linux/$(2).cmake > /dev/null
+cmake --build build/packages/lib-$(1) --parallel $(JOBS)
+endef
 
 ## deb: build Debian packages of the last commit, for bullseye to sid, in build/packages/deb; lintian (network, the first time)
 deb:
@@ -282,14 +286,27 @@ wheel:
 	@tools/setup --quiet --group packaging
 	@tools/setup-glibc --quiet --aarch64 bullseye
 	rm -rf build/packages/wheel
-	@set -e; for machine in x86_64:oldest aarch64:oldest-aarch64; do \
-	    libraries=build/packages/lib-$${machine%:*}; \
-	    cmake $(PACKAGED) -B $$libraries -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/port/env/linux/$${machine#*:}.cmake; \
-	    cmake --build $$libraries --parallel $(JOBS); \
-	    $(VENV)/python packaging/wheel.py --libraries $$libraries/lib --machine $${machine%:*} --output build/packages/wheel; \
+	$(call packaged_libraries,x86_64,oldest)
+	$(call packaged_libraries,aarch64,oldest-aarch64)
+	@set -e; for machine in x86_64 aarch64; do \
+	    $(VENV)/python packaging/wheel.py --libraries build/packages/lib-$$machine/lib --machine $$machine --output build/packages/wheel; \
 	done
 	$(VENV)/twine check --strict build/packages/wheel/*
 	$(VENV)/auditwheel show build/packages/wheel/*_x86_64.whl
+
+## check-abi: compare the libraries' binary interfaces with those recorded in packaging/abi and with the last tag's; ABI_ARGS=--record records them
+check-abi:
+	@tools/setup --quiet --group packaging
+	@tools/setup-glibc --quiet bullseye
+	$(call packaged_libraries,x86_64,oldest)
+	$(VENV)/python packaging/abi.py --libraries build/packages/lib-x86_64/lib $(ABI_ARGS)
+
+## check-packaging: build all packages, install each where nothing else is, and run programs with them (network, 10 minutes); PARTS: deb wheel conan fetch abi
+PARTS ?= deb wheel conan fetch abi
+check-packaging: $(filter deb wheel,$(PARTS)) $(if $(filter abi,$(PARTS)),check-abi)
+	@tools/setup --quiet --group packaging
+	@tools/setup-packaging --quiet $(if $(filter deb,$(PARTS)),$(RELEASES)) $(if $(filter wheel,$(PARTS)),python python-aarch64)
+	@RELEASES='$(RELEASES)' tests/packaging/all.sh $(PARTS)
 
 # Tests declared with CONFIGURATIONS seeds run only here.
 ## check-conformance: the conformance suite under every policy, on 1 and 2 CPUs, preempted and not
@@ -414,7 +431,7 @@ format: setup
 
 ## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
 lint: setup
-	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/setup-guest tools/setup-packaging tools/private-apt.sh tools/in-root packaging/deb .ci/run
+	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/setup-guest tools/setup-packaging tools/private-apt.sh tools/in-root packaging/deb tests/packaging/*.sh .ci/run
 	shellcheck --shell=dash kernel/guest/*.sh tools/pirn_tools/guest/*.sh
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
 	$(VENV)/ruff format --check --quiet $(RUFF_REST) && $(VENV)/ruff check --quiet $(RUFF_REST)
