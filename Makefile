@@ -301,7 +301,7 @@ check-abi:
 	$(call packaged_libraries,x86_64,oldest)
 	$(VENV)/python packaging/abi.py --libraries build/packages/lib-x86_64/lib $(ABI_ARGS)
 
-## check-packaging: build all packages, install each where nothing else is, and run programs with them (network, 10 minutes); PARTS: deb wheel conan fetch abi
+## check-packaging: build all packages, install each where nothing else is, and run programs with them (network, 15 minutes); PARTS: deb wheel conan fetch abi
 PARTS ?= deb wheel conan fetch abi
 check-packaging: $(filter deb wheel,$(PARTS)) $(if $(filter abi,$(PARTS)),check-abi)
 	@tools/setup --quiet --group packaging
