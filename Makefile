@@ -305,7 +305,7 @@ check-abi:
 PARTS ?= deb wheel conan fetch abi
 check-packaging: $(filter deb wheel,$(PARTS)) $(if $(filter abi,$(PARTS)),check-abi)
 	@tools/setup --quiet --group packaging
-	@tools/setup-packaging --quiet $(if $(filter deb,$(PARTS)),$(RELEASES)) $(if $(filter wheel,$(PARTS)),python python-aarch64)
+	@tools/setup-packaging --quiet $(if $(filter deb,$(PARTS)),$(RELEASES)) $(if $(filter wheel,$(PARTS)),python python-trixie python-aarch64)
 	@RELEASES='$(RELEASES)' tests/packaging/all.sh $(PARTS)
 
 # Tests declared with CONFIGURATIONS seeds run only here.

@@ -3,7 +3,8 @@
 #
 # all.sh [PART]... - tests packages that `make deb` and `make wheel` have built: deb, wheel, conan,
 # fetch, abi (default: all), each where nothing else is installed. `make check-packaging` calls it.
-# RELEASES: of Debian, for deb. Goes on after a failure; its exit status says whether there was one.
+# RELEASES: of Debian, for deb; ROOTS: of tools/setup-packaging, for wheel. Goes on after a failure;
+# its exit status says whether there was one.
 
 set -euo pipefail
 
@@ -13,8 +14,7 @@ packages="$project/build/packages"
 venv="$project/.venv/bin"
 version="$(sed -n 's/^project(pirn VERSION \([0-9.]*\) .*/\1/p' "$project/CMakeLists.txt")"
 readonly here project packages venv version
-# The versions of Python in the roots for wheels, and older wheels that run there.
-readonly python=3.11
+# Of manylinux, what runs in the roots for wheels.
 readonly platforms="manylinux_2_31 manylinux_2_28 manylinux_2_27 manylinux_2_26 manylinux_2_24 manylinux_2_17 manylinux2014"
 status=0
 chosen=()
@@ -50,23 +50,24 @@ test_deb()
 }
 
 # What pip would download for the wheel, as tools/requirements.txt pins it.
-make_wheelhouse() # machine, folder
+make_wheelhouse() # root, machine, folder
 {
-    local each words=()
-    for each in $platforms; do words+=(--platform "${each}_$1"); done
-    "$venv/pip" download --quiet --disable-pip-version-check --only-binary :all: --no-deps --dest "$2" \
+    local each python words=()
+    python="$(sed -n 's/^python3=\([0-9]*\.[0-9]*\)\..*/\1/p' "$project/.packaging/$1/packages")"
+    for each in $platforms; do words+=(--platform "${each}_$2"); done
+    "$venv/pip" download --quiet --disable-pip-version-check --only-binary :all: --no-deps --dest "$3" \
         --python-version "$python" "${words[@]}" -r "$project/tools/requirements.txt"
 }
 
 test_wheel()
 {
-    local machine root
-    for machine in x86_64 aarch64; do
-        root="python"
-        if [[ "$machine" == aarch64 ]]; then root="python-aarch64"; fi
-        make_wheelhouse "$machine" "$packages/wheelhouse/$machine"
-        run "wheel for $machine" \
-            in_root "$root" "$here/wheel.sh" "$packages/wheel" "$packages/wheelhouse/$machine" "$version"
+    local root machine wheelhouse
+    for root in ${ROOTS:-python python-trixie python-aarch64}; do
+        machine=x86_64
+        if [[ "$root" == *-aarch64 ]]; then machine=aarch64; fi
+        wheelhouse="$packages/wheelhouse/$root"
+        make_wheelhouse "$root" "$machine" "$wheelhouse"
+        run "wheel in $root" in_root "$root" "$here/wheel.sh" "$packages/wheel" "$wheelhouse" "$version"
     done
 }
 
