@@ -13,7 +13,6 @@
  *      runnable, time jumps to the next deadline; if there is none, the run is a deadlock.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -432,13 +431,6 @@ static void main_context(void *arg)
         port_relax(round);
     }
     sim_leave();
-}
-
-/* Each run allocates the same blocks. By itself glibc would map and unmap the large ones anew. */
-static __attribute__((constructor)) void keep_freed_memory(void)
-{
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
 
 static void sim_begin(const struct sim_config *config, struct sim_result *result)
