@@ -90,7 +90,8 @@ class Pirn(ConanFile):
         native.set_property("pkg_config_name", "pirn")
         threads = self.cpp_info.components["pthread"]
         threads.libs = ["pirn-pthread"]
-        # The linker must not leave it out: a program calls functions that the C library has, too.
+        # Without this the linker may leave the library out, because the C library has the same
+        # functions.
         threads.sharedlinkflags = threads.exelinkflags = ["-Wl,--no-as-needed"]
         threads.cflags = threads.cxxflags = ["-pthread"]
         threads.set_property("cmake_target_name", "pirn::pthread")

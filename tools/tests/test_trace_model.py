@@ -147,12 +147,17 @@ def test_wake_of_a_running_thread_means_nothing(tmp_path: Path) -> None:
     assert [state for state, _ in states_of(model, 5)] == [READY, RUNNING, READY]
 
 
-def test_thread_in_a_call_is_blocked_when_another_takes_the_cpu(tmp_path: Path) -> None:
-    w = Writer(1)
+def begin_call(w: Writer) -> None:
+    """CPU 0 runs thread 5, which begins a call that may block."""
     w.event(0, "thread", small=1, a=5, b=1)
     w.switch(0, 5, "start")
     w.now += 200
     w.event(0, "call", small=1, a=5)
+
+
+def test_thread_in_a_call_is_blocked_when_another_takes_the_cpu(tmp_path: Path) -> None:
+    w = Writer(1)
+    begin_call(w)
     w.now += 20
     w.event(0, "carry", a=0)
     w.running[0] = 0
@@ -173,10 +178,7 @@ def test_thread_in_a_call_is_blocked_when_another_takes_the_cpu(tmp_path: Path) 
 def test_cpu_is_idle_when_its_next_carrier_comes_after_the_call(tmp_path: Path) -> None:
     """The thread is ready from its wake-up on; who executes the CPU starts 700 ticks later."""
     w = Writer(1)
-    w.event(0, "thread", small=1, a=5, b=1)
-    w.switch(0, 5, "start")
-    w.now += 200
-    w.event(0, "call", small=1, a=5)
+    begin_call(w)
     w.now += 400
     w.anywhere(-1, "called", ab=5)
     w.now += 20
@@ -199,10 +201,7 @@ def test_cpu_stays_idle_when_its_thread_goes_on_elsewhere(tmp_path: Path) -> Non
     """CPU 0 has lost its thread in a call, and the trace ends before it has another carrier."""
     w = Writer(2)
     w.event(0, "thread", small=1, a=0)
-    w.event(0, "thread", small=1, a=5, b=1)
-    w.switch(0, 5, "start")
-    w.now += 200
-    w.event(0, "call", small=1, a=5)
+    begin_call(w)
     w.now += 400
     w.anywhere(-1, "called", ab=5)
     w.anywhere(-1, "wake", ab=5)

@@ -221,9 +221,9 @@ ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
     return got;
 }
 
-/* What is left of the vector may be written at once: a pipe that has room takes PIPE_BUF bytes
- * completely, and without waiting. A longer call could be ended after a part by a signal of the
- * runtime's. Else *piece is the next piece of at most that size. */
+/* A pipe that poll() reports takes up to PIPE_BUF bytes whole, without waiting. A longer write may
+ * wait, and a signal of the runtime's may then end it after a part. True: the whole vector can be
+ * written by one call. False: *piece is the next piece, of at most PIPE_BUF bytes. */
 static bool is_short(const struct iovec *iov, int n, size_t done, struct iovec *piece)
 {
     bool more;

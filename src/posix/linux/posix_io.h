@@ -103,7 +103,7 @@ enum io_kind {
                         * that is not in memory, and the rest would be a second call */
     /* Streams that refuse RWF_NOWAIT: Linux before 6.4 knows it for files only. */
     IO_SOCKET = 3, /* by MSG_DONTWAIT */
-    IO_POLLED = 4, /* poll() tells whether the call would block, unless another one is faster */
+    IO_POLLED = 4, /* by poll(), before the call; another thread may still be faster */
 };
 
 /* The step after an attempt that was not to block. */

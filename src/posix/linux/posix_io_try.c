@@ -180,9 +180,9 @@ static int await(struct io_try *try)
                                          : 0;
 }
 
-/* A filter may answer EPERM or EACCES to a flag it does not know. What is tried instead returns the
- * same error if it belongs to the file. */
-static bool flag_is_unknown(int error)
+/* A filter may answer EPERM or EACCES. If the file is to blame, and not the flag, then the other
+ * ways to ask return the same error. */
+static bool flag_is_refused(int error)
 {
     return error == EOPNOTSUPP || error == ENOSYS || error == EPERM || error == EACCES;
 }
@@ -206,7 +206,7 @@ static enum io_next block(struct io_try *try)
     bool same = copy < 0 && try->kind == IO_POLLED && rt_io_same(try->fd, try->io.since);
     rt_io_end(&try->waiter);
     if (same && (error == EMFILE || error == ENFILE)) {
-        return IO_BLOCK; /* it will not wait for long: unlikely to be closed meanwhile */
+        return IO_BLOCK; /* by number: poll() has just said that it is ready, so it is short */
     }
     if (copy < 0) {
         posix_fail(error);
@@ -257,13 +257,12 @@ NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
     int error = result < 0 ? errno : more ? EAGAIN : 0;
     io_try_over(try);
     try->done += result > 0 ? (size_t)result : 0;
-    if (error == EOPNOTSUPP && try->kind == IO_POLLED) {
-        return block(try); /* it is ready */
-    }
-    if (try->kind == IO_STREAM && (error == EINVAL || error == ESPIPE)) {
+    bool ready = error == EOPNOTSUPP && try->kind == IO_POLLED;
+    bool wrong = (error == EINVAL || error == ESPIPE) && try->kind == IO_STREAM;
+    if (ready || wrong) { /* wrong: the call itself, or the way to ask */
         return block(try);
     }
-    if (try->kind == IO_STREAM && flag_is_unknown(error)) {
+    if (try->kind == IO_STREAM && flag_is_refused(error)) {
         return try->waiter.linked == 0 && try->done == 0 ? refused(try) : block(try);
     }
     if (error != EAGAIN) {

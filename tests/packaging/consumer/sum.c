@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user of the packages has: 100 threads add their numbers; main and they run on Pirn. */
+/* As a user of the packages writes it: 100 threads add their numbers. All 101 run on Pirn. */
 #include <pthread.h>
 #include <stdio.h>
 
