@@ -326,8 +326,10 @@ CASE(message_signals_the_process_before_mq_send_returns)
     OK(mq_close(queue));
 }
 
+/* Waits until pthread_create has returned: glibc blocks all signals inside it. */
 static void *sends_to_the_process(void *arg)
 {
+    flag_wait(&ready, 1);
     for (int i = 0; i < 20; i++) {
         OK(kill(getpid(), SIGUSR1));
         flag_wait(&handled, i + 1);
@@ -344,11 +346,14 @@ CASE(process_signal_goes_to_the_main_thread_rather_than_to_its_sender)
     pthread_t self = pthread_self();
     handle(SIGUSR1, SA_NODEFER);
     pthread_t t = start(sends_to_the_process, &self);
+    flag_set(&ready, 1);
     flag_wait(&go, 1);
     join(t);
+    flag_set(&ready, 0);
     flag_set(&go, 0);
     flag_set(&handled, 0);
     t = start(sends_to_the_process, &self); /* and now it waits where signals end no wait */
+    flag_set(&ready, 1);
     join(t);
 }
 
