@@ -25,12 +25,13 @@ static FILE *null;
 static __thread char *kept;
 
 /* Leaves its last block in malloc's cache, a message in strerror's and dlerror's buffers, a state
- * of getrandom (glibc 2.41). */
+ * of getrandom (glibc 2.41). Blocks of few sizes, because the caches of malloc, which stay with the
+ * runtime's blocks of thread-local storage, fill up with some of each. */
 static void *lives(void *arg)
 {
     char byte;
     CHECK_EQ(getrandom(&byte, 1, 0), 1);
-    kept = malloc(100 + (size_t)arg % 1000);
+    kept = malloc(100 * (1 + (size_t)arg % 4));
     CHECK(kept != NULL);
     free(malloc(24));
     OK(pthread_setspecific(key, kept));
