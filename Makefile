@@ -59,7 +59,7 @@ MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../b
 PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
-GUESTS := guest-aarch64 guest-riscv64
+GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
 .PHONY: help setup apps programs check-packages world check-world demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
@@ -235,14 +235,17 @@ hotplug-guest: setup build-release
 	@tools/setup-kernel --quiet
 	$(VENV)/python kernel/guest/hotplug.py
 
-# Guests of another architecture, each with the build of that preset. The tests that `make check`
-# leaves out under qemu-user are left out here, too.
+# Guests of another architecture with the build of that preset; guests with an older kernel with the
+# release build. The tests that `make check` leaves out under qemu-user are left out here, too.
+GUEST_PRESET = $(if $(filter linux-%,$*),release,$*)
 ## guest-aarch64: boot Debian of that architecture in QEMU, run the tests of preset aarch64 there, and programs of Debian (network); GUEST_ARGS: pirn guest --help
 ## guest-riscv64: the same for RISC-V 64
+## guest-linux-bullseye: boot the kernel of Debian bullseye (5.10) with bookworm's programs, run the tests of the release build (network)
+## guest-linux-bookworm: the same with bookworm's kernel (6.1)
 $(GUESTS): guest-%: setup
 	@tools/setup-guest --quiet $*
-	$(call configure,$*)
-	cmake --build --preset $* --parallel $(JOBS) \
+	$(call configure,$(GUEST_PRESET))
+	cmake --build --preset $(GUEST_PRESET) --parallel $(JOBS) \
 	    --target src/all $(patsubst %,tests/%/all,unit cpp policy posix fault stress tls preempt stats conformance)
 	$(VENV)/pirn guest $* --skip '$(SKIP_aarch64)' $(GUEST_ARGS)
 

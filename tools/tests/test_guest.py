@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from pirn_tools import paths
 from pirn_tools.cli import main
 from pirn_tools.errors import UserError
-from pirn_tools.guest import architectures, cases, command, inside, programs, qemu, results
+from pirn_tools.guest import cases, command, inside, kinds, programs, qemu, results
 from pirn_tools.guest.cases import Case
 from pirn_tools.guest.image import Image
 from pirn_tools.guest.system import Folder, System, outermost
@@ -226,18 +226,18 @@ def test_watch_finds_a_guest_without_signs_of_life(
 # ---- its system --------------------------------------------------------------------------------
 
 
-def made(folder: Path) -> architectures.Files:
+def made(folder: Path) -> kinds.Files:
     """As tools/setup-guest makes it."""
     for name in ("kernel/vmlinuz", "kernel/modules/a.ko", "system/image", "system/busybox"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"x")
     (folder / "kernel/load").write_text("a.ko\n")
-    return architectures.Files(folder)
+    return kinds.Files(folder)
 
 
 def test_system_has_folders_at_the_same_places(tmp_path: Path) -> None:
     folders = (Folder(Path("/opt/a,b")), Folder(tmp_path, writable=True))
-    aarch64 = architectures.find("aarch64")
+    aarch64 = kinds.find("aarch64")
     system = System(aarch64, made(tmp_path), tmp_path, folders, cpus=3)
     words = system.command()
     assert words[0] == "qemu-system-aarch64"
@@ -255,7 +255,7 @@ def test_system_has_folders_at_the_same_places(tmp_path: Path) -> None:
 
 def test_system_refuses_a_path_that_the_guest_cannot_mount(tmp_path: Path) -> None:
     folders = (Folder(Path("/opt/a b")),)
-    system = System(architectures.find("aarch64"), made(tmp_path), tmp_path, folders)
+    system = System(kinds.find("aarch64"), made(tmp_path), tmp_path, folders)
     with pytest.raises(UserError, match="'/opt/a b' has characters"):
         system.image(Path("/t"))
 
@@ -278,7 +278,7 @@ def test_image_has_folders_before_files() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["arch64"], 'no guest of architecture "arch64"; did you mean "aarch64"? (valid: aarch64'),
+        (["arch64"], 'no guest "arch64"; did you mean "aarch64"? (valid: aarch64'),
         (["aarch64", "--build", "/no/build"], "/no/build is no build: run make build-aarch64"),
         (["aarch64", "--cpus", "0"], "0 is not in the range"),
         (["aarch64", "--scale", "x"], "'x' is not a valid float range"),
@@ -297,13 +297,13 @@ def test_command_refuses_a_build_of_another_architecture(tmp_path: Path) -> None
     (tmp_path / "lib/libpirn-pthread.so").write_bytes(Path(sys.executable).resolve().read_bytes())
     done = CliRunner().invoke(main, ["guest", "aarch64", "--build", str(tmp_path)])
     assert done.exit_code == 1
-    assert "is not of aarch64: its ELF machine is 62" in done.output
-    assert architectures.source(tmp_path) == Path("/src")
+    assert "is not for aarch64: its ELF machine is 62" in done.output
+    assert kinds.source(tmp_path) == Path("/src")
 
 
 def test_files_say_how_to_get_them_when_they_are_missing(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="run tools/setup-guest riscv64"):
-        architectures.files(tmp_path, architectures.find("riscv64"))
+        kinds.files(tmp_path, kinds.find("riscv64"))
 
 
 def test_folder_of_results_has_one_user(tmp_path: Path) -> None:
@@ -314,11 +314,11 @@ def test_folder_of_results_has_one_user(tmp_path: Path) -> None:
 # ---- lists that belong together ----------------------------------------------------------------
 
 
-def test_each_architecture_has_packages_and_a_target_of_make() -> None:
+def test_each_guest_has_packages_and_a_target_of_make() -> None:
     root = paths.project()
     listed_groups = (root / "tools/packages.txt").read_text()
     targets = (root / "Makefile").read_text()
-    for one in architectures.load():
+    for one in kinds.load():
         assert f"[guest-{one.name}]\n" in listed_groups
         assert f"## guest-{one.name}:" in targets
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`pirn guest`, which `make guest-ARCHITECTURE` calls: a build's tests and programs in QEMU."""
+"""`pirn guest`, which `make guest-NAME` calls: a build's tests and programs in QEMU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import click
 
 from pirn_tools import paths
 from pirn_tools.errors import UserError
-from pirn_tools.guest import architectures, cases, programs, qemu, results
+from pirn_tools.guest import cases, kinds, programs, qemu, results
 from pirn_tools.guest.system import Folder, System, outermost
 from pirn_tools.world import inputs
 from pirn_tools.world.plan import Program
@@ -79,11 +79,11 @@ class Watch:
             click.echo(f"{run.name}, {run.threads}: {verdict}")
 
 
-@click.command(short_help="Run tests and programs in Linux of another architecture, in QEMU.")
-@click.argument("architecture")
-@click.option(
-    "--build", type=click.Path(path_type=Path), help="A build's folder (build/ARCHITECTURE)."
+@click.command(
+    short_help="Run tests and programs in Linux of another architecture or age, in QEMU."
 )
+@click.argument("name")
+@click.option("--build", type=click.Path(path_type=Path), help="A build's folder (build/PRESET).")
 @click.option("--labels", default=LABELS, show_default=True, help="Of tests, as ctest's -L.")
 @click.option("--tests", default="", metavar="REGEX", help="Tests by name, as ctest's -R.")
 @click.option("--skip", default="", metavar="REGEX", help="Tests left out, as ctest's -E.")
@@ -112,10 +112,10 @@ class Watch:
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where results go (build/guest-ARCHITECTURE).",
+    help="Where results go (build/guest-NAME).",
 )
 def guest(
-    architecture: str,
+    name: str,
     build: Path | None,
     labels: str,
     tests: str,
@@ -132,15 +132,15 @@ def guest(
     only_list: bool,
     output: Path | None,
 ) -> None:
-    """Boot Debian's kernel of ARCHITECTURE in QEMU, and run a cross build's tests there.
+    """Boot Debian's kernel of the guest NAME in QEMU, and run a build's tests there.
 
     Then programs of Debian's packages, with the system's threads and with Pirn. Folders of this
     machine are seen in the guest, which cannot change them. tools/setup-guest gets what it needs.
     """
     root = paths.project()
-    kind = architectures.find(architecture)
-    built = (build or root / "build" / kind.name).resolve()
-    library = architectures.library(built, kind)
+    kind = kinds.find(name)
+    built = (build or root / "build" / kind.preset).resolve()
+    library = kinds.library(built, kind)
     listed: list[cases.Case] = []
     if only != "programs":
         listed = cases.cases(cases.ask(built, labels, tests, skip), scale)
@@ -151,7 +151,7 @@ def guest(
         lines = [f"test {one.name}" for one in listed]
         click.echo("\n".join([*lines, *(f"program {one.name}" for one in picked)]))
         return
-    files = architectures.files(root, kind)
+    files = kinds.files(root, kind)
     out = (output or root / "build" / f"guest-{kind.name}").resolve()
     locked = prepare(out)
     plan = {
@@ -165,7 +165,7 @@ def guest(
         "scale": scale,
     }
     (out / "plan.json").write_text(json.dumps(plan, indent=1) + "\n")
-    seen = outermost([root, architectures.source(built), built])
+    seen = outermost([root, kinds.source(built), built])
     folders = (*(Folder(path) for path in seen), Folder(out, writable=True))
     system = System(kind, files, out, folders, cpus, memory, shell)
     system.initrd.write_bytes(system.image(root / "tools").archive())
@@ -199,7 +199,7 @@ def boot(
 ) -> int:
     click.echo(
         f"{len(listed)} tests and {len(picked)} programs in Linux {system.files.version}, "
-        f"{system.architecture.name}, {system.cpus} CPUs"
+        f"{system.kind.name}, {system.cpus} CPUs"
     )
     watch = Watch(system.out, len(listed))
     look = qemu.Look(watch.booted, watch.trouble)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A guest of another architecture: QEMU's command, and the first file system.
+"""A guest: QEMU's command, and the first file system.
 
 The root file system is a disk whose changes are lost. Folders of this machine are seen at the same
 places in the guest: what the guest writes there it alone sees, but for the folder of results.
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pirn_tools.errors import UserError
-from pirn_tools.guest.architectures import Architecture, Files
 from pirn_tools.guest.image import Image
+from pirn_tools.guest.kinds import Files, Kind
 
 HERE = Path(__file__).resolve().parent
 MOUNTED = ("/proc", "/sys", "/dev", "/new")
@@ -28,7 +28,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class System:
-    architecture: Architecture
+    kind: Kind
     files: Files
     out: Path  # results, and what is made for the guest
     folders: tuple[Folder, ...]
@@ -49,7 +49,7 @@ class System:
         return {f"share{number}": one for number, one in enumerate(self.folders)}
 
     def command(self) -> list[str]:
-        own = self.architecture
+        own = self.kind
         words = [own.qemu, "-machine", own.machine, "-cpu", own.cpu]
         words += ["-accel", "tcg,thread=multi", "-smp", str(self.cpus), "-m", str(self.memory)]
         words += ["-kernel", str(self.files.kernel), "-initrd", str(self.initrd)]
@@ -73,7 +73,7 @@ class System:
         image.add_bytes("/guest/load", "".join(f"{name}\n" for name in self.files.load).encode())
         image.add_bytes("/guest/folders", self._folders().encode())
         values = {"TOOLS": str(tools), "OUT": str(self.out)}
-        values["SHELL"] = self.architecture.console if self.shell else ""
+        values["SHELL"] = self.kind.console if self.shell else ""
         start = (HERE / "start.sh").read_text()
         for key, value in values.items():
             start = start.replace(f"@{key}@", value)

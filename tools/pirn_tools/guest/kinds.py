@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The architectures of guests: architectures.toml, and what tools/setup-guest has made of them."""
+"""The kinds of guests: guests.toml, and what tools/setup-guest has made of them."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ from pathlib import Path
 
 from pirn_tools.errors import UserError, did_you_mean, listing
 
-TABLE = Path(__file__).with_name("architectures.toml")
+TABLE = Path(__file__).with_name("guests.toml")
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Kind:
     name: str
     elf: int  # its number in ELF files
-    debian: str  # its name in packages
+    preset: str  # whose build runs there
+    debian: str  # the architecture's name in packages
     release: str
     kernel: str  # the package that depends on the newest kernel
+    kernel_release: str
     qemu: str
     machine: str
     cpu: str
     console: str
 
 
-def load() -> list[Architecture]:
+def load() -> list[Kind]:
     table = tomllib.loads(TABLE.read_text())
-    return [Architecture(name=name, **values) for name, values in table.items()]
+    return [Kind(name=name, **values) for name, values in table.items()]
 
 
-def find(name: str) -> Architecture:
+def find(name: str) -> Kind:
     known = {one.name: one for one in load()}
     if name not in known:
         names = list(known)
         raise UserError(
-            f'no guest of architecture "{name}"{did_you_mean(name, names)} '
-            f"(valid: {listing(names)})",
+            f'no guest "{name}"{did_you_mean(name, names)} (valid: {listing(names)})',
             status=2,
         )
     return known[name]
@@ -74,26 +75,26 @@ class Files:
         return self.folder / "system/busybox"
 
 
-def files(root: Path, architecture: Architecture) -> Files:
+def files(root: Path, kind: Kind) -> Files:
     """An error if they are not there."""
-    found = Files(root / ".guest" / architecture.name)
+    found = Files(root / ".guest" / kind.name)
     for path in (found.kernel, found.image, found.busybox):
         if not path.exists():
-            raise UserError(f"there is no {path}; run tools/setup-guest {architecture.name}")
+            raise UserError(f"there is no {path}; run tools/setup-guest {kind.name}")
     return found
 
 
-def library(build: Path, architecture: Architecture) -> Path:
-    """What is preloaded. An error unless the build is one of this architecture."""
+def library(build: Path, kind: Kind) -> Path:
+    """What is preloaded. An error unless the build is of the guest's architecture."""
     path = build / "lib/libpirn-pthread.so"
     if not (build / "CMakeCache.txt").exists():
-        raise UserError(f"{build} is no build: run make build-{architecture.name}, or use --build")
+        raise UserError(f"{build} is no build: run make build-{kind.preset}, or use --build")
     if not path.exists():
         raise UserError(f"there is no {path}; build target pirn-pthread")
     head = path.read_bytes()[:20]
     found = int.from_bytes(head[18:20], "little") if head[:4] == b"\x7fELF" else 0
-    if found != architecture.elf:
-        raise UserError(f"{path} is not of {architecture.name}: its ELF machine is {found}")
+    if found != kind.elf:
+        raise UserError(f"{path} is not for {kind.name}: its ELF machine is {found}")
     return path
 
 
