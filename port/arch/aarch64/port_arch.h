@@ -169,6 +169,89 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 #define PORT_ARCH_FRAME_RETURN 1
 #define PORT_ARCH_NAME "aarch64"
 
+/* The state of a thread that does not run: the registers as in the function that called
+ * port_ctx_switch. */
+struct port_arch_frame {
+    const void *sp, *pc, *bp;
+};
+
+ALWAYS_INLINE struct port_arch_frame port_arch_frame_of(const struct port_ctx *ctx)
+{
+    const char *sp = (const char *)ctx->sp;
+    return (struct port_arch_frame){sp + 16, ctx->pc, *(void *const *)ctx->sp};
+}
+
+/* Registers as DWARF numbers them (DWARF for the Arm 64-bit Architecture): how many there are,
+ * three by their names, those that a function leaves as they were (x19 to x29), and those that
+ * port_arch_frame_of knows. */
+#define PORT_ARCH_CFI_REGISTERS 33
+#define PORT_ARCH_CFI_FP 29
+#define PORT_ARCH_CFI_SP 31
+#define PORT_ARCH_CFI_PC 32
+#define PORT_ARCH_CFI_KEPT (UINT64_C(0x7ff) << 19)
+#define PORT_ARCH_CFI_SAVED (UINT64_C(1) << 29 | UINT64_C(1) << 31 | UINT64_C(1) << 32)
+/* x30: a call leaves the address to return to there. */
+#define PORT_ARCH_CFI_RESULT 30
+#define PORT_ARCH_CFI_LINK (UINT64_C(1) << PORT_ARCH_CFI_RESULT)
+
+/* An address of code without its signature (pointer authentication). `hint #7` is xpaclri, which
+ * does nothing where there are none. */
+ALWAYS_INLINE uintptr_t port_arch_code(uintptr_t address)
+{
+    register uintptr_t x30 __asm__("x30") = address;
+    __asm__("hint #7" : "+r"(x30));
+    return x30;
+}
+#define PORT_ARCH_CFI_CODE(address) port_arch_code(address)
+
+/* Is the instruction before p, of which n bytes may be read, a call: bl, or blr, with or without
+ * authentication? */
+ALWAYS_INLINE bool port_arch_behind_call(const uint8_t *p, uintptr_t n)
+{
+    uint32_t code = 0;
+    if (n >= sizeof(code) && (uintptr_t)p % sizeof(code) == 0) {
+        code = ((const uint32_t *)(const void *)p)[-1];
+    }
+    return (code & 0xfc000000u) == 0x94000000u || (code & 0xfefff000u) == 0xd63f0000u;
+}
+#define PORT_ARCH_BEHIND_CALL(p, n) port_arch_behind_call(p, n)
+
+/* The registers of the caller that matter. */
+#define PORT_ARCH_CFI_HERE(regs)                                                                   \
+    do {                                                                                           \
+        (regs)->known = PORT_ARCH_CFI_KEPT | PORT_ARCH_CFI_SAVED | PORT_ARCH_CFI_LINK;             \
+        __asm__ volatile("stp x19, x20, [%0, #152]\n\t"                                            \
+                         "stp x21, x22, [%0, #168]\n\t"                                            \
+                         "stp x23, x24, [%0, #184]\n\t"                                            \
+                         "stp x25, x26, [%0, #200]\n\t"                                            \
+                         "stp x27, x28, [%0, #216]\n\t"                                            \
+                         "stp x29, x30, [%0, #232]\n\t"                                            \
+                         "mov x16, sp\n"                                                           \
+                         "0:\n\t"                                                                  \
+                         "adr x17, 0b\n\t"                                                         \
+                         "stp x16, x17, [%0, #248]"                                                \
+                         :                                                                         \
+                         : "r"((regs)->value)                                                      \
+                         : "x16", "x17", "memory");                                                \
+    } while (0)
+/* All of them, of what a signal has interrupted (ucontext_t). */
+#define PORT_ARCH_CFI_OF_SIGNAL(to, context)                                                       \
+    do {                                                                                           \
+        for (unsigned i_ = 0; i_ < 31; i_++) {                                                     \
+            (to)->value[i_] = (uintptr_t)(context)->uc_mcontext.regs[i_];                          \
+        }                                                                                          \
+        (to)->value[PORT_ARCH_CFI_SP] = PORT_ARCH_SIGNAL_SP(context);                              \
+        (to)->value[PORT_ARCH_CFI_PC] = PORT_ARCH_SIGNAL_PC(context);                              \
+        (to)->known = (UINT64_C(1) << PORT_ARCH_CFI_REGISTERS) - 1;                                \
+    } while (0)
+
+/* When a handler has returned, siginfo_t and ucontext_t are at the stack pointer. It returns to
+ * these two instructions in memory of the kernel: mov x8, #SYS_rt_sigreturn; svc #0. */
+#define PORT_ARCH_CFI_CONTEXT 128u
+#define PORT_ARCH_CFI_SIGNAL_RETURN(pc)                                                            \
+    ((pc) % 4 == 0 && ((const uint32_t *)(pc))[0] == 0xd2801168u &&                                \
+     ((const uint32_t *)(pc))[1] == 0xd4000001u)
+
 /* Is the next instruction a system call (svc #0), made for the first time or again: the kernel goes
  * back to it. Unlike on x86-64 nothing tells the two apart: it counts as interrupted. */
 ALWAYS_INLINE bool port_arch_is_call(const unsigned char *pc)

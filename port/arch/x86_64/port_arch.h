@@ -288,6 +288,14 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
 #define PORT_ARCH_CFI_KEPT (1u << 3 | 1u << 6 | 0xfu << 12)
 /* Those that port_arch_frame_of knows. */
 #define PORT_ARCH_CFI_SAVED (1u << 6 | 1u << 7 | 1u << 16)
+/* Calls leave the address to return to on the stack, in no register, and nothing else in it. The
+ * kernel leaves a handler's ucontext_t where the handler's return address was; the C library's code
+ * behind handlers has tables. */
+#define PORT_ARCH_CFI_RESULT 16
+#define PORT_ARCH_CFI_LINK UINT64_C(0)
+#define PORT_ARCH_CFI_CODE(address) (address)
+#define PORT_ARCH_CFI_CONTEXT 0u
+#define PORT_ARCH_CFI_SIGNAL_RETURN(pc) ((void)(pc), false)
 /* Is the instruction before p, of which n bytes may be read, a call: E8, or FF /2 with what it may
  * have as its operand? */
 #define PORT_ARCH_BEHIND_CALL(p, n)                                                                \

@@ -10,7 +10,8 @@
  *   2. It reads words from the stack pointer (less the red zone) up to the stack's end only, which
  *      are there; and the tables of files that have code on that stack, which nobody unloads
  *      meanwhile.
- *   3. Stack pointers only go up, so it ends.
+ *   3. Stack pointers only go up, so it ends. Only a function that has been interrupted may have
+ *      no stack of its own, where the return address is in a register.
  * Code without information (a compiler at run time, assembly) is left by its frame pointer, if that
  * leads to an address behind a call. Functions in assembly have mostly none, call nothing and are
  * the innermost: then the first word on the stack that is such an address is taken for the one that
@@ -20,6 +21,7 @@
  * the walk.
  */
 #include "linux_cfi_table.h"
+#include "linux_modules.h"
 
 #ifdef CFI_TABLES
 
@@ -29,6 +31,12 @@
 #define CODE_FIRST 4096u
 #define SEARCHED_WORDS 64u /* of the frame of a function in assembly */
 #define RED_ZONE 128u      /* below the stack pointer: a register that has been restored just now */
+
+static uint64_t bit(uint64_t n)
+{
+    RT_ASSERT(n < CFI_REGISTERS && CFI_REGISTERS <= 64);
+    return UINT64_C(1) << n;
+}
 
 /* The stack of the thread that is looked at. */
 struct stack {
@@ -48,7 +56,7 @@ static uintptr_t word(struct stack *s, uintptr_t at)
 
 static uintptr_t known(struct stack *s, const struct cfi_registers *r, uint64_t n)
 {
-    s->bad |= n >= CFI_REGISTERS || !(r->known & 1u << n);
+    s->bad |= n >= CFI_REGISTERS || !(r->known & bit(n));
     return s->bad ? 0 : r->value[n];
 }
 
@@ -142,7 +150,7 @@ static bool recover(const struct cfi_machine *m, unsigned n, struct stack *s,
     switch ((enum cfi_rule_kind)rule.kind) {
     case CFI_SAME:
         *value = regs->value[n];
-        return (regs->known & PORT_ARCH_CFI_KEPT & 1u << n) != 0;
+        return (regs->known & (PORT_ARCH_CFI_KEPT | PORT_ARCH_CFI_LINK) & bit(n)) != 0;
     case CFI_UNDEFINED:
         return false;
     case CFI_OFFSET:
@@ -178,29 +186,38 @@ static bool step_by_row(const struct cfi_machine *m, struct stack *s, struct cfi
         uintptr_t value = 0;
         if (recover(m, n, s, regs, cfa, &value)) {
             above.value[n] = value;
-            above.known |= 1u << n;
+            above.known |= bit(n);
         }
     }
     if (m->row.of[PORT_ARCH_CFI_SP].kind == CFI_SAME) {
         above.value[PORT_ARCH_CFI_SP] = cfa;
-        above.known |= 1u << PORT_ARCH_CFI_SP;
+        above.known |= bit(PORT_ARCH_CFI_SP);
     }
-    above.value[PORT_ARCH_CFI_PC] = above.value[m->entry->result];
+    bool found = !s->bad && (above.known & bit(m->entry->result)) != 0;
+    above.value[PORT_ARCH_CFI_PC] = PORT_ARCH_CFI_CODE(above.value[m->entry->result]);
+    above.known &=
+        m->entry->signal ? UINT64_MAX : ~PORT_ARCH_CFI_LINK; /* its call has changed it */
     *regs = above;
-    return !s->bad && (above.known & 1u << m->entry->result) != 0;
+    return found;
 }
 
 /* Where handlers return to that the library has installed itself (linux_own.c). It has no tables;
- * what the handler has interrupted is at the stack pointer. An address like this one is all that is
- * looked at: by a frame pointer that was none it may be anything. */
+ * what the handler has interrupted is near the stack pointer. Other handlers return to the C
+ * library's code, which has tables, or to the kernel's, which may have none. By a frame pointer
+ * that was none the address may be anything, so nothing else is read there. */
 extern const char port_signal_return[] __attribute__((weak));
+
+static bool is_signal_return(uintptr_t pc)
+{
+    return (&port_signal_return != NULL && pc == (uintptr_t)port_signal_return) ||
+           (module_is_kernels(pc) && PORT_ARCH_CFI_SIGNAL_RETURN(pc));
+}
 
 /* Back from a handler: all registers are those that it has interrupted. */
 static bool step_out_of_handler(struct stack *s, struct cfi_registers *regs)
 {
-    uintptr_t at = regs->value[PORT_ARCH_CFI_SP];
-    if (&port_signal_return == NULL ||
-        regs->value[PORT_ARCH_CFI_PC] != (uintptr_t)port_signal_return ||
+    uintptr_t at = regs->value[PORT_ARCH_CFI_SP] + PORT_ARCH_CFI_CONTEXT;
+    if (!is_signal_return(regs->value[PORT_ARCH_CFI_PC]) || at >= s->high ||
         s->high - at < sizeof(ucontext_t)) {
         return false;
     }
@@ -216,18 +233,34 @@ static bool is_return(uintptr_t address)
            PORT_ARCH_BEHIND_CALL((const uint8_t *)address, address - entry.begin);
 }
 
+/* The innermost function, which has no tables and calls nothing, or nothing yet: its caller is in
+ * the link register, where there is one. */
+static bool step_by_link(struct cfi_registers *regs)
+{
+    if (!(regs->known & PORT_ARCH_CFI_LINK)) {
+        return false;
+    }
+    uintptr_t link = PORT_ARCH_CFI_CODE(regs->value[PORT_ARCH_CFI_RESULT]);
+    if (!is_return(link)) {
+        return false;
+    }
+    regs->known &= PORT_ARCH_CFI_KEPT | bit(PORT_ARCH_CFI_SP);
+    regs->value[PORT_ARCH_CFI_PC] = link;
+    return true;
+}
+
 /* The innermost function, which has neither tables nor a frame pointer. */
 static bool step_by_search(struct stack *s, struct cfi_registers *regs)
 {
     uintptr_t at = regs->value[PORT_ARCH_CFI_SP];
     for (unsigned i = 0; i < SEARCHED_WORDS; i++, at += sizeof(uintptr_t)) {
-        uintptr_t found = word(s, at);
+        uintptr_t found = PORT_ARCH_CFI_CODE(word(s, at));
         if (s->bad) {
             return false;
         }
         if (is_return(found)) {
             regs->known &= PORT_ARCH_CFI_KEPT;
-            regs->known |= 1u << PORT_ARCH_CFI_SP;
+            regs->known |= bit(PORT_ARCH_CFI_SP);
             regs->value[PORT_ARCH_CFI_SP] = at + sizeof(uintptr_t);
             regs->value[PORT_ARCH_CFI_PC] = found;
             return true;
@@ -241,11 +274,11 @@ static bool step_by_frame_pointer(struct stack *s, struct cfi_registers *regs)
     uintptr_t fp = known(s, regs, PORT_ARCH_CFI_FP);
     uintptr_t size = sizeof(uintptr_t);
     uintptr_t next = word(s, fp + (uintptr_t)PORT_ARCH_FRAME_NEXT * size);
-    uintptr_t back = word(s, fp + (uintptr_t)PORT_ARCH_FRAME_RETURN * size);
+    uintptr_t back = PORT_ARCH_CFI_CODE(word(s, fp + (uintptr_t)PORT_ARCH_FRAME_RETURN * size));
     if (s->bad) {
         return false;
     }
-    regs->known = 1u << PORT_ARCH_CFI_FP | 1u << PORT_ARCH_CFI_SP;
+    regs->known = bit(PORT_ARCH_CFI_FP) | bit(PORT_ARCH_CFI_SP);
     regs->value[PORT_ARCH_CFI_FP] = next;
     regs->value[PORT_ARCH_CFI_SP] = fp + 2 * size;
     regs->value[PORT_ARCH_CFI_PC] = back;
@@ -286,6 +319,10 @@ static bool step_otherwise(struct stack *s, struct cfi_registers *regs, struct w
     if (way->exact) {
         return true;
     }
+    if (innermost && step_by_link(regs)) {
+        way->unsure = true;
+        return true;
+    }
     bool found = step_by_frame_pointer(&stack, &above);
     if (found && ((!innermost && !way->unsure) || is_return(above.value[PORT_ARCH_CFI_PC]))) {
         *regs = above;
@@ -315,7 +352,9 @@ unsigned cfi_frames(struct cfi_registers *regs, uintptr_t low, uintptr_t high, u
             break;
         }
         stack.low = sp - low < RED_ZONE ? low : sp - RED_ZONE;
-        if (!step(&stack, regs, &way) || regs->value[PORT_ARCH_CFI_SP] <= sp ||
+        bool may_stay = way.exact && PORT_ARCH_CFI_LINK != 0;
+        if (!step(&stack, regs, &way) || regs->value[PORT_ARCH_CFI_SP] < sp ||
+            (regs->value[PORT_ARCH_CFI_SP] == sp && !may_stay) ||
             regs->value[PORT_ARCH_CFI_PC] < CODE_FIRST) {
             break;
         }

@@ -19,7 +19,7 @@
 /* As the architecture numbers registers in DWARF; `known` has a bit for each that is. */
 struct cfi_registers {
     uintptr_t value[CFI_REGISTERS];
-    uint32_t known;
+    uint64_t known;
 };
 
 /* From the function that runs with these registers outwards: the addresses that each returns to, on

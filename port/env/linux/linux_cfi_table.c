@@ -336,6 +336,8 @@ static void run_long(struct cfi_machine *m, struct cfi_reader *r, uint8_t code)
     case 0x0b: /* restore_state */
         restore(m);
         break;
+    case 0x2d: /* AARCH64_negate_ra_state: whether the return address is signed is not needed */
+        break;
     case 0x2e: /* GNU_args_size */
         cfi_unsigned(r);
         break;

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 /* struct dl_find_object of <dlfcn.h>, as far as all versions and architectures have it. */
 struct object {
@@ -31,6 +32,7 @@ static struct {
     find_fn object;
     struct module at_start[64];
     unsigned count;
+    struct module kernels; /* the code that the kernel maps (vdso) */
 } find;
 
 static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -61,6 +63,16 @@ void modules_find(void)
     if (find.object == NULL && find.count == 0) {
         dl_iterate_phdr(note_module, NULL);
     }
+    uintptr_t head = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    if (head != 0) {
+        module_at(head, &find.kernels);
+    }
+}
+
+bool module_is_kernels(uintptr_t pc)
+{
+    const struct module *m = &find.kernels;
+    return pc >= m->start && pc < m->end && m->end - pc >= 2 * sizeof(uint32_t);
 }
 
 bool module_at(uintptr_t pc, struct module *module)

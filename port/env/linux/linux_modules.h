@@ -19,4 +19,7 @@ void modules_find(void);
 /* False: no module is known there. From any context. */
 bool module_at(uintptr_t pc, struct module *module);
 
+/* Is pc in code that the kernel has mapped, and 8 bytes can be read there? From any context. */
+bool module_is_kernels(uintptr_t pc);
+
 #endif
