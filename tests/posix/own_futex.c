@@ -4,14 +4,14 @@
  * library has noticed that a thread waits in one, all of them come to the library instead
  * (port/env/linux/redirect), and whoever waits holds no kernel thread.
  *
- * The functions below have the room for a jump in different places. Their code is changed while
- * threads use it: in each round some threads wait in one way for a word that another one wakes in
- * another way.
+ * The functions of own_futex_ARCHITECTURE.h make it. Their code is changed while threads use it: in
+ * each round some threads wait in one way for a word that another one wakes in another way.
  */
 #include <dirent.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -19,84 +19,20 @@
 
 enum { THREADS = 8, ROUNDS = 2000, WAITERS = 60, ALLOWED_MORE = 8, LATE_US = 30000 };
 
-#define FUNCTION(name, code)                                                                       \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".p2align 6\n\t"                                                                       \
-            ".type " #name ", @function\n" #name ":\n\t"                                           \
-            ".cfi_startproc\n\t"                                                                   \
-            "movq %rcx, %r10\n\t" code "\n\t"                                                      \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size " #name ", .-" #name "\n\t"                                                     \
-            ".popsection");                                                                        \
-    long name(void *word, long op, long value, const struct timespec *limit)
-
-/* The instruction before the call can move. */
-FUNCTION(constant, "movl $202, %eax\n\t"
-                   "constant_call:\n\t"
-                   "syscall");
-int32_t futex_number = SYS_futex;
-FUNCTION(loaded, "movl futex_number(%rip), %eax\n\t"
-                 "syscall");
-
-/* There is room behind the function. */
-FUNCTION(behind, "movl $202, %r11d\n\t"
-                 "movl %r11d, %eax\n\t"
-                 "syscall");
-
-/* In a NOP. */
-FUNCTION(in_nop, "movl $202, %r11d\n\t"
-                 ".byte 0x0f, 0x1f, 0x80, 0, 0, 0, 0\n\t"
-                 "movl %r11d, %eax\n\t"
-                 "syscall\n\t"
-                 ".fill 150, 1, 0xfc"); /* cld */
-
-/* Too far away for one jump of 2 bytes. */
-FUNCTION(far_away, ".fill 150, 1, 0xfc\n\t"
-                   "movl $202, %r11d\n\t"
-                   "movl %r11d, %eax\n\t"
-                   "syscall\n\t"
-                   ".fill 100, 1, 0xfc\n\t"
-                   ".byte 0x0f, 0x1f, 0x40, 0\n\t" /* a NOP */
-                   ".fill 100, 1, 0xfc");
-
-/* Other code jumps to the call, so the instruction before it must stay. */
-FUNCTION(entered, "movl $202, %eax\n"
-                  "entered_call:\n\t"
-                  "syscall");
-FUNCTION(makes_getpid, "movl $39, %eax\n\t"
-                       "jmp entered_call");
-
-/* What system calls preserve: argument registers, vector registers, 128 bytes below the stack
- * pointer. 0: it was so. */
-FUNCTION(keeps, "movabsq $0x1122334455667788, %rax\n\t"
-                "movq %rax, %xmm9\n\t"
-                "movq %rax, -8(%rsp)\n\t"
-                "movq %rax, -128(%rsp)\n\t"
-                "movq %rax, %r8\n\t"
-                "movq %rdi, %r9\n\t"
-                "movl $202, %eax\n\t"
-                "syscall\n\t"
-                "movq %xmm9, %rax\n\t"
-                "xorq %r8, %rax\n\t"
-                "xorq %rdi, %r9\n\t"
-                "orq %r9, %rax\n\t"
-                "movq -8(%rsp), %rcx\n\t"
-                "xorq %r8, %rcx\n\t"
-                "orq %rcx, %rax\n\t"
-                "movq -128(%rsp), %rcx\n\t"
-                "xorq %r8, %rcx\n\t"
-                "orq %rcx, %rax");
-
 typedef long futex_fn(void *word, long op, long value, const struct timespec *limit);
-static futex_fn *const ways[] = {constant, loaded, behind, in_nop, far_away, entered};
+
+#ifdef __aarch64__
+#include "own_futex_aarch64.h"
+#else
+#include "own_futex_x86.h"
+#endif
+
+static futex_fn *const ways[] = {OWN_FUTEX_WAYS};
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
-extern const uint8_t constant_call[];
 static bool is_redirected(void)
 {
-    const volatile uint8_t *call = constant_call;
-    return call[0] != 0x0f || call[1] != 0x05;
+    return memcmp(constant_call, system_call, sizeof(system_call)) != 0;
 }
 
 static uint32_t round_now, arrived;
