@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Back traces from outside: the callers of a frame, by the unwind tables (.eh_frame), x86-64.
+"""Back traces from outside: the callers of a frame, by the unwind tables (.eh_frame).
 
 pyelftools decodes the tables and the expressions in them. A register that nobody has saved is
 unknown; where a frame needs it the trace ends.
@@ -23,8 +23,6 @@ from pirn_tools.binary.elf import File
 from pirn_tools.binary.memory import Memory, UnreadableError
 from pirn_tools.damage import KINDS as DAMAGE
 
-RBP, RSP, RIP = 6, 7, 16  # the numbers of registers in DWARF
-KEPT = (3, RBP, 12, 13, 14, 15)  # by a function that is called
 DEPTH = 64
 MASK = (1 << 64) - 1
 HEADER = struct.Struct("<BBBBiI")  # .eh_frame_hdr
@@ -39,6 +37,34 @@ BINARY: dict[str, Callable[[int, int], int]] = {
 }
 
 Registers = dict[int, int]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Registers as DWARF numbers them, and what port_ctx_switch leaves on the stack."""
+
+    fp: int
+    sp: int
+    pc: int
+    result: int  # where unwind tables have the address to return to
+    kept: tuple[int, ...]  # by a function that is called
+    pushed: int  # bytes; the word at the stack pointer is the frame pointer
+    code: int = MASK  # bits of an address; above them may be a signature
+
+    def registers(self, sp: int, pc: int) -> Registers:
+        """All that is known of a thread that waits in the kernel."""
+        return {self.sp: sp, self.pc: pc}
+
+    def stopped(self, sp: int, pc: int, fp: int) -> Registers:
+        """Of a thread that port_ctx_switch has left, from its context."""
+        return {self.sp: sp + self.pushed, self.pc: pc, self.fp: fp}
+
+
+# By the machine of an ELF file. x86-64: the red zone and rbp are pushed; AArch64: x29 and x19.
+MACHINES = {
+    "EM_X86_64": Machine(6, 7, 16, 16, (3, 6, 12, 13, 14, 15), 136),
+    "EM_AARCH64": Machine(29, 31, 32, 30, tuple(range(19, 30)), 16, (1 << 48) - 1),
+}
 
 
 class LostError(Exception):
@@ -79,7 +105,7 @@ class Tables:
 
     def _read(self, elf: ELFFile) -> None:
         header = elf.get_section_by_name(".eh_frame_hdr")
-        if header is None or self._file.machine != "EM_X86_64":
+        if header is None or self._file.machine not in MACHINES:
             return
         dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
         described = dwarf.eh_frame_sec
@@ -136,9 +162,11 @@ def _search_table(address: int, raw: bytes) -> list[tuple[int, int]]:
 class Unwinder:
     """Back traces in one process."""
 
-    def __init__(self, memory: Memory, mapped: Callable[[int], Mapped | None]) -> None:
+    def __init__(
+        self, memory: Memory, mapped: Callable[[int], Mapped | None], machine: Machine
+    ) -> None:
         """mapped: the file that lies at an address."""
-        self.memory, self.mapped = memory, mapped
+        self.memory, self.mapped, self.machine = memory, mapped, machine
         self._tables: dict[int, Tables] = {}
 
     def trace(self, registers: Registers) -> list[int]:
@@ -146,16 +174,19 @@ class Unwinder:
         one in the call, as the address behind a call may belong to the next line or function."""
         frames: list[int] = []
         exact = True  # the address is that of the next instruction, not behind a call
-        while registers.get(RIP) and len(frames) < DEPTH:
-            pc = registers[RIP]
+        while registers.get(self.machine.pc) and len(frames) < DEPTH:
+            pc = registers[self.machine.pc]
             frames.append(pc if exact else pc - 1)
             try:
-                registers, exact = self._caller(frames[-1], registers)
+                registers, exact = self._caller(frames[-1], registers, innermost=len(frames) == 1)
             except (LostError, UnreadableError, *DAMAGE):
                 break
         return frames
 
-    def _caller(self, address: int, registers: Registers) -> tuple[Registers, bool]:
+    def _caller(
+        self, address: int, registers: Registers, *, innermost: bool
+    ) -> tuple[Registers, bool]:
+        machine = self.machine
         found = self.mapped(address)
         if found is None:
             raise LostError
@@ -165,15 +196,18 @@ class Unwinder:
         if rules is None:
             raise LostError
         cfa = self._cfa(rules.cfa, registers)
-        if cfa <= registers[RSP] and not rules.signal:
+        # An innermost function may have no stack where calls leave the address in a register.
+        ends = cfa < registers[machine.sp] or (cfa == registers[machine.sp] and not innermost)
+        if ends and not rules.signal:
             raise LostError  # it would never end
-        above: Registers = {RSP: cfa}
-        for register in (*KEPT, RSP, RIP):
+        above: Registers = {machine.sp: cfa}
+        for register in (*machine.kept, machine.sp, machine.result):
             value = self._saved(register, rules.saved.get(register), registers, cfa)
             if value is not None:
                 above[register] = value & MASK
-        if rules.saved.get(RIP) is None:
+        if rules.saved.get(machine.result) is None or machine.result not in above:
             raise LostError
+        above[machine.pc] = above.pop(machine.result) & machine.code
         return above, rules.signal
 
     def _cfa(self, rule: CFARule, registers: Registers) -> int:
@@ -187,7 +221,7 @@ class Unwinder:
         self, register: int, rule: RegisterRule | None, registers: Registers, cfa: int
     ) -> int | None:
         if rule is None or rule.type == "SAME_VALUE":
-            return registers.get(register) if register in KEPT else None
+            return registers.get(register) if register in self.machine.kept else None
         if rule.type == "UNDEFINED":
             return None
         if isinstance(rule.arg, int):

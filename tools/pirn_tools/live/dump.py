@@ -7,13 +7,11 @@ import time
 from collections.abc import Iterator
 
 from pirn_tools.binary.memory import UnreadableError
-from pirn_tools.binary.unwind import RBP, RIP, RSP, Registers, Unwinder
+from pirn_tools.binary.unwind import MACHINES, Machine, Registers, Unwinder
 from pirn_tools.live.equal import Found, Group, Trace, groups
 from pirn_tools.live.places import Places
 from pirn_tools.live.snapshot import TRIES, Runtime, Snapshot, Thread
 from pirn_tools.live.waits import Wait, Waits, state_text
-
-SWITCH_PUSHED = 136  # port_ctx_switch, x86-64: the red zone and rbp
 
 
 class MovedError(Exception):
@@ -27,7 +25,10 @@ class Dump:
         self.runtime, self.snapshot = runtime, snapshot
         self.process, self.layout = runtime.process, runtime.layout
         self.waits = Waits(runtime, snapshot, time.monotonic_ns())
-        self.unwinder = Unwinder(runtime.process, runtime.objects.at)
+        self.machine = MACHINES.get(runtime.library.file.machine)
+        self.unwinder = (
+            Unwinder(runtime.process, runtime.objects.at, self.machine) if self.machine else None
+        )
         self.places = Places(runtime.objects)
 
     def lines(self, all_threads: bool = False) -> Iterator[str]:
@@ -71,28 +72,32 @@ class Dump:
 
     def trace(self, t: Thread) -> Trace:
         """Taken again if the thread has moved meanwhile."""
-        if self.runtime.library.file.machine != "EM_X86_64":
-            return Trace(why="back traces are there on x86-64 only")
+        if self.unwinder is None:
+            return Trace(why="back traces are there on x86-64 and AArch64 only")
         for _ in range(TRIES):
-            found = self._saved_trace(t) if t.tid is None else self._kernel_trace(t.tid)
+            found = (
+                self._saved_trace(self.unwinder, t)
+                if t.tid is None
+                else self._kernel_trace(self.unwinder, t.tid)
+            )
             if found is not None:
                 return found
         return Trace(why="no back trace: it moves")
 
-    def _kernel_trace(self, tid: int) -> Trace | None:
+    def _kernel_trace(self, unwinder: Unwinder, tid: int) -> Trace | None:
         """On a kernel thread: only if that waits in the kernel."""
         before = self.process.registers(tid)
         if before is None:
             return Trace(why="no back trace: it runs, and is not stopped to look at it")
-        frames = self.unwinder.trace({RSP: before[0], RIP: before[1]})
+        frames = unwinder.trace(unwinder.machine.registers(*before))
         return Trace(tuple(frames)) if self.process.registers(tid) == before else None
 
-    def _saved_trace(self, t: Thread) -> Trace | None:
+    def _saved_trace(self, unwinder: Unwinder, t: Thread) -> Trace | None:
         """The trace from when the thread stopped; valid if its context is the same."""
         try:
-            before = self._context(t)
-            frames = self.unwinder.trace(before) if before else []
-            if self._context(t) != before:
+            before = self._context(unwinder.machine, t)
+            frames = unwinder.trace(before) if before else []
+            if self._context(unwinder.machine, t) != before:
                 return None
         except MovedError:
             return None
@@ -102,7 +107,7 @@ class Dump:
             return Trace(why=f"has not run yet: begins at {self.places.text(t.start)}")
         return Trace(tuple(frames))
 
-    def _context(self, t: Thread) -> Registers:
+    def _context(self, machine: Machine, t: Thread) -> Registers:
         """Empty: it has not run."""
         layout, process = self.layout, self.process
         raw = process.read(t.at, layout.size("thread"))
@@ -112,6 +117,6 @@ class Dump:
             raise MovedError
         sp, pc = layout.get(raw, "thread.ctx.sp"), layout.get(raw, "thread.ctx.pc")
         top = layout.get(raw, "thread.stack_top")
-        if top != 0 and sp + SWITCH_PUSHED > top:
+        if top != 0 and sp + machine.pushed > top:
             return {}
-        return {RSP: sp + SWITCH_PUSHED, RIP: pc, RBP: process.word(sp)}
+        return machine.stopped(sp, pc, process.word(sp))

@@ -20,16 +20,38 @@ def _calls(table: str) -> dict[int, str]:
     return {int(number): name for number, name in zip(words[::2], words[1::2], strict=True)}
 
 
-# System calls of x86-64: those whose first argument is a descriptor, and others that wait.
-OF_DESCRIPTORS = _calls(
-    "0 read 1 write 16 ioctl 17 pread64 18 pwrite64 19 readv 20 writev 42 connect 43 accept "
-    "44 sendto 45 recvfrom 46 sendmsg 47 recvmsg 72 fcntl 73 flock 74 fsync 75 fdatasync "
-    "232 epoll_wait 281 epoll_pwait 288 accept4 295 preadv 296 pwritev 299 recvmmsg 307 sendmmsg"
+@dataclass(frozen=True)
+class Calls:
+    """System calls by number: those whose first argument is a descriptor, and others that wait."""
+
+    of_descriptors: dict[int, str]
+    others: dict[int, str]
+
+
+X86_64 = Calls(
+    _calls(
+        "0 read 1 write 16 ioctl 17 pread64 18 pwrite64 19 readv 20 writev 42 connect 43 accept "
+        "44 sendto 45 recvfrom 46 sendmsg 47 recvmsg 72 fcntl 73 flock 74 fsync 75 fdatasync "
+        "232 epoll_wait 281 epoll_pwait 288 accept4 295 preadv 296 pwritev 299 recvmmsg "
+        "307 sendmmsg"
+    ),
+    _calls(
+        "7 poll 23 select 34 pause 35 nanosleep 61 wait4 128 rt_sigtimedwait 202 futex "
+        "230 clock_nanosleep 247 waitid 270 pselect6 271 ppoll"
+    ),
 )
-OTHER_CALLS = _calls(
-    "7 poll 23 select 34 pause 35 nanosleep 61 wait4 128 rt_sigtimedwait 202 futex "
-    "230 clock_nanosleep 247 waitid 270 pselect6 271 ppoll"
+NEWER = Calls(  # the numbers of all newer architectures
+    _calls(
+        "63 read 64 write 29 ioctl 67 pread64 68 pwrite64 65 readv 66 writev 203 connect "
+        "202 accept 206 sendto 207 recvfrom 211 sendmsg 212 recvmsg 25 fcntl 32 flock 82 fsync "
+        "83 fdatasync 22 epoll_pwait 242 accept4 69 preadv 70 pwritev 243 recvmmsg 269 sendmmsg"
+    ),
+    _calls(
+        "101 nanosleep 260 wait4 137 rt_sigtimedwait 98 futex 115 clock_nanosleep 95 waitid "
+        "72 pselect6 73 ppoll"
+    ),
 )
+CALLS = {"EM_X86_64": X86_64, "EM_AARCH64": NEWER, "EM_RISCV": NEWER}
 
 
 @dataclass(frozen=True)
@@ -60,12 +82,13 @@ class Waits:
 
     def call_text(self, t: Thread) -> str:
         """The system call that a thread is in: `read, descriptor 5 (pipe)`; empty: not known."""
-        if t.state != "call" or t.tid is None or self.runtime.library.file.machine != "EM_X86_64":
+        calls = CALLS.get(self.runtime.library.file.machine)
+        if t.state != "call" or t.tid is None or calls is None:
             return ""
         number, argument = self.runtime.process.call(t.tid) or (-1, 0)
-        if number in OF_DESCRIPTORS and argument < 1 << 31:
-            return f"{OF_DESCRIPTORS[number]}, descriptor {self.descriptors.text(argument)}"
-        return OTHER_CALLS.get(number, "")
+        if number in calls.of_descriptors and argument < 1 << 31:
+            return f"{calls.of_descriptors[number]}, descriptor {self.descriptors.text(argument)}"
+        return calls.others.get(number, "")
 
     def of(self, t: Thread) -> Wait | None:
         """None if it does not wait."""
