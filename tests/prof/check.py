@@ -2,8 +2,8 @@
 """Runs `profiled` with a profile and checks that the profile matches its actions.
 
 Usage: check.py PROFILED NAME [LIBRARY], NAME one of the functions below, LIBRARY what to preload
-where the program is not linked with it. Reads profiles by itself: what reads
-them for users is tested in tools/tests.
+where the program is not linked with it. The environment's EMULATOR, if there is one, runs the
+program. Reads profiles by itself: what reads them for users is tested in tools/tests.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PROGRAM = sys.argv[1]
+EMULATOR = os.environ.get("EMULATOR", "").split()
 THREADS, ROUNDS, LEAVES = 8, 100, 10
 
 
@@ -127,7 +128,8 @@ def read(file: str | Path) -> Profile:
 def run(part: str, file: str | Path, status: int = 0, **options: object) -> str:
     env = dict(os.environ, PIRN_PROF=str(file))
     env |= {f"PIRN_{k.upper()}" if k.islower() else k: str(v) for k, v in options.items()}
-    done = subprocess.run([PROGRAM, part], env=env, capture_output=True, text=True, timeout=100)
+    command = [*EMULATOR, PROGRAM, part]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100)
     assert done.returncode == status, (part, done.returncode, done.stdout, done.stderr)
     return done.stdout + done.stderr
 
