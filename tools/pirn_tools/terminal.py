@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDEST = 1 << 14  # columns of a table that is not for a terminal: none is cut
 
@@ -20,4 +21,6 @@ def printable(text: str) -> str:
 
 def console(**options: Any) -> Console:  # noqa: ANN401, those of rich
     """The standard output: as wide as the terminal, or as wide as the tables need."""
+    from rich.console import Console  # a third of the start of `pirn run`, which prints no table
+
     return Console(width=None if sys.stdout.isatty() else WIDEST, **options)
