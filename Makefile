@@ -7,7 +7,7 @@
 export YES ?=
 export RUFF_CACHE_DIR := $(CURDIR)/build/.ruff_cache
 JOBS ?= $(shell nproc)
-TEST_JOBS = $(shell expr 2 '*' $(JOBS))
+TEST_JOBS = $(shell expr 3 '*' $(JOBS))
 VENV := .venv/bin
 PREFIX ?= /usr/local
 
@@ -110,7 +110,7 @@ build-%:
 	$(call configure,$*)
 	cmake --build --preset $* --parallel $(JOBS) $(if $(TARGETS_$*),--target $(TARGETS_$*))
 
-# A test that keeps a CPU busy counts as two (PROCESSORS), because the others wait half of the
+# A test that keeps a CPU busy counts as two (PROCESSORS): the others wait most of the
 # time.
 define run_tests # preset
 $(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '$(LABELS_$(1))') \
