@@ -55,12 +55,15 @@ TYPED := hw/tests hw/formal bench kernel/guest
 MYPY = cd $(CURDIR)/tools && ../$(VENV)/mypy --no-error-summary --cache-dir ../build/.mypy_cache
 
 .DEFAULT_GOAL := help
+# All but the steps of `make check`, which say what each needs.
+ifndef STEPS
 .NOTPARALLEL:
+endif
 PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
-.PHONY: help setup apps programs check-packages world check-world demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
+.PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages world check-world demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
@@ -110,15 +113,51 @@ build-%:
 	$(call configure,$*)
 	cmake --build --preset $* --parallel $(JOBS) $(if $(TARGETS_$*),--target $(TARGETS_$*))
 
-# A test that keeps a CPU busy counts as two (PROCESSORS): the others wait most of the
-# time.
+# Tests wait most of the time. One that keeps a CPU busy counts as two (PROCESSORS).
 define run_tests # preset
 $(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '$(LABELS_$(1))') \
     $(if $(SKIP_$(1)),-E '$(SKIP_$(1))')
 endef
 
 ## check: everything that must pass: lint, all builds, tests; ends with the release tests
-check: setup lint check-site check-debug check-clang check-asan check-tsan check-aarch64 check-riscv64 check-boards check-chip check-release
+check: setup
+	@tools/setup --quiet --group site --group chip
+	@rm -f build/check.failed
+	@STEPS=1 $(MAKE) --no-print-directory -j2 --output-sync=target _steps \
+	    || { echo "make check: failed: $$(paste -sd' ' build/check.failed)" >&2; exit 1; }
+	@$(MAKE) --no-print-directory test-release || { echo "make check: failed: test-release" >&2; exit 1; }
+
+# `make check` runs these beside each other, one of each row. The first row keeps the CPUs busy but
+# for its configuring and linking; tests wait. The release tests run alone, with the output of each
+# when it ends, and last: their summary ends the output. A step is a target of this file, its output
+# is shown when it ends.
+BUILDS := configure $(addprefix build-,$(PRESETS)) check-boards check-chip
+TESTS := lint-style check-site lint-tidy $(addprefix test-,$(filter-out release,$(PRESETS)))
+_steps: $(addprefix step-,$(BUILDS) $(TESTS))
+in_turn = $(if $(word 2,$(1)),$(eval step-$(word 2,$(1)): step-$(firstword $(1)))$(call in_turn,$(wordlist 2,$(words $(1)),$(1))))
+$(call in_turn,$(BUILDS))
+$(call in_turn,$(TESTS))
+$(addprefix step-,lint-tidy): step-configure
+$(foreach preset,$(filter-out release,$(PRESETS)),$(eval step-test-$(preset): step-build-$(preset)))
+# Not one of this make's jobs: programs that tests start would see its flags. (Behind a name of its
+# own, or make -n runs it.)
+ALONE = env -u STEPS -u MAKEFLAGS -u MFLAGS $(MAKE) --no-print-directory
+$(addprefix step-,$(BUILDS) $(TESTS)): step-%:
+	@start=$$(date +%s); \
+	if $(ALONE) $*; then \
+	    echo "make check: $* passed in $$(($$(date +%s) - start)) s"; \
+	else \
+	    echo "make check: $* failed" >&2; echo $* >> build/check.failed; exit 1; \
+	fi
+
+## configure: configure the presets of `make check` beside each other, as CMake uses one CPU
+configure:
+	@mkdir -p build
+	@printf '%s\n' $(PRESETS) | xargs -P $(JOBS) -I PRESET sh -c \
+	    'cmake --preset PRESET > build/PRESET.log 2>&1 || { cat build/PRESET.log; exit 255; }'
+
+$(addprefix test-,$(PRESETS)): test-%:
+	$(call run_tests,$*)
 
 ## check-release: the whole test suite on the release build
 ## check-debug: unit and TLS tests with internal assertions on
@@ -127,8 +166,7 @@ check: setup lint check-site check-debug check-clang check-asan check-tsan check
 ## check-tsan: tests under ThreadSanitizer
 ## check-aarch64: cross build, tests under qemu-user
 ## check-riscv64: cross build of the libraries, few tests under qemu-user
-$(CHECKED): check-%: setup build-%
-	$(call run_tests,$*)
+$(CHECKED): check-%: setup build-% test-%
 
 # port/board/<name>/board.toml describes each board and its purposes.
 BOARD_LISTS := PYTHONPATH=tools $(VENV)/python -B -m pirn_tools.board.lists
@@ -433,7 +471,12 @@ format: setup
 	$(VENV)/ruff check --quiet --fix $(RUFF_REST)
 
 ## lint: house rules, lists of boards, shellcheck, ruff, mypy, clang-tidy (shallow)
-lint: setup
+lint: setup lint-style
+	@cmake --preset clang > /dev/null
+	@$(MAKE) --no-print-directory lint-tidy
+
+## lint-style: lint without clang-tidy
+lint-style:
 	shellcheck -x tools/setup tools/setup-boards tools/setup-kernel tools/setup-glibc tools/setup-guest tools/setup-packaging tools/private-apt.sh tools/in-root packaging/deb tests/packaging/*.sh .ci/run
 	shellcheck --shell=dash kernel/guest/*.sh tools/pirn_tools/guest/*.sh
 	cd tools && ../$(VENV)/ruff format --check --quiet . && ../$(VENV)/ruff check --quiet .
@@ -444,7 +487,9 @@ lint: setup
 	    $(VENV)/python tools/checks/$$check.py || status=1; \
 	done; $(VENV)/python tools/pictures/graphs.py --check || status=1; \
 	$(BOARD_LISTS) check || status=1; exit $$status
-	@cmake --preset clang > /dev/null
+
+## lint-tidy: clang-tidy, shallow
+lint-tidy:
 	$(TIDY) --shallow
 
 # Uses the clang build's compile commands, as they are now. Tests and benchmarks rely on the

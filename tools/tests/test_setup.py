@@ -20,6 +20,7 @@ TOOLS = [
     "cat",
     "dirname",
     "env",
+    "flock",
     "grep",
     "tail",
     "mktemp",
