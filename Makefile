@@ -132,13 +132,14 @@ check: setup
 # for its configuring and linking; tests wait. The release tests run alone, with the output of each
 # when it ends, and last: their summary ends the output. A step is a target of this file, its output
 # is shown when it ends.
-BUILDS := configure $(addprefix build-,$(PRESETS)) check-boards check-chip
-TESTS := lint-style check-site lint-tidy $(addprefix test-,$(filter-out release,$(PRESETS)))
+BUILDS := configure $(addprefix build-,$(PRESETS)) check-chip
+TESTS := lint-style check-site lint-tidy check-boards $(addprefix test-,$(filter-out release,$(PRESETS)))
 _steps: $(addprefix step-,$(BUILDS) $(TESTS))
 in_turn = $(if $(word 2,$(1)),$(eval step-$(word 2,$(1)): step-$(firstword $(1)))$(call in_turn,$(wordlist 2,$(words $(1)),$(1))))
 $(call in_turn,$(BUILDS))
 $(call in_turn,$(TESTS))
 $(addprefix step-,lint-tidy): step-configure
+$(addprefix step-,check-chip): step-check-boards # both set up .boards
 $(foreach preset,$(filter-out release,$(PRESETS)),$(eval step-test-$(preset): step-build-$(preset)))
 # Not one of this make's jobs: programs that tests start would see its flags. (Behind a name of its
 # own, or make -n runs it.)
