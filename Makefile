@@ -114,7 +114,7 @@ build-%:
 	$(call configure,$*)
 	cmake --build --preset $* --parallel $(JOBS) $(if $(TARGETS_$*),--target $(TARGETS_$*))
 
-# Tests wait most of the time. One that keeps a CPU busy counts as two (PROCESSORS).
+# Many tests wait. One that keeps a CPU busy counts as two (PROCESSORS).
 define run_tests # preset
 $(RUN_$(1)) ctest --preset $(1) --parallel $(TEST_JOBS) $(if $(LABELS_$(1)),-L '$(LABELS_$(1))') \
     $(if $(SKIP_$(1)),-E '$(SKIP_$(1))')
