@@ -30,20 +30,21 @@ static void *blocked_main(void *arg)
     return arg;
 }
 
-/* A value in KiB of /proc/self/status, in bytes. */
+/* A value in KiB of /proc/self/status, in bytes. The stream is opened before there are threads: where
+ * these have used all mappings up, there is no memory for another one. */
 static uint64_t memory_of(const char *name)
 {
+    static FILE *status;
     char line[256];
     uint64_t kib = 0;
-    FILE *f = fopen("/proc/self/status", "re");
-    while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+    status = status != NULL ? status : fopen("/proc/self/status", "re");
+    CHECK(status != NULL && fflush(status) == 0 && fseek(status, 0, SEEK_SET) == 0);
+    while (fgets(line, sizeof(line), status) != NULL) {
         if (strncmp(line, name, strlen(name)) == 0) {
             kib = strtoull(line + strlen(name), NULL, 10);
         }
     }
-    if (f != NULL) {
-        fclose(f);
-    }
+    CHECK(kib != 0);
     return kib * 1024;
 }
 

@@ -6,6 +6,7 @@
 #include "../posix/check.h"
 #include "common/options.h"
 
+#include <sys/prctl.h>
 #include <sys/random.h>
 
 #define AT_ONCE 20
@@ -78,6 +79,8 @@ int main(int argc, char **argv)
                                      .operand = "[COUNT]"};
     const char *number = options_parse(argc, argv, &page)[0];
     long count = number != NULL ? operand_number("COUNT", number, 1, 100000000) : 20000;
+    OK(prctl(PR_SET_THP_DISABLE, 1, 0, 0,
+             0)); /* two large pages in malloc's arenas were too much */
     OK(pthread_key_create(&key, free));
     null = fopen("/dev/null", "we");
     CHECK(null != NULL);
