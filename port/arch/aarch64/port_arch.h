@@ -169,6 +169,16 @@ ALWAYS_INLINE void port_arch_fp_load(const struct port_fp *fp, const struct port
 #define PORT_ARCH_FRAME_RETURN 1
 #define PORT_ARCH_NAME "aarch64"
 
+/* The virtual counter, for traces. Without the barrier it might be read early: before what another
+ * processor has done, and this one has seen already. */
+ALWAYS_INLINE uint64_t port_arch_counter(void)
+{
+    uint64_t now;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(now) : : "memory");
+    return now;
+}
+#define PORT_ARCH_COUNTER() port_arch_counter()
+
 /* The state of a thread that does not run: the registers as in the function that called
  * port_ctx_switch. */
 struct port_arch_frame {

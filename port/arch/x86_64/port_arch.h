@@ -279,6 +279,9 @@ ALWAYS_INLINE long port_arch_call_number(uintptr_t pc)
 #define PORT_ARCH_FRAME_RETURN 1
 #define PORT_ARCH_NAME "x86_64"
 
+/* The processor's counter, for traces. */
+#define PORT_ARCH_COUNTER() ((uint64_t)__builtin_ia32_rdtsc())
+
 /* Registers as DWARF numbers them: how many there are, three by their names (PC: the return
  * address), and those that a function leaves as they were. */
 #define PORT_ARCH_CFI_REGISTERS 17

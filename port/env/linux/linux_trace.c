@@ -3,8 +3,8 @@
  * linux_trace.c (Linux) - the file of the event trace, mapped, and its clock.
  *
  * The clock is the processor's counter where that runs at one rate on all CPUs and in all their
- * states (x86: invariant TSC), else the monotonic clock. The rate need not be known: the trace has
- * both clocks at the beginning of every block.
+ * states (x86: invariant TSC; AArch64: CNTVCT), else the monotonic clock. The rate need not be
+ * known: the trace has both clocks at the beginning of every block.
  *
  * The file's descriptor stays open, and locked, as long as the process lives: two processes never
  * write into one file. Its blocks are allocated first (linux_files.c, F5): a full disk is an error
@@ -30,15 +30,24 @@
 
 bool port_trace_counter;
 
+#if defined(__x86_64__)
 static bool counter_is_steady(void)
 {
-#if defined(__x86_64__)
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8) != 0;
-#else
-    return false;
-#endif
 }
+#elif defined(__aarch64__)
+/* As the architecture requires of the system counter. */
+static bool counter_is_steady(void)
+{
+    return true;
+}
+#else
+static bool counter_is_steady(void)
+{
+    return false;
+}
+#endif
 
 /* The pages are made now, so they cause no faults during the measurement. EFAULT: later they would
  * cause a SIGBUS, on a file system that allocates another block for each write. 0 or -errno. */

@@ -321,15 +321,17 @@ HIDDEN extern bool port_trace_counter; /* (C) */
 
 uint64_t port_now(void);
 
+#ifdef PORT_ARCH_COUNTER
 ALWAYS_INLINE uint64_t port_trace_clock(void)
 {
-#if defined(__x86_64__)
-    if (likely(port_trace_counter)) {
-        return __builtin_ia32_rdtsc();
-    }
-#endif
+    return likely(port_trace_counter) ? PORT_ARCH_COUNTER() : port_now();
+}
+#else
+ALWAYS_INLINE uint64_t port_trace_clock(void)
+{
     return port_now();
 }
+#endif
 
 #define port_trace_ns() port_now()
 
