@@ -23,6 +23,10 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
  * context. */
 uint64_t port_memory_limit(void);
 
+/* Around the start: errno stays as it was in the call that starts the runtime. */
+int port_start_enter(void);
+void port_start_leave(int kept);
+
 /* Does the process get the memory and the kernel threads that a start with so many CPUs needs?
  * Asked where the start can be refused: rt_start. May answer true where it does not know. Memory
  * for the CPUs is kept until port_start_goes_on, which is called after port_init and
@@ -50,6 +54,16 @@ ALWAYS_INLINE void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
 ALWAYS_INLINE uint64_t port_memory_limit(void)
 {
     return UINT64_MAX;
+}
+
+ALWAYS_INLINE int port_start_enter(void)
+{
+    return 0;
+}
+
+ALWAYS_INLINE void port_start_leave(int kept)
+{
+    (void)kept;
 }
 
 ALWAYS_INLINE bool port_start_possible(unsigned ncpu)

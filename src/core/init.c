@@ -346,12 +346,15 @@ int rt_start(void)
     struct thread *self = PORT_IDENTITY ? port_foreign_self() : NULL;
     if (at_cas_acq(&rt.started, &state, 1u)) { /* ORDER(start) */
         at_store_rel(&rt.starter, self);       /* ORDER(start) */
+        int kept = port_start_enter();
         if (!start_is_possible()) {
+            port_start_leave(kept);
             at_store_rlx(&rt.starter, (struct thread *)NULL);
             at_store_rel(&rt.started, 0u); /* ORDER(start) */
             return -EAGAIN;
         }
         rt_start_once();
+        port_start_leave(kept);
         at_store_rel(&rt.started, 2u); /* ORDER(start) */
         if (rt_personality.started != NULL) {
             rt_personality.started();

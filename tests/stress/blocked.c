@@ -30,8 +30,8 @@ static void *blocked_main(void *arg)
     return arg;
 }
 
-/* A value in KiB of /proc/self/status, in bytes. The stream is opened before there are threads: where
- * these have used all mappings up, there is no memory for another one. */
+/* A value in KiB of /proc/self/status, in bytes. The stream is opened before there are threads:
+ * where these have used all mappings up, there is no memory for another one. */
 static uint64_t memory_of(const char *name)
 {
     static FILE *status;

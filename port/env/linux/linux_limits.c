@@ -64,6 +64,18 @@ static size_t kernel_stack_size(void)
     return limited ? stack.rlim_cur : 2ul << 20;
 }
 
+/* ---- the start ---- */
+
+int port_start_enter(void)
+{
+    return errno;
+}
+
+void port_start_leave(int kept)
+{
+    errno = kept;
+}
+
 /* ---- is there room for the start? ---- */
 
 #define ROOM_CPU (2ul << 20)   /* memory of each CPU beside the stack of its kernel thread */

@@ -565,6 +565,16 @@ uint64_t port_memory_limit(void)
     return UINT64_MAX;
 }
 
+int port_start_enter(void)
+{
+    return 0;
+}
+
+void port_start_leave(int kept)
+{
+    (void)kept;
+}
+
 bool port_start_possible(unsigned ncpu)
 {
     return ncpu != 0;
