@@ -135,11 +135,12 @@ check: setup
 BUILDS := configure $(addprefix build-,$(PRESETS)) check-chip
 TESTS := lint-style check-site lint-tidy check-boards $(addprefix test-,$(filter-out release,$(PRESETS)))
 _steps: $(addprefix step-,$(BUILDS) $(TESTS))
+# Makes each step of a row need the one before.
 in_turn = $(if $(word 2,$(1)),$(eval step-$(word 2,$(1)): step-$(firstword $(1)))$(call in_turn,$(wordlist 2,$(words $(1)),$(1))))
 $(call in_turn,$(BUILDS))
 $(call in_turn,$(TESTS))
-$(addprefix step-,lint-tidy): step-configure
-$(addprefix step-,check-chip): step-check-boards # both set up .boards
+step-lint-tidy: step-configure
+step-check-chip: step-check-boards # both set up .boards
 $(foreach preset,$(filter-out release,$(PRESETS)),$(eval step-test-$(preset): step-build-$(preset)))
 # Not one of this make's jobs: programs that tests start would see its flags. (Behind a name of its
 # own, or make -n runs it.)

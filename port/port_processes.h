@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * port_processes.h - several processes: shared words, fork, and limits of a process.
+ * port_processes.h - several processes: shared words, fork, limits of a process, its start.
  *
  * PORT_PROCESSES (port_env.h): true where other processes can see the same memory.
  */
@@ -23,7 +23,8 @@ void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);
  * context. */
 uint64_t port_memory_limit(void);
 
-/* Around the start: errno stays as it was in the call that starts the runtime. */
+/* Around the start, which may be in any call of the program: the first returns the caller's errno,
+ * the second sets it again. */
 int port_start_enter(void);
 void port_start_leave(int kept);
 

@@ -340,27 +340,32 @@ static bool start_is_possible(void)
     return port_start_possible(rt.ncpu);
 }
 
+static int start_by(struct thread *self)
+{
+    at_store_rel(&rt.starter, self); /* ORDER(start) */
+    if (!start_is_possible()) {
+        at_store_rlx(&rt.starter, (struct thread *)NULL);
+        at_store_rel(&rt.started, 0u); /* ORDER(start) */
+        return -EAGAIN;
+    }
+    rt_start_once();
+    at_store_rel(&rt.started, 2u); /* ORDER(start) */
+    if (rt_personality.started != NULL) {
+        rt_personality.started();
+    }
+    at_store_rel(&rt.starter, (struct thread *)NULL); /* ORDER(start) */
+    return 0;
+}
+
 int rt_start(void)
 {
     uint32_t state = 0;
     struct thread *self = PORT_IDENTITY ? port_foreign_self() : NULL;
     if (at_cas_acq(&rt.started, &state, 1u)) { /* ORDER(start) */
-        at_store_rel(&rt.starter, self);       /* ORDER(start) */
         int kept = port_start_enter();
-        if (!start_is_possible()) {
-            port_start_leave(kept);
-            at_store_rlx(&rt.starter, (struct thread *)NULL);
-            at_store_rel(&rt.started, 0u); /* ORDER(start) */
-            return -EAGAIN;
-        }
-        rt_start_once();
+        int error = start_by(self);
         port_start_leave(kept);
-        at_store_rel(&rt.started, 2u); /* ORDER(start) */
-        if (rt_personality.started != NULL) {
-            rt_personality.started();
-        }
-        at_store_rel(&rt.starter, (struct thread *)NULL); /* ORDER(start) */
-        return 0;
+        return error;
     }
     return rt_personality.early ? 0 : rt_start_awaited(self);
 }

@@ -71,7 +71,7 @@ def _dump(pid: int) -> list[str]:
 
 
 def main() -> int:
-    """Looks until all threads are where they wait."""
+    """Looks until all threads are where they wait, which the program itself cannot say."""
     objects._is_elf = _is_elf
     environment = {**os.environ, "PIRN_CPUS": "2"}
     with subprocess.Popen(

@@ -21,6 +21,17 @@ enum { THREADS = 8, ROUNDS = 2000, WAITERS = 60, ALLOWED_MORE = 8, LATE_US = 300
 
 typedef long futex_fn(void *word, long op, long value, const struct timespec *limit);
 
+#define FUNCTION(name, code)                                                                       \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".p2align 6\n\t"                                                                       \
+            ".type " #name ", %function\n" #name ":\n\t"                                           \
+            ".cfi_startproc\n\t" FUNCTION_BEGINS code "\n\t"                                       \
+            "ret\n\t"                                                                              \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size " #name ", .-" #name "\n\t"                                                     \
+            ".popsection");                                                                        \
+    long name(void *word, long op, long value, const struct timespec *limit)
+
 #ifdef __aarch64__
 #include "own_futex_aarch64.h"
 #else

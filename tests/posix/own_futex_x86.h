@@ -6,17 +6,8 @@
 #ifndef TESTS_OWN_FUTEX_X86_H
 #define TESTS_OWN_FUTEX_X86_H
 
-#define FUNCTION(name, code)                                                                       \
-    __asm__(".pushsection .text\n\t"                                                               \
-            ".p2align 6\n\t"                                                                       \
-            ".type " #name ", @function\n" #name ":\n\t"                                           \
-            ".cfi_startproc\n\t"                                                                   \
-            "movq %rcx, %r10\n\t" code "\n\t"                                                      \
-            "ret\n\t"                                                                              \
-            ".cfi_endproc\n\t"                                                                     \
-            ".size " #name ", .-" #name "\n\t"                                                     \
-            ".popsection");                                                                        \
-    long name(void *word, long op, long value, const struct timespec *limit)
+/* Before the code of each function: to where system calls have the fourth argument. */
+#define FUNCTION_BEGINS "movq %rcx, %r10\n\t"
 
 /* The instruction before the call can move. */
 FUNCTION(constant, "movl $202, %eax\n\t"
@@ -54,8 +45,8 @@ FUNCTION(entered, "movl $202, %eax\n"
 FUNCTION(makes_getpid, "movl $39, %eax\n\t"
                        "jmp entered_call");
 
-/* What system calls preserve: argument registers, vector registers, 128 bytes below the stack
- * pointer. 0: it was so. */
+/* Checks what a system call must leave as it is: argument registers, vector registers, 128 bytes
+ * below the stack pointer. Returns 0 if that is so. */
 FUNCTION(keeps, "movabsq $0x1122334455667788, %rax\n\t"
                 "movq %rax, %xmm9\n\t"
                 "movq %rax, -8(%rsp)\n\t"

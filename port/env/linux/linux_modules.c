@@ -12,7 +12,6 @@
 #include "linux.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -64,9 +63,7 @@ void modules_find(void)
     if (find.object == NULL && find.count == 0) {
         dl_iterate_phdr(note_module, NULL);
     }
-    int saved = errno; /* getauxval fails where the kernel has no such module */
     uintptr_t head = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
-    errno = saved;
     if (head != 0) {
         module_at(head, &find.kernels);
     }

@@ -80,7 +80,7 @@ class Watch:
 
 
 @click.command(
-    short_help="Run tests and programs in Linux of another architecture or age, in QEMU."
+    short_help="Run tests and programs in QEMU: another architecture, or an older kernel."
 )
 @click.argument("name")
 @click.option("--build", type=click.Path(path_type=Path), help="A build's folder (build/PRESET).")

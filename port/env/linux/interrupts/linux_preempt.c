@@ -498,9 +498,7 @@ void preempt_pause(const struct port_carrier *port, bool pauses)
 /* The frame, with all the registers that the machine has, and ours. */
 size_t port_signal_room(void)
 {
-    int saved = errno; /* getauxval fails before Linux 5.14 */
     unsigned long frame = getauxval(AT_MINSIGSTKSZ);
-    errno = saved;
     return frame != 0 ? frame : MINSIGSTKSZ_BEFORE_AUXV;
 }
 

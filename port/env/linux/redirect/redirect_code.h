@@ -12,6 +12,18 @@
 
 #include <stddef.h>
 
+/* A function in assembly, which a header declares. */
+#define ASSEMBLY(name, code)                                                                       \
+    __asm__(".pushsection .text\n\t"                                                               \
+            ".p2align 4\n\t"                                                                       \
+            ".globl " #name "\n\t"                                                                 \
+            ".hidden " #name "\n\t"                                                                \
+            ".type " #name ", %function\n" #name ":\n\t"                                           \
+            ".cfi_startproc\n\t" code "\n\t"                                                       \
+            ".cfi_endproc\n\t"                                                                     \
+            ".size " #name ", .-" #name "\n\t"                                                     \
+            ".popsection")
+
 /* The code for one system call of the module. */
 struct place {
     uint8_t code[64];

@@ -38,7 +38,8 @@ bool redirect_plan(struct redirect_plan *plan, uintptr_t pc);
  * what changes there. */
 bool redirect_plan_code(struct redirect_plan *plan, uintptr_t low, uintptr_t high);
 
-/* What the pages of the module's code have beside PROT_READ and so on. */
+/* More bits for mprotect, beside PROT_READ and PROT_EXEC, that the pages of the module's code need:
+ * PROT_BTI, or none. */
 int redirect_plan_protection(const Elf64_Ehdr *head, uintptr_t base);
 
 #endif
