@@ -3,7 +3,7 @@
 
 Usage: check.py PROFILED NAME [LIBRARY], NAME one of the functions below, LIBRARY what to preload
 where the program is not linked with it. The environment's EMULATOR, if there is one, runs the
-program. It has a reader of profiles of its own; tools/tests tests the one that users have.
+program. This script has a reader of profiles of its own; tools/tests tests the one for users.
 """
 
 from __future__ import annotations

@@ -79,8 +79,8 @@ int main(int argc, char **argv)
                                      .operand = "[COUNT]"};
     const char *number = options_parse(argc, argv, &page)[0];
     long count = number != NULL ? operand_number("COUNT", number, 1, 100000000) : 20000;
-    OK(prctl(PR_SET_THP_DISABLE, 1, 0, 0,
-             0)); /* two large pages in malloc's arenas were too much */
+    /* Large pages in malloc's arenas would look like a leak. */
+    OK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
     OK(pthread_key_create(&key, free));
     null = fopen("/dev/null", "we");
     CHECK(null != NULL);

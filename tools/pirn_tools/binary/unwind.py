@@ -62,8 +62,10 @@ class Machine:
 
 # By the machine of an ELF file. x86-64: the red zone and rbp are pushed; AArch64: x29 and x19.
 MACHINES = {
-    "EM_X86_64": Machine(6, 7, 16, 16, (3, 6, 12, 13, 14, 15), 136),
-    "EM_AARCH64": Machine(29, 31, 32, 30, tuple(range(19, 30)), 16, (1 << 48) - 1),
+    "EM_X86_64": Machine(fp=6, sp=7, pc=16, result=16, kept=(3, 6, 12, 13, 14, 15), pushed=136),
+    "EM_AARCH64": Machine(
+        fp=29, sp=31, pc=32, result=30, kept=tuple(range(19, 30)), pushed=16, code=(1 << 48) - 1
+    ),
 }
 
 
