@@ -139,8 +139,9 @@ _steps: $(addprefix step-,$(BUILDS) $(TESTS))
 in_turn = $(if $(word 2,$(1)),$(eval step-$(word 2,$(1)): step-$(firstword $(1)))$(call in_turn,$(wordlist 2,$(words $(1)),$(1))))
 $(call in_turn,$(BUILDS))
 $(call in_turn,$(TESTS))
-step-lint-tidy: step-configure
-step-check-chip: step-check-boards # both set up .boards
+# By addprefix, as names at the beginning of a line are targets for users, which `make help` lists.
+$(addprefix step-,lint-tidy): step-configure
+$(addprefix step-,check-chip): step-check-boards # both set up .boards
 $(foreach preset,$(filter-out release,$(PRESETS)),$(eval step-test-$(preset): step-build-$(preset)))
 # Not one of this make's jobs: programs that tests start would see its flags. (Behind a name of its
 # own, or make -n runs it.)
