@@ -17,6 +17,9 @@ extern const unsigned nfunctions, nplaces;
  * time. */
 extern atomic_uint functions_phase;
 
+/* The end: a thread may come to a place only after the last change of the phase. */
+extern atomic_bool functions_over;
+
 /* Makes the files and tables that they use. */
 void functions_begin(void);
 void functions_end(void);

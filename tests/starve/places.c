@@ -17,11 +17,13 @@
 enum { STACK = 64 << 10 };
 
 atomic_uint functions_phase;
+atomic_bool functions_over;
 
 static void compute(void)
 {
     unsigned phase = atomic_load(&functions_phase);
-    while (atomic_load_explicit(&functions_phase, memory_order_relaxed) == phase) {
+    while (atomic_load_explicit(&functions_phase, memory_order_relaxed) == phase &&
+           !atomic_load_explicit(&functions_over, memory_order_relaxed)) {
     }
 }
 

@@ -28,7 +28,6 @@
 enum { THREADS = 4, SLEEP_US = 20000, SLEEPS_PRINTED = 20, SLEEPS_TESTED = 5 };
 
 static _Atomic(const struct function *) now_running;
-static atomic_bool stop;
 static atomic_ulong calls[THREADS];
 
 static uint64_t clock_of(clockid_t clock)
@@ -47,7 +46,7 @@ static void go(const struct function *to)
 static void *computes(void *arg)
 {
     atomic_ulong *count = arg;
-    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&functions_over, memory_order_relaxed)) {
         atomic_load_explicit(&now_running, memory_order_relaxed)->call();
         atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
     }
@@ -168,8 +167,7 @@ int main(int argc, char **argv)
     }
     failed += measure_all(functions, nfunctions, names, test);
     failed += measure_all(places, nplaces, names, test);
-    stop = true;
-    go(&functions[0]);
+    functions_over = true;
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);
     }
