@@ -46,6 +46,9 @@ void port_carrier_ask(void);
 
 /* rt_calls_scan must be called soon, and again while it returns true. Any context. */
 void port_calls_watch(void);
+
+/* A CPU that slept in a call is awake. Inside the runtime. */
+void port_cpu_stirs(void);
 #else
 ALWAYS_INLINE void port_cpu_back(struct cpu *cpu)
 {
@@ -85,11 +88,13 @@ ALWAYS_INLINE void port_carrier_interrupt(struct carrier *k)
 ALWAYS_INLINE void port_interrupt_accept(void) {}
 ALWAYS_INLINE void port_carrier_ask(void) {}
 ALWAYS_INLINE void port_calls_watch(void) {}
+ALWAYS_INLINE void port_cpu_stirs(void) {}
 #endif
 
 /* Upcalls. */
 int rt_carrier_add(void); /* one more spare carrier: 0 or -errno */
 bool rt_calls_scan(void);
+bool rt_cpu_sleeps_in_call(const struct cpu *cpu);
 
 /* The caller is a user thread that was found asleep in a system call that it did not announce: it
  * gives its CPU away, and the call goes on. False: it keeps the CPU. */

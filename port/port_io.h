@@ -35,6 +35,14 @@ ALWAYS_INLINE int port_io_arm(int fd, uint32_t events)
 ALWAYS_INLINE void port_io_poll(void) {}
 #endif
 
+#if PORT_IO && PORT_CALLS_BLOCK
+/* The caller's CPU is going to sleep in a call, after a heavy fence. From now on reports are
+ * delivered without it. */
+void port_io_attend(void);
+#else
+ALWAYS_INLINE void port_io_attend(void) {}
+#endif
+
 #if PORT_IO && PORT_FOREIGN
 /* A foreign thread waits itself. 0, -ETIMEDOUT, -EBADF. */
 int port_io_block(int fd, uint32_t events, uint64_t deadline);

@@ -152,7 +152,8 @@ struct pirn_policy {
     bool (*has_work)(pirn_cpu_t self);
 
     /* True if `t`, blocked until now, may run on `self` at once, past the queue. (It is the joiner
-     * of a thread that ends. The runtime ensures that no thread starves.) NULL: false. */
+     * of a thread that ends, or is back from a call, and `self` runs nothing: pick and search have
+     * returned NULL. The runtime ensures that no thread starves.) NULL: false. */
     bool (*direct)(pirn_cpu_t self, pirn_thread_t t);
 
     /* The CPU was posted (pirn_policy_post, pirn_policy_send). Called before its next pick, so in

@@ -5,16 +5,20 @@
 #include <errno.h>
 
 #include "../trace/trace.h"
+#include "call_sleep.h"
 #include "carrier.h"
 #include "id.h"
+#include "io.h"
 #include "mutant.h"
 #include "nodes.h"
 #include "port_calls.h"
 #include "port_foreign.h"
+#include "port_io.h"
 #include "runtime.h"
 #include "spinlock.h"
 #include "start_failed.h"
 #include "switch.h"
+#include "wake.h"
 #include "yield.h"
 
 static struct {
@@ -27,7 +31,7 @@ static struct {
     struct carrier *unstarted;      /* its kernel thread was refused; of rt_carrier_add */
 } spares;
 
-static void spare_put(struct carrier *k)
+void spare_put(struct carrier *k)
 {
     spin_lock(&spares.lock, RANK_SPARE);
     k->next_spare = spares.first;
@@ -62,7 +66,7 @@ static struct carrier *spare_take(void)
     return k;
 }
 
-static void carrier_give(struct carrier *k, struct cpu *cpu)
+void carrier_give(struct carrier *k, struct cpu *cpu)
 {
     at_store_rel(&k->cpu, cpu); /* ORDER(carrier) */
     port_carrier_wake(k);
@@ -172,11 +176,14 @@ void carrier_carry(struct carrier *k, struct cpu *cpu)
 
 struct cpu *carrier_wait(struct carrier *k)
 {
-    struct cpu *cpu;
-    at_store_rlx(&k->cpu, (struct cpu *)NULL);
+    struct cpu *cpu = k->kept;
+    k->kept = NULL;
     port_cpu_leave(&k->idle);
-    spare_put(k);
-    while ((cpu = at_load_acq(&k->cpu)) == NULL) { /* ORDER(carrier) */
+    if (cpu == NULL) {
+        at_store_rlx(&k->cpu, (struct cpu *)NULL);
+        spare_put(k);
+    }
+    while (cpu == NULL && (cpu = at_load_acq(&k->cpu)) == NULL) { /* ORDER(carrier) */
         port_carrier_wait(k);
     }
     cpu->current = &k->idle;
@@ -202,6 +209,57 @@ void rt_carrier_main(struct carrier *k)
     rt_cpu_main(cpu);
 }
 
+/* Carriers beside the CPUs' that wait in calls although a CPU could have waited for their
+ * descriptors: so many for each CPU, and some. */
+#define SLEEPERS_EACH 4u
+#define SLEEPERS_MORE 8u
+
+/* Is there a spare, and are not too many in calls? */
+static bool spare_is_ready(void)
+{
+    spin_lock(&spares.lock, RANK_SPARE);
+    bool few = spares.extra - spares.idle < SLEEPERS_EACH * rt.ncpu + SLEEPERS_MORE;
+    bool ready = spares.idle != 0, ask = few && spare_wanted_locked();
+    spin_unlock(&spares.lock, RANK_SPARE);
+    if (ask) {
+        port_carrier_ask();
+    }
+    return few && ready;
+}
+
+/* A CPU that has something else to run hands it to another carrier, which costs more than a switch;
+ * but the thread's wait then costs nothing more. With many threads that wait for descriptors the
+ * switch is better. */
+static bool calls_pay(struct cpu *cpu)
+{
+    return !rt_has_work(cpu) || rt_io_waiting() <= rt.ncpu;
+}
+
+bool rt_call_sleeps(void)
+{
+    unsigned long irq;
+    struct cpu *cpu = rt_enter(&irq);
+    bool sleeps = PORT_CALLS_BLOCK && cpu != NULL && rt.spares != 0 && call_may_sleep() &&
+                  calls_pay(cpu) && spare_is_ready();
+    rt_leave(irq);
+    return sleeps;
+}
+
+/* The call blocks, and k is to go on with the CPU. Returns the call's ticket. The policy is asked
+ * first: only it knows whether there is something to run. */
+static uint32_t call_blocks(struct cpu *cpu, struct thread *self, struct carrier *k,
+                            uint32_t number)
+{
+    struct thread *next = rt_pick(cpu), **given = cpu->given;
+    if (next == NULL && call_may_sleep()) {
+        return call_sleep_begin(cpu, self, k, number) ? number | CALL_ASLEEP : 0;
+    }
+    *given = next;
+    port_cpu_leave(self);
+    carrier_give(k, cpu);
+    return 0;
+}
+
 void rt_call_begin(struct rt_call *call, bool blocks)
 {
     unsigned long irq;
@@ -217,13 +275,12 @@ void rt_call_begin(struct rt_call *call, bool blocks)
     trace_call(cpu, self, k != NULL);
     self->wait_reason = WAIT_CALL;
     self->carrier = cpu->carrier;
-    port_cpu_leave(self);
+    cpu->calls = cpu->calls < CALL_NUMBER ? cpu->calls + 1 : 1;
     if (k != NULL) {
-        call->ticket = 0;
-        carrier_give(k, cpu);
+        call->ticket = call_blocks(cpu, self, k, cpu->calls);
     } else {
-        cpu->calls += cpu->calls == UINT32_MAX ? 2 : 1;
         call->ticket = cpu->calls;
+        port_cpu_leave(self);
         at_store_rel(&cpu->call, call->ticket); /* ORDER(call) */
         at_fence_light();                       /* ORDER(call-watch) */
         if (!MUTANT(CALL_UNSEEN)) {
@@ -238,8 +295,11 @@ static void call_return(struct thread *self)
 {
     struct carrier *k = self->carrier;
     RT_ASSERT(k != NULL); /* set by the code that took the CPU */
-    trace_called(NULL, self);
     at_store_rlx(&k->left, (struct thread *)NULL);
+    if (k->kept == NULL && call_sleep_adopt(self)) {
+        return;
+    }
+    trace_called(NULL, self);
     struct cpu *limbo = k->limbo;
     limbo->current = self;
     port_cpu_take(k, limbo);
@@ -255,8 +315,12 @@ void rt_call_end(struct rt_call *call)
     struct thread *self = port_foreign_self();
     struct cpu *cpu = call->cpu;
     uint32_t ticket = call->ticket;
-    if ((ticket != 0 && at_cas_acq(&cpu->call, &ticket, 0u)) || /* ORDER(call) */
-        MUTANT(CALL_BACK)) {
+    if (call_is_asleep(ticket)) {
+        if (!call_sleep_end(cpu, self, ticket)) {
+            call_return(self);
+        }
+    } else if ((ticket != 0 && at_cas_acq(&cpu->call, &ticket, 0u)) || /* ORDER(call) */
+               MUTANT(CALL_BACK)) {
         port_cpu_back(cpu);
         trace_called(cpu, self);
     } else {
@@ -404,6 +468,11 @@ static void call_take(struct cpu *cpu, uint32_t ticket)
     }
 }
 
+bool rt_cpu_sleeps_in_call(const struct cpu *cpu)
+{
+    return call_is_asleep(at_load_acq(&cpu->call)); /* ORDER(call) */
+}
+
 bool rt_calls_scan(void)
 {
     bool again = false;
@@ -412,6 +481,7 @@ bool rt_calls_scan(void)
     for (unsigned i = 0; i < rt.ncpu; i++) {
         struct cpu *cpu = rt.cpus[i];
         uint32_t ticket = at_load_rlx(&cpu->call);
+        ticket = call_is_asleep(ticket) ? 0 : ticket;
         if (ticket != 0 && ticket == cpu->call_seen) {
             call_take(cpu, ticket);
         }

@@ -50,6 +50,7 @@
 struct carrier {
     struct thread idle;            /* its scheduler context */
     _Atomic(struct cpu *) cpu;     /* (A) given to it; NULL: a spare, or with a thread in limbo */
+    struct cpu *kept;              /* (O) it goes on with this one after limbo: call_sleep.c */
     struct carrier *next_spare;    /* (spares lock) */
     struct carrier *next_made;     /* (C) all of them */
     _Atomic(struct thread *) left; /* (A) runs here without a CPU, which it lost unannounced */
@@ -63,9 +64,14 @@ struct rt_call {
 };
 
 /* Not nested. In between only signal handlers enter the runtime. `blocks`: the call is known to
- * block (else a watcher finds out). Foreign threads may call it. */
+ * block (else a watcher finds out): another carrier goes on with the CPU, unless it has nothing to
+ * run, and sleeps in the call (call_sleep.h). Foreign threads may call it. */
 void rt_call_begin(struct rt_call *call, bool blocks);
 void rt_call_end(struct rt_call *call);
+
+/* A hint for the calling user thread, which is going to wait: would its CPU sleep in a call that
+ * blocks? False, too, if many threads wait so already: each has a carrier. */
+bool rt_call_sleeps(void);
 
 /* The calling user thread, which is outside the runtime and continues there, gives its CPU away.
  * False: there is no spare yet. Called from a signal handler of the port, which may run on the
@@ -99,6 +105,12 @@ void cpu_init(struct cpu *cpu, unsigned id);
 
 /* k executes cpu from now on. */
 void carrier_carry(struct carrier *k, struct cpu *cpu);
+
+/* The caller owns the CPU: k, which waits as a spare and is nobody else's, executes it. */
+void carrier_give(struct carrier *k, struct cpu *cpu);
+
+/* A carrier that was taken from the spares, and is not needed. */
+void spare_put(struct carrier *k);
 
 /* Wait as a spare until there is a CPU to carry. */
 struct cpu *carrier_wait(struct carrier *k);

@@ -76,8 +76,10 @@ struct cpu {
     void *own;                  /* (P) the policy's data of this CPU */
     /* for the carrier that takes this CPU: the thread to begin with, or NULL */
     struct thread *given[PORT_CALLS_BLOCK ? 1 : 0];
-    uint32_t calls;                     /* begun: the last ticket */
-    _Atomic(uint32_t) ticks;            /* (O) that came while it ran a thread */
+    uint32_t calls; /* begun: the last ticket */
+    bool slept;     /* in a call, until its carrier takes it: call_sleep.h */
+    struct carrier *spare[PORT_CALLS_BLOCK ? 1 : 0]; /* reserved while it sleeps in a call */
+    _Atomic(uint32_t) ticks;                         /* (O) that came while it ran a thread */
     uint32_t stack_classes[PORT_NODES]; /* (C) STACK_CLASSES times its NUMA node: stack.h */
 #ifndef PIRN_WITHOUT_STACKS
     struct stack_cache stacks[STACK_CLASSES]; /* (O) of pairs of its own node */
@@ -109,7 +111,7 @@ struct cpu {
     /* (A) ready threads sent by others, for policies whose queues only the owner touches */
     _Atomic(struct thread *) inbox;
 
-    /* (A) ticket of the call that the running thread is in; 0: none */
+    /* (A) ticket of the call that the running thread is in, and CALL_ bits; 0: none */
     _Atomic(uint32_t) call;
     uint32_t call_seen; /* by rt_calls_scan, its only user */
 

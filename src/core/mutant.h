@@ -35,11 +35,14 @@ enum mutant {
     MUTANT_CEILING_STAY,   /* unlocking does not lower the ceiling */
     MUTANT_TLS_STALE,      /* a thread's TLS block goes to the next life as it is */
     MUTANT_SHARED_DROP,    /* an object between processes forgets to wake */
-    MUTANT_CALL_BACK,     /* a thread takes its CPU back without asking whether it was given away */
-    MUTANT_CALL_UNSEEN,   /* nobody watches a call */
-    MUTANT_BELL_OPEN,     /* a thread that is losing its CPU may be interrupted meanwhile */
-    MUTANT_CANCEL_UNSEEN, /* a thread that is about to wait does not look for a request again */
-    MUTANT_SIGNAL_UNSEEN, /* nor for a signal */
+    MUTANT_CALL_BACK,   /* a thread takes its CPU back without asking whether it was given away */
+    MUTANT_CALL_UNSEEN, /* nobody watches a call */
+    MUTANT_CALL_SLEEP_BLIND, /* a CPU falls asleep in a call without the last look */
+    MUTANT_CALL_SLEEP_DEAF,  /* a waker does not know that a CPU sleeps in a call */
+    MUTANT_CALL_SLEEP_COUNT, /* a thread that takes its CPU back leaves it counted as searching */
+    MUTANT_BELL_OPEN,        /* a thread that is losing its CPU may be interrupted meanwhile */
+    MUTANT_CANCEL_UNSEEN,    /* a thread that is about to wait does not look for a request again */
+    MUTANT_SIGNAL_UNSEEN,    /* nor for a signal */
     MUTANT_RETURN_ONCE,   /* a thread that loses its CPU while it returns continues without one */
     MUTANT_TRACE_LATE,    /* events that wait for their time do not get it */
     MUTANT_RANK_STAY,     /* a ready thread whose priority changes keeps its place */

@@ -20,6 +20,7 @@
 #include "block.h"
 #include "capacity.h"
 #include "carrier.h"
+#include "idle.h"
 #include "line.h"
 #include "mutant.h"
 #include "objects.h"
@@ -82,14 +83,17 @@ static struct thread *idle_look(struct cpu *cpu)
     return next != NULL ? next : policy_search(cpu);
 }
 
-static void idle_begin(void)
+static void idle_enter(struct cpu *cpu)
 {
+    if (rt.policy.idle_enter != NULL) {
+        rt.policy.idle_enter(cpu);
+    }
     if (!rt.policy.pinned) {
         at_add_acq_rel(&rt.idle_word, RT_SEARCHING); /* ORDER(idle-wake) */
     }
 }
 
-static void idle_found(struct cpu *cpu)
+void idle_found(struct cpu *cpu)
 {
     if (rt.policy.pinned) {
         return;
@@ -108,6 +112,16 @@ static void idle_found(struct cpu *cpu)
     }
 }
 
+void idle_announce(struct cpu *cpu, bool searching)
+{
+    uint32_t unit = searching ? rt_idle_search_unit() : 0;
+    at_or_acq_rel(&rt.idle_map[cpu->id / 32], 1u << (cpu->id % 32)); /* ORDER(idle-claim) */
+    at_add_acq_rel(&rt.idle_word, RT_SLEEPING - unit);               /* ORDER(idle-wake) */
+    if (!MUTANT(NO_IDLE_FENCE)) {
+        at_fence_heavy(); /* ORDER(idle-wake) ORDER(takeover) */
+    }
+}
+
 /* Announce, look again, sleep. On return the CPU counts as searching. */
 static void idle_sleep(struct cpu *cpu)
 {
@@ -115,12 +129,7 @@ static void idle_sleep(struct cpu *cpu)
     if (timer_any(&cpu->timers)) {
         deadline = timer_expire(cpu, port_now());
     }
-    uint32_t bit = 1u << (cpu->id % 32);
-    at_or_acq_rel(&rt.idle_map[cpu->id / 32], bit);                     /* ORDER(idle-claim) */
-    at_add_acq_rel(&rt.idle_word, RT_SLEEPING - rt_idle_search_unit()); /* ORDER(idle-wake) */
-    if (!MUTANT(NO_IDLE_FENCE)) {
-        at_fence_heavy(); /* ORDER(idle-wake) ORDER(takeover) */
-    }
+    idle_announce(cpu, true);
     capacity_before_sleep(cpu);
     if (MUTANT(NO_RECHECK) || !rt_has_work(cpu)) {
         STAT_INC(&cpu->stats.sleeps);
@@ -152,8 +161,7 @@ static uint64_t search_end(struct cpu *cpu, uint64_t now, uint64_t spin)
     return until;
 }
 
-/* The CPU is going to run a thread: timer.h. */
-static void timers_tell(struct cpu *cpu)
+void timers_tell(struct cpu *cpu)
 {
     if (RT_TIMED && timer_any(&cpu->timers) && !MUTANT(TIMER_UNTOLD)) {
         uint64_t next = timer_next(cpu);
@@ -163,22 +171,42 @@ static void timers_tell(struct cpu *cpu)
     }
 }
 
+void idle_time_begin(struct cpu *cpu, uint64_t now)
+{
+    IDLE_SINCE(cpu, now);
+    port_meter_idle(true);
+}
+
+void idle_time_end(struct cpu *cpu, uint64_t now)
+{
+#ifndef PIRN_WITHOUT_STATS
+    uint64_t from = STAT_GET(&cpu->idle_since);
+    IDLE_SINCE(cpu, (uint64_t)0); /* first, so that a reader of both counts no time twice */
+    STAT_ADD(&cpu->stats.idle_ns, now - from);
+#else
+    (void)cpu;
+    (void)now;
+#endif
+    port_meter_idle(false);
+}
+
 /* Without work: search and sleep until there is a thread. The end of the idle time is that of the
- * last look: reading the clock again would delay the thread that was found. */
-static struct thread *idle_wait(struct cpu *cpu)
+ * last look: reading the clock again would delay the thread that was found. slept: the CPU has
+ * slept in a call, and counts as searching already. */
+static struct thread *idle_wait(struct cpu *cpu, bool slept)
 {
     struct thread *next = NULL;
     uint64_t from = RT_TIMED ? port_now() : 0;
     uint64_t spin = RT_TIMED && rt.ncpu > 1 && search_pays(cpu, from) ? search_lasts(cpu) : 0;
     uint64_t now = from, began = from;
     uint64_t until = search_end(cpu, from, spin);
-    IDLE_SINCE(cpu, from);
-    port_meter_idle(true);
-    trace_idle(cpu, true);
-    if (rt.policy.idle_enter != NULL) {
-        rt.policy.idle_enter(cpu);
+    if (slept) {
+        trace_sleep(cpu, false);
+    } else {
+        idle_time_begin(cpu, from);
+        trace_idle(cpu, true);
+        idle_enter(cpu);
     }
-    idle_begin();
     for (unsigned round = 0; (next = idle_look(cpu)) == NULL; round++) {
         uint64_t then = now;
         bool offered = false;
@@ -210,10 +238,8 @@ static struct thread *idle_wait(struct cpu *cpu)
     if (rt.policy.idle_exit != NULL) {
         rt.policy.idle_exit(cpu);
     }
-    IDLE_SINCE(cpu, (uint64_t)0); /* first, so that a reader of both counts no time twice */
-    STAT_ADD(&cpu->stats.idle_ns, now - from);
+    idle_time_end(cpu, now);
     trace_idle(cpu, false);
-    port_meter_idle(false);
     return next;
 }
 
@@ -227,11 +253,13 @@ void rt_cpu_main(struct cpu *cpu)
             next = *given;
             *given = NULL;
         }
-        if (likely(next == NULL)) {
+        bool slept = PORT_CALLS_BLOCK && cpu->slept;
+        cpu->slept = false;
+        if (likely(next == NULL && !slept)) {
             next = rt_pick(cpu);
         }
         if (next == NULL) {
-            next = idle_wait(cpu);
+            next = idle_wait(cpu, slept);
         }
         timers_tell(cpu);
         thread_set_state(cpu->idle, THREAD_READY);

@@ -5,6 +5,7 @@
 #include "wake.h"
 
 #include "../trace/trace.h"
+#include "call_sleep.h"
 #include "capacity.h"
 #include "mutant.h"
 #include "nodes.h"
@@ -32,7 +33,9 @@ static void kick_claimed(struct cpu *self, unsigned id)
         STAT_INC(&self->stats.kicks);
     }
     trace_kick(self, id);
-    port_cpu_kick(rt.cpus[id]);
+    if (!call_sleep_kick(rt.cpus[id])) {
+        port_cpu_kick(rt.cpus[id]);
+    }
 }
 
 void rt_kick_cpu(struct cpu *self, unsigned id)

@@ -445,9 +445,14 @@ static bool steal_lists_direct(struct cpu *self, struct thread *t)
     return true;
 }
 
+/* The CPU may have run another class before, or nothing: then invariant 6, as when it picks. */
 static bool steal_classes_direct(struct cpu *self, struct thread *t)
 {
-    if (unlikely(!may_run_other(self) || !classq_plain(t))) {
+    if (unlikely(!classq_plain(t))) {
+        return false;
+    }
+    classes_announce_other(self);
+    if (unlikely(at_load_rlx(&steal.urgency) > URGENCY_OTHER)) {
         return false;
     }
     classes_take_plain(self, t);

@@ -87,7 +87,8 @@ static void inotify_open(struct file *f)
 
 static void feed_bytes(const struct file *f)
 {
-    CHECK_EQ(write(f->feed, "old\n", 4), 4);
+    ssize_t put = write(f->feed, "old\n", 4);
+    CHECK(put == 4 || (put == -1 && errno == EPIPE)); /* nobody has begun to read */
 }
 
 static void feed_event(const struct file *f)
@@ -298,6 +299,7 @@ static void read_keeps_its_file(const void *arg)
 {
     const struct row *row = arg;
     bool right = false;
+    signal(SIGPIPE, SIG_IGN);
     long ms = 2;
     for (int i = 0; i < TRIES && !right; i++, ms *= 2) {
         right = reads_its_file(row->kind, row->way, call_read, 1, ms);

@@ -133,7 +133,7 @@ class Case:
         want(r"^no thread is selected", after)
         for name in STATES:
             want(rf'^Thread \d+ "{name}", .*:\n#1 ', after)
-        want(r"on_sem \(arg=.*\n4\d\s", after)
+        want(r"on_sem \(arg=.*\n\d\d\s", after)
 
     def workers(self) -> None:
         said = self.at_settled("info pirn threads", "info pirn workers", "kill")

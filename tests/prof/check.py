@@ -344,7 +344,8 @@ def each_wait() -> None:
     assert found["waited", "rdlock", "looks_up", "waits"] == 3, found
     # A writer that unlocks lets all readers go.
     assert found["released", "rdlock", "each", "main"] == 3, found
-    assert found["waited", "io", "reads", "waits"] == 1, found
+    # The CPU watches the descriptor, or sleeps in the call.
+    assert sum(found["waited", why, "reads", "waits"] for why in ("io", "call")) == 1, found
     assert found["waited", "call", "blocks_silently", "waits"] == 1, found
     assert sum(w.times for w in p.waits if w.reason == "yield") == 3, found
     objects = {w.object for w in p.waits if w.reason == "rdlock"}

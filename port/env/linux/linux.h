@@ -226,12 +226,17 @@ bool room_for_threads(unsigned want);
 /* Descriptors that threads wait for: linux_reactor.c. */
 bool reactor_sleep(uint32_t *permit, uint64_t deadline); /* as permit_wait; false: not now */
 void reactor_kick(void);                                 /* the worker that sleeps there */
+/* The monitor sleeps there, as permit_wait, if reports are not fetched otherwise, and fetches. */
+enum watch { WATCH_NOT, WATCH_EMPTY, WATCH_SLEPT }; /* EMPTY: there was no report after all */
+enum watch reactor_watch(uint32_t *permit, uint64_t deadline);
+void reactor_bump(void);       /* the monitor that sleeps there */
 bool reactor_is_exact(void);   /* it wakes up at the deadline, not by milliseconds */
-bool reactor_unattended(void); /* threads wait, and no worker sleeps there */
+bool reactor_unattended(void); /* threads wait, and nobody sleeps there */
 void reactor_forked(void);
 
 /* A worker wakes up: the monitor may have to look at it again. */
 void monitor_wakes(void);
+void monitor_bump(void); /* it does not sleep on */
 
 /* The maker of carriers, which also writes the reports, waits until then at the latest, and makes a
  * carrier if one is wanted meanwhile. */

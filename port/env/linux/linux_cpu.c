@@ -2,9 +2,9 @@
 /*
  * linux_cpu.c (Linux) - workers: starting, sleeping, kicking.
  *
- * A permit is one word: the sleeper goes 0 -> 2 and waits in the kernel; a poster stores 1 and
- * enters the kernel only if it found 2. A permit posted before the sleeper looks is found by its
- * exchange. ORDER(permit)
+ * A permit is one word: the sleeper goes 0 -> 2 and waits in the kernel (3, 4: not in a futex:
+ * linux_reactor.c); a poster stores 1 and enters the kernel only if it found 2 or more. A permit
+ * posted before the sleeper looks is found by its exchange. ORDER(permit)
  */
 #include "linux.h"
 #include "linux_modules.h"
@@ -73,11 +73,13 @@ void permit_wait(uint32_t *word, uint64_t deadline)
 void permit_post(uint32_t *word)
 {
     uint32_t before = __atomic_exchange_n(word, 1, __ATOMIC_ACQ_REL); /* ORDER(permit) */
-    RT_ASSERT(before <= 3);
+    RT_ASSERT(before <= 4);
     if (before == 2) {
         futex_wake(word);
     } else if (before == 3) {
         reactor_kick();
+    } else if (before == 4) {
+        reactor_bump();
     }
 }
 

@@ -26,7 +26,7 @@
 #define MAX_CPUS 256
 #define WATCH_NS 500000u    /* between two looks at the calls under way */
 #define IDLE_NS 1000000000u /* without a thread that runs: then cached memory is given back */
-#define REACTOR_NS 1000000u /* between two fetches of reports that nobody else fetches */
+#define REACTOR_NS 1000000u /* between two fetches of reports while all workers are busy */
 
 static struct {
     struct cpu *cpus[MAX_CPUS];
@@ -37,6 +37,8 @@ static struct {
     uint32_t stirred;       /* a worker has woken up since the last look; a hint */
     uint64_t look_at;       /* when they are next */
     uint64_t looked;        /* when they were last */
+    uint64_t fetch_at;      /* the next time for fetching reports, if that can wait */
+    bool fetch_empty;       /* the last one was in vain */
     uint64_t tend_at;       /* when signals and ticks are looked after next */
     uint64_t idle_from;     /* since when no worker has been awake; 0: one is */
     uint64_t idle_switches; /* of all workers when memory was given back last */
@@ -98,7 +100,8 @@ bool worker_awake(struct cpu *cpu)
 {
     uint32_t permit = __atomic_load_n(&rt_cpu_port(cpu)->permit, __ATOMIC_SEQ_CST);
     RT_ASSERT(permit <= 3);
-    return permit < 2; /* ORDER(monitor) */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);          /* ORDER(monitor) */
+    return permit < 2 && !rt_cpu_sleeps_in_call(cpu); /* ORDER(monitor) */
 }
 
 static bool anyone_awake(void)
@@ -160,8 +163,7 @@ static uint64_t idle_watch(uint64_t now)
     return UINT64_MAX;
 }
 
-/* Workers that are awake: do they sleep in the kernel, and do threads wait for descriptors with
- * nobody to fetch the reports? Returns when to look again. */
+/* Workers that are awake: do they sleep in the kernel? Returns when to look again. */
 static uint64_t workers_watch(uint64_t now)
 {
     if (now < monitor.look_at) {
@@ -172,10 +174,6 @@ static uint64_t workers_watch(uint64_t now)
     RT_ASSERT(monitor.wake_at == 0);
     if (interval != UINT64_MAX) {
         workers_look(now);
-    }
-    if (reactor_unattended()) {
-        port_io_poll();
-        interval = interval < REACTOR_NS ? interval : REACTOR_NS;
     }
     monitor.look_at = interval == UINT64_MAX ? UINT64_MAX : now + interval;
     __atomic_store_n(&monitor.dozing, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
@@ -199,6 +197,17 @@ void monitor_wakes(void)
         __atomic_exchange_n(&monitor.dozing, 0, __ATOMIC_SEQ_CST) != 0) {
         permit_post(&monitor.bump);
     }
+}
+
+void port_cpu_stirs(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    monitor_wakes();
+}
+
+void monitor_bump(void)
+{
+    permit_post(&monitor.bump);
 }
 
 void port_calls_watch(void)
@@ -255,6 +264,37 @@ void port_report_poke(void)
     permit_post(&monitor.ask);
 }
 
+static bool any_sleeps_in_call(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
+        if (cpu != NULL && rt_cpu_sleeps_in_call(cpu)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Until a time, or until somebody needs it. If threads wait for descriptors, and no worker sleeps
+ * until there are reports, it fetches them itself: each one at once if a worker could run the
+ * thread at once (it sleeps in a call), otherwise those of REACTOR_NS together. */
+static void monitor_sleep(uint64_t until)
+{
+    bool waits = reactor_unattended();
+    if (waits && monitor.fetch_at > port_now() && (monitor.fetch_empty || !any_sleeps_in_call())) {
+        permit_wait(&monitor.bump, monitor.fetch_at < until ? monitor.fetch_at : until);
+        return;
+    }
+    enum watch slept = waits ? reactor_watch(&monitor.bump, until) : WATCH_NOT;
+    if (slept == WATCH_NOT) {
+        permit_wait(&monitor.bump, until);
+        return;
+    }
+    monitor.fetch_at = port_now() + REACTOR_NS;
+    monitor.fetch_empty = slept == WATCH_EMPTY;
+}
+
 static void *monitor_main(void *unused)
 {
     (void)unused;
@@ -269,7 +309,7 @@ static void *monitor_main(void *unused)
         __atomic_store_n(&monitor.wake_at, next, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         uint64_t again = monitor_deliver(port_now());
         if (again >= next) {
-            permit_wait(&monitor.bump, next);
+            monitor_sleep(next);
         }
         __atomic_store_n(&monitor.wake_at, 0, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
     }

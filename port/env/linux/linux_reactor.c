@@ -9,14 +9,16 @@
  * Three kinds of threads fetch the reports. A worker without work sleeps here instead of on its
  * futex (`fetcher`; one at a time). Kicks reach it through an eventfd, which stays readable until
  * it has seen it, even if others fetch meanwhile. A worker that searches for work fetches, too.
- * While all are busy, the monitor fetches, every REACTOR_NS. A worker that goes to sleep while
- * threads wait becomes the fetcher if there is none. So if there is no fetcher, a worker is awake,
- * and the monitor looks.
+ * While there is no fetcher, the monitor fetches: it sleeps until there is a report (`watched`), in
+ * poll(), which takes no report from a worker in epoll_wait; or it looks every REACTOR_NS. A worker
+ * that goes to sleep while threads wait becomes the fetcher if there is none, or sleeps in a call
+ * and sees to it that the monitor fetches. So if there is no fetcher, the monitor looks.
  *
  * epoll identifies a request by number and file, and forgets it when the file's last descriptor is
  * closed. So EPOLL_CTL_MOD finds a request only if the number still means the same file.
  */
 #include "linux.h"
+#include "port_foreign.h"
 #include "port_io.h"
 #include "port_numbers.h"
 
@@ -41,8 +43,10 @@ static struct {
     uint32_t making;  /* lock */
     uint32_t fetcher; /* a worker sleeps here */
     uint32_t coarse;  /* and wakes up by milliseconds */
+    int bump;         /* eventfd: wakes the monitor */
+    uint32_t watched; /* the monitor sleeps here */
     long process;     /* whose descriptors they are */
-} reactor = {.epoll = -1, .kick = -1};
+} reactor = {.epoll = -1, .kick = -1, .bump = -1};
 
 int fd_move_up(int fd)
 {
@@ -59,15 +63,19 @@ static int reactor_make(void)
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = KICK};
     int epoll = fd_move_up((int)syscall(SYS_epoll_create1, EPOLL_CLOEXEC));
     int kick = fd_move_up((int)syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (epoll < 0 || kick < 0 || syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, kick, &event) != 0) {
+    int bump = fd_move_up((int)syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (epoll < 0 || kick < 0 || bump < 0 ||
+        syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, kick, &event) != 0) {
         int error = errno;
         syscall(SYS_close, epoll);
         syscall(SYS_close, kick);
+        syscall(SYS_close, bump);
         return -error;
     }
     RT_ASSERT(__atomic_load_n(&reactor.making, __ATOMIC_RELAXED) == 1 && reactor.epoll < 0);
     reactor.process = syscall(SYS_getpid);
     __atomic_store_n(&reactor.kick, kick, __ATOMIC_RELAXED);
+    __atomic_store_n(&reactor.bump, bump, __ATOMIC_RELAXED);
     __atomic_store_n(&reactor.epoll, epoll, __ATOMIC_RELEASE); /* ORDER(reactor) */
     return 0;
 }
@@ -112,7 +120,7 @@ int port_io_arm(int fd, uint32_t events)
         return epoll;
     }
     int known = 0;
-    if (fd == epoll || fd == reactor.kick) {
+    if (fd == epoll || fd == reactor.kick || fd == reactor.bump) {
         known = -EBADF;
     } else if (syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
         known = errno == ENOENT && syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, fd, &event) == 0
@@ -163,6 +171,7 @@ unsigned port_io_own(unsigned first)
     const unsigned own[] = {
         (unsigned)__atomic_load_n(&reactor.epoll, __ATOMIC_RELAXED),
         (unsigned)__atomic_load_n(&reactor.kick, __ATOMIC_RELAXED),
+        (unsigned)__atomic_load_n(&reactor.bump, __ATOMIC_RELAXED),
         (unsigned)signals_descriptor(),
     };
     unsigned least = UINT_MAX; /* as -1 is */
@@ -172,14 +181,18 @@ unsigned port_io_own(unsigned first)
     return least;
 }
 
-static void deliver(const struct epoll_event *events, int n)
+/* Returns the number of reports. */
+static int deliver(const struct epoll_event *events, int n)
 {
+    int reports = 0;
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 != KICK) {
             RT_ASSERT(events[i].data.u64 <= INT_MAX);
             rt_io_ready((int)events[i].data.u64, events[i].events);
+            reports++;
         }
     }
+    return reports;
 }
 
 int port_io_block(int fd, uint32_t events, uint64_t deadline)
@@ -278,13 +291,51 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
     return true;
 }
 
-void reactor_kick(void)
+static void post(int eventfd)
 {
     uint64_t one = 1;
     int saved = errno;
-    RT_ASSERT(reactor.kick >= 0); /* somebody has slept there */
-    syscall(SYS_write, reactor.kick, &one, sizeof(one));
+    RT_ASSERT(eventfd >= 0); /* somebody has slept there */
+    syscall(SYS_write, eventfd, &one, sizeof(one));
     errno = saved;
+}
+
+void reactor_kick(void)
+{
+    post(reactor.kick);
+}
+
+void reactor_bump(void)
+{
+    post(reactor.bump);
+}
+
+enum watch reactor_watch(uint32_t *permit, uint64_t deadline)
+{
+    uint32_t none = 0;
+    int epoll = __atomic_load_n(&reactor.epoll, __ATOMIC_ACQUIRE); /* ORDER(reactor) */
+    if (epoll < 0 || !reactor_unattended()) {
+        return WATCH_NOT;
+    }
+    RT_ASSERT(port_cpu_self() == NULL && port_is_helper());
+    struct pollfd p[] = {{.fd = epoll, .events = POLLIN}, {.fd = reactor.bump, .events = POLLIN}};
+    uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    __atomic_store_n(&reactor.watched, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    if (__atomic_compare_exchange_n(permit, &none, 4, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) { /* ORDER(permit) */
+        syscall(SYS_ppoll, p, 2L, deadline != UINT64_MAX ? &t : NULL, NULL, 0L);
+    }
+    __atomic_store_n(&reactor.watched, 0, __ATOMIC_SEQ_CST);                   /* ORDER(monitor) */
+    UNUSED uint32_t before = __atomic_exchange_n(permit, 0, __ATOMIC_SEQ_CST); /* ORDER(permit) */
+    RT_ASSERT(before == 1 || before == 4);
+    if (p[1].revents != 0) {
+        uint64_t count;
+        syscall(SYS_read, reactor.bump, &count, sizeof(count));
+    }
+    struct epoll_event events[BATCH];
+    return p[0].revents == 0 || deliver(events, fetch(epoll, events, 0)) != 0 ? WATCH_SLEPT
+                                                                              : WATCH_EMPTY;
 }
 
 bool reactor_is_exact(void)
@@ -294,7 +345,15 @@ bool reactor_is_exact(void)
 
 bool reactor_unattended(void)
 {
-    return rt_io_waiting() != 0 && __atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 0;
+    return rt_io_waiting() != 0 && __atomic_load_n(&reactor.fetcher, __ATOMIC_RELAXED) == 0 &&
+           __atomic_load_n(&reactor.watched, __ATOMIC_RELAXED) == 0;
+}
+
+void port_io_attend(void)
+{
+    if (reactor_unattended()) {
+        monitor_bump();
+    }
 }
 
 void reactor_forked(void)
@@ -302,7 +361,8 @@ void reactor_forked(void)
     if (reactor.epoll >= 0) {
         syscall(SYS_close, reactor.epoll);
         syscall(SYS_close, reactor.kick);
+        syscall(SYS_close, reactor.bump);
     }
-    reactor.epoll = reactor.kick = -1;
-    reactor.making = reactor.fetcher = 0;
+    reactor.epoll = reactor.kick = reactor.bump = -1;
+    reactor.making = reactor.fetcher = reactor.watched = 0;
 }

@@ -94,7 +94,8 @@ bool sim_unannounced(void);
 enum { SIM_FDS = 24, SIM_FILES = 64 };
 void sim_fd_set(int fd, uint32_t events);
 uint32_t sim_fd_get(int fd);
-void sim_fd_renew(int fd); /* it means a new file, of which nothing is the case */
+uint32_t sim_fd_peek(int fd); /* without a scheduling point */
+void sim_fd_renew(int fd);    /* it means a new file, of which nothing is the case */
 void sim_fd_close(int fd);
 void sim_fd_copy(int fd, int to); /* as dup2 */
 int sim_fd_take(int fd); /* as a read: what was the case is no more. The file's id; -errno */

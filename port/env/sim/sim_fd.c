@@ -141,10 +141,15 @@ void sim_fd_copy(int fd, int to)
     mean(to, sim.fds[fd].file);
 }
 
+uint32_t sim_fd_peek(int fd)
+{
+    return is_open(fd) ? file_of(fd)->state : 0;
+}
+
 uint32_t sim_fd_get(int fd)
 {
     sim_point(48, (uint32_t)fd);
-    return is_open(fd) ? file_of(fd)->state : 0;
+    return sim_fd_peek(fd);
 }
 
 int sim_fd_take(int fd)
@@ -167,6 +172,9 @@ int sim_fd_id(int fd)
 }
 
 /* Report what is armed and the case; sometimes what is not. */
+/* Reports come by themselves. */
+void port_io_attend(void) {}
+
 void port_io_poll(void)
 {
     for (int fd = 0; fd < SIM_FDS; fd++) {

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../src/core/call_sleep.h"
 #include "../../../src/core/carrier.h"
 #include "../../../src/core/handed.h"
 #include "../../../src/core/id.h"
@@ -226,12 +227,16 @@ void ready_run(struct cpu *cpu, struct thread *t)
 
 /* ---- the oracle ---- */
 
-/* In the idle loop, and in no call. */
+/* In the idle loop, and in no call; or in a call, as it has nothing to run. */
 static bool asleep(unsigned i)
 {
     const struct cpu *cpu = rt.cpus[i];
     const struct context *c = &sim.contexts[cpu->carrier->port.context];
-    return at_load_rlx(&rt.cpus[i]->call) == 0 && c->cpu == cpu && c->state == CTX_WAITING &&
+    uint32_t ticket = at_load_rlx(&rt.cpus[i]->call);
+    if (call_is_asleep(ticket)) {
+        return true;
+    }
+    return ticket == 0 && c->cpu == cpu && c->state == CTX_WAITING &&
            (cpu->current->flags & THREAD_IDLE) != 0;
 }
 
@@ -321,7 +326,8 @@ static bool quiet(void)
 static void oracle(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
-        if (at_load_rlx(&rt.cpus[i]->call) != 0 && !sim.watch) {
+        uint32_t ticket = at_load_rlx(&rt.cpus[i]->call);
+        if (ticket != 0 && !call_is_asleep(ticket) && !sim.watch) {
             sim_fail("oracle: CPU %u is in a call, and nobody watches it", i);
         }
         if (asleep(i) && rt.policy.has_work(rt.cpus[i])) {

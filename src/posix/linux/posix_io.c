@@ -203,7 +203,7 @@ ssize_t pirn_posix_readv(int fd, const struct iovec *iov, int n)
     struct io_try try;
     ssize_t got = -1;
     if (read_nowait(&try, fd, iov, n, &got) == IO_BLOCK) {
-        got = IO_CALL(IO_MAY_BLOCK, SYS_readv, try.fd, iov, n);
+        got = IO_CALL(try.how, SYS_readv, try.fd, iov, n);
         io_left(&try, got);
     }
     return got;
@@ -215,7 +215,7 @@ ssize_t pirn_posix_read(int fd, void *buffer, size_t size)
     struct iovec iov = {buffer, size};
     ssize_t got = -1;
     if (read_nowait(&try, fd, &iov, 1, &got) == IO_BLOCK) {
-        got = IO_CALL(IO_MAY_BLOCK, SYS_read, try.fd, buffer, size);
+        got = IO_CALL(try.how, SYS_read, try.fd, buffer, size);
         io_left(&try, got);
     }
     return got;
@@ -257,16 +257,16 @@ static ssize_t write_all(int fd, const struct iovec *iov, int n, long number)
         }
         next = io_next(&try, put, put > 0 && more);
         if (next == IO_BLOCK && try.kind == IO_POLLED && !is_short(iov, n, try.done, &rest)) {
-            put = IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, rest.iov_base, rest.iov_len);
+            put = IO_CALL(try.how, SYS_write, try.fd, rest.iov_base, rest.iov_len);
             io_rest(iov, (size_t)n, try.done + (put > 0 ? (size_t)put : 0), &more);
             next = io_left_part(&try, put, put > 0 && more);
         }
     }
     if (next == IO_BLOCK) {
-        put = try.done != 0 ? IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, rest.iov_base, rest.iov_len)
+        put = try.done != 0 ? IO_CALL(try.how, SYS_write, try.fd, rest.iov_base, rest.iov_len)
               : number == SYS_write
-                  ? IO_CALL(IO_MAY_BLOCK, SYS_write, try.fd, iov->iov_base, iov->iov_len)
-                  : IO_CALL(IO_MAY_BLOCK, SYS_writev, try.fd, iov, n);
+                  ? IO_CALL(try.how, SYS_write, try.fd, iov->iov_base, iov->iov_len)
+                  : IO_CALL(try.how, SYS_writev, try.fd, iov, n);
         io_left(&try, put);
     }
     return io_result(&try, put);

@@ -10,6 +10,9 @@
  *      again: no kernel thread is held up. Descriptors that the program itself made non-blocking
  *      are left alone; the flag at the time of the first attempt counts, as in the kernel. From the
  *      first wait on the call belongs to the file, whatever the number means then (posix_io_try.c).
+ *      If the thread's CPU has nothing else to run, and few threads are in calls, the call is made
+ *      as it is (rt_call_sleeps): the CPU sleeps in it, which takes fewer system calls than
+ *      watching the descriptor.
  *   2. Every other call runs between rt_call_begin and rt_call_end. The thread gives its CPU away
  *      if the call turns out to block, or at once if it is known to block. errno and results are
  *      the kernel's.
@@ -110,8 +113,8 @@ enum io_kind {
 enum io_next {
     IO_DONE,  /* return the attempt's result; errno is set */
     IO_AGAIN, /* try again */
-    IO_BLOCK, /* attempts and waits are impossible: make the call for try.fd, by IO_CALL, then
-               * io_left */
+    IO_BLOCK, /* attempts and waits are impossible, or the CPU would only sleep meanwhile: make the
+               * call for try.fd, by IO_CALL(try.how, ...), then io_left */
 };
 
 /* A call that makes attempts and waits. */
@@ -124,7 +127,9 @@ struct io_try {
     bool asked;        /* known not to be non-blocking; `deadline` is valid */
     bool trying;       /* between rt_io_try_begin and its end */
     bool copied;       /* fd is a copy that we made */
-    int before;        /* errno before the call: a call that succeeds does not change it */
+    bool whole;   /* set by the caller after io_try_start: it reads as much as it is asked for */
+    unsigned how; /* enum io_how of the call that IO_BLOCK asks for */
+    int before;   /* errno before the call: a call that succeeds does not change it */
     uint64_t deadline;
     unsigned long irq;
     struct rt_io io;

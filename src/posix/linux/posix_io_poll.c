@@ -2,7 +2,8 @@
 /*
  * posix_io_poll.c - poll, select, epoll_wait. Each looks once without waiting. If nothing is ready
  * and there are few descriptors, the thread waits for them, with a record for each on its stack,
- * and looks again. With many descriptors, or with a signal mask, it makes the call without its CPU.
+ * and looks again. With many descriptors, or where its CPU has nothing else to run
+ * (rt_call_sleeps), it makes the call without its CPU.
  */
 #include "../signals/posix_signal.h"
 #include "port_numbers.h"
@@ -90,6 +91,13 @@ static bool is_cut_short(long ready, bool *interrupted)
     return true;
 }
 
+/* Better the call itself than a wait? Not under a lent mask: the call would begin after handlers
+ * that have run since the look, and they end it. */
+static bool call_is_better(void)
+{
+    return !posix_mask_is_lent(rt_self()) && rt_call_sleeps();
+}
+
 static long poll_now(struct pollfd *fds, nfds_t n)
 {
     return syscall(SYS_ppoll, fds, n, &no_time, NULL, (size_t)8);
@@ -146,7 +154,8 @@ int pirn_posix_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
             if (ready != 0 || !waits) {
                 return (int)ready;
             }
-            waits = wait_few(io, poll_records(io, fds, n), deadline, &block, &interrupted);
+            block = call_is_better();
+            waits = block || wait_few(io, poll_records(io, fds, n), deadline, &block, &interrupted);
         }
         if (interrupted) {
             return posix_fail(EINTR);
@@ -250,7 +259,8 @@ static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadlin
             if (ready != 0 || !waits) {
                 break;
             }
-            waits = wait_few(io, used, deadline, &block, &interrupted);
+            block = call_is_better();
+            waits = block || wait_few(io, used, deadline, &block, &interrupted);
             waited = true;
         }
         if (interrupted) {
@@ -347,7 +357,8 @@ static int epoll_until(int fd, struct epoll_event *events, int n, uint64_t deadl
                 posix_fail(ready >= 0 ? try.before : error);
                 return (int)ready;
             }
-            waits = wait_linked(&try.waiter, deadline, &block, &interrupted);
+            block = try.waiter.linked == 0 && call_is_better();
+            waits = block || wait_linked(&try.waiter, deadline, &block, &interrupted);
         }
     }
     if (block) {

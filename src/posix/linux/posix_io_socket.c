@@ -35,6 +35,7 @@ ssize_t pirn_posix_recvfrom(int fd, void *buffer, size_t size, int flags, struct
          tries = !leave_alone(flags) && !(flags & RECV_OTHER) && !(all && (flags & MSG_PEEK));
     enum io_next next = io_try_start(&try, fd, POLLIN, SO_RCVTIMEO) && tries ? IO_AGAIN : IO_BLOCK;
     ssize_t got = -1;
+    try.whole = all;
     while (next == IO_AGAIN) {
         int number = io_try_fd(&try);
         got = syscall(SYS_recvfrom, number, (char *)buffer + try.done, size - try.done,
@@ -43,8 +44,8 @@ ssize_t pirn_posix_recvfrom(int fd, void *buffer, size_t size, int flags, struct
         next = io_next(&try, got, more);
     }
     if (next == IO_BLOCK) {
-        got = IO_CALL(IO_MAY_BLOCK, SYS_recvfrom, try.fd, (char *)buffer + try.done,
-                      size - try.done, flags, from, from_size);
+        got = IO_CALL(try.how, SYS_recvfrom, try.fd, (char *)buffer + try.done, size - try.done,
+                      flags, from, from_size);
         io_left(&try, got);
     }
     return io_result(&try, got);
@@ -66,7 +67,7 @@ ssize_t pirn_posix_recvmsg(int fd, struct msghdr *message, int flags)
         next = io_next(&try, got, false);
     }
     if (next == IO_BLOCK) {
-        got = IO_CALL(IO_MAY_BLOCK, SYS_recvmsg, try.fd, message, flags);
+        got = IO_CALL(try.how, SYS_recvmsg, try.fd, message, flags);
         io_left(&try, got);
     }
     return got;
@@ -88,8 +89,8 @@ ssize_t pirn_posix_sendto(int fd, const void *buffer, size_t size, int flags,
         next = io_next(&try, put, put > 0 && (size_t)put < left);
     }
     if (next == IO_BLOCK) {
-        put = IO_CALL(IO_MAY_BLOCK, SYS_sendto, try.fd, (const char *)buffer + try.done,
-                      size - try.done, flags, to, to_size);
+        put = IO_CALL(try.how, SYS_sendto, try.fd, (const char *)buffer + try.done, size - try.done,
+                      flags, to, to_size);
         io_left(&try, put);
     }
     return io_result(&try, put);
@@ -125,9 +126,9 @@ ssize_t pirn_posix_sendmsg(int fd, const struct msghdr *message, int flags)
         next = io_next(&try, put, put > 0 && more);
     }
     if (next == IO_BLOCK) {
-        put = rest == NULL ? IO_CALL(IO_MAY_BLOCK, SYS_sendmsg, try.fd, message, flags)
-                           : IO_CALL(IO_MAY_BLOCK, SYS_sendto, try.fd, rest->iov_base,
-                                     rest->iov_len, flags, NULL, 0);
+        put = rest == NULL ? IO_CALL(try.how, SYS_sendmsg, try.fd, message, flags)
+                           : IO_CALL(try.how, SYS_sendto, try.fd, rest->iov_base, rest->iov_len,
+                                     flags, NULL, 0);
         io_left(&try, put);
     }
     return io_result(&try, put);
@@ -168,7 +169,7 @@ int pirn_posix_accept4(int fd, struct sockaddr *from, socklen_t *size, int flags
     if (next == IO_DONE) {
         return -1;
     }
-    int got = (int)IO_CALL(IO_MAY_BLOCK, SYS_accept4, try.fd, from, size, flags);
+    int got = (int)IO_CALL(try.how, SYS_accept4, try.fd, from, size, flags);
     io_left(&try, got < 0 ? -1 : 0);
     return got;
 }

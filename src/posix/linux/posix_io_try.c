@@ -78,6 +78,8 @@ bool io_try_start(struct io_try *try, int fd, uint32_t events, int flags)
     try->fd = try->number = fd;
     try->done = 0;
     try->copied = false;
+    try->whole = false;
+    try->how = IO_MAY_BLOCK;
     try->before = io_errno();
     if (io_is_plain()) {
         return false;
@@ -252,6 +254,14 @@ static enum io_next over(struct io_try *try, int error)
     return IO_DONE;
 }
 
+/* Is the call, which has done nothing, better made as it is? Not one that moves all that it is
+ * given (writing, MSG_WAITALL): a signal of the runtime's own could end it after a part. */
+static bool may_sleep_in_call(struct io_try *try)
+{
+    return try->waiter.linked == 0 && try->done == 0 && try->io.events == POLLIN && !try->whole &&
+           rt_call_sleeps() && !is_nonblocking(try->fd);
+}
+
 NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
 {
     int error = result < 0 ? errno : more ? EAGAIN : 0;
@@ -267,6 +277,10 @@ NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
     }
     if (error != EAGAIN) {
         return over(try, error);
+    }
+    if (may_sleep_in_call(try)) {
+        try->how = IO_BLOCKS;
+        return IO_BLOCK;
     }
     error = await(try);
     return error == 0 ? IO_AGAIN : error == ENOTSUP ? block(try) : over(try, error);

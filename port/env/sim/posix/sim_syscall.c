@@ -71,8 +71,9 @@ static long timed(uint64_t deadline)
 static long poll_files(struct pollfd *fds, nfds_t n, uint64_t deadline)
 {
     long ready = 0;
-    for (nfds_t i = 0; i < n; i++) {
-        fds[i].revents = (short)(sim_fd_get(fds[i].fd) & (uint32_t)fds[i].events);
+    sim_point(48, (uint32_t)n);
+    for (nfds_t i = 0; i < n; i++) { /* all at one moment: it may sleep after that */
+        fds[i].revents = (short)(sim_fd_peek(fds[i].fd) & (uint32_t)fds[i].events);
         ready += fds[i].revents != 0;
     }
     return ready != 0 ? ready : timed(deadline);
