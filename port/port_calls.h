@@ -96,6 +96,13 @@ int rt_carrier_add(void); /* one more spare carrier: 0 or -errno */
 bool rt_calls_scan(void);
 bool rt_cpu_sleeps_in_call(const struct cpu *cpu);
 
+/* How often have CPUs gone to sleep? Do they so often that wakers should pass full fences, because
+ * heavy ones cost much (core/fences.h)? One caller at a time, which is no CPU. full: heavy fences
+ * are not to be had any more. Any context. */
+uint64_t rt_sleeps(void);
+void rt_fences_choose(bool often);
+void rt_fences_full(void);
+
 /* The caller is a user thread that was found asleep in a system call that it did not announce: it
  * gives its CPU away, and the call goes on. False: it keeps the CPU. */
 bool rt_call_unannounced(void);

@@ -98,7 +98,7 @@ void finish_give(struct cpu *cpu, struct thread *prev, struct cpu *asker)
     uint64_t ticket = ready_give(cpu, prev);
     rt_capacity_way->give(cpu, prev, asker);
     ready_given(cpu, ticket, (struct pirn_kick){.cpu = PIRN_KICK_ANY});
-    at_fence_light(); /* ORDER(idle-wake) */
+    waker_fence(); /* ORDER(idle-wake) */
     rt_kick_cpu(cpu, asker->id);
     rt_kick_any(cpu);
 }

@@ -308,6 +308,8 @@ static void rt_start_once(void)
     port_check();
     options_load();
     rt.spares = PORT_CALLS_BLOCK ? rt.spares : 0;
+    at_init(&rt.wakers_fence, 0u);
+    at_init(&rt.sleepers_light, 0u);
     prof_start();
     if (RT_REPORT) {
         rt_objects.report_start();

@@ -35,8 +35,9 @@ enum mutant {
     MUTANT_CEILING_STAY,   /* unlocking does not lower the ceiling */
     MUTANT_TLS_STALE,      /* a thread's TLS block goes to the next life as it is */
     MUTANT_SHARED_DROP,    /* an object between processes forgets to wake */
-    MUTANT_CALL_BACK,   /* a thread takes its CPU back without asking whether it was given away */
-    MUTANT_CALL_UNSEEN, /* nobody watches a call */
+    MUTANT_CALL_BACK,    /* a thread takes its CPU back without asking whether it was given away */
+    MUTANT_CALL_UNSEEN,  /* nobody watches a call */
+    MUTANT_FENCES_EARLY, /* CPUs that fall asleep rely on wakers that do not know of it yet */
     MUTANT_CALL_SLEEP_BLIND, /* a CPU falls asleep in a call without the last look */
     MUTANT_CALL_SLEEP_DEAF,  /* a waker does not know that a CPU sleeps in a call */
     MUTANT_CALL_SLEEP_COUNT, /* a thread that takes its CPU back leaves it counted as searching */

@@ -104,7 +104,7 @@ void idle_found(struct cpu *cpu)
     }
     bool more = rt_has_work(cpu); /* a fence costs nearly as much as a needless kick */
     if (!more && !MUTANT(NO_FOUND_LOOK)) {
-        at_fence_heavy(); /* ORDER(idle-wake) */
+        sleeper_fence(); /* ORDER(idle-wake) */
         more = rt_has_work(cpu);
     }
     if (more) {
@@ -118,7 +118,7 @@ void idle_announce(struct cpu *cpu, bool searching)
     at_or_acq_rel(&rt.idle_map[cpu->id / 32], 1u << (cpu->id % 32)); /* ORDER(idle-claim) */
     at_add_acq_rel(&rt.idle_word, RT_SLEEPING - unit);               /* ORDER(idle-wake) */
     if (!MUTANT(NO_IDLE_FENCE)) {
-        at_fence_heavy(); /* ORDER(idle-wake) ORDER(takeover) */
+        sleeper_fence(); /* ORDER(idle-wake) ORDER(takeover) */
     }
 }
 

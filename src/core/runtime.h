@@ -72,7 +72,9 @@ struct rt {
     enum rt_deadlock deadlock;  /* (C) */
     int dump_signal;            /* (C) 0: none */
     uint32_t spares; /* (C) most carriers beside the CPUs' first; 0: calls keep the CPU */
-    size_t tls_room; /* (C) bytes of a thread's TLS block; 0: there are none */
+    _Atomic(uint32_t) wakers_fence;   /* (A) fences.h */
+    _Atomic(uint32_t) sleepers_light; /* (A) */
+    size_t tls_room;                  /* (C) bytes of a thread's TLS block; 0: there are none */
 
     /* (A) low half: CPUs that search for work, high half: CPUs asleep */
     _Atomic(uint32_t) idle_word ALIGNED(RT_CACHELINE);

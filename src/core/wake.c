@@ -119,7 +119,7 @@ void rt_preempt_cpu(struct cpu *self, unsigned id)
     struct cpu *cpu = rt.cpus[id];
     at_or_acq_rel(&cpu->pending, (uint32_t)RT_PENDING_RESCHED); /* ORDER(pending) */
     if (cpu != self) {
-        at_fence_light(); /* ORDER(idle-wake) */
+        waker_fence(); /* ORDER(idle-wake) */
         if (rt_idle_claim(id)) {
             kick_claimed(self, id);
         } else {
@@ -160,7 +160,7 @@ bool rt_resched(void)
 void rt_post(struct cpu *cpu, uint32_t bits)
 {
     at_or_acq_rel(&cpu->pending, bits); /* ORDER(pending) */
-    at_fence_light();                   /* ORDER(idle-wake) */
+    waker_fence();                      /* ORDER(idle-wake) */
     rt_kick_cpu(port_cpu_self(), cpu->id);
 }
 

@@ -20,14 +20,14 @@
  *      and counts it as searching at once, so that the next waker does not wake another for the
  *      same reason. ORDER(idle-claim)
  *   2. No wake-up is lost:
- *        - the waker publishes the thread | light fence | is any CPU searching? then that will find
- *          it; else the waker claims a sleeper;
- *        - the sleeper counts itself as asleep | heavy fence | has_work? then it stays awake.
- *      By the fence pair the sleeper sees the thread or the waker sees the sleeper (or another
- *      searching CPU, which comes through the same gate). ORDER(idle-wake)
+ *        - the waker publishes the thread | waker's fence | is any CPU searching? then that will
+ *          find it; else the waker claims a sleeper;
+ *        - the sleeper counts itself as asleep | sleeper's fence | has_work? then it stays awake.
+ *      By the fence pair (fences.h) the sleeper sees the thread or the waker sees the sleeper (or
+ *      another searching CPU, which comes through the same gate). ORDER(idle-wake)
  *   3. While a CPU searched, wakers relied on it, and may have published more threads than the one
  *      that it found. So the last searching CPU does the same as a sleeper: it stops counting as
- *      searching | heavy fence | has_work? then it wakes a sleeper.
+ *      searching | sleeper's fence | has_work? then it wakes a sleeper.
  *   4. A directed kick (pinned threads) wakes the named CPU if it sleeps, even if another CPU
  *      searches. So where threads are pinned no CPU counts as searching. Otherwise the word's cache
  *      line would move between CPUs at every short wait.
@@ -45,6 +45,7 @@
 #include "../sched/policy.h"
 #include "../trace/trace.h"
 #include "cpu.h"
+#include "fences.h"
 #include "handed.h"
 #include "mutant.h"
 #include "runtime.h"
@@ -88,7 +89,7 @@ NOINLINE void rt_kick_named(struct cpu *self, struct pirn_kick kick);
 SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick);
 SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 {
-    at_fence_light(); /* ORDER(idle-wake) */
+    waker_fence(); /* ORDER(idle-wake) */
     if (likely(kick.cpu == PIRN_KICK_ANY)) {
         uint32_t word = at_load_rlx(&rt.idle_word);
         if (unlikely(rt_idle_sleeping(word) != 0 && rt_idle_searching(word) == 0)) {

@@ -94,7 +94,7 @@ EXPORT bool pirn_policy_cpu_sleeps(unsigned id)
 
 EXPORT void pirn_policy_kick(pirn_cpu_t self, unsigned id)
 {
-    at_fence_light(); /* ORDER(idle-wake) */
+    waker_fence(); /* ORDER(idle-wake) */
     rt_kick_cpu(self, id);
 }
 

@@ -78,6 +78,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_SHARED_DROP] = "shared-drop",
     [MUTANT_CALL_BACK] = "call-back",
     [MUTANT_CALL_UNSEEN] = "call-unseen",
+    [MUTANT_FENCES_EARLY] = "fences-early",
     [MUTANT_CALL_SLEEP_BLIND] = "call-sleep-blind",
     [MUTANT_CALL_SLEEP_DEAF] = "call-sleep-deaf",
     [MUTANT_CALL_SLEEP_COUNT] = "call-sleep-count",

@@ -13,6 +13,7 @@
  *      latter cleared finds CHANGING, or that a visit is over. ORDER(fences)
  */
 #include "linux.h"
+#include "port_calls.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -29,6 +30,9 @@ void fence_init(void)
     fences = FENCES_LIGHT;
     port_fence_asymmetric =
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    if (!port_fence_asymmetric) {
+        rt_fences_full();
+    }
 }
 
 bool fence_by_kernel(void)
@@ -44,6 +48,7 @@ bool fence_by_kernel(void)
         uint32_t light = FENCES_LIGHT;
         __atomic_compare_exchange_n(&fences, &light, FENCES_CHANGING, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST); /* ORDER(fences) */
+        rt_fences_full();
         __atomic_store_n(&port_fence_asymmetric, false, __ATOMIC_SEQ_CST);
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

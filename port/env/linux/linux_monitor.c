@@ -24,9 +24,11 @@
 #include <string.h>
 
 #define MAX_CPUS 256
-#define WATCH_NS 500000u    /* between two looks at the calls under way */
-#define IDLE_NS 1000000000u /* without a thread that runs: then cached memory is given back */
-#define REACTOR_NS 1000000u /* between two fetches of reports while all workers are busy */
+#define WATCH_NS 500000u         /* between two looks at the calls under way */
+#define IDLE_NS 1000000000u      /* without a thread that runs: then cached memory is given back */
+#define SLEEP_OFTEN_NS 200000u   /* from one sleep to the next: wakers fence */
+#define SLEEP_SELDOM_NS 2000000u /* wakers do not */
+#define REACTOR_NS 1000000u      /* between two fetches of reports while all workers are busy */
 
 static struct {
     struct cpu *cpus[MAX_CPUS];
@@ -39,6 +41,7 @@ static struct {
     uint64_t looked;        /* when they were last */
     uint64_t fetch_at;      /* the next time for fetching reports, if that can wait */
     bool fetch_empty;       /* the last one was in vain */
+    uint64_t sleeps;        /* of all workers, at the last look */
     uint64_t tend_at;       /* when signals and ticks are looked after next */
     uint64_t idle_from;     /* since when no worker has been awake; 0: one is */
     uint64_t idle_switches; /* of all workers when memory was given back last */
@@ -115,6 +118,19 @@ static bool anyone_awake(void)
     return false;
 }
 
+/* A CPU that sleeps pays for a system call, unless all wakers pay for a fence: worth it from some
+ * thousand sleeps a second on. */
+static void fences_look(uint64_t elapsed)
+{
+    uint64_t now = rt_sleeps(), times = now - monitor.sleeps;
+    monitor.sleeps = now;
+    if (times * SLEEP_OFTEN_NS > elapsed) {
+        rt_fences_choose(true);
+    } else if (times * SLEEP_SELDOM_NS < elapsed) {
+        rt_fences_choose(false);
+    }
+}
+
 static void workers_look(uint64_t now)
 {
     bool tend = now >= monitor.tend_at;
@@ -130,6 +146,9 @@ static void workers_look(uint64_t now)
                 preempt_look(cpu);
             }
         }
+    }
+    if (monitor.looked != 0) {
+        fences_look(now - monitor.looked);
     }
     monitor.looked = now;
 }

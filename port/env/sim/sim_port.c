@@ -261,6 +261,9 @@ void sim_device(void *unused)
             sim.ask = false;
             rt_carrier_add();
         }
+        if (!sim_is_timed() && sim_choose(4) == 0) {
+            rt_fences_choose(sim_choose(2) != 0);
+        }
         if (sim.watch) {
             sim.watch = false;
             if (rt_calls_scan()) {
