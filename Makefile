@@ -64,7 +64,7 @@ PRESETS := debug clang asan tsan aarch64 riscv64 release
 CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
-.PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages world check-world demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
+.PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
@@ -97,6 +97,10 @@ world: setup build-release
 ## check-world: the same with some fast programs, and no page (network, the first time)
 check-world: setup build-release
 	$(VENV)/pirn world --sample --rounds 1 $(WORLD_ARGS)
+
+## soak: redis, PostgreSQL and a Java server under load at once, an hour with Pirn, 15 minutes with NPTL; write docs/results/soak.md (network, the first time); SOAK_ARGS: pirn soak --help
+soak: setup build-release
+	$(VENV)/pirn soak --output docs/results/soak.md $(SOAK_ARGS)
 
 ## demo: decode a real video under NPTL and every policy; table and plot
 demo:

@@ -26,6 +26,7 @@ class Main(LazyGroup):
         "demo": "pirn_tools.demo.command:demo",
         "programs": "pirn_tools.programs.command:programs",
         "world": "pirn_tools.world.command:world",
+        "soak": "pirn_tools.soak.command:soak",
         "guest": "pirn_tools.guest.command:guest",
         "board": "pirn_tools.board.cli:board",
         "chip": "pirn_tools.chip.cli:chip",
