@@ -13,8 +13,9 @@
 /*
  * Both are for foreign threads, or threads that may block their CPU. Wait until port_shared_wake
  * for the word, in any process, unless it does not hold `value`. `deadline` is in ns of port_now,
- * or, with `realtime`, of the system's clock, whose steps count. Returns 0 or -ETIMEDOUT; 0 may
- * come early. Wake at most n waiters. Both are full fences with respect to the word.
+ * or, with `realtime`, of the system's clock, whose steps count. Returns 0, -ETIMEDOUT, or -EINTR
+ * if the system ran a signal handler; 0 may come early. Wake at most n waiters. Both are full
+ * fences with respect to the word.
  */
 int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime);
 void port_shared_wake(_Atomic(uint32_t) *word, unsigned n);

@@ -117,6 +117,12 @@ ALWAYS_INLINE unsigned rt_capacity(unsigned cpu)
  * -EAGAIN: the caller itself starts it, or there is no room for it (port_start_possible). */
 int rt_start(void);
 
+/* There is no runtime, and no start is under way. */
+ALWAYS_INLINE bool rt_is_unstarted(void)
+{
+    return at_load_acq(&rt.started) == 0; /* ORDER(start) */
+}
+
 /* For a caller that needs the runtime while it starts: wait until it has started. 0, or -EAGAIN:
  * the caller is the thread that starts it, or a kernel thread that helps to, or the start was given
  * up. */

@@ -7,6 +7,7 @@
 
 #include "posix_platform.h"
 #include "posix_sem.h"
+#include "runtime.h"
 
 _Static_assert(offsetof(struct rt_shsem, shared) == offsetof(struct rt_sem, shared), "shared");
 
@@ -75,13 +76,15 @@ static int private_wait(struct rt_sem *s, uint64_t deadline)
     return error;
 }
 
+/* Without a runtime the kernel has run the handler, and it is one that ends the wait. */
 static int shared_wait(struct rt_shsem *s, const struct rt_shared_limit *limit)
 {
+    bool unstarted = rt_is_unstarted();
     posix_signals_expect();
     int error;
     do {
         error = rt_shsem_wait(s, limit);
-    } while (unlikely(error == -EINTR) && !posix_interrupted(true));
+    } while (unlikely(error == -EINTR) && !unstarted && !posix_interrupted(true));
     return error;
 }
 

@@ -7,6 +7,9 @@
  * helper, a foreign kernel thread, and waits for the helper's answer like a user thread. A helper
  * is started when none is idle, and ends when it has been idle for IDLE_NS.
  *
+ * Where there is no runtime, there are no other user threads: the caller waits itself, and the wait
+ * starts no runtime. Many servers are a process for each connection, all with one thread.
+ *
  * Invariants (helpers.lock):
  *   1. A request is queued only after it has claimed an idle helper or started a new one. So there
  *      are at least as many helpers as requests queued or in hand, and each request finds one, but
@@ -20,6 +23,7 @@
 #include "mutant.h"
 #include "port_foreign.h"
 #include "port_processes.h"
+#include "runtime.h"
 #include "shared.h"
 
 #define IDLE_NS 1000000000u
@@ -93,6 +97,12 @@ static bool idle_change(int by)
     return possible;
 }
 
+static int wait_here(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline, bool realtime)
+{
+    int error = port_shared_wait(word, value, deadline, realtime);
+    return error == -EINTR ? 0 : error; /* a handler that is not for a user thread */
+}
+
 static void helper_main(void *unused)
 {
     (void)unused;
@@ -105,7 +115,7 @@ static void helper_main(void *unused)
             continue; /* claimed: the work is about to come */
         }
         struct request *r = request_take();
-        r->result = port_shared_wait(r->word, r->value, r->deadline, r->realtime);
+        r->result = wait_here(r->word, r->value, r->deadline, r->realtime);
         idle_change(1);
         rt_sem_post(&r->done);
     }
@@ -129,10 +139,14 @@ static int shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_
     uint64_t deadline = limit != NULL ? limit->deadline : UINT64_MAX;
     bool realtime = limit != NULL && limit->realtime;
     RT_ASSERT(rt_is_outside() && lockrank_none_held());
+    if (rt_is_unstarted()) { /* the kernel runs handlers, and restarts the wait if they say so */
+        return interruptible ? port_shared_wait(word, value, deadline, realtime)
+                             : wait_here(word, value, deadline, realtime);
+    }
     struct thread *self = rt_self();
     if ((self->flags & THREAD_FOREIGN) ||
         (!idle_change(-1) && port_foreign_start(helper_main, NULL) != 0)) {
-        return port_shared_wait(word, value, deadline, realtime);
+        return wait_here(word, value, deadline, realtime);
     }
     struct request r = {.word = word, .value = value, .deadline = deadline, .realtime = realtime};
     rt_sem_init(&r.done, 0);

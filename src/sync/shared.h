@@ -29,7 +29,8 @@ int rt_shared_wait(_Atomic(uint32_t) *word, uint32_t value, const struct rt_shar
 /* The same as a cancellation point: -ECANCELED, too. */
 int rt_shared_wait_point(_Atomic(uint32_t) *word, uint32_t value,
                          const struct rt_shared_limit *limit);
-/* And -EINTR: there is a signal for the caller, which must take it. */
+/* And -EINTR: there is a signal for the caller, which must take it; where there is no runtime, the
+ * kernel has run its handler. */
 int rt_shared_wait_interruptible(_Atomic(uint32_t) *word, uint32_t value,
                                  const struct rt_shared_limit *limit);
 

@@ -28,7 +28,7 @@ int port_shared_wait(_Atomic(uint32_t) *word, uint32_t value, uint64_t deadline,
                           FUTEX_BITSET_MATCH_ANY);
     int error = result == 0 ? 0 : errno;
     errno = saved;
-    return error == ETIMEDOUT ? -ETIMEDOUT : 0;
+    return error == ETIMEDOUT || error == EINTR ? -error : 0;
 }
 
 void port_shared_wake(_Atomic(uint32_t) *word, unsigned n)
