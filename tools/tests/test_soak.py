@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from pirn_tools import paths
 from pirn_tools.cli import main
 from pirn_tools.soak import client, judge, loads, processes, protocols, report
-from pirn_tools.soak.keeper import Interrupted, Keeper
+from pirn_tools.soak.keeper import Interrupted, Keeper, ask_to_end
 from pirn_tools.soak.loads import Served
 from pirn_tools.soak.processes import Sample
 from pirn_tools.soak.protocols import Java, Redis, ReplyError
@@ -247,6 +247,15 @@ def test_latencies_of_the_warm_up_are_left_out(tmp_path: Path) -> None:
     assert (tmp_path / client.LATENCIES).read_bytes() == b""
 
 
+def test_control_measures_how_late_it_is(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "pirn_tools.soak.control", "0.3", "0"]
+    environment = {**os.environ, "PYTHONPATH": str(paths.project() / "tools")}
+    subprocess.run(words, cwd=tmp_path, env=environment, check=True)
+    served = Served.read(tmp_path)
+    assert 0 < served.done == len(served.latencies) <= 30
+    assert served.worst_at > 0
+
+
 def test_log_of_pgbench_is_read(tmp_path: Path) -> None:
     path = tmp_path / "pgbench_log.1"
     path.write_text("0 1 1500 0 1700000000 250000 30\n1 1 skipped 0 1700000000 1 2\nbroken\n")
@@ -274,6 +283,17 @@ def gone(pid: int) -> bool:
         return " Z " in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         return True
+
+
+def test_process_that_has_ended_is_asked_and_awaited(tmp_path: Path) -> None:
+    keeper = Keeper()
+    script = keeper.start(["true"], tmp_path, dict(os.environ), "said")
+    while script.running():
+        time.sleep(0.01)
+    ask_to_end(script)
+    assert script.wait(60).status == 0
+    ask_to_end(script)
+    keeper.end_all()
 
 
 def test_keeper_is_interrupted_after_what_it_starts_is_known(tmp_path: Path) -> None:
@@ -316,13 +336,13 @@ def test_command_says_which_option_is_wrong(words: str, message: str) -> None:
 def test_page_has_latencies_growth_and_what_fails() -> None:
     load = loads.Redis(Program("redis", "t", packages=("redis-server",)), 400, 1)
     good, bad = leaking(0), leaking(0)
-    good.served = {"redis": Served(1000, 0, (), list(range(1000, 2000)))}
-    bad.served = {"redis": Served(999, 1, ("no reply",), [])}
+    good.served = {"redis": Served(1000, 0, (), list(range(1000, 2000)), 61.5)}
+    bad.served = {"redis": Served(999, 1, ("no reply",), [], 0)}
     bad.failures = ["1 errors: no reply"]
     runs = [report.Run(NPTL, 15, [good]), report.Run(PIRN, 60, [bad])]
     text = report.page(runs, [load], {"redis": ["redis-server=7", "other=1"]}, ["a machine"])
-    assert "| redis | NPTL | 1,000 | 0 | 1.50 | 1.99 | 2.00 | 2.00 |" in text
-    assert "| redis | Pirn | 999 | 1 | - | - | - | - |" in text
+    assert "| redis | NPTL | 1,000 | 0 | 1.50 | 1.99 | 2.00 | 2.00 | 1:01 |" in text
+    assert "| redis | Pirn | 999 | 1 | - | - | - | - | 0:00 |" in text
     assert "| redis | NPTL | 1.0 | 1.0 | +0.0% | 10, 10 | 4, 4 | 1 | 0.0% |" in text
     assert "- redis with Pirn: 1 errors: no reply" in text
     assert "- redis: redis-server 7\n" in text

@@ -85,6 +85,7 @@ class Clients:
         self.warm_up = warm_up
         self.latencies = array("I")
         self.done = self.failed = 0
+        self.worst, self.worst_at = 0, 0.0  # the longest latency, seconds since the start
         self.errors: list[str] = []
         self.stopped = False
 
@@ -151,7 +152,10 @@ class Clients:
         now = time.monotonic()
         self.done += 1
         if one.due - start >= self.warm_up:
-            self.latencies.append(min(round((now - one.due) * 1e6), 0xFFFFFFFF))
+            latency = min(round((now - one.due) * 1e6), 0xFFFFFFFF)
+            self.latencies.append(latency)
+            if latency > self.worst:
+                self.worst, self.worst_at = latency, now - start
         del self.busy[each]
         self.idle.append(one)
 
@@ -181,7 +185,7 @@ def run(
     with Path(LATENCIES).open("wb") as out:
         clients.run(seconds, out)
     result = {"done": clients.done, "failed": clients.failed, "errors": clients.errors}
-    Path(RESULT).write_text(json.dumps(result))
+    Path(RESULT).write_text(json.dumps({**result, "worst_at": clients.worst_at}))
     return clients
 
 

@@ -171,7 +171,7 @@ def run_one(
     ):
         folder = Path(scratch)
         try:
-            results = run(
+            outcome = run(
                 plan,
                 keeper,
                 folder,
@@ -182,13 +182,15 @@ def run_one(
         finally:
             keeper.end_all()
         keeper.handle_signals()
-        if any(one.failures for one in results):
+        if any(one.failures for one in outcome.results):
             kept = unpacked.folder / f"soak-{kind}"
             keep_logs(folder, kept)
             console.print(f"what servers and clients said: {paths.short(kept)}", markup=False)
-    said = "; ".join(report.failures([report.Run(kind, minutes, results)])) or "nothing failed"
-    console.print(f"{title}: {said}", markup=False)
-    return report.Run(kind, minutes, results)
+    done = report.Run(kind, minutes, outcome.results, outcome.control)
+    console.print(
+        f"{title}: {'; '.join(report.failures([done])) or 'nothing failed'}", markup=False
+    )
+    return done
 
 
 def keep_logs(folder: Path, kept: Path) -> None:

@@ -78,10 +78,16 @@ class Keeper:
             raise Interrupted
 
 
+def ask_to_end(script: Script) -> None:
+    """SIGTERM. Popen.terminate would reap a process that has ended, which Script.wait must do."""
+    if script.child.returncode is None:
+        os.kill(script.child.pid, signal.SIGTERM)
+
+
 def _end(script: Script) -> None:
     """It, its session, and descendants that have sessions of their own, such as PostgreSQL's."""
     family = descendants(script.child.pid, parents())
-    os.kill(script.child.pid, signal.SIGTERM)
+    ask_to_end(script)
     script.wait(GRACE)
     for pid in set(family[1:]) & set(parents()):
         with suppress(OSError):

@@ -22,7 +22,7 @@ from pirn_tools.world.compare import Script, answers, last_line, verdict
 from pirn_tools.world.plan import Program
 
 LIMIT = 600.0  # seconds for what takes a few: a busy machine must not trip it
-SERVER_LOG = "server"
+SERVER_LOG, SAID = "server", "said"
 AS_USER = ("unshare", "-U", "--map-user=1000", "--map-group=1000")  # PostgreSQL refuses root
 JAVA_HEAP = "96m"
 SUMS = """select (select sum(abalance) from pgbench_accounts), (select sum(tbalance) from
@@ -53,6 +53,20 @@ class Served:
     failed: int
     errors: tuple[str, ...]
     latencies: list[int]  # microseconds, sorted
+    worst_at: float  # when the reply of the longest one came: seconds since the start
+
+    @staticmethod
+    def read(folder: Path) -> Served:
+        """What client.py or control.py has written."""
+        try:
+            said = json.loads((folder / RESULT).read_text())
+        except OSError:
+            why = f"the clients said nothing: {last_line(folder / SAID)}"
+            raise LoadError(why) from None
+        times = array("I")
+        times.frombytes((folder / LATENCIES).read_bytes())
+        errors = tuple(said["errors"])
+        return Served(said["done"], said["failed"], errors, sorted(times), said["worst_at"])
 
 
 class LoadError(Exception):
@@ -140,15 +154,7 @@ class OwnClients(Load):
         return [words]
 
     def served(self, place: Place, warm_up: float) -> dict[str, Served]:
-        folder = client_folder(place)
-        try:
-            said = json.loads((folder / RESULT).read_text())
-        except OSError:
-            raise LoadError(f"the clients said nothing: {last_line(folder / 'said')}") from None
-        times = array("I")
-        times.frombytes((folder / LATENCIES).read_bytes())
-        errors = tuple(said["errors"])
-        return {self.name: Served(said["done"], said["failed"], errors, sorted(times))}
+        return {self.name: Served.read(client_folder(place))}
 
 
 class Redis(OwnClients):
@@ -283,12 +289,15 @@ class PostgreSQL(Load):
         folder = client_folder(place, number)
         logged = [row for path in folder.glob("pgbench_log.*") for row in log(path)]
         start = min((moment for moment, _ in logged), default=0.0)
-        times = sorted(time for moment, time in logged if moment - start >= warm_up)
-        said = (folder / "said").read_text(errors="replace")
+        done = len(logged)
+        logged = [(moment, time) for moment, time in logged if moment - start >= warm_up]
+        times = sorted(time for _, time in logged)
+        said = (folder / SAID).read_text(errors="replace")
         errors = tuple(one for one in said.splitlines() if re.search("error|aborted|FATAL", one))
         found = re.search(r"number of failed transactions: (\d+)", said)
         failed = int(found[1]) if found else max(1, len(errors))
-        return Served(len(logged), failed, errors, times)
+        worst = max(logged, key=lambda one: one[1], default=(start, 0))[0] - start
+        return Served(done, failed, errors, times, worst)
 
     def check(self, place: Place) -> list[str]:
         """Each transaction adds the same to an account, a teller, a branch, and to the history."""

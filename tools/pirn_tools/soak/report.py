@@ -15,6 +15,7 @@ from pirn_tools.soak.run import JUDGED_FROM, LONGEST_WARM_UP, WARM_UP, Result
 from pirn_tools.world.compare import NPTL, PIRN
 from pirn_tools.world.report import cells
 
+CONTROL = "(none: sleep)"
 TITLES = {NPTL: "NPTL", PIRN: "Pirn"}
 
 HEAD = """<!-- SPDX-License-Identifier: MIT -->
@@ -29,7 +30,9 @@ LATENCIES = f"""A request is due at a random moment, whether or not earlier ones
 rates are below what the servers can do. Its latency counts from that moment, so it contains delays
 of the client, too. Latencies of the first {WARM_UP:.0%} of a run, at most {LONGEST_WARM_UP:.0f} s,
 are left out. Clients know what each reply has to be. A wrong reply, or none, is an error, and so is
-an error that a server or client prints. One error fails the run."""
+an error that a server or client prints. One error fails the run. *At* is when the longest latency
+ended, in minutes and seconds of the run. *{CONTROL}* is a process that sleeps for 10 ms, again and
+again, and by how much it is late: what the machine takes from all."""
 
 MEMORY = f"""Each server is sampled with the processes that it has started. *Memory* is what they
 hold in RAM that is no file's; a shared page counts once. *Before* is the median of the second
@@ -46,6 +49,7 @@ class Run:
     kind: str  # NPTL, PIRN
     minutes: float
     results: Sequence[Result]
+    control: Served | None = None
 
     @property
     def name(self) -> str:
@@ -61,13 +65,16 @@ def milliseconds(microseconds: float) -> str:
 
 
 def latencies(runs: Sequence[Run]) -> Table:
-    head = ["requests to", "threads", "requests", "errors", "p50, ms", "p99", "p99.9", "max"]
+    head = ["requests to", "threads", "requests", "errors", "p50, ms", "p99", "p99.9", "max", "at"]
     rows = []
     kinds = dict.fromkeys(kind for run in runs for one in run.results for kind in one.served)
     for kind in kinds:
         for run in runs:
             for served in (one.served[kind] for one in run.results if kind in one.served):
                 rows.append([kind, TITLES[run.kind], *_latency_cells(served)])
+    rows += [
+        [CONTROL, TITLES[run.kind], *_latency_cells(run.control)] for run in runs if run.control
+    ]
     return head, rows
 
 
@@ -76,7 +83,8 @@ def _latency_cells(served: Served) -> list[str]:
         milliseconds(percentile(served.latencies, percent)) if served.latencies else "-"
         for percent in judge.PERCENTILES
     ]
-    return [f"{served.done:,}", str(served.failed), *times]
+    minutes, seconds = divmod(int(served.worst_at), 60)
+    return [f"{served.done:,}", str(served.failed), *times, f"{minutes}:{seconds:02}"]
 
 
 def resources(runs: Sequence[Run]) -> Table:

@@ -6,17 +6,18 @@ All that a run starts is started by a keeper, which ends it whatever happens.
 
 from __future__ import annotations
 
-import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pirn_tools.soak import judge
-from pirn_tools.soak.keeper import Keeper
+from pirn_tools.soak.keeper import Keeper, ask_to_end
 from pirn_tools.soak.loads import (
     LIMIT,
+    SAID,
     SERVER_LOG,
     Load,
     LoadError,
@@ -63,6 +64,14 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """Of all servers."""
+
+    results: list[Result]
+    control: Served | None = None  # how late the machine was: control.py
+
+
+@dataclass(frozen=True)
 class Plan:
     """What is the same for both runs."""
 
@@ -95,7 +104,7 @@ class Running:
             folder = client_folder(self.place, number)
             folder.mkdir()
             keeper, environment = self.place.keeper, self.place.environment
-            self.clients.append(keeper.start(words, folder, environment, "said"))
+            self.clients.append(keeper.start(words, folder, environment, SAID))
 
     def look(self, seconds: float) -> bool:
         """Takes a sample; whether the server and its clients still run."""
@@ -129,7 +138,7 @@ class Running:
             self._fail(f"its log: {line[:200]}")
 
     def _stop(self, server: Script) -> None:
-        os.kill(server.child.pid, signal.SIGTERM)
+        ask_to_end(server)
         ended = server.wait(LIMIT)
         if ended.status is None:
             self._fail("does not end after SIGTERM")
@@ -141,12 +150,12 @@ class Running:
             self.result.failures.append(why)
 
     def _said(self, number: int) -> Path:
-        return client_folder(self.place, number) / "said"
+        return client_folder(self.place, number) / SAID
 
 
 def run(
     plan: Plan, keeper: Keeper, folder: Path, pirn: tuple[str, ...], minutes: float, step: Step
-) -> list[Result]:
+) -> Outcome:
     """All servers for so many minutes. pirn: what stands before a command to run it on Pirn.
 
     The caller ends what the keeper has, whatever this raises.
@@ -166,15 +175,21 @@ def run(
             one.start()
         except LoadError as error:
             one.result.failures.append(str(error))
-            return [each.result for each in running]
+            return Outcome([each.result for each in running])
     for one in running:
         one.begin(seconds, warm_up)
+    control = folder / "control"
+    control.mkdir()
+    words = [sys.executable, "-m", "pirn_tools.soak.control", str(seconds), str(warm_up)]
+    bystander = keeper.start(words, control, plan.environment, SAID)
     _watch(running, keeper, seconds, plan.every, step)
     for one in running:
         step(f"{one.load.name} ends")
         one.end(warm_up)
         one.result.judge(minutes)
-    return [one.result for one in running]
+    ask_to_end(bystander)
+    bystander.wait(LIMIT)
+    return Outcome([one.result for one in running], Served.read(control))
 
 
 def _watch(
@@ -189,7 +204,7 @@ def _watch(
         if not all(looks) and seconds - passed > every:
             for one in running:
                 for each in one.clients:
-                    each.child.terminate()
+                    ask_to_end(each)
             return
         told = ", ".join(
             f"{one.load.name} {one.result.samples[-1].memory / 1e6:.1f} MB"
