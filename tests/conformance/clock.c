@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define THREADS 4
 
@@ -281,6 +283,23 @@ CASE(is_einval_when_the_thread_has_ended)
     join(other);
     everything_is_einval(clock);
     CHECK_EQ(clock_nanosleep(clock, 0, &t, NULL), EINVAL);
+}
+
+/* The child has no other thread than the caller, whose number in the kernel is a new one. */
+CASE(child_has_a_clock)
+{
+    clockid_t clock;
+    OK(pthread_getcpuclockid(pthread_self(), &clock));
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        OK(pthread_getcpuclockid(pthread_self(), &clock));
+        CHECK(used_ns(clock) < NS_PER_S);
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 CASE(is_einval_for_no_clock)

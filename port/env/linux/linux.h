@@ -20,7 +20,7 @@
  * one. In the child of a fork: the caller is the thread that has forked. */
 void foreign_is_helper(void); /* of a kernel thread of our own, when it begins */
 void foreign_becomes(struct thread *t);
-void foreign_forked(void);
+void foreign_forked(bool started); /* in a child: its parent had a runtime */
 
 /* These, permits and reactor_kick keep errno, which is a thread's that waits or wakes. */
 void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline);

@@ -231,7 +231,8 @@ static void on_exit_here(void)
 static void on_fork_here(void)
 {
     redirect_after_fork();
-    if (rt_forked()) {
+    bool started = rt_forked();
+    if (started) {
         stack_forked();
         if (port_tls_own) {
             glibc_block_forked();
@@ -242,8 +243,8 @@ static void on_fork_here(void)
         affinity_forked();
         signals_forked();
         port_tls_self = NULL;
-        foreign_forked();
     }
+    foreign_forked(started);
     prof_in_child();
     rt_forked_above();
 }

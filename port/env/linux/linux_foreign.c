@@ -141,10 +141,16 @@ void foreign_becomes(struct thread *t)
     }
 }
 
-void foreign_forked(void)
+/* The kernel thread of the child has a number of its own. */
+void foreign_forked(bool started)
 {
     RT_ASSERT(port_cpu_self() == NULL);
-    port_tls_thread = rt_main_identity();
+    if (started) {
+        port_tls_thread = rt_main_identity();
+    }
+    if (port_tls_thread != NULL) {
+        rt_thread_port(port_tls_thread)->tid = (int)syscall(SYS_gettid);
+    }
 }
 
 void port_foreign_park(struct thread *t, uint64_t deadline)
