@@ -37,6 +37,10 @@ static struct {
 
 _Atomic(struct id_slot *) id_chunk[CHUNKS];
 
+/* Where kernel threads have ids before the runtime starts, the first chunk is part of the program:
+ * functions that cannot fail, such as pthread_setcancelstate, need one even without memory. */
+static struct id_slot first_chunk[PORT_IDENTITY ? CHUNK_SIZE : 0] ALIGNED(RT_CACHELINE);
+
 static struct id_slot *slot_of(uint32_t index)
 {
     if (index >> CHUNK_BITS >= CHUNKS) {
@@ -50,7 +54,9 @@ static struct id_slot *slot_new_locked(uint32_t index)
 {
     struct id_slot *entry = slot_of(index);
     if (entry == NULL && index >> CHUNK_BITS < CHUNKS) {
-        struct id_slot *chunk = port_table_alloc(CHUNK_SIZE * sizeof(struct id_slot));
+        struct id_slot *chunk = PORT_IDENTITY && index >> CHUNK_BITS == 0
+                                    ? first_chunk
+                                    : port_table_alloc(CHUNK_SIZE * sizeof(struct id_slot));
         if (chunk == NULL) {
             return NULL;
         }
