@@ -462,9 +462,10 @@ struct port_carrier *rt_carrier_port(struct carrier *k)
     return &k->port;
 }
 
-struct cpu *rt_thread_cpu(const struct thread *t)
+/* The CPU that takes the thread writes it by plain stores; the caller accepts an old value. */
+NO_TSAN struct cpu *rt_thread_cpu(const struct thread *t)
 {
-    return __atomic_load_n(&t->cpu, __ATOMIC_RELAXED);
+    return *(struct cpu *const volatile *)&t->cpu;
 }
 
 struct carrier *rt_cpu_carrier(struct cpu *cpu)
