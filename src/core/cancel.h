@@ -27,7 +27,8 @@
  *      unit or mutex is lost with it.
  *   3. It waits elsewhere (for a mutex, or with cancellation disabled). Its park does not have
  *      PARK_REMOVABLE, so nothing happens. A late canceller may find the thread in another wait. If
- *      that is a cancellation point, the request is due there.
+ *      that is a cancellation point, the request is due there. A program's wait for a lock with the
+ *      asynchronous type is as 2.
  *   4. It is in a call of the kernel: CALL. Then NOTIFIED is set together with REQUESTED, and the
  *      carrier gets a signal. If the signal comes before the system call or during it, the call is
  *      not made, or ends, and reports that. If the call has a result already, the result counts.
@@ -60,6 +61,13 @@ ALWAYS_INLINE bool cancel_is_due(uint32_t word)
 ALWAYS_INLINE bool cancel_is_enabled(const struct thread *self)
 {
     return (at_load_rlx(&self->cancel) & (CANCEL_DISABLED | CANCEL_ENDING)) == 0;
+}
+
+/* Has the caller set the asynchronous type? Then a request ends its waits for locks, too: the
+ * functions of sync.h whose names end in _async. */
+ALWAYS_INLINE bool cancel_is_async(const struct thread *self)
+{
+    return RT_CANCEL && unlikely(at_load_rlx(&self->cancel) & CANCEL_ASYNC);
 }
 
 /* Request that t, which has not been joined, nor detached and ended, end. t is no foreign thread.

@@ -18,6 +18,17 @@
 
 /* ---- plain ---- */
 
+/* A request that is due with the asynchronous type ends the thread. */
+static int plain_wait(struct rt_mutex *m, uint64_t deadline)
+{
+    int error = rt_mutex_lock_async(m, deadline);
+    if (unlikely(error == -ECANCELED)) {
+        posix_cancel_now();
+        error = rt_mutex_lock_until(m, deadline);
+    }
+    return -error;
+}
+
 static int plain_lock(struct rt_mutex *m, const struct posix_limit *limit)
 {
     uint64_t deadline = UINT64_MAX;
@@ -30,7 +41,7 @@ static int plain_lock(struct rt_mutex *m, const struct posix_limit *limit)
             return error;
         }
     }
-    return -rt_mutex_lock_until(m, deadline);
+    return plain_wait(m, deadline);
 }
 
 static int plain_destroy(struct rt_mutex *m)
@@ -285,7 +296,7 @@ int pirn_pthread_mutex_lock(pthread_mutex_t *mutex)
     if (unlikely(m->kind != MUTEX_NORMAL)) {
         return form_lock(m, NULL);
     }
-    return rt_mutex_lock_fast(m) ? 0 : rt_mutex_lock_until(m, UINT64_MAX);
+    return rt_mutex_lock_fast(m) ? 0 : plain_wait(m, UINT64_MAX);
 }
 
 int pirn_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,

@@ -71,7 +71,12 @@ int omutex_lock(struct rt_omutex *m, const struct posix_limit *limit)
     if (limit != NULL && (error = posix_deadline(limit, &deadline)) != 0) {
         return error;
     }
-    return locked(m, -rt_omutex_lock_until(m, deadline));
+    error = -rt_omutex_lock_until(m, deadline);
+    if (unlikely(error == ECANCELED)) {
+        posix_cancel_now();
+        error = -rt_omutex_lock_unlimited(m, deadline);
+    }
+    return locked(m, error);
 }
 
 int omutex_trylock(struct rt_omutex *m)

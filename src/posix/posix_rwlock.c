@@ -83,32 +83,38 @@ static int rw_deadline(struct rt_rwlock *l, const struct posix_limit *limit, uin
     return limit != NULL ? posix_deadline(limit, deadline) : 0;
 }
 
+/* After the fast path. A request that is due with the asynchronous type ends the thread. */
+static int rw_lock(struct rt_rwlock *l, bool writer, const struct posix_limit *limit)
+{
+    uint64_t deadline;
+    int error = rw_deadline(l, limit, &deadline);
+    if (error != 0) {
+        return error;
+    }
+    while ((error = writer ? rt_rwlock_wrlock_until(l, deadline)
+                           : rt_rwlock_rdlock_until(l, deadline)) == -ECANCELED) {
+        posix_cancel_now();
+    }
+    return -error;
+}
+
 static int rw_rdlock(pthread_rwlock_t *lock, const struct posix_limit *limit)
 {
     struct rt_rwlock *l = RWLOCK(lock);
-    uint64_t deadline;
     if (SHARED(lock)) {
         return shrwlock_lock(lock, false, limit);
     }
-    if (likely(rt_rwlock_tryrdlock(l) == 0)) {
-        return 0;
-    }
-    int error = rw_deadline(l, limit, &deadline);
-    return error != 0 ? error : -rt_rwlock_rdlock_until(l, deadline);
+    return likely(rt_rwlock_tryrdlock(l) == 0) ? 0 : rw_lock(l, false, limit);
 }
 
 static int rw_wrlock(pthread_rwlock_t *lock, const struct posix_limit *limit)
 {
     struct rt_rwlock *l = RWLOCK(lock);
-    uint64_t deadline;
     if (SHARED(lock)) {
         return shrwlock_lock(lock, true, limit);
     }
     if (unlikely(rt_rwlock_trywrlock(l) != 0)) {
-        int error = rw_deadline(l, limit, &deadline);
-        if (error == 0) {
-            error = -rt_rwlock_wrlock_until(l, deadline);
-        }
+        int error = rw_lock(l, true, limit);
         if (error != 0) {
             return error;
         }

@@ -31,6 +31,7 @@
 
 #include "../trace/trace.h"
 #include "block.h"
+#include "cancel.h"
 #include "mutant.h"
 #include "runtime.h"
 #include "sync.h"
@@ -135,13 +136,16 @@ static bool mutex_wants_handover(uint32_t losses, uint64_t *since)
     return look && port_now() - *since >= RT_MUTEX_HANDOVER_NS;
 }
 
-/* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT, -EINTR. */
-static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, bool first, bool handover)
+/* Wait until woken. 1: the mutex was handed over; 0: compete again; -ETIMEDOUT, -EINTR,
+ * -ECANCELED. */
+static int mutex_wait_locked(struct rt_mutex *m, uint64_t deadline, bool removable, bool first,
+                             bool handover)
 {
     struct waitq_options options = {.deadline = deadline,
                                     .object = m,
                                     .reason = WAIT_MUTEX,
                                     .kind = handover ? KIND_WANTS_HANDOVER : KIND_COMPETES,
+                                    .removable = removable,
                                     .interruptible = rt_signals,
                                     .front = !first,
                                     .rank = RANK_WAITQ};
@@ -160,7 +164,7 @@ static uint32_t mutex_waiters_locked(const struct rt_mutex *m)
     return waitq_empty_locked(&m->queue) || MUTANT(MUTEX_FORGETS) ? 0 : (uint32_t)MUTEX_WAITERS;
 }
 
-NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
+static NOINLINE int mutex_lock_slow(struct rt_mutex *m, uint64_t deadline, bool async)
 {
     uint64_t since = 0;
     uint32_t losses = 0;
@@ -185,7 +189,8 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
         RT_ASSERT((state & ~(uint32_t)(MUTEX_OWNED | MUTEX_WAITERS)) == 0);
         state_set_locked(&m->queue.lock, state | MUTEX_WAITERS);
         bool handover = mutex_wants_handover(losses, &since);
-        result = mutex_wait_locked(m, deadline, losses == 0, handover);
+        bool removable = async && cancel_is_async(rt_self());
+        result = mutex_wait_locked(m, deadline, removable, losses == 0, handover);
         if (result == -EINTR) {
             rt_leave(irq);
             rt_signals_act();
@@ -205,12 +210,19 @@ NOINLINE int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
     return result < 0 ? result : 0;
 }
 
+int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline)
+{
+    return mutex_lock_slow(m, deadline, false);
+}
+
 int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline)
 {
-    if (rt_mutex_lock_fast(m)) {
-        return 0;
-    }
-    return rt_mutex_lock_slow(m, deadline);
+    return rt_mutex_lock_fast(m) ? 0 : mutex_lock_slow(m, deadline, false);
+}
+
+int rt_mutex_lock_async(struct rt_mutex *m, uint64_t deadline)
+{
+    return rt_mutex_lock_fast(m) ? 0 : mutex_lock_slow(m, deadline, true);
 }
 
 static void mutex_unlock_slow(struct cpu *cpu, struct rt_mutex *m)

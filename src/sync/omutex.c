@@ -31,6 +31,7 @@
 #include <errno.h>
 
 #include "../trace/trace.h"
+#include "cancel.h"
 #include "id.h"
 #include "mutant.h"
 #include "omutex.h"
@@ -195,13 +196,14 @@ static uint32_t om_mark_locked(struct rt_omutex *m)
 
 /* Queue behind `owner`. The lock is released. */
 static int om_wait_locked(struct rt_omutex *m, struct thread *self, uint32_t owner,
-                          uint64_t deadline)
+                          uint64_t deadline, bool removable)
 {
     struct prio_wait wait = {.queue = &m->queue, .leader = &m->leader};
     struct waitq_options options = {.deadline = deadline,
                                     .object = m,
                                     .reason = WAIT_MUTEX,
                                     .kind = KIND_WAITS,
+                                    .removable = removable,
                                     .interruptible = rt_signals,
                                     .rank = RANK_WAITQ};
     RT_ASSERT(om_is_held(m) && (at_peek(&m->word) & OM_WAITERS));
@@ -223,7 +225,8 @@ static int om_wait_locked(struct rt_omutex *m, struct thread *self, uint32_t own
     return error;
 }
 
-static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t deadline)
+static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t deadline,
+                             bool async)
 {
     unsigned long irq;
     int error = -EBUSY;
@@ -242,7 +245,7 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
             continue;
         }
         trace_contend(port_cpu_self(), WAIT_MUTEX, m);
-        error = om_wait_locked(m, self, owner, deadline);
+        error = om_wait_locked(m, self, owner, deadline, async && cancel_is_async(self));
         uint8_t kind = self->wait_kind;
         rt_leave(irq);
         if (error == -EINTR) {
@@ -262,19 +265,24 @@ static COLD int om_lock_slow(struct rt_omutex *m, struct thread *self, uint64_t 
     return error;
 }
 
+static int om_get(struct rt_omutex *m, struct thread *self, uint64_t deadline, bool async)
+{
+    int error = om_try(m, self);
+    return likely(error != -EBUSY) ? error : om_lock_slow(m, self, deadline, async);
+}
+
 int rt_omutex_lock_unlimited(struct rt_omutex *m, uint64_t deadline)
 {
-    struct thread *self = rt_identity();
-    int error = om_try(m, self);
-    return likely(error != -EBUSY) ? error : om_lock_slow(m, self, deadline);
+    return om_get(m, rt_identity(), deadline, false);
 }
 
 int rt_omutex_lock_until(struct rt_omutex *m, uint64_t deadline)
 {
-    if (unlikely(om_forbidden(m, rt_identity()))) {
+    struct thread *self = rt_identity();
+    if (unlikely(om_forbidden(m, self))) {
         return -EINVAL;
     }
-    return rt_omutex_lock_unlimited(m, deadline);
+    return om_get(m, self, deadline, true);
 }
 
 /* ---- unlock ---- */

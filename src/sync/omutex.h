@@ -42,8 +42,9 @@ ALWAYS_INLINE bool rt_omutex_is_mine(struct rt_omutex *m, const struct thread *s
 }
 
 /* 0; -EOWNERDEAD: locked, and its last owner ended while it held the mutex; -ENOTRECOVERABLE;
- * -ETIMEDOUT; -ECANCELED (rt_wait_remove); -EINVAL: the caller's own priority is above the ceiling.
- * A caller that owns the mutex would wait for itself. */
+ * -ETIMEDOUT; -ECANCELED (rt_wait_remove; lock_until with the asynchronous type of cancellation);
+ * -EINVAL: the caller's own priority is above the ceiling. A caller that owns the mutex would wait
+ * for itself. */
 int rt_omutex_lock_until(struct rt_omutex *m, uint64_t deadline);
 int rt_omutex_lock_unlimited(struct rt_omutex *m, uint64_t deadline); /* by the ceiling */
 

@@ -15,6 +15,7 @@
  */
 #include <errno.h>
 
+#include "cancel.h"
 #include "mutant.h"
 #include "sync.h"
 #include "wake.h"
@@ -142,7 +143,7 @@ static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
     unsigned long irq;
     int result = 0;
     RT_ASSERT(rt_is_outside() && lockrank_none_held());
-    rt_self();
+    const struct thread *self = rt_self();
     rt_enter(&irq);
     state_lock(&l->queue.lock, RANK_WAITQ);
     if (rw_enter_or_mark_locked(l, writer)) {
@@ -152,6 +153,7 @@ static int rw_wait(struct rt_rwlock *l, bool writer, uint64_t deadline)
                                         .object = l,
                                         .reason = writer ? WAIT_WRLOCK : WAIT_RDLOCK,
                                         .kind = writer ? KIND_WRITER : KIND_READER,
+                                        .removable = cancel_is_async(self),
                                         .interruptible = rt_signals,
                                         .rank = RANK_WAITQ};
         result = waitq_block_locked(&l->queue, &options);

@@ -127,6 +127,8 @@ ALWAYS_INLINE bool rt_mutex_is_locked(const struct rt_mutex *m)
 /* 0, -ETIMEDOUT */
 int rt_mutex_lock_until(struct rt_mutex *m, uint64_t deadline);
 int rt_mutex_lock_slow(struct rt_mutex *m, uint64_t deadline); /* after rt_mutex_lock_fast */
+/* The same; with the asynchronous type of cancellation also -ECANCELED, without the mutex. */
+int rt_mutex_lock_async(struct rt_mutex *m, uint64_t deadline);
 void rt_mutex_unlock(struct rt_mutex *m);
 void rt_mutex_unlock_slow(struct rt_mutex *m);
 /* Unlock with the interrupts disabled already and a lock of rank RANK_COND held. */
@@ -162,6 +164,7 @@ uint32_t rt_sem_value(struct rt_sem *s);
 void rt_rwlock_init(struct rt_rwlock *l);
 int rt_rwlock_tryrdlock(struct rt_rwlock *l);
 int rt_rwlock_trywrlock(struct rt_rwlock *l);
+/* 0, -ETIMEDOUT; with the asynchronous type of cancellation also -ECANCELED, without the lock. */
 int rt_rwlock_rdlock_until(struct rt_rwlock *l, uint64_t deadline);
 int rt_rwlock_wrlock_until(struct rt_rwlock *l, uint64_t deadline);
 /* 0, -EPERM (not held by anybody) */

@@ -264,6 +264,63 @@ CASE(asynchronous_acts_when_enabled)
     CHECK_EQ(flag_get(&passed), 1);
 }
 
+static pthread_mutex_t locks[3];
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void lock_of(long which)
+{
+    if (which < (long)COUNT(locks)) {
+        pthread_mutex_lock(&locks[which]);
+    } else if (which == (long)COUNT(locks)) {
+        pthread_rwlock_rdlock(&rwlock);
+    } else {
+        pthread_rwlock_wrlock(&rwlock);
+    }
+}
+
+static void *locks_asynchronously(void *arg)
+{
+    OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL));
+    flag_set(&ready, 1);
+    lock_of((long)arg);
+    flag_set(&passed, 1);
+    return arg;
+}
+
+/* The locks are main's meanwhile, and whole afterwards. */
+CASE(asynchronous_ends_a_wait_for_a_lock)
+{
+    pthread_mutexattr_t attr;
+    OK(pthread_mutexattr_init(&attr));
+    OK(pthread_mutex_init(&locks[0], &attr));
+    OK(pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK));
+    OK(pthread_mutex_init(&locks[1], &attr));
+    OK(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST));
+    OK(pthread_mutex_init(&locks[2], &attr));
+    for (size_t i = 0; i < COUNT(locks); i++) {
+        OK(pthread_mutex_lock(&locks[i]));
+    }
+    OK(pthread_rwlock_wrlock(&rwlock));
+    for (long i = 0; i < 20 * (long)(COUNT(locks) + 2); i++) {
+        flag_set(&ready, 0);
+        pthread_t t = start(locks_asynchronously, (void *)(i % (long)(COUNT(locks) + 2)));
+        flag_wait(&ready, 1);
+        if (i % 2 != 0) {
+            give_way();
+        }
+        OK(pthread_cancel(t));
+        is_cancelled(t);
+    }
+    CHECK_EQ(flag_get(&passed), 0);
+    for (size_t i = 0; i < COUNT(locks); i++) {
+        OK(pthread_mutex_unlock(&locks[i]));
+        OK(pthread_mutex_destroy(&locks[i]));
+    }
+    OK(pthread_rwlock_unlock(&rwlock));
+    OK(pthread_rwlock_rdlock(&rwlock));
+    OK(pthread_rwlock_unlock(&rwlock));
+}
+
 static char order[32];
 static int length;
 

@@ -7,6 +7,7 @@
 #include "cancel.h"
 #include "carrier.h"
 
+#include "../../src/sync/omutex.h"
 #include "../../src/sync/sync.h"
 
 #define SEM(s) ((struct rt_sem *)(s))
@@ -240,6 +241,106 @@ void test_cancel_ends_no_wait_that_is_no_point(void *unused)
     for (int i = 0; i < 2; i++) {
         test_end(t[i]);
     }
+}
+
+struct locks {
+    struct rt_mutex mutex;
+    struct rt_omutex omutex;
+    struct rt_rwlock rwlock;
+    uint32_t which;
+    int inside, ended;
+};
+
+static int lock_async(struct locks *l)
+{
+    switch (l->which) {
+    case 0:
+        return rt_mutex_lock_async(&l->mutex, UINT64_MAX);
+    case 1:
+        return rt_omutex_lock_until(&l->omutex, UINT64_MAX);
+    default:
+        return rt_rwlock_wrlock_until(&l->rwlock, UINT64_MAX);
+    }
+}
+
+static void unlock_async(struct locks *l)
+{
+    switch (l->which) {
+    case 0:
+        rt_mutex_unlock(&l->mutex);
+        break;
+    case 1:
+        rt_omutex_unlock(&l->omutex);
+        break;
+    default:
+        CHECK(rt_rwlock_unlock(&l->rwlock) == 0);
+        break;
+    }
+}
+
+static void visit_locked(struct locks *l)
+{
+    CHECK(TEST_ADD(&l->inside, 1) == 1);
+    test_pause();
+    CHECK(TEST_ADD(&l->inside, -1) == 0);
+    unlock_async(l);
+}
+
+static void *locks_async(void *arg)
+{
+    struct locks *l = arg;
+    rt_cancel_set(rt_self(), CANCEL_ASYNC, 0);
+    for (int i = 0; i < 3; i++) {
+        int error = lock_async(l);
+        CHECK(error == 0 || (error == -ECANCELED && is_due()));
+        if (error != 0) {
+            TEST_ADD(&l->ended, 1);
+            return NULL;
+        }
+        visit_locked(l);
+    }
+    return NULL;
+}
+
+static void *locks_deferred(void *arg)
+{
+    for (int i = 0; i < 3; i++) {
+        CHECK(lock_async(arg) == 0);
+        visit_locked(arg);
+    }
+    return NULL;
+}
+
+/* With the asynchronous type it is one; the lock and its other waiters do not suffer. */
+void test_cancel_ends_wait_for_lock_when_asynchronous(void *unused)
+{
+    (void)unused;
+    struct locks l = {.which = test_random(3)};
+    pirn_thread_t t[4];
+    rt_mutex_init(&l.mutex);
+    rt_omutex_init(&l.omutex, test_random(2) != 0 ? OM_INHERIT : OM_ROBUST, 0);
+    rt_rwlock_init(&l.rwlock);
+    bool held = test_random(2) != 0; /* until the first has ended */
+    CHECK(!held || lock_async(&l) == 0);
+    for (unsigned i = 0; i < 4; i++) {
+        t[i] = test_spawn(i < 2 ? locks_async : locks_deferred, &l);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        pause_somewhat();
+        rt_thread_cancel(t[i]);
+        if (held && i < 2) {
+            test_end(t[i]);
+        }
+    }
+    if (held) {
+        CHECK(TEST_GET(&l.ended) == 2);
+        unlock_async(&l);
+    }
+    for (unsigned i = held ? 2 : 0; i < 4; i++) {
+        test_end(t[i]);
+    }
+    CHECK(TEST_GET(&l.inside) == 0 && lock_async(&l) == 0);
+    unlock_async(&l);
 }
 
 static void *waits_disabled(void *arg)

@@ -147,6 +147,7 @@
     X(cancel_takes_no_signal_when_signal_races)                                                    \
     X(cancel_leaves_thread_joinable_when_joiner_is_cancelled)                                      \
     X(cancel_ends_no_wait_that_is_no_point)                                                        \
+    X(cancel_ends_wait_for_lock_when_asynchronous)                                                 \
     X(cancel_waits_when_disabled)                                                                  \
     X(cancel_is_harmless_when_thread_ends)                                                         \
     X(cancel_touches_nothing_when_detached_thread_has_ended)                                       \
