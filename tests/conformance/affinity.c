@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define THREADS 6
 #define ROUNDS 200
@@ -258,4 +260,47 @@ CASE(gettid_names_the_caller)
     }
     OK(sched_getaffinity(0, sizeof(got), &got));
     CHECK_EQ(CPU_COUNT(&got), ncpus);
+}
+
+/* LLVM's OpenMP binds its threads by system calls, and asks by one how large the sets are. */
+static void *binds_itself(void *arg)
+{
+    cpu_set_t one = only(cpus[(long)arg % ncpus]), got;
+    long filled = syscall(SYS_sched_getaffinity, 0, sizeof(got), &got);
+    CHECK(filled > 0 && filled <= (long)sizeof(got));
+    for (int i = 0; i < 20; i++) {
+        OK(syscall(SYS_sched_setaffinity, 0, sizeof(one), &one));
+        sched_yield();
+        CPU_ZERO(&got);
+        CHECK_EQ(syscall(SYS_sched_getaffinity, 0, sizeof(got), &got), filled);
+        CHECK(CPU_EQUAL(&got, &one));
+        CHECK_EQ(sched_getcpu(), cpus[(long)arg % ncpus]);
+    }
+    return NULL;
+}
+
+static void *is_free(void *arg)
+{
+    cpu_set_t got;
+    for (int i = 0; i < 20; i++) {
+        CPU_ZERO(&got);
+        CHECK(syscall(SYS_sched_getaffinity, 0, sizeof(got), &got) > 0);
+        CHECK_EQ(CPU_COUNT(&got), ncpus);
+        sched_yield();
+    }
+    return arg;
+}
+
+CASE(system_calls_name_the_caller)
+{
+    NOT_SANITIZED("syscall is the C library's in these builds");
+    pthread_t t[THREADS];
+    find_cpus();
+    for (long i = 0; i < THREADS; i++) {
+        t[i] = start(i % 2 != 0 ? is_free : binds_itself, (void *)i);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        join(t[i]);
+    }
+    FAILS(syscall(SYS_sched_setaffinity, 0, sizeof(cpu_set_t), NULL), EFAULT);
 }

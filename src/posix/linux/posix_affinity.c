@@ -9,6 +9,7 @@
 
 #include "../posix.h"
 #include "port_affinity.h"
+#include "posix_syscall.h"
 #include "runtime.h"
 
 static int get(struct thread *t, size_t size, cpu_set_t *set)
@@ -97,4 +98,24 @@ int pirn_posix_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
     }
     memset((char *)set + filled, 0, size - (size_t)filled);
     return 0;
+}
+
+/* The kernel refuses a null pointer; other invalid ones end the program, where it would return
+ * EFAULT. */
+long posix_call_setaffinity(pid_t pid, size_t size, const void *set)
+{
+    return set == NULL ? syscall(SYS_sched_setaffinity, pid, size, set)
+                       : pirn_posix_sched_setaffinity(pid, size, set);
+}
+
+/* The system call returns how many bytes it has written. */
+long posix_call_getaffinity(pid_t pid, size_t size, void *set)
+{
+    struct thread *t = thread_of(pid);
+    long filled = syscall(SYS_sched_getaffinity, t != NULL ? 0 : pid, size, set);
+    if (t == NULL || filled < 0) {
+        return filled;
+    }
+    int error = get(t, (size_t)filled, set);
+    return error == 0 ? filled : posix_fail(error);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posix_syscall.c - the C library's function syscall, for the program. Calls that may block, or
- * that close descriptors, are made as by the function of the same name (posix_io.h), but are no
- * cancellation points, as syscall is none. All others are made by the C library's function.
+ * posix_syscall.c - the C library's function syscall, for the program. Calls that may block, that
+ * close descriptors, or that would change the worker in place of the thread (CPU sets) are made as
+ * by the function of the same name (posix_io.h), but are no cancellation points, as syscall is
+ * none. All others are made by the C library's function.
  *
  * The library itself must not come here: the linker gives it __wrap_syscall instead.
  */
@@ -126,6 +127,10 @@ long posix_syscall(long number, const long *a)
         return pirn_posix_pkey_alloc((unsigned)a[0], (unsigned)a[1]);
     case SYS_set_tid_address: /* the word is the kernel thread's, which ends later */
         return posix_is_foreign() ? pass(number, a) : pirn_posix_gettid();
+    case SYS_sched_setaffinity: /* OpenMP of LLVM; the kernel would move the worker */
+        return posix_call_setaffinity((pid_t)a[0], SIZE(1), PTR(2));
+    case SYS_sched_getaffinity:
+        return posix_call_getaffinity((pid_t)a[0], SIZE(1), PTR(2));
     case SYS_sched_yield:
         return pirn_posix_sched_yield();
     case SYS_read:
