@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "demand.h"
+#include "port_signals.h"
 #include "posix.h"
 #include "posix_platform.h"
 
@@ -29,6 +30,9 @@ static int user_sleep_to(uint64_t deadline)
         if (error == -EINTR && posix_interrupted(false)) {
             return EINTR;
         }
+    }
+    if (unlikely(rt_signals) && rt_signalled()) {
+        rt_signals_act(); /* one that came after the time was over: before the caller goes on */
     }
     return 0;
 }

@@ -475,6 +475,36 @@ static void *selects(void *arg)
     return arg;
 }
 
+static flag_t sent;
+static struct timespec awake;
+
+static void *sleeps_until_awake(void *arg)
+{
+    OK(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &awake, NULL));
+    CHECK(flag_get(&sent) == 0 || flag_get(&handled) == 1);
+    return arg;
+}
+
+/* The time of two threads is over at once; the first that runs sends the other a signal. */
+CASE(nanosleep_returns_after_the_handler_of_a_late_signal)
+{
+    struct sigaction action = {.sa_handler = counts, .sa_flags = SA_RESTART};
+    need_one_cpu();
+    OK(sigaction(SIGUSR1, &action, NULL));
+    for (int i = 0; i < 30; i++) {
+        flag_set(&sent, 0);
+        flag_set(&handled, 0);
+        awake = after_ms(CLOCK_MONOTONIC, 3);
+        struct timespec before = awake;
+        before.tv_nsec -= before.tv_nsec > 0;
+        pthread_t t = start(sleeps_until_awake, NULL);
+        OK(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &before, NULL));
+        OK_OR(pthread_kill(t, SIGUSR1), ESRCH);
+        flag_set(&sent, 1);
+        join(t);
+    }
+}
+
 CASE(select_that_is_eintr_tells_what_is_left)
 {
     handle(SA_RESTART); /* makes no difference here */
