@@ -310,6 +310,17 @@ void reactor_bump(void)
     post(reactor.bump);
 }
 
+/* A kick that came when its worker had left stays readable. It is nobody's while there can be no
+ * fetcher: the caller is it for a moment. */
+static void drain_kick(void)
+{
+    uint64_t count;
+    if (__atomic_exchange_n(&reactor.fetcher, 1, __ATOMIC_ACQ_REL) == 0) { /* ORDER(reactor) */
+        syscall(SYS_read, reactor.kick, &count, sizeof(count));
+        __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
+    }
+}
+
 enum watch reactor_watch(uint32_t *permit, uint64_t deadline)
 {
     uint32_t none = 0;
@@ -334,8 +345,11 @@ enum watch reactor_watch(uint32_t *permit, uint64_t deadline)
         syscall(SYS_read, reactor.bump, &count, sizeof(count));
     }
     struct epoll_event events[BATCH];
-    return p[0].revents == 0 || deliver(events, fetch(epoll, events, 0)) != 0 ? WATCH_SLEPT
-                                                                              : WATCH_EMPTY;
+    if (p[0].revents == 0 || deliver(events, fetch(epoll, events, 0)) != 0) {
+        return WATCH_SLEPT;
+    }
+    drain_kick();
+    return WATCH_EMPTY;
 }
 
 bool reactor_is_exact(void)
