@@ -75,7 +75,7 @@ bool call_sleep_begin(struct cpu *cpu, struct thread *self, struct carrier *spar
     uint32_t ticket = number | CALL_ASLEEP, entering = ticket | CALL_ENTERING;
     RT_ASSERT(cpu->current == self && at_peek(&cpu->call) == 0 && *cpu->spare == NULL);
     *cpu->spare = spare;
-    cpu->slept = true;
+    *cpu->slept = true;
     timers_tell(cpu);
     looks_idle(cpu);
     if (rt.policy.idle_enter != NULL) {
@@ -138,13 +138,13 @@ static bool owner_runs(struct cpu *cpu, struct thread *self)
     }
     if (rt.policy.direct == NULL || !rt.policy.direct(cpu, self)) {
         rt_idle_claim(cpu->id);
-        cpu->carrier->kept = cpu;
+        *cpu->carrier->kept = cpu;
         cpu->current = self; /* whom the port expects */
         port_cpu_leave(self);
         cpu->current = cpu->idle;
         return false;
     }
-    cpu->slept = false;
+    *cpu->slept = false;
     announcement_end(cpu);
     if (rt.policy.idle_exit != NULL) {
         rt.policy.idle_exit(cpu);

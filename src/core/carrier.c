@@ -31,7 +31,7 @@ static struct {
     struct carrier *unstarted;      /* its kernel thread was refused; of rt_carrier_add */
 } spares;
 
-void spare_put(struct carrier *k)
+CARRIER_STEP void spare_put(struct carrier *k)
 {
     spin_lock(&spares.lock, RANK_SPARE);
     k->next_spare = spares.first;
@@ -66,7 +66,7 @@ static struct carrier *spare_take(void)
     return k;
 }
 
-void carrier_give(struct carrier *k, struct cpu *cpu)
+CARRIER_STEP void carrier_give(struct carrier *k, struct cpu *cpu)
 {
     at_store_rel(&k->cpu, cpu); /* ORDER(carrier) */
     port_carrier_wake(k);
@@ -176,8 +176,8 @@ void carrier_carry(struct carrier *k, struct cpu *cpu)
 
 struct cpu *carrier_wait(struct carrier *k)
 {
-    struct cpu *cpu = k->kept;
-    k->kept = NULL;
+    struct cpu **kept = k->kept, *cpu = *kept;
+    *kept = NULL;
     port_cpu_leave(&k->idle);
     if (cpu == NULL) {
         at_store_rlx(&k->cpu, (struct cpu *)NULL);
@@ -209,6 +209,7 @@ void rt_carrier_main(struct carrier *k)
     rt_cpu_main(cpu);
 }
 
+#if PORT_CALLS_BLOCK
 /* Carriers beside the CPUs' that wait in calls although a CPU could have waited for their
  * descriptors: so many for each CPU, and some. */
 #define SLEEPERS_EACH 4u
@@ -244,6 +245,7 @@ bool rt_call_sleeps(void)
     rt_leave(irq);
     return sleeps;
 }
+#endif
 
 /* The call blocks, and k is to go on with the CPU. Returns the call's ticket. The policy is asked
  * first: only it knows whether there is something to run. */
@@ -296,7 +298,7 @@ static void call_return(struct thread *self)
     struct carrier *k = self->carrier;
     RT_ASSERT(k != NULL); /* set by the code that took the CPU */
     at_store_rlx(&k->left, (struct thread *)NULL);
-    if (k->kept == NULL && call_sleep_adopt(self)) {
+    if (*k->kept == NULL && call_sleep_adopt(self)) {
         return;
     }
     trace_called(NULL, self);
@@ -468,10 +470,12 @@ static void call_take(struct cpu *cpu, uint32_t ticket)
     }
 }
 
+#if PORT_CALLS_BLOCK
 bool rt_cpu_sleeps_in_call(const struct cpu *cpu)
 {
     return call_is_asleep(at_load_acq(&cpu->call)); /* ORDER(call) */
 }
+#endif
 
 bool rt_calls_scan(void)
 {

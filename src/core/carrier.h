@@ -50,11 +50,12 @@
 struct carrier {
     struct thread idle;            /* its scheduler context */
     _Atomic(struct cpu *) cpu;     /* (A) given to it; NULL: a spare, or with a thread in limbo */
-    struct cpu *kept;              /* (O) it goes on with this one after limbo: call_sleep.c */
     struct carrier *next_spare;    /* (spares lock) */
     struct carrier *next_made;     /* (C) all of them */
     _Atomic(struct thread *) left; /* (A) runs here without a CPU, which it lost unannounced */
     struct port_carrier port;
+    struct cpu
+        *kept[PORT_CALLS_BLOCK ? 1 : 0]; /* (O) it goes on with it after limbo: call_sleep.c */
     struct cpu limbo[PORT_CALLS_BLOCK ? 1 : 0];
 };
 
@@ -106,11 +107,18 @@ void cpu_init(struct cpu *cpu, unsigned id);
 /* k executes cpu from now on. */
 void carrier_carry(struct carrier *k, struct cpu *cpu);
 
+/* For call_sleep.c. */
+#if PORT_CALLS_BLOCK
+#define CARRIER_STEP
+
 /* The caller owns the CPU: k, which waits as a spare and is nobody else's, executes it. */
 void carrier_give(struct carrier *k, struct cpu *cpu);
 
 /* A carrier that was taken from the spares, and is not needed. */
 void spare_put(struct carrier *k);
+#else
+#define CARRIER_STEP static
+#endif
 
 /* Wait as a spare until there is a CPU to carry. */
 struct cpu *carrier_wait(struct carrier *k);

@@ -52,7 +52,7 @@ struct cpu_stats {
 #ifdef PIRN_WITHOUT_STATS
 #define CPU_COUNT_SWITCH(cpu) ((void)(cpu)->stats.switches++)
 #define CPU_SWITCHES(cpu) ((cpu)->stats.switches)
-#define IDLE_SINCE(cpu, ns) ((void)(ns))
+#define IDLE_SINCE(cpu, ns) ((void)(cpu), (void)(ns))
 #else
 #define CPU_COUNT_SWITCH(cpu) STAT_INC(&(cpu)->stats.switches)
 #define CPU_SWITCHES(cpu) STAT_GET(&(cpu)->stats.switches)
@@ -76,10 +76,8 @@ struct cpu {
     void *own;                  /* (P) the policy's data of this CPU */
     /* for the carrier that takes this CPU: the thread to begin with, or NULL */
     struct thread *given[PORT_CALLS_BLOCK ? 1 : 0];
-    uint32_t calls; /* begun: the last ticket */
-    bool slept;     /* in a call, until its carrier takes it: call_sleep.h */
-    struct carrier *spare[PORT_CALLS_BLOCK ? 1 : 0]; /* reserved while it sleeps in a call */
-    _Atomic(uint32_t) ticks;                         /* (O) that came while it ran a thread */
+    uint32_t calls;                     /* begun: the last ticket */
+    _Atomic(uint32_t) ticks;            /* (O) that came while it ran a thread */
     uint32_t stack_classes[PORT_NODES]; /* (C) STACK_CLASSES times its NUMA node: stack.h */
 #ifndef PIRN_WITHOUT_STACKS
     struct stack_cache stacks[STACK_CLASSES]; /* (O) of pairs of its own node */
@@ -116,6 +114,9 @@ struct cpu {
     uint32_t call_seen; /* by rt_calls_scan, its only user */
 
     _Atomic(uint32_t) asker; /* (A) who asks for the running thread: capacity.h */
+
+    bool slept[PORT_CALLS_BLOCK ? 1 : 0]; /* in a call, until its carrier takes it: call_sleep.h */
+    struct carrier *spare[PORT_CALLS_BLOCK ? 1 : 0]; /* reserved while it sleeps in a call */
 } ALIGNED(RT_CACHELINE);
 
 #define RT_NO_CPU UINT32_MAX

@@ -93,7 +93,7 @@ static void idle_enter(struct cpu *cpu)
     }
 }
 
-void idle_found(struct cpu *cpu)
+IDLE_STEP void idle_found(struct cpu *cpu)
 {
     if (rt.policy.pinned) {
         return;
@@ -112,7 +112,7 @@ void idle_found(struct cpu *cpu)
     }
 }
 
-void idle_announce(struct cpu *cpu, bool searching)
+IDLE_STEP void idle_announce(struct cpu *cpu, bool searching)
 {
     uint32_t unit = searching ? rt_idle_search_unit() : 0;
     at_or_acq_rel(&rt.idle_map[cpu->id / 32], 1u << (cpu->id % 32)); /* ORDER(idle-claim) */
@@ -161,7 +161,7 @@ static uint64_t search_end(struct cpu *cpu, uint64_t now, uint64_t spin)
     return until;
 }
 
-void timers_tell(struct cpu *cpu)
+IDLE_STEP void timers_tell(struct cpu *cpu)
 {
     if (RT_TIMED && timer_any(&cpu->timers) && !MUTANT(TIMER_UNTOLD)) {
         uint64_t next = timer_next(cpu);
@@ -171,13 +171,13 @@ void timers_tell(struct cpu *cpu)
     }
 }
 
-void idle_time_begin(struct cpu *cpu, uint64_t now)
+IDLE_STEP void idle_time_begin(struct cpu *cpu, uint64_t now)
 {
     IDLE_SINCE(cpu, now);
     port_meter_idle(true);
 }
 
-void idle_time_end(struct cpu *cpu, uint64_t now)
+IDLE_STEP void idle_time_end(struct cpu *cpu, uint64_t now)
 {
 #ifndef PIRN_WITHOUT_STATS
     uint64_t from = STAT_GET(&cpu->idle_since);
@@ -253,8 +253,7 @@ void rt_cpu_main(struct cpu *cpu)
             next = *given;
             *given = NULL;
         }
-        bool slept = PORT_CALLS_BLOCK && cpu->slept;
-        cpu->slept = false;
+        bool slept = idle_slept(cpu);
         if (likely(next == NULL && !slept)) {
             next = rt_pick(cpu);
         }

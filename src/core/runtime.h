@@ -72,9 +72,7 @@ struct rt {
     enum rt_deadlock deadlock;  /* (C) */
     int dump_signal;            /* (C) 0: none */
     uint32_t spares; /* (C) most carriers beside the CPUs' first; 0: calls keep the CPU */
-    _Atomic(uint32_t) wakers_fence;   /* (A) fences.h */
-    _Atomic(uint32_t) sleepers_light; /* (A) */
-    size_t tls_room;                  /* (C) bytes of a thread's TLS block; 0: there are none */
+    size_t tls_room; /* (C) bytes of a thread's TLS block; 0: there are none */
 
     /* (A) low half: CPUs that search for work, high half: CPUs asleep */
     _Atomic(uint32_t) idle_word ALIGNED(RT_CACHELINE);
@@ -90,6 +88,8 @@ struct rt {
     uint16_t nodes_given; /* (C) CPUs whose node the option has given */
     uint16_t *near;       /* (C) nodes.h; NULL: all CPUs are alike */
     struct thread main_thread;
+    _Atomic(uint32_t) wakers_fence;   /* (A) fences.h */
+    _Atomic(uint32_t) sleepers_light; /* (A) */
 };
 
 HIDDEN extern struct rt rt;
