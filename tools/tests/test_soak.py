@@ -183,10 +183,11 @@ def test_sums_are_those_of_the_java_server() -> None:
 
 
 class Server:
-    """Answers each line with the right sum, but one in so many."""
+    """Answers each line with the right sum, but one in so many; after a delay (seconds)."""
 
-    def __init__(self, wrong_every: int = 0) -> None:
+    def __init__(self, wrong_every: int = 0, delay: float = 0) -> None:
         self.wrong_every = wrong_every
+        self.delay = delay
         self.answered = self.accepted = 0
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -208,6 +209,7 @@ class Server:
                     self.answered += 1
                     if self.wrong_every and self.answered % self.wrong_every == 0:
                         total += 1
+                time.sleep(self.delay)
                 stream.write(b"%d\n" % total)
                 stream.flush()
 
@@ -216,9 +218,8 @@ def serve_clients(folder: Path, server: Server, *more: str) -> dict[str, object]
     words = [sys.executable, "-m", "pirn_tools.soak.client", "java", "--port", str(server.port)]
     words += ["--connections", "3", "--lifetime", "10", "--rate", "200", "--seconds", "1", *more]
     environment = {**os.environ, "PYTHONPATH": str(paths.project() / "tools")}
-    done = subprocess.run(words, cwd=folder, env=environment, check=False, capture_output=True)
+    subprocess.run(words, cwd=folder, env=environment, check=True)
     said: dict[str, object] = json.loads((folder / client.RESULT).read_text())
-    assert done.returncode == (1 if said["failed"] else 0)
     return said
 
 
@@ -239,6 +240,19 @@ def test_clients_count_wrong_replies_and_go_on(tmp_path: Path) -> None:
     said = serve_clients(tmp_path, server, "--warm-up", "0")
     assert said["failed"] == server.answered // 50
     assert "a wrong reply" in str(said["errors"])
+
+
+def test_clients_give_up_when_the_server_is_too_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "DRAIN", 0.0)
+    monkeypatch.chdir(tmp_path)
+    server = Server(delay=0.05)
+    one = client.Clients([client.Connection(Java(0), server.port, 100)], rate=1000, warm_up=0)
+    with (tmp_path / client.LATENCIES).open("wb") as out:
+        one.run(0.5, out)
+    assert one.failed > 100
+    assert "the server is too slow for the rate" in str(one.errors)
 
 
 def test_latencies_of_the_warm_up_are_left_out(tmp_path: Path) -> None:
