@@ -36,8 +36,8 @@ ALWAYS_INLINE void port_io_poll(void) {}
 #endif
 
 #if PORT_IO && PORT_CALLS_BLOCK
-/* The caller's CPU is going to sleep in a call, after a heavy fence. From now on reports are
- * delivered without it. */
+/* The caller's CPU is going to sleep in a call, and has passed a full fence since it said so. From
+ * now on reports are delivered without it. */
 void port_io_attend(void);
 #else
 ALWAYS_INLINE void port_io_attend(void) {}

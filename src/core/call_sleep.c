@@ -84,9 +84,7 @@ bool call_sleep_begin(struct cpu *cpu, struct thread *self, struct carrier *spar
     at_store_rlx(&cpu->call, entering);
     idle_announce(cpu, false);
     bool work = !MUTANT(CALL_SLEEP_BLIND) && rt_has_work(cpu);
-    if (RT_INPUT && rt_io_waiting() != 0) {
-        port_io_attend();
-    }
+    port_io_attend();
     STAT_INC(&cpu->stats.sleeps);
     cpu->current = self; /* whom the port expects */
     port_cpu_leave(self);

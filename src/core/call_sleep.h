@@ -9,21 +9,22 @@
  *
  * The CPU says that it sleeps as every other (wake.h), and cpu->call has the ticket of the call
  * with CALL_ASLEEP. The ticket is the CPU, as that of any call (carrier.h, 1): who makes it 0 owns
- * it. Four may try:
+ * it. Three may try:
  *   - the thread, when the call has ended (call_sleep_end);
  *   - a waker that has claimed the CPU (call_sleep_kick): the CPU goes to the carrier that was
  *     reserved for this before the CPU fell asleep, so a waker never fails for want of one;
  *   - a thread whose own CPU was taken, and whose call has ended (call_sleep_adopt): it carries the
- *     CPU itself;
- *   - nobody else: rt_calls_scan leaves it alone, because nothing waits for it.
+ *     CPU itself.
+ * rt_calls_scan leaves such a CPU alone, because nothing waits for it.
  *
  * The argument:
- *   1. No wake-up is lost. Falling asleep: store the ticket with CALL_ENTERING | announce | heavy
- *      fence | work? then stay awake | leave the CPU | compare-and-swap CALL_ENTERING away. A waker
- *      that has claimed the CPU in between finds the ticket, because it was stored before the
- *      announcement (acquire by the claim), and sets CALL_KICKED: so that swap fails, and the CPU
- *      stays awake. One that comes later takes the CPU. One that finds no ticket finds a CPU that
- *      has woken up by itself, and posts its permit, as to any CPU. ORDER(call)
+ *   1. No wake-up is lost. Falling asleep: store the ticket with CALL_ENTERING | announce |
+ *      sleeper's fence (fences.h) | work? then stay awake | leave the CPU | compare-and-swap
+ *      CALL_ENTERING away. A waker that has claimed the CPU in between finds the ticket, because it
+ *      was stored before the announcement (acquire by the claim), and sets CALL_KICKED: so that
+ *      swap fails, and the CPU stays awake. One that comes later takes the CPU. One that finds no
+ *      ticket finds a CPU that has woken up by itself, and posts its permit, as to any CPU.
+ *      ORDER(call)
  *   2. The count of CPUs that search (rt.idle_word) is right whoever wakes the CPU: each
  *      announcement is ended by one claim. If a waker has claimed the CPU, that has counted it as
  *      searching, and the next owner must look for work, or say that it does not search any more

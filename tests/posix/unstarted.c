@@ -70,7 +70,8 @@ static char state_of(pid_t pid)
     return strrchr(line, ')')[2];
 }
 
-/* It has been told by `value` that the next thing it does is to wait. */
+/* It has been told by `value` that the next thing it does is to wait. Nobody is told when a process
+ * sleeps: so it looks every millisecond. */
 static void await_sleep(pid_t pid)
 {
     while (__atomic_load_n(&area->value, __ATOMIC_SEQ_CST) == 0 || state_of(pid) != 'S') {

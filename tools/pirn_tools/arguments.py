@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arguments of the verbs of `pirn trace` and `pirn prof`, and the message after writing a file."""
+"""Arguments that several commands share, and the message after writing a file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from pirn_tools.paths import short
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
+
+
+# --output FILE: a page of docs/results.
+page_option = click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the page here, too."
+)
 
 
 def output_option(text: str) -> Callable[[Function], Function]:

@@ -98,20 +98,25 @@ static uint64_t calls_watch(uint64_t now)
     return UINT64_MAX;
 }
 
+static bool sleeps_in_call(struct cpu *cpu)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(monitor) */
+    return rt_cpu_sleeps_in_call(cpu);
+}
+
 /* It does not sleep for want of work. */
 bool worker_awake(struct cpu *cpu)
 {
     uint32_t permit = __atomic_load_n(&rt_cpu_port(cpu)->permit, __ATOMIC_SEQ_CST);
     RT_ASSERT(permit <= 3);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);          /* ORDER(monitor) */
-    return permit < 2 && !rt_cpu_sleeps_in_call(cpu); /* ORDER(monitor) */
+    return permit < 2 && !sleeps_in_call(cpu); /* ORDER(monitor) */
 }
 
-static bool anyone_awake(void)
+static bool any_worker(bool (*is)(struct cpu *cpu))
 {
     for (unsigned i = 0; i < MAX_CPUS; i++) {
         struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
-        if (cpu != NULL && worker_awake(cpu)) {
+        if (cpu != NULL && is(cpu)) {
             return true;
         }
     }
@@ -196,7 +201,7 @@ static uint64_t workers_watch(uint64_t now)
     }
     monitor.look_at = interval == UINT64_MAX ? UINT64_MAX : now + interval;
     __atomic_store_n(&monitor.dozing, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
-    bool idle = !stirred && !anyone_awake();
+    bool idle = !stirred && !any_worker(worker_awake);
     if (idle || interval == UINT64_MAX) {
         monitor.look_at = 0; /* when it is woken */
         return idle ? idle_watch(now) : UINT64_MAX;
@@ -283,25 +288,14 @@ void port_report_poke(void)
     permit_post(&monitor.ask);
 }
 
-static bool any_sleeps_in_call(void)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* ORDER(monitor) */
-    for (unsigned i = 0; i < MAX_CPUS; i++) {
-        struct cpu *cpu = __atomic_load_n(&monitor.cpus[i], __ATOMIC_ACQUIRE); /* ORDER(monitor) */
-        if (cpu != NULL && rt_cpu_sleeps_in_call(cpu)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Until a time, or until somebody needs it. If threads wait for descriptors, and no worker sleeps
  * until there are reports, it fetches them itself: each one at once if a worker could run the
  * thread at once (it sleeps in a call), otherwise those of REACTOR_NS together. */
 static void monitor_sleep(uint64_t until)
 {
     bool waits = reactor_unattended();
-    if (waits && monitor.fetch_at > port_now() && (monitor.fetch_empty || !any_sleeps_in_call())) {
+    if (waits && monitor.fetch_at > port_now() &&
+        (monitor.fetch_empty || !any_worker(sleeps_in_call))) {
         permit_wait(&monitor.bump, monitor.fetch_at < until ? monitor.fetch_at : until);
         return;
     }

@@ -195,13 +195,18 @@ static int deliver(const struct epoll_event *events, int n)
     return reports;
 }
 
+static struct timespec left_until(uint64_t deadline)
+{
+    uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
+    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+}
+
 int port_io_block(int fd, uint32_t events, uint64_t deadline)
 {
     struct pollfd p = {.fd = fd, .events = (short)events};
     int n;
     do {
-        uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
-        struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+        struct timespec t = left_until(deadline);
         n = (int)syscall(SYS_ppoll, &p, 1, deadline != UINT64_MAX ? &t : NULL, NULL, (size_t)8);
     } while (n < 0 && errno == EINTR);
     return n == 0 ? -ETIMEDOUT : n < 0 || (p.revents & POLLNVAL) ? -EBADF : 0;
@@ -249,16 +254,23 @@ void port_io_poll(void)
 
 static int wait_until(int epoll, struct epoll_event *events, uint64_t deadline)
 {
-    uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
-    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    struct timespec t = left_until(deadline);
     int n = (int)syscall(SYS_epoll_pwait2, epoll, events, BATCH, deadline != UINT64_MAX ? &t : NULL,
                          NULL, (size_t)8);
     if (is_refused(n)) { /* also before Linux 5.11: rounded up to milliseconds */
         __atomic_store_n(&reactor.coarse, 1, __ATOMIC_RELAXED);
-        uint64_t ms = deadline != UINT64_MAX ? ns / 1000000u + 1 : UINT64_MAX;
+        uint64_t ms = deadline != UINT64_MAX
+                          ? (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u + 1
+                          : UINT64_MAX;
         n = fetch(epoll, events, ms == UINT64_MAX ? -1 : ms > 60000 ? 60000 : (int)ms);
     }
     return n;
+}
+
+static void drain(int eventfd)
+{
+    uint64_t count;
+    syscall(SYS_read, eventfd, &count, sizeof(count));
 }
 
 bool reactor_sleep(uint32_t *permit, uint64_t deadline)
@@ -283,8 +295,7 @@ bool reactor_sleep(uint32_t *permit, uint64_t deadline)
     __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 == KICK) {
-            uint64_t count;
-            syscall(SYS_read, reactor.kick, &count, sizeof(count));
+            drain(reactor.kick);
         }
     }
     deliver(events, n);
@@ -314,9 +325,8 @@ void reactor_bump(void)
  * fetcher: the caller is it for a moment. */
 static void drain_kick(void)
 {
-    uint64_t count;
     if (__atomic_exchange_n(&reactor.fetcher, 1, __ATOMIC_ACQ_REL) == 0) { /* ORDER(reactor) */
-        syscall(SYS_read, reactor.kick, &count, sizeof(count));
+        drain(reactor.kick);
         __atomic_store_n(&reactor.fetcher, 0, __ATOMIC_RELEASE); /* ORDER(reactor) */
     }
 }
@@ -330,8 +340,7 @@ enum watch reactor_watch(uint32_t *permit, uint64_t deadline)
     }
     RT_ASSERT(port_cpu_self() == NULL && port_is_helper());
     struct pollfd p[] = {{.fd = epoll, .events = POLLIN}, {.fd = reactor.bump, .events = POLLIN}};
-    uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
-    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    struct timespec t = left_until(deadline);
     __atomic_store_n(&reactor.watched, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
     if (__atomic_compare_exchange_n(permit, &none, 4, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) { /* ORDER(permit) */
@@ -341,8 +350,7 @@ enum watch reactor_watch(uint32_t *permit, uint64_t deadline)
     UNUSED uint32_t before = __atomic_exchange_n(permit, 0, __ATOMIC_SEQ_CST); /* ORDER(permit) */
     RT_ASSERT(before == 1 || before == 4);
     if (p[1].revents != 0) {
-        uint64_t count;
-        syscall(SYS_read, reactor.bump, &count, sizeof(count));
+        drain(reactor.bump);
     }
     struct epoll_event events[BATCH];
     if (p[0].revents == 0 || deliver(events, fetch(epoll, events, 0)) != 0) {

@@ -256,10 +256,10 @@ static enum io_next over(struct io_try *try, int error)
 
 /* Is the call, which has done nothing, better made as it is? Not one that moves all that it is
  * given (writing, MSG_WAITALL): a signal of the runtime's own could end it after a part. */
-static bool may_sleep_in_call(struct io_try *try)
+static bool call_is_better(const struct io_try *try)
 {
     return try->waiter.linked == 0 && try->done == 0 && try->io.events == POLLIN && !try->whole &&
-           rt_call_sleeps() && !is_nonblocking(try->fd);
+           rt_call_sleeps();
 }
 
 NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
@@ -278,9 +278,9 @@ NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
     if (error != EAGAIN) {
         return over(try, error);
     }
-    if (may_sleep_in_call(try)) {
+    if (call_is_better(try)) {
         try->how = IO_BLOCKS;
-        return IO_BLOCK;
+        return is_nonblocking(try->fd) ? over(try, EAGAIN) : IO_BLOCK;
     }
     error = await(try);
     return error == 0 ? IO_AGAIN : error == ENOTSUP ? block(try) : over(try, error);

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.status import Status
 
 from pirn_tools import paths, terminal
+from pirn_tools.arguments import page_option
 from pirn_tools.binary import linked
 from pirn_tools.describe import load
 from pirn_tools.errors import UserError
@@ -31,9 +32,7 @@ SHOWN = "steal"  # the policy for preloading, and without preemption
 @click.argument("names", nargs=-1, metavar="[PROGRAM]...")
 @click.option("--build", "only_build", is_flag=True, help="Build only.")
 @click.option("--rounds", type=click.IntRange(1, 1000), default=5, show_default=True)
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the page here, too."
-)
+@page_option
 def programs(names: tuple[str, ...], only_build: bool, rounds: int, output: Path | None) -> None:
     """Build programs of others from Debian's source packages, and compare them.
 

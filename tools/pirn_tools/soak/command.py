@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pirn_tools import machine, paths, terminal
+from pirn_tools.arguments import Function, page_option
 from pirn_tools.describe import SONAME
 from pirn_tools.errors import UserError
 from pirn_tools.launch import preload_library
@@ -40,6 +41,16 @@ SERVERS = ("redis", "postgresql", "java")  # names in apps/world, too
 LONGEST = 7 * 24 * 60.0  # minutes
 MOST_RATE = 100_000.0
 KEPT_LOGS = ("*/server", "*/clients*/said")
+
+
+def rate_option(name: str, default: float, text: str) -> Callable[[Function], Function]:
+    return click.option(
+        name,
+        type=click.FloatRange(0.1, MOST_RATE),
+        default=default,
+        show_default=True,
+        help=text,
+    )
 
 
 @click.command(short_help="Run three servers under load for an hour, with NPTL and with Pirn.")
@@ -60,27 +71,9 @@ KEPT_LOGS = ("*/server", "*/clients*/said")
 @click.option(
     "--only", multiple=True, type=click.Choice(SERVERS), help="One of the servers; repeatable."
 )
-@click.option(
-    "--redis-rate",
-    type=click.FloatRange(0.1, MOST_RATE),
-    default=400,
-    show_default=True,
-    help="Requests a second.",
-)
-@click.option(
-    "--postgresql-rate",
-    type=click.FloatRange(0.1, MOST_RATE),
-    default=30,
-    show_default=True,
-    help="Transactions a second.",
-)
-@click.option(
-    "--java-rate",
-    type=click.FloatRange(0.1, MOST_RATE),
-    default=40,
-    show_default=True,
-    help="Requests a second.",
-)
+@rate_option("--redis-rate", 400, "Requests a second.")
+@rate_option("--postgresql-rate", 30, "Transactions a second.")
+@rate_option("--java-rate", 40, "Requests a second.")
 @click.option(
     "--io-threads",
     type=click.IntRange(1, 128),
@@ -98,9 +91,7 @@ KEPT_LOGS = ("*/server", "*/clients*/said")
 @click.option(
     "--run-options", default="", metavar="OPTIONS", help='Options of pirn run: "--sched dist".'
 )
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the page here, too."
-)
+@page_option
 @click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write all samples.")
 @click.option("--inside", is_flag=True, hidden=True)
 def soak(

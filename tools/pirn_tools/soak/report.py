@@ -27,17 +27,18 @@ Three servers, unchanged binaries of Debian, run at once under load: first with 
 """
 
 LATENCIES = f"""A request is due at a random moment, whether or not earlier ones have been answered;
-rates are below what the servers can do. Its latency counts from that moment, so it contains delays
-of the client, too. Latencies of the first {WARM_UP:.0%} of a run, at most {LONGEST_WARM_UP:.0f} s,
-are left out. Clients know what each reply has to be. A wrong reply, or none, is an error, and so is
-an error that a server or client prints. One error fails the run. *At* is when the longest latency
-ended, in minutes and seconds of the run. *{CONTROL}* is a process that sleeps for 10 ms, again and
+rates are below what the servers can do. Its latency counts from that moment, so it also contains
+delays of the client. Latencies of the first {WARM_UP:.0%} of a run, at most
+{LONGEST_WARM_UP:.0f} s, are left out. Clients know what each reply has to be. A wrong
+reply, or none, is an error, and so is an error that a server or client prints. One error fails the
+run. *At* is when the longest latency ended, in minutes and seconds of the run.
+*{CONTROL}* is a process that sleeps for 10 ms, again and
 again, and by how much it is late: what the machine takes from all."""
 
 MEMORY = f"""Each server is sampled with the processes that it has started. *Memory* is what they
-hold in RAM that is no file's; a shared page counts once. *Before* is the median of the second
-quarter of the run, *after* that of the last. A run of {JUDGED_FROM:g} minutes or more fails if
-memory, the number of descriptors or that of kernel threads grows by more than
+hold in RAM, without the pages of files; a shared page counts once. *Before* is the median of the
+second quarter of the run, *after* that of the last. A run of {JUDGED_FROM:g} minutes or more fails
+if memory, the number of descriptors or that of kernel threads grows by more than
 {judge.MOST_GROWTH:.0%} from the one to the other (and by more than {judge.MEMORY_STEP >> 10} KiB,
 or {judge.COUNT_STEP}). *CPU* is the server's share of one CPU."""
 

@@ -17,6 +17,7 @@ import click
 from rich.console import Console
 
 from pirn_tools import machine, paths, terminal
+from pirn_tools.arguments import page_option
 from pirn_tools.errors import UserError
 from pirn_tools.launch import preload_library
 from pirn_tools.world import inputs, report
@@ -32,9 +33,7 @@ FOUND = "found.json"  # packages of each program, and what cannot be had
 @click.option("--sample", is_flag=True, help="Only some fast programs of few packages.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
 @click.option("--list", "only_list", is_flag=True, help="List the programs.")
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the page here, too."
-)
+@page_option
 @click.option("--inside", is_flag=True, hidden=True)
 def world(
     only: tuple[str, ...],
