@@ -55,24 +55,30 @@ long io_call_stoppable(struct thread *self, bool point, const long *args)
     return due && (ended || MUTANT(CALL_DROPS)) ? -ECANCELED : result;
 }
 
-/* Repeats a call that one of the runtime's own signals has ended (a tick just before the call),
- * because such a signal is invisible to the program. The kernel has updated time limits. */
+/* One of the runtime's own signals has ended the call (a tick just before it). */
+static bool is_disturbed(const struct thread *self, long result)
+{
+    return result == -EINTR && port_disturbed && !(at_load_rlx(&self->cancel) & CANCEL_SIGNALLED);
+}
+
+/* Repeats a call that is disturbed, because the program is not to notice. The kernel has updated
+ * time limits, except those of calls with IO_ONCE. */
 static long make_call(struct thread *self, unsigned flags, const long *args)
 {
     struct rt_call call;
-    bool point = !(flags & IO_NO_POINT) && cancel_is_enabled(self);
+    bool point = !(flags & IO_NO_POINT) && cancel_is_enabled(self), again;
     long result;
     rt_call_begin(&call, flags & IO_BLOCKS);
     do {
         port_disturbed = false;
         result = point || rt_signals ? io_call_stoppable(self, point, args) : io_call_plain(args);
-    } while (result == -EINTR && port_disturbed &&
-             !(at_load_rlx(&self->cancel) & CANCEL_SIGNALLED));
+        again = is_disturbed(self, result);
+    } while (again && !(flags & IO_ONCE));
     rt_call_end(&call);
     if (!point) {
         rt_cancel_async();
     }
-    return result;
+    return again ? -IO_DISTURBED : result;
 }
 
 /* Decides after signals whether the call is made again. A call that signals kept from starting is

@@ -70,7 +70,11 @@ enum io_how {
     IO_MAY_BLOCK = 0,
     IO_BLOCKS = 1,   /* known to block */
     IO_NO_POINT = 2, /* a request does not end it */
+    IO_ONCE = 4,     /* fails with IO_DISTURBED instead of being repeated with the same arguments */
 };
+
+/* One of the runtime's own signals has ended the call. Programs never see it. */
+#define IO_DISTURBED ERESTART
 
 /* Make a system call; args: its number, then six arguments. Result and errno are the kernel's.
  * ECANCELED: a request is due, and the call was not made, or ended without having done anything. */

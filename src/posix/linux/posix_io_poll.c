@@ -326,14 +326,20 @@ static long epoll_now(struct io_try *try, struct epoll_event *events, int n)
     return ready >= 0 ? ready : posix_fail(error);
 }
 
+/* The kernel does not say how much of the time is left, so each call has what is. */
 static int epoll_block(struct io_try *try, struct epoll_event *events, int n, uint64_t deadline)
 {
-    struct timespec left = left_until(deadline);
-    long ms = deadline == UINT64_MAX ? -1 : left.tv_sec * 1000 + (left.tv_nsec + 999999) / 1000000;
+    int ready;
     if (io_take(try) == IO_DONE) {
         return -1;
     }
-    int ready = (int)IO_CALL(IO_BLOCKS, SYS_epoll_pwait, try->fd, events, n, ms, NULL, 8);
+    do {
+        struct timespec left = left_until(deadline);
+        long ms =
+            deadline == UINT64_MAX ? -1 : left.tv_sec * 1000 + (left.tv_nsec + 999999) / 1000000;
+        ready =
+            (int)IO_CALL(IO_BLOCKS | IO_ONCE, SYS_epoll_pwait, try->fd, events, n, ms, NULL, 8);
+    } while (ready < 0 && io_errno() == IO_DISTURBED);
     io_left(try, ready < 0 ? -1 : 0);
     return ready;
 }

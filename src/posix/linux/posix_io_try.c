@@ -155,14 +155,12 @@ static int interrupted(struct io_try *try)
     return 0;
 }
 
-/* 0: try again. EAGAIN: it must not wait, or has waited long enough. ECANCELED: a request is due.
- * EINTR: a handler has run. EBADF: the file is gone. ENOTSUP: it cannot wait. */
+/* It may wait. 0: try again. EAGAIN: it has waited long enough. ECANCELED: a request is due. EINTR:
+ * a handler has run. EBADF: the file is gone. ENOTSUP: it cannot wait. */
 static int await(struct io_try *try)
 {
     int error;
-    if (!may_wait(try)) {
-        return EAGAIN;
-    }
+    RT_ASSERT(try->asked);
     try->io.partial = try->done != 0;
     do {
         posix_signals_expect();
@@ -254,12 +252,13 @@ static enum io_next over(struct io_try *try, int error)
     return IO_DONE;
 }
 
-/* Is the call, which has done nothing, better made as it is? Not one that moves all that it is
- * given (writing, MSG_WAITALL): a signal of the runtime's own could end it after a part. */
+/* Is the call, which has done nothing and may wait, better made as it is? Not one that moves all
+ * that it is given (writing, MSG_WAITALL): a signal of the runtime's own could end it after a part.
+ * Nor one with a time limit, which would begin again after each such signal. */
 static bool call_is_better(const struct io_try *try)
 {
     return try->waiter.linked == 0 && try->done == 0 && try->io.events == POLLIN && !try->whole &&
-           rt_call_sleeps();
+           try->deadline == UINT64_MAX && rt_call_sleeps();
 }
 
 NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
@@ -278,9 +277,12 @@ NOINLINE enum io_next io_next(struct io_try *try, long result, bool more)
     if (error != EAGAIN) {
         return over(try, error);
     }
+    if (!may_wait(try)) {
+        return over(try, EAGAIN);
+    }
     if (call_is_better(try)) {
         try->how = IO_BLOCKS;
-        return is_nonblocking(try->fd) ? over(try, EAGAIN) : IO_BLOCK;
+        return IO_BLOCK;
     }
     error = await(try);
     return error == 0 ? IO_AGAIN : error == ENOTSUP ? block(try) : over(try, error);
