@@ -337,8 +337,7 @@ static int epoll_block(struct io_try *try, struct epoll_event *events, int n, ui
         struct timespec left = left_until(deadline);
         long ms =
             deadline == UINT64_MAX ? -1 : left.tv_sec * 1000 + (left.tv_nsec + 999999) / 1000000;
-        ready =
-            (int)IO_CALL(IO_BLOCKS | IO_ONCE, SYS_epoll_pwait, try->fd, events, n, ms, NULL, 8);
+        ready = (int)IO_CALL(IO_BLOCKS | IO_ONCE, SYS_epoll_pwait, try->fd, events, n, ms, NULL, 8);
     } while (ready < 0 && io_errno() == IO_DISTURBED);
     io_left(try, ready < 0 ? -1 : 0);
     return ready;
