@@ -64,7 +64,7 @@ void sim_interrupt_send(unsigned context)
 
 static bool may_come(const struct sim_kthread *k)
 {
-    return k->pending && !k->blocked;
+    return k->pending && !k->blocked && !k->handles;
 }
 
 /* As on_cancel of linux_cancel.c. */
@@ -73,7 +73,9 @@ void sim_interrupt_take(enum sim_where where)
     struct sim_kthread *k = sim_kthread_self();
     bool at_call = where == SIM_CALL || where == SIM_SLEEPS;
     k->sent = k->pending = false;
+    k->handles = true;
     enum rt_notice notice = rt_cancel_notice(at_call);
+    k->handles = false;
     if (notice == RT_NOTICE_LATER) {
         k->blocked = k->pending = true;
         return;

@@ -21,8 +21,8 @@
  *   on the carrier's signal stack         comes again
  *
  * Invariants:
- *   1. The runtime's handler never runs on a context that blocks it (`blocked`), nor without having
- *      been sent (`pending`).
+ *   1. The runtime's handler never runs on a context that blocks it (`blocked`, `handles`), nor
+ *      without having been sent (`pending`).
  *   2. A call that sleeps is woken by what it waits for, by its deadline, or by a signal; nothing
  *      else ends it.
  *   3. A signal of the process that nobody has fetched is in `process`, in the order of arrival; no
@@ -52,6 +52,7 @@ struct sim_kthread {
     bool sent;    /* the cancel signal, and its handler has not said so: it is not sent again */
     bool pending; /* it has not come */
     bool blocked; /* it is to wait until port_interrupt_accept */
+    bool handles; /* its handler looks for requests, and blocks it */
     bool stopped; /* it has ended the stoppable call that it found */
     bool sleeps;  /* in a call: what it waits for wakes it */
     enum sim_where where;
