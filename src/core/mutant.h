@@ -87,6 +87,7 @@ enum mutant {
     MUTANT_SIGNAL_NEW,      /* a thread that is being created is notified */
     MUTANT_CALL_UNMADE,     /* a call that a signal kept from being made fails with EINTR */
     MUTANT_CALL_DROPS,      /* a request takes the result of the call with it */
+    MUTANT_CALL_HIDES,      /* a handler does not end a call that is not repeated */
     MUTANT_CALL_POINT,      /* a request ends a call that is no cancellation point */
     MUTANT_EXEC_MASK,       /* a new program blocks what its kernel thread blocked */
     MUTANT_EXEC_PENDING,    /* a new program does not have what is pending for the process */

@@ -128,6 +128,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_SIGNAL_NEW] = "signal-new",
     [MUTANT_CALL_UNMADE] = "call-unmade",
     [MUTANT_CALL_DROPS] = "call-drops",
+    [MUTANT_CALL_HIDES] = "call-hides",
     [MUTANT_CALL_POINT] = "call-point",
     [MUTANT_EXEC_MASK] = "exec-mask",
     [MUTANT_EXEC_PENDING] = "exec-pending",

@@ -62,7 +62,8 @@ static bool is_disturbed(const struct thread *self, long result)
 }
 
 /* Repeats a call that is disturbed, because the program is not to notice. The kernel has updated
- * time limits, except those of calls with IO_ONCE. */
+ * the time limits of some calls. A caller that must not begin again with the whole limit uses
+ * IO_ONCE; the other calls are in docs/STATUS.md. */
 static long make_call(struct thread *self, unsigned flags, const long *args)
 {
     struct rt_call call;
@@ -122,6 +123,9 @@ long io_call(unsigned flags, const long *args)
     } while (is_made_again(self, &result));
     if (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) {
         posix_signals_take();
+    }
+    if (result == -IO_DISTURBED && !MUTANT(CALL_HIDES) && posix_interrupted(false)) {
+        result = -EINTR; /* a handler has run since: the caller may not wait again */
     }
     if (result < 0 && result >= -4095) {
         return posix_fail((int)-result);

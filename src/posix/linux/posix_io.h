@@ -73,7 +73,8 @@ enum io_how {
     IO_ONCE = 4,     /* fails with IO_DISTURBED instead of being repeated with the same arguments */
 };
 
-/* One of the runtime's own signals has ended the call. Programs never see it. */
+/* One of the runtime's own signals has ended the call, and no handler has run. Programs never see
+ * it. */
 #define IO_DISTURBED ERESTART
 
 /* Make a system call; args: its number, then six arguments. Result and errno are the kernel's.

@@ -296,6 +296,32 @@ static void test_pause_ends_after_a_handler(void *unused)
     }
 }
 
+/* The caller would make a call again that no handler has ended. */
+static void *calls_once(void *arg)
+{
+    TEST_ADD(&g.ready, 1);
+    while (TEST_GET(&g.over) == 0) {
+        long result = IO_CALL(IO_BLOCKS | IO_ONCE, SYS_ppoll, NULL, 0, NULL, NULL, 8);
+        int error = error_of(result);
+        CHECK(error == EINTR || (error == IO_DISTURBED && posix_signals_ran() == RAN_NOTHING));
+    }
+    return arg;
+}
+
+static void test_a_disturbed_call_hides_no_handler(void *unused)
+{
+    (void)unused;
+    begin();
+    handle(SIGUSR1, counts, test_random(2) != 0 ? SA_RESTART : 0);
+    pthread_t t = begin_thread(calls_once, NULL);
+    wait_for(&g.ready, 1);
+    for (int n = 0; pirn_pthread_tryjoin_np(t, NULL) == EBUSY; n++) {
+        OK(pirn_pthread_kill(t, SIGUSR1));
+        TEST_SET(&g.over, n >= SENDS);
+        pirn_sleep(test_random(1000) * (unsigned)(n + 1)); /* it must come to its next call */
+    }
+}
+
 /* Under a lent mask, for a descriptor that never becomes ready. */
 static void *polls(void *arg)
 {
@@ -453,6 +479,7 @@ static const struct test tests[] = {
     {"requests_wait_where_they_must", test_requests_wait_where_they_must, 0},
     {"requests_end_threads_that_compute", test_requests_end_threads_that_compute, 0},
     {"pause_ends_after_a_handler", test_pause_ends_after_a_handler, 0},
+    {"a_disturbed_call_hides_no_handler", test_a_disturbed_call_hides_no_handler, 0},
     {"ppoll_misses_nothing", test_ppoll_misses_nothing, 0},
     {"a_request_ends_ppoll_under_the_own_mask", test_a_request_ends_ppoll_under_the_own_mask, 0},
     {"poll_sees_what_is_ready", test_poll_sees_what_is_ready, 0},
