@@ -10,25 +10,33 @@
  * that goes to the sleeper at once, one for a CPU where another thread had its turn first. The best
  * of a few sleeps counts, because the kernel may stop the very thread that is measured.
  *
+ * --crowd: that many other processes compute on the process's only processor, so that its clock of
+ * CPU time, which ticks come from, is slow. The sleeper may not wait for a tick of it: the limit is
+ * three quarters of one. The slower that clock is, the less CPU time is used until the sleeper runs.
+ *
  * Without --test it prints how late sleeps are, for docs. It can be built without the library, too.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/options.h"
 #include "functions.h"
 
-enum { THREADS = 4, SLEEP_US = 20000, SLEEPS_PRINTED = 20, SLEEPS_TESTED = 5 };
+enum { THREADS = 4, SLEEP_US = 20000, SLEEPS_PRINTED = 20, SLEEPS_TESTED = 5, CROWD_MAX = 20 };
 
 static _Atomic(const struct function *) now_running;
 static atomic_ulong calls[THREADS];
+static long crowd;
 
 static uint64_t clock_of(clockid_t clock)
 {
@@ -99,6 +107,9 @@ static uint64_t cpu_limit(void)
 {
     uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t tick = variable("PIRN_TICK", 10000) * 1000u;
+    if (crowd != 0) {
+        return SLEEP_US * 1000u + tick * 3 / 4;
+    }
     uint64_t workers = variable("PIRN_CPUS", processors);
     uint64_t kernel_threads = workers + THREADS;
     return SLEEP_US * 1000u * processors + kernel_threads * (3 * tick + 2000000u) * 2;
@@ -128,6 +139,65 @@ static unsigned measure_all(const struct function *list, unsigned n, char **name
     return failed;
 }
 
+/* ---- other processes ---- */
+
+static pid_t crowd_pids[CROWD_MAX];
+
+static bool processor_alone(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+        return false;
+    }
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &set)) {
+            CPU_ZERO(&set);
+            CPU_SET(cpu, &set);
+            return sched_setaffinity(0, sizeof(set), &set) == 0;
+        }
+    }
+    return false;
+}
+
+/* Until it is killed, or this process has ended. */
+static void crowd_computes(pid_t parent)
+{
+    while (getppid() == parent) {
+        for (volatile unsigned i = 0; i < 1000000; i++) {
+        }
+    }
+    _exit(0);
+}
+
+static void crowd_begin(void)
+{
+    pid_t parent = getpid();
+    if (crowd != 0 && !processor_alone()) {
+        perror("starve: sched_setaffinity");
+        exit(2);
+    }
+    for (long i = 0; i < crowd; i++) {
+        crowd_pids[i] = fork();
+        if (crowd_pids[i] == 0) {
+            crowd_computes(parent);
+        }
+        if (crowd_pids[i] < 0) {
+            perror("starve: fork");
+            exit(2);
+        }
+    }
+}
+
+static void crowd_end(void)
+{
+    for (long i = 0; i < crowd; i++) {
+        kill(crowd_pids[i], SIGKILL);
+        waitpid(crowd_pids[i], NULL, 0);
+    }
+}
+
+/* ---- the command line ---- */
+
 enum { NAMES_MAX = 200 };
 
 static void names_check(char **names)
@@ -150,14 +220,17 @@ int main(int argc, char **argv)
     pthread_t thread[THREADS];
     bool test = false;
     unsigned failed = 0;
-    const struct option_spec options[] = {option_flag("test", &test, "fail if a sleep ends late"),
-                                          {0}};
+    const struct option_spec options[] = {
+        option_flag("test", &test, "fail if a sleep ends late"),
+        option_number("crowd", &crowd, 0, CROWD_MAX, "other processes on the only processor"),
+        {0}};
     const struct option_page page = {
         .summary = "How late sleeps end while other threads are in functions of the C library.",
         .operand = "[NAME...]",
         .options = options};
     char **names = options_parse(argc, argv, &page);
     names_check(names);
+    crowd_begin();
     functions_begin();
     now_running = &functions[0];
     for (unsigned i = 0; i < THREADS; i++) {
@@ -171,6 +244,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);
     }
+    crowd_end();
     functions_end();
     if (test) {
         printf("limit %.2f ms\n", (double)cpu_limit() / 1e6);

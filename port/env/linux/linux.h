@@ -86,7 +86,8 @@ bool preempt_may_leave(const void *context);
 /* Is it known where the C library's code lies, and our own? Is the address there (own: ours)? */
 bool preempt_places_known(void);
 bool preempt_pc_is_kept(uintptr_t pc, bool *own);
-void preempt_look(struct cpu *cpu); /* by the monitor, now and then: it may need a tick */
+/* By the monitor, now and then: the CPU may need a tick. */
+void preempt_look(struct cpu *cpu, uint64_t now);
 bool preempt_is_on(void);
 void preempt_unmask(uint64_t *set); /* its signal, out of a set of signals to block */
 void preempt_pause(const struct port_carrier *port, bool pauses); /* no ticks for a while */

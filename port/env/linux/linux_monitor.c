@@ -148,7 +148,7 @@ static void workers_look(uint64_t now)
         if (cpu != NULL && worker_awake(cpu)) {
             blocked_look(cpu, now - monitor.looked);
             if (tend) {
-                preempt_look(cpu);
+                preempt_look(cpu, now);
             }
         }
     }

@@ -39,8 +39,12 @@
  * thread on which the handler returns: linux_frame.c.
  *
  * The monitor sends a tick, too (preempt_look), when a worker has run one thread from one look to
- * the next although others wait. It counts for threads that cannot be switched, and for workers
- * without a timer (RLIMIT_SIGPENDING is used up: then the signal is one that is not queued).
+ * the next although others wait. It counts for threads that cannot be switched, for workers without
+ * a timer (RLIMIT_SIGPENDING is used up: then the signal is one that is not queued), and if the
+ * thread has run for a tick by the clock and its timer has not ended one meanwhile. A worker that
+ * shares its processor with other programs uses a tick of CPU time in many times that time, in which
+ * threads that wait would not run. Each such tick is charged once: it begins when the monitor first
+ * sees the thread, or when the last one ended, of either kind.
  *
  * On the alternate stack the handler blocks all signals, so that frames do not pile up there. On
  * the thread's stack it lets them in before it switches: the next thread needs its ticks.
@@ -146,12 +150,13 @@ static enum place place_of(struct thread *t, const ucontext_t *context)
     return kept ? PLACE_KEPT : PLACE_FREE;
 }
 
-/* The next thread begins with this tick, so its first tick is a whole one. Not inlined: after a
- * switch the worker is another one. */
-static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches)
+/* The next thread begins with this tick, so its first tick is a whole one; but not if the monitor
+ * has sent it: then the timer's next one may come at once. Not inlined: after a switch the worker is
+ * another one. */
+static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches, bool sent)
 {
     RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off());
-    rt_cpu_port(cpu)->seen = switches + 1;
+    rt_cpu_port(cpu)->seen = switches + !sent;
     rt_preempt();
     if (port_cpu_self() == cpu && rt_cpu_switches(cpu) == switches) {
         rt_cpu_port(cpu)->seen = switches; /* nobody did */
@@ -169,6 +174,12 @@ static bool is_inside(void)
     return (port_tls_inside & ~PREEMPT_DEFERRED) != 0;
 }
 
+/* By the monitor, not by the worker's timer. */
+static bool tick_is_sent(const siginfo_t *info)
+{
+    return info->si_code != SI_TIMER;
+}
+
 /* The thread makes room, on its own stack: by a switch; or it has lost its CPU before, and queues
  * for one. */
 static void tick_switches(int signal, siginfo_t *info, void *arg)
@@ -184,7 +195,7 @@ static void tick_switches(int signal, siginfo_t *info, void *arg)
     } else {
         unsigned long irq = port_irq_save();
         times_tick(cpu);
-        preempt_now(cpu, rt_cpu_switches(cpu));
+        preempt_now(cpu, rt_cpu_switches(cpu), tick_is_sent(info));
         port_irq_restore(irq); /* it may switch, too */
     }
     rt_cancel_async();
@@ -223,16 +234,32 @@ enum meaning {
     TICK_KEPT,     /* it is to, but cannot where it is */
 };
 
-/* Has the thread run for a whole tick? The monitor's word counts where the worker's own clock may
- * be slow: it shares the processors with threads that have lost their CPU. */
+/* By the clock, as the monitor has seen. It counts once; if the thread cannot make room just now, the
+ * timer comes again, and its tick is a whole one. */
+static bool tick_is_long(struct port_cpu *port, uint64_t switches)
+{
+    if (switches != __atomic_load_n(&port->long_switches, __ATOMIC_RELAXED)) {
+        return false;
+    }
+    __atomic_store_n(&port->long_switches, UINT64_MAX, __ATOMIC_RELAXED);
+    port->seen = switches;
+    return true;
+}
+
+/* Has the thread run for a whole tick? Where it cannot be switched, the monitor's word counts
+ * earlier: the worker shares the processors with threads that have lost their CPU. */
 static bool tick_is_whole(struct port_cpu *port, uint64_t switches, enum place place, bool sent)
 {
     bool whole = switches == port->seen;
     if (sent) {
-        return switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED) &&
-               (place == PLACE_KEPT || port->timer < 0);
+        return place == PLACE_KEPT || port->timer < 0
+                   ? switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED)
+                   : tick_is_long(port, switches);
     }
     port->seen = switches;
+    if (whole) {
+        __atomic_store_n(&port->whole_ticks, port->whole_ticks + 1, __ATOMIC_RELAXED);
+    }
     return whole;
 }
 
@@ -284,7 +311,7 @@ static bool tick_of_left(const ucontext_t *context)
 static bool tick_was_sent(const siginfo_t *info)
 {
     struct carrier *k = rt_carrier_here();
-    bool sent = info->si_code != SI_TIMER;
+    bool sent = tick_is_sent(info);
     if (sent && k != NULL) {
         __atomic_exchange_n(&rt_carrier_port(k)->tick_sent, 0, __ATOMIC_ACQ_REL); /* ORDER(sent) */
     }
@@ -347,7 +374,7 @@ void preempt_deferred(void)
         meter_begin();
         struct cpu *cpu = port_cpu_self();
         if (cpu != NULL && rt_cpu_switches(cpu) == rt_cpu_port(cpu)->deferred_at) {
-            preempt_now(cpu, rt_cpu_port(cpu)->deferred_at);
+            preempt_now(cpu, rt_cpu_port(cpu)->deferred_at, false);
         }
         meter_end();
         RT_ASSERT((port_tls_inside & ~PREEMPT_DEFERRED) == 1);
@@ -427,13 +454,28 @@ static int signal_unqueued(void)
     return __sigaction(SIGSTKFLT, NULL, &old) == 0 && old.sa_handler == SIG_DFL ? SIGSTKFLT : 0;
 }
 
-void preempt_look(struct cpu *cpu)
+/* Has the thread run for a tick by the clock, and met no whole one of its timer? */
+static void look_by_clock(struct port_cpu *port, uint64_t switches, bool still, uint64_t now)
+{
+    uint32_t ticks = __atomic_load_n(&port->whole_ticks, __ATOMIC_RELAXED);
+    if (still && ticks == port->look_ticks && now - port->still_from < preempt.tick_ns) {
+        return;
+    }
+    if (still && ticks == port->look_ticks) {
+        __atomic_store_n(&port->long_switches, switches, __ATOMIC_RELAXED);
+    }
+    port->look_ticks = ticks;
+    port->still_from = now;
+}
+
+void preempt_look(struct cpu *cpu, uint64_t now)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
     uint64_t switches = rt_cpu_switches(cpu);
     RT_ASSERT(port_cpu_self() == NULL);
     bool still = switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED);
     __atomic_store_n(&port->sent_switches, switches, __ATOMIC_RELAXED);
+    look_by_clock(port, switches, still, now);
     if (preempt.signal != 0 && still && (rt_cpu_pending(cpu) || rt_cpu_has_ready(cpu))) {
         struct port_carrier *k = rt_carrier_port(rt_cpu_carrier(cpu));
         monitor_send(k, &k->tick_sent, preempt.signal);
@@ -545,9 +587,10 @@ void preempt_unmask(uint64_t *set)
     (void)set;
 }
 
-void preempt_look(struct cpu *cpu)
+void preempt_look(struct cpu *cpu, uint64_t now)
 {
     (void)cpu;
+    (void)now;
 }
 
 bool preempt_is_on(void)
