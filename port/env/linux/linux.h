@@ -239,6 +239,10 @@ void reactor_forked(void);
 void monitor_wakes(void);
 void monitor_bump(void); /* it does not sleep on */
 
+/* The CPU, which makes room for others, delivers its tick itself if that is due. Any context in
+ * which the CPU does not change. */
+void monitor_is_late(struct cpu *cpu);
+
 /* The maker of carriers, which also writes the reports, waits until then at the latest, and makes a
  * carrier if one is wanted meanwhile. */
 void maker_turn(uint64_t until);

@@ -8,6 +8,10 @@
  * bumps the monitor: store tick_at, then read wake_at; the monitor stores wake_at, then reads every
  * tick_at again. Sequentially consistent: one of them sees the other. ORDER(monitor)
  *
+ * The kernel may run the monitor late, as where threads compute that have lost their CPU. So a
+ * computing thread that makes room looks at its CPU's tick, too (monitor_is_late): the thread that
+ * the tick makes ready would wait for another turn otherwise.
+ *
  * The monitor costs what it is woken up for. So it does not wake up for the tick of a worker that
  * sleeps until then itself. Such a worker sets its tick again (rt_service) when it has work: it
  * leaves its sleep, stores tick_at and reads wake_at, while the monitor stores wake_at and reads
@@ -59,6 +63,27 @@ static bool worker_sleeps(const struct port_cpu *port)
     return permit == 2 || (permit == 3 && reactor_is_exact());
 }
 
+/* The CPU's tick at the time *at is delivered once: by the monitor, or by the CPU itself. False: it
+ * has another one meanwhile, *at, or none. */
+static bool deliver(struct cpu *cpu, uint64_t *at)
+{
+    if (!__atomic_compare_exchange_n(&rt_cpu_port(cpu)->tick_at, at, UINT64_MAX, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) { /* ORDER(monitor) */
+        return false;
+    }
+    rt_on_tick(cpu);
+    return true;
+}
+
+void monitor_is_late(struct cpu *cpu)
+{
+    uint64_t at = __atomic_load_n(&rt_cpu_port(cpu)->tick_at, __ATOMIC_SEQ_CST);
+    RT_ASSERT(cpu == port_cpu_self());
+    if (at != UINT64_MAX && at <= port_now()) { /* ORDER(monitor) */
+        deliver(cpu, &at);
+    }
+}
+
 /* Deliver what is due; returns the next time. */
 static uint64_t monitor_deliver(uint64_t now)
 {
@@ -74,10 +99,7 @@ static uint64_t monitor_deliver(uint64_t now)
             continue;
         }
         uint64_t at = __atomic_load_n(&port->tick_at, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
-        if (at <= now && __atomic_compare_exchange_n(&port->tick_at, &at, UINT64_MAX, false,
-                                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-            rt_on_tick(cpu);
-        } else if (at < next) {
+        if ((at > now || !deliver(cpu, &at)) && at < next) {
             next = at;
         }
     }

@@ -156,6 +156,7 @@ static enum place place_of(struct thread *t, const ucontext_t *context)
 static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches, bool sent)
 {
     RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off());
+    monitor_is_late(cpu);
     rt_cpu_port(cpu)->seen = switches + !sent;
     rt_preempt();
     if (port_cpu_self() == cpu && rt_cpu_switches(cpu) == switches) {
@@ -222,6 +223,7 @@ static void tick_is_kept(struct cpu *cpu, enum place place)
     int saved = errno;
     RT_ASSERT(place != PLACE_FREE && !is_inside() && cpu == port_cpu_self());
     times_tick(cpu);
+    monitor_is_late(cpu);
     if ((place == PLACE_OURS || rt_preempt_away() == RT_ROOM_NO_CARRIER) && timer >= 0) {
         own_timer_set(timer, RETRY_NS, preempt.tick_ns);
     }
@@ -353,6 +355,7 @@ static void direct_deferred(void)
 {
     struct cpu *cpu = port_cpu_self();
     if (cpu != NULL && rt_cpu_switches(cpu) == rt_cpu_port(cpu)->deferred_at) {
+        monitor_is_late(cpu);
         rt_preempt_away();
     }
 }
