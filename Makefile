@@ -66,7 +66,7 @@ FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
 .PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
         board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
-        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
+        bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
 help:
@@ -452,6 +452,10 @@ pipelines-doc: setup build-release
 ## library-waits-doc: threads that wait in stdio, C++, OpenMP, the resolver, update docs/results/library-waits.md (5 minutes)
 library-waits-doc: setup build-release
 	$(VENV)/pirn bench figures library-waits --output docs/results
+
+## starvation: threads that wait while others compute in libraries, update docs/results/starvation.md (25 minutes)
+starvation: setup build-release
+	$(VENV)/pirn bench figures starvation --output docs/results
 
 ## figures-doc: repeat the runs of docs/results/figures.md, update it and its pictures (1 minute)
 figures-doc: setup build-release

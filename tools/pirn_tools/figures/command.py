@@ -14,7 +14,7 @@ from pirn_tools import paths, terminal
 from pirn_tools.errors import UserError, did_you_mean, listing
 
 CHIP = ("mips", "incoherent", "hw", "threads", "asymmetric", "waves", "area")
-SETS = ("shmac", *CHIP, "affinity", "pipelines", "library-waits")
+SETS = ("shmac", *CHIP, "affinity", "pipelines", "library-waits", "starvation")
 PAGE = "figures.md"
 
 
@@ -98,6 +98,9 @@ def reproduce(
 
     library-waits: threads that wait in stdio, in futexes of C++ and OpenMP, in the resolver, with
     Pirn's library and with the C library's threads. Takes 5 minutes.
+
+    starvation: how late threads run while others compute in one function of the C library, with
+    Pirn and with the C library's threads. Takes 25 minutes.
     """
     check_name(name)
     if kept and name != "area":
@@ -137,12 +140,17 @@ def chip(
 
 
 def affinity(name: str, output: Path | None, jobs: int, short: bool) -> None:
-    from pirn_tools.figures import affinity, library_waits, pipelines
+    from pirn_tools.figures import affinity, library_waits, pipelines, starvation
 
     root = paths.project()
     folder = output or root / "results" / "figures"
-    made = {"affinity": affinity, "pipelines": pipelines}.get(name, library_waits)
-    made.reproduce(root, folder, jobs, short, terminal.console())
+    made = {
+        "affinity": affinity,
+        "pipelines": pipelines,
+        "library-waits": library_waits,
+        "starvation": starvation,
+    }
+    made[name].reproduce(root, folder, jobs, short, terminal.console())
 
 
 def shmac(output: Path | None, traces: Path | None, short: bool) -> None:
