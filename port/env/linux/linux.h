@@ -212,6 +212,7 @@ int blocked_start(void);
 void blocked_unmask(uint64_t *set);                   /* out of a set of signals to block */
 bool worker_awake(struct cpu *cpu);                   /* it does not sleep for want of work */
 void blocked_look(struct cpu *cpu, uint64_t elapsed); /* ns since the last look */
+bool blocked_in_syscall(uintptr_t pc);                /* a signal handler's */
 /* By the monitor: send it to the kernel thread, unless *sent says that one is on its way; its
  * handler clears *sent first. */
 void monitor_send(struct port_carrier *k, uint32_t *sent, int signal);

@@ -88,7 +88,8 @@ static bool has_slept(struct cpu *cpu)
     return same && slept;
 }
 
-/* Code that is compiled at run time may have a protection key, and a handler no access to it. */
+/* begins: it begins there. Code that is compiled at run time may have a protection key, and a handler
+ * no access to it. */
 static bool in_syscall(uintptr_t pc, bool *begins)
 {
     uint32_t rights = pkeys_open();
@@ -96,6 +97,12 @@ static bool in_syscall(uintptr_t pc, bool *begins)
     *begins = in && port_arch_is_call((const unsigned char *)pc);
     pkeys_close(rights);
     return in;
+}
+
+bool blocked_in_syscall(uintptr_t pc)
+{
+    bool begins;
+    return in_syscall(pc, &begins);
 }
 
 static void on_probe(int signal, siginfo_t *info, void *arg)
@@ -232,6 +239,12 @@ void blocked_look(struct cpu *cpu, uint64_t elapsed)
 {
     (void)cpu;
     (void)elapsed;
+}
+
+bool blocked_in_syscall(uintptr_t pc)
+{
+    (void)pc;
+    return false;
 }
 
 void blocked_stop_probes(struct port_carrier *port)

@@ -248,16 +248,10 @@ static bool tick_is_long(struct port_cpu *port, uint64_t switches)
     return true;
 }
 
-/* Has the thread run for a whole tick? Where it cannot be switched, the monitor's word counts
- * earlier: the worker shares the processors with threads that have lost their CPU. */
-static bool tick_is_whole(struct port_cpu *port, uint64_t switches, enum place place, bool sent)
+/* Has the thread run for a whole tick of the worker's timer? */
+static bool tick_is_whole(struct port_cpu *port, uint64_t switches)
 {
     bool whole = switches == port->seen;
-    if (sent) {
-        return place == PLACE_KEPT || port->timer < 0
-                   ? switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED)
-                   : tick_is_long(port, switches);
-    }
     port->seen = switches;
     if (whole) {
         __atomic_store_n(&port->whole_ticks, port->whole_ticks + 1, __ATOMIC_RELAXED);
@@ -265,11 +259,25 @@ static bool tick_is_whole(struct port_cpu *port, uint64_t switches, enum place p
     return whole;
 }
 
-static enum meaning tick_means(struct cpu *cpu, enum place place, bool sent)
+/* The same of a tick that the monitor has sent. Where the thread cannot be switched it counts
+ * earlier: the worker shares the processors with threads that have lost their CPU. In a system call
+ * the thread may sleep, and has not run: it keeps its CPU until the monitor's probe finds it asleep
+ * (linux_blocked.c). */
+static bool sent_is_whole(struct port_cpu *port, uint64_t switches, enum place place, uintptr_t pc)
+{
+    if (place != PLACE_KEPT && blocked_in_syscall(pc)) {
+        return false;
+    }
+    return place == PLACE_KEPT || port->timer < 0
+               ? switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED)
+               : tick_is_long(port, switches);
+}
+
+static enum meaning tick_means(struct cpu *cpu, enum place place, bool sent, uintptr_t pc)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
     uint64_t switches = rt_cpu_switches(cpu);
-    bool whole = tick_is_whole(port, switches, place, sent);
+    bool whole = sent ? sent_is_whole(port, switches, place, pc) : tick_is_whole(port, switches);
     if (whole && is_inside()) {
         RT_ASSERT(cpu == port_cpu_self());
         port->deferred_at = switches;
@@ -290,7 +298,7 @@ static bool tick_of_running(struct cpu *cpu, const ucontext_t *context, bool sen
 {
     rt_tick_begins();
     enum place place = place_of(rt_cpu_thread(cpu), context);
-    enum meaning means = tick_means(cpu, place, sent);
+    enum meaning means = tick_means(cpu, place, sent, PORT_ARCH_SIGNAL_PC(context));
     RT_ASSERT(means == TICK_NOTHING || (means == TICK_SWITCHES) == (place == PLACE_FREE));
     rt_tick_ends(means == TICK_SWITCHES);
     if (means == TICK_KEPT) {
