@@ -86,8 +86,8 @@ struct pirn_settings {
     unsigned cpus;      /* at most; default: all */
     bool stack_fill;    /* as option stackfill; default: no */
     bool preempt;       /* default: only with POSIX threads */
-    uint32_t tick_us;   /* us between ticks: 1000 or more; default 10000 */
-    uint32_t slice_us;  /* us, at least a tick; default 10000 */
+    uint32_t tick_us;   /* us between ticks: 1000 or more; default 4000 */
+    uint32_t slice_us;  /* us, at least a tick; default 4000, or a tick */
     size_t stack_size;  /* bytes, for a thread that asks for no size; default 64 KiB */
     unsigned reservoir; /* stacks kept for reuse; default: none */
 };

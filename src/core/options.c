@@ -504,6 +504,9 @@ void options_load(void)
     if (rt_personality.stack_size != NULL && port_option("stack") == NULL) {
         rt.stack_size = rt_personality.stack_size();
     }
+    if (rt.slice_ns < rt.tick_ns && port_option("slice") == NULL) {
+        rt.slice_ns = rt.tick_ns;
+    }
     if (rt.slice_ns < rt.tick_ns) {
         static bool said;
         usage_error(said,

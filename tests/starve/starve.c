@@ -106,7 +106,7 @@ static unsigned long variable(const char *name, unsigned long otherwise)
 static uint64_t cpu_limit(void)
 {
     uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t tick = variable("PIRN_TICK", 10000) * 1000u;
+    uint64_t tick = variable("PIRN_TICK", 4000) * 1000u;
     if (crowd != 0) {
         return SLEEP_US * 1000u + tick * 3 / 4;
     }
