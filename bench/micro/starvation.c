@@ -14,9 +14,9 @@
  * by the time from the post until it runs.
  *
  * cpu_us is the CPU time that the process uses in that time. A computing thread reads that clock
- * when it finds that the time has come, or posts. So it is what the process itself delays: time that
- * the kernel gives to other programs does not count. 0: no computing thread has seen the time come.
- * Of places.c, whose calls do not end, there is no such figure.
+ * when it finds that the time has come, or posts. So it is what the process itself delays: time
+ * that the kernel gives to other programs does not count. 0: no computing thread has seen the time
+ * come. Of places.c, whose calls do not end, there is no such figure.
  *
  * The main thread is the one that is measured. It can be built with the library, and without.
  */
@@ -50,8 +50,8 @@ static atomic_ulong calls;
 
 /* When the measured thread is to run, or to be posted; UINT64_MAX: not known, or a computing thread
  * has seen the time come. That one writes `seen`, perhaps after the sleeper has run. So each sample
- * has its own, and due_at changes before `sample` does: as long as it has the value of a sample, that
- * one is the present one. */
+ * has its own, and due_at changes before `sample` does: as long as it has the value of a sample,
+ * that one is the present one. */
 static atomic_ullong due_at = UINT64_MAX;
 static atomic_long sample;
 static struct seen {

@@ -12,7 +12,8 @@
  *
  * --crowd: that many other processes compute on the process's only processor, so that its clock of
  * CPU time, which ticks come from, is slow. The sleeper may not wait for a tick of it: the limit is
- * three quarters of one. The slower that clock is, the less CPU time is used until the sleeper runs.
+ * three quarters of one. The slower that clock is, the less CPU time is used until the sleeper
+ * runs.
  *
  * Without --test it prints how late sleeps are, for docs. It can be built without the library, too.
  */

@@ -84,8 +84,8 @@ void signals_open_direct(void);
 bool preempt_may_leave(const void *context);
 
 /* Is it known where the C library's code lies, and our own? Is the address there (own: ours)? */
-bool preempt_places_known(void);
-bool preempt_pc_is_kept(uintptr_t pc, bool *own);
+bool places_known(void);
+bool place_is_kept(uintptr_t pc, bool *own);
 /* By the monitor, now and then: the CPU may need a tick. */
 void preempt_look(struct cpu *cpu, uint64_t now);
 bool preempt_is_on(void);

@@ -88,8 +88,8 @@ static bool has_slept(struct cpu *cpu)
     return same && slept;
 }
 
-/* begins: it begins there. Code that is compiled at run time may have a protection key, and a handler
- * no access to it. */
+/* begins: it begins there. Code that is compiled at run time may have a protection key, and a
+ * handler no access to it. */
 static bool in_syscall(uintptr_t pc, bool *begins)
 {
     uint32_t rights = pkeys_open();

@@ -42,9 +42,9 @@
  * the next although others wait. It counts for threads that cannot be switched, for workers without
  * a timer (RLIMIT_SIGPENDING is used up: then the signal is one that is not queued), and if the
  * thread has run for a tick by the clock and its timer has not ended one meanwhile. A worker that
- * shares its processor with other programs uses a tick of CPU time in many times that time, in which
- * threads that wait would not run. Each such tick is charged once: it begins when the monitor first
- * sees the thread, or when the last one ended, of either kind.
+ * shares its processor with other programs uses a tick of CPU time in many times that time, in
+ * which threads that wait would not run. Each such tick is charged once: it begins when the monitor
+ * first sees the thread, or when the last one ended, of either kind.
  *
  * On the alternate stack the handler blocks all signals, so that frames do not pile up there. On
  * the thread's stack it lets them in before it switches: the next thread needs its ticks.
@@ -61,7 +61,6 @@
 #if defined(PORT_ARCH_TLS_INC) && !defined(PIRN_TSAN) && !defined(PIRN_ASAN)
 
 #include <errno.h>
-#include <link.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -69,7 +68,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define RANGES 16
 #define RETRY_NS 100000
 #define SWITCH_ROOM                                                                                \
     4096u /* of stack, beside the frame: what a switch needs from the handler on                   \
@@ -81,30 +79,7 @@ static struct {
     int signal; /* 0: preemption is off */
     uint64_t tick_ns;
     size_t room; /* of stack that a tick needs which switches */
-    unsigned nranges;
-    struct {
-        uintptr_t low, high;
-        bool own;
-    } range[RANGES];
-    bool found_self, found_libc, self_is_program;
 } preempt;
-
-/* The POSIX layer's stand-in for a function of the C library: posix_syscall.c. */
-extern const char __start_pirn_syscall[] __attribute__((weak, visibility("hidden")));
-extern const char __stop_pirn_syscall[] __attribute__((weak, visibility("hidden")));
-
-bool preempt_pc_is_kept(uintptr_t pc, bool *own)
-{
-    for (unsigned i = 0; i < preempt.nranges; i++) {
-        if (pc >= preempt.range[i].low && pc < preempt.range[i].high) {
-            *own = preempt.range[i].own &&
-                   !(pc >= (uintptr_t)__start_pirn_syscall && pc < (uintptr_t)__stop_pirn_syscall);
-            return true;
-        }
-    }
-    *own = false;
-    return false;
-}
 
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -141,7 +116,7 @@ enum place {
 static enum place place_of(struct thread *t, const ucontext_t *context)
 {
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context), sp = PORT_ARCH_SIGNAL_SP(context);
-    bool own, kept = preempt_pc_is_kept(pc, &own);
+    bool own, kept = place_is_kept(pc, &own);
     if (own || frame_interrupts_signal_stack(context)) {
         return PLACE_OURS;
     }
@@ -151,8 +126,8 @@ static enum place place_of(struct thread *t, const ucontext_t *context)
 }
 
 /* The next thread begins with this tick, so its first tick is a whole one; but not if the monitor
- * has sent it: then the timer's next one may come at once. Not inlined: after a switch the worker is
- * another one. */
+ * has sent it: then the timer's next one may come at once. Not inlined: after a switch the worker
+ * is another one. */
 static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches, bool sent)
 {
     RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off());
@@ -236,8 +211,8 @@ enum meaning {
     TICK_KEPT,     /* it is to, but cannot where it is */
 };
 
-/* By the clock, as the monitor has seen. It counts once; if the thread cannot make room just now, the
- * timer comes again, and its tick is a whole one. */
+/* By the clock, as the monitor has seen. It counts once; if the thread cannot make room just now,
+ * the timer comes again, and its tick is a whole one. */
 static bool tick_is_long(struct port_cpu *port, uint64_t switches)
 {
     if (switches != __atomic_load_n(&port->long_switches, __ATOMIC_RELAXED)) {
@@ -396,53 +371,12 @@ void preempt_deferred(void)
     }
 }
 
-static int range_add(struct dl_phdr_info *info, size_t size, void *unused)
-{
-    const char *slash = strrchr(info->dlpi_name, '/');
-    const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
-    bool libc = strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0;
-    bool take = libc || strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0 ||
-                strncmp(name, "libasan.", 8) == 0 || strncmp(name, "libtsan.", 8) == 0 ||
-                strncmp(name, "liblsan.", 8) == 0;
-    (void)size;
-    (void)unused;
-    preempt.found_libc |= libc;
-    for (int pass = 0; pass < 2; pass++) {
-        for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-            const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-            uintptr_t low = info->dlpi_addr + ph->p_vaddr, high = low + ph->p_memsz;
-            if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X)) {
-                continue;
-            }
-            bool self = (uintptr_t)on_tick >= low && (uintptr_t)on_tick < high;
-            if (self) {
-                take = preempt.found_self = true;
-                preempt.self_is_program = info->dlpi_name[0] == '\0';
-            }
-            if (pass == 1 && take && preempt.nranges < RANGES) {
-                preempt.range[preempt.nranges].low = low;
-                preempt.range[preempt.nranges].own = self;
-                preempt.range[preempt.nranges++].high = high;
-            }
-        }
-    }
-    return 0;
-}
-
-bool preempt_places_known(void)
-{
-    if (preempt.nranges == 0) {
-        dl_iterate_phdr(range_add, NULL);
-    }
-    return preempt.found_self && preempt.found_libc && !preempt.self_is_program;
-}
-
 /* Its runtime has locks, too, of which the allocator's are taken inside ours. */
 static bool sanitizer_is_kept(void)
 {
     uintptr_t at = port_sanitizer_at();
     bool own;
-    return at == 0 || preempt_pc_is_kept(at, &own);
+    return at == 0 || place_is_kept(at, &own);
 }
 
 /* The kernel lets a process have so many timers as it may queue signals: RLIMIT_SIGPENDING. */
@@ -518,7 +452,7 @@ int port_preempt_start(uint64_t tick_ns, const char **why)
 {
     struct sigaction act = {.sa_sigaction = on_tick,
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
-    if (!preempt_places_known()) {
+    if (!places_known()) {
         *why = "the library or the C library is linked statically: where code must not be "
                "interrupted is not known";
         return -ENOTSUP;

@@ -161,7 +161,7 @@ static void call_fail(ucontext_t *context)
 {
     bool own;
     uintptr_t pc = PORT_ARCH_SIGNAL_PC(context);
-    if (!preempt_pc_is_kept(pc, &own) || own || !port_arch_is_call((const unsigned char *)pc) ||
+    if (!place_is_kept(pc, &own) || own || !port_arch_is_call((const unsigned char *)pc) ||
         !PORT_ARCH_SIGNAL_REPEATS(context)) {
         return;
     }
@@ -198,7 +198,7 @@ static bool may_run_at(const ucontext_t *context)
     if (pc >= (uintptr_t)port_accept_begin && pc <= (uintptr_t)port_accept_end) {
         return true;
     }
-    return !preempt_pc_is_kept(pc, &own) ||
+    return !place_is_kept(pc, &own) ||
            (!own && port_arch_in_syscall(pc) && !is_for_memory(PORT_ARCH_SIGNAL_NUMBER(context)));
 }
 
@@ -615,7 +615,7 @@ void signals_open_direct(void)
 int port_signals_start(const struct port_signal_upcalls *up)
 {
     uint64_t set;
-    if (!port_tls_own || !preempt_places_known()) {
+    if (!port_tls_own || !places_known()) {
         return -ENOTSUP;
     }
     int error = port_cancel_start();

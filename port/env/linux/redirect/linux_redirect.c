@@ -183,9 +183,8 @@ void redirect_learn(uintptr_t pc)
     struct module object;
     bool own;
     RT_ASSERT(redirect.plan.nsites <= REDIRECT_SITES);
-    if (__atomic_load_n(&redirect.futex, __ATOMIC_ACQUIRE) == NULL ||
-        preempt_pc_is_kept(pc, &own) || !module_at(pc, &object) ||
-        __atomic_exchange_n(&redirect.busy, 1, __ATOMIC_ACQUIRE) != 0) {
+    if (__atomic_load_n(&redirect.futex, __ATOMIC_ACQUIRE) == NULL || place_is_kept(pc, &own) ||
+        !module_at(pc, &object) || __atomic_exchange_n(&redirect.busy, 1, __ATOMIC_ACQUIRE) != 0) {
         return;
     }
     uintptr_t module = object.start;
