@@ -31,16 +31,8 @@ static uint32_t or_default(uint32_t value, uint32_t deflt)
     return value != 0 ? value : deflt;
 }
 
-/* Us. */
-static uint32_t slice_of(const struct pirn_settings *s, uint32_t tick)
+static void settings_check(const struct pirn_settings *s, uint32_t tick, uint32_t slice)
 {
-    return or_default(s->slice_us, tick > DEFAULT_slice ? tick : DEFAULT_slice);
-}
-
-static void settings_check(const struct pirn_settings *s)
-{
-    uint32_t tick = or_default(s->tick_us, DEFAULT_tick);
-    uint32_t slice = slice_of(s, tick);
     const char *wrong = s->cpus > RT_MAX_CPUS                ? "cpus: more than there may be"
                         : tick < RT_TICK_MIN || slice < tick ? "tick_us, slice_us: 1000 <= tick "
                                                                "<= slice"
@@ -66,8 +58,8 @@ void options_load(void)
     const struct pirn_settings *s = &pirn_settings;
     unsigned there = port_cpu_count();
     uint32_t tick = or_default(s->tick_us, DEFAULT_tick);
-    uint32_t slice = slice_of(s, tick);
-    settings_check(s);
+    uint32_t slice = or_default(s->slice_us, tick);
+    settings_check(s, tick, slice);
     rt.ncpu = s->cpus != 0 && s->cpus < there ? s->cpus : there;
     rt.preempt = s->preempt || (rt_personality.preempt && RT_PREEMPT);
     rt.preempt_asked = s->preempt;

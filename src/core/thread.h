@@ -109,9 +109,12 @@ struct thread_sched {
     uint64_t vtime;         /* virtual time; shmac: how often it was chosen */
     uint64_t lag;           /* ahead of the queue's time when it was chosen */
     uint64_t charge;        /* (O) used since then */
-    uint64_t rank;          /* place in the queue: smaller first */
-    int64_t seq;            /* place among equals: heap */
-    struct thread *child;   /* heap */
+    union {
+        uint64_t rank;  /* in a queue: place there, smaller first */
+        uint64_t since; /* (O) running: when it was chosen, if others were ranked; port_now */
+    };
+    int64_t seq;          /* place among equals: heap */
+    struct thread *child; /* heap */
 };
 
 struct thread {

@@ -10,7 +10,9 @@
 #define SHARE_SHIFT 24      /* shmac: count / weight in fixed point; exact for weights to 100 */
 #define CREDIT CLASSQ_SLICE /* how far behind the queue's time a thread may come back */
 #define LAG_MAX (64 * CLASSQ_SLICE)
-#define STINT_PART 16u           /* a thread that blocks before a tick pays this part of a slice */
+#define STINT_PART 16u   /* a thread that blocks before a tick pays this part of a slice */
+#define YIELD_FACTOR 16u /* a thread that yields pays so many times what it has used */
+#define YIELD_LEAST (CLASSQ_SLICE / 1024)
 #define START (4 * CLASSQ_SLICE) /* time of a new queue: room for credit below it */
 
 void classq_init(struct classq *q, enum discipline discipline, const struct classq_backend *backend)
@@ -72,6 +74,29 @@ static uint64_t time_in(const struct classq *q, const struct thread *t, uint64_t
     return v + CREDIT < q->min ? q->min - CREDIT : v;
 }
 
+/* The cost of the time since t was chosen, at a yield: at most a slice, as if t had given up the
+ * rest of its turn. Where threads are preempted it is less if t has run for less than a part of a
+ * slice. So a thread that waits in a loop of yields runs more often than once in a turn of each
+ * thread that computes; but all such threads together take only that part of the CPU. */
+static uint64_t yield_cost(const struct thread *t)
+{
+    uint64_t part = rt.slice_ns / YIELD_FACTOR,
+             used = rt.preempt ? port_now() - t->sched.since : part;
+    if (used >= part) {
+        return slice_cost(t);
+    }
+    uint64_t cost = slice_cost(t) * used / part;
+    return cost > YIELD_LEAST ? cost : YIELD_LEAST;
+}
+
+/* A thread that may yield soon is chosen. If no others are ranked, nobody asks. */
+static void note_since(struct thread *t)
+{
+    if (rt.preempt) {
+        t->sched.since = port_now();
+    }
+}
+
 /* The cost of the time since t was chosen: its ticks, and at least a part of a slice, so that a
  * thread that never meets a tick pays, too. Real-time threads pay nothing. */
 ALWAYS_INLINE uint64_t used_until(const struct thread *t, enum pirn_why why)
@@ -79,7 +104,7 @@ ALWAYS_INLINE uint64_t used_until(const struct thread *t, enum pirn_why why)
     if (unlikely(sched_class_of(t) != SCHED_CLASS_OTHER)) {
         return 0;
     }
-    uint64_t least = why == PIRN_WHY_YIELD                             ? slice_cost(t)
+    uint64_t least = why == PIRN_WHY_YIELD                             ? yield_cost(t)
                      : why == PIRN_WHY_WAKE || why == PIRN_WHY_HANDOFF ? slice_cost(t) / STINT_PART
                                                                        : 0;
     return t->sched.charge > least ? t->sched.charge : least;
@@ -211,6 +236,17 @@ static void unranked_open(struct classq *q, enum pirn_why why)
     }
 }
 
+/* What t, just pushed, costs the list. A yield costs no more than that of one thread in n, and what
+ * it has used is not divided: the list leaves the CPU to ranked threads however many yield. */
+static uint64_t unranked_cost(const struct classq *q, const struct thread *t, enum pirn_why why)
+{
+    if (why != PIRN_WHY_YIELD) {
+        return why == PIRN_WHY_WAKE ? CLASSQ_SLICE / STINT_PART / q->unranked : 0;
+    }
+    uint64_t part = CLASSQ_SLICE / q->unranked, used = yield_cost(t);
+    return used < part ? used : part;
+}
+
 /* A thread without a time of its own, while others are ranked. False: it must be ranked, too. */
 static bool unranked_enter_no_vtime(struct classq *q, struct thread *t, enum pirn_why why)
 {
@@ -224,10 +260,7 @@ static bool unranked_enter_no_vtime(struct classq *q, struct thread *t, enum pir
         unranked_open(q, why);
     }
     classq_unranked_push(q, t, why == PIRN_WHY_HANDOFF || why == PIRN_WHY_PREEMPT);
-    q->unranked_time += (why == PIRN_WHY_YIELD  ? CLASSQ_SLICE
-                         : why == PIRN_WHY_WAKE ? CLASSQ_SLICE / STINT_PART
-                                                : 0) /
-                        q->unranked;
+    q->unranked_time += unranked_cost(q, t, why);
     return true;
 }
 
@@ -331,9 +364,14 @@ ALWAYS_INLINE void count_choice(const struct classq *q, struct thread *t)
 
 struct thread *classq_pop(struct classq *q)
 {
+    bool plain = classq_all_plain(q);
     struct thread *t = classq_take(q);
-    if (likely(t != NULL)) {
-        count_choice(q, t);
+    if (unlikely(t == NULL)) {
+        return NULL;
+    }
+    count_choice(q, t);
+    if (unlikely(!plain)) {
+        note_since(t);
     }
     return t;
 }
@@ -440,6 +478,29 @@ static bool turn_of_first(struct classq *q, const struct thread *first, const st
     return rank_of(q, first) <= RANK_OTHER + time_in(q, t, t->sched.charge);
 }
 
+/* The thread that yields goes on if no other one is before it: the first one is ranked, and ahead
+ * by what the yield costs at least. One that has met a tick gives way. */
+static bool goes_on_after_yield(struct classq *q, const struct thread *first, struct thread *t)
+{
+    struct thread_sched *s = &t->sched;
+    if (!rt.preempt || is_shmac(q) || is_unranked(first) || s->charge != 0) {
+        return false;
+    }
+    uint64_t cost = yield_cost(t), now = s->no_vtime ? q->min + cost : time_in(q, t, cost);
+    RT_ASSERT(first->sched.rank >= RANK_OTHER);
+    if (RANK_OTHER + now > first->sched.rank) {
+        return false;
+    }
+    if (s->no_vtime) {
+        time_passes(q, now);
+    } else {
+        s->vtime = now;
+        s->queue = q;
+    }
+    note_since(t);
+    return true;
+}
+
 struct thread *classq_preempt(struct classq *q, struct thread *running, enum pirn_why why)
 {
     if (why == PIRN_WHY_YIELD && likely(classq_all_plain(q) && classq_usual(running))) {
@@ -449,11 +510,19 @@ struct thread *classq_preempt(struct classq *q, struct thread *running, enum pir
     uint32_t there = first != NULL ? classq_urgency(q, first) : 0;
     uint32_t here = classq_urgency(q, running);
     bool ended = slice_ended(running);
+    if (there == here && here == URGENCY_OTHER && why == PIRN_WHY_YIELD &&
+        goes_on_after_yield(q, first, running)) {
+        return NULL;
+    }
     if (there > here || (there == here && why == PIRN_WHY_YIELD)) {
         return classq_pop(q);
     }
     if (why == PIRN_WHY_PREEMPT && ended && there == here && turn_of_first(q, first, running)) {
-        return classq_pop(q);
+        struct thread *next = classq_pop(q);
+        if (next != NULL) {
+            note_since(next);
+        }
+        return next;
     }
     if (ended) {
         go_on(q, running);
@@ -520,35 +589,8 @@ void classq_new_thread(struct classq *q, struct thread *t, const struct thread *
     }
 }
 
-static void heap_for_each(struct thread *t, void (*fn)(struct thread *t))
-{
-    for (; t != NULL; t = (struct thread *)t->rq.next) {
-        fn(t);
-        heap_for_each(t->sched.child, fn);
-    }
-}
-
-static void list_for_each (struct list *head, void (*fn)(struct thread *t))
-{
-    for (struct list *node = head->next; node != head; node = node->next) {
-        fn(CONTAINER_OF(node, struct thread, rq));
-    }
-}
-
 void classq_for_each(struct classq *q, void (*fn)(struct thread *t))
 {
-    list_for_each (&q->unranked_list, fn)
-        ;
-    if (q->backend == &classq_heap) {
-        heap_for_each(q->heap.root, fn);
-        return;
-    }
-    for (unsigned i = 0; i < RANK_LEVELS; i++) {
-        list_for_each (&q->bits.level[i], fn)
-            ;
-    }
-    for (unsigned i = 0; i < CLASSQ_STEPS; i++) {
-        list_for_each (&q->bits.other[i], fn)
-            ;
-    }
+    classq_list_for_each(&q->unranked_list, fn);
+    q->backend->for_each(q, fn);
 }

@@ -73,6 +73,7 @@ struct classq_backend {
     void (*insert)(struct classq *q, struct thread *t, bool head); /* before, behind its equals */
     void (*remove)(struct classq *q, struct thread *t);
     struct thread *(*first)(struct classq *q);
+    void (*for_each)(struct classq *q, void (*fn)(struct thread *t));
 };
 
 extern const struct classq_backend classq_levels, classq_heap;
@@ -230,5 +231,12 @@ ALWAYS_INLINE bool classq_queued(const struct thread *t)
 
 /* For checks: call fn for each thread. */
 void classq_for_each(struct classq *q, void (*fn)(struct thread *t));
+
+static inline void classq_list_for_each(struct list *head, void (*fn)(struct thread *t))
+{
+    for (struct list *node = head->next; node != head; node = node->next) {
+        fn(CONTAINER_OF(node, struct thread, rq));
+    }
+}
 
 #endif

@@ -122,4 +122,18 @@ static struct thread *heap_first(struct classq *q)
     return q->heap.root;
 }
 
-const struct classq_backend classq_heap = {heap_init, heap_insert, heap_remove, heap_first};
+static void each_below(struct thread *t, void (*fn)(struct thread *t))
+{
+    for (; t != NULL; t = (struct thread *)t->rq.next) {
+        fn(t);
+        each_below(t->sched.child, fn);
+    }
+}
+
+static void heap_for_each(struct classq *q, void (*fn)(struct thread *t))
+{
+    each_below(q->heap.root, fn);
+}
+
+const struct classq_backend classq_heap = {heap_init, heap_insert, heap_remove, heap_first,
+                                           heap_for_each};

@@ -130,4 +130,15 @@ static struct thread *bits_first(struct classq *q)
     return first_other(q);
 }
 
-const struct classq_backend classq_levels = {bits_init, bits_insert, bits_remove, bits_first};
+static void bits_for_each(struct classq *q, void (*fn)(struct thread *t))
+{
+    for (unsigned i = 0; i < RANK_LEVELS; i++) {
+        classq_list_for_each(&q->bits.level[i], fn);
+    }
+    for (unsigned i = 0; i < CLASSQ_STEPS; i++) {
+        classq_list_for_each(&q->bits.other[i], fn);
+    }
+}
+
+const struct classq_backend classq_levels = {bits_init, bits_insert, bits_remove, bits_first,
+                                             bits_for_each};

@@ -227,6 +227,47 @@ static void handed_over_thread_is_next(const struct classq_backend *backend)
     }
 }
 
+/* t[0] computes for a slice at a time, as many as `yielding` others yield. Returns how many yields
+ * there are before it has its turn again. */
+static unsigned yields_in_a_turn(unsigned yielding)
+{
+    unsigned yields = 0;
+    classq_charge(&q, t[0], SLICE_TICKS);
+    struct thread *runs = classq_preempt(&q, t[0], PIRN_WHY_PREEMPT);
+    expect(runs != NULL && runs != t[0], "a slice does not end");
+    classq_push(&q, t[0], PIRN_WHY_PREEMPT);
+    while (runs != t[0]) {
+        struct thread *next = classq_preempt(&q, runs, PIRN_WHY_YIELD);
+        yields++;
+        expect(next != NULL || yielding == 1, "a yield lets no other one yield");
+        if (next != NULL) {
+            classq_push(&q, runs, PIRN_WHY_YIELD);
+            runs = next;
+        }
+        check();
+    }
+    return yields;
+}
+
+/* A slice may be so long that all yields come after a short time, or so short that none does. */
+static void short_yields_cost_little(const struct classq_backend *backend, unsigned yielding)
+{
+    begin(backend);
+    rt.preempt = true;
+    for (unsigned i = 0; i <= yielding; i++) {
+        classq_push(&q, t[i], PIRN_WHY_SPAWN);
+    }
+    expect(classq_pop(&q) == t[0], "the first one is not first");
+    for (unsigned k = 0; k < 20; k++) {
+        bool is_short = k % 2 == 0;
+        rt.slice_ns = is_short ? UINT64_C(1) << 50 : 16;
+        unsigned yields = yields_in_a_turn(yielding);
+        expect(is_short ? yields > 900 && yields < 2200 : yields <= 2 * yielding,
+               "short yields cost too much or too little");
+    }
+    rt.preempt = false;
+}
+
 void test_unranked(void)
 {
     static const struct classq_backend *const backends[] = {&classq_heap, &classq_levels};
@@ -238,6 +279,8 @@ void test_unranked(void)
         yields_share_with_slices(backends[i], 5);
         priorities_lead_out(backends[i]);
         handed_over_thread_is_next(backends[i]);
+        short_yields_cost_little(backends[i], 1);
+        short_yields_cost_little(backends[i], N - 1);
         woken_threads_are_before_those_who_compute(backends[i]);
     }
 }

@@ -118,6 +118,7 @@ NAMES = (
             "src/sched/affinity_place.c": "the time of a push (port_now)",
             "src/sched/gate_edf.c": "which threads are late (port_now)",
             "src/sched/fair.c": "the time that a sample takes (port_now)",
+            "src/sched/classq.c": "the time that a thread has used before a yield (port_now)",
             "src/sched/cache.c": "the size of the cache (port_cache_size)",
         },
     ),

@@ -17,7 +17,7 @@ READY = Case("own-code", "ready", 1, counted=True)
 
 
 def found(most: float) -> dict[tuple[Case, str], list[Run]]:
-    pirn = [Run([1.0, 2.0], [1.0, 19.0], 110.0), Run([3.0, 50.0], [2.0, most], 90.0)]
+    pirn = [Run([1.0, 2.0], [1.0, 15.0], 110.0), Run([3.0, 50.0], [2.0, most], 90.0)]
     nptl = [Run([0.5, 0.1], [0.0, 0.0], 100.0), Run([0.2, 0.4], [0.0, 5.0], 100.0)]
     cases = (OWN, FILE, READY)
     return {(case, way): pirn if way == PIRN else nptl for case in cases for way in (PIRN, NPTL)}
@@ -32,13 +32,13 @@ def test_rounds_are_pooled_and_percentiles_are_samples() -> None:
 
 
 def test_cpu_time_above_two_ticks_is_marked() -> None:
-    row = starvation.row(found(20.5), OWN)
+    row = starvation.row(found(16.5), OWN)
     assert row[:4] == ["`own-code`", "0.20", "0.50", "0.50"]
-    assert row[7:] == ["5.00", "0", "**20.50**", "1", "1.00"]
+    assert row[7:] == ["5.00", "0", "**16.50**", "1", "1.00"]
     groups = [("sleeper", 1), ("ready", 1)]
-    said = starvation.words(found(20.5), groups)
+    said = starvation.words(found(16.5), groups)
     assert said.splitlines()[0] == "- sleeper, 1 CPU: `own-code` (1)."
-    assert starvation.words(found(20.0), groups) == "- sleeper, 1 CPU: none.\n- ready, 1 CPU: none."
+    assert starvation.words(found(16.0), groups) == "- sleeper, 1 CPU: none.\n- ready, 1 CPU: none."
 
 
 def test_a_place_has_no_cpu_time() -> None:
