@@ -87,7 +87,7 @@ struct pirn_settings {
     bool stack_fill;    /* as option stackfill; default: no */
     bool preempt;       /* default: only with POSIX threads */
     uint32_t tick_us;   /* us between ticks: 1000 or more; default 4000 */
-    uint32_t slice_us;  /* us, at least a tick; default: a tick */
+    uint32_t slice_us;  /* us, at least a tick; default 4000, or a tick if that is longer */
     size_t stack_size;  /* bytes, for a thread that asks for no size; default 64 KiB */
     unsigned reservoir; /* stacks kept for reuse; default: none */
 };

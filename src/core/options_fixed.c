@@ -58,7 +58,7 @@ void options_load(void)
     const struct pirn_settings *s = &pirn_settings;
     unsigned there = port_cpu_count();
     uint32_t tick = or_default(s->tick_us, DEFAULT_tick);
-    uint32_t slice = or_default(s->slice_us, tick);
+    uint32_t slice = or_default(s->slice_us, tick > DEFAULT_slice ? tick : DEFAULT_slice);
     settings_check(s, tick, slice);
     rt.ncpu = s->cpus != 0 && s->cpus < there ? s->cpus : there;
     rt.preempt = s->preempt || (rt_personality.preempt && RT_PREEMPT);

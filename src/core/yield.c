@@ -9,7 +9,8 @@
  *      then (POST_UNLOCK).
  *   2. The short way passes no point where the CPU looks at its pending bits (cpu->pending), so it
  *      is taken only if they are 0.
- *   3. If nobody else is ready, the caller goes on, and nothing has happened.
+ *   3. If nobody else is ready, or nobody who goes before the caller (sched/classq.c), the caller
+ *      goes on, and nothing has happened.
  *   4. After either, the caller may be on another CPU.
  */
 #include "yield.h"

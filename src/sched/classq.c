@@ -77,7 +77,8 @@ static uint64_t time_in(const struct classq *q, const struct thread *t, uint64_t
 /* The cost of the time since t was chosen, at a yield: at most a slice, as if t had given up the
  * rest of its turn. Where threads are preempted it is less if t has run for less than a part of a
  * slice. So a thread that waits in a loop of yields runs more often than once in a turn of each
- * thread that computes; but all such threads together take only that part of the CPU. */
+ * thread that computes, but takes only that part of the CPU. n such threads together take no more,
+ * unless one of them runs for more than an nth of that part between its yields: unranked_cost. */
 static uint64_t yield_cost(const struct thread *t)
 {
     uint64_t part = rt.slice_ns / YIELD_FACTOR,
@@ -478,8 +479,9 @@ static bool turn_of_first(struct classq *q, const struct thread *first, const st
     return rank_of(q, first) <= RANK_OTHER + time_in(q, t, t->sched.charge);
 }
 
-/* The thread that yields goes on if no other one is before it: the first one is ranked, and ahead
- * by what the yield costs at least. One that has met a tick gives way. */
+/* The thread that yields goes on if no other one is before it: the first one is ranked, and behind
+ * what the yield costs. One that has met a tick gives way. The first one may have lost a real-time
+ * priority, and not been ranked again yet: then it comes first. */
 static bool goes_on_after_yield(struct classq *q, const struct thread *first, struct thread *t)
 {
     struct thread_sched *s = &t->sched;
@@ -487,7 +489,6 @@ static bool goes_on_after_yield(struct classq *q, const struct thread *first, st
         return false;
     }
     uint64_t cost = yield_cost(t), now = s->no_vtime ? q->min + cost : time_in(q, t, cost);
-    RT_ASSERT(first->sched.rank >= RANK_OTHER);
     if (RANK_OTHER + now > first->sched.rank) {
         return false;
     }

@@ -109,7 +109,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "pirn-profiled": [("nope", r"CASE 'nope': not one of: calls, ")],
     "pirn-profiled-native": [("nope", r"CASE 'nope': not one of: calls, many, recursion\b")],
     "pirn-obeys": [("nope", r"CASE 'nope': not one of: threads, describe, environment\b")],
-    "starve-nptl": [("nope", r"NAME 'nope': not one of: \w+, ")],
+    "starve-nptl": [("nope", r"NAME 'nope': not one of: [\w-]+, ")],
     "tls-live-nptl": [("x", r"COUNT 'x': not a whole number from 1 to ")],
     "tls-memory-nptl": [("0", r"COUNT '0': not a whole number from 1 to ")],
     "tools-threads": [("nope", r"CASE 'nope': not one of: good, keeps, heap_overflow, ")],

@@ -78,13 +78,14 @@ struct port_cpu {
     uint64_t look_switches, look_used;
     uint64_t probe_switches; /* at the last probe; own */
     long probe_slept;        /* how often the kernel thread had slept then */
-    uint64_t sent_switches;  /* (A) as the monitor saw it last, for ticks that it sends */
+    uint64_t sent_switches;  /* (A) as the monitor saw it last, since the last tick that counted */
     uint64_t long_switches;  /* (A) as the monitor has seen it for a whole tick by the clock */
     uint64_t still_from;     /* when that tick began; the monitor's own */
     uint32_t look_ticks;     /* whole_ticks then; the monitor's own */
     uint32_t whole_ticks;    /* (A) of the timer */
     uint64_t seen;           /* switches at the last tick */
     uint64_t deferred_at;    /* switches when a tick was deferred */
+    bool deferred_sent;      /* the monitor had sent it */
     struct meter meter;      /* of the metered library */
     struct port_fp fp;       /* of the threads without THREAD_FP, while one with it runs */
 };

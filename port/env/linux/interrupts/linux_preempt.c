@@ -69,6 +69,7 @@
 #include <unistd.h>
 
 #define RETRY_NS 100000
+#define NOT_SEEN UINT64_MAX /* no number of switches */
 #define SWITCH_ROOM                                                                                \
     4096u /* of stack, beside the frame: what a switch needs from the handler on                   \
            */
@@ -125,16 +126,16 @@ static enum place place_of(struct thread *t, const ucontext_t *context)
     return kept ? PLACE_KEPT : PLACE_FREE;
 }
 
-/* The next thread begins with this tick, so its first tick is a whole one; but not if the monitor
- * has sent it: then the timer's next one may come at once. Not inlined: after a switch the worker
- * is another one. */
+/* The next thread, or this one if nobody else is to run, begins with this tick, so its first tick
+ * is a whole one; but not if the monitor has sent it: then the timer's next one may come at once.
+ * Not inlined: after a switch the worker is another one. */
 static NOINLINE void preempt_now(struct cpu *cpu, uint64_t switches, bool sent)
 {
     RT_ASSERT(cpu == port_cpu_self() && port_irq_is_off());
     monitor_is_late(cpu);
-    rt_cpu_port(cpu)->seen = switches + !sent;
+    rt_cpu_port(cpu)->seen = sent ? NOT_SEEN : switches + 1;
     rt_preempt();
-    if (port_cpu_self() == cpu && rt_cpu_switches(cpu) == switches) {
+    if (!sent && port_cpu_self() == cpu && rt_cpu_switches(cpu) == switches) {
         rt_cpu_port(cpu)->seen = switches; /* nobody did */
     }
 }
@@ -218,7 +219,7 @@ static bool tick_is_long(struct port_cpu *port, uint64_t switches)
     if (switches != __atomic_load_n(&port->long_switches, __ATOMIC_RELAXED)) {
         return false;
     }
-    __atomic_store_n(&port->long_switches, UINT64_MAX, __ATOMIC_RELAXED);
+    __atomic_store_n(&port->long_switches, NOT_SEEN, __ATOMIC_RELAXED);
     port->seen = switches;
     return true;
 }
@@ -235,17 +236,15 @@ static bool tick_is_whole(struct port_cpu *port, uint64_t switches)
 }
 
 /* The same of a tick that the monitor has sent. Where the thread cannot be switched it counts
- * earlier: the worker shares the processors with threads that have lost their CPU. In a system call
- * the thread may sleep, and has not run: it keeps its CPU until the monitor's probe finds it asleep
- * (linux_blocked.c). */
+ * earlier: the worker shares the processors with threads that have lost their CPU. Elsewhere the
+ * thread may sleep in a system call of its own, and has not run: it keeps its CPU until the
+ * monitor's probe finds it asleep (linux_blocked.c). */
 static bool sent_is_whole(struct port_cpu *port, uint64_t switches, enum place place, uintptr_t pc)
 {
-    if (place != PLACE_KEPT && blocked_in_syscall(pc)) {
-        return false;
+    if (place == PLACE_KEPT || port->timer < 0) {
+        return switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED);
     }
-    return place == PLACE_KEPT || port->timer < 0
-               ? switches == __atomic_load_n(&port->sent_switches, __ATOMIC_RELAXED)
-               : tick_is_long(port, switches);
+    return !blocked_in_syscall(pc) && tick_is_long(port, switches);
 }
 
 static enum meaning tick_means(struct cpu *cpu, enum place place, bool sent, uintptr_t pc)
@@ -256,6 +255,7 @@ static enum meaning tick_means(struct cpu *cpu, enum place place, bool sent, uin
     if (whole && is_inside()) {
         RT_ASSERT(cpu == port_cpu_self());
         port->deferred_at = switches;
+        port->deferred_sent = sent;
         port_tls_inside |= PREEMPT_DEFERRED;
     }
     if (!whole && place == PLACE_KEPT && !is_inside()) {
@@ -268,6 +268,14 @@ static enum meaning tick_means(struct cpu *cpu, enum place place, bool sent, uin
     return place == PLACE_FREE ? TICK_SWITCHES : whole ? TICK_KEPT : TICK_NOTHING;
 }
 
+/* The thread is about to make room. A tick of the other kind, which comes at the same time, finds
+ * it in the C library, on the way to that, and must not count. */
+static void ticks_have_counted(struct port_cpu *port)
+{
+    port->seen = NOT_SEEN;
+    __atomic_store_n(&port->sent_switches, NOT_SEEN, __ATOMIC_RELAXED);
+}
+
 /* True: the thread makes room where it is. */
 static bool tick_of_running(struct cpu *cpu, const ucontext_t *context, bool sent)
 {
@@ -278,6 +286,8 @@ static bool tick_of_running(struct cpu *cpu, const ucontext_t *context, bool sen
     rt_tick_ends(means == TICK_SWITCHES);
     if (means == TICK_KEPT) {
         tick_is_kept(cpu, place);
+    } else if (means == TICK_SWITCHES) {
+        ticks_have_counted(rt_cpu_port(cpu));
     }
     return means == TICK_SWITCHES;
 }
@@ -360,7 +370,7 @@ void preempt_deferred(void)
         meter_begin();
         struct cpu *cpu = port_cpu_self();
         if (cpu != NULL && rt_cpu_switches(cpu) == rt_cpu_port(cpu)->deferred_at) {
-            preempt_now(cpu, rt_cpu_port(cpu)->deferred_at, false);
+            preempt_now(cpu, rt_cpu_port(cpu)->deferred_at, rt_cpu_port(cpu)->deferred_sent);
         }
         meter_end();
         RT_ASSERT((port_tls_inside & ~PREEMPT_DEFERRED) == 1);
@@ -406,9 +416,8 @@ static void look_by_clock(struct port_cpu *port, uint64_t switches, bool still, 
     if (still && ticks == port->look_ticks && now - port->still_from < preempt.tick_ns) {
         return;
     }
-    if (still && ticks == port->look_ticks) {
-        __atomic_store_n(&port->long_switches, switches, __ATOMIC_RELAXED);
-    }
+    __atomic_store_n(&port->long_switches, still && ticks == port->look_ticks ? switches : NOT_SEEN,
+                     __ATOMIC_RELAXED);
     port->look_ticks = ticks;
     port->still_from = now;
 }
