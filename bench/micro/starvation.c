@@ -230,7 +230,8 @@ int main(int argc, char **argv)
 {
     pthread_t thread[THREADS_MAX];
     const struct option_spec options[] = {
-        option_choice("kind", &kind, kinds, "what is measured: a thread that sleeps, or waits"),
+        option_choice("kind", &kind, kinds,
+                      "the thread that is measured: one that sleeps, or one that is posted"),
         option_number("samples", &samples, 1, SAMPLES_MAX, "how often it sleeps or waits"),
         option_number("threads", &nthreads, 0, THREADS_MAX, "threads that compute"),
         option_flag("list", &list, "print each FUNCTION and the kinds that it has"),

@@ -519,11 +519,10 @@ struct thread *classq_preempt(struct classq *q, struct thread *running, enum pir
         return classq_pop(q);
     }
     if (why == PIRN_WHY_PREEMPT && ended && there == here && turn_of_first(q, first, running)) {
-        struct thread *next = classq_pop(q);
-        if (next != NULL) {
-            note_since(next);
-        }
-        return next;
+        first = classq_take(q);
+        count_choice(q, first);
+        note_since(first); /* `running` will be ranked */
+        return first;
     }
     if (ended) {
         go_on(q, running);

@@ -9,8 +9,8 @@
  * tick_at again. Sequentially consistent: one of them sees the other. ORDER(monitor)
  *
  * The kernel may run the monitor late, as where threads compute that have lost their CPU. So a
- * computing thread that makes room looks at its CPU's tick, too (monitor_is_late): the thread that
- * the tick makes ready would wait for another turn otherwise.
+ * computing thread that makes room also looks at its CPU's tick (monitor_is_late). Otherwise the
+ * thread that the tick makes ready would wait for another turn.
  *
  * The monitor costs what it is woken up for. So it does not wake up for the tick of a worker that
  * sleeps until then itself. Such a worker sets its tick again (rt_service) when it has work: it

@@ -218,7 +218,7 @@ library's threads. Both have the same CPUs. In each of {{rounds}} rounds both ta
 function; all samples count: {{samples}} in each row for each of both. Times are milliseconds.
 
 Other programs that run on the machine make both later, and so does the host of a virtual machine.
-So the page has the CPU time of the program in the same periods, too, divided by the number of CPUs:
+So the page also gives the program's CPU time in the same periods, divided by the number of CPUs:
 about what it would have taken on an empty machine. *Above* is how many samples exceed {BOUND_MS} ms
 of CPU time: two ticks, each of which the kernel may round up by one of its own. *Work* is how many
 calls the computing threads make in a second of CPU time with Pirn, against NPTL's.
