@@ -22,14 +22,37 @@
 
 bool port_fence_asymmetric;
 
+extern const char __libc_single_threaded __attribute__((weak));
+
+static bool registered; /* (C) by the constructor */
+
 enum { FENCES_LIGHT = 0, FENCES_CHANGING, FENCES_FULL };
 static uint32_t fences; /* (A) */
+
+static bool has_one_thread(void)
+{
+    return &__libc_single_threaded != NULL ? __libc_single_threaded != 0
+                                           : syscall(SYS_gettid) == getpid();
+}
+
+static bool fence_register(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/* While there is one thread the kernel registers at once. Later it waits until all processors have
+ * passed a quiet state, 8 to 24 ms: a short program would only have ended then. */
+static __attribute__((constructor)) void register_early(void)
+{
+    int saved = errno;
+    registered = has_one_thread() && fence_register();
+    errno = saved;
+}
 
 void fence_init(void)
 {
     fences = FENCES_LIGHT;
-    port_fence_asymmetric =
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    port_fence_asymmetric = (registered || has_one_thread()) && fence_register();
     if (!port_fence_asymmetric) {
         rt_fences_full();
     }
