@@ -40,7 +40,6 @@ ALWAYS_INLINE void cond_leave(struct rt_cond *c, bool timed)
 int rt_cond_destroy(struct rt_cond *c)
 {
     unsigned long irq;
-    rt_self();
     rt_enter(&irq);
     state_lock(&c->queue.lock, RANK_COND);
     bool busy = !waitq_empty_locked(&c->queue);
@@ -51,6 +50,7 @@ int rt_cond_destroy(struct rt_cond *c)
     }
     RT_ASSERT(rt_is_outside());                   /* it waits by yielding */
     while (at_load_acq(&c->queue.leaving) != 0) { /* ORDER(cond-destroy) */
+        rt_self();
         rt_yield();
         port_relax(0);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process without threads that waits for objects between processes: it stays a process of one
- * kernel thread, as it starts no runtime, and signals end its waits as POSIX says. Each test has a
- * child, which also has no threads, and which posts when the process sleeps in the kernel.
+ * A process without threads stays a process of one kernel thread, as it starts no runtime: when it
+ * uses objects of its own, as many libraries and tools do (sort), and when it waits for objects
+ * between processes. There signals end its waits as POSIX says; each of these tests has a child,
+ * which also has no threads, and which posts when the process sleeps in the kernel.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -231,6 +232,33 @@ static void mutex_is_awaited(void)
     with_child(unlocks, waits_for_mutex);
 }
 
+static void objects_of_its_own_need_no_runtime(void)
+{
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    pthread_rwlock_t rwlock;
+    sem_t sem;
+    OK(pthread_mutex_init(&mutex, NULL));
+    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_cond_init(&cond, NULL));
+    OK(pthread_cond_signal(&cond));
+    OK(pthread_cond_broadcast(&cond));
+    OK(pthread_rwlock_init(&rwlock, NULL));
+    OK(pthread_rwlock_rdlock(&rwlock));
+    OK(pthread_rwlock_unlock(&rwlock));
+    OK(pthread_rwlock_wrlock(&rwlock));
+    OK(pthread_rwlock_unlock(&rwlock));
+    OK(sem_init(&sem, 0, 0));
+    OK(sem_post(&sem));
+    OK(sem_wait(&sem));
+    OK(sem_destroy(&sem));
+    OK(pthread_rwlock_destroy(&rwlock));
+    OK(pthread_cond_destroy(&cond));
+    OK(pthread_mutex_destroy(&mutex));
+    CHECK_EQ(kernel_threads(), threads_at_first);
+}
+
 static void *takes(void *arg)
 {
     OK(sem_wait(&area->sem));
@@ -250,6 +278,7 @@ int main(void)
 {
     threads_at_first = kernel_threads();
     objects_init();
+    RUN(objects_of_its_own_need_no_runtime);
     RUN(semaphore_is_awaited);
     RUN(semaphore_wait_times_out);
     RUN(semaphore_wait_ends_with_a_handler);
