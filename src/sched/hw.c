@@ -91,9 +91,11 @@ ALWAYS_INLINE struct thread *hw_next(unsigned cpu)
                                      : at_xchg_acq(next, (struct thread *)NULL); /* ORDER(hw) */
 }
 
-/* Some of the spilled threads go to the hardware. Returns t; if that is NULL, the first of them. */
-static NOINLINE struct thread *hw_refill(struct thread *t)
+/* Some of the spilled threads go to the hardware. Returns t; if that is NULL, the first of them. On
+ * the way a thread is in no place for a moment, in which a CPU may fall asleep. */
+static NOINLINE struct thread *hw_refill(struct cpu *self, struct thread *t)
 {
+    bool any = false;
     spin_lock(&spilled.lock, RANK_RUNQ);
     if (t == NULL) {
         t = runq_pop_locked(&spilled.q);
@@ -107,8 +109,12 @@ static NOINLINE struct thread *hw_refill(struct thread *t)
             runq_push_locked(&spilled.q, moved, true);
             break;
         }
+        any = true;
     }
     spin_unlock(&spilled.lock, RANK_RUNQ);
+    if (any) {
+        rt_kick_any(self);
+    }
     return t;
 }
 
@@ -118,7 +124,7 @@ ALWAYS_INLINE struct thread *hw_take(struct cpu *self, unsigned cycles)
     if (t != NULL) {
         line_arrived(self, t);
     }
-    return likely(runq_estimate(&spilled.q) == 0) ? t : hw_refill(t);
+    return likely(runq_estimate(&spilled.q) == 0) ? t : hw_refill(self, t);
 }
 
 ALWAYS_INLINE struct thread *hw_pick(struct cpu *self)
