@@ -44,7 +44,7 @@ void port_interrupt_accept(void);
 /* A kernel thread that is no carrier must call rt_carrier_add once. Any context. */
 void port_carrier_ask(void);
 
-/* rt_calls_scan must be called soon, and again while it returns true. Any context. */
+/* rt_calls_scan must be called soon, and again soon while it returns true. Any context. */
 void port_calls_watch(void);
 
 /* A CPU that slept in a call is awake. Inside the runtime. */
@@ -94,6 +94,7 @@ ALWAYS_INLINE void port_cpu_stirs(void) {}
 /* Upcalls. */
 int rt_carrier_add(void); /* one more spare carrier: 0 or -errno */
 bool rt_calls_scan(void);
+void rt_call_look(struct cpu *cpu); /* every some milliseconds */
 bool rt_cpu_sleeps_in_call(const struct cpu *cpu);
 
 /* How often have CPUs gone to sleep? Do they so often that wakers should pass full fences, because

@@ -3,6 +3,7 @@
  * carrier.c - see carrier.h.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "../trace/trace.h"
 #include "call_sleep.h"
@@ -30,6 +31,13 @@ static struct {
     bool asked;                     /* for one more, and not answered */
     struct carrier *unstarted;      /* its kernel thread was refused; of rt_carrier_add */
 } spares;
+
+/* The watch over calls. */
+static struct {
+    _Atomic(uint32_t) begun;                             /* (A) since the last scan; a hint */
+    uint32_t seen[PORT_CALLS_BLOCK ? RT_MAX_CPUS : 1];   /* tickets at the last scan; its own */
+    uint32_t looked[PORT_CALLS_BLOCK ? RT_MAX_CPUS : 1]; /* at the last look; its own */
+} calls;
 
 CARRIER_STEP void spare_put(struct carrier *k)
 {
@@ -262,6 +270,19 @@ static uint32_t call_blocks(struct cpu *cpu, struct thread *self, struct carrier
     return 0;
 }
 
+/* The caller has left the CPU. Is it to be watched? */
+static void call_watch(struct cpu *cpu)
+{
+    if (at_load_rlx(&rt.idle_word) & RT_CALLS) { /* ORDER(call-watch) */
+        if (!MUTANT(CALL_KEEPS) && rt_has_work(cpu)) {
+            rt_calls_tell();
+        }
+    } else if (!MUTANT(CALL_UNSEEN)) {
+        at_store_rlx(&calls.begun, 1u);
+        port_calls_watch();
+    }
+}
+
 void rt_call_begin(struct rt_call *call, bool blocks)
 {
     unsigned long irq;
@@ -285,9 +306,7 @@ void rt_call_begin(struct rt_call *call, bool blocks)
         port_cpu_leave(self);
         at_store_rel(&cpu->call, call->ticket); /* ORDER(call) */
         at_fence_light();                       /* ORDER(call-watch) */
-        if (!MUTANT(CALL_UNSEEN)) {
-            port_calls_watch();
-        }
+        call_watch(cpu);
     }
     rt_leave(irq);
 }
@@ -477,23 +496,67 @@ bool rt_cpu_sleeps_in_call(const struct cpu *cpu)
 }
 #endif
 
+/* Of a call that needs its CPU no more than to come back to it; 0: there is none. */
+static uint32_t call_ticket(struct cpu *cpu)
+{
+    uint32_t ticket = at_load_rlx(&cpu->call);
+    return call_is_asleep(ticket) ? 0 : ticket;
+}
+
+/* Does work wait for a CPU whose thread is in a call? */
+static bool calls_hold_work(void)
+{
+    for (unsigned i = 0; i < rt.ncpu; i++) {
+        if (call_ticket(rt.cpus[i]) != 0 && rt_has_work(rt.cpus[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nobody watches from here on: who makes work tells. False: there is work. */
+static bool calls_leave(void)
+{
+    at_or_acq_rel(&rt.idle_word, RT_CALLS); /* ORDER(call-watch) */
+    at_fence_heavy();                       /* ORDER(idle-wake) */
+    if (!MUTANT(CALL_BLIND) && calls_hold_work()) {
+        at_and_acq_rel(&rt.idle_word, ~RT_CALLS);
+        return false;
+    }
+    return true;
+}
+
 bool rt_calls_scan(void)
 {
-    bool again = false;
+    bool any = at_xchg_acq(&calls.begun, 0u) != 0, again = false;
     unsigned long irq = port_irq_save();
     at_fence_heavy(); /* ORDER(call-watch) */
     for (unsigned i = 0; i < rt.ncpu; i++) {
         struct cpu *cpu = rt.cpus[i];
-        uint32_t ticket = at_load_rlx(&cpu->call);
-        ticket = call_is_asleep(ticket) ? 0 : ticket;
-        if (ticket != 0 && ticket == cpu->call_seen) {
+        uint32_t ticket = call_ticket(cpu);
+        bool work = ticket != 0 && rt_has_work(cpu);
+        if (work && ticket == calls.seen[i]) {
             call_take(cpu, ticket);
         }
-        cpu->call_seen = ticket;
-        again |= ticket != 0;
+        calls.seen[i] = ticket;
+        any |= ticket != 0;
+        again |= work;
     }
+    again = again || (any && !calls_leave());
     port_irq_restore(irq);
     return again;
+}
+
+void rt_call_look(struct cpu *cpu)
+{
+    unsigned long irq = port_irq_save();
+    uint32_t ticket = call_ticket(cpu);
+    RT_ASSERT(cpu->id < rt.ncpu && port_cpu_self() == NULL);
+    if (ticket != 0 && ticket == calls.looked[cpu->id]) {
+        call_take(cpu, ticket);
+    }
+    calls.looked[cpu->id] = ticket;
+    port_irq_restore(irq);
 }
 
 void carrier_reset(void)
@@ -514,4 +577,5 @@ void carrier_forked(void)
     spares.idle = spares.extra = 0;
     spares.asked = false;
     at_init(&spares.lock.word, 0u);
+    memset(&calls, 0, sizeof(calls));
 }

@@ -34,12 +34,23 @@
  *      is saved, like a thread that is woken from outside.
  *   4. An idle thread's context stays on its own carrier: it is resumed on the carrier where it
  *      stopped, by that carrier's CPU or from limbo, and by nobody else.
- *   5. No CPU in a call is forgotten: rt_call_begin tells the port to watch (or gives the CPU away
- *      itself), and the port calls rt_calls_scan until it says that no call is under way:
- *        thread: publish the ticket | light fence | does the port watch? else tell it
- *        port:   stop watching | heavy fence | any ticket? then watch on
- *      By the fence pair the port sees the ticket, or the thread that nobody watches.
- *      ORDER(call-watch)
+ *   5. No work waits for a CPU in a call. Watching costs CPU time, and most calls are short, so the
+ *      port watches only while there is such work. Otherwise RT_CALLS in rt.idle_word is set, and
+ *      who finds it clears it and makes the port watch: a thread whose CPU has work as its call
+ *      begins, and wakers that find no CPU to wake (wake.h). The port calls rt_calls_scan, until
+ *      it says that nothing waits. That sets RT_CALLS if there have been calls.
+ *        thread: publish the ticket | light fence | RT_CALLS? else make the port watch; work? then
+ *                clear it, and make the port watch
+ *        waker:  publish the thread | waker's fence | no CPU to wake, and RT_CALLS? then clear it |
+ *                full fence | make the port watch
+ *        port:   stop watching | heavy fence | work for a CPU with a ticket? then watch on, else
+ *                set RT_CALLS | heavy fence | look again; work? then clear it and watch on
+ *      A thread that sees RT_CALLS set is before whoever clears it, so the next scan sees its
+ *      ticket by the first heavy fence. ORDER(call-watch) A waker that sees RT_CALLS clear, before
+ *      the port sets it, has published its thread before the second heavy fence: the port sees it,
+ *      or the thread does that publishes its ticket later. ORDER(idle-wake)
+ *   6. A long call gives its CPU away, work or not, at the second rt_call_look, so that a later
+ *      waker finds a CPU that sleeps.
  */
 #ifndef PIRN_CORE_CARRIER_H
 #define PIRN_CORE_CARRIER_H
@@ -89,9 +100,12 @@ enum rt_room rt_preempt_away(void);
 /* The caller, which rt_self found without a CPU, is a user thread: give it one. */
 COLD void rt_call_return(struct thread *self);
 
-/* Take the CPUs whose call has lasted since the last scan. True: look again soon. One caller at a
- * time, which is no CPU. */
+/* Take the CPUs that have work, and whose call has lasted since the last scan. True: look again
+ * soon. One caller at a time, which is no CPU. */
 bool rt_calls_scan(void);
+
+/* Now and then: take the CPU if its call has lasted since the last look. The same caller. */
+void rt_call_look(struct cpu *cpu);
 
 /* Interrupt the carrier on which t runs without a CPU that it lost unannounced. False: there is
  * none. */

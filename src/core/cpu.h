@@ -111,7 +111,6 @@ struct cpu {
 
     /* (A) ticket of the call that the running thread is in, and CALL_ bits; 0: none */
     _Atomic(uint32_t) call;
-    uint32_t call_seen; /* by rt_calls_scan, its only user */
 
     _Atomic(uint32_t) asker; /* (A) who asks for the running thread: capacity.h */
 

@@ -9,6 +9,7 @@
 #include "capacity.h"
 #include "mutant.h"
 #include "nodes.h"
+#include "port_calls.h"
 #include "port_foreign.h"
 #include "port_preempt.h"
 #include "switch.h"
@@ -38,10 +39,23 @@ static void kick_claimed(struct cpu *self, unsigned id)
     }
 }
 
+void rt_calls_tell(void)
+{
+#if PORT_CALLS_BLOCK
+    if ((at_load_rlx(&rt.idle_word) & RT_CALLS) && !MUTANT(CALL_UNTOLD) &&
+        (at_and_acq_rel(&rt.idle_word, ~RT_CALLS) & RT_CALLS)) { /* ORDER(call-watch) */
+        at_fence_seq();                                          /* ORDER(call-watch) */
+        port_calls_watch();
+    }
+#endif
+}
+
 void rt_kick_cpu(struct cpu *self, unsigned id)
 {
     if (rt_idle_claim(id)) {
         kick_claimed(self, id);
+    } else {
+        rt_calls_tell();
     }
 }
 
@@ -73,6 +87,7 @@ void rt_kick_sleeper(struct cpu *self)
             return;
         }
     }
+    rt_calls_tell();
 }
 
 void rt_kick_named(struct cpu *self, struct pirn_kick kick)
@@ -124,6 +139,7 @@ void rt_preempt_cpu(struct cpu *self, unsigned id)
             kick_claimed(self, id);
         } else {
             port_cpu_interrupt(cpu);
+            rt_calls_tell();
         }
     }
 }

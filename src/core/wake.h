@@ -57,18 +57,27 @@ void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
 
 /* ---- whom to kick ---- */
 
-/* rt.idle_word: CPUs that search, CPUs that sleep. */
-#define RT_SEARCHING 1u
+/* rt.idle_word: CPUs that search, CPUs that sleep; CALLS: threads may be in calls that nobody
+ * watches (carrier.h, 5). The flag stands below the counts: a claim and its sleeper change them in
+ * any order, so for a moment they may be less than 0, and borrow from what stands above. */
+#define RT_CALLS 1u
+#define RT_SEARCHING 2u
 #define RT_SLEEPING 0x10000u
 
 ALWAYS_INLINE uint32_t rt_idle_searching(uint32_t word)
 {
-    return word & 0xffffu;
+    return word % RT_SLEEPING / RT_SEARCHING;
 }
 
 ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
 {
-    return word >> 16;
+    return word / RT_SLEEPING;
+}
+
+/* Nobody searches, but somebody is to be told of work. */
+ALWAYS_INLINE bool rt_idle_tells(uint32_t word)
+{
+    return word != 0 && rt_idle_searching(word) == 0;
 }
 
 /* The amount that a searching CPU adds to the word. */
@@ -79,6 +88,9 @@ ALWAYS_INLINE uint32_t rt_idle_search_unit(void)
 
 /* Clear the CPU's bit in rt.idle_map: true if it slept and is now the caller's to wake. */
 bool rt_idle_claim(unsigned id);
+
+/* There is work, and no CPU that sleeps for it: CPUs whose thread is in a call are to be watched. */
+COLD void rt_calls_tell(void);
 
 /* Do all CPUs sleep? Followed or preceded by a heavy fence: invariant 2. */
 bool rt_all_asleep(void);
@@ -91,8 +103,7 @@ SHARED_INLINE void rt_kick(struct cpu *self, struct pirn_kick kick)
 {
     waker_fence(); /* ORDER(idle-wake) */
     if (likely(kick.cpu == PIRN_KICK_ANY)) {
-        uint32_t word = at_load_rlx(&rt.idle_word);
-        if (unlikely(rt_idle_sleeping(word) != 0 && rt_idle_searching(word) == 0)) {
+        if (unlikely(rt_idle_tells(at_load_rlx(&rt.idle_word)))) {
             rt_kick_sleeper(self);
         }
     } else {

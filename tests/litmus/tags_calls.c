@@ -109,6 +109,60 @@ static bool unwatched(void)
     return r[0] == 1 && r[1] == 0;
 }
 
+/* ---- call-watch: X the ticket, F the flag that nobody watches (initially set). A waker clears it
+ * and makes the port watch (Z), which looks. ---- */
+
+static void teller(void)
+{
+    at_and_acq_rel(&F, 0u);
+    at_fence_seq();
+    at_store_rlx(&Z, 1u);
+}
+static void teller_without_fence(void)
+{
+    at_and_acq_rel(&F, 0u);
+    at_store_rlx(&Z, 1u);
+}
+static void told(void)
+{
+    r[1] = 1;
+    if (at_load_rlx(&Z) == 1) {
+        at_fence_heavy();
+        r[1] = at_load_rlx(&X);
+    }
+}
+
+/* ---- idle-wake, at the begin of a call: X work, Y the ticket, F the flag, which the port sets. A
+ * waker that finds it clear relies on the port or the thread to see the work. ---- */
+
+static void calls_beside_work(void)
+{
+    at_store_rel(&Y, TICKET);
+    at_fence_light();
+    r[0] = at_load_rlx(&F) == 1 && at_load_rlx(&X) == 0;
+}
+static void makes_work(void)
+{
+    at_store_rel(&X, 1u);
+    at_fence_light();
+    r[1] = at_load_rlx(&F) == 0;
+}
+static void stops_watching(void)
+{
+    at_or_acq_rel(&F, 1u);
+    at_fence_heavy();
+    r[2] = at_load_rlx(&Y) == 0 || at_load_rlx(&X) == 0;
+}
+static void stops_watching_without_fence(void)
+{
+    at_or_acq_rel(&F, 1u);
+    r[2] = at_load_rlx(&Y) == 0 || at_load_rlx(&X) == 0;
+}
+static bool work_unseen(void)
+{
+    return r[0] && r[1] && r[2];
+}
+
 /* ---- cancel: the wait. X the thread's word, F its park: 1 PARKING, 2 ended by the canceller ----
  */
 
@@ -221,6 +275,25 @@ const struct litmus litmus_calls[] = {
      unwatched,
      {caller, watcher_without_fence},
      watching},
+    {"call-told", "call-watch", NEVER, unwatched, {caller, teller, told}, watching},
+    {"call-told-no-fence",
+     "call-watch",
+     WEAK,
+     unwatched,
+     {caller, teller_without_fence, told},
+     watching},
+    {"call-unwatched",
+     "idle-wake",
+     NEVER,
+     work_unseen,
+     {calls_beside_work, makes_work, stops_watching},
+     NULL},
+    {"call-unwatched-no-fence",
+     "idle-wake",
+     WEAK,
+     work_unseen,
+     {calls_beside_work, makes_work, stops_watching_without_fence},
+     NULL},
     {"cancel-wait", "cancel", NEVER, waits_for_ever, {cancelled, canceller}, NULL},
     {"cancel-wait-no-fence",
      "cancel",

@@ -28,11 +28,11 @@
 #include <string.h>
 
 #define MAX_CPUS 256
-#define WATCH_NS 500000u         /* between two looks at the calls under way */
-#define IDLE_NS 1000000000u      /* without a thread that runs: then cached memory is given back */
-#define SLEEP_OFTEN_NS 200000u   /* from one sleep to the next: wakers fence */
-#define SLEEP_SELDOM_NS 2000000u /* wakers do not */
-#define REACTOR_NS 1000000u      /* between two fetches of reports while all workers are busy */
+#define WATCH_NS 500000u          /* between two looks at the calls under way */
+#define IDLE_NS 1000000000u       /* without a thread that runs: then cached memory is given back */
+#define SLEEP_OFTEN_NS 1000000u   /* from one sleep to the next: wakers fence */
+#define SLEEP_SELDOM_NS 10000000u /* wakers do not */
+#define REACTOR_NS 1000000u       /* between two fetches of reports while all workers are busy */
 
 static struct {
     struct cpu *cpus[MAX_CPUS];
@@ -41,6 +41,7 @@ static struct {
     uint32_t watch;         /* look at the calls */
     uint32_t dozing;        /* the workers are not looked at */
     uint32_t stirred;       /* a worker has woken up since the last look; a hint */
+    uint64_t scan_at;       /* when the calls may be looked at next */
     uint64_t look_at;       /* when they are next */
     uint64_t looked;        /* when they were last */
     uint64_t fetch_at;      /* the next time for fetching reports, if that can wait */
@@ -106,16 +107,21 @@ static uint64_t monitor_deliver(uint64_t now)
     return next;
 }
 
-/* The calls under way: when to look again; UINT64_MAX: when someone asks. */
+/* The calls under way: when to look again; UINT64_MAX: when someone asks. Those who ask often do
+ * not have it look more often. */
 static uint64_t calls_watch(uint64_t now)
 {
+    if (__atomic_load_n(&monitor.watch, __ATOMIC_SEQ_CST) != 0 && now < monitor.scan_at) {
+        return monitor.scan_at; /* ORDER(monitor) */
+    }
     if (__atomic_exchange_n(&monitor.watch, 0, __ATOMIC_SEQ_CST) == 0) { /* ORDER(monitor) */
         return UINT64_MAX;
     }
     RT_ASSERT(port_cpu_self() == NULL && monitor.wake_at == 0);
+    monitor.scan_at = now + WATCH_NS;
     if (rt_calls_scan()) {
         __atomic_store_n(&monitor.watch, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
-        return now + WATCH_NS;
+        return monitor.scan_at;
     }
     return UINT64_MAX;
 }
@@ -171,6 +177,7 @@ static void workers_look(uint64_t now)
             blocked_look(cpu, now - monitor.looked);
             if (tend) {
                 preempt_look(cpu, now);
+                rt_call_look(cpu);
             }
         }
     }

@@ -31,6 +31,7 @@
 #include "../../../src/core/carrier.h"
 #include "../../../src/core/handed.h"
 #include "../../../src/core/id.h"
+#include "../../../src/core/wake.h"
 #include "sim_internal.h"
 
 enum { FREE = -1 }; /* in place of a CPU: any, none yet */
@@ -327,8 +328,12 @@ static void oracle(void)
 {
     for (unsigned i = 0; i < rt.ncpu; i++) {
         uint32_t ticket = at_load_rlx(&rt.cpus[i]->call);
-        if (ticket != 0 && !call_is_asleep(ticket) && !sim.watch) {
-            sim_fail("oracle: CPU %u is in a call, and nobody watches it", i);
+        bool in_call = ticket != 0 && !call_is_asleep(ticket);
+        if (in_call && !sim.watch && !(at_peek(&rt.idle_word) & RT_CALLS)) {
+            sim_fail("oracle: CPU %u is in a call, and nobody watches it, or will", i);
+        }
+        if (in_call && !sim.watch && rt_has_work(rt.cpus[i])) {
+            sim_fail("oracle: work waits for CPU %u, which is in a call that nobody watches", i);
         }
         if (asleep(i) && rt.policy.has_work(rt.cpus[i])) {
             sim_fail("oracle: CPU %u sleeps while work it may run exists", i);

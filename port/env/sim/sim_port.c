@@ -264,6 +264,9 @@ void sim_device(void *unused)
         if (!sim_is_timed() && sim_choose(4) == 0) {
             rt_fences_choose(sim_choose(2) != 0);
         }
+        if (!sim_is_timed() && sim_choose(16) == 0) {
+            rt_call_look(rt.cpus[sim_choose(sim.config.ncpu)]);
+        }
         if (sim.watch) {
             sim.watch = false;
             if (rt_calls_scan()) {
