@@ -215,6 +215,7 @@ static void *is_protected(void *arg)
         CHECK(read_unit(g.fd) == 1);
         OK(pirn_pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
     }
+    at_fence_seq(); /* a kernel's locks order what comes behind a read after a write */
     posix_point();
     return arg;
 }
