@@ -283,6 +283,11 @@ int __sigaction(int signal, const struct sigaction *action, struct sigaction *ol
  * carriers. While there is no common mask, it gets that of the calling kernel thread, which blocks
  * all signals from then on. */
 void frame_leave(void *frame);
+/* A handler whose frame has been moved to the thread's stack takes the frame's mask. Runtime's
+ * signals that come just then find `what` the handler does next, and leave that to it. */
+enum frame_opening { OPENS_NOTHING, OPENS_SIGNALS, OPENS_CANCEL };
+void frame_open(const void *frame, enum frame_opening what);
+enum frame_opening frame_opens(void);
 /* Does the frame's handler interrupt the carrier's signal stack; does the caller, called by that
  * handler, run there; does any caller? */
 bool frame_interrupts_signal_stack(const void *frame);

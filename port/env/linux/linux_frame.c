@@ -26,6 +26,12 @@
  *      (cancel_notify_later). Before a tick switches its thread, its frame moves to the thread's
  *      stack (linux_preempt.c).
  *      Debug builds ask port_switch_refused at every switch.
+ *   4. A frame that has moved blocks the runtime's signals until its handler opens them
+ *      (frame_open), before it acts for the thread: it takes signals, or is cancelled. If one has
+ *      come meanwhile, its handler begins just there. It must not move its frame to the thread's
+ *      stack to do the same: that one would find another one, and so on, a frame for each signal
+ *      that is sent, until the stack is used up. It returns, because the first one acts next, and
+ *      looks for whatever there is to do then.
  */
 #include "linux.h"
 #include "port_tools.h"
@@ -48,6 +54,24 @@ void frame_leave(void *frame)
     }
     memcpy(&context->uc_sigmask, &mask, SET_BYTES);
     context->uc_stack.ss_flags = NO_STACK;
+}
+
+static __thread enum frame_opening opening __attribute__((tls_model("initial-exec")));
+
+void frame_open(const void *frame, enum frame_opening what)
+{
+    const ucontext_t *context = frame;
+    RT_ASSERT(opening == OPENS_NOTHING || what == OPENS_CANCEL);
+    opening = port_tls_own ? what : OPENS_NOTHING; /* shared: others would find it */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &context->uc_sigmask, NULL, SET_BYTES);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    opening = OPENS_NOTHING;
+}
+
+enum frame_opening frame_opens(void)
+{
+    return opening;
 }
 
 /* The flag in the frame says how the stack was set up, not whether it was in use. */

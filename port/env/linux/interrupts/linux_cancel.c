@@ -168,7 +168,7 @@ static void cancels(int signal, siginfo_t *info, void *arg)
 {
     ucontext_t *context = arg;
     (void)signal;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &context->uc_sigmask, NULL, (size_t)_NSIG / 8);
+    frame_open(context, OPENS_CANCEL);
     rt_cancel_async();
     signals_take(context, info);
 }
@@ -199,7 +199,8 @@ static __attribute__((no_sanitize("thread", "address"))) void on_cancel(int sign
         return;
     }
     port_disturbed |= port_cpu_self() == NULL; /* or it was for a thread that ran here before */
-    if (notice == RT_NOTICE_STOP && is_outside() && preempt_may_leave(context)) {
+    if (notice == RT_NOTICE_STOP && frame_opens() != OPENS_CANCEL && is_outside() &&
+        preempt_may_leave(context)) {
         RT_ASSERT(port_irq_is_on() && !frame_interrupts_signal_stack(context));
         frame_to_thread(CANCEL_SIGNAL, info, context, cancels);
         return;

@@ -246,11 +246,9 @@ static void take(ucontext_t *context)
 static void take_unmasked(int signal, siginfo_t *info, void *arg)
 {
     ucontext_t *context = arg;
-    uint64_t mask;
     (void)signal;
     (void)info;
-    memcpy(&mask, &context->uc_sigmask, SET_BYTES);
-    mask_set(SIG_SETMASK, &mask, NULL);
+    frame_open(context, OPENS_SIGNALS);
     take(context);
 }
 
@@ -285,7 +283,7 @@ static void take_elsewhere(ucontext_t *context, siginfo_t *info)
 void signals_take(void *frame, void *info)
 {
     ucontext_t *context = frame;
-    if (!is_on() || running() == NULL || !rt_signalled()) {
+    if (!is_on() || running() == NULL || !rt_signalled() || frame_opens() != OPENS_NOTHING) {
         return;
     }
     if ((port_tls_inside & ~PREEMPT_DEFERRED) != 0) {
