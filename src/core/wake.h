@@ -89,7 +89,8 @@ ALWAYS_INLINE uint32_t rt_idle_search_unit(void)
 /* Clear the CPU's bit in rt.idle_map: true if it slept and is now the caller's to wake. */
 bool rt_idle_claim(unsigned id);
 
-/* There is work, and no CPU that sleeps for it: CPUs whose thread is in a call are to be watched. */
+/* There is work, and no CPU that sleeps for it: CPUs whose thread is in a call are to be watched.
+ */
 COLD void rt_calls_tell(void);
 
 /* Do all CPUs sleep? Followed or preceded by a heavy fence: invariant 2. */

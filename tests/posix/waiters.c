@@ -14,8 +14,8 @@
 
 #include "check.h"
 
-/* Two CPUs at most, their sleepers, a spare, and the runtime's own: main, monitor, maker, receiver of
- * signals. Of each kind there are more. */
+/* Two CPUs at most, their sleepers, a spare, and the runtime's own: main, monitor, maker, receiver
+ * of signals. Of each kind there are more. */
 enum { THREADS = 200, ALLOWED = 2 + 2 * 4 + 8 + 1 + 4, LOOKS = 40, LOOK_US = 10000 };
 
 static int pairs[THREADS][2];

@@ -3,10 +3,11 @@
  * linux_fence.c (Linux) - the heavy fence: membarrier makes all processors that run the process
  * pass a full fence. Where the system lacks or refuses it at the start, light fences are full ones.
  *
- * A process registers for it once. While the process has one thread the kernel does so at once; later
- * it first waits until all processors have passed a quiet state, 8 to 24 ms, which would be most of
- * the life of a short program. So a constructor registers. Where it came too late (a library's
- * constructor had started a kernel thread, or the program loads Pirn later) light fences stay full.
+ * A process registers for it once. While the process has one thread the kernel does so at once;
+ * later it first waits until all processors have passed a quiet state, 8 to 24 ms, which would be
+ * most of the life of a short program. So a constructor registers. Where it came too late (a
+ * library's constructor had started a kernel thread, or the program loads Pirn later) light fences
+ * stay full.
  *
  * A filter of system calls that the program installs later (seccomp) may refuse it then, to one
  * kernel thread or to all. Light fences that others have made count on it. So:

@@ -14,8 +14,8 @@
  * or with a static unwinder of its own, which it uses itself.
  *
  * Loading takes the dynamic linker's lock and allocates. The callers are in calls of the program's
- * that may do that: pthread_exit, and cancellation, of which asynchronous cancellation only comes in
- * code that calls next to nothing (POSIX 2.9.5.4).
+ * that may do that: pthread_exit, and cancellation, of which asynchronous cancellation only comes
+ * in code that calls next to nothing (POSIX 2.9.5.4).
  */
 #include <dlfcn.h>
 #include <unwind.h>
