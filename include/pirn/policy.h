@@ -148,7 +148,8 @@ struct pirn_policy {
 
     /* Required: true if pick or search of `self` would return a thread, now or on a later call. It
      * is the last check before sleeping. A false negative is a lost wake-up; a positive that lasts
-     * keeps the CPU from sleeping. */
+     * keeps the CPU from sleeping. Also called by others, for a CPU whose thread is in a system
+     * call: it reads only, by atomic loads. */
     bool (*has_work)(pirn_cpu_t self);
 
     /* True if `t`, blocked until now, may run on `self` at once, past the queue. (It is the joiner
