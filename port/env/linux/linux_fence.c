@@ -33,7 +33,6 @@ void fence_init(void)
     if (!port_fence_asymmetric) {
         rt_fences_full();
     }
-    rt_fences_choose(true); /* until it is known how often CPUs sleep */
 }
 
 bool fence_by_kernel(void)

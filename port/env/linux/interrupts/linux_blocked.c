@@ -143,7 +143,11 @@ int blocked_start(void)
                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     const char *why;
     own_signal_alone(&act);
-    return own_signal(&probe, false, &act, &why);
+    int error = own_signal(&probe, false, &act, &why);
+    if (error == 0) { /* until the monitor, which looks then, knows how often CPUs sleep */
+        rt_fences_choose(true);
+    }
+    return error;
 }
 
 void blocked_unmask(uint64_t *set)
