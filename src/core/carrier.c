@@ -514,7 +514,8 @@ static bool calls_hold_work(void)
     return false;
 }
 
-/* Nobody watches from here on: who makes work tells. False: there is work. */
+/* The port stops watching. From now on whoever makes a thread ready must tell it (rt_calls_tell).
+ * False: a thread waits already, so the port must go on. */
 static bool calls_leave(void)
 {
     at_or_acq_rel(&rt.idle_word, RT_CALLS); /* ORDER(call-watch) */

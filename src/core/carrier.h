@@ -34,11 +34,12 @@
  *      is saved, like a thread that is woken from outside.
  *   4. An idle thread's context stays on its own carrier: it is resumed on the carrier where it
  *      stopped, by that carrier's CPU or from limbo, and by nobody else.
- *   5. No work waits for a CPU in a call. Watching costs CPU time, and most calls are short, so the
- *      port watches only while there is such work. Otherwise RT_CALLS in rt.idle_word is set, and
- *      who finds it clears it and makes the port watch: a thread whose CPU has work as its call
- *      begins, and wakers that find no CPU to wake (wake.h). The port calls rt_calls_scan, until
- *      it says that nothing waits. That sets RT_CALLS if there have been calls.
+ *   5. A ready thread does not wait for long for a CPU whose thread is in a call. The port watches
+ *      such CPUs: it calls rt_calls_scan again and again. That costs CPU time, and most calls are
+ *      short. So it stops when no thread waits, and the last scan sets RT_CALLS in rt.idle_word.
+ *      Two sides look at this flag, clear it if it is set, and make the port watch again: a thread
+ *      whose call begins while others wait for its CPU, and a waker that finds no CPU to wake
+ *      (wake.h).
  *        thread: publish the ticket | light fence | RT_CALLS? else make the port watch; work? then
  *                clear it, and make the port watch
  *        waker:  publish the thread | waker's fence | no CPU to wake, and RT_CALLS? then clear it |
@@ -49,8 +50,8 @@
  *      ticket by the first heavy fence. ORDER(call-watch) A waker that sees RT_CALLS clear, before
  *      the port sets it, has published its thread before the second heavy fence: the port sees it,
  *      or the thread does that publishes its ticket later. ORDER(idle-wake)
- *   6. A long call gives its CPU away, work or not, at the second rt_call_look, so that a later
- *      waker finds a CPU that sleeps.
+ *   6. A call that two calls of rt_call_look find under way loses its CPU, even if no thread waits:
+ *      a later waker then finds a CPU that sleeps.
  */
 #ifndef PIRN_CORE_CARRIER_H
 #define PIRN_CORE_CARRIER_H

@@ -37,9 +37,9 @@ enum mutant {
     MUTANT_SHARED_DROP,    /* an object between processes forgets to wake */
     MUTANT_CALL_BACK,    /* a thread takes its CPU back without asking whether it was given away */
     MUTANT_CALL_UNSEEN,  /* nobody watches a call */
-    MUTANT_CALL_UNTOLD,  /* who makes work does not tell of it */
-    MUTANT_CALL_KEEPS,   /* a call begins although work waits for its CPU */
-    MUTANT_CALL_BLIND,   /* nobody watches from now on, although there is work */
+    MUTANT_CALL_UNTOLD,  /* a waker does not make the port watch calls */
+    MUTANT_CALL_KEEPS,   /* a call begins without a look at threads that wait for its CPU */
+    MUTANT_CALL_BLIND,   /* the port stops watching without a last look */
     MUTANT_FENCES_EARLY, /* CPUs that fall asleep rely on wakers that do not know of it yet */
     MUTANT_CALL_SLEEP_BLIND, /* a CPU falls asleep in a call without the last look */
     MUTANT_CALL_SLEEP_DEAF,  /* a waker does not know that a CPU sleeps in a call */

@@ -74,7 +74,7 @@ ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
     return word / RT_SLEEPING;
 }
 
-/* Nobody searches, but somebody is to be told of work. */
+/* No CPU searches. But one sleeps, or the port must be told (RT_CALLS). */
 ALWAYS_INLINE bool rt_idle_tells(uint32_t word)
 {
     return word != 0 && rt_idle_searching(word) == 0;
@@ -89,8 +89,8 @@ ALWAYS_INLINE uint32_t rt_idle_search_unit(void)
 /* Clear the CPU's bit in rt.idle_map: true if it slept and is now the caller's to wake. */
 bool rt_idle_claim(unsigned id);
 
-/* There is work, and no CPU that sleeps for it: CPUs whose thread is in a call are to be watched.
- */
+/* A thread is ready, and no CPU sleeps that could run it: the port must watch the CPUs whose thread
+ * is in a call (carrier.h, 5). */
 COLD void rt_calls_tell(void);
 
 /* Do all CPUs sleep? Followed or preceded by a heavy fence: invariant 2. */

@@ -3,8 +3,9 @@
  * signal_storm.c - a thread gets signals faster than it can handle them: its stack holds one frame
  * for each handler that is under way, not one for each signal. A handler blocks its own signal, so
  * there is one of the program's at a time; what the runtime adds must not depend on the number of
- * signals. The handler runs on an alternate stack, whose unused part keeps its pattern; and, in the
- * second part, on the thread's own stack.
+ * signals. First the handler runs on an alternate stack, then on the thread's own. The unused part
+ * of each keeps its pattern. A mistake shows where system calls are slow: with one frame for each
+ * signal, 17 KB were used as usual, and 80 KB under strace.
  */
 #include <signal.h>
 #include <stdint.h>

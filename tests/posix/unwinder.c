@@ -15,7 +15,7 @@ static bool refused;
 static int cleaned, destroyed;
 static pthread_key_t key;
 
-/* The library's calls come here, too. */
+/* Pirn's own call of dlopen comes here, too. */
 void *dlopen(const char *file, int mode)
 {
     static void *(*next)(const char *, int);

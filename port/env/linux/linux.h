@@ -283,8 +283,9 @@ int __sigaction(int signal, const struct sigaction *action, struct sigaction *ol
  * carriers. While there is no common mask, it gets that of the calling kernel thread, which blocks
  * all signals from then on. */
 void frame_leave(void *frame);
-/* A handler whose frame has been moved to the thread's stack takes the frame's mask. Runtime's
- * signals that come just then find `what` the handler does next, and leave that to it. */
+/* A handler whose frame has been moved to the thread's stack sets the mask of the frame. `what`:
+ * what it does next. A handler of the runtime's that interrupts it there reads that by frame_opens,
+ * and leaves it to the first one. */
 enum frame_opening { OPENS_NOTHING, OPENS_SIGNALS, OPENS_CANCEL };
 void frame_open(const void *frame, enum frame_opening what);
 enum frame_opening frame_opens(void);

@@ -26,12 +26,12 @@
  *      (cancel_notify_later). Before a tick switches its thread, its frame moves to the thread's
  *      stack (linux_preempt.c).
  *      Debug builds ask port_switch_refused at every switch.
- *   4. A frame that has moved blocks the runtime's signals until its handler opens them
- *      (frame_open), before it acts for the thread: it takes signals, or is cancelled. If one has
- *      come meanwhile, its handler begins just there. It must not move its frame to the thread's
- *      stack to do the same: that one would find another one, and so on, a frame for each signal
- *      that is sent, until the stack is used up. It returns, because the first one acts next, and
- *      looks for whatever there is to do then.
+ *   4. A handler whose frame has moved begins with the runtime's signals blocked. It unblocks them
+ *      (frame_open), and then takes signals for the thread, or cancels it. If another one of these
+ *      signals has been sent meanwhile, its handler runs as soon as they are unblocked. It must not
+ *      move its own frame to the thread's stack and do the same: a third signal could interrupt
+ *      it, and so on, with one frame for each signal, until the stack is used up. So it returns.
+ *      Nothing is lost: the first handler looks for everything that there is to do after that.
  */
 #include "linux.h"
 #include "port_tools.h"
