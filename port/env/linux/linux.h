@@ -34,6 +34,9 @@ void permit_post(uint32_t *word);
 int kernel_thread_create(void *(*fn)(void *), void *arg);
 int kernel_thread_create_known(void *(*fn)(void *), void *arg);
 
+/* Until now a kernel thread that is refused would have ended the program. */
+void start_is_over(void);
+
 /* Where the code of the program's sanitizer is; 0: nowhere. */
 uintptr_t port_sanitizer_at(void);
 

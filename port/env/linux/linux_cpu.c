@@ -329,9 +329,18 @@ static int create_everywhere(pthread_t *thread, void *(*fn)(void *), void *arg)
 }
 #endif
 
+/* (C) A refused kernel thread ends the program: from port_init to the end of the start. */
+static bool start_needs_all;
+
+void start_is_over(void)
+{
+    start_needs_all = false;
+}
+
 int port_init(bool *caller_is_main)
 {
     *caller_is_main = syscall(SYS_gettid) == getpid();
+    start_needs_all = true;
     fence_init();
     trace_clock_init();
     fd_init();
@@ -365,6 +374,24 @@ static void *carrier_main(void *arg)
     return NULL;
 }
 
+/* While another thread is in execve the kernel refuses new ones (EAGAIN), although there is no lack
+ * of anything. If the call succeeds, the caller is gone; if not, they can be created again. So a
+ * start tries for a second. Counted, because on a loaded machine the call takes longer, too. */
+static int create_at_last(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                          void *arg)
+{
+    static const struct timespec pause = {0, 1000000};
+    enum { TRIES = 1000 };
+    for (unsigned tries = 0;; tries++) {
+        int error = attr == NULL && affinity_is_bound() ? create_everywhere(thread, fn, arg)
+                                                        : create_real(thread, attr, fn, arg);
+        if (error != EAGAIN || !start_needs_all || tries == TRIES) {
+            return error;
+        }
+        syscall(SYS_nanosleep, &pause, NULL);
+    }
+}
+
 /* Helpers and all workers but the main thread's must not get signals of the process. They start
  * with all signals blocked that a thread does not cause itself, and with those that the creator
  * blocks: unblocking these for a moment would let in pending ones. Carriers set their own mask when
@@ -375,8 +402,7 @@ static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*
     uint64_t mask, old;
     signals_mask(&mask, carrier);
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, sizeof(mask));
-    int error = attr == NULL && affinity_is_bound() ? create_everywhere(thread, fn, arg)
-                                                    : create_real(thread, attr, fn, arg);
+    int error = create_at_last(thread, attr, fn, arg);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
     return -error;
 }

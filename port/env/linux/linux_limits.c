@@ -73,6 +73,7 @@ int port_start_enter(void)
 
 void port_start_leave(int kept)
 {
+    start_is_over();
     errno = kept;
 }
 
