@@ -3,6 +3,12 @@
  * linux_fence.c (Linux) - the heavy fence: membarrier makes all processors that run the process
  * pass a full fence. Where the system lacks or refuses it at the start, light fences are full ones.
  *
+ * A process registers for it once. While the process has one thread the kernel does so at once;
+ * later it first waits until all processors have passed a quiet state, 8 to 24 ms, which would be
+ * most of the life of a short program. So a constructor registers. Where it came too late (a
+ * library's constructor had started a kernel thread, or the program loads Pirn later) light fences
+ * stay full.
+ *
  * A filter of system calls that the program installs later (seccomp) may refuse it then, to one
  * kernel thread or to all. Light fences that others have made count on it. So:
  *   1. The first heavy fence that is refused clears port_fence_asymmetric. A processor sees that at
@@ -22,14 +28,35 @@
 
 bool port_fence_asymmetric;
 
+extern const char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
+
+static bool registered; /* (C) by the constructor */
+
 enum { FENCES_LIGHT = 0, FENCES_CHANGING, FENCES_FULL };
 static uint32_t fences; /* (A) */
+
+static bool has_one_thread(void)
+{
+    return &__libc_single_threaded != NULL ? __libc_single_threaded != 0
+                                           : syscall(SYS_gettid) == getpid();
+}
+
+static bool fence_register(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+static __attribute__((constructor)) void register_early(void)
+{
+    int saved = errno;
+    registered = has_one_thread() && fence_register();
+    errno = saved;
+}
 
 void fence_init(void)
 {
     fences = FENCES_LIGHT;
-    port_fence_asymmetric =
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    port_fence_asymmetric = (registered || has_one_thread()) && fence_register();
     if (!port_fence_asymmetric) {
         rt_fences_full();
     }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * late_start.c - a process that has more than one thread before Pirn's constructor runs, as where a
+ * library's own constructor starts one: light fences stay full ones, and threads wake one another.
+ * With "early" it has one thread: a constructor has registered for membarrier, where the system
+ * has it.
+ */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pirn/pirn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "port.h"
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum { ROUNDS = 2000 };
+
+/* What the C library says of the process. */
+extern char __libc_single_threaded __attribute__((weak));
+
+/* Before all constructors. */
+static void looks_threaded(int argc, char **argv, char **environment)
+{
+    (void)environment;
+    if (&__libc_single_threaded != NULL && argc > 1 && strcmp(argv[1], "late") == 0) {
+        __libc_single_threaded = 0;
+    }
+}
+
+static __attribute__((section(".preinit_array"), used)) void (*first)(int, char **,
+                                                                      char **) = looks_threaded;
+
+/* The kernel refuses a heavy fence to a process that has not registered. */
+static bool registered(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+static void *wakes(void *arg)
+{
+    pirn_sem_t *sems = arg;
+    for (int i = 0; i < ROUNDS; i++) {
+        pirn_sem_wait(&sems[0]);
+        pirn_sem_post(&sems[1]);
+    }
+    return arg;
+}
+
+/* A lost wake-up is a hang. */
+static void go_on(void)
+{
+    pirn_thread_t thread;
+    pirn_sem_t sems[2];
+    pirn_sem_init(&sems[0], 0);
+    pirn_sem_init(&sems[1], 0);
+    CHECK(pirn_create(&thread, NULL, wakes, sems) == 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        pirn_sem_post(&sems[0]);
+        pirn_sem_wait(&sems[1]);
+    }
+    CHECK(pirn_join(thread, NULL) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    bool late = argc > 1 && strcmp(argv[1], "late") == 0;
+    long can = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    if (can < 0 || (can & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) {
+        printf("late start: skipped: the system has no membarrier\n");
+        return 77;
+    }
+    if (late && &__libc_single_threaded == NULL) {
+        printf("late start: skipped: the C library does not tell whether there is one thread\n");
+        return 77;
+    }
+    CHECK(registered() == !late);
+    go_on();
+    CHECK(port_fence_asymmetric == !late);
+    CHECK(registered() == !late);
+    errno = 123;
+    port_fence_heavy();
+    CHECK(errno == 123);
+    go_on();
+    printf("late start: done\n");
+    return 0;
+}
