@@ -249,12 +249,23 @@ static void on_fork_here(void)
     rt_forked_above();
 }
 
+/* Constructors call it, and whoever starts the runtime, perhaps another kernel thread meanwhile. */
 int port_fork_watch(void)
 {
-    static bool watched;
-    int error =
-        watched ? 0 : pthread_atfork(redirect_before_fork, redirect_after_fork, on_fork_here);
-    watched = error == 0;
+    static uint32_t watched; /* 1: a thread registers the handlers; 2: they are registered */
+    int error = 0;
+    for (unsigned round = 0; error == 0; round++) {
+        uint32_t state = 0;
+        if (__atomic_compare_exchange_n(&watched, &state, 1, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_ACQUIRE)) { /* ORDER(start) */
+            error = pthread_atfork(redirect_before_fork, redirect_after_fork, on_fork_here);
+            __atomic_store_n(&watched, error == 0 ? 2 : 0, __ATOMIC_RELEASE); /* ORDER(start) */
+        } else if (state == 2) {
+            break;
+        } else {
+            port_relax(round);
+        }
+    }
     return -error;
 }
 

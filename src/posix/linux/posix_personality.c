@@ -64,14 +64,8 @@ static void forked(void)
     posix_signals_forked();
 }
 
-/* Runs before the runtime catches signals, and before the program registers fork handlers: in a
- * child ours run first. */
-static void posix_begin(void)
+static void begin_once(void)
 {
-    static _Atomic(uint32_t) begun;
-    if (at_xchg_rlx(&begun, 1u) != 0) {
-        return;
-    }
     stack_size();
     posix_sanitizer_begin();
     if (port_fork_watch() != 0) {
@@ -80,6 +74,22 @@ static void posix_begin(void)
         port_exit_now(1);
     }
     posix_signals_learn();
+}
+
+/* Runs before the runtime catches signals, and before the program registers fork handlers: in a
+ * child ours run first. Another kernel thread, which an allocator has made before constructors ran,
+ * may start the runtime meanwhile: it waits until all is done. */
+static void posix_begin(void)
+{
+    static _Atomic(uint32_t) begun; /* 1: by some thread; 2: done */
+    uint32_t state = 0;
+    if (at_cas_acq(&begun, &state, 1u)) { /* ORDER(start) */
+        begin_once();
+        at_store_rel(&begun, 2u); /* ORDER(start) */
+    }
+    for (unsigned round = 0; at_load_acq(&begun) != 2; round++) { /* ORDER(start) */
+        port_relax(round);
+    }
 }
 
 static __attribute__((constructor)) void program_begins(void)
