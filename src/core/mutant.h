@@ -11,30 +11,31 @@
 
 enum mutant {
     MUTANT_NONE,
-    MUTANT_PUBLISH_EARLY,  /* a yielding thread is enqueued before its context is saved */
-    MUTANT_NO_RECHECK,     /* an idle CPU sleeps without the last look */
-    MUTANT_NO_IDLE_FENCE,  /* no fence between announcing idleness and the last look */
-    MUTANT_NO_FOUND_LOOK,  /* nor between the end of a search and a look for more */
-    MUTANT_NO_BIAS_FENCE,  /* a thief enters a run queue without the heavy fence */
-    MUTANT_MUTEX_DROP,     /* unlock forgets to wake */
-    MUTANT_MUTEX_FORGETS,  /* a thread that takes a mutex does not see that others wait for it */
-    MUTANT_MUTEX_HIDES,    /* bound threads, too: no other is woken while one is on its way */
-    MUTANT_COND_DROP,      /* signal between enqueue and park is lost */
-    MUTANT_SEM_DOUBLE,     /* a post hands over and counts */
-    MUTANT_RWLOCK_READERS, /* a leaving writer wakes one reader only */
-    MUTANT_BARRIER_EARLY,  /* the barrier opens one arrival early */
-    MUTANT_ONCE_DROP,      /* the end of once wakes nobody */
-    MUTANT_FUTEX_BLIND,    /* a thread waits for a word that has changed already */
-    MUTANT_FE_DOUBLE,      /* a full word is handed to a reader and stays full */
-    MUTANT_TIMED_STAY,     /* a timed-out waiter stays linked */
-    MUTANT_JOIN_EARLY,     /* the joiner is made ready before the stack is left */
-    MUTANT_OMUTEX_DROP,    /* a mutex with an owner is handed over, and the new owner not woken */
-    MUTANT_ROBUST_FORGET,  /* a thread that ends keeps its robust mutexes */
-    MUTANT_PRIO_STAY,      /* a waiter that gives up leaves its priority with the owner */
-    MUTANT_PRIO_ONE_LINK,  /* a priority is not passed on to the owner's owner */
-    MUTANT_CEILING_STAY,   /* unlocking does not lower the ceiling */
-    MUTANT_TLS_STALE,      /* a thread's TLS block goes to the next life as it is */
-    MUTANT_SHARED_DROP,    /* an object between processes forgets to wake */
+    MUTANT_PUBLISH_EARLY,    /* a yielding thread is enqueued before its context is saved */
+    MUTANT_NO_RECHECK,       /* an idle CPU sleeps without the last look */
+    MUTANT_NO_IDLE_FENCE,    /* no fence between announcing idleness and the last look */
+    MUTANT_NO_FOUND_LOOK,    /* nor between the end of a search and a look for more */
+    MUTANT_NO_BIAS_FENCE,    /* a thief enters a run queue without the heavy fence */
+    MUTANT_BIAS_BACK_UNSEEN, /* a thief enters a run queue whose owner has the short way again */
+    MUTANT_MUTEX_DROP,       /* unlock forgets to wake */
+    MUTANT_MUTEX_FORGETS,    /* a thread that takes a mutex does not see that others wait for it */
+    MUTANT_MUTEX_HIDES,      /* bound threads, too: no other is woken while one is on its way */
+    MUTANT_COND_DROP,        /* signal between enqueue and park is lost */
+    MUTANT_SEM_DOUBLE,       /* a post hands over and counts */
+    MUTANT_RWLOCK_READERS,   /* a leaving writer wakes one reader only */
+    MUTANT_BARRIER_EARLY,    /* the barrier opens one arrival early */
+    MUTANT_ONCE_DROP,        /* the end of once wakes nobody */
+    MUTANT_FUTEX_BLIND,      /* a thread waits for a word that has changed already */
+    MUTANT_FE_DOUBLE,        /* a full word is handed to a reader and stays full */
+    MUTANT_TIMED_STAY,       /* a timed-out waiter stays linked */
+    MUTANT_JOIN_EARLY,       /* the joiner is made ready before the stack is left */
+    MUTANT_OMUTEX_DROP,      /* a mutex with an owner is handed over, and the new owner not woken */
+    MUTANT_ROBUST_FORGET,    /* a thread that ends keeps its robust mutexes */
+    MUTANT_PRIO_STAY,        /* a waiter that gives up leaves its priority with the owner */
+    MUTANT_PRIO_ONE_LINK,    /* a priority is not passed on to the owner's owner */
+    MUTANT_CEILING_STAY,     /* unlocking does not lower the ceiling */
+    MUTANT_TLS_STALE,        /* a thread's TLS block goes to the next life as it is */
+    MUTANT_SHARED_DROP,      /* an object between processes forgets to wake */
     MUTANT_CALL_BACK,    /* a thread takes its CPU back without asking whether it was given away */
     MUTANT_CALL_UNSEEN,  /* nobody watches a call */
     MUTANT_CALL_UNTOLD,  /* a waker does not make the port watch calls */

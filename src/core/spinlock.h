@@ -13,17 +13,26 @@
  *
  * biaslock: for data that one CPU (the owner) uses all the time and others (guests) rarely: the run
  * queue of a CPU, and the thieves. The owner's short way in and out is plain stores and a light
- * fence; a guest pays for both with a heavy fence, which takes microseconds. An owner that finds a
- * guest takes its long way, the spinlock `entry`, and so need not wait for that fence. Invariants:
- *   1. owner_in is written by the owner only, guest_in by the holder of `guests` only.
- *   2. Owner, short: owner_in = 1, light fence, guest_in? Guest: guest_in = 1, heavy fence,
- *      owner_in? By the fence pair one of them sees the other: the owner steps back, the guest
- *      waits for that, and then takes `entry`. So never a guest and the owner by the short way.
- *   3. The owner by the long way and a guest both hold `entry`; owner_in is 0 then, so the owner
- *      knows by which way it came.
- *   4. The stores of a section are published by the release store that leaves it and the acquire
- *      that enters the next one: of owner_in by a guest, of guest_in by the owner, of `entry`. A
- *      guest leaves `entry` before guest_in. The fences order only the entry protocol.
+ * fence. A guest takes the short way from the owner by a heavy fence, which costs both of them
+ * microseconds. From then on both take the spinlock `entry` (the owner's long way), until the owner
+ * has done so BIAS_BACK times since the last guest, which costs it about as much as a heavy fence.
+ * So guests that come one after the other pay for one fence. (Where the heavy fence is an
+ * instruction, a guest gives the short way back when it leaves.) Invariants:
+ *   1. owner_in is written by the owner only. guest_in is set by the holder of `guests`, and
+ *      cleared by the owner, which holds `entry`, or by the holder of `guests` after its section.
+ *      The owner takes the short way only where it finds guest_in clear.
+ *   2. Owner, short: owner_in = 1, light fence, guest_in? Guest that finds guest_in clear:
+ *      guest_in = 1, heavy fence, owner_in? By the fence pair one of them sees the other: the owner
+ *      steps back, the guest waits for that. So then the owner is not inside by the short way, and
+ *      does not come again while guest_in is set.
+ *   3. A guest is inside while it holds `entry` and has found guest_in set since it took it: then 2
+ *      holds, by its own fence or by that of a guest before, and the owner cannot clear it.
+ *   4. The owner by the long way holds `entry`; owner_in is 0 then, so the owner knows by which way
+ *      it came.
+ *   5. The stores of a section are published by the release store that leaves it and the acquire
+ *      that enters the next one: of owner_in by a guest, of guest_in by the owner, of `guests`
+ *      among guests, of `entry`. An owner that clears guest_in itself has been inside by `entry`
+ *      since the last guest. The fences order only the entry protocol.
  * No deadlock: nobody waits for owner_in or `entry` inside a section of its own.
  */
 #ifndef PIRN_CORE_SPINLOCK_H
@@ -127,9 +136,10 @@ ALWAYS_INLINE void state_unlock(statelock_t *lock, enum lockrank rank)
 
 struct biaslock {
     _Atomic(uint32_t) owner_in; /* (O) */
-    _Atomic(uint32_t) guest_in; /* (guests) */
+    _Atomic(uint32_t) guest_in; /* invariant 1 */
     spinlock_t guests;
     spinlock_t entry;
+    uint32_t alone; /* (entry) the owner's long ways since the last guest */
 };
 
 ALWAYS_INLINE void bias_init(struct biaslock *lock)
@@ -138,9 +148,10 @@ ALWAYS_INLINE void bias_init(struct biaslock *lock)
     at_init(&lock->guest_in, 0u);
     at_init(&lock->guests.word, 0u);
     at_init(&lock->entry.word, 0u);
+    lock->alone = 0;
 }
 
-/* The short way; false if there is a guest. */
+/* The short way; false if guests have taken it away. */
 ALWAYS_INLINE bool bias_trylock_owner(struct biaslock *lock)
 {
     at_store_rlx(&lock->owner_in, 1u);

@@ -133,20 +133,37 @@ static void bias_thief(void)
     }
 }
 
-/* The guest without the heavy fence. */
-static void bias_hasty_guest(void)
+/* A guest that does not do all that bias_lock_guest does. */
+static void bias_wrong_guest(bool fence, bool look)
 {
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        at_store_rlx(&bias.guest_in, 1u);
-        at_fence_light();
-        for (unsigned round = 0; at_load_acq(&bias.owner_in); round++) {
-            port_relax(round);
+    for (unsigned i = 0; i < ROUNDS;) {
+        if (!at_load_acq(&bias.guest_in)) {
+            at_store_rlx(&bias.guest_in, 1u);
+            if (fence) {
+                at_fence_heavy();
+            } else {
+                at_fence_light();
+            }
+            for (unsigned round = 0; at_load_acq(&bias.owner_in); round++) {
+                port_relax(round);
+            }
         }
         spin_lock(&bias.entry, RANK_RUNQ);
-        increment();
+        if (!look || at_load_rlx(&bias.guest_in)) {
+            increment();
+            bias.alone = 0;
+            i++;
+        }
         spin_unlock(&bias.entry, RANK_RUNQ);
-        at_store_rel(&bias.guest_in, 0u);
     }
+}
+static void bias_hasty_guest(void)
+{
+    bias_wrong_guest(false, true);
+}
+static void bias_blind_guest(void)
+{
+    bias_wrong_guest(true, false);
 }
 
 /* Entering with the fences, leaving without the release. */
@@ -440,6 +457,12 @@ const struct litmus litmus_tags[] = {
      WEAK,
      lost_one_of_two,
      {bias_owner, bias_hasty_guest},
+     bias_start},
+    {"bias-without-look",
+     "bias-entry",
+     RACE,
+     lost_one_of_two,
+     {bias_owner, bias_blind_guest},
      bias_start},
     {"bias-leaves-relaxed",
      "bias-section",

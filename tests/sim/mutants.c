@@ -57,6 +57,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_NO_IDLE_FENCE] = "no-idle-fence",
     [MUTANT_NO_FOUND_LOOK] = "no-found-look",
     [MUTANT_NO_BIAS_FENCE] = "no-bias-fence",
+    [MUTANT_BIAS_BACK_UNSEEN] = "bias-back-unseen",
     [MUTANT_MUTEX_DROP] = "mutex-drop",
     [MUTANT_MUTEX_FORGETS] = "mutex-forgets",
     [MUTANT_MUTEX_HIDES] = "mutex-hides",

@@ -92,6 +92,13 @@ struct sim_search {
 };
 extern const struct sim_search *sim_search;
 
+/* core/spinlock.c. */
+struct sim_bias {
+    bool kept;
+    uint32_t back;
+};
+extern struct sim_bias sim_bias;
+
 uint64_t sim_clock(void);
 #define port_trace_clock() sim_clock()
 #define port_trace_ns() sim_clock()

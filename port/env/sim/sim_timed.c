@@ -39,6 +39,8 @@ static const struct sim_search search_explored = {200, 100, 1000, 4000, 8000};
 static const struct sim_search search_timed = {20000, 50000, 10000000, 200000000, 1000000000};
 const struct sim_search *sim_search = &search_explored;
 
+struct sim_bias sim_bias;
+
 static struct {
     uint64_t horizon;
     uint64_t due[SIM_CONTEXTS]; /* when each may go on; of the running one not up to date */
@@ -48,6 +50,8 @@ static struct {
 void timed_begin(void)
 {
     sim_search = sim_is_timed() ? &search_timed : &search_explored;
+    sim_bias.kept = sim_is_timed() || sim.config.seed % 4 != 0;
+    sim_bias.back = sim_is_timed() ? 500 : 1 + sim.config.seed % 3;
     timed.horizon = 0;
     timed.tick_ns = 0;
     misses_begin();
