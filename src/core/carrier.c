@@ -305,7 +305,7 @@ void rt_call_begin(struct rt_call *call, bool blocks)
         call->ticket = cpu->calls;
         port_cpu_leave(self);
         at_store_rel(&cpu->call, call->ticket); /* ORDER(call) */
-        at_fence_light();                       /* ORDER(call-watch) */
+        waker_fence();                          /* ORDER(call-watch) */
         call_watch(cpu);
     }
     rt_leave(irq);
@@ -519,7 +519,7 @@ static bool calls_hold_work(void)
 static bool calls_leave(void)
 {
     at_or_acq_rel(&rt.idle_word, RT_CALLS); /* ORDER(call-watch) */
-    at_fence_heavy();                       /* ORDER(idle-wake) */
+    sleeper_fence();                        /* ORDER(idle-wake) */
     if (!MUTANT(CALL_BLIND) && calls_hold_work()) {
         at_and_acq_rel(&rt.idle_word, ~RT_CALLS);
         return false;
@@ -531,7 +531,7 @@ bool rt_calls_scan(void)
 {
     bool any = at_xchg_acq(&calls.begun, 0u) != 0, again = false;
     unsigned long irq = port_irq_save();
-    at_fence_heavy(); /* ORDER(call-watch) */
+    sleeper_fence(); /* ORDER(call-watch) */
     for (unsigned i = 0; i < rt.ncpu; i++) {
         struct cpu *cpu = rt.cpus[i];
         uint32_t ticket = call_ticket(cpu);

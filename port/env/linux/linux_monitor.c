@@ -46,7 +46,8 @@ static struct {
     uint64_t looked;        /* when they were last */
     uint64_t fetch_at;      /* the next time for fetching reports, if that can wait */
     bool fetch_empty;       /* the last one was in vain */
-    uint64_t sleeps;        /* of all workers, at the last look */
+    uint64_t sleeps;        /* of all workers, and scans, at the last look */
+    uint64_t scans;         /* of the calls under way */
     uint64_t tend_at;       /* when signals and ticks are looked after next */
     uint64_t idle_from;     /* since when no worker has been awake; 0: one is */
     uint64_t idle_switches; /* of all workers when memory was given back last */
@@ -119,6 +120,7 @@ static uint64_t calls_watch(uint64_t now)
     }
     RT_ASSERT(port_cpu_self() == NULL && monitor.wake_at == 0);
     monitor.scan_at = now + WATCH_NS;
+    monitor.scans++;
     if (rt_calls_scan()) {
         __atomic_store_n(&monitor.watch, 1, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         return monitor.scan_at;
@@ -151,11 +153,11 @@ static bool any_worker(bool (*is)(struct cpu *cpu))
     return false;
 }
 
-/* A CPU that sleeps pays for a system call, unless all wakers pay for a fence: worth it from some
- * thousand sleeps a second on. */
+/* A CPU that sleeps, and a scan of the calls, pays for a system call, unless all wakers pay for a
+ * fence: worth it from some thousand of them a second on. */
 static void fences_look(uint64_t elapsed)
 {
-    uint64_t now = rt_sleeps(), times = now - monitor.sleeps;
+    uint64_t now = rt_sleeps() + monitor.scans, times = now - monitor.sleeps;
     monitor.sleeps = now;
     if (times * SLEEP_OFTEN_NS > elapsed) {
         rt_fences_choose(true);
