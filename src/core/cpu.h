@@ -40,6 +40,9 @@ enum post_action {
  * the slice of the running one has ended. */
 enum { RT_PENDING_TICK = 1, RT_PENDING_POLL = 2, RT_PENDING_RESCHED = 4, RT_PENDING_STACKS = 8 };
 
+/* The longest search, halved so often, is none any more: search.h. */
+enum { RT_SEARCH_CUTS = 6 };
+
 struct cpu_stats {
 #ifdef PIRN_WITHOUT_STATS
     uint32_t switches; /* the port tells by it whether a thread has run for a whole tick */
@@ -89,9 +92,10 @@ struct cpu {
     uint64_t idle_since; /* idle since then, not yet in stats.idle_ns; 0: it runs a thread */
 #endif
 #ifdef PORT_CPU_SHARED
-    uint64_t search_from;  /* (O) no search before that time: search.h */
-    uint64_t search_pause; /* (O) the length of the last pause */
-    uint32_t search_cut;   /* (O) how often the time of a search was halved */
+    uint64_t search_from;                      /* (O) no search before that time: search.h */
+    uint64_t search_pause;                     /* (O) the length of the last pause */
+    uint32_t search_cut;                       /* (O) how often the time of a search is halved */
+    uint16_t search_waits[RT_SEARCH_CUTS + 1]; /* (O) recent waits, by length */
 #endif
 #ifdef PIRN_DEBUG
     uint32_t ranks_held;

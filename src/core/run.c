@@ -207,9 +207,11 @@ static struct thread *idle_wait(struct cpu *cpu, bool slept)
         trace_idle(cpu, true);
         idle_enter(cpu);
     }
+    bool woken = slept;
     for (unsigned round = 0; (next = idle_look(cpu)) == NULL; round++) {
         uint64_t then = now;
         bool offered = false;
+        woken = false;
         if (round % ROUNDS_TO_OFFER == 0) {
             bool io = RT_INPUT && rt_io_waiting() != 0;
             offered = spin != 0 && search_offers(began, now, io);
@@ -226,6 +228,7 @@ static struct thread *idle_wait(struct cpu *cpu, bool slept)
             idle_sleep(cpu);
             now = RT_TIMED ? port_now() : 0;
             search_slept(cpu, now - began);
+            woken = true;
             began = now;
             until = search_end(cpu, now, spin);
             round = 0;
@@ -235,6 +238,9 @@ static struct thread *idle_wait(struct cpu *cpu, bool slept)
         }
     }
     idle_found(cpu);
+    if (!woken) {
+        search_found(cpu, now - began);
+    }
     if (rt.policy.idle_exit != NULL) {
         rt.policy.idle_exit(cpu);
     }

@@ -8,11 +8,15 @@
  * the expected wait. If they keep it for long, searching does not pay: the CPU sleeps, and does not
  * search at all for a while, twice as long each time that this happens again soon.
  *
- * A search also costs CPU time, for nothing if work comes after its end. Threads that wake up by a
- * period would pay for it each time. So after a wait that was too long for any search, the CPU
- * searches for a quarter of the time, then less, and at last not at all. After a short wait, which
- * the whole search would have covered, it searches for twice as long. If more than two thirds of
- * the waits are short, it searches for the whole time.
+ * A search also costs CPU time: too much if it lasts longer than falling asleep and waking up would,
+ * and all of it for nothing if work comes after its end. So a CPU remembers the lengths of its last
+ * waits, in classes that double from one to the next; each wait weighs an eighth less than the one
+ * after it. It searches for that time, of the classes' bounds, which would have cost least: a wait
+ * that ends within it costs its length, a longer one the whole search and the price of a sleep, a
+ * tenth of the option spin. (That the best choice for the past is a good one for the future: Karlin
+ * and others, SOSP 1991.) A wait in which the CPU slept has also the time that waking up takes: it
+ * counts as shorter by half of spin. So a CPU that does not search, although its waits are short,
+ * tries it again.
  *
  * On ports whose cores are the runtime's alone (no PORT_CPU_SHARED) nothing is offered.
  */
@@ -50,8 +54,9 @@ static inline bool search_pays(const struct cpu *cpu, uint64_t now)
     return now >= cpu->search_from;
 }
 
-/* The whole time, halved so often, is no search any more. */
-#define RT_SEARCH_CUTS 5u
+/* The weight of one wait; all waits weigh eight times as much at most. SURE: nearly all of that. */
+#define RT_SEARCH_ONE 1024u
+#define RT_SEARCH_SURE (7 * RT_SEARCH_ONE)
 
 /* How long a search lasts. */
 static inline uint64_t search_lasts(const struct cpu *cpu)
@@ -59,16 +64,56 @@ static inline uint64_t search_lasts(const struct cpu *cpu)
     return cpu->search_cut < RT_SEARCH_CUTS ? rt.spin_ns >> cpu->search_cut : 0;
 }
 
-/* Called after a search and a sleep, which took `waited` together. Half a search more is for the
- * time that waking up takes. */
+/* The class of a wait: 0 for the shortest search, RT_SEARCH_CUTS for more than the longest. */
+static inline unsigned search_class(uint64_t waited)
+{
+    unsigned at = 0;
+    while (at < RT_SEARCH_CUTS && waited > rt.spin_ns >> (RT_SEARCH_CUTS - 1 - at)) {
+        at++;
+    }
+    return at;
+}
+
+/* A wait of that length has ended: chooses how long the next search lasts. */
+static inline void search_learn(struct cpu *cpu, uint64_t waited)
+{
+    uint64_t sleep_cost = rt.spin_ns / 10, found = 0, left = 0, least;
+    for (unsigned i = 0; i <= RT_SEARCH_CUTS; i++) {
+        cpu->search_waits[i] = (uint16_t)(cpu->search_waits[i] - cpu->search_waits[i] / 8u);
+    }
+    cpu->search_waits[search_class(waited)] += RT_SEARCH_ONE;
+    for (unsigned i = 0; i <= RT_SEARCH_CUTS; i++) {
+        left += cpu->search_waits[i];
+    }
+    cpu->search_cut = RT_SEARCH_CUTS;
+    least = left * sleep_cost;
+    for (unsigned i = 0; i < RT_SEARCH_CUTS; i++) {
+        uint64_t search = rt.spin_ns >> (RT_SEARCH_CUTS - 1 - i), weight = cpu->search_waits[i];
+        found += weight * (search - search / 4); /* the middle of the class */
+        left -= weight;
+        uint64_t cost = found + left * (search + sleep_cost);
+        if (cost <= least) {
+            least = cost;
+            cpu->search_cut = RT_SEARCH_CUTS - 1 - i;
+        }
+    }
+}
+
+/* Called after a search that has found work. If that has always come at once, there is nothing to
+ * learn, and the work does not wait for it. */
+static inline void search_found(struct cpu *cpu, uint64_t waited)
+{
+    if (cpu->search_waits[0] < RT_SEARCH_SURE || search_class(waited) != 0) {
+        search_learn(cpu, waited);
+    }
+}
+
+/* Called after a search and a sleep, which took `waited` together. */
 static inline void search_slept(struct cpu *cpu, uint64_t waited)
 {
-    if (waited < rt.spin_ns + rt.spin_ns / 2) {
-        cpu->search_cut -= cpu->search_cut != 0;
-    } else {
-        cpu->search_cut =
-            cpu->search_cut + 2 < RT_SEARCH_CUTS ? cpu->search_cut + 2 : RT_SEARCH_CUTS;
-    }
+    uint64_t wake = rt.spin_ns / 2, search = search_lasts(cpu);
+    uint64_t least = waited > wake ? waited - wake : 0;
+    search_learn(cpu, search != 0 && least <= search ? search + 1 : least);
 }
 
 /* Offers the processor, or not yet. since: when the search began; io: threads wait for descriptors.
@@ -106,6 +151,12 @@ static inline uint64_t search_lasts(const struct cpu *cpu)
 {
     (void)cpu;
     return rt.spin_ns;
+}
+
+static inline void search_found(struct cpu *cpu, uint64_t waited)
+{
+    (void)cpu;
+    (void)waited;
 }
 
 static inline void search_slept(struct cpu *cpu, uint64_t waited)
