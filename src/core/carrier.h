@@ -40,15 +40,16 @@
  *      Two sides look at this flag, clear it if it is set, and make the port watch again: a thread
  *      whose call begins while others wait for its CPU, and a waker that finds no CPU to wake
  *      (wake.h).
- *        thread: publish the ticket | waker's fence | RT_CALLS? else make the port watch; work? then
- *                clear it, and make the port watch
+ *        thread: publish the ticket | waker's fence | RT_CALLS? else make the port watch; work?
+ *                then clear it, and make the port watch
  *        waker:  publish the thread | waker's fence | no CPU to wake, and RT_CALLS? then clear it |
  *                full fence | make the port watch
- *        port:   stop watching | sleeper's fence | work for a CPU with a ticket? then watch on, else
- *                set RT_CALLS | sleeper's fence | look again; work? then clear it and watch on
+ *        port:   stop watching | sleeper's fence | work for a CPU with a ticket? then watch on,
+ *                else set RT_CALLS | sleeper's fence | look again; work? then clear it and watch
+ *                on
  *      A thread that sees RT_CALLS set is before whoever clears it, so the next scan sees its
- *      ticket by the first of these fences. ORDER(call-watch) A waker that sees RT_CALLS clear, before
- *      the port sets it, has published its thread before the second one: the port sees it,
+ *      ticket by the first of these fences. ORDER(call-watch) A waker that sees RT_CALLS clear,
+ *      before the port sets it, has published its thread before the second one: the port sees it,
  *      or the thread does that publishes its ticket later. ORDER(idle-wake)
  *   6. A call that two calls of rt_call_look find under way loses its CPU, even if no thread waits:
  *      a later waker then finds a CPU that sleeps.

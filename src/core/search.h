@@ -8,15 +8,15 @@
  * the expected wait. If they keep it for long, searching does not pay: the CPU sleeps, and does not
  * search at all for a while, twice as long each time that this happens again soon.
  *
- * A search also costs CPU time: too much if it lasts longer than falling asleep and waking up would,
- * and all of it for nothing if work comes after its end. So a CPU remembers the lengths of its last
- * waits, in classes that double from one to the next; each wait weighs an eighth less than the one
- * after it. It searches for that time, of the classes' bounds, which would have cost least: a wait
- * that ends within it costs its length, a longer one the whole search and the price of a sleep, a
- * tenth of the option spin. (That the best choice for the past is a good one for the future: Karlin
- * and others, SOSP 1991.) A wait in which the CPU slept has also the time that waking up takes: it
- * counts as shorter by half of spin. So a CPU that does not search, although its waits are short,
- * tries it again.
+ * A search also costs CPU time: too much if it lasts longer than falling asleep and waking up
+ * would, and all of it for nothing if work comes after its end. So a CPU remembers the lengths of
+ * its last waits, in classes that double from one to the next; each wait weighs an eighth less than
+ * the one after it. It searches for that time, of the classes' bounds, which would have cost least:
+ * a wait that ends within it costs its length, a longer one the whole search and the price of a
+ * sleep, a tenth of the option spin. (That the best choice for the past is a good one for the
+ * future: Karlin and others, SOSP 1991.) A wait in which the CPU slept has also the time that
+ * waking up takes: it counts as shorter by half of spin. So a CPU that does not search, although
+ * its waits are short, tries it again.
  *
  * On ports whose cores are the runtime's alone (no PORT_CPU_SHARED) nothing is offered.
  */
