@@ -64,9 +64,12 @@ void rt_wake(struct cpu *self, struct thread *t, enum pirn_why why);
 #define RT_SEARCHING 2u
 #define RT_SLEEPING 0x10000u
 
-ALWAYS_INLINE uint32_t rt_idle_searching(uint32_t word)
+/* Less than 0 while a claimed CPU, which was awake already, has found work, and its claimer has not
+ * counted it yet. */
+ALWAYS_INLINE int rt_idle_searching(uint32_t word)
 {
-    return word % RT_SLEEPING / RT_SEARCHING;
+    uint16_t low = (uint16_t)(word & ~RT_CALLS);
+    return (int16_t)low / (int)RT_SEARCHING;
 }
 
 ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
@@ -77,7 +80,7 @@ ALWAYS_INLINE uint32_t rt_idle_sleeping(uint32_t word)
 /* No CPU searches. But one sleeps, or the port must be told (RT_CALLS). */
 ALWAYS_INLINE bool rt_idle_tells(uint32_t word)
 {
-    return word != 0 && rt_idle_searching(word) == 0;
+    return word != 0 && rt_idle_searching(word) <= 0;
 }
 
 /* The amount that a searching CPU adds to the word. */

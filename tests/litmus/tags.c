@@ -239,6 +239,37 @@ static bool claimed_twice_or_blind(void)
     return (r[0] && r[1]) || (r[0] && !r[2]) || (r[1] && !r[3]);
 }
 
+/* ---- idle-claim: a waker claims a CPU that wakes up by itself, and has found work ---- */
+
+static void borrow_start(void)
+{
+    at_init(&rt.idle_map[0], 1u);
+    at_init(&rt.idle_word, 2 * RT_SLEEPING);
+}
+static void borrow_claimer(void)
+{
+    r[0] = rt_idle_claim(0);
+}
+/* r[1]: it is claimed, and so has counted as searching, until now. */
+static uint32_t borrow_found(void)
+{
+    r[1] = !(at_and_acq_rel(&rt.idle_map[0], ~1u) & 1);
+    return r[1] ? at_sub_acq_rel(&rt.idle_word, RT_SEARCHING) - RT_SEARCHING : RT_SLEEPING;
+}
+static void borrow_sleeper(void)
+{
+    r[2] = rt_idle_tells(borrow_found());
+}
+static void borrow_sleeper_unsigned(void)
+{
+    r[2] = borrow_found() % RT_SLEEPING == 0;
+}
+/* Nobody looks after other work, and the other CPU sleeps. */
+static bool borrow_relies_on_nobody(void)
+{
+    return r[0] && r[1] && !r[2];
+}
+
 /* ---- pending ---- */
 
 static void pending_post(void)
@@ -483,6 +514,18 @@ const struct litmus litmus_tags[] = {
      claimed_twice_or_blind,
      {sleeper_announces, claimer_0, claimer_1},
      NULL},
+    {"idle-borrow",
+     "idle-claim",
+     NEVER,
+     borrow_relies_on_nobody,
+     {borrow_claimer, borrow_sleeper},
+     borrow_start},
+    {"idle-borrow-unsigned",
+     "idle-claim",
+     RACE,
+     borrow_relies_on_nobody,
+     {borrow_claimer, borrow_sleeper_unsigned},
+     borrow_start},
     {"pending", "pending", NEVER, served_blind, {pending_post, pending_serve}, NULL},
     {"pending-relaxed", "pending", WEAK, served_blind, {pending_post_relaxed, pending_serve}, NULL},
     {"inbox",
