@@ -34,13 +34,20 @@
 #include <stdatomic.h>
 
 /* Plain initialisation of memory that no other CPU can see yet. */
-#define at_init(p, v) atomic_init((p), (v))
+#define at_init(p, v) at_store_rlx((p), (v))
 
 #define at_load_rlx(p) atomic_load_explicit((p), memory_order_relaxed)
 #define at_load_acq(p) atomic_load_explicit((p), memory_order_acquire)
 #define at_peek(p) at_load_rlx(p) /* for assertions */
+#ifdef STORES_ARE_PLAIN
+#define at_store_rlx(p, v)                                                                         \
+    ((void)(*(__typeof__(atomic_load_explicit((p), memory_order_relaxed)) volatile *)(void *)(p) = \
+                (v)))
+#define at_store_rel(p, v) (atomic_thread_fence(memory_order_release), at_store_rlx((p), (v)))
+#else
 #define at_store_rlx(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
 #define at_store_rel(p, v) atomic_store_explicit((p), (v), memory_order_release)
+#endif
 
 #define at_xchg_rlx(p, v) atomic_exchange_explicit((p), (v), memory_order_relaxed)
 #define at_xchg_acq(p, v) atomic_exchange_explicit((p), (v), memory_order_acquire)
@@ -149,7 +156,7 @@ ALWAYS_INLINE void at_fence_light(void)
  * other. A reader reads until it gets the same value twice. If the writer is stopped exactly
  * between the two stores while the upper word changes, the value is wrong by 2^32. */
 #if UINTPTR_MAX > 0xffffffffu
-#define STAT_SET(p, n) __atomic_store_n((p), (n), __ATOMIC_RELAXED)
+#define STAT_SET(p, n) STORE_RLX((p), (n))
 #define STAT_GET(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #else
 #define STAT_SET(p, n) ((void)(*(volatile uint64_t *)(p) = (n)))

@@ -36,6 +36,19 @@
 #define CONTAINER_OF(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Stores to words that are not _Atomic (those that are: atomic.h). gcc before 14 makes each such
+ * store on RISC-V, also a relaxed one, a read-modify-write (amoswap), which goes to the memory that
+ * all processors share. A plain store does, after a fence if it releases (the RISC-V
+ * specification's mapping of C11 to its instructions). */
+#if defined(__riscv) && !defined(__clang__) && __GNUC__ < 14
+#define STORES_ARE_PLAIN
+#define STORE_RLX(p, v) ((void)(*(__typeof__(*(p)) volatile *)(p) = (v)))
+#define STORE_REL(p, v) (__atomic_thread_fence(__ATOMIC_RELEASE), STORE_RLX((p), (v)))
+#else
+#define STORE_RLX(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define STORE_REL(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#endif
+
 #define NO_TSAN __attribute__((no_sanitize("thread")))
 
 /* The sanitizer that instruments this build; gcc and clang tell it in different ways. */

@@ -148,7 +148,7 @@ bool (*rt_yield_way)(void) = yield_any;
 /* A foreign kernel thread may be yielding; for it either way is right. */
 void rt_yield_use(bool (*way)(void))
 {
-    __atomic_store_n(&rt_yield_way, way != NULL ? way : yield_any, __ATOMIC_RELAXED);
+    STORE_RLX(&rt_yield_way, way != NULL ? way : yield_any);
 }
 
 bool rt_yield(void)

@@ -93,7 +93,7 @@ void __retarget_lock_acquire(_LOCK_T lock)
         if (!rt_mutex_lock_fast(&lock->mutex)) {
             lock_wait(lock);
         }
-        __atomic_store_n(&lock->owner, self, __ATOMIC_RELAXED);
+        STORE_RLX(&lock->owner, self);
     }
     lock->depth++;
 }
@@ -101,7 +101,7 @@ void __retarget_lock_acquire(_LOCK_T lock)
 void __retarget_lock_release(_LOCK_T lock)
 {
     if (--lock->depth == 0) {
-        __atomic_store_n(&lock->owner, NULL, __ATOMIC_RELAXED);
+        STORE_RLX(&lock->owner, NULL);
         if (!rt_mutex_unlock_fast(&lock->mutex)) {
             rt_mutex_unlock_slow(&lock->mutex);
         }

@@ -18,7 +18,7 @@ enum trace_id {
 
 #define TRACE_TEXT_MAX 32u
 
-#define RING_PUBLISH(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define RING_PUBLISH(p, v) STORE_REL((p), (v))
 
 /* The private state of the writer of a THREAD ring. */
 struct trace_writer {

@@ -49,8 +49,8 @@ ALWAYS_INLINE void bare_unlock(uint32_t *word, unsigned long irq)
 {
     RT_ASSERT(bare_is_locked(word));
     section_unlock();
-    __atomic_store_n(word, 0, __ATOMIC_RELEASE); /* ORDER(spinlock) */
-    RT_ASSERT(bare_irq_is_off());                /* behind it: the message takes a lock, too */
+    STORE_REL(word, 0);           /* ORDER(spinlock) */
+    RT_ASSERT(bare_irq_is_off()); /* behind it: the message takes a lock, too */
     port_irq_restore(irq);
 }
 

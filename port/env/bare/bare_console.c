@@ -111,7 +111,7 @@ static size_t take(char *to, size_t most)
         char byte = input.bytes[got++ % ROOM];
         to[n++] = byte == '\r' ? '\n' : byte;
     }
-    __atomic_store_n(&input.got, got, __ATOMIC_RELEASE); /* ORDER(console) */
+    STORE_REL(&input.got, got); /* ORDER(console) */
     bare_unlock(&input.lock, irq);
     return n;
 }

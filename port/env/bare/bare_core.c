@@ -165,7 +165,7 @@ void bare_on_timer(void)
     struct cpu *cpu = port_cpu_self();
     uint32_t *count = &timer_interrupts[arch_core() - bare_cores];
     RT_ASSERT(bare_in_handler());
-    __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED); /* its own */
+    STORE_RLX(count, *count + 1); /* its own */
     if (!BARE_TIMER || cpu == NULL) {
         board_timer_set(UINT64_MAX);
         return;
@@ -323,7 +323,7 @@ void port_cpu_idle(struct cpu *cpu, uint64_t deadline)
 void port_cpu_kick(struct cpu *cpu)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
-    __atomic_store_n(&port->permit, 1, __ATOMIC_RELEASE); /* ORDER(permit) */
+    STORE_REL(&port->permit, 1); /* ORDER(permit) */
     port_cpu_interrupt(cpu);
 }
 
@@ -331,7 +331,7 @@ void bare_look_again(void)
 {
     struct cpu *cpu = port_cpu_self();
     if (cpu != NULL) {
-        __atomic_store_n(&rt_cpu_port(cpu)->permit, 1, __ATOMIC_RELEASE); /* ORDER(permit) */
+        STORE_REL(&rt_cpu_port(cpu)->permit, 1); /* ORDER(permit) */
     }
 }
 
@@ -388,7 +388,7 @@ int port_carrier_start(struct carrier *k)
     RT_ASSERT(core != 0 && cores.carrier[core] == NULL);
     RT_ASSERT(rt_carrier_port(k)->core == 0);
     rt_carrier_port(k)->core = core;
-    __atomic_store_n(&cores.carrier[core], k, __ATOMIC_RELEASE); /* ORDER(carrier) */
+    STORE_REL(&cores.carrier[core], k); /* ORDER(carrier) */
     cores.ncores = core + 1;
     board_cores_wake();
     return 0;

@@ -257,7 +257,7 @@ int gettimeofday(struct timeval *now, void *zone)
     uint64_t ns = port_now();
     if (__atomic_load_n(&began, __ATOMIC_RELAXED) == 0) {
         long seconds = host(SEMIHOST_TIME, NULL) - (long)(ns / 1000000000u);
-        __atomic_store_n(&began, seconds > 0 ? seconds : 1, __ATOMIC_RELAXED);
+        STORE_RLX(&began, seconds > 0 ? seconds : 1);
     }
     now->tv_sec = (time_t)(ns / 1000000000u) + __atomic_load_n(&began, __ATOMIC_RELAXED);
     now->tv_usec = (suseconds_t)(ns / 1000u % 1000000u);

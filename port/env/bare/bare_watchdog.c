@@ -35,11 +35,11 @@ int pirn_watchdog(uint64_t period, void (*pet)(void))
     unsigned n = rt_cpu_count();
     RT_ASSERT(n <= 32); /* bits of `noted` */
     unsigned long irq = port_irq_save();
-    __atomic_store_n(&dog.noted, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&dog.pet, pet, __ATOMIC_RELAXED);
-    __atomic_store_n(&dog.watching, port_cpu_self(), __ATOMIC_RELAXED);
+    STORE_RLX(&dog.noted, 0);
+    STORE_RLX(&dog.pet, pet);
+    STORE_RLX(&dog.watching, port_cpu_self());
     dog.missed = 0;
-    __atomic_store_n(&watchdog_us, pet != NULL ? (uint32_t)(period / US) : 0, __ATOMIC_RELAXED);
+    STORE_RLX(&watchdog_us, pet != NULL ? (uint32_t)(period / US) : 0);
     for (unsigned i = 0; i < n; i++) {
         board_ipi(rt_cpu_port(rt_cpu_at(i))->hart); /* each sets its timer */
     }
