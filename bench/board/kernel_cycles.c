@@ -6,9 +6,10 @@
  * the largest number of cycles, and the mean number of instructions.
  *
  *     kernel_cycles
- *     kernel_words       the same, and Full/Empty words (built with KERNEL_WORDS)
+ *     kernel_waits       the same, Full/Empty words, and waits for semaphores, conditions and words
+ *                        (built with KERNEL_WAITS)
  *
- * kernel_words is for policies that move threads often. Under the others a waiter is often alone on
+ * kernel_waits is for policies that move threads often. Under the others a waiter is often alone on
  * its CPU. Then few of its waits are counted, and the program takes very long.
  *
  * The cycle counter is one for all hardware threads; each counts its own instructions. The cost of
@@ -29,10 +30,10 @@
 
 #include <pirn/pirn.h>
 
-#ifdef KERNEL_WORDS
-static const bool words = true;
+#ifdef KERNEL_WAITS
+static const bool all_waits = true;
 #else
-static const bool words = false;
+static const bool all_waits = false;
 #endif
 
 #define CHECK(cond)                                                                                \
@@ -59,6 +60,10 @@ enum operation {
     SEM_WAIT,
     SEM_POST,
     INTERRUPT,
+    SEM_SUSPENDED,
+    SEM_WAKES,
+    COND_SUSPENDED,
+    COND_WAKES,
     WORD_TAKE,
     WORD_WRITE,
     WORD_SUSPENDED,
@@ -78,6 +83,10 @@ static const char *const names[OPERATIONS] = {
     "take a unit of a semaphore",
     "post a semaphore, nobody waits",
     "interrupt of all CPUs at once",
+    "wait for a semaphore, to the next thread",
+    "post a semaphore, a thread waits",
+    "wait for a condition, to the next thread",
+    "signal a condition, a thread waits",
     "take a full word",
     "write an empty word, nobody waits",
     "take an empty word, to the next thread",
@@ -273,36 +282,30 @@ static void *yields(void *me)
     return NULL;
 }
 
-/* ---- a mutex between two threads, or a word that is full while it is free: an owner, a waiter and
- * one that yields, for each CPU ---- */
+/* ---- waits: an owner, a waiter and one that yields, for each CPU. The owner holds what the waiter
+ * waits for: a mutex, the unit of a semaphore, a word that is full while it is free. Or the waiter
+ * waits for a condition, which the owner signals without the mutex. ---- */
 
-static bool by_word; /* the pairs use the word, not the mutex */
+static const struct kind {
+    enum object { MUTEX, SEM, COND, WORD } object;
+    enum operation suspends, wakes;
+} kinds[] = {
+    {MUTEX, LOCK_SUSPENDED, UNLOCK_WAKES},
+    {SEM, SEM_SUSPENDED, SEM_WAKES},
+    {COND, COND_SUSPENDED, COND_WAKES},
+    {WORD, WORD_SUSPENDED, WORD_WAKES},
+};
+static const struct kind *kind;
 
 static struct pair {
     pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    sem_t sem;
     pirn_fe_t word;
-    /* 0: the owner locks; 1: it has locked; 2: the waiter is about to wait; 3: it has unlocked;
+    /* 0: the owner takes it; 1: it has it; 2: the waiter is about to wait; 3: it has gone on;
      * 4: the owner has ended */
     unsigned state;
 } pairs[CPUS_MAX] __attribute__((aligned(64)));
-
-static void pair_lock(struct pair *pair)
-{
-    if (by_word) {
-        (void)pirn_fe_take(&pair->word);
-    } else {
-        pthread_mutex_lock(&pair->mutex);
-    }
-}
-
-static void pair_unlock(struct pair *pair)
-{
-    if (by_word) {
-        pirn_fe_write(&pair->word, 1);
-    } else {
-        pthread_mutex_unlock(&pair->mutex);
-    }
-}
 
 static void wait_while(const unsigned *word, unsigned value, void *me)
 {
@@ -313,18 +316,38 @@ static void wait_while(const unsigned *word, unsigned value, void *me)
 
 static void own_once(struct pair *pair, bool measured, void *me)
 {
-    pair_lock(pair);
+    int i = measured ? 0 : -1;
+    if (kind->object == MUTEX) {
+        pthread_mutex_lock(&pair->mutex);
+    } else if (kind->object == SEM) {
+        sem_wait(&pair->sem);
+    } else if (kind->object == WORD) {
+        (void)pirn_fe_take(&pair->word);
+    }
     resumed(me);
     __atomic_store_n(&pair->state, 1, __ATOMIC_RELEASE);
     wait_while(&pair->state, 1, me);
     yield_marked(me, NONE); /* with several CPUs the waiter may still be on its way */
     yield_marked(me, NONE);
+    if (kind->object == COND) { /* who has locked its mutex after it waits for sure */
+        pthread_mutex_lock(&pair->mutex);
+        resumed(me);
+        pthread_mutex_unlock(&pair->mutex);
+    }
     __atomic_store_n(&pair->state, 0, __ATOMIC_RELEASE);
-    int i = measured ? 0 : -1;
-    if (by_word) {
-        MEASURE(WORD_WAKES, pirn_fe_write(&pair->word, 1));
-    } else {
+    switch (kind->object) {
+    case MUTEX:
         MEASURE(UNLOCK_WAKES, pthread_mutex_unlock(&pair->mutex));
+        break;
+    case SEM:
+        MEASURE(SEM_WAKES, sem_post(&pair->sem));
+        break;
+    case COND:
+        MEASURE(COND_WAKES, pthread_cond_signal(&pair->cond));
+        break;
+    case WORD:
+        MEASURE(WORD_WAKES, pirn_fe_write(&pair->word, 1));
+        break;
     }
     wait_while(&pair->state, 0, me);
 }
@@ -343,11 +366,10 @@ static unsigned calls(enum operation operation)
 static void owns(struct pair *pair, void *me)
 {
     enum { AGAIN = 20 };
-    enum operation suspended = by_word ? WORD_SUSPENDED : LOCK_SUSPENDED;
     for (int i = 0; i < WARM; i++) {
         own_once(pair, false, me);
     }
-    for (int again = 0; again < AGAIN && calls(suspended) < CALLS; again++) {
+    for (int again = 0; again < AGAIN && calls(kind->suspends) < CALLS; again++) {
         for (int i = 0; i < CALLS_EACH; i++) {
             own_once(pair, true, me);
         }
@@ -365,16 +387,35 @@ static void waits(struct pair *pair, void *me)
         if (found == 4) {
             return;
         }
-        __atomic_store_n(&pair->state, 2, __ATOMIC_RELEASE);
-        if (by_word) {
-            mark(i < 0 ? NONE : WORD_SUSPENDED, me);
-            (void)pirn_fe_take(&pair->word);
-        } else {
-            mark(i < 0 ? NONE : LOCK_SUSPENDED, me);
+        if (kind->object == COND) {
             pthread_mutex_lock(&pair->mutex);
+            resumed(me);
         }
-        resumed(me);
-        pair_unlock(pair);
+        __atomic_store_n(&pair->state, 2, __ATOMIC_RELEASE);
+        mark(i < 0 ? NONE : kind->suspends, me);
+        switch (kind->object) {
+        case MUTEX:
+            pthread_mutex_lock(&pair->mutex);
+            resumed(me);
+            pthread_mutex_unlock(&pair->mutex);
+            break;
+        case SEM:
+            sem_wait(&pair->sem);
+            resumed(me);
+            sem_post(&pair->sem);
+            break;
+        case COND:
+            pthread_cond_wait(&pair->cond, &pair->mutex);
+            resumed(me);
+            CHECK(__atomic_load_n(&pair->state, __ATOMIC_RELAXED) == 0);
+            pthread_mutex_unlock(&pair->mutex);
+            break;
+        case WORD:
+            (void)pirn_fe_take(&pair->word);
+            resumed(me);
+            pirn_fe_write(&pair->word, 1);
+            break;
+        }
         __atomic_store_n(&pair->state, 3, __ATOMIC_RELEASE);
     }
 }
@@ -500,6 +541,8 @@ int main(void)
         CHECK(pthread_mutex_init(&objects[i].mutex, NULL) == 0);
         CHECK(sem_init(&objects[i].sem, 0, 0) == 0);
         CHECK(pthread_mutex_init(&pairs[i].mutex, NULL) == 0);
+        CHECK(pthread_cond_init(&pairs[i].cond, NULL) == 0);
+        CHECK(sem_init(&pairs[i].sem, 0, 1) == 0);
         pirn_fe_init(&objects[i].word);
         pirn_fe_init(&pairs[i].word);
         pirn_fe_write(&pairs[i].word, 1);
@@ -509,14 +552,13 @@ int main(void)
     measure(LOCK, UNLOCK, 1, alone);
     print(SEM_WAIT);
     print(SEM_POST);
-    if (words) {
+    if (all_waits) {
         print(WORD_TAKE);
         print(WORD_WRITE);
     }
-    measure(LOCK_SUSPENDED, UNLOCK_WAKES, 3, shares);
-    if (words) {
-        by_word = true;
-        measure(WORD_SUSPENDED, WORD_WAKES, 3, shares);
+    for (size_t k = 0; k < (all_waits ? sizeof kinds / sizeof kinds[0] : 1); k++) {
+        kind = &kinds[k];
+        measure(kind->suspends, kind->wakes, 3, shares);
     }
     measure(CREATE, EXIT, 2, creates);
     measure(INTERRUPT, INTERRUPT, 1, is_interrupted);

@@ -31,15 +31,19 @@ LATENCIES = (8, 32, 128)
 PLOTTED_CPUS = 4
 APP_CPUS = 4
 PICTURE = "threads-latency.png"
-WORDS = (
+WAITS = (
+    "wait for a semaphore, to the next thread",
+    "post a semaphore, a thread waits",
+    "wait for a condition, to the next thread",
+    "signal a condition, a thread waits",
     "take a full word",
     "write an empty word, nobody waits",
     "take an empty word, to the next thread",
     "write an empty word, a thread waits",
 )
-OPERATIONS = (*(name for name in PAPER if "interrupt" not in name), *WORDS)
-# `steal` leaves pairs of threads on a CPU each, so that too few waits for words are counted.
-WITH_WORDS = ("hw", "single")
+OPERATIONS = (*(name for name in PAPER if "interrupt" not in name), *WAITS)
+# `steal` leaves pairs of threads on a CPU each, so that too few of these waits are counted.
+WITH_WAITS = ("hw", "single")
 # In small libraries of one policy each, so that no code is measured that another one needs.
 KERNELS = tuple(
     Kernel(f"small-{policy}", policy, f"`{policy}`", SMALL) for policy in ("hw", "single", "steal")
@@ -50,7 +54,7 @@ POLICIES: Mapping[str, str] = {**mips_apps.POLICIES, "request": "request", "hw":
 def plan(root: Path, short_: bool) -> dict[Run, What]:
     found = {}
     for kernel in KERNELS:
-        target = "kernel_words" if kernel.policy in WITH_WORDS else "kernel_cycles"
+        target = "kernel_waits" if kernel.policy in WITH_WAITS else "kernel_cycles"
         path = mips.program(root, kernel, target=target)
         wanted = [(cpus, LATENCY) for cpus in (CPUS[:1] if short_ else CPUS)]
         if not short_:
@@ -172,10 +176,11 @@ processors share, under `steal` in a list of its processor
 chip with one hardware thread a core, which has the hardware scheduler with {entries} entries in
 each queue under all policies; a second level of memory that answers after {latency} cycles; and
 the operations of `bench/board/kernel_cycles.c`, which all processors execute at the same time.
-Waits for mutexes and semaphores are in software under all policies. Waits for Full/Empty words are
-the hardware's under `hw`: a thread that takes an empty word waits in the hardware, which makes it
-ready when another thread writes the word. Such a word is a mutex, too: take is lock, write is
-unlock. They are not measured under `steal`, which leaves pairs of threads on a CPU each.
+Waits for mutexes, semaphores and conditions are in software under all policies. Waits for
+Full/Empty words are the hardware's under `hw`: a thread that takes an empty word waits in the
+hardware, which makes it ready when another thread writes the word. Such a word is a mutex, too:
+take is lock, write is unlock. Words, and waits for semaphores and conditions, are not measured
+under `steal`, which leaves pairs of threads on a CPU each.
 
 A cell is the mean number of cycles of at least 1,000 calls, and in brackets the number of
 instructions. The libraries are small: without tracing, statistics, cancellation and priorities."""
