@@ -18,8 +18,8 @@
 
 /* ---- plain ---- */
 
-/* A request that is due with the asynchronous type ends the thread. Not inline: so the way of a free
- * mutex needs no stack frame. */
+/* A request that is due with the asynchronous type ends the thread. Not inline: so the way of a
+ * free mutex needs no stack frame. */
 static NOINLINE int plain_wait(struct rt_mutex *m, uint64_t deadline)
 {
     int error = rt_mutex_lock_async(m, deadline);
