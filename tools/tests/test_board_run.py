@@ -175,18 +175,16 @@ def test_run_ends_a_program_that_does_not(tmp_path: Path) -> None:
     assert f"pirn: no end after 3 s: {QEMU} was stopped" in done.stderr
 
 
-def gone(pid: int) -> bool:
-    """Whether the process has ended, within a time."""
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
+def wait_until_gone(pid: int) -> None:
+    """Without a limit but the test's own: the machine may be slow."""
+    while True:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except (FileNotFoundError, ProcessLookupError):
-            return True
+            return
         if state == "Z":
-            return True
+            return
         time.sleep(0.05)
-    return False
 
 
 @needs_board
@@ -208,7 +206,7 @@ def test_qemu_does_not_outlive_us(tmp_path: Path, number: signal.Signals, status
     assert started.wait(60) == status
     started.stdout.close()
     assert len(children) == 1
-    assert gone(int(children[0]))
+    wait_until_gone(int(children[0]))
 
 
 def free_port() -> int:

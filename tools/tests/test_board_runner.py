@@ -186,12 +186,10 @@ def test_the_command_ends_with_us(tmp_path: Path, place: Path) -> None:
     assert started.stdout is not None
     assert started.stdout.readline() == b"begun\n"
     started.terminate()
-    assert started.wait(60) == 143
+    assert started.wait() == 143
     started.stdout.close()
-    until = time.monotonic() + 20
-    while not mark.exists() and time.monotonic() < until:
+    while not mark.exists():  # without a limit but the test's own: the machine may be slow
         time.sleep(0.05)
-    assert mark.exists()
 
 
 def test_options_of_the_runner_are_words_of_its_command(tmp_path: Path) -> None:

@@ -418,16 +418,12 @@ def test_all_ends_with_us(work: Work, number: signal.Signals) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for(begun)
+    while not begun.exists():
+        assert started.poll() is None
+        time.sleep(0.05)
     started.send_signal(number)
-    _, said = started.communicate(timeout=60)
+    _, said = started.communicate()
     assert started.returncode == 128 + number
     assert said == f"pirn: stopped by signal {int(number)}\n"
-    wait_for(ended)
-
-
-def wait_for(path: Path) -> None:
-    until = time.monotonic() + 30
-    while not path.exists():
-        assert time.monotonic() < until
+    while not ended.exists():  # without a limit but the test's own: the machine may be slow
         time.sleep(0.05)
