@@ -34,7 +34,7 @@ void permit_post(uint32_t *word);
 int kernel_thread_create(void *(*fn)(void *), void *arg);
 int kernel_thread_create_known(void *(*fn)(void *), void *arg);
 
-/* Until now a kernel thread that is refused would have ended the program. */
+/* From here on the program can do without a kernel thread that is refused. */
 void start_is_over(void);
 
 /* Where the code of the program's sanitizer is; 0: nowhere. */
