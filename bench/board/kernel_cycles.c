@@ -329,7 +329,7 @@ static void own_once(struct pair *pair, bool measured, void *me)
     wait_while(&pair->state, 1, me);
     yield_marked(me, NONE); /* with several CPUs the waiter may still be on its way */
     yield_marked(me, NONE);
-    if (kind->object == COND) { /* who has locked its mutex after it waits for sure */
+    if (kind->object == COND) { /* the waiter waits as soon as its mutex can be locked */
         pthread_mutex_lock(&pair->mutex);
         resumed(me);
         pthread_mutex_unlock(&pair->mutex);

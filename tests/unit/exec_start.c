@@ -7,37 +7,21 @@
  * program, again and again, until the runtime has started.
  */
 #include <errno.h>
-#include <pirn/pirn.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "late.h"
 
 enum { ROUNDS = 30 };
 
 static bool over;
 
-static void *returns(void *arg)
-{
-    return arg;
-}
-
 static void *starts(void *arg)
 {
-    pirn_thread_t thread;
-    CHECK(pirn_create(&thread, NULL, returns, NULL) == 0);
-    CHECK(pirn_join(thread, NULL) == 0);
+    threads_go_on();
     __atomic_store_n(&over, true, __ATOMIC_RELEASE);
     return arg;
 }

@@ -7,52 +7,15 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pirn/pirn.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "late.h"
 #include "port.h"
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-enum { ROUNDS = 2000 };
-
-static void *wakes(void *arg)
-{
-    pirn_sem_t *sems = arg;
-    for (int i = 0; i < ROUNDS; i++) {
-        pirn_sem_wait(&sems[0]);
-        pirn_sem_post(&sems[1]);
-    }
-    return arg;
-}
-
-/* A lost wake-up is a hang. */
-static void go_on(void)
-{
-    pirn_thread_t thread;
-    pirn_sem_t sems[2];
-    pirn_sem_init(&sems[0], 0);
-    pirn_sem_init(&sems[1], 0);
-    CHECK(pirn_create(&thread, NULL, wakes, sems) == 0);
-    for (int i = 0; i < ROUNDS; i++) {
-        pirn_sem_post(&sems[0]);
-        pirn_sem_wait(&sems[1]);
-    }
-    CHECK(pirn_join(thread, NULL) == 0);
-}
 
 static void refuse(unsigned call, unsigned other)
 {
@@ -72,7 +35,7 @@ int main(int argc, char **argv)
 {
     cpu_set_t before, after;
     bool both = argc > 1 && strcmp(argv[1], "both") == 0;
-    go_on();
+    threads_go_on();
     if (!port_fence_asymmetric) {
         printf("late filter: skipped: the system has no membarrier\n");
         return 77;
@@ -84,7 +47,7 @@ int main(int argc, char **argv)
     CHECK(errno == 123 && !port_fence_asymmetric);
     long size = syscall(SYS_sched_getaffinity, 0, sizeof(after), &after);
     CHECK(size > 0 && memcmp(&before, &after, (size_t)size) == 0);
-    go_on();
+    threads_go_on();
     printf("late filter: done\n");
     return 0;
 }

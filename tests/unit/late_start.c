@@ -7,25 +7,13 @@
  */
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <pirn/pirn.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "late.h"
 #include "port.h"
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-enum { ROUNDS = 2000 };
 
 /* What the C library says of the process. */
 extern char __libc_single_threaded __attribute__((weak));
@@ -48,31 +36,6 @@ static bool registered(void)
     return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-static void *wakes(void *arg)
-{
-    pirn_sem_t *sems = arg;
-    for (int i = 0; i < ROUNDS; i++) {
-        pirn_sem_wait(&sems[0]);
-        pirn_sem_post(&sems[1]);
-    }
-    return arg;
-}
-
-/* A lost wake-up is a hang. */
-static void go_on(void)
-{
-    pirn_thread_t thread;
-    pirn_sem_t sems[2];
-    pirn_sem_init(&sems[0], 0);
-    pirn_sem_init(&sems[1], 0);
-    CHECK(pirn_create(&thread, NULL, wakes, sems) == 0);
-    for (int i = 0; i < ROUNDS; i++) {
-        pirn_sem_post(&sems[0]);
-        pirn_sem_wait(&sems[1]);
-    }
-    CHECK(pirn_join(thread, NULL) == 0);
-}
-
 int main(int argc, char **argv)
 {
     bool late = argc > 1 && strcmp(argv[1], "late") == 0;
@@ -86,13 +49,13 @@ int main(int argc, char **argv)
         return 77;
     }
     CHECK(registered() == !late);
-    go_on();
+    threads_go_on();
     CHECK(port_fence_asymmetric == !late);
     CHECK(registered() == !late);
     errno = 123;
     port_fence_heavy();
     CHECK(errno == 123);
-    go_on();
+    threads_go_on();
     printf("late start: done\n");
     return 0;
 }
