@@ -6,16 +6,20 @@
  * run even if no signal can be queued.
  */
 #include <dirent.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "check.h"
@@ -23,6 +27,9 @@
 enum { THREADS = 4, ROUNDS = 150 };
 
 #define RUNTIMES_SIGNAL __SIGRTMIN /* stops calls: port/env/linux */
+
+/* A call that is repeated with its whole limit each time would hardly ever end. */
+static const struct timespec some_time = {0, 5000000};
 
 /* True if one is pending. More signals would pile frames on the stack; the runtime sends the next
  * one only when the last has arrived. */
@@ -104,6 +111,41 @@ static void waits_in_calls(const int *sockets)
     CHECK_EQ(read(sockets[0], &c, 1), 1);
 }
 
+/* `private` memory: the thread waits in user space. */
+static void waits_for_words(bool private)
+{
+    int protection = PROT_READ | PROT_WRITE, kind = private ? MAP_PRIVATE : MAP_SHARED;
+    uint32_t *word = mmap(NULL, 4096, protection, kind | MAP_ANONYMOUS, -1, 0);
+    CHECK(word != MAP_FAILED);
+    FAILS(syscall(SYS_futex, word, FUTEX_WAIT, 0, &some_time), ETIMEDOUT);
+    OK(munmap(word, 4096));
+}
+
+static void waits_with_limits(int semaphores)
+{
+    struct sembuf down = {0, -1, 0};
+    sigset_t none;
+    FAILS(semtimedop(semaphores, &down, 1, &some_time), EAGAIN);
+    FAILS(syscall(SYS_semtimedop, semaphores, &down, 1, &some_time), EAGAIN);
+    waits_for_words(false);
+    waits_for_words(true);
+    sigemptyset(&none);
+    FAILS(sigtimedwait(&none, NULL, &some_time), EAGAIN);
+}
+
+/* The limit counts once the first message is there: it ends the wait for the second. */
+static void waits_for_messages(const int *sockets)
+{
+    char text[2];
+    struct iovec parts[2] = {{&text[0], 1}, {&text[1], 1}};
+    struct mmsghdr messages[2] = {{.msg_hdr = {.msg_iov = &parts[0], .msg_iovlen = 1}},
+                                  {.msg_hdr = {.msg_iov = &parts[1], .msg_iovlen = 1}}};
+    struct timespec limit = {30, 0};
+    CHECK_EQ(write(sockets[1], "xy", 2), 2);
+    CHECK_EQ(recvmmsg(sockets[0], messages, 2, 0, &limit), 2);
+    CHECK(limit.tv_sec < 30);
+}
+
 static void *waits(void *arg)
 {
     int ends[2], sockets[2], epoll = epoll_create1(0);
@@ -115,11 +157,18 @@ static void *waits(void *arg)
     OK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
     OK(setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
     OK(sem_init(&sem, 0, 0));
+    int semaphores = semget(IPC_PRIVATE, 1, 0600);
+    CHECK(semaphores >= 0);
     for (int i = 0; i < ROUNDS; i++) {
         waits_for_descriptors(ends[0], epoll);
         waits_for_time(&sem);
         waits_in_calls(sockets);
+        if (i % 10 == 0) {
+            waits_with_limits(semaphores);
+            waits_for_messages(sockets);
+        }
     }
+    OK(semctl(semaphores, 0, IPC_RMID));
     return arg;
 }
 

@@ -38,6 +38,10 @@
 
 static long in_kernel(unsigned how, const long *args)
 {
+    if (((int)args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT) { /* the only one with an interval */
+        return IO_CALL_LIMITED(how | IO_NO_POINT, 4, NULL, SYS_futex, args[0], args[1], args[2],
+                               args[3]);
+    }
     return IO_CALL(how | IO_NO_POINT, SYS_futex, args[0], args[1], args[2], args[3], args[4],
                    args[5]);
 }

@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -63,7 +64,7 @@ static bool is_disturbed(const struct thread *self, long result)
 
 /* Repeats a call that is disturbed, because the program is not to notice. The kernel has updated
  * the time limits of some calls. A caller that must not begin again with the whole limit uses
- * IO_ONCE; the other calls are in docs/STATUS.md. */
+ * IO_ONCE, or io_call_limited. */
 static long make_call(struct thread *self, unsigned flags, const long *args)
 {
     struct rt_call call;
@@ -117,19 +118,64 @@ long io_call(unsigned flags, const long *args)
     }
     struct thread *self = rt_self();
     long result;
+    bool begun, again;
     posix_signals_expect();
     do {
         result = make_call(self, flags, args);
-    } while (is_made_again(self, &result));
+        begun = result != PORT_CALL_STOPPED;
+        again = is_made_again(self, &result);
+    } while (again && !(begun && (flags & IO_ONCE)));
+    if (again) {
+        result = -IO_DISTURBED;
+    }
     if (at_load_rlx(&self->cancel) & CANCEL_SIGNALLED) {
         posix_signals_take();
     }
-    if (result == -IO_DISTURBED && !MUTANT(CALL_HIDES) && posix_interrupted(false)) {
+    if (result == -IO_DISTURBED && !MUTANT(CALL_HIDES) && posix_interrupted(flags & IO_RESTARTS)) {
         result = -EINTR; /* a handler has run since: the caller may not wait again */
     }
     if (result < 0 && result >= -4095) {
         return posix_fail((int)-result);
     }
+    return result;
+}
+
+uint64_t io_deadline(const struct timespec *interval)
+{
+    if (interval == NULL || (uint64_t)interval->tv_sec > UINT32_MAX) {
+        return UINT64_MAX;
+    }
+    return port_now() + (uint64_t)interval->tv_sec * 1000000000u + (uint64_t)interval->tv_nsec;
+}
+
+struct timespec io_time_left(uint64_t deadline)
+{
+    uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
+    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+}
+
+/* The program's limit is read only after the kernel has read it, which reports bad addresses. */
+long io_call_limited(unsigned flags, const long *args, unsigned limit, struct timespec *left)
+{
+    const struct timespec *whole = (const struct timespec *)args[limit];
+    if (whole == NULL) {
+        return io_call(flags, args);
+    }
+    struct timespec rest;
+    uint64_t began = port_now();
+    long again[7], result = io_call(flags | IO_ONCE, args);
+    if (result >= 0 || io_errno() != IO_DISTURBED) {
+        return result;
+    }
+    left = left != NULL ? left : &rest;
+    memcpy(again, args, sizeof(again));
+    again[limit] = (long)left;
+    uint64_t deadline = io_deadline(whole), waited = port_now() - began;
+    deadline = deadline == UINT64_MAX ? deadline : deadline - waited;
+    do {
+        *left = deadline == UINT64_MAX ? *whole : io_time_left(deadline);
+        result = io_call(flags | IO_ONCE, again);
+    } while (result < 0 && io_errno() == IO_DISTURBED);
     return result;
 }
 

@@ -71,6 +71,7 @@ enum io_how {
     IO_BLOCKS = 1,   /* known to block */
     IO_NO_POINT = 2, /* a request does not end it */
     IO_ONCE = 4,     /* fails with IO_DISTURBED instead of being repeated with the same arguments */
+    IO_RESTARTS = 8, /* with IO_ONCE: handlers with SA_RESTART do not end it either */
 };
 
 /* One of the runtime's own signals has ended the call, and no handler has run. Programs never see
@@ -80,6 +81,24 @@ enum io_how {
 /* Make a system call; args: its number, then six arguments. Result and errno are the kernel's.
  * ECANCELED: a request is due, and the call was not made, or ended without having done anything. */
 long io_call(unsigned flags, const long *args);
+
+/* The same for a call whose argument args[limit] points to an interval from now on, or is NULL. A
+ * call that is repeated has what is left of it: *left, if it is not the first (`left` may be
+ * NULL). */
+long io_call_limited(unsigned flags, const long *args, unsigned limit, struct timespec *left);
+
+#define IO_CALL_LIMITED(flags, limit, left, number, ...)                                           \
+    IO_CALL_LIMITED_((flags), (limit), (left), (number), __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define IO_CALL_LIMITED_(flags, limit, left, number, a, b, c, d, e, f, ...)                        \
+    io_call_limited((flags),                                                                       \
+                    (const long[]){(number), (long)(a), (long)(b), (long)(c), (long)(d),           \
+                                   (long)(e), (long)(f)},                                          \
+                    (limit), (left))
+
+/* A time on port_now's clock, UINT64_MAX: never (or in more than a century); what is left until
+ * then. */
+uint64_t io_deadline(const struct timespec *interval);
+struct timespec io_time_left(uint64_t deadline);
 
 /* The same for a caller between rt_call_begin and rt_call_end; they return -errno. stoppable: for a
  * user thread. PORT_CALL_STOPPED: it has signals, and the call was not made. PORT_CALL_REPEATS:

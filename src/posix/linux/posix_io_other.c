@@ -88,7 +88,7 @@ int pirn_posix_msgsnd(int queue, const void *message, size_t size, int flags)
 
 int pirn_posix_semtimedop(int id, struct sembuf *operations, size_t n, const struct timespec *limit)
 {
-    return (int)IO_CALL(IO_NO_POINT, SYS_semtimedop, id, operations, n, limit);
+    return (int)IO_CALL_LIMITED(IO_NO_POINT, 4, NULL, SYS_semtimedop, id, operations, n, limit);
 }
 
 int pirn_posix_semop(int id, struct sembuf *operations, size_t n)

@@ -20,20 +20,6 @@
 
 static const struct timespec no_time = {0, 0};
 
-static uint64_t deadline_in(const struct timespec *t)
-{
-    if (t == NULL || (uint64_t)t->tv_sec > UINT32_MAX) {
-        return UINT64_MAX;
-    }
-    return port_now() + (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
-}
-
-static struct timespec left_until(uint64_t deadline)
-{
-    uint64_t now = port_now(), ns = deadline > now ? deadline - now : 0;
-    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-}
-
 static bool is_zero(const struct timespec *t)
 {
     return t != NULL && t->tv_sec == 0 && t->tv_nsec == 0;
@@ -145,7 +131,7 @@ int pirn_posix_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
         return (int)IO_CALL(!is_zero(limit), SYS_ppoll, fds, n, limit != NULL ? &left : NULL, mask,
                             8);
     }
-    uint64_t deadline = deadline_in(limit);
+    uint64_t deadline = io_deadline(limit);
     bool block = false, waits = true, interrupted = false;
     posix_signals_expect();
     for (;;) {
@@ -161,7 +147,7 @@ int pirn_posix_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
             return posix_fail(EINTR);
         }
         if (block) {
-            left = left_until(deadline);
+            left = io_time_left(deadline);
             return (int)IO_CALL(IO_BLOCKS, SYS_ppoll, fds, n, deadline != UINT64_MAX ? &left : NULL,
                                 NULL, 8);
         }
@@ -271,7 +257,7 @@ static int select_until(int n, fd_set *r, fd_set *w, fd_set *e, uint64_t deadlin
         }
     }
     if (block || used > FEW) {
-        struct timespec left = left_until(deadline);
+        struct timespec left = io_time_left(deadline);
         return (int)IO_CALL(IO_BLOCKS, SYS_pselect6, n, r, w, e,
                             deadline != UINT64_MAX ? &left : NULL, NULL);
     }
@@ -297,7 +283,7 @@ int pirn_posix_pselect(int n, fd_set *r, fd_set *w, fd_set *e, const struct time
         return (int)IO_CALL(!is_zero(limit), SYS_pselect6, n, r, w, e, limit != NULL ? &left : NULL,
                             mask != NULL ? &argument : NULL);
     }
-    return select_until(n, r, w, e, deadline_in(limit));
+    return select_until(n, r, w, e, io_deadline(limit));
 }
 
 int pirn_posix_select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *limit)
@@ -309,10 +295,10 @@ int pirn_posix_select(int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *li
         return posix_fail(EINVAL);
     }
     struct timespec t = {limit->tv_sec + limit->tv_usec / 1000000, limit->tv_usec % 1000000 * 1000};
-    uint64_t deadline = deadline_in(&t);
+    uint64_t deadline = io_deadline(&t);
     int ready = pirn_posix_pselect(n, r, w, e, &t, NULL), error = io_errno();
     if (deadline != UINT64_MAX) {
-        t = left_until(deadline); /* Linux does it after EINTR, too */
+        t = io_time_left(deadline); /* Linux does it after EINTR, too */
         *limit = (struct timeval){t.tv_sec, t.tv_nsec / 1000};
     }
     return ready >= 0 ? ready : posix_fail(error);
@@ -334,7 +320,7 @@ static int epoll_block(struct io_try *try, struct epoll_event *events, int n, ui
         return -1;
     }
     do {
-        struct timespec left = left_until(deadline);
+        struct timespec left = io_time_left(deadline);
         long ms =
             deadline == UINT64_MAX ? -1 : left.tv_sec * 1000 + (left.tv_nsec + 999999) / 1000000;
         ready = (int)IO_CALL(IO_BLOCKS | IO_ONCE, SYS_epoll_pwait, try->fd, events, n, ms, NULL, 8);
@@ -382,7 +368,7 @@ int pirn_posix_epoll_pwait(int fd, struct epoll_event *events, int n, int ms, co
         return (int)IO_CALL(ms != 0, SYS_epoll_pwait, fd, events, n, ms, mask, 8);
     }
     struct timespec limit = {ms / 1000, (ms % 1000) * 1000000L};
-    return epoll_until(fd, events, n, deadline_in(ms >= 0 ? &limit : NULL));
+    return epoll_until(fd, events, n, io_deadline(ms >= 0 ? &limit : NULL));
 }
 
 int pirn_posix_epoll_wait(int fd, struct epoll_event *events, int n, int ms)

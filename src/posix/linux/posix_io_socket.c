@@ -134,10 +134,17 @@ ssize_t pirn_posix_sendmsg(int fd, const struct msghdr *message, int flags)
     return io_result(&try, put);
 }
 
+/* The kernel looks at the limit after each message, and stores what is left of it. */
 int pirn_posix_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags,
                         struct timespec *limit)
 {
-    return (int)IO_CALL(IO_MAY_BLOCK, SYS_recvmmsg, fd, messages, n, flags, limit);
+    struct timespec left = {.tv_sec = -1};
+    int got =
+        (int)IO_CALL_LIMITED(IO_RESTARTS, 5, &left, SYS_recvmmsg, fd, messages, n, flags, limit);
+    if (got > 0 && left.tv_sec >= 0) {
+        *limit = left;
+    }
+    return got;
 }
 
 int pirn_posix_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)

@@ -143,6 +143,10 @@ long posix_syscall(long number, const long *a)
         MADE(pirn_posix_writev(INT(0), PTR(1), INT(2)))
     case SYS_wait4:
         MADE(pirn_posix_wait4((pid_t)a[0], PTR(1), INT(2), PTR(3)))
+    case SYS_io_getevents:
+        return IO_CALL_LIMITED(IO_NO_POINT, 5, NULL, number, a[0], a[1], a[2], a[3], a[4]);
+    case SYS_semtimedop:
+        MADE(pirn_posix_semtimedop(INT(0), PTR(1), SIZE(2), PTR(3)))
     case SYS_nanosleep:
         MADE(pirn_posix_nanosleep(PTR(0), PTR(1)))
 #ifdef SYS_futex_waitv
@@ -151,8 +155,6 @@ long posix_syscall(long number, const long *a)
 #ifdef SYS_io_uring_enter
     case SYS_io_uring_enter:
 #endif
-    case SYS_io_getevents:
-    case SYS_semtimedop:
     case SYS_msgrcv:
     case SYS_msgsnd:
         return announced(number, a);

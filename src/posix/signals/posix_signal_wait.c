@@ -100,7 +100,7 @@ static int waiter_wait(struct posix_waiter *w, uint64_t deadline)
 static int kernel_wait(const sigset_t *set, siginfo_t *info, const struct timespec *limit)
 {
     bool waits = limit == NULL || limit->tv_sec != 0 || limit->tv_nsec != 0;
-    return (int)IO_CALL(waits, SYS_rt_sigtimedwait, set, info, limit, SET_BYTES);
+    return (int)IO_CALL_LIMITED(waits, 3, NULL, SYS_rt_sigtimedwait, set, info, limit, SET_BYTES);
 }
 
 static int wait_until(uint64_t set, siginfo_t *info, uint64_t deadline, bool waits)
