@@ -21,6 +21,7 @@ class Main(LazyGroup):
         "run": "pirn_tools.run:run",
         "doctor": "pirn_tools.doctor.cli:doctor",
         "sched": "pirn_tools.sched:sched",
+        "affinity": "pirn_tools.affinity:affinity",
         "bench": "pirn_tools.bench.command:bench",
         "figures": "pirn_tools.bench.command:figures",
         "demo": "pirn_tools.demo.command:demo",
