@@ -209,6 +209,19 @@ def test_guest_is_ended_when_it_hangs(tmp_path: Path, limit: float, trouble: str
     assert time.monotonic() - begin < 20
 
 
+def test_boot_is_known_by_its_cpu_time(tmp_path: Path) -> None:
+    work = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done"
+    boots = {}
+    for name, script in {"busy": work, "idle": "sleep 1"}.items():
+        console = tmp_path / name
+        look = qemu.Look(console.exists)
+        words = ["sh", "-c", f"{script}; touch $1; sleep 1", "sh", str(console)]
+        boots[name] = qemu.run(words, console, 60, look)
+        assert 0 < boots[name].boot < boots[name].all
+    assert boots["idle"].boot_cpu < boots["busy"].boot_cpu <= boots["busy"].boot + 0.1
+    assert boots["idle"].boot_cpu < 0.5 < boots["idle"].boot
+
+
 def test_guest_says_it_when_there_is_no_qemu(tmp_path: Path) -> None:
     look = qemu.Look(lambda: True)
     with pytest.raises(qemu.GuestError, match="cannot run no-such-qemu: No such file"):
