@@ -65,7 +65,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
 .PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps kernel kernel-guest numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
+        board-size board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -264,7 +264,12 @@ kernel:
 
 ## kernel-guest: boot Linux in QEMU, run programs under its schedulers and ours, and what can go wrong (network; minutes); KERNEL_ARGS: run.py --help
 kernel-guest: kernel
+	ctest --preset kernel
 	$(VENV)/python kernel/guest/run.py $(KERNEL_ARGS)
+
+## kernel-doc: the same, and write docs/results/kernel.md (minutes)
+kernel-doc: kernel
+	$(VENV)/python kernel/guest/run.py --publish $(KERNEL_ARGS)
 
 ## numa-guest: boot Linux in QEMU with two NUMA nodes, and see where threads, stacks and consumers go (network)
 numa-guest: kernel

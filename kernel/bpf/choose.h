@@ -87,6 +87,8 @@ static __s32 choose_old(struct task_struct *p, struct kernel_producers *producer
         if (cpu < 0 || !allowed(p, cpu))
             continue;
         threads_there = waiting(cpu) + !cpu_of(cpu)->idle;
+        if (best >= 0 && has_fault(&settings, FAULT_FIRST))
+            continue;
         if (threads_there < least) {
             least = threads_there;
             best = cpu;
@@ -107,6 +109,8 @@ static bool rt_waits(__s32 cpu)
 /* Whether a consumer at the head of this CPU's queue would not run next. */
 static bool preceded(__s32 cpu, const struct kernel_producers *producers)
 {
+    if (has_fault(&settings, FAULT_STAY))
+        return false;
     return !is_producer(producers, cpu_of(cpu)->last) ||
            scx_bpf_dsq_nr_queued(DSQ_LOCAL_ON | (__u64)cpu) > 0 || rt_waits(cpu);
 }

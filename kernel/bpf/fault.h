@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only
  *
- * A fault for the test that the kernel ejects a scheduler that loses threads. Only
- * pirn-kernel-faulty has it.
+ * Faults that tests must find: a scheduler that loses threads, which the kernel ejects; mistakes of
+ * the rules, which the guest's traces show. Only pirn-kernel-faulty has them.
  */
 #ifndef KERNEL_FAULT_H
 #define KERNEL_FAULT_H
@@ -9,15 +9,17 @@
 #include "../shared.h"
 
 #ifdef KERNEL_FAULTS
-static inline bool fault_loses(const volatile struct kernel_settings *settings, bool consumer)
+static inline bool has_fault(const volatile struct kernel_settings *settings,
+                             enum kernel_fault which)
 {
-    return settings->fault == FAULT_STALL && consumer;
+    return settings->fault == which;
 }
 #else
-static inline bool fault_loses(const volatile struct kernel_settings *settings, bool consumer)
+static inline bool has_fault(const volatile struct kernel_settings *settings,
+                             enum kernel_fault which)
 {
     (void)settings;
-    (void)consumer;
+    (void)which;
     return false;
 }
 #endif

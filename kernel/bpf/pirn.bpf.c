@@ -37,7 +37,7 @@
  * threads).
  *
  * Invariants:
- *  1. A runnable thread that enqueue has got is in exactly one DSQ (but for fault_loses).
+ *  1. A runnable thread that enqueue has got is in exactly one DSQ (but for FAULT_STALL).
  *  2. thread->placed_on is the number of the DSQ in which the thread waits as a consumer, else -1.
  *  3. A thread waits for the shared queue at most PLACED_IN_A_ROW dispatches of each CPU: placed
  *     consumers do not starve others.
@@ -109,7 +109,9 @@ static __s32 choose_for_consumer(struct task_struct *p, struct thread *t)
 
     if (!producers)
         return -1;
-    return settings.rule == RULE_OLD ? choose_old(p, producers) : choose_new(p, t, producers, -1);
+    if (settings.rule == RULE_OLD || has_fault(&settings, FAULT_STALE))
+        return choose_old(p, producers);
+    return choose_new(p, t, producers, -1);
 }
 
 /* Runs on the waking CPU, before any lock of the chosen one is taken. */
@@ -192,9 +194,11 @@ static void enqueue_own(struct task_struct *p, __s32 cpu, __u64 flags)
 
 static void enqueue_placed(struct task_struct *p, struct thread *t, __s32 cpu, __u64 flags)
 {
+    bool head = settings.rule == RULE_NEW && !has_fault(&settings, FAULT_TAIL);
+
     t->placed_on = cpu;
     count_placed(t, cpu);
-    enqueue_own(p, cpu, settings.rule == RULE_NEW ? flags | ENQ_HEAD : flags);
+    enqueue_own(p, cpu, head ? flags | ENQ_HEAD : flags);
 }
 
 /* The consumer would not run next on the CPU that select_cpu chose. */
@@ -242,7 +246,7 @@ void BPF_PROG(pirn_enqueue, struct task_struct *p, __u64 flags)
     struct kernel_producers *producers = t ? producers_of(p, t) : NULL;
     __s32 cpu = flags & ENQ_CPU_SELECTED ? scx_bpf_task_cpu(p) : NO_CPU;
 
-    if (fault_loses(&settings, producers))
+    if (producers && has_fault(&settings, FAULT_STALL))
         return;
     if (!t) {
         enqueue_shared(p, flags);
@@ -348,8 +352,13 @@ void BPF_PROG(pirn_running, struct task_struct *p)
     __s32 cpu = this_cpu();
     bool taken;
 
-    if (!t || (p->flags & KTHREAD))
+    if (!t)
         return;
+    if (p->flags & KTHREAD) {
+        if (wants_all_events())
+            emit_last(EVENT_RUN, p, cpu);
+        return;
+    }
     if (t->ran_on >= 0 && t->ran_on != cpu)
         count(COUNT_MIGRATIONS);
     count_arrival(t, cpu);

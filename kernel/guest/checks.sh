@@ -81,6 +81,26 @@ check_loaded()
     check_unload
 }
 
+# The same binary declares its dependencies to Pirn's scheduler outside of the guest (either.py).
+check_declared()
+{
+    pirn-kernel load
+    LD_PRELOAD=/lib/libpirn-kernel.so wavemix-nptl --samples=100000 --affinity >/dev/null & program=$!
+    usleep 500000
+    expect "wavemix declares three consumers" \
+        " mixer0 < wave0 wave1; mixer1 < wave2 wave3; mixer2 < mixer0 mixer1;" \
+        "$(pirn-kernel list | sed 's/ [0-9]* (\([a-z0-9]*\))/ \1/g; s/$/;/' | sort | tr -d '\n')"
+    kill $program
+    wait $program 2>/dev/null
+    expect "and takes them back by its end" "" "$(pirn-kernel list)"
+    pirn-kernel unload
+    pirn-kernel load
+    LD_PRELOAD=/lib/libpirn-kernel.so wavemix-nptl --buffer=4K --samples=50 --warmup=10 --affinity | tail -n 1
+    pirn-kernel counters
+    pirn-kernel unload
+    sha256sum /bin/wavemix-nptl
+}
+
 # 17 producers of one consumer.
 check_many()
 {
@@ -142,6 +162,62 @@ check_busy()
     killall yes
     pirn-kernel unload >/dev/null
     nothing_pinned
+}
+
+programs_loaded() { grep -c '\[bpf\]' /proc/kallsyms; }
+
+# The kernel frees programs a little later.
+await_programs() # how many
+{
+    left=50
+    while [ "$(programs_loaded)" != "$1" ] && [ $left -gt 0 ]; do
+        usleep 100000
+        left=$((left - 1))
+    done
+    programs_loaded
+}
+
+# A load that fails in the middle. It needs a file descriptor for each map, program and link, one
+# after another; with one more allowed each time, each step fails once.
+check_undone()
+{
+    mount -o remount,ro /sys/fs/bpf
+    refused 1 "Read-only file system" pirn-kernel load
+    mount -o remount,rw /sys/fs/bpf
+    before="$(programs_loaded)"
+    pirn-kernel load
+    expect "the programs of a loaded scheduler are seen" 1 "$(($(programs_loaded) > before))"
+    pirn-kernel unload
+    expect "and gone after unload" "$before" "$(await_programs "$before")"
+    descriptors=4 failed=0
+    while ! undone_with "$descriptors"; do
+        [ "$descriptors" -lt 100 ] || break
+        descriptors=$((descriptors + 1))
+    done
+    expect "with $descriptors file descriptors it is loaded" "loaded: pirn" "$(pirn-kernel status | cut -c1-12)"
+    expect "it failed with fewer, and left nothing" 1 "$((failed == descriptors - 4 && failed > 20))"
+    for step in "BPF programs" "tracepoints" "take the scheduler"; do
+        expect "it failed when: $step" 1 "$(grep -c "$step" /tmp/undone | sed 's/[1-9][0-9]*/1/')"
+    done
+    sort /tmp/undone | uniq -c
+    pirn-kernel unload
+    rm /tmp/undone
+}
+
+# Status 0: the load succeeds. Counts in `failed` those that fail and leave nothing.
+undone_with() # descriptors
+{
+    (ulimit -n "$1"; exec pirn-kernel load) 2>/tmp/said
+    status=$?
+    [ $status != 0 ] || return 0
+    tail -n 1 /tmp/said >>/tmp/undone
+    left="$(cat /sys/kernel/sched_ext/state) $(ls /sys/fs/bpf) $(await_programs "$before")"
+    if [ $status = 1 ] && [ "$left" = "disabled  $before" ]; then
+        failed=$((failed + 1))
+    else
+        echo "FAILED: with $1 file descriptors: status $status, left: $left: $(cat /tmp/said)"
+    fi
+    return 1
 }
 
 # A scheduler that loses threads: the kernel ends it, and the program goes on.

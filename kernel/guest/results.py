@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass
 
@@ -10,6 +11,13 @@ BEGIN = re.compile(r"^@begin (.*)$")
 END = re.compile(r"^@end (\d+)$")
 COUNTER = re.compile(r"^(\w+) +(\d+)  \S")
 VALUE = re.compile(r"(\w+)=(\S+)")
+SAMPLES = re.compile(r"^(sample,|\d+,)")
+# Of apps/wavemix: who reads whose buffers.
+READS = {
+    "mixer0": ("wave0", "wave1"),
+    "mixer1": ("wave2", "wave3"),
+    "mixer2": ("mixer0", "mixer1"),
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,20 @@ class Part:
     def values(self) -> dict[str, str]:
         """Of the closing line of an application, `name: key=value ...`."""
         lines = [line for line in self.lines if re.match(r"\w+: \w+=", line)]
-        return dict(VALUE.findall(lines[-1])) if lines else {}
+        found = dict(VALUE.findall(lines[-1])) if lines else {}
+        rows = list(csv.DictReader(line for line in self.lines if SAMPLES.match(line)))
+        return found | (with_producer(rows) if rows else {})
+
+
+def with_producer(rows: list[dict[str, str]]) -> dict[str, str]:
+    """Of wavemix's table of samples: how many mixers ran where one of their inputs was made, in the
+    same sample; and how many ran."""
+    together = sum(
+        any(row[f"{mixer}_cpu"] == row[f"{thread}_cpu"] for thread in inputs)
+        for row in rows
+        for mixer, inputs in READS.items()
+    )
+    return {"with_producer": str(together), "mixers": str(len(rows) * len(READS))}
 
 
 def read(text: str) -> list[Part]:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Boots Linux in QEMU, runs programs under its schedulers and under Pirn's for sched_ext.
 
-    run.py [--build DIR] [--only NAME]... [--peer COMMAND]... [--no-checks]
+    run.py [--build DIR] [--only NAME]... [--peer COMMAND]... [--no-checks] [--publish]
 
-Prints a table for each program of programs.toml, a trace of two consumers, and the checks of
-checks.sh. Status 1: a run or a check failed. All output is in build/kernel/guest. `make
-kernel-guest` builds everything first. --peer: the command of a program that loads another
-scheduler for sched_ext, and keeps it loaded until SIGTERM; each gets a row in each table.
+Prints a table for each program of programs.toml, a trace of two consumers, which situations of
+steps.toml went as the rule says, and the checks of checks.sh. Status 1: a run or a check failed, or
+the boot took more than 30 s of CPU time. All output is in build/kernel/guest. `make kernel-guest`
+builds everything first. --peer: the command of a program that loads another scheduler for
+sched_ext, and keeps it loaded until SIGTERM; each gets a row in each table. --publish: writes
+docs/results/kernel.md.
 """
 
 from __future__ import annotations
@@ -19,14 +21,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import either
+import page
+import traces
 from machine import CLOCKS
 from pirn_tools.guest.image import Image
 from results import Part, table
 from session import CACHE, HERE, ROOT, boot, end, part, require, small_image
 
 PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
-SOURCED = ("checks.sh", "peer.sh")
-TRACED = ("mixer0", "player")
+SOURCED = ("checks.sh", "peer.sh", "steps.sh")
+CHECKS = ("options", "loaded", "declared", "partial", "busy", "ejected", "undone")
+TRACES = ("trace", "steps")  # what --only takes besides programs
+SHOWN = 24  # lines of the trace
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Program:
     command: str
     undeclared: str
     values: list[str]
+    samples: str = ""  # wavemix's table of samples, in the guest
 
 
 def read_peer(number: int, command: str) -> Scheduler:
@@ -74,9 +82,9 @@ def read_peer(number: int, command: str) -> Scheduler:
 def read_programs(build: Path, only: tuple[str, ...]) -> list[Program]:
     listed = tomllib.loads((HERE / "programs.toml").read_text())["program"]
     programs = [Program(**entry) for entry in listed]
-    unknown = set(only) - {program.name for program in programs}
+    unknown = set(only) - {program.name for program in programs} - set(TRACES)
     if unknown:
-        names = ", ".join(program.name for program in programs)
+        names = ", ".join([*(program.name for program in programs), *TRACES])
         raise click.UsageError(f"--only={unknown.pop()}: not one of: {names}")
     chosen = [p for p in programs if not only or p.name in only]
     for program in chosen:
@@ -89,16 +97,17 @@ def read_programs(build: Path, only: tuple[str, ...]) -> list[Program]:
 
 
 def run_commands(program: Program, scheduler: Scheduler) -> list[str]:
+    kept = ["status=$?", *([f"cat {program.samples}"] if program.samples else [])]
     if scheduler.peer is not None:
-        run = [program.undeclared, "status=$?", "peer_end", "( exit $status ); }"]
+        run = [program.undeclared, *kept, "peer_end", "( exit $status ); }"]
         return [f"peer_begin {shlex.join(scheduler.command)} && {{", *run]
     if scheduler.load is None:
-        return [f"{scheduler.prefix} {program.undeclared}".strip()]
+        return [f"{scheduler.prefix} {program.undeclared}".strip(), *kept, "( exit $status )"]
     command = program.command if scheduler.declared else program.undeclared
     return [
         f"pirn-kernel load {scheduler.load} && {{",
         f"{PRELOAD} {command}",
-        "status=$?",
+        *kept,
         "pirn-kernel counters",
         "pirn-kernel unload && ( exit $status ); }",
     ]
@@ -107,38 +116,57 @@ def run_commands(program: Program, scheduler: Scheduler) -> list[str]:
 def trace_commands() -> list[str]:
     return [
         "pirn-kernel load",
-        "pirn-kernel events --number=100 --seconds=5 >/tmp/events & watcher=$!",
+        "pirn-kernel events --number=150 --seconds=5 >/tmp/events & watcher=$!",
         "usleep 200000",
         f"{PRELOAD} relay --rounds=20 --rt --affinity >/tmp/traced",
         "wait $watcher; status=$?",
-        f"grep -E ' ({'|'.join(TRACED)}) ' /tmp/events | tail -n 24",
+        "cat /tmp/events",
         "pirn-kernel unload; ( exit $status )",
     ]
 
 
-def script(programs: list[Program], schedulers: list[Scheduler], checks: bool) -> str:
+def trace_lines(only: tuple[str, ...], situations: list[traces.Situation]) -> list[str]:
+    lines = []
+    if not only or "trace" in only:
+        lines += part("trace", trace_commands())
+    if not only or "steps" in only:
+        for one in situations:
+            play = f"{one.name} {traces.PLAYS} {one.load}"
+            lines += part(f"steps {one.name}", [f"steps_play pirn-kernel {play}"])
+        for one in (one for one in situations if one.fault):
+            play = f"{one.name} {traces.FAULT_PLAYS} {one.load} --misbehave={one.fault}"
+            lines += part(f"fault {one.name}", [f"steps_play pirn-kernel-faulty {play}"])
+    return lines
+
+
+def script(
+    programs: list[Program], schedulers: list[Scheduler], traced: list[str], checks: bool
+) -> str:
     lines = ["# Written by run.py.", "ulimit -l unlimited"]
     lines += [f". /guest/{name}" for name in SOURCED]
     lines += part("system", ["uname -r", "cat /proc/uptime"])
     for program in programs:
         for scheduler in schedulers:
             lines += part(f"{program.name}|{scheduler.name}", run_commands(program, scheduler))
-    lines += part("trace", trace_commands())
+    lines += traced
     if checks:
-        for check in ("options", "loaded", "partial", "busy", "ejected"):
+        for check in CHECKS:
             lines += part(f"check {check}", [f"check_{check}"])
     lines += part("end", ["cat /proc/uptime"])
     return "\n".join(lines) + "\n"
 
 
 def make_image(
-    build: Path, programs: list[Program], schedulers: list[Scheduler], checks: bool
+    build: Path, programs: list[Program], schedulers: list[Scheduler], commands: str
 ) -> Image:
-    image = small_image(script(programs, schedulers, checks))
+    image = small_image(commands)
     for tool in ("pirn-kernel", "pirn-kernel-faulty"):
         image.add_program(f"/bin/{tool}", build / "bin" / tool)
     image.add_program("/lib/libpirn-kernel.so", build / "lib/libpirn-kernel.so")
-    image.add_program("/bin/relay", build / "bin/relay")
+    for name in ("relay", "steps"):
+        image.add_program(f"/bin/{name}", build / "bin" / name)
+    wavemix = require(build / either.PROGRAM, "make kernel, with the applications")
+    image.add_program(f"/bin/{wavemix.name}", wavemix)
     calls = build / "kernel/tests/pirn-kernel-calls-test"
     image.add_program("/bin/calls", require(calls, "make kernel, with tests"))
     for program in programs:
@@ -172,26 +200,61 @@ def program_table(program: Program, parts: list[Part]) -> str:
     return table(head, rows)
 
 
-def failures(parts: list[Part]) -> list[str]:
+def failures(parts: list[Part], situations: list[traces.Situation]) -> list[str]:
     bad = [f"{p.name}: status {p.status}" for p in parts if p.status != 0]
     bad += [f"{p.name}: {line}" for p in parts for line in p.lines if line.startswith("FAILED")]
     ended = "the kernel has ended"
     for p in parts:  # only checks do that on purpose
         if "|" in p.name or p.name == "trace":
             bad += [f"{p.name}: {line}" for line in p.lines if line.startswith(ended)]
+        if p.name == "trace":
+            bad += traces.relay_faults(p.lines)
+    bad += [line for one in played(parts, situations) for line in one.bad]
+    bad += missed(parts, situations)
     if not parts or parts[-1].name != "end":
         bad.append("the guest ended too early: see console.txt")
     return bad
 
 
-def show(parts: list[Part], programs: list[Program]) -> None:
+def played(parts: list[Part], situations: list[traces.Situation]) -> list[page.Played]:
+    """Of the situations that ran."""
+    found = []
+    for one in situations:
+        for p in parts:
+            if p.name == f"steps {one.name}":
+                bad, plays = traces.compare(one, p.lines)
+                if p.counters.get("dropped") != 0:
+                    bad.append(f"{one.name}: the trace is not whole: {p.counters}")
+                found.append(page.Played(one, plays, bad))
+    return found
+
+
+def missed(parts: list[Part], situations: list[traces.Situation]) -> list[str]:
+    """Faults of the scheduler that the traces do not show."""
+    return [
+        f"{one.name}: the trace is right although consumers have the fault {one.fault}"
+        for one in situations
+        for p in parts
+        if p.name == f"fault {one.name}" and not traces.caught(one, p.lines)
+    ]
+
+
+def show(parts: list[Part], programs: list[Program], situations: list[traces.Situation]) -> None:
     for program in programs:
         own = [p for p in parts if p.name.startswith(f"{program.name}|")]
         click.echo(f"\n{program_table(program, own)}")
     for p in parts:
+        lines = p.lines
+        if p.name == "trace":
+            events = (line for line in lines if traces.read([line]))
+            lines = [e for e in events if traces.read([e])[0].thread in traces.PRODUCERS][-SHOWN:]
         if p.name == "trace" or p.name.startswith("check "):
             click.echo(f"\n{p.name}")
-            click.echo("\n".join(f"  {line}" for line in p.lines))
+            click.echo("\n".join(f"  {line}" for line in lines))
+    click.echo("")
+    for one in played(parts, situations):
+        result = "differs" if one.bad else f"{len(one.situation.lines)} lines as the rule says"
+        click.echo(f"{one.situation.title}: {result} ({one.plays})")
 
 
 def write_json(path: Path, parts: list[Part]) -> None:
@@ -204,7 +267,12 @@ def write_json(path: Path, parts: list[Part]) -> None:
 
 @click.command(help=__doc__)
 @click.option("--build", type=click.Path(path_type=Path), default=ROOT / "build/kernel")
-@click.option("--only", multiple=True, metavar="NAME", help="only this program; may be repeated")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="this program, or: trace, steps; may be repeated",
+)
 @click.option(
     "--peer",
     multiple=True,
@@ -213,7 +281,8 @@ def write_json(path: Path, parts: list[Part]) -> None:
 )
 @click.option("--checks/--no-checks", default=True, help="errors of users, faults")
 @click.option("--clock", type=click.Choice(list(CLOCKS)), default="virtual", show_default=True)
-@click.option("--limit", default=600.0, show_default=True, help="seconds until the guest is ended")
+@click.option("--limit", default=3600.0, show_default=True, help="seconds until the guest is ended")
+@click.option("--publish", is_flag=True, help="write docs/results/kernel.md")
 def main(
     build: Path,
     only: tuple[str, ...],
@@ -221,16 +290,25 @@ def main(
     checks: bool,
     clock: str,
     limit: float,
+    publish: bool,
 ) -> None:
+    if publish and (only or peer or clock != "virtual"):
+        raise click.UsageError("--publish: not with --only, --peer, --clock")
     require(build / "bin/pirn-kernel", "make kernel")
     programs = read_programs(build, only)
+    situations = traces.situations(HERE / "steps.toml")
     schedulers = [*SCHEDULERS, *(read_peer(i, command) for i, command in enumerate(peer))]
     folder = build / "guest"
-    image = make_image(build, programs, schedulers, checks)
+    traced = trace_lines(only, situations)
+    commands = script(programs, schedulers, traced, checks)
+    image = make_image(build, programs, schedulers, commands)
     parts, times = boot(folder, image, limit, clock=clock)
     write_json(folder / "results.json", parts)
-    show(parts, programs)
-    end(times, failures(parts))
+    show(parts, programs, situations)
+    bad = failures(parts, situations) + either.faults(build, parts)
+    if publish and not bad:
+        page.write(build, parts, played(parts, situations))
+    end(times, bad)
 
 
 if __name__ == "__main__":

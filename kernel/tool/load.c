@@ -82,7 +82,8 @@ static void parse_load(struct load *load, int argc, char **argv)
     static const char *const rules[] = {"none", "old", "new", NULL};
     static const char *const switches[] = {"off", "on", NULL};
     static const char *const who[] = {"all", "asking", NULL};
-    static const char *const faults[] = {"no", "stall", "rename", NULL};
+    static const char *const faults[] = {"no",    "stall", "rename", "tail",
+                                         "stale", "stay",  "first",  NULL};
     long rule = RULE_NEW, infer = 0, threads = 0, fault = 0;
     long late = 2000, slice = 20000, timeout = 10000;
     const struct option_spec options[] = {

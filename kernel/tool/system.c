@@ -103,6 +103,8 @@ int require_map(const char *pin)
     int map = map_open(pin);
 
     if (map == -ENOENT)
+        require_sched_ext();
+    if (map == -ENOENT)
         app_die("the scheduler is not loaded (there is no %s); run: pirn-kernel load", pin);
     if (map < 0)
         app_die("%s: %s", pin, strerror(-map));
@@ -135,10 +137,10 @@ void remove_pins(void)
     DIR *folder = opendir(KERNEL_PINS);
     const struct dirent *entry;
 
-    if (folder == NULL)
-        return;
-    while ((entry = readdir(folder)) != NULL)
-        (void)unlinkat(dirfd(folder), entry->d_name, 0);
-    closedir(folder);
+    if (folder != NULL) { /* else it is not there, or no file can be opened: then it is empty */
+        while ((entry = readdir(folder)) != NULL)
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+        closedir(folder);
+    }
     (void)rmdir(KERNEL_PINS);
 }
