@@ -36,7 +36,7 @@ int pthread_add_taskaffinity_np(pthread_t consumer, pthread_t producer) __attrib
 
 enum who { CONDUCTOR, WAVE0, WAVE1, WAVE2, WAVE3, MIXER0, MIXER1, MIXER2, OTHER, THREADS, NOBODY };
 enum { ANY = -1, CPUS = 4, STEPS = 64, DEPENDENCIES = 8, SETTLE_NS = 100000 };
-enum { POLL_US = 1000, REST_US = 50000, SPINS = 250 };
+enum { POLL_US = 1000, REST_US = 250000, SPINS = 250 };
 
 static const char *const names[THREADS] = {"conductor", "wave0",  "wave1",  "wave2", "wave3",
                                            "mixer0",    "mixer1", "mixer2", "other"};
@@ -372,6 +372,7 @@ static void run_as(const char *what, uint64_t number)
     check_rc(pthread_setname_np(pthread_self(), name), "pthread_setname_np");
     usleep(REST_US);
     check_rc(pthread_setname_np(pthread_self(), names[CONDUCTOR]), "pthread_setname_np");
+    usleep(POLL_US); /* the trace has the name with which a thread began to run */
 }
 
 static void play(uint64_t number)
