@@ -134,7 +134,8 @@ def trace_lines(only: tuple[str, ...], situations: list[traces.Situation]) -> li
             play = f"{one.name} {traces.PLAYS} {one.load}"
             lines += part(f"steps {one.name}", [f"steps_play pirn-kernel {play}"])
         for one in (one for one in situations if one.fault):
-            play = f"{one.name} {traces.FAULT_PLAYS} {one.load} --misbehave={one.fault}"
+            options = f"{one.load} --slice=20000 --misbehave={one.fault}"
+            play = f"{one.name} {traces.FAULT_PLAYS} {options}"
             lines += part(f"fault {one.name}", [f"steps_play pirn-kernel-faulty {play}"])
     return lines
 
