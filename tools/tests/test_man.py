@@ -48,6 +48,12 @@ def verbs(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[str, ..
     return found
 
 
+def test_help_of_several_paragraphs_is_prose(pages: dict[str, str]) -> None:
+    page = pages["pirn-affinity-add.1"]
+    assert "\nNeeds root. It ends with either thread.\n" in page
+    assert ".nf" not in page
+
+
 def test_each_verb_has_a_page_and_the_first_page_names_it(pages: dict[str, str]) -> None:
     words = verbs(main)
     assert len(words) > 25

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 
 import click
@@ -141,7 +142,8 @@ def _page(
 
 
 def _description(command: click.Command) -> list[str]:
-    return roff.paragraphs((command.help or _short(command)).replace("\b\n", "").splitlines())
+    text = inspect.cleandoc(command.help or _short(command))
+    return roff.paragraphs(text.replace("\b\n", "").splitlines())
 
 
 def _commands(group: click.Group, context: click.Context) -> list[str]:
