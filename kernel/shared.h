@@ -34,9 +34,9 @@ struct kernel_producers {
 
 enum kernel_rule { RULE_NONE, RULE_OLD, RULE_NEW };
 
-/* For tests (KERNEL_FAULTS): lose consumers; have another scheduler's name. The rest are mistakes of
- * the rules: a consumer goes to the tail; to a CPU that has run a producer, though not last; is not
- * pushed; (old) goes to the first CPU of its producers. */
+/* For tests (KERNEL_FAULTS): lose consumers; have another scheduler's name. The rest are mistakes
+ * of the rules: a consumer goes to the tail; to a CPU that has run a producer, though not last; is
+ * not pushed; (old) goes to the first CPU of its producers. */
 enum kernel_fault {
     FAULT_NO,
     FAULT_STALL,

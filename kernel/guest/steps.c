@@ -8,8 +8,8 @@
  * A situation says which CPUs the threads are tied to, who depends on whom, and has a list of
  * steps. Each step names the thread that makes it. A thread that is awake spins until a step is its
  * own, so the CPU that it is tied to is busy with it; one that sleeps has left its CPU idle. Mixers
- * may run on every CPU: the scheduler places them. The conductor begins a play and ends it; its name
- * is "play N" for a moment before the steps, and "end N" after them.
+ * may run on every CPU: the scheduler places them. The conductor begins a play and ends it; its
+ * name is "play N" for a moment before the steps, and "end N" after them.
  *
  * Four CPUs, x86-64. Status 1: a call failed, or no library has the functions of task affinity.
  *

@@ -35,7 +35,8 @@ void require_bpffs(void);
 void loaded_scheduler(char *name, size_t size);
 bool is_ours(const char *name);
 
-/* Opens one of the pinned maps; ends the process if no scheduler of ours is loaded, or none can be. */
+/* Opens one of the pinned maps; ends the process if no scheduler of ours is loaded, or none can
+ * be. */
 int require_map(const char *pin);
 
 /* Why the scheduler ended; false: it runs, or nothing is pinned. */
