@@ -131,7 +131,7 @@ def trace_lines(only: tuple[str, ...], situations: list[traces.Situation]) -> li
         lines += part("trace", trace_commands())
     if not only or "steps" in only:
         for one in situations:
-            play = f"{one.name} {traces.PLAYS} {one.load}"
+            play = f"{one.name} {one.plays} {one.load}"
             lines += part(f"steps {one.name}", [f"steps_play pirn-kernel {play}"])
         for one in (one for one in situations if one.fault):
             options = f"{one.load} --slice=20000 --misbehave={one.fault}"

@@ -126,7 +126,6 @@ def relay_faults(lines: Sequence[str]) -> list[str]:
 # ---- steps ----
 
 CAST = {"conductor", "other", *(f"wave{i}" for i in range(4)), *(f"mixer{i}" for i in range(3))}
-PLAYS = 5
 ENOUGH_PLAYS = 2  # without another thread in between
 FAULT_PLAYS = 3
 
@@ -138,6 +137,7 @@ class Situation:
     load: str  # options of pirn-kernel load
     lines: list[str]
     fault: str = ""  # of pirn-kernel-faulty, with which the lines must differ
+    plays: int = 5
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ def compare(situation: Situation, lines: Sequence[str]) -> tuple[list[str], str]
     counting = [play for play in found if not play.disturbed]
     words = f"{len(counting)} of {len(found)} plays undisturbed"
     bad = []
-    if len(found) != PLAYS:
-        bad.append(f"{situation.name}: {len(found)} plays in the trace, not {PLAYS}")
+    if len(found) != situation.plays:
+        bad.append(f"{situation.name}: {len(found)} plays in the trace, not {situation.plays}")
     if len(counting) < ENOUGH_PLAYS:
         others = ", ".join(sorted({play.disturbed for play in found if play.disturbed}))
         bad.append(f"{situation.name}: {words}; there ran: {others}")
