@@ -269,7 +269,8 @@ kernel-guest: kernel
 
 ## kernel-doc: the same, and write docs/results/kernel.md (minutes)
 kernel-doc: kernel
-	$(VENV)/python kernel/guest/run.py --publish $(KERNEL_ARGS)
+	$(VENV)/python kernel/guest/run.py $(KERNEL_ARGS)
+	$(VENV)/python kernel/guest/page.py
 
 ## numa-guest: boot Linux in QEMU with two NUMA nodes, and see where threads, stacks and consumers go (network)
 numa-guest: kernel

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""The page of results from the guest, docs/results/kernel.md: counts, not times."""
+"""Writes docs/results/kernel.md, a page of counts, from what the guest's runs have left.
+
+    page.py [--build DIR]
+
+`make kernel-doc` runs the guest first.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from pirn_tools import machine, paths
 from pirn_tools.figures import markdown
-from results import Part
-from session import CACHE, ROOT
-from traces import Situation
+from session import HERE, ROOT
+from traces import Situation, situations
 
 PAGE = ROOT / "docs/results/kernel.md"
+RESULTS = "results.json"
 SIZES = tuple(f"wavemix, {kb} KB" for kb in (4, 8, 16, 32, 64))
 RELAYS = ("relay", "relay, work after the wake-up", "relay, real-time threads")
 PLACES = ("at_waker", "at_producer", "apart", "moves")
@@ -43,15 +50,47 @@ class Played:
     bad: list[str]
 
 
-Found = dict[tuple[str, str], Part]  # by program and scheduler
+@dataclass(frozen=True)
+class Run:
+    """Of a program under a scheduler."""
+
+    values: dict[str, str]
+    counters: dict[str, int]
 
 
-def _find(parts: Sequence[Part]) -> Found:
+Found = dict[tuple[str, str], Run]  # by program and scheduler
+
+
+def read_json(path: Path) -> dict[str, dict[str, Any]]:
+    if not path.exists():
+        return {"parts": {}, "situations": {}}
+    found: dict[str, dict[str, Any]] = json.loads(path.read_text())
+    return found
+
+
+def _find(parts: dict[str, Any]) -> Found:
     found = {}
-    for p in parts:
-        program, bar, scheduler = p.name.partition("|")
-        if bar:
-            found[program, scheduler] = p
+    for name, part in parts.items():
+        program, bar, scheduler = name.partition("|")
+        if bar and program in (*SIZES, *RELAYS):
+            if part["status"] != 0:
+                raise click.ClickException(f"{name}: status {part['status']}")
+            found[program, scheduler] = Run(part["values"], part["counters"])
+    for program in (*SIZES, *RELAYS):
+        for scheduler in _schedulers(found):
+            if (program, scheduler) not in found:
+                raise click.ClickException(f"{program}, {scheduler}: not run")
+    if not found:
+        raise click.ClickException("no program has run; run kernel/guest/run.py")
+    return found
+
+
+def _played(kept: dict[str, Any]) -> list[Played]:
+    found = []
+    for one in situations(HERE / "steps.toml"):
+        if one.name not in kept:
+            raise click.ClickException(f"{one.name}: not played; run kernel/guest/run.py")
+        found.append(Played(one, kept[one.name]["plays"], kept[one.name]["bad"]))
     return found
 
 
@@ -59,21 +98,21 @@ def _schedulers(found: Found) -> list[str]:
     return list(dict.fromkeys(scheduler for _, scheduler in found))
 
 
-def _by_size(found: Found, cell: Callable[[Part], str]) -> str:
+def _by_size(found: Found, cell: Callable[[Run], str]) -> str:
     head = ["", *(size.removeprefix("wavemix, ") for size in SIZES)]
     rows = [[s, *(cell(found[size, s]) for size in SIZES)] for s in _schedulers(found)]
     return markdown.table(head, rows)
 
 
-def _share(p: Part) -> float:
+def _share(p: Run) -> float:
     return int(p.values["with_producer"]) / int(p.values["mixers"])
 
 
-def _percent(p: Part) -> str:
+def _percent(p: Run) -> str:
     return f"{100 * _share(p):.0f} %"
 
 
-def _migrations(p: Part) -> str:
+def _migrations(p: Run) -> str:
     return p.values["migrations"]
 
 
@@ -125,8 +164,7 @@ def _steps(played: Sequence[Played]) -> str:
     return markdown.table(head, rows, left=(0, 2, 3))
 
 
-def text(parts: Sequence[Part], played: Sequence[Played], facts: dict[str, str]) -> str:
-    found = _find(parts)
+def text(found: Found, played: Sequence[Played], facts: dict[str, str]) -> str:
     one = found[SIZES[0], "EEVDF"].values
     sections = [
         "<!-- SPDX-License-Identifier: MIT -->\n"
@@ -163,13 +201,27 @@ def text(parts: Sequence[Part], played: Sequence[Played], facts: dict[str, str])
     return "\n\n".join(sections) + "\n"
 
 
-def write(build: Path, parts: Sequence[Part], played: Sequence[Played]) -> None:
+def _made(kept: dict[str, dict[str, Any]], what: str) -> str:
+    """The commit or the kernel of all results; several if runs were made with several."""
+    entries = [*kept["parts"].values(), *kept["situations"].values()]
+    return markdown.joined(list(dict.fromkeys(entry[what] for entry in entries)))
+
+
+@click.command(help=__doc__)
+@click.option("--build", type=click.Path(path_type=Path), default=ROOT / "build/kernel")
+def main(build: Path) -> None:
+    kept = read_json(build / "guest" / RESULTS)
+    found, played = _find(kept["parts"]), _played(kept["situations"])
     facts = {
         "command": "`make kernel-doc`",
-        "commit": machine.commit(ROOT),
-        "kernel": (CACHE / "linux/name").read_text().strip(),
+        "commit": _made(kept, "commit"),
+        "kernel": _made(kept, "kernel"),
         "guest": f"4 CPUs, {machine.first_line('qemu-system-x86_64', '--version')}",
         "compiler": machine.compiler(build),
     }
-    PAGE.write_text(text(parts, played, facts), encoding="utf-8")
+    PAGE.write_text(text(found, played, facts), encoding="utf-8")
     click.echo(f"page: {paths.short(PAGE)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Boots Linux in QEMU, runs programs under its schedulers and under Pirn's for sched_ext.
 
-    run.py [--build DIR] [--only NAME]... [--peer COMMAND]... [--no-checks] [--publish]
+    run.py [--build DIR] [--only NAME]... [--peer COMMAND]... [--no-checks]
 
 Prints a table for each program of programs.toml, a trace of two consumers, which situations of
 steps.toml went as the rule says, and the checks of checks.sh. Status 1: a run or a check failed, or
 the boot took more than 30 s of CPU time. All output is in build/kernel/guest. `make kernel-guest`
 builds everything first. --peer: the command of a program that loads another scheduler for
-sched_ext, and keeps it loaded until SIGTERM; each gets a row in each table. --publish: writes
-docs/results/kernel.md.
+sched_ext, and keeps it loaded until SIGTERM; each gets a row in each table. What ran is written to
+results.json there, beside what only earlier runs have run; page.py makes a page of it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ import shutil
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import either
 import page
 import traces
 from machine import CLOCKS
+from pirn_tools import machine
 from pirn_tools.guest.image import Image
 from results import Part, table
-from session import CACHE, HERE, ROOT, boot, end, part, require, small_image
+from session import CACHE, HERE, ROOT, boot, end, kernel_name, part, require, small_image
 
 PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
 SOURCED = ("checks.sh", "peer.sh", "steps.sh")
@@ -258,12 +260,17 @@ def show(parts: list[Part], programs: list[Program], situations: list[traces.Sit
         click.echo(f"{one.situation.title}: {result} ({one.plays})")
 
 
-def write_json(path: Path, parts: list[Part]) -> None:
-    entries = [
-        {"name": p.name, "status": p.status, "values": p.values, "counters": p.counters}
-        for p in parts
-    ]
-    path.write_text(json.dumps(entries, indent=1) + "\n")
+def write_json(path: Path, parts: list[Part], situations: list[page.Played]) -> None:
+    """Into results.json: what earlier runs have run, and this one has not, stays."""
+    kept = page.read_json(path)
+    made = {"commit": machine.commit(ROOT), "kernel": kernel_name()}
+    for p in parts:
+        entry: dict[str, Any] = {"status": p.status, "values": p.values, "counters": p.counters}
+        kept["parts"][p.name] = entry | made
+    for one in situations:
+        entry = {"plays": one.plays, "bad": one.bad}
+        kept["situations"][one.situation.name] = entry | made
+    path.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 @click.command(help=__doc__)
@@ -283,7 +290,6 @@ def write_json(path: Path, parts: list[Part]) -> None:
 @click.option("--checks/--no-checks", default=True, help="errors of users, faults")
 @click.option("--clock", type=click.Choice(list(CLOCKS)), default="virtual", show_default=True)
 @click.option("--limit", default=3600.0, show_default=True, help="seconds until the guest is ended")
-@click.option("--publish", is_flag=True, help="write docs/results/kernel.md")
 def main(
     build: Path,
     only: tuple[str, ...],
@@ -291,10 +297,7 @@ def main(
     checks: bool,
     clock: str,
     limit: float,
-    publish: bool,
 ) -> None:
-    if publish and (only or peer or clock != "virtual"):
-        raise click.UsageError("--publish: not with --only, --peer, --clock")
     require(build / "bin/pirn-kernel", "make kernel")
     programs = read_programs(build, only)
     situations = traces.situations(HERE / "steps.toml")
@@ -304,12 +307,9 @@ def main(
     commands = script(programs, schedulers, traced, checks)
     image = make_image(build, programs, schedulers, commands)
     parts, times = boot(folder, image, limit, clock=clock)
-    write_json(folder / "results.json", parts)
+    write_json(folder / page.RESULTS, parts, played(parts, situations))
     show(parts, programs, situations)
-    bad = failures(parts, situations) + either.faults(build, parts)
-    if publish and not bad:
-        page.write(build, parts, played(parts, situations))
-    end(times, bad)
+    end(times, failures(parts, situations) + either.faults(build, parts))
 
 
 if __name__ == "__main__":

@@ -66,11 +66,14 @@ def boot(
     return read(guest.output.read_text(errors="replace")), times
 
 
+def kernel_name() -> str:
+    return (CACHE / "linux/name").read_text().strip()
+
+
 def end(times: Times, bad: list[str]) -> NoReturn:
     """Status 1 if something is bad, or the boot has taken too much CPU time."""
-    name = (CACHE / "linux/name").read_text().strip()
     took = f"booted in {times.boot:.1f} s, of them {times.boot_cpu:.1f} s of CPU time"
-    click.echo(f"\n{name}: {took}; {times.all:.1f} s in all")
+    click.echo(f"\n{kernel_name()}: {took}; {times.all:.1f} s in all")
     if not 0 < times.boot_cpu <= BOOT_LIMIT:
         bad = [*bad, f"the boot took {times.boot_cpu:.1f} s of CPU time, not 30 s at most"]
     for line in bad:

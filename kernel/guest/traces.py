@@ -143,6 +143,7 @@ class Situation:
 @dataclass(frozen=True)
 class Play:
     lines: list[str]
+    before: list[str]  # of them, those before another thread ran
     disturbed: str  # a thread that is no part of it, and ran meanwhile; or nothing
 
 
@@ -157,12 +158,17 @@ def plays(events: Sequence[Event], watched: set[str]) -> Iterator[Play]:
         if event.thread.startswith("play "):
             inside = []
         elif event.thread.startswith("end ") and inside is not None:
-            disturbing = (e.thread for e in inside if e.thread not in CAST)
-            own = (e for e in inside if e.thread in watched and not e.text.startswith("stops "))
-            yield Play([str(event) for event in own], next(disturbing, ""))
+            first = next((i for i, e in enumerate(inside) if e.thread not in CAST), len(inside))
+            disturbing = inside[first].thread if first < len(inside) else ""
+            yield Play(_lines(inside, watched), _lines(inside[:first], watched), disturbing)
             inside = None
         elif inside is not None:
             inside.append(event)
+
+
+def _lines(events: Sequence[Event], watched: set[str]) -> list[str]:
+    own = (e for e in events if e.thread in watched and not e.text.startswith("stops "))
+    return [str(event) for event in own]
 
 
 def compare(situation: Situation, lines: Sequence[str]) -> tuple[list[str], str]:
@@ -185,10 +191,14 @@ def compare(situation: Situation, lines: Sequence[str]) -> tuple[list[str], str]
 
 
 def caught(situation: Situation, lines: Sequence[str]) -> bool:
-    """Whether the trace of a scheduler with a fault shows it, in a play that counts."""
+    """Whether the trace of a scheduler with a fault shows it, before another thread ran: with a
+    fault some threads wait for a long time."""
     watched = {line.split()[0] for line in situation.lines}
-    found = plays(read(lines), watched)
-    return any(not play.disturbed and play.lines != situation.lines for play in found)
+    for play in plays(read(lines), watched):
+        length = len(play.before) if play.disturbed else None
+        if play.before != situation.lines[:length]:
+            return True
+    return False
 
 
 def _difference(wanted: Sequence[str], got: Sequence[str]) -> str:

@@ -33,11 +33,11 @@ def part(program: str, scheduler: str, number: int) -> Part:
 
 
 def made() -> str:
-    parts = [
-        part(program, scheduler, 1 + at)
-        for program in (*page.SIZES, *page.RELAYS)
-        for at, scheduler in enumerate(SCHEDULERS)
-    ]
+    parts = {}
+    for program in (*page.SIZES, *page.RELAYS):
+        for at, scheduler in enumerate(SCHEDULERS):
+            p = part(program, scheduler, 1 + at)
+            parts[program, scheduler] = page.Run(p.values, p.counters)
     situation = traces.Situation("one", "Figure 1", "", ["a b", "c d"])
     played = [page.Played(situation, "4 of 5 plays undisturbed", [])]
     return page.text(parts, played, {"commit": "abc"})

@@ -145,9 +145,12 @@ def test_play_that_differs_is_found(lines: list[str], said: str) -> None:
     assert said in one
 
 
-def test_fault_is_caught_in_a_play_that_counts_alone() -> None:
-    wrong = play(2, event(1, "mixer0", "runs on CPU 2 after wave0"))
-    assert traces.caught(SITUATION, [*good(1), *wrong])
+def test_fault_is_caught_before_another_thread_runs() -> None:
+    fault = event(1, "mixer0", "runs on CPU 2 after wave0")
+    other = event(1, "kworker/1:1", "runs on CPU 1 after wave0")
+    assert traces.caught(SITUATION, [*good(1), *play(2, fault)])
+    assert traces.caught(SITUATION, [*good(1), *play(2, fault, other)])
+    assert not traces.caught(SITUATION, [*good(1), *play(2, other, fault)])
     assert not traces.caught(SITUATION, [*good(1), *disturbed(2), *good(3)])
     assert not traces.caught(SITUATION, [])
 
