@@ -201,6 +201,7 @@ check_undone()
     done
     sort /tmp/undone | uniq -c
     pirn-kernel unload
+    expect "no program is left" "$before" "$(await_programs "$before")"
     rm /tmp/undone
 }
 
@@ -211,8 +212,8 @@ undone_with() # descriptors
     status=$?
     [ $status != 0 ] || return 0
     tail -n 1 /tmp/said >>/tmp/undone
-    left="$(cat /sys/kernel/sched_ext/state) $(ls /sys/fs/bpf) $(await_programs "$before")"
-    if [ $status = 1 ] && [ "$left" = "disabled  $before" ]; then
+    left="$(cat /sys/kernel/sched_ext/state) $(ls /sys/fs/bpf)"
+    if [ $status = 1 ] && [ "$left" = "disabled " ]; then
         failed=$((failed + 1))
     else
         echo "FAILED: with $1 file descriptors: status $status, left: $left: $(cat /tmp/said)"

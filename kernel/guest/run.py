@@ -34,7 +34,7 @@ from session import CACHE, HERE, ROOT, boot, end, kernel_name, part, require, sm
 PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
 SOURCED = ("checks.sh", "peer.sh", "steps.sh")
 CHECKS = ("options", "loaded", "declared", "partial", "busy", "ejected", "undone")
-TRACES = ("trace", "steps")  # what --only takes besides programs
+OTHERS = ("trace", "steps", *CHECKS)  # what --only takes besides programs
 SHOWN = 24  # lines of the trace
 
 
@@ -84,9 +84,9 @@ def read_peer(number: int, command: str) -> Scheduler:
 def read_programs(build: Path, only: tuple[str, ...]) -> list[Program]:
     listed = tomllib.loads((HERE / "programs.toml").read_text())["program"]
     programs = [Program(**entry) for entry in listed]
-    unknown = set(only) - {program.name for program in programs} - set(TRACES)
+    unknown = set(only) - {program.name for program in programs} - set(OTHERS)
     if unknown:
-        names = ", ".join([*(program.name for program in programs), *TRACES])
+        names = ", ".join([*(program.name for program in programs), *OTHERS])
         raise click.UsageError(f"--only={unknown.pop()}: not one of: {names}")
     chosen = [p for p in programs if not only or p.name in only]
     for program in chosen:
@@ -143,7 +143,7 @@ def trace_lines(only: tuple[str, ...], situations: list[traces.Situation]) -> li
 
 
 def script(
-    programs: list[Program], schedulers: list[Scheduler], traced: list[str], checks: bool
+    programs: list[Program], schedulers: list[Scheduler], traced: list[str], checks: list[str]
 ) -> str:
     lines = ["# Written by run.py.", "ulimit -l unlimited"]
     lines += [f". /guest/{name}" for name in SOURCED]
@@ -152,9 +152,8 @@ def script(
         for scheduler in schedulers:
             lines += part(f"{program.name}|{scheduler.name}", run_commands(program, scheduler))
     lines += traced
-    if checks:
-        for check in CHECKS:
-            lines += part(f"check {check}", [f"check_{check}"])
+    for check in checks:
+        lines += part(f"check {check}", [f"check_{check}"])
     lines += part("end", ["cat /proc/uptime"])
     return "\n".join(lines) + "\n"
 
@@ -279,7 +278,7 @@ def write_json(path: Path, parts: list[Part], situations: list[page.Played]) -> 
     "--only",
     multiple=True,
     metavar="NAME",
-    help="this program, or: trace, steps; may be repeated",
+    help="this program, or: trace, steps, a check; may be repeated",
 )
 @click.option(
     "--peer",
@@ -304,7 +303,8 @@ def main(
     schedulers = [*SCHEDULERS, *(read_peer(i, command) for i, command in enumerate(peer))]
     folder = build / "guest"
     traced = trace_lines(only, situations)
-    commands = script(programs, schedulers, traced, checks)
+    chosen = [name for name in CHECKS if checks and (not only or name in only)]
+    commands = script(programs, schedulers, traced, chosen)
     image = make_image(build, programs, schedulers, commands)
     parts, times = boot(folder, image, limit, clock=clock)
     write_json(folder / page.RESULTS, parts, played(parts, situations))
