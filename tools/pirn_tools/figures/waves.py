@@ -305,7 +305,6 @@ def runs(values: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def draw_row(axes: Axes, signal: Signal, values: Sequence[int], begin: int, low: float) -> None:
-    high = low + 0.6
     if signal.bits == 1:
         steps = [low + 0.6 * value for value in values]
         at = [begin + i for i in range(len(values) + 1)]
@@ -315,12 +314,18 @@ def draw_row(axes: Axes, signal: Signal, values: Sequence[int], begin: int, low:
         quiet = value == 0 and not signal.words
         left, right = begin + start, begin + end
         colour = "0.75" if quiet or signal.words[value : value + 1] == ("no thread",) else "C0"
-        axes.plot([left, left, right, right, left], [low, high, high, low, low], colour, lw=0.8)
         text = signal.words[value] if signal.words else str(value)
-        if end - start > 0.75 * len(text):
-            axes.text(
-                (left + right) / 2, low + 0.3, text, ha="center", va="center", fontsize="x-small"
-            )
+        fits = end - start > 0.75 * len(text)
+        draw_value(axes, left, right, low, text if fits else "", colour)
+
+
+def draw_value(axes: Axes, left: float, right: float, low: float, text: str, colour: str) -> None:
+    """A box of a row: a signal that has one value for a while."""
+    high = low + 0.6
+    axes.plot([left, left, right, right, left], [low, high, high, low, low], colour, lw=0.8)
+    if text:
+        middle = (left + right) / 2
+        axes.text(middle, low + 0.3, text, ha="center", va="center", fontsize="x-small")
 
 
 HEAD = """\
