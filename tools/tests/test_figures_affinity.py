@@ -3,29 +3,48 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from pirn_tools.errors import UserError
-from pirn_tools.figures import affinity_model, affinity_more, affinity_page, affinity_plots
+from pirn_tools.figures import (
+    affinity_counts,
+    affinity_here,
+    affinity_model,
+    affinity_more,
+    affinity_page,
+    affinity_plots,
+    affinity_schedules,
+    affinity_serial,
+    affinity_survey,
+    affinity_times,
+    affinity_waveform,
+)
 from pirn_tools.figures import affinity_real as real_runs
 from pirn_tools.figures import affinity_thesis as thesis
 from pirn_tools.figures.affinity_model import (
+    AUTO,
     DECLARED,
     FLAT,
     OLD,
+    PAIRS_FLAT,
+    PIN_ALL,
     PLAIN,
     SERIAL,
+    TASKS,
     Case,
     Point,
     Runner,
     wavemix,
 )
-from pirn_tools.figures.affinity_plots import Turn
 from pirn_tools.figures.affinity_real import Real
+from pirn_tools.figures.affinity_schedules import Turn
+from pirn_tools.figures.affinity_survey import Survey
 from pirn_tools.figures.affinity_thesis import BUFFERS, TABLES, Serial
-from pirn_tools.figures.affinity_words import trend
+from pirn_tools.figures.affinity_words import judged, trend
+from pirn_tools.figures.hardware_counters import Counters
 
 # ---- the thesis ----
 
@@ -54,16 +73,18 @@ def test_estimates_follow_from_the_thesis_serial_times(topology: str) -> None:
     assert affinity == pytest.approx(said.affinity_estimate, abs=0.03)
 
 
-def test_portions_are_those_of_tables_4_3b_and_4_4b() -> None:
-    xeon = thesis.affinity_portions(TABLES["xeon"][64].serial)
-    assert xeon == pytest.approx((0.40, 0.37, 0.19, 0.04), abs=0.01)
-    i7 = thesis.affinity_portions(TABLES["i7"][4].serial)
-    assert i7 == pytest.approx((0.35, 0.46, 0.15, 0.04), abs=0.01)
-    for table in TABLES.values():
-        for row in table.values():
-            assert sum(thesis.affinity_portions(row.serial)) == pytest.approx(1)
-            assert sum(thesis.plain_portions(row.serial)) == pytest.approx(1)
-            assert row.serial.whole == pytest.approx(row.serial_us, rel=0.01)
+@pytest.mark.parametrize("topology", ["xeon", "i7"])
+def test_portions_are_those_of_tables_4_3b_and_4_4b(topology: str) -> None:
+    every = []
+    for kb, row in TABLES[topology].items():
+        every.append(thesis.affinity_portions(row.serial))
+        said = [part / 100 for part in thesis.PORTIONS[topology][kb]]
+        assert every[-1] == pytest.approx(said, abs=0.01)
+        assert sum(every[-1]) == pytest.approx(1)
+        assert sum(thesis.plain_portions(row.serial)) == pytest.approx(1)
+        assert row.serial.whole == pytest.approx(row.serial_us, rel=0.01)
+    said = [part / 100 for part in thesis.AVERAGE_PORTIONS[topology]]
+    assert thesis.averages(every) == pytest.approx(said, abs=0.01)
 
 
 def test_portions_need_a_last_mixer_that_is_longer_than_a_wave() -> None:
@@ -81,7 +102,6 @@ def test_improvements_follow_from_means_and_variances(topology: str) -> None:
 # ---- the model ----
 
 HEAD = "workload,topology,buffer,samples,seed,thread,mean_ns,sigma_ns,a2s_ns,migrations"
-TASKS = ("wave0", "wave1", "wave2", "wave3", "mixer0", "mixer1", "mixer2")
 
 
 def printed(mean: float, migrations: int = 300) -> str:
@@ -106,6 +126,14 @@ def test_a_point_is_the_mean_over_the_seeds() -> None:
     assert one.spread == (50, 52)
     assert one.by_sample("migrations") == pytest.approx(3)
     assert one.serial() == Serial(2.5, 5.5, 7.0)
+    assert one.variance == pytest.approx(1)
+
+
+def test_the_variance_is_the_mean_of_those_of_the_seeds() -> None:
+    text = printed(50).replace(",52000,1000,", ",52000,3000,")
+    one = affinity_model.parse(wavemix(PLAIN, "i7", 4), text)
+    assert one.sigma == pytest.approx(2)
+    assert one.variance == pytest.approx(5)  # of 1 and 9, not 2 * 2
 
 
 def test_output_without_a_row_for_all_is_an_error() -> None:
@@ -120,7 +148,9 @@ def test_only_declared_rules_declare() -> None:
     flat = wavemix(f"{DECLARED}{FLAT}", "xeon", 4).words()
     assert {"--one-node", "--affinity", DECLARED} <= set(flat)
     every = affinity_model.plan()
-    assert {case.topology for case in every if case.way.endswith(FLAT)} == {"xeon"}
+    assert {case.topology for case in every if case.way.endswith(FLAT)} == {"xeon", "numa64"}
+    without = {case.way for case in every if case.pairs and case.way.endswith(FLAT)}
+    assert without == {f"{way}{FLAT}" for way in PAIRS_FLAT}
     assert len(set(every)) == len(every)
     assert {case.buffer for case in every if not case.pairs} == set(BUFFERS)
 
@@ -140,13 +170,14 @@ def test_runs_are_kept_until_the_program_changes(tmp_path: Path) -> None:
     assert count.read_text() == "run\nrun\n"
 
 
-def test_the_csv_has_a_line_for_each_case(tmp_path: Path) -> None:
+def test_the_csv_has_a_line_for_each_case_and_the_tasks_of_serial_runs(tmp_path: Path) -> None:
     path = tmp_path / "affinity.csv"
-    affinity_model.write_csv(path, [point(PLAIN, 50), point(DECLARED, 40)])
+    affinity_model.write_csv(path, [point(PLAIN, 50), point(SERIAL, 40), point(DECLARED, 40)])
     head, *lines = path.read_text().splitlines()
-    assert head.startswith("workload,topology,buffer_kb,way,samples,seeds,mean_ns")
-    assert lines[0] == "wavemix,i7,4,steal,100,2,51000.0,1000.0,53000.0,300.0"
-    assert len(lines) == 2
+    assert head.startswith("workload,topology,buffer_kb,way,samples,seeds,thread,mean_ns")
+    assert lines[-2] == "wavemix,i7,4,steal,100,2,all,51000.0,1000.0,53000.0,300.0"
+    assert [line.split(",")[6] for line in lines] == [*TASKS, "all", "all", "all"]
+    assert lines[6].startswith("wavemix,i7,4,serial,100,2,mixer2,7000.0,")
 
 
 # ---- words ----
@@ -161,14 +192,23 @@ def test_a_trend_says_where_there_is_more() -> None:
             point(DECLARED, 50, kb=kb, migrations=600 if kb < 16 else 300),
         )
     }
-    got = trend(found, "i7", (DECLARED, PLAIN), affinity_page.migrations)
+    got = trend(found, "i7", (DECLARED, PLAIN), affinity_counts.migrations)
     assert got.words == "more with 4 and 8 KB"
     assert got.factors == "2.00, 2.00, 1.00, 1.00, 1.00"
     assert (got.agrees("more"), got.agrees("less")) == ("in part", "no")
-    small = trend(found, "i7", (DECLARED, PLAIN), affinity_page.migrations, BUFFERS[:2])
+    small = trend(found, "i7", (DECLARED, PLAIN), affinity_counts.migrations, BUFFERS[:2])
     assert small.agrees("more") == "yes"
+    assert (got.agrees("same"), small.agrees("same")) == ("in part", "no")
+    assert trend(found, "i7", (DECLARED, PLAIN), affinity_times.a_mean).agrees("same") == "yes"
     none = trend(found, "i7", (DECLARED, PLAIN), lambda one: 0.0)
     assert (none.words, none.agrees("more")) == ("there are none", "not modelled")
+
+
+def test_what_is_said_of_every_size_is_true_of_all_or_some() -> None:
+    assert judged([True, True]) == "yes"
+    assert judged([True, False]) == "in part"
+    assert judged([False]) == "no"
+    assert judged([]) == "not modelled"
 
 
 def test_agreement_counts_both_ways() -> None:
@@ -187,8 +227,8 @@ def test_a_mixer_follows_a_task_whose_buffer_it_reads() -> None:
         Turn("mixer2", 1, 20, 30),  # behind wave2, which it does not read
         Turn("mixer2", 0, 40, 50),  # behind mixer0
     ]
-    assert affinity_plots.following(turns) == 0.5
-    assert affinity_plots.ends(turns) == [30, 50]
+    assert affinity_schedules.following(turns) == 0.5
+    assert affinity_schedules.ends(turns) == [30, 50]
 
 
 # ---- the machine at hand ----
@@ -211,11 +251,25 @@ def test_rounds_alternate() -> None:
     assert order == ["a", "b", "a", "b"]
 
 
-def measured(load: str) -> Real:
-    times = {
-        (kb, way): [10.0 if way == PLAIN else 9.0, 11.0 if way == PLAIN else 9.5]
-        for kb in real_runs.BUFFERS
-        for way in (*real_runs.RULES, real_runs.NPTL)
+def timed(median: float) -> dict[str, float]:
+    return {
+        "mean_us": median + 1,
+        "sigma_us": 2.0,
+        "a2s_us": median + 5,
+        "median_us": median,
+        "migrations": 0.5,
+        "l1_read_misses": 70.0,
+        "llc_misses": 7.0,
+    }
+
+
+def measured(load: str, no_counters: str = "the kernel has none") -> Real:
+    left_out = dict.fromkeys(real_runs.PINNED, "needs 4 CPUs")
+    runs = {
+        (kb, way): [timed(10.0 if way == PLAIN else 9.0), timed(11.0 if way == PLAIN else 9.5)]
+        for kb in BUFFERS
+        for way in real_runs.WAYS
+        if way not in left_out
     }
     prices = {
         (rule, n): 700.0 + (0 if rule == PLAIN else 100 + 30 * n)
@@ -228,15 +282,106 @@ def measured(load: str) -> Real:
         "sem": [{**counters, "affinity-agreed": 8.0}],
         "cond": [{**counters, "affinity-agreed": agreed} for agreed in (2.0, 5.0)],
     }
-    return Real(times, learned, posts, prices, load, 2)
+    return Real(runs, left_out, learned, posts, prices, load, 2, no_counters)
 
 
 def test_a_busy_machine_is_named() -> None:
     assert measured("0.10, 0.20, 0.30").quiet
-    text = "\n".join(affinity_more.real_times(measured("7.00, 6.00, 5.00")))
+    text = "\n".join(affinity_here.section(measured("7.00, 6.00, 5.00")))
     assert "its load averages were 7.00, 6.00, 5.00 on 2 CPUs" in text
-    assert "`steal:affinity=declared` changes the time of `steal` by -12 %" in text
+    assert "`steal:affinity=declared` changes the time of `steal` by -12 % with 4 KB, -12 %" in text
     assert "four waves cannot run at once" in text
+
+
+def test_what_was_not_run_or_counted_is_named() -> None:
+    text = "\n".join(affinity_here.section(measured("0, 0, 0")))
+    assert "Not run: `--pin all`: needs 4 CPUs." in text
+    assert "Cache misses were not counted here: the kernel has none." in text
+    assert (
+        "| 64 KB | NPTL, SCHED_FIFO | 9.2 (9.0 to 9.5) | 10.2 | 2.0 | 14.2 | 1.00 | 0.50 |" in text
+    )
+    text = "\n".join(affinity_here.section(measured("0, 0, 0", "")))
+    assert "| 1.00 | 0.50 | 70 | 7 |" in text
+    assert "not counted" not in text
+
+
+def said(text: str, status: int = 0) -> str:
+    """A program that prints it."""
+    return f"#!/bin/sh\ncat <<END\n{text}\nEND\nexit {status}\n"
+
+
+def programs(folder: Path, fifo: str) -> real_runs.Programs:
+    """wavemix of both libraries. fifo: what NPTL says to --class=fifo; empty: it runs."""
+    made = real_runs.Programs(folder)
+    made.pirn.parent.mkdir(parents=True)
+    line = "wavemix: period_mean_us=5.5 period_sigma_us=1 period_a2s_us=7.5 period_median_us=5 "
+    made.pirn.write_text(said(f"{line}migrations=3000"))
+    refuse = f'case "$*" in *fifo*) echo "{fifo}" >&2; exit 1;; esac\n' if fifo else ""
+    made.nptl.write_text(f"#!/bin/sh\n{refuse}{said(line + 'migrations=0')}")
+    for program in (made.pirn, made.nptl):
+        program.chmod(0o755)
+    return made
+
+
+def test_wavemix_is_read_and_its_migrations_are_those_of_a_sample(tmp_path: Path) -> None:
+    got = real_runs.wavemix(programs(tmp_path, ""), OLD, 8, Counters({}))
+    assert got == {"mean_us": 5.5, "sigma_us": 1, "a2s_us": 7.5, "median_us": 5, "migrations": 3}
+
+
+def test_each_way_has_its_policy_and_arguments(tmp_path: Path) -> None:
+    made = programs(tmp_path, "")
+    old = real_runs.command_of(made, OLD, "--buffer=8K")
+    assert old[-3:] == [str(made.pirn), "--affinity", "--buffer=8K"]
+    assert f"PIRN_SCHED={OLD}" in old
+    fifo = real_runs.command_of(made, real_runs.NPTL_FIFO)
+    assert fifo[-2:] == [str(made.nptl), "--class=fifo"]
+    assert not any(word.startswith("PIRN_SCHED") for word in fifo)
+
+
+def test_a_way_that_cannot_be_run_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = programs(tmp_path, "wavemix: not permitted")
+    assert real_runs.refused(made, real_runs.NPTL_FIFO) == "wavemix: not permitted"
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
+    assert real_runs.refused(made, PIN_ALL) == "tasks are pinned to 4 CPUs; here are 2"
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1, 2, 3})
+    assert real_runs.refused(made, PIN_ALL) == ""
+    assert real_runs.refused(made, AUTO) == ""
+    assert real_runs.refused(programs(tmp_path / "other", ""), real_runs.NPTL_FIFO) == ""
+
+
+# ---- chapter 2 ----
+
+
+def test_a_scene_that_fails_is_a_no() -> None:
+    text = "FAILED rule 2: another CPU takes another group\ndemand steps: failed\n"
+    scenes = [scene for step in affinity_survey.STEPS for scene in step.scenes]
+    failed = affinity_survey.failures(text, 1, "demand-steps", scenes)
+    assert failed == ["rule 2"]
+    found = Survey({"demand-steps": failed}, [(11.0, 18.0), (12.0, 11.0)], [(5, 9), (6, 8)])
+    lines = "\n".join(affinity_survey.section(found)).splitlines()
+    assert [line for line in lines if line.endswith("| no |")] == [
+        line for line in lines if "failed: rule 2 (`demand-steps`)" in line
+    ]
+    assert sum(line.endswith("| yes |") for line in lines) == len(affinity_survey.STEPS)
+    assert sum(line.endswith("| in part |") for line in lines) == 1
+    with pytest.raises(UserError, match="status 1: demand-steps\nno memory"):
+        affinity_survey.failures("no memory\n", 1, "demand-steps", scenes)
+
+
+def test_figures_of_the_shared_cache_are_read() -> None:
+    text = (
+        "seed 1: a hungry neighbour costs 11.1 %, with equal slices 18.6 %\n"
+        "seed 1: misses 500, without measuring 900\n"
+    )
+    assert affinity_survey.parse_shared(text) == ([(11.1, 18.6)], [(500, 900)])
+
+
+@pytest.mark.parametrize("step", affinity_survey.STEPS, ids=lambda step: step.said[:30])
+def test_programs_have_the_scenes_that_the_page_names(step: affinity_survey.Step) -> None:
+    sources = Path(__file__).resolve().parents[2] / "tests" / "unit"
+    text = (sources / f"{step.program.replace('-', '_')}.c").read_text()
+    for scene in step.scenes:
+        assert f'"{scene}"' in text
 
 
 def test_the_price_is_that_of_a_producer_more() -> None:
@@ -250,7 +395,7 @@ def test_the_price_is_that_of_a_producer_more() -> None:
 COUNTS = (
     *("switches", "reads", "memory_ns", "runtime_memory_ns", "idle_ns", "steals"),
     *("from_core", "from_far", "from_far_memory"),
-    *(f"{level}_{what}_misses" for level in ("l1", "llc") for what in ("read", "write")),
+    *(f"{level}_{what}_misses" for level in ("l1", "l2", "llc") for what in ("read", "write")),
     *(f"affinity-{name}" for name in ("here", "there", "standard", "pushes", "push-ns", "pulls")),
     *(f"affinity-{name}" for name in ("late", "pull-ns", "learned", "declared", "agreed")),
 )
@@ -267,16 +412,28 @@ def whole_point(case: Case) -> Point:
     return affinity_model.parse(case, text)
 
 
-def test_the_page_has_all_sections_and_pictures() -> None:
+SURVEY = Survey({}, [(11.0, 18.0)], [(5, 9)])
+
+
+def whole_page() -> str:
     found = {case: whole_point(case) for case in affinity_model.plan()}
     follows = {
         (topology, way): 0.5 for topology in thesis.TOPOLOGIES for way in (PLAIN, OLD, DECLARED)
     }
-    text = affinity_page.page(found, measured("9, 9, 9"), follows, {"command": "none"})
-    assert text.count("\n## ") == 10
+    return affinity_page.page(found, measured("9, 9, 9"), SURVEY, follows, {"command": "none"})
+
+
+def test_the_page_has_all_sections_and_pictures() -> None:
+    text = whole_page()
+    assert text.count("\n## ") == 12
     for name in (
-        *(affinity_plots.file_of("a2s", topology) for topology in thesis.TOPOLOGIES),
-        *(schedule.picture for schedule in affinity_plots.SCHEDULES),
+        *(
+            affinity_plots.file_of(measure, topology)
+            for topology in thesis.TOPOLOGIES
+            for measure in ("a2s", *(one.name for one in affinity_plots.MEASURES))
+        ),
+        *(schedule.picture for schedule in affinity_schedules.SCHEDULES),
+        *(schedule.waveform for schedule in affinity_schedules.SCHEDULES),
     ):
         assert f"(img/{name})" in text
     assert "| `steal:affinity=declared` | `steal` | +19 % |" in text
@@ -284,4 +441,99 @@ def test_the_page_has_all_sections_and_pictures() -> None:
     assert "| `--sync=cond` | 10 | 20 % to 50 % | 25 % to 62 % |" in text
     assert "then as little as 20 % of what is learned is right." in text
     assert "| i7, 64 KB | `steal:affinity=old` | -19 % |" in text
-    assert " nan " not in text
+    assert re.search(r"\b(nan|inf)\b", text) is None
+
+
+def test_both_rules_have_a_schedule_on_both_machines() -> None:
+    shown = {(one.topology, one.way) for one in affinity_schedules.SCHEDULES}
+    assert shown == {(topology, way) for topology in thesis.TOPOLOGIES for way in (OLD, DECLARED)}
+
+
+def test_each_part_counts_its_own_seeds() -> None:
+    found = {case: whole_point(case) for case in affinity_model.plan()}
+    for case, one in found.items():
+        if not case.pairs:
+            found[case] = Point(case, one.seeds * 5)
+    follows = {
+        (topology, way): 0.5 for topology in thesis.TOPOLOGIES for way in (PLAIN, OLD, DECLARED)
+    }
+    text = affinity_page.page(found, measured("9, 9, 9"), SURVEY, follows, {})
+    assert "mean over 10\nseeds, with 64 cores over 2." in text
+
+
+def test_the_tables_have_all_ways_and_sizes() -> None:
+    text = whole_page()
+    for kb in BUFFERS:
+        for way in affinity_times.TIMED:
+            assert f"| {kb} KB | `{way}` |" in text
+        assert f"| {kb} KB | thesis, new rule |" in text
+        for way in affinity_counts.SHOWN:
+            assert f"| `{way}` | {kb} KB |" in text
+    # Table 4.3c: variances, and A2S.
+    assert "| 4 KB | thesis, new rule | 63.1 | 6.7 | 44.7 | 76.5 | -11 % |" in text
+    # Table 4.3a: a wave, the first mixers, the last one, all.
+    assert "| 4 KB | 2.5 | 5.5 | 7.0 | 101.0 | 12.2 | 29.6 | 38.8 | 146.8 |" in text
+    # Table 4.3b: of 10, 11 and 7 us; those of 28, and the rest of mixer2.
+    assert "| 4 KB | 39 % | 36 % | 18 % | 7 % | 25 % | 40 % | 33 % | 17 % | 9 % | 26 % |" in text
+    took = {DECLARED: 41, OLD: 61}
+    for way in affinity_serial.SPED:
+        assert f"| `{way}` | {101 / took.get(way, 51):.2f} | " in text
+
+
+def test_speed_ups_stand_beside_the_estimate_of_their_schedule() -> None:
+    found = {case: whole_point(case) for case in affinity_model.plan()}
+    plain, affinity = thesis.estimates([Serial(2.5, 5.5, 7.0)] * len(BUFFERS))
+    lines = affinity_serial.speedup_table(found, "i7").splitlines()
+    rows = {line.split(" | ")[0]: line.split(" | ") for line in lines}
+    assert rows[f"| `{AUTO}`"][7] == f"{affinity:.2f}"
+    assert rows[f"| `{PIN_ALL}`"][7] == f"{plain:.2f}"
+    assert rows[f"| `{OLD}`"][7] == ""
+
+
+def test_what_nodes_gain_stands_beside_runs_without_them() -> None:
+    found = {case: whole_point(case) for case in affinity_model.plan()}
+    text = "\n".join(affinity_more.large(found))
+    for way in PAIRS_FLAT:
+        assert f"| 32 pairs | `{way}{FLAT}` |" in text
+    assert "- `steal:affinity=auto`: with 32 pairs time 0.0 %, A2S 0.0 %" in text
+
+
+def test_a_plot_of_zeros_is_a_sentence(tmp_path: Path) -> None:
+    found = {case: whole_point(case) for case in affinity_model.plan()}
+    for case, one in found.items():
+        if case.topology == "i7":
+            none = {"llc_read_misses": "0", "llc_write_misses": "0"}
+            found[case] = Point(case, tuple({**s, "all": {**s["all"], **none}} for s in one.seeds))
+    llc = next(one for one in affinity_plots.COUNTS if one.name == "llc")
+    assert affinity_plots.pictures(found, [llc], "i7") == [
+        "No picture of misses of the last level on i7: all values are 0."
+    ]
+    assert "(img/affinity-llc-xeon.png)" in affinity_plots.pictures(found, [llc], "xeon")[0]
+    old = tmp_path / affinity_plots.file_of("llc", "i7")
+    old.write_text("of an earlier set")
+    made = affinity_plots.draw(found, tmp_path)
+    assert not old.exists()
+    assert all(path.stat().st_size > 1000 for path in made)
+    assert len(made) == 2 * (1 + len(affinity_plots.MEASURES)) - 1
+
+
+# ---- waveforms ----
+
+
+def test_a_waveform_says_what_cpus_and_tasks_do() -> None:
+    signals = {
+        "pirn.cpu0.thread": [(0, "x"), (10, "101"), (40, "110")],
+        "pirn.cpu0.idle": [(0, "x"), (10, "0"), (30, "1"), (40, "0")],
+        **{
+            f"pirn.thread{5 + at}_{task}.state": [(0, "0"), (10, "10"), (30, "11")]
+            for at, task in enumerate(TASKS)
+        },
+        "pirn.thread5_wave0.life": [(0, "0")],
+    }
+    cpu, wave0, *rest = affinity_waveform.rows(signals, 5, 50)
+    assert cpu.name == "CPU 0"
+    assert cpu.spans == [(5, 10, "idle"), (10, 30, "wave0"), (30, 40, "idle"), (40, 50, "wave1")]
+    assert wave0.spans == [(5, 10, "none"), (10, 30, "running"), (30, 50, "blocked")]
+    assert [row.name for row in rest] == list(TASKS[1:])
+    with pytest.raises(UserError, match="no thread mixer2"):
+        affinity_waveform.rows({name: [] for name in signals if "mixer2" not in name}, 5, 50)

@@ -2,8 +2,10 @@
 """`pirn bench figures affinity`: task affinity, in the simulator as a model of performance and on
 the machine at hand, beside the thesis that added it to Linux.
 
-affinity_thesis.py has the thesis' numbers and its estimate, affinity_model.py and affinity_real.py
-the runs, affinity_plots.py the pictures, affinity_page.py and affinity_more.py the page.
+affinity_thesis.py has the thesis' numbers and its estimate; affinity_model.py, affinity_real.py and
+affinity_survey.py the runs; affinity_plots.py, affinity_schedules.py and affinity_waveform.py the
+pictures; affinity_page.py the page, whose sections are in affinity_times.py, affinity_serial.py,
+affinity_counts.py, affinity_more.py, affinity_here.py and affinity_survey.py.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from pirn_tools.figures import (
     affinity_page,
     affinity_plots,
     affinity_real,
+    affinity_schedules,
+    affinity_survey,
     on_chip,
 )
 
@@ -35,8 +39,10 @@ def reproduce(root: Path, folder: Path, jobs: int, short: bool, console: Console
     real = affinity_real.measure(programs, rounds, jobs, console)
     folder.mkdir(parents=True, exist_ok=True)
     affinity_model.write_csv(folder / "affinity.csv", found.values())
-    affinity_plots.draw(found, programs.model, folder / "img")
-    follows = affinity_plots.follows(programs.model)
+    surveyed = affinity_survey.measure(build)
+    affinity_plots.draw(found, folder / "img")
+    affinity_schedules.draw(programs.model, folder / "img")
+    follows = affinity_schedules.follows(programs.model)
     facts = {
         "command": f"`pirn bench figures affinity{' --short' if short else ''}`",
         "commit": machine.commit(root),
@@ -48,4 +54,5 @@ def reproduce(root: Path, folder: Path, jobs: int, short: bool, console: Console
         "compiler": machine.compiler(build),
         "load averages": real.load,
     }
-    on_chip.write(folder / "affinity.md", affinity_page.page(found, real, follows, facts), console)
+    text = affinity_page.page(found, real, surveyed, follows, facts)
+    on_chip.write(folder / "affinity.md", text, console)

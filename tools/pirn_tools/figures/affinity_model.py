@@ -60,6 +60,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "single": ("single:affinity=declared",),
     "dist": ("dist:affinity=declared",),
 }
+TASKS = ("wave0", "wave1", "wave2", "wave3", "mixer0", "mixer1", "mixer2")
 WAVEMIX_WAYS = tuple(
     way for way in WAYS if way not in ("single:affinity=auto", "dist:affinity=auto")
 )
@@ -68,6 +69,9 @@ PAIRS_WAYS = tuple(
     for policy in ("steal", "single", "dist")
     for rule in ("", ":affinity=declared", ":affinity=auto")
 )
+# Without the runtime's knowledge of nodes, to see what it gains: the rules, and those policies
+# whose CPUs take threads from each other.
+PAIRS_FLAT = (PLAIN, DECLARED, AUTO, "single:affinity=declared")
 PAIRS = (32, 64)
 PAIRS_BUFFER, PAIRS_SAMPLES, PAIRS_SEEDS = (
     16,
@@ -132,6 +136,11 @@ class Point:
         return self.us("sigma_ns")
 
     @property
+    def variance(self) -> float:
+        """Of a run, square microseconds: the mean over the seeds."""
+        return statistics.mean((one / 1000) ** 2 for one in self.values("sigma_ns"))
+
+    @property
     def a2s(self) -> float:
         return self.us("a2s_ns")
 
@@ -143,8 +152,8 @@ class Point:
 
     def serial(self) -> Serial:
         """Of a serial run: the tasks' times."""
-        waves = [self.us("mean_ns", f"wave{i}") for i in range(4)]
-        mixers = [self.us("mean_ns", f"mixer{i}") for i in range(3)]
+        each = [self.us("mean_ns", task) for task in TASKS]
+        waves, mixers = each[:4], each[4:]
         return Serial(statistics.mean(waves), statistics.mean(mixers[:2]), mixers[2])
 
 
@@ -165,7 +174,8 @@ def flat_ways() -> list[str]:
 
 def plan() -> list[Case]:
     """The longest first, so that none is left to run alone at the end."""
-    found = [pairs(way, number) for number in PAIRS for way in PAIRS_WAYS]
+    flat = [f"{way}{FLAT}" for way in PAIRS_FLAT]
+    found = [pairs(way, number) for number in PAIRS for way in (*PAIRS_WAYS, *flat)]
     found += [
         wavemix(way, topology, buffer)
         for buffer in BUFFERS
@@ -237,25 +247,35 @@ def run_all(runner: Runner, jobs: int, console: Console) -> Points:
     return at_once(plan(), runner.run, "model", jobs, console)
 
 
+def rows_of(case: Case) -> tuple[str, ...]:
+    """The threads that the CSV has rows of. What each task takes is of interest in serial runs."""
+    return (*TASKS, "all") if case.way == SERIAL else ("all",)
+
+
 def write_csv(path: Path, found: Iterable[Point]) -> None:
-    """A line for each case: means over the seeds, counts of all samples."""
+    """A line for each case, of serial runs also for each task: means over the seeds, counts of all
+    samples."""
     ordered = sorted(found, key=lambda point: point.case.title)
     columns: dict[str, None] = {}
     for point in ordered:
-        rows = point.seeds[0]["all"]
-        known = list(rows)
+        known = list(point.seeds[0]["all"])
         columns |= dict.fromkeys(known[known.index("mean_ns") :])
+    head = ["workload", "topology", "buffer_kb", "way", "samples", "seeds", "thread"]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["workload", "topology", "buffer_kb", "way", "samples", "seeds", *columns])
+        writer.writerow([*head, *columns])
         for point in ordered:
             case = point.case
-            cells = [
-                f"{statistics.mean(point.values(name)):.1f}"
-                if name in point.seeds[0]["all"]
-                else ""
-                for name in columns
-            ]
             what = f"pairs {case.pairs}" if case.pairs else "wavemix"
-            head = [what, case.topology, case.buffer, case.way, case.samples, len(point.seeds)]
-            writer.writerow([*head, *cells])
+            first = [what, case.topology, case.buffer, case.way, case.samples, len(point.seeds)]
+            for thread in rows_of(case):
+                writer.writerow([*first, thread, *cells(point, thread, columns)])
+
+
+def cells(point: Point, thread: str, columns: Iterable[str]) -> list[str]:
+    """Empty: the model does not count that there."""
+    known = point.seeds[0][thread]
+    return [
+        f"{statistics.mean(point.values(name, thread)):.1f}" if known.get(name) else ""
+        for name in columns
+    ]

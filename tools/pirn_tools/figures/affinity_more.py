@@ -13,9 +13,11 @@ from pirn_tools.figures.affinity_model import (
     BOTH,
     DECLARED,
     FAMILIES,
+    FLAT,
     OLD,
     PAIRS,
     PAIRS_BUFFER,
+    PAIRS_FLAT,
     PAIRS_WAYS,
     PLAIN,
     Point,
@@ -23,16 +25,14 @@ from pirn_tools.figures.affinity_model import (
     pairs,
     wavemix,
 )
-from pirn_tools.figures.affinity_plots import SAMPLE, SCHEDULES, SHOWN, Schedule
-from pirn_tools.figures.affinity_real import BUFFERS as REAL_BUFFERS
-from pirn_tools.figures.affinity_real import NPTL, PRODUCERS, RULES, SYNCS, Real, Values, middle
+from pirn_tools.figures.affinity_real import PRODUCERS, RULES, SYNCS, Real, Values, middle
+from pirn_tools.figures.affinity_schedules import SAMPLE, SCHEDULES, SHOWN, Schedule
 from pirn_tools.figures.affinity_thesis import (
     BUFFERS,
     NEW_IMPROVEMENT,
     OLD_IMPROVEMENT,
     TOPOLOGIES,
 )
-from pirn_tools.figures.affinity_words import Value as Value
 from pirn_tools.figures.affinity_words import a2s_gain, gains, mean, share, signed, sizes, span
 
 
@@ -172,7 +172,7 @@ def far(one: Point) -> float:
 def large(found: Points) -> list[str]:
     rows = []
     for number in PAIRS:
-        for way in PAIRS_WAYS:
+        for way in shown_pairs():
             one = found[pairs(way, number)]
             cells = [f"{one.mean:.1f} ± {one.sigma:.1f}", f"{one.a2s:.1f}"]
             cells += [
@@ -212,11 +212,39 @@ def large(found: Points) -> list[str]:
         "Opteron only: its rule did not place threads as meant there, and lost.",
         markdown.table(head, rows, left=(0, 1)),
         "\n".join(parts),
+        node_words(found),
         "Where a plain policy wakes a consumer on the CPU of its waker, as `steal` does, pairs "
         "settle on one CPU each, and affinity has nothing to add"
         + (", but samples differ more" if unsteady(found) else "")
         + ". It gains where the policy spreads partners over the nodes.",
     ]
+
+
+def shown_pairs() -> list[str]:
+    """Rows with nodes=off stand below those with nodes."""
+    every = []
+    for way in PAIRS_WAYS:
+        every += [way, f"{way}{FLAT}"] if way in PAIRS_FLAT else [way]
+    return every
+
+
+def node_words(found: Points) -> str:
+    """What the runtime's knowledge of nodes changes."""
+    lines = []
+    for way in PAIRS_FLAT:
+        each = []
+        for number in PAIRS:
+            on, off = (found[pairs(name, number)] for name in (way, f"{way}{FLAT}"))
+            each.append(
+                f"with {number} pairs time {signed(on.mean / off.mean - 1)}, A2S "
+                f"{signed(on.a2s / off.a2s - 1)}, lines from another node {far(off) / number:.1f} "
+                f"to {far(on) / number:.1f}"
+            )
+        lines.append(f"- `{way}`: {'; '.join(each)}")
+    return (
+        "What it changes that the runtime knows the nodes, against `nodes=off`; less than 0 is "
+        "better:\n\n" + "\n".join(lines)
+    )
 
 
 def unsteady(found: Points) -> bool:
@@ -284,6 +312,14 @@ def schedules(follows: Mapping[tuple[str, str], float]) -> list[str]:
         parts.append(markdown.picture(one.picture, title_of(one)))
         parts.append(f"{title_of(one)}.")
     parts += [
+        "One sample of each, from the end of the one before, as a waveform: the trace as a value "
+        "change dump (`pirn trace export --format vcd`), drawn as GTKWave does. A row for each CPU "
+        "has the thread that it runs, a row for each task its state.",
+    ]
+    for one in SCHEDULES:
+        parts.append(markdown.picture(one.waveform, f"Waveform: {title_of(one)}"))
+        parts.append(f"{title_of(one)}.")
+    parts += [
         "Turns of mixers that directly follow, on their CPU, a turn of a task whose buffer they "
         "read, in those runs:",
         markdown.table(["", *(f"`{way}`" for way in ways)], rows),
@@ -323,56 +359,6 @@ def follow_words(follows: Mapping[tuple[str, str], float]) -> str:
 def title_of(one: Schedule) -> str:
     rule = "old" if one.way == OLD else "improved"
     return f"{TOPOLOGIES[one.topology]}, {rule} rule, `{one.way}`"
-
-
-# ---- the real machine ----
-
-
-def real_times(real: Real) -> list[str]:
-    ways = (*RULES, NPTL)
-    rows = []
-    for kb in REAL_BUFFERS:
-        cells = [f"{kb} KB"]
-        for way in ways:
-            each = real.times[kb, way]
-            cells.append(f"{middle(each):.1f} ({min(each):.1f} to {max(each):.1f})")
-        rows.append(cells)
-    rounds = len(next(iter(real.times.values())))
-    noise = (
-        "The machine was quiet."
-        if real.quiet
-        else f"The machine was not quiet: its load averages were {real.load} on {real.cpus} CPUs "
-        "when the runs began. Differences within the ranges mean nothing."
-    )
-    return [
-        "## A real machine",
-        "`wavemix-pirn` and `wavemix-nptl` on the machine at hand: the median time from one "
-        f"sample to the next, microseconds; median and range of {rounds} rounds, in which the ways "
-        f"take turns. {noise}",
-        markdown.table(["", *(f"`{way}`" if way != NPTL else way for way in ways)], rows),
-        real_words(real),
-    ]
-
-
-def overlap(a: Sequence[float], b: Sequence[float]) -> bool:
-    return min(a) <= max(b) and min(b) <= max(a)
-
-
-def real_words(real: Real) -> str:
-    parts = []
-    for kb in REAL_BUFFERS:
-        plain, ours = real.times[kb, PLAIN], real.times[kb, DECLARED]
-        if overlap(plain, ours):
-            parts.append(f"With {kb} KB the ranges of `{PLAIN}` and `{DECLARED}` overlap.")
-        else:
-            change = signed(middle(ours) / middle(plain) - 1)
-            parts.append(f"With {kb} KB `{DECLARED}` changes the time of `{PLAIN}` by {change}.")
-    if real.cpus < 4:
-        parts.append(
-            f"With {real.cpus} CPUs four waves cannot run at once, so this is not the thesis' "
-            "experiment."
-        )
-    return " ".join(parts)
 
 
 # ---- where affinity does not help ----

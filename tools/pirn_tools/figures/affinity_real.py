@@ -8,6 +8,7 @@ import json
 import os
 import re
 import statistics
+import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,15 +20,41 @@ from rich.console import Console
 from pirn_tools import machine
 from pirn_tools.chip.sweep import at_once
 from pirn_tools.errors import UserError
-from pirn_tools.figures.affinity_model import AUTO, DECLARED, PLAIN, execute
+from pirn_tools.figures import affinity_survey
+from pirn_tools.figures.affinity_model import (
+    AUTO,
+    DECLARED,
+    OLD,
+    PIN_ALL,
+    PIN_WAVES,
+    PLAIN,
+    SERIAL,
+    execute,
+)
+from pirn_tools.figures.affinity_thesis import BUFFERS
+from pirn_tools.figures.hardware_counters import Counters
 
-BUFFERS = (4, 64)  # KB
-NPTL = "NPTL"
 RULES: Mapping[str, tuple[str, ...]] = {
     PLAIN: (),
     DECLARED: ("--affinity",),
     AUTO: (),
 }
+NPTL, NPTL_FIFO = "NPTL", "NPTL, SCHED_FIFO"
+# wavemix: title, policy of Pirn or none, arguments.
+WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    SERIAL: (PLAIN, ("--serial",)),
+    PLAIN: (PLAIN, ()),
+    OLD: (OLD, ("--affinity",)),
+    DECLARED: (DECLARED, ("--affinity",)),
+    AUTO: (AUTO, ()),
+    PIN_WAVES: (PLAIN, ("--pin=waves",)),
+    PIN_ALL: (PLAIN, ("--pin=all",)),
+    NPTL: ("", ()),
+    NPTL_FIFO: ("", ("--class=fifo",)),
+}
+PINNED = (PIN_WAVES, PIN_ALL)
+PIN_CPUS = 4  # which pinned tasks need: apps/wavemix/place.c
+SAMPLES, WARMUP = 1000, 100  # of a run of wavemix
 SYNCS = ("sem", "cond")
 PRODUCERS = (0, 1, 2, 4, 8, 16)
 BATCH = 64  # wake-ups in a sample of wakeup-producers
@@ -60,7 +87,8 @@ class Programs:
         return self.build / "bench" / "wakeup-producers"
 
     def check(self) -> None:
-        every = (self.model, self.pirn, self.nptl, self.wakeup)
+        every = [self.model, self.pirn, self.nptl, self.wakeup]
+        every += [self.build / path for path in affinity_survey.PROGRAMS.values()]
         missing = [path.name for path in every if not os.access(path, os.X_OK)]
         if missing:
             raise UserError(f"not built: {', '.join(missing)}; build first (make build-release)")
@@ -70,16 +98,26 @@ class Programs:
 class Real:
     """What was measured."""
 
-    times: Mapping[tuple[int, str], Sequence[float]]  # KB, way: median period of each round, us
+    runs: Mapping[tuple[int, str], Sequence[Values]]  # KB, way: wavemix' last line, of each round
+    left_out: Mapping[str, str]  # way: why it was not run
     learned: Mapping[str, Sequence[Values]]  # by --sync: counters of affinity=auto, of each round
     posts: Mapping[tuple[str, int], Sequence[float]]  # rule, producers: ns of each round
     instructions: Mapping[tuple[str, int], float]  # of a wake-up; empty without callgrind
     load: str
     cpus: int
+    no_counters: str  # why cache misses were not counted; empty: they were
 
     @property
     def quiet(self) -> bool:
         return float(self.load.split(",")[0]) <= QUIET * self.cpus
+
+    @property
+    def ways(self) -> list[str]:
+        return [way for way in WAYS if way not in self.left_out]
+
+    def each(self, kb: int, way: str, name: str) -> list[float]:
+        """A value of each round."""
+        return [one[name] for one in self.runs[kb, way]]
 
 
 def values(text: str) -> dict[str, float]:
@@ -97,12 +135,44 @@ def environment(**settings: str) -> list[str]:
     return ["env", *unset, *(f"{name}={value}" for name, value in settings.items())]
 
 
-def wavemix(programs: Programs, way: str, buffer: int) -> float:
-    """The median time from one sample to the next, microseconds."""
-    program = programs.nptl if way == NPTL else programs.pirn
-    before = environment(**({} if way == NPTL else {"PIRN_SCHED": way}))
-    words = [*before, str(program), f"--buffer={buffer}K", *RULES.get(way, ())]
-    return values(execute(words, f"wavemix, {way}"))["period_median_us"]
+def command_of(programs: Programs, way: str, *more: str) -> list[str]:
+    sched, arguments = WAYS[way]
+    program = programs.pirn if sched else programs.nptl
+    before = environment(**({"PIRN_SCHED": sched} if sched else {}))
+    return [*before, str(program), *arguments, *more]
+
+
+def wavemix(programs: Programs, way: str, buffer: int, counters: Counters) -> dict[str, float]:
+    """Of the times from one sample to the next, in microseconds: mean, sigma, A2S, median; the
+    migrations and cache misses of a sample."""
+    measured = (f"--samples={SAMPLES}", f"--warmup={WARMUP}")
+    words = command_of(programs, way, f"--buffer={buffer}K", *measured)
+    said = ""
+
+    def run() -> None:
+        nonlocal said
+        said = execute(words, f"wavemix, {way}")
+
+    counted = counters.count(run)
+    got = values(said)
+    names = ("mean_us", "sigma_us", "a2s_us", "median_us")
+    found = {name: got[f"period_{name}"] for name in names}
+    found["migrations"] = got["migrations"] / SAMPLES
+    # Also of the samples before those that are measured.
+    return found | {name: one / (SAMPLES + WARMUP) for name, one in counted.items()}
+
+
+def refused(programs: Programs, way: str) -> str:
+    """Why a way cannot be run here; empty if it can."""
+    if way in PINNED and len(os.sched_getaffinity(0)) < PIN_CPUS:
+        return f"tasks are pinned to {PIN_CPUS} CPUs; here are {len(os.sched_getaffinity(0))}"
+    if way != NPTL_FIFO:
+        return ""
+    words = command_of(programs, way, "--samples=1", "--warmup=0")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
 
 
 def learned(programs: Programs, sync: str) -> Values:
@@ -155,13 +225,15 @@ def alternating(
 def measure(programs: Programs, rounds: int, jobs: int, console: Console) -> Real:
     """One run at a time, but callgrind's, which takes no times."""
     load = machine.load()
-    ways = (*RULES, NPTL)
+    left_out = {way: why for way in WAYS if (why := refused(programs, way))}
+    counters = Counters()
     console.print("wavemix on this machine")
-    times = alternating(
-        [(kb, way) for kb in BUFFERS for way in ways],
+    runs = alternating(
+        [(kb, way) for kb in BUFFERS for way in WAYS if way not in left_out],
         rounds,
-        lambda key: wavemix(programs, key[1], key[0]),
+        lambda key: wavemix(programs, key[1], key[0], counters),
     )
+    counters.close()
     console.print("wakeup-producers")
     prices = [(rule, producers) for rule in RULES for producers in PRODUCERS]
     posts = alternating(prices, rounds, lambda key: post(programs, *key))
@@ -171,7 +243,8 @@ def measure(programs: Programs, rounds: int, jobs: int, console: Console) -> Rea
             prices, lambda key: instructions(programs, *key), "callgrind", jobs, console
         )
     found = {sync: [learned(programs, sync) for _ in range(rounds)] for sync in SYNCS}
-    return Real(times, found, posts, counted, load, os.cpu_count() or 1)
+    cpus = os.cpu_count() or 1
+    return Real(runs, left_out, found, posts, counted, load, cpus, counters.refusal)
 
 
 def middle(found: Sequence[float]) -> float:

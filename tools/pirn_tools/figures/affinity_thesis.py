@@ -104,6 +104,29 @@ TABLES: Mapping[str, Mapping[int, Row]] = {
     },
 }
 
+# Tables 4.3b, 4.4b, as printed: shares of the serial run in percent, of task affinity. Those of
+# plain scheduling are the first two, and the sum of the others.
+PORTIONS: Mapping[str, Mapping[int, tuple[int, int, int, int]]] = {
+    "xeon": {
+        4: (40, 33, 17, 9),
+        8: (40, 33, 17, 9),
+        16: (40, 35, 18, 7),
+        32: (39, 37, 19, 5),
+        64: (40, 37, 19, 4),
+    },
+    "i7": {
+        4: (35, 46, 15, 4),
+        8: (33, 48, 14, 5),
+        16: (32, 49, 13, 6),
+        32: (31, 50, 12, 7),
+        64: (29, 52, 12, 7),
+    },
+}
+AVERAGE_PORTIONS: Mapping[str, tuple[int, int, int, int]] = {
+    "xeon": (40, 35, 18, 7),
+    "i7": (32, 49, 13, 6),
+}
+
 # Tables 4.3c, 4.4c, as printed, and Table 3.1.
 NEW_IMPROVEMENT: Mapping[str, Mapping[int, float]] = {
     "xeon": {4: -0.11, 8: 0.04, 16: 0.10, 32: 0.13, 64: 0.15},

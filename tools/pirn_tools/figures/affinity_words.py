@@ -13,6 +13,7 @@ from pirn_tools.figures.affinity_model import Point, Points, wavemix
 from pirn_tools.figures.affinity_thesis import BUFFERS, improvement
 
 SAME = 0.02  # a difference of 2 % is none
+ABOUT = 0.05  # "about the same"
 
 Value = Callable[[Point], float]
 
@@ -62,7 +63,9 @@ class Trend:
         return ", ".join(f"{one:.2f}" for one in self.ratios.values()) or "-"
 
     def agrees(self, wanted: str) -> str:
-        """wanted: more or less. "mostly": in most sizes, against it in none."""
+        """wanted: more, less, or same. "mostly": in most sizes, against it in none."""
+        if wanted == "same":
+            return judged([abs(ratio - 1) <= ABOUT for ratio in self.ratios.values()])
         right, wrong = (self.more, self.less) if wanted == "more" else (self.less, self.more)
         if not self.ratios:
             return "not modelled"
@@ -73,6 +76,13 @@ class Trend:
         if len(wrong) > len(right):
             return "mostly not"
         return "mostly" if len(right) > len(self.ratios) / 2 and not wrong else "in part"
+
+
+def judged(each: Sequence[bool]) -> str:
+    """Whether what is said of every size is true of it."""
+    if not each:
+        return "not modelled"
+    return "yes" if all(each) else "in part" if any(each) else "no"
 
 
 def trend(
@@ -100,6 +110,20 @@ class Claim:
     said: str
     found: str
     agrees: str
+
+
+def claim(
+    found: Points,
+    topology: str,
+    said: str,
+    ways: tuple[str, str],
+    value: Value,
+    wanted: str = "more",
+    among: Sequence[int] = BUFFERS,
+) -> Claim:
+    got = trend(found, topology, ways, value, among)
+    here = f"`{ways[0]}` against `{ways[1]}`: {got.words}; factors {got.factors}"
+    return Claim(said, here, got.agrees(wanted))
 
 
 def claims(each: Sequence[Claim]) -> str:

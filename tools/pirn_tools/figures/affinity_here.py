@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The page of `pirn bench figures affinity`: wavemix on the machine at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pirn_tools.figures import markdown
+from pirn_tools.figures.affinity_model import AUTO, DECLARED, OLD, PLAIN, SERIAL
+from pirn_tools.figures.affinity_real import NPTL, NPTL_FIFO, PIN_CPUS, Real, middle
+from pirn_tools.figures.affinity_thesis import BUFFERS
+from pirn_tools.figures.affinity_words import signed
+
+MISSES = {"l1_read_misses": "L1 misses, reads", "llc_misses": "misses of the last level"}
+
+
+def titled(way: str) -> str:
+    return way if way in (NPTL, NPTL_FIFO) else f"`{way}`"
+
+
+def table(real: Real) -> str:
+    counted = [] if real.no_counters else list(MISSES)
+    rows = []
+    for kb in BUFFERS:
+        serial = middle(real.each(kb, SERIAL, "median_us"))
+        for way in real.ways:
+            medians = real.each(kb, way, "median_us")
+            cells = [f"{middle(medians):.1f} ({min(medians):.1f} to {max(medians):.1f})"]
+            cells += [
+                f"{middle(real.each(kb, way, name)):.1f}"
+                for name in ("mean_us", "sigma_us", "a2s_us")
+            ]
+            cells.append(f"{serial / middle(medians):.2f}")
+            cells.append(f"{middle(real.each(kb, way, 'migrations')):.2f}")
+            cells += [f"{middle(real.each(kb, way, name)):.0f}" for name in counted]
+            rows.append([f"{kb} KB", titled(way), *cells])
+    head = ["", "", "median (range)", "mean", "sigma", "A2S", "speed-up", "migrations"]
+    return markdown.table([*head, *(MISSES[name] for name in counted)], rows, left=(0, 1))
+
+
+def section(real: Real) -> list[str]:
+    rounds = len(next(iter(real.runs.values())))
+    noise = (
+        "The machine was quiet."
+        if real.quiet
+        else f"The machine was not quiet: its load averages were {real.load} on {real.cpus} CPUs "
+        "when the runs began. Differences within the ranges mean nothing, and sigma and A2S are "
+        "above all those of what else ran."
+    )
+    return [
+        "## A real machine",
+        "`wavemix-pirn` and `wavemix-nptl` on the machine at hand: the time from one sample to the "
+        f"next, microseconds. Each figure is the median of {rounds} rounds, in which the ways take "
+        "turns; the range is that of the rounds' medians. The speed-up is that of the medians "
+        "against `--serial`. Migrations are those of a sample: with Pirn from worker to worker, "
+        f"with NPTL from CPU to CPU. {noise}",
+        table(real),
+        *[f"Not run: {titled(way)}: {why}." for way, why in real.left_out.items()],
+        counters(real),
+        words(real),
+    ]
+
+
+def counters(real: Real) -> str:
+    if real.no_counters:
+        return f"Cache misses were not counted here: {real.no_counters}."
+    return (
+        "Misses are those of a sample in user mode, as the processor counts them; what it calls "
+        "cache misses is taken for the last level."
+    )
+
+
+def overlap(a: Sequence[float], b: Sequence[float]) -> bool:
+    return min(a) <= max(b) and min(b) <= max(a)
+
+
+def words(real: Real) -> str:
+    parts = []
+    for way in (OLD, DECLARED, AUTO):
+        differs = []
+        for kb in BUFFERS:
+            plain, ours = (real.each(kb, one, "median_us") for one in (PLAIN, way))
+            if not overlap(plain, ours):
+                differs.append(f"{signed(middle(ours) / middle(plain) - 1)} with {kb} KB")
+        if differs:
+            parts.append(f"- `{way}` changes the time of `{PLAIN}` by {markdown.joined(differs)}.")
+        rest = len(BUFFERS) - len(differs)
+        if rest:
+            others = "other " if differs else ""
+            parts.append(f"- The ranges of `{way}` and `{PLAIN}` overlap in {rest} {others}sizes.")
+    said = "\n".join(parts)
+    if real.cpus < PIN_CPUS:
+        said += (
+            f"\n\nWith {real.cpus} CPUs four waves cannot run at once, so this is not the thesis' "
+            "experiment."
+        )
+    return said
