@@ -357,13 +357,15 @@ def test_a_scene_that_fails_is_a_no() -> None:
     scenes = [scene for step in affinity_survey.STEPS for scene in step.scenes]
     failed = affinity_survey.failures(text, 1, "demand-steps", scenes)
     assert failed == ["rule 2"]
-    found = Survey({"demand-steps": failed}, [(11.0, 18.0), (12.0, 11.0)], [(5, 9), (6, 8)])
+    found = Survey({"demand-steps": failed}, [(11.0, 18.0), (10.0, 11.0)], [(5, 9), (6, 8)])
     lines = "\n".join(affinity_survey.section(found)).splitlines()
     assert [line for line in lines if line.endswith("| no |")] == [
         line for line in lines if "failed: rule 2 (`demand-steps`)" in line
     ]
     assert sum(line.endswith("| yes |") for line in lines) == len(affinity_survey.STEPS)
     assert sum(line.endswith("| in part |") for line in lines) == 1
+    worse = "\n".join(affinity_survey.section(Survey({}, [(12.0, 11.0)], [(9, 9)])))
+    assert worse.count("| no |") == 2
     with pytest.raises(UserError, match="status 1: demand-steps\nno memory"):
         affinity_survey.failures("no memory\n", 1, "demand-steps", scenes)
 

@@ -39,7 +39,7 @@ def table(real: Real) -> str:
 
 
 def section(real: Real) -> list[str]:
-    rounds = len(next(iter(real.runs.values())))
+    rounds = markdown.counted(len(next(iter(real.runs.values()))), "round")
     noise = (
         "The machine was quiet."
         if real.quiet
@@ -50,10 +50,11 @@ def section(real: Real) -> list[str]:
     return [
         "## A real machine",
         "`wavemix-pirn` and `wavemix-nptl` on the machine at hand: the time from one sample to the "
-        f"next, microseconds. Each figure is the median of {rounds} rounds, in which the ways take "
+        f"next, microseconds. Each figure is the median of {rounds}, in which the ways take "
         "turns; the range is that of the rounds' medians. The speed-up is that of the medians "
         "against `--serial`. Migrations are those of a sample: with Pirn from worker to worker, "
-        f"with NPTL from CPU to CPU. {noise}",
+        "with NPTL from CPU to CPU. Threads of SCHED_FIFO go before all other programs; the other "
+        f"ways share the CPUs with these. {noise}",
         table(real),
         *[f"Not run: {titled(way)}: {why}." for way, why in real.left_out.items()],
         counters(real),
@@ -65,7 +66,8 @@ def counters(real: Real) -> str:
     if real.no_counters:
         return f"Cache misses were not counted here: {real.no_counters}."
     return (
-        "Misses are those of a sample in user mode, as the processor counts them; what it calls "
+        "Misses are those of the whole program in user mode, divided by its samples; at its end it "
+        "computes each sample once more on one CPU, to check the output. What the processor calls "
         "cache misses is taken for the last level."
     )
 
