@@ -102,6 +102,8 @@ enum mutant {
     MUTANT_AFFINITY_STALE,  /* a consumer goes where its producer ran, whatever runs there now */
     MUTANT_AFFINITY_AWAY,   /* the waking CPU is not preferred */
     MUTANT_AFFINITY_TAIL,   /* a consumer goes behind the others of its CPU */
+    MUTANT_AFFINITY_BEHIND, /* or behind the policy's threads */
+    MUTANT_AFFINITY_LEFT,   /* one that is preceded goes to no other producer's CPU */
     MUTANT_AFFINITY_BLIND,  /* the last look before sleeping does not see the consumers of others */
     MUTANT_LEARN_BOTH, /* of two threads that wake each other, each is taken for the other's producer */
     MUTANT_AFFINITY_QUIET,  /* only the CPU of a consumer is woken for it */

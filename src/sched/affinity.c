@@ -16,7 +16,9 @@
  *   3. No wake-up is lost. The CPU of a consumer is kicked by its number. Where others may take it,
  *      one of them is kicked, too, if it sleeps: has_work of every CPU counts all such consumers,
  *      so that CPU stays awake until the thread runs, or it takes it. ORDER(idle-wake)
- *   4. A consumer that is taken from its queue runs at once, or is enqueued by the policy.
+ *   4. A consumer that is taken from its queue runs at once, or is preceded by a more urgent thread
+ *      there: then it goes into another CPU's queue (affinity_push), or is enqueued by the policy.
+ *      The CPU runs that thread next, so a consumer does not go round the CPUs for ever.
  *   5. Nobody starves: of RT_BYPASS_LIMIT picks in a row one begins with the policy's ready threads
  *      (under the old rule every second one), and so does one after a tick in which consumers went
  *      first.
@@ -134,7 +136,7 @@ static void look_again(struct cpu *self, const struct thread *t)
 }
 
 /* t, taken from a queue of consumers, is to run next. NULL: a more urgent thread is ready, and t
- * is in the policy's queue now. */
+ * waits for another producer's CPU now, or is in the policy's queue. */
 static struct thread *run_consumer(struct cpu *self, struct thread *t)
 {
     if (affinity.way->run == NULL || affinity.way->run(self, t)) {
@@ -143,8 +145,11 @@ static struct thread *run_consumer(struct cpu *self, struct thread *t)
         }
         return takes(self, t);
     }
-    affinity_add(&affinity_of(self)->counts.pushes, 1);
-    rt_kick(self, affinity.base.enqueue(self, t, PIRN_WHY_WAKE));
+    struct pirn_kick kick;
+    if (!affinity_push(self, t, &kick)) {
+        kick = affinity.base.enqueue(self, t, PIRN_WHY_WAKE);
+    }
+    rt_kick(self, kick);
     return NULL;
 }
 
@@ -186,7 +191,7 @@ static struct thread *affinity_pick(struct cpu *self)
     struct affinity_cpu *q = affinity_of(self);
     struct thread *t;
     if (unlikely(at_load_rlx(&q->length) != 0) && may_go_first(self, q) &&
-        (t = run_own(self)) != NULL) {
+        !MUTANT(AFFINITY_BEHIND) && (t = run_own(self)) != NULL) {
         return t;
     }
     t = affinity.base.pick(self);

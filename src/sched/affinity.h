@@ -10,10 +10,11 @@
  *
  *   declared  A consumer that wakes is placed on a CPU whose current thread (on an idle CPU: last
  *             thread) is one of its producers; on the waking CPU if that is one of them. There it
- *             is the next thread. If a thread of higher priority precedes it, or the CPU runs
- *             another thread by then, it is pushed to another producer's CPU. If none is left, and
- *             there are NUMA nodes, a CPU without work on the node of a producer gets it; else the
- *             policy places it (the standard rule).
+ *             is the next thread. If a thread of higher priority precedes it, when it wakes or when
+ *             it is about to run, or the CPU runs another thread by then, it is pushed to another
+ *             producer's CPU. (One of the same priority does not precede it: affinity_place.c.) If
+ *             none is left, and there are NUMA nodes, a CPU without work on the node of a producer
+ *             gets a consumer that wakes; else the policy places it (the standard rule).
  *   auto      The same, and who wakes a thread often is taken for its producer
  *             (affinity_learn.c).
  *   old       The thesis' rule before it was improved: a CPU that ran one of the producers last,

@@ -10,6 +10,18 @@
  * The thesis' kernel decides under the lock of a run queue which thread runs next. Here a CPU may
  * pick another thread while a waker on another CPU chooses it. The waker looks again behind the
  * queue's lock; a CPU that picks at that very moment runs one thread before the consumer.
+ *
+ * Pushes. The thesis looks right after the enqueue, and pushes the consumer if a thread of equal or
+ * higher priority precedes it. Here the look comes before the link, and only a higher priority
+ * counts. That is the same:
+ *   - Other consumers. Look and link are under one hold of the queue's lock, so none comes between.
+ *     The consumer goes to the head: those of its priority that wait there are behind it. (In the
+ *     thesis, too: it holds the run queue's lock from the enqueue to the look.)
+ *   - The policy's ready threads. A CPU picks its first consumer before those of the same priority
+ *     (sched_affinity.run; but for invariant 5 of affinity.c). The look at them is a hint, taken
+ *     before the lock. A more urgent one that it misses, or that becomes ready later, is seen when
+ *     the consumer is about to run: affinity_push.
+ * Either way the consumer goes to another producer's CPU, and if there is none the policy places it.
  */
 #include "../core/nodes.h"
 #include "affinity_queue.h"
@@ -117,6 +129,14 @@ static uint32_t load_of(unsigned cpu)
     return at_load_rlx(&q->length) + affinity.way->length(cpu) + (at_load_rlx(&q->idle) == 0);
 }
 
+static void candidates_remove(struct candidates *from, unsigned at)
+{
+    for (unsigned i = at + 1; i < from->n; i++) {
+        from->cpu[i - 1] = from->cpu[i];
+    }
+    from->n--;
+}
+
 /* Take the best of the candidates out: the waking CPU; else the one with the fewest threads; of
  * equals the first. The old rule does not prefer the waking CPU. */
 static unsigned candidates_take(struct candidates *from, const struct cpu *self)
@@ -133,10 +153,7 @@ static unsigned candidates_take(struct candidates *from, const struct cpu *self)
         }
     }
     unsigned cpu = from->cpu[best];
-    for (unsigned i = best + 1; i < from->n; i++) {
-        from->cpu[i - 1] = from->cpu[i];
-    }
-    from->n--;
+    candidates_remove(from, best);
     return cpu;
 }
 
@@ -205,16 +222,45 @@ static struct pirn_kick kick_of(struct cpu *self, unsigned cpu, uint32_t urgency
     return (struct pirn_kick){.cpu = (int)cpu, .preempt = preempt};
 }
 
-static void count(struct cpu *self, unsigned cpu, bool placed, unsigned pushes, uint64_t began)
+/* How it went for one consumer. */
+struct way {
+    unsigned cpu, pushes;
+    uint32_t urgency;
+    uint64_t began; /* the first push */
+    bool placed;
+};
+
+static void push(struct way *way)
+{
+    if (way->pushes++ == 0) {
+        way->began = port_now();
+    }
+}
+
+static void count(struct cpu *self, const struct way *way)
 {
     if (self == NULL) {
         return; /* counters belong to CPUs */
     }
     struct affinity_counts *n = &affinity_of(self)->counts;
-    affinity_add(!placed ? &n->standard : cpu == self->id ? &n->here : &n->there, 1);
-    affinity_add(&n->pushes, pushes);
-    if (pushes != 0) {
-        affinity_add(&n->push_ns, port_now() - began);
+    affinity_add(!way->placed ? &n->standard : way->cpu == self->id ? &n->here : &n->there, 1);
+    affinity_add(&n->pushes, way->pushes);
+    if (way->pushes != 0) {
+        affinity_add(&n->push_ns, port_now() - way->began);
+    }
+}
+
+/* Into the queue of the best candidate where no other thread precedes it. */
+static void place_at_producer(struct cpu *self, struct consumer *c, struct thread *t,
+                              const struct producer_list *producers, struct candidates *candidates,
+                              struct way *way)
+{
+    while (candidates->n != 0 && !way->placed) {
+        way->cpu = candidates_take(candidates, self);
+        way->placed = queue_at(self, way->cpu, c, t, producers, &way->urgency);
+        if (!way->placed) {
+            push(way);
+        }
     }
 }
 
@@ -223,10 +269,7 @@ bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick)
     struct consumer *c = rt_record_of(t);
     struct producer_list producers;
     struct candidates candidates;
-    unsigned cpu = 0, pushes = 0;
-    uint32_t urgency = 0;
-    uint64_t began = 0;
-    bool placed = false;
+    struct way way = {0};
     if (likely(c == NULL)) {
         return false;
     }
@@ -235,21 +278,39 @@ bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick)
         return false;
     }
     candidates_find(&producers, &candidates);
-    while (candidates.n != 0 && !placed) {
-        cpu = candidates_take(&candidates, self);
-        placed = queue_at(self, cpu, c, t, &producers, &urgency);
-        if (!placed && pushes++ == 0) {
-            began = port_now();
-        }
-    }
-    if (!placed && nodes_differ() && affinity.shares &&
-        (cpu = near_without_work(&producers)) != RT_MAX_CPUS) {
-        placed = queue_at(self, cpu, c, t, NULL, &urgency);
+    place_at_producer(self, c, t, &producers, &candidates, &way);
+    if (!way.placed && nodes_differ() && affinity.shares &&
+        (way.cpu = near_without_work(&producers)) != RT_MAX_CPUS) {
+        way.placed = queue_at(self, way.cpu, c, t, NULL, &way.urgency);
     }
     /* If it is placed, it may run already: nothing of it is read any more. */
-    count(self, cpu, placed, pushes, began);
-    if (placed) {
-        *kick = kick_of(self, cpu, urgency);
+    count(self, &way);
+    if (way.placed) {
+        *kick = kick_of(self, way.cpu, way.urgency);
     }
-    return placed;
+    return way.placed;
+}
+
+bool affinity_push(struct cpu *self, struct thread *t, struct pirn_kick *kick)
+{
+    struct consumer *c = rt_record_of(t);
+    struct producer_list producers;
+    struct candidates candidates = {0};
+    struct way way = {0};
+    push(&way);
+    affinity_producers(c, t->generation, &producers);
+    if (affinity.rule != AFFINITY_OLD && !MUTANT(AFFINITY_LEFT)) {
+        candidates_find(&producers, &candidates);
+    }
+    for (unsigned i = 0; i < candidates.n; i++) {
+        if (candidates.cpu[i] == self->id) {
+            candidates_remove(&candidates, i);
+        }
+    }
+    place_at_producer(self, c, t, &producers, &candidates, &way);
+    count(self, &way);
+    if (way.placed) {
+        *kick = kick_of(self, way.cpu, way.urgency);
+    }
+    return way.placed;
 }

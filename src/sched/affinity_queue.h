@@ -93,6 +93,10 @@ struct thread *affinity_unlink_locked(struct affinity_cpu *q, struct consumer *c
  * kick. It may run at once. */
 bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick);
 
+/* t was to run next on the caller's CPU, and a more urgent thread precedes it there: the same with
+ * the CPUs of other producers. */
+bool affinity_push(struct cpu *self, struct thread *t, struct pirn_kick *kick);
+
 /* The producers that a consumer has at this moment, declared and, where the rule is auto, learned.
  */
 struct named {

@@ -1,134 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * placement.c - task affinity step by step: where a consumer that wakes is put, and who runs it.
- * The operations of a decorated policy are called as CPUs would, one at a time.
- *
- * The situations are those of the thesis in docs/STATUS.md, section A: Figure 3.14 (the old rule
- * makes the mixers bounce between CPUs), Figure 3.23 (a consumer goes to the head), section 3.5
- * (the waking CPU first; pushed if it is preceded), Figures 4.5 and 4.12 (one sample of the wave
- * and mixer benchmark).
- *
- * Length: the situations share the CPUs and threads that they are made of.
+ * After section 3.5 of the thesis in docs/STATUS.md, section A: the waking CPU first; pushed if it
+ * is preceded. placement_figures.c has the situations of its figures.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "../../src/sched/affinity_queue.h"
-#include "../../src/sched/built_in.h"
 #include "../../src/sync/sync.h"
-#include "mutant.h"
-
-enum { CPUS = 4, WAVES = 4, MIXERS = 3 };
-
-static struct cpu cpus[CPUS];
-static struct id_slot slots[64];
-static struct thread *made[64];
-static unsigned nmade;
-static struct pirn_policy table;
-static const struct pirn_policy *const policy = &table;
-static const char *policy_name, *where;
-static int failures;
-
-static void expect(bool good, const char *what)
-{
-    if (!good) {
-        fprintf(stderr, "FAILED %s, %s: %s\n", policy_name, where, what);
-        failures++;
-    }
-}
-
-static struct thread *fresh(unsigned priority)
-{
-    struct thread *t = aligned_alloc(RT_CACHELINE, (sizeof(*t) + 63) & ~(size_t)63);
-    if (t == NULL || nmade == sizeof(made) / sizeof(made[0])) {
-        perror("thread");
-        exit(1);
-    }
-    memset((void *)t, 0, sizeof(*t));
-    memset((void *)&slots[nmade], 0, sizeof(slots[0]));
-    t->index = nmade;
-    t->generation = 1;
-    t->id_slot = &slots[nmade];
-    at_init(&t->state, (uint32_t)THREAD_BLOCKED);
-    at_init(&t->priority, priority);
-    at_init(&t->base_priority, priority);
-    at_init(&t->sched.attr, priority != 0 ? (uint32_t)SCHED_CLASS_FIFO : 0u);
-    made[nmade++] = t;
-    if (policy->thread_init != NULL && policy->thread_init(t, NULL) != 0) {
-        fprintf(stderr, "thread_init\n");
-        exit(1);
-    }
-    return t;
-}
-
-static void begin(const char *what)
-{
-    where = what;
-    while (nmade != 0) {
-        free(made[--nmade]);
-    }
-    producers_reset();
-    rt.ncpu = CPUS;
-    rt.slice_ticks = 1;
-    rt.policy = table;
-    for (unsigned i = 0; i < CPUS; i++) {
-        memset((void *)&cpus[i], 0, sizeof(cpus[i]));
-        cpus[i].id = i;
-        rt.cpus[i] = &cpus[i];
-    }
-    if (policy->init(CPUS) != 0) {
-        fprintf(stderr, "init\n");
-        exit(1);
-    }
-}
-
-static void depends(struct thread *consumer, struct thread *producer)
-{
-    expect(rt_producer_add(consumer, producer) == 0, "a dependency is refused");
-}
-
-/* t becomes ready: `by` wakes it (-1: a foreign thread does). The kick. */
-static int wakes(int by, struct thread *t)
-{
-    at_store_rlx(&t->state, (uint32_t)THREAD_READY);
-    return policy->enqueue(by >= 0 ? &cpus[by] : NULL, t, PIRN_WHY_WAKE).cpu;
-}
-
-/* CPU `id` leaves what it runs, which blocks, and takes the next thread; NULL: it has none. */
-static struct thread *next(unsigned id)
-{
-    struct cpu *cpu = &cpus[id];
-    if (cpu->current != NULL) {
-        at_store_rlx(&cpu->current->state, (uint32_t)THREAD_BLOCKED);
-    }
-    if (policy->poll != NULL) {
-        policy->poll(cpu);
-    }
-    cpu->current = policy->pick(cpu);
-    if (cpu->current == NULL && policy->idle_enter != NULL) {
-        policy->idle_enter(cpu);
-    } else if (cpu->current != NULL) {
-        at_store_rlx(&cpu->current->state, (uint32_t)THREAD_RUNNING);
-    }
-    return cpu->current;
-}
-
-/* t runs on CPU `id` from now on, with whatever rule: as the CPU's last thread it is a producer. */
-static void runs(unsigned id, struct thread *t)
-{
-    struct affinity_cpu *q = &affinity.cpus[id];
-    at_store_rlx(&q->idle, 0u);
-    at_store_rlx(&q->last, t->id_slot);
-    at_store_rlx(&q->last_life, t->generation);
-    at_store_rlx(&t->id_slot->ran_on, id + 1);
-    at_store_rlx(&t->state, (uint32_t)THREAD_RUNNING);
-    cpus[id].current = t;
-    if (sched_has_classes()) {
-        classes_take(&cpus[id], classes_queue(0), t);
-    }
-}
+#include "placement_steps.h"
 
 /* ---- section 3.5 ---- */
 
@@ -177,7 +56,7 @@ static void test_cpu_that_ran_another_thread_since_is_none(void)
     runs(2, other);
     runs(0, waker);
     wakes(0, consumer);
-    expect(at_load_rlx(&affinity.cpus[2].length) == 0, "it does not get the consumer");
+    expect(waiting(2) == 0, "it does not get the consumer");
     expect(affinity.cpus[0].counts.standard == 1, "which is placed by the standard rule");
 }
 
@@ -216,7 +95,7 @@ static void test_ended_producer_has_no_effect(void)
     runs(1, producer);
     runs(0, later);
     wakes(0, consumer);
-    expect(at_load_rlx(&affinity.cpus[1].length) == 0, "its slot's next life is another thread");
+    expect(waiting(1) == 0, "its slot's next life is another thread");
     at_store_rlx(&producer->state, (uint32_t)THREAD_EXITED);
     expect(rt_producer_add(consumer, producer) == -ESRCH, "and it cannot be declared");
 }
@@ -272,7 +151,7 @@ static void test_consumer_is_pushed_when_preceded(void)
     wakes(1, first);
     wakes(1, low);
     expect(affinity.cpus[1].counts.pushes == 1, "counted");
-    expect(at_load_rlx(&affinity.cpus[1].length) == 1, "the first CPU has the urgent one");
+    expect(waiting(1) == 1, "the first CPU has the urgent one");
     expect(next(2) == low, "the other one runs the consumer");
 }
 
@@ -286,8 +165,61 @@ static void test_consumer_is_pushed_by_the_standard_rule(void)
     wakes(1, first);
     wakes(1, low);
     expect(affinity.cpus[1].counts.pushes == 1 && affinity.cpus[1].counts.standard == 1, "counted");
-    expect(at_load_rlx(&affinity.cpus[1].length) == 1, "not among the consumers");
+    expect(waiting(1) == 1, "not among the consumers");
     expect(next(1) == first, "the urgent one runs first");
+}
+
+static void test_threads_of_the_same_priority_do_not_precede(void)
+{
+    begin("threads of the same priority do not precede a consumer");
+    struct thread *producer = fresh(5), *first = fresh(5), *second = fresh(5);
+    struct thread *other = fresh_for(1, 5);
+    depends(first, producer);
+    depends(second, producer);
+    runs(1, producer);
+    wakes(1, other);
+    wakes(1, first);
+    wakes(1, second);
+    expect(affinity.cpus[1].counts.pushes == 0, "none is pushed");
+    expect(next(1) == second && next(1) == first && next(1) == other, "the latest is first");
+}
+
+/* After a consumer was queued a more urgent thread becomes ready, and goes first. Under steal and
+ * single it may run on any CPU, so it precedes the consumer on all of them. */
+static void test_consumer_is_pushed_when_it_was_to_run(void)
+{
+    begin("a consumer that is preceded later is pushed to another producer's CPU");
+    struct thread *a = fresh(9), *b = fresh(9), *low = fresh(5), *urgent = fresh_for(1, 8);
+    depends(low, a);
+    depends(low, b);
+    runs(1, a);
+    runs(2, b);
+    wakes(1, low);
+    expect(waiting(1) == 1, "it waits for the waking CPU");
+    wakes(1, urgent);
+    expect(next(1) == urgent, "that runs the urgent thread");
+    expect(waiting(1) == 0 && waiting(2) == (table.pinned ? 1 : 0), "the consumer goes to CPU 2");
+    expect(affinity.cpus[1].counts.there == (table.pinned ? 1 : 0) &&
+               affinity.cpus[1].counts.standard == (table.pinned ? 0 : 1) &&
+               affinity.cpus[1].counts.pushes == (table.pinned ? 1 : 2),
+           "counted");
+    expect(next(2) == low, "which runs it");
+}
+
+static void test_consumer_is_pushed_by_the_standard_rule_when_it_was_to_run(void)
+{
+    begin("a consumer that is preceded later, with one producer, is placed by the policy");
+    struct thread *producer = fresh(9), *low = fresh_for(3, 5), *urgent = fresh_for(1, 8);
+    depends(low, producer);
+    runs(1, producer);
+    wakes(1, low);
+    wakes(1, urgent);
+    expect(next(1) == urgent, "the urgent thread runs");
+    expect(affinity.cpus[1].counts.pushes == 1 && affinity.cpus[1].counts.standard == 1, "counted");
+    for (unsigned i = 0; i < CPUS; i++) {
+        expect(waiting(i) == 0, "not among the consumers");
+    }
+    expect(next(3) == low, "the policy has it");
 }
 
 static void test_urgent_consumer_preempts(void)
@@ -311,71 +243,7 @@ static void test_priority_change_moves_a_consumer(void)
     wakes(2, consumer);
     at_store_rlx(&consumer->priority, 8u);
     policy->requeue(consumer);
-    expect(at_load_rlx(&affinity.cpus[2].length) == 0, "it is no longer among the consumers");
-}
-
-/* ---- Figures 3.14, 4.5 and 4.12: waves and mixers ---- */
-
-struct sample {
-    struct thread *wave[WAVES], *mixer[MIXERS];
-};
-
-static struct sample waves_and_mixers(void)
-{
-    struct sample s;
-    for (unsigned i = 0; i < WAVES; i++) {
-        s.wave[i] = fresh(0);
-    }
-    for (unsigned i = 0; i < MIXERS; i++) {
-        s.mixer[i] = fresh(0);
-    }
-    depends(s.mixer[0], s.wave[0]);
-    depends(s.mixer[0], s.wave[1]);
-    depends(s.mixer[1], s.wave[2]);
-    depends(s.mixer[1], s.wave[3]);
-    depends(s.mixer[2], s.mixer[0]);
-    depends(s.mixer[2], s.mixer[1]);
-    return s;
-}
-
-/* The figure counts CPUs from 1; here the waves run on 1, 3, 2, 0. Old rule. */
-static void test_old_rule_makes_mixers_bounce(void)
-{
-    begin("Figure 3.14: under the old rule mixer0 leaves the CPU that mixer2 has taken");
-    struct sample s = waves_and_mixers();
-    runs(3, s.wave[1]);
-    runs(1, s.wave[0]);
-    runs(2, s.wave[2]);
-    runs(0, s.wave[3]);
-    expect(next(3) == NULL, "step A: CPU 3 is the least loaded of wave0's and wave1's");
-    expect(wakes(1, s.mixer[0]) == 3 && next(3) == s.mixer[0], "mixer0 goes there");
-    runs(2, s.mixer[1]);
-    expect(next(3) == NULL && next(2) == NULL, "both mixers have ended their part");
-    expect(wakes(2, s.mixer[2]) == 3 && next(3) == s.mixer[2],
-           "step B: mixer2 takes the first CPU of its list, CPU 3");
-    expect(next(1) == NULL, "the waves of the next sample have run on the same CPUs");
-    wakes(1, s.mixer[0]);
-    expect(next(1) == s.mixer[0], "step C: CPU 3 is taken, and mixer0 bounces to CPU 1");
-}
-
-/* The new rule: each mixer runs where the last of its producers has just run. */
-static void test_sample_follows_its_data(void)
-{
-    begin("Figures 4.5, 4.12: a sample follows its data");
-    struct sample s = waves_and_mixers();
-    for (unsigned i = 0; i < WAVES; i++) {
-        runs(i, s.wave[i]);
-    }
-    expect(next(0) == NULL, "wave0 has ended its part");
-    wakes(1, s.mixer[0]);
-    expect(next(1) == s.mixer[0], "wave1 wakes mixer0, which runs on wave1's CPU");
-    expect(next(3) == NULL, "wave3 has ended its part");
-    wakes(2, s.mixer[1]);
-    expect(next(2) == s.mixer[1], "wave2 wakes mixer1, which runs on wave2's CPU");
-    expect(next(1) == NULL, "mixer0 is ready first");
-    wakes(2, s.mixer[2]);
-    expect(next(2) == s.mixer[2], "mixer1 wakes mixer2, which runs on mixer1's CPU");
-    expect(affinity.cpus[1].counts.here + affinity.cpus[2].counts.here == 3, "three times here");
+    expect(waiting(2) == 0, "it is no longer among the consumers");
 }
 
 /* ---- affinity=auto ---- */
@@ -419,7 +287,7 @@ static bool learned(struct thread *t, struct thread *producer)
     cpus[3].current = NULL;
     waits_for(t, WAIT_SEM);
     wakes(-1, t);
-    bool there = at_load_rlx(&affinity.cpus[3].length) == 1;
+    bool there = waiting(3) == 1;
     for (unsigned cpu = 0; cpu < CPUS && at_load_rlx(&t->state) == THREAD_READY; cpu++) {
         next(cpu);
     }
@@ -499,8 +367,7 @@ static void test_late_consumer_is_unlearned(void)
         waits_for(consumer, WAIT_SEM);
         wakes(1, consumer);
         affinity.idle_ns = 0;
-        struct thread *t =
-            at_load_rlx(&affinity.cpus[1].length) != 0 ? policy->search(&cpus[2]) : next(1);
+        struct thread *t = waiting(1) != 0 ? policy->search(&cpus[2]) : next(1);
         expect(t == consumer, "an idle CPU takes it");
         at_store_rlx(&consumer->state, (uint32_t)THREAD_BLOCKED);
         cpus[1].current = NULL;
@@ -530,74 +397,28 @@ static void declared(void)
     test_ended_producer_has_no_effect();
     test_consumer_is_taken_late();
     test_cpu_of_a_producer_pulls_at_once();
-    test_sample_follows_its_data();
     if (sched_has_classes()) {
         test_consumer_is_pushed_when_preceded();
         test_consumer_is_pushed_by_the_standard_rule();
+        test_threads_of_the_same_priority_do_not_precede();
+        test_consumer_is_pushed_when_it_was_to_run();
+        test_consumer_is_pushed_by_the_standard_rule_when_it_was_to_run();
         test_urgent_consumer_preempts();
         test_priority_change_moves_a_consumer();
     }
 }
 
-static void under(const struct sched_built_in *built_in, enum discipline discipline,
-                  enum affinity_rule rule, const char *name)
+static void tests(void)
 {
-    policy_name = name;
-    sched_chosen.discipline = discipline;
-    affinity.rule = rule;
-    affinity.idle_ns = 0;
-    sched_use(&table, &built_in->policy);
-    sched_settle(&table, false);
-    if (rule == AFFINITY_OLD) {
-        test_old_rule_makes_mixers_bounce();
-    } else {
+    if (affinity.rule != AFFINITY_OLD) {
         declared();
     }
-    if (rule == AFFINITY_AUTO) {
+    if (affinity.rule == AFFINITY_AUTO) {
         learning();
-    }
-}
-
-/* In the simulator: a fault that the test must find. */
-static void choose_mutant(int argc, char **argv)
-{
-#ifdef PIRN_SIM
-    static const struct {
-        const char *name;
-        enum mutant mutant;
-    } mutants[] = {{"affinity-stale", MUTANT_AFFINITY_STALE},
-                   {"affinity-away", MUTANT_AFFINITY_AWAY},
-                   {"affinity-tail", MUTANT_AFFINITY_TAIL},
-                   {"learn-both", MUTANT_LEARN_BOTH}};
-    for (unsigned i = 0; argc == 2 && i < sizeof(mutants) / sizeof(mutants[0]); i++) {
-        if (strcmp(argv[1], mutants[i].name) == 0) {
-            sim_mutant = mutants[i].mutant;
-            return;
-        }
-    }
-#endif
-    if (argc != 1) {
-        fprintf(stderr, "placement: \"%s\" is no fault that it knows\n", argv[1]);
-        exit(2);
     }
 }
 
 int main(int argc, char **argv)
 {
-    choose_mutant(argc, argv);
-    static const struct {
-        const struct sched_built_in *policy;
-        const char *name;
-    } all[] = {{&sched_steal, "steal"}, {&sched_single, "single"}, {&sched_dist, "dist"}};
-    static const enum discipline disciplines[] = {DISCIPLINE_FIFO, DISCIPLINE_LIFO,
-                                                  DISCIPLINE_POSIX, DISCIPLINE_SHMAC};
-    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        for (unsigned k = 0; k < sizeof(disciplines) / sizeof(disciplines[0]); k++) {
-            under(all[i].policy, disciplines[k], AFFINITY_DECLARED, all[i].name);
-            under(all[i].policy, disciplines[k], AFFINITY_AUTO, all[i].name);
-            under(all[i].policy, disciplines[k], AFFINITY_OLD, all[i].name);
-        }
-    }
-    printf("placement: %s\n", failures == 0 ? "done" : "failed");
-    return failures != 0;
+    return steps_main(argc, argv, "placement", tests);
 }
