@@ -34,6 +34,7 @@
 
 #include "classes.h"
 #include "mutant.h"
+#include "placing.h"
 #include "wake.h"
 
 #define IDLE_MOST 1000000u
@@ -75,6 +76,7 @@ struct thread *affinity_unlink_locked(struct affinity_cpu *q, struct consumer *c
     list_remove(&c->link);
     at_store_rlx(&q->length, at_load_rlx(&q->length) - 1);
     at_store_rlx(&c->queued, 0u);
+    placing_unlinks_locked(q->id, c->thread);
     return c->thread;
 }
 
@@ -351,6 +353,7 @@ static void affinity_requeue(struct thread *t)
     struct consumer *c = rt_record_of(t);
     at_fence_heavy(); /* ORDER(requeue) */
     if (c != NULL && take_from_any(c)) {
+        placing_leaves(self, t);
         rt_kick(self, affinity.base.enqueue(self, t, PIRN_WHY_MIGRATE));
     } else {
         affinity.base.requeue(t);

@@ -21,11 +21,12 @@
  *     (sched_affinity.run; but for invariant 5 of affinity.c). The look at them is a hint, taken
  *     before the lock. A more urgent one that it misses, or that becomes ready later, is seen when
  *     the consumer is about to run: affinity_push.
- * Either way the consumer goes to another producer's CPU, and if there is none the policy places it.
+ * Either way the consumer goes to another producer's CPU; if there is none, the policy places it.
  */
 #include "../core/nodes.h"
 #include "affinity_queue.h"
 #include "mutant.h"
+#include "placing.h"
 #include "wake.h"
 
 /* CPUs of producers, each once, in the order of the declarations. */
@@ -200,6 +201,7 @@ static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct 
     if (queued) {
         affinity_link_locked(
             q, c, old || MUTANT(AFFINITY_TAIL) ? tail_locked(q, *urgency) : q->consumers.next);
+        placing_links_locked(self, cpu, t, producers == NULL);
         trace_place(self, cpu, t);
     } else {
         at_store_rlx(&c->queued, 0u);
@@ -264,6 +266,25 @@ static void place_at_producer(struct cpu *self, struct consumer *c, struct threa
     }
 }
 
+/* If t is placed, it may run already: nothing of it is read any more. */
+static bool ends(struct cpu *self, struct thread *t, const struct way *way, struct pirn_kick *kick)
+{
+    count(self, way);
+    if (way->placed) {
+        *kick = kick_of(self, way->cpu, way->urgency);
+    } else {
+        placing_leaves(self, t);
+    }
+    return way->placed;
+}
+
+static enum placing_rule rule_of(enum affinity_rule rule)
+{
+    return rule == AFFINITY_OLD    ? PLACING_OLD
+           : rule == AFFINITY_AUTO ? PLACING_LEARNED
+                                   : PLACING_DECLARED;
+}
+
 bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick)
 {
     struct consumer *c = rt_record_of(t);
@@ -273,6 +294,7 @@ bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick)
     if (likely(c == NULL)) {
         return false;
     }
+    placing_begins(self, t, rule_of(affinity.rule), false);
     affinity_producers(c, t->generation, &producers);
     if (producers.n == 0) {
         return false;
@@ -283,12 +305,7 @@ bool affinity_place(struct cpu *self, struct thread *t, struct pirn_kick *kick)
         (way.cpu = near_without_work(&producers)) != RT_MAX_CPUS) {
         way.placed = queue_at(self, way.cpu, c, t, NULL, &way.urgency);
     }
-    /* If it is placed, it may run already: nothing of it is read any more. */
-    count(self, &way);
-    if (way.placed) {
-        *kick = kick_of(self, way.cpu, way.urgency);
-    }
-    return way.placed;
+    return ends(self, t, &way, kick);
 }
 
 bool affinity_push(struct cpu *self, struct thread *t, struct pirn_kick *kick)
@@ -298,6 +315,7 @@ bool affinity_push(struct cpu *self, struct thread *t, struct pirn_kick *kick)
     struct candidates candidates = {0};
     struct way way = {0};
     push(&way);
+    placing_begins(self, t, rule_of(affinity.rule), true);
     affinity_producers(c, t->generation, &producers);
     if (affinity.rule != AFFINITY_OLD && !MUTANT(AFFINITY_LEFT)) {
         candidates_find(&producers, &candidates);
@@ -308,9 +326,5 @@ bool affinity_push(struct cpu *self, struct thread *t, struct pirn_kick *kick)
         }
     }
     place_at_producer(self, c, t, &producers, &candidates, &way);
-    count(self, &way);
-    if (way.placed) {
-        *kick = kick_of(self, way.cpu, way.urgency);
-    }
-    return way.placed;
+    return ends(self, t, &way, kick);
 }

@@ -79,6 +79,11 @@ bool test_misses(uint32_t misses, uint32_t work)
     return sim_misses(misses, work);
 }
 
+void test_places(void)
+{
+    sim_placing();
+}
+
 uint64_t test_measured(void)
 {
     return sim_measured();

@@ -54,6 +54,11 @@ const char *test_sched(void); /* policy and options */
 bool test_misses(uint32_t misses, uint32_t work);
 uint64_t test_measured(void); /* simulator: the measured working set of the caller's jobs */
 
+/* Simulator: from now on consumers have to go where the rules of task affinity say. What they
+ * depend on does not change any more, and all that wake one know it; all threads are of class
+ * OTHER. */
+void test_places(void);
+
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
         if (!(cond)) {                                                                             \

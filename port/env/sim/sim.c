@@ -480,6 +480,7 @@ static void sim_begin(const struct sim_config *config, struct sim_result *result
     }
     sim_mem_begin(config->weak, sim_choose(4) != 0);
     sim_ready_begin();
+    sim_placing_begin();
     timed_begin();
 }
 

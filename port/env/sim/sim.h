@@ -109,6 +109,10 @@ uint64_t sim_measured(void); /* the working set that was measured of the running
 /* Samples that the profiler has got in this run. */
 unsigned sim_samples(void);
 
+/* From now on consumers (task affinity) have to go where the rules say. What they depend on does
+ * not change any more, and all that wake one know it. All threads are of class OTHER. */
+void sim_placing(void);
+
 /* A scheduling point in the test's own code. */
 void sim_pause(void);
 

@@ -132,6 +132,11 @@ void sim_interrupt(void);
 /* sim_blocked.c: a tick where the thread cannot be switched takes its CPU; or it gets one again. */
 void sim_away(void);
 
+/* sim_placing.c: a run begins. The CPU has taken t from the policy by that operation; runs t. */
+void sim_placing_begin(void);
+void sim_placing_takes(const struct cpu *cpu, const struct thread *t, const char *by);
+void sim_placing_runs(const struct cpu *cpu, const struct thread *t);
+
 /* sim_oracle.c: a context leaves the runtime: fail if a CPU sleeps that should not. The record of
  * who is ready: forget it; NULL, or who is still with the policy. */
 void sim_oracle(void);

@@ -205,6 +205,9 @@ struct thread *ready_take(struct cpu *cpu, struct thread *t, const char *by)
     }
     leaves(e);
     e->taken_by = cpu_id(cpu);
+    if (cpu != NULL) {
+        sim_placing_takes(cpu, t, by);
+    }
     return t;
 }
 
@@ -224,6 +227,7 @@ void ready_run(struct cpu *cpu, struct thread *t)
                  cpu_id(cpu), label(e), e->home);
     }
     e->home = cpu_id(cpu);
+    sim_placing_runs(cpu, t);
 }
 
 /* ---- the oracle ---- */
