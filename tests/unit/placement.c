@@ -5,6 +5,7 @@
  * is preceded. placement_figures.c has the situations of its figures.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "../../src/sync/sync.h"
 #include "placement_steps.h"
@@ -384,6 +385,28 @@ static void learning(void)
     test_late_consumer_is_unlearned();
 }
 
+/* ---- off ---- */
+
+/* Does the policy's table stay as it is under this rule? */
+static bool changes_nothing(enum affinity_rule rule)
+{
+    struct pirn_policy plain;
+    memcpy(&plain, &affinity.base, sizeof(plain));
+    affinity.rule = rule;
+    bool decorated = affinity_decorate(&plain);
+    return !decorated && memcmp(&plain, &affinity.base, sizeof(plain)) == 0;
+}
+
+static void test_off_changes_no_operation(void)
+{
+    enum affinity_rule rule = affinity.rule;
+    begin("where affinity is off the policy's own operations run");
+    expect(memcmp(&table, &affinity.base, sizeof(table)) != 0, "others run where it is on");
+    expect(changes_nothing(AFFINITY_OFF), "off");
+    expect(changes_nothing(AFFINITY_DEFAULT), "default, where no threads are named");
+    affinity.rule = rule;
+}
+
 /* ---- all ---- */
 
 static void declared(void)
@@ -410,6 +433,7 @@ static void declared(void)
 
 static void tests(void)
 {
+    test_off_changes_no_operation();
     if (affinity.rule != AFFINITY_OLD) {
         declared();
     }
