@@ -477,8 +477,10 @@ static void *creates(void *me)
 
 static unsigned rounds, seen[CPUS_MAX];
 
-/* Reads the counter again and again; a gap is an interrupt. If the runtime sets a timer meanwhile,
- * the round has none: so there are some rounds more. */
+/* Reads the counters again and again; a gap between two readings of the cycles is an interrupt. It
+ * comes at any instruction, so instructions are counted from before the first of the two readings
+ * to after the second. If the runtime sets a timer meanwhile, the round has no interrupt: so there
+ * are some rounds more. */
 static void *is_interrupted(void *number)
 {
     enum { GAP = 60, PAUSE = 6000, MORE = 10 };
@@ -505,9 +507,10 @@ static void *is_interrupted(void *number)
         }
         struct count last = before(), from = last, gap = {0};
         while (gap.cycles < GAP && last.cycles - from.cycles < 2 * PAUSE) {
-            struct count now = before();
+            struct count next = before();
+            struct count now = {next.cycles, after().instructions};
             gap = between(last, now);
-            last = now;
+            last = next;
         }
         if (gap.cycles >= GAP && round >= WARM) {
             add(here(), INTERRUPT, gap);
