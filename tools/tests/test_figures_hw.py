@@ -6,11 +6,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pirn_tools.chip.bare import SCHEDULERS
+from pirn_tools.chip.sweep import Result
 from pirn_tools.errors import UserError
 from pirn_tools.figures import hw, hw_page, hw_plots
 from pirn_tools.figures.hw import FULL, LATENCY, SHORT, Case, Plan, Point, Points
@@ -151,10 +153,11 @@ def test_growth_compares_places_that_were_measured_with_both_values() -> None:
 
 def test_numbers_in_sentences_come_from_the_runs() -> None:
     """If all runs take twice as long, sentences give the parent twice the cycles for a thread."""
-    texts = [
-        hw_page.page(made_up(SHORT, lambda c, s, by=by: by * plausible(c, 0)), SHORT, {})
-        for by in (1, 2)
-    ]
+
+    def times(by: int) -> Callable[[Case, int], int]:
+        return lambda case, seed: by * plausible(case, 0)
+
+    texts = [hw_page.page(made_up(SHORT, times(by)), SHORT, {}, "") for by in (1, 2)]
     sentences = ["\n".join(re.findall(r"^[A-Z].* cycles.*$", text, re.M)) for text in texts]
     spawned = [re.findall(r"every (\d+)", text) for text in sentences]
     assert len(spawned[0]) == 2
@@ -173,7 +176,8 @@ def test_the_fastest_of_each_kind_is_compared() -> None:
 @pytest.mark.parametrize("plan", [FULL, SHORT])
 def test_the_page_has_all_parts_and_pictures(plan: Plan, tmp_path: Path) -> None:
     found = made_up(plan, plausible)
-    text = hw_page.page(found, plan, {"command": "x"})
+    text = hw_page.page(found, plan, {"command": "x"}, "a table of costs")
+    assert text.endswith("a table of costs\n")
     for title in ("Figure 2", "Figure 3", "Figure 4", "Figure 5", "Where does hardware stop"):
         assert f"\n## {title}" in text
     for name in SCHEDULERS:
@@ -182,6 +186,60 @@ def test_the_page_has_all_parts_and_pictures(plan: Plan, tmp_path: Path) -> None
     pictures = re.findall(r"\(img/([a-z0-9-]+\.png)\)", text)
     assert len(pictures) == 5
     assert all((tmp_path / name).exists() for name in pictures)
+
+
+def test_the_plan_has_the_hardware_threads_of_the_paper() -> None:
+    assert FULL.harts == tuple(hw_page.PAPER_BLOCKED)
+    for case in (*FULL.figure2(), *FULL.figure3(), *FULL.figure4(), *FULL.figure5()):
+        assert hw.run_of(Path("x"), case, 1).config.cores == case.harts // 4
+    swept = FULL.swept()
+    assert len(swept) == len(set(swept)) == 4 * 4 * 3 * 7
+    assert {(c.harts, c.latency) for c in swept if c.units == 10_000} == {
+        (harts, latency) for harts in (4, 8, 16, 32) for latency in (8, 32, 200)
+    }
+
+
+def test_the_papers_blocks_and_recruiting_threads_stand_beside_ours() -> None:
+    text = "\n".join(hw_page.figure3(made_up(FULL, plausible), FULL))
+    blocked = "8 | 19 | 29 | 39 | 68 | 71 | 77 | 83"
+    assert f"| B in the paper: blocked threads | {blocked} |" in text
+    assert "| B in the paper: recruiting threads | - | - | - | - | - | - | 1 | 1 |" in text
+
+
+@pytest.mark.parametrize(("full", "said"), [((16, 32), True), ((8,), False), ((), False)])
+def test_b_is_close_to_c_where_the_dtb_has_room(full: tuple[int, ...], said: bool) -> None:
+    """D takes twice the cycles of E with 16 and 32 hardware threads, B always those of C. The DTB
+    is full with some numbers of hardware threads."""
+
+    def cycles(case: Case, seed: int) -> int:
+        twice = case.workload == "b" or (case.workload == "d" and case.harts in (16, 32))
+        return plausible(case, seed) * (2 if twice else 1)
+
+    found = made_up(FULL, cycles)
+    for case, each in found.of.items():
+        if case.harts not in full:
+            found.of[case] = [replace(one, dtb_overflows=0) for one in each]
+    first = hw_page.verdict3(found, FULL).split("\n\n")[0]
+    assert ("as long as the DTB has room." in first) is said
+
+
+def test_each_run_counts_for_the_parts_that_need_it() -> None:
+    program = Path("threads.elf")
+    runs = {hw.run_of(program, case, seed): (case, seed) for case, seed in SHORT.runs()}
+    results = {run: Result("", {"cycles": 1}, 60.0) for run in runs}
+    parts = hw.costs(SHORT, runs, results)
+    assert len(parts["Figure 2"]) == 3 * 2 * 2
+    assert len(parts["Figure 5"]) == 2 * 2 * 2
+    # 32 cases; 8 of them have a second seed, because other parts have them, too
+    assert len(parts["where hardware stops paying"]) == 40
+    assert {id(one) for each in parts.values() for one in each} == set(map(id, results.values()))
+
+
+def test_a_place_of_the_sweep_says_where_the_hardware_stops_paying() -> None:
+    text = hw_page.paying(made_up(SHORT, plausible), SHORT)
+    assert "| latency 8 | up to 100, the last | up to 100, the last |" in text
+    assert hw_page.until(None, 1) == "nowhere"
+    assert hw_page.until(10, 50) == "up to 10, not at 50"
 
 
 def test_a_verdict_follows_the_results() -> None:

@@ -68,4 +68,20 @@ def test_facts_count_runs_and_their_cycles(tmp_path: Path) -> None:
     assert facts["command"] == "`pirn bench figures hw --short`"
     assert facts["chip"] == "RV32IMA, 4 banks"
     assert facts["runs"] == "2, 2 million cycles"
-    assert list(facts) == ["command", "commit", "chip", "seeds", "runs"]
+    assert list(facts) == ["command", "commit", "chip", "seeds", "runs", "cost"]
+    assert facts["cost"] == "not known"
+
+
+def test_the_cost_is_the_sum_over_all_runs_whose_time_is_known() -> None:
+    end = " of simulation, the sum over all runs, beside other work"
+    assert on_chip.cost([90.0, 60.0]) == f"2.5 minutes{end}"
+    assert on_chip.cost([600.0, 660.0]) == f"21 minutes{end}"
+    assert on_chip.cost([2.26]) == f"2.3 seconds{end}"
+    assert "sum over 2 of 3 runs" in on_chip.cost([60.0, 0, 60.0])
+
+
+def test_each_part_has_its_cost() -> None:
+    parts = {"Figure 2": [Result("", {"cycles": 1_500_000}, 30.0)] * 2, "Figure 3": []}
+    text = on_chip.costs(parts)
+    assert "| Figure 2 | 2 | 3.0 | 1.0 |\n" in text
+    assert "| Figure 3 | 0 | 0.0 | 0.0 |" in text

@@ -13,13 +13,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pirn_tools import machine
 from pirn_tools.chip.config import Config, intervals
-from pirn_tools.chip.sweep import Result, Run, Sweep
+from pirn_tools.chip.sweep import Result, Run
 from pirn_tools.errors import UserError
-from pirn_tools.figures import mips, mips_apps
+from pirn_tools.figures import mips, mips_apps, on_chip
 from pirn_tools.figures.mips import BOARD, LATENCY, RAM_MIB
-from pirn_tools.paths import short
 
 SEEDS = (1, 2, 3)  # of arbitration; on the large chip, whose runs take minutes, the first
 POLICIES: Mapping[str, str] = {
@@ -314,8 +312,7 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     names: list[str] = [] if short_ else [app.name for app in APPS]
     mips.build(root, BOARD, ["fork_join", *names])
     image = root / "build" / BOARD / "bench" / "board" / "fork_join.elf"
-    kept = root / "build" / "hw" / "runs"
-    sweep = Sweep(root, kept, jobs)
+    sweep = on_chip.sweep(root, jobs)
     what = plan(image, short_)
     reference = alone(image)
     results = sweep.run([*reference, *what], console)
@@ -330,19 +327,17 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     }
     apps: dict[What, Point] = {}
     if not short_:
-        programs = app_plan(root, kept)
+        programs = app_plan(root, sweep.folder)
         done = sweep.run(list(programs), console)
         apps = points(done, programs)
         results |= done
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(folder / "asymmetric.csv", [*found.values(), *apps.values()])
-    facts = {
-        "command": f"`pirn bench figures asymmetric{' --short' if short_ else ''}`",
-        "commit": machine.commit(root),
-        "chip": f"RV32IMA, {RAM_MIB} MiB, 4 banks, one hardware thread a core, a second level that "
-        f"answers after {LATENCY} cycles",
-        "runs": f"{len(results)}, "
-        f"{sum(r.cycles for r in results.values()) / 1e6:.0f} million cycles",
-    }
-    (folder / "asymmetric.md").write_text(page(found, apps, speed, least, facts), encoding="utf-8")
-    console.print(f"page: {short(folder / 'asymmetric.md')}", highlight=False)
+    facts = on_chip.facts(
+        root,
+        f"asymmetric{' --short' if short_ else ''}",
+        f"{RAM_MIB} MiB, 4 banks, one hardware thread a core, a second level that answers after "
+        f"{LATENCY} cycles",
+        results.values(),
+    )
+    on_chip.write(folder / "asymmetric.md", page(found, apps, speed, least, facts), console)

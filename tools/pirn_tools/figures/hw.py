@@ -31,14 +31,12 @@ UNIT = 10  # instructions of a work unit
 SEEDS, SEEDS_MOST = 5, 10
 CYCLES = 60_000_000  # only for a scheduler that hangs
 COST = 1000  # of a runtime, for each thread that enters or leaves its queue
-HARTS = (4, 8, 16, 32)
-MOST = HARTS[-1]
+HARTS = (4, 8, 12, 16, 20, 24, 28, 32)  # those of the paper
 
 # The sweep that no paper has.
 SWEPT_HARTS = (4, 8, 16, 32)
 SWEPT_LATENCIES = (8, 32, 200)
-SWEPT_UNITS = (1, 10, 50, 100, 300, 1000)
-LONG_UNITS = 10_000  # only on all harts
+SWEPT_UNITS = (1, 10, 50, 100, 300, 1000, 10_000)
 HARDWARE = ("hard", "hard-tree")
 SOFTWARE = ("deque-spawner", "deque-tree")
 # Workloads that access a shared line, and their work units.
@@ -120,7 +118,6 @@ class Plan:
     swept_harts: tuple[int, ...] = SWEPT_HARTS
     latencies: tuple[int, ...] = SWEPT_LATENCIES
     swept_units: tuple[int, ...] = SWEPT_UNITS
-    long_units: tuple[int, ...] = (LONG_UNITS,)
 
     @property
     def most(self) -> int:
@@ -167,16 +164,25 @@ class Plan:
         return [Case(name, u, self.most) for name, u in itertools.product(names, (1, 10))]
 
     def swept(self) -> list[Case]:
-        """One seed each. Latencies besides LATENCY: on the fewest and the most hardware threads."""
-        ends = (self.swept_harts[0], self.swept_harts[-1])
+        """One seed each."""
         return [
             Case(name, units, harts, threads=count(units), latency=latency)
-            for name, latency in itertools.product((*HARDWARE, *SOFTWARE), self.latencies)
-            for harts in (self.swept_harts if latency == LATENCY else ends)
-            for units in (
-                (*self.swept_units, *self.long_units) if harts == ends[1] else self.swept_units
+            for name, latency, harts, units in itertools.product(
+                (*HARDWARE, *SOFTWARE), self.latencies, self.swept_harts, self.swept_units
             )
         ]
+
+    def parts(self) -> dict[str, list[Case]]:
+        """Of the page."""
+        return {
+            "Figure 2": self.figure2(),
+            "Figure 3": self.figure3(),
+            "Figure 4": self.figure4(),
+            "Figure 5": self.figure5(),
+            "hardware against software": [*self.comparison(), *self.equal_time()],
+            "finest threads": self.fine(),
+            "where hardware stops paying": self.swept(),
+        }
 
     def seeded(self) -> list[Case]:
         parts = (self.figure2(), self.figure3(), self.comparison(), self.equal_time(), self.fine())
@@ -198,7 +204,7 @@ def is_long(case: Case) -> bool:
 
 
 FULL = Plan()
-SHORT = Plan((4, 8), 2, (4, 8), (8, 32), (1, 100), ())
+SHORT = Plan((4, 8), 2, (4, 8), (8, 32), (1, 100))
 
 
 def count(units: int) -> int:
@@ -262,7 +268,6 @@ def write_csv(path: Path, found: Points) -> None:
 
 
 def facts(root: Path, results: Sequence[Result], plan: Plan, words: str) -> dict[str, str]:
-    minutes = sum(result.seconds for result in results) / 60
     seeds = (
         "1 of arbitration and of victims"
         if plan.seeds == 1
@@ -276,11 +281,19 @@ def facts(root: Path, results: Sequence[Result], plan: Plan, words: str) -> dict
         f"{THREADS_A_CORE} hardware threads a core, 4 banks, queues of {QUEUE} "
         f"threads, latency of the second level {LATENCY} cycles if not said otherwise"
     )
-    known = on_chip.facts(
+    return on_chip.facts(
         root, f"hw{words}", chip, results, program="`bench/chip`, without Pirn", seeds=seeds
     )
-    cost = f"{minutes:.0f} minutes of simulation, the sum over all runs, beside other work"
-    return known | {"cost": cost}
+
+
+def costs(
+    plan: Plan, runs: Mapping[Run, tuple[Case, int]], results: Mapping[Run, Result]
+) -> dict[str, list[Result]]:
+    """The runs of each part of the page. A part has all runs of its cases."""
+    return {
+        name: [results[run] for run, (case, _) in runs.items() if case in cases]
+        for name, cases in ((name, set(cases)) for name, cases in plan.parts().items())
+    }
 
 
 def reproduce(
@@ -299,5 +312,6 @@ def reproduce(
     (folder / "img").mkdir(parents=True, exist_ok=True)
     write_csv(folder / "hw.csv", found)
     hw_plots.draw(found, plan, folder / "img")
-    text = hw_page.page(found, plan, facts(root, list(results.values()), plan, words))
+    known = facts(root, list(results.values()), plan, words)
+    text = hw_page.page(found, plan, known, on_chip.costs(costs(plan, runs, results)))
     on_chip.write(folder / "hw.md", text, console)

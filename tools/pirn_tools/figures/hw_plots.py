@@ -75,25 +75,18 @@ def figure3(found: Points, plan: Plan, path: Path) -> None:
 
 
 def crossover(found: Points, plan: Plan, path: Path) -> None:
-    """The best software scheduler's cycles, divided by the best hardware's."""
-    with figure(path, width=8.0, height=5.0) as axes:
-        for harts in plan.swept_harts:
-            rows = [row for row in best(found, plan, LATENCY) if row.harts == harts]
-            axes.plot(
-                [row.units for row in rows],
-                [row.ratio for row in rows],
-                marker="o",
-                label=f"{harts} hardware threads, latency {LATENCY}",
-            )
-        for latency, style in zip(plan.latencies, (":", "-", "--"), strict=False):
-            if latency != LATENCY:
-                rows = [r for r in best(found, plan, latency) if r.harts == plan.swept_harts[-1]]
+    """The best software scheduler's cycles, divided by the best hardware's: a colour for each
+    number of hardware threads, a style of lines for each latency."""
+    with figure(path, width=9.0, height=5.5) as axes:
+        for colour, harts in enumerate(plan.swept_harts):
+            for style, latency in zip((":", "-", "--"), plan.latencies, strict=False):
+                rows = [row for row in best(found, plan, latency) if row.harts == harts]
                 axes.plot(
                     [row.units for row in rows],
                     [row.ratio for row in rows],
-                    f"k{style}",
-                    marker=".",
-                    label=f"{plan.swept_harts[-1]} hardware threads, latency {latency}",
+                    f"C{colour}{style}",
+                    marker="." if latency != LATENCY else "o",
+                    label=f"{harts} hardware threads, latency {latency}",
                 )
         axes.axhline(1, color="grey", linewidth=0.8)
         axes.set_xscale("log")
@@ -103,7 +96,7 @@ def crossover(found: Points, plan: Plan, path: Path) -> None:
         axes.set_xlabel("work units (10 instructions each) of a thread")
         axes.set_ylabel("best software / best hardware, cycles")
         axes.grid(alpha=0.3, which="both")
-        axes.legend(fontsize="small")
+        axes.figure.legend(fontsize="small", loc="outside right upper")
 
 
 def draw(found: Points, plan: Plan, folder: Path) -> None:

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -265,16 +266,17 @@ def assemble(root: Path, image: Path) -> None:
         raise UserError(f"{SOURCE}: not assembled\n{done.stderr}")
 
 
-def record(root: Path, folder: Path) -> Path:
-    """The run, checked in lockstep; its dump."""
+def record(root: Path, folder: Path) -> tuple[Path, float]:
+    """The run, checked in lockstep: its dump, and its seconds."""
     image, dump = folder / "waves.elf", folder / "waves.vcd"
     assemble(root, image)
     words = [str(build.simulator(root, CONFIG)), "--lockstep", "--latency", str(LATENCY)]
     words += ["--cycles", "100000", "--wave", str(dump), "--", str(image)]
+    began = monotonic()
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise UserError(f"{SOURCE}: status {done.returncode}\n{done.stderr[-2000:]}")
-    return dump
+    return dump, monotonic() - began
 
 
 def draw(dump: Dump, scene: Scene, cycles: Sequence[int], path: Path) -> None:
@@ -369,7 +371,7 @@ def page(found: Mapping[str, Sequence[int]], facts: Mapping[str, str]) -> str:
 
 def reproduce(root: Path, folder: Path, console: Console) -> None:
     with tempfile.TemporaryDirectory(prefix="pirn-waves-") as temporary:
-        path = record(root, Path(temporary))
+        path, seconds = record(root, Path(temporary))
         dump = Dump(path, signals())
         found = {scene.name: cycles_of(dump, scene) for scene in SCENES}
     for scene in SCENES:
@@ -378,5 +380,6 @@ def reproduce(root: Path, folder: Path, console: Console) -> None:
         "command": "`pirn bench figures waves`",
         "commit": machine.commit(root),
         "cycles": f"{dump.last}, in lockstep with the second simulator",
+        "cost": on_chip.cost([seconds]),
     }
     on_chip.write(folder / "waves.md", page(found, facts), console)
