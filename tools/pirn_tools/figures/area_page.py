@@ -353,9 +353,13 @@ def cycles_table(found: Mapping[Case, Cycles], clocks: Sequence[Clock]) -> str:
         row = [case.workload, f"`{case.scheduler}`", str(case.units)]
         row += [f"{one.mean[1]:.0f}", f"{one.mean[2]:.0f}"]
         row.append(f"{100 * (one.change - 1):+.1f} ± {100 * one.change_error:.1f} %")
+        if abs(one.change - 1) <= one.change_error:
+            row[-1] += ", within the noise"
         if clocks:
             times = [one.mean[clock.stages] / clock.mhz for clock in clocks]
-            row += [*(f"{time:.0f}" for time in times), percent(times[1] / times[0])]
+            known = one.change_error <= KNOWN
+            change = percent(times[1] / times[0]) if known else "not known"
+            row += [*(f"{time:.0f}" for time in times), change]
         rows.append(row)
     return table(head, rows, left=(0, 1))
 
@@ -399,7 +403,8 @@ def stages_section(found: Mapping[Case, Cycles], clocks: Sequence[Clock]) -> lis
         parts += [CLOCKS.format(entries=QUEUE), clocks_table(clocks)]
     if found:
         cores = next(iter(found)).harts // 4
-        parts += [CYCLES.format(cores=cores, entries=QUEUE, latency=LATENCY, seeds=len(SEEDS))]
+        numbers = {"entries": QUEUE, "latency": LATENCY, "seeds": len(SEEDS), "known": 100 * KNOWN}
+        parts += [CYCLES.format(cores=cores, **numbers)]
         parts += [cycles_table(found, clocks), cycles_verdict(found, clocks)]
     return parts
 
@@ -417,7 +422,10 @@ assumption: yosys does not count the transistors of flip-flops. Enable and reset
 gates beside it. "As SRAM" is the size of a memory with as many transistors, without its decoders
 and amplifiers. "Depth" is the number of gates on the longest way through the unit. The processor is
 the paper's: {cores} cores of 4 hardware threads. Units have one stage if nothing else is said; the
-section on stages says what a second one divides."""
+section on stages says what a second one divides.
+
+The TSAU does not depend on the number of entries. `tsau.sv` has no parameter for it: of each queue
+the TSAU sees whether it has a thread, and reads the context of the one thread that it offers."""
 
 DTB = """\
 Each entry of the DTB has, beside its context, the line's address (28 bits), six bits of state, and
@@ -474,11 +482,13 @@ Clocks in MHz of the units for {entries} entries and the paper's processor, from
 CYCLES = """\
 Cycles of 1000 fine-grained threads on the simulated chip: {cores} cores of 4 hardware threads,
 queues of {entries}, a second level of {latency} cycles; the mean of {seeds} seeds. ± is half of the
-95 % confidence interval. In workload `b` each thread also accesses a shared line conditionally.
-With `hard` one parent spawns all threads, with `hard-tree` threads spawn threads. A unit is 10
-instructions. [A hardware scheduler, here](hw.md) has more of these runs. The time assumes a chip
-that runs at the clock of its scheduler's slowest unit, and a second level that takes as many cycles
-at any clock. Whether cores and memory reach that clock is not measured."""
+95 % confidence interval. A change that is not larger than that is within the noise; of a case whose
+interval is larger than ± {known:.0f} %, the change of the time is not known. In workload `b` each
+thread also accesses a shared line conditionally. With `hard` one parent spawns all threads, with
+`hard-tree` threads spawn threads. A unit is 10 instructions. [A hardware scheduler, here](hw.md)
+has more of these runs. The time assumes a chip that runs at the clock of its scheduler's slowest
+unit, and a second level that takes as many cycles at any clock. Whether cores and memory reach that
+clock is not measured."""
 
 
 def page(
