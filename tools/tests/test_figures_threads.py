@@ -21,7 +21,9 @@ def counts(cpus: int = 4, latency: int = threads.LATENCY) -> list[Count]:
 
 def timings() -> list[mips_apps.Timing]:
     return [
-        mips_apps.Timing(app.name, policy, threads.APP_CPUS, 2e6 if policy == "hw" else 4e6, 0.25)
+        mips_apps.Timing(
+            app.name, policy, threads.APP_CPUS, 2e6 if policy == "hw" else 4e6, 0.25, {}, (0.25,)
+        )
         for app in mips_apps.APPS
         for policy in threads.POLICIES
     ]

@@ -305,11 +305,10 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     if not short_:
         for memory in MEMORIES:
             mips.build(root, memory.board, [app.name for app in APPS], board=memory.board)
-        sweep.run(measuring(root, sweep.folder), console)
+        results |= sweep.run(measuring(root, sweep.folder), console)
         programs = app_plan(root, sweep.folder)
-        done = sweep.run(list(programs), console)
-        timed = timings(done, programs)
-        results |= done
+        results |= sweep.run(list(programs), console)
+        timed = timings(results, programs)
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(folder / "incoherent.csv", found, Row)
     if timed:

@@ -267,8 +267,8 @@ What the rows mean, and why most cells are larger than in the paper:
   waits with deadlines, thread-specific data, stacks that are freed. The instructions, in a column
   of their own, show what that costs.
 - A compare-and-swap on RV32IMA is a load-reserved and a store-conditional. Both go to the second
-  level, about 25 cycles each: they are most of the 75 cycles of locking a free mutex. The paper's
-  processors have a device for locks, which one uncached read takes.
+  level, one after the other. The paper's processors have a device for locks, which one uncached
+  read takes.
 - "To the next thread" includes the switch, up to the first instruction of the next thread. The
   paper does not say whether its 117 cycles for a lock that suspends, which are fewer than its 172
   for a switch, include one.
@@ -280,7 +280,13 @@ What the rows mean, and why most cells are larger than in the paper:
   in the same cycle."""
 
 
-def page(found: Sequence[Count], facts: Mapping[str, str], more: Sequence[str]) -> str:
+def page(
+    found: Sequence[Count],
+    facts: Mapping[str, str],
+    why: Sequence[str] = (),
+    more: Sequence[str] = (),
+) -> str:
+    """why: the section of reasons; more: sections that follow."""
     parts = [
         markdown.begin(
             "A kernel of POSIX threads on an on-chip multiprocessor, here", "mips", "/mips.py"
@@ -293,6 +299,7 @@ def page(found: Sequence[Count], facts: Mapping[str, str], more: Sequence[str]) 
         if any(c.kernel == kernel.name for c in found):
             parts += [f"### {kernel.what[0].upper()}{kernel.what[1:]} (`{kernel.policy}`)"]
             parts += [table(found, kernel), verdict(found, kernel)]
+    parts += why
     if len({c.latency for c in found}) > 1:
         parts += [
             "## Cycles against memory latency",
@@ -313,25 +320,45 @@ def write_csv(path: Path, found: Sequence[Count]) -> None:
             writer.writerow([getattr(one, name) for name in Count.__dataclass_fields__])
 
 
+def costs(
+    results: Mapping[Run, Result],
+    what: Mapping[Run, What],
+    apps: Mapping[Run, tuple[str, str, int]],
+) -> dict[str, list[Result]]:
+    """The runs of each part of the page."""
+    parts: dict[str, list[Result]] = {}
+    for run, one in what.items():
+        name = "Table 2" if one.latency == LATENCY else "other latencies"
+        parts.setdefault(name, []).append(results[run])
+    for run, (app, *_) in apps.items():
+        parts.setdefault(f"applications: {app}", []).append(results[run])
+    return parts
+
+
 def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Console) -> None:
     from pirn_tools.figures import mips_apps as apps
+    from pirn_tools.figures import mips_reasons
 
     what = plan(root, short_)
     sweep = on_chip.sweep(root, jobs)
     results = sweep.run(list(what), console)
     found = counts(results, what)
-    timed = [] if short_ else apps.measure(sweep, apps.plan(root, sweep.folder), console)
+    programs = {} if short_ else apps.plan(root, sweep.folder)
+    if programs:
+        results |= apps.measure(sweep, list(programs), console)
+    timed = apps.timings(results, programs)
     (folder / "img").mkdir(parents=True, exist_ok=True)
     write_csv(folder / "mips.csv", found)
+    why, more = [], []
     if not short_:
         draw(found, folder / "img" / PICTURE)
-        for app in apps.APPS:
-            apps.draw(timed, app, folder / "img" / app.picture)
+        apps.draw_all(timed, folder / "img")
+        why, more = mips_reasons.section(found), apps.section(timed)
     facts = on_chip.facts(
         root,
         f"mips{' --short' if short_ else ''}",
         f"{RAM_MIB} MiB, 4 banks, one hardware thread a core",
         results.values(),
     )
-    text = page(found, facts, apps.section(timed) if timed else [])
-    on_chip.write(folder / "mips.md", text, console)
+    more += ["## Cost", on_chip.costs(costs(results, what, programs))]
+    on_chip.write(folder / "mips.md", page(found, facts, why, more), console)

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import re
+import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -17,6 +19,9 @@ from pirn_tools.errors import UserError
 from pirn_tools.figures import markdown
 from pirn_tools.figures.mips import BOARD, LATENCY, RAM_MIB, build
 from pirn_tools.plotting import figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CLOCK_HZ = 100_000_000  # of the board: one cycle takes 10 ns
 CPUS = (1, 2, 4, 6)
@@ -47,6 +52,7 @@ class App:
 
 
 PICTURES = 48
+IDLE_PICTURE = "mips-mjpeg-idle.png"
 APPS = (
     App(
         "mjpeg",
@@ -54,8 +60,7 @@ APPS = (
         "task",
         "mips-mjpeg.png",
         f"MJPEG, {PICTURES} pictures of 48 x 48",
-        "single and central are more than 10 % faster than dist; single idles more than 10 times "
-        "less",
+        "single and central are more than 10 % faster than dist",
     ),
     App(
         "comm",
@@ -75,6 +80,26 @@ class Timing:
     cpus: int
     cycles: float
     idle: float  # of the cycles of all CPUs, asleep
+    spent: Mapping[str, int]  # cycles of all CPUs in the whole run, by cause (SPENT)
+    asleep: tuple[float, ...]  # of the cycles of each CPU, the share asleep
+
+    @property
+    def idle_cycles(self) -> float:
+        """Of all CPUs, while the application ran."""
+        return self.idle * self.cycles * self.cpus
+
+
+# What CPUs do with their cycles, and the counters that say so (docs/internals/chip.md, --counters).
+ASLEEP = "asleep"
+ATOMIC = "wait for atomic instructions"
+SPENT: Mapping[str, tuple[str, ...]] = {
+    "instructions": ("retire",),
+    "pipeline": ("pipe", "divide"),
+    "wait for code": ("fetch",),
+    "wait for data": ("load", "store", "fence", "device"),
+    ATOMIC: ("atomic",),
+    ASLEEP: ("wfi",),
+}
 
 
 def clip(folder: Path) -> Path:
@@ -132,14 +157,12 @@ def plan(root: Path, folder: Path) -> dict[Run, tuple[str, str, int]]:
     }
 
 
-def measure(
-    sweep: Sweep, programs: Mapping[Run, tuple[str, str, int]], console: Console
-) -> list[Timing]:
+def measure(sweep: Sweep, programs: Sequence[Run], console: Console) -> dict[Run, Result]:
     """Runs the applications, first those runs that measure the loads which others read."""
     root = sweep.root
     build(root, BOARD, [app.name for app in APPS])
-    sweep.run(measuring(root, sweep.folder), console)
-    return timings(sweep.run(list(programs), console), programs)
+    measured = sweep.run(measuring(root, sweep.folder), console)
+    return measured | sweep.run(programs, console)
 
 
 def timings(
@@ -155,28 +178,56 @@ def timings(
             raise UserError(f"{run.title}: there is no time in: {output}")
         if checksums.setdefault(app, said[2]) != said[2]:
             raise UserError(f"{run.title}: checksum {said[2]}, {checksums[app]} in other runs")
-        harts = len(results[run].counters["harts"])
-        idle = results[run].total("wfi") / (results[run].cycles * harts)
-        found.append(Timing(app, policy, cpus, float(said[1]) * CLOCK_HZ, idle))
+        found.append(timing(results[run], (app, policy, cpus), float(said[1]) * CLOCK_HZ))
     return found
 
 
+def timing(result: Result, what: tuple[str, str, int], cycles: float) -> Timing:
+    asleep = tuple(hart["wfi"] / result.cycles for hart in result.counters["harts"])
+    spent = {name: sum(map(result.total, causes)) for name, causes in SPENT.items()}
+    return Timing(*what, cycles, statistics.fmean(asleep), spent, asleep)
+
+
 def draw(found: Sequence[Timing], app: App, path: Path) -> None:
+    """Execution times: Figures 5 and 7."""
     with figure(path, width=8.0, height=4.5) as axes:
-        for policy in POLICIES:
-            points = [t for t in found if (t.app, t.policy) == (app.name, policy)]
-            axes.plot(
-                [t.cpus for t in points],
-                [t.cycles / 1e6 for t in points],
-                marker="o",
-                label=f"{policy} ({PAPER_NAMES[policy]})",
-            )
-        axes.set_xlabel("processors")
+        lines(axes, app, {policy: of(found, app, policy) for policy in POLICIES}, "cycles")
         axes.set_ylabel("million cycles")
-        axes.set_ylim(bottom=0)
-        axes.set_title(app.title, fontsize="medium")
-        axes.grid(alpha=0.3)
-        axes.legend()
+
+
+def draw_idle(found: Sequence[Timing], app: App, path: Path) -> None:
+    """Cycles of all CPUs asleep, with the share of all cycles at each point: Figure 6."""
+    with figure(path, width=8.0, height=4.5) as axes:
+        lines(axes, app, {policy: of(found, app, policy) for policy in POLICIES}, "idle_cycles")
+        for t in (t for policy in POLICIES for t in of(found, app, policy)):
+            at = (t.cpus, t.idle_cycles / 1e6)
+            axes.annotate(f"{t.idle:.0%}", at, (4, 4), textcoords="offset points", fontsize="small")
+        axes.set_ylabel("million cycles asleep, of all CPUs")
+
+
+def of(found: Sequence[Timing], app: App, policy: str) -> list[Timing]:
+    return [t for t in found if (t.app, t.policy) == (app.name, policy)]
+
+
+def lines(axes: Axes, app: App, timed: Mapping[str, Sequence[Timing]], name: str) -> None:
+    for policy, mine in timed.items():
+        axes.plot(
+            [t.cpus for t in mine],
+            [getattr(t, name) / 1e6 for t in mine],
+            marker="o",
+            label=f"{policy} ({PAPER_NAMES[policy]})",
+        )
+    axes.set_xlabel("processors")
+    axes.set_ylim(bottom=0)
+    axes.set_title(app.title, fontsize="medium")
+    axes.grid(alpha=0.3)
+    axes.legend()
+
+
+def draw_all(found: Sequence[Timing], folder: Path) -> None:
+    for app in APPS:
+        draw(found, app, folder / app.picture)
+    draw_idle(found, APPS[0], folder / IDLE_PICTURE)
 
 
 def cell(one: Timing) -> str:
@@ -186,15 +237,14 @@ def cell(one: Timing) -> str:
 def table(found: Sequence[Timing], app: App) -> str:
     rows = []
     for policy in POLICIES:
-        mine = [t for t in found if (t.app, t.policy) == (app.name, policy)]
-        rows.append([f"`{policy}`", PAPER_NAMES[policy], *map(cell, mine)])
+        rows.append([f"`{policy}`", PAPER_NAMES[policy], *map(cell, of(found, app, policy))])
     head = ["policy", "in the paper", *(markdown.counted(n, "CPU") for n in CPUS)]
     return markdown.table(head, rows, left=(0, 1))
 
 
 def verdict(found: Sequence[Timing], app: App) -> str:
     """The paper's finding, and the same ratios here, on 6 CPUs."""
-    at = {t.policy: t for t in found if (t.app, t.cpus) == (app.name, CPUS[-1])}
+    at = most_cpus(found, app)
     best = min(at.values(), key=lambda t: t.cycles)
     ratios = ", ".join(
         f"`{name}` {at['dist'].cycles / t.cycles:.2f}" for name, t in at.items() if name != "dist"
@@ -203,6 +253,92 @@ def verdict(found: Sequence[Timing], app: App) -> str:
     return (
         f"The paper: {app.paper}. Here, on {CPUS[-1]} processors, `{best.policy}` is fastest. The "
         f"time of `dist`, divided by that of the others: {ratios}. Idle: {idle}."
+    )
+
+
+def most_cpus(found: Sequence[Timing], app: App) -> dict[str, Timing]:
+    """By policy."""
+    return {t.policy: t for t in found if (t.app, t.cpus) == (app.name, CPUS[-1])}
+
+
+def idle_table(found: Sequence[Timing], app: App) -> str:
+    rows = [
+        [
+            f"`{policy}`",
+            PAPER_NAMES[policy],
+            *(f"{t.idle_cycles / 1e6:.2f} ({t.idle:.0%})" for t in of(found, app, policy)),
+        ]
+        for policy in POLICIES
+    ]
+    head = ["policy", "in the paper", *(markdown.counted(n, "CPU") for n in CPUS)]
+    return markdown.table(head, rows, left=(0, 1))
+
+
+def idle_verdict(found: Sequence[Timing], app: App) -> str:
+    at = most_cpus(found, app)
+    ratios = [at[name].idle_cycles / at["single"].idle_cycles for name in ("central", "dist")]
+    if min(ratios) > 10:
+        said = "reproduced"
+    elif min(ratios) > 1:
+        said = "more, as in the paper, but not ten times"
+    else:
+        said = "not reproduced"
+    times = markdown.joined([f"{ratio:.1f}" for ratio in ratios])
+    return (
+        "The paper: `single` idles less than a tenth as long as the others. Here, on "
+        f"{CPUS[-1]} processors, `central` and `dist` idle "
+        f"{times} times as long as `single`: {said}."
+    )
+
+
+def spent_table(found: Sequence[Timing], app: App) -> str:
+    """What the CPUs did, on the most of them."""
+    rows = [
+        [
+            f"`{policy}`",
+            *(f"{cycles / 1e6:.2f}" for cycles in t.spent.values()),
+            f"{min(t.asleep):.0%} to {max(t.asleep):.0%}",
+        ]
+        for policy, t in most_cpus(found, app).items()
+    ]
+    return markdown.table(["policy", *SPENT, "asleep, by CPU"], rows)
+
+
+def why(found: Sequence[Timing], app: App) -> str:
+    """Where `dist` and the fastest of the others differ, on the most CPUs."""
+    at = most_cpus(found, app)
+    dist = at.pop("dist")
+    other = min(at.values(), key=lambda t: t.cycles)
+    slow, fast = (dist, other) if dist.cycles > other.cycles else (other, dist)
+    more = {name: slow.spent[name] - fast.spent[name] for name in SPENT}
+    parts = [
+        f"{cycles / 1e6:+.2f} {name}"
+        for name, cycles in sorted(more.items(), key=lambda item: -abs(item[1]))
+    ]
+    text = (
+        f"Why: on {CPUS[-1]} processors the CPUs together spend under `{slow.policy}`, against "
+        f"`{fast.policy}`, {sum(more.values()) / 1e6:+.2f} million cycles "
+        f"({', '.join(parts)}). "
+    )
+    if more[ASLEEP] < sum(more.values()) / 2:
+        first = max(more, key=lambda name: more[name])
+        return text + f"So most of the difference is not sleep, but {first}."
+    spreads = [max(t.asleep) - min(t.asleep) for t in (slow, fast)]
+    text += (
+        "So sleep is most of the difference. Asleep were, by CPU, "
+        f"{min(slow.asleep):.0%} to {max(slow.asleep):.0%} under `{slow.policy}`, "
+        f"{min(fast.asleep):.0%} to {max(fast.asleep):.0%} under `{fast.policy}`: "
+    )
+    text += (
+        "the CPUs are unevenly loaded, and one without work cannot take that of another."
+        if spreads[0] > 2 * spreads[1]
+        else "all CPUs sleep more, because a CPU whose threads all wait cannot run others."
+    )
+    lock = fast.spent[ATOMIC] - slow.spent[ATOMIC]
+    return text + (
+        f" Waits for atomic instructions, those for the queues' locks among them, are "
+        f"{lock / 1e6:+.2f} million cycles under `{fast.policy}` against `{slow.policy}`"
+        + (": a lock that CPUs share costs less than this sleep." if lock < more[ASLEEP] else ".")
     )
 
 
@@ -217,12 +353,24 @@ the runtime's default: a queue for each processor, from which others steal."""
 def section(found: Sequence[Timing]) -> list[str]:
     """Of the page."""
     parts = ["## Applications under three organizations", ORGANIZATIONS]
-    for app, title in zip(APPS, ("Figures 5 and 6: MJPEG", "Figure 7: COMM"), strict=True):
+    for app, title in zip(APPS, ("Figure 5: MJPEG", "Figure 7: COMM"), strict=True):
         parts += [
             f"### {title}",
             markdown.picture(app.picture, f"Execution time of {app.name}"),
             "Million cycles, and in brackets the share of the cycles in which processors slept:",
             table(found, app),
             verdict(found, app),
+            f"What the CPUs did, on {CPUS[-1]} of them: million cycles of all CPUs in the whole "
+            "run, its start included; and the least and the largest share of sleep of a CPU:",
+            spent_table(found, app),
+            why(found, app),
         ]
+        if app == APPS[0]:
+            parts += [
+                "### Figure 6: MJPEG, idle cycles",
+                markdown.picture(IDLE_PICTURE, f"Idle cycles of {app.name}"),
+                "Million cycles asleep of all CPUs, and in brackets their share:",
+                idle_table(found, app),
+                idle_verdict(found, app),
+            ]
     return parts

@@ -224,7 +224,10 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     sweep = on_chip.sweep(root, jobs)
     results = sweep.run(list(what), console)
     found = counts(results, what)
-    timed = [] if short_ else mips_apps.measure(sweep, app_plan(root, sweep.folder), console)
+    programs = {} if short_ else app_plan(root, sweep.folder)
+    if programs:
+        results |= mips_apps.measure(sweep, list(programs), console)
+    timed = mips_apps.timings(results, programs)
     (folder / "img").mkdir(parents=True, exist_ok=True)
     if not short_:
         draw(found, folder / "img" / PICTURE)
