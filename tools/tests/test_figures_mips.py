@@ -36,7 +36,7 @@ def counts(fewer: str = "") -> list[Count]:
 
 
 def timing(policy: str, cpus: int, cycles: float, asleep: tuple[float, ...], atomic: int) -> Timing:
-    spent = dict.fromkeys(SPENT, 1_000_000)
+    spent: dict[str, float] = dict.fromkeys(SPENT, 1_000_000.0)
     spent[mips_apps.ASLEEP] = int(sum(asleep) * cycles)
     spent[mips_apps.ATOMIC] = atomic
     return Timing(APPS[0].name, policy, cpus, cycles, sum(asleep) / len(asleep), spent, asleep)
@@ -156,12 +156,14 @@ def test_cycles_of_cpus_are_those_of_the_counters() -> None:
     causes = [cause for each in SPENT.values() for cause in each]
     harts = [{name: at + 1 for at, name in enumerate(causes)} for _ in range(2)]
     harts[1]["wfi"] = 30
-    one = mips_apps.timing(Result("", {"cycles": 60, "harts": harts}), ("comm", "single", 2), 100.0)
-    assert one.asleep == pytest.approx((10 / 60, 0.5))
-    assert one.idle == pytest.approx(1 / 3)
-    assert one.idle_cycles == pytest.approx(100 * 2 / 3)
+    result = Result("", {"cycles": 60, "harts": harts})
+    one = mips_apps.timing(result, ("comm", "single", 2), 40.0)
+    # CPU 1 has slept for the 20 cycles in which the program started and ended
+    assert one.asleep == pytest.approx((10 / 40, 10 / 40))
+    assert one.idle == pytest.approx(1 / 4)
+    assert one.idle_cycles == pytest.approx(20)
     assert one.spent["instructions"] == 2
-    assert sum(one.spent.values()) == 2 * sum(range(1, 10)) + 30 + 10
+    assert sum(one.spent.values()) == 2 * sum(range(1, 10)) + 10 + 10
 
 
 def test_all_counters_of_a_hardware_thread_have_a_name() -> None:

@@ -267,8 +267,9 @@ same. Each number of an operation is the mean of at least 1,000 calls, in cycles
 the same at once (`bench/board/kernel_cycles.c`); the libraries of the operations are small."""
 
 APPS_HEAD = """\
-Million cycles, and in brackets the shares of the cycles in which CPUs slept, and in which they
-waited for data (loads, room in the store buffer, atomic instructions, fences)."""
+Million cycles, and in brackets two shares: of the application's cycles those in which CPUs slept,
+and of the whole run's those in which they waited for data (loads, room in the store buffer, atomic
+instructions, fences)."""
 
 
 def page(found: Sequence[Row], timed: Sequence[Time], facts: Mapping[str, str]) -> str:

@@ -80,7 +80,7 @@ class Timing:
     cpus: int
     cycles: float
     idle: float  # of the cycles of all CPUs, asleep
-    spent: Mapping[str, int]  # cycles of all CPUs in the whole run, by cause (SPENT)
+    spent: Mapping[str, float]  # cycles of all CPUs by cause (SPENT), most in the whole run
     asleep: tuple[float, ...]  # of the cycles of each CPU, the share asleep
 
     @property
@@ -183,9 +183,19 @@ def timings(
 
 
 def timing(result: Result, what: tuple[str, str, int], cycles: float) -> Timing:
-    asleep = tuple(hart["wfi"] / result.cycles for hart in result.counters["harts"])
-    spent = {name: sum(map(result.total, causes)) for name, causes in SPENT.items()}
-    return Timing(*what, cycles, statistics.fmean(asleep), spent, asleep)
+    """cycles: of the application. Before it begins and after its end CPU 0 works, and the others
+    sleep, which is not counted."""
+    outside = result.cycles - cycles
+    asleep = [
+        max(0.0, hart["wfi"] - (outside if cpu > 0 else 0.0))
+        for cpu, hart in enumerate(result.counters["harts"])
+    ]
+    spent: dict[str, float] = {
+        name: sum(map(result.total, causes)) for name, causes in SPENT.items()
+    }
+    spent[ASLEEP] = sum(asleep)
+    shares = tuple(one / cycles for one in asleep)
+    return Timing(*what, cycles, statistics.fmean(shares), spent, shares)
 
 
 def draw(found: Sequence[Timing], app: App, path: Path) -> None:
@@ -360,8 +370,9 @@ def section(found: Sequence[Timing]) -> list[str]:
             "Million cycles, and in brackets the share of the cycles in which processors slept:",
             table(found, app),
             verdict(found, app),
-            f"What the CPUs did, on {CPUS[-1]} of them: million cycles of all CPUs in the whole "
-            "run, its start included; and the least and the largest share of sleep of a CPU:",
+            f"What the CPUs did, on {CPUS[-1]} of them: million cycles of all CPUs. Those asleep "
+            "are of the time of the application, the others include the start and the end of the "
+            "program, on CPU 0. Last, the least and the largest share of sleep of a CPU:",
             spent_table(found, app),
             why(found, app),
         ]
