@@ -222,10 +222,10 @@ int place_thread_init(struct thread *t, struct thread *creator)
     }
     struct pinned *p = pinned_of(t);
     struct pinned *parent = pinned_of(creator);
-    *p = (struct pinned){.task = mix(parent->task + ++parent->children)};
-    if (by_tree && parent->task != ROOT_TASK) {
-        p->home = parent->home;
+    if (by_tree && parent->task != ROOT_TASK) { /* one task, whose load is that of all of it */
+        *p = (struct pinned){.task = parent->task, .home = parent->home};
     } else {
+        *p = (struct pinned){.task = mix(parent->task + ++parent->children)};
         p->home = (uint16_t)place_choose(p->task);
     }
     t->cpu = rt.cpus[p->home];

@@ -4,8 +4,9 @@
 
 usage: check_place.py COMMAND [ARG ...]
 
-For both pinned policies: measure, place on 2 and 4 CPUs, and log that no thread has moved. A
-word "{cpus}" stands for their number: COMMAND may run the program on a board.
+For both pinned policies and both units: measure, place on 2 and 4 CPUs, and log that no thread has
+moved. The program is comm. A word "{cpus}" stands for the number of CPUs: COMMAND may run the
+program on a board.
 """
 
 from __future__ import annotations
@@ -39,15 +40,21 @@ def fail(text: str) -> None:
     sys.exit(1)
 
 
+def trees(threads: int) -> int:
+    """The main thread, and each couple of threads: comm's producers create their consumers."""
+    return 1 + (threads - 1) // 2
+
+
 def check(name: str, command: list[str], folder: Path) -> None:
     loads, stats = folder / f"{name}.place", folder / "stats.json"
-    measured = run(command, f"{name}:measure={loads}", 1, stats)
-    lines = loads.read_text().splitlines()
-    tasks = [line for line in lines[1:] if not line.startswith("#")]
-    if lines[0] != "pirn-place 1" or len(tasks) != measured["threads"]:
-        fail(f"{loads}: {len(tasks)} tasks, {measured['threads']} threads")
-    for cpus in (2, 4):
-        for unit in ("task", "tree"):
+    for unit in ("tree", "task"):
+        measured = run(command, f"{name}:measure={loads},unit={unit}", 1, stats)
+        lines = loads.read_text().splitlines()
+        tasks = [line for line in lines[1:] if not line.startswith("#")]
+        right = trees(measured["threads"]) if unit == "tree" else measured["threads"]
+        if lines[0] != "pirn-place 1" or len(tasks) != right:
+            fail(f"{loads}: {len(tasks)} tasks by {unit}, {measured['threads']} threads")
+        for cpus in (2, 4):
             counters = run(command, f"{name}:place={loads},unit={unit}", cpus, stats)
             moved, threads = counters["migrations"], counters["threads"]
             print(f"{name} {cpus} CPUs unit {unit}: {threads} threads, {moved} migrations")
