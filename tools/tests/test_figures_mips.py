@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,20 @@ def test_another_difference_than_sleep_is_named() -> None:
         timing(t.policy, t.cpus, t.cycles, (0.1,) * t.cpus, 40_000_000 * (t.policy == "dist"))
         for t in timings((0.1,) * 6)
     ]
-    assert mips_apps.why(found, APPS[0]).endswith("not sleep, but wait for atomic instructions.")
+    assert mips_apps.why(found, APPS[0]).endswith("not sleep, but waits for atomic instructions.")
+
+
+def test_times_that_are_about_the_same_have_what_is_saved_and_lost() -> None:
+    found = [
+        replace(t, cycles=4.1e6, spent={**t.spent, "waits for data": 0, mips_apps.ASLEEP: 3.5e6})
+        if t.policy == "dist"
+        else t
+        for t in timings((0.1,) * 6)
+    ]
+    text = mips_apps.why(found, APPS[0])
+    assert "`dist` takes 1.02 times as long as `single`." in text
+    assert "+1.10 sleep, -1.00 waits for data, +0.00" in text
+    assert text.endswith("So what `dist` saves in waits for data it loses in sleep.")
 
 
 def test_cycles_of_cpus_are_those_of_the_counters() -> None:

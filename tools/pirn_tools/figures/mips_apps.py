@@ -89,14 +89,15 @@ class Timing:
         return self.idle * self.cycles * self.cpus
 
 
+SAME = 0.05  # a smaller difference of times is none
 # What CPUs do with their cycles, and the counters that say so (docs/internals/chip.md, --counters).
-ASLEEP = "asleep"
-ATOMIC = "wait for atomic instructions"
+ASLEEP = "sleep"
+ATOMIC = "waits for atomic instructions"
 SPENT: Mapping[str, tuple[str, ...]] = {
     "instructions": ("retire",),
     "pipeline": ("pipe", "divide"),
-    "wait for code": ("fetch",),
-    "wait for data": ("load", "store", "fence", "device"),
+    "waits for code": ("fetch",),
+    "waits for data": ("load", "store", "fence", "device"),
     ATOMIC: ("atomic",),
     ASLEEP: ("wfi",),
 }
@@ -315,21 +316,20 @@ def spent_table(found: Sequence[Timing], app: App) -> str:
 
 
 def why(found: Sequence[Timing], app: App) -> str:
-    """Where `dist` and the fastest of the others differ, on the most CPUs."""
+    """Where a queue for each CPU (dist) and one for all (single) differ, on the most CPUs."""
     at = most_cpus(found, app)
-    dist = at.pop("dist")
-    other = min(at.values(), key=lambda t: t.cycles)
-    slow, fast = (dist, other) if dist.cycles > other.cycles else (other, dist)
+    fast, slow = sorted((at["dist"], at["single"]), key=lambda t: t.cycles)
     more = {name: slow.spent[name] - fast.spent[name] for name in SPENT}
-    parts = [
-        f"{cycles / 1e6:+.2f} {name}"
-        for name, cycles in sorted(more.items(), key=lambda item: -abs(item[1]))
-    ]
+    ordered = sorted(more, key=lambda name: -abs(more[name]))
+    parts = ", ".join(f"{more[name] / 1e6:+.2f} {name}" for name in ordered)
     text = (
-        f"Why: on {CPUS[-1]} processors the CPUs together spend under `{slow.policy}`, against "
-        f"`{fast.policy}`, {sum(more.values()) / 1e6:+.2f} million cycles "
-        f"({', '.join(parts)}). "
+        f"Why: on {CPUS[-1]} processors `{slow.policy}` takes {slow.cycles / fast.cycles:.2f} "
+        f"times as long as `{fast.policy}`. In million cycles of all CPUs the difference is: "
+        f"{parts}. "
     )
+    if slow.cycles < (1 + SAME) * fast.cycles:
+        saved, lost = (choose(more, key=lambda name: more[name]) for choose in (min, max))
+        return text + f"So what `{slow.policy}` saves in {saved} it loses in {lost}."
     if more[ASLEEP] < sum(more.values()) / 2:
         first = max(more, key=lambda name: more[name])
         return text + f"So most of the difference is not sleep, but {first}."

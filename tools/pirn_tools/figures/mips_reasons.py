@@ -74,8 +74,8 @@ REASONS: Mapping[str, str] = {
     "waiting, and only the semaphore's lock tells: {single[1]} instructions with interrupts "
     "disabled, two atomic accesses, a fence and a store.",
     "interrupt of all CPUs at once": "{single[1]} instructions: the handler saves 16 registers, "
-    "reads the clock, looks at three timers of the runtime (deadline, sleep, time slice), picks "
-    "a thread, and sets the timer again. Clock and timer are uncached accesses. From 1 to 6 CPUs "
+    "reads the clock, looks at three timers of the runtime (deadline, sleep, time slice), and "
+    "sets the timer again. Clock and timer are uncached accesses. From 1 to 6 CPUs "
     "the time grows {ours:.1f} times here, {paper:.1f} times in the paper.",
 }
 
@@ -146,13 +146,13 @@ def reasons(found: Sequence[Count]) -> str:
 
 
 HEAD = """\
-The small library, row by row; instructions are those of this run. First where the cycles go, on
-{cpus} CPUs. "Waits" is by how many cycles an operation becomes longer if the second level answers
-one cycle later: the accesses that it waits for, one after the other. It is the slope of a straight
-line through the cycles at all latencies of the plot below; "cycles without latency" is where the
-line begins. This includes the way to the second level and back, taken branches, and lines of code
-that are not in the cache. A load that misses and an atomic access leave the core only when all
-earlier stores of their CPU have been answered, so they wait for those, too."""
+The small library, row by row. First where the cycles go, on {cpus} CPUs. "Waits" is by how many
+cycles an operation becomes longer if the second level answers one cycle later: the accesses that it
+waits for, one after the other. It is the slope of a straight line through the cycles at all
+latencies of the plot below; "cycles without latency" is where the line begins. These are the
+instructions, the way to the second level and back, taken branches, and spinning. A load that misses
+and an atomic access leave the core only when all earlier stores of their CPU have been answered, so
+they wait for those, too."""
 
 
 def section(found: Sequence[Count]) -> list[str]:
