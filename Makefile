@@ -209,8 +209,8 @@ check-chip: setup
 	$(VENV)/python hw/tests/run.py --jobs $(JOBS) $(CHIP_GROUPS)
 	$(call on_chip,-L fast,TARGETS_$$board=suites)
 
-## chip: the same with more sizes, seeds and rounds, and faults built in, which the tests must find (hours on two CPUs)
-chip: setup
+## chip: the same with more sizes, seeds and rounds, faults built in, which the tests must find, and the proofs (hours on two CPUs)
+chip: setup check-formal
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --full --jobs $(JOBS) $(CHIP_GROUPS) mutants
 	$(call on_chip)

@@ -232,11 +232,14 @@ def litmus_tests(full: bool) -> Iterator[Case]:
             yield litmus_case(test, places, 1000 if full else 150, seed)
 
 
-def scheduler_memory(seed: int) -> tuple[str, ...]:
+PRESSURES = ("0", "60", "200")  # of 256 cycles, those in which no bank takes a request
+
+
+def scheduler_memory(seed: int, pressures: tuple[str, ...] = PRESSURES) -> tuple[str, ...]:
     """Latency and back-pressure at random."""
     rand = random.Random(seed)
     options = ("--lockstep", "--latency", rand.choice(["4", "9", "32", "90"]), "--seed", str(seed))
-    return (*options, "--pressure", rand.choice(["0", "60", "200"]))
+    return (*options, "--pressure", rand.choice(pressures))
 
 
 def spawned(output: str) -> dict[str, int]:
@@ -335,7 +338,7 @@ def scheduler_loads(config: Config, full: bool) -> Iterator[Case]:
 
 WORKLOADS = Config(cores=2, threads=2, scheduler=16)
 FEW = 200  # threads
-ROUNDS, IN_ROUND = 250, 1000  # of a run; four runs for each size of the queues
+MILLION, IN_ROUND = 1_000_000, 1000  # threads for each size of the queues, and of a round of a run
 MILLION_CYCLES = 20 * CYCLES
 
 
@@ -388,17 +391,20 @@ def workloads(full: bool) -> Iterator[Case]:
 def million() -> Iterator[Case]:
     """A million threads for each size of the queues, with banks that refuse requests at random."""
     sizes = ((2, 2, 1), (2, 4, 1), (2, 4, 2))
-    for queue, (cores, threads, stages) in itertools.product(QUEUES, sizes):
-        config = Config(cores, threads, scheduler=queue, scheduler_stages=stages)
-        for seed, scheduler in enumerate(("hard", "hard-tree"), start=queue):
-            yield workload(
+    runs = list(itertools.product(sizes, ("hard", "hard-tree")))
+    rounds = -(-MILLION // (len(runs) * IN_ROUND))
+    for queue in QUEUES:
+        for seed, ((cores, threads, stages), scheduler) in enumerate(runs, start=queue):
+            config = Config(cores, threads, scheduler=queue, scheduler_stages=stages)
+            case = workload(
                 config,
                 seed,
                 cycles=MILLION_CYCLES,
                 scheduler=scheduler,
                 threads=str(IN_ROUND),
-                rounds=str(ROUNDS),
+                rounds=str(rounds),
             )
+            yield replace(case, options=scheduler_memory(seed, PRESSURES[1:]))
 
 
 def mutant_found(name: str, images: dict[str, Path]) -> str:
