@@ -30,12 +30,23 @@ ALWAYS_INLINE unsigned capacity_turn(uint32_t n)
 {
     return unlikely(rt.by_capacity) ? capacity_turn_of(n) : n % rt.ncpu;
 }
+
+/* What loads are spread by: all CPUs are alike unless the policy uses their capacities. */
+ALWAYS_INLINE unsigned capacity_share(unsigned cpu)
+{
+    return unlikely(rt.by_capacity) ? rt_capacity(cpu) : PORT_CAPACITY_MAX;
+}
 #else
 #define CAPACITY_OPTION
 ALWAYS_INLINE void capacity_init(void) {}
 ALWAYS_INLINE unsigned capacity_turn(uint32_t n)
 {
     return n % rt.ncpu;
+}
+ALWAYS_INLINE unsigned capacity_share(unsigned cpu)
+{
+    (void)cpu;
+    return PORT_CAPACITY_MAX;
 }
 #endif
 

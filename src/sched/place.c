@@ -146,8 +146,8 @@ static void place_spread(unsigned ncpu)
     for (size_t i = 0; i < nloads; i++) {
         unsigned least = 0;
         for (unsigned c = 1; c < ncpu; c++) {
-            uint64_t here = (sum[c] + loads[i].ns) * rt_capacity(least);
-            uint64_t there = (sum[least] + loads[i].ns) * rt_capacity(c);
+            uint64_t here = (sum[c] + loads[i].ns) * capacity_share(least);
+            uint64_t there = (sum[least] + loads[i].ns) * capacity_share(c);
             least = here < there ? c : least;
         }
         loads[i].cpu = least;

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Placement by measured load: a run on one CPU writes the file, later runs read it.
 
-usage: check_place.py COMMAND [ARG ...]
+usage: check_place.py [--capacities] COMMAND [ARG ...]
 
 For both pinned policies and both units: measure, place on 2 and 4 CPUs, and log that no thread has
 moved. The program is comm. A word "{cpus}" stands for the number of CPUs: COMMAND may run the
 program on a board.
+
+--capacities: a CPU that is said to be very slow gets threads, but none if the policy uses
+capacities. Each thread that COMMAND's main thread creates must create another one.
 """
 
 from __future__ import annotations
@@ -17,21 +20,28 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 
 def with_cpus(command: list[str], cpus: int) -> list[str]:
     return [word.replace("{cpus}", str(cpus)) for word in command]
 
 
-def run(command: list[str], sched: str, cpus: int, stats: Path) -> dict[str, int]:
-    env = os.environ | {
-        "PIRN_SCHED": sched,
-        "PIRN_CPUS": str(cpus),
-        "PIRN_STATS": f"json:{stats}",
-    }
+def run(
+    command: list[str], sched: str, cpus: int, stats: Path, settings: dict[str, str] | None = None
+) -> dict[str, Any]:
+    env = (
+        os.environ
+        | (settings or {})
+        | {
+            "PIRN_SCHED": sched,
+            "PIRN_CPUS": str(cpus),
+            "PIRN_STATS": f"json:{stats}",
+        }
+    )
     full = with_cpus(command, cpus)
     subprocess.run(full, env=env, check=True, stdout=subprocess.DEVNULL, timeout=120)
-    counters: dict[str, int] = json.loads(stats.read_text())
+    counters: dict[str, Any] = json.loads(stats.read_text())
     return counters
 
 
@@ -68,10 +78,26 @@ def check(name: str, command: list[str], folder: Path) -> None:
         fail(f"a corrupt place file: status {bad.returncode}, {bad.stdout!r} {bad.stderr!r}")
 
 
+def check_capacities(name: str, command: list[str], folder: Path) -> None:
+    loads, stats = folder / f"{name}.place", folder / "stats.json"
+    run(command, f"{name}:measure={loads}", 1, stats)
+    for capacity in ("off", "on"):
+        spec = f"{name}:place={loads},unit=tree,capacity={capacity}"
+        counters = run(command, spec, 2, stats, {"PIRN_CAPACITIES": "1024,1"})
+        made = counters["per_cpu"][1]["threads"]
+        print(f"{name} capacity={capacity}: threads on the slow CPU have created {made}")
+        if (made != 0) != (capacity == "off"):
+            fail(f"{name}: capacity={capacity}, and a slow CPU's threads have created {made}")
+
+
 def main() -> None:
+    capacities = sys.argv[1] == "--capacities"
+    command = sys.argv[2 if capacities else 1 :]
     with tempfile.TemporaryDirectory() as folder:
         for name in ("dist", "central"):
-            check(name, sys.argv[1:], Path(folder))
+            check(name, command, Path(folder))
+            if capacities:
+                check_capacities(name, command, Path(folder))
 
 
 if __name__ == "__main__":
