@@ -431,7 +431,7 @@ profiling-cost: setup build-release
 	@tools/setup --quiet --group programs
 	$(VENV)/python bench/run_profiling.py --publish $(BENCH_ARGS)
 
-## chip-figures: operations, applications and schedulers on the chip, update docs/results/mips.md, incoherent.md, hw.md, threads.md, asymmetric.md, waves.md (three hours)
+## chip-figures: operations, applications and schedulers on the chip, update docs/results/mips.md, incoherent.md, hw.md, threads.md, asymmetric.md, waves.md (four hours)
 chip-figures: setup
 	@tools/setup --quiet --group chip
 	@tools/setup-boards --quiet $$($(BOARD_LISTS) setup pirn-soc)

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
-from pirn_tools.figures import incoherent
+import pytest
+
+from pirn_tools.figures import incoherent, mips, mips_apps
 from pirn_tools.figures.incoherent import Row, Time
 
 KERNEL = incoherent.KERNELS[0]
@@ -29,7 +32,7 @@ def times() -> list[Time]:
         Time(memory, app.name, policy, cpus, base * 1e6 / speed, 0.25, 0.5)
         for memory, base in (("coherent", 4.0), ("uncached", 16.0))
         for app in incoherent.APPS
-        for policy in incoherent.POLICIES[app.name]
+        for policy in incoherent.POLICIES
         for cpus in incoherent.APP_CPUS
         for speed in [cpus / 2 if cpus > 1 and policy == "dist" else cpus]
     ]
@@ -48,17 +51,62 @@ def test_the_verdict_names_the_extremes_and_the_growth() -> None:
     assert "1.0 to 1.0 times with coherent caches, 2.0 to 2.0 times without." in text
 
 
+def test_operations_run_under_each_policy_on_1_to_8_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mips, "program", lambda root, kernel, board: root / board / kernel.name)
+    runs = incoherent.plan(Path("root"), short_=False)
+    whats = {(memory.name, what.kernel.policy, what.cpus) for memory, what in runs.values()}
+    assert len(runs) == len(whats) == 2 * 3 * 4
+    assert {policy for _, policy, _ in whats} == {"single", "dist", "steal"}
+    assert {cpus for _, _, cpus in whats} == {1, 2, 4, 8}
+    for run, (memory, what) in runs.items():
+        assert ("--incoherent" in run.options) == (memory.name == "uncached")
+        assert run.program == Path("root") / memory.board / what.kernel.name
+        assert run.config.cores == what.cpus
+
+
+def test_both_applications_run_under_each_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mips_apps, "clip", lambda folder: folder / "small.mjpeg")
+    runs = incoherent.app_plan(tmp_path, tmp_path)
+    kinds = {(app, policy, cpus) for _, app, policy, cpus in runs.values()}
+    assert len(runs) == 2 * len(kinds)
+    assert len(kinds) == 2 * 4 * len(incoherent.APP_CPUS)
+    assert {policy for _, policy, _ in kinds} == {"single", "central", "dist", "steal"}
+    for run, (memory, _, policy, _) in runs.items():
+        assert run.settings[0].startswith(f"PIRN_SCHED={policy}")
+        assert memory.board in str(run.program)
+
+
 def test_applications_have_their_ratio_and_speed() -> None:
     text = incoherent.app_table(times())
     assert "| mjpeg | `single` | 4 | 1.00 (25%, 50%) | 4.00 (25%, 50%) | 4.0 |" in text
     said = incoherent.app_verdict(times())
-    assert "`single` 4.0 and 4.0; `dist` 2.0 and 2.0." in said
-    assert "On 4 CPUs `single` is fastest with coherent caches, `single` without." in said
+    assert "mjpeg: without coherent caches it takes 4.0 to 4.0 times as long." in said
+    assert "`single` 4.0 and 4.0;" in said
+    assert "`dist` 2.0 and 2.0;" in said
+
+
+def test_the_fastest_policy_is_named_for_each_memory() -> None:
+    slow = [
+        replace(one, cycles=one.cycles * 3)
+        if (one.memory, one.policy) in {("uncached", "single"), ("uncached", "steal")}
+        else one
+        for one in times()
+    ]
+    said = incoherent.app_verdict(slow)
+    assert (
+        "On 4 CPUs the fastest policy with coherent caches is `single` (the others take, as "
+        "multiples of its time: `central` 1.00, `steal` 1.00, `dist` 2.00); without, `central` "
+        "(the others take, as multiples of its time: `dist` 2.00, `single` 3.00, `steal` 3.00)."
+    ) in said
 
 
 def test_a_page_without_applications_says_nothing_of_them() -> None:
     facts = {"command": "none"}
-    assert "## Applications" not in incoherent.page(rows(1), [], facts)
+    text = incoherent.page(rows(1), [], facts)
+    assert "## Applications" not in text
+    assert "Not on this page:" in text
     assert "## Applications" in incoherent.page(rows(1), times(), facts)
 
 

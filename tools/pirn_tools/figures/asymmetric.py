@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`pirn bench figures asymmetric`: policies on a chip whose cores have different speeds, with and
-without the use of capacities, in cycles of the chip of hw/."""
+without the use of capacities, in cycles of the chip of hw/. This module plans the runs and reads
+their results; asymmetric_page.py writes the page."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import csv
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -18,23 +19,27 @@ from pirn_tools.chip.sweep import Result, Run
 from pirn_tools.errors import UserError
 from pirn_tools.figures import mips, mips_apps, on_chip
 from pirn_tools.figures.mips import BOARD, LATENCY, RAM_MIB
+from pirn_tools.figures.mips_apps import App
 
-SEEDS = (1, 2, 3)  # of arbitration; on the large chip, whose runs take minutes, the first
+SEEDS = (1, 2, 3)  # of arbitration
 POLICIES: Mapping[str, str] = {
     "single": "single",
     "dist": "dist",
     "dist, capacity=on": "dist:capacity=on",
+    "central": "central",
+    "central, capacity=on": "central:capacity=on",
     "steal": "steal",
     "steal, capacity=on": "steal:capacity=on",
 }
-PAIRS = (("steal, capacity=on", "steal"), ("dist, capacity=on", "dist"))
+PINNED = ("dist", "central")
+# Of each policy that can use capacities, with them and without.
+PAIRS = tuple((f"{name}, capacity=on", name) for name in ("steal", *PINNED))
 
 
 @dataclass(frozen=True)
 class Chip:
     cores: int
     slow: str  # of `pirn chip run --slow`
-    seeds: tuple[int, ...]
 
     @property
     def title(self) -> str:
@@ -63,15 +68,27 @@ class Program:
         return self.threads or chip.cores
 
 
-CHIPS = (Chip(4, "2-3:2", SEEDS), Chip(8, "2-7:4", SEEDS[:1]))
+CHIPS = (Chip(4, "2-3:2"), Chip(8, "2-7:4"))
 PROGRAMS = (
     Program("3 long threads", 3, 30000),
     Program("a long thread for each CPU", 0, 20000),
     Program("64 short threads", 64, 1500),
     Program("16 rounds of a thread for each CPU", 0, 1500, 16),
 )
-APP_CHIP = CHIPS[0]
-APPS = tuple(app for app in mips_apps.APPS if app.name == "comm")
+# What mips_apps measures, with less to do: there are many runs.
+LESS = {
+    "comm": ("--items=", 100, "COMM, 12 pairs of threads, 100 items each"),
+    "mjpeg": ("--pictures=", 12, "MJPEG, 12 pictures of 48 x 48"),
+}
+
+
+def with_less(app: App) -> App:
+    option, number, title = LESS[app.name]
+    words = [word for word in app.words if not word.startswith(option)]
+    return replace(app, words=(f"{option}{number}", *words), title=title)
+
+
+APPS = tuple(with_less(app) for app in mips_apps.APPS)
 ALONE_STEPS = (20000, 40000)
 
 
@@ -85,17 +102,27 @@ class What:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """What one run has taken, and how long its CPUs slept meanwhile, in cycles."""
+
+    seed: int
+    cycles: float
+    asleep_fast: float  # of all CPUs with interval 1
+    asleep_slow: float  # of all others
+
+
+@dataclass(frozen=True)
 class Point:
     what: What
-    cycles: tuple[float, ...]
+    samples: tuple[Sample, ...]
+
+    @property
+    def cycles(self) -> tuple[float, ...]:
+        return tuple(one.cycles for one in self.samples)
 
     @property
     def median(self) -> float:
         return statistics.median(self.cycles)
-
-    @property
-    def spread(self) -> float:
-        return (max(self.cycles) - min(self.cycles)) / self.median
 
 
 Points = Mapping[What, Point]
@@ -128,14 +155,17 @@ def run_of(
     )
 
 
-def plan(image: Path, short_: bool) -> dict[Run, What]:
-    found = {}
+Plan = dict[Run, tuple[What, int]]  # with the seed
+
+
+def plan(image: Path, short_: bool) -> Plan:
+    found: Plan = {}
     for chip in CHIPS[:1] if short_ else CHIPS:
         for program in PROGRAMS[:1] if short_ else PROGRAMS:
             for policy, spec in POLICIES.items():
-                for seed in SEEDS[:1] if short_ else chip.seeds:
+                for seed in SEEDS[:1] if short_ else SEEDS:
                     run = run_of(image, chip, program.words(chip), spec, seed)
-                    found[run] = What(chip.title, program.title, policy)
+                    found[run] = (What(chip.title, program.title, policy), seed)
     return found
 
 
@@ -157,15 +187,34 @@ def alone(image: Path) -> dict[Run, tuple[int, int]]:
     }
 
 
-def app_plan(root: Path, folder: Path) -> dict[Run, What]:
+def measuring(root: Path, folder: Path) -> list[Run]:
+    """Of the loads by which pinned threads of applications are placed."""
+    return [mips_apps.run_of(root, folder, app, mips_apps.MEASURE, 1) for app in APPS]
+
+
+def app_spec(app: App, policy: str, place: Path) -> str:
+    """Pinned threads are placed by measured loads."""
+    spec = POLICIES[policy]
+    name, _, _ = spec.partition(":")
+    if name not in PINNED:
+        return spec
+    return f"{spec}{',' if ':' in spec else ':'}unit={app.unit},place={place}"
+
+
+def app_plan(root: Path, folder: Path) -> Plan:
     stream = mips_apps.clip(folder)
-    found = {}
+    found: Plan = {}
     for app in APPS:
-        for policy, spec in POLICIES.items():
-            words = [word.format(clip=stream) for word in app.words]
-            image = root / "build" / BOARD / "apps" / f"{app.name}.elf"
-            run = run_of(image, APP_CHIP, words, spec, 1, (stream,))
-            found[run] = What(APP_CHIP.title, app.title, policy)
+        image = root / "build" / BOARD / "apps" / f"{app.name}.elf"
+        place = folder / f"{app.name}.place"
+        words = [word.format(clip=stream) for word in app.words]
+        for chip in CHIPS:
+            for policy in POLICIES:
+                spec = app_spec(app, policy, place)
+                files = (stream, place) if str(place) in spec else (stream,)
+                for seed in SEEDS:
+                    run = run_of(image, chip, words, spec, seed, files)
+                    found[run] = (What(chip.title, app.title, policy), seed)
     return found
 
 
@@ -181,17 +230,32 @@ def said(run: Run, result: Result) -> tuple[float, str]:
     raise UserError(f"{run.title}: there is no time in: {text}")
 
 
-def points(results: Mapping[Run, Result], what: Mapping[Run, What]) -> dict[What, Point]:
+def asleep(result: Result, cycles: float, each: Sequence[int]) -> tuple[float, float]:
+    """Of fast CPUs and of slow ones. Outside of the measured cycles only the main thread runs, on
+    a fast CPU, and the others sleep. each: of the cores, cycles from an instruction to the next."""
+    outside = result.cycles - cycles
+    fast = slow = 0.0
+    for hart, interval in zip(result.counters["harts"], each, strict=True):
+        if interval == 1:
+            fast += int(hart["wfi"])
+        else:
+            slow += int(hart["wfi"]) - outside
+    return fast - (each.count(1) - 1) * outside, slow
+
+
+def points(results: Mapping[Run, Result], what: Plan) -> dict[What, Point]:
     """Of all seeds; every run of a program on a chip must have the same checksum."""
-    cycles: dict[What, list[float]] = {}
+    samples: dict[What, list[Sample]] = {}
     checksums: dict[tuple[str, str], str] = {}
-    for run, one in what.items():
+    each = {chip.title: chip.intervals for chip in CHIPS}
+    for run, (one, seed) in what.items():
         took, checksum = said(run, results[run])
         wanted = checksums.setdefault((one.chip, one.program), checksum)
         if checksum != wanted:
             raise UserError(f"{run.title}: checksum {checksum}, {wanted} in other runs")
-        cycles.setdefault(one, []).append(took)
-    return {one: Point(one, tuple(found)) for one, found in cycles.items()}
+        sample = Sample(seed, took, *asleep(results[run], took, each[one.chip]))
+        samples.setdefault(one, []).append(sample)
+    return {one: Point(one, tuple(found)) for one, found in samples.items()}
 
 
 def steps(results: Mapping[Run, Result], what: Mapping[Run, tuple[int, int]]) -> dict[int, float]:
@@ -212,103 +276,20 @@ def ideal(chip: Chip, program: Program, step: float, speed: Mapping[int, float])
     return work / sum(each[:threads])
 
 
-def rows(lines: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def table(
-    found: Points, chip: Chip, titles: Sequence[str], least: Mapping[tuple[str, str], float]
-) -> str:
-    lines = [["", *(f"{name}" for name in POLICIES)], [":--", *["--:"] * len(POLICIES)]]
-    for title in titles:
-        cells = [title]
-        for policy in POLICIES:
-            one = found[What(chip.title, title, policy)]
-            share = least.get((chip.title, title))
-            part = f" ({share / one.median:.0%})" if share is not None else ""
-            cells.append(f"{one.median / 1e3:.0f}{part}")
-        lines.append(cells)
-    return rows(lines)
-
-
-def verdict(found: Points, chip: Chip, titles: Sequence[str]) -> str:
-    """What capacities change, for each policy that uses them."""
-    parts = []
-    for policy, before in PAIRS:
-        ratios = {
-            title: found[What(chip.title, title, policy)].median
-            / found[What(chip.title, title, before)].median
-            for title in titles
-        }
-        best, worst = min(ratios, key=lambda t: ratios[t]), max(ratios, key=lambda t: ratios[t])
-        bounds = f"{ratios[best]:.2f}" + (
-            f" ({best}) to {ratios[worst]:.2f} ({worst})" if best != worst else ""
-        )
-        parts.append(f"With capacities, `{before}` takes {bounds} of its time without them.")
-    every = [found[What(chip.title, title, policy)] for title in titles for policy in POLICIES]
-    spread = max(one.spread for one in every)
-    if len(every[0].cycles) > 1:
-        parts.append(f"Seeds of arbitration differ by at most {spread:.1%}.")
-    return " ".join(parts)
-
-
-HEAD = """\
-This page shows what a scheduler gains that knows the speeds of the cores, on a chip whose cores
-have different ones ([how](../internals/chip.md#parameters)). A slow core issues an instruction only
-every N-th cycle. The programs are `bench/board/fork_join.c`, whose threads only compute, and COMM.
-With `capacity=on`, `steal` wakes the fastest sleeping CPU, leaves ready threads to faster CPUs
-without work, and lets these take over threads that slower ones run; `dist` places threads in
-proportion to capacity. Without it, which is the default because not every program gains, all CPUs
-are treated alike.
-
-A cell has thousands of cycles, the median of {seeds} seeds of arbitration (8 cores: one), and in
-brackets the share of the ideal: the time in which the CPUs that can have threads would do the work
-if each computed all the time, at its measured speed. Threads are preempted (`PIRN_PREEMPT=1`, the
-default of POSIX threads): a take-over interrupts the slower CPU."""
-
-
-def page(
-    found: Points,
-    apps: Points,
-    speed: Mapping[int, float],
-    least: Mapping[tuple[str, str], float],
-    facts: Mapping[str, str],
-) -> str:
-    parts = [
-        "<!-- SPDX-License-Identifier: MIT -->\n<!-- Written by `pirn bench figures asymmetric`: "
-        "change pirn_tools/figures/asymmetric.py. -->\n# CPUs of different speeds",
-        HEAD.format(seeds=max(len(one.cycles) for one in found.values())),
-        rows([["", ""], ["---", "---"], *facts.items()]),
-        "Speed of a core in this loop, as a share of a fast one: "
-        + ", ".join(f"every {n} cycles {one:.2f}" for n, one in sorted(speed.items()) if n > 1)
-        + ". A slow core loses less than its rate says, because a wrong prediction costs it less.",
-    ]
-    for chip in CHIPS:
-        titles = [p.title for p in PROGRAMS if What(chip.title, p.title, "steal") in found]
-        if titles:
-            parts += [f"## {chip.title}", table(found, chip, titles, least)]
-            parts.append(verdict(found, chip, titles))
-    if apps:
-        titles = [app.title for app in APPS]
-        parts += [
-            f"## COMM, {APP_CHIP.title}",
-            "Thousands of cycles, one seed. `dist` places threads in turn, without measured loads.",
-            table(apps, APP_CHIP, titles, {}),
-            verdict(apps, APP_CHIP, titles),
-        ]
-    return "\n\n".join(parts) + "\n"
-
-
 def write_csv(path: Path, found: Iterable[Point]) -> None:
+    head = ["chip", "program", "policy", *Sample.__dataclass_fields__]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["chip", "program", "policy", "seed", "cycles"])
+        writer.writerow(head)
         for one in found:
-            for seed, cycles in zip(SEEDS, one.cycles, strict=False):
-                writer.writerow([one.what.chip, one.what.program, one.what.policy, seed, cycles])
+            for sample in one.samples:
+                what = (one.what.chip, one.what.program, one.what.policy)
+                writer.writerow([*what, *(f"{value:.0f}" for value in astuple(sample))])
 
 
 def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Console) -> None:
+    from pirn_tools.figures import asymmetric_page
+
     names: list[str] = [] if short_ else [app.name for app in APPS]
     mips.build(root, BOARD, ["fork_join", *names])
     image = root / "build" / BOARD / "bench" / "board" / "fork_join.elf"
@@ -318,21 +299,15 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     results = sweep.run([*reference, *what], console)
     found = points(results, what)
     each = steps(results, reference)
-    step = each[1]
-    speed = {interval: step / one for interval, one in each.items()}
-    least = {
-        (chip.title, program.title): ideal(chip, program, step, speed)
-        for chip in CHIPS
-        for program in PROGRAMS
-    }
-    apps: dict[What, Point] = {}
     if not short_:
-        programs = app_plan(root, sweep.folder)
+        place = sweep.folder / "asymmetric"  # loads of applications with less to do
+        results |= sweep.run(measuring(root, place), console)
+        programs = app_plan(root, place)
         done = sweep.run(list(programs), console)
-        apps = points(done, programs)
+        found |= points(done, programs)
         results |= done
     folder.mkdir(parents=True, exist_ok=True)
-    write_csv(folder / "asymmetric.csv", [*found.values(), *apps.values()])
+    write_csv(folder / "asymmetric.csv", found.values())
     facts = on_chip.facts(
         root,
         f"asymmetric{' --short' if short_ else ''}",
@@ -340,4 +315,6 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
         f"{LATENCY} cycles",
         results.values(),
     )
-    on_chip.write(folder / "asymmetric.md", page(found, apps, speed, least, facts), console)
+    speeds = {interval: each[1] / one for interval, one in each.items()}
+    text = asymmetric_page.page(found, each[1], speeds, facts)
+    on_chip.write(folder / "asymmetric.md", text, console)

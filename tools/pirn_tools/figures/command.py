@@ -69,8 +69,8 @@ def reproduce(
     mips: Table 2 of a paper on POSIX threads for an on-chip MIPS multiprocessor, in cycles of the
     chip of hw/. Runs are kept in build/hw/runs, and not made again. Takes 40 minutes.
 
-    incoherent: the same operations and applications with caches that are not coherent. Takes 40
-    minutes.
+    incoherent: the same operations and applications with caches that are not coherent. Takes an
+    hour.
 
     hw: Figures 2 to 5 of a paper on a hardware scheduler for fine-grained threads, software
     schedulers on the same chip, and where the hardware stops paying. Runs are kept, too. Takes an
@@ -80,7 +80,7 @@ def reproduce(
     in software. Takes 20 minutes.
 
     asymmetric: cores of different speeds, policies with and without the use of their capacities.
-    Takes half an hour.
+    Takes an hour.
 
     waves: signals of the hardware scheduler during a spawn, a wait and a recruiting thread. Needs
     tools/setup --group chip. Takes a minute.

@@ -16,15 +16,15 @@ from pirn_tools.figures import markdown, mips, mips_apps, on_chip
 from pirn_tools.figures.markdown import counted
 from pirn_tools.figures.mips import LATENCY, PAPER, RAM_MIB, SMALL, Count, Kernel, What
 
-CPUS = (1, 2, 4)
-APP_CPUS = (1, 4)
+CPUS = (1, 2, 4, 8)
+APP_CPUS = (1, 4)  # with the same as mips_apps has, runs with coherent caches are shared
 KERNELS = (
     Kernel("small-single", "single", "One queue for all CPUs", SMALL),
     Kernel("small-dist", "dist", "A queue for each CPU, threads stay where they are", SMALL),
+    Kernel("small-steal", "steal", "A queue for each CPU, from which others steal", SMALL),
 )
-# Of the applications. MJPEG takes long without caches, so it runs under one policy only.
-POLICIES: Mapping[str, tuple[str, ...]] = {"comm": ("single", "dist"), "mjpeg": ("single",)}
-APPS = tuple(app for name in POLICIES for app in mips_apps.APPS if app.name == name)
+POLICIES = tuple(mips_apps.POLICIES)  # of the applications
+APPS = tuple(sorted(mips_apps.APPS, key=lambda app: app.name))
 
 
 @dataclass(frozen=True)
@@ -97,18 +97,9 @@ def app_plan(root: Path, folder: Path) -> AppPlan:
         ): (memory, app.name, policy, cpus)
         for app in APPS
         for memory in MEMORIES
-        for policy in POLICIES[app.name]
+        for policy in POLICIES
         for cpus in APP_CPUS
     }
-
-
-def measuring(root: Path, folder: Path) -> list[Run]:
-    """Of the loads by which dist places threads."""
-    return [
-        mips_apps.run_of(root, folder, app, mips_apps.MEASURE, 1)
-        for app in APPS
-        if "dist" in POLICIES[app.name]
-    ]
 
 
 def row_of(memory: Memory, count: Count) -> Row:
@@ -200,16 +191,23 @@ def scaling(of: Values) -> str:
 
 def measured(timed: Sequence[Time]) -> list[mips_apps.App]:
     """Applications of which there are all runs."""
-    runs = {app.name: len(MEMORIES) * len(POLICIES[app.name]) * len(APP_CPUS) for app in APPS}
-    return [app for app in APPS if sum(t.app == app.name for t in timed) == runs[app.name]]
+    runs = len(MEMORIES) * len(POLICIES) * len(APP_CPUS)
+    return [app for app in APPS if sum(t.app == app.name for t in timed) == runs]
+
+
+Times = dict[tuple[str, str, str, int], Time]
+
+
+def by_run(timed: Sequence[Time]) -> Times:
+    return {(t.memory, t.app, t.policy, t.cpus): t for t in timed}
 
 
 def app_table(timed: Sequence[Time]) -> str:
     head = ["application", "policy", "CPUs", "coherent", "not cached", "ratio"]
     rows = []
-    of = {(t.memory, t.app, t.policy, t.cpus): t for t in timed}
+    of = by_run(timed)
     for app in measured(timed):
-        for policy in POLICIES[app.name]:
+        for policy in POLICIES:
             for cpus in APP_CPUS:
                 both = [of[memory.name, app.name, policy, cpus] for memory in MEMORIES]
                 cells = [f"{t.cycles / 1e6:.2f} ({t.idle:.0%}, {t.waits:.0%})" for t in both]
@@ -218,38 +216,43 @@ def app_table(timed: Sequence[Time]) -> str:
     return markdown.table(head, rows, left=(0, 1))
 
 
-Times = dict[tuple[str, str, str, int], Time]
-
-
 def speedup(of: Times, memory: str, app: str, policy: str) -> float:
     """How many times as fast the most CPUs are as one."""
     first, last = (of[memory, app, policy, cpus] for cpus in (APP_CPUS[0], APP_CPUS[-1]))
     return first.cycles / last.cycles
 
 
-def fastest(of: Times, memory: str, app: str) -> str:
-    """The policy, on the most CPUs."""
-    return min(POLICIES[app], key=lambda policy: of[memory, app, policy, APP_CPUS[-1]].cycles)
+def ranking(of: Times, memory: str, app: str, cpus: int) -> str:
+    """Policies, the fastest first, with their time as a multiple of its."""
+    cycles = {policy: of[memory, app, policy, cpus].cycles for policy in POLICIES}
+    order = sorted(cycles, key=lambda policy: cycles[policy])
+    others = ", ".join(f"`{name}` {cycles[name] / cycles[order[0]]:.2f}" for name in order[1:])
+    return f"`{order[0]}` (the others take, as multiples of its time: {others})"
 
 
 def app_verdict(timed: Sequence[Time]) -> str:
-    of = {(t.memory, t.app, t.policy, t.cpus): t for t in timed}
+    of = by_run(timed)
+    last = APP_CPUS[-1]
     parts = []
     for app in measured(timed):
         by = "; ".join(
             f"`{policy}` {speedup(of, 'coherent', app.name, policy):.1f} and "
             f"{speedup(of, 'uncached', app.name, policy):.1f}"
-            for policy in POLICIES[app.name]
+            for policy in POLICIES
         )
+        ratios = [
+            of["uncached", app.name, policy, cpus].cycles
+            / of["coherent", app.name, policy, cpus].cycles
+            for policy in POLICIES
+            for cpus in APP_CPUS
+        ]
         parts.append(
-            f"{app.name}: {APP_CPUS[-1]} CPUs are faster than one by these factors, with coherent "
-            f"caches and without: {by}."
+            f"{app.name}: without coherent caches it takes {min(ratios):.1f} to {max(ratios):.1f} "
+            f"times as long. {last} CPUs are faster than one by these factors, with coherent "
+            f"caches and without: {by}. On {last} CPUs the fastest policy with coherent caches is "
+            f"{ranking(of, 'coherent', app.name, last)}; without, "
+            f"{ranking(of, 'uncached', app.name, last)}."
         )
-        if len(POLICIES[app.name]) > 1:
-            parts[-1] += (
-                f" On {APP_CPUS[-1]} CPUs `{fastest(of, 'coherent', app.name)}` is fastest with "
-                f"coherent caches, `{fastest(of, 'uncached', app.name)}` without."
-            )
     return "\n\n".join(parts)
 
 
@@ -264,12 +267,22 @@ stand the same runs with coherent caches and cached data (board `pirn-soc`).
 
 The libraries, the programs and the second level, which answers after {latency} cycles, are the
 same. Each number of an operation is the mean of at least 1,000 calls, in cycles, while all CPUs do
-the same at once (`bench/board/kernel_cycles.c`); the libraries of the operations are small."""
+the same at once (`bench/board/kernel_cycles.c`); the libraries of the operations are small.
+
+Not on this page:
+
+- Cores of different speeds ([there](asymmetric.md)): the board `pirn-soc-incoherent` does not tell
+  the runtime the speeds of its cores, so its policies refuse the option `capacity`.
+- Images of `pirn-soc` on a chip with `--incoherent`: their data are cached, so they end at their
+  start, with a message that names the other board.
+- Programs that flush lines (`cbo.flush`) instead of leaving data out of the caches: the runtime
+  cannot know which data threads share."""
 
 APPS_HEAD = """\
 Million cycles, and in brackets two shares: of the application's cycles those in which CPUs slept,
 and of the whole run's those in which they waited for data (loads, room in the store buffer, atomic
-instructions, fences)."""
+instructions, fences). `central` and `dist` place threads by loads that a run on one CPU with
+coherent caches has measured."""
 
 
 def page(found: Sequence[Row], timed: Sequence[Time], facts: Mapping[str, str]) -> str:
@@ -306,7 +319,7 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     if not short_:
         for memory in MEMORIES:
             mips.build(root, memory.board, [app.name for app in APPS], board=memory.board)
-        results |= sweep.run(measuring(root, sweep.folder), console)
+        results |= sweep.run(mips_apps.measuring(root, sweep.folder), console)
         programs = app_plan(root, sweep.folder)
         results |= sweep.run(list(programs), console)
         timed = timings(results, programs)
