@@ -232,7 +232,9 @@ def said(run: Run, result: Result) -> tuple[float, str]:
 
 def asleep(result: Result, cycles: float, each: Sequence[int]) -> tuple[float, float]:
     """Of fast CPUs and of slow ones. Outside of the measured cycles only the main thread runs, on
-    a fast CPU, and the others sleep. each: of the cores, cycles from an instruction to the next."""
+    a fast CPU, and the others sleep, but while they start: so the numbers are too low by that time,
+    and only differences between policies say something. each: of the cores, cycles from an
+    instruction to the next."""
     outside = result.cycles - cycles
     fast = slow = 0.0
     for hart, interval in zip(result.counters["harts"], each, strict=True):

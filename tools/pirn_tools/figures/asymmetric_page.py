@@ -214,7 +214,8 @@ capacities are faster, or slower, than all without. The time of a program, multi
 the CPUs' speeds, is the time that they sleep and are awake, each multiplied by the CPU's speed. So
 the change of the time is the sum of three parts, in thousands of cycles: fast CPUs sleep, slow CPUs
 sleep, CPUs are awake (they execute the program and the scheduler, or look for work). The last
-column is the largest part with the sign of the verdict."""
+column is the largest part with the sign of the verdict. The parts come from the counters of whole
+runs, and CPUs are awake when they start, too: that is the same with capacities and without."""
 
 
 def page(found: Points, step: float, speeds: Mapping[int, float], facts: Mapping[str, str]) -> str:
