@@ -9,7 +9,7 @@
  * wakes the main thread. With --tree the creator of a range creates a thread for its upper half
  * until LEAF threads are left, and creates these. Otherwise the main thread creates all.
  *
- * All that is done twice. The first time the runtime makes the stacks, the second time it has them.
+ * All that is done twice. The second time each CPU keeps the stacks of threads that ended on it.
  * Prints a name and a value on each line:
  *
  *     first     cycles from the first instruction of the parent to the end of the last thread

@@ -299,7 +299,7 @@ def costs(
 def reproduce(
     root: Path, folder: Path, jobs: int, seeds: int | None, short_: bool, console: Console
 ) -> None:
-    from pirn_tools.figures import hw_page, hw_plots
+    from pirn_tools.figures import hw_page, hw_pirn, hw_plots
 
     plan = SHORT if short_ else FULL
     if seeds is not None:
@@ -309,9 +309,11 @@ def reproduce(
     runs = {run_of(program, case, seed): (case, seed) for case, seed in plan.runs()}
     results = on_chip.sweep(root, jobs).run(list(runs), console)
     found = points(runs, results)
+    pirn = hw_pirn.measure(root, program, on_chip.sweep(root, jobs), plan, console)
     (folder / "img").mkdir(parents=True, exist_ok=True)
     write_csv(folder / "hw.csv", found)
+    hw_pirn.write_csv(folder / "hw-pirn.csv", pirn)
     hw_plots.draw(found, plan, folder / "img")
     known = facts(root, list(results.values()), plan, words)
     text = hw_page.page(found, plan, known, on_chip.costs(costs(plan, runs, results)))
-    on_chip.write(folder / "hw.md", text, console)
+    on_chip.write(folder / "hw.md", text + hw_pirn.section(pirn), console)
