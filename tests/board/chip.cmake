@@ -126,6 +126,21 @@ if(NOT PIRN_BOARD_UNCACHED)
   set(OPTIONS)
 endif()
 
+# The workloads of `pirn bench figures hw` with threads of Pirn: in turn and as a tree, and with a shared word. The
+# program checks that each thread has run once, and the sum of the word.
+if(NOT PIRN_BOARD_UNCACHED)
+  foreach(policy steal single central dist request)
+    chip_test(many-threads-${policy} 2x2 many_threads 0 "^first [0-9]+\ncycles [0-9]+\nmean [0-9]+\ncores [0-9]+ [0-9]+\n$"
+              "PIRN_SCHED=${policy};PIRN_STACK=16384" --workload=b --threads=40 --units=10 --tree)
+    set_tests_properties(many-threads-${policy}-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
+  endforeach()
+  set(OPTIONS --scheduler=64)
+  chip_test(many-threads-hw 2x2 many_threads 0 "^first [0-9]+\ncycles [0-9]+\nmean [0-9]+\ncores [0-9]+ [0-9]+\n$"
+            "PIRN_SCHED=hw;PIRN_STACK=16384" --workload=b --threads=40 --units=10)
+  set_tests_properties(many-threads-hw-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2-scheduler64)
+  set(OPTIONS)
+endif()
+
 # An image whose data are cached says that it cannot run where caches are not coherent.
 if(NOT PIRN_BOARD_UNCACHED)
   set(OPTIONS --incoherent)
