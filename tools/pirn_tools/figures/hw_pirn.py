@@ -190,8 +190,11 @@ with the same work. Such a thread is more:
 Threads are detached: nobody joins them, and a semaphore wakes the main thread after the last one.
 So its hardware thread runs threads, too, as a worker's. In workload B they use a Full/Empty word
 of the API, for which only policy `hw` waits in the hardware. Cycles are those of the second of two
-rounds; `hw-pirn.csv` has both. A run has {threads} threads in place of 1,000, so that the runs do
-not take too long, and so have the runs of `bench/chip` beside it. One run each.
+rounds; `hw-pirn.csv` has both. A CPU keeps the stacks of threads that end on it, and a single
+creator on another CPU does not get them back, so it makes most stacks anew in both rounds.
+
+A run has {threads} threads in place of 1,000, so that the runs do not take too long, and so have
+the runs of `bench/chip` beside it. One run each.
 The chips have the hardware scheduler under all policies; only `hw` uses it. Thousand cycles:"""
 
 
