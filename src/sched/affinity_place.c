@@ -78,7 +78,7 @@ bool affinity_ran_last(const struct producer_list *producers, const struct affin
 }
 
 /* The CPUs of those that the rule wants. */
-static void candidates_find(const struct producer_list *producers, struct candidates *to)
+ALWAYS_INLINE void candidates_find(const struct producer_list *producers, struct candidates *to)
 {
     to->n = 0;
     for (unsigned i = 0; i < producers->n; i++) {
@@ -130,7 +130,7 @@ static uint32_t load_of(unsigned cpu)
     return at_load_rlx(&q->length) + affinity.way->length(cpu) + (at_load_rlx(&q->idle) == 0);
 }
 
-static void candidates_remove(struct candidates *from, unsigned at)
+ALWAYS_INLINE void candidates_remove(struct candidates *from, unsigned at)
 {
     for (unsigned i = at + 1; i < from->n; i++) {
         from->cpu[i - 1] = from->cpu[i];
@@ -140,7 +140,7 @@ static void candidates_remove(struct candidates *from, unsigned at)
 
 /* Take the best of the candidates out: the waking CPU; else the one with the fewest threads; of
  * equals the first. The old rule does not prefer the waking CPU. */
-static unsigned candidates_take(struct candidates *from, const struct cpu *self)
+ALWAYS_INLINE unsigned candidates_take(struct candidates *from, const struct cpu *self)
 {
     unsigned best = 0;
     uint32_t least = UINT32_MAX;
@@ -210,7 +210,7 @@ static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct 
     return queued;
 }
 
-static struct pirn_kick kick_of(struct cpu *self, unsigned cpu, uint32_t urgency)
+ALWAYS_INLINE struct pirn_kick kick_of(struct cpu *self, unsigned cpu, uint32_t urgency)
 {
     bool here = self != NULL && self->id == cpu;
     uint32_t there = sched_has_classes() ? classes_urgency_at(cpu) : (uint32_t)URGENCY_IDLE;
@@ -239,7 +239,7 @@ static void push(struct way *way)
     }
 }
 
-static void count(struct cpu *self, const struct way *way)
+ALWAYS_INLINE void count(struct cpu *self, const struct way *way)
 {
     if (self == NULL) {
         return; /* counters belong to CPUs */
@@ -253,9 +253,9 @@ static void count(struct cpu *self, const struct way *way)
 }
 
 /* Into the queue of the best candidate where no other thread precedes it. */
-static void place_at_producer(struct cpu *self, struct consumer *c, struct thread *t,
-                              const struct producer_list *producers, struct candidates *candidates,
-                              struct way *way)
+ALWAYS_INLINE void place_at_producer(struct cpu *self, struct consumer *c, struct thread *t,
+                                     const struct producer_list *producers,
+                                     struct candidates *candidates, struct way *way)
 {
     while (candidates->n != 0 && !way->placed) {
         way->cpu = candidates_take(candidates, self);
@@ -267,7 +267,8 @@ static void place_at_producer(struct cpu *self, struct consumer *c, struct threa
 }
 
 /* If t is placed, it may run already: nothing of it is read any more. */
-static bool ends(struct cpu *self, struct thread *t, const struct way *way, struct pirn_kick *kick)
+ALWAYS_INLINE bool ends(struct cpu *self, struct thread *t, const struct way *way,
+                        struct pirn_kick *kick)
 {
     count(self, way);
     if (way->placed) {
