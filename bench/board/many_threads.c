@@ -15,7 +15,9 @@
  *     first     cycles from the first instruction of the parent to the end of the last thread
  *     cycles    the same of the second time
  *     mean      cycles of a thread, from its first instruction to its end
- *     cores     threads that each core has run; these two are of the second time, too
+ *     cores     threads that each core has run
+ *
+ * mean and cores, too, are of the second time.
  *
  * Workloads: a has no more than units of work. In b each thread takes a shared Full/Empty word,
  * adds 1 and writes it back, before its work, and the sum must be right; c does it with a plain

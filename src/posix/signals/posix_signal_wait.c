@@ -133,11 +133,7 @@ int pirn_posix_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct t
     }
     posix_signals_begin();
     if (posix_signals_mine() && !io_is_plain()) {
-        uint64_t deadline =
-            limit == NULL || (uint64_t)limit->tv_sec > UINT32_MAX
-                ? UINT64_MAX
-                : port_now() + (uint64_t)limit->tv_sec * 1000000000u + (uint64_t)limit->tv_nsec;
-        got = wait_until(posix_signal_set(set), to, deadline, waits);
+        got = wait_until(posix_signal_set(set), to, io_deadline(limit), waits);
     } else {
         got = kernel_wait(set, to, limit);
     }
