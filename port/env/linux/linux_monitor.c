@@ -371,7 +371,9 @@ void monitor_add(struct cpu *cpu)
     unsigned id = rt_cpu_id(cpu);
     RT_ASSERT(id >= MAX_CPUS || monitor.cpus[id] == NULL || monitor.cpus[id] == cpu);
     RT_ASSERT(carrier_is_own(rt_cpu_port(cpu)->carrier));
-    if (id < MAX_CPUS && monitor.cpus[id] == NULL) { /* a carrier's own record is no worker */
+    if (id >= MAX_CPUS) { /* a carrier's own record, which is no worker and has no timers */
+        rt_cpu_port(cpu)->tick_at = UINT64_MAX;
+    } else if (monitor.cpus[id] == NULL) {
         rt_cpu_port(cpu)->tick_at = UINT64_MAX;
         __atomic_store_n(&monitor.cpus[id], cpu, __ATOMIC_SEQ_CST); /* ORDER(monitor) */
         monitor_wakes();
