@@ -137,9 +137,12 @@ module bank (
     always_ff @(posedge clk) begin
         if (r_valid && !r_second) read_q <= mem[line];
         if (changes) begin
+            logic [127:0] merged;
+            merged = mem[line];
             for (int i = 0; i < 16; i++) begin
-                if (new_mask[i]) mem[line][i*8+:8] <= new_line[i*8+:8];
+                if (new_mask[i]) merged[i*8+:8] = new_line[i*8+:8];
             end
+            mem[line] <= merged;
         end
         if (rst) begin
             r_valid <= 1'b0;

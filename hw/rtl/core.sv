@@ -318,7 +318,7 @@ module core
     // --- M
     decoded_t m_dec;
     logic [31:0] m_pc, m_addr, m_data;
-    logic [65:0] m_product;
+    logic [63:0] m_product;
     logic m_device, m_trap;
     logic [31:0] m_cause, m_tval;
     logic d_hit;
@@ -631,35 +631,39 @@ module core
         assign sb_req[t].func = '0;
         if (soc_pkg::DATA_BITS > 32) assign sb_req[t].data[soc_pkg::DATA_BITS-1:32] = '0;
     end
-    logic [2:0] turn;
-    logic picks;
+    logic [2:0] turn, source;
+    logic waits, picks;
     soc_pkg::req_t picked;
     always_comb begin
-        picks = 1'b0;
+        waits = 1'b0;
+        source = '0;
+        for (int i = 2 * T - 1; i >= 0; i--) begin
+            automatic int s = (int'(turn) + i) % (2 * T);
+            if (s < T ? pend_valid[s] : sb_send[s-T]) begin
+                waits = 1'b1;
+                source = 3'(s);
+            end
+        end
+    end
+    always_comb begin
+        picks = (ctx_send || waits) && (!req_valid || req_ready);
         picked = '0;
         sb_sent = '0;
         pend_sent = '0;
-        ctx_sent = 1'b0;
-        if (ctx_send && (!req_valid || req_ready)) begin
-            picks = 1'b1;
-            ctx_sent = 1'b1;
+        ctx_sent = picks && ctx_send;
+        if (ctx_send) begin
             picked.op = ctx_send_write ? soc_pkg::REQ_PUT_LINE : soc_pkg::REQ_GET_LINE;
             picked.core = id;
             picked.thread = ctx_thread_q;
             picked.tag = ctx_beat;
             picked.addr = ctx_send_at;
             picked.data = soc_pkg::DATA_BITS'(ctx_send_data);
-        end
-        for (int i = 0; i < 2 * T; i++) begin
-            automatic int s = (int'(turn) + i) % (2 * T);
-            if (!picks && (!req_valid || req_ready)) begin
-                if (s < T ? pend_valid[s] : sb_send[s-T]) begin
-                    picks = 1'b1;
-                    picked = s < T ? pend[s] : sb_req[s-T];
-                    if (s < T) pend_sent[s] = 1'b1;
-                    else sb_sent[s-T] = 1'b1;
-                end
-            end
+        end else if (int'(source) < T) begin
+            picked = pend[source[TB-1:0]];
+            pend_sent[source[TB-1:0]] = picks;
+        end else begin
+            picked = sb_req[int'(source)-T];
+            sb_sent[int'(source)-T] = picks;
         end
     end
 
@@ -749,8 +753,8 @@ module core
             m_addr <= x_dec.div ? x_a : x_addr;
             m_data <= x_b;
             m_device <= x_device;
-            m_product <= $signed({x_a[31] && x_dec.func3[1:0] != 2'd3, x_a})
-                         * $signed({x_b[31] && !x_dec.func3[1], x_b});
+            m_product <= {{32{x_a[31] && x_dec.func3[1:0] != 2'd3}}, x_a}
+                         * {{32{x_b[31] && !x_dec.func3[1]}}, x_b};
             if (x_redirect) pc[x_t] <= x_goto;
             if (x_sleeps) begin
                 run[x_t] <= 1'b0;

@@ -60,16 +60,16 @@ module crossbar (
         req_ready = '0;
         for (int b = 0; b <= B; b++) begin
             bank_valid[b] = 1'b0;
-            bank_req[b] = req[0];
             winner[b] = '0;
             for (int i = C - 1; i >= 0; i--) begin
-                automatic int c = (int'(first_core[b]) + i) % C;
+                automatic int c = int'(first_core[b]) + i;
+                if (c >= C) c -= C;
                 if (req_valid[c] && int'(target[c]) == b && !pressed) begin
                     bank_valid[b] = 1'b1;
-                    bank_req[b] = req[c];
                     winner[b] = 4'(c);
                 end
             end
+            bank_req[b] = req[winner[b]];
             if (bank_valid[b] && bank_ready[b]) req_ready[winner[b]] = 1'b1;
         end
     end
@@ -92,7 +92,8 @@ module crossbar (
         gets = '0;
         for (int c = 0; c < C; c++) sender[c] = '0;
         for (int i = 0; i <= B; i++) begin
-            automatic int b = (int'(first_bank) + i) % (B + 1);
+            automatic int b = int'(first_bank) + i;
+            if (b > B) b -= B + 1;
             if (ans_valid[b] && (busy & goes[b]) == 0) begin
                 ans_ready[b] = 1'b1;
                 busy |= goes[b];

@@ -21,9 +21,12 @@ module ram #(
     always_ff @(posedge clk) begin
         if (read) word <= mem[read_at];
         if (write != 0) begin
+            logic [WIDTH-1:0] merged;
+            merged = mem[write_at];
             for (int i = 0; i < LANES; i++) begin
-                if (write[i]) mem[write_at][i*LANE+:LANE] <= data[i*LANE+:LANE];
+                if (write[i]) merged[i*LANE+:LANE] = data[i*LANE+:LANE];
             end
+            mem[write_at] <= merged;
         end
     end
 endmodule

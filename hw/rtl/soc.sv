@@ -43,13 +43,6 @@ module soc (
     localparam int T = soc_pkg::THREADS;
     localparam int B = soc_pkg::BANKS;
 
-    soc_pkg::config_t cfg;
-    assign cfg.latency = cfg_latency;
-    assign cfg.coherent = cfg_coherent;
-    assign cfg.pressure = cfg_pressure;
-    assign cfg.seed = cfg_seed;
-    assign cfg.pause = cfg_pause;
-
     always_ff @(posedge clk) cycle <= rst ? '0 : cycle + 64'd1;
 
     logic [C:0] req_valid, req_ready, rsp_valid;
@@ -60,18 +53,51 @@ module soc (
     assign host_a0 = a0[host_core[2:0]];
     assign host_a1 = a1[host_core[2:0]];
     assign host_pc = pc[host_core[2:0]];
-    assign req_valid[C] = host_req;
-    assign host_ready = req_ready[C];
+
+    // Inputs are kept in registers first. So nothing but those depends on an input in the same cycle,
+    // and a simulator computes little when one changes.
+    soc_pkg::config_t cfg;
+    logic attached;
+    logic host_held;  // a request of the host
+    soc_pkg::req_t host_kept;
+    logic rx_held, rx_taken;  // a byte of the serial line
+    logic [7:0] rx_kept;
+    assign host_ready = !host_held;
+    assign rx_ready = !rx_held;
+    always_ff @(posedge clk) begin
+        cfg.latency <= cfg_latency;
+        cfg.coherent <= cfg_coherent;
+        cfg.pressure <= cfg_pressure;
+        cfg.seed <= cfg_seed;
+        cfg.pause <= cfg_pause;
+        attached <= host_attached;
+        if (rst) begin
+            host_held <= 1'b0;
+            rx_held <= 1'b0;
+        end else begin
+            if (host_req && host_ready) begin
+                host_held <= 1'b1;
+                host_kept <= '0;
+                host_kept.op <= host_write ? soc_pkg::REQ_STORE : soc_pkg::REQ_LOAD;
+                host_kept.core <= soc_pkg::CORE_BITS'(C);
+                host_kept.addr <= host_addr;
+                host_kept.data[31:0] <= host_data;
+                host_kept.mask <= host_mask;
+            end else if (req_ready[C]) begin
+                host_held <= 1'b0;
+            end
+            if (rx_valid && rx_ready) begin
+                rx_held <= 1'b1;
+                rx_kept <= rx;
+            end else if (rx_taken) begin
+                rx_held <= 1'b0;
+            end
+        end
+    end
+    assign req_valid[C] = host_held;
+    assign req[C] = host_kept;
     assign host_done = rsp_valid[C];
     assign host_line = rsp[C].data;
-    always_comb begin
-        req[C] = '0;
-        req[C].op = host_write ? soc_pkg::REQ_STORE : soc_pkg::REQ_LOAD;
-        req[C].core = soc_pkg::CORE_BITS'(C);
-        req[C].addr = host_addr;
-        req[C].data = {96'b0, host_data};
-        req[C].mask = host_mask;
-    end
     logic [B:0] bank_valid, bank_ready, ans_valid, ans_ready;
     soc_pkg::req_t [B:0] bank_req;
     soc_pkg::rsp_t [B:0] ans;
@@ -112,7 +138,7 @@ module soc (
             .irq_timer(irq_timer[c*T+:T]),
             .irq_external(irq_external[c*T+:T]),
             .does(does[c*T+:T]),
-            .host_attached,
+            .host_attached(attached),
             .host_go(host_go && int'(host_core) == c),
             .host_thread(2'(host_hart % T)),
             .host_refuses,
@@ -204,9 +230,9 @@ module soc (
         .irq_external,
         .tx_valid,
         .tx,
-        .rx_valid,
-        .rx,
-        .rx_ready,
+        .rx_valid(rx_held),
+        .rx(rx_kept),
+        .rx_ready(rx_taken),
         .sched_write,
         .sched_at,
         .sched_data,

@@ -90,9 +90,9 @@ package soc_pkg;
         logic [THREAD_BITS-1:0] thread;
         logic [TAG_BITS-1:0] tag;  // of REQ_STORE: which entry of the store buffer
         logic [4:0] func;
+        logic [3:0] mask;
         logic [31:0] addr;
         logic [DATA_BITS-1:0] data;  // a word is the lowest
-        logic [3:0] mask;
     } req_t;
 
     // Answers. Those to stores and atomics go to every core, in the same cycle: see crossbar.sv.
@@ -103,9 +103,9 @@ package soc_pkg;
         logic [TAG_BITS-1:0] tag;
         logic [1:0] cond;  // of REQ_COND
         logic writes;  // memory has changed: caches of other cores lose the line
+        logic [3:0] mask;
         logic [31:0] addr;
         logic [127:0] data;  // words of an answer, and of a store, are the lowest
-        logic [3:0] mask;
     } rsp_t;
 
     // The activity of a hardware thread in a cycle, for the counters of the harness.

@@ -332,10 +332,12 @@ private:
 /* The lines that memory starts with. The others are 0, unless all starts at random. */
 int count_lines(bool all)
 {
-    size_t used = memory.size();
-    while (!all && used > 0 && memory[used - 1] == 0)
+    static const uint8_t none[soc::line_bytes] = {};
+    size_t used = memory.size() / soc::line_bytes;
+    while (!all && used > 0 &&
+           memcmp(memory.data() + (used - 1) * soc::line_bytes, none, soc::line_bytes) == 0)
         used--;
-    return static_cast<int>((used + soc::line_bytes - 1) / soc::line_bytes);
+    return static_cast<int>(used);
 }
 
 bool write_counters(const Run &run, const std::string &path)
