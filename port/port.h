@@ -178,6 +178,9 @@ ALWAYS_INLINE bool port_irq_is_on(void)
 #ifndef PORT_TRACE
 #define PORT_TRACE false
 #endif
+#ifndef PORT_TRACE_SAVED
+#define PORT_TRACE_SAVED false
+#endif
 #ifndef PORT_PROF
 #define PORT_PROF false
 #endif

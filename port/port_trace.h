@@ -5,7 +5,8 @@
  * port_env.h has the clock, inline: port_trace_clock(), in ticks, the same on all CPUs, any
  * context, a few ns; port_trace_ns(), as port_now, but in the simulator no scheduling point.
  *
- * PORT_TRACE (port_env.h): true where there is a file for a trace.
+ * PORT_TRACE (port_env.h): true where there is a file for a trace. PORT_TRACE_SAVED: true where the
+ * port has the trace in memory, and writes the file when the program ends.
  */
 #ifndef PIRN_PORT_TRACE_H
 #define PIRN_PORT_TRACE_H
@@ -50,6 +51,13 @@ ALWAYS_INLINE uint64_t port_trace_used(void)
 
 #define port_trace_clock() port_now()
 #define port_trace_ns() port_now()
+#endif
+
+#if PORT_TRACE_SAVED
+/* Upcall: part `i` of the trace's file, and its bytes; NULL: there are no more. Of a ring that is not
+ * full the file has little more than what was written. The parts are of the moment of the call for
+ * part 0. There is a trace. One caller, any context. */
+const void *trace_part(unsigned i, size_t *size);
 #endif
 
 /* Upcalls: a tick has interrupted the running thread; its handler returns, or is about to call

@@ -313,3 +313,61 @@ void trace_forked(void)
     trace_forget();
     trace.child = true;
 }
+
+#if PORT_TRACE_SAVED
+/* The header and the rings' descriptions as they are in the file, where a ring has only the room that
+ * it needs. The program may go on recording meanwhile: in memory nothing changes its place. */
+static struct {
+    struct trace_header header;
+    struct trace_ring rings[2 * RT_MAX_CPUS + 1];
+} saved;
+
+static size_t unit_of(const struct trace_ring *ring)
+{
+    return ring->kind == TRACE_RING_ANY ? sizeof(struct trace_slot) : sizeof(struct trace_record);
+}
+
+/* As long as a ring is not full, number n is at place n, whatever the capacity. */
+static uint64_t capacity_needed(const struct trace_ring *ring)
+{
+    uint64_t capacity = TRACE_ALIGN / unit_of(ring);
+    while (capacity < ring->capacity && capacity < ring->head) {
+        capacity *= 2;
+    }
+    return capacity;
+}
+
+static void save_begin(const struct trace_ring *rings)
+{
+    memcpy(&saved, trace.header, trace.header->text_offset);
+    uint64_t offset = rings[0].offset;
+    for (unsigned i = 0; i < saved.header.rings; i++) {
+        struct trace_ring *ring = &saved.rings[i];
+        ring->capacity = capacity_needed(ring);
+        ring->offset = offset;
+        offset += ring->capacity * unit_of(ring);
+    }
+    saved.header.file_size = offset;
+}
+
+const void *trace_part(unsigned i, size_t *size)
+{
+    const char *file = (const char *)trace.header;
+    const struct trace_ring *rings = (const struct trace_ring *)(trace.header + 1);
+    if (i == 0) {
+        save_begin(rings);
+        *size = saved.header.text_offset;
+        return &saved;
+    }
+    if (i == 1) {
+        *size = rings[0].offset - saved.header.text_offset;
+        return file + saved.header.text_offset;
+    }
+    if (i - 2 < saved.header.rings) {
+        const struct trace_ring *ring = &saved.rings[i - 2];
+        *size = ring->capacity * unit_of(ring);
+        return file + rings[i - 2].offset;
+    }
+    return NULL;
+}
+#endif

@@ -176,6 +176,14 @@ hardware_test(console 0 "ready\ngot hello, board\n$" "" console)
 set(EXPECT)
 hardware_test(words 0 "\\[words\\]\\[a b\\]\\[A=B\\]\\[.\"'\\\\\\]" "" words "a b" A=B ".\"'\\")
 
+# Trace and profile, read by the tools and by GNU gprof: times are cycles. With little memory, as the chip clears
+# all of it before.
+chip_command(run 2x2 "" "ROUNDS=50;PIRN_TRACESIZE=256K;PIRN_PROFNODES=1000;PIRN_PROFTHREADS=100")
+add_test(NAME records-2x2 COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/check_records.py --chip ${PIRN_BOARD_COMPILER}gprof
+                                  $<TARGET_FILE:hardware> ${CMAKE_CURRENT_BINARY_DIR} ${run})
+slow_test(${TIMEOUT} records-2x2)
+set_tests_properties(records-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
+
 # Libraries without some features, and their sizes: they run on 1 and on 4 cores.
 small_tests(configurations ${TIMEOUT})
 if(configurations)

@@ -141,6 +141,9 @@ int process_arguments(char ***argv);
 /* argv[0], where the program was given one. */
 const char *process_name(void);
 
+/* Write a file of the machine that runs the program: part(0), part(1) ... until NULL. 0 or -errno. */
+int bare_file_write(const char *path, const void *(*part)(unsigned i, size_t *size));
+
 /* Write the trace's file, if there is one and it has not been written. Any context. */
 #ifdef PIRN_WITHOUT_TRACE
 ALWAYS_INLINE void trace_save(void) {}

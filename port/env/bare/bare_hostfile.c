@@ -16,17 +16,42 @@ static int host_open(const char *path, enum semihost_mode mode)
     return (int)arch_semihost(SEMIHOST_OPEN, &open);
 }
 
+static bool host_write(int file, const void *at, size_t size)
+{
+    struct semihost_transfer write = {(unsigned long)file, (void *)(uintptr_t)at, size};
+    return arch_semihost(SEMIHOST_WRITE, &write) == 0;
+}
+
+/* 0, or -EIO if the file is not `whole` or cannot be closed. */
+static int host_close(int file, bool whole)
+{
+    unsigned long close = (unsigned long)file;
+    whole = arch_semihost(SEMIHOST_CLOSE, &close) == 0 && whole;
+    return whole ? 0 : -EIO;
+}
+
+int bare_file_write(const char *path, const void *(*part)(unsigned i, size_t *size))
+{
+    int file = host_open(path, SEMIHOST_WRITE_NEW);
+    if (file < 0) {
+        return -EACCES;
+    }
+    bool whole = true;
+    const void *at;
+    size_t size;
+    for (unsigned i = 0; whole && (at = part(i, &size)) != NULL; i++) {
+        whole = host_write(file, at, size);
+    }
+    return host_close(file, whole);
+}
+
 int port_file_write(const char *path, const char *text, size_t length)
 {
     int file = host_open(path, SEMIHOST_WRITE_NEW);
     if (file < 0) {
         return -EACCES;
     }
-    struct semihost_transfer write = {(unsigned long)file, (void *)(uintptr_t)text, length};
-    unsigned long close = (unsigned long)file;
-    bool whole = arch_semihost(SEMIHOST_WRITE, &write) == 0;
-    whole = arch_semihost(SEMIHOST_CLOSE, &close) == 0 && whole;
-    return whole ? 0 : -EIO;
+    return host_close(file, host_write(file, text, length));
 }
 
 /* From an open file; NULL: it is too large, there is no room, or it cannot be read. */

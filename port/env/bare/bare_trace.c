@@ -40,7 +40,7 @@ void trace_save(void)
 {
     void *at = memory.at;
     memory.at = NULL; /* what fails in here does not come back to it */
-    if (at != NULL && port_file_write(memory.path, at, memory.size) != 0) {
+    if (at != NULL && bare_file_write(memory.path, trace_part) != 0) {
         static const char text[] = "pirn: the trace's file cannot be written\n";
         port_write(text, sizeof(text) - 1);
     }

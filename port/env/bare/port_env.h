@@ -124,6 +124,7 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_OPTIONS true
 #define PORT_FILES true
 #define PORT_TRACE true
+#define PORT_TRACE_SAVED true
 #define PORT_PROF true
 #define PORT_REPORT true
 #define PORT_TOOLS true

@@ -73,6 +73,7 @@ bool *sim_disturbed(void);
 #define PORT_OPTIONS true
 #define PORT_FILES true
 #define PORT_TRACE true
+#define PORT_TRACE_SAVED true
 #define PORT_PROF true
 #define PORT_REPORT true
 #define PORT_TOOLS true

@@ -67,7 +67,12 @@ const char *sim_trace_full(void)
 static const char *write_to(const char *path)
 {
     FILE *f = fopen(path, "wb");
-    bool whole = f != NULL && fwrite(memory.at, 1, memory.size, f) == memory.size;
+    bool whole = f != NULL;
+    const void *part;
+    size_t size;
+    for (unsigned i = 0; whole && (part = trace_part(i, &size)) != NULL; i++) {
+        whole = fwrite(part, 1, size, f) == size;
+    }
     whole = f != NULL && fclose(f) == 0 && whole;
     return whole ? NULL : "the file cannot be written";
 }
