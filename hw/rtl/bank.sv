@@ -49,7 +49,14 @@ module bank (
     wire r_atomic = r.op == soc_pkg::REQ_AMO || r.op == soc_pkg::REQ_SC || r_cond;
     wire last = r_valid && (!r_atomic || r_second && (!r_cond || cond_grant));
     wire [LINE_BITS-1:0] line = r.addr[4+BANK_BITS+:LINE_BITS];
+`ifdef VERILATOR
+    // The simulator keeps the memory (hw/sim/memory.h).
+    import "DPI-C" function void soc_read_line(input int at, output bit [127:0] words);
+    import "DPI-C" function void soc_write_line(input int at, input bit [127:0] words,
+                                                input int mask);
+`else
     logic [127:0] mem[LINES];
+`endif
     logic [127:0] read_q;
     logic [31:0] reserved_at[HARTS];
     logic [HARTS-1:0] reserved;
@@ -135,15 +142,22 @@ module bank (
     wire [15:0] new_mask = !changes ? '0 : put_line ? '1 : 16'(r.mask) << {r.addr[3:2], 2'b00};
 
     always_ff @(posedge clk) begin
+`ifdef VERILATOR
+        // At reset these may be anything.
+        if (!rst && r_valid && !r_second) begin
+            bit [127:0] words;
+            soc_read_line(r.addr, words);
+            read_q <= words;
+        end
+        if (!rst && changes) soc_write_line(r.addr, new_line, 32'(new_mask));
+`else
         if (r_valid && !r_second) read_q <= mem[line];
         if (changes) begin
-            logic [127:0] merged;
-            merged = mem[line];
             for (int i = 0; i < 16; i++) begin
-                if (new_mask[i]) merged[i*8+:8] = new_line[i*8+:8];
+                if (new_mask[i]) mem[line][i*8+:8] <= new_line[i*8+:8];
             end
-            mem[line] <= merged;
         end
+`endif
         if (rst) begin
             r_valid <= 1'b0;
             r_second <= 1'b0;
@@ -218,23 +232,12 @@ module bank (
     );
 
 `ifdef VERILATOR
-    import "DPI-C" function int soc_image_lines(input int first);
-    import "DPI-C" function int soc_image_word(input int at);
     import "DPI-C" function void soc_memory(input int bank, input int hart, input int op,
                                             input int func, input int at, input int data,
                                             input int mask);
     import "DPI-C" function void soc_conditional(input int bank, input int hart, input int func,
                                                  input int at, input int data, input int outcome,
                                                  input int slot);
-    initial begin
-        for (int i = 0; i < soc_image_lines(0); i++) begin
-            if (i % soc_pkg::BANKS == int'(index)) begin
-                for (int w = 0; w < 4; w++) begin
-                    mem[i/soc_pkg::BANKS][w*32+:32] = soc_image_word(i * 16 + w * 4);
-                end
-            end
-        end
-    end
     always_ff @(posedge clk) begin
         if (!rst && watch && last && put_line) begin
             for (int w = 0; w < 4; w++) begin

@@ -15,7 +15,7 @@
 `define SOC_BANKS 4
 `endif
 `ifndef SOC_RAM_KIB
-`define SOC_RAM_KIB 32768
+`define SOC_RAM_KIB 131072
 `endif
 `ifndef SOC_ICACHE_SETS
 `define SOC_ICACHE_SETS 256

@@ -73,7 +73,7 @@ void check_header(const File &file)
         file.fail("starts at " + hex(head.e_entry) + "; the harts start at " + hex(soc::ram_base));
 }
 
-void load_segment(const File &file, const GElf_Phdr &part, std::vector<uint8_t> &memory)
+void load_segment(const File &file, const GElf_Phdr &part, Memory &memory)
 {
     uint64_t end = part.p_paddr + part.p_memsz;
     if (part.p_filesz > part.p_memsz)
@@ -97,14 +97,14 @@ void load_segment(const File &file, const GElf_Phdr &part, std::vector<uint8_t> 
 
 } // namespace
 
-std::vector<uint8_t> load_image(const std::string &path)
+Memory load_image(const std::string &path)
 {
     File file(path);
     check_header(file);
     size_t count = 0;
     if (elf_getphdrnum(file.elf(), &count) != 0)
         file.fail(std::string("bad table of segments: ") + elf_errmsg(-1));
-    std::vector<uint8_t> memory(soc::ram_bytes);
+    Memory memory;
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr part;

@@ -5,10 +5,10 @@
 #ifndef IMAGE_H
 #define IMAGE_H
 
-#include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <vector>
+
+#include "memory.h"
 
 class BadImage : public std::runtime_error
 {
@@ -16,7 +16,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/* All of memory. Bytes that no segment sets are 0. Throws BadImage. */
-std::vector<uint8_t> load_image(const std::string &path);
+/* All of memory, in which the bytes that no segment sets are 0. Throws BadImage. */
+Memory load_image(const std::string &path);
 
 #endif

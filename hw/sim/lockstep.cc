@@ -172,7 +172,7 @@ uint32_t Lockstep::Thread::outside_csr(uint32_t)
 
 /* --- memory */
 
-Lockstep::Lockstep(std::vector<uint8_t> memory, bool coherent, bool has_host)
+Lockstep::Lockstep(Memory memory, bool coherent, bool has_host)
     : memory_(std::move(memory)), coherent_(coherent), has_host_(has_host),
       code_(soc::ram_bytes / soc::line_bytes)
 {

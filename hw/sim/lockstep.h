@@ -46,6 +46,7 @@
 
 #include "iss.h"
 #include "lines.h"
+#include "memory.h"
 #include "mismatch.h"
 #include "scheduler.h"
 #include "soc.h"
@@ -64,7 +65,7 @@ class Lockstep
 {
 public:
     /* has_host: an ebreak waits for the host. */
-    Lockstep(std::vector<uint8_t> memory, bool coherent, bool has_host);
+    Lockstep(Memory memory, bool coherent, bool has_host);
 
     /* From the chip, see hw/rtl. */
     void on_cycle(uint64_t cycle);
@@ -205,7 +206,7 @@ private:
                  uint32_t addr, uint32_t data) const;
     void record(Thread &thread, const Done &now);
 
-    std::vector<uint8_t> memory_;
+    Memory memory_;
     bool coherent_;
     bool has_host_;
     Scheduler scheduler_;

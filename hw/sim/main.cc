@@ -44,8 +44,7 @@ public:
 };
 
 /* State for the functions that the chip calls. */
-std::vector<uint8_t> memory;
-int image_lines;
+Memory memory;
 std::unique_ptr<Lockstep> lockstep;
 
 /* Bytes for the serial line: stdin, looked at now and then, so that it costs nothing. */
@@ -329,17 +328,6 @@ private:
     double seconds_ = 0;
 };
 
-/* The lines that memory starts with. The others are 0, unless all starts at random. */
-int count_lines(bool all)
-{
-    static const uint8_t none[soc::line_bytes] = {};
-    size_t used = memory.size() / soc::line_bytes;
-    while (!all && used > 0 &&
-           memcmp(memory.data() + (used - 1) * soc::line_bytes, none, soc::line_bytes) == 0)
-        used--;
-    return static_cast<int>(used);
-}
-
 bool write_counters(const Run &run, const std::string &path)
 {
     FILE *file = fopen(path.c_str(), "w");
@@ -387,16 +375,23 @@ int simulate(const Options &options)
 
 /* --- functions that the chip calls */
 
-int soc_image_lines(int)
+static uint8_t *line_at(int at)
 {
-    return image_lines;
+    return memory.data() + soc::offset(static_cast<uint32_t>(at)) / soc::line_bytes * soc::line_bytes;
 }
 
-int soc_image_word(int at)
+void soc_read_line(int at, svBitVecVal *words)
 {
-    int word = 0;
-    memcpy(&word, memory.data() + at, 4);
-    return word;
+    memcpy(words, line_at(at), soc::line_bytes);
+}
+
+void soc_write_line(int at, const svBitVecVal *words, int mask)
+{
+    const auto *bytes = reinterpret_cast<const uint8_t *>(words);
+    for (uint32_t i = 0; i < soc::line_bytes; i++) {
+        if ((mask >> i & 1) != 0)
+            line_at(at)[i] = bytes[i];
+    }
 }
 
 void soc_retire(int hart, int pc, int instr, int value, int addr, int data)
@@ -476,10 +471,10 @@ int main(int count, char **words)
             return 0;
         check_wave(options->wave);
         memory = load_image(options->image);
-        image_lines = count_lines(options->randomize);
-        if (options->lockstep)
-            lockstep =
-                std::make_unique<Lockstep>(memory, !options->incoherent, options->semihosting);
+        if (options->lockstep) {
+            lockstep = std::make_unique<Lockstep>(load_image(options->image), !options->incoherent,
+                                                  options->semihosting);
+        }
         return simulate(*options);
     } catch (const std::exception &error) {
         note(error.what());

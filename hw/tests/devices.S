@@ -8,7 +8,7 @@ main:
     lw      t0, 0(s0)
     check   t0, 0x5049524e
     lw      t0, 12(s0)
-    check   t0, 32768*1024
+    check   t0, 128*1024*1024
     harts   t0, t1
     bgeu    tp, t0, fail
 

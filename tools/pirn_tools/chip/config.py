@@ -50,7 +50,7 @@ class Config:
     cores: int = 1
     threads: int = 1
     banks: int = 4
-    ram_mib: int = 32
+    ram_mib: int = 128
     scheduler: int = 0  # contexts in each queue of the hardware scheduler; 0: the chip has none
     scheduler_stages: int = 1  # cycles of a choice of its TSAU, and of an access of its DTU
     wave: str = ""  # suffix of the waveforms that it can write
