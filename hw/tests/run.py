@@ -306,7 +306,7 @@ def scheduler_tests(full: bool) -> Iterator[Case]:
             continue
         one = Config(cores=cores, threads=threads, scheduler=queue)
         configs = [one]
-        if queue != 0 and (full or one == replace(TWO_STAGES, scheduler_stages=1)):
+        if queue != 0 and full:
             configs.append(replace(one, scheduler_stages=2))
         for config in configs:
             for options in memories(full):
@@ -372,10 +372,6 @@ def workloads(full: bool) -> Iterator[Case]:
             yield workload(queues, seed + 20, scheduler=scheduler, threads="1000", units="10")
     for seed, name in enumerate("bcde", start=40):
         yield workload(queues, seed, workload=name, threads=few, units="20", rounds="2")
-    for seed, scheduler in enumerate(("hard", "hard-tree", "take"), start=60):
-        yield workload(TWO_STAGES, seed, scheduler=scheduler, threads=few)
-    for seed, name in enumerate("bcde", start=70):
-        yield workload(TWO_STAGES, seed, workload=name, threads=few, units="20", rounds="2")
     yield workload(Config(cores=2, threads=2), 50, scheduler="mts", threads=few)
     # what it cannot do, it says
     yield workload(Config(cores=2, threads=2), 51, status=2, scheduler="hard")
@@ -385,7 +381,15 @@ def workloads(full: bool) -> Iterator[Case]:
     yield workload(queues, 52, status=2, workload="f")
     yield workload(queues, 53, status=2, scheduler="mts", workload="b")
     if full:
+        yield from two_stages(few)
         yield from million()
+
+
+def two_stages(few: str) -> Iterator[Case]:
+    for seed, scheduler in enumerate(("hard", "hard-tree", "take"), start=60):
+        yield workload(TWO_STAGES, seed, scheduler=scheduler, threads=few)
+    for seed, name in enumerate("bcde", start=70):
+        yield workload(TWO_STAGES, seed, workload=name, threads=few, units="20", rounds="2")
 
 
 def million() -> Iterator[Case]:

@@ -193,11 +193,23 @@ if(configurations)
   set_tests_properties(${configurations} PROPERTIES FIXTURES_REQUIRED "chip-1x1;chip-4x1")
 endif()
 
-# POSIX threads: some areas of the conformance suite.
+# POSIX threads: the areas of the conformance suite that take no more than 50 million cycles each, and two of them with
+# ready threads in the hardware scheduler.
 include(conformance.cmake)
-chip_command(run 2x2 "" "")
-add_test(NAME conformance-2x2
-         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance.py ${run} $<TARGET_FILE:conformance>
-                 -- key once barrier)
-slow_test(${TIMEOUT} conformance-2x2)
-set_tests_properties(conformance-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
+set(CYCLES 50000000)
+foreach(area key once barrier spin mutexattr)
+  chip_command(run 2x2 "" "")
+  add_test(NAME conformance-${area}-2x2
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance.py ${run} $<TARGET_FILE:conformance>
+                   -- ${area})
+  slow_test(${TIMEOUT} conformance-${area}-2x2)
+  set_tests_properties(conformance-${area}-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
+endforeach()
+foreach(area once spin)
+  chip_command(run 2x2 "--scheduler=4" "PIRN_SCHED=hw")
+  add_test(NAME conformance-${area}-hw4-2x2
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance.py ${run} $<TARGET_FILE:conformance>
+                   -- ${area})
+  slow_test(${TIMEOUT} conformance-${area}-hw4-2x2)
+  set_tests_properties(conformance-${area}-hw4-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2-scheduler4)
+endforeach()

@@ -3,8 +3,9 @@
 
 A simulator lies in build/hw/<configuration>-<hash>/; the hash is that of all files that it is made
 from and of the tools. A build takes place beside it and is renamed when it is whole. A lock file
-for each configuration and hash makes a second process wait for the first one's build. The object
-that does not depend on the configuration, build/hw/options-<hash>.o, is made in the same way.
+for each configuration and hash makes a second process wait for the first one's build. Two things do
+not depend on the configuration: build/hw/options-<hash>.o, which is made in the same way, and the
+objects of Verilator's own functions, build/hw/verilated-<hash>/, which the first build leaves.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +38,13 @@ WARNINGS = ("-Wno-WIDTH", "-Wno-DECLFILENAME")
 # clang's simulators of eight cores are a third faster than those of g++, and take less time to build.
 COMPILER = "clang++-14"
 # Slow: what runs once, at the start. Global: Verilator's own functions.
-MAKE_FLAGS = f"CXX={COMPILER} LINK={COMPILER} OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O1"
+MAKE_FLAGS = (
+    f"CXX={COMPILER}",
+    f"LINK={COMPILER}",
+    "OPT_FAST=-O2",
+    "OPT_SLOW=-O1",
+    "OPT_GLOBAL=-O1",
+)
 STANDARD = "-std=c++20"
 SHARED = "options.cc"
 
@@ -64,17 +72,15 @@ def version(path: str) -> str:
 def fingerprint(root: Path, config: Config, tool_version: str) -> str:
     """Of sources, tool, flags and configuration."""
     digest = hashlib.sha256()
-    for word in (tool_version, *VERILATOR_FLAGS, MAKE_FLAGS, config.wave, *config.macros):
+    for word in (tool_version, *VERILATOR_FLAGS, *MAKE_FLAGS, config.wave, *config.macros):
         digest.update(word.encode() + b"\0")
     for path in sources(root):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def command(
-    root: Path, config: Config, path: str, folder: Path, shared: Path, jobs: int
-) -> list[str]:
-    """Translates RTL to C++, and compiles that; shared: the object that is compiled already."""
+def command(root: Path, config: Config, path: str, folder: Path, shared: Path) -> list[str]:
+    """Translates RTL to C++, with a makefile; shared: the object that is compiled already."""
     rtl = root / "hw" / "rtl"
     sim = root / "hw" / "sim"
     flags = [STANDARD, f"-I{sim}", "-DVL_USER_STOP", *(f"-D{one}" for one in config.macros)]
@@ -83,9 +89,6 @@ def command(
         path,
         "--cc",
         "--exe",
-        "--build",
-        "-j",
-        str(jobs),
         *VERILATOR_FLAGS,
         *WARNINGS,
         *wave,
@@ -99,8 +102,6 @@ def command(
         " ".join(flags),
         "-LDFLAGS",
         "-lelf",
-        "-MAKEFLAGS",
-        MAKE_FLAGS,
         *(str(rtl / name) for name in (*FIRST, f"{TOP}.sv")),
         *(str(one) for one in sorted(sim.glob("*.cc")) if one.name != SHARED),
         str(shared),
@@ -135,9 +136,36 @@ def checked(words: list[str], root: Path, name: str, log: Path) -> None:
 
 def compile_into(root: Path, config: Config, path: str, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
+    log = folder.with_name(folder.name + ".log")
+    words = command(root, config, path, folder, shared_object(root, config))
+    checked(words, root, config.name, log)
+    kept = own_objects(root, config, version(path))
+    if kept.exists():
+        # newer than the makefile
+        shutil.copytree(kept, folder, copy_function=shutil.copy, dirs_exist_ok=True)
     jobs = min(os.cpu_count() or 1, 8)
-    words = command(root, config, path, folder, shared_object(root, config), jobs)
-    checked(words, root, config.name, folder.with_name(folder.name + ".log"))
+    words = ["make", "-C", str(folder), "-f", f"{PROGRAM}.mk", f"-j{jobs}", *MAKE_FLAGS, PROGRAM]
+    checked(words, root, config.name, log)
+    if not kept.exists():
+        keep_objects(folder, kept)
+
+
+def own_objects(root: Path, config: Config, tool_version: str) -> Path:
+    """The folder of the objects of Verilator's own functions, once a build has left them."""
+    digest = hashlib.sha256(version(COMPILER).encode())
+    for word in (tool_version, config.wave, *MAKE_FLAGS):
+        digest.update(word.encode() + b"\0")
+    return root / "build" / "hw" / f"verilated-{digest.hexdigest()[:12]}"
+
+
+def keep_objects(folder: Path, kept: Path) -> None:
+    parts = Path(tempfile.mkdtemp(dir=kept.parent))
+    for one in folder.glob("verilated*.o"):
+        shutil.copy2(one, parts)
+    try:
+        parts.rename(kept)
+    except OSError:  # another build has left them meanwhile
+        shutil.rmtree(parts)
 
 
 def shared_object(root: Path, config: Config) -> Path:
