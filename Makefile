@@ -203,7 +203,7 @@ CHIP_GROUPS := programs random litmus scheduler workloads
 # Pirn's own tests on the chip; $(1): options of ctest; $(2): as the third of on_boards.
 on_chip = $(call on_boards,chip,ctest --preset $$board --parallel $(JOBS) $(1),$(2))
 
-## check-chip: the chip's instructions, memory order, coherence and scheduler, against a second simulator; Pirn on it (7 minutes)
+## check-chip: the chip's instructions, memory order, coherence and scheduler, against a second simulator; Pirn on it (4 minutes)
 check-chip: setup
 	@tools/setup --quiet --group chip
 	$(VENV)/python hw/tests/run.py --jobs $(JOBS) $(CHIP_GROUPS)
