@@ -377,7 +377,8 @@ int simulate(const Options &options)
 
 static uint8_t *line_at(int at)
 {
-    return memory.data() + soc::offset(static_cast<uint32_t>(at)) / soc::line_bytes * soc::line_bytes;
+    return memory.data() +
+           soc::offset(static_cast<uint32_t>(at)) / soc::line_bytes * soc::line_bytes;
 }
 
 void soc_read_line(int at, svBitVecVal *words)

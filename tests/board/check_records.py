@@ -86,7 +86,9 @@ def main() -> None:
     parser.add_argument("run", nargs=argparse.REMAINDER)
     given = parser.parse_args()
     pirn, gprof, program = given.run[0], given.gprof, given.program
-    trace, prof, counters = (given.folder / f"board.{kind}" for kind in ("trace", "prof", "counters"))
+    trace, prof, counters = (
+        given.folder / f"board.{kind}" for kind in ("trace", "prof", "counters")
+    )
     if not given.chip:
         check_loss(given)
     options = [f"--with=--counters={counters}"] if given.chip else []

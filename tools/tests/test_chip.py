@@ -222,7 +222,7 @@ def run(simulator: Path, *words: str) -> subprocess.CompletedProcess[str]:
         (elf(machine=62), "for machine 62, not RISC-V (243)"),
         (elf(entry=0x80000004), "starts at 0x80000004; the harts start at 0x80000000"),
         (elf(at=0x1000), "a segment from 0x1000 to 0x1014 is outside memory"),
-        (elf(memory=33 << 20), "from 0x80000000 to 0x82100000 is outside memory, which ends at"),
+        (elf(memory=129 << 20), "from 0x80000000 to 0x88100000 is outside memory, which ends at"),
         (elf(memory=4), "20 bytes in the file, but only 4 in memory"),
         (elf()[:-4], "ends inside a segment"),
         (elf(kind=3), "of type 3"),

@@ -35,7 +35,7 @@ PROGRAM = "Vsoc"
 VERILATOR_FLAGS = ("--assert", "-O3", "--x-assign", "fast", "--x-initial", "unique")
 # Indices of arrays of one element have a bit more than is used.
 WARNINGS = ("-Wno-WIDTH", "-Wno-DECLFILENAME")
-# clang's simulators of eight cores are a third faster than those of g++, and take less time to build.
+# Its simulators of eight cores are a third faster than those of g++, and take less time to build.
 COMPILER = "clang++-14"
 # Slow: what runs once, at the start. Global: Verilator's own functions.
 MAKE_FLAGS = (

@@ -44,7 +44,9 @@ def sizes(function: Function) -> Function:
         click.option(
             "--banks", type=int, default=4, metavar="N", help="Banks of the second level (1 2 4 8)."
         ),
-        click.option("--ram", type=int, default=128, metavar="MIB", help="Memory, default 128 MiB."),
+        click.option(
+            "--ram", type=int, default=128, metavar="MIB", help="Memory, default 128 MiB."
+        ),
         click.option(
             "--scheduler",
             type=int,
