@@ -54,9 +54,9 @@ ALWAYS_INLINE uint64_t port_trace_used(void)
 #endif
 
 #if PORT_TRACE_SAVED
-/* Upcall: part `i` of the trace's file, and its bytes; NULL: there are no more. Of a ring that is not
- * full the file has little more than what was written. The parts are of the moment of the call for
- * part 0. There is a trace. One caller, any context. */
+/* Upcall: part `i` of the trace's file, and its bytes; NULL: there are no more. Of a ring that is
+ * not full the file has little more than what was written. The parts are of the moment of the call
+ * for part 0. There is a trace. One caller, any context. */
 const void *trace_part(unsigned i, size_t *size);
 #endif
 

@@ -315,8 +315,8 @@ void trace_forked(void)
 }
 
 #if PORT_TRACE_SAVED
-/* The header and the rings' descriptions as they are in the file, where a ring has only the room that
- * it needs. The program may go on recording meanwhile: in memory nothing changes its place. */
+/* The header and the rings' descriptions as they are in the file, where a ring has only the room
+ * that it needs. The program may go on recording meanwhile: in memory nothing changes its place. */
 static struct {
     struct trace_header header;
     struct trace_ring rings[2 * RT_MAX_CPUS + 1];

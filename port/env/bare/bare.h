@@ -141,7 +141,8 @@ int process_arguments(char ***argv);
 /* argv[0], where the program was given one. */
 const char *process_name(void);
 
-/* Write a file of the machine that runs the program: part(0), part(1) ... until NULL. 0 or -errno. */
+/* Write a file of the machine that runs the program: part(0), part(1) ... until NULL. 0, or
+ * -errno. */
 int bare_file_write(const char *path, const void *(*part)(unsigned i, size_t *size));
 
 /* Write the trace's file, if there is one and it has not been written. Any context. */
