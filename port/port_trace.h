@@ -17,8 +17,9 @@
 
 #if PORT_TRACE
 /* Make the trace's file: `size` zero bytes in memory, whose later contents are in the file however
- * the process ends; there is room for all of them. In `path` %p stands for the process id. 0 or
- * -errno, as port_file_claim. port_trace_drop drops the memory; the file stays. */
+ * the process ends (PORT_TRACE_SAVED: what trace_part gives of them); there is room for all. In
+ * `path` %p stands for the process id. 0 or -errno, as port_file_claim. port_trace_drop drops the
+ * memory; the file stays. */
 int port_trace_open(const char *path, size_t size, void **at);
 void port_trace_drop(void *at, size_t size);
 uint64_t port_trace_clock_hz(void); /* of port_trace_clock; 0: not known */
@@ -55,8 +56,8 @@ ALWAYS_INLINE uint64_t port_trace_used(void)
 
 #if PORT_TRACE_SAVED
 /* Upcall: part `i` of the trace's file, and its bytes; NULL: there are no more. Of a ring that is
- * not full the file has little more than what was written. The parts are of the moment of the call
- * for part 0. There is a trace. One caller, any context. */
+ * not full the file has little more than what was written. The call for part 0 ends the
+ * recording, but for events that are under way. There is a trace. One caller, any context. */
 const void *trace_part(unsigned i, size_t *size);
 #endif
 

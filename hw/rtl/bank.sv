@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// bank.sv - a bank of the second level, which holds all memory. It executes one request a cycle, or
+// bank.sv - a bank of the second level, which holds all memory (in simulation: hw/sim/memory.h). It executes one request a cycle, or
 // an atomic one in two cycles. The order in which it executes requests is the order of memory.
 // Answers leave in the same order, each `latency` cycles after its request came. While QUEUE answers
 // wait, the bank accepts no requests.
@@ -143,7 +143,7 @@ module bank (
 
     always_ff @(posedge clk) begin
 `ifdef VERILATOR
-        // At reset these may be anything.
+        // Before reset r_valid may be 1, and the address anything.
         if (!rst && r_valid && !r_second) begin
             bit [127:0] words;
             soc_read_line(r.addr, words);

@@ -54,16 +54,15 @@ module soc (
     assign host_a1 = a1[host_core[2:0]];
     assign host_pc = pc[host_core[2:0]];
 
-    // Inputs are kept in registers first. So nothing but those depends on an input in the same cycle,
-    // and a simulator computes little when one changes.
+    // Inputs on which much depends are kept in registers first, so a simulator computes little when
+    // one changes. A byte of the serial line stays with the host until the program has read it.
     soc_pkg::config_t cfg;
     logic attached;
     logic host_held;  // a request of the host
     soc_pkg::req_t host_kept;
-    logic rx_held, rx_taken;  // a byte of the serial line
+    logic rx_seen, rx_taken;  // a byte of the serial line
     logic [7:0] rx_kept;
     assign host_ready = !host_held;
-    assign rx_ready = !rx_held;
     always_ff @(posedge clk) begin
         cfg.latency <= cfg_latency;
         cfg.coherent <= cfg_coherent;
@@ -71,10 +70,14 @@ module soc (
         cfg.seed <= cfg_seed;
         cfg.pause <= cfg_pause;
         attached <= host_attached;
+        rx_kept <= rx;
         if (rst) begin
             host_held <= 1'b0;
-            rx_held <= 1'b0;
+            rx_seen <= 1'b0;
+            rx_ready <= 1'b0;
         end else begin
+            rx_seen <= rx_valid && !rx_taken;
+            rx_ready <= rx_seen && rx_taken;
             if (host_req && host_ready) begin
                 host_held <= 1'b1;
                 host_kept <= '0;
@@ -85,12 +88,6 @@ module soc (
                 host_kept.mask <= host_mask;
             end else if (req_ready[C]) begin
                 host_held <= 1'b0;
-            end
-            if (rx_valid && rx_ready) begin
-                rx_held <= 1'b1;
-                rx_kept <= rx;
-            end else if (rx_taken) begin
-                rx_held <= 1'b0;
             end
         end
     end
@@ -230,7 +227,7 @@ module soc (
         .irq_external,
         .tx_valid,
         .tx,
-        .rx_valid(rx_held),
+        .rx_valid(rx_seen),
         .rx(rx_kept),
         .rx_ready(rx_taken),
         .sched_write,

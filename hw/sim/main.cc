@@ -233,7 +233,6 @@ private:
         top_->host_mask = static_cast<uint8_t>(mask);
         top_->host_req = 1;
         for (bool taken = false; !taken;) {
-            top_->eval();
             taken = top_->host_ready != 0;
             if (!host_step())
                 return false;
@@ -302,14 +301,11 @@ private:
                 note(lockstep->recent());
             return status_cycles;
         }
+        if (top_->rx_ready != 0)
+            input_.take();
         int byte = input_.peek(top_->cycle);
         top_->rx_valid = byte >= 0 ? 1 : 0;
         top_->rx = static_cast<uint8_t>(byte);
-        if (byte >= 0) {
-            top_->eval();
-            if (top_->rx_ready != 0)
-                input_.take();
-        }
         if (lockstep != nullptr)
             lockstep->on_cycle(top_->cycle);
         clock();
@@ -327,6 +323,12 @@ private:
     uint64_t time_ = 0;
     double seconds_ = 0;
 };
+
+uint8_t *line_at(int at)
+{
+    return memory.data() +
+           soc::offset(static_cast<uint32_t>(at)) / soc::line_bytes * soc::line_bytes;
+}
 
 bool write_counters(const Run &run, const std::string &path)
 {
@@ -374,12 +376,6 @@ int simulate(const Options &options)
 } // namespace
 
 /* --- functions that the chip calls */
-
-static uint8_t *line_at(int at)
-{
-    return memory.data() +
-           soc::offset(static_cast<uint32_t>(at)) / soc::line_bytes * soc::line_bytes;
-}
 
 void soc_read_line(int at, svBitVecVal *words)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory.h - all of the chip's memory. Its size costs no time: only pages that are used exist.
+ * memory.h - all of the chip's memory. Of a large one only the pages that are used exist.
  */
 #ifndef MEMORY_H
 #define MEMORY_H

@@ -131,7 +131,7 @@ def program_image(name: str) -> Path:
 
 def programs(full: bool) -> Iterator[Case]:
     images = {name: program_image(name) for name in PROGRAMS}
-    images["echo"] = assemble("echo")
+    images |= {name: assemble(name) for name in ("echo", "readc")}
     sizes = (*SIZES, (4, 1), (2, 4), (8, 1)) if full else FEW_SIZES
     for cores, threads in sizes:
         config = Config(cores=cores, threads=threads)
@@ -147,6 +147,15 @@ def programs(full: bool) -> Iterator[Case]:
             ("--lockstep",),
             "pirn on a chip\n",
             check=lambda out: "" if out == "PIRN ON A CHIP\n" else f"printed {out!r}",
+        )
+        yield Case(
+            "readc",
+            images["readc"],
+            config,
+            ("--lockstep",),
+            "pirn on a chip\n",
+            words=("readc",),
+            check=lambda out: "" if out == "pirn on a chip\n" else f"printed {out!r}",
         )
     yield from slow_cores(full)
     for banks, name in itertools.product((1,) if full else (), ("memory", "stress", "atomics")):

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.h - a trace in memory and in its file. Both are the same: the writer maps the file, and a
- * crash leaves it as it is. docs/internals/trace-format.md describes it for people; this header
- * describes it to the compiler.
+ * format.h - a trace in memory and in its file. Under Linux both are the same: the writer maps the
+ * file, and a crash leaves it as it is. Elsewhere the port writes the file at the end, in which
+ * rings may be smaller (trace_part). docs/internals/trace-format.md describes the file for people;
+ * this header describes it to the compiler.
  *
  *     struct trace_header
  *     struct trace_ring [rings]      one for each CPU inside the runtime, one for each CPU in any

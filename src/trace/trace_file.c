@@ -316,7 +316,8 @@ void trace_forked(void)
 
 #if PORT_TRACE_SAVED
 /* The header and the rings' descriptions as they are in the file, where a ring has only the room
- * that it needs. The program may go on recording meanwhile: in memory nothing changes its place. */
+ * that it needs. In memory nothing changes its place, so an event that is under way on another CPU
+ * does no harm. */
 static struct {
     struct trace_header header;
     struct trace_ring rings[2 * RT_MAX_CPUS + 1];
@@ -327,11 +328,12 @@ static size_t unit_of(const struct trace_ring *ring)
     return ring->kind == TRACE_RING_ANY ? sizeof(struct trace_slot) : sizeof(struct trace_record);
 }
 
-/* As long as a ring is not full, number n is at place n, whatever the capacity. */
+/* As long as a ring is not full, number n is at place n, whatever the capacity. The next record has
+ * to have room, too: readers take the block that it would overwrite as lost. */
 static uint64_t capacity_needed(const struct trace_ring *ring)
 {
     uint64_t capacity = TRACE_ALIGN / unit_of(ring);
-    while (capacity < ring->capacity && capacity < ring->head) {
+    while (capacity < ring->capacity && capacity <= ring->head) {
         capacity *= 2;
     }
     return capacity;
@@ -339,6 +341,7 @@ static uint64_t capacity_needed(const struct trace_ring *ring)
 
 static void save_begin(const struct trace_ring *rings)
 {
+    trace_listen(TRACE_TO_FILE, false);
     memcpy(&saved, trace.header, trace.header->text_offset);
     uint64_t offset = rings[0].offset;
     for (unsigned i = 0; i < saved.header.rings; i++) {

@@ -24,7 +24,8 @@ CALLS = {"allocates": 16, "keeps_errno": 16, "sets_variable": 16, "prints": 16, 
 CPUS = 4
 CYCLE_NS = 10  # of the chip
 # Bytes of the trace's file: of each event, as rings have powers of two of records, and of the rest.
-FILE_EVENT, FILE_REST = 2 * 24, (2 * CPUS + 4) * 4096
+FILE_EVENT, FILE_REST = 2 * 64, (2 * CPUS + 4) * 4096
+SMALL = 64 << 10  # of a CPU's ring, so that events are lost
 
 
 def output(*command: str, **settings: str) -> str:
@@ -73,8 +74,10 @@ def run_traced(given: argparse.Namespace, options: list[str], **settings: str) -
 
 def check_loss(given: argparse.Namespace) -> None:
     """With rings that are too small."""
-    stat = run_traced(given, ["--env=ROUNDS=16000"], PIRN_TRACESIZE="64K")
+    stat = run_traced(given, ["--env=ROUNDS=16000"], PIRN_TRACESIZE=str(SMALL))
     check(stat["lost"] > 0, f"{stat['events']} events in the trace, and none is lost")
+    size = (given.folder / "board.trace").stat().st_size
+    check(size > CPUS * SMALL // 2, f"{size} bytes, less than {CPUS} rings of {SMALL}")
 
 
 def main() -> None:

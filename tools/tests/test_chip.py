@@ -160,7 +160,7 @@ def test_two_builds_at_once_build_once(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_a_missing_library_is_explained() -> None:
-    text = "sim/options.cc:8:10: fatal error: CLI/CLI.hpp: No such file or directory\n"
+    text = "sim/options.cc:8:10: fatal error: 'CLI/CLI.hpp' file not found\n"
     assert "libcli11-dev" in build.explain(text)
 
 

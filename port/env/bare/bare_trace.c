@@ -38,8 +38,8 @@ void port_trace_drop(void *at, size_t size)
 
 void trace_save(void)
 {
-    void *at = memory.at;
-    memory.at = NULL; /* what fails in here does not come back to it */
+    /* Once: another CPU may fail at the same time, or something in here. */
+    void *at = __atomic_exchange_n(&memory.at, NULL, __ATOMIC_RELAXED);
     if (at != NULL && bare_file_write(memory.path, trace_part) != 0) {
         static const char text[] = "pirn: the trace's file cannot be written\n";
         port_write(text, sizeof(text) - 1);

@@ -15,7 +15,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,7 +44,7 @@ MAKE_FLAGS = (
     "OPT_SLOW=-O1",
     "OPT_GLOBAL=-O1",
 )
-STANDARD = "-std=c++20"
+FLAGS = ("-std=c++20", "-DVL_USER_STOP")
 SHARED = "options.cc"
 
 
@@ -69,10 +68,16 @@ def version(path: str) -> str:
     return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
 
 
+def versions(path: str) -> str:
+    """Of verilator and of the compiler of what it writes."""
+    return version(path) + version(COMPILER)
+
+
 def fingerprint(root: Path, config: Config, tool_version: str) -> str:
     """Of sources, tool, flags and configuration."""
     digest = hashlib.sha256()
-    for word in (tool_version, *VERILATOR_FLAGS, *MAKE_FLAGS, config.wave, *config.macros):
+    flags = (*VERILATOR_FLAGS, *MAKE_FLAGS, *FLAGS)
+    for word in (tool_version, *flags, config.wave, *config.macros):
         digest.update(word.encode() + b"\0")
     for path in sources(root):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -83,7 +88,7 @@ def command(root: Path, config: Config, path: str, folder: Path, shared: Path) -
     """Translates RTL to C++, with a makefile; shared: the object that is compiled already."""
     rtl = root / "hw" / "rtl"
     sim = root / "hw" / "sim"
-    flags = [STANDARD, f"-I{sim}", "-DVL_USER_STOP", *(f"-D{one}" for one in config.macros)]
+    flags = [*FLAGS, f"-I{sim}", *(f"-D{one}" for one in config.macros)]
     wave = {"": [], ".fst": ["--trace-fst"], ".vcd": ["--trace"]}[config.wave]
     return [
         path,
@@ -119,7 +124,7 @@ def locked(path: Path) -> Iterator[None]:
 def explain(output: str) -> str:
     """The missing library, if that is why a build failed; else the compiler's last lines."""
     for header, package in LIBRARIES.items():
-        if f"{header}: No such file" in output:
+        if f"'{header}' file not found" in output:
             return f"{header} is missing; tools/setup --group chip installs it ({package})"
     lines = [line for line in output.splitlines() if "rror" in line] or output.splitlines()
     return "\n".join(lines[:20])
@@ -139,7 +144,7 @@ def compile_into(root: Path, config: Config, path: str, folder: Path) -> None:
     log = folder.with_name(folder.name + ".log")
     words = command(root, config, path, folder, shared_object(root, config))
     checked(words, root, config.name, log)
-    kept = own_objects(root, config, version(path))
+    kept = own_objects(root, config, versions(path))
     if kept.exists():
         # newer than the makefile
         shutil.copytree(kept, folder, copy_function=shutil.copy, dirs_exist_ok=True)
@@ -152,14 +157,15 @@ def compile_into(root: Path, config: Config, path: str, folder: Path) -> None:
 
 def own_objects(root: Path, config: Config, tool_version: str) -> Path:
     """The folder of the objects of Verilator's own functions, once a build has left them."""
-    digest = hashlib.sha256(version(COMPILER).encode())
-    for word in (tool_version, config.wave, *MAKE_FLAGS):
+    digest = hashlib.sha256()
+    for word in (tool_version, config.wave, *MAKE_FLAGS, *FLAGS):
         digest.update(word.encode() + b"\0")
     return root / "build" / "hw" / f"verilated-{digest.hexdigest()[:12]}"
 
 
 def keep_objects(folder: Path, kept: Path) -> None:
-    parts = Path(tempfile.mkdtemp(dir=kept.parent))
+    parts = kept.with_name(f"{kept.name}.{os.getpid()}")
+    parts.mkdir(exist_ok=True)
     for one in folder.glob("verilated*.o"):
         shutil.copy2(one, parts)
     try:
@@ -179,7 +185,7 @@ def shared_object(root: Path, config: Config) -> Path:
     with locked(made.with_suffix(".lock")):
         if not made.exists():
             parts = made.with_suffix(".parts")
-            words = [COMPILER, STANDARD, "-c", str(sim / SHARED), "-o", str(parts)]
+            words = [COMPILER, *FLAGS, "-c", str(sim / SHARED), "-o", str(parts)]
             checked(words, root, config.name, made.with_suffix(".log"))
             parts.rename(made)
     return made
@@ -189,7 +195,7 @@ def simulator(root: Path, config: Config) -> Path:
     """The program, built if there is none."""
     path = tool()
     builds = root / "build" / "hw"
-    name = f"{config.name}-{fingerprint(root, config, version(path))}"
+    name = f"{config.name}-{fingerprint(root, config, versions(path))}"
     folder = builds / name
     program = folder / PROGRAM
     if program.exists():
