@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// bank.sv - a bank of the second level, which holds all memory (in simulation: hw/sim/memory.h). It executes one request a cycle, or
-// an atomic one in two cycles. The order in which it executes requests is the order of memory.
-// Answers leave in the same order, each `latency` cycles after its request came. While QUEUE answers
-// wait, the bank accepts no requests.
+// bank.sv - a bank of the second level, which holds all memory (in simulation: hw/sim/memory.h). It
+// executes one request a cycle, or an atomic one in two cycles. The order in which it executes
+// requests is the order of memory. Answers leave in the same order, each `latency` cycles after its
+// request came. While QUEUE answers wait, the bank accepts no requests.
 //
 // Load-reserved reserves a line for its hart. A change of the line ends the reservation, and so does
 // a store-conditional of that hart. Banks do not know each other's reservations, so a hart may have

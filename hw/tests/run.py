@@ -395,6 +395,7 @@ def workloads(full: bool) -> Iterator[Case]:
 
 
 def two_stages(few: str) -> Iterator[Case]:
+    """With a scheduler that needs two cycles for a choice and for an access."""
     for seed, scheduler in enumerate(("hard", "hard-tree", "take"), start=60):
         yield workload(TWO_STAGES, seed, scheduler=scheduler, threads=few)
     for seed, name in enumerate("bcde", start=70):

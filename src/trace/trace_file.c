@@ -328,8 +328,8 @@ static size_t unit_of(const struct trace_ring *ring)
     return ring->kind == TRACE_RING_ANY ? sizeof(struct trace_slot) : sizeof(struct trace_record);
 }
 
-/* As long as a ring is not full, number n is at place n, whatever the capacity. The next record has
- * to have room, too: readers take the block that it would overwrite as lost. */
+/* As long as a ring is not full, number n is at place n, whatever the capacity. The next record
+ * needs room as well: a reader counts the block that it would overwrite as lost. */
 static uint64_t capacity_needed(const struct trace_ring *ring)
 {
     uint64_t capacity = TRACE_ALIGN / unit_of(ring);

@@ -370,9 +370,9 @@ def section(found: Sequence[Timing]) -> list[str]:
             "Million cycles, and in brackets the share of the cycles in which processors slept:",
             table(found, app),
             verdict(found, app),
-            f"What the CPUs did, on {CPUS[-1]} of them: million cycles of all CPUs. Those asleep "
-            "are of the time of the application, the others include the start and the end of the "
-            "program, on CPU 0. Last, the least and the largest share of sleep of a CPU:",
+            f"What all {CPUS[-1]} CPUs did, in million cycles. Sleep is counted while the "
+            "application runs; the other columns also have the start and the end of the program, "
+            "on CPU 0. The last column has the smallest and the largest share of sleep of a CPU:",
             spent_table(found, app),
             why(found, app),
         ]

@@ -152,7 +152,7 @@ waits for, one after the other. It is the slope of a straight line through the c
 latencies of the plot below; "cycles without latency" is where the line begins. These are the
 instructions, the way to the second level and back, taken branches, and spinning. A load that misses
 and an atomic access leave the core only when all earlier stores of their CPU have been answered, so
-they wait for those, too."""
+they wait for these stores as well."""
 
 
 def section(found: Sequence[Count]) -> list[str]:

@@ -180,7 +180,7 @@ each queue under all policies; a second level of memory that answers after {late
 the operations of `bench/board/kernel_cycles.c`, which all processors execute at the same time.
 Waits for mutexes, semaphores and conditions are in software under all policies. Waits for
 Full/Empty words are the hardware's under `hw`: a thread that takes an empty word waits in the
-hardware, which makes it ready when another thread writes the word. Such a word is a mutex, too:
+hardware, which makes it ready when another thread writes the word. Such a word is also a mutex:
 take is lock, write is unlock. Words, and waits for semaphores and conditions, are not measured
 under `steal`, which leaves pairs of threads on a CPU each.
 
