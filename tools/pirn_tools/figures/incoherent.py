@@ -15,9 +15,10 @@ from pirn_tools.chip.sweep import Result, Run
 from pirn_tools.figures import markdown, mips, mips_apps, on_chip
 from pirn_tools.figures.markdown import counted
 from pirn_tools.figures.mips import LATENCY, PAPER, RAM_MIB, SMALL, Count, Kernel, What
+from pirn_tools.plotting import figure
 
-CPUS = (1, 2, 4, 8)
-APP_CPUS = (1, 4)  # with the same as mips_apps has, runs with coherent caches are shared
+CPUS = mips.CPUS  # and those of applications: so runs with coherent caches are shared
+APP_CPUS = mips_apps.CPUS
 KERNELS = (
     Kernel("small-single", "single", "One queue for all CPUs", SMALL),
     Kernel("small-dist", "dist", "A queue for each CPU, threads stay where they are", SMALL),
@@ -40,6 +41,7 @@ MEMORIES = (
     Memory("coherent", "pirn-soc", ()),
     Memory("uncached", "pirn-soc-incoherent", ("--incoherent",)),
 )
+LABELS = {"cycles": "million cycles", "idle_cycles": "million cycles asleep, of all CPUs"}
 # Of a hardware thread's cycles, by what it waits for (docs/internals/chip.md, --counters).
 DATA = ("load", "store", "atomic", "fence")
 
@@ -67,6 +69,11 @@ class Time:
     cycles: float
     idle: float
     waits: float  # of the cycles of all CPUs, those that wait for data
+
+    @property
+    def idle_cycles(self) -> float:
+        """Of all CPUs, while the application ran."""
+        return self.idle * self.cycles * self.cpus
 
 
 Plan = dict[Run, tuple[Memory, What]]
@@ -216,6 +223,26 @@ def app_table(timed: Sequence[Time]) -> str:
     return markdown.table(head, rows, left=(0, 1))
 
 
+def pictures(app: mips_apps.App) -> dict[str, str]:
+    """What is drawn of an application, and the files: the paper's Figures 5 to 7."""
+    found = {"cycles": f"incoherent-{app.name}.png"}
+    if app == mips_apps.APPS[0]:
+        found["idle_cycles"] = f"incoherent-{app.name}-idle.png"
+    return found
+
+
+def draw(timed: Sequence[Time], app: mips_apps.App, name: str, path: Path) -> None:
+    """Without coherent caches, by CPUs."""
+    of = by_run(timed)
+    with figure(path, width=8.0, height=4.5) as axes:
+        by_policy = {
+            policy: [of["uncached", app.name, policy, cpus] for cpus in APP_CPUS]
+            for policy in POLICIES
+        }
+        mips_apps.lines(axes, app, by_policy, name)
+        axes.set_ylabel(LABELS[name])
+
+
 def speedup(of: Times, memory: str, app: str, policy: str) -> float:
     """How many times as fast the most CPUs are as one."""
     first, last = (of[memory, app, policy, cpus] for cpus in (APP_CPUS[0], APP_CPUS[-1]))
@@ -298,6 +325,15 @@ def page(found: Sequence[Row], timed: Sequence[Time], facts: Mapping[str, str]) 
             parts.append(verdict(found, kernel))
     if timed:
         parts += ["## Applications", APPS_HEAD, app_table(timed), app_verdict(timed)]
+        parts.append(
+            "[With coherent caches](mips.md#applications-under-three-organizations) these "
+            "are the paper's Figures 5 to 7. Without:"
+        )
+        for app in measured(timed):
+            parts += [
+                markdown.picture(picture, f"{app.name} without coherent caches, {LABELS[name]}")
+                for name, picture in pictures(app).items()
+            ]
         missing = [app.name for app in APPS if app not in measured(timed)]
         parts += [f"Not measured yet: {', '.join(missing)}."] if missing else []
     return "\n\n".join(parts) + "\n"
@@ -327,6 +363,10 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     write_csv(folder / "incoherent.csv", found, Row)
     if timed:
         write_csv(folder / "incoherent-apps.csv", timed, Time)
+        (folder / "img").mkdir(exist_ok=True)
+        for app in measured(timed):
+            for name, picture in pictures(app).items():
+                draw(timed, app, name, folder / "img" / picture)
     facts = on_chip.facts(
         root,
         f"incoherent{' --short' if short_ else ''}",

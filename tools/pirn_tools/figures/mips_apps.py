@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 
@@ -220,7 +220,19 @@ def of(found: Sequence[Timing], app: App, policy: str) -> list[Timing]:
     return [t for t in found if (t.app, t.policy) == (app.name, policy)]
 
 
-def lines(axes: Axes, app: App, timed: Mapping[str, Sequence[Timing]], name: str) -> None:
+class Point(Protocol):
+    """What is drawn: cycles or idle_cycles, by CPUs."""
+
+    @property
+    def cpus(self) -> int: ...
+    @property
+    def cycles(self) -> float: ...
+    @property
+    def idle_cycles(self) -> float: ...
+
+
+def lines(axes: Axes, app: App, timed: Mapping[str, Sequence[Point]], name: str) -> None:
+    """One line for each policy, in millions."""
     for policy, mine in timed.items():
         axes.plot(
             [t.cpus for t in mine],

@@ -136,8 +136,8 @@ def verdict(found: Sequence[Count], cpus: int) -> str:
         if r > 1 + CLOSE
     ]
     return (
-        f"`hw` needs at least {CLOSE:.0%} fewer cycles {', '.join(parts)}. Than the best of them it "
-        f"needs fewer in {listed(wins)}, and more in {listed(losses)}."
+        f"`hw` needs at least {CLOSE:.0%} fewer cycles {', '.join(parts)}. Than the best of them "
+        f"it needs fewer in {listed(wins)}, and more in {listed(losses)}."
     )
 
 
