@@ -280,22 +280,26 @@ def test_a_claim_is_judged_by_the_numbers() -> None:
 
 
 def test_the_page_has_units_chips_and_what_limits_the_clock(tmp_path: Path) -> None:
-    plain, scheduled = (
-        design.chip(ROOT, Config(threads=2, scheduler=queue), 64) for queue in (0, 64)
+    plain, scheduled, divided = (
+        design.chip(ROOT, Config(threads=2, scheduler=queue, scheduler_stages=stages), 64)
+        for queue, stages in area.CHIP_SCHEDULERS
     )
     placed = {
         design.tsau(8, 4): result(40.0, 44.0, 42.0),
         design.dtu(64): result(20.0),
         plain: result(30.0, luts=1000),
         scheduled: result(19.0, 18.0, 21.0, luts=1500),
+        divided: result(29.0, luts=1600),
     }
     found = [budget(64, some(nands=1000)), budget(1024, some(nands=1000))]
     text = area_page.page(found, placed, {"command": "x"}, "p.png")
     assert "| TSAU | 8x4 | 1 | 100 | 50 | 15 | 42 | 40-44 | 3 | `turn` to `r_choice` |" in text
     assert "The slowest unit is the DTU for 64 entries with one stage, at 20 MHz." in text
     assert "reaches 30 MHz, so this unit would limit its clock." in text
-    assert "adds 500 LUTs (50 %), 0 flip-flops and 0 block RAMs to a chip of 1x2" in text
-    assert "Its clock is 19 MHz instead of 30 MHz." in text
+    added = "With 64 entries, one stage, the scheduler adds 500 LUTs (50 %), 0 flip-flops and 0 "
+    assert f"{added}block RAMs to a chip of 1x2. Its clock is 19 MHz instead of 30 MHz." in text
+    assert "With 64 entries, 2 stages, the scheduler adds 600 LUTs (60 %)" in text
+    assert "Its clock is 29 MHz instead of 30 MHz." in text
     assert "One core with 64 KiB of memory" in text
     tsau = area_page.limit({design.tsau(8, 4): result(80.0)})
     assert (
@@ -397,7 +401,7 @@ def test_the_page_names_what_is_missing() -> None:
     counted = dict.fromkeys(plan.gates(), some(nands=1000))
     assert area.complete(counted, plan.entries) == [16]
     placed = {design.rtu(16): result(80.0), design.dtu(16): result(60.0, 61.0, 62.0)}
-    assert area.missing(plan, counted, plan.units(), placed) == [
+    assert area.missing(plan, counted, plan.placements(ROOT), placed) == [
         "2 of 3 seeds of rtu entries 16",
         "synthesis of dtu entries 16 line_bits 28 stages 2",
         "synthesis of tsau cores 1 threads 4 stages 1",
@@ -407,7 +411,7 @@ def test_the_page_names_what_is_missing() -> None:
     assert area.complete(counted, plan.entries) == []
     assert design.tsau(8, 4, 2) in counted
     assert design.dtu(64, stages=2) in area.Plan().gates()
-    assert area.missing(plan, counted, [], {}) == ["gates of dtu entries 16 line_bits 1 stages 1"]
+    assert area.missing(plan, counted, {}, {}) == ["gates of dtu entries 16 line_bits 1 stages 1"]
     text = area_page.page([budget(16, some(nands=1))], {}, {}, None, ["gates of x", "y"])
     assert "\nNot measured yet: gates of x, y.\n" in text
 
@@ -422,3 +426,35 @@ def test_the_page_of_a_short_run_has_no_chips() -> None:
 def test_netlists_are_read_as_json_of_yosys(tmp_path: Path) -> None:
     text = json.dumps({"modules": {"a": {"ports": {"x": {"direction": "output", "bits": [2, 3]}}}}})
     assert place.ports(json.loads(text), "a") == [Port("x", False, 2)]
+
+
+def test_results_go_through_the_repository_to_another_machine(tmp_path: Path) -> None:
+    here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / area.KEPT
+    cells, seed = here / "fpga" / "rtu-1" / place.CELLS, here / "fpga" / "rtu-1" / "seed-1.json"
+    cells.parent.mkdir(parents=True)
+    place.keep(cells, Cells(1, 2, 3, 4))
+    place.keep(seed, run_at(50.0))
+    area.pack(file, here, [cells, seed, here / "gates" / "missing" / "gates.json"])
+    area.unpack(file, there)
+    for path in (cells, seed):
+        assert (there / path.relative_to(here)).read_text() == path.read_text()
+    assert len(list(there.rglob("*.json"))) == 2
+    area.unpack(tmp_path / "none.json", there)
+
+
+def test_a_result_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "gates" / "rtu-1" / "gates.json"
+    area.pack(tmp_path / area.KEPT, tmp_path, [])
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    (tmp_path / area.KEPT).write_text('{"gates/rtu-1/gates.json": {"depth": 1}}')
+    area.unpack(tmp_path / area.KEPT, tmp_path)
+    assert path.read_text() == "{}"
+
+
+def test_a_chip_has_one_seed_and_a_name_for_each_scheduler() -> None:
+    wanted = area.Plan().placements(ROOT)
+    chips = [one for one in wanted if one.macros]
+    assert len({one.title for one in chips}) == len(chips) == 6
+    assert {wanted[one] for one in chips} == {area.CHIP_SEEDS}
+    assert {len(wanted[one]) for one in wanted if not one.macros} == {len(area.SEEDS)}

@@ -71,13 +71,16 @@ def chip(root: Path, config: Config, ram_kib: int) -> Design:
     others = sorted(path.name for path in (root / "hw" / "rtl").glob("*.sv"))
     first = [*FIRST, f"{TOP}.sv"]
     macros = [one for one in config.macros if not one.startswith("SOC_RAM_KIB")]
+    name = f"chip {config.cores}x{config.threads} {ram_kib} KiB scheduler {config.scheduler}"
+    if config.scheduler_stages > 1:
+        name += f" stages {config.scheduler_stages}"
     return Design(
         top=TOP,
         files=(*first, *(name for name in others if name not in first)),
         macros=(*macros, f"SOC_RAM_KIB={ram_kib}"),
         constants=(("cfg_coherent", 1), *((name, 0) for name in UNUSED_INPUTS)),
         ignored=UNUSED_OUTPUTS,
-        name=f"chip {config.cores}x{config.threads} {ram_kib} KiB scheduler {config.scheduler}",
+        name=name,
     )
 
 

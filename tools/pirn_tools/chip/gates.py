@@ -154,9 +154,14 @@ def place_of(root: Path, folder: Path, design: Design) -> Path:
     return folder / f"{design.title.replace(' ', '-')}-{fingerprint(root, design, version, SCRIPT)}"
 
 
+def file_of(root: Path, folder: Path, design: Design) -> Path:
+    """Where its result is, or will be."""
+    return place_of(root, folder, design) / "gates.json"
+
+
 def kept(root: Path, folder: Path, design: Design) -> Gates | None:
     """What an earlier run has left."""
-    path = place_of(root, folder, design) / "gates.json"
+    path = file_of(root, folder, design)
     return Gates(**json.loads(path.read_text())) if path.exists() else None
 
 

@@ -11,6 +11,7 @@ one for each seed of the placement. So a sweep that was interrupted continues.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -44,6 +45,8 @@ LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 FLIP_FLOP = "TRELLIS_FF"
 BLOCK_RAM = "DP16KD"
 MULTIPLIER = "MULT18X18D"
+CELLS = "counts.json"
+RESULT = re.compile(r"counts\.json|seed-\d+\.json")  # of the files of a design
 
 
 @dataclass(frozen=True)
@@ -242,6 +245,13 @@ def placed(report: Mapping[str, Any], seconds: float) -> Placed:
     )
 
 
+def keep(path: Path, result: Cells | Placed) -> None:
+    """In a file that is there whole or not at all."""
+    part = path.with_suffix(f".{os.getpid()}.part")
+    part.write_text(json.dumps(result.__dict__, indent=1))
+    part.rename(path)
+
+
 class Fpga:
     """Results of designs, kept in `folder`."""
 
@@ -261,32 +271,31 @@ class Fpga:
         digest = fingerprint(self.root, design, *self.versions, *flow)
         return self.folder / f"{design.title.replace(' ', '-')}-{digest}"
 
-    def run(
-        self, designs: Sequence[Design], seeds: Sequence[int], console: Console
-    ) -> dict[Design, Result]:
-        """All of them. The first that fails ends it; what has been done is kept."""
+    def run(self, wanted: Mapping[Design, Sequence[int]], console: Console) -> None:
+        """All of them, with these seeds. The first that fails ends it; what has been done is
+        kept."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        cells = at_once(designs, self.synthesized, "synthesis", self.jobs, console)
+        at_once(list(wanted), self.synthesized, "synthesis", self.jobs, console)
         # one seed of each design first: an interrupted run says something of all of them
-        wanted = [(design, seed) for seed in seeds for design in designs]
-        found = at_once(
-            wanted, lambda one: self.placement(*one), "place and route", self.jobs, console
-        )
-        return {
-            design: Result(cells[design], {seed: found[design, seed] for seed in seeds})
-            for design in designs
-        }
+        rounds = itertools.zip_longest(*([(one, n) for n in wanted[one]] for one in wanted))
+        runs = [run for each in rounds for run in each if run is not None]
+        at_once(runs, lambda one: self.placement(*one), "place and route", self.jobs, console)
 
-    def kept(self, designs: Sequence[Design], seeds: Sequence[int]) -> dict[Design, Result]:
-        """What an earlier run has left of them, without a new one."""
+    def kept(self, wanted: Mapping[Design, Sequence[int]]) -> dict[Design, Result]:
+        """What runs have left of them."""
         found = {}
-        for one in designs:
+        for one, seeds in wanted.items():
             folder = self.place_of(one)
-            if (folder / "synthesized").exists():
+            if (folder / CELLS).exists():
                 there = [seed for seed in seeds if self.path(folder, seed).exists()]
                 runs = {seed: self.placement(one, seed) for seed in there}
                 found[one] = Result(self.synthesized(one), runs)
         return found
+
+    def files(self, design: Design) -> list[Path]:
+        """Those of a design's results."""
+        folder = self.place_of(design)
+        return sorted(path for path in folder.glob("*.json") if RESULT.fullmatch(path.name))
 
     @staticmethod
     def path(folder: Path, seed: int) -> Path:
@@ -298,10 +307,9 @@ class Fpga:
         folder = self.place_of(design)
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / "lock"):
-            if not (folder / "synthesized").exists():
+            if not (folder / CELLS).exists():
                 self._synthesize(design, folder)
-                (folder / "synthesized").touch()
-        return counted(json.loads((folder / "cells.json").read_text()), design.top)
+        return Cells(**json.loads((folder / CELLS).read_text()))
 
     def _synthesize(self, design: Design, folder: Path) -> None:
         read = reading(self.root, design)
@@ -311,6 +319,14 @@ class Fpga:
         (folder / f"{WRAPPER}.v").write_text(wrapper(design, found))
         (folder / "synthesis.ys").write_text(script(self.root, design))
         call([self.yosys, "-q", "-l", "synthesis.log", "synthesis.ys"], folder)
+        statistics = json.loads((folder / "cells.json").read_text())
+        keep(folder / CELLS, counted(statistics, design.top))
+
+    def _netlist(self, design: Design, folder: Path) -> None:
+        """It is not there if the cells were counted on another machine."""
+        with locked(folder / "lock"):
+            if not (folder / "netlist.json").exists():
+                self._synthesize(design, folder)
 
     def placement(self, design: Design, seed: int) -> Placed:
         """From its file, or by nextpnr."""
@@ -318,13 +334,11 @@ class Fpga:
         path = self.path(folder, seed)
         with locked(folder / f"lock-{seed}"):
             if not path.exists():
+                self._netlist(design, folder)
                 report = folder / f"report-{seed}.json"
                 line = [self.nextpnr, *DEVICE, "--json", "netlist.json", "--seed", str(seed)]
                 line += ["--freq", str(GOAL), "--timing-allow-fail", "--report", report.name]
                 start = time.monotonic()
                 call([*line, "--log", f"place-{seed}.log", "-q"], folder)
-                made = placed(json.loads(report.read_text()), time.monotonic() - start)
-                part = path.with_suffix(f".{os.getpid()}.part")
-                part.write_text(json.dumps(made.__dict__, indent=1))
-                part.rename(path)
+                keep(path, placed(json.loads(report.read_text()), time.monotonic() - start))
         return Placed(**json.loads(path.read_text()))

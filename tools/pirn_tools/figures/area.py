@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,9 +30,11 @@ ENTRIES = (16, 64, 256, 1024)
 PLACED_ENTRIES = (16, 64, 256)
 TSAU_CORES = (1, 4, 8)
 CHIP_THREADS = (2, 4)
-CHIP_QUEUES = (0, 64)
+CHIP_SCHEDULERS = ((0, 1), (64, 1), (64, 2))  # entries, 0: none; stages
 RAM_KIB = 64
 SEEDS = (1, 2, 3)
+CHIP_SEEDS = (1,)  # a run takes long
+KEPT = "area-kept.json"
 PICTURE = "area-parts.png"
 
 
@@ -44,6 +47,7 @@ class Plan:
     tsau_cores: tuple[int, ...] = TSAU_CORES
     chip_threads: tuple[int, ...] = CHIP_THREADS
     seeds: tuple[int, ...] = SEEDS
+    chip_seeds: tuple[int, ...] = CHIP_SEEDS
     cycles: area_cycles.Plan = field(default_factory=area_cycles.Plan)
 
     def gates(self) -> list[Design]:
@@ -69,14 +73,19 @@ class Plan:
 
     def chips(self, root: Path) -> list[Design]:
         configs = [
-            Config(cores=1, threads=threads, scheduler=queue)
+            Config(cores=1, threads=threads, scheduler=queue, scheduler_stages=stages)
             for threads in self.chip_threads
-            for queue in CHIP_QUEUES
+            for queue, stages in CHIP_SCHEDULERS
         ]
         return [design.chip(root, config, RAM_KIB) for config in configs]
 
+    def placements(self, root: Path) -> dict[Design, tuple[int, ...]]:
+        """What is placed, with which seeds."""
+        seeds = dict.fromkeys(self.units(), self.seeds)
+        return seeds | dict.fromkeys(self.chips(root), self.chip_seeds)
 
-SHORT = Plan((16,), (16,), (1,), (), (1,), area_cycles.Plan(workloads=()))
+
+SHORT = Plan((16,), (16,), (1,), (), (1,), cycles=area_cycles.Plan(workloads=()))
 
 
 def all_gates(
@@ -102,18 +111,40 @@ def complete(found: Mapping[Design, Gates], entries: Sequence[int]) -> list[int]
 def missing(
     plan: Plan,
     counted: Mapping[Design, Gates],
-    designs: Sequence[Design],
+    wanted: Mapping[Design, Sequence[int]],
     placed: Mapping[Design, place.Result],
 ) -> list[str]:
     """What the plan has and the results have not."""
     found = [f"gates of {one.title}" for one in plan.gates() if one not in counted]
-    for one in designs:
+    for one, seeds in wanted.items():
         if one not in placed:
             found.append(f"synthesis of {one.title}")
-        elif len(placed[one].placed) < len(plan.seeds):
-            todo = len(plan.seeds) - len(placed[one].placed)
-            found.append(f"{todo} of {len(plan.seeds)} seeds of {one.title}")
+        elif len(placed[one].placed) < len(seeds):
+            todo = len(seeds) - len(placed[one].placed)
+            found.append(f"{todo} of {len(seeds)} seeds of {one.title}")
     return found
+
+
+def unpack(file: Path, builds: Path) -> None:
+    """Results of other machines, which are in the repository, become files in `builds`. The names
+    have a hash of the RTL and of the tools, so that results of others are never looked at."""
+    if not file.exists():
+        return
+    for name, result in json.loads(file.read_text()).items():
+        path = builds / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(result, indent=1))
+
+
+def pack(file: Path, builds: Path, paths: Iterable[Path]) -> None:
+    """The other way round, of results that are there."""
+    found = {
+        str(path.relative_to(builds)): json.loads(path.read_text())
+        for path in sorted(paths)
+        if path.exists()
+    }
+    file.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def budgets(found: Mapping[Design, Gates], entries: Sequence[int]) -> list[page.Budget]:
@@ -204,10 +235,13 @@ def reproduce(
     """With `kept` no design is placed: the page shows what earlier runs have left."""
     plan = SHORT if short_ else Plan()
     builds = root / "build" / "hw"
+    unpack(root / "docs" / "results" / KEPT, builds)
     fpga = place.Fpga(root, builds / "fpga", jobs)  # first: it fails if the tools are missing
     counted = all_gates(root, plan.gates(), builds / "gates", console, kept)
-    designs = [*plan.units(), *plan.chips(root)]
-    placed = fpga.kept(designs, plan.seeds) if kept else fpga.run(designs, plan.seeds, console)
+    wanted = plan.placements(root)
+    if not kept:
+        fpga.run(wanted, console)
+    placed = fpga.kept(wanted)
     cycles = area_cycles.measure(root, jobs, plan.cycles, console)
     sizes = complete(counted, plan.entries)
     if not sizes or design.tsau(CORES, THREADS) not in counted:
@@ -215,6 +249,8 @@ def reproduce(
     found = budgets(counted, sizes)
     (folder / "img").mkdir(parents=True, exist_ok=True)
     write_csv(folder / "area.csv", counted, placed, cycles)
+    counts = (gates.file_of(root, builds / "gates", one) for one in plan.gates())
+    pack(folder / KEPT, builds, [*counts, *(path for one in wanted for path in fpga.files(one))])
     if not short_:
         draw(found, folder / "img" / PICTURE)
     facts = {
@@ -227,7 +263,7 @@ def reproduce(
         + ", ".join(versions(fpga.versions)),
         "place and route": f"{place.GOAL} MHz wanted; one CPU took {minutes(placed)}",
     }
-    todo = missing(plan, counted, designs, placed)
+    todo = missing(plan, counted, wanted, placed)
     picture = PICTURE if not short_ else None
     divided = [(*names, counted[one]) for one, names in plan.divided().items() if one in counted]
     text = page.page(found, placed, facts, picture, todo, cycles, clocks(placed), divided)

@@ -256,20 +256,28 @@ def units_table(placed: Mapping[Design, Result]) -> str:
     return table(["unit", "for", "stages", *PLACE_HEAD], rows, left=(0, 1, 9))
 
 
-def chips(placed: Mapping[Design, Result]) -> dict[tuple[int, int], Result]:
-    """By hardware threads, and entries of the scheduler."""
+Chip = tuple[int, int, int]  # hardware threads, entries of the scheduler (0: none), its stages
+
+
+def chips(placed: Mapping[Design, Result]) -> dict[Chip, Result]:
     found = {}
     for one, result in placed.items():
         values = dict(macro.split("=") for macro in one.macros if "=" in macro)
         if values:
-            found[int(values["SOC_THREADS"]), int(values["SOC_SCHEDULER"])] = result
+            names = ("SOC_THREADS", "SOC_SCHEDULER", "SOC_SCHEDULER_STAGES")
+            threads, queue, stages = (int(values[name]) for name in names)
+            found[threads, queue, stages] = result
     return found
+
+
+def scheduler_of(queue: int, stages: int) -> str:
+    return f"{queue} entries, {counted_stages(stages)}" if queue else "no"
 
 
 def chips_table(placed: Mapping[Design, Result]) -> str:
     rows = [
-        place_row(f"1x{threads}", f"{queue} entries" if queue else "no", result)
-        for (threads, queue), result in chips(placed).items()
+        place_row(f"1x{threads}", scheduler_of(queue, stages), result)
+        for (threads, queue, stages), result in chips(placed).items()
     ]
     return table(["chip", "scheduler", *PLACE_HEAD], rows, left=(0, 1, 8))
 
@@ -278,13 +286,13 @@ def chips_verdict(placed: Mapping[Design, Result]) -> str:
     """What the scheduler adds to a chip, and whether it is what limits the clock."""
     found = chips(placed)
     text = []
-    for (threads, queue), result in found.items():
-        plain = found.get((threads, 0))
+    for (threads, queue, stages), result in found.items():
+        plain = found.get((threads, 0, 1))
         if queue == 0 or plain is None:
             continue
         new, old = result.cells, plain.cells
         text.append(
-            f"With {queue} entries the scheduler adds {new.luts - old.luts} LUTs "
+            f"With {scheduler_of(queue, stages)}, the scheduler adds {new.luts - old.luts} LUTs "
             f"({100 * (new.luts / old.luts - 1):.0f} %), {new.flip_flops - old.flip_flops} "
             f"flip-flops and {new.block_rams - old.block_rams} block RAMs to a chip of 1x{threads}."
         )
@@ -306,7 +314,7 @@ def limit(placed: Mapping[Design, Result]) -> str:
         return ""
     plain = [
         result.typical.mhz
-        for (_, queue), result in chips(placed).items()
+        for (_, queue, _), result in chips(placed).items()
         if queue == 0 and result.placed
     ]
     slowest = min(units, key=lambda one: units[one].typical.mhz)

@@ -162,7 +162,9 @@ def by_latency(found: Sequence[Count], name: str) -> list[tuple[int, float]]:
 
 def latency_verdict(found: Sequence[Count]) -> str:
     """Which ratios change with the latency of the memory."""
-    grow, shrink, stay = [], [], []
+    grow: list[str] = []
+    shrink: list[str] = []
+    stay: list[str] = []
     for name in PLOTTED:
         ratios = [value for _, value in by_latency(found, name)]
         first, last = ratios[0], ratios[-1]
