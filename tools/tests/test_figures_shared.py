@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from pirn_tools.chip import sizes
 from pirn_tools.chip.sweep import Result, at_once
 from pirn_tools.errors import UserError
 from pirn_tools.figures import markdown, on_chip
 
 CONSOLE = Console(quiet=True)
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_table_aligns_numbers_to_the_right() -> None:
@@ -62,14 +64,62 @@ def test_the_first_failure_ends_the_work() -> None:
     assert done == []
 
 
-def test_facts_count_runs_and_their_cycles(tmp_path: Path) -> None:
+def test_facts_count_runs_and_their_cycles() -> None:
     runs = [Result("", {"cycles": 1_600_000}), Result("", {"cycles": 900_000})]
-    facts = on_chip.facts(tmp_path, "hw --short", "4 banks", runs, seeds="2")
+    facts = on_chip.facts(ROOT, "hw --short", "4 banks", runs, seeds="2")
     assert facts["command"] == "`pirn bench figures hw --short`"
     assert facts["chip"] == "RV32IMA, 4 banks"
     assert facts["runs"] == "2, 2 million cycles"
-    assert list(facts) == ["command", "commit", "chip", "seeds", "runs", "cost"]
+    assert list(facts) == [
+        *("command", "commit", "chip", "first level", "buffers", "seeds", "runs", "cost")
+    ]
     assert facts["cost"] == "not known"
+
+
+PACKAGE = """`ifndef SOC_ICACHE_SETS
+`define SOC_ICACHE_SETS 64
+`endif
+`define SOC_DCACHE_SETS 32
+`define SOC_QUEUE 8
+    parameter int WAYS = 4;  // of the first-level caches
+    parameter int STORES = 2;  // of a thread
+    logic [DATA_BITS-1:0] data;
+    logic [255:0] data;
+"""
+
+
+def package(root: Path, text: str) -> Path:
+    path = root / sizes.PACKAGE
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return root
+
+
+def test_facts_have_the_sizes_of_the_rtl(tmp_path: Path) -> None:
+    facts = on_chip.memory(package(tmp_path, PACKAGE))
+    assert facts == {
+        "first level": "each core has caches of 8 KiB for instructions and of 4 KiB for data, "
+        "4 ways, lines of 32 bytes, written through",
+        "buffers": "2 stores of a hardware thread, 8 answers of a bank",
+    }
+
+
+def test_a_size_that_the_rtl_does_not_say_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"soc_pkg\.sv: No such file"):
+        sizes.sizes(tmp_path)
+    package(tmp_path, PACKAGE.replace("STORES", "STORED"))
+    with pytest.raises(UserError, match="STORES is not found once, but 0 times"):
+        sizes.sizes(tmp_path)
+
+
+def test_the_document_has_the_sizes_of_the_rtl() -> None:
+    found = sizes.sizes(ROOT)
+    text = (ROOT / "docs" / "internals" / "chip.md").read_text()
+    assert f"{sizes.kib(found.instructions)} for instructions" in text
+    assert f"{sizes.kib(found.data)} for data" in text
+    assert f"has {found.stores} stores on their way" in text
+    assert f"a queue of {found.answers}" in text
+    assert f"({found.ways} ways, lines of {found.line} bytes, written through)" in text
 
 
 def test_the_cost_is_the_sum_over_all_runs_whose_time_is_known() -> None:

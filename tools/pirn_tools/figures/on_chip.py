@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pirn_tools import machine
+from pirn_tools.chip import sizes
 from pirn_tools.chip.sweep import Result, Sweep
 from pirn_tools.figures import markdown
 from pirn_tools.paths import short
@@ -32,10 +33,17 @@ def facts(
         "command": f"`pirn bench figures {command}`",
         "commit": machine.commit(root),
         "chip": f"RV32IMA, {chip}",
+        **memory(root),
         **others,
         "runs": f"{len(runs)}, {cycles / 1e6:.0f} million cycles",
         "cost": cost([run.seconds for run in runs]),
     }
+
+
+def memory(root: Path) -> dict[str, str]:
+    """Facts of all chips: what is between a hardware thread and the second level."""
+    found = sizes.sizes(root)
+    return {"first level": found.first_level, "buffers": found.buffers}
 
 
 def lasts(seconds: float) -> str:
