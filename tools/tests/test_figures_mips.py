@@ -11,7 +11,8 @@ import pytest
 
 from pirn_tools.chip.config import Config
 from pirn_tools.chip.sweep import Result, Run
-from pirn_tools.figures import mips, mips_apps, mips_reasons
+from pirn_tools.errors import UserError
+from pirn_tools.figures import mips, mips_apps, mips_reasons, mips_sizes
 from pirn_tools.figures.mips import KERNELS, LATENCIES, LATENCY, PAPER, PLOTTED_CPUS, Count
 from pirn_tools.figures.mips_apps import APPS, CPUS, POLICIES, SPENT, Timing
 
@@ -223,3 +224,41 @@ def test_costs_are_by_table_and_application() -> None:
         "other latencies": 1,
         "applications: comm": 1,
     }
+
+
+SIZES = {
+    (board, policy): mips_sizes.Size(kernel, 5000, per_cpu)
+    for board in mips_sizes.BOARDS
+    for policy, kernel, per_cpu in (
+        ("single", 15112, 0),
+        ("central", 19408, 21),
+        ("dist", 25480, 64),
+    )
+}
+
+
+def test_sizes_stand_beside_those_of_the_paper() -> None:
+    text = mips_sizes.table(SIZES)
+    two = "15112 | 2.0 | 5000"
+    assert f"| SMP | `single` | 7556 | {two} | {two} | 0 | 0 |\n" in text
+    assert text.splitlines()[-1].endswith("| 25480 | 2.5 | 5000 | about 80 | 64 |")
+
+
+def test_the_verdict_on_sizes_follows_from_them() -> None:
+    text = mips_sizes.verdict(SIZES)
+    assert "Not reproduced: on the chip the kernel is 2.0 to 2.5 times as large" in text
+    assert "Reproduced: SMP is the smallest, NON_SMP_DS the largest." in text
+    assert "grows by 69% here, by 35% in the paper" in text
+    other = {**SIZES, (mips_sizes.RISCV, "dist"): mips_sizes.Size(19000, 0, 0)}
+    assert "Not reproduced: SMP is the smallest" in mips_sizes.verdict(other)
+
+
+def test_sizes_are_read_from_what_the_test_of_sizes_keeps(tmp_path: Path) -> None:
+    text = mips.page(counts(), {"command": "x"}, sizes=mips_sizes.section(ROOT))
+    assert "## Table 1: code size by policy" in text
+    assert (ROOT / "docs" / "results" / "board-size.md").exists()
+    path = tmp_path / mips_sizes.SOURCE
+    path.parent.mkdir(parents=True)
+    path.write_text('["pirn-soc-document-single"]\nsizes = { core = 1, port = 2, per_cpu = 0 }\n')
+    with pytest.raises(UserError, match=r"sizes\.toml: pirn-soc, single: no 'posix'"):
+        mips_sizes.read(tmp_path)

@@ -285,14 +285,16 @@ def page(
     facts: Mapping[str, str],
     why: Sequence[str] = (),
     more: Sequence[str] = (),
+    sizes: Sequence[str] = (),
 ) -> str:
-    """why: the section of reasons; more: sections that follow."""
+    """sizes: Table 1; why: the section of reasons; more: sections that follow."""
     parts = [
         markdown.begin(
             "A kernel of POSIX threads on an on-chip multiprocessor, here", "mips", "/mips.py"
         ),
         HEAD.format(latency=LATENCY),
         markdown.facts(facts),
+        *sizes,
         "## Table 2: cycles of operations",
     ]
     for kernel in KERNELS:
@@ -337,7 +339,7 @@ def costs(
 
 def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Console) -> None:
     from pirn_tools.figures import mips_apps as apps
-    from pirn_tools.figures import mips_reasons
+    from pirn_tools.figures import mips_reasons, mips_sizes
 
     what = plan(root, short_)
     sweep = on_chip.sweep(root, jobs)
@@ -361,4 +363,5 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
         results.values(),
     )
     more += ["## Cost", on_chip.costs(costs(results, what, programs))]
-    on_chip.write(folder / "mips.md", page(found, facts, why, more), console)
+    text = page(found, facts, why, more, mips_sizes.section(root))
+    on_chip.write(folder / "mips.md", text, console)
