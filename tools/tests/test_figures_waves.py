@@ -7,7 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from pirn_tools.chip import cli
 from pirn_tools.errors import UserError
 from pirn_tools.figures import waves
 from pirn_tools.figures.waves import CYCLE, Dump, Event, Scene, Signal
@@ -129,5 +131,23 @@ def test_the_page_has_each_event_with_its_cycle() -> None:
     text = waves.page(found, {"command": "none"})
     assert "| 1 | 0 | `lifo_push` | the new thread's context is pushed |" in text
     assert "| 3 | 2 | `assign_valid` |" in text
+    assert text.count("Event 1 is in cycle 100.") == len(waves.SCENES)
     for one_ in waves.SCENES:
         assert f"img/{one_.picture}" in text
+
+
+def test_the_page_has_the_command_that_makes_the_same_waveform(tmp_path: Path) -> None:
+    """It is a valid command of this chip: it fails only if there is no such program."""
+    found = {one.name: list(range(100, 100 + len(one.events))) for one in waves.SCENES}
+    (line,) = [one for one in waves.page(found, {}).splitlines() if one.startswith("$ ")]
+    words = line.removeprefix("$ .venv/bin/pirn chip ").split()
+    assert words[-2:] == ["build/hw/waves.fst", "build/hw/waves.elf"]
+    said = CliRunner().invoke(cli.chip, [*words[:-1], str(tmp_path / "waves.elf")])
+    assert "waves.elf: no such file" in said.output
+    chosen = dict(zip(words[1:-1:2], words[2:-1:2], strict=True))
+    assert chosen == {
+        "--threads": str(waves.CONFIG.threads),
+        "--scheduler": str(waves.CONFIG.scheduler),
+        "--latency": str(waves.LATENCY),
+        "--wave": "build/hw/waves.fst",
+    }

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """`pirn bench figures waves`: signals of the chip's hardware scheduler while it starts threads.
 
-A run of hw/tests/waves.S writes a value change dump. Each scene is a chain of events in it: the
-first cycle from the event before on in which a signal is set. So a scene that does not take place
-in this order is an error, which hw/tests/run.py looks for, too.
+A run of hw/tests/waves.S writes a value change dump, build/hw/waves.vcd, which stays for GTKWave.
+Each scene is a chain of events in it: the first cycle from the event before on in which a signal is
+set. So a scene that does not take place in this order is an error, which hw/tests/run.py looks for,
+too.
 """
 
 from __future__ import annotations
 
 import bisect
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from pirn_tools.chip import build
 from pirn_tools.chip.config import Config
 from pirn_tools.errors import UserError, listing
 from pirn_tools.figures import markdown, on_chip
+from pirn_tools.paths import short
 from pirn_tools.plotting import figure
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ CONFIG = Config(cores=1, threads=2, scheduler=ENTRIES, wave=".vcd")
 SOURCE = Path("hw") / "tests" / "waves.S"
 COMPILER = "riscv64-unknown-elf-gcc"
 FLAGS = ("-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-nostdlib", "-nostartfiles", "-static")
+IMAGE, DUMP = "waves.elf", "waves.vcd"
 BEFORE, AFTER = 4, 10  # cycles around the events
 
 SCHEDULER = "soc.soc.scheduled.scheduler."
@@ -268,7 +270,8 @@ def assemble(root: Path, image: Path) -> None:
 
 def record(root: Path, folder: Path) -> tuple[Path, float]:
     """The run, checked in lockstep: its dump, and its seconds."""
-    image, dump = folder / "waves.elf", folder / "waves.vcd"
+    folder.mkdir(parents=True, exist_ok=True)
+    image, dump = folder / IMAGE, folder / DUMP
     assemble(root, image)
     words = [str(build.simulator(root, CONFIG)), "--lockstep", "--latency", str(LATENCY)]
     words += ["--cycles", "100000", "--wave", str(dump), "--", str(image)]
@@ -339,19 +342,42 @@ code is in the cache.
 
 A row is a signal of `scheduler.sv`, or what a hart does: `runs` (an instruction ends), waits for
 something, or has `no thread`. What a hart does while its context is moved is `context`. The numbers
-above are the events of the table. A run of your own gives such a file, too, for GTKWave for
-instance:
+above are the events of the table.
+
+The run leaves the program and the waveform of all signals, `{image}` and `{dump}`.
+Another simulator writes the same waveform as FST, a smaller file. GTKWave shows both; in them
+`{cycle}` counts cycles.
 
 <!-- not run: builds a simulator -->
 ```console
-$ .venv/bin/pirn chip run --threads 2 --scheduler 4 --wave waves.fst --wave-to 2000 program.elf
-```"""
+$ .venv/bin/{command}
+```
+
+`--wave-from` and `--wave-to` limit the file to some cycles."""
+
+
+def folder_of(root: Path) -> Path:
+    return root / "build" / "hw"
+
+
+def fst_command() -> str:
+    """The same run, as FST."""
+    folder = folder_of(Path())
+    options = f"--threads {CONFIG.threads} --scheduler {CONFIG.scheduler} --latency {LATENCY}"
+    return f"pirn chip run {options} --wave {folder / 'waves.fst'} {folder / IMAGE}"
 
 
 def page(found: Mapping[str, Sequence[int]], facts: Mapping[str, str]) -> str:
     parts = [
         markdown.begin("Signals of the hardware scheduler", "waves", "/waves.py"),
-        HEAD.format(entries=ENTRIES, latency=LATENCY),
+        HEAD.format(
+            entries=ENTRIES,
+            latency=LATENCY,
+            image=folder_of(Path()) / IMAGE,
+            dump=folder_of(Path()) / DUMP,
+            cycle=CYCLE.partition("[")[0],
+            command=fst_command(),
+        ),
         markdown.facts(facts),
     ]
     for scene in SCENES:
@@ -362,7 +388,7 @@ def page(found: Mapping[str, Sequence[int]], facts: Mapping[str, str]) -> str:
             rows.append([str(at), str(cycle - cycles[0]), names, event.what])
         parts += [
             f"## {scene.title}",
-            scene.text,
+            f"{scene.text} Event 1 is in cycle {cycles[0]}.",
             markdown.picture(scene.picture, f"Signals: {scene.title.lower()}"),
             markdown.table(["event", "cycle", "signal", ""], rows, left=(2, 3)),
         ]
@@ -370,16 +396,18 @@ def page(found: Mapping[str, Sequence[int]], facts: Mapping[str, str]) -> str:
 
 
 def reproduce(root: Path, folder: Path, console: Console) -> None:
-    with tempfile.TemporaryDirectory(prefix="pirn-waves-") as temporary:
-        path, seconds = record(root, Path(temporary))
-        dump = Dump(path, signals())
-        found = {scene.name: cycles_of(dump, scene) for scene in SCENES}
+    path, seconds = record(root, folder_of(root))
+    dump = Dump(path, signals())
+    found = {scene.name: cycles_of(dump, scene) for scene in SCENES}
     for scene in SCENES:
         draw(dump, scene, found[scene.name], folder / "img" / scene.picture)
     facts = {
         "command": "`pirn bench figures waves`",
         "commit": machine.commit(root),
+        "chip": f"RV32IMA, 1 core, {CONFIG.threads} hardware threads, {CONFIG.banks} banks",
+        **on_chip.memory(root),
         "cycles": f"{dump.last}, in lockstep with the second simulator",
         "cost": on_chip.cost([seconds]),
     }
     on_chip.write(folder / "waves.md", page(found, facts), console)
+    console.print(f"waveform: {short(path)}; as FST: {fst_command()}", highlight=False)
