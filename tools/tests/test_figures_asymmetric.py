@@ -199,3 +199,19 @@ def test_the_values_of_all_seeds_are_kept(tmp_path: Path) -> None:
     assert len(read) == len(plan())
     assert read[1]["seed"] == "2"
     assert (read[1]["cycles"], read[1]["asleep_fast"]) == ("901000", "901000")
+
+
+def test_each_run_has_a_part_of_the_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mips_apps, "clip", lambda folder: folder / "small.mjpeg")
+    alone, apps = asymmetric.alone(IMAGE), asymmetric.app_plan(tmp_path, tmp_path)
+    named = asymmetric.parts(alone, plan(), apps)
+    assert len(named) == len(alone) + len(plan()) + len(apps)
+    assert list(dict.fromkeys(named.values())) == [
+        "speeds of cores",
+        *(f"`fork_join`, {chip.title}" for chip in CHIPS),
+        *(f"applications, {chip.title}" for chip in CHIPS),
+    ]
+    cost = ["## Cost", "a table"]
+    found = asymmetric.points(results(plan()), plan())
+    text = asymmetric_page.page(found, 8.0, SPEEDS, {}, cost)
+    assert text.endswith("\n\n## Cost\n\na table\n")

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from pirn_tools.chip import sizes
-from pirn_tools.chip.sweep import Result, at_once
+from pirn_tools.chip.config import Config
+from pirn_tools.chip.sweep import Result, Run, at_once
 from pirn_tools.errors import UserError
 from pirn_tools.figures import markdown, on_chip
 
@@ -135,3 +136,22 @@ def test_each_part_has_its_cost() -> None:
     text = on_chip.costs(parts)
     assert "| Figure 2 | 2 | 3.0 | 1.0 |\n" in text
     assert "| Figure 3 | 0 | 0.0 | 0.0 |" in text
+
+
+def test_a_part_whose_time_is_not_known_says_so() -> None:
+    text = on_chip.cost_table(
+        [on_chip.Cost("kept", [60.0, 0], 2_000_000), on_chip.Cost("place and route", [90.0])]
+    )
+    assert "| kept | 2 | 2.0 | 1.0 (1 of 2 runs) |\n" in text
+    assert "| place and route | 1 | - | 1.5 |" in text
+
+
+def test_runs_that_no_part_shows_are_counted_too() -> None:
+    shown, other = Run(Path("a"), Config()), Run(Path("b"), Config())
+    results = {run: Result("", {"cycles": 1}, 60.0) for run in (shown, other)}
+    parts = on_chip.by_part(results, {shown: "Figure 5"}, "loads")
+    assert parts == {"Figure 5": [results[shown]], "loads": [results[other]]}
+    assert list(on_chip.by_part({}, {shown: "Figure 5"}, "loads")) == ["Figure 5"]
+    head, table = on_chip.cost_section(results, {shown: "Figure 5"}, "loads")
+    assert head == "## Cost"
+    assert "| loads | 1 | 0.0 | 1.0 |" in table

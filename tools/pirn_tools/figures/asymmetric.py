@@ -289,6 +289,15 @@ def write_csv(path: Path, found: Iterable[Point]) -> None:
                 writer.writerow([*what, *(f"{value:.0f}" for value in astuple(sample))])
 
 
+def parts(reference: Iterable[Run], what: Plan, programs: Plan) -> dict[Run, str]:
+    """The part of the page that shows each run."""
+    return (
+        dict.fromkeys(reference, "speeds of cores")
+        | {run: f"`fork_join`, {one.chip}" for run, (one, _) in what.items()}
+        | {run: f"applications, {one.chip}" for run, (one, _) in programs.items()}
+    )
+
+
 def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Console) -> None:
     from pirn_tools.figures import asymmetric_page
 
@@ -301,6 +310,7 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     results = sweep.run([*reference, *what], console)
     found = points(results, what)
     each = steps(results, reference)
+    programs: Plan = {}
     if not short_:
         place = sweep.folder / "asymmetric"  # loads of applications with less to do
         results |= sweep.run(measuring(root, place), console)
@@ -318,5 +328,8 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
         results.values(),
     )
     speeds = {interval: each[1] / one for interval, one in each.items()}
-    text = asymmetric_page.page(found, each[1], speeds, facts)
+    cost = on_chip.cost_section(
+        results, parts(reference, what, programs), "loads of the applications"
+    )
+    text = asymmetric_page.page(found, each[1], speeds, facts, cost)
     on_chip.write(folder / "asymmetric.md", text, console)

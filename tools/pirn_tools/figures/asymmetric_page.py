@@ -218,8 +218,15 @@ column is the largest part with the sign of the verdict. The parts come from the
 runs, and CPUs are awake when they start, too: that is the same with capacities and without."""
 
 
-def page(found: Points, step: float, speeds: Mapping[int, float], facts: Mapping[str, str]) -> str:
-    """step: cycles of a step on a fast core; speeds: by interval, as a share of a fast core's."""
+def page(
+    found: Points,
+    step: float,
+    speeds: Mapping[int, float],
+    facts: Mapping[str, str],
+    more: Sequence[str] = (),
+) -> str:
+    """step: cycles of a step on a fast core. speeds: by interval, as a share of a fast core's.
+    more: sections at the end."""
     slow = [f"every {n} cycles {one:.2f}" for n, one in sorted(speeds.items()) if n > 1]
     chips = [chip for chip in CHIPS if any(what.chip == chip.title for what in found)]
     least = {
@@ -247,4 +254,4 @@ def page(found: Points, step: float, speeds: Mapping[int, float], facts: Mapping
         parts.append(f"## {chip.title}")
         parts += [table(found, chip, group, least) for group in groups if group]
         parts.append(change_table(of[chip.title]))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *more]) + "\n"

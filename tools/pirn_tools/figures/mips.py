@@ -322,19 +322,12 @@ def write_csv(path: Path, found: Sequence[Count]) -> None:
             writer.writerow([getattr(one, name) for name in Count.__dataclass_fields__])
 
 
-def costs(
-    results: Mapping[Run, Result],
-    what: Mapping[Run, What],
-    apps: Mapping[Run, tuple[str, str, int]],
-) -> dict[str, list[Result]]:
-    """The runs of each part of the page."""
-    parts: dict[str, list[Result]] = {}
-    for run, one in what.items():
-        name = "Table 2" if one.latency == LATENCY else "other latencies"
-        parts.setdefault(name, []).append(results[run])
-    for run, (app, *_) in apps.items():
-        parts.setdefault(f"applications: {app}", []).append(results[run])
-    return parts
+def parts(what: Mapping[Run, What], apps: Mapping[Run, tuple[str, str, int]]) -> dict[Run, str]:
+    """The part of the page that shows each run."""
+    tables = {
+        run: "Table 2" if one.latency == LATENCY else "other latencies" for run, one in what.items()
+    }
+    return tables | {run: f"applications: {app}" for run, (app, *_) in apps.items()}
 
 
 def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Console) -> None:
@@ -362,6 +355,6 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
         f"{RAM_MIB} MiB, 4 banks, one hardware thread a core",
         results.values(),
     )
-    more += ["## Cost", on_chip.costs(costs(results, what, programs))]
+    more += on_chip.cost_section(results, parts(what, programs), "loads of the applications")
     text = page(found, facts, why, more, mips_sizes.section(root))
     on_chip.write(folder / "mips.md", text, console)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from pirn_tools import machine
 from pirn_tools.chip import sizes
-from pirn_tools.chip.sweep import Result, Sweep
+from pirn_tools.chip.sweep import Result, Run, Sweep
 from pirn_tools.figures import markdown
 from pirn_tools.paths import short
 
@@ -62,18 +63,50 @@ def cost(seconds: Sequence[float]) -> str:
     return f"{lasts(sum(known))} of simulation, the sum over {which}, beside other work"
 
 
+@dataclass(frozen=True)
+class Cost:
+    """Of a part of a page."""
+
+    part: str
+    seconds: Sequence[float]  # of each run; 0: not known
+    cycles: int | None = None  # of the chip; None: it did not run
+
+
+def cost_table(parts: Iterable[Cost]) -> str:
+    rows = []
+    for one in parts:
+        known = sum(seconds > 0 for seconds in one.seconds)
+        minutes = f"{sum(one.seconds) / 60:.1f}"
+        if known < len(one.seconds):
+            minutes = f"{minutes} ({known} of {len(one.seconds)} runs)"
+        cycles = "-" if one.cycles is None else f"{one.cycles / 1e6:.1f}"
+        rows.append([one.part, str(len(one.seconds)), cycles, minutes])
+    return markdown.table(["part", "runs", "million cycles", "minutes"], rows)
+
+
 def costs(parts: Mapping[str, Collection[Result]]) -> str:
     """A table: what the runs of each part cost."""
-    rows = [
-        [
-            name,
-            str(len(runs)),
-            f"{sum(run.cycles for run in runs) / 1e6:.1f}",
-            f"{sum(run.seconds for run in runs) / 60:.1f}",
-        ]
+    return cost_table(
+        Cost(name, [run.seconds for run in runs], sum(run.cycles for run in runs))
         for name, runs in parts.items()
-    ]
-    return markdown.table(["part", "runs", "million cycles", "minutes"], rows)
+    )
+
+
+def by_part(
+    results: Mapping[Run, Result], named: Mapping[Run, str], rest: str
+) -> dict[str, list[Result]]:
+    """The runs of each part of a page. named: the part that shows a run; rest: of all others."""
+    parts: dict[str, list[Result]] = {name: [] for name in dict.fromkeys(named.values())}
+    for run, result in results.items():
+        parts.setdefault(named.get(run, rest), []).append(result)
+    return parts
+
+
+def cost_section(
+    results: Mapping[Run, Result], named: Mapping[Run, str], rest: str = "others"
+) -> list[str]:
+    """The end of a page."""
+    return ["## Cost", costs(by_part(results, named, rest))]
 
 
 def write(page: Path, text: str, console: Console) -> None:
