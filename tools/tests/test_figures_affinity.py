@@ -362,12 +362,22 @@ def test_a_scene_that_fails_is_a_no() -> None:
     assert [line for line in lines if line.endswith("| no |")] == [
         line for line in lines if "failed: rule 2 (`demand-steps`)" in line
     ]
-    assert sum(line.endswith("| yes |") for line in lines) == len(affinity_survey.STEPS)
-    assert sum(line.endswith("| in part |") for line in lines) == 1
+    assert sum(line.endswith("| yes |") for line in lines) == len(affinity_survey.STEPS) - 1
+    assert sum(line.endswith("| in part |") for line in lines) == 2
     worse = "\n".join(affinity_survey.section(Survey({}, [(12.0, 11.0)], [(9, 9)])))
     assert worse.count("| no |") == 2
     with pytest.raises(UserError, match="status 1: demand-steps\nno memory"):
         affinity_survey.failures("no memory\n", 1, "demand-steps", scenes)
+
+
+def test_a_late_thread_that_waits_is_not_what_the_thesis_says() -> None:
+    lines = "\n".join(affinity_survey.section(SURVEY)).splitlines()
+    (late,) = (line for line in lines if "whether they fit or not" in line)
+    assert late.endswith("(`demand-steps`) | in part |")
+    failed = Survey({"demand-steps": ["a late thread does not fit"]}, SURVEY.losses, SURVEY.misses)
+    lines = "\n".join(affinity_survey.section(failed)).splitlines()
+    (late,) = (line for line in lines if "whether they fit or not" in line)
+    assert late.endswith("(`demand-steps`) | no |")
 
 
 def test_figures_of_the_shared_cache_are_read() -> None:
