@@ -410,4 +410,6 @@ def reproduce(root: Path, folder: Path, console: Console) -> None:
         "cost": on_chip.cost([seconds]),
     }
     on_chip.write(folder / "waves.md", page(found, facts), console)
-    console.print(f"waveform: {short(path)}; as FST: {fst_command()}", highlight=False)
+    console.print(
+        f"waveform: {short(path)}; as FST: {fst_command()}", highlight=False, soft_wrap=True
+    )
