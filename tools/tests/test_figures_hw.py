@@ -14,7 +14,7 @@ import pytest
 from pirn_tools.chip.bare import SCHEDULERS
 from pirn_tools.chip.sweep import Result
 from pirn_tools.errors import UserError
-from pirn_tools.figures import hw, hw_page, hw_plots
+from pirn_tools.figures import hw, hw_page, hw_pirn, hw_plots
 from pirn_tools.figures.hw import FULL, LATENCY, SHORT, Case, Plan, Point, Points
 from pirn_tools.figures.hw_results import Best, best, grows, pays_until, ratio, speedup
 
@@ -28,6 +28,9 @@ dtb_overflows 2
 recruits 5
 blocked 1
 """
+
+
+NO_PIRN = hw_pirn.Found({}, Points(), 0)
 
 
 def point(case: Case, seed: int, cycles: int) -> Point:
@@ -157,7 +160,7 @@ def test_numbers_in_sentences_come_from_the_runs() -> None:
     def times(by: int) -> Callable[[Case, int], int]:
         return lambda case, seed: by * plausible(case, 0)
 
-    texts = [hw_page.page(made_up(SHORT, times(by)), SHORT, {}, "") for by in (1, 2)]
+    texts = [hw_page.page(made_up(SHORT, times(by)), SHORT, {}, "", NO_PIRN) for by in (1, 2)]
     sentences = ["\n".join(re.findall(r"^[A-Z].* cycles.*$", text, re.M)) for text in texts]
     spawned = [re.findall(r"every (\d+)", text) for text in sentences]
     assert len(spawned[0]) == 2
@@ -176,7 +179,7 @@ def test_the_fastest_of_each_kind_is_compared() -> None:
 @pytest.mark.parametrize("plan", [FULL, SHORT])
 def test_the_page_has_all_parts_and_pictures(plan: Plan, tmp_path: Path) -> None:
     found = made_up(plan, plausible)
-    text = hw_page.page(found, plan, {"command": "x"}, "a table of costs")
+    text = hw_page.page(found, plan, {"command": "x"}, "a table of costs", NO_PIRN)
     assert text.endswith("a table of costs\n")
     for title in ("Figure 2", "Figure 3", "Figure 4", "Figure 5", "Where does hardware stop"):
         assert f"\n## {title}" in text
@@ -221,6 +224,34 @@ def test_b_is_close_to_c_where_the_dtb_has_room(full: tuple[int, ...], said: boo
             found.of[case] = [replace(one, dtb_overflows=0) for one in each]
     first = hw_page.verdict3(found, FULL).split("\n\n")[0]
     assert ("as long as the DTB has room." in first) is said
+
+
+def with_pirn(plan: Plan) -> hw_pirn.Found:
+    """Each policy needs so many times the cycles of `hard` as its number, half of it as a tree."""
+    reference = hw_pirn.reference(hw_pirn.COMPARED, "hard", plan.most)
+    bare = Points({reference: [point(reference, seed, 1000) for seed in (1, 2)]})
+    works = (hw_pirn.COMPARED, replace(hw_pirn.COMPARED, tree=True))
+    pirn = {
+        hw_pirn.What(work, policy, plan.most): [
+            hw_pirn.Count(seed, 0, 1000 * times // (2 if work.tree else 1) + seed, 0, ())
+            for seed in (1, 2)
+        ]
+        for work in works
+        for times, policy in enumerate(hw_pirn.POLICIES, 20)
+    }
+    return hw_pirn.Found(pirn, bare, 0)
+
+
+def test_pirns_policies_stand_beside_the_schedulers_of_the_bare_chip() -> None:
+    text = "\n".join(hw_page.comparison(made_up(SHORT, plausible), SHORT, with_pirn(SHORT)))
+    assert "| Pirn, `steal` | threads of Pirn (100 threads) | 20.0 ± 0.0 | 20.00 ± 0.01 |" in text
+    tree = "threads of Pirn, threads create threads (100 threads)"
+    assert f"| Pirn, `steal` | {tree} | 10.0 ± 0.0 | 10.00 ± 0.01 |" in text
+    assert text.count("| Pirn, ") == len(hw_pirn.POLICIES) + 1
+    assert "at least 20.0 ± 0.0 times the cycles of `hard` with 100 threads (policy" in text
+    ratios = [float(x) for x in re.findall(r"\| ([0-9.]+)(?: ± [0-9.]+)? \|$", text, re.M)]
+    assert len(ratios) == len(SCHEDULERS) + 1 + len(hw_pirn.POLICIES) + 1
+    assert ratios == sorted(ratios)
 
 
 def test_each_run_counts_for_the_parts_that_need_it() -> None:

@@ -82,6 +82,14 @@ class Point:
     blocked: int
 
 
+def interval(values: Sequence[float]) -> float:
+    """Half of the 95 % confidence interval of the mean; 0 for a single value."""
+    if len(values) < 2:
+        return 0.0
+    quantile = T95[min(len(values) - 2, len(T95) - 1)]
+    return quantile * statistics.stdev(values) / math.sqrt(len(values))
+
+
 @dataclass
 class Points:
     """All results, by case."""
@@ -95,12 +103,7 @@ class Points:
         return statistics.fmean(point.cycles for point in self.of[case])
 
     def error(self, case: Case) -> float:
-        """Half of the 95 % confidence interval of the cycles; 0 for a single run."""
-        values = [point.cycles for point in self.of[case]]
-        if len(values) < 2:
-            return 0.0
-        quantile = T95[min(len(values) - 2, len(T95) - 1)]
-        return quantile * statistics.stdev(values) / math.sqrt(len(values))
+        return interval([point.cycles for point in self.of[case]])
 
     def mean(self, case: Case, name: str) -> float:
         return float(statistics.fmean(getattr(point, name) for point in self.of[case]))
@@ -273,7 +276,7 @@ def facts(root: Path, results: Sequence[Result], plan: Plan, words: str) -> dict
         if plan.seeds == 1
         else (
             f"{plan.seeds} of arbitration and of victims "
-            f"({min(plan.seeds, FEWER_SEEDS)} with one LIFO); "
+            f"({min(plan.seeds, FEWER_SEEDS)} with one LIFO, and of Pirn's policies); "
             "± is the 95 % confidence interval (Student's t)"
         )
     )
@@ -315,5 +318,6 @@ def reproduce(
     hw_pirn.write_csv(folder / "hw-pirn.csv", pirn)
     hw_plots.draw(found, plan, folder / "img")
     known = facts(root, list(results.values()), plan, words)
-    text = hw_page.page(found, plan, known, on_chip.costs(costs(plan, runs, results)))
+    spent = on_chip.costs(costs(plan, runs, results))
+    text = hw_page.page(found, plan, known, spent, pirn)
     on_chip.write(folder / "hw.md", text + hw_pirn.section(pirn), console)

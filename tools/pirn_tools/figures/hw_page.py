@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pirn_tools.chip.bare import SCHEDULERS
-from pirn_tools.figures import hw_plots, markdown
+from pirn_tools.figures import hw_pirn, hw_plots, markdown
 from pirn_tools.figures.hw import (
     COST,
     COUNT,
@@ -22,7 +22,16 @@ from pirn_tools.figures.hw import (
     Plan,
     Points,
 )
-from pirn_tools.figures.hw_results import PAYS, Best, best, grows, pays_until, ratio, speedup
+from pirn_tools.figures.hw_results import (
+    PAYS,
+    Best,
+    best,
+    grows,
+    pays_until,
+    ratio,
+    speedup,
+    with_error,
+)
 from pirn_tools.figures.markdown import joined, picture, table
 
 # Of the paper: cycles of a thread by work unit, and its counts.
@@ -71,12 +80,6 @@ before they lock it, and a deque for each worker. Ticket and MCS locks serve all
 also those that find the queue empty. Slow schedulers run {few} threads, and their ratio is to
 `hard` with as many. An idle worker waits for an uncached load, and so leaves the pipeline to the
 others of its core."""
-
-
-def with_error(value: float, error: float, digits: int = 2) -> str:
-    """A single run has no interval."""
-    text = f"{value:,.{digits}f}"
-    return f"{text} ± {error:,.{digits}f}" if error else text
 
 
 def harts_of(numbers: Sequence[int]) -> list[str]:
@@ -328,8 +331,8 @@ def figure5(found: Points, plan: Plan) -> list[str]:
 # ---- the ratio
 
 
-def comparison(found: Points, plan: Plan) -> list[str]:
-    rows = []
+def comparison(found: Points, plan: Plan, pirn: hw_pirn.Found) -> list[str]:
+    rows: list[tuple[float, list[str]]] = []
     for case in [*(plan.compared(name) for name in SCHEDULERS), plan.modelled()]:
         value, error = ratio(found, case, plan.reference(case))
         name = f"`{case.scheduler}`" + (
@@ -337,15 +340,24 @@ def comparison(found: Points, plan: Plan) -> list[str]:
         )
         what = SCHEDULERS[case.scheduler]
         note = f" ({case.threads} threads)" if case.threads != COUNT else ""
-        rows.append([name, what + note, cell(found, case), with_error(value, error)])
-    rows.sort(key=lambda row: float(row[3].split()[0]))
+        rows.append((value, [name, what + note, cell(found, case), with_error(value, error)]))
+    for one in hw_pirn.compared(pirn, plan.most):
+        value, error = pirn.ratio(one, "hard")
+        what = "threads of Pirn" + (", threads create threads" if one.work.tree else "")
+        cycles = with_error(pirn.cycles(one) / 1000, pirn.error(one) / 1000, 1)
+        note = f" ({hw_pirn.THREADS} threads)"
+        row = [f"Pirn, `{one.policy}`", what + note, cycles, with_error(value, error)]
+        rows.append((value, row))
+    rows.sort(key=lambda row: row[0])
     return [
         f"## Hardware against software, work unit 50, {plan.most} hardware threads",
         SCHEDULERS_TEXT.format(cost=COST, few=FEW),
         table(
-            ["scheduler", "", "thousand cycles", "times the cycles of `hard`"], rows, left=(0, 1)
+            ["scheduler", "", "thousand cycles", "times the cycles of `hard`"],
+            [row for _, row in rows],
+            left=(0, 1),
         ),
-        verdict_ratio(found, plan),
+        " ".join([verdict_ratio(found, plan), hw_pirn.compared_verdict(pirn, plan.most)]).strip(),
     ]
 
 
@@ -476,7 +488,9 @@ def grown(every: Sequence[Best], by: str, low: int, high: int) -> str:
     return f"from {low} to {high} {what} the ratio grows in {larger} of {all_} cells"
 
 
-def page(found: Points, plan: Plan, facts: Mapping[str, str], costs: str) -> str:
+def page(
+    found: Points, plan: Plan, facts: Mapping[str, str], costs: str, pirn: hw_pirn.Found
+) -> str:
     """costs: a table."""
     parts = [
         markdown.begin("A hardware scheduler for fine-grained threads, here", "hw", "/hw_page.py"),
@@ -486,7 +500,7 @@ def page(found: Points, plan: Plan, facts: Mapping[str, str], costs: str) -> str
         *figure3(found, plan),
         *figure4(found, plan),
         *figure5(found, plan),
-        *comparison(found, plan),
+        *comparison(found, plan, pirn),
         *fine(found, plan),
         *crossover(found, plan),
         "## Cost",

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import csv
+import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -14,13 +15,14 @@ from pirn_tools.chip.config import Config
 from pirn_tools.chip.sweep import Result, Run, Sweep
 from pirn_tools.errors import UserError
 from pirn_tools.figures import hw, markdown, mips
+from pirn_tools.figures.hw_results import quotient, ratio, with_error
 
 PROGRAM = "many_threads"
 POLICIES = ("steal", "single", "central", "dist", "request", "hw")
 HARTS = (4, 8, 16, 32)  # those of the plan; of a short one, the fewest
 THREADS = 100  # few, for a thread takes thousands of cycles to create
 STACK_KIB = 16  # the smallest of the board's library
-SEED = 1
+SEEDS = 3  # of arbitration
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,9 @@ class What:
 
 @dataclass(frozen=True)
 class Count:
-    """What the program has printed, in cycles: of the first round, the second, and a thread."""
+    """What a run has printed, in cycles: of the first round, the second, and a thread."""
 
+    seed: int
     first: int
     cycles: int
     mean: int
@@ -74,24 +77,44 @@ class Count:
 
 @dataclass(frozen=True)
 class Found:
-    pirn: Mapping[What, Count]
+    pirn: Mapping[What, Sequence[Count]]  # a run for each seed
     bare: hw.Points  # of bench/chip
     seconds: float  # of the simulation
 
     def harts(self) -> list[int]:
         return sorted({what.harts for what in self.pirn})
 
-    def by_policy(self, work: Work, harts: int) -> dict[str, int]:
+    def cycles(self, what: What) -> float:
+        return statistics.fmean(count.cycles for count in self.pirn[what])
+
+    def error(self, what: What) -> float:
+        return hw.interval([count.cycles for count in self.pirn[what]])
+
+    def ratio(self, what: What, name: str) -> tuple[float, float]:
+        """To a scheduler of bench/chip, with its interval."""
+        base = reference(what.work, name, what.harts)
+        errors = self.error(what), self.bare.error(base)
+        return quotient(self.cycles(what), errors[0], self.bare.cycles(base), errors[1])
+
+    def by_policy(self, work: Work, harts: int) -> dict[str, float]:
         return {
-            what.policy: count.cycles
-            for what, count in self.pirn.items()
+            what.policy: self.cycles(what)
+            for what in self.pirn
             if (what.work, what.harts) == (work, harts)
         }
+
+    def fastest(self, work: Work, harts: int) -> What:
+        policies = self.by_policy(work, harts)
+        return What(work, min(policies, key=lambda name: policies[name]), harts)
 
 
 def harts_of(plan: hw.Plan) -> tuple[int, ...]:
     both = tuple(n for n in HARTS if n in plan.harts)
     return both if plan.most == HARTS[-1] else both[:1]
+
+
+def seeds_of(plan: hw.Plan) -> range:
+    return range(1, min(plan.seeds, SEEDS) + 1)
 
 
 def plan_of(harts: Sequence[int]) -> list[What]:
@@ -106,7 +129,7 @@ def reference(work: Work, name: str, harts: int) -> hw.Case:
     return hw.Case(name, work.units, harts, work.workload, threads=THREADS)
 
 
-def run_of(program: Path, what: What) -> Run:
+def run_of(program: Path, what: What, seed: int) -> Run:
     """The chip has the hardware scheduler under all policies."""
     work = what.work
     return Run(
@@ -118,7 +141,7 @@ def run_of(program: Path, what: What) -> Run:
             scheduler=hw.QUEUE,
         ),
         latency=hw.LATENCY,
-        options=("--seed", str(SEED), "--cycles", str(hw.CYCLES)),
+        options=("--seed", str(seed), "--cycles", str(hw.CYCLES)),
         settings=(
             f"PIRN_SCHED={what.policy}",
             "PIRN_PREEMPT=0",
@@ -133,7 +156,7 @@ def run_of(program: Path, what: What) -> Run:
     )
 
 
-def read(what: What, output: str) -> Count:
+def read(what: What, seed: int, output: str) -> Count:
     rows = dict(line.split(" ", 1) for line in output.splitlines() if " " in line)
     try:
         first, cycles, mean = (int(rows[name]) for name in ("first", "cycles", "mean"))
@@ -142,7 +165,7 @@ def read(what: What, output: str) -> Count:
         raise UserError(f"{what}: not what {PROGRAM} prints ({error}): {output}") from None
     if sum(cores) != THREADS:
         raise UserError(f"{what}: the cores have run {sum(cores)} threads")
-    return Count(first, cycles, mean, cores)
+    return Count(seed, first, cycles, mean, cores)
 
 
 def measure(root: Path, bare: Path, sweep: Sweep, plan: hw.Plan, console: Console) -> Found:
@@ -150,30 +173,57 @@ def measure(root: Path, bare: Path, sweep: Sweep, plan: hw.Plan, console: Consol
     folder = mips.build(root, mips.BOARD, [PROGRAM])
     program = folder / "bench" / "board" / f"{PROGRAM}.elf"
     harts = harts_of(plan)
-    what = {run_of(program, one): one for one in plan_of(harts)}
-    cases = {hw.run_of(bare, case, SEED): (case, SEED) for case in references(harts)}
+    seeds = seeds_of(plan)
+    what = {run_of(program, one, seed): (one, seed) for one in plan_of(harts) for seed in seeds}
+    cases = {hw.run_of(bare, c, seed): (c, seed) for c in references(harts) for seed in seeds}
     results: dict[Run, Result] = sweep.run([*what, *cases], console)
-    return Found(
-        {one: read(one, results[run].output) for run, one in what.items()},
-        hw.points(cases, results),
-        sum(result.seconds for result in results.values()),
-    )
+    counts: dict[What, list[Count]] = {}
+    for run, (one, seed) in what.items():
+        counts.setdefault(one, []).append(read(one, seed, results[run].output))
+    seconds = sum(result.seconds for result in results.values())
+    return Found(counts, hw.points(cases, results), seconds)
 
 
 def write_csv(path: Path, found: Found) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        head = ["policy", "workload", "units", "tree", "harts", "threads"]
+        head = ["policy", "workload", "units", "tree", "harts", "threads", "seed"]
         writer.writerow([*head, "first", "cycles", "mean", "cores"])
-        for what, count in found.pirn.items():
+        for what, count in ((what, one) for what, each in found.pirn.items() for one in each):
             work = what.work
             of_work = [work.workload, work.units, int(work.tree)]
             cores = " ".join(map(str, count.cores))
             values = [count.first, count.cycles, count.mean, cores]
-            writer.writerow([what.policy, *of_work, what.harts, THREADS, *values])
+            writer.writerow([what.policy, *of_work, what.harts, THREADS, count.seed, *values])
 
 
 # ---- the page
+
+
+COMPARED = Work("a", 50)
+
+
+def compared(found: Found, harts: int) -> list[What]:
+    """For the table of all schedulers: each policy, with one creator; and the fastest in which
+    threads create threads. None if they were not measured with so many hardware threads."""
+    tree = replace(COMPARED, tree=True)
+    if not found.by_policy(tree, harts):
+        return []
+    return [*(What(COMPARED, policy, harts) for policy in POLICIES), found.fastest(tree, harts)]
+
+
+def compared_verdict(found: Found, harts: int) -> str:
+    """How Pirn compares with the hardware."""
+    what = compared(found, harts)
+    if not what:
+        return ""
+    one, many = found.fastest(COMPARED, harts), what[-1]
+    return (
+        f"Threads of Pirn, which have stacks and can wait anywhere, need at least "
+        f"{with_error(*found.ratio(one, 'hard'), 1)} times the cycles of `hard` with {THREADS} "
+        f"threads (policy `{one.policy}`), and {with_error(*found.ratio(many, 'hard'), 1)} times "
+        f"if threads create threads (`{many.policy}`)."
+    )
 
 
 TEXT = """\
@@ -194,25 +244,33 @@ rounds; `hw-pirn.csv` has both. A CPU keeps the stacks of threads that end on it
 creator on another CPU does not get them back, so it makes most stacks anew in both rounds.
 
 A run has {threads} threads in place of 1,000, so that the runs do not take too long, and so have
-the runs of `bench/chip` beside it. One run each.
+the runs of `bench/chip` beside it. Each has {seeds} of arbitration; ± is the 95 % confidence
+interval (Student's t).
 The chips have the hardware scheduler under all policies; only `hw` uses it. Thousand cycles:"""
 
 
 def rows_of(found: Found, work: Work) -> list[list[str]]:
     """The last cell: against the hardware scheduler of bench/chip, on the most hardware threads."""
-    harts = found.harts()
-    base = found.bare.cycles(reference(work, work.references[0], harts[-1]))
-    values: dict[str, list[float]] = {
-        f"`{name}`": [found.bare.cycles(reference(work, name, n)) for n in harts]
-        for name in work.references
-    }
+    harts, base = found.harts(), work.references[0]
+    rows = []
+    for name in work.references:
+        cases = [reference(work, name, n) for n in harts]
+        to_base = ratio(found.bare, cases[-1], reference(work, base, harts[-1]))
+        each = [(found.bare.cycles(case), found.bare.error(case)) for case in cases]
+        rows.append(row(f"`{name}`", each, to_base))
     for policy in POLICIES:
-        each = [found.pirn[What(work, policy, n)].cycles for n in harts]
-        values[f"Pirn, `{policy}`"] = [float(cycles) for cycles in each]
-    return [
-        [name, *(f"{cycles / 1000:,.1f}" for cycles in each), f"{each[-1] / base:.2f}"]
-        for name, each in values.items()
-    ]
+        what = [What(work, policy, n) for n in harts]
+        each = [(found.cycles(one), found.error(one)) for one in what]
+        rows.append(row(f"Pirn, `{policy}`", each, found.ratio(what[-1], base)))
+    return rows
+
+
+def row(
+    name: str, cycles: Sequence[tuple[float, float]], to_base: tuple[float, float]
+) -> list[str]:
+    """Cycles and the ratio have intervals."""
+    cells = (with_error(value / 1000, error / 1000, 1) for value, error in cycles)
+    return [name, *cells, with_error(*to_base)]
 
 
 def table(found: Found, work: Work) -> str:
@@ -225,15 +283,13 @@ def table(found: Found, work: Work) -> str:
 def verdict(found: Found, work: Work) -> str:
     few, most = found.harts()[0], found.harts()[-1]
     policies = found.by_policy(work, most)
-    best = min(policies, key=lambda name: policies[name])
+    what = found.fastest(work, most)
+    best = what.policy
     worst = max(policies, key=lambda name: policies[name])
     each = policies[best] / THREADS
     parts = [
         f"With {most} hardware threads `{best}` is the fastest policy: {each:,.0f} cycles a thread",
-        *(
-            f"{policies[best] / found.bare.cycles(reference(work, name, most)):.1f} times `{name}`"
-            for name in work.references
-        ),
+        *(f"{with_error(*found.ratio(what, name), 1)} times `{name}`" for name in work.references),
     ]
     text = f"{', '.join(parts)}. `{worst}`, the slowest, takes "
     text += f"{policies[worst] / policies[best]:.1f} times as long."
@@ -248,11 +304,16 @@ def verdict(found: Found, work: Work) -> str:
 def section(found: Found) -> str:
     parts = [
         "## Pirn's policies",
-        TEXT.format(program=PROGRAM, stack=STACK_KIB, threads=THREADS),
+        TEXT.format(
+            program=PROGRAM,
+            stack=STACK_KIB,
+            threads=THREADS,
+            seeds=markdown.counted(len(next(iter(found.pirn.values()))), "seed"),
+        ),
     ]
     for work in WORKS:
         parts += [f"### {work.title}", table(found, work), verdict(found, work)]
-    runs = len(found.pirn) + len(found.bare.of)
+    runs = sum(len(each) for each in (*found.pirn.values(), *found.bare.of.values()))
     parts.append(
         f"These {runs} runs took {found.seconds / 60:.1f} minutes of simulation, the sum over all, "
         "beside other work."

@@ -72,9 +72,21 @@ def speedup(found: Points, cases: Sequence[Case]) -> float:
     return found.cycles(ordered[0]) / found.cycles(ordered[-1])
 
 
+def with_error(value: float, error: float, digits: int = 2) -> str:
+    """A single run has no interval."""
+    text = f"{value:,.{digits}f}"
+    return f"{text} ± {error:,.{digits}f}" if error else text
+
+
+def quotient(a: float, of_a: float, b: float, of_b: float) -> tuple[float, float]:
+    """Of two means, and half of its 95 % confidence interval: the relative errors of both add in
+    quadrature."""
+    value = a / b
+    return value, value * ((of_a / a) ** 2 + (of_b / b) ** 2) ** 0.5
+
+
 def ratio(found: Points, case: Case, base: Case) -> tuple[float, float]:
-    """Cycles of `case` to those of `base`, and half of its 95 % confidence interval: the relative
-    errors of both add in quadrature."""
-    value = found.cycles(case) / found.cycles(base)
-    errors = [found.error(one) / found.cycles(one) for one in (case, base)]
-    return value, value * (errors[0] ** 2 + errors[1] ** 2) ** 0.5
+    """Cycles of `case` to those of `base`."""
+    if case == base:
+        return 1.0, 0.0
+    return quotient(found.cycles(case), found.error(case), found.cycles(base), found.error(base))
