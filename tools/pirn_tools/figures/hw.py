@@ -2,7 +2,8 @@
 """`pirn bench figures hw`: fine-grained threads under hardware and software schedulers.
 
 Haddad and Cook, "Hardware-based scheduling and synchronization for light-weight, fine-grained
-multi-threading". This module plans the runs and reads their results; hw_page.py writes the page.
+multi-threading". This module plans the runs and reads their results; hw_page.py writes the page,
+hw_claims.py the verdicts on what the paper says.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ FIGURE3 = (("b", 50), ("c", 50), ("d", 100), ("e", 100))
 SLOW = ("lifo-backoff", "lifo-look", "lifo-look-backoff", "lifo-ticket", "lifo-mcs")
 FEW = 200
 FEWER_SEEDS = 3  # of one queue for all workers, whose runs are long
+# Threads that all find room in the DTB.
+ROOMY = (20, 60)
 
 INSTRUCTIONS_A_RUN = 2_000_000
 LEAST_COUNT = 64
@@ -64,6 +67,7 @@ class Case:
     threads: int = COUNT
     latency: int = LATENCY
     cost: int = 0
+    each: int = THREADS_A_CORE  # hardware threads of a core
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,23 @@ class Point:
     dtb_overflows: int
     recruits: int
     blocked: int
+    # Cycles by what hardware threads did (--counters), over the whole program, its start included.
+    parent_pipe: int  # of hart 0: an instruction in the pipeline, or it is another thread's turn
+    parent_load: int  # of hart 0: waits for data
+    device: int  # of all: wait for a device, as for a test-and-set lock
+    atomic: int  # of all: wait for an atomic instruction
+
+
+# What the program prints, besides `cores`.
+PRINTED = (
+    "cycles",
+    "mean",
+    "inlined",
+    "rtu_overflows",
+    "dtb_overflows",
+    "recruits",
+    "blocked",
+)
 
 
 def interval(values: Sequence[float]) -> float:
@@ -128,6 +149,34 @@ class Plan:
 
     def figure2(self) -> list[Case]:
         return [Case("hard", u, h) for u, h in itertools.product((1, 10, 50), self.harts)]
+
+    def parent(self) -> list[Case]:
+        """The parent of the finest threads, with hardware threads beside it in its core, and
+        without. The difference between two numbers of threads leaves out the start of the
+        program."""
+        return [
+            self.lone(latency, each, threads)
+            for latency, each in self.parents()
+            for threads in (FEW, COUNT)
+        ]
+
+    def parents(self) -> list[tuple[int, int]]:
+        """Latencies and hardware threads of a core. With a slow memory the few hardware threads of
+        the other cores could not keep up with a parent that is alone in its core."""
+        return [
+            (latency, each)
+            for latency in self.latencies
+            for each in (THREADS_A_CORE, 1)
+            if each > 1 or latency <= LATENCY
+        ]
+
+    def lone(self, latency: int, each: int, threads: int) -> Case:
+        harts = self.most // THREADS_A_CORE * each
+        return Case("hard", 1, harts, threads=threads, latency=latency, each=each)
+
+    def passes(self) -> list[Case]:
+        """A line goes from thread to thread: many parents, no work to speak of, room in the DTB."""
+        return [Case("hard-tree", 1, self.most, "b", threads=threads) for threads in ROOMY]
 
     def figure3(self) -> list[Case]:
         """Conditional and ordinary accesses before the work, and after it."""
@@ -178,8 +227,8 @@ class Plan:
     def parts(self) -> dict[str, list[Case]]:
         """Of the page."""
         return {
-            "Figure 2": self.figure2(),
-            "Figure 3": self.figure3(),
+            "Figure 2": [*self.figure2(), *self.parent()],
+            "Figure 3": [*self.figure3(), *self.passes()],
             "Figure 4": self.figure4(),
             "Figure 5": self.figure5(),
             "hardware against software": [*self.comparison(), *self.equal_time()],
@@ -198,7 +247,7 @@ class Plan:
             for case in (*self.seeded(), *self.figure5())
             for seed in range(1, min(self.seeds, FEWER_SEEDS if is_long(case) else SEEDS_MOST) + 1)
         ]
-        every += [(case, 1) for case in self.swept()]
+        every += [(case, 1) for case in (*self.swept(), *self.parent(), *self.passes())]
         return sorted(dict.fromkeys(every), key=lambda one: one[1])
 
 
@@ -227,34 +276,40 @@ def run_of(program: Path, case: Case, seed: int) -> Run:
         words.append(f"cost={case.cost}")
     return Run(
         program=program,
-        config=Config(case.harts // THREADS_A_CORE, THREADS_A_CORE, scheduler=QUEUE),
+        config=Config(case.harts // case.each, case.each, scheduler=QUEUE),
         latency=case.latency,
         options=("--seed", str(seed), "--cycles", str(CYCLES)),
         words=tuple(words),
     )
 
 
-def read(case: Case, seed: int, output: str) -> Point:
-    """What the program has printed."""
-    rows = dict(line.split(" ", 1) for line in output.splitlines() if " " in line)
+def read(case: Case, seed: int, result: Result) -> Point:
+    """What the program has printed, and the chip has counted."""
+    rows = dict(line.split(" ", 1) for line in result.output.splitlines() if " " in line)
     try:
-        numbers = {
-            name: int(rows[name])
-            for name in Point.__dataclass_fields__
-            if name not in ("case", "seed", "cores")
-        }
+        numbers = {name: int(rows[name]) for name in PRINTED}
         cores = tuple(int(word) for word in rows["cores"].split())
     except (KeyError, ValueError) as error:
-        raise UserError(f"{case}: not what threads prints ({error}): {output}") from None
+        raise UserError(f"{case}: not what threads prints ({error}): {result.output}") from None
     if sum(cores) != case.threads:
         raise UserError(f"{case}: the cores have run {sum(cores)} threads")
-    return Point(case, seed, cores=cores, **numbers)
+    parent = result.counters["harts"][0]
+    return Point(
+        case,
+        seed,
+        cores=cores,
+        **numbers,
+        parent_pipe=parent["pipe"],
+        parent_load=parent["load"],
+        device=result.total("device"),
+        atomic=result.total("atomic"),
+    )
 
 
 def points(runs: Mapping[Run, tuple[Case, int]], results: Mapping[Run, Result]) -> Points:
     found = Points()
     for run, (case, seed) in runs.items():
-        found.of.setdefault(case, []).append(read(case, seed, results[run].output))
+        found.of.setdefault(case, []).append(read(case, seed, results[run]))
     return found
 
 

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pirn_tools.chip.bare import SCHEDULERS
-from pirn_tools.figures import hw_pirn, hw_plots, markdown
+from pirn_tools.figures import hw_claims, hw_parent, hw_pirn, hw_plots, markdown
 from pirn_tools.figures.hw import (
     COST,
     COUNT,
     FEW,
     HARDWARE,
-    LATENCY,
     SLOW,
     THREADS_A_CORE,
     UNIT,
@@ -22,6 +20,7 @@ from pirn_tools.figures.hw import (
     Plan,
     Points,
 )
+from pirn_tools.figures.hw_claims import FINE, PAPER_BLOCKED, PAPER_MEAN, PAPER_RECRUITS
 from pirn_tools.figures.hw_results import (
     PAYS,
     Best,
@@ -29,26 +28,20 @@ from pirn_tools.figures.hw_results import (
     grows,
     pays_until,
     ratio,
+    share,
     speedup,
     with_error,
 )
 from pirn_tools.figures.markdown import joined, picture, table
 
-# Of the paper: cycles of a thread by work unit, and its counts.
-PAPER_MEAN = {1: 120, 10: 1000, 50: 4500, 400: 38001, 600: 58859}
-PAPER_TRAPS = {1: "-", 10: "7", 50: "13"}
-PAPER_BLOCKED = {4: 8, 8: 19, 12: 29, 16: 39, 20: 68, 24: 71, 28: 77, 32: 83}
-PAPER_RECRUITS = {28: 1, 32: 1}  # it names no others
+COUNTS2 = {"rtu_overflows": "traps, RTU full", "recruits": "recruiting threads"}
 COUNTS3 = {
     "blocked": "blocked threads",
     "dtb_overflows": "traps, DTB full",
     "recruits": "recruiting threads",
 }
-CLOSE = 1.1
 NOT_FAIR = (*HARDWARE, "take", "mts", *SLOW)
-FINE = (1, 10, 50)
 PAPER_RATIO = 22.76
-PAPER_FIRST_CORES = 0.768  # of the threads, on two cores
 
 HEAD = """\
 Haddad and Cook propose a scheduler for fine-grained threads in hardware, and compare it with
@@ -59,7 +52,9 @@ hardware thread is a hart, in RISC-V's word.
 
 One parent creates {threads:,} threads. A thread does a number of work units of {unit} instructions
 (constants, arithmetic, a branch; no memory), and about 10 instructions more that count it and
-store its time. For each thread the parent loads 8 registers. With the hardware scheduler it
+store its time. One of these is an atomic addition in the second level. A thread of one unit waits
+{atomic:.0f} cycles for it, of the {mean:.0f} that it takes in all (with {most} hardware threads).
+For each thread the parent loads 8 registers. With the hardware scheduler it
 executes `spawn`; with a software scheduler it writes a descriptor of 64 bytes and puts it into a
 queue, from which workers, one on each hardware thread, take it. The parent's hardware thread runs
 threads, too, once all are created: as a worker in software, by `term` in hardware. Each run
@@ -107,80 +102,39 @@ def cycles_table(found: Points, cases: Sequence[Case], harts: Sequence[int]) -> 
 
 
 def figure2(found: Points, plan: Plan) -> list[str]:
-    cases, rows = plan.figure2(), []
-    for case in (case for case in cases if case.harts == plan.most):
-        cores = [sum(point.cores[:2]) / case.threads for point in found.of[case]]
-        traps = found.mean(case, "rtu_overflows")
-        rows.append(
-            [
-                str(case.units),
-                f"{found.mean(case, 'mean'):,.0f}",
-                f"{PAPER_MEAN[case.units]:,}",
-                f"{sum(cores) / len(cores):.0%}",
-                f"{PAPER_FIRST_CORES:.0%}" if case.units == 1 else "even",
-                f"{traps:.1f}",
-                f"{found.mean(case, 'recruits'):.1f}",
-                PAPER_TRAPS[case.units],
-                f"{found.mean(case, 'blocked'):.0f}",
-            ]
-        )
-    head = ["work unit", "cycles of a thread, mean", "in the paper", "threads on cores 0 and 1"]
-    head += ["in the paper", "traps, RTU full", "recruiting threads"]
-    head += ["both, in the paper", "blocked threads"]
+    cases = plan.figure2()
+    rows = []
+    for units in FINE:
+        mine = [case for case in cases if case.units == units]
+        first = (f"{share(found, case, 2):.0%}" for case in mine)
+        rows.append([f"unit {units}: threads on cores 0 and 1", *first])
+        for name, what in COUNTS2.items():
+            counts = (f"{found.mean(case, name):,.1f}" for case in mine)
+            rows.append([f"unit {units}: {what}", *counts])
     return [
         "## Figure 2: hardware scheduler, workload A",
         picture(hw_plots.FIGURE2, "Cycles by hardware threads, hardware scheduler"),
         cycles_table(found, cases, plan.harts),
-        f"With {plan.most} harts (the paper does not say with how many hardware threads it counted "
-        "traps and recruiting threads):",
-        table(head, rows),
-        verdict2(found, plan),
+        table(["", *harts_of(plan.harts)], rows),
+        hw_claims.text(hw_claims.claims2(found, plan)),
+        why_shorter(found, plan),
+        *hw_parent.section(found, plan),
     ]
 
 
-def verdict2(found: Points, plan: Plan) -> str:
-    times = {
-        units: speedup(found, [case for case in plan.figure2() if case.units == units])
-        for units in FINE
-    }
-    more = plan.most / plan.harts[0]
-    fine = Case("hard", 1, plan.most)
-    later = found.cycles(Case("hard", 10, plan.most)) / fine.threads
-    tree = Case("hard-tree", 1, plan.most)
-    first = statistics.fmean(point.cores[0] / fine.threads for point in found.of[fine])
-    of_paper = [
-        f"{found.mean(Case('hard', units, plan.most), 'mean') / PAPER_MEAN[units]:.2f}"
-        for units in FINE
-    ]
+def why_shorter(found: Points, plan: Plan) -> str:
+    """Threads take less time than the paper's."""
     longest = FINE[-1]
-    paper_rate = THREADS_A_CORE * UNIT * longest / PAPER_MEAN[longest]
-    traps = joined(
-        [f"{found.mean(Case('hard', units, plan.harts[0]), 'rtu_overflows'):.0f}" for units in FINE]
-    )
-    scales = times[1] < times[10] < times[50]
+    rate = THREADS_A_CORE * UNIT * longest / PAPER_MEAN[longest]
+    ours = found.mean(Case("hard", longest, plan.most), "mean")
     return (
-        f"{'Reproduced' if scales and times[1] < more / 2 else 'Not reproduced'}: threads of one "
-        f"unit do not scale, longer ones do, and the more the longer they are "
-        f"({', '.join(f'{t:.1f}' for t in times.values())} times as fast on {more:.0f} times the "
-        f"hardware threads). The cause is the paper's, too: the parent creates a thread only every "
-        f"{spawned(found, plan):.0f} cycles ({later:.0f} with unit 10, when other threads share "
-        "its core), and a few hardware threads execute short ones as fast as that. With one unit, "
-        f"core 0 alone runs {first:.0%} of the threads. When threads spawn threads (`hard-tree`), "
-        f"{plan.most} hardware threads need {found.cycles(tree) / 1000:.1f} thousand cycles in "
-        f"place of {found.cycles(fine) / 1000:.1f} thousand.\n\nNot reproduced: cycles of a "
-        f"thread, which are {joined(of_paper)} of the paper's. A core issues an instruction a "
-        f"cycle here; the paper's {PAPER_MEAN[longest]:,} cycles for {longest * UNIT} instructions "
-        f"mean {paper_rate:.2f} a cycle for a core, if all its {THREADS_A_CORE} hardware threads "
-        "are busy. So traps and recruiting threads differ: they depend on how many threads wait "
-        f"while the parent still spawns. With {plan.harts[0]} hardware threads, units 1, 10 and "
-        f"50 have {traps} traps of the RTU."
+        f"In the paper {PAPER_MEAN[longest]:,} cycles for {longest * UNIT} instructions mean "
+        f"{rate:.2f} instructions a cycle for a core, if all its {THREADS_A_CORE} hardware threads "
+        f"are busy; here {ours:,.0f} cycles mean "
+        f"{THREADS_A_CORE * UNIT * longest / ours:.2f}. Counts of traps and recruiting threads "
+        "likely differ for that reason, too: they depend on how many threads wait while the parent "
+        "still creates others."
     )
-
-
-def spawned(found: Points, plan: Plan) -> float:
-    """Cycles from a thread that the parent creates to the next, if it does nothing else."""
-    fine = Case("hard", 1, plan.most)
-    return found.cycles(fine) / fine.threads
 
 
 def as_long(found: Points, plan: Plan) -> str:
@@ -217,114 +171,29 @@ def figure3(found: Points, plan: Plan) -> list[str]:
         picture(hw_plots.FIGURE3, "Cycles by hardware threads, workloads B to E"),
         cycles_table(found, cases, plan.harts),
         table(["", *harts_of(plan.harts)], rows),
-        verdict3(found, plan),
+        hw_claims.text(hw_claims.claims3(found, plan)),
+        hw_claims.why3(found, plan),
     ]
-
-
-def closeness(found: Points, plan: Plan, one: str, other: str, units: int) -> list[float]:
-    """Cycles of a workload divided by those of the other, by hardware threads."""
-    return [
-        found.cycles(Case("hard", units, harts, one))
-        / found.cycles(Case("hard", units, harts, other))
-        for harts in plan.harts
-    ]
-
-
-def near(plan: Plan, ratios: Sequence[float]) -> str:
-    """With which numbers of hardware threads two workloads are close."""
-    which = [str(n) for n, value in zip(plan.harts, ratios, strict=True) if value < CLOSE]
-    if not which:
-        return "with no number of hardware threads"
-    return f"with {joined(which)} hardware threads"
-
-
-def commas(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.2f}" for value in values)
-
-
-def verdict3(found: Points, plan: Plan) -> str:
-    before = closeness(found, plan, "b", "c", 50)
-    after = closeness(found, plan, "d", "e", 100)
-    roomy = [
-        value
-        for harts, value in zip(plan.harts, after, strict=True)
-        if found.mean(Case("hard", 100, harts, "d"), "dtb_overflows") == 0
-    ]
-    text = (
-        "The paper finds B close to C, and less so from 24 to 32 hardware threads, where a "
-        f"recruiting thread is called. Here B is close to C {near(plan, before)}, and D to E "
-        f"{near(plan, after)}: B takes {commas(before)} times the cycles of C, D {commas(after)} "
-        "times those of E."
-    )
-    if roomy and max(roomy) < CLOSE < max(before):
-        text += (
-            " So the closeness is reproduced if the accesses come after the work, as long as the "
-            "DTB has room."
-        )
-    shares = [
-        found.mean(case, "blocked") / case.threads
-        for case in plan.figure3()
-        if case.workload == "b"
-    ]
-    return text + (
-        "\n\nNot reproduced: that few threads block. The line is held for longer here. A "
-        f"conditional access goes to the second level, which answers after {LATENCY} cycles, and "
-        "back. The line passes from one thread to the next by two such accesses and the move of a "
-        f"context: more than {2 * LATENCY} cycles. The parent can spawn a thread every "
-        f"{spawned(found, plan):.0f}. A thread that blocks frees its hardware thread for the next "
-        f"one, which blocks, too: in workload B at least {min(shares):.0%} of the threads, in the "
-        f"paper at most {max(PAPER_BLOCKED.values()) / COUNT:.1%}. When the DTB is full, threads "
-        "go to memory by traps and come back by recruiting threads, only to find it full again; "
-        "the traps share a lock, and woken threads wait behind all that for a hardware thread. "
-        "The paper's counts fit a line that is held so briefly that no queue builds up. So "
-        "blocking in hardware is cheap only as long as the DTB has room."
-    )
 
 
 # ---- Figures 4 and 5
 
 
 def figure4(found: Points, plan: Plan) -> list[str]:
-    cases = plan.figure4()
-    every = [speedup(found, [case for case in cases if case.units == units]) for units in FINE]
-    flat = max(every) < 1
     return [
         "## Figure 4: one LIFO in software, fine threads",
         picture(hw_plots.FIGURE4, "Cycles by hardware threads, one LIFO in software"),
-        cycles_table(found, cases, plan.harts),
-        f"{'Reproduced' if flat else 'Not reproduced'}: with work units 1, 10 and 50 more hardware "
-        f"threads do not help. {'Here they harm: ' if flat else ''}{plan.most} of them are "
-        f"{', '.join(f'{e:.2f}' for e in every)} times as fast as {plan.harts[0]}. Each worker "
-        "polls the lock, and the parent has to win it from all of them for each thread.",
+        cycles_table(found, plan.figure4(), plan.harts),
+        hw_claims.text(hw_claims.claims4(found, plan)),
     ]
 
 
 def figure5(found: Points, plan: Plan) -> list[str]:
-    cases = plan.figure5()
-    parts = []
-    for units in (400, 600):
-        mine = [case for case in cases if case.units == units]
-        fastest = min(mine, key=found.cycles)
-        thread = found.mean(Case("mts", units, plan.harts[0]), "mean")
-        parts.append(
-            f"unit {units}: fastest with {fastest.harts} hardware threads, "
-            f"{found.cycles(mine[0]) / found.cycles(fastest):.1f} times as fast as with "
-            f"{plan.harts[0]}; a thread takes {thread:,.0f} cycles on {plan.harts[0]}, in the "
-            f"paper {PAPER_MEAN[units]:,} (on an unstated number)"
-        )
-    gains = all(
-        min(map(found.cycles, (c for c in cases if c.units == units)))
-        < found.cycles(Case("mts", units, plan.harts[0])) / 1.5
-        for units in (400, 600)
-    )
     return [
         "## Figure 5: one LIFO in software, coarse threads",
         picture(hw_plots.FIGURE5, "Cycles by hardware threads, one LIFO, coarse threads"),
-        cycles_table(found, cases, plan.harts),
-        f"{'Reproduced' if gains else 'Not reproduced'}: software scales when threads have "
-        f"thousands of instructions, up to the point at which the lock takes all the time. "
-        f"{'; '.join(parts).capitalize()}. In the paper unit 400 scales weakly beyond 20 hardware "
-        "threads.",
+        cycles_table(found, plan.figure5(), plan.harts),
+        hw_claims.text(hw_claims.claims5(found, plan)),
     ]
 
 
@@ -488,13 +357,20 @@ def grown(every: Sequence[Best], by: str, low: int, high: int) -> str:
     return f"from {low} to {high} {what} the ratio grows in {larger} of {all_} cells"
 
 
+def head(found: Points, plan: Plan) -> str:
+    fine = Case("hard", 1, plan.most)
+    atomic = found.mean(fine, "atomic") / fine.threads
+    mean = found.mean(fine, "mean")
+    return HEAD.format(threads=COUNT, unit=UNIT, atomic=atomic, mean=mean, most=plan.most)
+
+
 def page(
     found: Points, plan: Plan, facts: Mapping[str, str], costs: str, pirn: hw_pirn.Found
 ) -> str:
     """costs: a table."""
     parts = [
         markdown.begin("A hardware scheduler for fine-grained threads, here", "hw", "/hw_page.py"),
-        HEAD.format(threads=COUNT, unit=UNIT),
+        head(found, plan),
         markdown.facts(facts),
         *figure2(found, plan),
         *figure3(found, plan),

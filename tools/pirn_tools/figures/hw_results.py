@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pirn_tools.figures.hw import HARDWARE, SOFTWARE, Case, Plan, Points
 
+CLOSE = 1.1  # ratios of cycles below count as about the same
 PAYS = 1.05  # the least ratio at which the hardware counts as faster
 
 
@@ -70,6 +72,11 @@ def speedup(found: Points, cases: Sequence[Case]) -> float:
     """From the fewest to the most hardware threads."""
     ordered = sorted(cases, key=lambda case: case.harts)
     return found.cycles(ordered[0]) / found.cycles(ordered[-1])
+
+
+def share(found: Points, case: Case, cores: int) -> float:
+    """Of the threads, on the first cores."""
+    return statistics.fmean(sum(point.cores[:cores]) / case.threads for point in found.of[case])
 
 
 def with_error(value: float, error: float, digits: int = 2) -> str:
