@@ -14,7 +14,7 @@ import pytest
 from pirn_tools.chip.bare import SCHEDULERS
 from pirn_tools.chip.sweep import Result
 from pirn_tools.errors import UserError
-from pirn_tools.figures import hw, hw_claims, hw_page, hw_pirn, hw_plots
+from pirn_tools.figures import hw, hw_claims, hw_differs, hw_page, hw_pirn, hw_plots
 from pirn_tools.figures.hw import FULL, LATENCY, SHORT, Case, Plan, Point, Points
 from pirn_tools.figures.hw_results import Best, best, grows, pays_until, ratio, speedup
 
@@ -250,9 +250,13 @@ def test_pirns_policies_stand_beside_the_schedulers_of_the_bare_chip() -> None:
     assert ratios == sorted(ratios)
 
 
-def test_the_page_says_what_counting_a_thread_costs() -> None:
+def test_the_page_says_how_this_chip_differs_and_what_counting_a_thread_costs() -> None:
     text = hw_page.page(made_up(SHORT, plausible), SHORT, {}, "", NO_PIRN)
+    assert "\n## Where this chip differs from the paper\n" in text
+    assert "first in, first out. As a stack," in text
+    assert "The paper's worker is blocked while another one has the lock. Here it spins" in text
     assert "A thread of one unit waits\n7 cycles for it, of the 100 that it takes in all" in text
+    assert max(map(len, hw_differs.section().splitlines())) <= 100
 
 
 def test_each_run_counts_for_the_parts_that_need_it() -> None:

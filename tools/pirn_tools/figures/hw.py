@@ -3,7 +3,7 @@
 
 Haddad and Cook, "Hardware-based scheduling and synchronization for light-weight, fine-grained
 multi-threading". This module plans the runs and reads their results; hw_page.py writes the page,
-hw_claims.py the verdicts on what the paper says.
+hw_claims.py the verdicts on what the paper says, hw_differs.py what the paper's chip has otherwise.
 """
 
 from __future__ import annotations

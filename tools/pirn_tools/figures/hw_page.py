@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pirn_tools.chip.bare import SCHEDULERS
-from pirn_tools.figures import hw_claims, hw_parent, hw_pirn, hw_plots, markdown
+from pirn_tools.figures import hw_claims, hw_differs, hw_parent, hw_pirn, hw_plots, markdown
 from pirn_tools.figures.hw import (
     COST,
     COUNT,
@@ -67,6 +67,9 @@ memory. A recruiting thread moves them back ([how](../internals/chip.md#hardware
 
 SCHEDULERS_TEXT = """\
 The paper's baseline (`mts`) has one LIFO under a lock, and workers that poll it without a pause.
+The paper's worker is blocked while another one has the lock. Here it spins: it reads the lock's
+word of the test-and-set device until that is free
+([why](#where-this-chip-differs-from-the-paper)).
 The paper runs Qthreads over POSIX threads; what such a runtime does besides is not in `mts`. The
 row with {cost:,} cycles of other work adds it: the lock is held that much longer for each thread
 that enters or leaves the LIFO. The value is an assumption; the paper gives none. The other
@@ -372,6 +375,7 @@ def page(
         markdown.begin("A hardware scheduler for fine-grained threads, here", "hw", "/hw_page.py"),
         head(found, plan),
         markdown.facts(facts),
+        hw_differs.section(),
         *figure2(found, plan),
         *figure3(found, plan),
         *figure4(found, plan),
