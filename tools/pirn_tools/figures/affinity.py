@@ -42,7 +42,7 @@ def reproduce(root: Path, folder: Path, jobs: int, short: bool, console: Console
     surveyed = affinity_survey.measure(build)
     affinity_plots.draw(found, folder / "img")
     affinity_schedules.draw(programs.model, folder / "img")
-    follows = affinity_schedules.follows(programs.model)
+    seen = affinity_schedules.look(programs.model)
     facts = {
         "command": f"`pirn bench figures affinity{' --short' if short else ''}`",
         "commit": machine.commit(root),
@@ -54,5 +54,5 @@ def reproduce(root: Path, folder: Path, jobs: int, short: bool, console: Console
         "compiler": machine.compiler(build),
         "load averages": real.load,
     }
-    text = affinity_page.page(found, real, surveyed, follows, facts)
+    text = affinity_page.page(found, real, surveyed, seen, facts)
     on_chip.write(folder / "affinity.md", text, console)

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 from pirn_tools.figures import markdown
 from pirn_tools.figures.affinity_model import (
     AUTO,
@@ -12,6 +15,7 @@ from pirn_tools.figures.affinity_model import (
     PIN_ALL,
     PIN_WAVES,
     PLAIN,
+    TASKS,
     TWO_NODES,
     Point,
     Points,
@@ -19,7 +23,7 @@ from pirn_tools.figures.affinity_model import (
 )
 from pirn_tools.figures.affinity_plots import COUNTS, MOVES, pictures
 from pirn_tools.figures.affinity_thesis import BUFFERS, TOPOLOGIES
-from pirn_tools.figures.affinity_words import SAME, Claim, claim, claims, judged, trend
+from pirn_tools.figures.affinity_words import SAME, Claim, claim, claims, judged, mean, trend
 
 CPUS = 4  # of both machines
 
@@ -74,6 +78,7 @@ def count_claims(found: Points) -> str:
     each.append(claim(found, "xeon", "Xeon: affinity has more L1 misses", new, l1))
     each.append(claim(found, "xeon", "Xeon: affinity has more misses of the last level", new, llc))
     each.append(claim(found, "i7", "i7: affinity has fewer L1 misses", new, l1, "less"))
+    each.append(last_level_claim(found, new))
     flat = (f"{DECLARED}{FLAT}", f"{PLAIN}{FLAT}")
     for what, value in (("migrates more", migrations), ("has more misses of the last level", llc)):
         each.append(claim(found, TWO_NODES, f"Xeon: affinity {what}", flat, value))
@@ -94,7 +99,59 @@ def count_claims(found: Points) -> str:
     each.append(claim(found, "xeon", said, pins, llc))
     said = "i7: moving mixers cost misses of the last level"
     each.append(claim(found, "i7", said, pins, llc))
+    for topology in TOPOLOGIES:
+        each += place_claims(found, topology)
     return claims(each)
+
+
+def last_level_claim(found: Points, ways: tuple[str, str]) -> Claim:
+    got = claim(
+        found, "i7", "i7: affinity has fewer misses of the last level (Figure 4.16)", ways, llc,
+        "less",
+    )  # fmt: skip
+    cores = trend(found, "i7", ways, from_core).factors
+    return replace(got, found=f"{got.found}; lines from other cores: factors {cores}")
+
+
+# ---- which tasks move ----
+
+EACH = 0.9  # moves in a sample: "at each sample"
+WAVES, FIRST_MIXERS = TASKS[:4], TASKS[4:6]
+
+
+def place_claim(said: str, here: str, each: Sequence[float]) -> Claim:
+    moved = ", ".join(f"{one:.2f}" for one in each)
+    return Claim(said, f"{here}: {moved} by sample; {EACH} or more is yes",
+                 judged([one >= EACH for one in each]))  # fmt: skip
+
+
+def place_claims(found: Points, topology: str) -> list[Claim]:
+    title = TOPOLOGIES[topology]
+
+    def by_size(way: str, value: Callable[[Point], float]) -> list[float]:
+        return [value(found[wavemix(way, topology, kb)]) for kb in BUFFERS]
+
+    def moves_of(tasks: Sequence[str]) -> Callable[[Point], float]:
+        return lambda one: mean([one.moves(task) for task in tasks])
+
+    bounces = by_size(OLD, lambda one: max(one.moves(mixer) for mixer in FIRST_MIXERS))
+    return [
+        place_claim(
+            f"{title}, old rule: mixer0 or mixer1 changes CPU at each sample (Figure 3.14)",
+            f"`{OLD}`: the one of them that moves more",
+            bounces,
+        ),
+        place_claim(
+            f"{title}, new rule: waves change CPU at each sample (section 4.1.1)",
+            f"`{DECLARED}`: a wave, on average",
+            by_size(DECLARED, moves_of(WAVES)),
+        ),
+        place_claim(
+            f"{title}, new rule: so do mixer0 and mixer1",
+            f"`{DECLARED}`: a mixer, on average",
+            by_size(DECLARED, moves_of(FIRST_MIXERS)),
+        ),
+    ]
 
 
 def misses(found: Points) -> list[str]:

@@ -124,6 +124,10 @@ class Point:
         """A column of counts."""
         return statistics.mean(self.values(column)) / self.case.samples
 
+    def moves(self, task: str) -> float:
+        """Times in a sample that a task came to another CPU than before."""
+        return statistics.mean(self.values("migrations", task)) / self.case.samples
+
     def misses(self, level: str) -> float:
         return self.by_sample(f"{level}_read_misses") + self.by_sample(f"{level}_write_misses")
 
@@ -248,8 +252,10 @@ def run_all(runner: Runner, jobs: int, console: Console) -> Points:
 
 
 def rows_of(case: Case) -> tuple[str, ...]:
-    """The threads that the CSV has rows of. What each task takes is of interest in serial runs."""
-    return (*TASKS, "all") if case.way == SERIAL else ("all",)
+    """The threads that the CSV has rows of. What each task takes is of interest in serial runs, and
+    how often each moves under the rules of the thesis."""
+    by_task = not case.pairs and case.way in (SERIAL, PLAIN, OLD, DECLARED)
+    return (*TASKS, "all") if by_task else ("all",)
 
 
 def write_csv(path: Path, found: Iterable[Point]) -> None:

@@ -26,14 +26,25 @@ from pirn_tools.figures.affinity_model import (
     wavemix,
 )
 from pirn_tools.figures.affinity_real import PRODUCERS, RULES, SYNCS, Real, Values, middle
-from pirn_tools.figures.affinity_schedules import SAMPLE, SCHEDULES, SHOWN, Schedule
+from pirn_tools.figures.affinity_schedules import SAMPLE, SCHEDULES, SHOWN, Schedule, Seen
 from pirn_tools.figures.affinity_thesis import (
     BUFFERS,
     NEW_IMPROVEMENT,
     OLD_IMPROVEMENT,
     TOPOLOGIES,
 )
-from pirn_tools.figures.affinity_words import a2s_gain, gains, mean, share, signed, sizes, span
+from pirn_tools.figures.affinity_words import (
+    Claim,
+    a2s_gain,
+    claims,
+    gains,
+    judged,
+    mean,
+    share,
+    signed,
+    sizes,
+    span,
+)
 
 
 def short(found: Points) -> str:
@@ -296,10 +307,10 @@ def price_words(real: Real) -> str:
 # ---- schedules ----
 
 
-def schedules(follows: Mapping[tuple[str, str], float]) -> list[str]:
+def schedules(seen: Mapping[tuple[str, str], Seen]) -> list[str]:
     ways = (PLAIN, OLD, DECLARED)
     rows = [
-        [title, *(share(follows[topology, way]) for way in ways)]
+        [title, *(share(seen[topology, way].follows) for way in ways)]
         for topology, title in TOPOLOGIES.items()
     ]
     shown = SCHEDULES[0]
@@ -323,7 +334,9 @@ def schedules(follows: Mapping[tuple[str, str], float]) -> list[str]:
         "Turns of mixers that directly follow, on their CPU, a turn of a task whose buffer they "
         "read, in those runs:",
         markdown.table(["", *(f"`{way}`" for way in ways)], rows),
-        follow_words(follows),
+        follow_words(seen),
+        "### Beside the thesis: schedules",
+        claims([one for topology in TOPOLOGIES for one in wave_claims(seen, topology)]),
         "The old rule takes any CPU that ran a producer last, even if it runs another thread by "
         "now. So two mixers choose one CPU, and one of them has to wait or go elsewhere (the "
         "thesis' Figure 3.14). The same run as a trace, as a waveform for GTKWave, and as a "
@@ -339,10 +352,25 @@ def schedules(follows: Mapping[tuple[str, str], float]) -> list[str]:
     return parts
 
 
-def follow_words(follows: Mapping[tuple[str, str], float]) -> str:
+def wave_claims(seen: Mapping[tuple[str, str], Seen], topology: str) -> list[Claim]:
+    """Section 4.1.1: one wave waits until mixer2 has ended; Figure 4.1."""
+    each = []
+    for way, number, said in (
+        (DECLARED, 3, "new rule: three of the four waves run at once (section 4.1.1)"),
+        (PLAIN, 4, "plain scheduling: all four waves run at once"),
+    ):
+        waves = seen[topology, way].waves
+        shown = ", ".join(f"{most} in {share(part)}" for most, part in waves.items())
+        commonest = max(waves, key=lambda most: waves[most]) if waves else 0
+        here = f"`{way}`, waves at once, of the samples: {shown}; what is commonest counts"
+        each.append(Claim(f"{TOPOLOGIES[topology]}, {said}", here, judged([commonest == number])))
+    return each
+
+
+def follow_words(seen: Mapping[tuple[str, str], Seen]) -> str:
     parts = []
     for topology, title in TOPOLOGIES.items():
-        plain, old, new = (follows[topology, way] for way in (PLAIN, OLD, DECLARED))
+        plain, old, new = (seen[topology, way].follows for way in (PLAIN, OLD, DECLARED))
         parts.append(
             f"On the {title} the improved rule changes the share from {share(plain)} to "
             f"{share(new)}, the old one to {share(old)}."

@@ -13,6 +13,7 @@ from pirn_tools.figures import markdown
 from pirn_tools.figures.affinity_counts import misses, moves
 from pirn_tools.figures.affinity_model import PAIRS, PLAIN, Points, pairs, wavemix
 from pirn_tools.figures.affinity_real import Real
+from pirn_tools.figures.affinity_schedules import Seen
 from pirn_tools.figures.affinity_serial import serials, speedups
 from pirn_tools.figures.affinity_survey import Survey
 from pirn_tools.figures.affinity_times import times
@@ -47,7 +48,7 @@ def page(
     found: Points,
     real: Real,
     surveyed: Survey,
-    follows: Mapping[tuple[str, str], float],
+    seen: Mapping[tuple[str, str], Seen],
     facts: Mapping[str, str],
 ) -> str:
     seeds = len(found[wavemix(PLAIN, "xeon", thesis.BUFFERS[0])].seeds)
@@ -65,7 +66,7 @@ def page(
         *more.inference(found, real),
         *more.large(found),
         *more.price(real),
-        *more.schedules(follows),
+        *more.schedules(seen),
         *here.section(real),
         *more.losses(found, real),
         *survey.section(surveyed),

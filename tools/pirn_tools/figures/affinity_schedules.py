@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pirn_tools.errors import UserError
 from pirn_tools.figures import affinity_waveform
 from pirn_tools.figures.affinity_model import DECLARED, OLD, PLAIN, WAYS, execute
-from pirn_tools.figures.affinity_thesis import TOPOLOGIES
+from pirn_tools.figures.affinity_thesis import TOPOLOGIES, WAVES
 from pirn_tools.trace import plot
 from pirn_tools.trace.model import Model, build
 from pirn_tools.trace.read import load
@@ -76,7 +77,7 @@ def turns(model: Model) -> list[Turn]:
     names = {thread.key: thread.label for thread in model.threads}
     spans = model.cpu_spans
     found = []
-    for task in (*(f"wave{i}" for i in range(4)), *READS):
+    for task in (*(f"wave{i}" for i in range(WAVES)), *READS):
         keys = [key for key, label in names.items() if f'"{task}"' in label]
         if len(keys) != 1:
             raise UserError(f"the trace of the model has no {task}")
@@ -105,6 +106,28 @@ def following(of: Sequence[Turn]) -> float:
     return behind / every if every else 0.0
 
 
+@dataclass(frozen=True)
+class Seen:
+    """In a schedule."""
+
+    follows: float  # share of the mixers' turns behind one of their inputs (following)
+    waves: Mapping[int, float]  # how many waves ran at once, at most: share of the samples
+
+
+def at_once(spans: Sequence[tuple[int, int]]) -> int:
+    """The most of them that overlap at some time."""
+    return max(sum(start <= begin < end for start, end in spans) for begin, _ in spans)
+
+
+def waves_at_once(of: Sequence[Turn]) -> dict[int, float]:
+    """Each wave has one turn in a sample, so its k-th turn is of the k-th sample."""
+    each = [
+        [(turn.start, turn.end) for turn in of if turn.task == f"wave{i}"] for i in range(WAVES)
+    ]
+    most = Counter(at_once(spans) for spans in zip(*each, strict=False))
+    return {number: most[number] / most.total() for number in sorted(most)}
+
+
 def traced(program: Path, schedule: Schedule) -> Model:
     with tempfile.TemporaryDirectory(prefix="pirn-") as folder:
         trace = Path(folder) / "model.trace"
@@ -112,13 +135,14 @@ def traced(program: Path, schedule: Schedule) -> Model:
         return build(load(trace))
 
 
-def follows(program: Path) -> dict[tuple[str, str], float]:
+def look(program: Path) -> dict[tuple[str, str], Seen]:
     """By machine and way."""
-    return {
-        (topology, way): following(turns(traced(program, Schedule("", topology, way))))
-        for topology in TOPOLOGIES
-        for way in (PLAIN, OLD, DECLARED)
-    }
+    found = {}
+    for topology in TOPOLOGIES:
+        for way in (PLAIN, OLD, DECLARED):
+            each = turns(traced(program, Schedule("", topology, way)))
+            found[topology, way] = Seen(following(each), waves_at_once(each))
+    return found
 
 
 def draw_schedule(model: Model, path: Path) -> None:

@@ -20,7 +20,7 @@ from pirn_tools.figures.affinity_model import (
     wavemix,
 )
 from pirn_tools.figures.affinity_thesis import BUFFERS, TOPOLOGIES, Serial
-from pirn_tools.figures.affinity_words import Claim, claims, judged, mean, share, signed
+from pirn_tools.figures.affinity_words import SAME, Claim, claims, judged, mean, share, signed
 
 NEAR = 0.1  # of a time of the thesis
 NEAR_POINTS = 5  # percentage points of a portion
@@ -234,7 +234,27 @@ def speedup_claims(found: Points, topology: str) -> list[Claim]:
     where = "from 8 KB on" if topology == "xeon" else "with every size"
     here = f"`{DECLARED}` against `{PLAIN}`: in {sum(faster)} of {len(faster)} sizes"
     each.append(Claim(f"{title}: affinity is faster {where}", here, judged(faster)))
+    if topology == "xeon":
+        each.append(no_gain_claim(found))
     return each
+
+
+def no_gain_claim(found: Points) -> Claim:
+    """The case in which the thesis' rule gains nothing."""
+    kb = BUFFERS[0]
+    row = thesis.TABLES["xeon"][kb]
+    new, old = (row.serial_us / one.mean for one in (row.affinity, row.plain))
+    pairs = [(DECLARED, PLAIN), ("single:affinity=declared", "single")]
+    each = [tuple(speedup(found, way, "xeon", kb) for way in ways) for ways in pairs]
+    here = "; ".join(
+        f"`{ways[0]}` {ours:.2f} against `{ways[1]}` {plain:.2f}"
+        for ways, (ours, plain) in zip(pairs, each, strict=True)
+    )
+    return Claim(
+        f"Xeon: with {kb} KB affinity is no faster: speed-up {new:.2f} against {old:.2f}",
+        here,
+        judged([ours <= plain * (1 + SAME) for ours, plain in each]),
+    )
 
 
 def speedups(found: Points) -> list[str]:
