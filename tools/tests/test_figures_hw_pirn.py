@@ -107,7 +107,7 @@ def test_the_verdict_names_the_fastest_policy_and_the_slowest() -> None:
 
 
 def test_a_run_has_as_many_seeds_as_the_plan_but_few() -> None:
-    assert list(hw_pirn.seeds_of(hw.FULL)) == [1, 2, 3]
+    assert len(hw_pirn.seeds_of(hw.FULL)) == min(hw_pirn.SEEDS, hw.FULL.seeds)
     assert list(hw_pirn.seeds_of(replace(hw.FULL, seeds=1))) == [1]
 
 

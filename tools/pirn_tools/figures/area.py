@@ -20,7 +20,7 @@ from pirn_tools.chip.design import Design
 from pirn_tools.chip.gates import Gates
 from pirn_tools.chip.sweep import PROGRESS
 from pirn_tools.errors import UserError
-from pirn_tools.figures import area_cycles, hw
+from pirn_tools.figures import area_cycles, hw, on_chip
 from pirn_tools.figures import area_page as page
 from pirn_tools.paths import short
 from pirn_tools.plotting import figure
@@ -258,6 +258,7 @@ def reproduce(
         + " ".join(["pirn bench figures area", *["--short"] * short_, *["--kept"] * kept])
         + "`",
         "commit": machine.commit(root),
+        **on_chip.memory(root),
         "gates": machine.first_line("yosys", "-V").split(" (")[0],
         "FPGA": "Lattice ECP5, 85 k LUTs, speed grade 6; yosys and nextpnr of PyPI, "
         + ", ".join(versions(fpga.versions)),

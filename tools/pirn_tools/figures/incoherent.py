@@ -312,7 +312,12 @@ instructions, fences). `central` and `dist` place threads by loads that a run on
 coherent caches has measured."""
 
 
-def page(found: Sequence[Row], timed: Sequence[Time], facts: Mapping[str, str]) -> str:
+def page(
+    found: Sequence[Row],
+    timed: Sequence[Time],
+    facts: Mapping[str, str],
+    cost: Sequence[str] = (),
+) -> str:
     parts = [
         markdown.begin("Without coherent caches", "incoherent", "/incoherent.py"),
         HEAD.format(latency=LATENCY),
@@ -336,7 +341,7 @@ def page(found: Sequence[Row], timed: Sequence[Time], facts: Mapping[str, str]) 
             ]
         missing = [app.name for app in APPS if app not in measured(timed)]
         parts += [f"Not measured yet: {', '.join(missing)}."] if missing else []
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *cost]) + "\n"
 
 
 def write_csv(path: Path, lines: Iterable[Row | Time], of: type[Row | Time]) -> None:
@@ -352,6 +357,7 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
     results = sweep.run(list(what), console)
     found = counts(results, what)
     timed: list[Time] = []
+    programs: AppPlan = {}
     if not short_:
         for memory in MEMORIES:
             mips.build(root, memory.board, [app.name for app in APPS], board=memory.board)
@@ -373,4 +379,7 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
         f"{RAM_MIB} MiB, 4 banks, one hardware thread a core",
         results.values(),
     )
-    on_chip.write(folder / "incoherent.md", page(found, timed, facts), console)
+    parts = {run: f"operations, {memory.name}" for run, (memory, _) in what.items()}
+    parts |= {run: f"applications, {memory.name}" for run, (memory, *_) in programs.items()}
+    cost = on_chip.cost_section(results, parts, "loads of the applications")
+    on_chip.write(folder / "incoherent.md", page(found, timed, facts, cost), console)

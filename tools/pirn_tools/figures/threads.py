@@ -248,7 +248,10 @@ instructions. The libraries are small: without tracing, statistics, cancellation
 
 
 def page(
-    found: Sequence[Count], timed: Sequence[mips_apps.Timing], facts: Mapping[str, str]
+    found: Sequence[Count],
+    timed: Sequence[mips_apps.Timing],
+    facts: Mapping[str, str],
+    cost: Sequence[str] = (),
 ) -> str:
     parts = [
         markdown.begin("POSIX threads on the hardware scheduler", "threads", "/threads.py"),
@@ -273,7 +276,14 @@ def page(
             app_table(timed),
             app_verdict(timed),
         ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *cost]) + "\n"
+
+
+def part_of(what: What) -> str:
+    """Of the page, for the table of its cost."""
+    if what.latency != LATENCY:
+        return "operations against latency"
+    return f"operations on {markdown.counted(what.cpus, 'CPU')}"
 
 
 def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Console) -> None:
@@ -295,4 +305,7 @@ def reproduce(root: Path, folder: Path, jobs: int, short_: bool, console: Consol
         f"{RAM_MIB} MiB, 4 banks, hardware scheduler of {ENTRIES} entries",
         results.values(),
     )
-    on_chip.write(folder / "threads.md", page(found, timed, facts), console)
+    parts = {run: part_of(one) for run, one in what.items()}
+    parts |= dict.fromkeys(programs, "applications")
+    cost = on_chip.cost_section(results, parts, "loads of the applications")
+    on_chip.write(folder / "threads.md", page(found, timed, facts, cost), console)
