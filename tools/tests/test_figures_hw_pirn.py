@@ -12,10 +12,11 @@ import pytest
 
 from pirn_tools.errors import UserError
 from pirn_tools.figures import hw, hw_pirn
-from pirn_tools.figures.hw_pirn import HARTS, POLICIES, THREADS, WORKS, Count, Found, What, Work
+from pirn_tools.figures.hw_pirn import POLICIES, THREADS, WORKS, Count, Found, What, Work
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEEDS = (1, 2, 3)
+HARTS = (4, 8, 16, 32)
 WHAT = What(WORKS[0], "steal", 8)
 PRINTED = "first 9000\ncycles 7000\nmean 150\ncores 60 40\n"
 
@@ -60,7 +61,7 @@ def test_each_policy_runs_each_workload_on_each_number_of_hardware_threads() -> 
 
 
 def test_a_short_plan_has_few_hardware_threads() -> None:
-    assert hw_pirn.harts_of(hw.FULL) == HARTS
+    assert hw_pirn.harts_of(hw.FULL) == hw_pirn.HARTS
     assert hw_pirn.harts_of(replace(hw.SHORT, seeds=1)) == (4,)
 
 
