@@ -50,6 +50,7 @@ enum mutant {
     MUTANT_SIGNAL_UNSEEN,    /* nor for a signal */
     MUTANT_RETURN_ONCE,   /* a thread that loses its CPU while it returns continues without one */
     MUTANT_TRACE_LATE,    /* events that wait for their time do not get it */
+    MUTANT_TRACE_FITS,    /* a ring that is just full has no room for its next record in the file */
     MUTANT_RANK_STAY,     /* a ready thread whose priority changes keeps its place */
     MUTANT_SLICE_FREE,    /* ticks cost no virtual time */
     MUTANT_PREEMPT_TAIL,  /* a preempted thread goes to the tail of its level */

@@ -333,7 +333,8 @@ static size_t unit_of(const struct trace_ring *ring)
 static uint64_t capacity_needed(const struct trace_ring *ring)
 {
     uint64_t capacity = TRACE_ALIGN / unit_of(ring);
-    while (capacity < ring->capacity && capacity <= ring->head) {
+    uint64_t needed = ring->head + (MUTANT(TRACE_FITS) ? 0 : 1);
+    while (capacity < ring->capacity && capacity < needed) {
         capacity *= 2;
     }
     return capacity;

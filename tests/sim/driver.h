@@ -95,7 +95,7 @@ int digest_main(void);
 /* Every run without and with the event trace; returns the exit status. traced_check: the function
  * for sim_config.traced. */
 int traced_main(void);
-const char *traced_check(const void *file, size_t size);
+const char *traced_check(const void *file, size_t size, bool saved);
 
 /* The program's own command line, for a fresh process with the same task; ends with NULL. */
 extern char **driver_argv;

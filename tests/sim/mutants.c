@@ -94,6 +94,7 @@ static const char *const names[MUTANT_MAX + 1] = {
     [MUTANT_SIGNAL_UNSEEN] = "signal-unseen",
     [MUTANT_RETURN_ONCE] = "return-once",
     [MUTANT_TRACE_LATE] = "trace-late",
+    [MUTANT_TRACE_FITS] = "trace-fits",
     [MUTANT_RANK_STAY] = "rank-stay",
     [MUTANT_SLICE_FREE] = "slice-free",
     [MUTANT_PREEMPT_TAIL] = "preempt-tail",

@@ -8,7 +8,9 @@
  *   2. as many switches as the CPU counted, unless some are lost; as many threads stolen, and
  *      consumers placed;
  *   3. a life of a thread is created once, starts at most once, ends at most once;
- *   4. a thread that blocks is switched out at once, and its event has the time of the next one.
+ *   4. a thread that blocks is switched out at once, and its event has the time of the next one;
+ *   5. the file, in which rings are as long as they need to be, has as many events as the memory,
+ *      and as many of them are lost.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +40,7 @@ struct check {
 
 static struct check check;
 static unsigned long long traced_events, traced_lost;
+static unsigned long long events, lost; /* of this run */
 static char wrong[256];
 
 static const char *check_switch(const struct trace_seen *e)
@@ -81,7 +84,7 @@ static const char *check_life(const struct trace_seen *e)
 static const char *check_event(const struct trace_seen *e, void *unused)
 {
     (void)unused;
-    traced_events++;
+    events++;
     if (e->ring->kind == TRACE_RING_ANY) {
         return NULL;
     }
@@ -131,12 +134,37 @@ static uint64_t placed_count(void)
     return n;
 }
 
-const char *traced_check(const void *file, size_t size)
+static const char *read_all(const void *file, size_t size)
+{
+    check = (struct check){.ring = NULL};
+    events = 0;
+    uint64_t gone;
+    const char *why = trace_read(file, size, check_event, NULL, &gone);
+    lost = gone;
+    return why;
+}
+
+/* After the run has been read from memory. */
+static const char *check_saved(const void *file, size_t size)
+{
+    unsigned long long events_before = events, lost_before = lost;
+    const char *why = read_all(file, size);
+    if (why != NULL || (events == events_before && lost == lost_before)) {
+        return why;
+    }
+    snprintf(wrong, sizeof(wrong), "%llu events in the file and %llu lost, %llu and %llu in memory",
+             events, lost, events_before, lost_before);
+    return wrong;
+}
+
+const char *traced_check(const void *file, size_t size, bool saved)
 {
     struct cpu_stats sum = {0};
-    uint64_t lost;
-    check = (struct check){.ring = NULL};
-    const char *why = trace_read(file, size, check_event, NULL, &lost);
+    if (saved) {
+        return check_saved(file, size);
+    }
+    const char *why = read_all(file, size);
+    traced_events += events;
     traced_lost += lost;
     for (unsigned i = 0; i < rt.ncpu; i++) {
         sum.switches += rt.cpus[i]->stats.switches;

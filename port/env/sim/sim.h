@@ -40,8 +40,9 @@ struct sim_config {
     bool unequal;   /* CPUs have different capacities */
     enum mutant mutant;
     const char *trace; /* a file for the run's event trace; NULL: none */
-    /* Looks at the event trace when the run has ended: NULL, or what is wrong. */
-    const char *(*traced)(const void *file, size_t size);
+    /* Looks at the event trace when the run has ended, in memory, then as it is in its file
+     * (`saved`): NULL, or what is wrong. */
+    const char *(*traced)(const void *file, size_t size, bool saved);
     uint64_t step_limit; /* 0 = default */
     unsigned fail_alloc; /* the n-th stack allocation fails; 0 = none */
     bool fail_more;      /* and all after it, until sim_alloc_mend */

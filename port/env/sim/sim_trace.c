@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../../src/trace/trace.h"
 #include "port_trace.h"
@@ -77,6 +78,25 @@ static const char *write_to(const char *path)
     return whole ? NULL : "the file cannot be written";
 }
 
+/* The file, in memory. It is at most as long as the trace. */
+static const char *check_saved(void)
+{
+    char *file = malloc(memory.size);
+    size_t length = 0, size;
+    const void *part;
+    for (unsigned i = 0; file != NULL && (part = trace_part(i, &size)) != NULL; i++) {
+        if (size > memory.size - length) {
+            free(file);
+            return "the trace is longer in its file than in memory";
+        }
+        memcpy(file + length, part, size);
+        length += size;
+    }
+    const char *why = file != NULL ? sim.config.traced(file, length, true) : "no memory";
+    free(file);
+    return why;
+}
+
 const char *sim_trace_end(void)
 {
     const char *why = NULL;
@@ -85,7 +105,10 @@ const char *sim_trace_end(void)
     }
     trace_end();
     if (sim.config.traced != NULL) {
-        why = sim.config.traced(memory.at, memory.size);
+        why = sim.config.traced(memory.at, memory.size, false);
+    }
+    if (why == NULL && sim.config.traced != NULL) {
+        why = check_saved();
     }
     if (why == NULL && sim.config.trace != NULL) {
         why = write_to(sim.config.trace);
