@@ -4,16 +4,24 @@
 #
 #   <prefix>/lib/pirn/boards/<board>/    toolchain.cmake, board.cmake, board.toml, libraries, headers,
 #                                        linker script, the package of find_package(pirn), pirn.mk
-#                                        for make, pirn-cc for other build systems
+#                                        for make, pirn-cc and pirn-c++ for other build systems
 #   <prefix>/lib/pirn/boards/            parts common to the toolchain files of all boards
 #   <prefix>/lib/pirn/libc/<target>/     the C library
 #
 # The build folder is such a package, too.
 include(CMakePackageConfigHelpers)
 
+# What programs must be compiled with, so that headers fit the libraries.
+set(package_definition PIRN_STACK_LEAST=${PIRN_STACK_MIN})
+
 set(boards_dir ${CMAKE_INSTALL_LIBDIR}/pirn/boards)
 set(board_dir ${boards_dir}/${PIRN_BOARD})
 set(board_port ${PROJECT_SOURCE_DIR}/port/board)
+
+# pirn_board_compiler(FILE LANGUAGE COMPILER FLAGS LIBRARIES): the board's compiler as one command.
+function(pirn_board_compiler file package_cc_language package_cc_compiler package_cc_flags package_cc_libraries)
+  configure_file(${board_port}/cc.in ${file} @ONLY USE_SOURCE_PERMISSIONS)
+endfunction()
 
 # pirn_board_package(FOLDER): sets package_... to the files that contain the paths.
 function(pirn_board_package folder)
@@ -32,7 +40,8 @@ function(pirn_board_package folder)
   list(JOIN package_mk_scripts " " package_mk_scripts)
   list(JOIN package_cc_scripts " " package_cc_scripts)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/pirn-board.mk.in ${folder}/pirn.mk @ONLY)
-  configure_file(${board_port}/cc.in ${folder}/pirn-cc @ONLY USE_SOURCE_PERMISSIONS)
+  pirn_board_compiler(${folder}/pirn-cc C gcc "" "")
+  pirn_board_compiler(${folder}/pirn-c++ C++ g++ "${PIRN_BOARD_CXX_FLAGS}" "${PIRN_BOARD_CXX_KEPT} \"${package_cc_cxx}\"")
   write_basic_package_version_file(${folder}/pirn-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 endfunction()
 

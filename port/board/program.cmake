@@ -6,6 +6,7 @@
 #   pirn::pirn, pirn::pthread    the libraries; a program has one of them
 #   pirn::cxx                    what programs in C++ call, where there is no C++ library
 #   PIRN_BOARD_LIBC              the C library's folder, from the toolchain file
+#   PIRN_BOARD_CXX_KEPT          what of pirn::cxx only the compiler refers to, likewise
 #   PIRN_BOARD_SCRIPTS           where board.ld is, and what it includes
 #   PIRN_BOARD_POSIX_HEADERS     what comes before the C library's headers
 #
@@ -22,7 +23,7 @@ function(pirn_board_program target)
     target_include_directories(${target} SYSTEM PRIVATE ${PIRN_BOARD_POSIX_HEADERS})
   endif()
   target_link_libraries(${target} PRIVATE -Wl,--whole-archive ${library} -Wl,--no-whole-archive
-                        "$<$<LINK_LANGUAGE:CXX>:-Wl,-u,__cxa_pure_virtual,-u,__cxa_deleted_virtual;pirn::cxx>" -Wl,--start-group -lc -lgcc -Wl,--end-group)
+                        "$<$<LINK_LANGUAGE:CXX>:${PIRN_BOARD_CXX_KEPT};pirn::cxx>" -Wl,--start-group -lc -lgcc -Wl,--end-group)
   target_link_options(${target} PRIVATE -T board.ld)
   target_link_directories(${target} PRIVATE ${PIRN_BOARD_LIBC}/lib ${PIRN_BOARD_SCRIPTS})
   set(scripts)

@@ -53,12 +53,27 @@ execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=include-fixed OUTPU
 list(JOIN PIRN_BOARD_FLAGS " " PIRN_BOARD_FLAGS)
 string(APPEND PIRN_BOARD_FLAGS " -ftls-model=local-exec -ffunction-sections -fdata-sections -fno-pic")
 set(PIRN_BOARD_HEADERS "-nostdinc -isystem \"${PIRN_BOARD_LIBC}/include\" -isystem \"${PIRN_BOARD_GCC_HEADERS}\" -isystem \"${PIRN_BOARD_GCC_FIXED}\"")
-set(CMAKE_C_FLAGS_INIT "${PIRN_BOARD_FLAGS} ${PIRN_BOARD_HEADERS}")
+
+# pirn_board_flags(NAME FLAGS): the first value of the variable NAME. With a value of the user's, as of
+# -DCMAKE_C_FLAGS=..., CMake would leave them out: they come before it. This file is read several times.
+function(pirn_board_flags name flags)
+  string(STRIP "${flags}" flags)
+  set(${name}_INIT "${flags}" PARENT_SCOPE)
+  if(DEFINED CACHE{${name}})
+    string(FIND "$CACHE{${name}}" "${flags}" at)
+    if(at EQUAL -1)
+      set(${name} "${flags} $CACHE{${name}}" CACHE STRING "the board's flags, and others" FORCE)
+    endif()
+  endif()
+endfunction()
+pirn_board_flags(CMAKE_C_FLAGS "${PIRN_BOARD_FLAGS} ${PIRN_BOARD_HEADERS}")
 # There is no C++ library, nor what exceptions and types at run time need of one (port/board/cxx).
 set(PIRN_BOARD_CXX_FLAGS "-nostdinc++ -fno-exceptions -fno-rtti")
-set(CMAKE_CXX_FLAGS_INIT "${CMAKE_C_FLAGS_INIT} ${PIRN_BOARD_CXX_FLAGS}")
-set(CMAKE_ASM_FLAGS_INIT "${PIRN_BOARD_FLAGS}")
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-static -nostdlib -nostartfiles -Wl,--gc-sections -Wl,-z,max-page-size=4096 -Wl,--build-id=none -Wl,--no-warn-rwx-segments")
+set(PIRN_BOARD_CXX_KEPT "-Wl,-u,__cxa_pure_virtual,-u,__cxa_deleted_virtual")
+pirn_board_flags(CMAKE_CXX_FLAGS "${PIRN_BOARD_FLAGS} ${PIRN_BOARD_HEADERS} ${PIRN_BOARD_CXX_FLAGS}")
+pirn_board_flags(CMAKE_ASM_FLAGS "${PIRN_BOARD_FLAGS}")
+set(PIRN_BOARD_LINK_FLAGS "-static -nostdlib -nostartfiles -Wl,--gc-sections -Wl,-z,max-page-size=4096 -Wl,--build-id=none -Wl,--no-warn-rwx-segments")
+pirn_board_flags(CMAKE_EXE_LINKER_FLAGS "${PIRN_BOARD_LINK_FLAGS}")
 
 set(CMAKE_FIND_ROOT_PATH ${PIRN_BOARD_LIBC})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

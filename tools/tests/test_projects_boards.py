@@ -290,6 +290,95 @@ def test_folders_with_spaces(tmp_path: Path, prefix: Path) -> None:
         moved.rename(prefix.parents[2])
 
 
+# A library for small systems: the C program and the one in C++ say the size of its smallest stack.
+SMALL_STACK = 2048
+SMALL = """\
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+static void *run(void *arg) { return arg; }
+int main(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        return 1;
+    printf("stacks from %d\\n", (int)PTHREAD_STACK_MIN);
+    return 0;
+}
+"""
+SMALL_MAKEFILE = """\
+include $(PIRN_MK)
+made.elf: small.c
+\t$(PIRN_CC) $(PIRN_PTHREAD_CFLAGS) -O2 $^ -o $@ $(PIRN_LDFLAGS) $(PIRN_PTHREAD_LDLIBS)
+"""
+SMALL_PROJECT = """\
+cmake_minimum_required(VERSION 3.25)
+project(small LANGUAGES C CXX)
+find_package(pirn REQUIRED)
+add_executable(cmaked small.c)
+pirn_board_program(cmaked PTHREAD)
+add_executable(cmaked++ small.cpp)
+pirn_board_program(cmaked++ PTHREAD)
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package of a library that leaves out what it can."""
+    folder = tmp_path_factory.mktemp("small")
+    settings = ["-DPIRN_WITHOUT=everything", "-DPIRN_WITH=stacks", "-DPIRN_POLICIES=single"]
+    settings += [f"-DPIRN_STACK_MIN={SMALL_STACK}", "-DPIRN_CPUS_MOST=1"]
+    build, where = folder / "build", folder / "prefix"
+    for line in (
+        ["cmake", "--preset", BOARD, "-B", str(build), *settings],
+        ["cmake", "--build", str(build), "--target", "pirn", "pirn-pthread", "pirn-cxx"],
+        ["cmake", "--install", str(build), "--prefix", str(where)],
+    ):
+        done = subprocess.run(
+            line, cwd=paths.project(), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    return where / "lib" / "pirn" / "boards" / BOARD
+
+
+def test_a_project_with_a_library_for_small_systems(tmp_path: Path, small: Path) -> None:
+    for name in ("small.c", "small.cpp"):
+        (tmp_path / name).write_text(SMALL)
+    (tmp_path / "Makefile").write_text(SMALL_MAKEFILE)
+    (tmp_path / "CMakeLists.txt").write_text(SMALL_PROJECT)
+    for line in (
+        f"cmake -B build --toolchain {small}/toolchain.cmake && cmake --build build",
+        f"make PIRN_MK={small}/pirn.mk made.elf",
+        f"{small}/pirn-cc -pthread -O2 small.c -o cc.elf",
+        f"{small}/pirn-c++ -pthread -O2 small.cpp -o cxx.elf",
+    ):
+        shell(line, tmp_path)
+    for name in ("build/cmaked.elf", "build/cmaked++.elf", "made.elf", "cc.elf", "cxx.elf"):
+        done = pirn("board", "run", "--cpus", 1, BOARD, name, cwd=tmp_path)
+        said = (done.returncode, done.stdout)
+        assert said == (0, f"stacks from {SMALL_STACK}\n"), name + done.stderr
+
+
+def test_flags_of_a_user_do_not_replace_the_boards(hello: Path) -> None:
+    """Also when CMake runs again, and with others then."""
+    source = hello / "main.c"
+    source.write_text(f"#if !defined A || !defined B\n#error\n#endif\n{source.read_text()}")
+    where = pirn("board", "toolchain", BOARD, cwd=hello).stdout.strip()
+    more = "-DCMAKE_C_FLAGS='-DA -DB' -DCMAKE_EXE_LINKER_FLAGS=-Wl,--print-memory-usage"
+    shell(f"cmake -B b --toolchain {where} {more} && cmake --build b && cmake b", hello)
+    assert pirn("board", "run", BOARD, "b/hello.elf", cwd=hello).stdout == "4 cores, sum 4950\n"
+    before = cached(hello / "b", "CMAKE_C_FLAGS")
+    shell("cmake b -DCMAKE_C_FLAGS='-DA -DB -DC' && cmake --build b && cmake b", hello)
+    assert cached(hello / "b", "CMAKE_C_FLAGS") == f"{before} -DC"
+    assert before.count("-ftls-model") == before.count("-DB") == 1
+
+
+def cached(build: Path, name: str) -> str:
+    """A variable of CMake."""
+    lines = (build / "CMakeCache.txt").read_text().splitlines()
+    return next(line.partition("=")[2] for line in lines if line.startswith(f"{name}:"))
+
+
 def test_a_project_for_another_board_says_so(hello: Path, prefix: Path) -> None:
     line = ["cmake", "-S", str(hello), "-B", str(hello / "x"), f"-Dpirn_DIR={prefix / BOARD}"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
