@@ -24,17 +24,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "scheduler.h"
 #include "threads.h"
 
 enum { SYS_GET_CMDLINE = 0x15, GRACE = 4000 };
 
-/* Words of scheduler.inc's memory_threads, and of the scheduler's registers. */
+/* Words of scheduler.inc's memory_threads. */
 enum { RTU_OVERFLOWS = 3, DTB_OVERFLOWS = 4 };
-enum { IN_DTB = 0x404 / 4, BLOCKED = 0x40c / 4, RECRUITS = 0x414 / 4 };
 
 #define UART ((volatile uint8_t *)0x10000000)
 #define CHIP ((const volatile uint32_t *)0x14000000)
-#define SCHEDULER ((volatile uint32_t *)0x13000000)
 
 static const char *const kinds[KINDS] = {
     "hard",        "hard-tree", "mts",          "lifo-backoff",  "lifo-look",  "lifo-look-backoff",
@@ -281,8 +280,8 @@ static _Noreturn void report(void)
     row("inlined", inlined);
     row("rtu_overflows", memory_threads[RTU_OVERFLOWS]);
     row("dtb_overflows", memory_threads[DTB_OVERFLOWS]);
-    row("recruits", CHIP[7] == 0 ? 0 : SCHEDULER[RECRUITS]);
-    row("blocked", CHIP[7] == 0 ? 0 : SCHEDULER[BLOCKED]);
+    row("recruits", CHIP[7] == 0 ? 0 : hw_read(HW_RECRUITS));
+    row("blocked", CHIP[7] == 0 ? 0 : hw_read(HW_BLOCKED));
     leave(0);
 }
 
@@ -291,8 +290,7 @@ static _Noreturn void hard_round(void)
 {
     static body_fn *const bodies[] = {hard_a, hard_b, hard_c, hard_d, hard_e};
     body_fn *body = bodies[options.workload - 'a'];
-    /* st.full */
-    __asm__ volatile(".insn r 0x0b, 3, 1, x0, %1, %0" ::"r"(line[0]), "r"(line) : "memory");
+    hw_st_full(line, line[0]);
     start = cycles();
     hard_spawn(&template, options.threads, body, options.kind == HARD_TREE);
 }
@@ -301,8 +299,8 @@ static _Noreturn void hard_round(void)
 _Noreturn void hard_finished(void)
 {
     check();
-    if (SCHEDULER[IN_DTB] != 0) {
-        wrong("threads left in the DTB", SCHEDULER[IN_DTB]);
+    if (hw_read(HW_IN_DTB) != 0) {
+        wrong("threads left in the DTB", hw_read(HW_IN_DTB));
     }
     if (++rounds_done == options.rounds) {
         report();

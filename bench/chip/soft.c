@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "queues.h"
+#include "scheduler.h"
 
 enum { RANGE_END = 12, LEAF = 8 }; /* a range in a word: first << RANGE_END | end */
 
@@ -211,10 +212,7 @@ INLINE void take_put(struct self *self, word what)
 {
     uint32_t full;
     (void)self;
-    __asm__ volatile("li t6, 0\n\t"
-                     "mv a0, %1\n\t"
-                     ".insn r 0x0b, 0, 0, x0, a0, x0\n\t"
-                     "mv %0, t6"
+    __asm__ volatile("li t6, 0\n\tmv a0, %1\n\t" HW_SPAWN("a0") "\n\tmv %0, t6"
                      : "=r"(full)
                      : "r"(what)
                      : "a0", "t6", "memory");
@@ -227,15 +225,13 @@ INLINE void take_put(struct self *self, word what)
 /* Ends with 0 by an interrupt, which says that all threads have ended. */
 INLINE word take_next(struct self *self)
 {
-    word what;
     if (LOAD(&control.done)) {
         for (uint32_t i = 0; i < self->harts; i++) {
             ((volatile uint32_t *)0x02000000)[i] = 1;
         }
         return 0;
     }
-    __asm__ volatile(".insn r 0x0b, 7, 0, %0, x0, x0" : "=r"(what)::"memory");
-    return what;
+    return hw_take();
 }
 
 static void take_start(void)

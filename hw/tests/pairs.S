@@ -8,6 +8,7 @@
 # (ld.cff): all must get it.
     .include "test.inc"
     .include "scheduler.inc"
+    .include "end.inc"
     .ifndef PAIRS
     .equ PAIRS, 16
     .endif

@@ -5,6 +5,7 @@
 # in core 0, hart 1 for the threads.
     .include "test.inc"
     .include "scheduler.inc"
+    .include "end.inc"
     .equ BLOCKING, 3                # recruiting threads that block
 
     .macro until reg, at, value     # the word at `at` is `value`

@@ -26,8 +26,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+LIBRARY = HERE.parent / "lib"
 sys.path[:0] = [str(ROOT / "tools"), str(HERE)]
 
+import example  # noqa: E402
 import isa  # noqa: E402
 import litmus  # noqa: E402
 import random_program  # noqa: E402
@@ -101,7 +103,14 @@ def assemble(name: str, text: str | None = None, **symbols: int) -> Path:
         source.write_text(text)
     image = IMAGES / f"{name}.elf"
     parts = IMAGES / f"{own}.elf"
-    words = [COMPILER, *FLAGS, f"-Wa,-I{HERE}", f"-T{HERE / 'link.ld'}", "-o", str(parts)]
+    words = [
+        COMPILER,
+        *FLAGS,
+        f"-Wa,-I{HERE},-I{LIBRARY}",
+        f"-T{LIBRARY / 'link.ld'}",
+        "-o",
+        str(parts),
+    ]
     words += [f"-Wa,--defsym,{symbol}={value}" for symbol, value in symbols.items()]
     result = subprocess.run(
         [*words, str(source)], capture_output=True, text=True, check=False, cwd=HERE
@@ -307,6 +316,21 @@ def waves_case() -> Case:
     return Case("waves", assemble("waves"), waves.CONFIG, options, check=check)
 
 
+@functools.cache
+def example_built() -> tuple[Path, str]:
+    return example.built(ROOT, IMAGES)
+
+
+def example_case(config: Config, options: tuple[str, ...]) -> Case:
+    """The program in C of docs/internals/chip.md."""
+    image, expected = example_built()
+
+    def check(output: str) -> str:
+        return "" if output == expected else f"printed {output!r}, the page has {expected!r}"
+
+    return Case(example.NAME, image, config, ("--lockstep", *options), check=check)
+
+
 def scheduler_tests(full: bool) -> Iterator[Case]:
     yield waves_case()
     sizes = ((1, 1), (2, 2), (4, 1), (2, 4), (8, 1), (8, 4)) if full else ((1, 1), (2, 2))
@@ -330,6 +354,7 @@ def scheduler_programs(config: Config, options: tuple[str, ...]) -> Iterator[Cas
         yield Case("recruit", assemble("recruit"), config, ("--lockstep", *options))
     if config.scheduler != 0:
         yield Case("words", assemble("words"), config, ("--lockstep", *options))
+        yield example_case(config, options)
 
 
 def scheduler_loads(config: Config, full: bool) -> Iterator[Case]:

@@ -4,6 +4,7 @@
 # other hart takes threads. A chip without the scheduler must not know the instructions.
     .include "test.inc"
     .include "scheduler.inc"
+    .include "end.inc"
 
     # The last instruction has trapped. Changes t6.
     .macro trapped cause, value

@@ -7,6 +7,7 @@
 # when they are small.
     .include "test.inc"
     .include "scheduler.inc"
+    .include "end.inc"
     .ifndef COUNT
     .equ COUNT, 100
     .endif

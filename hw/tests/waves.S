@@ -9,6 +9,7 @@
 # times.
     .include "test.inc"
     .include "scheduler.inc"
+    .include "end.inc"
     .equ ROUNDS, 2
 
 main:

@@ -53,13 +53,13 @@ def image(root: Path) -> Path:
     """The program `threads`, compiled anew."""
     if shutil.which(COMPILER) is None:
         raise UserError(f"{COMPILER} is missing; tools/setup --group chip installs it")
-    tests = root / "hw" / "tests"
+    tests, library = root / "hw" / "tests", root / "hw" / "lib"
     folder = root / "build" / "hw" / "programs"
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / f"threads.{os.getpid()}.elf"
-    line = [COMPILER, *FLAGS, f"-Wa,-I{tests}", f"-T{tests / 'link.ld'}", "-o", str(made)]
+    line = [COMPILER, *FLAGS, f"-I{library}", f"-Wa,-I{tests},-I{library}"]
     done = subprocess.run(
-        [*line, *SOURCES],
+        [*line, f"-T{library / 'link.ld'}", "-o", str(made), *SOURCES],
         cwd=root / "bench" / "chip",
         capture_output=True,
         text=True,

@@ -261,9 +261,10 @@ def scenes(path: Path) -> dict[str, list[int]]:
 
 
 def assemble(root: Path, image: Path) -> None:
-    tests = root / SOURCE.parent
-    words = [COMPILER, *FLAGS, f"-Wa,-I{tests}", f"-T{tests / 'link.ld'}", "-o", str(image)]
-    done = subprocess.run([*words, str(root / SOURCE)], capture_output=True, text=True, check=False)
+    tests, library = root / SOURCE.parent, root / "hw" / "lib"
+    words = [COMPILER, *FLAGS, f"-Wa,-I{tests},-I{library}", f"-T{library / 'link.ld'}"]
+    words += ["-o", str(image), str(root / SOURCE)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise UserError(f"{SOURCE}: not assembled\n{done.stderr}")
 
