@@ -26,11 +26,20 @@ enum {
 #define KERNEL_END KERNEL_PINS "/end"
 
 /* Map "dependencies": thread number of a consumer -> its producers. Numbers are those of the first
- * PID namespace. */
+ * PID namespace. Programs write whole lists, under a lock (table/maps.h). The scheduler, which may
+ * not wait for that, only replaces a producer that ends by 0: 0 is no thread. */
 struct kernel_producers {
-    __u32 count;
+    __u32 count; /* of places, those with 0 included */
     __u32 tid[KERNEL_PRODUCERS];
 };
+
+/* The scheduler's change of a list. Several CPUs may do this to one list at the same time, each for
+ * another thread: none of them moves what another one looks for. */
+static inline void kernel_forget(struct kernel_producers *producers, __u32 tid)
+{
+    for (__u32 i = 0; i < KERNEL_PRODUCERS; i++)
+        __sync_val_compare_and_swap(&producers->tid[i], tid, 0);
+}
 
 enum kernel_rule { RULE_NONE, RULE_OLD, RULE_NEW };
 

@@ -401,35 +401,24 @@ int BPF_PROG(saw_switch, bool preempt, struct task_struct *prev, struct task_str
 
 /* ---- dependencies of threads that end ---- */
 
-static long drop_producer(void *map, const void *key, void *value, void *context)
+static long forget_producer(void *map, const void *key, void *value, void *context)
 {
-    struct kernel_producers *producers = value;
-    __u32 tid = *(__u32 *)context;
-    __s32 i;
-
-    bpf_for(i, 0, KERNEL_PRODUCERS)
-    {
-        __s32 last = (__s32)producers->count - 1;
-
-        if (i > last)
-            break;
-        if (producers->tid[place(i)] != tid)
-            continue;
-        producers->tid[place(i)] = producers->tid[place(last)];
-        producers->count = (__u32)last;
-        break;
-    }
+    kernel_forget(value, *(__u32 *)context);
     return 0;
 }
 
-/* The thread still has its number. */
+static void forget(__u32 tid)
+{
+    bpf_map_delete_elem(&dependencies, &tid);
+    bpf_for_each_map_elem(&dependencies, forget_producer, &tid, 0);
+}
+
+/* The thread still has its number, and says already that it ends (PF_EXITING): a program that
+ * writes a list which this does not see looks for that afterwards (table/deps.c). */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(saw_exit, struct task_struct *p)
 {
-    __u32 tid = (__u32)p->pid;
-
-    bpf_map_delete_elem(&dependencies, &tid);
-    bpf_for_each_map_elem(&dependencies, drop_producer, &tid, 0);
+    forget((__u32)p->pid);
     return 0;
 }
 
@@ -449,12 +438,15 @@ __s32 BPF_PROG(pirn_init)
     return scx_bpf_create_dsq(SHARED_QUEUE, -1);
 }
 
-/* For every thread when the scheduler is loaded, and for new ones. */
+/* For every thread when the scheduler is loaded, and for new ones. What the table has of a new
+ * thread's number was of another one. */
 SEC("struct_ops.s/pirn_init_task")
 __s32 BPF_PROG(pirn_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
     struct thread first = {.chosen = -1, .idle_cpu = -1, .placed_on = -1, .ran_on = -1};
 
+    if (args->fork)
+        forget((__u32)p->pid);
     if (!bpf_task_storage_get(&threads, p, &first, BPF_LOCAL_STORAGE_GET_F_CREATE))
         return -NO_MEMORY;
     return 0;

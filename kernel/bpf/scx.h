@@ -49,6 +49,7 @@ struct scx_exit_info {
 };
 
 struct scx_init_task_args {
+    bool fork;
 };
 struct scx_cpu_release_args {
     int reason;

@@ -79,23 +79,38 @@ static struct thread *thread_of(struct task_struct *p)
     return bpf_task_storage_get(&threads, p, NULL, 0);
 }
 
+/* An index that the verifier sees to be small, whatever the compiler knows of it. */
+static __u32 place(__s32 i)
+{
+    asm volatile("" : "+r"(i));
+    return (__u32)i & (KERNEL_PRODUCERS - 1);
+}
+
+/* Whether one of the producers has not ended. */
+static bool has_producer(const struct kernel_producers *producers)
+{
+    __s32 i;
+
+    bpf_for(i, 0, KERNEL_PRODUCERS)
+    {
+        if (i >= (__s32)producers->count)
+            break;
+        if (producers->tid[place(i)] != 0)
+            return true;
+    }
+    return false;
+}
+
 /* NULL: not a consumer. */
 static struct kernel_producers *producers_of(struct task_struct *p, struct thread *t)
 {
     __u32 tid = (__u32)p->pid;
     struct kernel_producers *declared = bpf_map_lookup_elem(&dependencies, &tid);
 
-    t->declared = declared && declared->count > 0;
+    t->declared = declared && has_producer(declared);
     if (t->declared)
         return declared;
     return settings.infer && t->inferred.count > 0 ? &t->inferred : NULL;
-}
-
-/* An index that the verifier sees to be small, whatever the compiler knows of it. */
-static __u32 place(__s32 i)
-{
-    asm volatile("" : "+r"(i));
-    return (__u32)i & (KERNEL_PRODUCERS - 1);
 }
 
 /* 0, the idle thread, is nobody's producer. */

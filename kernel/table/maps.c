@@ -2,9 +2,8 @@
  *
  * Pinned maps by the system call (see maps.h).
  *
- * Lock: flock on the folder of the pins. The kernel removes threads that end without it, so each
- * change looks afterwards whether its threads are still there, and takes back what it wrote of one
- * that is not: its number may be given to another thread later.
+ * Lock: flock on the folder of the pins. The scheduler forgets threads that end without it (see
+ * deps.h).
  */
 #include "maps.h"
 
@@ -12,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
@@ -95,11 +95,29 @@ static int store_drop(void *context, uint32_t consumer)
     return map_drop(table->map, &consumer);
 }
 
+static int store_next(void *context, const uint32_t *consumer, uint32_t *next)
+{
+    const struct maps_table *table = context;
+
+    return map_next(table->map, consumer, next);
+}
+
+static bool store_lives(void *unused, uint32_t tid)
+{
+    (void)unused;
+    return thread_lives(tid);
+}
+
 int maps_lock(struct maps_table *table)
 {
     int error;
 
-    table->store = (struct deps_store){store_get, store_put, store_drop, table};
+    table->store = (struct deps_store){.get = store_get,
+                                       .put = store_put,
+                                       .drop = store_drop,
+                                       .next = store_next,
+                                       .lives = store_lives,
+                                       .context = table};
     table->folder = open(KERNEL_PINS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (table->folder < 0)
         return errno == ENOENT ? -ENOSYS : -errno;
@@ -124,9 +142,36 @@ void maps_unlock(struct maps_table *table)
     close(table->folder);
 }
 
-bool thread_exists(uint32_t tid)
+/* The kernel's flags of a thread: the ninth field of /proc/TID/stat. The second one, its name in
+ * parentheses, may have anything in it. False: there is no such file. */
+static bool read_flags(uint32_t tid, unsigned *flags)
 {
-    return tid != 0 && tid <= INT32_MAX && (kill((pid_t)tid, 0) == 0 || errno == EPERM);
+    char path[32], line[256];
+    const char *name_end;
+    ssize_t length;
+    int file;
+
+    snprintf(path, sizeof path, "/proc/%u/stat", tid);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    length = read(file, line, sizeof line - 1);
+    close(file);
+    line[length > 0 ? length : 0] = '\0';
+    name_end = strrchr(line, ')');
+    return name_end != NULL && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", flags) == 1;
+}
+
+bool thread_lives(uint32_t tid)
+{
+    enum { ENDS = 0x4 }; /* PF_EXITING */
+    unsigned flags;
+
+    if (tid == 0 || tid > INT32_MAX)
+        return false;
+    if (read_flags(tid, &flags))
+        return (flags & ENDS) == 0;
+    return kill((pid_t)tid, 0) == 0 || errno == EPERM; /* no /proc here, or the thread is gone */
 }
 
 int table_add(uint32_t consumer, uint32_t producer)
@@ -134,7 +179,7 @@ int table_add(uint32_t consumer, uint32_t producer)
     struct maps_table table;
     int error;
 
-    if (!thread_exists(consumer) || !thread_exists(producer))
+    if (!thread_lives(consumer) || !thread_lives(producer))
         return -ESRCH;
     if (consumer == producer)
         return -EINVAL;
@@ -142,10 +187,6 @@ int table_add(uint32_t consumer, uint32_t producer)
     if (error != 0)
         return error;
     error = deps_add(&table.store, consumer, producer);
-    if (error == 0 && (!thread_exists(consumer) || !thread_exists(producer))) {
-        (void)deps_delete(&table.store, consumer, producer);
-        error = -ESRCH;
-    }
     maps_unlock(&table);
     return error;
 }
@@ -155,7 +196,7 @@ int table_delete(uint32_t consumer, uint32_t producer)
     struct maps_table table;
     int error;
 
-    if (!thread_exists(consumer) || !thread_exists(producer))
+    if (!thread_lives(consumer) || !thread_lives(producer))
         return -ESRCH;
     error = maps_lock(&table);
     if (error != 0)

@@ -26,7 +26,9 @@ struct maps_table {
 int maps_lock(struct maps_table *table);
 void maps_unlock(struct maps_table *table);
 
-bool thread_exists(uint32_t tid);
+/* False from the moment on when a thread begins to end, which is before the scheduler forgets it
+ * (deps.h): a zombie does not live. */
+bool thread_lives(uint32_t tid);
 
 /* Locks, checks both threads, changes, unlocks. 0, -ENOSYS: no scheduler is loaded, -ESRCH, and the
  * errors of deps.h. */

@@ -2,72 +2,8 @@
  *
  * The table of dependencies (table/deps.h) on a table in memory, which can fail.
  */
-#include "../table/deps.h"
-
 #include "check.h"
-
-#include <errno.h>
-#include <string.h>
-
-struct table {
-    uint32_t number;
-    uint32_t consumers[KERNEL_CONSUMERS];
-    struct kernel_producers producers[KERNEL_CONSUMERS];
-    int get_error, put_error; /* 0: none */
-};
-
-static uint32_t find(const struct table *table, uint32_t consumer)
-{
-    uint32_t i = 0;
-
-    while (i < table->number && table->consumers[i] != consumer)
-        i++;
-    return i;
-}
-
-static int get(void *context, uint32_t consumer, struct kernel_producers *producers)
-{
-    const struct table *table = context;
-    uint32_t i = find(table, consumer);
-
-    if (table->get_error != 0)
-        return table->get_error;
-    if (i == table->number)
-        return -ENOENT;
-    *producers = table->producers[i];
-    return 0;
-}
-
-static int put(void *context, uint32_t consumer, const struct kernel_producers *producers)
-{
-    struct table *table = context;
-    uint32_t i = find(table, consumer);
-
-    if (table->put_error != 0)
-        return table->put_error;
-    if (i == KERNEL_CONSUMERS)
-        return -E2BIG;
-    table->number += i == table->number;
-    table->consumers[i] = consumer;
-    table->producers[i] = *producers;
-    return 0;
-}
-
-static int drop(void *context, uint32_t consumer)
-{
-    struct table *table = context;
-    uint32_t i = find(table, consumer);
-
-    if (i == table->number)
-        return -ENOENT;
-    table->number--;
-    table->consumers[i] = table->consumers[table->number];
-    table->producers[i] = table->producers[table->number];
-    return 0;
-}
-
-static struct table table;
-static const struct deps_store store = {get, put, drop, &table};
+#include "memory.h"
 
 static void test_deps_add_stores_each_producer_once_when_added_twice(void)
 {
@@ -140,6 +76,41 @@ static void test_deps_add_changes_nothing_when_the_store_fails(void)
     CHECK_EQUAL(1, table.producers[0].count);
 }
 
+static void test_deps_add_takes_the_place_of_a_producer_when_it_has_ended(void)
+{
+    for (uint32_t i = 0; i < KERNEL_PRODUCERS; i++)
+        CHECK_EQUAL(0, deps_add(&store, 1, 10 + i));
+    table_begin_end(12); /* the scheduler has not forgotten it yet */
+    CHECK_EQUAL(0, deps_add(&store, 1, 100));
+    CHECK_EQUAL(KERNEL_PRODUCERS, table.producers[0].count);
+    table_end(13);
+    CHECK_EQUAL(0, deps_add(&store, 1, 101));
+    CHECK_EQUAL(-ENOSPC, deps_add(&store, 1, 102));
+}
+
+static void test_deps_add_prunes_the_table_when_it_is_full(void)
+{
+    for (uint32_t i = 0; i < KERNEL_CONSUMERS; i++)
+        CHECK_EQUAL(0, deps_add(&store, 1000 + i, 10 + i % 2));
+    CHECK_EQUAL(-ENOSPC, deps_add(&store, 5000, 10));
+    table_end(11);
+    CHECK_EQUAL(KERNEL_CONSUMERS, table.number);
+    CHECK_EQUAL(0, deps_add(&store, 5000, 10));
+    CHECK_EQUAL(KERNEL_CONSUMERS / 2 + 1, table.number);
+    CHECK_EQUAL(-ENOENT, deps_delete(&store, 1001, 11));
+    CHECK_EQUAL(0, deps_delete(&store, 1002, 10));
+}
+
+static void test_deps_see_no_producer_when_all_have_ended(void)
+{
+    CHECK_EQUAL(0, deps_add(&store, 1, 2));
+    table_end(2);
+    CHECK_EQUAL(1, table.number);
+    CHECK_EQUAL(-ENOENT, deps_delete(&store, 1, 2));
+    CHECK_EQUAL(0, deps_add(&store, 1, 3));
+    CHECK_EQUAL(1, table.producers[0].count);
+}
+
 int main(void)
 {
     void (*const tests[])(void) = {
@@ -150,6 +121,9 @@ int main(void)
         test_deps_add_refuses_producer_when_there_is_no_room,
         test_deps_delete_removes_one_or_the_consumer_when_it_was_the_last,
         test_deps_add_changes_nothing_when_the_store_fails,
+        test_deps_add_takes_the_place_of_a_producer_when_it_has_ended,
+        test_deps_add_prunes_the_table_when_it_is_full,
+        test_deps_see_no_producer_when_all_have_ended,
     };
 
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {

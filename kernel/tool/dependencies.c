@@ -89,11 +89,14 @@ int command_list(int argc, char **argv)
         struct kernel_producers producers;
 
         previous = &consumer;
-        if (map_get(map, &consumer, &producers) != 0)
+        if (map_get(map, &consumer, &producers) != 0 || producers.count > KERNEL_PRODUCERS)
+            continue;
+        deps_compact(&producers);
+        if (producers.count == 0)
             continue;
         print_thread(consumer);
         printf(" <");
-        for (uint32_t i = 0; i < producers.count && i < KERNEL_PRODUCERS; i++)
+        for (uint32_t i = 0; i < producers.count; i++)
             print_thread(producers.tid[i]);
         putchar('\n');
     }

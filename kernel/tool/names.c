@@ -102,7 +102,7 @@ uint32_t operand_thread(const char *operand)
     unsigned long number = strtoul(operand, &end, 10);
 
     if (end != operand && *end == '\0') {
-        if (number > UINT32_MAX || !thread_exists((uint32_t)number))
+        if (number > UINT32_MAX || !thread_lives((uint32_t)number))
             app_die("there is no thread with the number %s", operand);
         return (uint32_t)number;
     }
