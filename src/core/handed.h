@@ -4,6 +4,7 @@
  * give one.
  *
  * Callers: wake.h, yield.h, block.h, run.c, yield.c, wake.c; nobody else calls these operations.
+ * sched/affinity.c calls the policy that it decorates, for a thread that it has already.
  *
  * A ready thread belongs to the policy from enqueue, or rotate, to the operation that returns it
  * (<pirn/policy.h>, "Ownership"). The simulator keeps a record of its own of the ready threads, to
@@ -29,6 +30,10 @@ uint64_t ready_give(struct cpu *self, struct thread *t);
 /* Enqueue has answered, or rotate has taken it. */
 void ready_given(struct cpu *self, uint64_t ticket, struct pirn_kick kick);
 
+/* The policy, which has t, is going to put it where other CPUs may take it, by enqueue or the like,
+ * and says with ready_given where that was. */
+uint64_t ready_move(const struct thread *t);
+
 /* Rotate did not take it. */
 void ready_keep(uint64_t ticket);
 
@@ -49,6 +54,11 @@ ALWAYS_INLINE void ready_given(struct cpu *self, uint64_t ticket, struct pirn_ki
     (void)self;
     (void)ticket;
     (void)kick;
+}
+ALWAYS_INLINE uint64_t ready_move(const struct thread *t)
+{
+    (void)t;
+    return 0;
 }
 ALWAYS_INLINE void ready_keep(uint64_t ticket)
 {

@@ -33,6 +33,7 @@
 #include <stdlib.h>
 
 #include "classes.h"
+#include "handed.h"
 #include "mutant.h"
 #include "placing.h"
 #include "wake.h"
@@ -137,6 +138,13 @@ static void look_again(struct cpu *self, const struct thread *t)
     }
 }
 
+/* A consumer that was taken out has a place again. */
+static void moved(struct cpu *self, uint64_t ticket, struct pirn_kick kick)
+{
+    ready_given(self, ticket, kick);
+    rt_kick(self, kick);
+}
+
 /* t, taken from a queue of consumers, is to run next. NULL: a more urgent thread is ready, and t
  * waits for another producer's CPU now, or is in the policy's queue. */
 static struct thread *run_consumer(struct cpu *self, struct thread *t)
@@ -148,10 +156,11 @@ static struct thread *run_consumer(struct cpu *self, struct thread *t)
         return takes(self, t);
     }
     struct pirn_kick kick;
+    uint64_t ticket = ready_move(t);
     if (!affinity_push(self, t, &kick)) {
         kick = affinity.base.enqueue(self, t, PIRN_WHY_WAKE);
     }
-    rt_kick(self, kick);
+    moved(self, ticket, kick);
     return NULL;
 }
 
@@ -353,8 +362,9 @@ static void affinity_requeue(struct thread *t)
     struct consumer *c = rt_record_of(t);
     at_fence_heavy(); /* ORDER(requeue) */
     if (c != NULL && take_from_any(c)) {
+        uint64_t ticket = ready_move(t);
         placing_leaves(self, t);
-        rt_kick(self, affinity.base.enqueue(self, t, PIRN_WHY_MIGRATE));
+        moved(self, ticket, affinity.base.enqueue(self, t, PIRN_WHY_MIGRATE));
     } else {
         affinity.base.requeue(t);
     }

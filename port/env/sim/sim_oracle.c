@@ -36,7 +36,7 @@
 
 enum { FREE = -1 }; /* in place of a CPU: any, none yet */
 
-/* By the thread's index. A stay is the time from an enqueue to its end. */
+/* By the thread's index. A stay is the time from an enqueue, or a move, to its end. */
 struct entry {
     uint32_t generation, stay;
     bool known, ready;
@@ -119,13 +119,19 @@ static void bind(struct entry *e, int cpu)
     }
 }
 
+static void unbind(struct entry *e)
+{
+    if (e->bound != FREE) {
+        with_policy.bound[e->bound]--;
+        e->bound = FREE;
+    }
+}
+
 static void leaves(struct entry *e)
 {
     e->ready = false;
     with_policy.ready--;
-    if (e->bound != FREE) {
-        with_policy.bound[e->bound]--;
-    }
+    unbind(e);
 }
 
 /* ---- core/handed.h ---- */
@@ -146,6 +152,26 @@ uint64_t ready_give(struct cpu *self, struct thread *t)
     return (uint64_t)t->index << 32 | e->stay;
 }
 
+/* Not in the step tests of a policy, which call its operations and keep no record. */
+static bool is_kept(void)
+{
+    return at_peek(&rt.started) != 0;
+}
+
+uint64_t ready_move(const struct thread *t)
+{
+    if (!is_kept()) {
+        return 0;
+    }
+    struct entry *e = entry_of(t);
+    if (!e->ready) {
+        sim_fail("oracle: thread %s goes to another CPU, and is not ready", label(e));
+    }
+    unbind(e);
+    e->stay++;
+    return (uint64_t)t->index << 32 | e->stay;
+}
+
 /* FREE: any. */
 static int bound_by(struct cpu *self, struct pirn_kick kick)
 {
@@ -157,6 +183,9 @@ static int bound_by(struct cpu *self, struct pirn_kick kick)
 
 void ready_given(struct cpu *self, uint64_t ticket, struct pirn_kick kick)
 {
+    if (!is_kept()) {
+        return;
+    }
     struct entry *e = entry_at((uint32_t)(ticket >> 32));
     if (kick.cpu < PIRN_KICK_ANY || kick.cpu >= (int)rt.ncpu ||
         (kick.cpu == PIRN_KICK_NONE && self == NULL && !kick.later) ||
