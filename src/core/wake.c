@@ -92,6 +92,7 @@ void rt_kick_sleeper(struct cpu *self)
 
 void rt_kick_named(struct cpu *self, struct pirn_kick kick)
 {
+    RT_ASSERT(kick.cpu >= 0 && (unsigned)kick.cpu < rt.ncpu);
     if (RT_CLASSES && kick.preempt) {
         rt_preempt_cpu(self, (unsigned)kick.cpu);
     } else {

@@ -142,7 +142,9 @@ static void look_again(struct cpu *self, const struct thread *t)
 static void moved(struct cpu *self, uint64_t ticket, struct pirn_kick kick)
 {
     ready_given(self, ticket, kick);
-    rt_kick(self, kick);
+    if (kick.cpu != PIRN_KICK_NONE) {
+        rt_kick(self, kick);
+    }
 }
 
 /* t, taken from a queue of consumers, is to run next. NULL: a more urgent thread is ready, and t

@@ -247,6 +247,37 @@ static void test_priority_change_moves_a_consumer(void)
     expect(waiting(2) == 0, "it is no longer among the consumers");
 }
 
+/* The same on the CPU to which the consumer belongs: the policy's queue is the caller's own. */
+static void test_consumer_of_this_cpu_is_pushed_when_it_was_to_run(void)
+{
+    begin("a consumer that is preceded later on its own CPU is placed by the policy");
+    struct thread *producer = fresh(9), *low = fresh_for(1, 5), *urgent = fresh_for(1, 8);
+    depends(low, producer);
+    runs(1, producer);
+    wakes(1, low);
+    wakes(1, urgent);
+    calls_from(1);
+    expect(next(1) == urgent, "the urgent thread runs");
+    expect(waiting(1) == 0, "the consumer is no longer among the consumers");
+    expect(next(1) == low, "the policy has it");
+}
+
+static void test_priority_change_moves_a_consumer_to_the_callers_cpu(void)
+{
+    begin("a consumer whose priority is changed by its own CPU is placed by the policy");
+    struct thread *producer = fresh(9), *consumer = fresh_for(1, 5), *caller = fresh_for(1, 7);
+    depends(consumer, producer);
+    runs(2, producer);
+    wakes(2, consumer);
+    runs(1, caller);
+    calls_from(1);
+    at_store_rlx(&consumer->priority, 6u);
+    policy->requeue(consumer);
+    expect(waiting(2) == 0, "it is no longer among the consumers");
+    expect((at_load_rlx(&cpus[1].pending) & RT_PENDING_RESCHED) == 0, "nor more urgent");
+    expect(next(1) == consumer, "the caller's CPU runs it");
+}
+
 /* ---- affinity=auto ---- */
 
 static struct rt_sem data, room = {.first = 1};
@@ -428,6 +459,8 @@ static void declared(void)
         test_consumer_is_pushed_by_the_standard_rule_when_it_was_to_run();
         test_urgent_consumer_preempts();
         test_priority_change_moves_a_consumer();
+        test_consumer_of_this_cpu_is_pushed_when_it_was_to_run();
+        test_priority_change_moves_a_consumer_to_the_callers_cpu();
     }
 }
 

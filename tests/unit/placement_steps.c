@@ -8,6 +8,9 @@
 #include "../../src/sched/place.h"
 #include "mutant.h"
 #include "placement_steps.h"
+#ifdef PIRN_SIM
+#include "sim_internal.h"
+#endif
 
 struct cpu cpus[CPUS];
 static struct id_slot slots[64];
@@ -59,9 +62,27 @@ struct thread *fresh_for(unsigned id, unsigned priority)
     return t;
 }
 
+#ifdef PIRN_SIM
+static void caller_is(struct cpu *cpu)
+{
+    sim.contexts[sim_current].cpu = cpu;
+}
+#else
+static void caller_is(struct cpu *cpu)
+{
+    port_tls_self = cpu;
+}
+#endif
+
+void calls_from(int id)
+{
+    caller_is(id >= 0 ? &cpus[id] : NULL);
+}
+
 void begin(const char *what)
 {
     where = what;
+    calls_from(-1);
     while (nmade != 0) {
         free(made[--nmade]);
     }

@@ -31,6 +31,9 @@ void depends(struct thread *consumer, struct thread *producer);
 /* t becomes ready: `by` wakes it (-1: a foreign thread does). The kick. */
 int wakes(int by, struct thread *t);
 
+/* The next calls come from CPU `id`, as the caller; -1, and at first: from a thread that is none. */
+void calls_from(int id);
+
 /* CPU `id` leaves what it runs, which blocks, and takes the next thread; NULL: it has none. */
 struct thread *next(unsigned id);
 
