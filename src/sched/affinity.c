@@ -367,8 +367,11 @@ static void affinity_requeue(struct thread *t)
         uint64_t ticket = ready_move(t);
         placing_leaves(self, t);
         moved(self, ticket, affinity.base.enqueue(self, t, PIRN_WHY_MIGRATE));
-    } else {
-        affinity.base.requeue(t);
+        return;
+    }
+    affinity.base.requeue(t);
+    if (affinity.base.pinned) {
+        classes_look_again(t); /* the policy tells its home, and it may run elsewhere */
     }
 }
 

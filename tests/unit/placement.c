@@ -278,6 +278,26 @@ static void test_priority_change_moves_a_consumer_to_the_callers_cpu(void)
     expect(next(1) == consumer, "the caller's CPU runs it");
 }
 
+/* Under dist the consumer belongs to CPU 3, and the thread that waits to CPU 2. */
+static void test_consumer_makes_room_when_its_priority_falls(void)
+{
+    begin("a consumer that runs, and whose priority falls, makes room");
+    struct thread *producer = fresh(9), *consumer = fresh_for(3, 8), *other = fresh_for(2, 6);
+    depends(consumer, producer);
+    runs(2, producer);
+    wakes(2, consumer);
+    expect(next(2) == consumer, "it runs on its producer's CPU");
+    wakes(2, other);
+    at_store_rlx(&cpus[2].pending, 0u);
+    at_store_rlx(&consumer->priority, 5u);
+    policy->requeue(consumer);
+    expect((at_load_rlx(&cpus[2].pending) & RT_PENDING_RESCHED) != 0, "that CPU looks again");
+    if (policy->poll != NULL) {
+        policy->poll(&cpus[2]);
+    }
+    expect(policy->preempt(&cpus[2], consumer, PIRN_WHY_PREEMPT) == other, "and runs the other");
+}
+
 /* ---- affinity=auto ---- */
 
 static struct rt_sem data, room = {.first = 1};
@@ -461,6 +481,7 @@ static void declared(void)
         test_priority_change_moves_a_consumer();
         test_consumer_of_this_cpu_is_pushed_when_it_was_to_run();
         test_priority_change_moves_a_consumer_to_the_callers_cpu();
+        test_consumer_makes_room_when_its_priority_falls();
     }
 }
 
