@@ -361,8 +361,8 @@ static struct thread *affinity_preempt(struct cpu *self, struct thread *running,
 static void affinity_requeue(struct thread *t)
 {
     struct cpu *self = port_cpu_self();
-    struct consumer *c = rt_record_of(t);
     at_fence_heavy(); /* ORDER(requeue) */
+    struct consumer *c = rt_record_of(t);
     if (c != NULL && take_from_any(c)) {
         uint64_t ticket = ready_move(t);
         placing_leaves(self, t);
