@@ -128,12 +128,14 @@ static struct thread *takes(struct cpu *self, struct thread *t)
     return t;
 }
 
-/* Has the priority of t, which the CPU takes, changed meanwhile? The thread that changed it has
- * looked for the CPU that runs t, or this CPU sees the change. */
-static void look_again(struct cpu *self, const struct thread *t)
+/* Has the priority of t, which the CPU takes, changed since the policy was asked, when it was
+ * `asked`? The thread that changed it has looked for the CPU that runs t, or this CPU sees the
+ * change. */
+static void look_again(struct cpu *self, const struct thread *t, uint32_t asked)
 {
     at_fence_seq(); /* ORDER(runs) */
-    if (affinity_urgency(t) != classes_urgency_at(self->id)) {
+    uint32_t runs = classes_urgency_at(self->id);
+    if (asked != runs || affinity_urgency(t) != runs) {
         rt_preempt_cpu(self, self->id);
     }
 }
@@ -151,9 +153,10 @@ static void moved(struct cpu *self, uint64_t ticket, struct pirn_kick kick)
  * waits for another producer's CPU now, or is in the policy's queue. */
 static struct thread *run_consumer(struct cpu *self, struct thread *t)
 {
+    uint32_t asked = affinity_urgency(t);
     if (affinity.way->run == NULL || affinity.way->run(self, t)) {
         if (sched_has_classes()) {
-            look_again(self, t);
+            look_again(self, t, asked);
         }
         return takes(self, t);
     }
