@@ -24,6 +24,10 @@
  *      first.
  *   6. `last` and `ran_on` are hints: written by the CPU when it takes a thread, read by wakers
  *      without order. A stale value costs a wrong place for one wake-up.
+ *   7. Under a discipline with classes a CPU that is going to run another thread says how urgent
+ *      that is (classes_take), fences, and then looks at its consumers once more. A waker queues a
+ *      real-time consumer, fences, and then looks at what the CPU has said. So a consumer never
+ *      waits for a less urgent thread of which its waker did not know. ORDER(runs)
  * Locks: a queue's (RANK_RUNQ); never together with one of the policy's.
  */
 #include "../core/nodes.h"
@@ -116,28 +120,57 @@ static bool take_from_any(struct consumer *c)
 
 /* ---- a thread runs ---- */
 
-/* The CPU takes t: it is its last thread from now on. Returns t, or NULL. */
+/* Consumers go by urgency; that of the first one. */
+static uint32_t first_urgency(struct affinity_cpu *q)
+{
+    uint32_t urgency = URGENCY_IDLE;
+    spin_lock(&q->lock, RANK_RUNQ);
+    if (!list_empty(&q->consumers)) {
+        urgency = affinity_urgency(consumer_at(q->consumers.next)->thread);
+    }
+    spin_unlock(&q->lock, RANK_RUNQ);
+    return urgency;
+}
+
+/* The CPU has said what it runs. Has another CPU, which did not know, queued a more urgent consumer
+ * here meanwhile (invariant 7)? Or has the priority of the consumer that it runs (else NULL) changed
+ * since the policy was asked, when it was `asked`? The thread that changed it has looked for the CPU
+ * that runs the consumer, or this CPU sees the change. */
+static void look_again(struct cpu *self, const struct thread *consumer, uint32_t asked)
+{
+    struct affinity_cpu *q = affinity_of(self);
+    uint32_t runs = classes_urgency_at(self->id);
+    bool same = runs == q->said && consumer == NULL;
+    q->said = runs;
+    if (likely(same) || runs == URGENCY_IDLE) {
+        return;
+    }
+    at_fence_seq(); /* ORDER(runs) */
+    bool changed = consumer != NULL && (asked != runs || affinity_urgency(consumer) != runs);
+    if (changed || (at_load_rlx(&q->length) != 0 && first_urgency(q) > runs)) {
+        rt_preempt_cpu(self, self->id);
+    }
+}
+
+static void note_last(struct cpu *self, struct thread *t)
+{
+    struct affinity_cpu *q = affinity_of(self);
+    at_store_rlx(&q->last, t->id_slot);
+    at_store_rlx(&q->last_life, t->generation);
+    at_store_rlx(&t->id_slot->ran_on, self->id + 1);
+}
+
+/* The CPU takes t from the policy: it is its last thread from now on. NULL: the CPU has no thread,
+ * or its thread goes on. Returns t. */
 static struct thread *takes(struct cpu *self, struct thread *t)
 {
     if (t != NULL) {
-        struct affinity_cpu *q = affinity_of(self);
-        at_store_rlx(&q->last, t->id_slot);
-        at_store_rlx(&q->last_life, t->generation);
-        at_store_rlx(&t->id_slot->ran_on, self->id + 1);
+        note_last(self, t);
+    }
+    if (sched_has_classes()) {
+        look_again(self, NULL, URGENCY_IDLE);
     }
     return t;
-}
-
-/* Has the priority of t, which the CPU takes, changed since the policy was asked, when it was
- * `asked`? The thread that changed it has looked for the CPU that runs t, or this CPU sees the
- * change. */
-static void look_again(struct cpu *self, const struct thread *t, uint32_t asked)
-{
-    at_fence_seq(); /* ORDER(runs) */
-    uint32_t runs = classes_urgency_at(self->id);
-    if (asked != runs || affinity_urgency(t) != runs) {
-        rt_preempt_cpu(self, self->id);
-    }
 }
 
 /* A consumer that was taken out has a place again. */
@@ -155,10 +188,11 @@ static struct thread *run_consumer(struct cpu *self, struct thread *t)
 {
     uint32_t asked = affinity_urgency(t);
     if (affinity.way->run == NULL || affinity.way->run(self, t)) {
+        note_last(self, t);
         if (sched_has_classes()) {
             look_again(self, t, asked);
         }
-        return takes(self, t);
+        return t;
     }
     struct pirn_kick kick;
     uint64_t ticket = ready_move(t);
@@ -340,12 +374,7 @@ static bool affinity_direct(struct cpu *self, struct thread *t)
 static bool consumer_is_due(const struct cpu *self, const struct thread *running, enum pirn_why why)
 {
     struct affinity_cpu *q = affinity_of(self);
-    uint32_t there = 0, here = affinity_urgency(running);
-    spin_lock(&q->lock, RANK_RUNQ);
-    if (!list_empty(&q->consumers)) {
-        there = affinity_urgency(consumer_at(q->consumers.next)->thread);
-    }
-    spin_unlock(&q->lock, RANK_RUNQ);
+    uint32_t there = first_urgency(q), here = affinity_urgency(running);
     bool turn = why == PIRN_WHY_YIELD || running->sched.ticks_left == 0;
     return there > here || (there == here && turn && may_go_first(self, q));
 }

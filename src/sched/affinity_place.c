@@ -210,11 +210,19 @@ static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct 
     return queued;
 }
 
+/* Does the CPU run a less urgent thread than the real-time thread that waits for it now? If it is
+ * about to, it looks at those that wait: invariant 7. */
+static bool runs_less(unsigned cpu, uint32_t urgency)
+{
+    at_fence_seq(); /* ORDER(runs) */
+    uint32_t there = classes_urgency_at(cpu);
+    return there != URGENCY_IDLE && there < urgency;
+}
+
 ALWAYS_INLINE struct pirn_kick kick_of(struct cpu *self, unsigned cpu, uint32_t urgency)
 {
     bool here = self != NULL && self->id == cpu;
-    uint32_t there = sched_has_classes() ? classes_urgency_at(cpu) : (uint32_t)URGENCY_IDLE;
-    bool preempt = urgency > URGENCY_OTHER && there != URGENCY_IDLE && there < urgency;
+    bool preempt = urgency > URGENCY_OTHER && runs_less(cpu, urgency);
     if (here && !preempt) {
         return (struct pirn_kick){.cpu = affinity.shares ? PIRN_KICK_ANY : PIRN_KICK_NONE};
     }

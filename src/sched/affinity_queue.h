@@ -50,6 +50,7 @@ struct affinity_cpu {
     uint64_t idle_since;
     uint32_t ahead;  /* picks at which consumers waited */
     uint32_t ticks;  /* the CPU's at the last of them */
+    uint32_t said;   /* urgency of what it runs, at the last look at its consumers */
     bool went_first; /* consumers, at the last of them */
     struct affinity_counts counts;
 };
