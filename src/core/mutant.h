@@ -99,13 +99,18 @@ enum mutant {
     MUTANT_FORK_LOCKED,     /* a child has the lock of signals as another thread left it */
     MUTANT_FORK_PENDING,    /* a child has what was pending for its thread in the parent */
     MUTANT_WAITS_TIMER, /* a wait for a lock that a timer ends counts as a release of the lock */
-    MUTANT_PRODUCER_CIRCLE, /* a thread may depend on itself through others */
-    MUTANT_AFFINITY_STALE,  /* a consumer goes where its producer ran, whatever runs there now */
-    MUTANT_AFFINITY_AWAY,   /* the waking CPU is not preferred */
-    MUTANT_AFFINITY_TAIL,   /* a consumer goes behind the others of its CPU */
-    MUTANT_AFFINITY_BEHIND, /* or behind the policy's threads */
-    MUTANT_AFFINITY_LEFT,   /* one that is preceded goes to no other producer's CPU */
-    MUTANT_AFFINITY_BLIND,  /* the last look before sleeping does not see the consumers of others */
+    MUTANT_PRODUCER_CIRCLE,  /* a thread may depend on itself through others */
+    MUTANT_AFFINITY_STALE,   /* a consumer goes where its producer ran, whatever runs there now */
+    MUTANT_AFFINITY_AWAY,    /* the waking CPU is not preferred */
+    MUTANT_AFFINITY_TAIL,    /* a consumer goes behind the others of its CPU */
+    MUTANT_AFFINITY_BEHIND,  /* or behind the policy's threads */
+    MUTANT_AFFINITY_LEFT,    /* one that is preceded goes to no other producer's CPU */
+    MUTANT_AFFINITY_LOWERED, /* one that runs away from its CPU keeps it though its priority falls */
+    MUTANT_AFFINITY_CHANGED, /* also if that happens while the CPU takes it */
+    MUTANT_AFFINITY_BEGUN,   /* one that waits does not preempt a thread that has just begun */
+    MUTANT_AFFINITY_UNSEEN,  /* one that is being queued does not see that its priority changes */
+    MUTANT_AFFINITY_EARLY,   /* nor does the thread that changes it see that */
+    MUTANT_AFFINITY_BLIND, /* the last look before sleeping does not see the consumers of others */
     MUTANT_LEARN_BOTH, /* of two threads that wake each other, each is taken for the other's producer */
     MUTANT_AFFINITY_QUIET,  /* only the CPU of a consumer is woken for it */
     MUTANT_TIMER_UNTOLD,    /* the port does not learn of the timers of a CPU that was idle */

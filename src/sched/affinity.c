@@ -147,7 +147,8 @@ static void look_again(struct cpu *self, const struct thread *consumer, uint32_t
     }
     at_fence_seq(); /* ORDER(runs) */
     bool changed = consumer != NULL && (asked != runs || affinity_urgency(consumer) != runs);
-    if (changed || (at_load_rlx(&q->length) != 0 && first_urgency(q) > runs)) {
+    if ((changed && !MUTANT(AFFINITY_CHANGED)) ||
+        (at_load_rlx(&q->length) != 0 && first_urgency(q) > runs && !MUTANT(AFFINITY_BEGUN))) {
         rt_preempt_cpu(self, self->id);
     }
 }
@@ -393,8 +394,9 @@ static struct thread *affinity_preempt(struct cpu *self, struct thread *running,
 static void affinity_requeue(struct thread *t)
 {
     struct cpu *self = port_cpu_self();
+    struct consumer *early = MUTANT(AFFINITY_EARLY) ? rt_record_of(t) : NULL;
     at_fence_heavy(); /* ORDER(requeue) */
-    struct consumer *c = rt_record_of(t);
+    struct consumer *c = MUTANT(AFFINITY_EARLY) ? early : rt_record_of(t);
     if (c != NULL && take_from_any(c)) {
         uint64_t ticket = ready_move(t);
         placing_leaves(self, t);
@@ -402,7 +404,7 @@ static void affinity_requeue(struct thread *t)
         return;
     }
     affinity.base.requeue(t);
-    if (affinity.base.pinned) {
+    if (affinity.base.pinned && !MUTANT(AFFINITY_LOWERED)) {
         classes_look_again(t); /* the policy tells its home, and it may run elsewhere */
     }
 }

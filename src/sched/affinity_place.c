@@ -190,12 +190,13 @@ static bool queue_at(struct cpu *self, unsigned cpu, struct consumer *c, struct 
 {
     struct affinity_cpu *q = &affinity.cpus[cpu];
     bool old = affinity.rule == AFFINITY_OLD;
+    uint32_t before = MUTANT(AFFINITY_UNSEEN) ? affinity_urgency(t) : 0;
     uint32_t others = old ? 0 : affinity.way->urgency(cpu);
     spin_lock(&q->lock, RANK_RUNQ);
     at_store_rlx(&c->queued, cpu + 1);
     c->thread = t;
     at_fence_light(); /* ORDER(requeue) */
-    *urgency = affinity_urgency(t);
+    *urgency = MUTANT(AFFINITY_UNSEEN) ? before : affinity_urgency(t);
     bool queued = old || producers == NULL ||
                   (others <= *urgency && !is_preceded_locked(self, q, producers, *urgency));
     if (queued) {

@@ -3,8 +3,10 @@
 #include "driver.h"
 
 static const struct suite *const suites[] = {
-    &suite_core,   &suite_sync, &suite_policy, &suite_classes,  &suite_call,   &suite_cancel,
-    &suite_signal, &suite_prof, &suite_io,     &suite_affinity, &suite_demand, NULL};
+    &suite_core, &suite_sync,     &suite_policy,           &suite_classes,
+    &suite_call, &suite_cancel,   &suite_signal,           &suite_prof,
+    &suite_io,   &suite_affinity, &suite_affinity_classes, &suite_demand,
+    NULL};
 
 int main(int argc, char **argv)
 {
