@@ -7,11 +7,21 @@ import re
 from pathlib import Path
 
 import pytest
+from affinity_points import (
+    HEAD,
+    SEEN,
+    SURVEY,
+    claimed,
+    measured,
+    point,
+    printed,
+    whole_page,
+    whole_point,
+)
 
 from pirn_tools.errors import UserError
 from pirn_tools.figures import (
     affinity_counts,
-    affinity_here,
     affinity_model,
     affinity_more,
     affinity_page,
@@ -22,7 +32,6 @@ from pirn_tools.figures import (
     affinity_times,
     affinity_waveform,
 )
-from pirn_tools.figures import affinity_real as real_runs
 from pirn_tools.figures import affinity_thesis as thesis
 from pirn_tools.figures.affinity_model import (
     AUTO,
@@ -39,12 +48,10 @@ from pirn_tools.figures.affinity_model import (
     Runner,
     wavemix,
 )
-from pirn_tools.figures.affinity_real import Real
-from pirn_tools.figures.affinity_schedules import Seen, Turn
+from pirn_tools.figures.affinity_schedules import Turn
 from pirn_tools.figures.affinity_survey import Survey
 from pirn_tools.figures.affinity_thesis import BUFFERS, TABLES, Serial
 from pirn_tools.figures.affinity_words import judged, trend
-from pirn_tools.figures.hardware_counters import Counters
 
 # ---- the thesis ----
 
@@ -100,23 +107,6 @@ def test_improvements_follow_from_means_and_variances(topology: str) -> None:
 
 
 # ---- the model ----
-
-HEAD = "workload,topology,buffer,samples,seed,thread,mean_ns,sigma_ns,a2s_ns,migrations"
-
-
-def printed(mean: float, migrations: int = 300) -> str:
-    """Two seeds of wavemix; the second takes longer by 2 us."""
-    lines = [HEAD]
-    for seed in (1, 2):
-        for number, task in enumerate(TASKS):
-            lines.append(f"wavemix,i7,4096,100,{seed},{task},{1000 * (number + 1)},10,20,1")
-        took = 1000 * mean + 2000 * (seed - 1)
-        lines.append(f"wavemix,i7,4096,100,{seed},all,{took},1000,{took + 2000},{migrations}")
-    return "\n".join(lines) + "\n"
-
-
-def point(way: str, mean: float, topology: str = "i7", kb: int = 4, migrations: int = 300) -> Point:
-    return affinity_model.parse(wavemix(way, topology, kb), printed(mean, migrations))
 
 
 def test_a_point_is_the_mean_over_the_seeds() -> None:
@@ -244,12 +234,6 @@ def test_waves_at_once_are_those_of_one_sample() -> None:
     assert affinity_schedules.waves_at_once([]) == {}
 
 
-def claimed(text: str, said: str) -> str:
-    """The row of a table that begins with this."""
-    (line,) = (line for line in text.splitlines() if line.startswith(f"| {said}"))
-    return line
-
-
 def test_what_the_thesis_says_of_schedules_has_a_verdict() -> None:
     text = whole_page()
     assert claimed(text, "Xeon, new rule: three of the four waves").endswith(
@@ -286,124 +270,6 @@ def test_what_is_not_modelled_is_said() -> None:
     line = claimed(affinity_counts.count_claims(found), "i7: affinity has fewer misses of the last")
     assert "there are none; factors -; lines from other cores: factors 1.00" in line
     assert line.endswith("| not modelled |")
-
-
-# ---- the machine at hand ----
-
-
-def test_values_are_those_of_the_last_line() -> None:
-    text = "wavemix: thread=wave0 mean_us=1.5\nwavemix: sync=sem period_median_us=12.7 x=-3\n"
-    assert real_runs.values(text) == {"period_median_us": 12.7, "x": -3.0}
-    assert real_runs.values("") == {}
-
-
-def test_rounds_alternate() -> None:
-    order: list[str] = []
-
-    def run(key: str) -> float:
-        order.append(key)
-        return len(order)
-
-    assert real_runs.alternating(["a", "b"], 2, run) == {"a": [1, 3], "b": [2, 4]}
-    assert order == ["a", "b", "a", "b"]
-
-
-def timed(median: float) -> dict[str, float]:
-    return {
-        "mean_us": median + 1,
-        "sigma_us": 2.0,
-        "a2s_us": median + 5,
-        "median_us": median,
-        "migrations": 0.5,
-        "l1_read_misses": 70.0,
-        "llc_misses": 7.0,
-    }
-
-
-def measured(load: str, no_counters: str = "the kernel has none") -> Real:
-    left_out = dict.fromkeys(real_runs.PINNED, "needs 4 CPUs")
-    runs = {
-        (kb, way): [timed(10.0 if way == PLAIN else 9.0), timed(11.0 if way == PLAIN else 9.5)]
-        for kb in BUFFERS
-        for way in real_runs.WAYS
-        if way not in left_out
-    }
-    prices = {
-        (rule, n): 700.0 + (0 if rule == PLAIN else 100 + 30 * n)
-        for rule in real_runs.RULES
-        for n in real_runs.PRODUCERS
-    }
-    posts = {key: [value / 20] for key, value in prices.items()}
-    counters = {"affinity-learned": 10.0, "affinity-declared": 8.0}
-    learned = {
-        "sem": [{**counters, "affinity-agreed": 8.0}],
-        "cond": [{**counters, "affinity-agreed": agreed} for agreed in (2.0, 5.0)],
-    }
-    return Real(runs, left_out, learned, posts, prices, load, 2, no_counters)
-
-
-def test_a_busy_machine_is_named() -> None:
-    assert measured("0.10, 0.20, 0.30").quiet
-    text = "\n".join(affinity_here.section(measured("7.00, 6.00, 5.00")))
-    assert "its load averages were 7.00, 6.00, 5.00 on 2 CPUs" in text
-    assert "`steal:affinity=declared` changes the time of `steal` by -12 % with 4 KB, -12 %" in text
-    assert "four waves cannot run at once" in text
-
-
-def test_what_was_not_run_or_counted_is_named() -> None:
-    text = "\n".join(affinity_here.section(measured("0, 0, 0")))
-    assert "Not run: `--pin all`: needs 4 CPUs." in text
-    assert "Cache misses were not counted here: the kernel has none." in text
-    assert (
-        "| 64 KB | NPTL, SCHED_FIFO | 9.2 (9.0 to 9.5) | 10.2 | 2.0 | 14.2 | 1.00 | 0.50 |" in text
-    )
-    text = "\n".join(affinity_here.section(measured("0, 0, 0", "")))
-    assert "| 1.00 | 0.50 | 70 | 7 |" in text
-    assert "not counted" not in text
-
-
-def said(text: str, status: int = 0) -> str:
-    """A program that prints it."""
-    return f"#!/bin/sh\ncat <<END\n{text}\nEND\nexit {status}\n"
-
-
-def programs(folder: Path, fifo: str) -> real_runs.Programs:
-    """wavemix of both libraries. fifo: what NPTL says to --class=fifo; empty: it runs."""
-    made = real_runs.Programs(folder)
-    made.pirn.parent.mkdir(parents=True)
-    line = "wavemix: period_mean_us=5.5 period_sigma_us=1 period_a2s_us=7.5 period_median_us=5 "
-    made.pirn.write_text(said(f"{line}migrations=3000"))
-    refuse = f'case "$*" in *fifo*) echo "{fifo}" >&2; exit 1;; esac\n' if fifo else ""
-    made.nptl.write_text(f"#!/bin/sh\n{refuse}{said(line + 'migrations=0')}")
-    for program in (made.pirn, made.nptl):
-        program.chmod(0o755)
-    return made
-
-
-def test_wavemix_is_read_and_its_migrations_are_those_of_a_sample(tmp_path: Path) -> None:
-    got = real_runs.wavemix(programs(tmp_path, ""), OLD, 8, Counters({}))
-    assert got == {"mean_us": 5.5, "sigma_us": 1, "a2s_us": 7.5, "median_us": 5, "migrations": 3}
-
-
-def test_each_way_has_its_policy_and_arguments(tmp_path: Path) -> None:
-    made = programs(tmp_path, "")
-    old = real_runs.command_of(made, OLD, "--buffer=8K")
-    assert old[-3:] == [str(made.pirn), "--affinity", "--buffer=8K"]
-    assert f"PIRN_SCHED={OLD}" in old
-    fifo = real_runs.command_of(made, real_runs.NPTL_FIFO)
-    assert fifo[-2:] == [str(made.nptl), "--class=fifo"]
-    assert not any(word.startswith("PIRN_SCHED") for word in fifo)
-
-
-def test_a_way_that_cannot_be_run_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = programs(tmp_path, "wavemix: not permitted")
-    assert real_runs.refused(made, real_runs.NPTL_FIFO) == "wavemix: not permitted"
-    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
-    assert real_runs.refused(made, PIN_ALL) == "tasks are pinned to 4 CPUs; here are 2"
-    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1, 2, 3})
-    assert real_runs.refused(made, PIN_ALL) == ""
-    assert real_runs.refused(made, AUTO) == ""
-    assert real_runs.refused(programs(tmp_path / "other", ""), real_runs.NPTL_FIFO) == ""
 
 
 # ---- chapter 2 ----
@@ -453,47 +319,7 @@ def test_programs_have_the_scenes_that_the_page_names(step: affinity_survey.Step
         assert f'"{scene}"' in text
 
 
-def test_the_price_is_that_of_a_producer_more() -> None:
-    text = "\n".join(affinity_more.price(measured("0, 0, 0")))
-    assert "100 instructions without producers, 130 with one, and 30 for each further one" in text
-    assert "| 16 | 700 | 1280 | 1280 |" in text
-
-
 # ---- the page ----
-
-COUNTS = (
-    *("switches", "reads", "memory_ns", "runtime_memory_ns", "idle_ns", "steals"),
-    *("from_core", "from_far", "from_far_memory"),
-    *(f"{level}_{what}_misses" for level in ("l1", "l2", "llc") for what in ("read", "write")),
-    *(f"affinity-{name}" for name in ("here", "there", "standard", "pushes", "push-ns", "pulls")),
-    *(f"affinity-{name}" for name in ("late", "pull-ns", "learned", "declared", "agreed")),
-)
-
-
-def whole_point(case: Case) -> Point:
-    """A declared rule takes 40 us, old ones 60, a serial run 100, all others 50."""
-    means = {DECLARED: 40.0, OLD: 60.0, SERIAL: 100.0}
-    mean = means.get(case.way.removesuffix(FLAT), 50.0)
-    head, *lines = printed(mean).splitlines()
-    text = "\n".join(
-        [f"{head},{','.join(COUNTS)}", *(line + ",100" * len(COUNTS) for line in lines)]
-    )
-    return affinity_model.parse(case, text)
-
-
-SURVEY = Survey({}, [(11.0, 18.0)], [(5, 9)])
-
-
-SEEN = {
-    (topology, way): Seen(0.5, {3: 0.75, 4: 0.25})
-    for topology in thesis.TOPOLOGIES
-    for way in (PLAIN, OLD, DECLARED)
-}
-
-
-def whole_page() -> str:
-    found = {case: whole_point(case) for case in affinity_model.plan()}
-    return affinity_page.page(found, measured("9, 9, 9"), SURVEY, SEEN, {"command": "none"})
 
 
 def test_the_page_has_all_sections_and_pictures() -> None:

@@ -161,8 +161,32 @@ def pipelines() -> None:
     expect("there is room for 51 pipelines" in refused.stderr, "it says how many there may be")
 
 
+def each_sample() -> None:
+    common = ("--topology", "xeon", "--sched", "steal:affinity=declared", "--affinity")
+    found = rows(*common, "--counters", "--each-sample", "--seeds", "2")
+    samples = [row for row in found if row["thread"].startswith("sample")]
+    others = [row for row in found if row not in samples]
+    expect(others == rows(*common, "--counters", "--seeds", "2"), "--each-sample changes the run")
+    for seed in ("1", "2"):
+        own = [row for row in samples if row["seed"] == seed]
+        whole = next(row for row in others if (row["seed"], row["thread"]) == (seed, "all"))
+        expect(len(own) == 60, "a row for each sample")
+        took = sum(float(row["mean_ns"]) for row in own) / 60
+        expect(abs(took - float(whole["mean_ns"])) < 1, "the samples' times are those of all")
+        for name in ("affinity-here", "affinity-late", "idle_ns"):
+            counted = sum(int(row[name]) for row in own)
+            # Those of all also have what was done while the first and the last task were not
+            # measured.
+            expect(abs(counted - int(whole[name])) <= 0.1 * counted + 6, f"{name}: {counted}")
+    for other in (("--workload", "pairs"), ("--serial",)):
+        words = [sys.argv[1], *other, "--each-sample"]
+        refused = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False)
+        expect(refused.returncode == 2 and "wavemix" in refused.stderr, f"{other} is refused")
+
+
 def main() -> None:
     repeats()
+    each_sample()
     formats_agree()
     wavemix()
     by_cpu()

@@ -26,7 +26,8 @@ struct task {
     struct edge *out;             /* to the consumer; NULL: a sink */
     unsigned ninputs;
     char *buffer;
-    uint64_t ended; /* when the last output was done */
+    uint64_t ended;        /* when the last output was done */
+    struct sim_usage used; /* until then */
     struct task_result *result;
     pirn_thread_t thread;
 } __attribute__((aligned(64)));
@@ -59,13 +60,22 @@ double moments_sigma(const struct moments *m)
     return variance > 0 ? sqrt(variance) : 0;
 }
 
-static void usage_take(struct sim_usage *used, const struct sim_usage *before)
+void usage_take(struct sim_usage *used, const struct sim_usage *before)
 {
     used->run_ns -= before->run_ns;
     used->switches -= before->switches;
     used->migrations -= before->migrations;
     caches_counts_take(&used->program, &before->program);
     caches_counts_take(&used->runtime, &before->runtime);
+}
+
+void usage_join(struct sim_usage *to, const struct sim_usage *from)
+{
+    to->run_ns += from->run_ns;
+    to->switches += from->switches;
+    to->migrations += from->migrations;
+    caches_counts_add(&to->program, &from->program);
+    caches_counts_add(&to->runtime, &from->runtime);
 }
 
 /* In place of each CPU's counts, and of the counters, those since the last call. */
@@ -109,6 +119,19 @@ static void task_works(struct task *t)
     }
 }
 
+/* A sample has ended: what all have done until now. It takes no time of the model. */
+static void sample_note(double ns)
+{
+    struct sample until = {.ns = ns};
+    for (unsigned i = 0; i < run.plan->graph->ntasks; i++) {
+        usage_join(&until.used, &run.tasks[i].used);
+    }
+    sim_quiet = true;
+    counters_read(&until.counters);
+    sim_quiet = false;
+    samples_note(&until);
+}
+
 /* Works, and notes the times, of a sample that is measured. */
 static void task_fills(struct task *t, uint64_t sample)
 {
@@ -118,6 +141,12 @@ static void task_fills(struct task *t, uint64_t sample)
     if (sample >= run.plan->warmup) {
         moments_add(&t->result->work, (double)(end - from));
         moments_add(&t->result->interval, (double)(end - t->ended));
+    }
+    if (run.plan->each) {
+        sim_usage(&t->used);
+        if (t->out == NULL && sample + 1 >= run.plan->warmup) {
+            sample_note((double)(end - t->ended));
+        }
     }
     t->ended = end;
 }
@@ -252,6 +281,7 @@ const char *graph_run(const struct plan *plan, struct graph_result *result)
     run.result = result;
     run.counts = false;
     tasks_make(result);
+    samples_begin();
     sim_run(&config, plan->serial ? run_serial : run_threads, NULL, &ended);
     for (unsigned i = 0; i < plan->graph->ntasks; i++) {
         free(run.tasks[i].buffer);

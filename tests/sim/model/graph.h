@@ -43,6 +43,7 @@ struct plan {
     enum pin pin;
     bool declare; /* consumers say on whom they depend: task affinity */
     bool serial;  /* one thread runs all tasks, one after another */
+    bool each;    /* keep each sample: of graphs with one sink */
     size_t buffer;
     uint64_t samples, warmup, seed; /* warmup: samples before those that are measured */
     unsigned work;                  /* percent of the topology's times to compute */
@@ -85,6 +86,24 @@ const char *graph_run(const struct plan *plan, struct graph_result *result);
 /* counters.c: the runtime's and the policy's, and their difference from an earlier state. */
 void counters_read(struct counters *c);
 void counters_take(struct counters *c, const struct counters *before);
+
+void usage_join(struct sim_usage *to, const struct sim_usage *from); /* sums */
+void usage_take(struct sim_usage *used, const struct sim_usage *before);
+
+/* samples.c: each sample of the last run (plan.each): its time, and what was used and counted from
+ * the end of the sample before to its end. Of a task counts what it had used by its last output. */
+struct sample {
+    double ns;
+    struct sim_usage used;
+    struct counters counters;
+};
+size_t samples_number(void);
+void samples_get(size_t i, struct sample *sample);
+
+/* For graph.c: a run begins; a sample ends that is measured, or the last one that is not: its time,
+ * and what has been used and counted so far. */
+void samples_begin(void);
+void samples_note(const struct sample *until);
 
 /* pinned.c: policy "pinned". The next thread that is created is to run on this CPU; NOT_PINNED: on
  * any. */

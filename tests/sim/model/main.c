@@ -75,6 +75,7 @@ static void parse(int argc, char **argv)
                     "of CPUs with equal clocks the first goes on, not one by the seed"),
         option_flag("by-cpu", &given.by_cpu, "rows for the CPUs, the runtime's accesses included"),
         option_flag("counters", &given.counters, "also counters of the runtime and of the policy"),
+        option_flag("each-sample", &plan.each, "a row for each sample that is measured: wavemix"),
         option_text("trace", "FILE", &plan.trace, "write the event trace of one run"),
         option_choice("format", &given.format, report_formats, "text, csv or json"),
         {0}};
@@ -120,6 +121,10 @@ static void refuse(void)
     }
     if (plan.pin != PIN_NONE && plan.serial) {
         options_refuse("--pin=%s: there is one thread; not together with --serial", pin);
+    }
+    if (plan.each && (given.workload != 0 || plan.serial)) {
+        options_refuse("--each-sample: with workload wavemix, whose samples end one by one, and "
+                       "not with --serial");
     }
     if (plan.trace != NULL && given.seeds != 1) {
         options_refuse("--trace=%s: one run is traced; not together with --seeds", plan.trace);

@@ -3,7 +3,8 @@
  * report.c - the rows of pirn-sim-model (report.h), as text, CSV or JSON.
  *
  * The row of a task has its time to work on a sample, without waiting. That of "all" has the time
- * from one sample to the next, over all sinks, and the sums of the tasks.
+ * from one sample to the next, over all sinks, and the sums of the tasks. That of a sample has the
+ * same of this one.
  */
 #include "report.h"
 
@@ -18,6 +19,7 @@ struct row {
     struct moments time;
     struct sim_usage used;
     const struct counters *counters; /* NULL: of a thread or a CPU */
+    bool alone;                      /* of one sample */
 };
 
 /* ---- values ---- */
@@ -106,17 +108,16 @@ struct pair {
 };
 
 /* Reads and writes by sample. */
-static struct pair pair_of(const struct report *r, uint64_t reads_, uint64_t writes_)
+static struct pair pair_of(double n, uint64_t reads_, uint64_t writes_)
 {
     struct pair pair;
-    double n = (double)r->plan->samples;
     snprintf(pair.text, sizeof(pair.text), "%.1f/%.1f", (double)reads_ / n, (double)writes_ / n);
     return pair;
 }
 
 static void text_row(const struct report *r, const struct row *row)
 {
-    double n = (double)r->plan->samples;
+    double n = row->alone ? 1 : (double)r->plan->samples;
     bool l2 = r->plan->timing->topology->l2.bytes != 0;
     if (!r->more) {
         printf("%-12s%8s%8s%8s%7s%15s%15s%15s%8s%8s%8s\n", "times in us", "mean", "sigma", "A2S",
@@ -125,9 +126,9 @@ static void text_row(const struct report *r, const struct row *row)
     printf("%-12s%8.2f%8.2f%8.2f%7.2f%15s%15s%15s%8.1f%8.1f%8.1f\n", row->name,
            moments_mean(&row->time) / 1000, moments_sigma(&row->time) / 1000,
            a2s(&row->time) / 1000, (double)migrations(row) / n,
-           pair_of(r, l1_read_misses(row), l1_write_misses(row)).text,
-           l2 ? pair_of(r, l2_read_misses(row), l2_write_misses(row)).text : "",
-           pair_of(r, llc_read_misses(row), llc_write_misses(row)).text, (double)from_core(row) / n,
+           pair_of(n, l1_read_misses(row), l1_write_misses(row)).text,
+           l2 ? pair_of(n, l2_read_misses(row), l2_write_misses(row)).text : "",
+           pair_of(n, llc_read_misses(row), llc_write_misses(row)).text, (double)from_core(row) / n,
            (double)from_far(row) / n, (double)(from_memory(row) + from_far_memory(row)) / n);
     for (unsigned i = 0; row->counters != NULL && i < row->counters->n; i++) {
         const struct counter *c = &row->counters->counter[i];
@@ -224,21 +225,28 @@ static void moments_join(struct moments *to, const struct moments *from)
     to->squares += from->squares;
 }
 
-static void usage_join(struct sim_usage *to, const struct sim_usage *from)
-{
-    to->run_ns += from->run_ns;
-    to->switches += from->switches;
-    to->migrations += from->migrations;
-    caches_counts_add(&to->program, &from->program);
-    caches_counts_add(&to->runtime, &from->runtime);
-}
-
 static void print_cpus(struct report *r, const struct graph_result *result)
 {
     for (unsigned i = 0; i < r->plan->cpus; i++) {
         char name[16];
         snprintf(name, sizeof(name), "cpu%u", i);
         struct row row = {.name = name, .used = {.program = result->cpus[i]}};
+        print_row(r, &row);
+    }
+}
+
+static void print_samples(struct report *r)
+{
+    for (size_t i = 0; i < samples_number(); i++) {
+        char name[32];
+        struct sample sample;
+        snprintf(name, sizeof(name), "sample%zu", i);
+        samples_get(i, &sample);
+        struct row row = {.name = name,
+                          .time = {1, sample.ns, sample.ns * sample.ns},
+                          .used = sample.used,
+                          .counters = r->counters ? &sample.counters : NULL,
+                          .alone = true};
         print_row(r, &row);
     }
 }
@@ -262,6 +270,9 @@ void report_run(struct report *r, const struct graph_result *result)
     }
     if (r->by_cpu) {
         print_cpus(r, result);
+    }
+    if (r->plan->each) {
+        print_samples(r);
     }
     print_row(r, &all);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report.h - what pirn-sim-model prints: a row for each task, and one for all; by_cpu: one for
- * each CPU before that; counters: more columns, empty but in the row for all. */
+ * each CPU before that, then of plan.each one for each sample; counters: more columns, in the rows
+ * of samples and in that for all. */
 #ifndef PIRN_TESTS_MODEL_REPORT_H
 #define PIRN_TESTS_MODEL_REPORT_H
 

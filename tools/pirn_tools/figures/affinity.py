@@ -5,7 +5,7 @@ the machine at hand, beside the thesis that added it to Linux.
 affinity_thesis.py has the thesis' numbers and its estimate; affinity_model.py, affinity_real.py and
 affinity_survey.py the runs; affinity_plots.py, affinity_schedules.py and affinity_waveform.py the
 pictures; affinity_page.py the page, whose sections are in affinity_times.py, affinity_serial.py,
-affinity_counts.py, affinity_more.py, affinity_here.py and affinity_survey.py.
+affinity_counts.py, affinity_more.py, affinity_here.py, affinity_loss.py and affinity_survey.py.
 """
 
 from __future__ import annotations

@@ -100,18 +100,48 @@ class Case:
         machine = ["--topology", self.topology, "--buffer", str(self.buffer)]
         flat = ["--one-node"] if self.way.endswith(FLAT) else []
         way = WAYS[self.way.removesuffix(FLAT)]
-        return [*what, *machine, "--samples", str(self.samples), *way, *flat]
+        each = ["--each-sample"] if self.each_sample else []
+        return [*what, *machine, "--samples", str(self.samples), *way, *flat, *each]
+
+    @property
+    def each_sample(self) -> bool:
+        """Whether its samples are looked at one by one (affinity_loss.py)."""
+        return not self.pairs and any(self.way in rules for rules in FAMILIES.values())
 
 
 Row = Mapping[str, str]
 
 
 @dataclass(frozen=True)
+class Sample:
+    """What is known of one sample of a run."""
+
+    values: Mapping[str, float]
+
+    @property
+    def ns(self) -> float:
+        return self.values["mean_ns"]
+
+    def value(self, name: str) -> float:
+        """0: the policy does not count that."""
+        return self.values.get(name, 0.0)
+
+
+SAMPLE = "sample"  # and a number: the row of a sample, in place of a thread's
+OF_SAMPLES = (
+    *("mean_ns", "migrations", "memory_ns", "idle_ns"),
+    *(f"affinity-{name}" for name in ("standard", "late", "pulls", "pushes")),
+)
+
+
+@dataclass(frozen=True)
 class Point:
-    """What the runs of a case printed: for each seed, the rows of the threads, and of all."""
+    """What the runs of a case printed: for each seed, the rows of the threads, and of all; and its
+    samples, if the case has them."""
 
     case: Case
     seeds: tuple[Mapping[str, Row], ...]
+    samples: tuple[Sequence[Sample], ...] = ()
 
     def values(self, column: str, thread: str = "all") -> list[float]:
         return [float(rows[thread][column]) for rows in self.seeds]
@@ -192,11 +222,16 @@ def plan() -> list[Case]:
 def parse(case: Case, text: str) -> Point:
     """The CSV that the program has printed."""
     seeds: dict[str, dict[str, Row]] = {}
+    samples: dict[str, list[Sample]] = {}
     for row in csv.DictReader(text.splitlines()):
-        seeds.setdefault(row["seed"], {})[row["thread"]] = row
+        if row["thread"].startswith(SAMPLE):
+            known = {name: float(row[name]) for name in OF_SAMPLES if row.get(name)}
+            samples.setdefault(row["seed"], []).append(Sample(known))
+        else:
+            seeds.setdefault(row["seed"], {})[row["thread"]] = row
     if not seeds or any("all" not in rows for rows in seeds.values()):
         raise UserError(f"{case.title}: the model printed no row for all threads")
-    return Point(case, tuple(seeds.values()))
+    return Point(case, tuple(seeds.values()), tuple(samples.values()))
 
 
 def execute(words: Sequence[str], title: str) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The page of `pirn bench figures affinity`, continued: what is learned, the machine with 64 cores,
-the price of a wake-up, schedules, the real machine, and where affinity does not help."""
+the price of a wake-up, and schedules."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pirn_tools.figures import markdown
+from pirn_tools.figures.affinity_loss import cases, lost
 from pirn_tools.figures.affinity_model import (
     AUTO,
     BOTH,
     DECLARED,
-    FAMILIES,
     FLAT,
     OLD,
     PAIRS,
@@ -42,7 +42,6 @@ from pirn_tools.figures.affinity_words import (
     mean,
     share,
     signed,
-    sizes,
     span,
 )
 
@@ -387,115 +386,3 @@ def follow_words(seen: Mapping[tuple[str, str], Seen]) -> str:
 def title_of(one: Schedule) -> str:
     rule = "old" if one.way == OLD else "improved"
     return f"{TOPOLOGIES[one.topology]}, {rule} rule, `{one.way}`"
-
-
-# ---- where affinity does not help ----
-
-LOSS = -0.005
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A rule with which A2S is larger than without."""
-
-    topology: str
-    kb: int
-    way: str
-    plain: str
-    gain: float
-    moved: tuple[float, float, float]  # of a sample, us: program's, runtime's memory time; idling
-    deviates: bool  # the mean is not longer: only sigma is
-
-    @property
-    def reason(self) -> str:
-        if self.deviates:
-            return "the mean is no longer; samples differ more"
-        names = ("more time in memory", "more time in the runtime's memory", "CPUs idle more")
-        most, name = max(zip(self.moved, names, strict=True))
-        return name if most > 0 else "none of these"
-
-
-def lost(found: Points) -> list[Loss]:
-    each = []
-    for topology in TOPOLOGIES:
-        for plain, rules in FAMILIES.items():
-            for way in rules:
-                for kb in BUFFERS:
-                    gain = a2s_gain(found, way, plain, topology, kb)
-                    if gain < LOSS:
-                        ours, before = (found[wavemix(w, topology, kb)] for w in (way, plain))
-                        each.append(
-                            Loss(
-                                *(topology, kb, way, plain, gain, moved(ours, before)),
-                                ours.mean <= before.mean,
-                            )
-                        )
-    return each
-
-
-def moved(ours: Point, before: Point) -> tuple[float, float, float]:
-    program, runtime, idle = (
-        (ours.by_sample(name) - before.by_sample(name)) / 1000
-        for name in ("memory_ns", "runtime_memory_ns", "idle_ns")
-    )
-    return program, runtime, idle
-
-
-def losses(found: Points, real: Real) -> list[str]:
-    each = lost(found)
-    rows = [
-        [
-            f"{TOPOLOGIES[one.topology]}, {one.kb} KB",
-            f"`{one.way}`",
-            signed(one.gain),
-            *(f"{value:+.1f}" for value in one.moved),
-            one.reason,
-        ]
-        for one in each
-    ]
-    head = ["", "", "A2S", "memory", "runtime's memory", "idle", "mostly"]
-    parts = [
-        "## Where affinity does not help",
-        "Cases of the model in which A2S is worse by at least 0.5 % than under the policy without "
-        "affinity; and what "
-        "changed, in microseconds of a sample, summed over the CPUs: time of the program's "
-        "accesses, of the runtime's, and without work.",
-        markdown.table(head, rows, left=(0, 1, 6)) if rows else "There is none.",
-        f"That is {len(each)} of {cases()} cases.",
-        xeon_words(found),
-    ]
-    if any(one.way == OLD for one in each):
-        parts.append(
-            "The old rule binds a consumer to a CPU whatever that CPU runs, and no other CPU may "
-            "take it: CPUs idle while it waits."
-        )
-    parts.append(
-        "Affinity does not help either where the plain policy already runs consumers behind their "
-        "producers (pairs under `steal`), and where data is larger than the caches that a "
-        "producer leaves behind."
-    )
-    return parts
-
-
-def cases() -> int:
-    return len(TOPOLOGIES) * len(BUFFERS) * sum(len(rules) for rules in FAMILIES.values())
-
-
-def xeon_words(found: Points) -> str:
-    kb = BUFFERS[0]
-    here = [
-        (way, a2s_gain(found, way, plain, "xeon", kb))
-        for way, plain in ((DECLARED, PLAIN), ("single:affinity=declared", "single"))
-    ]
-    said = ", ".join(f"`{way}` {signed(gain)}" for way, gain in here)
-    fewer = [way for way, gain in here if gain < 0]
-    close = (
-        f"`{markdown.joined(fewer)}` shows such a loss."
-        if fewer
-        else "The model shows no such loss."
-    )
-    return (
-        f"The thesis' case is the Xeon with {sizes([kb])}: {signed(NEW_IMPROVEMENT['xeon'][kb])}. "
-        "Its reasons are that a mixer which changes dies warms up another cache, and that pulls "
-        f"take long beside so little work. Here: {said}. {close}"
-    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pirn_tools.figures import affinity_here as here
+from pirn_tools.figures import affinity_loss as loss
 from pirn_tools.figures import affinity_more as more
 from pirn_tools.figures import affinity_survey as survey
 from pirn_tools.figures import affinity_thesis as thesis
@@ -68,7 +69,7 @@ def page(
         *more.price(real),
         *more.schedules(seen),
         *here.section(real),
-        *more.losses(found, real),
+        *loss.losses(found),
         *survey.section(surveyed),
     ]
     return "\n\n".join(parts) + "\n"
