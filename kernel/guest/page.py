@@ -33,12 +33,14 @@ clock counts instructions, and its CPUs take turns on one of this computer's. So
 counts of what threads did and where, and no times. Runs differ slightly.
 
 `EEVDF` is Linux's default, `SCHED_FIFO` its real-time class; `none`, `old` and `new` are the
-[rules](../guide/kernel.md#rules) with the declared producers, `new, inferred` with learned ones."""
+[rules](../guide/kernel.md#rules) with the declared producers, `new, inferred` with learned ones.
+Of wavemix there are also runs in which the waves, or all threads, are tied to the CPUs of the
+thesis' Table 3.2 (`wavemix --pin`)."""
 
 WAVEMIX = """\
 In [wavemix](../../apps/README.md) four waves fill a buffer each, mixer0 and mixer1 read two of
 these each, and mixer2 reads theirs: {samples} samples, after {warmup} that do not count. It
-declares who reads from whom, but not under `EEVDF`, `SCHED_FIFO` and `new, inferred`."""
+declares who reads from whom, but not under Linux's own schedulers and `new, inferred`."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,11 @@ def _find(parts: dict[str, Any]) -> Found:
             if part["status"] != 0:
                 raise click.ClickException(f"{name}: status {part['status']}")
             found[program, scheduler] = Run(part["values"], part["counters"])
-    for program in (*SIZES, *RELAYS):
-        for scheduler in _schedulers(found):
-            if (program, scheduler) not in found:
-                raise click.ClickException(f"{program}, {scheduler}: not run")
+    for programs in (SIZES, RELAYS):
+        for program in programs:
+            for scheduler in _schedulers(found, programs):
+                if (program, scheduler) not in found:
+                    raise click.ClickException(f"{program}, {scheduler}: not run")
     if not found:
         raise click.ClickException("no program has run; run kernel/guest/run.py")
     return found
@@ -94,13 +97,15 @@ def _played(kept: dict[str, Any]) -> list[Played]:
     return found
 
 
-def _schedulers(found: Found) -> list[str]:
-    return list(dict.fromkeys(scheduler for _, scheduler in found))
+def _schedulers(found: Found, programs: Sequence[str]) -> list[str]:
+    """Those under which one of these programs has run."""
+    each = (scheduler for program, scheduler in found if program in programs)
+    return list(dict.fromkeys(each))
 
 
 def _by_size(found: Found, cell: Callable[[Run], str]) -> str:
     head = ["", *(size.removeprefix("wavemix, ") for size in SIZES)]
-    rows = [[s, *(cell(found[size, s]) for size in SIZES)] for s in _schedulers(found)]
+    rows = [[s, *(cell(found[size, s]) for size in SIZES)] for s in _schedulers(found, SIZES)]
     return markdown.table(head, rows)
 
 
@@ -120,7 +125,7 @@ def _counted(found: Found, programs: Sequence[str]) -> str:
     """The scheduler's counters, for its rules."""
     rows = []
     for program in programs:
-        for scheduler in _schedulers(found):
+        for scheduler in _schedulers(found, programs):
             counters = found[program, scheduler].counters
             if counters:
                 name = program.removeprefix("wavemix, ")
@@ -130,7 +135,7 @@ def _counted(found: Found, programs: Sequence[str]) -> str:
 
 def _relay(found: Found, program: str) -> str:
     rows = []
-    for scheduler in _schedulers(found):
+    for scheduler in _schedulers(found, RELAYS):
         p = found[program, scheduler]
         counters = [str(p.counters.get(key, "")) for key in COUNTERS]
         rows.append([scheduler, *(p.values[key] for key in PLACES), *counters])
@@ -146,7 +151,7 @@ def _span(values: Sequence[float], unit: str = "") -> str:
 def _in_short(found: Found) -> str:
     """Shares and migrations over the sizes of buffers, for each scheduler."""
     lines = []
-    for scheduler in _schedulers(found):
+    for scheduler in _schedulers(found, SIZES):
         runs = [found[size, scheduler] for size in SIZES]
         shares = _span([100 * _share(p) for p in runs], " %")
         moves = _span([float(p.values["migrations"]) for p in runs])

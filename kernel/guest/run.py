@@ -36,6 +36,7 @@ SOURCED = ("checks.sh", "peer.sh", "steps.sh")
 CHECKS = ("options", "loaded", "declared", "partial", "busy", "ejected", "undone")
 OTHERS = ("trace", "steps", *CHECKS)  # what --only takes besides programs
 SHOWN = 24  # lines of the trace
+FIFO = "/usr/bin/chrt -f 10"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Scheduler:
     name: str
     load: str | None = None  # options of pirn-kernel load; None: Linux's own
     prefix: str = ""
+    options: str = ""  # of wavemix, the only program that runs with them
     declared: bool = True
     peer: Path | None = None  # a program that loads a scheduler of others
     command: tuple[str, ...] = ()  # that starts it in the guest
@@ -50,7 +52,9 @@ class Scheduler:
 
 SCHEDULERS = [
     Scheduler("EEVDF"),
-    Scheduler("SCHED_FIFO", prefix="/usr/bin/chrt -f 10"),
+    Scheduler("SCHED_FIFO", prefix=FIFO),
+    Scheduler("SCHED_FIFO, waves pinned", prefix=FIFO, options="--pin=waves"),
+    Scheduler("SCHED_FIFO, all pinned", prefix=FIFO, options="--pin=all"),
     Scheduler("none", "--rule=none"),
     Scheduler("old", "--rule=old"),
     Scheduler("new", "--rule=new"),
@@ -66,6 +70,9 @@ class Program:
     undeclared: str
     values: list[str]
     samples: str = ""  # wavemix's table of samples, in the guest
+
+    def runs_under(self, scheduler: Scheduler) -> bool:
+        return not scheduler.options or bool(self.samples)
 
 
 def read_peer(number: int, command: str) -> Scheduler:
@@ -104,7 +111,8 @@ def run_commands(program: Program, scheduler: Scheduler) -> list[str]:
         run = [program.undeclared, *kept, "peer_end", "( exit $status ); }"]
         return [f"peer_begin {shlex.join(scheduler.command)} && {{", *run]
     if scheduler.load is None:
-        return [f"{scheduler.prefix} {program.undeclared}".strip(), *kept, "( exit $status )"]
+        words = (scheduler.prefix, program.undeclared, scheduler.options)
+        return [" ".join(word for word in words if word), *kept, "( exit $status )"]
     command = program.command if scheduler.declared else program.undeclared
     return [
         f"pirn-kernel load {scheduler.load} && {{",
@@ -150,7 +158,8 @@ def script(
     lines += part("system", ["uname -r", "cat /proc/uptime"])
     for program in programs:
         for scheduler in schedulers:
-            lines += part(f"{program.name}|{scheduler.name}", run_commands(program, scheduler))
+            if program.runs_under(scheduler):
+                lines += part(f"{program.name}|{scheduler.name}", run_commands(program, scheduler))
     lines += traced
     for check in checks:
         lines += part(f"check {check}", [f"check_{check}"])

@@ -13,7 +13,7 @@ import page  # noqa: E402
 import traces  # noqa: E402
 from results import Part  # noqa: E402
 
-SCHEDULERS = ("EEVDF", "new")
+SCHEDULERS = ("EEVDF", "new", "all pinned")
 
 
 def part(program: str, scheduler: str, number: int) -> Part:
@@ -27,7 +27,7 @@ def part(program: str, scheduler: str, number: int) -> Part:
         ]
     else:
         lines = ["relay: " + " ".join(f"{key}={number}" for key in page.PLACES)]
-    if scheduler != "EEVDF":
+    if scheduler == "new":
         lines += [f"{key:<12} {number:>12}  text" for key in page.COUNTERS]
     return Part(f"{program}|{scheduler}", 0, lines)
 
@@ -36,6 +36,8 @@ def made() -> str:
     parts = {}
     for program in (*page.SIZES, *page.RELAYS):
         for at, scheduler in enumerate(SCHEDULERS):
+            if scheduler == "all pinned" and program in page.RELAYS:
+                continue  # of wavemix only
             p = part(program, scheduler, 1 + at)
             parts[program, scheduler] = page.Run(p.values, p.counters)
     situation = traces.Situation("one", "Figure 1", "", ["a b", "c d"])
@@ -55,6 +57,7 @@ def test_page_has_shares_and_migrations_by_size() -> None:
     assert migrations == ["EEVDF", *["1"] * 5]
     assert len(relays) == len(page.RELAYS)
     assert all(row[1:5] == ["1"] * 4 for row in relays)
+    assert [row[0] for row in rows(made(), "all pinned")] == ["all pinned"] * 2
 
 
 def test_page_says_the_same_in_short() -> None:
