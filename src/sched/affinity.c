@@ -133,9 +133,9 @@ static uint32_t first_urgency(struct affinity_cpu *q)
 }
 
 /* The CPU has said what it runs. Has another CPU, which did not know, queued a more urgent consumer
- * here meanwhile (invariant 7)? Or has the priority of the consumer that it runs (else NULL) changed
- * since the policy was asked, when it was `asked`? The thread that changed it has looked for the CPU
- * that runs the consumer, or this CPU sees the change. */
+ * here meanwhile (invariant 7)? Or has the priority of the consumer that it runs (else NULL)
+ * changed since the policy was asked, when it was `asked`? The thread that changed it has looked
+ * for the CPU that runs the consumer, or this CPU sees the change. */
 static void look_again(struct cpu *self, const struct thread *consumer, uint32_t asked)
 {
     struct affinity_cpu *q = affinity_of(self);

@@ -31,7 +31,7 @@ void depends(struct thread *consumer, struct thread *producer);
 /* t becomes ready: `by` wakes it (-1: a foreign thread does). The kick. */
 int wakes(int by, struct thread *t);
 
-/* The next calls come from CPU `id`, as the caller; -1, and at first: from a thread that is none. */
+/* The next calls come from CPU `id`, as the caller; -1, and at first: from a foreign thread. */
 void calls_from(int id);
 
 /* CPU `id` leaves what it runs, which blocks, and takes the next thread; NULL: it has none. */
