@@ -11,6 +11,7 @@ objects of Verilator's own functions, build/hw/verilated-<hash>/, which the firs
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import os
 import shutil
@@ -64,7 +65,9 @@ def tool() -> str:
     return str(shutil.which(TOOL))
 
 
+@functools.cache
 def version(path: str) -> str:
+    """Asked once: a sweep has a thousand runs, and each has the version in the name of its result."""
     return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
 
 
