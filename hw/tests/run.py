@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of the chip: programs under lockstep, litmus tests, and faults that the tests must find.
 
-    run.py [--full] [--jobs N] GROUP...
+    run.py [--full] [--jobs N] [--only EXPRESSION] [--verbose] GROUP...
 
 Groups: programs, random, litmus, scheduler, workloads, mutants. Without --full each takes at most
 a minute, without the builds of the simulators. Such a build takes as long as all runs on it, so
@@ -253,11 +253,11 @@ def litmus_tests(full: bool) -> Iterator[Case]:
 PRESSURES = ("0", "60", "200")  # of 256 cycles, those in which no bank takes a request
 
 
-def scheduler_memory(seed: int, pressures: tuple[str, ...] = PRESSURES) -> tuple[str, ...]:
+def scheduler_memory(seed: int) -> tuple[str, ...]:
     """Latency and back-pressure at random."""
     rand = random.Random(seed)
     options = ("--lockstep", "--latency", rand.choice(["4", "9", "32", "90"]), "--seed", str(seed))
-    return (*options, "--pressure", rand.choice(pressures))
+    return (*options, "--pressure", rand.choice(PRESSURES))
 
 
 def spawned(output: str) -> dict[str, int]:
@@ -372,8 +372,15 @@ def scheduler_loads(config: Config, full: bool) -> Iterator[Case]:
 
 WORKLOADS = Config(cores=2, threads=2, scheduler=16)
 FEW = 200  # threads
-MILLION, IN_ROUND = 1_000_000, 1000  # threads for each size of the queues, and of a round of a run
+IN_ROUND = 1000  # threads of a round
 MILLION_CYCLES = 20 * CYCLES
+# A million threads for each size of the queues, on three chips: scheduler, workload, units, rounds.
+# Only threads of many units, and those of b and d, which wait for each other, fill 64 entries.
+MILLION_CHIPS = ((2, 2, 1), (2, 4, 1), (2, 4, 2))
+MILLION_RUNS = (
+    *(("hard", "a", 1, 206), ("hard", "a", 50, 40), ("hard-tree", "a", 10, 60)),
+    *(("hard", "b", 1, 14), ("hard-tree", "d", 10, 14)),
+)
 
 
 @functools.cache
@@ -428,22 +435,38 @@ def two_stages(few: str) -> Iterator[Case]:
 
 
 def million() -> Iterator[Case]:
-    """A million threads for each size of the queues, with banks that refuse requests at random."""
-    sizes = ((2, 2, 1), (2, 4, 1), (2, 4, 2))
-    runs = list(itertools.product(sizes, ("hard", "hard-tree")))
-    rounds = -(-MILLION // (len(runs) * IN_ROUND))
+    """Banks refuse requests at random. Both overflow traps and the recruiting thread are needed."""
+    assert len(MILLION_CHIPS) * sum(run[-1] for run in MILLION_RUNS) * IN_ROUND >= 1_000_000
     for queue in QUEUES:
-        for seed, ((cores, threads, stages), scheduler) in enumerate(runs, start=queue):
-            config = Config(cores, threads, scheduler=queue, scheduler_stages=stages)
+        runs = itertools.product(MILLION_CHIPS, MILLION_RUNS)
+        for seed, (chip, (scheduler, name, units, rounds)) in enumerate(runs, start=queue):
+            config = Config(*chip[:2], scheduler=queue, scheduler_stages=chip[2])
             case = workload(
                 config,
                 seed,
                 cycles=MILLION_CYCLES,
                 scheduler=scheduler,
+                workload=name,
                 threads=str(IN_ROUND),
+                units=str(units),
                 rounds=str(rounds),
             )
-            yield replace(case, options=scheduler_memory(seed, PRESSURES[1:]))
+            needed = ["rtu_overflows", "recruits"] if units == 50 or name != "a" else []
+            needed += ["dtb_overflows", "blocked"] if name != "a" else []
+            options = ("--lockstep", "--seed", str(seed), "--latency", ("32", "90")[seed % 2])
+            yield replace(
+                case,
+                name="million",
+                options=(*options, "--pressure", ("60", "200")[seed // 2 % 2]),
+                check=functools.partial(counted, needed),
+            )
+
+
+def counted(names: list[str], output: str) -> str:
+    """Fails if one of the counters that bench/chip prints is 0."""
+    found = dict(line.split(maxsplit=1) for line in output.splitlines())
+    none = [name for name in names if found[name] == "0"]
+    return f"did not happen: {', '.join(none)}" if none else ""
 
 
 def mutant_found(name: str, images: dict[str, Path]) -> str:
@@ -498,7 +521,7 @@ def run_mutants(jobs: int, only: str) -> int:
     return missed
 
 
-def run_cases(cases: list[Case], jobs: int) -> int:
+def run_cases(cases: list[Case], jobs: int, verbose: bool) -> int:
     # one build after the other: each uses all processors
     for config in {case.config for case in cases}:
         simulator(config)
@@ -508,6 +531,8 @@ def run_cases(cases: list[Case], jobs: int) -> int:
             if wrong:
                 failed += 1
                 print(f"FAILED {case.title}\n{wrong}", flush=True)
+            elif verbose:
+                print(f"passed {case.title}", flush=True)
     print(f"{len(cases)} runs, {failed} failed")
     return failed
 
@@ -527,6 +552,7 @@ def main() -> int:
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="a regular expression for the names of runs")
+    parser.add_argument("--verbose", action="store_true", help="name the runs that have passed")
     options = parser.parse_args()
     failed = 0
     try:
@@ -538,7 +564,9 @@ def main() -> int:
                 continue
             cases = list(GROUPS[group](options.full))
             failed += run_cases(
-                [case for case in cases if re.search(options.only, case.title)], options.jobs
+                [case for case in cases if re.search(options.only, case.title)],
+                options.jobs,
+                options.verbose,
             )
     except UserError as error:
         print(f"Error: {error.message}", file=sys.stderr)
