@@ -267,9 +267,9 @@ kernel-guest: kernel
 	ctest --preset kernel
 	$(VENV)/python kernel/guest/run.py $(KERNEL_ARGS)
 
-## kernel-doc: the same, and write docs/results/kernel.md (minutes)
+## kernel-doc: the same, each program five times, and write docs/results/kernel.md (ten minutes)
 kernel-doc: kernel
-	$(VENV)/python kernel/guest/run.py $(KERNEL_ARGS)
+	$(VENV)/python kernel/guest/run.py --rounds 5 $(KERNEL_ARGS)
 	$(VENV)/python kernel/guest/page.py
 
 ## numa-guest: boot Linux in QEMU with two NUMA nodes, and see where threads, stacks and consumers go (network)

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import click
 from pirn_tools import machine, paths
 from pirn_tools.figures import markdown
+from results import read_cell, several, spread
 from session import HERE, ROOT
 from traces import Situation, situations
 
@@ -30,7 +32,7 @@ COUNTERS = ("here", "elsewhere", "pushed", "standard", "late", "next", "migratio
 INTRO = """\
 The [scheduler for Linux](../guide/kernel.md) and Linux's own in a guest with four CPUs. The guest's
 clock counts instructions, and its CPUs take turns on one of this computer's. So this page has
-counts of what threads did and where, and no times. Runs differ slightly.
+counts of what threads did and where, and no times. {rounds}
 
 `EEVDF` is Linux's default, `SCHED_FIFO` its real-time class; `none`, `old` and `new` are the
 [rules](../guide/kernel.md#rules) with the declared producers, `new, inferred` with learned ones.
@@ -60,7 +62,7 @@ class Run:
     counters: dict[str, int]
 
 
-Found = dict[tuple[str, str], Run]  # by program and scheduler
+Found = dict[tuple[str, str], list[Run]]  # by program and scheduler: the rounds
 
 
 def read_json(path: Path) -> dict[str, dict[str, Any]]:
@@ -71,13 +73,13 @@ def read_json(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _find(parts: dict[str, Any]) -> Found:
-    found = {}
+    found: Found = {}
     for name, part in parts.items():
-        program, bar, scheduler = name.partition("|")
-        if bar and program in (*SIZES, *RELAYS):
+        cell = read_cell(name)
+        if cell is not None and cell.program in (*SIZES, *RELAYS):
             if part["status"] != 0:
                 raise click.ClickException(f"{name}: status {part['status']}")
-            found[program, scheduler] = Run(part["values"], part["counters"])
+            found.setdefault(cell.of_rounds, []).append(Run(part["values"], part["counters"]))
     for programs in (SIZES, RELAYS):
         for program in programs:
             for scheduler in _schedulers(found, programs):
@@ -103,22 +105,29 @@ def _schedulers(found: Found, programs: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(each))
 
 
-def _by_size(found: Found, cell: Callable[[Run], str]) -> str:
+def _by_size(found: Found, value: Callable[[Run], float], unit: str = "") -> str:
     head = ["", *(size.removeprefix("wavemix, ") for size in SIZES)]
-    rows = [[s, *(cell(found[size, s]) for size in SIZES)] for s in _schedulers(found, SIZES)]
+    rows = [
+        [s, *(spread([value(run) for run in found[size, s]], unit) for size in SIZES)]
+        for s in _schedulers(found, SIZES)
+    ]
     return markdown.table(head, rows)
 
 
-def _share(p: Run) -> float:
-    return int(p.values["with_producer"]) / int(p.values["mixers"])
+def _percent(p: Run) -> float:
+    return 100 * int(p.values["with_producer"]) / int(p.values["mixers"])
 
 
-def _percent(p: Run) -> str:
-    return f"{100 * _share(p):.0f} %"
+def _migrations(p: Run) -> float:
+    return float(p.values["migrations"])
 
 
-def _migrations(p: Run) -> str:
-    return p.values["migrations"]
+def _counters(runs: Sequence[Run]) -> list[str]:
+    """Medians. Empty: not a scheduler that counts."""
+    return [
+        f"{statistics.median(run.counters[key] for run in runs):.0f}" if runs[0].counters else ""
+        for key in COUNTERS
+    ]
 
 
 def _counted(found: Found, programs: Sequence[str]) -> str:
@@ -126,19 +135,19 @@ def _counted(found: Found, programs: Sequence[str]) -> str:
     rows = []
     for program in programs:
         for scheduler in _schedulers(found, programs):
-            counters = found[program, scheduler].counters
-            if counters:
+            runs = found[program, scheduler]
+            if runs[0].counters:
                 name = program.removeprefix("wavemix, ")
-                rows.append([name, scheduler, *(str(counters[key]) for key in COUNTERS)])
+                rows.append([name, scheduler, *_counters(runs)])
     return markdown.table(["buffers", "rule", *COUNTERS], rows, left=(0, 1))
 
 
 def _relay(found: Found, program: str) -> str:
     rows = []
     for scheduler in _schedulers(found, RELAYS):
-        p = found[program, scheduler]
-        counters = [str(p.counters.get(key, "")) for key in COUNTERS]
-        rows.append([scheduler, *(p.values[key] for key in PLACES), *counters])
+        runs = found[program, scheduler]
+        places = [several([run.values[key] for run in runs]) for key in PLACES]
+        rows.append([scheduler, *places, *_counters(runs)])
     return markdown.table(["", *PLACES, *COUNTERS], rows)
 
 
@@ -149,12 +158,12 @@ def _span(values: Sequence[float], unit: str = "") -> str:
 
 
 def _in_short(found: Found) -> str:
-    """Shares and migrations over the sizes of buffers, for each scheduler."""
+    """Shares and migrations over the sizes of buffers and all rounds, for each scheduler."""
     lines = []
     for scheduler in _schedulers(found, SIZES):
-        runs = [found[size, scheduler] for size in SIZES]
-        shares = _span([100 * _share(p) for p in runs], " %")
-        moves = _span([float(p.values["migrations"]) for p in runs])
+        runs = [run for size in SIZES for run in found[size, scheduler]]
+        shares = _span([_percent(p) for p in runs], " %")
+        moves = _span([_migrations(p) for p in runs])
         lines.append(f"- `{scheduler}`: {shares} of the mixers' runs, {moves} migrations.")
     return "\n".join(lines)
 
@@ -169,29 +178,40 @@ def _steps(played: Sequence[Played]) -> str:
     return markdown.table(head, rows, left=(0, 2, 3))
 
 
+def _rounds(found: Found) -> str:
+    numbers = sorted({len(runs) for runs in found.values()})
+    if numbers == [1]:
+        return "This is one run of each: how\nmuch another one would differ is not known."
+    each = " or ".join(str(number) for number in numbers)
+    return f"Runs differ: a\nfigure is the median of {each} runs, and from the least to the most."
+
+
 def text(found: Found, played: Sequence[Played], facts: dict[str, str]) -> str:
-    one = found[SIZES[0], "EEVDF"].values
+    one = found[SIZES[0], "EEVDF"][0].values
     sections = [
         "<!-- SPDX-License-Identifier: MIT -->\n"
         "<!-- Written by `make kernel-doc`: change kernel/guest/page.py. -->\n"
         "# Task affinity in Linux",
-        INTRO,
+        INTRO.format(rounds=_rounds(found)),
         markdown.facts(facts),
         "## wavemix",
         WAVEMIX.format(**one),
         "Mixers that ran on a CPU where one of their inputs had been made for the same sample, and "
-        "threads that ran on another CPU than for the sample before, over all sizes of buffers:",
+        "threads that ran on another CPU than for the sample before, over all sizes of buffers and "
+        "all runs:",
         _in_short(found),
         f"Mixers where an input had been made, of {one['mixers']} runs:",
-        _by_size(found, _percent),
+        _by_size(found, _percent, " %"),
         "Migrations, of all seven threads:",
         _by_size(found, _migrations),
-        "What the scheduler [counted](../guide/kernel.md#counters), with the samples before:",
+        "What the scheduler [counted](../guide/kernel.md#counters), with the samples before, "
+        "medians:",
         _counted(found, SIZES),
         "## relay",
         "The program of the [guide](../guide/kernel.md#in-a-guest), whose threads pass on no data. "
         "The first columns are what it saw: a consumer on the CPU of the thread that woke it, on "
-        "that of another producer, or apart from both; threads that ran elsewhere than before.",
+        "that of another producer, or apart from both; threads that ran elsewhere than before. The "
+        "others are the scheduler's counters, medians.",
     ]
     for program in RELAYS:
         sections += [f"{program.capitalize()}:", _relay(found, program)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import csv
 import re
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 BEGIN = re.compile(r"^@begin (.*)$")
@@ -18,6 +20,29 @@ READS = {
     "mixer1": ("wave2", "wave3"),
     "mixer2": ("mixer0", "mixer1"),
 }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A run of a program under a scheduler: the name of such a part."""
+
+    program: str
+    scheduler: str
+    round: int  # from 1 on
+
+    @property
+    def name(self) -> str:
+        return f"{self.program}|{self.scheduler}|{self.round}"
+
+    @property
+    def of_rounds(self) -> tuple[str, str]:
+        return self.program, self.scheduler
+
+
+def read_cell(name: str) -> Cell | None:
+    """None: another part."""
+    found = re.fullmatch(r"([^|]+)\|([^|]+)\|(\d+)", name)
+    return Cell(found[1], found[2], int(found[3])) if found else None
 
 
 @dataclass(frozen=True)
@@ -67,6 +92,24 @@ def read(text: str) -> list[Part]:
     if name:
         parts.append(Part(name, None, lines))
     return parts
+
+
+def several(values: Sequence[str]) -> str:
+    """Of several runs: what all have; of numbers the median, and from the least to the most."""
+    each = list(dict.fromkeys(values))
+    if len(each) == 1:
+        return each[0]
+    if not all(re.fullmatch(r"-?\d+", one) for one in each):
+        return ", ".join(each)
+    return spread([float(one) for one in values])
+
+
+def spread(numbers: Sequence[float], unit: str = "") -> str:
+    """The median, and the range if there is one."""
+    middle, least, most = (
+        f"{number:.0f}" for number in (statistics.median(numbers), min(numbers), max(numbers))
+    )
+    return f"{middle}{unit}" if least == most else f"{middle}{unit} ({least} to {most})"
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

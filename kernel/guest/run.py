@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Boots Linux in QEMU, runs programs under its schedulers and under Pirn's for sched_ext.
 
-    run.py [--build DIR] [--only NAME]... [--peer COMMAND]... [--no-checks]
+    run.py [--build DIR] [--only NAME]... [--rounds N] [--peer COMMAND]... [--no-checks]
 
 Prints a table for each program of programs.toml, a trace of two consumers, which situations of
 steps.toml went as the rule says, and the checks of checks.sh. Status 1: a run or a check failed, or
 the boot took more than 30 s of CPU time. All output is in build/kernel/guest. `make kernel-guest`
 builds everything first. --peer: the command of a program that loads another scheduler for
-sched_ext, and keeps it loaded until SIGTERM; each gets a row in each table. What ran is written to
-results.json there, beside what only earlier runs have run; page.py makes a page of it.
+sched_ext, and keeps it loaded until SIGTERM; each gets a row in each table. --rounds: each program
+runs so often under each scheduler, all of them in turn; the tables then have medians and ranges.
+What ran is written to results.json there, beside what only earlier runs have run; page.py makes a
+page of it.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
 import shutil
@@ -28,7 +31,7 @@ import traces
 from machine import CLOCKS
 from pirn_tools import machine
 from pirn_tools.guest.image import Image
-from results import Part, table
+from results import Cell, Part, read_cell, several, table
 from session import CACHE, HERE, ROOT, boot, end, kernel_name, part, require, small_image
 
 PRELOAD = "LD_PRELOAD=/lib/libpirn-kernel.so"
@@ -151,15 +154,20 @@ def trace_lines(only: tuple[str, ...], situations: list[traces.Situation]) -> li
 
 
 def script(
-    programs: list[Program], schedulers: list[Scheduler], traced: list[str], checks: list[str]
+    programs: list[Program],
+    schedulers: list[Scheduler],
+    traced: list[str],
+    checks: list[str],
+    rounds: int = 1,
 ) -> str:
     lines = ["# Written by run.py.", "ulimit -l unlimited"]
     lines += [f". /guest/{name}" for name in SOURCED]
     lines += part("system", ["uname -r", "cat /proc/uptime"])
-    for program in programs:
-        for scheduler in schedulers:
+    for number in range(1, rounds + 1):
+        for program, scheduler in itertools.product(programs, schedulers):
             if program.runs_under(scheduler):
-                lines += part(f"{program.name}|{scheduler.name}", run_commands(program, scheduler))
+                name = Cell(program.name, scheduler.name, number).name
+                lines += part(name, run_commands(program, scheduler))
     lines += traced
     for check in checks:
         lines += part(f"check {check}", [f"check_{check}"])
@@ -203,12 +211,24 @@ def program_table(program: Program, parts: list[Part]) -> str:
     counters = [key for key in named if any(p.counters.get(key, 0) > 0 for p in parts)]
     head = [program.name, *program.values, *counters]
     rows = []
-    for p in parts:
-        row = [p.name.partition("|")[2]]
-        row += [p.values.get(key, "") for key in program.values]
-        row += [str(p.counters.get(key, "")) for key in counters]
+    for scheduler, runs in by_scheduler(parts).items():
+        row = [
+            scheduler,
+            *(several([p.values.get(key, "") for p in runs]) for key in program.values),
+        ]
+        row += [several([str(p.counters.get(key, "")) for p in runs]) for key in counters]
         rows.append(row)
     return table(head, rows)
+
+
+def by_scheduler(parts: list[Part]) -> dict[str, list[Part]]:
+    """The rounds of one program."""
+    found: dict[str, list[Part]] = {}
+    for p in parts:
+        cell = read_cell(p.name)
+        if cell is not None:
+            found.setdefault(cell.scheduler, []).append(p)
+    return found
 
 
 def failures(parts: list[Part], situations: list[traces.Situation]) -> list[str]:
@@ -216,7 +236,7 @@ def failures(parts: list[Part], situations: list[traces.Situation]) -> list[str]
     bad += [f"{p.name}: {line}" for p in parts for line in p.lines if line.startswith("FAILED")]
     ended = "the kernel has ended"
     for p in parts:  # only checks do that on purpose
-        if "|" in p.name or p.name == "trace":
+        if read_cell(p.name) is not None or p.name == "trace":
             bad += [f"{p.name}: {line}" for line in p.lines if line.startswith(ended)]
         if p.name == "trace":
             bad += traces.relay_faults(p.lines)
@@ -252,7 +272,8 @@ def missed(parts: list[Part], situations: list[traces.Situation]) -> list[str]:
 
 def show(parts: list[Part], programs: list[Program], situations: list[traces.Situation]) -> None:
     for program in programs:
-        own = [p for p in parts if p.name.startswith(f"{program.name}|")]
+        cells = ((read_cell(p.name), p) for p in parts)
+        own = [p for cell, p in cells if cell is not None and cell.program == program.name]
         click.echo(f"\n{program_table(program, own)}")
     for p in parts:
         lines = p.lines
@@ -269,9 +290,16 @@ def show(parts: list[Part], programs: list[Program], situations: list[traces.Sit
 
 
 def write_json(path: Path, parts: list[Part], situations: list[page.Played]) -> None:
-    """Into results.json: what earlier runs have run, and this one has not, stays."""
+    """Into results.json: what earlier runs have run, and this one has not, stays. All rounds of a
+    program under a scheduler are of one run."""
     kept = page.read_json(path)
     made = {"commit": machine.commit(ROOT), "kernel": kernel_name()}
+    anew = {cell.of_rounds for p in parts if (cell := read_cell(p.name)) is not None}
+    kept["parts"] = {
+        name: entry
+        for name, entry in kept["parts"].items()
+        if "|" not in name or ((cell := read_cell(name)) and cell.of_rounds not in anew)
+    }
     for p in parts:
         entry: dict[str, Any] = {"status": p.status, "values": p.values, "counters": p.counters}
         kept["parts"][p.name] = entry | made
@@ -295,6 +323,13 @@ def write_json(path: Path, parts: list[Part], situations: list[page.Played]) -> 
     metavar="COMMAND",
     help="also run under this scheduler; may be repeated",
 )
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 99),
+    default=1,
+    show_default=True,
+    help="runs of each program under each scheduler",
+)
 @click.option("--checks/--no-checks", default=True, help="errors of users, faults")
 @click.option("--clock", type=click.Choice(list(CLOCKS)), default="virtual", show_default=True)
 @click.option("--limit", default=3600.0, show_default=True, help="seconds until the guest is ended")
@@ -302,6 +337,7 @@ def main(
     build: Path,
     only: tuple[str, ...],
     peer: tuple[str, ...],
+    rounds: int,
     checks: bool,
     clock: str,
     limit: float,
@@ -313,7 +349,7 @@ def main(
     folder = build / "guest"
     traced = trace_lines(only, situations)
     chosen = [name for name in CHECKS if checks and (not only or name in only)]
-    commands = script(programs, schedulers, traced, chosen)
+    commands = script(programs, schedulers, traced, chosen, rounds)
     image = make_image(build, programs, schedulers, commands)
     parts, times = boot(folder, image, limit, clock=clock)
     write_json(folder / page.RESULTS, parts, played(parts, situations))

@@ -11,7 +11,7 @@ sys.path.insert(0, str(GUEST))
 
 import page  # noqa: E402
 import traces  # noqa: E402
-from results import Part  # noqa: E402
+from results import Cell, Part  # noqa: E402
 
 SCHEDULERS = ("EEVDF", "new", "all pinned")
 
@@ -29,17 +29,17 @@ def part(program: str, scheduler: str, number: int) -> Part:
         lines = ["relay: " + " ".join(f"{key}={number}" for key in page.PLACES)]
     if scheduler == "new":
         lines += [f"{key:<12} {number:>12}  text" for key in page.COUNTERS]
-    return Part(f"{program}|{scheduler}", 0, lines)
+    return Part(Cell(program, scheduler, number).name, 0, lines)
 
 
-def made() -> str:
+def made(rounds: int = 1) -> str:
     parts = {}
     for program in (*page.SIZES, *page.RELAYS):
         for at, scheduler in enumerate(SCHEDULERS):
             if scheduler == "all pinned" and program in page.RELAYS:
                 continue  # of wavemix only
-            p = part(program, scheduler, 1 + at)
-            parts[program, scheduler] = page.Run(p.values, p.counters)
+            each = [part(program, scheduler, 1 + at + i) for i in range(rounds)]
+            parts[program, scheduler] = [page.Run(p.values, p.counters) for p in each]
     situation = traces.Situation("one", "Figure 1", "", ["a b", "c d"])
     played = [page.Played(situation, "4 of 5 plays undisturbed", [])]
     return page.text(parts, played, {"commit": "abc"})
@@ -64,6 +64,19 @@ def test_page_says_the_same_in_short() -> None:
     text = made()
     assert "- `EEVDF`: 90 % of the mixers' runs, 1 migrations." in text
     assert "- `new`: 80 % of the mixers' runs, 2 migrations." in text
+
+
+def test_page_has_medians_and_ranges_of_several_runs() -> None:
+    text = made(rounds=3)
+    assert "Runs differ: a\nfigure is the median of 3 runs, and from the least to the most." in text
+    share, migrations, *relays = rows(text, "new")
+    assert share == ["new", *["70 % (60 to 80)"] * 5]
+    assert migrations == ["new", *["3 (2 to 4)"] * 5]
+    assert all(row[1:5] == ["3 (2 to 4)"] * 4 for row in relays)
+    assert all(row[5:] == ["3"] * len(page.COUNTERS) for row in relays)
+    assert rows(text, "8 KB") == [["8 KB", "new", *["3"] * len(page.COUNTERS)]]
+    assert "- `new`: 60 to 80 % of the mixers' runs, 2 to 4 migrations." in text
+    assert "This is one run of each" in made()
 
 
 def test_page_has_counters_of_rules_only() -> None:
