@@ -67,7 +67,7 @@ def tool() -> str:
 
 @functools.cache
 def version(path: str) -> str:
-    """Asked once: a sweep has a thousand runs, and each has the version in the name of its result."""
+    """Asked once: a sweep has a thousand runs, each with the version in its result's name."""
     return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
 
 
