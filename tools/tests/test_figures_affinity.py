@@ -394,6 +394,18 @@ def test_what_nodes_gain_stands_beside_runs_without_them() -> None:
     assert "- `steal:affinity=auto`: with 32 pairs time 0.0 %, A2S 0.0 %" in text
 
 
+def test_pairs_that_do_not_move_do_not_show_what_near_before_far_gains() -> None:
+    found = {case: whole_point(case) for case in affinity_model.plan()}
+    assert affinity_more.still(found) == []  # 6 by pair and sample
+    for case, one in found.items():
+        if case.pairs:
+            none = {"migrations": "8"}
+            found[case] = Point(case, tuple({**s, "all": {**s["all"], **none}} for s in one.seeds))
+    (said,) = affinity_more.still(found)
+    assert "Under `steal` a pair hardly moves (at most 0.01 migrations a sample)" in said
+    assert said in affinity_more.large(found)
+
+
 def test_a_plot_of_zeros_is_a_sentence(tmp_path: Path) -> None:
     found = {case: whole_point(case) for case in affinity_model.plan()}
     for case, one in found.items():

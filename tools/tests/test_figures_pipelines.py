@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pirn_tools.figures import pipelines
-from pirn_tools.figures.affinity_model import AUTO, PLAIN, Point
+from pirn_tools.figures.affinity_model import AUTO, FLAT, PLAIN, Point
 from pirn_tools.figures.pipelines import NPTL, Program, Run
 
 MJPEG = Program("mjpeg", "stages", ("mjpeg-pirn", "{folder}/out"), ("mjpeg-nptl", "clip"))
@@ -60,6 +60,10 @@ def model_points(auto_ns: int, auto_far: int) -> dict[object, Point]:
                 row = {"mean_ns": str(auto_ns if learned else 1000), "sigma_ns": "1"}
                 row |= {"a2s_ns": str(auto_ns if learned else 1000), "migrations": "0"}
                 row["from_far"] = str((auto_far if learned else 100) * number * pipelines.SAMPLES)
+                if way.endswith(FLAT):
+                    row |= {"mean_ns": "1250", "a2s_ns": "2500"}
+                    row["from_far"] = str(300 * number * pipelines.SAMPLES)
+                    row["migrations"] = str(2 * number * pipelines.SAMPLES)
                 row |= {
                     f"{level}_{kind}_misses": "60"
                     for level in ("l1", "llc")
@@ -84,7 +88,22 @@ def test_table_of_the_model_compares_with_the_plain_policy() -> None:
     assert "12 pipelines" in table
 
 
+def test_what_nodes_gain_is_against_runs_without_them() -> None:
+    found = model_points(1000, 100)
+    words = pipelines.node_words(found)  # type: ignore[arg-type]
+    assert (
+        f"- `{PLAIN}`: time -20 % to -20 %, on average -20 %; lines from another node 300 to 100, "
+        "migrations 2.0 to 0.0." in words
+    )
+    assert f"- `{AUTO}`: " in words
+    # A rule without nodes stands beside its policy without nodes.
+    assert pipelines.plain_of(f"{AUTO}{FLAT}") == f"{PLAIN}{FLAT}"
+    assert pipelines.plain_of("dist:affinity=auto") == "dist"
+    assert f"| `{AUTO}{FLAT}` | 1 ± 0 | 0.0 % |" in pipelines.model_table(found, 16)  # type: ignore[arg-type]
+
+
 def test_words_of_a_case() -> None:
+    assert "--one-node" in pipelines.case(f"{AUTO}{FLAT}", 12, 16).words()
     words = pipelines.case(AUTO, 12, 16).words()
     assert words[:4] == ["--workload", "pipelines", "--pairs", "12"]
     assert words[-2:] == ["--sched", AUTO]

@@ -96,12 +96,17 @@ class Case:
         return f"{what}, {self.topology}, {self.buffer} KB, {self.way}"
 
     def words(self) -> list[str]:
-        what = ["--workload", "pairs", "--pairs", str(self.pairs)] if self.pairs else []
+        what = ["--workload", self.workload, "--pairs", str(self.pairs)] if self.pairs else []
         machine = ["--topology", self.topology, "--buffer", str(self.buffer)]
         flat = ["--one-node"] if self.way.endswith(FLAT) else []
         way = WAYS[self.way.removesuffix(FLAT)]
         each = ["--each-sample"] if self.each_sample else []
         return [*what, *machine, "--samples", str(self.samples), *way, *flat, *each]
+
+    @property
+    def workload(self) -> str:
+        """Of which there are `pairs`."""
+        return "pairs"
 
     @property
     def each_sample(self) -> bool:

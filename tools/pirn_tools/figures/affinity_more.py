@@ -227,6 +227,27 @@ def large(found: Points) -> list[str]:
         "settle on one CPU each, and affinity has nothing to add"
         + (", but samples differ more" if unsteady(found) else "")
         + ". It gains where the policy spreads partners over the nodes.",
+        *still(found),
+    ]
+
+
+STILL = 0.05  # migrations of a pair's sample
+
+
+def still(found: Points) -> list[str]:
+    """Where nothing moves, it does not show whether near CPUs go before far ones."""
+    each = [way for way in PAIRS_FLAT if way.startswith(PLAIN)]
+    most = max(
+        found[pairs(way, n)].by_sample("migrations") / n
+        for way in (*each, *(f"{way}{FLAT}" for way in each))
+        for n in PAIRS
+    )
+    if most >= STILL:
+        return []
+    return [
+        f"Under `{PLAIN}` a pair hardly moves (at most {most:.2f} migrations a sample), so these "
+        "runs do not show what it gains that CPUs look near before far. Those of "
+        "[pipelines](pipelines.md#64-cores), whose threads move, do."
     ]
 
 

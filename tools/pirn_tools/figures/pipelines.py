@@ -33,11 +33,15 @@ NUMBERS = (12, 24)  # pipelines of five stages on 64 cores
 BUFFERS = (16, 64)  # KB
 SAMPLES = 30
 SEEDS, SHORT_SEEDS = 2, 1
+# In pipelines threads move, so near before far counts: these also without the runtime's knowledge
+# of nodes.
+FLAT_WAYS = (PLAIN, model.DECLARED, AUTO)
 MODEL_WAYS = (
     PLAIN,
     model.OLD,
     model.DECLARED,
     AUTO,
+    *(f"{way}{model.FLAT}" for way in FLAT_WAYS),
     "dist",
     "dist:affinity=declared",
     "dist:affinity=auto",
@@ -82,10 +86,9 @@ class Pipelines(model.Case):
     def title(self) -> str:
         return f"{self.pairs} pipelines, {self.buffer} KB, {self.way}"
 
-    def words(self) -> list[str]:
-        what = ["--workload", "pipelines", "--pairs", str(self.pairs)]
-        machine_ = ["--topology", self.topology, "--buffer", str(self.buffer)]
-        return [*what, *machine_, "--samples", str(self.samples), *model.WAYS[self.way]]
+    @property
+    def workload(self) -> str:
+        return "pipelines"
 
 
 def same(name: str, what: str, program: str, *arguments: str) -> Program:
@@ -191,12 +194,18 @@ def real_table(found: Runs, each: Sequence[Program]) -> str:
     return markdown.table(head, rows, left=(0, 3))
 
 
+def plain_of(way: str) -> str:
+    """The same without affinity."""
+    flat = model.FLAT if way.endswith(model.FLAT) else ""
+    return way.removesuffix(flat).partition(":")[0] + flat
+
+
 def model_table(found: model.Points, buffer: int) -> str:
     rows = []
     for number in NUMBERS:
         for way in MODEL_WAYS:
             one = found[case(way, number, buffer)]
-            plain = found[case(way.partition(":")[0], number, buffer)]
+            plain = found[case(plain_of(way), number, buffer)]
             cells = [f"{one.mean:.0f} ± {one.sigma:.0f}"]
             cells.append("" if one is plain else signed(1 - one.mean / plain.mean))
             cells.append("" if one is plain else signed(1 - one.a2s / plain.a2s))
@@ -231,6 +240,30 @@ def far(found: model.Points, way: str) -> float:
     return statistics.mean(one.by_sample("from_far") / n for one, n in each)
 
 
+def moved(found: model.Points, way: str) -> float:
+    """Migrations, by pipeline and sample: the mean of all cases."""
+    each = [(found[case(way, n, kb)], n) for kb in BUFFERS for n in NUMBERS]
+    return statistics.mean(one.by_sample("migrations") / n for one, n in each)
+
+
+def node_words(found: model.Points) -> str:
+    """What it changes that the runtime knows the nodes."""
+    lines = []
+    for way in FLAT_WAYS:
+        flat = f"{way}{model.FLAT}"
+        pairs = [
+            (found[case(way, n, kb)], found[case(flat, n, kb)]) for kb in BUFFERS for n in NUMBERS
+        ]
+        times = [on.mean / off.mean - 1 for on, off in pairs]
+        lines.append(
+            f"- `{way}`: time {signed(min(times))} to {signed(max(times))}, on average "
+            f"{signed(statistics.mean(times))}; lines from another node {far(found, flat):.0f} to "
+            f"{far(found, way):.0f}, migrations {moved(found, flat):.1f} to "
+            f"{moved(found, way):.1f}."
+        )
+    return "\n".join([NODES, "", *lines])
+
+
 def model_words(found: model.Points) -> str:
     lines = []
     for plain in ("steal", "dist"):
@@ -244,6 +277,12 @@ def model_words(found: model.Points) -> str:
         lines.append(text)
     return "\n".join(lines)
 
+
+NODES = """\
+The runtime knows which CPUs share a node: a CPU without work looks at its own node first, and a
+consumer goes to the node of its producer. With `nodes=off` it takes all CPUs for near ones. What
+changes by the knowledge, over all cases (less time is better; lines and migrations by pipeline and
+sample, from `nodes=off` to with nodes):"""
 
 GATHERED = """\
 It gathers a pipeline's stages on few CPUs, where they find their input, and wait for each other
@@ -289,7 +328,8 @@ def page(runs: Runs, each: Sequence[Program], found: model.Points, facts: Mappin
     ]
     for buffer in BUFFERS:
         parts += [f"### Buffers of {buffer} KB", model_table(found, buffer)]
-    return "\n\n".join([*parts, "### What it gains", model_words(found)]) + "\n"
+    parts += ["### What it gains", model_words(found)]
+    return "\n\n".join([*parts, "### What nodes gain", node_words(found)]) + "\n"
 
 
 def case(way: str, number: int, buffer: int) -> model.Case:
