@@ -44,6 +44,9 @@ def timed(median: float) -> dict[str, float]:
     return {
         "mean_us": median + 1,
         "sigma_us": 2.0,
+        "variance": 4.0,
+        **{task: float(at + 1) for at, task in enumerate(TASKS)},
+        **dict.fromkeys(real_runs.PLACED, 0.5),
         "a2s_us": median + 5,
         "median_us": median,
         "migrations": 0.5,

@@ -29,9 +29,10 @@ from pirn_tools.figures.affinity_model import (
     PIN_WAVES,
     PLAIN,
     SERIAL,
+    TASKS,
     execute,
 )
-from pirn_tools.figures.affinity_thesis import BUFFERS
+from pirn_tools.figures.affinity_thesis import BUFFERS, Serial
 from pirn_tools.figures.hardware_counters import Counters
 
 RULES: Mapping[str, tuple[str, ...]] = {
@@ -53,6 +54,11 @@ WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     NPTL_FIFO: ("", ("--class=fifo",)),
 }
 PINNED = (PIN_WAVES, PIN_ALL)
+RULED = (OLD, DECLARED, AUTO)  # with a rule of affinity
+PLACED = tuple(
+    f"affinity-{name}"
+    for name in ("here", "there", "standard", "pushes", "push-ns", "pulls", "late", "pull-ns")
+)
 PIN_CPUS = 4  # which pinned tasks need: apps/wavemix/place.c
 SAMPLES, WARMUP = 1000, 100  # of a run of wavemix
 SYNCS = ("sem", "cond")
@@ -119,6 +125,13 @@ class Real:
         """A value of each round."""
         return [one[name] for one in self.runs[kb, way]]
 
+    def serial(self, kb: int) -> Serial:
+        """The tasks' times in serial runs: medians of a run, since other programs take the CPU at
+        times, and of the rounds."""
+        times = [statistics.median(self.each(kb, SERIAL, task)) for task in TASKS]
+        waves, mixers = times[:4], times[4:]
+        return Serial(statistics.mean(waves), statistics.mean(mixers[:2]), mixers[2])
+
 
 def values(text: str) -> dict[str, float]:
     """NAME=NUMBER of the last line."""
@@ -135,31 +148,53 @@ def environment(**settings: str) -> list[str]:
     return ["env", *unset, *(f"{name}={value}" for name, value in settings.items())]
 
 
-def command_of(programs: Programs, way: str, *more: str) -> list[str]:
+def command_of(programs: Programs, way: str, *more: str, stats: Path | None = None) -> list[str]:
+    """stats: a file for the counters of Pirn."""
     sched, arguments = WAYS[way]
     program = programs.pirn if sched else programs.nptl
-    before = environment(**({"PIRN_SCHED": sched} if sched else {}))
-    return [*before, str(program), *arguments, *more]
+    settings = {"PIRN_SCHED": sched} if sched else {}
+    if sched and stats is not None:
+        settings["PIRN_STATS"] = f"json:{stats}"
+    return [*environment(**settings), str(program), *arguments, *more]
 
 
 def wavemix(programs: Programs, way: str, buffer: int, counters: Counters) -> dict[str, float]:
-    """Of the times from one sample to the next, in microseconds: mean, sigma, A2S, median; the
-    migrations and cache misses of a sample."""
+    """Of the times from one sample to the next, in microseconds: mean, sigma, variance, A2S,
+    median; medians of the tasks' times; by sample, migrations, misses, and what the rule counts.
+    """
     measured = (f"--samples={SAMPLES}", f"--warmup={WARMUP}")
-    words = command_of(programs, way, f"--buffer={buffer}K", *measured)
     said = ""
+    with tempfile.TemporaryDirectory(prefix="pirn-") as folder:
+        stats = Path(folder) / "stats.json"
+        words = command_of(programs, way, f"--buffer={buffer}K", *measured, stats=stats)
 
-    def run() -> None:
-        nonlocal said
-        said = execute(words, f"wavemix, {way}")
+        def run() -> None:
+            nonlocal said
+            said = execute(words, f"wavemix, {way}")
 
-    counted = counters.count(run)
+        counted = counters.count(run) | placed(stats)
     got = values(said)
     names = ("mean_us", "sigma_us", "a2s_us", "median_us")
     found = {name: got[f"period_{name}"] for name in names}
+    found["variance"] = found["sigma_us"] ** 2
     found["migrations"] = got["migrations"] / SAMPLES
+    found |= {task: values(line)["median_us"] for task, line in task_lines(said)}
     # Also of the samples before those that are measured.
     return found | {name: one / (SAMPLES + WARMUP) for name, one in counted.items()}
+
+
+def placed(stats: Path) -> dict[str, float]:
+    """Counters of the rule of affinity, and times in ns. Empty: the way has none."""
+    if not stats.exists():
+        return {}
+    own: dict[str, float] = json.loads(stats.read_text(encoding="utf-8")).get("own", {})
+    return {name: own[name] for name in PLACED if name in own}
+
+
+def task_lines(text: str) -> list[tuple[str, str]]:
+    """Of each task, its name and line."""
+    lines = ((re.search(r" thread=(\w+) ", line), line) for line in text.splitlines())
+    return [(match[1], line) for match, line in lines if match]
 
 
 def refused(programs: Programs, way: str) -> str:
