@@ -404,7 +404,7 @@ static void affinity_requeue(struct thread *t)
         return;
     }
     affinity.base.requeue(t);
-    if (affinity.base.pinned && !MUTANT(AFFINITY_LOWERED)) {
+    if (sched_has_classes() && affinity.base.pinned && !MUTANT(AFFINITY_LOWERED)) {
         classes_look_again(t); /* the policy tells its home, and it may run elsewhere */
     }
 }
