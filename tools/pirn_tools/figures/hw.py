@@ -331,7 +331,7 @@ def facts(root: Path, results: Sequence[Result], plan: Plan, words: str) -> dict
         if plan.seeds == 1
         else (
             f"{plan.seeds} of arbitration and of victims "
-            f"({min(plan.seeds, FEWER_SEEDS)} with one LIFO, and of Pirn's policies); "
+            f"({min(plan.seeds, FEWER_SEEDS)} with one LIFO; Pirn has its own below); "
             "± is the 95 % confidence interval (Student's t)"
         )
     )
