@@ -64,6 +64,15 @@ struct thread;
  *   struct port_cpu, struct port_carrier, struct port_thread   what the environment keeps per each
  *   port_cpu_self()                       the CPU of the caller; read again after every switch;
  *                                         NULL on a foreign thread
+ *   port_cpu_near()                       the same where a thread may be preempted in the library's
+ *                                         code and go on elsewhere (PORT_CPU_NEAR is defined then,
+ *                                         and port_cpu_self() is for callers inside): the CPU of
+ *                                         the caller a moment ago
+ *   port_thread_self()                    such a port has it, too (PORT_THREAD_SELF): the running
+ *                                         thread, outside and inside; NULL before there is a CPU
+ *   port_handler_refuse(what)             where there are handlers of interrupts (PORT_HANDLERS is
+ *                                         defined): the caller is one, and does what it must not;
+ *                                         ends the program
  *   port_irq_save(), port_irq_restore(s)  disable interrupts (signals, simulated interrupts); nests
  *   port_irq_disabled()                   the same as port_irq_save where the caller knows that
  *                                         they are enabled; port_irq_restore(0) ends it
@@ -98,6 +107,13 @@ typedef void port_ctx_entry_t(struct port_ctx *from, struct port_ctx *to, void *
 
 #ifndef PORT_IRQ_OFF
 #define PORT_IRQ_OFF() (-1)
+#endif
+
+#ifndef PORT_CPU_NEAR
+ALWAYS_INLINE struct cpu *port_cpu_near(void)
+{
+    return port_cpu_self();
+}
 #endif
 
 /* For assertions: interrupts are disabled, or enabled, as far as that is known. */

@@ -45,7 +45,7 @@ ALWAYS_INLINE bool port_is_inside(void)
 
 ALWAYS_INLINE bool port_may_wait(void)
 {
-    return port_cpu_self() != NULL && port_may_switch();
+    return port_cpu_near() != NULL && port_may_switch();
 }
 
 ALWAYS_INLINE int port_cancel_start(void)

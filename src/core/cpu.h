@@ -152,7 +152,38 @@ ALWAYS_INLINE bool rt_is_inside(void)
 
 ALWAYS_INLINE bool rt_is_outside(void)
 {
+#ifdef PORT_HANDLERS
+    if (!port_may_switch()) {
+        port_handler_refuse("calls a function that waits, which handlers must not do");
+    }
+#endif
     return port_irq_is_on();
+}
+
+/* The calling thread, if it has a CPU, else *has is false, and the result NULL. The caller may be
+ * outside. */
+ALWAYS_INLINE struct thread *rt_current(bool *has)
+{
+#ifdef PORT_THREAD_SELF
+    struct thread *t = port_thread_self();
+    *has = t != NULL;
+    return t;
+#else
+    struct cpu *cpu = port_cpu_self();
+    *has = cpu != NULL;
+    return likely(cpu != NULL) ? cpu->current : NULL;
+#endif
+}
+
+ALWAYS_INLINE struct thread *rt_current_or(struct thread *(*slow)(void))
+{
+#ifdef PORT_THREAD_SELF
+    struct thread *t = port_thread_self();
+    return likely(t != NULL) ? t : slow();
+#else
+    struct cpu *cpu = port_cpu_self();
+    return likely(cpu != NULL) ? cpu->current : slow();
+#endif
 }
 
 /* The calling thread: a user thread, or the stand-in of a foreign kernel thread. Starts the runtime
@@ -161,8 +192,7 @@ COLD struct thread *rt_self_slow(void);
 
 ALWAYS_INLINE struct thread *rt_self(void)
 {
-    struct cpu *cpu = port_cpu_self();
-    return likely(cpu != NULL) ? cpu->current : rt_self_slow();
+    return rt_current_or(rt_self_slow);
 }
 
 /* The caller's identity as an owner of mutexes and of values of keys. As rt_self, but it starts no
@@ -171,8 +201,7 @@ COLD struct thread *rt_identity_slow(void);
 
 ALWAYS_INLINE struct thread *rt_identity(void)
 {
-    struct cpu *cpu = port_cpu_self();
-    return likely(cpu != NULL) ? cpu->current : rt_identity_slow();
+    return rt_current_or(rt_identity_slow);
 }
 
 /* The same before the runtime has started; NULL: it has, or the caller is not known yet. */

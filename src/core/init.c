@@ -82,6 +82,7 @@ static int idle_make_stack(struct cpu *cpu)
         return error;
     }
     char *top = (char *)t->stack.low + t->stack.size - rt.tls_room;
+    t->stack_top = top;
     port_ctx_init(&t->ctx, t->stack.low, (size_t)(top - (char *)t->stack.low), idle_entry);
     port_san_create(t, (uintptr_t)top);
     return rt.tls_room != 0 ? port_tls_alloc(t, top) : 0;

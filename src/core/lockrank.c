@@ -46,6 +46,11 @@ bool lockrank_is_held(enum lockrank rank)
 
 bool lockrank_none_held(void)
 {
+#ifdef PORT_CPU_NEAR
+    if (port_irq_is_on()) {
+        return true; /* its CPU may be another one by now */
+    }
+#endif
     struct cpu *cpu = port_cpu_self();
     return cpu == NULL || cpu->ranks_held == 0;
 }

@@ -32,20 +32,9 @@ struct __lock __lock___libc_recursive_mutex;
 
 static struct thread *self_thread(void)
 {
-    struct cpu *cpu = port_cpu_self();
-    return cpu != NULL ? cpu->current : &rt.main_thread;
-}
-
-static void lock_wait(struct __lock *lock)
-{
-    if (port_cpu_self() != NULL && !port_may_wait()) {
-        static const char text[] =
-            "pirn: an interrupt handler has called a function of the C library (malloc, stdio) that "
-            "a thread was executing\n";
-        port_write(text, sizeof(text) - 1);
-        port_panic();
-    }
-    rt_mutex_lock_slow(&lock->mutex, UINT64_MAX);
+    bool has;
+    struct thread *self = rt_current(&has);
+    return has ? self : &rt.main_thread;
 }
 
 /* Locks of the standard streams need no heap: a program that opens no files can do without one. A
@@ -89,9 +78,13 @@ void __retarget_lock_close(_LOCK_T lock)
 void __retarget_lock_acquire(_LOCK_T lock)
 {
     struct thread *self = self_thread();
+    if (unlikely(!port_may_switch())) {
+        port_handler_refuse("calls a function of the C library that takes a lock (malloc, stdio, "
+                            "exit), which handlers must not do");
+    }
     if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) != self) {
         if (!rt_mutex_lock_fast(&lock->mutex)) {
-            lock_wait(lock);
+            rt_mutex_lock_slow(&lock->mutex, UINT64_MAX);
         }
         STORE_RLX(&lock->owner, self);
     }

@@ -71,7 +71,7 @@ EXPORT unsigned pirn_cpu_count(void)
 
 EXPORT int pirn_cpu_self(void)
 {
-    struct cpu *cpu = port_cpu_self();
+    struct cpu *cpu = port_cpu_near();
     return cpu != NULL ? (int)cpu->id : -1;
 }
 

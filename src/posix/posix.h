@@ -91,8 +91,9 @@ COLD void posix_cancel_now(void);
  * look at the request again. */
 ALWAYS_INLINE void posix_point(void)
 {
-    const struct cpu *cpu = port_cpu_self();
-    if (RT_CANCEL && likely(cpu != NULL) && cancel_is_due(at_load_rlx(&cpu->current->cancel))) {
+    bool has;
+    struct thread *self = rt_current(&has);
+    if (RT_CANCEL && likely(has) && cancel_is_due(at_load_rlx(&self->cancel))) {
         posix_cancel_now();
     }
 }

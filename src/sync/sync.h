@@ -87,11 +87,12 @@ COLD void rt_mutex_note_early(struct rt_mutex *m);
 
 ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
 {
-    struct cpu *cpu = port_cpu_self();
-    if (PORT_IDENTITY && unlikely(cpu == NULL)) {
+    bool has;
+    struct thread *self = rt_current(&has);
+    if (PORT_IDENTITY && unlikely(!has)) {
         rt_mutex_note_early(m);
     } else {
-        rt_mutex_set_owner(m, likely(cpu != NULL) ? cpu->current : NULL);
+        rt_mutex_set_owner(m, self);
     }
 }
 
@@ -99,13 +100,13 @@ ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
  * behind the locked instruction would wait for it, and the unlock's instruction for the store. */
 ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)
 {
-    struct cpu *cpu = port_cpu_self();
-    void *self = likely(cpu != NULL) ? cpu->current : NULL;
+    bool has;
+    void *self = rt_current(&has);
     uint32_t word = MUTEX_FREE;
     if (unlikely(!at_cas_acq(&m->queue.lock.word, &word, MUTEX_OWNED))) { /* ORDER(mutex) */
         return false;
     }
-    if (PORT_IDENTITY && unlikely(cpu == NULL)) {
+    if (PORT_IDENTITY && unlikely(!has)) {
         rt_mutex_note_early(m); /* as the last call: the ordinary way needs no stack frame */
     } else {
         rt_mutex_set_owner(m, self);

@@ -23,13 +23,13 @@ UNUSED ALWAYS_INLINE bool bare_is_locked(const uint32_t *word)
 
 UNUSED ALWAYS_INLINE bool bare_in_handler(void)
 {
-    return bare_irq_is_off() && arch_core()->depth != 0;
+    return arch_irq_is_off() && arch_core()->depth != 0;
 }
 
 /* Not in a handler, and no handler interrupts the caller. */
 UNUSED ALWAYS_INLINE bool bare_is_inside(void)
 {
-    return bare_irq_is_off() && arch_core()->depth == 0;
+    return arch_irq_is_off() && arch_core()->depth == 0;
 }
 
 /* A lock of the environment's own: with interrupts disabled; zeroed, it is free. */
@@ -50,7 +50,7 @@ ALWAYS_INLINE void bare_unlock(uint32_t *word, unsigned long irq)
     RT_ASSERT(bare_is_locked(word));
     section_unlock();
     STORE_REL(word, 0);           /* ORDER(spinlock) */
-    RT_ASSERT(bare_irq_is_off()); /* behind it: the message takes a lock, too */
+    RT_ASSERT(arch_irq_is_off()); /* behind it: the message takes a lock, too */
     port_irq_restore(irq);
 }
 

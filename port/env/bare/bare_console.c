@@ -56,7 +56,7 @@ int port_io_arm(int fd, uint32_t events)
     if (fd != 0 || events != BARE_POLLIN) {
         return -ENOSYS;
     }
-    RT_ASSERT(bare_irq_is_off());                        /* the entry's lock is held */
+    RT_ASSERT(arch_irq_is_off());                        /* the entry's lock is held */
     __atomic_store_n(&input.armed, 1, __ATOMIC_SEQ_CST); /* before the look */
     if (has_input()) {
         board_ipi((unsigned)arch_core()->hart);

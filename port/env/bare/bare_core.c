@@ -6,11 +6,12 @@
  * handler may call the functions that the API allows it (sem_post). Preemption waits until the
  * handler is done: bare_irq_end calls the core, on the thread's stack, above the registers that the
  * interrupt has saved there. When the thread's turn comes again, perhaps on another core, the
- * interrupt returns. There is no preemption
+ * interrupt returns. The library, too, can be preempted wherever interrupts are enabled: a wake-up
+ * waits for the end of a section at most. There is no preemption
  *   1. if the core executes no CPU yet, or its idle thread, which looks by itself (nor while the
  *      runtime is starting: rt_preempt);
- *   2. if the interrupted instruction lies in the library, which reads the state of the core in
- *      several steps, also outside of its critical sections. Then the timer comes again soon.
+ *   2. in the middle of a section that lets interrupts in (port_irq_window; `depth` says so). Then
+ *      the timer comes again soon, as not every such section looks at its end.
  *
  * Sleeping: the sleeper takes the permit, and waits for an interrupt with interrupts masked. A
  * pending interrupt ends the wait at once, also if it came before the wait, because its level is
@@ -35,9 +36,8 @@
 #include <pirn/watchdog.h>
 #include <stdlib.h>
 
-/* After an interruption of the library, and when the next ones find it there again. */
+/* After an interruption in the middle of a section. */
 #define RETRY_NS 20000u
-#define RETRY_MOST_NS (64 * RETRY_NS)
 
 /* Is there anything to set it for? src/features.cmake */
 #define BARE_TIMER (RT_PREEMPT || RT_TIMED || RT_PROF || RT_WATCHDOG || RT_REPORT)
@@ -60,8 +60,6 @@ static struct {
     struct carrier *carrier[BARE_CORES];
 } cores = {.ncores = 1};
 
-/* The linker script puts the library's code between them. */
-extern char bare_library_begin[], bare_library_end[];
 extern char bare_first_stack[];
 
 /* Set the core's timer; interrupts are disabled. */
@@ -70,7 +68,7 @@ static void timer_arm(struct port_cpu *port)
     if (!BARE_TIMER) {
         return;
     }
-    RT_ASSERT(bare_irq_is_off() && port->hart == arch_core()->hart); /* its own core's */
+    RT_ASSERT(arch_irq_is_off() && port->hart == arch_core()->hart); /* its own core's */
     unsigned long irq = bare_lock(&port->lock);
     uint64_t at = port->timer_at < port->slice_at ? port->timer_at : port->slice_at;
     at = port->wake_at < at ? port->wake_at : at;
@@ -219,39 +217,27 @@ void bare_on_ipi(void)
     }
 }
 
-static bool in_library(uintptr_t pc)
-{
-    return pc >= (uintptr_t)bare_library_begin && pc < (uintptr_t)bare_library_end;
-}
-
-/* The interrupted thread is to leave the library first. Each retry waits twice as long as the one
- * before: where an interrupt takes longer than RETRY_NS, the thread would else never get on. */
+/* The section gets on by a step at least, until the next interrupt comes in. */
 static void retry(struct port_cpu *port)
 {
-    port->wake_at = port_now() + port->retry_ns;
-    port->retry_ns = port->retry_ns < RETRY_MOST_NS ? 2 * port->retry_ns : RETRY_MOST_NS;
+    port->wake_at = port_now() + RETRY_NS;
     timer_arm(port);
 }
 
-/* Is the interrupted thread to make room, or to see what is pending? It does so now, unless the
- * interruption was in the library: then soon. Not inlined: after a switch the core is another one.
- */
-static NOINLINE void interrupted(struct cpu *cpu, uintptr_t pc)
+/* Is the interrupted thread to make room, or to see what is pending? It does so now, but for the
+ * middle of a section: then soon. Not inlined: after a switch the core is another one. */
+static NOINLINE void interrupted(struct cpu *cpu, bool in_section)
 {
     struct port_cpu *port = rt_cpu_port(cpu);
     uint64_t switches = rt_cpu_switches(cpu);
     bool over = port->over_at == switches;
-    RT_ASSERT(bare_is_inside() && !rt_thread_is_idle(rt_cpu_thread(cpu)));
-    bool asked = over || rt_cpu_pending(cpu);
-    if (asked && in_library(pc)) {
+    RT_ASSERT(arch_irq_is_off() && !rt_thread_is_idle(rt_cpu_thread(cpu)));
+    if (!over && !rt_cpu_pending(cpu)) {
+        return;
+    }
+    if (in_section) {
         retry(port);
-        return;
-    }
-    port->retry_ns = RETRY_NS;
-    if (!asked) {
-        return;
-    }
-    if (over) {
+    } else if (over) {
         port->over_at = UINT64_MAX;
         port->seen = switches + 1; /* who runs next begins with this tick */
         rt_preempt();
@@ -265,13 +251,13 @@ void bare_irq_end(uintptr_t pc, const struct arch_frame *frame)
     struct bare_core *core = arch_core();
     struct cpu *cpu = core->cpu;
     RT_ASSERT(bare_in_handler());
-    core->depth--;
+    bool in_section = --core->depth != 0;
     if (RT_PROF && cpu != NULL && rt_cpu_port(cpu)->sampled) {
         rt_cpu_port(cpu)->sampled = false;
         prof_sample(pc, 1, frame);
     }
     if (RT_PREEMPT && cores.tick_ns != 0 && cpu != NULL && !rt_thread_is_idle(rt_cpu_thread(cpu))) {
-        interrupted(cpu, pc);
+        interrupted(cpu, in_section);
     }
     section_on();
 }
@@ -337,7 +323,7 @@ void bare_look_again(void)
 
 void port_cpu_interrupt(struct cpu *cpu)
 {
-    RT_ASSERT(bare_irq_is_off()); /* else the caller may be another CPU's by now */
+    RT_ASSERT(arch_irq_is_off()); /* else the caller may be another CPU's by now */
     if (cpu != port_cpu_self()) {
         board_ipi(rt_cpu_port(cpu)->hart);
     }
@@ -402,6 +388,7 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
     RT_ASSERT(core == &bare_cores[rt_carrier_port(k)->core] && core->cpu == NULL);
     RT_ASSERT(core->stack_low != 0 && port_arch_tp() != 0);
     thread->tls = port_arch_tp();
+    bare_thread = t;
     thread->low = core->stack_low;
     port_arch_fp_save(&rt_carrier_port(k)->fp);
     return 0;
@@ -418,7 +405,6 @@ void port_cpu_take(struct carrier *k, struct cpu *cpu)
     port->hart = (uint32_t)core->hart;
     port->timer_at = port->wake_at = port->over_at = UINT64_MAX;
     port->report_at = port->watch_at = UINT64_MAX;
-    port->retry_ns = RETRY_NS;
     slice_begin(port);
     samples_begin(port);
     timer_arm(port);
@@ -434,7 +420,7 @@ static void core_begin(unsigned number, unsigned long hart, uintptr_t stack_low)
     *(volatile uint32_t *)stack_low = BARE_CANARY;
     arch_core_set(core);
     section_begin();
-    RT_ASSERT(bare_irq_is_off() && core->cpu == NULL && core->depth == 0);
+    RT_ASSERT(arch_irq_is_off() && core->cpu == NULL && core->depth == 0);
     void *block = pool_alloc(tls_size(), TLS_ALIGNMENT);
     if (block == NULL) {
         bare_stop("no memory for a core's thread-local storage", 1);

@@ -69,7 +69,10 @@ void bare_on_device(unsigned source)
     if (fn == NULL) {
         return;
     }
+    struct bare_core *core = arch_core();
+    core->handler = source + 1;
     fn(arg);
+    core->handler = 0;
     RT_ASSERT(bare_in_handler()); /* the handler has neither enabled interrupts nor switched */
     bare_look_again();
     if (programs) {

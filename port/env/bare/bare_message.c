@@ -91,11 +91,35 @@ void bare_no_room(uintptr_t pc)
     overflow(cpu != NULL ? rt_cpu_thread(cpu) : NULL, pc, arch_core()->stack_low, UINTPTR_MAX);
 }
 
+/* t: the interrupted thread. */
+static NORETURN void handler_refuse(const struct thread *t, const char *what)
+{
+    char text[160];
+    uint32_t handler = arch_core()->handler;
+    RT_ASSERT(bare_in_handler());
+    int n = handler != 0 ? snprintf(text, sizeof(text), "pirn: the handler of interrupt %lu %s\n",
+                                    (unsigned long)handler - 1, what)
+                         : snprintf(text, sizeof(text), "pirn: the watchdog's function %s\n", what);
+    port_write(text, (size_t)n);
+    bare_say_calls(t, (uintptr_t)__builtin_frame_address(0), UINTPTR_MAX, CALLS_OF_FAULT);
+    port_panic();
+}
+
+void port_handler_refuse(const char *what)
+{
+    struct cpu *cpu = port_cpu_self();
+    handler_refuse(cpu != NULL ? rt_cpu_thread(cpu) : NULL, what);
+}
+
 /* The core is about to switch away from the running thread. If that is not deep any more, the
  * remains of its earlier calls say more than its active calls: they lie below the stack that this
  * report uses. */
-void bare_overflow(const struct port_thread *port)
+void bare_switch_refused(const struct port_thread *port)
 {
+    if (arch_core()->depth != 0) {
+        handler_refuse(rt_thread_of_port(port),
+                       "waits, yields or ends, which handlers must not do");
+    }
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
     bool deep = sp < port->low + OWN_CALLS;
     overflow(rt_thread_of_port(port), 0, deep ? sp : port->low,

@@ -36,7 +36,7 @@ void bare_no_room(uintptr_t pc)
     port_panic();
 }
 
-void bare_overflow(const struct port_thread *t)
+void bare_switch_refused(const struct port_thread *t)
 {
     (void)t;
     port_panic();

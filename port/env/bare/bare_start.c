@@ -22,7 +22,7 @@ void bare_main(unsigned long hart)
 {
     char **argv;
     bare_first_begin(hart);
-    RT_ASSERT(bare_irq_is_off() && port_cpu_self() == NULL);
+    RT_ASSERT(arch_irq_is_off() && port_cpu_self() == NULL);
     port_irq_restore(0);
     int argc = process_arguments(&argv);
     prof_program_begins();

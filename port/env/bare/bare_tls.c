@@ -3,6 +3,9 @@
  * bare_tls.c (bare) - thread-local storage: each thread has a block of its own, laid out and filled
  * as the C library (picolibc) does it, and each core one for its scheduler context. A block begins
  * at a multiple of its alignment, which is not above TLS_ALIGNMENT.
+ *
+ * bare_thread lies in it, and shows whose it is from life to life: a thread may be interrupted while
+ * it makes its block new.
  */
 #include "bare.h"
 #include "port_tls.h"
@@ -10,6 +13,11 @@
 #include <errno.h>
 #include <picotls.h>
 #include <string.h>
+
+__thread struct thread *bare_thread;
+
+/* image.ld: where the initialized part comes from, and its size; the zeroed part. */
+extern char __tdata_source[], __tdata_size[], __tbss_offset[], __tbss_size[];
 
 size_t tls_size(void)
 {
@@ -47,7 +55,10 @@ static void *aligned(void *at)
 int port_tls_alloc(struct thread *t, void *at)
 {
     RT_ASSERT(rt_thread_port(t)->tls == 0); /* it keeps its block from life to life */
-    rt_thread_port(t)->tls = tls_make(aligned(at));
+    uintptr_t tp = tls_make(aligned(at));
+    uintptr_t of_thread = (uintptr_t)&bare_thread - port_arch_tp();
+    *(struct thread **)(tp + of_thread) = t;
+    rt_thread_port(t)->tls = tp;
     return 0;
 }
 
@@ -64,6 +75,13 @@ void port_tls_end(void) {}
 
 void port_tls_reset(void)
 {
-    RT_ASSERT(port_arch_tp() == rt_thread_port(rt_cpu_thread(port_cpu_self()))->tls);
-    _init_tls((void *)(port_arch_tp() - ARCH_TLS_OFFSET));
+    char *block = (char *)(port_arch_tp() - ARCH_TLS_OFFSET);
+    char *zeroed = block + (uintptr_t)__tbss_offset, *end = zeroed + (uintptr_t)__tbss_size;
+    char *kept = (char *)&bare_thread;
+    RT_ASSERT(port_arch_tp() == rt_thread_port(bare_thread)->tls);
+    RT_ASSERT(zeroed <= kept && kept + sizeof(bare_thread) <= end);
+    memcpy(block, __tdata_source, (uintptr_t)__tdata_size);
+    memset(zeroed, 0, (size_t)(kept - zeroed));
+    kept += sizeof(bare_thread);
+    memset(kept, 0, (size_t)(end - kept));
 }

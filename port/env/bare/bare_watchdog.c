@@ -50,7 +50,7 @@ int pirn_watchdog(uint64_t period, void (*pet)(void))
 void watchdog_begin(struct port_cpu *port)
 {
     uint64_t us = __atomic_load_n(&watchdog_us, __ATOMIC_RELAXED);
-    RT_ASSERT(bare_irq_is_off() && port == rt_cpu_port(port_cpu_self()));
+    RT_ASSERT(arch_irq_is_off() && port == rt_cpu_port(port_cpu_self()));
     port->watch_at = us != 0 ? port_now() + us * US : UINT64_MAX;
 }
 

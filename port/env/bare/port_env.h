@@ -3,9 +3,9 @@
  * port_env.h (bare) - no operating system: a CPU is a core, and interrupts are the hardware's.
  *
  * Each core has a struct bare_core, to which a register of the core points (arch_core). It holds
- * the struct cpu of the CPU that the core executes. Reading that takes two instructions, and the
- * runtime does other things in several steps, so a thread is never preempted in the library's own
- * code (bare_core.c).
+ * the struct cpu of the CPU that the core executes. Outside of the runtime a thread may be preempted
+ * at any instruction, also in this library, and go on on another core. So what belongs to a core is
+ * used with interrupts disabled only; outside, a thread finds itself by its thread-local storage.
  *
  * Beside its registers a thread has a block of thread-local storage of its own, which costs a
  * register move (bare_tls.c), and, with THREAD_FP, floating-point control. An interrupted thread's
@@ -33,8 +33,7 @@ struct port_cpu {
     uint64_t timer_at; /* ns: rt_on_tick; UINT64_MAX: never */
     /* own */
     uint64_t slice_at;   /* ns: the next tick of the running thread; UINT64_MAX: none */
-    uint64_t wake_at;    /* ns: an interrupt that only wakes or retries; UINT64_MAX: none */
-    uint32_t retry_ns;   /* how long after an interruption of the library it retries */
+    uint64_t wake_at;    /* ns: an interrupt that only wakes, or comes again; UINT64_MAX: none */
     uint64_t sample_at;  /* ns: the next sample; UINT64_MAX: none */
     bool sampled;        /* one is due, where the interrupt was */
     uint64_t report_at;  /* ns: it looks for a deadlock, if it sleeps; UINT64_MAX: others do */
@@ -53,8 +52,33 @@ struct port_thread {
 
 ALWAYS_INLINE struct cpu *port_cpu_self(void)
 {
+    RT_ASSERT(arch_core()->cpu == NULL || arch_irq_is_off()); /* outside: port_cpu_near */
     return arch_core()->cpu;
 }
+
+#define PORT_CPU_NEAR
+ALWAYS_INLINE struct cpu *port_cpu_near(void)
+{
+    return arch_core()->cpu;
+}
+
+/* The running thread, which may be interrupted meanwhile. NULL: the core runs none yet. */
+#define PORT_THREAD_SELF
+extern __thread struct thread *bare_thread
+    __attribute__((tls_model("local-exec"), visibility("hidden")));
+ALWAYS_INLINE struct thread *port_thread_self(void)
+{
+    return bare_thread;
+}
+
+/* The caller is a handler (port_may_switch() is false) and does what it must not: a message. */
+#define PORT_HANDLERS
+#ifdef PIRN_WITHOUT_MESSAGES
+NORETURN void port_panic(void);
+#define port_handler_refuse(what) port_panic()
+#else
+NORETURN COLD void port_handler_refuse(const char *what);
+#endif
 
 /* 0: interrupts were enabled. */
 ALWAYS_INLINE unsigned long port_irq_save(void)
@@ -66,9 +90,12 @@ ALWAYS_INLINE unsigned long port_irq_save(void)
     return state;
 }
 
+/* Threads that yield. */
 ALWAYS_INLINE void port_irq_disabled(void)
 {
-    (void)port_irq_save();
+    if (unlikely(port_irq_save() != 0) && arch_core()->depth != 0) {
+        port_handler_refuse("yields, which handlers must not do");
+    }
 }
 
 ALWAYS_INLINE void port_irq_restore(unsigned long state)
@@ -80,22 +107,17 @@ ALWAYS_INLINE void port_irq_restore(unsigned long state)
 }
 #define port_irq_entered() ((void)0)
 
-ALWAYS_INLINE bool bare_irq_is_off(void)
-{
-    unsigned long state = arch_irq_save();
-    arch_irq_restore(state);
-    return state != 0;
-}
-#define PORT_IRQ_OFF() (bare_irq_is_off())
+#define PORT_IRQ_OFF() (arch_irq_is_off())
 
-/* The handlers run here. A thread that they wake does not preempt, because this is the library's
- * code (bare_core.c). */
+/* The handlers run here, but the section goes on before a thread that they wake (bare_core.c). */
 ALWAYS_INLINE void port_irq_window(unsigned long state)
 {
     if (state == 0) {
+        arch_core()->depth++;
         section_on();
         arch_irq_window();
         section_off();
+        arch_core()->depth--;
     }
 }
 /* The others by an interrupt each so many. */
@@ -135,7 +157,7 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
  * the stack pointer are checked whenever a thread stops running; interrupts check the stack pointer
  * (the trap's entry). A frame that skips the word and has returned by then is not found. */
 #define BARE_CANARY 0x5ca1ab1eu
-NORETURN void bare_overflow(const struct port_thread *t);
+NORETURN void bare_switch_refused(const struct port_thread *from);
 
 ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to)
 {
@@ -143,15 +165,18 @@ ALWAYS_INLINE void port_fp_switch(struct port_fp *from, const struct port_fp *to
     port_arch_fp_load(to, from);
 }
 
+/* A handler is not left. Whatever waits comes through here. */
 ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struct port_thread *to)
 {
     bool below = (uintptr_t)__builtin_frame_address(0) < from->low;
-    RT_ASSERT(bare_irq_is_off() && arch_core()->depth == 0); /* a handler is not left */
-    RT_ASSERT(arch_core()->stack_low == from->low && to->low != 0);
-    if (unlikely(below || *(const volatile uint32_t *)from->low != BARE_CANARY)) {
-        bare_overflow(from);
+    struct bare_core *core = arch_core();
+    RT_ASSERT(arch_irq_is_off());
+    RT_ASSERT(core->stack_low == from->low && to->low != 0);
+    if (unlikely(below || *(const volatile uint32_t *)from->low != BARE_CANARY ||
+                 core->depth != 0)) {
+        bare_switch_refused(from);
     }
-    arch_core()->stack_low = to->low;
+    core->stack_low = to->low;
 }
 
 #define port_thread_switch(cpu, from, to)                                                          \
@@ -173,7 +198,7 @@ void port_cpu_interrupt(struct cpu *cpu);
 /* The caller is no interrupt handler, which must not be left. */
 ALWAYS_INLINE bool port_may_switch(void)
 {
-    return arch_core()->depth == 0;
+    return !arch_irq_is_off() || arch_core()->depth == 0;
 }
 
 /* A thread begins a life on this stack: not for sanitizers here, which do not know boards. */

@@ -51,7 +51,8 @@ struct bare_core {
     uintptr_t stack_low;  /* lowest address of the running thread's stack */
     uintptr_t trap_stack; /* where faults are reported from */
     unsigned long hart;
-    uint32_t depth; /* interrupts under way */
+    uint32_t depth;   /* interrupts under way */
+    uint32_t handler; /* the source whose handler runs, and 1; 0: none of a device */
 };
 
 ALWAYS_INLINE struct bare_core *arch_core(void)
@@ -83,6 +84,13 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
     } else {
         __asm__ volatile("" ::: "memory");
     }
+}
+
+ALWAYS_INLINE bool arch_irq_is_off(void)
+{
+    unsigned long masks;
+    __asm__ volatile("mrs %0, daif" : "=r"(masks)::"memory");
+    return (masks & ARCH_IRQ_OUT) != 0;
 }
 
 /* With interrupts disabled: let in those that are pending, at the barrier at the latest. */

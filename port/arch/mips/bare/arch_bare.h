@@ -56,7 +56,8 @@ struct bare_core {
     uintptr_t stack_low;  /* lowest address of the running thread's stack */
     uintptr_t trap_stack; /* where a stack that is full is reported from */
     unsigned long hart;
-    uint32_t depth; /* interrupts under way */
+    uint32_t depth;   /* interrupts under way */
+    uint32_t handler; /* the source whose handler runs, and 1; 0: none of a device */
 };
 
 /* A register of coprocessor 0. */
@@ -95,6 +96,11 @@ ALWAYS_INLINE void arch_irq_restore(unsigned long state)
     if (state == 0) {
         __asm__ volatile("ei\n\tehb" ::: "memory");
     }
+}
+
+ALWAYS_INLINE bool arch_irq_is_off(void)
+{
+    return (ARCH_CP0_READ(12, 0) & ARCH_IE) == 0;
 }
 
 /* With interrupts disabled: let in those that are pending. */

@@ -52,7 +52,8 @@ struct bare_core {
     uintptr_t stack_low;  /* lowest address of the running thread's stack */
     uintptr_t trap_stack; /* where a stack that is full is reported from */
     unsigned long hart;
-    uint32_t depth; /* interrupts under way */
+    uint32_t depth;   /* interrupts under way */
+    uint32_t handler; /* the source whose handler runs, and 1; 0: none of a device */
 };
 
 ALWAYS_INLINE struct bare_core *arch_core(void)
@@ -78,6 +79,13 @@ ALWAYS_INLINE unsigned long arch_irq_save(void)
 ALWAYS_INLINE void arch_irq_restore(unsigned long state)
 {
     __asm__ volatile("csrs mstatus, %0" ::"r"(state ^ ARCH_MIE) : "memory");
+}
+
+ALWAYS_INLINE bool arch_irq_is_off(void)
+{
+    unsigned long status;
+    __asm__ volatile("csrr %0, mstatus" : "=r"(status)::"memory");
+    return (status & ARCH_MIE) == 0;
 }
 
 /* With interrupts disabled: let in those that are pending. */

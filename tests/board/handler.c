@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handler.c - handlers of interrupts that do what handlers must not do: the program ends with a
+ * message that names the interrupt and the function. And one that does what it may.
+ *
+ *     handler CASE [idle]     idle: the interrupt comes while the core sleeps
+ */
+#include "alarm.h"
+#include "common/options.h"
+
+#include <pirn/irq.h>
+#include <pirn/pirn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#define SOON_NS 1000000u
+
+static pirn_mutex_t mutex = PIRN_MUTEX_INIT;
+static pirn_cond_t cond = PIRN_COND_INIT;
+static pirn_sem_t empty = PIRN_SEM_INIT(0), rang = PIRN_SEM_INIT(0);
+static pirn_barrier_t barrier;
+static pirn_rwlock_t rwlock = PIRN_RWLOCK_INIT;
+static pirn_thread_t sleeper;
+static pthread_mutex_t pmutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t pcond = PTHREAD_COND_INITIALIZER;
+static sem_t psem;
+static volatile bool handled;
+static unsigned posted;
+
+static void waits_for_semaphore(void)
+{
+    pirn_sem_wait(&empty);
+}
+
+static void waits_until(void)
+{
+    pirn_sem_wait_until(&empty, pirn_now() + 1000);
+}
+
+static void waits_for_mutex(void)
+{
+    pirn_mutex_lock(&mutex);
+}
+
+static void waits_for_condition(void)
+{
+    pirn_mutex_t own = PIRN_MUTEX_INIT;
+    pirn_mutex_lock(&own);
+    pirn_cond_wait(&cond, &own);
+}
+
+static void waits_at_barrier(void)
+{
+    pirn_barrier_wait(&barrier);
+}
+
+static void waits_to_write(void)
+{
+    pirn_rwlock_wrlock(&rwlock);
+}
+
+static void sleeps(void)
+{
+    pirn_sleep(1000);
+}
+
+static void yields(void)
+{
+    pirn_yield();
+}
+
+static void joins(void)
+{
+    pirn_join(sleeper, NULL);
+}
+
+static void ends(void)
+{
+    pirn_exit(NULL);
+}
+
+static void allocates(void)
+{
+    static void *volatile kept; /* else the compiler leaves both out */
+    kept = malloc(100);
+    free(kept);
+}
+
+static void prints(void)
+{
+    printf("from a handler\n");
+}
+
+static void waits_for_posix_semaphore(void)
+{
+    sem_wait(&psem);
+}
+
+static void waits_for_posix_mutex(void)
+{
+    pthread_mutex_lock(&pmutex);
+}
+
+static void waits_for_posix_condition(void)
+{
+    pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&own);
+    pthread_cond_wait(&pcond, &own);
+}
+
+static void sleeps_posix(void)
+{
+    usleep(1000);
+}
+
+static void *does_nothing(void *arg)
+{
+    return arg;
+}
+
+/* What it may. */
+static void does_its_work(void)
+{
+    pirn_thread_t t;
+    CHECK(pirn_now() != 0 && pirn_cpu_self() >= 0);
+    CHECK(pirn_sem_post(&empty) == 0 && pirn_sem_trywait(&empty) == 0);
+    pirn_cond_signal(&cond);
+    pirn_cond_broadcast(&cond);
+    CHECK(pthread_cond_signal(&pcond) == 0 && pthread_cond_broadcast(&pcond) == 0);
+    CHECK(sem_post(&psem) == 0 && sem_trywait(&psem) == 0);
+    CHECK(pirn_create(&t, NULL, does_nothing, NULL) == 0 && pirn_detach(t) == 0);
+    posted++;
+}
+
+static const struct doing {
+    const char *name;
+    void (*fn)(void);
+} doings[] = {
+    {"sem", waits_for_semaphore},
+    {"until", waits_until},
+    {"mutex", waits_for_mutex},
+    {"cond", waits_for_condition},
+    {"barrier", waits_at_barrier},
+    {"rwlock", waits_to_write},
+    {"sleep", sleeps},
+    {"yield", yields},
+    {"join", joins},
+    {"exit", ends},
+    {"malloc", allocates},
+    {"printf", prints},
+    {"posix-sem", waits_for_posix_semaphore},
+    {"posix-mutex", waits_for_posix_mutex},
+    {"posix-cond", waits_for_posix_condition},
+    {"posix-sleep", sleeps_posix},
+    {"allowed", does_its_work},
+};
+static const struct doing *doing;
+
+static void on_alarm(void *unused)
+{
+    (void)unused;
+    alarm_clear();
+    doing->fn();
+    handled = true;
+    pirn_sem_post(&rang);
+}
+
+static void *holds(void *unused)
+{
+    pirn_mutex_lock(&mutex);
+    pthread_mutex_lock(&pmutex);
+    pirn_rwlock_wrlock(&rwlock);
+    pirn_sem_post(&rang);
+    pirn_sleep(1000000000000);
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    const struct option_page page = {.summary = "Handlers that do what they must not.",
+                                     .operand = "CASE [WHEN]"};
+    static const char *const whens[] = {"busy", "idle"};
+    char **operand = options_parse(argc, argv, &page);
+    doing = &doings[OPERAND_CHOICE("CASE", operand[0], doings)];
+    bool idle = operand[1] != NULL && OPERAND_CHOICE("WHEN", operand[1], whens) == 1;
+    CHECK(pirn_barrier_init(&barrier, 2) == 0 && sem_init(&psem, 0, 0) == 0);
+    CHECK(pirn_create(&sleeper, NULL, holds, NULL) == 0);
+    pirn_sem_wait(&rang);
+    CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
+    alarm_in(SOON_NS);
+    while (!idle && !handled) {
+        pirn_now();
+    }
+    pirn_sem_wait(&rang);
+    CHECK(doing->fn != does_its_work || posted == 1);
+    puts("done");
+    exit(0);
+}
