@@ -65,7 +65,7 @@ CHECKED := $(addprefix check-,$(PRESETS))
 FUZZED := fuzz-trace fuzz-prof fuzz-layout
 GUESTS := guest-aarch64 guest-riscv64 guest-linux-bullseye guest-linux-bookworm
 .PHONY: _steps configure lint-style lint-tidy help setup apps programs check-packages world check-world soak demo check check-containers check-glibc deb wheel check-abi check-packaging $(CHECKED) check-boards check-chip chip check-formal boards boards-repeat board-lists board-cost \
-        board-size board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
+        board-size board-latency board-sections board-apps kernel kernel-guest kernel-doc numa-guest pkeys-guest hotplug-guest $(GUESTS) board-scheduling check-conformance check-seeds stress $(FUZZED) top-picture pictures site check-site \
         bench benchmarks-doc scheduling-cost profiling-cost figures-doc affinity-doc pipelines-doc library-waits-doc starvation chip-figures chip-area results-table options-doc conformance-doc format lint tidy install clean
 
 ## help: this list
@@ -233,6 +233,11 @@ board-lists: setup
 board-cost: setup
 	$(call on_boards,,:)
 	$(VENV)/python bench/run_board.py --publish
+
+## board-latency: count instructions from interrupts to threads on boards, write docs/results/board-latency.md
+board-latency: setup
+	$(call on_boards,,:)
+	$(VENV)/python bench/run_latency.py --publish
 
 ## board-size: build small systems without each feature, write docs/results/board-size.md
 board-size: setup

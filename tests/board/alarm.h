@@ -7,7 +7,9 @@
 
 #include <stdint.h>
 
-void alarm_in(uint32_t ns);
+/* The time begins with the last access to the device, at the end of the function. Returns the time
+ * that it takes: the nearest one below that the device can count. */
+uint32_t alarm_in(uint32_t ns);
 
 /* The interrupt has been taken. */
 void alarm_clear(void);

@@ -13,12 +13,14 @@ static void put(unsigned at, uint32_t value)
     *(volatile uint8_t *)(uintptr_t)(ALARM_ADDRESS + at) = (uint8_t)value;
 }
 
-void alarm_in(uint32_t ns)
+uint32_t alarm_in(uint32_t ns)
 {
     uint32_t count = (uint32_t)((uint64_t)ns * HZ / 1000000000u);
+    uint32_t takes = (uint32_t)((uint64_t)count * 1000000000u / HZ);
     put(COMMAND, ONCE);
     put(COUNTER, count);
     put(COUNTER, count >> 8);
+    return takes;
 }
 
 /* Setting the counter makes the output fall; its rise makes the interrupt. */

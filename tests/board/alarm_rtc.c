@@ -13,13 +13,14 @@ enum {
     CLEAR = 0x1c
 };
 
-void alarm_in(uint32_t ns)
+uint32_t alarm_in(uint32_t ns)
 {
     uint64_t now = alarm_get(TIME_LOW); /* latches the upper half */
     now |= (uint64_t)alarm_get(TIME_HIGH) << 32;
     alarm_put(ENABLE, 1);
     alarm_put(ALARM_HIGH, (uint32_t)((now + ns) >> 32));
     alarm_put(ALARM_LOW, (uint32_t)(now + ns));
+    return ns;
 }
 
 void alarm_clear(void)

@@ -10,11 +10,12 @@ enum { LOAD = 0x00, CONTROL = 0x08, CLEAR = 0x0c };
 #define INTERRUPTS 0x20u
 #define ON 0x80u
 
-void alarm_in(uint32_t ns)
+uint32_t alarm_in(uint32_t ns)
 {
     alarm_put(CONTROL, 0);
     alarm_put(LOAD, ns / 1000);
     alarm_put(CONTROL, ON | INTERRUPTS | BITS_32 | ONCE);
+    return ns / 1000 * 1000;
 }
 
 void alarm_clear(void)

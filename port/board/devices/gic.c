@@ -33,7 +33,7 @@
 #define LOWEST_ALL 0xffu
 
 #define IPI 1u
-#define FIRST_DEVICE 32u
+#define FIRST_DEVICE 16u /* up to 31 those of the core itself; from 32 on those of all cores */
 #define LAST_DEVICE 1019u
 
 unsigned board_core_count(void)
@@ -79,7 +79,8 @@ void board_ipi_taken(void)
 
 bool board_irq_enable(unsigned source, bool on)
 {
-    if (source < FIRST_DEVICE || source > LAST_DEVICE || source >= TYPE_LINES(get32(GICD_TYPE))) {
+    if (source < FIRST_DEVICE || source > LAST_DEVICE || source == BOARD_TIMER_SOURCE ||
+        source >= TYPE_LINES(get32(GICD_TYPE))) {
         return false;
     }
     put8(GICD_TARGETS(source), (uint8_t)(1u << arch_core()->hart));

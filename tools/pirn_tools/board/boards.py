@@ -27,7 +27,7 @@ FILE = "board.toml"
 VARIABLE = "PIRN_BOARDS"
 INSTALLED = "pirn/boards"  # below the folder of the libraries: cmake/install-board.cmake
 INPUTS = ("console", "program")
-ALARMS = ("pit", "rtc", "sp804")  # tests/board/alarm_<device>.c
+ALARMS = ("cntp", "pit", "rtc", "sp804")  # tests/board/alarm_<device>.c
 
 # Tables: the keys that are needed, the others.
 REQUIRED = ("description", "target", "cpus")
