@@ -88,6 +88,9 @@ struct thread;
  *                                         processors; port_relax of a high round offers the
  *                                         caller's
  *   PORT_IDLE_STACK                       bytes of the stack of CPU 0's idle thread
+ *   PORT_DUMPS_HERE                       true where any caller, also a handler, can write a report
+ *                                         while other threads run; false if it is not defined
+ *   PORT_QUIET_S                          default of option quiet, 0 if it is not defined
  *   PORT_DEADLOCK_ABORTS                  a deadlock aborts the program unless option deadlock is
  *                                         set
  */
@@ -202,6 +205,12 @@ ALWAYS_INLINE bool port_irq_is_on(void)
 #endif
 #ifndef PORT_PROF_FRAMES
 #define PORT_PROF_FRAMES false
+#endif
+#ifndef PORT_DUMPS_HERE
+#define PORT_DUMPS_HERE false
+#endif
+#ifndef PORT_QUIET_S
+#define PORT_QUIET_S 0
 #endif
 #ifndef PORT_REPORT
 #define PORT_REPORT false

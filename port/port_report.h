@@ -73,8 +73,9 @@ ALWAYS_INLINE void port_error_text(int error, char *text, size_t size)
 }
 #endif
 
-/* Upcalls. The thread's number and name; that it has used up its stack. */
+/* Upcalls. Reports: sync/report.h. The thread's number and name; that it has used up its stack. */
 uint64_t rt_report_turn(uint64_t now); /* when to call it again */
+void rt_dump(void);
 void rt_describe_thread(const struct thread *t, char *text, size_t size);
 void rt_describe_full_stack(const struct thread *t, char *text, size_t size);
 struct thread *rt_thread_of_port(const struct port_thread *port);

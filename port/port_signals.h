@@ -3,7 +3,8 @@
  * port_signals.h - signals and cancellation of threads that run or wait in the kernel.
  *
  * PORT_SIGNALS (port_env.h): true where signals end waits. PORT_KNOWS_INSIDE: true where
- * port_may_wait can tell whether a handler has interrupted the runtime.
+ * port_may_wait can tell whether a handler has interrupted the runtime. PORT_DUMP_ASKED: true where
+ * the user can ask for a report of the threads; as PORT_SIGNALS if it is not defined.
  */
 #ifndef PIRN_PORT_SIGNALS_H
 #define PIRN_PORT_SIGNALS_H
@@ -27,11 +28,6 @@ bool port_may_wait(void);
 /* Threads will be cancelled: take over the C library's signal for that. A second call does nothing.
  * 0 or -errno. */
 int port_cancel_start(void);
-
-/* The number of a signal by its name or number; -1: there is no such signal. port_dump_start: call
- * rt_dump_asked when it comes. 0 or -errno. */
-int port_signal_of(const char *name);
-int port_dump_start(int signal);
 #else
 ALWAYS_INLINE void port_thread_interrupt(struct thread *t)
 {
@@ -52,7 +48,18 @@ ALWAYS_INLINE int port_cancel_start(void)
 {
     return 0;
 }
+#endif
 
+#ifndef PORT_DUMP_ASKED
+#define PORT_DUMP_ASKED PORT_SIGNALS
+#endif
+
+#if PORT_DUMP_ASKED
+/* The number of a signal by its name or number, or of a key of the console, for option dump; -1:
+ * there is none of that name. port_dump_start: report the threads when it comes. 0 or -errno. */
+int port_signal_of(const char *name);
+int port_dump_start(int signal);
+#else
 ALWAYS_INLINE int port_signal_of(const char *name)
 {
     (void)name;

@@ -124,7 +124,7 @@ set(owned_removes sync/omutex.c sync/robust.c)
 set(classes_adds sched/classes_none.c)
 set(loads_removes sched/place.c)
 set(loads_adds sched/place_turn.c)
-set(report_removes sync/report.c)
+set(report_removes sync/report.c native/native_report.c)
 set(timed_removes core/timer.c sync/sleep.c) # and posix_deadline.c of the POSIX layer
 set(stacks_removes core/stack.c)
 set(marks_removes core/mark.c)

@@ -115,6 +115,13 @@ size_t pirn_stack_min(void);
  * shows which of the threads that have ended used most. */
 size_t pirn_stack_used(pirn_thread_t thread);
 
+/* Write on standard error (a board: the console) what each thread does or waits for, as at a
+ * deadlock; nothing stops for it. Linux: soon, by a thread of the runtime, and only if the runtime
+ * has started. A board: now, and what other cores do meanwhile may be out of date; a line for each
+ * thread and each of its calls, so this takes long. Context: threads, a board's handlers. No
+ * cancellation point. The option dump does the same at a signal, or a key of a board's console. */
+void pirn_dump(void);
+
 /* Start fn(arg) in a new thread. attr may be NULL. -EAGAIN: out of memory for another thread;
  * -EINVAL: stack too small or fn NULL; -EINVAL, -ENOTSUP: `sched`, as pirn_set_sched. (After POSIX
  * pthread_create.) */

@@ -234,9 +234,9 @@ static void port_begin(bool *main_calls)
     }
     tls_start();
     tools_check();
-    error = PORT_SIGNALS && rt.dump_signal != 0 ? port_dump_start(rt.dump_signal) : 0;
+    error = rt.dump_signal != 0 ? port_dump_start(rt.dump_signal) : 0;
     if (error != 0) {
-        start_failed(error, "no handler for the signal of option dump");
+        start_failed(error, "no handler for the signal or key of option dump");
     }
 }
 

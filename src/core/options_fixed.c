@@ -68,6 +68,7 @@ void options_load(void)
     rt.slice_ticks = (slice - 1) / tick + 1;
     rt.spin_ns = DEFAULT_spin * 1000ull;
     rt.deadlock = (enum rt_deadlock)DEFAULT_deadlock;
+    rt.quiet_s = DEFAULT_quiet;
     rt.stack_size = or_default(s->stack_size, DEFAULT_stack);
     rt.stack_fill = RT_MARKS && s->stack_fill;
     rt.reservoir = s->reservoir;

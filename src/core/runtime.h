@@ -70,6 +70,7 @@ struct rt {
     uint64_t start_ns;          /* (C) */
     enum rt_tls tls;            /* (C) what the user asks for */
     enum rt_deadlock deadlock;  /* (C) */
+    uint32_t quiet_s;           /* (C) option quiet; 0: off */
     int dump_signal;            /* (C) 0: none */
     uint32_t spares; /* (C) most carriers beside the CPUs' first; 0: calls keep the CPU */
     size_t tls_room; /* (C) bytes of a thread's TLS block; 0: there are none */

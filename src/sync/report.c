@@ -21,6 +21,7 @@
 #define QUIET_NS 100000000ull       /* look when no CPU has moved for so long */
 #define AGAIN_NS 200000000ull       /* first interval between looks */
 #define AGAIN_MAX_NS 60000000000ull /* last one */
+#define SECOND_NS 1000000000ull
 #define LINES_MAX 200u
 
 const char rt_wait_text[WAIT_REASONS][REPORT_TEXT_MAX] = {
@@ -65,19 +66,24 @@ static bool wait_is_inner(uint8_t reason)
 
 static _Atomic(uint32_t) watched; /* a CPU has said that it is the last one, and a turn will come */
 static _Atomic(uint32_t) dump;    /* asked for */
+static _Atomic(uint32_t) dumping; /* by rt_dump */
 
 /* (caller of rt_report_turn: one at a time, by `watched`) */
 static struct {
     uint64_t at;       /* when to look; UINT64_MAX: not */
     uint64_t interval; /* between this look and the next */
     uint64_t moves;    /* when the look was planned */
+    uint64_t since;    /* no CPU has moved */
+    uint64_t quiet;    /* ns after which that is reported; UINT64_MAX: never */
 } watch;
 
 void rt_report_start(void)
 {
     at_init(&watched, 0u);
     at_init(&dump, 0u);
+    at_init(&dumping, 0u);
     watch.at = UINT64_MAX;
+    watch.quiet = rt.quiet_s != 0 ? rt.quiet_s * SECOND_NS : UINT64_MAX;
 }
 
 void rt_report_idle(void)
@@ -161,15 +167,18 @@ static enum look look(unsigned *waiting)
 
 /* ---- the text ---- */
 
-static unsigned nwaiting; /* for the report, which has no arguments */
-static bool is_deadlock;
+enum { SAY_ALL, SAY_QUIET, SAY_DEADLOCK };
+
+/* For the report, which has no arguments. */
+static unsigned nwaiting;
+static int says;
 static const struct thread *reporter; /* the stand-in of the thread that writes the report */
 
 static void say(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 static void say(const char *fmt, ...)
 {
-    char text[512];
+    char text[256];
     va_list args;
     va_start(args, fmt);
     int n = vsnprintf(text, sizeof(text), fmt, args);
@@ -313,9 +322,12 @@ static NO_TSAN void report(void)
 {
     unsigned lines = 0;
     reporter = port_cpu_self() == NULL ? port_foreign_self() : NULL;
-    if (is_deadlock) {
+    if (says == SAY_DEADLOCK) {
         say("pirn: deadlock: %u thread%s wait%s, and nothing is left that can wake %s\n", nwaiting,
             nwaiting == 1 ? "" : "s", nwaiting == 1 ? "s" : "", nwaiting == 1 ? "it" : "one");
+    } else if (says == SAY_QUIET) {
+        say("pirn: nothing has run for %u s; waiting:\n",
+            (unsigned)((port_now() - watch.since) / SECOND_NS));
     } else {
         say("pirn: threads:\n");
     }
@@ -327,11 +339,24 @@ static NO_TSAN void report(void)
     port_say_places();
 }
 
+/* All threads, while they run: at once where the port writes reports in the caller, else soon. Any
+ * context. Two at the same time are one. */
+void rt_dump(void)
+{
+    if (!PORT_DUMPS_HERE) {
+        rt_dump_asked();
+    } else if (at_xchg_acq(&dumping, 1u) == 0) { /* ORDER(deadlock-watch) */
+        says = SAY_ALL;
+        report();
+        at_store_rel(&dumping, 0u); /* ORDER(deadlock-watch) */
+    }
+}
+
 static void report_deadlock(unsigned waiting)
 {
     RT_ASSERT(waiting != 0 && rt.deadlock != RT_DEADLOCK_OFF);
     nwaiting = waiting;
-    is_deadlock = true;
+    says = SAY_DEADLOCK;
     port_report_run(report);
     if (rt.deadlock == RT_DEADLOCK_ABORT) {
         port_panic();
@@ -356,7 +381,21 @@ static void watch_plan(uint64_t now)
     RT_ASSERT(at_peek(&watched) == 1);
     watch.moves = moves();
     watch.interval = AGAIN_NS;
+    watch.since = now;
     watch.at = now + QUIET_NS;
+}
+
+/* Only an outsider can wake a thread. Each time for twice as long as was reported before. */
+static void watch_outsiders(uint64_t now)
+{
+    if (now - watch.since >= watch.quiet) {
+        watch.quiet = 2 * (now - watch.since);
+        says = SAY_QUIET;
+        port_report_run(report);
+    }
+    uint64_t report_at = watch.quiet != UINT64_MAX ? watch.since + watch.quiet : UINT64_MAX;
+    watch.at = now + watch.interval < report_at ? now + watch.interval : report_at;
+    watch.interval = watch.interval * 2 < AGAIN_MAX_NS ? watch.interval * 2 : AGAIN_MAX_NS;
 }
 
 static void watch_look(uint64_t now)
@@ -369,8 +408,7 @@ static void watch_look(uint64_t now)
     }
     enum look seen = look(&waiting);
     if (seen == LOOK_OUTSIDERS) {
-        watch.at = now + watch.interval;
-        watch.interval = watch.interval * 2 < AGAIN_MAX_NS ? watch.interval * 2 : AGAIN_MAX_NS;
+        watch_outsiders(now);
         return;
     }
     if (seen == LOOK_DEADLOCK) {
@@ -384,7 +422,7 @@ static void watch_look(uint64_t now)
 uint64_t rt_report_turn(uint64_t now)
 {
     if (at_xchg_acq(&dump, 0u) != 0) { /* ORDER(deadlock-watch) */
-        is_deadlock = false;
+        says = SAY_ALL;
         port_report_run(report);
     }
     if (watch.at == UINT64_MAX) {

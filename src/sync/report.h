@@ -19,6 +19,9 @@
  * ones. A carrier that is being made counts as an outsider until it has begun. A port that cannot
  * tell says that there are outsiders.
  *
+ * With outsiders there is no telling. But where nothing has run for long (option quiet), that is
+ * reported, and the program goes on: an interrupt that was not enabled looks like this.
+ *
  * A look may be too early, and an outsider that ends later tells nobody. So the look is repeated,
  * at intervals that double.
  */

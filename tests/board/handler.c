@@ -3,7 +3,10 @@
  * handler.c - handlers of interrupts that do what handlers must not do: the program ends with a
  * message that names the interrupt and the function. And one that does what it may.
  *
- *     handler CASE [idle]     idle: the interrupt comes while the core sleeps
+ *     handler CASE [WHEN]     WHEN: the thread that is interrupted: busy (default); idle, the core
+ *                             sleeps; small, a thread whose stack is the smallest
+ *
+ * Case quiet: nothing runs for 4 s, and only a handler could wake a thread.
  */
 #include "alarm.h"
 #include "common/options.h"
@@ -14,6 +17,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CHECK(cond)                                                                                \
@@ -25,10 +29,11 @@
     } while (0)
 
 #define SOON_NS 1000000u
+#define LATE_NS 4000000000u
 
 static pirn_mutex_t mutex = PIRN_MUTEX_INIT;
 static pirn_cond_t cond = PIRN_COND_INIT;
-static pirn_sem_t empty = PIRN_SEM_INIT(0), rang = PIRN_SEM_INIT(0);
+static pirn_sem_t empty = PIRN_SEM_INIT(0), rang = PIRN_SEM_INIT(0), never = PIRN_SEM_INIT(0);
 static pirn_barrier_t barrier;
 static pirn_rwlock_t rwlock = PIRN_RWLOCK_INIT;
 static pirn_thread_t sleeper;
@@ -143,6 +148,11 @@ static void does_its_work(void)
     posted++;
 }
 
+static void dumps(void)
+{
+    pirn_dump();
+}
+
 static const struct doing {
     const char *name;
     void (*fn)(void);
@@ -164,6 +174,8 @@ static const struct doing {
     {"posix-cond", waits_for_posix_condition},
     {"posix-sleep", sleeps_posix},
     {"allowed", does_its_work},
+    {"dump", dumps},
+    {"quiet", does_its_work},
 };
 static const struct doing *doing;
 
@@ -176,31 +188,51 @@ static void on_alarm(void *unused)
     pirn_sem_post(&rang);
 }
 
+/* And waits for ever. */
 static void *holds(void *unused)
 {
     pirn_mutex_lock(&mutex);
     pthread_mutex_lock(&pmutex);
     pirn_rwlock_wrlock(&rwlock);
     pirn_sem_post(&rang);
-    pirn_sleep(1000000000000);
+    pirn_sem_wait(&never);
     return unused;
+}
+
+static void *is_busy(void *unused)
+{
+    while (!handled) {
+        pirn_now();
+    }
+    return unused;
+}
+
+static void busy_small(void)
+{
+    pirn_attr_t attr = {.stack_size = pirn_stack_min(), .name = "small"};
+    pirn_thread_t t;
+    CHECK(pirn_create(&t, &attr, is_busy, NULL) == 0);
+    CHECK(pirn_join(t, NULL) == 0);
 }
 
 int main(int argc, char **argv)
 {
     const struct option_page page = {.summary = "Handlers that do what they must not.",
                                      .operand = "CASE [WHEN]"};
-    static const char *const whens[] = {"busy", "idle"};
+    enum { BUSY, IDLE, SMALL };
+    static const char *const whens[] = {"busy", "idle", "small"};
     char **operand = options_parse(argc, argv, &page);
     doing = &doings[OPERAND_CHOICE("CASE", operand[0], doings)];
-    bool idle = operand[1] != NULL && OPERAND_CHOICE("WHEN", operand[1], whens) == 1;
+    size_t when = operand[1] != NULL ? OPERAND_CHOICE("WHEN", operand[1], whens) : BUSY;
     CHECK(pirn_barrier_init(&barrier, 2) == 0 && sem_init(&psem, 0, 0) == 0);
     CHECK(pirn_create(&sleeper, NULL, holds, NULL) == 0);
     pirn_sem_wait(&rang);
     CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
-    alarm_in(SOON_NS);
-    while (!idle && !handled) {
-        pirn_now();
+    alarm_in(strcmp(doing->name, "quiet") == 0 ? LATE_NS : SOON_NS);
+    if (when == BUSY) {
+        is_busy(NULL);
+    } else if (when == SMALL) {
+        busy_small();
     }
     pirn_sem_wait(&rang);
     CHECK(doing->fn != does_its_work || posted == 1);

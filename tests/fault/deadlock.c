@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pirn/pirn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -196,10 +197,30 @@ static void handler(void)
 }
 
 static int foreign_posts;
+static int said[2], shown = -1; /* case quiet: a pipe in place of standard error, and that */
+
+/* Until the report that nothing runs is whole. */
+static void await_report(void)
+{
+    static char text[4096];
+    size_t n = 0;
+    ssize_t got;
+    while (strstr(text, "waits for semaphore") == NULL && n < sizeof(text) - 1 &&
+           (got = read(said[0], text + n, sizeof(text) - 1 - n)) > 0) {
+        n += (size_t)got;
+    }
+    if (write(shown, text, n) != (ssize_t)n) {
+        abort();
+    }
+}
 
 static void *foreign_main(void *arg)
 {
-    poll(NULL, 0, WAIT_MS);
+    if (shown >= 0) {
+        await_report();
+    } else {
+        poll(NULL, 0, WAIT_MS);
+    }
     if (foreign_posts) {
         sem_post(&sem);
     }
@@ -224,14 +245,38 @@ static void foreign_ends(void)
     foreign();
 }
 
-/* Requests the report itself (option dump), and continues. */
-static void dump(void)
+static void quiet(void)
+{
+    shown = dup(STDERR_FILENO);
+    if (pipe(said) != 0 || dup2(said[1], STDERR_FILENO) < 0) {
+        abort();
+    }
+    foreign();
+}
+
+static void kill_for_dump(void)
+{
+    kill(getpid(), SIGQUIT);
+}
+
+/* Requests the report itself, by a signal (option dump) or a call, and continues. */
+static void dump_by(void (*request)(void))
 {
     pthread_t t = start("sleeps", sleeps);
     usleep(50000);
-    kill(getpid(), SIGQUIT);
+    request();
     sem_wait(&sem);
     pthread_join(t, NULL);
+}
+
+static void dump(void)
+{
+    dump_by(kill_for_dump);
+}
+
+static void dump_call(void)
+{
+    dump_by(pirn_dump);
 }
 
 enum { BLOCKED = 8, ATTEMPTS = 3 };
@@ -348,6 +393,7 @@ static const struct {
     {"timer", timer, 0},     {"descriptor", descriptor, 0},
     {"child", child, 0},     {"handler", handler, 0},
     {"foreign", foreign, 1}, {"foreign-ends", foreign_ends, 0},
+    {"quiet", quiet, 1},     {"dump-call", dump_call, 0},
     {"dump", dump, 0},       {"carriers", carriers, 0},
 };
 

@@ -112,6 +112,9 @@ bool arch_call_before(uintptr_t address, uintptr_t *target);
  */
 void bare_say_place(const char *which, uintptr_t pc);
 
+/* The watchdog is not served, as this CPU makes no progress: say so, and report the threads. */
+void bare_say_stuck(unsigned cpu);
+
 /* More CPUs are asked for than there are cores: write that, and end. */
 NORETURN void bare_few_cores(unsigned there);
 /* Write "pirn: what", and end. */

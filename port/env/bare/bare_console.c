@@ -12,9 +12,12 @@
  * the lock; `got` by the reader that holds the lock. Both only grow. ORDER(console) The handler, a
  * core that is interrupted for that, or one that searches finds a request for a report, and bytes:
  * it takes the request and reports.
+ *
+ * With option dump one key is not the program's: at it the threads are reported.
  */
 #include "bare.h"
 #include "port_io.h"
+#include "port_report.h"
 #include "port_signals.h"
 
 #include <errno.h>
@@ -33,6 +36,7 @@ static struct {
     enum source source; /* (lock) */
     uint32_t put, got;
     uint32_t armed; /* a report is asked for */
+    int dump_key;   /* (C) of option dump; 0: none */
     char bytes[ROOM];
 } input;
 
@@ -64,10 +68,16 @@ int port_io_arm(int fd, uint32_t events)
     return 0;
 }
 
-static void fill(void)
+/* True: the key of option dump was among the bytes. */
+static bool fill(void)
 {
     int byte;
+    bool dump = false;
     while ((byte = board_console_get()) >= 0) {
+        if (byte == input.dump_key && byte != 0) {
+            dump = true;
+            continue;
+        }
         uint32_t put = input.put;
         RT_ASSERT(put - __atomic_load_n(&input.got, __ATOMIC_RELAXED) <= ROOM);
         if (put - __atomic_load_n(&input.got, __ATOMIC_ACQUIRE) < ROOM) { /* ORDER(console) */
@@ -75,14 +85,18 @@ static void fill(void)
             __atomic_store_n(&input.put, put + 1, __ATOMIC_SEQ_CST); /* ORDER(console) */
         }
     }
+    return dump;
 }
 
 static void on_input(void *unused)
 {
     (void)unused;
     RT_ASSERT(bare_in_handler());
-    fill();
+    bool dump = fill();
     port_io_poll();
+    if (RT_REPORT && dump) {
+        rt_dump();
+    }
 }
 
 static enum source source_find(void)
@@ -114,6 +128,25 @@ static size_t take(char *to, size_t most)
     STORE_REL(&input.got, got); /* ORDER(console) */
     bare_unlock(&input.lock, irq);
     return n;
+}
+
+int port_signal_of(const char *name)
+{
+    bool is_key = name[0] == '^' && name[1] >= 'A' && name[1] <= '_' && name[2] == '\0';
+    return is_key && RT_REPORT ? name[1] - '@' : -1;
+}
+
+/* The console's interrupts are enabled at once, on this core. */
+int port_dump_start(int key)
+{
+    unsigned long irq = bare_lock(&input.lock);
+    input.dump_key = key;
+    if (input.source == SOURCE_UNKNOWN) {
+        input.source = source_find();
+    }
+    bool polled = input.source == SOURCE_POLLED;
+    bare_unlock(&input.lock, irq);
+    return polled ? -ENODEV : 0;
 }
 
 /* After take, which has decided about the source for good. */

@@ -2,6 +2,7 @@
 /* bare_console_none.c (bare) - input from the board's console without interrupts: a reader keeps
  * its core until there is some. */
 #include "bare.h"
+#include "port_signals.h"
 
 ptrdiff_t console_read(void *to, size_t most)
 {
@@ -14,4 +15,17 @@ ptrdiff_t console_read(void *to, size_t most)
     }
     *(char *)to = byte == '\r' ? '\n' : (char)byte;
     return 1;
+}
+
+/* No key is noticed. */
+int port_signal_of(const char *name)
+{
+    (void)name;
+    return -1;
+}
+
+int port_dump_start(int key)
+{
+    (void)key;
+    return -ENOSYS;
 }

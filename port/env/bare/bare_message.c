@@ -34,6 +34,17 @@ void port_error_text(int error, char *text, size_t size)
     }
 }
 
+void bare_say_stuck(unsigned cpu)
+{
+    char text[80];
+    int n = snprintf(text, sizeof(text),
+                     "pirn: watchdog: CPU %u makes no progress; the watchdog is not served\n", cpu);
+    port_write(text, (size_t)n);
+    if (RT_REPORT) {
+        rt_dump();
+    }
+}
+
 void bare_few_cores(unsigned there)
 {
     char text[64];

@@ -24,6 +24,14 @@ void bare_few_cores(unsigned there)
     board_exit(2);
 }
 
+void bare_say_stuck(unsigned cpu)
+{
+    (void)cpu;
+    if (RT_REPORT) {
+        rt_dump();
+    }
+}
+
 void bare_fault(const struct bare_fault *fault)
 {
     (void)fault;

@@ -25,6 +25,7 @@ static struct {
     struct cpu *watching;
     uint32_t noted;  /* bits of CPUs */
     uint32_t missed; /* the same */
+    bool said;       /* that it is not served; until it is again */
 } dog;
 
 int pirn_watchdog(uint64_t period, void (*pet)(void))
@@ -77,16 +78,32 @@ static uint32_t awake(void)
     return bits;
 }
 
+/* The board's watchdog is going to reset the machine: say why, once. */
+static void say_stuck(uint32_t cpus)
+{
+    if (!dog.said) {
+        dog.said = true;
+        bare_say_stuck((unsigned)__builtin_ctz(cpus));
+    }
+}
+
 /* Unless somebody awake has said nothing, for the second time. */
 static void look(void)
 {
     void (*pet)(void) = __atomic_load_n(&dog.pet, __ATOMIC_RELAXED);
     uint32_t silent = awake() & ~__atomic_exchange_n(&dog.noted, 0, __ATOMIC_RELAXED);
-    if ((silent & dog.missed) == 0 && pet != NULL) {
-        pet();
-        bare_look_again();
-    }
+    uint32_t stuck = silent & dog.missed;
     dog.missed = silent;
+    if (pet == NULL) {
+        return;
+    }
+    if (stuck != 0) {
+        say_stuck(stuck);
+        return;
+    }
+    dog.said = false;
+    pet();
+    bare_look_again();
 }
 
 void watchdog_look(struct cpu *cpu, struct port_cpu *port)

@@ -151,6 +151,9 @@ ALWAYS_INLINE void port_irq_window(unsigned long state)
 #define PORT_REPORT true
 #define PORT_TOOLS true
 #define PORT_IDLE_STACK BARE_CORE_STACK
+#define PORT_QUIET_S 10
+#define PORT_DUMPS_HERE true
+#define PORT_DUMP_ASKED true
 #define PORT_DEADLOCK_ABORTS true /* nothing will ever happen */
 
 /* The last word of a stack, which nobody uses: there is no memory that cannot be accessed. It and
