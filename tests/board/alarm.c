@@ -21,27 +21,29 @@
         }                                                                                          \
     } while (0)
 
-#define ALARMS 200
 #define BUSY 6
 #define PERIOD_NS 300000u
+#define OFTEN 3000
+#define OFTEN_NS 20000u
 #define LATE_NS 400000000u
 
 static pirn_sem_t rang = PIRN_SEM_INIT(0);
-static unsigned alarms, done;
+static unsigned alarms, done, wanted = 200;
+static uint32_t period_ns = PERIOD_NS;
 
 static void on_alarm(void *unused)
 {
     (void)unused;
     alarm_clear();
     CHECK(pirn_sem_post(&rang) == 0);
-    if (++alarms < ALARMS) {
-        alarm_in(PERIOD_NS);
+    if (++alarms < wanted) {
+        alarm_in(period_ns);
     }
 }
 
 static void *waits(void *unused)
 {
-    for (int i = 0; i < ALARMS; i++) {
+    for (unsigned i = 0; i < wanted; i++) {
         pirn_sem_wait(&rang);
     }
     __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
@@ -67,7 +69,7 @@ static void *keeps_busy(void *arg)
  * then for nothing, because there is no handler any more. */
 static void one_then_none(void)
 {
-    alarms = ALARMS; /* one more alarm */
+    alarms = wanted; /* one more alarm */
     CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
     alarm_in(LATE_NS);
     pirn_sem_wait(&rang);
@@ -78,11 +80,16 @@ static void one_then_none(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const kinds[] = {"late"};
+    enum { IS_LATE, IS_OFTEN };
+    static const char *const kinds[] = {"late", "often"};
     const struct option_page page = {.summary = "Threads wait for a device.", .operand = "[KIND]"};
     const char *kind = options_parse(argc, argv, &page)[0];
-    if (kind != NULL && OPERAND_CHOICE("KIND", kind, kinds) == 0) {
+    size_t which = kind != NULL ? OPERAND_CHOICE("KIND", kind, kinds) : SIZE_MAX;
+    if (which == IS_LATE) {
         one_then_none();
+    } else if (which == IS_OFTEN) {
+        wanted = OFTEN;
+        period_ns = OFTEN_NS;
     }
     pirn_thread_t waiter, busy[BUSY];
     CHECK(pirn_irq_attach(100000, on_alarm, NULL) == -EINVAL);
@@ -93,7 +100,7 @@ int main(int argc, char **argv)
         CHECK(pirn_create(&busy[i], NULL, keeps_busy, (void *)i) == 0);
     }
     CHECK(pirn_irq_attach(ALARM_SOURCE, on_alarm, NULL) == 0);
-    alarm_in(PERIOD_NS);
+    alarm_in(period_ns);
     CHECK(pirn_join(waiter, NULL) == 0);
     for (int i = 0; i < BUSY; i++) {
         CHECK(pirn_join(busy[i], NULL) == 0);

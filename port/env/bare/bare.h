@@ -37,8 +37,8 @@ ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
 {
     unsigned long irq = port_irq_save();
     while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0) { /* ORDER(spinlock) */
-        while (__atomic_load_n(word, __ATOMIC_RELAXED) != 0) {
-            port_cpu_relax();
+        for (unsigned round = 0; __atomic_load_n(word, __ATOMIC_RELAXED) != 0; round++) {
+            port_relax(round);
         }
     }
     section_lock();

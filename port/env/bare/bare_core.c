@@ -39,6 +39,11 @@
 /* After an interruption in the middle of a section. */
 #define RETRY_NS 20000u
 
+/* So long a wait for another core is none for a short section: the core may be one of an emulator
+ * that executes cores in turns (QEMU with -icount), and stands still as long as this one spins. */
+#define DOZE_ROUNDS 1000u
+#define DOZE_NS 2000u
+
 /* Is there anything to set it for? src/features.cmake */
 #define BARE_TIMER (RT_PREEMPT || RT_TIMED || RT_PROF || RT_WATCHDOG || RT_REPORT)
 
@@ -329,10 +334,31 @@ void port_cpu_interrupt(struct cpu *cpu)
     }
 }
 
+#ifdef ARCH_YIELD
+/* In a handler no other interrupt would end a wait. */
+static void doze(void)
+{
+    arch_yield();
+}
+#else
+/* The timer comes too early for what it was set to, which its handler sets again. Masked interrupts
+ * that are pending end the wait, too, but an emulator lets another core run first. */
+static COLD NOINLINE void doze(void)
+{
+    unsigned long irq = port_irq_save();
+    board_timer_set(bare_clock_at(port_now() + DOZE_NS));
+    arch_wait();
+    port_irq_restore(irq);
+}
+#endif
+
 void port_relax(unsigned round)
 {
-    (void)round;
-    port_cpu_relax();
+    if (round >= DOZE_ROUNDS && round != UINT32_MAX) {
+        doze();
+    } else {
+        port_cpu_relax();
+    }
 }
 
 /* The light half is a full fence, too. */

@@ -105,6 +105,13 @@ ALWAYS_INLINE void arch_barrier(void)
     __asm__ volatile("dsb sy" ::: "memory");
 }
 
+#define ARCH_YIELD
+/* An emulator that executes cores in turns goes on with the next one. */
+ALWAYS_INLINE void arch_yield(void)
+{
+    __asm__ volatile("yield" ::: "memory");
+}
+
 /* Until an interrupt is pending, masked or not. */
 ALWAYS_INLINE void arch_wait(void)
 {
