@@ -3,7 +3,8 @@
 
 usage: check_frames.py PIRN BOARD PROGRAM FOLDER ARCHITECTURE
 
-Where the architecture's frames are no chain the option is refused.
+Time is counted in instructions, so that samples do not depend on how busy this computer is. Where
+the architecture's frames are no chain, the option is refused.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def main() -> None:
     pirn, board, program, folder, architecture = sys.argv[1:]
     file = Path(folder, "frames.prof")
     done = run(
-        pirn, "board", "run", "--cpus", "2", board, program,
+        pirn, "board", "run", "--icount", "--cpus", "2", board, program,
         PIRN_PROF=str(file), PIRN_PROFRATE="1000", PIRN_PROFFRAMES="1", PIRN_PREEMPT="1",
     )  # fmt: skip
     said = f"status {done.returncode}\n{done.stdout}{done.stderr}"

@@ -191,7 +191,11 @@ def test_cmake_says_what_is_valid(tmp_path: Path, name: str | None, said: str) -
         ("ram_mib = 128", "ram_mib = 128\npage = true", "image: page is to be a whole number"),
         ("check = true", 'check = "yes"', "tests: check is to be true or false"),
         ("check = true", 'fast = "["', "tests: fast is to be a regular expression"),
-        ('device = "rtc"', 'device = "rtk"', 'tests.alarm: device "rtk" (valid: cntp, pit, rtc, sp804)'),
+        (
+            'device = "rtc"',
+            'device = "rtk"',
+            'tests.alarm: device "rtk" (valid: cntp, pit, rtc, sp804)',
+        ),
         ("source = 11", "sauce = 11", "tests.alarm: unknown: sauce (valid: address, console,"),
         (
             "programs = true",

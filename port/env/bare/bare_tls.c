@@ -4,8 +4,8 @@
  * as the C library (picolibc) does it, and each core one for its scheduler context. A block begins
  * at a multiple of its alignment, which is not above TLS_ALIGNMENT.
  *
- * bare_thread lies in it, and shows whose it is from life to life: a thread may be interrupted while
- * it makes its block new.
+ * bare_thread lies in it, and shows whose it is from life to life: a thread may be interrupted
+ * while it makes its block new.
  */
 #include "bare.h"
 #include "port_tls.h"

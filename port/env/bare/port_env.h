@@ -3,9 +3,10 @@
  * port_env.h (bare) - no operating system: a CPU is a core, and interrupts are the hardware's.
  *
  * Each core has a struct bare_core, to which a register of the core points (arch_core). It holds
- * the struct cpu of the CPU that the core executes. Outside of the runtime a thread may be preempted
- * at any instruction, also in this library, and go on on another core. So what belongs to a core is
- * used with interrupts disabled only; outside, a thread finds itself by its thread-local storage.
+ * the struct cpu of the CPU that the core executes. Outside of the runtime a thread may be
+ * preempted at any instruction, also in this library, and go on on another core. So what belongs to
+ * a core is used with interrupts disabled only; outside, a thread finds itself by its thread-local
+ * storage.
  *
  * Beside its registers a thread has a block of thread-local storage of its own, which costs a
  * register move (bare_tls.c), and, with THREAD_FP, floating-point control. An interrupted thread's
