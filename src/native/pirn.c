@@ -391,6 +391,7 @@ EXPORT int pirn_mutex_lock_until(pirn_mutex_t *mutex, uint64_t deadline)
 
 EXPORT void pirn_mutex_unlock(pirn_mutex_t *mutex)
 {
+    rt_mutex_check_owner(MUTEX(mutex));
     if (!rt_mutex_unlock_fast(MUTEX(mutex))) {
         rt_mutex_unlock_slow(MUTEX(mutex));
     }

@@ -327,6 +327,7 @@ int pirn_pthread_mutex_unlock(pthread_mutex_t *mutex)
     if (unlikely(m->kind != MUTEX_NORMAL)) {
         return form_unlock(m);
     }
+    rt_mutex_check_owner(m);
     if (!rt_mutex_unlock_fast(m)) {
         rt_mutex_unlock_slow(m);
     }

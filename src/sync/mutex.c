@@ -33,6 +33,7 @@
 #include "block.h"
 #include "cancel.h"
 #include "mutant.h"
+#include "port_report.h"
 #include "runtime.h"
 #include "sync.h"
 #include "wake.h"
@@ -258,6 +259,24 @@ void rt_mutex_unlock_slow(struct rt_mutex *m)
     mutex_unlock_slow(cpu, m);
     rt_leave_woken(irq);
 }
+
+#ifdef PIRN_DEBUG
+/* Who locked it before the runtime started, or without being known, is not noted. */
+void rt_mutex_check_owner(const struct rt_mutex *m)
+{
+    bool has;
+    const struct thread *self = rt_current(&has), *owner = m->owner;
+    if (!rt_mutex_is_locked(m)) {
+        RT_PANIC("a mutex is unlocked that is not locked: %p", (const void *)m);
+    }
+    if (has && owner != NULL && owner != self) {
+        char who[64];
+        rt_describe_thread(owner, who, sizeof(who));
+        RT_PANIC("a mutex is unlocked that the caller has not locked, but thread %s: %p", who,
+                 (const void *)m);
+    }
+}
+#endif
 
 void rt_mutex_unlock(struct rt_mutex *m)
 {

@@ -96,6 +96,17 @@ ALWAYS_INLINE void rt_mutex_note_owner(struct rt_mutex *m)
     }
 }
 
+/* Debug builds: the caller is about to unlock it. A mutex that is not locked, or by another thread,
+ * ends the program with a message. */
+#ifdef PIRN_DEBUG
+void rt_mutex_check_owner(const struct rt_mutex *m);
+#else
+ALWAYS_INLINE void rt_mutex_check_owner(const struct rt_mutex *m)
+{
+    (void)m;
+}
+#endif
+
 /* Lock and unlock without contention. False: nothing done. The caller is identified first: a load
  * behind the locked instruction would wait for it, and the unlock's instruction for the store. */
 ALWAYS_INLINE bool rt_mutex_lock_fast(struct rt_mutex *m)

@@ -456,6 +456,34 @@ static void no_memory(void)
     printf("the runtime has started with %u CPUs\n", pirn_cpu_count());
 }
 
+/* ---- a mutex that the caller does not hold ---- */
+
+static pirn_mutex_t foreign = PIRN_MUTEX_INIT;
+
+static void *locks_foreign(void *arg)
+{
+    pirn_mutex_lock(&foreign);
+    pirn_sem_post(arg);
+    pirn_sleep_until(PIRN_FOREVER);
+    return arg;
+}
+
+static void unlock_free(void)
+{
+    pirn_self();
+    pirn_mutex_unlock(&foreign);
+}
+
+static void unlock_other(void)
+{
+    pirn_sem_t locked = PIRN_SEM_INIT(0);
+    pirn_attr_t attr = {.name = "locks"};
+    pirn_thread_t t;
+    CHECK(pirn_create(&t, &attr, locks_foreign, &locked) == 0);
+    pirn_sem_wait(&locked);
+    pirn_mutex_unlock(&foreign);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -476,6 +504,8 @@ int main(int argc, char **argv)
                  {"unaligned", unaligned},
                  {"memory", memory},
                  {"no-memory", no_memory},
+                 {"unlock-free", unlock_free},
+                 {"unlock-other", unlock_other},
                  {"cores", cores}};
     const char *mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "words") == 0) {

@@ -32,14 +32,15 @@ UNUSED ALWAYS_INLINE bool bare_is_inside(void)
     return arch_irq_is_off() && arch_core()->depth == 0;
 }
 
+/* Until somebody has given it back. */
+COLD void bare_lock_wait(const uint32_t *word);
+
 /* A lock of the environment's own: with interrupts disabled; zeroed, it is free. */
 ALWAYS_INLINE unsigned long bare_lock(uint32_t *word)
 {
     unsigned long irq = port_irq_save();
     while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) != 0) { /* ORDER(spinlock) */
-        for (unsigned round = 0; __atomic_load_n(word, __ATOMIC_RELAXED) != 0; round++) {
-            port_relax(round);
-        }
+        bare_lock_wait(word);
     }
     section_lock();
     return irq;

@@ -42,7 +42,7 @@
 /* So long a wait for another core is none for a short section: the core may be one of an emulator
  * that executes cores in turns (QEMU with -icount), and stands still as long as this one spins. */
 #define DOZE_ROUNDS 1000u
-#define DOZE_NS 2000u
+#define DOZE_TICKS 50u /* of the board's clock: some microseconds */
 
 /* Is there anything to set it for? src/features.cmake */
 #define BARE_TIMER (RT_PREEMPT || RT_TIMED || RT_PROF || RT_WATCHDOG || RT_REPORT)
@@ -346,7 +346,7 @@ static void doze(void)
 static COLD NOINLINE void doze(void)
 {
     unsigned long irq = port_irq_save();
-    board_timer_set(bare_clock_at(port_now() + DOZE_NS));
+    board_timer_set(board_clock() + DOZE_TICKS);
     arch_wait();
     port_irq_restore(irq);
 }
@@ -354,10 +354,17 @@ static COLD NOINLINE void doze(void)
 
 void port_relax(unsigned round)
 {
-    if (round >= DOZE_ROUNDS && round != UINT32_MAX) {
+    if (BARE_CORES > 1 && round >= DOZE_ROUNDS && round != UINT32_MAX) {
         doze();
     } else {
         port_cpu_relax();
+    }
+}
+
+void bare_lock_wait(const uint32_t *word)
+{
+    for (unsigned round = 0; __atomic_load_n(word, __ATOMIC_RELAXED) != 0; round++) {
+        port_relax(round);
     }
 }
 
