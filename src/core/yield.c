@@ -40,6 +40,7 @@ static struct thread *yield_to(struct cpu *cpu)
 /* The long way: pick, switch, enqueue on the other side. */
 bool yield_slow(struct cpu *cpu)
 {
+    rt_yield_refused();
     if (takeover_gives(cpu)) {
         return true;
     }

@@ -10,6 +10,17 @@
 #include "handed.h"
 #include "switch.h"
 
+/* Nobody else runs: a handler of an interrupt must not yield. If somebody does, the switch finds
+ * it. */
+ALWAYS_INLINE void rt_yield_refused(void)
+{
+#ifdef PORT_HANDLERS
+    if (unlikely(!port_may_switch())) {
+        port_handler_refuse("yields, which handlers must not do");
+    }
+#endif
+}
+
 /* The long way: pick, switch, enqueue on the other side. */
 NOINLINE bool yield_slow(struct cpu *cpu);
 
@@ -63,6 +74,8 @@ ALWAYS_INLINE bool yield_by_pick(struct thread *(*pick)(struct cpu *self))
         switched = next != NULL;
         if (likely(switched)) {
             switch_from(cpu, cpu->current, next, POST_YIELD, NULL);
+        } else {
+            rt_yield_refused();
         }
     }
     rt_leave(0);

@@ -113,6 +113,9 @@ bool arch_call_before(uintptr_t address, uintptr_t *target);
  */
 void bare_say_place(const char *which, uintptr_t pc);
 
+/* In place of a source and 1, while the watchdog's function runs. */
+#define BARE_WATCHDOG UINT32_MAX
+
 /* The watchdog is not served, as this CPU makes no progress: say so, and report the threads. */
 void bare_say_stuck(unsigned cpu);
 
@@ -133,10 +136,11 @@ void pool_begin(void);
 void *pool_alloc(size_t size, size_t alignment);
 void pool_free(void *p, size_t size);
 
-/* A block of thread-local storage in that memory, as new: the thread pointer. */
+/* A block of thread-local storage in that memory, as new, of thread t or of none: the thread
+ * pointer. */
 #define TLS_ALIGNMENT 64u
 size_t tls_size(void);
-uintptr_t tls_make(void *at);
+uintptr_t tls_make(void *at, struct thread *t);
 
 /* The words of the command line, which the machine's user gives: the environment, and the program's
  * arguments. */

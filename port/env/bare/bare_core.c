@@ -421,7 +421,7 @@ int port_carrier_begin(struct carrier *k, struct thread *t)
     RT_ASSERT(core == &bare_cores[rt_carrier_port(k)->core] && core->cpu == NULL);
     RT_ASSERT(core->stack_low != 0 && port_arch_tp() != 0);
     thread->tls = port_arch_tp();
-    bare_thread = t;
+    BARE_THREAD(thread->tls) = t;
     thread->low = core->stack_low;
     port_arch_fp_save(&rt_carrier_port(k)->fp);
     return 0;
@@ -458,7 +458,7 @@ static void core_begin(unsigned number, unsigned long hart, uintptr_t stack_low)
     if (block == NULL) {
         bare_stop("no memory for a core's thread-local storage", 1);
     }
-    port_arch_tp_set(tls_make(block), true);
+    port_arch_tp_set(tls_make(block, NULL), true);
     board_core_begin();
 }
 

@@ -5,8 +5,9 @@
  * others.
  *
  * A handler of the program's may wake threads as long as it is attached or under way, so the search
- * for a deadlock asks (bare_irq_outsiders). The console's handler is the environment's own: the
- * threads that wait for input are known.
+ * for a deadlock asks (bare_irq_outsiders). Which one is under way is the core's own word, written
+ * with the lock held, and cleared when it is done. The console's handler is the environment's own:
+ * the threads that wait for input are known.
  */
 #include <pirn/irq.h>
 
@@ -21,7 +22,7 @@ static struct {
     void *arg;
 } table[SOURCES];
 static uint32_t lock;
-static unsigned attached, under_way; /* of the program's (lock) */
+static unsigned attached; /* of the program's (lock) */
 
 static bool is_programs(unsigned source)
 {
@@ -49,36 +50,31 @@ EXPORT int pirn_irq_attach(unsigned source, void (*fn)(void *arg), void *arg)
     return source != board_console_source() ? bare_irq_attach(source, fn, arg) : -EINVAL;
 }
 
+/* A handler may have detached itself, and still be under way. */
 bool bare_irq_outsiders(void)
 {
     unsigned long irq = bare_lock(&lock);
-    bool any = attached + under_way != 0;
+    bool any = attached != 0;
+    for (unsigned i = 0; i < BARE_CORES; i++) {
+        any |= __atomic_load_n(&bare_cores[i].handler, __ATOMIC_ACQUIRE) != 0;
+    }
     bare_unlock(&lock, irq);
     return any;
 }
 
 void bare_on_device(unsigned source)
 {
-    RT_ASSERT(bare_in_handler());
+    struct bare_core *core = arch_core();
+    RT_ASSERT(bare_in_handler() && core->handler == 0);
     unsigned long irq = bare_lock(&lock);
-    bool programs = source < SOURCES && is_programs(source);
     void (*fn)(void *arg) = source < SOURCES ? table[source].fn : NULL;
     void *arg = source < SOURCES ? table[source].arg : NULL;
-    under_way += programs;
-    bare_unlock(&lock, irq);
-    if (fn == NULL) {
-        return;
-    }
-    struct bare_core *core = arch_core();
     core->handler = source + 1;
-    fn(arg);
-    core->handler = 0;
-    RT_ASSERT(bare_in_handler()); /* the handler has neither enabled interrupts nor switched */
-    bare_look_again();
-    if (programs) {
-        irq = bare_lock(&lock);
-        RT_ASSERT(under_way != 0);
-        under_way--;
-        bare_unlock(&lock, irq);
+    bare_unlock(&lock, irq);
+    if (fn != NULL) {
+        fn(arg);
+        RT_ASSERT(bare_in_handler()); /* the handler has neither enabled interrupts nor switched */
+        bare_look_again();
     }
+    STORE_REL(&core->handler, 0);
 }

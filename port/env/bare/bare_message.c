@@ -108,9 +108,10 @@ static NORETURN void handler_refuse(const struct thread *t, const char *what)
     char text[160];
     uint32_t handler = arch_core()->handler;
     RT_ASSERT(bare_in_handler());
-    int n = handler != 0 ? snprintf(text, sizeof(text), "pirn: the handler of interrupt %lu %s\n",
-                                    (unsigned long)handler - 1, what)
-                         : snprintf(text, sizeof(text), "pirn: the watchdog's function %s\n", what);
+    int n = handler != BARE_WATCHDOG
+                ? snprintf(text, sizeof(text), "pirn: the handler of interrupt %lu %s\n",
+                           (unsigned long)handler - 1, what)
+                : snprintf(text, sizeof(text), "pirn: the watchdog's function %s\n", what);
     port_write(text, (size_t)n);
     bare_say_calls(t, (uintptr_t)__builtin_frame_address(0), UINTPTR_MAX, CALLS_OF_FAULT);
     port_panic();

@@ -4,8 +4,8 @@
  * as the C library (picolibc) does it, and each core one for its scheduler context. A block begins
  * at a multiple of its alignment, which is not above TLS_ALIGNMENT.
  *
- * bare_thread lies in it, and shows whose it is from life to life: a thread may be interrupted
- * while it makes its block new.
+ * In front of a block, in its header, stands whose it is (BARE_THREAD): from life to life, as a
+ * thread may be interrupted while it makes its block new.
  */
 #include "bare.h"
 #include "port_tls.h"
@@ -14,22 +14,19 @@
 #include <picotls.h>
 #include <string.h>
 
-__thread struct thread *bare_thread;
-
-/* image.ld: where the initialized part comes from, and its size; the zeroed part. */
-extern char __tdata_source[], __tdata_size[], __tbss_offset[], __tbss_size[];
-
 size_t tls_size(void)
 {
     return (ARCH_TLS_HEADER + _tls_size() + TLS_ALIGNMENT - 1) & ~(size_t)(TLS_ALIGNMENT - 1);
 }
 
-uintptr_t tls_make(void *at)
+uintptr_t tls_make(void *at, struct thread *t)
 {
     char *block = (char *)at + ARCH_TLS_HEADER;
     RT_ASSERT((uintptr_t)at % TLS_ALIGNMENT == 0);
     _init_tls(block);
-    return (uintptr_t)block + ARCH_TLS_OFFSET;
+    uintptr_t tp = (uintptr_t)block + ARCH_TLS_OFFSET;
+    BARE_THREAD(tp) = t;
+    return tp;
 }
 
 int port_tls_start(bool by_syscall, const char **why)
@@ -55,10 +52,7 @@ static void *aligned(void *at)
 int port_tls_alloc(struct thread *t, void *at)
 {
     RT_ASSERT(rt_thread_port(t)->tls == 0); /* it keeps its block from life to life */
-    uintptr_t tp = tls_make(aligned(at));
-    uintptr_t of_thread = (uintptr_t)&bare_thread - port_arch_tp();
-    *(struct thread **)(tp + of_thread) = t;
-    rt_thread_port(t)->tls = tp;
+    rt_thread_port(t)->tls = tls_make(aligned(at), t);
     return 0;
 }
 
@@ -75,13 +69,7 @@ void port_tls_end(void) {}
 
 void port_tls_reset(void)
 {
-    char *block = (char *)(port_arch_tp() - ARCH_TLS_OFFSET);
-    char *zeroed = block + (uintptr_t)__tbss_offset, *end = zeroed + (uintptr_t)__tbss_size;
-    char *kept = (char *)&bare_thread;
-    RT_ASSERT(port_arch_tp() == rt_thread_port(bare_thread)->tls);
-    RT_ASSERT(zeroed <= kept && kept + sizeof(bare_thread) <= end);
-    memcpy(block, __tdata_source, (uintptr_t)__tdata_size);
-    memset(zeroed, 0, (size_t)(kept - zeroed));
-    kept += sizeof(bare_thread);
-    memset(kept, 0, (size_t)(end - kept));
+    uintptr_t tp = port_arch_tp();
+    RT_ASSERT(tp == rt_thread_port(BARE_THREAD(tp))->tls);
+    _init_tls((void *)(tp - ARCH_TLS_OFFSET));
 }

@@ -102,7 +102,9 @@ static void look(void)
         return;
     }
     dog.said = false;
+    arch_core()->handler = BARE_WATCHDOG;
     pet();
+    STORE_REL(&arch_core()->handler, 0);
     bare_look_again();
 }
 

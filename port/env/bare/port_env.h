@@ -65,11 +65,10 @@ ALWAYS_INLINE struct cpu *port_cpu_near(void)
 
 /* The running thread, which may be interrupted meanwhile. NULL: the core runs none yet. */
 #define PORT_THREAD_SELF
-extern __thread struct thread *bare_thread
-    __attribute__((tls_model("local-exec"), visibility("hidden")));
+#define BARE_THREAD(tp) (*(struct thread *volatile *)((tp) + (uintptr_t)ARCH_TLS_THREAD))
 ALWAYS_INLINE struct thread *port_thread_self(void)
 {
-    return bare_thread;
+    return BARE_THREAD(port_arch_tp());
 }
 
 /* The caller is a handler (port_may_switch() is false) and does what it must not: a message. */
@@ -91,12 +90,9 @@ ALWAYS_INLINE unsigned long port_irq_save(void)
     return state;
 }
 
-/* Threads that yield. */
 ALWAYS_INLINE void port_irq_disabled(void)
 {
-    if (unlikely(port_irq_save() != 0) && arch_core()->depth != 0) {
-        port_handler_refuse("yields, which handlers must not do");
-    }
+    (void)port_irq_save();
 }
 
 ALWAYS_INLINE void port_irq_restore(unsigned long state)
@@ -174,10 +170,10 @@ ALWAYS_INLINE void port_stack_switch(const struct port_thread *from, const struc
 {
     bool below = (uintptr_t)__builtin_frame_address(0) < from->low;
     struct bare_core *core = arch_core();
+    uint32_t wrong = (*(const volatile uint32_t *)from->low ^ BARE_CANARY) | core->depth;
     RT_ASSERT(arch_irq_is_off());
     RT_ASSERT(core->stack_low == from->low && to->low != 0);
-    if (unlikely(below || *(const volatile uint32_t *)from->low != BARE_CANARY ||
-                 core->depth != 0)) {
+    if (unlikely(below || wrong != 0)) {
         bare_switch_refused(from);
     }
     core->stack_low = to->low;

@@ -36,6 +36,7 @@
  * pointer shows the header. */
 #define ARCH_TLS_HEADER ((size_t)__arm64_tls_tcb_offset)
 #define ARCH_TLS_OFFSET (0u - ARCH_TLS_HEADER)
+#define ARCH_TLS_THREAD 0 /* the linker leaves two words there */
 
 #ifndef __ASSEMBLER__
 
@@ -52,7 +53,7 @@ struct bare_core {
     uintptr_t trap_stack; /* where faults are reported from */
     unsigned long hart;
     uint32_t depth;   /* interrupts under way */
-    uint32_t handler; /* the source whose handler runs, and 1; 0: none of a device */
+    uint32_t handler; /* 1 and the source whose handler is under way; 0: none is */
 };
 
 ALWAYS_INLINE struct bare_core *arch_core(void)

@@ -42,8 +42,9 @@
 #define ARCH_IE 1
 
 /* The thread pointer's distance from its block. */
-#define ARCH_TLS_HEADER 0u
+#define ARCH_TLS_HEADER ((size_t)__tls_header)
 #define ARCH_TLS_OFFSET 0x7000u
+#define ARCH_TLS_THREAD (-0x7000 - 4)
 
 #ifndef __ASSEMBLER__
 
@@ -51,13 +52,15 @@
 
 struct cpu;
 
+extern char __tls_header[]; /* an absolute symbol: image.ld */
+
 struct bare_core {
     struct cpu *cpu;      /* that it executes; NULL: none yet */
     uintptr_t stack_low;  /* lowest address of the running thread's stack */
     uintptr_t trap_stack; /* where a stack that is full is reported from */
     unsigned long hart;
     uint32_t depth;   /* interrupts under way */
-    uint32_t handler; /* the source whose handler runs, and 1; 0: none of a device */
+    uint32_t handler; /* 1 and the source whose handler is under way; 0: none is */
 };
 
 /* A register of coprocessor 0. */

@@ -37,14 +37,17 @@
 #define ARCH_MIE 8u /* of mstatus */
 
 /* Thread-local storage begins at the thread pointer. */
-#define ARCH_TLS_HEADER 0u
+#define ARCH_TLS_HEADER ((size_t)__tls_header)
 #define ARCH_TLS_OFFSET 0u
+#define ARCH_TLS_THREAD (0 - ARCH_WORD)
 
 #ifndef __ASSEMBLER__
 
 #include "compiler.h"
 
 struct cpu;
+
+extern char __tls_header[]; /* an absolute symbol: image.ld */
 
 struct bare_core {
     struct cpu *cpu;      /* that it executes; NULL: none yet */
@@ -53,7 +56,7 @@ struct bare_core {
     uintptr_t trap_stack; /* where a stack that is full is reported from */
     unsigned long hart;
     uint32_t depth;   /* interrupts under way */
-    uint32_t handler; /* the source whose handler runs, and 1; 0: none of a device */
+    uint32_t handler; /* 1 and the source whose handler is under way; 0: none is */
 };
 
 ALWAYS_INLINE struct bare_core *arch_core(void)
