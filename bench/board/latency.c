@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * latency.c - how long a thread of high priority waits after an interrupt has made it ready, while
- * a thread of low priority calls the library over and over. The interrupt comes at every instruction
- * of the calls (where the alarm of tests/board counts that finely; else at every second or third).
- * With an instruction counter as clock (`pirn board run --icount`), and with
+ * a thread of low priority calls the library over and over. The interrupt comes at every
+ * instruction of the calls (where the alarm of tests/board counts that finely; else at every second
+ * or third). With an instruction counter as clock (`pirn board run --icount`), and with
  * PIRN_SCHED=POLICY:discipline=posix PIRN_PREEMPT=1.
  *
  *     latency NS [LIMIT]     NS: nanoseconds that an instruction takes; LIMIT: instructions
