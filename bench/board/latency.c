@@ -423,9 +423,13 @@ static void calibrate(void)
 {
     uint64_t from = pirn_now();
     uint64_t read = pirn_now() - from;
+    unsigned before = alarms;
     from = pirn_now();
-    alarm_in(1000000000);
+    alarm_in(AHEAD_NS); /* as later: dividing takes longer for larger numbers */
     set_ns = pirn_now() - from - read;
+    while (alarms == before) {
+        pirn_now();
+    }
     alarm_rounds = alarm_in(1000000000) == alarm_in(1000000100);
 }
 
@@ -464,8 +468,8 @@ int main(int argc, char **argv)
         limit = (unsigned)operand_number("LIMIT", operand[1], 1, 1000000);
     }
     bool good = true;
-    calibrate();
     prepare();
+    calibrate();
     printf("operation,alarms,round,handler_least,handler_most,thread_least,thread_most\n");
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (limit == 0 || !operations[i].grows) {

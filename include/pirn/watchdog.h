@@ -14,7 +14,7 @@ extern "C" {
 
 /* Call pet() about every `period` nanoseconds from now on, as long as each CPU has made progress
  * since the last time. A CPU makes progress if it
- *   - sleeps because it has no thread to run, or
+ *   - sleeps, or is about to, because it has no thread to run, or
  *   - has switched from one thread to another, or
  *   - takes interrupts, and either preempts threads or has no other ready thread that it could run.
  * It makes none if interrupts stay disabled, or if, without preemption, its thread keeps running

@@ -48,6 +48,7 @@ uint32_t alarm_in(uint32_t ns)
 {
     uint32_t ticks = (uint32_t)((uint64_t)ns * hz() / 1000000000u);
     uint32_t takes = (uint32_t)((uint64_t)ticks * 1000000000u / hz());
+    __asm__ volatile("" : "+r"(takes)); /* divided before the time begins */
     control(0);
     count_down(ticks);
     control(ON);

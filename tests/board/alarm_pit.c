@@ -17,6 +17,7 @@ uint32_t alarm_in(uint32_t ns)
 {
     uint32_t count = (uint32_t)((uint64_t)ns * HZ / 1000000000u);
     uint32_t takes = (uint32_t)((uint64_t)count * 1000000000u / HZ);
+    __asm__ volatile("" : "+r"(takes)); /* divided before the time begins */
     put(COMMAND, ONCE);
     put(COUNTER, count);
     put(COUNTER, count >> 8);

@@ -2,8 +2,8 @@
 /*
  * bare_watchdog.c (bare) - see <pirn/watchdog.h>. Each CPU looks at itself when its timer
  * interrupts it, and notes that it makes progress. The watching CPU, which called pirn_watchdog,
- * then checks all notes. A CPU that sleeps needs none. A CPU that is awake when the watching one
- * looks, and has no note, gets one more period, because it may just have woken up.
+ * then checks all notes. A CPU without a thread needs none. A CPU that has one when the watching
+ * one looks, and no note, gets one more period, because it may just have woken up.
  *
  * There is no lock, for which cores would compete at each period. Every word stands alone, and a
  * CPU that sees an old value is late by one period. `missed` belongs to the watching CPU.
@@ -69,11 +69,14 @@ void watchdog_sleeps(struct cpu *cpu, struct port_cpu *port)
     }
 }
 
-static uint32_t awake(void)
+/* CPUs that have a thread. One that has none sleeps, or searches for a thread and sleeps soon; with
+ * an emulator that executes cores in turns, a short search takes long. */
+static uint32_t busy(void)
 {
     uint32_t bits = 0;
     for (unsigned i = 0; i < rt_cpu_count(); i++) {
-        bits |= rt_cpu_asleep(i) ? 0 : 1u << i;
+        bool idle = rt_cpu_asleep(i) || rt_thread_is_idle(rt_cpu_thread(rt_cpu_at(i)));
+        bits |= idle ? 0 : 1u << i;
     }
     return bits;
 }
@@ -91,7 +94,7 @@ static void say_stuck(uint32_t cpus)
 static void look(void)
 {
     void (*pet)(void) = __atomic_load_n(&dog.pet, __ATOMIC_RELAXED);
-    uint32_t silent = awake() & ~__atomic_exchange_n(&dog.noted, 0, __ATOMIC_RELAXED);
+    uint32_t silent = busy() & ~__atomic_exchange_n(&dog.noted, 0, __ATOMIC_RELAXED);
     uint32_t stuck = silent & dog.missed;
     dog.missed = silent;
     if (pet == NULL) {
