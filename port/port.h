@@ -64,12 +64,12 @@ struct thread;
  *   struct port_cpu, struct port_carrier, struct port_thread   what the environment keeps per each
  *   port_cpu_self()                       the CPU of the caller; read again after every switch;
  *                                         NULL on a foreign thread
- *   port_cpu_near()                       the same where a thread may be preempted in the library's
- *                                         code and go on elsewhere (PORT_CPU_NEAR is defined then,
- *                                         and port_cpu_self() is for callers inside): the CPU of
- *                                         the caller a moment ago
- *   port_thread_self()                    such a port has it, too (PORT_THREAD_SELF): the running
- *                                         thread, outside and inside; NULL before there is a CPU
+ *   PORT_PREEMPTS_LIBRARY                 defined where a thread may be preempted in the library's
+ *                                         code and go on on another CPU. Then port_cpu_self() is
+ *                                         for callers inside; others have the following two
+ *   port_cpu_near()                       the caller's CPU a moment ago. Elsewhere port_cpu_self()
+ *   port_thread_self()                    the running thread; NULL before there is a CPU. Only with
+ *                                         PORT_PREEMPTS_LIBRARY
  *   port_handler_refuse(what)             where there are handlers of interrupts (PORT_HANDLERS is
  *                                         defined): the caller is one, and does what it must not;
  *                                         ends the program
@@ -112,7 +112,7 @@ typedef void port_ctx_entry_t(struct port_ctx *from, struct port_ctx *to, void *
 #define PORT_IRQ_OFF() (-1)
 #endif
 
-#ifndef PORT_CPU_NEAR
+#ifndef PORT_PREEMPTS_LIBRARY
 ALWAYS_INLINE struct cpu *port_cpu_near(void)
 {
     return port_cpu_self();
@@ -331,6 +331,7 @@ struct carrier *rt_carrier_here(void); /* the calling kernel thread; NULL: it is
 unsigned rt_cpu_count(void);
 struct cpu *rt_cpu_at(unsigned i);
 bool rt_cpu_asleep(unsigned i);
+bool rt_cpu_searches(unsigned i); /* it has no thread, and is awake; a look from outside */
 bool rt_cpu_has_ready(struct cpu *cpu);
 
 unsigned rt_cpu_id(const struct cpu *cpu);

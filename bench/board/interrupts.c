@@ -13,20 +13,13 @@
  * rounds, which are subtracted.
  */
 #include "alarm.h"
+#include "check_board.h"
 #include "common/options.h"
 
 #include <pirn/irq.h>
 #include <pirn/pirn.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { ALARMS = 100, ROUNDS = 10000 };
 

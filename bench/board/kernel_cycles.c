@@ -20,6 +20,8 @@
  * takes the mark, and adds the time since. More threads are always ready than there are CPUs, so no
  * CPU is idle meanwhile. The program runs without preemption, except for interrupts.
  */
+#include "check_board.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -35,14 +37,6 @@ static const bool all_waits = true;
 #else
 static const bool all_waits = false;
 #endif
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { CALLS = 1000, CPUS_MAX = 32, WARM = 20, BATCH = 10 };
 

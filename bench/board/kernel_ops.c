@@ -10,19 +10,13 @@
  * divided by the number of operations and includes loops; a row of its own gives the cost of a loop
  * alone.
  */
+#include "check_board.h"
+
 #include <pirn/pirn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/options.h"
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { OPERATIONS = 1000, CORES_MAX = 8 };
 

@@ -16,6 +16,7 @@
  * The alarm is set, and the clock read before; the instructions in between are subtracted.
  */
 #include "alarm.h"
+#include "check_board.h"
 #include "common/options.h"
 
 #include <pirn/irq.h>
@@ -26,14 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum {
     AHEAD_NS = 16000,  /* of an alarm: more than a round of most operations */

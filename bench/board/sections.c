@@ -6,6 +6,8 @@
  *
  *     sections UNITS     UNITS: of the library's counter, that an instruction takes
  */
+#include "check_board.h"
+
 #include <pirn/pirn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +19,6 @@ void bare_sections_take(unsigned long *off, unsigned long *held);
 enum { ROUNDS = 200, MANY = 100 };
 
 static double units;
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void begin(void)
 {

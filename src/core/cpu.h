@@ -150,6 +150,7 @@ ALWAYS_INLINE bool rt_is_inside(void)
     return port_irq_is_off();
 }
 
+/* A handler that waits is the program's mistake, so it gets another message. */
 ALWAYS_INLINE bool rt_is_outside(void)
 {
 #ifdef PORT_HANDLERS
@@ -164,7 +165,7 @@ ALWAYS_INLINE bool rt_is_outside(void)
  * outside. */
 ALWAYS_INLINE struct thread *rt_current(bool *has)
 {
-#ifdef PORT_THREAD_SELF
+#ifdef PORT_PREEMPTS_LIBRARY
     struct thread *t = port_thread_self();
     *has = t != NULL;
     return t;
@@ -177,7 +178,7 @@ ALWAYS_INLINE struct thread *rt_current(bool *has)
 
 ALWAYS_INLINE struct thread *rt_current_or(struct thread *(*slow)(void))
 {
-#ifdef PORT_THREAD_SELF
+#ifdef PORT_PREEMPTS_LIBRARY
     struct thread *t = port_thread_self();
     return likely(t != NULL) ? t : slow();
 #else

@@ -46,7 +46,7 @@ bool lockrank_is_held(enum lockrank rank)
 
 bool lockrank_none_held(void)
 {
-#ifdef PORT_CPU_NEAR
+#ifdef PORT_PREEMPTS_LIBRARY
     if (port_irq_is_on()) {
         return true; /* its CPU may be another one by now */
     }

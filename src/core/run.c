@@ -249,6 +249,11 @@ static struct thread *idle_wait(struct cpu *cpu, bool slept)
     return next;
 }
 
+bool rt_cpu_searches(unsigned i)
+{
+    return rt_cpu_runs(rt.cpus[i], rt.cpus[i]->idle) && !rt_cpu_sleeps(i);
+}
+
 void rt_cpu_main(struct cpu *cpu)
 {
     for (;;) {

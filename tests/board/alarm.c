@@ -4,6 +4,7 @@
  * yield and allocate: no interrupt is lost. Also the calls that pirn_irq_attach refuses.
  */
 #include "alarm.h"
+#include "check_board.h"
 #include "common/options.h"
 
 #include <errno.h>
@@ -12,14 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 #define BUSY 6
 #define PERIOD_NS 300000u

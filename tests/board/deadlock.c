@@ -5,20 +5,14 @@
  *
  *     deadlock CASE
  */
+#include "check_board.h"
+
 #include <pirn/pirn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/options.h"
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 #define LATER_NS 400000000u
 

@@ -22,6 +22,7 @@ endfunction()
 function(board_program name)
   cmake_parse_arguments(with "PTHREAD;OPTIONS" "" "" ${ARGN})
   add_executable(${name} ${with_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/board) # check_board.h
   target_link_libraries(${name} PRIVATE pirn_flags $<$<BOOL:${with_OPTIONS}>:pirn_options>)
   if(with_PTHREAD)
     set(layer PTHREAD)

@@ -9,6 +9,7 @@
  * Case quiet: nothing runs for 4 s, and only a handler could wake a thread.
  */
 #include "alarm.h"
+#include "check_board.h"
 #include "common/options.h"
 
 #include <pirn/irq.h>
@@ -19,14 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 #define SOON_NS 1000000u
 #define LATE_NS 4000000000u

@@ -5,19 +5,13 @@
  *
  *     hardware MODE [ARGUMENT]
  */
+#include "check_board.h"
+
 #include <errno.h>
 #include <pirn/pirn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 #define THREADS 16
 

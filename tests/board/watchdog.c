@@ -6,6 +6,8 @@
  *
  *     watchdog tickless|progress|stuck-off|stuck-thread
  */
+#include "check_board.h"
+
 #include <pirn/irq.h>
 #include <pirn/pirn.h>
 #include <pirn/watchdog.h>
@@ -16,14 +18,6 @@
 #include "common/options.h"
 
 #define MS 1000000u
-
-#define CHECK(cond)                                                                                \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #cond);                               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void compute(uint64_t ns)
 {

@@ -2,11 +2,12 @@
 /*
  * bare_watchdog.c (bare) - see <pirn/watchdog.h>. Each CPU looks at itself when its timer
  * interrupts it, and notes that it makes progress. The watching CPU, which called pirn_watchdog,
- * then checks all notes. A CPU without a thread needs none. A CPU that has one when the watching
- * one looks, and no note, gets one more period, because it may just have woken up.
+ * then checks all notes. A CPU that sleeps needs none. A CPU that is awake when the watching one
+ * looks, and has no note, gets one more period, because it may just have woken up.
  *
  * There is no lock, for which cores would compete at each period. Every word stands alone, and a
- * CPU that sees an old value is late by one period. `missed` belongs to the watching CPU.
+ * CPU that sees an old value is late by one period. `missed`, `said` and `searches` belong to the
+ * watching CPU.
  */
 #include <errno.h>
 #include <pirn/watchdog.h>
@@ -17,15 +18,17 @@
 #define US 1000u
 #define LEAST_NS 1000000u
 #define MOST_NS 3600000000000u
+#define SEARCH_LOOKS 100u
 
 uint32_t watchdog_us;
 
 static struct {
     void (*pet)(void);
     struct cpu *watching;
-    uint32_t noted;  /* bits of CPUs */
-    uint32_t missed; /* the same */
-    bool said;       /* that it is not served; until it is again */
+    uint32_t noted;                /* bits of CPUs */
+    uint32_t missed;               /* the same */
+    bool said;                     /* that it is not served; until it is again */
+    uint32_t searches[BARE_CORES]; /* at how many looks the CPU had no thread, and was awake */
 } dog;
 
 int pirn_watchdog(uint64_t period, void (*pet)(void))
@@ -69,14 +72,15 @@ void watchdog_sleeps(struct cpu *cpu, struct port_cpu *port)
     }
 }
 
-/* CPUs that have a thread. One that has none sleeps, or searches for a thread and sleeps soon; with
- * an emulator that executes cores in turns, a short search takes long. */
-static uint32_t busy(void)
+/* CPUs that must have left a note. One without a thread searches for a moment, and sleeps then. But
+ * with an emulator that executes cores in turns this may take some periods, so it has many. */
+static uint32_t awake(void)
 {
     uint32_t bits = 0;
     for (unsigned i = 0; i < rt_cpu_count(); i++) {
-        bool idle = rt_cpu_asleep(i) || rt_thread_is_idle(rt_cpu_thread(rt_cpu_at(i)));
-        bits |= idle ? 0 : 1u << i;
+        dog.searches[i] = rt_cpu_searches(i) ? dog.searches[i] + 1 : 0;
+        bool may = rt_cpu_asleep(i) || (dog.searches[i] != 0 && dog.searches[i] < SEARCH_LOOKS);
+        bits |= may ? 0 : 1u << i;
     }
     return bits;
 }
@@ -94,7 +98,7 @@ static void say_stuck(uint32_t cpus)
 static void look(void)
 {
     void (*pet)(void) = __atomic_load_n(&dog.pet, __ATOMIC_RELAXED);
-    uint32_t silent = busy() & ~__atomic_exchange_n(&dog.noted, 0, __ATOMIC_RELAXED);
+    uint32_t silent = awake() & ~__atomic_exchange_n(&dog.noted, 0, __ATOMIC_RELAXED);
     uint32_t stuck = silent & dog.missed;
     dog.missed = silent;
     if (pet == NULL) {

@@ -57,14 +57,13 @@ ALWAYS_INLINE struct cpu *port_cpu_self(void)
     return arch_core()->cpu;
 }
 
-#define PORT_CPU_NEAR
+#define PORT_PREEMPTS_LIBRARY
 ALWAYS_INLINE struct cpu *port_cpu_near(void)
 {
     return arch_core()->cpu;
 }
 
 /* The running thread, which may be interrupted meanwhile. NULL: the core runs none yet. */
-#define PORT_THREAD_SELF
 #define BARE_THREAD(tp) (*(struct thread *volatile *)((tp) + (uintptr_t)ARCH_TLS_THREAD))
 ALWAYS_INLINE struct thread *port_thread_self(void)
 {
