@@ -147,16 +147,17 @@ def change_table(all_: Sequence[Change]) -> str:
 
 
 def of_verdict(mine: Sequence[Change], verdict: str) -> str:
-    """gains in 2 of 8 cases (0.58 to 0.90; mostly because fast CPUs sleep less)"""
+    """gains in 2 of 8 cases (it needs 0.58 to 0.90 of the time, because fast CPUs sleep less)"""
     some = [one for one in mine if one.verdict == verdict]
-    text = f"{'gains' if verdict == 'gain' else 'loses'} in {len(some)} of {len(mine)} cases"
+    does = "gains" if verdict == "gain" else "loses"
     if not some:
-        return text
+        return f"{does} in none"
     low, high = (f"{bound(one.ratio for one in some):.2f}" for bound in (min, max))
     times = low if low == high else f"{low} to {high}"
     (why, most) = Counter(one.reason for one in some).most_common(1)[0]
     how = "because" if most == len(some) else "mostly because"
-    return f"{text} ({times} of the time; {how} {why})"
+    cases = f"{len(some)} of {len(mine)} cases"
+    return f"{does} in {cases} (it needs {times} of the time, {how} {why})"
 
 
 def verdict(all_: Sequence[Change]) -> str:
@@ -172,8 +173,8 @@ def verdict(all_: Sequence[Change]) -> str:
             losers.append(f"`{name}`")
     if losers:
         parts.append(
-            f"Since {markdown.joined(losers)} {'has' if len(losers) == 1 else 'have'} losses, too, "
-            "capacities are not used by default."
+            f"Because of the losses of {markdown.joined(losers)} capacities are not used by "
+            "default."
         )
     else:
         parts.append("No policy loses in any case.")
@@ -209,13 +210,13 @@ and the most. After that, for threads that only compute, comes the share of the 
 which the CPUs that can have threads would do the work if each computed all the time, at its
 measured speed.
 
-What capacities change is a gain or a loss if it is more than {margin:.0%} and if all seeds with
-capacities are faster, or slower, than all without. The time of a program, multiplied by the sum of
-the CPUs' speeds, is the time that they sleep and are awake, each multiplied by the CPU's speed. So
-the change of the time is the sum of three parts, in thousands of cycles: fast CPUs sleep, slow CPUs
-sleep, CPUs are awake (they execute the program and the scheduler, or look for work). The last
-column is the largest part with the sign of the verdict. The parts come from the counters of whole
-runs, and CPUs are awake when they start, too: that is the same with capacities and without."""
+A change is a gain if it is more than {margin:.0%} and if all seeds with capacities are faster than
+all without, and a loss if all are slower. The time of a program, multiplied by the sum of the CPUs'
+speeds, is the time that they sleep and are awake, each multiplied by the CPU's speed. So the change
+of the time is the sum of three parts, in thousands of cycles: fast CPUs sleep, slow CPUs sleep,
+CPUs are awake (they execute the program and the scheduler, or look for work). The last column is
+the largest part with the sign of the verdict. The parts come from the counters of whole
+runs, with the start of the program, which is the same with capacities and without."""
 
 
 def page(

@@ -20,19 +20,20 @@ The units and their rules are the paper's, but for this:
 - *Which thread runs where.* In the paper the TSAU asks its sources in turn and takes the idle
   hardware thread of the lowest number (4.1), but also steals at random (4.3). Here it does the
   first. It takes threads of every core's queues, so there is nothing to steal.
-- *One thread a cycle.* The TSAU assigns a thread each cycle here, too, but not to the same core in
-  the next one: the registers of a thread that starts are written in four cycles of its core's
-  pipeline. All banks together execute one conditional access a cycle.
+- *One thread a cycle.* The TSAU assigns one thread a cycle here, too. But a core that has got one
+  gets no other in the next cycle, as its pipeline writes the registers of the new thread in four
+  cycles. All banks together execute one conditional access a cycle.
 - *A thread that has been woken.* In the paper it is sure to get on; it does not say how. Here the
   line is kept for it. Only `st.full` and `st.empty`, which never wait, can be faster; no thread
   that a parent creates here uses them.
 - *The baseline in software.* In the paper a worker that does not get the lock of the LIFO is
   blocked. Here it spins on the test-and-set device, because nothing on the bare chip could block it
   but the hardware scheduler.
-- *The end of a thread.* In the paper it is a terminate instruction, and what finds the end of all
-  threads is not said. Here a thread first adds 1 to a counter of ended threads in the second level,
-  and stores its time and its hardware thread. So the last one is known, and each run can check that
-  each thread has run once. These are about {unit} instructions, as many as a unit has.
+- *The end of a thread.* In the paper a thread ends with a terminate instruction. The paper does not
+  say how the end of all threads is noticed. Here a thread first adds 1 to a counter of ended
+  threads in the second level, and stores its time and its hardware thread. So the last one is
+  known, and each run can check that each thread has run once. These are about {unit} instructions,
+  as many as a unit has.
 - *Processor.* The paper has an OpenSPARC T1 of 64 bits; a context is a program counter and 7
   registers of 8 bytes. Here a core is an RV32IMA with {each} hardware threads, whose RTL is part
   of this repository; a context is as large, a program counter and 15 registers of 4 bytes, all
