@@ -327,6 +327,7 @@ module core
     logic [31:0] sb_word[T];
     wire m_atomic = m_dec.amo || m_dec.lr || m_dec.sc || m_dec.cond;
     wire m_moves = m_dec.spawn || m_dec.spill || m_dec.fill || m_dec.save || m_dec.give;
+    wire m_lock = m_device && m_addr[31:16] == soc_pkg::LOCKS_BASE[31:16];
     wire m_cached = !m_device && !m_addr[30];
     wire m_has = answer_valid[m_t];
     wire m_tries = !m_dec.waits && m_instr[27];  // of a conditional access
@@ -375,6 +376,7 @@ module core
                 m_reason = !m_asks ? soc_pkg::DOES_FENCE
                            : m_dec.cond ? soc_pkg::DOES_COND
                            : m_atomic ? soc_pkg::DOES_ATOMIC
+                           : m_lock ? soc_pkg::DOES_LOCK
                            : m_device ? soc_pkg::DOES_DEVICE : soc_pkg::DOES_LOAD;
                 m_op = m_dec.amo ? soc_pkg::REQ_AMO : m_dec.lr ? soc_pkg::REQ_LR
                        : m_dec.sc ? soc_pkg::REQ_SC : m_dec.cond ? soc_pkg::REQ_COND

@@ -253,7 +253,14 @@ module scheduler #(
     end
 
 `ifndef SYNTHESIS
-    always_ff @(posedge clk) if (!rst) assert ((cond_grant & ~cond_wants) == 0);
+    // Only what wants, and only one. With two stages never in two cycles in a row: formal/wakeup.sv
+    // assumes it.
+    logic granted;
+    always_ff @(posedge clk) begin
+        granted <= !rst && cond_grant != 0;
+        if (!rst) assert ((cond_grant & ~cond_wants) == 0 && $onehot0(cond_grant));
+        if (!rst && STAGES == 2) assert (!granted || cond_grant == 0);
+    end
 `endif
 `ifdef VERILATOR
     import "DPI-C" function void soc_take(input int source, input int core, input int slot);

@@ -123,6 +123,7 @@ package soc_pkg;
     parameter logic [3:0] DOES_OFF = 4'd10;  // has no thread, or waits in `take` for one
     parameter logic [3:0] DOES_CONTEXT = 4'd11;  // a context is moved
     parameter logic [3:0] DOES_COND = 4'd12;  // waits for a conditional access
+    parameter logic [3:0] DOES_LOCK = 4'd13;  // for the device of test-and-set locks
 
     // The memory map is that of QEMU's machine "virt", where that has the device.
     parameter logic [31:0] RAM_BASE = 32'h8000_0000;

@@ -11,7 +11,7 @@ namespace
 
 const char *const names[Counters::causes] = {"retire", "pipe",    "fetch", "load",   "atomic",
                                              "device", "store",   "fence", "divide", "wfi",
-                                             "off",    "context", "cond"};
+                                             "off",    "context", "cond",  "lock"};
 
 } // namespace
 

@@ -14,7 +14,7 @@
 class Counters
 {
 public:
-    static constexpr int causes = 13;
+    static constexpr int causes = 14;
 
     /* does: 4 bits a hart, in words of 32 bits. */
     template <typename Words>

@@ -97,7 +97,7 @@ SPENT: Mapping[str, tuple[str, ...]] = {
     "instructions": ("retire",),
     "pipeline": ("pipe", "divide"),
     "waits for code": ("fetch",),
-    "waits for data": ("load", "store", "fence", "device"),
+    "waits for data": ("load", "store", "fence", "device", "lock"),
     ATOMIC: ("atomic",),
     ASLEEP: ("wfi",),
 }

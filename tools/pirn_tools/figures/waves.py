@@ -45,7 +45,7 @@ DOES_BITS = 4
 # soc_pkg::DOES_...: what a hardware thread does in a cycle.
 DOES = (
     *("runs", "pipe", "fetch", "load", "atomic", "device", "store"),
-    *("fence", "divide", "wfi", "no thread", "context", "cond"),
+    *("fence", "divide", "wfi", "no thread", "context", "cond", "lock"),
 )
 
 
