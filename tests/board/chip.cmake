@@ -193,23 +193,68 @@ if(configurations)
   set_tests_properties(${configurations} PROPERTIES FIXTURES_REQUIRED "chip-1x1;chip-4x1")
 endif()
 
-# POSIX threads: the areas of the conformance suite that take no more than 50 million cycles each, and two of them with
-# ready threads in the hardware scheduler.
+# POSIX threads: areas and cases of the conformance suite, with policy steal, and some with ready threads in the hardware
+# scheduler. All tests posix_test() together take at most 50 million cycles: each has a limit, and boots once.
+set(CONFORMANCE_AREAS barrier cond join key mutex mutexattr once sem spin)
 include(conformance.cmake)
-set(CYCLES 50000000)
-foreach(area key once barrier spin mutexattr)
-  chip_command(run 2x2 "" "")
-  add_test(NAME conformance-${area}-2x2
-           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance.py ${run} $<TARGET_FILE:conformance>
-                   -- ${area})
-  slow_test(${TIMEOUT} conformance-${area}-2x2)
-  set_tests_properties(conformance-${area}-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2)
-endforeach()
-foreach(area once spin)
-  chip_command(run 2x2 "--scheduler=4" "PIRN_SCHED=hw")
-  add_test(NAME conformance-${area}-hw4-2x2
-           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance.py ${run} $<TARGET_FILE:conformance>
-                   -- ${area})
-  slow_test(${TIMEOUT} conformance-${area}-hw4-2x2)
-  set_tests_properties(conformance-${area}-hw4-2x2 PROPERTIES FIXTURES_REQUIRED chip-2x2-scheduler4)
-endforeach()
+
+# conformance_test(NAME CYCLES SIMULATOR "OPTION..." "NAME=VALUE..." AREA|CASE...)
+function(conformance_test name cycles simulator options environment)
+  set(CYCLES ${cycles})
+  chip_command(run 2x2 "${options}" "${environment}")
+  add_test(NAME conformance-${name}-2x2
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance.py --boots 1 ${run} $<TARGET_FILE:conformance>
+                   -- ${ARGN})
+  slow_test(${TIMEOUT} conformance-${name}-2x2)
+  set_tests_properties(conformance-${name}-2x2 PROPERTIES FIXTURES_REQUIRED ${simulator})
+endfunction()
+
+set(posix_cycles 50000000)
+function(posix_test name cycles simulator options environment)
+  math(EXPR left "${posix_cycles} - ${cycles}")
+  if(left LESS 0)
+    message(FATAL_ERROR "the limits of the tests posix_test() are more than 50 million cycles together")
+  endif()
+  set(posix_cycles ${left} PARENT_SCOPE)
+  conformance_test(${name} ${cycles} ${simulator} "${options}" "${environment}" ${ARGN})
+endfunction()
+
+if(NOT PIRN_BOARD_UNCACHED)
+  set(barrier a_barrier_of_one_never_waits those_that_came_wait_for_the_last init_is_einval_for_no_threads attr_init_sets_defaults
+              attr_pshared_is_kept attr_pshared_is_einval_for_other_values)
+  list(TRANSFORM barrier PREPEND barrier.)
+  posix_test(areas 21000000 chip-2x2 "" "" key mutexattr once spin ${barrier})
+
+  set(mutex init_works_again_after_destroy trylock_is_ebusy_when_the_caller_holds_it normal_waits_for_itself_when_locked_again
+            recursive_is_eagain_at_the_most errorcheck_lock_is_edeadlk_when_the_caller_holds_it unlock_is_eperm_when_another_thread_holds_it
+            unlock_is_eperm_when_nobody_holds_it unlock_wakes_every_waiter_in_turn unknown_kind_is_einval lock_is_einval_after_destroy)
+  list(TRANSFORM mutex PREPEND mutex.)
+  set(join tryjoin_is_ebusy_until_the_end tryjoin_of_oneself_is_refused timedjoin_without_a_time_waits
+           timedjoin_is_edeadlk_when_joining_oneself)
+  list(TRANSFORM join PREPEND join.)
+  posix_test(mutex-join 10000000 chip-2x2 "" "" ${mutex} ${join})
+
+  # Two tests, as the command line of a program has at most 1023 bytes.
+  set(cond signal_wakes_one_for_each broadcast_wakes_all signal_without_waiter_is_lost wait_releases_the_mutex
+           clockwait_is_einval_for_other_clocks timed_waits_are_woken_before_their_time wait_is_eperm_when_errorcheck_is_not_held
+           condattr_init_sets_defaults condattr_clock_is_kept condattr_clock_is_einval_for_other_clocks condattr_pshared_is_kept)
+  list(TRANSFORM cond PREPEND cond.)
+  set(sem init_sets_the_value init_is_einval_above_the_maximum value_counts_posts_and_waits post_wakes_one_waiter_each
+          trywait_is_eagain_when_empty timedwait_is_etimedout_when_empty timedwait_is_einval_for_bad_nanoseconds
+          post_is_eoverflow_at_the_maximum)
+  list(TRANSFORM sem PREPEND sem.)
+  posix_test(cond-sem 11000000 chip-2x2 "" "" ${cond} ${sem})
+
+  posix_test(hw4 7600000 chip-2x2-scheduler4 "--scheduler=4" "PIRN_SCHED=hw" cond.signal_wakes_one_for_each join.tryjoin_is_ebusy_until_the_end
+             mutex.unlock_wakes_every_waiter_in_turn once.everybody_waits_for_the_one_run sem.post_wakes_one_waiter_each)
+
+  # Not part of these: all of an area with many waits.
+  conformance_test(barrier 50000000 chip-2x2 "" "" barrier)
+else()
+  foreach(area key once barrier spin mutexattr)
+    conformance_test(${area} 50000000 chip-2x2 "" "" ${area})
+  endforeach()
+  foreach(area once spin)
+    conformance_test(${area}-hw4 50000000 chip-2x2-scheduler4 "--scheduler=4" "PIRN_SCHED=hw" ${area})
+  endforeach()
+endif()
