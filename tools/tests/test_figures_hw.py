@@ -32,8 +32,8 @@ blocked 1
 
 COUNTED = {
     "harts": [
-        {"pipe": 11, "load": 12, "device": 13, "atomic": 14},
-        {"pipe": 21, "load": 22, "device": 23, "atomic": 24},
+        {"pipe": 11, "load": 12, "lock": 13, "device": 17, "atomic": 14},
+        {"pipe": 21, "load": 22, "lock": 23, "device": 27, "atomic": 24},
     ]
 }
 NO_PIRN = hw_pirn.Found({}, Points(), 0)
@@ -45,7 +45,9 @@ def printed(output: str) -> Result:
 
 def point(case: Case, seed: int, cycles: int) -> Point:
     cores = (case.threads,) + (0,) * (case.harts // case.each - 1)
-    return Point(case, seed, cycles, 100, cores, 0, 1, 2, 3, 4, cycles // 2, 0, 0, 7 * case.threads)
+    return Point(
+        case, seed, cycles, 100, cores, 0, 1, 2, 3, 4, cycles // 2, 0, 0, 0, 7 * case.threads
+    )
 
 
 def made_up(plan: Plan, cycles: Callable[[Case, int], int]) -> Points:
@@ -68,7 +70,7 @@ def test_what_the_program_prints_is_read() -> None:
     assert (found.rtu_overflows, found.dtb_overflows, found.recruits, found.blocked) == (3, 2, 5, 1)
     assert found.seed == 3
     assert (found.parent_pipe, found.parent_load) == (11, 12)
-    assert (found.device, found.atomic) == (13 + 23, 14 + 24)
+    assert (found.lock, found.device, found.atomic) == (13 + 23, 17 + 27, 14 + 24)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ def of_paper(case: Case, seed: int) -> Point:
         blocked=0 if workload_a else PAPER_BLOCKED[case.harts],
         parent_pipe=10 * each,
         parent_load=int(0.8 * cycles),
-        device=int(0.8 * cycles * case.harts) if case.scheduler == "mts" else 0,
+        lock=int(0.8 * cycles * case.harts) if case.scheduler == "mts" else 0,
+        device=0,
         atomic=0,
     )
 
@@ -138,7 +139,7 @@ def on_first_core(point: Point) -> Point:
         ("cost little", slower(2, lambda c: c.workload in "bd"), NOT),
         ("Units 1, 10 and 50 do not", slower(0.5, lambda c: c.harts == 32), NOT),
         ("Workers, not threads", changes(mean=10**9), NOT),
-        ("load and store so often", changes(device=0), NOT),
+        ("load and store so often", changes(lock=0), NOT),
         ("begins to scale", slower(9, lambda c: c.units == 400 and c.harts > 4), NOT),
         ("more than 20 hardware", slower(2, lambda c: (c.units, c.harts) == (400, 32)), PARTLY),
         ("Unit 600 scales", slower(9, lambda c: (c.units, c.harts) == (600, 32)), PARTLY),

@@ -25,7 +25,7 @@ def made_up() -> Found:
     """Policy number N needs 2 + N times the cycles of bench/chip, and 1 / harts of the time."""
     bare = hw.Points()
     for case in hw_pirn.references(HARTS):
-        counts = (0,) * 9
+        counts = (0,) * 10
         bare.of[case] = [
             hw.Point(case, seed, 320_000 // case.harts, 100, (THREADS,), *counts) for seed in SEEDS
         ]

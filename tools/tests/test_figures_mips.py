@@ -170,7 +170,7 @@ def test_times_that_are_about_the_same_have_what_is_saved_and_lost() -> None:
 def test_cycles_of_cpus_are_those_of_the_counters() -> None:
     causes = [cause for each in SPENT.values() for cause in each]
     harts = [{name: at + 1 for at, name in enumerate(causes)} for _ in range(2)]
-    harts[1]["wfi"] = 30
+    harts[0]["wfi"], harts[1]["wfi"] = 10, 30
     result = Result("", {"cycles": 60, "harts": harts})
     one = mips_apps.timing(result, ("comm", "single", 2), 40.0)
     # CPU 1 has slept for the 20 cycles in which the program started and ended
@@ -178,7 +178,7 @@ def test_cycles_of_cpus_are_those_of_the_counters() -> None:
     assert one.idle == pytest.approx(1 / 4)
     assert one.idle_cycles == pytest.approx(20)
     assert one.spent["instructions"] == 2
-    assert sum(one.spent.values()) == 2 * sum(range(1, 10)) + 10 + 10
+    assert sum(one.spent.values()) == 2 * sum(range(1, 11)) + 10 + 10
 
 
 def test_all_counters_of_a_hardware_thread_have_a_name() -> None:

@@ -87,7 +87,8 @@ class Point:
     # Cycles by what hardware threads did (--counters), over the whole program, its start included.
     parent_pipe: int  # of hart 0: an instruction in the pipeline, or it is another thread's turn
     parent_load: int  # of hart 0: waits for data
-    device: int  # of all: wait for a device, as for a test-and-set lock
+    lock: int  # of all: wait for a test-and-set lock
+    device: int  # of all: wait for another device, as for the scheduler's registers
     atomic: int  # of all: wait for an atomic instruction
 
 
@@ -301,6 +302,7 @@ def read(case: Case, seed: int, result: Result) -> Point:
         **numbers,
         parent_pipe=parent["pipe"],
         parent_load=parent["load"],
+        lock=result.total("lock"),
         device=result.total("device"),
         atomic=result.total("atomic"),
     )

@@ -409,9 +409,9 @@ def passing(found: Points, plan: Plan) -> float:
     return (found.cycles(many) - found.cycles(few)) / (many.threads - few.threads)
 
 
-def device_share(found: Points, case: Case) -> float:
-    """Of all cycles of the hardware threads."""
-    return found.mean(case, "device") / (found.cycles(case) * case.harts)
+def lock_share(found: Points, case: Case, cause: str = "lock") -> float:
+    """Waits for test-and-set locks, or for `cause`, of all cycles of the hardware threads."""
+    return found.mean(case, cause) / (found.cycles(case) * case.harts)
 
 
 def why3(found: Points, plan: Plan) -> str:
@@ -439,9 +439,10 @@ def why3(found: Points, plan: Plan) -> str:
             f"When the DTB is full, threads go to memory by a trap, come back by a recruiting "
             f"thread, and may find it full again: {traps:.1f} traps for each thread in workload "
             f"{worst.workload.upper()} with {worst.harts} hardware threads. There the hardware "
-            f"threads wait {device_share(found, worst):.0%} of all cycles for devices, which are "
-            f"the lock of the trap handlers and registers of the scheduler "
-            f"({device_share(found, plain):.0%} in workload {plain.workload.upper()})."
+            f"threads wait {lock_share(found, worst):.0%} of all cycles for the lock of the trap "
+            f"handlers and {lock_share(found, worst, 'device'):.0%} for registers of the scheduler "
+            f"({lock_share(found, plain):.0%} and {lock_share(found, plain, 'device'):.0%} in "
+            f"workload {plain.workload.upper()})."
         )
     return " ".join(parts)
 
@@ -478,9 +479,9 @@ def claims4(found: Points, plan: Plan) -> list[Claim]:
         judged(
             "That is because workers load and store so often to manage the LIFO.",
             f"With {plan.most} hardware threads they wait "
-            f"{shares([device_share(found, case) for case in most])} of their time for the lock of "
+            f"{shares([lock_share(found, case) for case in most])} of their time for the lock of "
             "the LIFO.",
-            *(device_share(found, case) > 0.5 for case in most),
+            *(lock_share(found, case) > 0.5 for case in most),
         ),
     ]
 
@@ -519,7 +520,7 @@ def weak_at_the_end(found: Points, plan: Plan) -> Claim:
     gain = faster(found, early, late)
     here = (
         f"{plan.most} are {gain:.2f} times as fast as 20{', so they harm' if gain < 0.9 else ''}. "
-        f"They wait {device_share(found, late):.0%} of their time for the lock, 20 of them "
-        f"{device_share(found, early):.0%}."
+        f"They wait {lock_share(found, late):.0%} of their time for the lock, 20 of them "
+        f"{lock_share(found, early):.0%}."
     )
     return judged(paper, here, gain < GAIN, gain > 0.9)
