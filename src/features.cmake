@@ -39,7 +39,7 @@ set(PIRN_WITHOUT "" CACHE STRING "features that are left out, for boards: everyt
 set(PIRN_WITH "" CACHE STRING "with PIRN_WITHOUT=everything: features that stay all the same")
 set(PIRN_POLICIES "" CACHE STRING "policies that there are, for boards; none: all that the board can have, of: ${policies}")
 set(cpus 8)
-if(PIRN_BOARD_CORES_MOST GREATER cpus)
+if(PIRN_BOARD_CORES_MOST GREATER cpus OR PIRN_BOARD_CORES_MOST EQUAL 1)
   set(cpus ${PIRN_BOARD_CORES_MOST})
 endif()
 set(PIRN_CPUS_MOST ${cpus} CACHE STRING "cores that are used at most, for boards")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A profile of a board with the callers above its samples: every caller, in order.
 
-usage: check_frames.py PIRN BOARD PROGRAM FOLDER ARCHITECTURE
+usage: check_frames.py PIRN BOARD CORES PROGRAM FOLDER ARCHITECTURE
 
 Time is counted in instructions, so that samples do not depend on how busy this computer is. Where
 the architecture's frames are no chain, the option is refused.
@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-WITHOUT_CHAIN = ("mips",)
+WITHOUT_CHAIN = ("mips", "cortex-m")
 REFUSED = (
     'option profframes="1": functions\' frames are no chain on this architecture; valid here: 0'
 )
@@ -48,10 +48,10 @@ def samples(tree: str) -> Counter[tuple[str, ...]]:
 
 
 def main() -> None:
-    pirn, board, program, folder, architecture = sys.argv[1:]
+    pirn, board, cores, program, folder, architecture = sys.argv[1:]
     file = Path(folder, "frames.prof")
     done = run(
-        pirn, "board", "run", "--icount", "--cpus", "2", board, program,
+        pirn, "board", "run", "--icount", "--cpus", cores, board, program,
         PIRN_PROF=str(file), PIRN_PROFRATE="1000", PIRN_PROFFRAMES="1", PIRN_PREEMPT="1",
     )  # fmt: skip
     said = f"status {done.returncode}\n{done.stdout}{done.stderr}"

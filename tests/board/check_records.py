@@ -21,10 +21,8 @@ from pathlib import Path
 from typing import Any
 
 CALLS = {"allocates": 16, "keeps_errno": 16, "sets_variable": 16, "prints": 16, "run_threads": 4}
-CPUS = 4
 CYCLE_NS = 10  # of the chip
-# Bytes of the trace's file: of each event, as rings have powers of two of records, and of the rest.
-FILE_EVENT, FILE_REST = 2 * 64, (2 * CPUS + 4) * 4096
+FILE_EVENT = 2 * 64  # bytes of the trace's file, as rings have powers of two of records
 SMALL = 64 << 10  # of a CPU's ring, so that events are lost
 
 
@@ -61,6 +59,11 @@ def check_cycles(counters: Path, cpus: list[dict[str, int]]) -> None:
         check(all_cycles // 4 < traced <= all_cycles, here)
 
 
+def cpus_of(given: argparse.Namespace) -> int:
+    """As the command line says."""
+    return int(given.run[given.run.index("--cpus") + 1])
+
+
 def run_traced(given: argparse.Namespace, options: list[str], **settings: str) -> dict[str, Any]:
     """The numbers of the trace of a run."""
     pirn, trace = given.run[0], given.folder / "board.trace"
@@ -68,7 +71,7 @@ def run_traced(given: argparse.Namespace, options: list[str], **settings: str) -
     said = output(*command, PIRN_TRACE=str(trace), PIRN_PREEMPT="1", **settings)
     check("done" in said, said)
     stat: dict[str, Any] = json.loads(output(pirn, "trace", "stat", str(trace), "--json"))
-    check(len(stat["cpus"]) == CPUS, f"{len(stat['cpus'])} CPUs in the trace")
+    check(len(stat["cpus"]) == cpus_of(given), f"{len(stat['cpus'])} CPUs in the trace")
     return stat
 
 
@@ -77,7 +80,8 @@ def check_loss(given: argparse.Namespace) -> None:
     stat = run_traced(given, ["--env=ROUNDS=16000"], PIRN_TRACESIZE=str(SMALL))
     check(stat["lost"] > 0, f"{stat['events']} events in the trace, and none is lost")
     size = (given.folder / "board.trace").stat().st_size
-    check(size > CPUS * SMALL // 2, f"{size} bytes, less than {CPUS} rings of {SMALL}")
+    cpus = cpus_of(given)
+    check(size > cpus * SMALL // 2, f"{size} bytes, less than {cpus} rings of {SMALL}")
 
 
 def main() -> None:
@@ -100,7 +104,8 @@ def main() -> None:
         check_cycles(counters, stat["cpus"])
     check(stat["lost"] == 0, f"{stat['lost']} events are lost")
     check(stat["counts"]["spawn"] == 4 * 16, f"{stat['counts']} in the trace")
-    size, most = trace.stat().st_size, FILE_EVENT * stat["events"] + FILE_REST
+    rest = (2 * cpus_of(given) + 4) * 4096
+    size, most = trace.stat().st_size, FILE_EVENT * stat["events"] + rest
     check(size <= most, f"{size} bytes for {stat['events']} events, more than {most}")
 
     flat = json.loads(output(pirn, "prof", "flat", str(prof), "--json"))

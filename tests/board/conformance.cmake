@@ -10,7 +10,7 @@ endif()
 list(TRANSFORM AREAS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/tests/conformance/\\1.c" OUTPUT_VARIABLE area_sources)
 add_executable(conformance conformance/harness_board.c ${PROJECT_SOURCE_DIR}/tests/conformance/harness_threads.c ${area_sources})
 target_include_directories(conformance PRIVATE ${PROJECT_SOURCE_DIR}/tests/conformance conformance)
-target_compile_definitions(conformance PRIVATE _GNU_SOURCE ON_PIRN)
+target_compile_definitions(conformance PRIVATE _GNU_SOURCE ON_PIRN RAM_MIB=${PIRN_BOARD_RAM_MIB})
 target_compile_options(conformance PRIVATE -Wall -Wextra -include ${CMAKE_CURRENT_SOURCE_DIR}/conformance/absent.h $<$<BOOL:${PIRN_WERROR}>:-Werror>)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/conformance/stack.c PROPERTIES
                             COMPILE_DEFINITIONS "CLOCK_PROCESS_CPUTIME_ID=CLOCK_MONOTONIC")

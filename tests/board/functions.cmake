@@ -55,10 +55,10 @@ function(small_tests names seconds)
 endfunction()
 
 # target_link_alarm(TARGET): only where the board has an alarm (PIRN_BOARD_ALARM: device, source,
-# address, the console's source).
+# address, the console's source, its clock's Hz).
 function(target_link_alarm target)
-  list(POP_FRONT PIRN_BOARD_ALARM device source address console)
+  list(POP_FRONT PIRN_BOARD_ALARM device source address console hz)
   target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/board/alarm_${device}.c)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/board)
-  target_compile_definitions(${target} PRIVATE ALARM_SOURCE=${source} ALARM_ADDRESS=${address} CONSOLE_SOURCE=${console})
+  target_compile_definitions(${target} PRIVATE ALARM_SOURCE=${source} ALARM_ADDRESS=${address} CONSOLE_SOURCE=${console} ALARM_HZ=${hz})
 endfunction()

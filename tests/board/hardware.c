@@ -196,19 +196,24 @@ static void ticks(void)
 
 /* ---- registers ---- */
 
-enum { TERMS = 25000, SERIES = 12, WIDE = 26 };
-
 /* As wide as the registers of some processors: an interrupt must save all of them, though a call
- * need not. */
-typedef double pair __attribute__((vector_size(16)));
+ * need not. Microcontrollers have floats at most; then fewer terms, as functions compute them. */
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+typedef float real;
+enum { TERMS = 2500, SERIES = 12, WIDE = 26 };
+#else
+typedef double real;
+enum { TERMS = 25000, SERIES = 12, WIDE = 26 };
+#endif
+typedef real pair __attribute__((vector_size(16)));
 
 /* Series that keep many registers of both kinds busy, and call nothing. */
-static double series(unsigned seed)
+static real series(unsigned seed)
 {
     pair sums[WIDE], all = {0};
     unsigned mix[SERIES], mixed = 0;
     for (unsigned i = 0; i < WIDE; i++) {
-        sums[i] = (pair){seed + i, seed};
+        sums[i] = (pair){(real)(seed + i), (real)seed};
     }
     for (unsigned i = 0; i < SERIES; i++) {
         mix[i] = seed + i;
@@ -216,7 +221,7 @@ static double series(unsigned seed)
     for (unsigned n = 1; n < TERMS; n++) {
 #pragma GCC unroll 26
         for (unsigned i = 0; i < WIDE; i++) {
-            sums[i] = sums[i] * (pair){0.999, 0.998} + (double)n;
+            sums[i] = sums[i] * (pair){(real)0.999, (real)0.998} + (real)n;
         }
 #pragma GCC unroll 12
         for (unsigned i = 0; i < SERIES; i++) {
@@ -229,10 +234,10 @@ static double series(unsigned seed)
     for (unsigned i = 0; i < SERIES; i++) {
         mixed += mix[i];
     }
-    return all[0] + all[1] + mixed;
+    return all[0] + all[1] + (real)mixed;
 }
 
-static double wanted_series[THREADS];
+static real wanted_series[THREADS];
 
 static void *sums_up(void *arg)
 {

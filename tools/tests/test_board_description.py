@@ -145,6 +145,38 @@ def test_where_memory_is_not_cached_is_not_in_ram(tmp_path: Path, wrong: str) ->
         boards.read(file)
 
 
+FLASH = "flash = 0x20000000\nflash_mib = 4"
+
+
+def test_code_is_linked_to_flash(tmp_path: Path) -> None:
+    file = drop_in(tmp_path, changed(("ram_mib = 128", f"ram_mib = 128\n{FLASH}")))
+    configure.write(boards.read(file), file, tmp_path)
+    script = (tmp_path / "board" / "board.ld").read_text()
+    assert "ram (rx) : ORIGIN = 0x20000000, LENGTH = 0x400000 }" in script
+    assert "data (rw) : ORIGIN = 0x80000000, LENGTH = 0x8000000 }" in script
+    assert "bare_flash = 1;" in script
+    header = (tmp_path / "board" / "board_map.h").read_text()
+    assert "#define BOARD_FLASH_MIB 0x200\n#define BOARD_FLASH_MIBS 0x4\n" in header
+
+
+@pytest.mark.parametrize(
+    ("flash", "said"),
+    [
+        ("flash = 0x20000000", "flash and flash_mib belong together"),
+        ("flash_mib = 4", "flash and flash_mib belong together"),
+        ("flash = 0x87f00000\nflash_mib = 4", "flash is to be a multiple of 1 MiB, and its memory"),
+        ("flash = 0x7ff00000\nflash_mib = 2", "flash is to be a multiple of 1 MiB, and its memory"),
+        ("flash = 0x20000001\nflash_mib = 4", "flash is to be a multiple of 1 MiB, and its memory"),
+        (f"{FLASH}\nbegin = 0x80000000", "begin is to be within the memory that flash and flash"),
+    ],
+)
+def test_wrong_flash_is_named(tmp_path: Path, flash: str, said: str) -> None:
+    file = drop_in(tmp_path, changed(("ram_mib = 128", f"ram_mib = 128\n{flash}")))
+    with pytest.raises(UserError) as caught:
+        boards.read(file)
+    assert f"image: {said}" in caught.value.message
+
+
 def test_queues_in_the_hardware_are_those_of_the_description(tmp_path: Path) -> None:
     """And boards that have them are named, for those that have none."""
     file = drop_in(tmp_path)

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mpcore_timer.c - clock and timers of ARM11 MPCore and Cortex-A9 on boards of Arm's: a counter of
- * 24 MHz on the board, of 32 bits, and a private timer in each core, which counts down.
- *
- * The clock has 64 bits. Its upper half counts the counter's half turns (of 89 s): a core that
- * finds the counter in the other half than `halves` says, counts on. That is right if the clock is
- * read once in each half turn, so that timers are set to no later time. `halves` is read
- * before the counter: if it is old by one, its reader corrects that. ORDER(clock)
+ * mpcore_timer.c - timers of ARM11 MPCore and Cortex-A9 on boards of Arm's: a private timer in each
+ * core, which counts down. The clock is a counter of 24 MHz on the board (counter32.c).
  */
 #include "board.h"
 #include "board_map.h"
 #include "core_timer.h"
 #include "mmio.h"
-
-#define CLOCK_HZ 24000000u
-#define HALF_SHIFT 31
 
 /* The private timer: half the core's clock on hardware, which has to be known; 100 MHz in QEMU. 25
  * of its ticks are 6 of the clock's. */
@@ -24,25 +16,7 @@
 #define CONTROL_ON 1u
 #define CONTROL_INTERRUPTS 4u
 #define TIMER_TICKS(ticks) ((uint32_t)(ticks)*25u / 6u + 1)
-#define LONGEST (1u << 27) /* 5.6 s: multiplied, it fits */
-
-uint64_t board_clock(void)
-{
-    static uint32_t halves;
-    uint32_t seen = __atomic_load_n(&halves, __ATOMIC_ACQUIRE); /* ORDER(clock) */
-    uint32_t now = get32(BOARD_COUNTER), before = seen;
-    if ((now >> HALF_SHIFT) != (seen & 1u)) {
-        seen++;
-        __atomic_compare_exchange_n(&halves, &before, seen, false, __ATOMIC_RELEASE,
-                                    __ATOMIC_RELAXED); /* ORDER(clock) */
-    }
-    return (uint64_t)seen << HALF_SHIFT | (now & ((1u << HALF_SHIFT) - 1));
-}
-
-uint32_t board_clock_hz(void)
-{
-    return CLOCK_HZ;
-}
+#define LONGEST (1u << 27) /* 5.6 s, less than half a turn of the clock; multiplied, it fits */
 
 void board_timer_set(uint64_t at)
 {

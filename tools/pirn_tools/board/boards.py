@@ -35,9 +35,12 @@ OPTIONAL = ("exit", "qemu", "memory", "image", "tests", "bench", "runner", "like
 CPUS = (("default", "most"), ("tested",))
 QEMU = (("program", "arguments"), ())
 RUNNER = (("command",), ("input", "packages"))
-IMAGE = (("ram", "ram_mib"), ("begin", "page", "uncached", "code", "devices", "addresses"))
+IMAGE = (
+    ("ram", "ram_mib"),
+    ("begin", "flash", "flash_mib", "page", "uncached", "code", "devices", "addresses"),
+)
 TESTS = ((), ("fast", "check", "chip", "alarm", "starts", "small_each"))
-ALARM = (("device", "source", "address", "console"), ())
+ALARM = (("device", "source", "address", "console"), ("hz",))
 BENCH = ((), ("sections", "programs", "sizes"))
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
@@ -60,6 +63,8 @@ class Image:
     ram: int
     ram_mib: int
     begin: int  # where images are linked to
+    flash: int  # code and constants are there, and what data begin with, if flash_mib is not 0
+    flash_mib: int
     page: int  # alignment of vectors and start code; 0: none
     uncached: int  # where the memory at `ram` is not cached, for all data; 0: data are cached
     code: str  # the folder of the board's own sources; "": the one of board.toml
@@ -75,6 +80,7 @@ class Alarm:
     source: int
     address: int
     console: int  # the console's interrupt
+    hz: int  # its clock; 0: the device has one rate
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,10 @@ class Board:
     image: Image | None = None
     tests: Tests = field(default_factory=Tests)
     bench: Bench = field(default_factory=Bench)
+
+    @property
+    def cpus_text(self) -> str:
+        return f"1 to {self.cpus_most}" if self.cpus_most > 1 else "1"
 
 
 def folder(root: Path) -> Path:
@@ -236,7 +246,11 @@ def _cpus(entry: Entry) -> tuple[int, int, tuple[int, ...]]:
         raise ValueError("cpus: default is to be between 1 and most")
     if not entry.has("tested"):
         tested = tuple(cores for cores in (1, 2, 4) if cores <= most)
-    elif tested != tuple(sorted(set(tested))) or tested[:2] != (1, 2) or tested[-1] > most:
+    elif (
+        tested != tuple(sorted(set(tested)))
+        or tested[:2] != (1, 2)[: min(most, 2)]
+        or tested[-1] > most
+    ):
         raise entry.wrong("tested", "1, 2 and then larger numbers up to most")
     return default, most, tested
 
@@ -267,10 +281,14 @@ def _runner(table: object) -> Runner:
 def _image(table: object) -> Image:
     entry = Entry("image", table, *IMAGE)
     ram, mib = entry.number("ram"), entry.number("ram_mib")
-    begin = entry.number("begin", ram)
+    flash, flash_mib = _flash(entry, ram, mib)
+    begin = entry.number("begin", flash if flash_mib else ram)
     if ram % MIB:
         raise entry.wrong("ram", "a multiple of 1 MiB")
-    if not ram <= begin < ram + mib * MIB:
+    if flash_mib:
+        if not flash <= begin < flash + flash_mib * MIB:
+            raise entry.wrong("begin", "within the memory that flash and flash_mib describe")
+    elif not ram <= begin < ram + mib * MIB:
         raise entry.wrong("begin", "within the memory that ram and ram_mib describe")
     uncached = entry.number("uncached")
     if uncached and (uncached % MIB or abs(uncached - ram) < mib * MIB):
@@ -282,12 +300,26 @@ def _image(table: object) -> Image:
         ram=ram,
         ram_mib=mib,
         begin=begin,
+        flash=flash,
+        flash_mib=flash_mib,
         page=entry.number("page"),
         uncached=uncached,
         code=entry.text("code"),
         devices=entry.words("devices"),
         addresses=tuple(addresses.items()),
     )
+
+
+def _flash(entry: Entry, ram: int, mib: int) -> tuple[int, int]:
+    """Where it is, and MiB; (0, 0): there is none."""
+    if entry.has("flash") != entry.has("flash_mib"):
+        raise ValueError("image: flash and flash_mib belong together")
+    flash, flash_mib = entry.number("flash"), entry.number("flash_mib")
+    if entry.has("flash") and (
+        flash % MIB or flash_mib < 1 or (flash < ram + mib * MIB and ram < flash + flash_mib * MIB)
+    ):
+        raise entry.wrong("flash", "a multiple of 1 MiB, and its memory not that of ram")
+    return flash, flash_mib
 
 
 def _tests(table: object) -> Tests:
@@ -313,7 +345,7 @@ def _alarm(table: object) -> Alarm:
     device = entry.text("device")
     if device not in ALARMS:
         raise ValueError(f'tests.alarm: device "{device}" (valid: {listing(ALARMS)})')
-    return Alarm(device, *(entry.number(key) for key in ("source", "address", "console")))
+    return Alarm(device, *(entry.number(key) for key in ("source", "address", "console", "hz")))
 
 
 def _bench(table: object) -> Bench:

@@ -40,7 +40,7 @@ def list_boards(places: tuple[Path, ...]) -> None:
     table.add_column("CPUs", no_wrap=True)
     table.add_column("what it is")
     for one in boards.load_all(boards.folders(places)):
-        table.add_row(one.name, one.target.name, f"1 to {one.cpus_most}", one.description)
+        table.add_row(one.name, one.target.name, one.cpus_text, one.description)
     terminal.console().print(table)
 
 
@@ -52,7 +52,7 @@ def info(name: str, places: tuple[Path, ...]) -> None:
     one = boards.find(boards.folders(places), name)
     rows = [
         ("board", f"{one.name}: {one.description}"),
-        ("CPUs", f"1 to {one.cpus_most}, {one.cpus_default} without --cpus"),
+        ("CPUs", f"{one.cpus_text}, {one.cpus_default} without --cpus"),
         ("target", f"{one.target.name}: {one.target.what}"),
         ("compiler", shlex.join([f"{one.target.compiler}gcc", *one.target.flags])),
         ("machine", shlex.join(one.runner.command if one.runner else [one.qemu, *one.arguments])),

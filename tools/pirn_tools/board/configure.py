@@ -99,7 +99,7 @@ def toolchain(board: Board) -> dict[str, Iterable[object]]:
         "PIRN_BOARD_TARGET": [target.name],
         "PIRN_BOARD_COMPILER": [target.compiler],
         "PIRN_BOARD_FLAGS": [*target.flags, *target.programs],
-        "CMAKE_SYSTEM_PROCESSOR": [target.cpu_family],
+        "CMAKE_SYSTEM_PROCESSOR": [target.arch],
     }
 
 
@@ -120,6 +120,7 @@ def tree(
         "PIRN_BOARD_DEVICES": image.devices,
         "PIRN_BOARD_CORES": board.cpus_tested,
         "PIRN_BOARD_CORES_MOST": [board.cpus_most],
+        "PIRN_BOARD_RAM_MIB": [image.ram_mib],
         "PIRN_BOARD_FAST": [tests.fast],
         "PIRN_BOARD_CHIP": ["ON" if tests.chip else "OFF"],
         "PIRN_BOARD_READY_QUEUES": ["ON" if has_queues(board) else "OFF"],
@@ -129,18 +130,24 @@ def tree(
         "PIRN_BOARD_SMALL_EACH": ["ON" if tests.small_each else "OFF"],
         "PIRN_BOARD_ALARM": []
         if alarm is None
-        else [alarm.device, alarm.source, f"{alarm.address:#x}", alarm.console],
+        else [alarm.device, alarm.source, f"{alarm.address:#x}", alarm.console, alarm.hz],
     }
 
 
 def linker_script(image: Image, file: Path) -> str:
-    length = image.ram + image.ram_mib * boards.MIB - image.begin
+    ram, mibs = (image.flash, image.flash_mib) if image.flash_mib else (image.ram, image.ram_mib)
+    length = ram + mibs * boards.MIB - image.begin
+    access = "rx" if image.flash_mib else "rwx"
     lines = [
         f"/* {HEADER} */",
         f"/* {MADE.format(file=file.name)} */",
-        f"MEMORY {{ ram (rwx) : ORIGIN = {image.begin:#010x}, LENGTH = {length:#x} }}",
+        f"MEMORY {{ ram ({access}) : ORIGIN = {image.begin:#010x}, LENGTH = {length:#x} }}",
     ]
-    if image.uncached:
+    if image.flash_mib:
+        data, size = image.uncached or image.ram, image.ram_mib * boards.MIB
+        lines.append(f"MEMORY {{ data (rw) : ORIGIN = {data:#010x}, LENGTH = {size:#x} }}")
+        lines.append("bare_flash = 1;")
+    elif image.uncached:
         begin = image.begin - image.ram + image.uncached
         lines.append(f"MEMORY {{ data (rw) : ORIGIN = {begin:#010x}, LENGTH = {length:#x} }}")
     else:
@@ -152,6 +159,9 @@ def linker_script(image: Image, file: Path) -> str:
 
 def map_header(image: Image, file: Path) -> str:
     values = {"ram_mib": image.ram // boards.MIB, "ram_mibs": image.ram_mib}
+    if image.flash_mib:
+        values["flash_mib"] = image.flash // boards.MIB
+        values["flash_mibs"] = image.flash_mib
     if image.uncached:
         values["uncached"] = image.uncached
     values.update(image.addresses)

@@ -81,7 +81,7 @@ def table(chosen: Sequence[Board]) -> str:
         target = board.target
         lines.append(
             f"| `{board.name}` | {board.description} | {target.family} | `{target.name}` "
-            f"| 1 to {board.cpus_most} |"
+            f"| {board.cpus_text} |"
         )
     return "\n".join(lines)
 
